@@ -20,7 +20,7 @@ import shutil
 import subprocess
 import sys
 
-CRATES = ["nodes", "core", "collections", "", "threads", "async", "testkit"]
+CRATES = ["nodes", "core", "collections", "embassy", "", "threads", "async", "testkit"]
 PAGE = re.compile(r"^(struct|enum|union|trait|fn|macro|type|constant|static|primitive)\.(.+)\.html$")
 DECLARATION = re.compile(r'<pre class="rust item-decl"><code>(.*?)</code></pre>', re.S)
 MEMBER = re.compile(r'<h4 class="code-header">(.*?)</h4>', re.S)

@@ -5,6 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 python3 ci/circles.py --self-test >/dev/null
-python3 ci/circles.py tickwright-nodes tickwright-collections tickwright-core tickwright-threads tickwright tickwright-async \
+python3 ci/circles.py tickwright-nodes tickwright-collections tickwright-core tickwright-embassy \
+    tickwright-threads tickwright tickwright-async \
     tickwright-capi tickwright-testkit tickwright-measure tickwright-trace tickwright-preload tickwright-lab
 echo "circles: none among the files of all crates"

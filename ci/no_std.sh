@@ -54,10 +54,22 @@ else
     echo "no_std: skipped where statics are: no nm (Debian: apt-get install binutils)"
 fi
 
-echo "no_std: the same without compare-exchange (compiled; a queue then needs an identity from its owner)"
-core_lib "$out/no_cas" "$core_src" --cfg tickwright_no_cas
+echo "no_std: the same without compare-exchange: nodes are claimed, and identities drawn, in critical sections"
 RUSTFLAGS="${RUSTFLAGS:-} --cfg tickwright_no_cas" CARGO_TARGET_DIR="$out/tests" \
-    cargo test -q -p tickwright-core -p tickwright-nodes --lib -- hook
+    cargo test -q -p tickwright-core -p tickwright-nodes -p tickwright-collections --features critical-section --lib -- hook
+echo "no_std: control: without the critical section the program must not build, and the error names the remedy"
+core_lib "$out/no_cas" "$core_src" --cfg tickwright_no_cas
+if program "$out/no_cas" "${start[@]}" 2>"$out/no_cas.log"; then
+    echo "no_std: FAILED: timers in statics build without compare-exchange and without a critical section" >&2
+    exit 1
+fi
+grep -q 'enable the feature `critical-section`' "$out/no_cas.log" || { cat "$out/no_cas.log" >&2; exit 1; }
+if rustc "${flags[@]}" -L "$out/no_cas" --extern "tickwright_core=$out/no_cas/libtickwright_core.rlib" \
+    --crate-type lib --emit obj -o "$out/no_cas/queue_alone.o" ci/no_std/queue_alone.rs 2>"$out/no_cas.log"; then
+    echo "no_std: FAILED: a queue builds that could draw no identity" >&2
+    exit 1
+fi
+grep -q 'HookQueue::with_identity' "$out/no_cas.log" || { cat "$out/no_cas.log" >&2; exit 1; }
 
 echo "no_std: control: over a core with alloc the program must not link (it has no allocator)"
 core_lib "$out/alloc" "$core_src" --cfg 'feature="alloc"'

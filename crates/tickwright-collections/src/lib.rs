@@ -16,6 +16,8 @@
 //! # Features
 //! - `alloc` (default): collections that own their objects. Without it there are [`HookDict`],
 //!   [`Ids`] and [`Registry`]. The crate is `no_std` either way.
+//! - `critical-section`: for targets without compare-exchange. Links and dictionaries over them can
+//!   be statics there. On other targets it changes nothing.
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

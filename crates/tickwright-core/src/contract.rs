@@ -180,8 +180,8 @@ pub enum Reject {
     /// The caller-owned node is pending in another queue.
     WrongQueue,
     /// All 2^31 - 1 queue identities of this process are used up, so a caller-owned node could not
-    /// be told from another queue's; or the target has no compare-exchange to draw one with: see
-    /// [`HookQueue::with_identity`](crate::HookQueue::with_identity).
+    /// be told from another queue's. On a target that can draw none, the queue does not compile:
+    /// see [`HookQueue::new`](crate::HookQueue::new).
     NoIdentity,
 }
 

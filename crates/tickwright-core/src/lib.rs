@@ -10,6 +10,9 @@
 //! - `alloc` (default): slab storage, where the queue owns the payloads, and heaps that grow.
 //!   Without it there is [`HookQueue`] over [`SortedList`], [`RbTreeCached`], [`BoundedHeap`] and
 //!   the wheels. The crate is `no_std` either way.
+//! - `critical-section`: for targets without compare-exchange (Cortex-M0, RISC-V without the A
+//!   extension). Timers and queues over hooks can be statics there, and a queue draws its identity
+//!   in the critical section that the program provides. On other targets it changes nothing.
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -45,7 +48,7 @@ pub use family::{
     flat::BoundedFlat,
     red_black::{RbTree, RbTreeCached},
     sorted_list::SortedList,
-    wheel::Wheel,
+    wheel::{SmallWheel, TinyWheel, Wheel},
 };
 #[cfg(feature = "alloc")]
 #[doc(inline)]

@@ -9,6 +9,10 @@
 //! the owner word names it and it is borrowed mutably. So a node is claimed by one compare-exchange
 //! and released by one store, and nodes may be shared between threads.
 //!
+//! A target without compare-exchange (Cortex-M0, RISC-V without the A extension) claims in a
+//! critical section, with the feature `critical-section`. Without that feature hooks are not shared
+//! there, and the compiler says so ([`Shareable`]).
+//!
 //! A structure dropped or forgotten, a node dropped or inserted twice: see `HookQueue` of
 //! `tickwright-core`.
 
@@ -16,7 +20,7 @@ use core::fmt;
 use core::marker::{PhantomData, PhantomPinned};
 use core::num::NonZeroU32;
 use core::ptr::NonNull;
-#[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
+#[cfg(any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas))))]
 use core::sync::atomic::AtomicU32;
 
 use crate::{Handle, Nodes, Record};
@@ -47,6 +51,19 @@ pub unsafe trait Hooked: 'static {
     /// linked.
     const DROPPED: &'static str;
 }
+
+/// Structures whose hooks may be shared between threads and interrupts. All are, where the target
+/// has compare-exchange or the feature `critical-section` is on; elsewhere none is.
+#[diagnostic::on_unimplemented(
+    message = "hooks cannot be shared or be statics here: this target has no compare-exchange",
+    label = "not `Sync` or `Send` on this target",
+    note = "enable the feature `critical-section` of `tickwright-core` (or of the crate that this comes from)",
+    note = "the program then provides the section, for example by `critical-section-single-core` of `cortex-m`"
+)]
+pub trait Shareable {}
+
+#[cfg(any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas))))]
+impl<F> Shareable for F {}
 
 /// The record that hooks for `F` hold.
 pub type RecordOf<F> = <F as Hooked>::Record<HookPtr<F>>;
@@ -107,11 +124,11 @@ impl<F: Hooked> fmt::Debug for HookPtr<F> {
 // SAFETY: 1. A hook's record is reached only through `HookNodes`, whose maker promises that a
 // structure lends it out of its own borrow, and only for nodes whose owner word names that
 // structure. 2. The owner word names one structure at a time: it goes from 0 to an identity by
-// compare-exchange and back by the same structure (`claim`, `release`). 3. So access to the record
+// one step (compare-exchange, or a critical section) and back by the same structure (`claim`,
+// `release`). 3. So access to the record
 // is exclusive wherever the hook is shared; acquire/release on the owner word orders it between
 // structures.
-#[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
-unsafe impl<F: Hooked> Sync for Hook<F> {}
+unsafe impl<F: Hooked + Shareable> Sync for Hook<F> {}
 
 // SAFETY:
 // 1. A hook can be moved between threads only while no structure points at it (a linked one is
@@ -277,27 +294,38 @@ impl<F: Hooked> Nodes<HookPtr<F>, RecordOf<F>> for HookNodes<F> {
     }
 }
 
+/// Whether [`draw`] can return an identity: not on a target without compare-exchange and without
+/// the feature `critical-section`.
+pub const IDENTITIES_ARE_DRAWN: bool =
+    cfg!(any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas))));
+
 /// An identity that no structure had before. `None`: all 2^31 - 1 are used up.
-#[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
+#[cfg(any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas))))]
 #[must_use]
 pub fn draw() -> Option<NonZeroU32> {
     static LAST: AtomicU32 = AtomicU32::new(0);
     allot(&LAST)
 }
 
-/// Without compare-exchange none can be drawn.
-#[cfg(not(all(target_has_atomic = "32", not(tickwright_no_cas))))]
+/// Without compare-exchange and without a critical section none can be drawn.
+#[cfg(not(any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas)))))]
 #[must_use]
 pub fn draw() -> Option<NonZeroU32> {
     None
 }
 
 /// Returns each identity once, and none when all are gone.
-#[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
+#[cfg(any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas))))]
 fn allot(counter: &AtomicU32) -> Option<NonZeroU32> {
-    let last = counter
-        .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| (last + 1 < PINNED).then_some(last + 1))
-        .ok()?;
+    let next = |last: u32| (last + 1 < PINNED).then_some(last + 1);
+    #[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
+    let last = counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).ok()?;
+    #[cfg(not(all(target_has_atomic = "32", not(tickwright_no_cas))))]
+    let last = shared::undivided(|| {
+        let last = counter.load(Ordering::Relaxed);
+        counter.store(next(last)?, Ordering::Relaxed);
+        Some(last)
+    })?;
     NonZeroU32::new(last + 1)
 }
 

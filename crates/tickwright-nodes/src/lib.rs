@@ -21,7 +21,9 @@
 //!
 //! # Features
 //! - `alloc` (default): [`arena`]. Without it there are the caller's nodes only. The crate is
-//!   `no_std` either way, and has no dependencies.
+//!   `no_std` either way, and a default build has no dependencies.
+//! - `critical-section`: targets without compare-exchange claim hooks and draw identities in the
+//!   critical section that the program provides. On other targets it changes nothing.
 //! - `testing`: what tests of crates that build on this one share. It needs `std`, and is not for
 //!   other programs.
 #![no_std]

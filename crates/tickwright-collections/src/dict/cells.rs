@@ -6,7 +6,7 @@
 use core::num::NonZeroU32;
 
 use tickwright_nodes::arena::{Arena, Columns, Idx, SlotId, Together};
-use tickwright_nodes::hook::draw;
+use tickwright_nodes::hook::{IDENTITIES_ARE_DRAWN, draw};
 use tickwright_nodes::{Nodes, Record, Violation};
 
 use super::{DictError, Refused};
@@ -92,8 +92,7 @@ impl<R: Record<Idx>, T> Cells<R, T> {
     fn identity(&mut self) -> Result<NonZeroU32, DictError> {
         if self.identity.is_none() {
             self.identity = draw();
-            #[cfg(not(all(target_has_atomic = "32", not(tickwright_no_cas))))]
-            {
+            if !IDENTITIES_ARE_DRAWN {
                 self.identity = Some(NonZeroU32::MIN);
             }
         }

@@ -15,7 +15,7 @@ use core::num::NonZeroU32;
 use core::pin::Pin;
 use core::ptr::{self, NonNull};
 
-use tickwright_nodes::hook::{Hook, HookNodes, HookPtr, Hooked, PINNED, draw};
+use tickwright_nodes::hook::{self, Hook, HookNodes, HookPtr, Hooked, PINNED, Shareable, draw};
 use tickwright_nodes::{ByRef, Handle, Nodes, Violation, const_unless_loom, hint};
 
 pub use crate::dict::sorted::Position;
@@ -189,19 +189,17 @@ pub struct HookDict<'a, O, T, B: Balance = RedBlack> {
 // `Sync`. 3. Apart from handles, tree and records hold numbers and marks, and `Balance::Mark` is
 // `Send` and `Sync`. 4. `Balance` is sealed, so each implementation keeps the promises of
 // `Discipline`.
-#[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
-unsafe impl<O: Send, T: Sync, B: Balance> Send for HookDict<'_, O, T, B> {}
+unsafe impl<O: Send, T: Sync, B: Balance> Send for HookDict<'_, O, T, B> where InDict<B>: Shareable {}
 
 // SAFETY: 1. Through `&HookDict` records are only read. 2. Objects are only handed out as `&T`, and
 // `T` is `Sync`; so is the order.
 // 3. and 4. As above.
-#[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
-unsafe impl<O: Sync, T: Sync, B: Balance> Sync for HookDict<'_, O, T, B> {}
+unsafe impl<O: Sync, T: Sync, B: Balance> Sync for HookDict<'_, O, T, B> where InDict<B>: Shareable {}
 
 impl<O, T> HookDict<'_, O, T> {
-    /// An empty red-black dictionary. It takes an identity at its first insert; where the target
-    /// has no compare-exchange, use [`with_identity`](Self::with_identity) instead, or every insert
-    /// is refused with [`DictError::NoIdentity`].
+    /// An empty red-black dictionary. It takes an identity at its first insert. Where the target
+    /// has no compare-exchange, this takes the feature `critical-section`, or does not compile;
+    /// there [`with_identity`](Self::with_identity) works without it.
     #[must_use]
     pub const fn new(order: O) -> Self {
         Self::balanced(order)
@@ -209,9 +207,21 @@ impl<O, T> HookDict<'_, O, T> {
 }
 
 impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
+    /// Where a dictionary could draw no identity, a program that makes one does not compile.
+    const DRAWS_AN_IDENTITY: () = assert!(
+        hook::IDENTITIES_ARE_DRAWN,
+        "this target has no compare-exchange: enable the feature `critical-section` of \
+         `tickwright-collections`, or make the dictionary by `HookDict::with_identity`"
+    );
+
     /// As [`new`](HookDict::new) with any balance.
     #[must_use]
     pub const fn balanced(order: O) -> Self {
+        let () = Self::DRAWS_AN_IDENTITY;
+        Self::without_identity(order)
+    }
+
+    const fn without_identity(order: O) -> Self {
         // SAFETY: the dictionary keeps it to itself, and asks it for handles in its tree alone: 1.
         // `locate` made each from a reference to a whole object; 2. `link` claimed it, and
         // `withdraw` releases it behind its removal from the tree.
@@ -233,7 +243,7 @@ impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
     /// 2. They are not 0.
     #[must_use]
     pub const unsafe fn with_identity(order: O, id: NonZeroU32) -> Self {
-        let mut dictionary = Self::balanced(order);
+        let mut dictionary = Self::without_identity(order);
         dictionary.id = id.get() & !PINNED;
         dictionary
     }
@@ -378,6 +388,6 @@ impl<O, T, B: Balance> fmt::Debug for HookDict<'_, O, T, B> {
     }
 }
 
-// Its scenes have links in statics, which without compare-exchange are not `Sync`.
-#[cfg(all(test, target_has_atomic = "32", not(tickwright_no_cas)))]
+// Its scenes have links in statics, which take compare-exchange or a critical section.
+#[cfg(all(test, any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas)))))]
 mod tests;

@@ -38,7 +38,8 @@
 //! | pop | O(log n) | O(1) links | 3 to 6 |
 //! | advance, k expired | O(k log n) | as k pops | as k pops |
 //!
-//! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 48 (64-bit). It never allocates.
+//! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 48 (on 32-bit targets 32). It never
+//! allocates.
 //!
 //! # Choose when
 //! - inserts are many and removals few: paths are shorter than a red-black tree's, and an insert

@@ -78,8 +78,8 @@
 //! the number of pending timers. Timers are far from a delay of 1,056,964,608 ticks on: 12 days of
 //! 1 ms. A queue without such delays has R = 0.
 //!
-//! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 40 (64-bit). The queue itself takes 5 KiB
-//! (slab) or 10 KiB (hook). It never allocates.
+//! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 40 (on 32-bit targets 32). The queue
+//! itself takes 5 KiB (slab) or 10 KiB (hook), on 32-bit targets 5 KiB. It never allocates.
 //!
 //! # Choose when
 //! - timers are time-outs: many, mostly removed or re-armed before they expire, and late by 8/63 of

@@ -58,9 +58,10 @@
 //! The lines are those of the array and the records; the storage reads a slot or an owner word
 //! besides. Bytes per timer: slab 16 + 4 + slot (8 for a `u32`), that is 28 and asserted in a test;
 //! doubling growth leaves up to half of the array unused, `with_capacity` nothing. Hook 8 in the
-//! node (64-bit), and in the growing array 32 (24, and padding to whole lines), in the bounded one
-//! 24 (slab 16) and about two groups more a queue, in the lent one 32. Insert, remove and pop never
-//! allocate after `reserve`; bounded heaps hold no allocation at all. `clear` is O(1), in a bounded
+//! node, and on 64-bit targets in the growing array 32 (24, and padding to whole lines), in the
+//! bounded one 24 (slab 16) and about two groups more a queue, in the lent one 32. On 32-bit targets
+//! an entry takes 16 bytes in each, and nothing is aligned to lines: a bounded heap of 20 timers is
+//! a queue of 488 bytes. Insert, remove and pop never allocate after `reserve`; bounded heaps hold no allocation at all. `clear` is O(1), in a bounded
 //! heap O(n).
 //!
 //! # Choose when

@@ -60,10 +60,10 @@
 //! timers have the same delay, `h` is `n`. Every 2^32nd insert or reschedule renumbers the timers,
 //! in O(n log h), without allocation.
 //!
-//! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 40 (64-bit), and 16 (hook 24) per entry of
-//! the heap. `with_capacity` and `reserve` make room for an entry per timer; inserts one by one
-//! make room for the entries that there are. Then a reschedule that takes a timer out of a list may
-//! allocate. If it gets no memory, it inserts the timer into its old list in order, by a scan from
+//! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 40 (on 32-bit targets 32), and 16 (hook
+//! 24, on 32-bit targets 16) per entry of the heap. `with_capacity` and `reserve` make room for an
+//! entry per timer; inserts one by one make room for the entries that there are. Then a reschedule
+//! that takes a timer out of a list may allocate. If it gets no memory, it inserts the timer into its old list in order, by a scan from
 //! the tail: O(n). After a reservation nothing allocates. `clear` is O(1), plus the table.
 //!
 //! # Choose when

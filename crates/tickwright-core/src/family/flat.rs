@@ -25,8 +25,8 @@
 //! | advance, k expired | O(k) | O(k) | 1 for four timers, their records |
 //!
 //! A removal looks at the timers of the same tick. Bytes per timer: slab 24 + slot (8 for a `u32`),
-//! hook 40 (64-bit). [`FlatQueue`] grows; [`BoundedFlat`] holds a fixed number of cells and needs
-//! no allocator.
+//! hook 40 (on 32-bit targets 32, in node and cell). [`FlatQueue`] grows; [`BoundedFlat`] holds a
+//! fixed number of cells and needs no allocator.
 //!
 //! # Choose when
 //! - at most some sixty timers are pending: nothing else here is as fast then;

@@ -40,6 +40,15 @@ pub mod wheel;
 /// | [`Wheel`](crate::Wheel), [`CoarseWheel`](crate::CoarseWheel) | time-outs by the thousand that are mostly moved or cancelled, in ticks of about a millisecond |
 /// | [`FixedDelay`](crate::FixedDelay) | most timers have one of a few delays, counted from the queue's `now` |
 /// | [`BoundedHeap`](crate::BoundedHeap) | without an allocator: this default needs the feature `alloc` |
+/// | on a microcontroller [`SortedList`](crate::SortedList), from some twenty timers on [`RbTreeCached`](crate::RbTreeCached) | see below |
+///
+/// On an emulated Cortex-M3 (`records/microcontroller`, opt-level "s"; instructions, not cycles) the
+/// list is cheapest in every operation with up to 16 timers: its worst call there takes 178, and its
+/// code 1,096 bytes of flash. The worst call of `RbTreeCached` takes 332 with 16 timers and 392 with
+/// 64, where the list's takes 561; its code takes 1,948 bytes. A bounded heap of 64 takes 435 and
+/// 6,072 bytes, and less RAM: 28 bytes a timer where the tree takes 40. The worst call is the
+/// longest time for which a queue masks interrupts; a wheel's grows with the timers of a bucket, to
+/// 2,358 with 64 in `Wheel`.
 ///
 /// One type for all targets, unlike Xenomai, whose default is the list but for x86-64: there a
 /// structure that was nobody's default stayed broken for six years. Another processor may well

@@ -43,7 +43,8 @@
 //! costs nothing when the head is cached; without, an insert notes whether it only went left, and a
 //! remove climbs until it is a right child.
 //!
-//! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 48 (64-bit). It never allocates.
+//! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 48 (on 32-bit targets 32). It never
+//! allocates.
 //!
 //! # Choose when
 //! - many timers are pending, deadlines are random, and most are cancelled or moved: removal by key

@@ -26,8 +26,8 @@
 //! | pop | O(1) | O(1) | 2 |
 //! | advance, k expired | O(k) | O(k) | 1 to 2 per timer |
 //!
-//! Bytes per timer: slab 16 + slot (8 for a `u32`), hook 32 (64-bit). It has no order among
-//! its nodes but the list itself, and never allocates.
+//! Bytes per timer: slab 16 + slot (8 for a `u32`), hook 32 (on 32-bit targets 24). It has no
+//! order among its nodes but the list itself, and never allocates.
 //!
 //! # Choose when
 //! - few timers are pending (some ten), or nearly all have the same delay, so that new ones belong

@@ -28,7 +28,7 @@ use core::num::NonZeroU32;
 use core::pin::Pin;
 use core::ptr::NonNull;
 
-use tickwright_nodes::hook::{self, Hook, HookNodes, Hooked, PINNED, draw};
+use tickwright_nodes::hook::{self, Hook, HookNodes, Hooked, PINNED, Shareable, draw};
 use tickwright_nodes::{ByRef, const_unless_loom};
 
 use crate::contract::{
@@ -211,21 +211,31 @@ pub struct HookQueue<'a, F: Family, T> {
 // SAFETY: 1. Moving the queue moves the right to reach its nodes' records (see `Sync for Hook`). 2.
 // It hands out `&'a Timer`, which may be sent because a `Timer` with `T: Sync` is `Sync`. 3. Apart
 // from handles the discipline and its records are `Send` (promise 4 of `Discipline`).
-#[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
-unsafe impl<F: Family, T: Sync> Send for HookQueue<'_, F, T> {}
+unsafe impl<F: Family, T: Sync> Send for HookQueue<'_, F, T> where InQueue<F>: Shareable {}
 
 // SAFETY: 1. Through `&HookQueue` records are only read. 2. Payloads are only handed out as
 // `&Timer`, and `T` is `Sync`.
 // 3. Apart from handles the discipline and its records are `Sync` (promise 4 of `Discipline`).
-#[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
-unsafe impl<F: Family, T: Sync> Sync for HookQueue<'_, F, T> {}
+unsafe impl<F: Family, T: Sync> Sync for HookQueue<'_, F, T> where InQueue<F>: Shareable {}
 
 impl<'a, F: Family, T> HookQueue<'a, F, T> {
-    /// An empty queue. It takes an identity at its first insert; where the target has no
-    /// compare-exchange, use [`with_identity`](Self::with_identity) instead, or every insert is
-    /// refused with [`Reject::NoIdentity`].
+    /// Where a queue could draw no identity, a program that makes one does not compile.
+    const DRAWS_AN_IDENTITY: () = assert!(
+        hook::IDENTITIES_ARE_DRAWN,
+        "this target has no compare-exchange: enable the feature `critical-section` of `tickwright-core`, \
+         or make the queue by `HookQueue::with_identity`"
+    );
+
+    /// An empty queue. It takes an identity at its first insert. Where the target has no
+    /// compare-exchange, this takes the feature `critical-section`, or does not compile; there
+    /// [`with_identity`](Self::with_identity) works without it.
     #[must_use]
     pub const fn new() -> Self {
+        let () = Self::DRAWS_AN_IDENTITY;
+        Self::without_identity()
+    }
+
+    const fn without_identity() -> Self {
         Self {
             order: <F::Of<HookPtr<F>> as Discipline<HookPtr<F>>>::NEW,
             // SAFETY: the queue keeps it to itself, and lends it to its discipline alone, which
@@ -249,7 +259,7 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     /// 2. They are not 0.
     #[must_use]
     pub const unsafe fn with_identity(id: NonZeroU32) -> Self {
-        let mut queue = Self::new();
+        let mut queue = Self::without_identity();
         queue.id = id.get() & !PINNED;
         queue
     }

@@ -34,15 +34,14 @@ impl OwnerWord {
     pub(super) fn take(&self, owner: u32) -> Result<(), u32> {
         #[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
         return self.0.compare_exchange(0, owner, Ordering::Acquire, Ordering::Relaxed).map(|_| ());
-        // Without compare-exchange no hook is shared.
         #[cfg(not(all(target_has_atomic = "32", not(tickwright_no_cas))))]
-        return match self.load(Ordering::Relaxed) {
+        return undivided(|| match self.load(Ordering::Acquire) {
             0 => {
                 self.store(owner, Ordering::Relaxed);
                 Ok(())
             }
             other => Err(other),
-        };
+        });
     }
 
     /// The word, where nobody shares it.
@@ -53,6 +52,17 @@ impl OwnerWord {
         #[cfg(loom)]
         return self.0.with_mut(|owner| *owner);
     }
+}
+
+/// Runs `step` as one step, where the target has no compare-exchange. The critical section is the
+/// program's. Without it hooks are not shared, so nothing can come between.
+#[cfg(not(all(target_has_atomic = "32", not(tickwright_no_cas))))]
+#[inline]
+pub(super) fn undivided<R>(step: impl FnOnce() -> R) -> R {
+    #[cfg(feature = "critical-section")]
+    return critical_section::with(|_| step());
+    #[cfg(not(feature = "critical-section"))]
+    return step();
 }
 
 /// A record that is reached by whoever may. It tells a model when it is read and written.

@@ -1,13 +1,13 @@
 //! Identities near their end, and owner words.
 
-#[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
+#[cfg(any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas))))]
 use core::sync::atomic::AtomicBool;
-#[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
+#[cfg(any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas))))]
 use std::vec::Vec;
 
 use super::*;
 
-#[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
+#[cfg(any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas))))]
 #[test]
 fn identities_end_and_are_never_given_twice() {
     let counter = AtomicU32::new(PINNED - 3);
@@ -20,7 +20,7 @@ fn identities_end_and_are_never_given_twice() {
 }
 
 /// Enough draws that threads meet in the middle of one, were it not a single step.
-#[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
+#[cfg(any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas))))]
 #[test]
 fn threads_draw_different_identities() {
     const ALL: usize = if cfg!(miri) { 200 } else { 2_000_000 };
@@ -65,6 +65,35 @@ unsafe impl Hooked for Bag {
     type Record<P: Handle> = Nothing;
     const ID: &'static str = "bag";
     const DROPPED: &'static str = "dropped in a bag";
+}
+
+/// Threads claim one hook over and over: at most one of them has it at a time.
+#[cfg(any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas))))]
+#[test]
+fn threads_never_claim_a_hook_together() {
+    const ROUNDS: u32 = if cfg!(miri) { 50 } else { 50_000 };
+    let hook = Hook::<Bag>::new();
+    let inside = AtomicBool::new(false);
+    let claims = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        for id in 1..=4 {
+            let (hook, inside, claims) = (&hook, &inside, &claims);
+            scope.spawn(move || {
+                for _ in 0..ROUNDS {
+                    // SAFETY: 1. the identity is this thread's; nothing links the node, and it is
+                    // released below.
+                    if unsafe { hook.claim(id, 0) }.is_ok() {
+                        assert!(!inside.swap(true, Ordering::Relaxed), "claimed twice");
+                        claims.fetch_add(1, Ordering::Relaxed);
+                        inside.store(false, Ordering::Relaxed);
+                        // SAFETY: 1. it was claimed above; 2. nothing ever held a handle.
+                        unsafe { hook.release() };
+                    }
+                }
+            });
+        }
+    });
+    assert!(claims.into_inner() > 0 && !hook.is_linked());
 }
 
 #[test]

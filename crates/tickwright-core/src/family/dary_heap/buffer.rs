@@ -19,7 +19,8 @@ pub struct Degree<const D: usize>;
 
 /// What follows from the number of children per entry.
 pub trait Arity {
-    /// Nothing, aligned as a group of siblings of 16 bytes each: so they share one cache line.
+    /// Nothing, aligned as a group of siblings of 16 bytes each: so they share one cache line. On
+    /// 32-bit targets it asks for no alignment, as most of them have no cache.
     type Line: Copy + Debug;
     /// The empty list of lines: it gives a struct its alignment and takes no room.
     const ALIGNED: [Self::Line; 0] = [];
@@ -36,12 +37,12 @@ pub trait Arity {
 
 /// Two siblings of 16 bytes.
 #[derive(Clone, Copy, Debug)]
-#[repr(align(32))]
+#[cfg_attr(target_pointer_width = "64", repr(align(32)))]
 pub struct HalfLine;
 
 /// Four siblings of 16 bytes.
 #[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
+#[cfg_attr(target_pointer_width = "64", repr(align(64)))]
 pub struct WholeLine;
 
 impl Arity for Degree<2> {

@@ -5,13 +5,20 @@ use crate::SortedList;
 
 type Queue<'a> = HookQueue<'a, SortedList, u32>;
 
-#[cfg(not(all(target_has_atomic = "32", not(tickwright_no_cas))))]
+/// Statics, and an identity that is drawn: by compare-exchange, or in a critical section.
+#[cfg(any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas))))]
 #[test]
-fn without_compare_exchange_a_queue_needs_an_identity() {
-    let timer = Timer::new(1);
-    let mut queue = Queue::new();
-    let refused = queue.insert(1, &timer).unwrap_err();
-    assert_eq!((refused.reason, timer.is_linked()), (Reject::NoIdentity, false));
+fn a_static_queue_draws_an_identity_at_its_first_insert() {
+    static TIMER: Timer<SortedList, u32> = Timer::new(1);
+    static QUEUE: std::sync::Mutex<Queue<'static>> = std::sync::Mutex::new(Queue::new());
+    let mut queue = QUEUE.lock().unwrap();
+    let mut other = Queue::new();
+    assert_eq!(queue.id, 0);
+    queue.insert(1, &TIMER).unwrap();
+    assert_eq!(other.insert(1, &TIMER).unwrap_err().reason, Reject::WrongQueue);
+    assert_eq!(queue.insert(1, &TIMER).unwrap_err().reason, Reject::AlreadyLinked);
+    assert!(queue.id != 0 && other.id != 0 && queue.id != other.id);
+    assert_eq!(queue.pop_expired(1).map(|fired| fired.value.payload), Some(1));
 }
 
 #[test]

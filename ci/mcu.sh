@@ -1,0 +1,144 @@
+#!/usr/bin/env bash
+# Queues on emulated microcontrollers: every structure that needs no allocator beside an oracle, a queue that an
+# interrupt drives, and controls that must fail. CONTRIBUTING says what it needs; it installs nothing.
+set -euo pipefail
+cd "$(dirname "$0")/../firmware"
+
+begun=$SECONDS
+target_dir="${CARGO_TARGET_DIR:-$PWD/../target}/mcu"
+log="$target_dir/log"
+mkdir -p "$target_dir"
+# Flags for the host are not for these targets.
+unset RUSTFLAGS
+export CARGO_TARGET_DIR="$target_dir" CARGO_INCREMENTAL=0
+ran=0
+
+# have TARGET QEMU: whether both are here; says what is missing.
+have() {
+    if [ ! -d "$(rustc --print sysroot)/lib/rustlib/$1/lib" ]; then
+        echo "mcu: skipped $1: its library is not installed (rustup target add $1)"
+        return 1
+    fi
+    if ! command -v "$2" >/dev/null; then
+        echo "mcu: skipped $1: no $2 (Debian: apt-get install ${3:-$2})"
+        return 1
+    fi
+}
+
+# build TARGET BOARD OPT ARGUMENT...: programs of this folder.
+build() {
+    local target="$1" board="$2" opt="$3"
+    shift 3
+    TICKWRIGHT_BOARD="$board" CARGO_PROFILE_RELEASE_OPT_LEVEL="$opt" \
+        cargo build -q --locked --release --target "$target" "$@"
+}
+
+# emulate MACHINE PROGRAM TARGET: runs it; its exit code is the program's. Sleep costs no real time.
+emulate() {
+    local machine="$1" elf="$target_dir/$3/release/$2" qemu=qemu-system-arm
+    local more=()
+    if [ "$machine" = virt ]; then
+        qemu=qemu-system-riscv32
+        more=(-bios none)
+    fi
+    timeout 120 "$qemu" -machine "$machine" "${more[@]}" -nographic -monitor none -serial none \
+        -icount shift=7,sleep=off -semihosting-config enable=on,target=native -kernel "$elf" </dev/null
+}
+
+# conforms NAME MACHINE TARGET BOARD OPT: all structures agree with the oracle.
+conforms() {
+    build "$3" "$4" "$5" --bin conformance
+    if ! emulate "$2" conformance "$3" >"$log"; then
+        cat "$log" >&2
+        echo "mcu: FAILED: a structure on $1 at opt-level $5" >&2
+        exit 1
+    fi
+    ran=$((ran + $(grep -c 'agree$' "$log")))
+    echo "mcu: $1, $3, opt-level $5: $(grep -c 'agree$' "$log") structures agree with the oracle"
+}
+
+if have thumbv7m-none-eabi qemu-system-arm; then
+    conforms "Cortex-M3" mps2-an385 thumbv7m-none-eabi mps2 s
+    conforms "Cortex-M3" mps2-an385 thumbv7m-none-eabi mps2 3
+
+    build thumbv7m-none-eabi mps2 3 --bin systick
+    if ! emulate mps2-an385 systick thumbv7m-none-eabi >"$log"; then
+        cat "$log" >&2
+        echo "mcu: FAILED: a timer off its tick" >&2
+        exit 1
+    fi
+    echo "mcu: Cortex-M3, $(tail -1 "$log")"
+
+    build thumbv7m-none-eabi mps2 s --bin conformance --features control
+    if emulate mps2-an385 conformance thumbv7m-none-eabi >"$log"; then
+        echo "mcu: FAILED: an oracle that breaks ties backwards is not noticed" >&2
+        exit 1
+    fi
+    exact="$(grep -cv '^coarse' "$log")"
+    if [ "$(grep -c 'FAILED' "$log")" != "$exact" ]; then
+        cat "$log" >&2
+        echo "mcu: FAILED: some structure agrees with an oracle that breaks ties backwards" >&2
+        exit 1
+    fi
+    echo "mcu: control: an oracle that breaks ties backwards fails all $exact exact structures"
+fi
+
+# sleepers WHOSE TARGET: the program of Embassy's executor over that queue; its lines are in LOG-WHOSE.
+sleepers() {
+    local whose="$1" target="$2"
+    (cd "embassy/$whose" && build "$target" mps2 s)
+    if ! emulate mps2-an385 embassy "$target" >"$log-$whose"; then
+        tail -3 "$log-$whose" >&2
+        echo "mcu: FAILED: a task of Embassy over $whose on $target was woken early, late or never" >&2
+        exit 1
+    fi
+}
+
+# mean WHOSE TASKS: instructions of the queue a wake-up.
+mean() {
+    sed -n "s/^cost,$2,\([0-9]*\),.*/\1/p" "$log-$1"
+}
+
+if have thumbv7m-none-eabi qemu-system-arm; then
+    sleepers theirs thumbv7m-none-eabi
+    sleepers ours thumbv7m-none-eabi
+    if ! diff <(grep '^wake' "$log-theirs") <(grep '^wake' "$log-ours") >&2; then
+        echo "mcu: FAILED: tasks wake in another order than over Embassy's own queue" >&2
+        exit 1
+    fi
+    for tasks in 8 16 32; do
+        if [ "$(mean ours "$tasks")" -ge "$(mean theirs "$tasks")" ]; then
+            echo "mcu: FAILED: $tasks tasks: $(mean ours "$tasks") instructions a wake-up, Embassy's own queue" \
+                "$(mean theirs "$tasks")" >&2
+            exit 1
+        fi
+    done
+    echo "mcu: Embassy: $(grep -c '^wake' "$log-ours") wake-ups in the same order as over its own queue; instructions a wake-up" \
+        "at 1, 8, 16, 32 tasks: $(mean ours 1) $(mean ours 8) $(mean ours 16) $(mean ours 32), its own" \
+        "$(mean theirs 1) $(mean theirs 8) $(mean theirs 16) $(mean theirs 32)"
+fi
+
+if have thumbv6m-none-eabi qemu-system-arm; then
+    # Code for the M0, which the M3 runs: the board with an M0 has too little memory.
+    sleepers ours thumbv6m-none-eabi
+    echo "mcu: Embassy, thumbv6m-none-eabi: $(grep -c '^wake' "$log-ours") wake-ups on their tick"
+    # 16 KiB do not hold all statics at once.
+    for opt in s 3; do
+        conforms "Cortex-M0" microbit thumbv6m-none-eabi microbit "$opt"
+        TICKWRIGHT_PART=wheels conforms "Cortex-M0, wheels" microbit thumbv6m-none-eabi microbit "$opt"
+    done
+fi
+
+if have thumbv7em-none-eabi qemu-system-arm; then
+    conforms "Cortex-M4" mps2-an386 thumbv7em-none-eabi mps2 3
+fi
+
+if have riscv32imc-unknown-none-elf qemu-system-riscv32 qemu-system-misc; then
+    conforms "RISC-V without atomics" virt riscv32imc-unknown-none-elf virt 3
+fi
+
+if [ "$ran" = 0 ]; then
+    echo "mcu: skipped: nothing that it needs is here"
+else
+    echo "mcu: passed in $((SECONDS - begun)) s: $ran structures on a board agree"
+fi

@@ -1,0 +1,18 @@
+//! A queue on the stack, and nothing shared: where a queue can draw no identity, this must not build.
+#![no_std]
+#![no_main]
+
+use tickwright_core::{HookQueue, SortedList};
+
+#[unsafe(no_mangle)]
+extern "C" fn main() -> i32 {
+    let queue: HookQueue<'_, SortedList, u32> = HookQueue::new();
+    i32::from(!queue.is_empty())
+}
+
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    loop {
+        core::hint::spin_loop();
+    }
+}

@@ -1,0 +1,86 @@
+//! The timer queue of Embassy's time drivers, over [`tickwright_core`].
+//!
+//! Every time driver of Embassy's hardware crates keeps its timers in the `Queue` of the crate
+//! `embassy-time-queue-utils`. The package in the folder `patch` has that name and re-exports this
+//! crate, so one line in a program's `Cargo.toml` replaces the queue of all of them:
+//!
+//! ```toml
+//! [patch.crates-io]
+//! embassy-time-queue-utils = { path = "../tickwright/crates/tickwright-embassy/patch" }
+//! ```
+//!
+//! | queue | where the timers are | how many | next alarm | wake |
+//! |---|---|---|---|---|
+//! | [`queue_integrated::Queue`] | in the tasks: 8 words each, no allocation | one a task | O(1) | O(1), an insert O(n) |
+//! | [`queue_generic::ConstGenericQueue`] | in the queue, for executors of any kind | `N` | O(1) | O(log N), an insert O(N) |
+//!
+//! [`Queue`] is the first of them, or with a feature `generic-queue-N` the second.
+//!
+//! # What differs from `embassy-time-queue-utils` 0.3.2
+//! - The list is kept in order: an alarm looks at the timers that are due, not at all of them.
+//! - Timers of one tick are woken in the order in which they were armed. A deadline that has passed
+//!   is due at once.
+//! - [`Queue::schedule_wake`] returns `true` only where the next alarm may have changed.
+//! - A deadline of `u64::MAX` ("never") takes no room and cannot block a later one of its task.
+//! - A full generic queue wakes the waker that asked for room, so that it asks again. It drops no
+//!   other timer, and wakes none of them early.
+//! - `schedule_wake_queue_item` takes storage that is `'static`: a shorter loan would dangle.
+//! - A queue that is dropped or replaced gives its tasks back: their next timers work.
+//!
+//! What cannot differ, as the interface has no words for it: a waker has one deadline, the earliest
+//! that it asked for. A timer that was dropped is not cancelled, so it may wake its task once more.
+//!
+//! # Size
+//! An item takes 8 words of each task, where `embassy-time-queue-utils` takes 6. The crate sets the
+//! feature `timer-item-size-8-words` of `embassy-executor-timer-queue`.
+#![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+#[cfg(test)]
+extern crate std;
+
+use core::task::Waker;
+
+pub mod queue_generic;
+pub mod queue_integrated;
+mod sleeper;
+#[cfg(test)]
+mod testing;
+
+#[cfg(any(feature = "integrated-timers", not(feature = "_generic-queue")))]
+use queue_integrated::Queue as Chosen;
+
+#[cfg(all(not(feature = "integrated-timers"), feature = "_generic-queue"))]
+use queue_generic::Queue as Chosen;
+
+/// The queue that the crate's features choose: in the tasks, or with a feature `generic-queue-N`
+/// one of `N` timers.
+#[derive(Debug)]
+pub struct Queue(Chosen);
+
+impl Queue {
+    /// An empty queue.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(Chosen::new())
+    }
+
+    /// Arms a timer that wakes `waker` at the tick `at`, unless an earlier one of that waker is
+    /// pending. Returns whether the next alarm may have changed: then ask
+    /// [`next_expiration`](Self::next_expiration) and set the alarm again.
+    pub fn schedule_wake(&mut self, at: u64, waker: &Waker) -> bool {
+        self.0.schedule_wake(at, waker)
+    }
+
+    /// Wakes all that is due at `now`, in the order of the deadlines. Returns the tick of the next
+    /// alarm, `u64::MAX` when nothing is pending.
+    pub fn next_expiration(&mut self, now: u64) -> u64 {
+        self.0.next_expiration(now)
+    }
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,128 @@
+//! The queue whose timers are in the tasks: a sorted list, linked through the storage that
+//! Embassy's executor keeps in each task.
+//!
+//! ```text
+//!   task A                      task B                      task C
+//!   [ .. | item: record, owner, waker ]   [ .. | item ]     [ .. | item ]
+//!              10  <------------------------->  12  <------------> 40
+//! ```
+//! An item is a [`Timer`] of a [`SortedList`], 32 bytes on 32-bit targets. Storage that is all
+//! zeros is a timer that is not pending: see `zeros_are_an_idle_timer` among the tests.
+
+use core::fmt;
+use core::task::Waker;
+
+use embassy_executor_timer_queue::TimerQueueItem;
+use tickwright_core::{HookQueue, SortedList, Timer, TimerRef};
+
+use crate::sleeper::Sleeper;
+
+/// What an item is.
+type Item = Timer<SortedList, Sleeper>;
+
+/// The timer queue in the tasks. No allocation and no bound: each task brings its own storage.
+///
+/// The storage has an owner word. So a task may sleep in several queues, one after the other, and a
+/// queue refuses one that sleeps in another queue.
+pub struct Queue {
+    timers: HookQueue<'static, SortedList, Sleeper>,
+}
+
+impl Queue {
+    /// An empty queue.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { timers: HookQueue::new() }
+    }
+
+    /// Arms the timer of the task that `waker` wakes, unless that is pending for an earlier tick.
+    /// Returns whether the next alarm may have changed.
+    ///
+    /// `waker` is one of Embassy's executor; others make the executor panic. Insertion is O(n) from
+    /// the latest on.
+    pub fn schedule_wake(&mut self, at: u64, waker: &Waker) -> bool {
+        // SAFETY: 1. this is the timer queue, for which the interface gives the item out; 2. the
+        // reference ends in `schedule_wake_queue_item`, before another one to this item is made.
+        let item = unsafe { TimerQueueItem::from_embassy_waker(waker) };
+        self.schedule_wake_queue_item(at, item, waker)
+    }
+
+    /// As [`schedule_wake`](Self::schedule_wake), with the storage that belongs to `waker`: for
+    /// other executors, such as a `block_on` of one's own. The storage is used by queues alone, and
+    /// by one waker at a time.
+    pub fn schedule_wake_queue_item(
+        &mut self,
+        at: u64,
+        item: &'static mut TimerQueueItem,
+        waker: &Waker,
+    ) -> bool {
+        // SAFETY: 1. zeros are a timer that is not pending; 2. every queue of this crate, and by
+        // the interface nothing else, interprets the storage, as this one type; 3. it is never
+        // moved and lives as long as its task, which is a static.
+        let timer: &'static Item = unsafe { item.as_ref() };
+        if at == u64::MAX {
+            // Never.
+            return false;
+        }
+        if let Some(pending) = self.timers.expiry(timer) {
+            if pending <= at {
+                return false;
+            }
+            return self.timers.reschedule(TimerRef::from(timer), at).is_ok_and(|head| head.is_changed());
+        }
+        match self.timers.insert(at, timer) {
+            Ok(inserted) => {
+                timer.payload.put(waker);
+                inserted.head.is_changed()
+            }
+            Err(_) => {
+                // It sleeps in another queue, which a driver never sees. Its task asks again.
+                waker.wake_by_ref();
+                false
+            }
+        }
+    }
+
+    /// Wakes all that is due at `now`, in the order of the deadlines. Returns the tick of the next
+    /// alarm, `u64::MAX` when nothing is pending. O(1) for each timer that is due.
+    pub fn next_expiration(&mut self, now: u64) -> u64 {
+        loop {
+            // Mostly nothing is due any more, which the head alone tells.
+            let next = self.timers.next_wake().unwrap_or(u64::MAX);
+            if next > now {
+                return next;
+            }
+            let Some(fired) = self.timers.pop_expired(now) else { return next };
+            if let Some(waker) = fired.value.payload.take() {
+                waker.wake();
+            }
+        }
+    }
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        // The list unlinks its timers by itself; their wakers are this crate's.
+        while let Some(head) = self.timers.peek() {
+            drop(head.key.get().payload.take());
+            if self.timers.remove(head.key).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Queue").field("pending", &self.timers.len()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,46 @@
+//! A waker in two words that are zeros while there is none.
+//!
+//! Storage in a task begins as zeros, and a list shares its nodes: so the words are atomics, which
+//! the queue alone writes. It reads and writes them under its own `&mut`.
+
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering};
+use core::task::{RawWakerVTable, Waker};
+
+/// What a task's timer remembers: whom to wake.
+#[derive(Debug)]
+pub(crate) struct Sleeper {
+    data: AtomicPtr<()>,
+    /// Null while there is no waker.
+    vtable: AtomicPtr<RawWakerVTable>,
+}
+
+impl Sleeper {
+    /// No waker.
+    #[cfg(test)]
+    pub(crate) const fn new() -> Self {
+        Self { data: AtomicPtr::new(ptr::null_mut()), vtable: AtomicPtr::new(ptr::null_mut()) }
+    }
+
+    /// Keeps a clone of `waker`. The sleeper has none.
+    pub(crate) fn put(&self, waker: &Waker) {
+        debug_assert!(self.vtable.load(Ordering::Relaxed).is_null(), "a waker would be lost");
+        let kept = core::mem::ManuallyDrop::new(waker.clone());
+        self.data.store(kept.data().cast_mut(), Ordering::Relaxed);
+        self.vtable.store(ptr::from_ref(kept.vtable()).cast_mut(), Ordering::Relaxed);
+    }
+
+    /// Takes the waker out.
+    pub(crate) fn take(&self) -> Option<Waker> {
+        let vtable = self.vtable.load(Ordering::Relaxed).cast_const();
+        self.vtable.store(ptr::null_mut(), Ordering::Relaxed);
+        // SAFETY: 1. it is null, or `put` made it of a reference to a static table.
+        let vtable: &'static RawWakerVTable = unsafe { vtable.as_ref() }?;
+        // SAFETY: 1. data and table are those of one waker, which `put` cloned and did not drop;
+        // 2. the table was set to null above, so the waker is made once.
+        Some(unsafe { Waker::new(self.data.load(Ordering::Relaxed).cast_const(), vtable) })
+    }
+}
+
+#[cfg(test)]
+mod tests;

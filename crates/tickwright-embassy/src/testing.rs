@@ -1,0 +1,169 @@
+//! What the tests of both queues share: tasks that note when they are woken, and scripts that any
+//! queue must follow.
+
+use core::task::Waker;
+use std::boxed::Box;
+use std::sync::{Arc, Mutex};
+use std::task::Wake;
+use std::vec::Vec;
+
+use embassy_executor_timer_queue::TimerQueueItem;
+use tickwright_nodes::testing::Random;
+
+/// Which tasks were woken, in order.
+type Log = Arc<Mutex<Vec<usize>>>;
+
+/// A task: a number, its waker, and storage as Embassy's executor has it.
+pub(crate) struct Task {
+    pub(crate) waker: Waker,
+    item: *mut TimerQueueItem,
+}
+
+struct Woken {
+    task: usize,
+    log: Log,
+}
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.log.lock().unwrap().push(self.task);
+    }
+}
+
+impl Task {
+    /// Its storage. Test code keeps no reference to it.
+    pub(crate) fn item(&self) -> &'static mut TimerQueueItem {
+        // SAFETY: 1. it was leaked, so it is static; 2. the callers pass it to a queue at once.
+        unsafe { &mut *self.item }
+    }
+}
+
+/// So many tasks, and the log in which they note that they were woken.
+pub(crate) fn tasks(n: usize) -> (Vec<Task>, Log) {
+    let log = Log::default();
+    let task = |task| Task {
+        waker: Waker::from(Arc::new(Woken { task, log: Arc::clone(&log) })),
+        item: Box::leak(Box::new(TimerQueueItem::new())),
+    };
+    ((0..n).map(task).collect(), log)
+}
+
+/// The executor's function that the linker looks for. No test calls it: the program on an emulated
+/// microcontroller does.
+#[unsafe(no_mangle)]
+extern "Rust" fn __embassy_time_queue_item_from_waker(_: &Waker) -> &'static mut TimerQueueItem {
+    unreachable!("the tests have no executor")
+}
+
+/// A queue with tasks.
+pub(crate) trait Timers {
+    /// Arms the timer of a task.
+    fn arm(&mut self, task: &Task, at: u64) -> bool;
+    /// Wakes what is due, returns the next alarm.
+    fn expire(&mut self, now: u64) -> u64;
+}
+
+fn woken(log: &Log) -> Vec<usize> {
+    core::mem::take(&mut *log.lock().unwrap())
+}
+
+/// Deadlines in order, equals in the order in which they were armed, each once.
+pub(crate) fn wakes_in_order(mut queue: impl Timers) {
+    let (tasks, log) = tasks(6);
+    for (task, at) in [(0, 30), (1, 10), (2, 20), (3, 10), (4, 0), (5, 20)] {
+        queue.arm(&tasks[task], at);
+    }
+    assert_eq!((queue.expire(0), woken(&log)), (10, [4].to_vec()));
+    assert_eq!((queue.expire(9), woken(&log)), (10, [].to_vec()), "none is early");
+    assert_eq!((queue.expire(25), woken(&log)), (30, [1, 3, 2, 5].to_vec()));
+    assert_eq!((queue.expire(30), woken(&log)), (u64::MAX, [0].to_vec()));
+    for (task, at) in [(5, 29), (4, 3)] {
+        queue.arm(&tasks[task], at);
+    }
+    assert_eq!((queue.expire(30), woken(&log)), (u64::MAX, [5, 4].to_vec()), "what has passed is due now");
+    assert_eq!((queue.expire(u64::MAX), woken(&log)), (u64::MAX, [].to_vec()), "none comes twice");
+}
+
+/// A waker has one deadline, the earliest.
+pub(crate) fn the_earliest_deadline_of_a_task_counts(mut queue: impl Timers) {
+    let (tasks, log) = tasks(2);
+    assert!(queue.arm(&tasks[0], 50));
+    assert!(!queue.arm(&tasks[0], 60), "it is woken before that, and asks again");
+    assert!(!queue.arm(&tasks[0], 50));
+    assert!(queue.arm(&tasks[0], 40));
+    assert!(!queue.arm(&tasks[1], 45));
+    assert_eq!((queue.expire(40), woken(&log)), (45, [0].to_vec()));
+    assert_eq!((queue.expire(60), woken(&log)), (u64::MAX, [1].to_vec()));
+}
+
+/// Embassy's issue 4736: after a timer that never ends, the next one of its task was lost.
+pub(crate) fn never_blocks_no_later_timer(mut queue: impl Timers) {
+    let (tasks, log) = tasks(2);
+    for now in [0, 10, 20] {
+        assert!(!queue.arm(&tasks[0], u64::MAX));
+        assert_eq!(queue.expire(now), u64::MAX);
+        assert!(queue.arm(&tasks[0], now + 10));
+        assert!(!queue.arm(&tasks[0], u64::MAX), "and leaves the pending one alone");
+        assert!(queue.arm(&tasks[1], now + 5));
+        assert!(!queue.arm(&tasks[1], u64::MAX));
+        assert_eq!((queue.expire(now + 10), woken(&log)), (u64::MAX, [1, 0].to_vec()));
+    }
+}
+
+/// Issue 3758 and esp-hal's 4212 are alarms that a driver lost or overwrote. A queue does its part
+/// if it reports each change of the next alarm, and if a look at a later time finds what an alarm
+/// missed.
+pub(crate) fn a_missed_alarm_is_made_up_for(mut queue: impl Timers) {
+    let (tasks, log) = tasks(3);
+    assert!(queue.arm(&tasks[0], 100));
+    assert_eq!(queue.expire(50), 100);
+    // The alarm for 100 is overwritten by the one for 80: both come.
+    assert!(queue.arm(&tasks[1], 80));
+    assert_eq!((queue.expire(81), woken(&log)), (100, [1].to_vec()));
+    // The alarm for 100 is missed altogether; a deadline that has passed is armed meanwhile.
+    assert!(queue.arm(&tasks[2], 90));
+    assert_eq!((queue.expire(500), woken(&log)), (u64::MAX, [2, 0].to_vec()));
+}
+
+/// Random scripts beside a vector that is searched from end to end.
+pub(crate) fn agrees_with_an_oracle(mut make: impl FnMut() -> Box<dyn Timers>) {
+    const TASKS: usize = 24;
+    for seed in 0..if cfg!(miri) { 3 } else { 60 } {
+        let mut random = Random::new(seed);
+        let (tasks, log) = tasks(TASKS);
+        let mut queue = make();
+        // Task and deadline in the order of arming.
+        let mut pending: Vec<(usize, u64)> = Vec::new();
+        let mut now = 0;
+        for _ in 0..400 {
+            let alarm = pending.iter().map(|&(_, at)| at).min().unwrap_or(u64::MAX);
+            let task = random.below(TASKS as u32) as usize;
+            let at = match random.below(8) {
+                0 => u64::MAX,
+                1 => now,
+                _ => now + u64::from(random.below(40)),
+            };
+            if random.below(3) > 0 {
+                let reported = queue.arm(&tasks[task], at);
+                match pending.iter().position(|&(other, _)| other == task) {
+                    Some(place) if at < pending[place].1 => {
+                        pending.remove(place);
+                        pending.push((task, at));
+                    }
+                    None if at < u64::MAX => pending.push((task, at)),
+                    _ => {}
+                }
+                let changed = pending.iter().map(|&(_, at)| at).min().unwrap_or(u64::MAX) != alarm;
+                assert!(reported || !changed, "a change of the next alarm is reported");
+            } else {
+                now += u64::from(random.below(12));
+                let next = queue.expire(now);
+                let mut due: Vec<_> = pending.iter().copied().filter(|&(_, at)| at <= now).collect();
+                due.sort_by_key(|&(_, at)| at);
+                pending.retain(|&(_, at)| at > now);
+                assert!(woken(&log).into_iter().eq(due.into_iter().map(|(task, _)| task)));
+                assert_eq!(next, pending.iter().map(|&(_, at)| at).min().unwrap_or(u64::MAX));
+            }
+        }
+    }
+}

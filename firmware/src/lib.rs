@@ -1,0 +1,11 @@
+//! What the programs share: the board, random numbers, an oracle, and the machine that compares a
+//! queue with it. `no_std`, and nothing allocates.
+#![no_std]
+
+pub mod board;
+pub mod conformance;
+pub mod families;
+pub mod oracle;
+pub mod random;
+#[cfg(target_pointer_width = "32")]
+mod sizes;
