@@ -3,8 +3,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-libraries=(-p tickwright-nodes -p tickwright-core -p tickwright-collections -p tickwright -p tickwright-threads -p tickwright-capi
-    -p tickwright-testkit)
+libraries=(-p tickwright-nodes -p tickwright-core -p tickwright-collections -p tickwright -p tickwright-threads -p tickwright-boundary
+    -p tickwright-capi -p tickwright-threads-capi -p tickwright-testkit)
 # cargo holds that a package of one version never changes: it would take what an earlier run
 # unpacked and built.
 # Packages of no host (`-*`) are those of local runs.
