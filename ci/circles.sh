@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 
 python3 ci/circles.py --self-test >/dev/null
 python3 ci/circles.py tickwright-nodes tickwright-collections tickwright-core tickwright-embassy \
-    tickwright-threads tickwright tickwright-async \
-    tickwright-capi tickwright-testkit tickwright-measure tickwright-trace tickwright-preload tickwright-lab
+    tickwright-threads tickwright tickwright-async tickwright-boundary tickwright-capi \
+    tickwright-threads-capi tickwright-testkit tickwright-measure tickwright-trace \
+    tickwright-preload tickwright-lab
 echo "circles: none among the files of all crates"

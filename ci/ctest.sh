@@ -15,22 +15,40 @@ work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 trap 'echo "ctest: line $LINENO failed" >&2' ERR
 prefix="$work/prefix"
+soname="$(cat ../tickwright-boundary/SONAME)"
+export BUILD="$work/build"
+if make -s install PREFIX="$prefix" 2>/dev/null; then
+    echo "ctest: something was installed before anything was built" >&2
+    exit 1
+fi
+make -s PROFILE="${PROFILE:-release}"
+# Installing compiles nothing: there is no compiler.
+install() { make -s install CARGO=false RUSTC=false CC=false "$@"; }
 # Two prefixes that differ, as packagers have them: built to be in one, put into another.
-make -s install PREFIX=/opt/elsewhere DESTDIR="$work/staged" PROFILE="${PROFILE:-release}"
+install PREFIX=/opt/elsewhere LIBDIR=/opt/elsewhere/lib/machine DESTDIR="$work/staged"
 test -f "$work/staged/opt/elsewhere/include/tickwright.h"
-grep -q '^libdir=/opt/elsewhere/lib$' "$work/staged/opt/elsewhere/lib/pkgconfig/tickwright.pc"
+# A prefix that was moved is found where it is.
+moved="$work/staged/opt/elsewhere"
+for library in tickwright tickwright-threads; do
+    for folder in lib/machine include; do
+        found="$(PKG_CONFIG_PATH="$moved/lib/machine/pkgconfig" pkg-config --variable="${folder%/*}dir" "$library")"
+        test "$(readlink -f "$found")" = "$moved/$folder"
+    done
+done
 # valgrind's suppressions name functions, so this one keeps its symbols.
-make -s install PREFIX="$prefix" PROFILE="${PROFILE:-release}" STRIP=
-if make -s install PREFIX=relative PROFILE="${PROFILE:-release}" 2>/dev/null; then
+install PREFIX="$prefix" STRIP=
+if install PREFIX=relative 2>/dev/null; then
     echo "ctest: a relative prefix was taken" >&2
     exit 1
 fi
 export PKG_CONFIG_PATH="$prefix/lib/pkgconfig" LD_LIBRARY_PATH="$prefix/lib"
 
-read -ra cflags < <(pkg-config --cflags tickwright)
-read -ra shared < <(pkg-config --libs tickwright)
+read -ra cflags < <(pkg-config --cflags tickwright-threads)
+read -ra shared < <(pkg-config --libs tickwright-threads)
+read -ra timers < <(pkg-config --libs tickwright)
 # With both libraries in one place the linker takes the shared one, unless it is told the other's name.
-read -ra static < <(pkg-config --libs --static tickwright | sed 's/-ltickwright/-l:libtickwright.a/')
+static_libraries() { pkg-config --libs --static "$@" | sed 's/-ltickwright\(-threads\)\?/-l:libtickwright\1.a/g'; }
+read -ra static < <(static_libraries tickwright-threads)
 warnings=(-O1 -g -Wall -Wextra -Wpedantic -Werror)
 wraps=(-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=posix_memalign)
 
@@ -81,7 +99,7 @@ run c-shared
 run c-static
 # Statically with all that it needs: the compiler brings its own unwinder.
 if echo 'int main(void) { return 0; }' | cc -static -x c - -o "$work/probe" -pthread 2>/dev/null; then
-    read -ra whole < <(pkg-config --libs --static tickwright)
+    read -ra whole < <(pkg-config --libs --static tickwright-threads)
     # The linker warns of functions of the C library that load others, such as the look-up of hosts.
     build c-whole-static cc -static -std=c11 -- "${whole[@]}" 2>"$work/warned" || {
         cat "$work/warned" >&2
@@ -93,9 +111,9 @@ else
     echo "ctest: -static skipped: no static C library"
 fi
 # What is installed by default has no debug data, exports the same, and runs.
-staged="$work/staged/opt/elsewhere/lib"
+staged="$work/staged/opt/elsewhere/lib/machine"
 if command -v readelf >/dev/null && command -v strip >/dev/null; then
-    for library in libtickwright.a libtickwright.so; do
+    for library in libtickwright.a libtickwright.so libtickwright-threads.a libtickwright-threads.so; do
         readelf -SW "$staged/$library" >"$work/sections"
         if grep -q '\.debug_' "$work/sections"; then
             echo "ctest: $library is installed with debug data" >&2
@@ -105,8 +123,10 @@ if command -v readelf >/dev/null && command -v strip >/dev/null; then
         grep -q '\.debug_' "$work/sections"
     done
 fi
-diff <(nm -D --defined-only "$staged/libtickwright.so" | awk '{ print $NF }' | sort) \
-    <(nm -D --defined-only "$prefix/lib/libtickwright.so" | awk '{ print $NF }' | sort)
+exported() { nm -D --defined-only "$@" | awk 'NF >= 3 { print $NF }' | sort; }
+for library in libtickwright.so libtickwright-threads.so; do
+    diff <(exported "$staged/$library") <(exported "$prefix/lib/$library")
+done
 LD_LIBRARY_PATH="$staged" "$work/c-shared/states"
 cc -std=c11 "${warnings[@]}" "${cflags[@]}" ctest/states.c -o "$work/stripped" "$staged/libtickwright.a" "${static[@]}" -pthread
 "$work/stripped"
@@ -117,8 +137,17 @@ if grep -q libtickwright "$work/needs"; then
     exit 1
 fi
 if [ "$(uname -s)" = Linux ]; then
-    ldd "$work/c-shared/states" >"$work/needs"
-    grep -q "libtickwright.so.0 => $prefix/lib/libtickwright.so.0" "$work/needs"
+    ldd "$work/c-shared/thread_states" >"$work/needs"
+    grep -q "libtickwright-threads.so.$soname => $prefix/lib/libtickwright-threads.so.$soname" "$work/needs"
+    # A program with timers alone asks for no coroutines.
+    cc -std=c11 "${warnings[@]}" "${cflags[@]}" ctest/sched_order.c -o "$work/timers" "${timers[@]}" -pthread
+    "$work/timers"
+    ldd "$work/timers" >"$work/needs"
+    grep -q "libtickwright.so.$soname => $prefix/lib/libtickwright.so.$soname" "$work/needs"
+    if grep -q threads "$work/needs"; then
+        echo "ctest: a program with timers alone asks for the library of threads" >&2
+        exit 1
+    fi
 fi
 # Faults. The second one is linked with nothing of ours.
 cc -std=gnu11 "${warnings[@]}" -fno-stack-clash-protection "${cflags[@]}" ctest/faults/leap.c -o "$work/leap" "${shared[@]}" -pthread
@@ -129,7 +158,7 @@ if (ulimit -c 0 && "$work/leap") >"$work/leapt" 2>&1 || ! grep -q 'has overflowe
 fi
 if [ "$(uname -s)" = Linux ] && ldd --version 2>&1 | grep -qiE 'glibc|gnu libc'; then
     cc -std=gnu11 "${warnings[@]}" -Wno-pedantic "${cflags[@]}" ctest/faults/unload.c -o "$work/unload" -pthread -ldl
-    "$work/unload" "$prefix/lib/libtickwright.so"
+    "$work/unload" "$prefix/lib/libtickwright-threads.so"
 fi
 # The README's programs do what they look like.
 awk -v to="$work/readme" '/^```c$/ { n++; inside = 1; next } /^```$/ { inside = 0 } inside { print >(to n ".c") }' ../../README.md
@@ -162,10 +191,30 @@ fi
 echo "ctest: examples"
 
 # What the library exports is what the header declares.
-nm -D --defined-only "$prefix/lib/libtickwright.so" | awk '{ print $NF }' | sort >"$work/exported"
-sed -n 's/^TW_API [^(]*[ *]\(tw_[a-z_]*\)(.*/\1/p' "$prefix/include/tickwright.h" | sort >"$work/declared"
-diff "$work/declared" "$work/exported"
-echo "ctest: $(wc -l <"$work/declared") functions, each exported, and nothing else"
+declared() { sed -n 's/^TW_API [^(]*[ *]\(tw_[a-z_]*\)(.*/\1/p' "$@" | sort; }
+parts="$prefix/include/tickwright"
+diff <(declared "$parts"/{base,queue,heap,odict,sched}.h) <(exported "$prefix/lib/libtickwright.so")
+diff <(declared "$parts/thread.h") <(exported "$prefix/lib/libtickwright-threads.so")
+echo "ctest: $(declared "$parts"/*.h | wc -l) functions, each exported, and nothing else"
+
+# Each function has a page, and the pages are sound. Each part of the header stands by itself.
+if command -v python3 >/dev/null; then
+    for function in $(declared "$parts"/*.h); do
+        test -s "$prefix/share/man/man3/$function.3"
+    done
+    if command -v mandoc >/dev/null; then
+        mandoc -Tlint -Wwarning "$prefix"/share/man/man3/*.3
+        echo "ctest: man pages"
+    else
+        echo "ctest: man pages are made, but not checked: no mandoc"
+    fi
+else
+    echo "ctest: man pages skipped: no python3"
+fi
+for part in base queue heap odict sched thread; do
+    echo "#include <tickwright/$part.h>" >"$work/part.c"
+    cc -std=c11 "${warnings[@]}" -Wno-empty-translation-unit "${cflags[@]}" -c "$work/part.c" -o "$work/part.o"
+done
 
 if command -v c++ >/dev/null; then
     build cxx-shared c++ -x c++ -std=c++11 -- -x none "${shared[@]}"
@@ -240,6 +289,6 @@ if [ -d "$work/tsan" ]; then
     echo "ctest: and it sees a race of two callbacks"
 fi
 
-touch "$prefix/lib/libtickwright.so.0.0.0" # of an older version
+touch "$prefix/lib/libtickwright.so.0.0.0" "$prefix/lib/libtickwright-threads.so.0.0.0" # of an older version
 make -s uninstall PREFIX="$prefix"
 test -z "$(find "$prefix" ! -type d)"

@@ -13,7 +13,7 @@ if ! rustup run "$oldest" rustc --version >/dev/null 2>&1 &&
     echo "msrv: skipped, Rust $oldest cannot be installed here"
     exit 0
 fi
-crates=(nodes core embassy collections threads capi testkit trace preload async)
+crates=(nodes core embassy collections threads boundary capi threads-capi testkit trace preload async)
 packages=(-p tickwright)
 for crate in "${crates[@]}"; do
     packages+=(-p "tickwright-$crate")

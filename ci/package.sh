@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 libraries=()
-for name in trace nodes core embassy collections threads capi testkit async; do
+for name in trace nodes core embassy collections threads boundary capi threads-capi testkit async; do
     libraries+=(-p "tickwright-$name")
 done
 libraries+=(-p tickwright)

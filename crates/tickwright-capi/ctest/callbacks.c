@@ -84,13 +84,13 @@ static uint64_t grid(tw_timer *timer, uint64_t expiry, void *user)
     return expiry + 1000;
 }
 
-static void of_a_queue(int family)
+static void of_a_queue(tw_family family)
 {
     struct party party = { NULL, TW_TIMER_INIT, TW_TIMER_INIT, 0, 0, NULL }, other = party;
     void *memory;
     tw_queue *queue = party.queue = other.queue = new_queue(family, 30, &memory);
-    tw_advance done = { 9, 9 };
-    tw_expired fired;
+    tw_advance done = { sizeof done, 9, 9 };
+    tw_expired fired = TW_EXPIRED_INIT;
     uint64_t tick;
     int count = 0, i;
 
@@ -163,8 +163,8 @@ static int meddles(const void *a, const void *b, void *user)
     EQUAL(tw_heap_update(heap, party), -EBUSY);
     EQUAL(tw_heap_contains(heap, party), -EBUSY);
     EQUAL(tw_heap_forget(heap, party), -EBUSY);
-    EQUAL(tw_heap_size(heap), -EBUSY);
-    EQUAL(tw_heap_verify(heap, NULL, 0), -EBUSY);
+    EQUAL(tw_heap_len(heap), -EBUSY);
+    EQUAL(tw_heap_check(heap, NULL, 0), -EBUSY);
     EQUAL(tw_heap_destroy(heap), -EBUSY);
     return (left->rank > right->rank) - (left->rank < right->rank);
 }

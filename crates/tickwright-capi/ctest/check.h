@@ -58,16 +58,16 @@ static inline uint64_t next_random(uint64_t *state)
     return *state >> 11;
 }
 
-static const int FAMILIES[] = {
+static const tw_family FAMILIES[] = {
     TW_FAMILY_LIST, TW_FAMILY_HEAP2, TW_FAMILY_HEAP4, TW_FAMILY_RB,
     TW_FAMILY_RB_CACHED, TW_FAMILY_AVL, TW_FAMILY_WHEEL, TW_FAMILY_COARSE,
 };
 enum { FAMILY_COUNT = sizeof FAMILIES / sizeof *FAMILIES };
 
 /* A queue in memory of the heap's, of just its size, at an odd address. */
-static inline tw_queue *new_queue(int family, size_t capacity, void **memory)
+static inline tw_queue *new_queue(tw_family family, size_t capacity, void **memory)
 {
-    size_t size = tw_queue_size(family, capacity);
+    size_t size = tw_queue_bytes(family, capacity);
     tw_queue *queue;
     *memory = malloc(size + 1);
     CHECK(size > 0 && *memory != NULL);
@@ -83,11 +83,23 @@ static inline void end_queue(tw_queue *queue, void *memory)
     free(memory);
 }
 
+/* Makes a scheduler with all options. */
+static inline int create_sched(tw_sched **sched, tw_family family, tw_clock clock, uint64_t tick_ns,
+                               size_t capacity)
+{
+    tw_sched_options options = TW_SCHED_OPTIONS_INIT;
+    options.family = family;
+    options.clock = clock;
+    options.tick_ns = tick_ns;
+    options.capacity = capacity;
+    return tw_sched_create(sched, &options);
+}
+
 /* A scheduler on a clock that stands still. */
-static inline tw_sched *new_sched(int family)
+static inline tw_sched *new_sched(tw_family family)
 {
     tw_sched *sched = NULL;
-    EQUAL(tw_sched_create(&sched, family, TW_CLOCK_VIRTUAL, 0, 0), 0);
+    EQUAL(create_sched(&sched, family, TW_CLOCK_VIRTUAL, 0, 0), 0);
     CHECK(sched != NULL);
     return sched;
 }

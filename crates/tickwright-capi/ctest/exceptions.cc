@@ -3,7 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "check.h"
+#include "models.h"
 
 struct item {
     int value;
@@ -44,7 +44,7 @@ static void cleanup(void *)
     throw 7;
 }
 
-static void of_a_queue(int which, int family)
+static void of_a_queue(int which, tw_family family)
 {
     static char memory[TW_WHEEL_BYTES];
     tw_queue *queue;
@@ -57,7 +57,7 @@ static void of_a_queue(int which, int family)
         tw_queue_pop_and_reinsert(queue, 5, rearm, nullptr, nullptr);
 }
 
-static void of_a_heap(int which, int)
+static void of_a_heap(int which, tw_family)
 {
     tw_heap *heap;
     item items[] = { { 1, 0 }, { 2, 0 }, { 3, 0 }, { 4, 0 } };
@@ -69,18 +69,18 @@ static void of_a_heap(int which, int)
     switch (which) {
     case 0: tw_heap_push(heap, &items[3]); break;
     case 1: tw_heap_pop(heap, &popped); break;
-    case 2: tw_heap_verify(heap, nullptr, 0); break;
+    case 2: tw_heap_check(heap, nullptr, 0); break;
     case 3: tw_heap_remove(heap, &items[2]); break;
     case 4: tw_heap_update(heap, &items[2]); break;
     }
 }
 
-static void of_a_scheduler(int which, int family)
+static void of_a_scheduler(int which, tw_family family)
 {
     tw_sched *sched = nullptr;
-    tw_job job = {};
+    tw_job job = TW_JOB_INIT;
     uint64_t id;
-    EQUAL(tw_sched_create(&sched, family, TW_CLOCK_VIRTUAL, 0, 0), 0);
+    EQUAL(create_sched(&sched, family, TW_CLOCK_VIRTUAL, 0, 0), 0);
     job.call = which < 2 ? run : ends;
     job.cleanup = which < 2 ? nullptr : cleanup;
     job.token = &job;
@@ -112,16 +112,16 @@ static void *body(void *)
 }
 
 // A body may be on a stack of the library's own; the case is the model.
-static void of_a_thread(int which, int)
+static void of_a_thread(int which, tw_family)
 {
-    tw_threads *threads = nullptr;
+    tw_runtime *threads = nullptr;
     tw_thread thread;
-    EQUAL(tw_threads_create(&threads, TW_MODEL_ONE_TO_ONE + which, TW_DEFAULT), 0);
+    EQUAL(create_runtime(&threads, static_cast<tw_model>(TW_MODEL_ONE_TO_ONE + which), TW_DEFAULT), 0);
     EQUAL(tw_thread_create(threads, &thread, nullptr, body, nullptr), 0);
     tw_thread_join(threads, thread, nullptr);
 }
 
-static bool all_end(const char *name, void (*leave)(int, int), int cases, int families)
+static bool all_end(const char *name, void (*leave)(int, tw_family), int cases, int families)
 {
     bool fine = true;
     for (int which = 0; which < cases; which++) {

@@ -54,8 +54,8 @@ static void few(void)
     EQUAL(tw_heap_push(other, &three[1]), 0);
     EQUAL(tw_heap_push(heap, &three[1]), -EXDEV); /* its position is the other's head, as is that of three[0] here */
     EQUAL(tw_heap_push(other, &three[0]), -EXDEV);
-    EQUAL(tw_heap_verify(heap, NULL, 0), 0);
-    EQUAL(tw_heap_verify(other, NULL, 0), 0);
+    EQUAL(tw_heap_check(heap, NULL, 0), 0);
+    EQUAL(tw_heap_check(other, NULL, 0), 0);
     EQUAL(tw_heap_remove(heap, &three[1]), -EXDEV);
     EQUAL(tw_heap_update(heap, &three[1]), -EXDEV);
     EQUAL(tw_heap_remove(heap, &three[2]), -ENOENT);
@@ -64,7 +64,7 @@ static void few(void)
     EQUAL(tw_heap_remove(heap, &three[2]), -EXDEV);
     EQUAL(tw_heap_push(heap, &three[2]), -EXDEV);
     EQUAL(three[2].position == SIZE_MAX, 1);
-    EQUAL(tw_heap_size(heap), 1);
+    EQUAL(tw_heap_len(heap), 1);
     EQUAL(tw_heap_remove(heap, &three[0]), 0);
     EQUAL(tw_heap_remove(heap, &three[0]), -ENOENT);
     EQUAL(tw_heap_destroy(other), 0);
@@ -142,7 +142,7 @@ static void contained(void)
     EQUAL(tw_heap_forget(without, &items_of_two[0]), 0);
     EQUAL(items_of_two[0].position, 1);
     EQUAL(tw_heap_destroy(without), 0);
-    EQUAL(tw_heap_verify(heap, NULL, 0), 0);
+    EQUAL(tw_heap_check(heap, NULL, 0), 0);
     EQUAL(tw_heap_destroy(heap), 0);
     EQUAL(tw_heap_destroy(other), 0);
 }
@@ -207,9 +207,9 @@ static void anyhow(void)
         default:
             EQUAL(tw_heap_contains(heaps[h], &all[i]), is_in);
         }
-        EQUAL(tw_heap_size(heaps[h]), sizes[h]);
+        EQUAL(tw_heap_len(heaps[h]), sizes[h]);
         if (round % 64 == 0)
-            EQUAL(tw_heap_verify(heaps[h], NULL, 0), 0);
+            EQUAL(tw_heap_check(heaps[h], NULL, 0), 0);
     }
     EQUAL(tw_heap_destroy(heaps[0]), 0);
     EQUAL(tw_heap_destroy(heaps[1]), 0);
@@ -225,7 +225,7 @@ static void pop_all(tw_heap *heap)
         EQUAL(item->position, 0);
         last = item->value;
     }
-    EQUAL(tw_heap_size(heap), 0);
+    EQUAL(tw_heap_len(heap), 0);
 }
 
 static void many(int removals)
@@ -240,8 +240,8 @@ static void many(int removals)
         items[i].position = 0;
         EQUAL(tw_heap_push(heap, &items[i]), 0);
     }
-    EQUAL(tw_heap_size(heap), COUNT);
-    EQUAL(tw_heap_verify(heap, text, sizeof text), 0);
+    EQUAL(tw_heap_len(heap), COUNT);
+    EQUAL(tw_heap_check(heap, text, sizeof text), 0);
     for (i = 0; i < removals; i++) {
         size_t position = 1 + (size_t)(next_random(&random) % COUNT);
         void *found = NULL;
@@ -257,10 +257,10 @@ static void many(int removals)
             EQUAL(tw_heap_update(heap, item), 0);
         }
     }
-    EQUAL(tw_heap_verify(heap, text, sizeof text), 0);
+    EQUAL(tw_heap_check(heap, text, sizeof text), 0);
 
     items[7].position++;
-    EQUAL(tw_heap_verify(heap, text, sizeof text), -EBADMSG);
+    EQUAL(tw_heap_check(heap, text, sizeof text), -EBADMSG);
     CHECK(strstr(text, "position") != NULL);
     items[7].position--;
     items[7].value = -1;

@@ -11,10 +11,13 @@
 
 #include "models.h"
 
-enum { MS = 1000000, NS = 1, FOREIGN = 0, PATIENCE = 120 };
+enum { MS = 1000000, NS = 1, PATIENCE = 120 };
+
+/* In place of a model: a thread of pthreads. */
+static const tw_model FOREIGN = (tw_model)0;
 
 static pthread_key_t key;
-static tw_threads *threads;
+static tw_runtime *threads;
 static tw_sched *sched;
 static tw_thread left;
 static int done, go;
@@ -49,8 +52,8 @@ static void looks(void)
     uint64_t now = 0;
     void *lowest;
     size_t size;
-    CHECK(tw_threads_live(threads) >= 0);
-    EQUAL(tw_threads_now(threads, &now), 0);
+    CHECK(tw_runtime_len(threads) >= 0);
+    EQUAL(tw_runtime_now(threads, &now), 0);
     CHECK(now > 0);
     CHECK(tw_thread_equal(tw_thread_self(), tw_thread_self()));
     tw_thread_stack(&lowest, &size);
@@ -121,18 +124,18 @@ static void *sets_key(void *argument)
     return argument;
 }
 
-static void start(int model)
+static void start(tw_model model)
 {
     alarm(PATIENCE);
     if (model != FOREIGN)
-        EQUAL(tw_threads_create(&threads, model, 1), 0);
+        EQUAL(create_runtime(&threads, model, 1), 0);
     else
-        EQUAL(tw_threads_create(&threads, TW_MODEL_ONE_TO_ONE, 1), 0);
-    EQUAL(tw_sched_create(&sched, TW_FAMILY_HEAP4, TW_CLOCK_MONOTONIC, 0, 0), 0);
+        EQUAL(create_runtime(&threads, TW_MODEL_ONE_TO_ONE, 1), 0);
+    EQUAL(create_sched(&sched, TW_FAMILY_HEAP4, TW_CLOCK_MONOTONIC, 0, 0), 0);
 }
 
 /* In the destructor of a key of a thread: for M:N that is one of its worker's, which ends when nothing can be created any more. */
-static int in_a_destructor(int model)
+static int in_a_destructor(tw_model model)
 {
     tw_thread thread;
     pthread_t foreign;
@@ -145,12 +148,12 @@ static int in_a_destructor(int model)
         EQUAL(tw_thread_create(threads, &thread, NULL, sets_key, NULL), 0);
         EQUAL(tw_thread_join(threads, thread, NULL), 0);
         if (model == TW_MODEL_MN)
-            EQUAL(tw_threads_destroy(threads), 0);
+            EQUAL(tw_runtime_destroy(threads), 0);
     }
     while (READ(done) < 3)
         usleep(100);
     if (model != TW_MODEL_MN)
-        EQUAL(tw_threads_destroy(threads), 0);
+        EQUAL(tw_runtime_destroy(threads), 0);
     EQUAL(tw_sched_destroy(sched), 0);
     return 0;
 }
@@ -159,12 +162,12 @@ static void exit_handler(void)
 {
     deed();
     EQUAL(tw_thread_join(threads, left, NULL), 0);
-    EQUAL(tw_threads_destroy(threads), 0);
+    EQUAL(tw_runtime_destroy(threads), 0);
     EQUAL(tw_sched_destroy(sched), 0);
     _exit(0);
 }
 
-static int in_a_handler(int model)
+static int in_a_handler(tw_model model)
 {
     tw_thread thread;
     start(model);
@@ -176,7 +179,7 @@ static int in_a_handler(int model)
 }
 
 /* How a child ends that does that. */
-static int child(int (*inside)(int), int model)
+static int child(int (*inside)(tw_model), tw_model model)
 {
     int status = 0;
     pid_t pid;
@@ -215,7 +218,7 @@ static void *forks(void *argument)
 }
 
 /* The child of a thread that forks writes its buffers and runs handlers of exit. */
-static int a_thread_forks(int model)
+static int a_thread_forks(tw_model model)
 {
     tw_thread thread;
     char told[3] = { 0 };
@@ -227,13 +230,13 @@ static int a_thread_forks(int model)
     EQUAL(tw_thread_join(threads, thread, NULL), 0);
     EQUAL(read(ends[0], told, 2), 2);
     CHECK(strchr(told, 'b') != NULL && strchr(told, 'h') != NULL);
-    EQUAL(tw_threads_destroy(threads), 0);
+    EQUAL(tw_runtime_destroy(threads), 0);
     return 0;
 }
 
 int main(void)
 {
-    static const int MODELS[] = { FOREIGN, TW_MODEL_ONE_TO_ONE, TW_MODEL_MANAGER, TW_MODEL_MN };
+    const tw_model MODELS[] = { FOREIGN, TW_MODEL_ONE_TO_ONE, TW_MODEL_MANAGER, TW_MODEL_MN };
     int models = stacks_may_switch() ? 4 : 3, model, i;
     for (model = 0; model < models; model++) {
         for (i = 0; i < DEED_COUNT; i++) {

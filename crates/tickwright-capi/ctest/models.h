@@ -32,10 +32,18 @@ static inline int stacks_may_switch(void)
 #endif
 }
 
-/* Runs a test in each model. */
-static inline void in_each_model(const char *name, void (*test)(tw_threads *, int model))
+/* Starts a runtime with so many workers. */
+static inline int create_runtime(tw_runtime **runtime, tw_model model, size_t workers)
 {
-    static const int MODELS[] = { TW_MODEL_ONE_TO_ONE, TW_MODEL_MANAGER, TW_MODEL_MN };
+    tw_runtime_options options = TW_RUNTIME_OPTIONS_INIT;
+    options.workers = workers;
+    return tw_runtime_create(runtime, model, &options);
+}
+
+/* Runs a test in each model. */
+static inline void in_each_model(const char *name, void (*test)(tw_runtime *, tw_model model))
+{
+    static const tw_model MODELS[] = { TW_MODEL_ONE_TO_ONE, TW_MODEL_MANAGER, TW_MODEL_MN };
     static const size_t WORKERS[] = { TW_DEFAULT, TW_DEFAULT, 2 };
     static int said;
     size_t i, models = sizeof MODELS / sizeof *MODELS;
@@ -45,11 +53,11 @@ static inline void in_each_model(const char *name, void (*test)(tw_threads *, in
             printf("%s: without M:N, whose stacks these tools do not know\n", name);
     }
     for (i = 0; i < models; i++) {
-        tw_threads *threads = NULL;
-        EQUAL(tw_threads_create(&threads, MODELS[i], WORKERS[i]), 0);
+        tw_runtime *threads = NULL;
+        EQUAL(create_runtime(&threads, MODELS[i], WORKERS[i]), 0);
         CHECK(threads != NULL);
         test(threads, MODELS[i]);
-        EQUAL(tw_threads_destroy(threads), 0);
+        EQUAL(tw_runtime_destroy(threads), 0);
     }
 }
 

@@ -9,7 +9,7 @@ struct object {
     tw_odlink link, other;
 };
 
-static const int SEARCHES[] = { TW_ODICT_EQ, TW_ODICT_EQ_LAST, TW_ODICT_GEQ, TW_ODICT_GT, TW_ODICT_LEQ, TW_ODICT_LT };
+static const tw_odict_how SEARCHES[] = { TW_ODICT_EQ, TW_ODICT_EQ_LAST, TW_ODICT_GEQ, TW_ODICT_GT, TW_ODICT_LEQ, TW_ODICT_LT };
 
 /* What the caller's functions are given. */
 struct order {
@@ -361,7 +361,7 @@ static void misuse(void)
     }
     for (i = 0; i < 9; i++) {
         if (i < 1 || i > 6)
-            EQUAL(tw_odict_find(&one, i, &key, NULL, &found), -EINVAL);
+            EQUAL(tw_odict_find(&one, (tw_odict_how)i, &key, NULL, &found), -EINVAL);
     }
     CHECK(found == NULL);
     EQUAL(tw_odict_find(&one, TW_ODICT_EQ, &key, NULL, askew), -EINVAL);

@@ -44,14 +44,14 @@ static void count(const tw_expired *fired, void *user)
     ((struct log *)user)->events++;
 }
 
-static struct log run(int family, uint64_t begin, uint64_t spread)
+static struct log run(tw_family family, uint64_t begin, uint64_t spread)
 {
     struct log log = { 0, 0, { 0 }, { 0 }, 0, family == TW_FAMILY_COARSE };
     uint64_t random = 88172645463325252u, now = begin, told;
     void *memory;
     tw_queue *queue = new_queue(family, TIMERS, &memory);
     int step, result;
-    tw_expired fired;
+    tw_expired fired = TW_EXPIRED_INIT;
     for (step = 0; step < TIMERS; step++)
         EQUAL(tw_timer_init(&timers[step]), 0);
     EQUAL(tw_queue_pop_expired(queue, begin, NULL), 0);
@@ -110,13 +110,13 @@ static void same_everywhere(uint64_t begin, uint64_t spread)
 }
 
 /* The ends of the range are ordinary deadlines. */
-static void extremes(int family)
+static void extremes(tw_family family)
 {
     static const uint64_t deadlines[] = { 0, 1, (uint64_t)1 << 31, (uint64_t)1 << 32, ((uint64_t)1 << 58) - 1,
                                           (uint64_t)1 << 63, UINT64_MAX - 1, UINT64_MAX };
     enum { COUNT = sizeof deadlines / sizeof *deadlines };
     tw_timer mine[COUNT] = { TW_TIMER_INIT };
-    tw_expired fired;
+    tw_expired fired = TW_EXPIRED_INIT;
     uint64_t tick;
     void *memory;
     tw_queue *queue = new_queue(family, COUNT, &memory);
@@ -144,11 +144,11 @@ static void extremes(int family)
 }
 
 /* What is moved is counted, and paid from the budget; only wheels have something to move. */
-static void budgets(int family)
+static void budgets(tw_family family)
 {
     enum { COUNT = 100 };
     tw_timer mine[COUNT] = { TW_TIMER_INIT };
-    tw_advance done;
+    tw_advance done = TW_ADVANCE_INIT;
     size_t delivered = 0, moved = 0;
     struct log log = { 0, 0, { 0 }, { 0 }, 0, 0 };
     void *memory;

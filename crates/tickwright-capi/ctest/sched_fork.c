@@ -110,7 +110,7 @@ static void with_a_thread(void)
 #endif
     };
     for (size_t i = 0; i < sizeof ACTS / sizeof *ACTS; i++) {
-        tw_sched *sched = new_sched(0);
+        tw_sched *sched = new_sched(TW_FAMILY_DEFAULT);
         ran = 0;
         EQUAL(tw_sched_start_thread(sched, "parent"), 0);
         CHECK(tw_sched_add(sched, 1, beats, &ran) > 0);
@@ -121,7 +121,7 @@ static void with_a_thread(void)
     }
     for (int thread = 0; thread < 2; thread++) {
         tw_sched *sched;
-        EQUAL(tw_sched_create(&sched, 0, TW_CLOCK_MONOTONIC, 0, 0), 0);
+        EQUAL(create_sched(&sched, TW_FAMILY_DEFAULT, TW_CLOCK_MONOTONIC, 0, 0), 0);
         if (thread)
             EQUAL(tw_sched_start_thread(sched, "parent"), 0);
         CHECK(tw_sched_add(sched, 1, beats, &ran) > 0);
@@ -150,12 +150,12 @@ static uint64_t running_id;
 /* The timer whose callback runs on another thread is gone, and the others are there. */
 static void finds_it_gone(tw_sched *sched)
 {
-    tw_sched_counts counts_now;
+    tw_sched_counts counts_now = TW_SCHED_COUNTS_INIT;
     int before = READ(ran);
     EQUAL(tw_sched_check(sched, NULL, 0), 0);
     EQUAL(tw_sched_find(sched, running_id, NULL), -ENOENT);
     EQUAL(tw_sched_cancel_sync(sched, running_id), -ENOENT);
-    EQUAL(tw_sched_count(sched, &counts_now), 0);
+    EQUAL(tw_sched_get_counts(sched, &counts_now), 0);
     EQUAL(counts_now.timers, 1);
     EQUAL(tw_sched_advance(sched, 1000000000), 0);
     EQUAL(tw_sched_run(sched, SIZE_MAX), 1);
@@ -166,11 +166,10 @@ static void finds_it_gone(tw_sched *sched)
 
 static void within_a_callback(void)
 {
-    tw_sched *sched = new_sched(0);
-    tw_job job;
+    tw_sched *sched = new_sched(TW_FAMILY_DEFAULT);
+    tw_job job = TW_JOB_INIT;
     sem_init(&held.running, 0, 0);
     sem_init(&held.go, 0, 0);
-    memset(&job, 0, sizeof job);
     job.call = waits;
     job.cleanup = clean;
     job.data = &held.cleaned;
@@ -205,7 +204,7 @@ static int64_t forks(void *data, const tw_firing *firing)
 static void from_a_callback(void)
 {
     for (int thread = 0; thread < 2; thread++) {
-        tw_sched *sched = new_sched(0);
+        tw_sched *sched = new_sched(TW_FAMILY_DEFAULT);
         ran = 0;
         if (thread)
             EQUAL(tw_sched_start_thread(sched, "parent"), 0);
@@ -250,17 +249,16 @@ static void *shuts_down(void *token)
 static void from_a_clean_up(void)
 {
     pthread_t other;
-    tw_job job;
+    tw_job job = TW_JOB_INIT;
     uint64_t id;
-    ending = new_sched(0);
+    ending = new_sched(TW_FAMILY_DEFAULT);
     sem_init(&in_cleanup, 0, 0);
     sem_init(&leave_cleanup, 0, 0);
-    memset(&job, 0, sizeof job);
     job.call = counts;
     job.data = &ran;
     job.token = &in_cleanup;
     job.cleanup = stays_in_cleanup;
-    job.timing.when = 1000000000;
+    job.timing.when_ns = 1000000000;
     CHECK(tw_sched_add_job(ending, &job, &id) > 0);
     EQUAL(pthread_create(&other, NULL, shuts_down, &in_cleanup), 0);
     while (sem_wait(&in_cleanup) != 0)
@@ -285,7 +283,7 @@ static void *busy(void *sched)
     while (!READ(stop)) {
         int id = tw_sched_add((tw_sched *)sched, 1000, beats, &ran);
         CHECK(id > 0);
-        tw_sched_wait((tw_sched *)sched);
+        tw_sched_timeout_ms((tw_sched *)sched);
         EQUAL(tw_sched_advance((tw_sched *)sched, 1), 0);
         CHECK(tw_sched_cancel_sync((tw_sched *)sched, (uint64_t)id) >= 0);
     }
@@ -303,7 +301,7 @@ static void uses(tw_sched *sched)
 
 static void with_locks_held(void)
 {
-    tw_sched *sched = new_sched(0);
+    tw_sched *sched = new_sched(TW_FAMILY_DEFAULT);
     pthread_t threads[2];
     stop = 0;
     EQUAL(tw_sched_start_thread(sched, "parent"), 0);
@@ -362,7 +360,7 @@ static void with_a_descriptor(void)
     for (size_t i = 0; i < sizeof ACTS / sizeof *ACTS; i++) {
         tw_sched *sched;
         int id, before = READ(ran);
-        EQUAL(tw_sched_create(&sched, 0, TW_CLOCK_MONOTONIC, 0, 0), 0);
+        EQUAL(create_sched(&sched, TW_FAMILY_DEFAULT, TW_CLOCK_MONOTONIC, 0, 0), 0);
         descriptor = tw_sched_fd(sched);
         CHECK(descriptor >= 0);
         id = tw_sched_add(sched, 200, counts, &ran);

@@ -21,15 +21,14 @@ static void clean(void *data)
 
 static void no_sched(tw_sched *sched)
 {
-    tw_job job;
-    tw_timing timing = { 0, 0, 0, 0, 0, 0 };
-    tw_sched_info info;
-    tw_sched_counts counts;
+    tw_job job = TW_JOB_INIT;
+    tw_timing timing = TW_TIMING_INIT;
+    tw_sched_info info = TW_SCHED_INFO_INIT;
+    tw_sched_counts counts = TW_SCHED_COUNTS_INIT;
     uint64_t number;
     int64_t ms;
     int became;
     char text[4] = "abc";
-    memset(&job, 0, sizeof job);
     job.call = done;
     job.cleanup = clean;
     cleaned = 0;
@@ -38,8 +37,8 @@ static void no_sched(tw_sched *sched)
     EQUAL(tw_sched_add_at(sched, 1, done, NULL), -EINVAL);
     EQUAL(tw_sched_add_job(sched, &job, &number), -EINVAL);
     EQUAL(tw_sched_replace_job(sched, 1, &job, &became, &number), -EINVAL);
-    EQUAL(tw_sched_start(sched, 1, 1), -EINVAL);
-    EQUAL(tw_sched_start_timing(sched, 1, &timing), -EINVAL);
+    EQUAL(tw_sched_arm(sched, 1, 1), -EINVAL);
+    EQUAL(tw_sched_arm_timing(sched, 1, &timing), -EINVAL);
     EQUAL(tw_sched_cancel_try(sched, 1), -EINVAL);
     EQUAL(tw_sched_cancel_async(sched, 1), -EINVAL);
     EQUAL(tw_sched_cancel_sync(sched, 1), -EINVAL);
@@ -50,7 +49,7 @@ static void no_sched(tw_sched *sched)
     EQUAL(tw_sched_int(sched, 1), -EINVAL);
     EQUAL(tw_sched_when(sched, 1, &number), -EINVAL);
     EQUAL(tw_sched_remaining(sched, 1, &ms), -EINVAL);
-    EQUAL(tw_sched_wait(sched), -EINVAL);
+    EQUAL(tw_sched_timeout_ms(sched), -EINVAL);
     EQUAL(tw_sched_run(sched, 1), -EINVAL);
     EQUAL(tw_sched_start_thread(sched, "x"), -EINVAL);
     EQUAL(tw_sched_stop_thread(sched), -EINVAL);
@@ -59,7 +58,7 @@ static void no_sched(tw_sched *sched)
     EQUAL(tw_sched_now(sched, &number), -EINVAL);
     EQUAL(tw_sched_advance(sched, 1), -EINVAL);
     EQUAL(tw_sched_step_wall(sched, 1), -EINVAL);
-    EQUAL(tw_sched_count(sched, &counts), -EINVAL);
+    EQUAL(tw_sched_get_counts(sched, &counts), -EINVAL);
     EQUAL(tw_sched_dump(sched, text, sizeof text), -EINVAL);
     EQUAL(tw_sched_report(sched, text, sizeof text), -EINVAL);
     EQUAL(tw_sched_check(sched, text, sizeof text), -EINVAL);
@@ -70,27 +69,33 @@ static void no_sched(tw_sched *sched)
 static void making(void)
 {
     tw_sched *sched = (tw_sched *)&cleaned;
-    EQUAL(tw_sched_create(NULL, 0, 0, 0, 0), -EINVAL);
-    EQUAL(tw_sched_create(&sched, 99, 0, 0, 0), -EINVAL);
+    static const int NO_CLOCK[] = { -1, 1, 3, 256, 261, TW_FAMILY_HEAP4 };
+    static const int NO_FAMILY[] = { -1, 9, 99, TW_CLOCK_MONOTONIC, TW_CLOCK_VIRTUAL };
+    size_t i;
+    EQUAL(create_sched(NULL, TW_FAMILY_DEFAULT, TW_CLOCK_DEFAULT, 0, 0), -EINVAL);
+    for (i = 0; i < sizeof NO_FAMILY / sizeof *NO_FAMILY; i++) {
+        sched = (tw_sched *)&cleaned;
+        EQUAL(create_sched(&sched, (tw_family)NO_FAMILY[i], TW_CLOCK_DEFAULT, 0, 0), -EINVAL);
+        CHECK(sched == NULL);
+    }
+    for (i = 0; i < sizeof NO_CLOCK / sizeof *NO_CLOCK; i++)
+        EQUAL(create_sched(&sched, TW_FAMILY_DEFAULT, (tw_clock)NO_CLOCK[i], 0, 0), -EINVAL);
+    EQUAL(create_sched(&sched, TW_FAMILY_DEFAULT, TW_CLOCK_DEFAULT, 0, SIZE_MAX), -ENOMEM);
     CHECK(sched == NULL);
-    EQUAL(tw_sched_create(&sched, -1, 0, 0, 0), -EINVAL);
-    EQUAL(tw_sched_create(&sched, 0, 4, 0, 0), -EINVAL);
-    EQUAL(tw_sched_create(&sched, 0, -1, 0, 0), -EINVAL);
-    EQUAL(tw_sched_create(&sched, 0, 0, 0, SIZE_MAX), -ENOMEM);
-    CHECK(sched == NULL);
+    EQUAL(tw_sched_create(&sched, NULL), 0);
+    EQUAL(tw_sched_destroy(sched), 0);
     EQUAL(tw_sched_destroy(NULL), 0);
-    EQUAL(tw_sched_create(&sched, TW_FAMILY_WHEEL, TW_CLOCK_BOOTTIME, UINT64_MAX, 10), 0);
+    EQUAL(create_sched(&sched, TW_FAMILY_WHEEL, TW_CLOCK_BOOTTIME, UINT64_MAX, 10), 0);
     EQUAL(tw_sched_destroy(sched), 0);
 }
 
 static void bad_ids(void)
 {
-    tw_sched *sched = new_sched(0), *other = new_sched(0);
+    tw_sched *sched = new_sched(TW_FAMILY_DEFAULT), *other = new_sched(TW_FAMILY_DEFAULT);
     int stale = tw_sched_add(sched, 1, done, NULL), live = tw_sched_add(sched, 1, done, NULL), i;
-    tw_job job;
+    tw_job job = TW_JOB_INIT;
     uint64_t foreign = 0, mine = 0, bad[12];
-    tw_sched_info info;
-    memset(&job, 0, sizeof job);
+    tw_sched_info info = TW_SCHED_INFO_INIT;
     job.call = done;
     CHECK(tw_sched_add_job(other, &job, &foreign) > 0);
     EQUAL(tw_sched_cancel_try(sched, (uint64_t)stale), 0);
@@ -111,11 +116,11 @@ static void bad_ids(void)
     bad[10] = UINT64_C(1) << 32;
     bad[11] = (uint64_t)INT64_MIN;
     for (i = 0; i < 12; i++) {
-        tw_timing timing = { 0, 0, 0, 0, 0, 0 };
+        tw_timing timing = TW_TIMING_INIT;
         uint64_t ns;
         int64_t ms;
-        EQUAL(tw_sched_start(sched, bad[i], 1), -ENOENT);
-        EQUAL(tw_sched_start_timing(sched, bad[i], &timing), -ENOENT);
+        EQUAL(tw_sched_arm(sched, bad[i], 1), -ENOENT);
+        EQUAL(tw_sched_arm_timing(sched, bad[i], &timing), -ENOENT);
         EQUAL(tw_sched_cancel_try(sched, bad[i]), -ENOENT);
         EQUAL(tw_sched_cancel_async(sched, bad[i]), -ENOENT);
         EQUAL(tw_sched_cancel_sync(sched, bad[i]), -ENOENT);
@@ -126,14 +131,14 @@ static void bad_ids(void)
         EQUAL(tw_sched_when(sched, bad[i], &ns), -ENOENT);
         EQUAL(tw_sched_remaining(sched, bad[i], &ms), -ENOENT);
     }
-    EQUAL(tw_sched_start(sched, (uint64_t)live, -1), -EINVAL);
-    EQUAL(tw_sched_start_timing(sched, (uint64_t)live, NULL), -EINVAL);
+    EQUAL(tw_sched_arm(sched, (uint64_t)live, -1), -EINVAL);
+    EQUAL(tw_sched_arm_timing(sched, (uint64_t)live, NULL), -EINVAL);
     /* Answers that nobody wants. */
     EQUAL(tw_sched_find(sched, mine, NULL), 0);
     EQUAL(tw_sched_when(sched, mine, NULL), 1);
     EQUAL(tw_sched_remaining(sched, mine, NULL), 1);
     EQUAL(tw_sched_now(sched, NULL), 0);
-    EQUAL(tw_sched_count(sched, NULL), 0);
+    EQUAL(tw_sched_get_counts(sched, NULL), 0);
     EQUAL(tw_sched_shutdown_token(sched, &mine, NULL), 0);
     EQUAL(tw_sched_cancel_try(sched, mine), TW_CANCEL_REMOVED);
     EQUAL(tw_sched_cancel_try(sched, (uint64_t)live), -ENOENT);
@@ -143,12 +148,11 @@ static void bad_ids(void)
 
 static void delays(void)
 {
-    tw_sched *sched = new_sched(0);
+    tw_sched *sched = new_sched(TW_FAMILY_DEFAULT);
     static const int64_t NEGATIVE[] = { -1, -300, INT64_MIN };
-    tw_timing base = { 0, 0, 0, 0, 0, 0 }, timing;
-    tw_job job;
+    tw_timing base = TW_TIMING_INIT, timing;
+    tw_job job = TW_JOB_INIT;
     int count = 0, i;
-    memset(&job, 0, sizeof job);
     job.call = done;
     job.cleanup = clean;
     cleaned = 0;
@@ -156,23 +160,29 @@ static void delays(void)
         EQUAL(tw_sched_add(sched, NEGATIVE[i], done, NULL), -EINVAL);
         EQUAL(tw_sched_add_variable(sched, NEGATIVE[i], done, NULL), -EINVAL);
         job.timing = base;
-        job.timing.when = NEGATIVE[i];
+        job.timing.when_ns = NEGATIVE[i];
         EQUAL(tw_sched_add_job(sched, &job, NULL), -EINVAL);
         job.timing = base;
-        job.timing.period = NEGATIVE[i];
+        job.timing.period_ns = NEGATIVE[i];
         EQUAL(tw_sched_add_job(sched, &job, NULL), -EINVAL);
         job.timing = base;
-        job.timing.slack = NEGATIVE[i];
+        job.timing.slack_ns = NEGATIVE[i];
         EQUAL(tw_sched_add_job(sched, &job, NULL), -EINVAL);
     }
     timing = base;
-    timing.base = 4;
+    timing.base = (tw_base)4;
     job.timing = timing;
     EQUAL(tw_sched_add_job(sched, &job, NULL), -EINVAL);
     timing = base;
-    timing.missed = 5;
+    timing.missed = (tw_missed)5;
     job.timing = timing;
     EQUAL(tw_sched_add_job(sched, &job, NULL), -EINVAL);
+    for (i = 0; i < 3; i++) {
+        timing = base;
+        timing.reserved[i] = 1;
+        job.timing = timing;
+        EQUAL(tw_sched_add_job(sched, &job, NULL), -E2BIG);
+    }
     job.timing = base;
     job.flags = 4;
     EQUAL(tw_sched_add_job(sched, &job, NULL), -EINVAL);
@@ -186,14 +196,14 @@ static void delays(void)
     EQUAL(tw_sched_add_variable(sched, 1, NULL, NULL), -EINVAL);
     EQUAL(tw_sched_add_at(sched, 1, NULL, NULL), -EINVAL);
     EQUAL(cleaned, 0);
-    EQUAL(tw_sched_wait(sched), -1);
+    EQUAL(tw_sched_timeout_ms(sched), -1);
 
     CHECK(tw_sched_add(sched, INT64_MAX, done, &count) > 0); /* never */
-    EQUAL(tw_sched_wait(sched), INT_MAX);
+    EQUAL(tw_sched_timeout_ms(sched), INT_MAX);
     CHECK(tw_sched_add(sched, 0, done, &count) > 0);
     CHECK(tw_sched_add_from(sched, 0, done, &count, NULL, NULL, -1) > 0);
     CHECK(tw_sched_add_at(sched, 0, done, &count) > 0); /* the past */
-    EQUAL(tw_sched_wait(sched), 0);
+    EQUAL(tw_sched_timeout_ms(sched), 0);
     EQUAL(tw_sched_run(sched, SIZE_MAX), 3);
     EQUAL(tw_sched_advance(sched, UINT64_C(1) << 60), 0);
     EQUAL(tw_sched_run(sched, SIZE_MAX), 0);
@@ -201,7 +211,7 @@ static void delays(void)
     end_sched(sched);
 
     /* A clock without a time of day; one that is not virtual. */
-    EQUAL(tw_sched_create(&sched, 0, TW_CLOCK_MONOTONIC, 0, 0), 0);
+    EQUAL(create_sched(&sched, TW_FAMILY_DEFAULT, TW_CLOCK_MONOTONIC, 0, 0), 0);
     job.call = done;
     job.timing.base = TW_BASE_WALL;
     EQUAL(tw_sched_add_job(sched, &job, NULL), -ENOTSUP);
@@ -215,7 +225,7 @@ static void delays(void)
 
 static void texts(void)
 {
-    tw_sched *sched = new_sched(0);
+    tw_sched *sched = new_sched(TW_FAMILY_DEFAULT);
     char text[4096], small[10];
     ptrdiff_t length;
     CHECK(tw_sched_add(sched, 1234, done, NULL) > 0);

@@ -7,7 +7,7 @@ static int ran[MOST], ran_count;
 
 static int64_t note(void *data, const tw_firing *firing)
 {
-    CHECK(firing->due <= firing->now);
+    CHECK(firing->due_ns <= firing->now_ns);
     CHECK(ran_count < MOST);
     ran[ran_count++] = (int)(intptr_t)data;
     return 0;
@@ -27,23 +27,23 @@ static ptrdiff_t run(tw_sched *sched)
 }
 
 /* Of a granular family, a timer may be late by an eighth of its delay. */
-static void as_asterisk(int family)
+static void as_asterisk(tw_family family)
 {
     tw_sched *sched = new_sched(family);
     int last, middle, first, i;
-    EQUAL(tw_sched_wait(sched), -1);
+    EQUAL(tw_sched_timeout_ms(sched), -1);
     last = add(sched, 100000, 0);
-    CHECK(tw_sched_wait(sched) >= 100000 && tw_sched_wait(sched) <= 114000);
+    CHECK(tw_sched_timeout_ms(sched) >= 100000 && tw_sched_timeout_ms(sched) <= 114000);
     middle = add(sched, 10000, 0);
-    CHECK(tw_sched_wait(sched) >= 10000 && tw_sched_wait(sched) <= 11400);
+    CHECK(tw_sched_timeout_ms(sched) >= 10000 && tw_sched_timeout_ms(sched) <= 11400);
     first = add(sched, 1000, 0);
-    CHECK(tw_sched_wait(sched) >= 1000 && tw_sched_wait(sched) <= 1140);
+    CHECK(tw_sched_timeout_ms(sched) >= 1000 && tw_sched_timeout_ms(sched) <= 1140);
     EQUAL(tw_sched_cancel_try(sched, (uint64_t)first), TW_CANCEL_REMOVED);
-    CHECK(tw_sched_wait(sched) > 1140);
+    CHECK(tw_sched_timeout_ms(sched) > 1140);
     EQUAL(tw_sched_cancel_async(sched, (uint64_t)middle), TW_CANCEL_REMOVED);
-    CHECK(tw_sched_wait(sched) > 11400);
+    CHECK(tw_sched_timeout_ms(sched) > 11400);
     EQUAL(tw_sched_cancel_sync(sched, (uint64_t)last), TW_CANCEL_REMOVED);
-    EQUAL(tw_sched_wait(sched), -1);
+    EQUAL(tw_sched_timeout_ms(sched), -1);
 
     for (i = 0; i < 15; i++)
         add(sched, i % 2 == 0 ? 300 : 0, i);
@@ -55,13 +55,13 @@ static void as_asterisk(int family)
     EQUAL(run(sched), 8);
     for (i = 0; i < 8; i++)
         EQUAL(ran[i], 2 * i);
-    EQUAL(tw_sched_wait(sched), -1);
+    EQUAL(tw_sched_timeout_ms(sched), -1);
     EQUAL(run(sched), 0);
     end_sched(sched);
 }
 
 /* Random delays in ms, in every structure: due order, ties as they were added. */
-static void sorted(int family)
+static void sorted(tw_family family)
 {
     uint64_t random = 99;
     int64_t due[MOST];
@@ -140,7 +140,7 @@ static void again(void)
         add(sched, 0, id);
     ran_count = 0;
     EQUAL(tw_sched_run(sched, 2), 2);
-    EQUAL(tw_sched_wait(sched), 0);
+    EQUAL(tw_sched_timeout_ms(sched), 0);
     EQUAL(tw_sched_run(sched, 0), 0);
     EQUAL(tw_sched_run(sched, 3), 3);
     for (id = 0; id < 5; id++)
@@ -153,28 +153,27 @@ static int64_t period(void *data, const tw_firing *firing)
 {
     (void)data;
     overruns = firing->overruns;
-    due_at = firing->due;
+    due_at = firing->due_ns;
     return 1;
 }
 
 static void periods(void)
 {
-    static const struct { int missed; uint64_t overruns, due, next; } ROWS[] = {
+    static const struct { tw_missed missed; uint64_t overruns, due, next; } ROWS[] = {
         { TW_MISSED_COLLAPSE, 2, 20, 47 }, { TW_MISSED_BURST, 0, 20, 30 },
         { TW_MISSED_SKIP, 2, 40, 50 },     { TW_MISSED_DELAY, 2, 20, 57 },
         { TW_MISSED_PERSIST, 2, 20, 57 },
     };
     size_t row;
     for (row = 0; row < sizeof ROWS / sizeof *ROWS; row++) {
-        tw_sched *sched = new_sched(0);
+        tw_sched *sched = new_sched(TW_FAMILY_DEFAULT);
         uint64_t id = 0, due = 0;
-        tw_job job;
-        memset(&job, 0, sizeof job);
+        tw_job job = TW_JOB_INIT;
         job.call = period;
         job.timing.missed = ROWS[row].missed;
         job.timing.base = TW_BASE_CLOCK;
-        job.timing.when = 20;
-        job.timing.period = 10;
+        job.timing.when_ns = 20;
+        job.timing.period_ns = 10;
         CHECK(tw_sched_add_job(sched, &job, &id) > 0);
         EQUAL(tw_sched_advance(sched, 47), 0);
         EQUAL(run(sched), 1);
@@ -190,27 +189,26 @@ static void periods(void)
 static void wall(void)
 {
     const int64_t HOUR = INT64_C(3600000000000);
-    tw_sched *sched = new_sched(0);
-    tw_sched_counts counts;
+    tw_sched *sched = new_sched(TW_FAMILY_DEFAULT);
+    tw_sched_counts counts = TW_SCHED_COUNTS_INIT;
     uint64_t wall_id = 0;
     int64_t left = 0;
-    tw_job job;
+    tw_job job = TW_JOB_INIT;
     int steady = add(sched, 1000, 1);
-    memset(&job, 0, sizeof job);
     job.call = note;
     job.timing.base = TW_BASE_WALL;
-    job.timing.when = HOUR;
+    job.timing.when_ns = HOUR;
     CHECK(tw_sched_add_job(sched, &job, &wall_id) > 0);
     EQUAL(tw_sched_step_wall(sched, -HOUR), 0);
-    CHECK(tw_sched_wait(sched) == 1000);
+    CHECK(tw_sched_timeout_ms(sched) == 1000);
     EQUAL(tw_sched_remaining(sched, wall_id, &left), 1);
     EQUAL(left, 7200000);
     EQUAL(tw_sched_step_wall(sched, 2 * HOUR), 0);
-    EQUAL(tw_sched_wait(sched), 0);
+    EQUAL(tw_sched_timeout_ms(sched), 0);
     EQUAL(run(sched), 1);
     EQUAL(tw_sched_remaining(sched, (uint64_t)steady, &left), 1);
     EQUAL(left, 1000);
-    EQUAL(tw_sched_count(sched, &counts), 0);
+    EQUAL(tw_sched_get_counts(sched, &counts), 0);
     EQUAL(counts.steps, 2);
     end_sched(sched);
 }
@@ -218,18 +216,20 @@ static void wall(void)
 /* Timers with slack meet. */
 static void slack(void)
 {
-    tw_sched *sched = new_sched(0);
-    tw_timing timing = { TW_BASE_NOW, 0, 0, 0, 4000000, 0 };
-    tw_job job = { note, NULL, NULL, NULL, 0, { 0, 0, 0, 0, 0, 0 } };
+    tw_sched *sched = new_sched(TW_FAMILY_DEFAULT);
+    tw_timing timing = TW_TIMING_INIT;
+    tw_job job = TW_JOB_INIT;
     int i;
+    timing.slack_ns = 4000000;
+    job.call = note;
     for (i = 0; i < 10; i++) {
-        timing.when = 20000000 + i * 100000;
+        timing.when_ns = 20000000 + i * 100000;
         job.timing = timing;
         CHECK(tw_sched_add_job(sched, &job, NULL) > 0);
     }
     advance_ms(sched, 19);
     EQUAL(run(sched), 0);
-    advance_ms(sched, (uint64_t)tw_sched_wait(sched));
+    advance_ms(sched, (uint64_t)tw_sched_timeout_ms(sched));
     EQUAL(run(sched), 10);
     end_sched(sched);
 }
@@ -237,11 +237,12 @@ static void slack(void)
 /* Delays that count from a time that the caller has read, 30 ms ago. */
 static void since(void)
 {
-    tw_sched *sched = new_sched(0);
-    tw_job job = { note, NULL, NULL, NULL, 0, { 0, 0, 0, 0, 0, 0 } };
+    tw_sched *sched = new_sched(TW_FAMILY_DEFAULT);
+    tw_job job = TW_JOB_INIT;
     uint64_t now, id;
     int64_t left;
     int first;
+    job.call = note;
     EQUAL(tw_sched_now(sched, &now), 0);
     advance_ms(sched, 30);
     first = tw_sched_add_since(sched, now, 100, note, NULL);
@@ -249,29 +250,29 @@ static void since(void)
     EQUAL(tw_sched_remaining(sched, (uint64_t)first, &left), 1);
     EQUAL(left, 70);
     job.timing.base = TW_BASE_SINCE;
-    job.timing.since = now;
-    job.timing.when = 40 * 1000000;
+    job.timing.since_ns = now;
+    job.timing.when_ns = 40 * 1000000;
     CHECK(tw_sched_add_job(sched, &job, &id) > 0);
     EQUAL(tw_sched_remaining(sched, id, &left), 1);
     EQUAL(left, 10);
-    EQUAL(tw_sched_start_since(sched, id, now, 50), 0);
+    EQUAL(tw_sched_arm_since(sched, id, now, 50), 0);
     EQUAL(tw_sched_remaining(sched, id, &left), 1);
     EQUAL(left, 20);
-    EQUAL(tw_sched_start_since(sched, id, now, 10), 0);
-    EQUAL(tw_sched_wait(sched), 0);
+    EQUAL(tw_sched_arm_since(sched, id, now, 10), 0);
+    EQUAL(tw_sched_timeout_ms(sched), 0);
     EQUAL(run(sched), 1);
     /* The base is the only one that reads the field. */
     job.timing.base = TW_BASE_NOW;
     CHECK(tw_sched_add_job(sched, &job, &id) > 0);
     EQUAL(tw_sched_remaining(sched, id, &left), 1);
     EQUAL(left, 40);
-    EQUAL(tw_sched_start_since(sched, id, now, -1), -EINVAL);
-    EQUAL(tw_sched_start_since(NULL, id, now, 1), -EINVAL);
-    EQUAL(tw_sched_start_since(sched, UINT64_MAX, now, 1), -ENOENT);
+    EQUAL(tw_sched_arm_since(sched, id, now, -1), -EINVAL);
+    EQUAL(tw_sched_arm_since(NULL, id, now, 1), -EINVAL);
+    EQUAL(tw_sched_arm_since(sched, UINT64_MAX, now, 1), -ENOENT);
     EQUAL(tw_sched_add_since(sched, now, -1, note, NULL), -EINVAL);
     EQUAL(tw_sched_add_since(sched, now, 1, NULL, NULL), -EINVAL);
     /* Beyond the end of the clock it is never due. */
-    EQUAL(tw_sched_start_since(sched, id, UINT64_MAX, INT64_MAX), 0);
+    EQUAL(tw_sched_arm_since(sched, id, UINT64_MAX, INT64_MAX), 0);
     advance_ms(sched, 70);
     EQUAL(run(sched), 1);
     EQUAL(run(sched), 0);

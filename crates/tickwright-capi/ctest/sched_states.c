@@ -37,14 +37,13 @@ static int64_t cancels(void *data, const tw_firing *firing)
 
 static void add(tw_sched *sched, struct call *call, int keep, int64_t when)
 {
-    tw_job job;
-    memset(&job, 0, sizeof job);
+    tw_job job = TW_JOB_INIT;
     job.call = cancels;
     job.data = call;
     job.cleanup = clean;
     job.token = call;
     job.flags = keep ? TW_JOB_KEEP : 0;
-    job.timing.when = when;
+    job.timing.when_ns = when;
     call->sched = sched;
     call->keep = keep;
     CHECK(tw_sched_add_job(sched, &job, &call->id) > 0);
@@ -52,7 +51,7 @@ static void add(tw_sched *sched, struct call *call, int keep, int64_t when)
 
 static int state_of(tw_sched *sched, const struct call *call)
 {
-    tw_sched_info info;
+    tw_sched_info info = TW_SCHED_INFO_INIT;
     int found = tw_sched_find(sched, call->id, &info);
     if (found < 0)
         return found;
@@ -61,7 +60,7 @@ static int state_of(tw_sched *sched, const struct call *call)
     return info.state;
 }
 
-static void from_outside(int family)
+static void from_outside(tw_family family)
 {
     int form;
     for (form = 0; form < CANCELS; form++) {
@@ -72,7 +71,7 @@ static void from_outside(int family)
         add(sched, &pending, 0, 1000000000);
         add(sched, &idle, 1, 0);
         add(sched, &kept, 1, 0);
-        EQUAL(tw_sched_start(sched, kept.id, 1000), 0);
+        EQUAL(tw_sched_arm(sched, kept.id, 1000), 0);
         advance_ms(sched, 2);
         EQUAL(tw_sched_run(sched, SIZE_MAX), 1);
         EQUAL(ran.cleaned, 1);
@@ -86,7 +85,7 @@ static void from_outside(int family)
         EQUAL(CANCEL[form](sched, idle.id), gone ? TW_CANCEL_REMOVED : TW_CANCEL_IDLE);
         EQUAL(kept.cleaned, gone);
         EQUAL(idle.cleaned, gone);
-        EQUAL(tw_sched_start(sched, idle.id, 0), gone ? -ENOENT : 0);
+        EQUAL(tw_sched_arm(sched, idle.id, 0), gone ? -ENOENT : 0);
         EQUAL(state_of(sched, &idle), gone ? -ENOENT : TW_STATE_PENDING);
         end_sched(sched);
         EQUAL(pending.cleaned + idle.cleaned + kept.cleaned + ran.cleaned, 4);
@@ -95,7 +94,7 @@ static void from_outside(int family)
 }
 
 /* A callback that cancels itself, once for each form, kept or not, wanting to run again or not. */
-static void from_inside(int family)
+static void from_inside(tw_family family)
 {
     static const int ANSWERS[CANCELS] = { -EBUSY, TW_CANCEL_ENDING, -EDEADLK, TW_CANCEL_ENDING, -EDEADLK };
     int form, keep, again;
@@ -109,7 +108,7 @@ static void from_inside(int family)
                 call.again = again;
                 add(sched, &call, keep, 0);
                 if (keep)
-                    EQUAL(tw_sched_start(sched, call.id, 0), 0);
+                    EQUAL(tw_sched_arm(sched, call.id, 0), 0);
                 advance_ms(sched, 2);
                 EQUAL(tw_sched_run(sched, SIZE_MAX), 1);
                 EQUAL(call.answer, ANSWERS[form]);
@@ -125,7 +124,7 @@ static void from_inside(int family)
 }
 
 /* Of two that are due together, the first cancels the second. */
-static void neighbours(int family)
+static void neighbours(tw_family family)
 {
     int form;
     for (form = 0; form < CANCELS; form++) {
@@ -163,10 +162,10 @@ static int64_t meddles(void *data, const tw_firing *firing)
     CHECK(tw_sched_dump(sched, text, sizeof text) > 0);
     CHECK(tw_sched_report(sched, text, sizeof text) > 0);
     EQUAL(tw_sched_advance(sched, 5), 0);
-    EQUAL(tw_sched_wait(sched), -1);
+    EQUAL(tw_sched_timeout_ms(sched), -1);
     EQUAL(tw_sched_shutdown_token(sched, call, &running), 0);
     EQUAL(running, firing->id);
-    EQUAL(tw_sched_start(sched, firing->id, 1), -ENOENT); /* it is as good as gone */
+    EQUAL(tw_sched_arm(sched, firing->id, 1), -ENOENT); /* it is as good as gone */
     return 1;
 }
 
@@ -174,16 +173,15 @@ static int64_t meddles(void *data, const tw_firing *firing)
 static int64_t starts(void *data, const tw_firing *firing)
 {
     struct call *call = (struct call *)data;
-    EQUAL(tw_sched_start(firing->sched, firing->id, 500), 0);
+    EQUAL(tw_sched_arm(firing->sched, firing->id, 500), 0);
     return ++call->calls == 2 ? tw_sched_cancel_async(firing->sched, firing->id) : 0;
 }
 
-static void inside(int family)
+static void inside(tw_family family)
 {
     tw_sched *sched = new_sched(family);
     struct call call = FRESH, twice = FRESH;
-    tw_job job;
-    memset(&job, 0, sizeof job);
+    tw_job job = TW_JOB_INIT;
     job.call = meddles;
     job.data = &call;
     job.token = &call;
@@ -207,15 +205,14 @@ static void inside(int family)
     end_sched(sched);
 }
 
-static void replaces(int family)
+static void replaces(tw_family family)
 {
     tw_sched *sched = new_sched(family);
     struct call old = FRESH, fresh = FRESH;
-    tw_job job;
+    tw_job job = TW_JOB_INIT;
     uint64_t id = 0;
     int became = 99, int_id;
     add(sched, &old, 0, 1000000000);
-    memset(&job, 0, sizeof job);
     job.call = cancels;
     job.data = &fresh;
     job.token = &fresh;
@@ -232,7 +229,7 @@ static void replaces(int family)
     EQUAL(became, -ENOENT);
     CHECK(tw_sched_replace_job(sched, (uint64_t)-1, &job, NULL, NULL) > 0);
     /* A refused one leaves the old. */
-    job.timing.when = -1;
+    job.timing.when_ns = -1;
     EQUAL(tw_sched_replace_job(sched, id, &job, &became, NULL), -EINVAL);
     EQUAL(fresh.cleaned, 0);
     end_sched(sched);
@@ -269,12 +266,11 @@ static int64_t nothing(void *data, const tw_firing *firing)
 static void cleaning(void)
 {
     int while_destroyed = -EALREADY, after_a_run = -EDEADLK, by_token = -EBUSY, cancelled = 0;
-    tw_job job;
+    tw_job job = TW_JOB_INIT;
     uint64_t id = 0;
-    memset(&job, 0, sizeof job);
     job.call = nothing;
     job.cleanup = cleans_and_uses;
-    used = new_sched(0);
+    used = new_sched(TW_FAMILY_DEFAULT);
     job.data = &after_a_run;
     CHECK(tw_sched_add_job(used, &job, NULL) > 0);
     EQUAL(tw_sched_run(used, SIZE_MAX), 1);
@@ -300,7 +296,7 @@ static void int_ids(void)
 {
     enum { LIVE = 300 };
     static int ids[LIVE];
-    tw_sched *sched = new_sched(0);
+    tw_sched *sched = new_sched(TW_FAMILY_DEFAULT);
     uint64_t random = 5;
     int round, i, last = 0;
     for (round = 0; round < 20000; round++) {
@@ -313,7 +309,7 @@ static void int_ids(void)
     }
     for (i = 0; i < LIVE; i++)
         CHECK(ids[i] == 0 || tw_sched_cancel_try(sched, (uint64_t)ids[i]) == 0);
-    EQUAL(tw_sched_wait(sched), -1);
+    EQUAL(tw_sched_timeout_ms(sched), -1);
     end_sched(sched);
 }
 

@@ -30,14 +30,13 @@ static int64_t waits(void *data, const tw_firing *firing)
 
 static uint64_t add_waiting(tw_sched *sched, struct call *call, int again)
 {
-    tw_job job;
+    tw_job job = TW_JOB_INIT;
     uint64_t id = 0;
     memset(call, 0, sizeof *call);
     call->sched = sched;
     call->again = again;
     sem_init(&call->running, 0, 0);
     sem_init(&call->go, 0, 0);
-    memset(&job, 0, sizeof job);
     job.call = waits;
     job.data = call;
     job.cleanup = clean;
@@ -80,7 +79,7 @@ static void running_elsewhere(void)
 {
     int again;
     for (again = 0; again < 2; again++) {
-        tw_sched *sched = new_sched(0);
+        tw_sched *sched = new_sched(TW_FAMILY_DEFAULT);
         struct call call;
         struct canceller cancellers[3];
         pthread_t threads[3], thread;
@@ -109,12 +108,12 @@ static void running_elsewhere(void)
         EQUAL(READ(call.cleaned), 1);
         end_sched(sched);
 
-        sched = new_sched(0);
+        sched = new_sched(TW_FAMILY_DEFAULT);
         id = add_waiting(sched, &call, again);
         thread = runner(sched, &call);
         EQUAL(tw_sched_cancel_async(sched, id), TW_CANCEL_ENDING);
         EQUAL(tw_sched_cancel_async(sched, id), TW_CANCEL_ENDING);
-        EQUAL(tw_sched_start(sched, id, 0), -ENOENT);
+        EQUAL(tw_sched_arm(sched, id, 0), -ENOENT);
         sem_post(&call.go);
         cancellers[0].answer = tw_sched_shutdown_sync(sched, id);
         CHECK(cancellers[0].answer == (again ? TW_CANCEL_SUPPRESSED : TW_CANCEL_FINISHED) ||
@@ -154,7 +153,7 @@ static int64_t adds_until_refused(void *data, const tw_firing *firing)
 
 static void destroyed_while_running(int by_thread)
 {
-    tw_sched *sched = new_sched(0);
+    tw_sched *sched = new_sched(TW_FAMILY_DEFAULT);
     struct call call, never;
     pthread_t thread, ender;
     uint64_t id = add_waiting(sched, &call, by_thread);
@@ -183,14 +182,14 @@ static int fired;
 static int64_t counts(void *data, const tw_firing *firing)
 {
     (void)data;
-    CHECK(firing->now >= firing->due);
+    CHECK(firing->now_ns >= firing->due_ns);
     COUNT_UP(fired);
     return 1;
 }
 
 static void thread_of_its_own(void)
 {
-    tw_sched *sched = new_sched(0);
+    tw_sched *sched = new_sched(TW_FAMILY_DEFAULT);
     struct call call;
     uint64_t id;
     int i;
@@ -225,7 +224,7 @@ static void real_time(void)
     tw_sched *sched = NULL;
     struct call call;
     struct pollfd watched;
-    EQUAL(tw_sched_create(&sched, TW_FAMILY_WHEEL, TW_CLOCK_REALTIME, 0, 0), 0);
+    EQUAL(create_sched(&sched, TW_FAMILY_WHEEL, TW_CLOCK_REALTIME, 0, 0), 0);
     EQUAL(tw_sched_start_thread(sched, "timers"), 0);
     add_waiting(sched, &call, 0);
     while (sem_wait(&call.running) != 0)
@@ -253,7 +252,7 @@ static void real_time(void)
         CHECK(tw_sched_run(sched, SIZE_MAX) >= 0);
     }
     EQUAL(tw_sched_destroy(sched), 0);
-    sched = new_sched(0);
+    sched = new_sched(TW_FAMILY_DEFAULT);
     EQUAL(tw_sched_fd(sched), -ENOTSUP);
     EQUAL(tw_sched_fd_ack(sched), -ENOENT);
     end_sched(sched);
@@ -282,12 +281,11 @@ static void *everything(void *argument)
     int round;
     for (round = 0; round < ROUNDS; round++) {
         uint64_t *id = &ids[next_random(&random) % 16];
-        tw_job job;
+        tw_job job = TW_JOB_INIT;
         int answer = 0;
-        memset(&job, 0, sizeof job);
         job.call = sometimes;
         job.cleanup = count_clean;
-        job.timing.when = (int64_t)(next_random(&random) % 50);
+        job.timing.when_ns = (int64_t)(next_random(&random) % 50);
         switch (next_random(&random) % 8) {
         case 0:
         case 1:
@@ -307,7 +305,7 @@ static void *everything(void *argument)
             answer = tw_sched_cancel_async(sched, *id);
             break;
         case 5:
-            answer = tw_sched_start(sched, *id, 0);
+            answer = tw_sched_arm(sched, *id, 0);
             break;
         case 6:
             EQUAL(tw_sched_advance(sched, next_random(&random) % 20), 0);
@@ -320,7 +318,7 @@ static void *everything(void *argument)
     return NULL;
 }
 
-static void all_at_once(int family, int with_thread)
+static void all_at_once(tw_family family, int with_thread)
 {
     pthread_t threads[THREADS];
     struct canceller arguments[THREADS];

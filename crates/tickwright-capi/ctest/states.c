@@ -44,12 +44,12 @@ static void pending(tw_queue *queue, tw_queue *others[], int count, tw_timer *ti
     EQUAL(tw_queue_check(queue, NULL, 0), 0);
 }
 
-static void life(int family, tw_queue *others[], int count)
+static void life(tw_family family, tw_queue *others[], int count)
 {
     void *memory;
     tw_queue *queue = new_queue(family, 3, &memory);
     struct call first = { 1, TW_TIMER_INIT }, second = { 2, TW_TIMER_INIT };
-    tw_expired fired;
+    tw_expired fired = TW_EXPIRED_INIT;
     tw_timer *shown = NULL;
     uint64_t tick;
 
@@ -109,7 +109,7 @@ static void life(int family, tw_queue *others[], int count)
 }
 
 /* A struct that is not pending may move; the copy of a pending one is no timer. */
-static void moves(int family)
+static void moves(tw_family family)
 {
     void *memory;
     tw_queue *queue = new_queue(family, 3, &memory);
@@ -155,7 +155,7 @@ static void wanders(void)
 }
 
 /* A heap that is full says so, and goes on. */
-static void full(int family)
+static void full(tw_family family)
 {
     enum { MOST = 9 };
     int capacity, i;
@@ -163,7 +163,7 @@ static void full(int family)
         tw_timer timers[MOST] = { TW_TIMER_INIT };
         void *memory;
         tw_queue *queue = new_queue(family, (size_t)capacity, &memory);
-        tw_expired fired;
+        tw_expired fired = TW_EXPIRED_INIT;
         for (i = 0; i < capacity; i++)
             CHECK(tw_queue_insert(queue, &timers[i], (uint64_t)(MOST - i)) >= 0);
         EQUAL(tw_queue_insert(queue, &timers[capacity], 0), -ENOSPC);
@@ -206,7 +206,7 @@ static void no_later(tw_queue *queue, int done)
     }
 }
 
-static void wakes(int family)
+static void wakes(tw_family family)
 {
     enum { TIMERS = 40, ROUNDS = 4000 };
     static tw_timer timers[TIMERS];

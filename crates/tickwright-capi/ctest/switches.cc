@@ -3,9 +3,9 @@
 #include <stdexcept>
 #include <string>
 
-#include "check.h"
+#include "models.h"
 
-static tw_threads *threads;
+static tw_runtime *threads;
 
 struct number : std::exception {
     std::string text;
@@ -95,11 +95,11 @@ static void *brief(void *)
     return nullptr;
 }
 
-static void in_model(int model)
+static void in_model(tw_model model)
 {
     enum { COUNT = 6 };
     tw_thread all[COUNT], one;
-    EQUAL(tw_threads_create(&threads, model, 1), 0);
+    EQUAL(create_runtime(&threads, model, 1), 0);
     for (int i = 0; i < COUNT; i++)
         EQUAL(tw_thread_create(threads, &all[i], nullptr, body, (void *)(intptr_t)(i + 1)), 0);
     for (int i = 0; i < 50; i++) {
@@ -111,7 +111,7 @@ static void in_model(int model)
         EQUAL(tw_thread_join(threads, all[i], &value), 0);
         EQUAL((intptr_t)value, i + 1);
     }
-    EQUAL(tw_threads_destroy(threads), 0);
+    EQUAL(tw_runtime_destroy(threads), 0);
 }
 
 int main()

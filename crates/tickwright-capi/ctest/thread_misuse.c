@@ -9,7 +9,7 @@ static void *nothing(void *argument)
     return argument;
 }
 
-static void no_threads(tw_threads *threads)
+static void no_threads(tw_runtime *threads)
 {
     tw_thread thread = 77;
     uint64_t now = 77;
@@ -20,8 +20,8 @@ static void no_threads(tw_threads *threads)
     EQUAL(tw_thread_timedjoin(threads, 1, &value, 0), -EINVAL);
     EQUAL(tw_thread_detach(threads, 1), -EINVAL);
     EQUAL(tw_thread_unpark(threads, 1), -EINVAL);
-    EQUAL(tw_threads_now(threads, &now), -EINVAL);
-    EQUAL(tw_threads_live(threads), -EINVAL);
+    EQUAL(tw_runtime_now(threads, &now), -EINVAL);
+    EQUAL(tw_runtime_len(threads), -EINVAL);
     CHECK(thread == 77 && now == 77 && value == &now);
 }
 
@@ -29,18 +29,18 @@ static void making(void)
 {
     static const int NONE[] = { 0, -1, 4, INT32_MAX };
     static const size_t TOO[] = { 0, 256, 100000, TW_DEFAULT - 1 };
-    tw_threads *threads = (tw_threads *)&threads;
+    tw_runtime *threads = (tw_runtime *)&threads;
     size_t i;
-    EQUAL(tw_threads_create(NULL, TW_MODEL_ONE_TO_ONE, 1), -EINVAL);
+    EQUAL(create_runtime(NULL, TW_MODEL_ONE_TO_ONE, 1), -EINVAL);
     for (i = 0; i < sizeof NONE / sizeof *NONE; i++) {
-        EQUAL(tw_threads_create(&threads, NONE[i], 1), -EINVAL);
+        EQUAL(create_runtime(&threads, (tw_model)NONE[i], 1), -EINVAL);
         CHECK(threads == NULL);
     }
     for (i = 0; i < sizeof TOO / sizeof *TOO; i++) {
-        EQUAL(tw_threads_create(&threads, TW_MODEL_MN, TOO[i]), -EINVAL);
+        EQUAL(create_runtime(&threads, TW_MODEL_MN, TOO[i]), -EINVAL);
         CHECK(threads == NULL);
     }
-    EQUAL(tw_threads_destroy(NULL), 0);
+    EQUAL(tw_runtime_destroy(NULL), 0);
 }
 
 static void *stack_size(void *argument)
@@ -52,30 +52,30 @@ static void *stack_size(void *argument)
 /* A runtime's own sizes are those of threads that ask for no other. */
 static void sizes(void)
 {
-    static const int MODELS[] = { TW_MODEL_ONE_TO_ONE, TW_MODEL_MANAGER, TW_MODEL_MN };
+    static const tw_model MODELS[] = { TW_MODEL_ONE_TO_ONE, TW_MODEL_MANAGER, TW_MODEL_MN };
     static const size_t SIZES[] = { 0, 16383, ((size_t)1 << 30) + 1, TW_DEFAULT - 1 };
     size_t i, k, models = stacks_may_switch() ? 3 : 2;
-    tw_threads_attr attr;
-    tw_threads *threads = NULL;
-    EQUAL(tw_threads_attr_init(NULL), -EINVAL);
-    EQUAL(tw_threads_create_with(NULL, TW_MODEL_ONE_TO_ONE, NULL), -EINVAL);
-    EQUAL(tw_threads_create_with(&threads, 0, NULL), -EINVAL);
+    tw_runtime_options attr;
+    tw_runtime *threads = NULL;
+    EQUAL(tw_runtime_options_init(NULL, sizeof(tw_runtime_options)), -EINVAL);
+    EQUAL(tw_runtime_create(NULL, TW_MODEL_ONE_TO_ONE, NULL), -EINVAL);
+    EQUAL(tw_runtime_create(&threads, (tw_model)0, NULL), -EINVAL);
     for (i = 0; i < models; i++) {
         tw_thread thread;
         size_t size = 0;
         for (k = 0; k < sizeof SIZES / sizeof *SIZES; k++) {
-            EQUAL(tw_threads_attr_init(&attr), 0);
+            EQUAL(tw_runtime_options_init(&attr, sizeof attr), 0);
             attr.stack_size = SIZES[k];
-            threads = (tw_threads *)&threads;
-            EQUAL(tw_threads_create_with(&threads, MODELS[i], &attr), -EINVAL);
+            threads = (tw_runtime *)&threads;
+            EQUAL(tw_runtime_create(&threads, MODELS[i], &attr), -EINVAL);
             CHECK(threads == NULL);
         }
-        EQUAL(tw_threads_attr_init(&attr), 0);
+        EQUAL(tw_runtime_options_init(&attr, sizeof attr), 0);
         attr.guard_size = ((size_t)1 << 20) + 1;
-        EQUAL(tw_threads_create_with(&threads, MODELS[i], &attr), -EINVAL);
-        EQUAL(tw_threads_create_with(&threads, MODELS[i], (tw_threads_attr *)((char *)&attr + 1)), -EINVAL);
-        EQUAL(tw_threads_create_with(&threads, MODELS[i], NULL), 0);
-        EQUAL(tw_threads_destroy(threads), 0);
+        EQUAL(tw_runtime_create(&threads, MODELS[i], &attr), -EINVAL);
+        EQUAL(tw_runtime_create(&threads, MODELS[i], (tw_runtime_options *)((char *)&attr + 1)), -EINVAL);
+        EQUAL(tw_runtime_create(&threads, MODELS[i], NULL), 0);
+        EQUAL(tw_runtime_destroy(threads), 0);
 #ifdef __SANITIZE_THREAD__
         /* ThreadSanitizer needs larger stacks than these, and gives more than was asked for. */
         if (size == 0)
@@ -85,26 +85,26 @@ static void sizes(void)
         attr.stack_size = 320 << 10;
         attr.guard_size = 128 << 10;
         attr.kept_stacks = 2;
-        EQUAL(tw_threads_create_with(&threads, MODELS[i], &attr), 0);
+        EQUAL(tw_runtime_create(&threads, MODELS[i], &attr), 0);
         EQUAL(tw_thread_create(threads, &thread, NULL, stack_size, &size), 0);
         EQUAL(tw_thread_join(threads, thread, NULL), 0);
         CHECK(size == 0 || (size >= 320 << 10 && size <= 640 << 10));
-        EQUAL(tw_threads_destroy(threads), 0);
+        EQUAL(tw_runtime_destroy(threads), 0);
     }
 }
 
-static void arguments(tw_threads *threads, int model)
+static void arguments(tw_runtime *threads, tw_model model)
 {
     static const size_t STACKS[] = { 0, 1, 16383, ((size_t)1 << 30) + 1, TW_DEFAULT - 1 };
     static const uint64_t IDS[] = { 0, 1, UINT32_MAX, (uint64_t)1 << 32, ((uint64_t)1 << 32) + 5, UINT64_MAX };
     static const char BAD[] = { (char)0xff, (char)0xfe, 0 };
     char name[257];
     tw_thread thread = 77;
-    tw_thread_attr attr;
+    tw_thread_options attr;
     size_t i;
     (void)model;
-    EQUAL(tw_thread_attr_init(NULL), -EINVAL);
-    EQUAL(tw_thread_attr_init(&attr), 0);
+    EQUAL(tw_thread_options_init(NULL, sizeof(tw_thread_options)), -EINVAL);
+    EQUAL(tw_thread_options_init(&attr, sizeof attr), 0);
     EQUAL(tw_thread_create(threads, &thread, &attr, NULL, NULL), -EINVAL);
     for (i = 0; i < sizeof STACKS / sizeof *STACKS; i++) {
         attr.stack_size = STACKS[i];
@@ -123,7 +123,7 @@ static void arguments(tw_threads *threads, int model)
     attr.name = BAD;
     EQUAL(tw_thread_create(threads, &thread, &attr, nothing, NULL), -EINVAL);
     EQUAL(thread, 77);
-    EQUAL(tw_threads_live(threads), 0);
+    EQUAL(tw_runtime_len(threads), 0);
     name[255] = 0;
     attr.name = name;
     EQUAL(tw_thread_create(threads, &thread, &attr, nothing, NULL), 0);
@@ -131,7 +131,7 @@ static void arguments(tw_threads *threads, int model)
     /* Nobody wants to know. */
     attr.detached = -1;
     EQUAL(tw_thread_create(threads, NULL, &attr, nothing, NULL), 0);
-    EQUAL(tw_threads_now(threads, NULL), 0);
+    EQUAL(tw_runtime_now(threads, NULL), 0);
     for (i = 0; i < sizeof IDS / sizeof *IDS; i++) {
         /* The record of the first thread may be in use by the detached one; no other. */
         if (IDS[i] >> 32 == 1)
@@ -145,7 +145,7 @@ static void arguments(tw_threads *threads, int model)
 }
 
 static int door;
-static tw_threads *runtime;
+static tw_runtime *runtime;
 
 static void *waits(void *argument)
 {
@@ -162,7 +162,7 @@ static void *joins(void *argument)
 }
 
 /* Two cannot join one. */
-static void joined_twice(tw_threads *threads, int model)
+static void joined_twice(tw_runtime *threads, tw_model model)
 {
     tw_thread thread, first;
     void *value = NULL;
@@ -186,21 +186,21 @@ static void joined_twice(tw_threads *threads, int model)
 static void outside(void)
 {
     uint64_t before = 0, after = 0;
-    tw_threads *threads = NULL;
+    tw_runtime *threads = NULL;
     EQUAL(tw_thread_self(), 0);
     EQUAL(tw_thread_stack(NULL, NULL), 0);
     EQUAL(tw_thread_equal(1, 1), 1);
     EQUAL(tw_thread_equal(1, 2), 0);
     tw_thread_yield();
-    EQUAL(tw_threads_create(&threads, TW_MODEL_MANAGER, 0), 0);
-    EQUAL(tw_threads_now(threads, &before), 0);
+    EQUAL(create_runtime(&threads, TW_MODEL_MANAGER, 0), 0);
+    EQUAL(tw_runtime_now(threads, &before), 0);
     tw_thread_sleep(1000);
-    EQUAL(tw_threads_now(threads, &after), 0);
+    EQUAL(tw_runtime_now(threads, &after), 0);
     CHECK(after - before >= 1000);
-    EQUAL(tw_threads_destroy(threads), 0);
+    EQUAL(tw_runtime_destroy(threads), 0);
 }
 
-static void forked(tw_threads *threads, int model)
+static void forked(tw_runtime *threads, tw_model model)
 {
     tw_thread thread;
     pid_t child;
@@ -211,8 +211,8 @@ static void forked(tw_threads *threads, int model)
     child = fork();
     if (child == 0) {
         int right = tw_thread_create(threads, NULL, NULL, nothing, NULL) == -ECANCELED
-            && tw_thread_join(threads, thread, NULL) == -ESRCH && tw_threads_live(threads) == 0;
-        _exit(right && tw_threads_destroy(threads) == 0 ? 7 : 1);
+            && tw_thread_join(threads, thread, NULL) == -ESRCH && tw_runtime_len(threads) == 0;
+        _exit(right && tw_runtime_destroy(threads) == 0 ? 7 : 1);
     }
     CHECK(child > 0);
     EQUAL(waitpid(child, &status, 0), child);
@@ -228,11 +228,11 @@ int main(void)
     union { uint64_t words[64]; char bytes[512]; } memory;
     memset(&memory, 0, sizeof memory);
     no_threads(NULL);
-    no_threads((tw_threads *)(void *)&memory);
-    no_threads((tw_threads *)(void *)(memory.bytes + 1));
+    no_threads((tw_runtime *)(void *)&memory);
+    no_threads((tw_runtime *)(void *)(memory.bytes + 1));
     memset(&memory, 0x5a, sizeof memory);
-    no_threads((tw_threads *)(void *)&memory);
-    EQUAL(tw_threads_destroy((tw_threads *)(void *)&memory), -EINVAL);
+    no_threads((tw_runtime *)(void *)&memory);
+    EQUAL(tw_runtime_destroy((tw_runtime *)(void *)&memory), -EINVAL);
     making();
     sizes();
     in_each_model("thread_misuse", arguments);

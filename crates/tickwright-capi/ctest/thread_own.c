@@ -25,7 +25,7 @@ static void *body(void *argument)
     return NULL;
 }
 
-static void errno_is_ones_own(tw_threads *threads, int model)
+static void errno_is_ones_own(tw_runtime *threads, tw_model model)
 {
     tw_thread all[COUNT];
     int i, round;

@@ -1,7 +1,7 @@
 /* What threads do, in every model: values, ids, joins of each kind, detaching, waiting, attributes. */
 #include "models.h"
 
-static tw_threads *runtime;
+static tw_runtime *runtime;
 
 /* A pointer that is a number, and back. */
 static void *boxed(uintptr_t number)
@@ -9,7 +9,7 @@ static void *boxed(uintptr_t number)
     return (void *)number;
 }
 
-static tw_thread create(const tw_thread_attr *attr, tw_thread_fn start, void *argument)
+static tw_thread create(const tw_thread_options *attr, tw_thread_fn start, void *argument)
 {
     tw_thread thread = 0;
     EQUAL(tw_thread_create(READ(runtime), &thread, attr, start, argument), 0);
@@ -55,7 +55,7 @@ static void values(void)
     EQUAL(tw_thread_join(READ(runtime), threads[0], NULL), 0);
     CHECK(tw_thread_equal(READ(told), threads[0]));
     EQUAL(tw_thread_self(), 0);
-    CHECK(tw_threads_live(READ(runtime)) == 0);
+    CHECK(tw_runtime_len(READ(runtime)) == 0);
 }
 
 static int open_door;
@@ -74,9 +74,9 @@ static void joins(void)
     tw_thread thread;
     WRITE(open_door, 0);
     thread = create(NULL, behind_the_door, boxed(42));
-    EQUAL(tw_threads_live(READ(runtime)), 1);
+    EQUAL(tw_runtime_len(READ(runtime)), 1);
     EQUAL(tw_thread_tryjoin(READ(runtime), thread, &value), -EBUSY);
-    EQUAL(tw_threads_now(READ(runtime), &now), 0);
+    EQUAL(tw_runtime_now(READ(runtime), &now), 0);
     EQUAL(tw_thread_timedjoin(READ(runtime), thread, &value, now + 50000), -ETIMEDOUT);
     EQUAL(tw_thread_timedjoin(READ(runtime), thread, &value, 0), -ETIMEDOUT);
     CHECK(value == &now);
@@ -104,9 +104,9 @@ static void until_stale(tw_thread thread)
 
 static void detaching(void)
 {
-    tw_thread_attr attr;
+    tw_thread_options attr;
     tw_thread thread;
-    EQUAL(tw_thread_attr_init(&attr), 0);
+    EQUAL(tw_thread_options_init(&attr, sizeof attr), 0);
     WRITE(open_door, 0);
     thread = create(NULL, behind_the_door, NULL);
     EQUAL(tw_thread_detach(READ(runtime), thread), 0);
@@ -124,7 +124,7 @@ static void detaching(void)
     until_stale(thread);
     /* Of one that has ended, or ends just now. */
     thread = create(NULL, next, NULL);
-    while (tw_threads_live(READ(runtime)) > 0)
+    while (tw_runtime_len(READ(runtime)) > 0)
         tw_thread_yield();
     EQUAL(tw_thread_detach(READ(runtime), thread), 0);
     until_stale(thread);
@@ -156,7 +156,7 @@ static void deadlocks(void)
     for (i = 0; i < 2; i++)
         WRITE(pair[i], create(NULL, joins_the_other, boxed(i)));
     WRITE(paired, 1);
-    while (tw_threads_live(READ(runtime)) > 0)
+    while (tw_runtime_len(READ(runtime)) > 0)
         tw_thread_yield();
     /* One was told, and was joined by the other; or both were. */
     for (i = 0; i < 2; i++) {
@@ -209,9 +209,9 @@ static void *sleeps(void *argument)
 {
     uint64_t before = 0, after = 0;
     (void)argument;
-    tw_threads_now(READ(runtime), &before);
+    tw_runtime_now(READ(runtime), &before);
     tw_thread_sleep(100000);
-    tw_threads_now(READ(runtime), &after);
+    tw_runtime_now(READ(runtime), &after);
     return boxed(after - before >= 100000);
 }
 
@@ -255,10 +255,10 @@ static void *looks(void *argument)
 static void attributes(void)
 {
     static const size_t SIZES[] = { 16384, 20000, 65536, 1 << 20 };
-    tw_thread_attr attr;
+    tw_thread_options attr;
     size_t i, round, size;
     void *lowest;
-    EQUAL(tw_thread_attr_init(&attr), 0);
+    EQUAL(tw_thread_options_init(&attr, sizeof attr), 0);
     CHECK(attr.stack_size == TW_DEFAULT && attr.guard_size == TW_DEFAULT && attr.name == NULL && attr.detached == 0);
     for (i = 0; i < sizeof SIZES / sizeof *SIZES; i++) {
         /* A sanitizer wants nearly a MiB for itself. */
@@ -284,7 +284,7 @@ static void *creates_more(void *argument)
     return NULL;
 }
 
-static void all(tw_threads *threads, int model)
+static void all(tw_runtime *threads, tw_model model)
 {
     (void)model;
     WRITE(runtime, threads);
@@ -302,10 +302,10 @@ static void all(tw_threads *threads, int model)
 static void *destroys(void *argument)
 {
     (void)argument;
-    return boxed((uintptr_t)-tw_threads_destroy(READ(runtime)));
+    return boxed((uintptr_t)-tw_runtime_destroy(READ(runtime)));
 }
 
-static void from_within(tw_threads *threads, int model)
+static void from_within(tw_runtime *threads, tw_model model)
 {
     (void)model;
     WRITE(runtime, threads);

@@ -18,7 +18,8 @@ static void fire(const tw_expired *fired, void *user)
 
 static void *alone(void *argument)
 {
-    int family = *(int *)argument, round;
+    tw_family family = (tw_family)*(const int *)argument;
+    int round;
     tw_timer mine = TW_TIMER_INIT;
     for (round = 0; round < ROUNDS / 30; round++) {
         void *memory;

@@ -69,9 +69,9 @@ static int64_t expire(void *data, const tw_firing *firing)
 {
     (void)data;
     expired++;
-    early += firing->now < firing->due;
-    if (firing->now - firing->due > latest)
-        latest = firing->now - firing->due;
+    early += firing->now_ns < firing->due_ns;
+    if (firing->now_ns - firing->due_ns > latest)
+        latest = firing->now_ns - firing->due_ns;
     return 0;
 }
 
@@ -82,7 +82,7 @@ static const char *handle(const char *user, int64_t span)
         uint64_t timer = (*place)->timer;
         if (span == 0)
             return tw_sched_cancel_sync(sched, timer) == TW_CANCEL_REMOVED ? "removed" : "failed";
-        return tw_sched_start(sched, timer, span) == 0 ? "refreshed" : "failed";
+        return tw_sched_arm(sched, timer, span) == 0 ? "refreshed" : "failed";
     }
     if (span == 0)
         return "removed";
@@ -90,8 +90,8 @@ static const char *handle(const char *user, int64_t span)
     if (new == NULL)
         return "failed";
     strcpy(new->user, user);
-    tw_job job = { .call = expire, .data = new, .cleanup = forget };
-    job.timing.when = span * 1000000;
+    tw_job job = { .size = sizeof job, .call = expire, .data = new, .cleanup = forget };
+    job.timing.when_ns = span * 1000000;
     if (tw_sched_add_job(sched, &job, &new->timer) < 0) {
         free(new);
         return "failed";
@@ -110,8 +110,8 @@ static void answer(int fd, const struct sockaddr_in *to, const char *text)
 static const char *counts(unsigned long number)
 {
     static char text[LINE];
-    tw_sched_counts counted = { 0 };
-    tw_sched_count(sched, &counted);
+    tw_sched_counts counted = TW_SCHED_COUNTS_INIT;
+    tw_sched_get_counts(sched, &counted);
     snprintf(text, sizeof text, "%lu %zu %zu %" PRIu64 " %" PRIu64 " %zu %" PRIu64, number, registered, expired, counted.pending,
              counted.high_water, early, latest / 1000);
     return text;
@@ -123,11 +123,11 @@ static void serve(int fd)
     unsigned long watch_number = 0;
     size_t watched = SIZE_MAX;
     int ended = 0;
-    if (tw_sched_create(&sched, TW_FAMILY_HEAP4, TW_CLOCK_MONOTONIC, 0, 0) < 0)
+    if (tw_sched_create(&sched, NULL) < 0)
         exit(1);
     while (!ended) {
         struct pollfd readable = { .fd = fd, .events = POLLIN };
-        if (poll(&readable, 1, tw_sched_wait(sched)) < 0)
+        if (poll(&readable, 1, tw_sched_timeout_ms(sched)) < 0)
             die("poll");
         for (int i = 0; i < AT_ONCE && !ended; i++) {
             char line[LINE], user[32], reply[LINE];

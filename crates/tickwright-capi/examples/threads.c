@@ -11,7 +11,7 @@
 
 enum { MOST_TOPLEVEL = 20, MOST_SLOTS = 10 };
 
-static tw_threads *threads;
+static tw_runtime *threads;
 static size_t slots;
 
 static void must(int result, const char *what)
@@ -46,14 +46,14 @@ static void *toplevel(void *argument)
     return (void *)joined;
 }
 
-static void measure(int model, const char *name, size_t tops, uintptr_t starts)
+static void measure(tw_model model, const char *name, size_t tops, uintptr_t starts)
 {
     tw_thread top[MOST_TOPLEVEL];
     uint64_t begin = 0, end = 0;
     uintptr_t joined = 0, left = starts;
     size_t i;
-    must(tw_threads_create(&threads, model, TW_DEFAULT), name);
-    must(tw_threads_now(threads, &begin), "now");
+    must(tw_runtime_create(&threads, model, NULL), name);
+    must(tw_runtime_now(threads, &begin), "now");
     for (i = 0; i < tops; i++) {
         uintptr_t share = left / (tops - i);
         left -= share;
@@ -64,8 +64,8 @@ static void measure(int model, const char *name, size_t tops, uintptr_t starts)
         must(tw_thread_join(threads, top[i], &value), "join");
         joined += (uintptr_t)value;
     }
-    must(tw_threads_now(threads, &end), "now");
-    must(tw_threads_destroy(threads), "destroy");
+    must(tw_runtime_now(threads, &end), "now");
+    must(tw_runtime_destroy(threads), "destroy");
     if (joined != starts) {
         fprintf(stderr, "%s: %" PRIuPTR " of %" PRIuPTR " threads were joined\n", name, joined, starts);
         exit(1);

@@ -80,7 +80,7 @@ static inline void tw_ast_clean(void *data)
 static inline struct ast_sched_context *ast_sched_context_create(void)
 {
     tw_sched *con = NULL;
-    tw_sched_create(&con, TW_FAMILY_HEAP4, TW_CLOCK_MONOTONIC, 0, 0);
+    tw_sched_create(&con, NULL);
     return con;
 }
 
@@ -98,18 +98,17 @@ static inline int tw_ast_place(struct ast_sched_context *con, int when, ast_sche
                                const void *data, int variable, const char *name, const char *file,
                                int line)
 {
-    tw_job job;
+    tw_job job = TW_JOB_INIT;
     int id;
     if (callback == NULL)
         return -1;
-    memset(&job, 0, sizeof job);
     job.call = tw_ast_call;
     job.cleanup = tw_ast_clean;
     job.data = (void *)data;
     job.token = tw_ast_token(callback);
     job.flags = variable ? TW_JOB_VARIABLE : 0;
-    job.timing.when = (int64_t)when * 1000000;
-    id = tw_sched_add_job_from(con, &job, 0, NULL, NULL, name, file, line);
+    job.timing.when_ns = (int64_t)when * 1000000;
+    id = tw_sched_replace_job_from(con, 0, &job, NULL, NULL, name, file, line);
     return id > 0 ? id : -1;
 }
 
@@ -137,7 +136,7 @@ static inline int tw_ast_try(struct ast_sched_context *con, int id)
  * up to a second for it to return. After that `*data` stays as it was. */
 static inline int tw_ast_take(struct ast_sched_context *con, int id, void **data)
 {
-    tw_sched_info info;
+    tw_sched_info info = TW_SCHED_INFO_INIT;
     int tries;
     for (tries = 0; tries < 1000; tries++) {
         if (id <= 0 || tw_sched_find(con, (uint64_t)id, &info) != 0)
@@ -272,13 +271,13 @@ static inline int tw_ast_replace(int old_id, struct ast_sched_context *con, int 
 
 static inline const void *ast_sched_find_data(struct ast_sched_context *con, int id)
 {
-    tw_sched_info info;
+    tw_sched_info info = TW_SCHED_INFO_INIT;
     return id > 0 && tw_sched_find(con, (uint64_t)id, &info) == 0 ? info.data : NULL;
 }
 
 static inline int ast_sched_wait(struct ast_sched_context *con)
 {
-    int wait = tw_sched_wait(con);
+    int wait = tw_sched_timeout_ms(con);
     return wait < 0 ? -1 : wait;
 }
 
@@ -335,7 +334,7 @@ struct ast_cb_names {
 /* The token of the pending timer in a line of a dump, which begins with the id and the state. */
 static inline const void *tw_ast_line(struct ast_sched_context *con, const char *line)
 {
-    tw_sched_info info;
+    tw_sched_info info = TW_SCHED_INFO_INIT;
     char *rest;
     long id = strtol(line, &rest, 10);
     if (id <= 0 || strncmp(rest + strspn(rest, " "), "pending", 7) != 0)
@@ -351,11 +350,10 @@ static inline void tw_ast_report(struct ast_sched_context *con, const struct ast
 {
     int of_each[11] = { 0 }, known = names == NULL ? 0 : names->numassocs, i, length;
     size_t used;
-    tw_sched_counts counts;
+    tw_sched_counts counts = TW_SCHED_COUNTS_INIT;
     char *text = tw_ast_text(con);
     const char *line;
-    memset(&counts, 0, sizeof counts);
-    tw_sched_count(con, &counts);
+    tw_sched_get_counts(con, &counts);
     known = known < 0 ? 0 : known > 10 ? 10 : known;
     for (line = text; line != NULL && *line != 0; line += strcspn(line, "\n"), line += *line != 0) {
         const void *token = tw_ast_line(con, line);

@@ -27,30 +27,30 @@ static uint64_t read_clock(void)
     return ns;
 }
 
-static inline void make_one(size_t i, tw_timing timing, int flags)
+static inline void make_one(size_t i, tw_timing timing, unsigned flags)
 {
-    tw_job job = { .call = on_timer, .data = (void *)(uintptr_t)i, .flags = flags, .timing = timing };
+    tw_job job = { .size = sizeof job, .call = on_timer, .data = (void *)(uintptr_t)i, .flags = flags, .timing = timing };
     tw_sched_add_job(sched, &job, &ids[i]);
 }
 
 static inline void add_one(size_t i, uint64_t delay)
 {
-    make_one(i, (tw_timing) { .when = (int64_t)delay * 1000000 }, 0);
+    make_one(i, (tw_timing) { .when_ns = (int64_t)delay * 1000000 }, 0);
 }
 
 static inline void add_one_since(size_t i, uint64_t delay)
 {
-    make_one(i, (tw_timing) { .base = TW_BASE_SINCE, .since = now, .when = (int64_t)delay * 1000000 }, 0);
+    make_one(i, (tw_timing) { .base = TW_BASE_SINCE, .since_ns = now, .when_ns = (int64_t)delay * 1000000 }, 0);
 }
 
 static inline void start_one(size_t i, uint64_t delay)
 {
-    tw_sched_start(sched, ids[i], (int64_t)delay);
+    tw_sched_arm(sched, ids[i], (int64_t)delay);
 }
 
 static inline void start_one_since(size_t i, uint64_t delay)
 {
-    tw_sched_start_since(sched, ids[i], now, (int64_t)delay);
+    tw_sched_arm_since(sched, ids[i], now, (int64_t)delay);
 }
 
 static inline void del_one(size_t i)
@@ -87,7 +87,8 @@ static void rearm_since(const uint32_t *order, const uint64_t *delays, size_t n)
 static int create(size_t n)
 {
     ids = calloc(n, sizeof *ids);
-    return ids == NULL || tw_sched_create(&sched, TW_FAMILY_WHEEL, TW_CLOCK_MONOTONIC, 0, n) < 0 ? -1 : 0;
+    tw_sched_options options = { .size = sizeof options, .family = TW_FAMILY_WHEEL, .capacity = n };
+    return ids == NULL || tw_sched_create(&sched, &options) < 0 ? -1 : 0;
 }
 
 /* The memory is touched once, as the others do when they make their handles. */
@@ -112,9 +113,9 @@ static int setup_kept(size_t n)
 
 static size_t armed(size_t n)
 {
-    tw_sched_counts counts = { 0 };
+    tw_sched_counts counts = TW_SCHED_COUNTS_INIT;
     (void)n;
-    tw_sched_count(sched, &counts);
+    tw_sched_get_counts(sched, &counts);
     return counts.pending;
 }
 
@@ -122,7 +123,7 @@ static void run(peer_fired fired)
 {
     int wait;
     told = fired;
-    while ((wait = tw_sched_wait(sched)) >= 0) {
+    while ((wait = tw_sched_timeout_ms(sched)) >= 0) {
         poll(NULL, 0, wait);
         tw_sched_run(sched, SIZE_MAX);
     }

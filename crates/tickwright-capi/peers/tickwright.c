@@ -12,9 +12,9 @@ static tw_queue *queue;
 /* The cached time: fixed while timers are armed. */
 static const uint64_t NOW = 1000000;
 
-static int setup(size_t n, int family)
+static int setup(size_t n, tw_family family)
 {
-    size_t size = tw_queue_size(family, n);
+    size_t size = tw_queue_bytes(family, n);
     timers = calloc(n, sizeof *timers);
     memory = malloc(size);
     if (timers == NULL || memory == NULL || tw_queue_init(&queue, memory, size, family, n) < 0)

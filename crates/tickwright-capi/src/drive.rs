@@ -1,23 +1,24 @@
 //! Who runs a scheduler: the caller's poll loop, a thread, an event loop with a descriptor; and the
 //! clock, where it is virtual.
 
-use core::ffi::{c_char, c_int};
+use core::ffi::{CStr, c_char, c_int};
 use core::time::Duration;
+use std::io::ErrorKind;
 use std::sync::Arc;
 
-use tickwright::clock::{Instant, VirtualHost};
-use tickwright::driver::{Alarm, DriverThread, Parker, timeout_ms};
+use tickwright::clock::{Clock, Instant, VirtualHost};
+use tickwright::driver::{Alarm, DriverThread, Parker, start_thread, timeout_ms};
 #[cfg(target_os = "linux")]
 use tickwright::driver::{Rung, TimerFd};
 use tickwright::scheduler::RunError;
+use tickwright_boundary::spare::covered;
+use tickwright_boundary::state::is_ending;
+use tickwright_boundary::{answer, code, exported};
 
-use crate::answer::{self, exported};
-use crate::code;
+use crate::contract::shared;
 use crate::handle::{Driver, tw_sched};
-use crate::job::text;
 #[cfg(target_os = "linux")]
 use crate::scheduler::system_clock;
-use crate::state::{is_ending, shared};
 
 #[cfg(target_os = "linux")]
 fn descriptor(sched: &tw_sched) -> Result<c_int, c_int> {
@@ -30,7 +31,8 @@ fn descriptor(sched: &tw_sched) -> Result<c_int, c_int> {
         Driver::None => {}
     }
     let clock = system_clock(sched.clock).ok_or(code::UNSUPPORTED)?;
-    let fd = Arc::new(TimerFd::new(clock).map_err(|error| system(&error))?);
+    // The descriptor, its lock, and the alarm.
+    let fd = covered(&[(6, 512)], || TimerFd::new(clock).map(Arc::new))?.map_err(|error| system(&error))?;
     let number = fd.as_raw_fd();
     sched.scheduler.set_alarm(Some(Arc::clone(&fd) as Arc<dyn Alarm>));
     *driver = Driver::Descriptor(fd);
@@ -64,12 +66,29 @@ fn acknowledge(_: &tw_sched) -> Result<c_int, c_int> {
     Err(code::UNSUPPORTED)
 }
 
+/// Starts the thread of a scheduler.
+fn start(sched: &'static tw_sched, name: Option<&CStr>) -> Result<DriverThread<Arc<dyn Clock>>, c_int> {
+    let parker = Parker::try_new(sched.scheduler.clock()).ok_or(code::NO_MEMORY)?;
+    sched.scheduler.set_alarm(Some(Arc::clone(&parker) as Arc<dyn Alarm>));
+    // Whoever runs the queue now sets the alarm afterwards.
+    let run = move || {
+        let _ = sched.scheduler.run_queue();
+    };
+    let thread = DriverThread::spawn_by(parker, run, |work| start_thread(name, None, work));
+    thread.map_err(|error| match error.kind() {
+        ErrorKind::OutOfMemory => code::NO_MEMORY,
+        _ => code::AGAIN,
+    })
+}
+
 /// Turns a virtual clock, and waits until the thread, if there is one and this is not its callback,
 /// has run what is due.
 fn turn(sched: *const tw_sched, turn: impl FnOnce(&VirtualHost)) -> c_int {
     answer::code(|| {
         let sched = shared(sched)?;
-        turn(sched.host.as_ref().ok_or(code::UNSUPPORTED)?);
+        let host = sched.host.as_ref().ok_or(code::UNSUPPORTED)?;
+        // The list of those who are told: the thread's alarm.
+        covered(&[(1, 256)], || turn(host))?;
         let parker = match &*sched.driver() {
             Driver::Thread(thread) => Arc::clone(thread.parker()),
             _ => return Ok(0),
@@ -83,7 +102,7 @@ fn turn(sched: *const tw_sched, turn: impl FnOnce(&VirtualHost)) -> c_int {
 
 exported!(
     /// How long a poll loop may sleep.
-    fn tw_sched_wait(sched: *mut tw_sched) -> c_int {
+    fn tw_sched_timeout_ms(sched: *mut tw_sched) -> c_int {
         answer::code(|| {
             let wait = shared(sched)?.scheduler.timeout();
             Ok(timeout_ms(Instant::ZERO, wait.map(|wait| Instant::ZERO + wait)))
@@ -111,23 +130,12 @@ exported!(
             if is_ending(sched) {
                 return Err(code::ENDING);
             }
-            let parker = Parker::new(sched.scheduler.clock());
-            sched.scheduler.set_alarm(Some(Arc::clone(&parker) as Arc<dyn Alarm>));
-            // Whoever runs the queue now sets the alarm afterwards.
-            let run = move || {
-                let _ = sched.scheduler.run_queue();
-            };
-            // SAFETY: null, or a text, by the header's contract; it is copied.
-            match DriverThread::spawn(unsafe { text(name) }, parker, run) {
-                Ok(thread) => {
-                    *driver = Driver::Thread(thread);
-                    Ok(0)
-                }
-                Err(_) => {
-                    sched.scheduler.set_alarm(None);
-                    Err(code::AGAIN)
-                }
-            }
+            // SAFETY: not null, so a text, by the header's contract; it is copied.
+            let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) });
+            // The clock, the alarm and the thread with their locks, and what the thread runs.
+            let started = covered(&[(16, 512)], || start(sched, name))?;
+            *driver = Driver::Thread(started.inspect_err(|_| sched.scheduler.set_alarm(None))?);
+            Ok(0)
         })
     }
 

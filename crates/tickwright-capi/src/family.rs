@@ -4,13 +4,19 @@ use core::alloc::Layout;
 use core::ffi::c_int;
 
 use tickwright::service::Structure;
+use tickwright_boundary::code;
 use tickwright_core::family::dary_heap::{Arity, Degree, Group, MOST, groups_for};
 use tickwright_core::storage::hook::HookPtr;
 use tickwright_core::{
-    AvlTree, CoarseWheel, DaryHeap, Family, HookQueue, LentHeap, RbTree, RbTreeCached, SortedList, Wheel,
+    AvlTree, CoarseWheel, DaryHeap, Family, HookQueue, KeyError, LentHeap, RbTree, RbTreeCached, Reject,
+    SortedList, Wheel,
 };
 
-use crate::code;
+/// The number of a family.
+pub type tw_family = c_int;
+
+/// What a scheduler takes for [`TW_FAMILY_HEAP4`].
+pub const TW_FAMILY_DEFAULT: c_int = 0;
 
 /// What a C program knows by a number.
 pub(crate) trait Numbered {
@@ -138,6 +144,26 @@ where
         // made a layout of them; 4. nobody else uses the memory before the queue is gone, so that
         // it may count as lent for ever.
         let groups = unsafe { core::slice::from_raw_parts_mut(groups, count) };
-        HookQueue::lent(capacity, groups).map_err(code::rejected)
+        HookQueue::lent(capacity, groups).map_err(rejected)
+    }
+}
+
+/// Why a queue took no timer.
+pub(crate) fn rejected(reject: Reject) -> c_int {
+    match reject {
+        Reject::Full => code::FULL,
+        Reject::AlreadyLinked => code::ALREADY,
+        Reject::WrongQueue => code::ELSEWHERE,
+        Reject::NoIdentity => code::EXHAUSTED,
+        _ => code::INVALID,
+    }
+}
+
+/// Why a queue does not know a timer.
+pub(crate) fn unknown(error: KeyError) -> c_int {
+    match error {
+        KeyError::Stale => code::ABSENT,
+        KeyError::WrongQueue => code::ELSEWHERE,
+        _ => code::INVALID,
     }
 }

@@ -16,22 +16,25 @@ use tickwright::driver::DriverThread;
 use tickwright::driver::TimerFd;
 use tickwright::fork::ForkLock;
 use tickwright::scheduler::{Callback, Firing, Next, Scheduler, TimerId};
+use tickwright_boundary::code;
+use tickwright_boundary::state::Shared;
 
-use crate::code;
-use crate::state::{Shared, shared};
+use crate::contract::shared;
 
 /// What a callback is told.
 #[repr(C)]
 #[derive(Debug)]
 pub struct tw_firing {
+    /// Of this struct.
+    pub size: usize,
     /// Who calls.
     pub sched: *mut tw_sched,
     /// The timer.
     pub id: u64,
     /// When it was due, in ns.
-    pub due: u64,
+    pub due_ns: u64,
     /// The time, in ns.
-    pub now: u64,
+    pub now_ns: u64,
     /// Periods missed.
     pub overruns: u64,
     /// The caller's token.
@@ -61,10 +64,11 @@ unsafe impl Send for Call {}
 impl Callback for Call {
     fn call(&mut self, firing: &Firing<'_, Self>) -> Next {
         let told = tw_firing {
+            size: size_of::<tw_firing>(),
             sched: holder(firing.scheduler()),
             id: firing.id().to_bits(),
-            due: firing.due().as_nanos(),
-            now: firing.now().as_nanos(),
+            due_ns: firing.due().as_nanos(),
+            now_ns: firing.now().as_nanos(),
             overruns: firing.overruns(),
             token: self.token,
         };
@@ -101,12 +105,15 @@ pub struct tw_sched {
     /// Calls under way that come back to the scheduler after a clean-up function; then it cannot be
     /// destroyed.
     pub(crate) returning: ForkLock<usize>,
-    pub(crate) clock: c_int,
+    pub(crate) clock: tw_clock,
     pub(crate) scheduler: Scheduler<Call>,
     /// The machine of a virtual clock.
     pub(crate) host: Option<VirtualHost>,
     pub(crate) driver: ForkLock<Driver>,
 }
+
+/// The number of a clock.
+pub type tw_clock = c_int;
 
 /// Who is told when the queue is to be run.
 #[derive(Debug)]

@@ -8,11 +8,12 @@ use core::cell::Cell;
 use core::cmp::Ordering;
 use core::ffi::{c_char, c_int, c_void};
 
+use tickwright_boundary::answer::{self, usable};
+use tickwright_boundary::state::{Lendable, begin, create, destroy, lend, state};
+use tickwright_boundary::{code, exported};
 use tickwright_collections::{Heap, HeapError, HeapOrder};
 
-use crate::answer::{self, exported, usable};
-use crate::code;
-use crate::state::{Lendable, begin, create, destroy, lend, lendable, state};
+use crate::contract::lendable;
 
 /// Compares two elements: above 0 when the first ranks higher, below 0 when the second does.
 pub type tw_compare_fn =
@@ -215,14 +216,14 @@ exported!(
     }
 
     /// How many elements it holds.
-    fn tw_heap_size(heap: *const tw_heap) -> isize {
+    fn tw_heap_len(heap: *const tw_heap) -> isize {
         answer::count(|| with(heap, |heap| Ok(heap.len())))
     }
 
     /// Verifies the structure.
-    fn tw_heap_verify(heap: *const tw_heap, text: *mut c_char, size: usize) -> c_int {
-        let verify = || with(heap, |heap| Ok(heap.verify()));
+    fn tw_heap_check(heap: *const tw_heap, text: *mut c_char, bytes: usize) -> c_int {
+        let check = || with(heap, |heap| Ok(heap.verify()));
         // SAFETY: the header's contract.
-        unsafe { answer::verdict(text, size, verify) }
+        unsafe { answer::verdict(text, bytes, check) }
     }
 );

@@ -1,70 +1,92 @@
 //! What a scheduler is told and tells: jobs, timings, origins and results, as C has them and as the
 //! scheduler does.
 
-use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::time::Duration;
 
 use tickwright::clock::Instant;
 use tickwright::scheduler::Cancelled;
 use tickwright::service::{Missed, Origin, Refusal, Site, Timing, When};
+use tickwright_boundary::grow::Growing;
+use tickwright_boundary::{code, numbers};
 
-use crate::code;
 use crate::handle::Call;
-pub use crate::handle::{tw_cleanup_fn, tw_firing, tw_sched_fn};
+pub use crate::handle::{tw_cleanup_fn, tw_clock, tw_firing, tw_sched_fn};
+
+/// The number of what a delay counts from.
+pub type tw_base = c_int;
+
+/// The number of what becomes of missed periods.
+pub type tw_missed = c_int;
 
 /// When a timer is due.
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct tw_timing {
-    /// What `when` counts from.
-    pub base: c_int,
+    /// What `when_ns` counts from.
+    pub base: tw_base,
     /// What becomes of missed periods.
-    pub missed: c_int,
+    pub missed: tw_missed,
     /// In ns.
-    pub when: i64,
+    pub when_ns: i64,
     /// In ns; 0: none.
-    pub period: i64,
+    pub period_ns: i64,
     /// In ns.
-    pub slack: i64,
-    /// What `when` counts from with `TW_BASE_SINCE`, in ns.
-    pub since: u64,
+    pub slack_ns: i64,
+    /// What `when_ns` counts from with `TW_BASE_SINCE`, in ns.
+    pub since_ns: u64,
+    /// 0.
+    pub reserved: [u64; 3],
 }
 
 /// A timer to be.
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct tw_job {
+    /// Of this struct.
+    pub size: usize,
     /// The callback.
     pub call: tw_sched_fn,
     /// Its data.
     pub data: *mut c_void,
     /// Ends it.
     pub cleanup: tw_cleanup_fn,
-    /// The caller's, to cancel by.
+    /// What a group is ended by.
     pub token: *const c_void,
     /// `TW_JOB_...`.
-    pub flags: c_int,
+    pub flags: c_uint,
     /// When.
     pub timing: tw_timing,
 }
 
-macro_rules! numbers {
-    ($($name:ident = $number:literal;)+) => {
-        $(
-            #[doc = concat!("`", stringify!($name), "` of the header.")]
-            pub const $name: c_int = $number;
-        )+
-        /// Every number of this file's, by its name in the header.
-        pub const NUMBERS: &[(&str, c_int)] = &[$((stringify!($name), $number)),+];
+// SAFETY: 1. `repr(C)`, the size comes first; 2. pointers, functions that may be null, and numbers.
+unsafe impl Growing for tw_job {
+    const DEFAULT: Self = Self {
+        size: size_of::<Self>(),
+        call: None,
+        data: core::ptr::null_mut(),
+        cleanup: None,
+        token: core::ptr::null(),
+        flags: 0,
+        timing: tw_timing {
+            base: TW_BASE_NOW,
+            missed: TW_MISSED_COLLAPSE,
+            when_ns: 0,
+            period_ns: 0,
+            slack_ns: 0,
+            since_ns: 0,
+            reserved: [0; 3],
+        },
     };
+    const LEAST: usize = size_of::<Self>();
 }
-pub(crate) use numbers;
 
 numbers! {
-    TW_CLOCK_MONOTONIC = 0;
-    TW_CLOCK_BOOTTIME = 1;
-    TW_CLOCK_REALTIME = 2;
-    TW_CLOCK_VIRTUAL = 3;
+    TW_CLOCK_DEFAULT = 0;
+    TW_CLOCK_MONOTONIC = 257;
+    TW_CLOCK_BOOTTIME = 258;
+    TW_CLOCK_REALTIME = 259;
+    TW_CLOCK_VIRTUAL = 260;
     TW_BASE_NOW = 0;
     TW_BASE_CLOCK = 1;
     TW_BASE_WALL = 2;
@@ -92,6 +114,11 @@ pub(crate) struct Place {
     pub(crate) name: *const c_char,
     pub(crate) file: *const c_char,
     pub(crate) line: c_int,
+}
+
+impl Place {
+    /// For programs that do not say.
+    pub(crate) const NOWHERE: Self = Self { name: core::ptr::null(), file: core::ptr::null(), line: 0 };
 }
 
 impl Origin for Place {
@@ -168,12 +195,15 @@ pub(crate) fn since(since_ns: u64, delay_ms: i64) -> Result<Timing, c_int> {
 
 #[inline]
 pub(crate) fn timing(asked: &tw_timing) -> Result<Timing, c_int> {
-    let when = span(asked.when)?;
+    if asked.reserved != [0; 3] {
+        return Err(code::TOO_NEW);
+    }
+    let when = span(asked.when_ns)?;
     let timing = match asked.base {
         TW_BASE_NOW => Timing::after_nanos(when),
         TW_BASE_CLOCK => Timing::at(When::At(Instant::from_nanos(when))),
         TW_BASE_WALL => Timing::at(When::Wall(Duration::from_nanos(when))),
-        TW_BASE_SINCE => Timing::since_nanos(Instant::from_nanos(asked.since), when),
+        TW_BASE_SINCE => Timing::since_nanos(Instant::from_nanos(asked.since_ns), when),
         _ => return Err(code::INVALID),
     };
     let timing = timing.missed(match asked.missed {
@@ -184,11 +214,11 @@ pub(crate) fn timing(asked: &tw_timing) -> Result<Timing, c_int> {
         TW_MISSED_PERSIST => Missed::Persist,
         _ => return Err(code::INVALID),
     });
-    let timing = match span(asked.slack)? {
+    let timing = match span(asked.slack_ns)? {
         0 => timing,
         slack => timing.slack(Duration::from_nanos(slack)),
     };
-    match span(asked.period)? {
+    match span(asked.period_ns)? {
         0 => Ok(timing),
         period => Ok(timing.every(Duration::from_nanos(period))),
     }

@@ -13,13 +13,14 @@ use core::cmp::Ordering;
 use core::ffi::{c_char, c_int, c_void};
 use core::pin::Pin;
 
+use tickwright_boundary::answer::{self, usable};
+use tickwright_boundary::state::{Lendable, lend, state};
+use tickwright_boundary::{code, exported};
 use tickwright_collections::{
     DictError, Dictionary, HookDict, KeyOrder, Link, Membership, ObjectRef, Position, RedBlack, Seek,
 };
 
-use crate::answer::{self, exported, usable};
-use crate::code;
-use crate::state::{Lendable, lend, lendable, state};
+use crate::contract::lendable;
 
 /// A link of the caller's.
 #[repr(C)]
@@ -223,6 +224,9 @@ fn hinted(hint: *const tw_odlink) -> Result<Option<Entry>, c_int> {
     if hint.is_null() { Ok(None) } else { known(hint).map(Some) }
 }
 
+/// The number of a search.
+pub type tw_odict_how = c_int;
+
 /// The searches, by their numbers in C.
 pub const SEEKS: [(&str, c_int, Seek); 6] = [
     ("TW_ODICT_EQ", 1, Seek::Equal),
@@ -308,7 +312,7 @@ exported!(
     /// Searches.
     fn tw_odict_find(
         odict: *const tw_odict,
-        how: c_int,
+        how: tw_odict_how,
         key: *const c_void,
         hint: *const tw_odlink,
         found: *mut *mut tw_odlink,
@@ -356,9 +360,9 @@ exported!(
     }
 
     /// Verifies the structure.
-    fn tw_odict_check(odict: *const tw_odict, text: *mut c_char, size: usize) -> c_int {
+    fn tw_odict_check(odict: *const tw_odict, text: *mut c_char, bytes: usize) -> c_int {
         let check = || with(odict, |dictionary| Ok(dictionary.check()));
         // SAFETY: the header's contract.
-        unsafe { answer::verdict(text, size, check) }
+        unsafe { answer::verdict(text, bytes, check) }
     }
 );

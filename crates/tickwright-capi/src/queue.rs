@@ -11,12 +11,14 @@ use core::alloc::Layout;
 use core::cell::Cell;
 use core::ffi::{c_char, c_int, c_void};
 
+use tickwright_boundary::answer::{self, aligned, put};
+use tickwright_boundary::grow::{self, Growing};
+use tickwright_boundary::state::{Lendable, begin, lend, state};
+use tickwright_boundary::{code, exported};
 use tickwright_core::{Expired, HookQueue, Pending, Tick, TimerRef};
 
-use crate::answer::{self, aligned, exported, put};
-use crate::code;
-use crate::family::{Known, with_family};
-use crate::state::{Lendable, begin, lend, lendable, state};
+use crate::contract::lendable;
+use crate::family::{Known, rejected, tw_family, unknown, with_family};
 use crate::timer::{self, tw_timer};
 
 /// What stands before each queue: the caller's handle. Its functions take it as constant where the
@@ -33,8 +35,10 @@ pub struct tw_queue {
 
 /// A timer that has left its queue because it was due.
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct tw_expired {
+    /// Of this struct.
+    pub size: usize,
     /// The timer.
     pub timer: *mut tw_timer,
     /// The deadline asked for, or the queue's now if that was later when it was asked.
@@ -45,12 +49,27 @@ pub struct tw_expired {
 
 /// What an advance did.
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct tw_advance {
+    /// Of this struct.
+    pub size: usize,
     /// Timers handed to the callback.
     pub delivered: usize,
     /// Timers moved inside the structure.
     pub moved: usize,
+}
+
+// SAFETY: 1. `repr(C)`, the size comes first; 2. a pointer and numbers.
+unsafe impl Growing for tw_expired {
+    const DEFAULT: Self =
+        Self { size: size_of::<Self>(), timer: core::ptr::null_mut(), deadline: 0, expiry: 0 };
+    const LEAST: usize = size_of::<Self>();
+}
+
+// SAFETY: 1. `repr(C)`, the size comes first; 2. numbers.
+unsafe impl Growing for tw_advance {
+    const DEFAULT: Self = Self { size: size_of::<Self>(), delivered: 0, moved: 0 };
+    const LEAST: usize = size_of::<Self>();
 }
 
 /// Is called with each timer that is due.
@@ -123,7 +142,7 @@ fn size<F: Known>(capacity: usize) -> usize {
 
 /// The bytes that a queue takes; 0 for a family that is none, and for a capacity beyond all memory.
 #[unsafe(no_mangle)]
-pub extern "C" fn tw_queue_size(family: c_int, capacity: usize) -> usize {
+pub extern "C" fn tw_queue_bytes(family: tw_family, capacity: usize) -> usize {
     with_family!(family, F => size::<F>(capacity)).unwrap_or(0)
 }
 
@@ -180,7 +199,8 @@ unsafe fn show(
 
 /// What has left, for the caller.
 fn left<F: Known, V>(fired: Expired<TimerRef<'static, F, ()>, V>) -> tw_expired {
-    tw_expired { timer: timer::of(fired.key), deadline: fired.deadline, expiry: fired.expiry }
+    let timer = timer::of(fired.key);
+    tw_expired { timer, deadline: fired.deadline, expiry: fired.expiry, ..tw_expired::DEFAULT }
 }
 
 exported!(
@@ -188,8 +208,8 @@ exported!(
     fn tw_queue_init(
         queue: *mut *mut tw_queue,
         memory: *mut c_void,
-        size: usize,
-        family: c_int,
+        bytes: usize,
+        family: tw_family,
         capacity: usize,
     ) -> c_int {
         answer::code(|| {
@@ -200,7 +220,7 @@ exported!(
             unsafe { begin(queue) }?;
             let made = with_family!(family, F => {
                 // SAFETY: the header's contract.
-                unsafe { make::<F>(memory.cast(), size, capacity) }
+                unsafe { make::<F>(memory.cast(), bytes, capacity) }
             });
             let made = made.unwrap_or(Err(code::INVALID))?;
             // SAFETY: as above.
@@ -230,7 +250,7 @@ exported!(
                 let node = timer::offered(timer)?;
                 // SAFETY: the references that the queue hands out end in this file, before a
                 // callback is called: the caller gets pointers.
-                let inserted = unsafe { queue.insert_pinned(deadline, node) }.map_err(code::rejected)?;
+                let inserted = unsafe { queue.insert_pinned(deadline, node) }.map_err(rejected)?;
                 Ok(c_int::from(inserted.head.is_changed()))
             })
         })
@@ -240,7 +260,7 @@ exported!(
     fn tw_queue_remove(queue: *mut tw_queue, timer: *mut tw_timer) -> c_int {
         answer::code(|| {
             on_queue!(queue, queue => {
-                let removed = queue.remove(timer::known(timer)?).map_err(code::unknown)?;
+                let removed = queue.remove(timer::known(timer)?).map_err(unknown)?;
                 Ok(c_int::from(removed.head.is_changed()))
             })
         })
@@ -250,7 +270,7 @@ exported!(
     fn tw_queue_reschedule(queue: *mut tw_queue, timer: *mut tw_timer, deadline: u64) -> c_int {
         answer::code(|| {
             on_queue!(queue, queue => {
-                let head = queue.reschedule(timer::known(timer)?, deadline).map_err(code::unknown)?;
+                let head = queue.reschedule(timer::known(timer)?, deadline).map_err(unknown)?;
                 Ok(c_int::from(head.is_changed()))
             })
         })
@@ -302,7 +322,7 @@ exported!(
     fn tw_queue_pop_expired(queue: *mut tw_queue, now: u64, fired: *mut tw_expired) -> c_int {
         let popped = || on_queue!(queue, queue => Ok(queue.pop_expired(now).map(left)));
         // SAFETY: the header's contract.
-        unsafe { answer::found(fired, popped) }
+        unsafe { answer::filled_if(fired, popped) }
     }
 
     /// Takes one due timer out and puts it back in a step.
@@ -329,7 +349,7 @@ exported!(
             popped.ok_or(code::INVALID)
         };
         // SAFETY: the header's contract.
-        unsafe { answer::found(fired, popped) }
+        unsafe { answer::filled_if(fired, popped) }
     }
 
     /// Hands what is due to a callback, within a budget.
@@ -342,7 +362,8 @@ exported!(
         done: *mut tw_advance,
     ) -> c_int {
         answer::code(|| {
-            aligned(done)?;
+            // SAFETY: the header's contract.
+            let room = unsafe { grow::room(done) }?;
             let head = checked(queue)?;
             let fire = fire.ok_or(code::INVALID)?;
             let passes = head.passes.get().checked_add(1).ok_or(code::BUSY)?;
@@ -357,8 +378,9 @@ exported!(
                 unsafe { fire(&raw const fired, user) };
             }
             head.passes.set(passes - 1);
-            // SAFETY: the header's contract.
-            unsafe { put(done, tw_advance { delivered, moved: budget - rest - delivered }) };
+            let moved = budget - rest - delivered;
+            // SAFETY: 1. `room` has returned that; 2. the header's contract.
+            unsafe { grow::fill(done, room, tw_advance { delivered, moved, ..tw_advance::DEFAULT }) };
             on_queue!(queue, queue => Ok(c_int::from(queue.next_wake().is_some_and(|wake| wake <= queue.now()))))
         })
     }
@@ -384,9 +406,9 @@ exported!(
     }
 
     /// Verifies the structure.
-    fn tw_queue_check(queue: *const tw_queue, text: *mut c_char, size: usize) -> c_int {
+    fn tw_queue_check(queue: *const tw_queue, text: *mut c_char, bytes: usize) -> c_int {
         let check = || on_queue!(queue, queue => Ok(queue.check()));
         // SAFETY: the header's contract.
-        unsafe { answer::verdict(text, size, check) }
+        unsafe { answer::verdict(text, bytes, check) }
     }
 );

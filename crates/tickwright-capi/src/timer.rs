@@ -10,10 +10,10 @@
 use core::ffi::c_int;
 use core::pin::Pin;
 
+use tickwright_boundary::answer::{self, usable};
+use tickwright_boundary::{code, exported};
 use tickwright_core::{Timer, TimerRef};
 
-use crate::answer::{self, exported, usable};
-use crate::code;
 use crate::family::{Known, Numbered, with_family};
 
 /// A timer of the caller's.

@@ -6,27 +6,33 @@ use core::time::Duration;
 use tickwright::clock::Instant;
 use tickwright::scheduler::Scheduler;
 use tickwright::service::State;
+use tickwright_boundary::answer::{self, put, write_text};
+use tickwright_boundary::grow::Growing;
+use tickwright_boundary::{code, exported};
 
-use crate::answer::{self, exported, put, write_text};
-use crate::code;
+use crate::contract::shared;
 use crate::handle::{Call, timer, tw_sched};
 use crate::job::{TW_STATE_IDLE, TW_STATE_PENDING, TW_STATE_RUNNING, refused};
-use crate::state::shared;
+
+/// The number of a timer's state.
+pub type tw_state = c_int;
 
 /// What is known of a timer.
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct tw_sched_info {
+    /// Of this struct.
+    pub size: usize,
     /// Its id.
     pub id: u64,
     /// The same as an `int`.
     pub int_id: c_int,
     /// `TW_STATE_...`.
-    pub state: c_int,
+    pub state: tw_state,
     /// When it is due, in ns.
-    pub due: u64,
+    pub due_ns: u64,
     /// Its period or delay, in ns.
-    pub interval: u64,
+    pub interval_ns: u64,
     /// The caller's token.
     pub token: *const c_void,
     /// The callback's data, unless it runs.
@@ -35,8 +41,10 @@ pub struct tw_sched_info {
 
 /// What was counted.
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct tw_sched_counts {
+    /// Of this struct.
+    pub size: usize,
     /// Timers there are.
     pub timers: u64,
     /// Those that are pending.
@@ -47,8 +55,8 @@ pub struct tw_sched_counts {
     pub armed: u64,
     /// Callbacks run.
     pub fired: u64,
-    /// Cancelled while pending.
-    pub cancelled: u64,
+    /// Canceled while pending.
+    pub canceled: u64,
     /// Periods missed.
     pub overruns: u64,
     /// Runs of the queue.
@@ -58,13 +66,50 @@ pub struct tw_sched_counts {
     /// Bytes on the heap.
     pub heap_bytes: u64,
     /// The mean lateness, in ns.
-    pub late_mean: u64,
+    pub late_mean_ns: u64,
     /// What half of the callbacks kept.
-    pub late_half: u64,
+    pub late_half_ns: u64,
     /// What 99 % of them kept.
-    pub late_most: u64,
+    pub late_most_ns: u64,
     /// The greatest.
-    pub late_max: u64,
+    pub late_max_ns: u64,
+}
+
+// SAFETY: 1. `repr(C)`, the size comes first; 2. pointers and numbers.
+unsafe impl Growing for tw_sched_info {
+    const DEFAULT: Self = Self {
+        size: size_of::<Self>(),
+        id: 0,
+        int_id: 0,
+        state: TW_STATE_IDLE,
+        due_ns: 0,
+        interval_ns: 0,
+        token: core::ptr::null(),
+        data: core::ptr::null_mut(),
+    };
+    const LEAST: usize = size_of::<Self>();
+}
+
+// SAFETY: 1. `repr(C)`, the size comes first; 2. numbers.
+unsafe impl Growing for tw_sched_counts {
+    const DEFAULT: Self = Self {
+        size: size_of::<Self>(),
+        timers: 0,
+        pending: 0,
+        high_water: 0,
+        armed: 0,
+        fired: 0,
+        canceled: 0,
+        overruns: 0,
+        passes: 0,
+        steps: 0,
+        heap_bytes: 0,
+        late_mean_ns: 0,
+        late_half_ns: 0,
+        late_most_ns: 0,
+        late_max_ns: 0,
+    };
+    const LEAST: usize = size_of::<Self>();
 }
 
 /// Nanoseconds of a duration that was made from a `u64` of them.
@@ -104,6 +149,7 @@ exported!(
             let seen = scheduler.inspect(id, |call| Data(call.data)).ok_or(code::ABSENT)?;
             let found = seen.info;
             Ok(tw_sched_info {
+                size: size_of::<tw_sched_info>(),
                 id: found.id.to_bits(),
                 int_id: found.int_id.unwrap_or(0),
                 state: match found.state {
@@ -111,14 +157,14 @@ exported!(
                     State::Pending => TW_STATE_PENDING,
                     State::Running => TW_STATE_RUNNING,
                 },
-                due: found.due.as_nanos(),
-                interval: nanoseconds(found.period),
+                due_ns: found.due.as_nanos(),
+                interval_ns: nanoseconds(found.period),
                 token: core::ptr::with_exposed_provenance(seen.token),
                 data: seen.seen.map_or(core::ptr::null_mut(), |data| data.0),
             })
         };
         // SAFETY: the header's contract.
-        unsafe { answer::value(info, || timer(sched, id, inspect)) }
+        unsafe { answer::filled(info, || timer(sched, id, inspect)) }
     }
 
     /// The `int` id of a timer.
@@ -143,52 +189,53 @@ exported!(
     }
 
     /// What was counted.
-    fn tw_sched_count(sched: *const tw_sched, counts: *mut tw_sched_counts) -> c_int {
+    fn tw_sched_get_counts(sched: *const tw_sched, counts: *mut tw_sched_counts) -> c_int {
         let count = || {
             let scheduler = &shared(sched)?.scheduler;
             let counted = scheduler.statistics();
             Ok(tw_sched_counts {
+                size: size_of::<tw_sched_counts>(),
                 timers: counted.timers as u64,
                 pending: counted.pending as u64,
                 high_water: counted.high_water as u64,
                 armed: counted.armed,
                 fired: counted.fired,
-                cancelled: counted.cancelled,
+                canceled: counted.cancelled,
                 overruns: counted.overruns,
                 passes: counted.passes,
                 steps: counted.steps,
                 heap_bytes: scheduler.heap_bytes() as u64,
-                late_mean: nanoseconds(counted.lateness.mean()),
-                late_half: nanoseconds(counted.lateness.quantile(0.5)),
-                late_most: nanoseconds(counted.lateness.quantile(0.99)),
-                late_max: nanoseconds(counted.lateness.max()),
+                late_mean_ns: nanoseconds(counted.lateness.mean()),
+                late_half_ns: nanoseconds(counted.lateness.quantile(0.5)),
+                late_most_ns: nanoseconds(counted.lateness.quantile(0.99)),
+                late_max_ns: nanoseconds(counted.lateness.max()),
             })
         };
         // SAFETY: the header's contract.
-        unsafe { answer::value(counts, count) }
+        unsafe { answer::filled(counts, count) }
     }
 
     /// Every timer, as a table.
-    fn tw_sched_dump(sched: *const tw_sched, text: *mut c_char, size: usize) -> isize {
+    fn tw_sched_dump(sched: *const tw_sched, text: *mut c_char, bytes: usize) -> isize {
         answer::count(|| {
             let dump = shared(sched)?.scheduler.try_dump().map_err(refused)?;
             // SAFETY: the header's contract.
-            Ok(unsafe { write_text(text, size, &dump) })
+            Ok(unsafe { write_text(text, bytes, &dump) })
         })
     }
 
     /// What was counted, also by call site, as text.
-    fn tw_sched_report(sched: *const tw_sched, text: *mut c_char, size: usize) -> isize {
+    fn tw_sched_report(sched: *const tw_sched, text: *mut c_char, bytes: usize) -> isize {
         answer::count(|| {
             let report = shared(sched)?.scheduler.try_report().map_err(refused)?;
             // SAFETY: the header's contract.
-            Ok(unsafe { write_text(text, size, &report) })
+            Ok(unsafe { write_text(text, bytes, &report) })
         })
     }
 
     /// Verifies the scheduler.
-    fn tw_sched_check(sched: *const tw_sched, text: *mut c_char, size: usize) -> c_int {
+    fn tw_sched_check(sched: *const tw_sched, text: *mut c_char, bytes: usize) -> c_int {
         // SAFETY: the header's contract.
-        unsafe { answer::verdict(text, size, || Ok(shared(sched)?.scheduler.check())) }
+        unsafe { answer::verdict(text, bytes, || Ok(shared(sched)?.scheduler.check())) }
     }
 );

@@ -1,4 +1,4 @@
-//! `tickwright.h` says what the library is: the same functions with the same signatures, the same
+//! The headers say what the libraries are: the same functions with the same signatures, the same
 //! numbers, sizes and offsets.
 //!
 //! Rust's side is read from the sources, translated type by type, and compared by a C compiler.
@@ -8,24 +8,37 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use tickwright_boundary::code;
 use tickwright_c::family::{FAMILIES, TW_FAMILY_COARSE, TW_FAMILY_WHEEL};
 use tickwright_c::job::{self, tw_firing, tw_job, tw_timing};
 use tickwright_c::odict::{self, tw_odict, tw_odlink};
-use tickwright_c::queue::{tw_advance, tw_expired, tw_queue_size};
-use tickwright_c::threads::{self, tw_thread_attr, tw_threads_attr};
+use tickwright_c::queue::{tw_advance, tw_expired, tw_queue_bytes};
+use tickwright_c::scheduler::tw_sched_options;
 use tickwright_c::timer::tw_timer;
 use tickwright_c::watch::{tw_sched_counts, tw_sched_info};
+use tickwright_threads_c::runtime::{self, tw_runtime_options};
+use tickwright_threads_c::thread::tw_thread_options;
 
 fn here(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// All sources in one text, with single spaces, so that line breaks do not matter.
+/// All headers, each with its name.
+fn headers() -> Vec<(String, String)> {
+    let parts = fs::read_dir(here("include/tickwright")).unwrap().map(|file| file.unwrap().path());
+    let files = parts.chain([here("include/tickwright.h")]);
+    files.map(|path| (path.display().to_string(), fs::read_to_string(&path).unwrap())).collect()
+}
+
+/// All sources of both libraries in one text, with single spaces, so that line breaks do not matter.
 fn sources() -> String {
     let mut texts = Vec::new();
-    for file in fs::read_dir(here("src")).unwrap() {
-        let text = fs::read_to_string(file.unwrap().path()).unwrap();
-        texts.extend(text.lines().filter(|line| !line.trim_start().starts_with("//")).map(str::to_owned));
+    for folder in ["src", "../tickwright-threads-capi/src"] {
+        for file in fs::read_dir(here(folder)).unwrap() {
+            let text = fs::read_to_string(file.unwrap().path()).unwrap();
+            let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+            texts.extend(code.map(str::to_owned));
+        }
     }
     texts.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -40,6 +53,7 @@ fn c_type(rust: &str) -> String {
     }
     match rust {
         "c_int" => "int",
+        "c_uint" => "unsigned",
         "c_char" => "char",
         "c_void" => "void",
         "u64" => "uint64_t",
@@ -89,6 +103,10 @@ fn callbacks(sources: &str) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for piece in sources.split("pub type tw_").skip(1) {
         let (name, rest) = piece.split_once(" =").unwrap();
+        let declared = rest.split_once(';').unwrap().0;
+        if !declared.contains("extern") {
+            continue;
+        }
         let (_, signature) = rest.split_once("extern \"C-unwind\" fn(").unwrap();
         let (parameters, result) = c_signature(signature.split_once('>').map_or(signature, |_| {
             let end = signature.find(">;").unwrap();
@@ -99,15 +117,15 @@ fn callbacks(sources: &str) -> BTreeMap<String, String> {
     found
 }
 
-/// The functions that the header declares.
-fn declared(header: &str) -> Vec<String> {
-    let name = |line: &str| {
-        let (before, _) = line.strip_prefix("TW_API ")?.split_once('(')?;
-        Some(before.rsplit([' ', '*']).next()?.to_owned())
-    };
-    let mut names: Vec<String> = header.lines().filter_map(name).collect();
-    names.sort_unstable();
-    names
+/// The functions that a header declares, each with the comment before it.
+fn declared(header: &str) -> Vec<(String, &str)> {
+    let mut found = Vec::new();
+    for (at, _) in header.match_indices("\nTW_API ") {
+        let (before, after) = header.split_at(at);
+        let name = after.split_once('(').unwrap().0.rsplit([' ', '*', '\n']).next().unwrap();
+        found.push((name.to_owned(), &before[before.rfind("/*").unwrap()..]));
+    }
+    found
 }
 
 /// What a C compiler shall confirm.
@@ -136,13 +154,6 @@ fn confirmations() -> String {
     for &(name, number, _) in &odict::SEEKS {
         equal(name.to_owned(), usize::try_from(number).unwrap());
     }
-    equal("sizeof(tw_expired)".into(), size_of::<tw_expired>());
-    equal("offsetof(tw_expired, timer)".into(), core::mem::offset_of!(tw_expired, timer));
-    equal("offsetof(tw_expired, deadline)".into(), core::mem::offset_of!(tw_expired, deadline));
-    equal("offsetof(tw_expired, expiry)".into(), core::mem::offset_of!(tw_expired, expiry));
-    equal("sizeof(tw_advance)".into(), size_of::<tw_advance>());
-    equal("offsetof(tw_advance, delivered)".into(), core::mem::offset_of!(tw_advance, delivered));
-    equal("offsetof(tw_advance, moved)".into(), core::mem::offset_of!(tw_advance, moved));
     macro_rules! alike {
         ($($type:ident { $($field:ident),+ })+) => { $(
             equal(concat!("sizeof(", stringify!($type), ")").into(), size_of::<$type>());
@@ -153,18 +164,24 @@ fn confirmations() -> String {
         )+ };
     }
     alike! {
-        tw_firing { sched, id, due, now, overruns, token }
-        tw_timing { base, missed, when, period, slack, since }
-        tw_job { call, data, cleanup, token, flags, timing }
-        tw_sched_info { id, int_id, state, due, interval, token, data }
+        tw_expired { size, timer, deadline, expiry }
+        tw_advance { size, delivered, moved }
+        tw_sched_options { size, family, clock, tick_ns, capacity }
+        tw_firing { size, sched, id, due_ns, now_ns, overruns, token }
+        tw_timing { base, missed, when_ns, period_ns, slack_ns, since_ns, reserved }
+        tw_job { size, call, data, cleanup, token, flags, timing }
+        tw_sched_info { size, id, int_id, state, due_ns, interval_ns, token, data }
         tw_sched_counts {
-            timers, pending, high_water, armed, fired, cancelled, overruns, passes, steps, heap_bytes, late_mean,
-            late_half, late_most, late_max
+            size, timers, pending, high_water, armed, fired, canceled, overruns, passes, steps, heap_bytes,
+            late_mean_ns, late_half_ns, late_most_ns, late_max_ns
         }
-        tw_thread_attr { stack_size, guard_size, name, detached }
-        tw_threads_attr { workers, stack_size, guard_size, kept_stacks }
+        tw_runtime_options { size, workers, stack_size, guard_size, kept_stacks }
+        tw_thread_options { size, stack_size, guard_size, name, detached }
     }
-    for &(name, number) in job::NUMBERS.iter().chain(threads::NUMBERS) {
+    for number in ["tw_family", "tw_clock", "tw_odict_how", "tw_base", "tw_missed", "tw_state", "tw_model"] {
+        equal(format!("sizeof({number})"), size_of::<core::ffi::c_int>());
+    }
+    for &(name, number) in job::NUMBERS.iter().chain(runtime::NUMBERS) {
         equal(name.to_owned(), usize::try_from(number).unwrap());
     }
     for (at, part) in ["MAJOR", "MINOR", "PATCH"].iter().enumerate() {
@@ -180,7 +197,7 @@ fn confirmations() -> String {
                 _ if heap => format!("TW_HEAP_BYTES({capacity})"),
                 _ => "TW_QUEUE_BYTES".to_owned(),
             };
-            let size = tw_queue_size(number, *capacity);
+            let size = tw_queue_bytes(number, *capacity);
             assert!(size > 0);
             line(format!("_Static_assert({bytes} >= {size}, \"{bytes} is enough for {name}\");"));
         }
@@ -189,40 +206,115 @@ fn confirmations() -> String {
 }
 
 #[test]
-fn header_and_library_have_the_same_functions() {
+fn headers_and_libraries_have_the_same_functions() {
     let ours: Vec<String> = functions(&sources()).into_keys().collect();
-    assert!(ours.len() > 25, "{ours:?}");
-    let header = fs::read_to_string(here("include/tickwright.h")).unwrap();
-    assert_eq!(declared(&header), ours);
+    assert!(ours.len() > 80, "{ours:?}");
+    let headers = headers();
+    let mut theirs: Vec<String> =
+        headers.iter().flat_map(|(_, header)| declared(header)).map(|(name, _)| name).collect();
+    theirs.sort_unstable();
+    assert_eq!(theirs, ours);
+}
+
+/// The codes of a comment: `-EINVAL` and so on, in its lists and its text.
+fn codes(comment: &str) -> impl Iterator<Item = &str> {
+    comment.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').filter(|word| word.starts_with("-E"))
 }
 
 #[test]
-fn every_function_of_the_header_speaks_of_threads() {
-    let header = fs::read_to_string(here("include/tickwright.h")).unwrap();
-    for (before, after) in header.match_indices("TW_API ").map(|(at, _)| header.split_at(at)) {
-        let name = after.lines().next().unwrap();
-        if name.contains('(') {
-            let comment = &before[before.rfind("/*").unwrap()..];
-            assert!(comment.contains("Threads: "), "{name}");
+fn every_comment_has_its_results_and_its_threads() {
+    let headers = headers();
+    let base = &headers.iter().find(|(name, _)| name.ends_with("base.h")).unwrap().1;
+    let table = &base[..base.find("NAMES").unwrap()];
+    let known: Vec<&str> = codes(table).collect();
+    assert!(known.len() > 15, "{known:?}");
+    for (file, header) in &headers {
+        for (name, comment) in declared(header) {
+            assert!(comment.contains("\n * Threads: "), "{file}: {name} does not speak of threads");
+            let returns = ["int", "ptrdiff_t"].map(|of| header.contains(&format!("TW_API {of} {name}(")));
+            let listed = comment.contains("\n * Returns:\n");
+            assert!(listed || returns == [false; 2], "{file}: {name} has no list of results");
+            for code in codes(comment) {
+                assert!(known.contains(&code), "{file}: {name}: {code} is not in the table of base.h");
+            }
         }
     }
 }
 
 #[test]
-fn a_c_compiler_confirms_signatures_numbers_and_sizes() {
-    let folder = std::env::temp_dir().join(format!("tickwright-header-{}", std::process::id()));
+fn every_code_has_a_text_and_stands_in_the_table() {
+    let headers = headers();
+    let base = &headers.iter().find(|(name, _)| name.ends_with("base.h")).unwrap().1;
+    let in_table = codes(&base[..base.find("NAMES").unwrap()]).count();
+    let with_text = (1..200).filter(|code| code::text(-code) != c"no code of this library").count();
+    assert_eq!(in_table, with_text);
+}
+
+#[test]
+fn no_line_of_a_header_is_longer_than_100_columns() {
+    for (file, header) in headers() {
+        for (at, line) in header.lines().enumerate() {
+            assert!(line.chars().count() <= 100, "{file}:{}: {line}", at + 1);
+        }
+    }
+}
+
+/// Which mistakes a compiler is to refuse, and that it takes the same without them.
+const MISTAKES: &[(&str, &str)] = &[
+    ("size_t bytes(void) { return tw_queue_bytes(TW_FAMILY_LIST, 0); }", "TW_FAMILY_LIST=>TW_CLOCK_VIRTUAL"),
+    (
+        "struct s { tw_timer t; }; struct s *of(tw_timer *t) { return TW_CONTAINER(t, struct s, t); }",
+        "of(tw_timer=>of(tw_odlink",
+    ),
+    (
+        "struct s { tw_timer t; }; struct s *of(tw_timer *t) { return TW_CONTAINER(t, struct s, t); }",
+        "of(tw_timer=>of(const tw_timer",
+    ),
+    (
+        "struct s { tw_timer t; }; const struct s *of(const tw_timer *t) { return TW_CONTAINER(t, struct s, t); }",
+        "const struct s *of=>struct s *of",
+    ),
+];
+
+#[test]
+fn mistakes_with_types_do_not_compile() {
+    for &(right, mistake) in MISTAKES {
+        let (from, to) = mistake.split_once("=>").unwrap();
+        let wrong = right.replacen(from, to, 1);
+        assert_ne!(right, wrong);
+        for language in [["-xc", "-std=c11"], ["-xc++", "-std=c++11"]] {
+            let text = |text: &str| format!("#include <tickwright.h>\n{text}\n");
+            let (taken, said) = compiles(&text(right), &language);
+            assert!(taken, "{language:?}: {right}: {said}");
+            assert!(!compiles(&text(&wrong), &language).0, "{language:?}: {wrong}");
+        }
+    }
+}
+
+/// Whether a compiler takes a text without a warning, and what it said.
+fn compiles(text: &str, language: &[&str]) -> (bool, String) {
+    use core::sync::atomic::{AtomicU32, Ordering};
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let folder = std::env::temp_dir().join(format!("tickwright-header-{}-{number}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
-    let (source, object) = (folder.join("confirm.c"), folder.join("confirm.o"));
-    fs::write(&source, confirmations()).unwrap();
+    let (source, object) = (folder.join("confirm"), folder.join("confirm.o"));
+    fs::write(&source, text).unwrap();
     let compiler = std::env::var_os("CC").unwrap_or("cc".into());
     let output = Command::new(compiler)
-        .args(["-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror", "-c", "-I"])
+        .args(language)
+        .args(["-pedantic", "-Wall", "-Wextra", "-Werror", "-c", "-I"])
         .arg(here("include"))
         .arg("-o")
         .args([&object, &source])
         .output()
         .expect("a C compiler is there, as `cc` or named by CC");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
     fs::remove_dir_all(&folder).unwrap();
-    assert!(output.status.success(), "{said}");
+    (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn a_c_compiler_confirms_signatures_numbers_and_sizes() {
+    let (taken, said) = compiles(&confirmations(), &["-xc", "-std=c11"]);
+    assert!(taken, "{said}");
 }

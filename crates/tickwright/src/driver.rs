@@ -26,6 +26,8 @@
 //! takes: such a fork is two seconds late. Children that are made without `fork` (`vfork`, `clone`)
 //! call `exec`, or nothing of this crate.
 
+#[cfg(unix)]
+mod kernel;
 mod parker;
 mod shard;
 mod thread;
@@ -34,9 +36,11 @@ mod timeout;
 mod timer_fd;
 
 pub use crate::alarm::Alarm;
+#[cfg(unix)]
+pub use kernel::start_thread;
 pub use parker::{Parker, Woken};
 pub use shard::ShardDriver;
-pub use thread::{DriverPanicked, DriverThread};
+pub use thread::{DriverPanicked, DriverThread, Join};
 pub use timeout::{timeout, timeout_ms};
 #[cfg(target_os = "linux")]
 pub use timer_fd::{Rung, TimerFd};

@@ -54,10 +54,12 @@ static void *body(void *argument)
 
 int main(void)
 {
-    tw_threads *threads;
+    tw_runtime *threads;
+    tw_runtime_options options = TW_RUNTIME_OPTIONS_INIT;
     tw_thread id[COUNT];
     int i;
-    EQUAL(tw_threads_create(&threads, TW_MODEL_MN, 1), 0);
+    options.workers = 1;
+    EQUAL(tw_runtime_create(&threads, TW_MODEL_MN, &options), 0);
     for (i = 0; i < COUNT; i++)
         EQUAL(tw_thread_create(threads, &id[i], NULL, body, (void *)(intptr_t)i), 0);
     for (i = 0; i < COUNT; i++)

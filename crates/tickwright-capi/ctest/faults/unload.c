@@ -79,15 +79,18 @@ static void *find(const char *name)
 /* On a thread that ends before the library is closed: otherwise its variables would keep the library. */
 static void *use(void *argument)
 {
-    int (*create)(tw_threads **, int, size_t) = (int (*)(tw_threads **, int, size_t))find("tw_threads_create");
-    int (*destroy)(tw_threads *) = (int (*)(tw_threads *))find("tw_threads_destroy");
-    int (*start)(tw_threads *, tw_thread *, const tw_thread_attr *, tw_thread_fn, void *) =
-        (int (*)(tw_threads *, tw_thread *, const tw_thread_attr *, tw_thread_fn, void *))find("tw_thread_create");
-    int (*join)(tw_threads *, tw_thread, void **) = (int (*)(tw_threads *, tw_thread, void **))find("tw_thread_join");
-    tw_threads *threads;
+    int (*create)(tw_runtime **, tw_model, const tw_runtime_options *) =
+        (int (*)(tw_runtime **, tw_model, const tw_runtime_options *))find("tw_runtime_create");
+    int (*destroy)(tw_runtime *) = (int (*)(tw_runtime *))find("tw_runtime_destroy");
+    int (*start)(tw_runtime *, tw_thread *, const tw_thread_options *, tw_thread_fn, void *) =
+        (int (*)(tw_runtime *, tw_thread *, const tw_thread_options *, tw_thread_fn, void *))find("tw_thread_create");
+    int (*join)(tw_runtime *, tw_thread, void **) = (int (*)(tw_runtime *, tw_thread, void **))find("tw_thread_join");
+    tw_runtime *threads;
+    tw_runtime_options options = TW_RUNTIME_OPTIONS_INIT;
     tw_thread id;
     pthread_t other;
-    EQUAL(create(&threads, TW_MODEL_MN, 1), 0);
+    options.workers = 1;
+    EQUAL(create(&threads, TW_MODEL_MN, &options), 0);
     EQUAL(start(threads, &id, NULL, nothing, NULL), 0);
     EQUAL(join(threads, id, NULL), 0);
     EQUAL(pthread_create(&other, NULL, foreign, NULL), 0);

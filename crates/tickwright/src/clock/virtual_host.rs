@@ -5,7 +5,7 @@ use std::sync::Weak;
 
 use super::{Clock, Instant, SystemClock, Watcher, nanos};
 use crate::fork::{ForkLock, Order};
-use crate::sync::{Arc, lock};
+use crate::sync::{Arc, lock, no_memory};
 
 /// A machine with the three clocks of [`SystemClock`], which stand still until told to go on.
 /// Clones are the same machine.
@@ -59,16 +59,27 @@ impl VirtualHost {
         Self::starting_at(Instant::ZERO, 0)
     }
 
+    /// As [`new`](Self::new). `None`: its locks have no memory. The reference count ends the process
+    /// without memory, as everywhere in the standard library.
+    #[must_use]
+    pub fn try_new() -> Option<Self> {
+        Self::try_starting_at(Instant::ZERO, 0)
+    }
+
     /// A machine whose steady clocks show `now`. Its wall clock shows `now + offset` nanoseconds
     /// since 1970-01-01 UTC.
     #[must_use]
     pub fn starting_at(now: Instant, offset: i64) -> Self {
+        Self::try_starting_at(now, offset).unwrap_or_else(|| no_memory::<Times>())
+    }
+
+    fn try_starting_at(now: Instant, offset: i64) -> Option<Self> {
         let shown = Shown { running: now, suspended: Duration::ZERO, offset };
         let times = Times {
-            shown: ForkLock::new(Order::Leaf, shown, |_| {}),
-            watchers: ForkLock::new(Order::Leaf, Vec::new(), |_| {}),
+            shown: ForkLock::try_new(Order::Leaf, shown, |_| {})?,
+            watchers: ForkLock::try_new(Order::Leaf, Vec::new(), |_| {})?,
         };
-        Self { times: Arc::new(times) }
+        Some(Self { times: Arc::new(times) })
     }
 
     /// Its clock of that kind.

@@ -9,7 +9,7 @@ use std::sync::Weak;
 use crate::alarm::Alarm;
 use crate::clock::{Clock, Instant, Watcher};
 use crate::fork::{ForkLock, Order};
-use crate::sync::{Arc, Condvar, MutexGuard, lock, wait, wait_for};
+use crate::sync::{Arc, Condvar, MutexGuard, lock, no_memory, wait, wait_for};
 
 /// Why [`Parker::wait`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -99,18 +99,25 @@ impl<K: Clock + 'static> Parker<K> {
     /// One whose alarm is not set.
     #[must_use]
     pub fn new(clock: K) -> Arc<Self> {
+        Self::try_new(clock).unwrap_or_else(|| no_memory::<State>())
+    }
+
+    /// As [`new`](Self::new). `None`: its lock has no memory. The reference count ends the process
+    /// without memory, as everywhere in the standard library.
+    #[must_use]
+    pub fn try_new(clock: K) -> Option<Arc<Self>> {
         let state = State { offset: clock.wall_offset(), ..State::default() };
         let parker = Arc::new(Self {
             told: AtomicBool::new(false),
             clock,
-            state: ForkLock::new(Order::Alarm, state, State::forget_threads),
+            state: ForkLock::try_new(Order::Alarm, state, State::forget_threads)?,
             called: Condvar::new(),
             resting: Condvar::new(),
         });
         // Only now: a clock forgets watchers that do not live.
         let watcher: Weak<dyn Watcher> = Arc::<Self>::downgrade(&parker);
         parker.told.store(parker.clock.watch(&watcher), Ordering::Relaxed);
-        parker
+        Some(parker)
     }
 }
 

@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::io;
 use std::panic::catch_unwind;
-use std::thread::{Builder, JoinHandle};
+use std::thread::Builder;
 
 use super::parker::{DRIVER, Parker, Woken};
 use crate::clock::Clock;
@@ -50,8 +50,12 @@ pub struct DriverThread<K: Clock + 'static> {
     parker: Arc<Parker<K>>,
     shared: Arc<Shared>,
     /// Taken when it is joined.
-    thread: Option<JoinHandle<()>>,
+    thread: Option<Join>,
 }
+
+/// Waits for a thread that was started: what [`DriverThread::spawn_by`] is given for it. An error is
+/// the panic of the thread.
+pub type Join = Box<dyn FnOnce() -> std::thread::Result<()> + Send + Sync>;
 
 /// What the thread tells.
 struct Shared {
@@ -82,15 +86,28 @@ impl<K: Clock + 'static> DriverThread<K> {
     /// Starts the thread. NUL characters are left out of its name.
     ///
     /// # Errors
-    /// What the system says when it has no thread to give.
-    pub fn spawn(
-        name: &str,
+    /// What the system says when it has no thread to give; of kind `OutOfMemory` when a lock has no
+    /// memory.
+    pub fn spawn(name: &str, parker: Arc<Parker<K>>, run: impl FnMut() + Send + 'static) -> io::Result<Self> {
+        Self::spawn_by(parker, run, |work| {
+            let thread = Builder::new().name(name.replace('\0', "")).spawn(work)?;
+            Ok(Box::new(|| thread.join()))
+        })
+    }
+
+    /// As [`spawn`](Self::spawn), for a program that starts its threads by itself: `start` gets what
+    /// the thread runs, and returns how to wait for it.
+    ///
+    /// # Errors
+    /// What `start` says; of kind `OutOfMemory` when a lock has no memory.
+    pub fn spawn_by(
         parker: Arc<Parker<K>>,
         mut run: impl FnMut() + Send + 'static,
+        start: impl FnOnce(Box<dyn FnOnce() + Send>) -> io::Result<Join>,
     ) -> io::Result<Self> {
         let shared = Arc::new(Shared {
             runs: AtomicU64::new(0),
-            panics: ForkLock::new(Order::Leaf, None, |_| {}),
+            panics: ForkLock::try_new(Order::Leaf, None, |_| {}).ok_or(io::ErrorKind::OutOfMemory)?,
             process: Process::this(),
         });
         parker.adopt(Arc::as_ptr(&shared).addr());
@@ -105,8 +122,7 @@ impl<K: Clock + 'static> DriverThread<K> {
                 }
             }
         };
-        let thread = Builder::new().name(name.replace('\0', "")).spawn(work);
-        let thread = Some(thread.inspect_err(|_| parker.adopt(0))?);
+        let thread = Some(start(Box::new(work)).inspect_err(|_| parker.adopt(0))?);
         Ok(Self { parker, shared, thread })
     }
 
@@ -168,7 +184,7 @@ impl<K: Clock + 'static> DriverThread<K> {
             // parent's.
             Some(thread) if !self.is_here() => core::mem::forget(thread),
             Some(thread) if DRIVER.get() != self.number() => {
-                let _ = thread.join().map_err(|panic| self.shared.note(panic));
+                let _ = thread().map_err(|panic| self.shared.note(panic));
             }
             _ => {}
         }

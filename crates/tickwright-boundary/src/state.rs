@@ -13,8 +13,8 @@ use core::ffi::c_int;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::alloc::alloc;
 
-use crate::answer::usable;
 use crate::code;
+use crate::place::usable;
 
 /// What one thread at a time uses. While the library's own borrow of it crosses a callback, it is
 /// lent, and every function refuses it.
@@ -22,7 +22,7 @@ use crate::code;
 /// # Safety
 /// 1. It is `repr(C)`, and its first field is a `Cell<u64>`, its state.
 /// 2. Nobody borrows the state mutably once it is set.
-pub(crate) unsafe trait Lendable: Sized {
+pub unsafe trait Lendable: Sized {
     /// The state of one that may be used, before the address is mixed in.
     const READY: u64;
     /// The state of one that a callback may not touch.
@@ -34,7 +34,7 @@ pub(crate) unsafe trait Lendable: Sized {
 /// # Safety
 /// 1. It is `repr(C)`, and its first field is an `AtomicU64`, its state.
 /// 2. Nobody borrows it mutably once the state is set.
-pub(crate) unsafe trait Shared: Sized {
+pub unsafe trait Shared: Sized {
     /// The state of one that may be used, before the address is mixed in.
     const READY: u64;
     /// The state of one that is being destroyed: what its callbacks and threads call is answered,
@@ -43,7 +43,7 @@ pub(crate) unsafe trait Shared: Sized {
 }
 
 /// The state of that kind of what is at `at`.
-pub(crate) fn state<T>(kind: u64, at: *const T) -> u64 {
+pub fn state<T>(kind: u64, at: *const T) -> u64 {
     kind ^ (at.addr() as u64).rotate_left(16)
 }
 
@@ -51,7 +51,10 @@ pub(crate) fn state<T>(kind: u64, at: *const T) -> u64 {
 ///
 /// # Errors
 /// [`code::INVALID`] where no such thing is, [`code::BUSY`] where one is that is lent.
-pub(crate) fn lendable<'t, T: Lendable>(at: *const T) -> Result<&'t Cell<u64>, c_int> {
+///
+/// # Safety
+/// The header's contract.
+pub unsafe fn lendable<'t, T: Lendable>(at: *const T) -> Result<&'t Cell<u64>, c_int> {
     usable(at)?;
     // SAFETY: 1. not null and aligned; 2. promise 1: there is the state, readable by the header's
     // contract; 3. promise 2.
@@ -64,7 +67,7 @@ pub(crate) fn lendable<'t, T: Lendable>(at: *const T) -> Result<&'t Cell<u64>, c
 }
 
 /// Runs `inside` while `at`, which [`lendable`] has answered, is lent.
-pub(crate) fn lend<T: Lendable, R>(at: *const T, now: &Cell<u64>, inside: impl FnOnce() -> R) -> R {
+pub fn lend<T: Lendable, R>(at: *const T, now: &Cell<u64>, inside: impl FnOnce() -> R) -> R {
     now.set(state(T::LENT, at));
     let done = inside();
     now.set(state(T::READY, at));
@@ -75,7 +78,10 @@ pub(crate) fn lend<T: Lendable, R>(at: *const T, now: &Cell<u64>, inside: impl F
 ///
 /// # Errors
 /// [`code::INVALID`] where none is.
-pub(crate) fn shared<'t, T: Shared>(at: *const T) -> Result<&'t T, c_int> {
+///
+/// # Safety
+/// The header's contract.
+pub unsafe fn shared<'t, T: Shared>(at: *const T) -> Result<&'t T, c_int> {
     usable(at)?;
     // SAFETY: not null and aligned.
     let now = unsafe { word(at) }.load(Ordering::Relaxed);
@@ -97,7 +103,7 @@ unsafe fn word<'t, T: Shared>(at: *const T) -> &'t AtomicU64 {
 }
 
 /// Whether something that [`shared`] has answered is being destroyed.
-pub(crate) fn is_ending<T: Shared>(shared: &T) -> bool {
+pub fn is_ending<T: Shared>(shared: &T) -> bool {
     // SAFETY: a reference is neither null nor misaligned.
     unsafe { word(shared) }.load(Ordering::Relaxed) != state(T::READY, shared)
 }
@@ -106,7 +112,7 @@ pub(crate) fn is_ending<T: Shared>(shared: &T) -> bool {
 ///
 /// # Errors
 /// [`code::ALREADY`] when that has begun.
-pub(crate) fn end<T: Shared>(shared: &T) -> Result<(), c_int> {
+pub fn end<T: Shared>(shared: &T) -> Result<(), c_int> {
     let (ready, ending) = (state(T::READY, shared), state(T::ENDING, shared));
     // SAFETY: a reference is neither null nor misaligned.
     let word = unsafe { word(shared) };
@@ -118,7 +124,7 @@ pub(crate) fn end<T: Shared>(shared: &T) -> Result<(), c_int> {
 ///
 /// # Safety
 /// `place` is null, or may be written.
-pub(crate) unsafe fn begin<T>(place: *mut *mut T) -> Result<(), c_int> {
+pub unsafe fn begin<T>(place: *mut *mut T) -> Result<(), c_int> {
     usable(place)?;
     // SAFETY: not null, aligned; the rest is the caller's word.
     unsafe { place.write(core::ptr::null_mut()) };
@@ -130,7 +136,7 @@ pub(crate) unsafe fn begin<T>(place: *mut *mut T) -> Result<(), c_int> {
 ///
 /// # Safety
 /// [`begin`] has written to `place`.
-pub(crate) unsafe fn create<T>(place: *mut *mut T, make: impl FnOnce(*const T) -> T) -> Result<c_int, c_int> {
+pub unsafe fn create<T>(place: *mut *mut T, make: impl FnOnce(*const T) -> T) -> Result<c_int, c_int> {
     const { assert!(size_of::<T>() > 0) };
     // SAFETY: the size is not 0.
     let at = unsafe { alloc(Layout::new::<T>()) }.cast::<T>();
@@ -150,7 +156,7 @@ pub(crate) unsafe fn create<T>(place: *mut *mut T, make: impl FnOnce(*const T) -
 ///
 /// # Safety
 /// It is from `create`, begins with its state, and is no longer used.
-pub(crate) unsafe fn destroy<T>(at: *mut T) {
+pub unsafe fn destroy<T>(at: *mut T) {
     // SAFETY: the state, which nobody else uses.
     unsafe { at.cast::<u64>().write_volatile(0) };
     // SAFETY: 1. from the global allocator, with the layout of a `T`; 2. no longer used.

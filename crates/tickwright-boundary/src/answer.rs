@@ -1,13 +1,14 @@
 //! What functions return, and what they write where the caller wants it.
 //!
 //! The frames of the exported functions: each runs the inside of a function, where `?` returns
-//! codes, and turns its result into C's. The unsafe ones write to places of the caller's. "The
-//! header's contract" below is the caller's part of it: see the crate's page.
+//! codes, and turns its result into C's. The unsafe ones write to places of the caller's.
 
 use core::ffi::{c_char, c_int};
 use core::fmt::{self, Write};
 
 use crate::code;
+use crate::grow::{self, Growing};
+pub use crate::place::{aligned, usable};
 
 /// Exports functions of the header: each becomes `unsafe extern "C"`, has the header's contract,
 /// and keeps its name.
@@ -19,6 +20,7 @@ use crate::code;
 ///     fn tw_queue_clear(queue: *mut tw_queue) -> c_int { .. }
 /// );
 /// ```
+#[macro_export]
 macro_rules! exported {
     ($($(#[$about:meta])+ fn $name:ident($($parameter:ident: $type:ty),+ $(,)?) -> $result:ty $body:block)+) => {
         $(
@@ -31,15 +33,13 @@ macro_rules! exported {
         )+
     };
 }
-pub(crate) use exported;
-
 /// Returns 0 or more, or a code.
-pub(crate) fn code(inside: impl FnOnce() -> Result<c_int, c_int>) -> c_int {
+pub fn code(inside: impl FnOnce() -> Result<c_int, c_int>) -> c_int {
     inside().unwrap_or_else(|refusal| refusal)
 }
 
 /// Returns a number of things, or a code.
-pub(crate) fn count(inside: impl FnOnce() -> Result<usize, c_int>) -> isize {
+pub fn count(inside: impl FnOnce() -> Result<usize, c_int>) -> isize {
     match inside() {
         Ok(number) => isize::try_from(number).unwrap_or(isize::MAX),
         Err(code) => code as isize,
@@ -50,7 +50,7 @@ pub(crate) fn count(inside: impl FnOnce() -> Result<usize, c_int>) -> isize {
 ///
 /// # Safety
 /// `place` is null, or may be written.
-pub(crate) unsafe fn value<T>(place: *mut T, inside: impl FnOnce() -> Result<T, c_int>) -> c_int {
+pub unsafe fn value<T>(place: *mut T, inside: impl FnOnce() -> Result<T, c_int>) -> c_int {
     code(|| {
         let value = inside()?;
         // SAFETY: the caller's word.
@@ -64,7 +64,7 @@ pub(crate) unsafe fn value<T>(place: *mut T, inside: impl FnOnce() -> Result<T, 
 ///
 /// # Safety
 /// `place` is null, or may be written.
-pub(crate) unsafe fn found<T>(place: *mut T, inside: impl FnOnce() -> Result<Option<T>, c_int>) -> c_int {
+pub unsafe fn found<T>(place: *mut T, inside: impl FnOnce() -> Result<Option<T>, c_int>) -> c_int {
     code(|| {
         aligned(place)?;
         let Some(found) = inside()? else { return Ok(0) };
@@ -74,11 +74,40 @@ pub(crate) unsafe fn found<T>(place: *mut T, inside: impl FnOnce() -> Result<Opt
     })
 }
 
+/// Fills a struct of the caller's and returns 0, or returns a code.
+///
+/// # Safety
+/// `place` is null, or as many bytes as its size says may be written.
+pub unsafe fn filled<T: Growing>(place: *mut T, inside: impl FnOnce() -> Result<T, c_int>) -> c_int {
+    // SAFETY: the caller's word.
+    let done = unsafe { filled_if(place, || inside().map(Some)) };
+    done.min(0)
+}
+
+/// Fills a struct of the caller's with what is found and returns 1, or returns 0 or a code. A
+/// struct whose size cannot be is refused before anything is done.
+///
+/// # Safety
+/// `place` is null, or as many bytes as its size says may be written.
+pub unsafe fn filled_if<T: Growing>(
+    place: *mut T,
+    inside: impl FnOnce() -> Result<Option<T>, c_int>,
+) -> c_int {
+    code(|| {
+        // SAFETY: the caller's word.
+        let room = unsafe { grow::room(place) }?;
+        let Some(found) = inside()? else { return Ok(0) };
+        // SAFETY: 1. `room` has returned that; 2. the caller's word.
+        unsafe { grow::fill(place, room, found) };
+        Ok(1)
+    })
+}
+
 /// Writes what is broken as text and returns [`code::BROKEN`], or returns 0 or another code.
 ///
 /// # Safety
 /// `text` is null, or `size` bytes there may be written.
-pub(crate) unsafe fn verdict<V: fmt::Display>(
+pub unsafe fn verdict<V: fmt::Display>(
     text: *mut c_char,
     size: usize,
     inside: impl FnOnce() -> Result<Result<(), V>, c_int>,
@@ -95,7 +124,7 @@ pub(crate) unsafe fn verdict<V: fmt::Display>(
 ///
 /// # Safety
 /// `place` is null, or may be written.
-pub(crate) unsafe fn fresh<T>(place: *mut T, value: T) -> c_int {
+pub unsafe fn fresh<T>(place: *mut T, value: T) -> c_int {
     code(|| {
         usable(place)?;
         // SAFETY: not null, aligned; the rest is the caller's word.
@@ -104,21 +133,11 @@ pub(crate) unsafe fn fresh<T>(place: *mut T, value: T) -> c_int {
     })
 }
 
-/// Refuses a place for an answer that is not aligned.
-pub(crate) fn aligned<T>(place: *const T) -> Result<(), c_int> {
-    if place.is_aligned() { Ok(()) } else { Err(code::INVALID) }
-}
-
-/// Refuses a pointer that is null or not aligned.
-pub(crate) fn usable<T>(pointer: *const T) -> Result<(), c_int> {
-    if pointer.is_null() { Err(code::INVALID) } else { aligned(pointer) }
-}
-
 /// What a pointer of the caller's points to, unless it is null or not aligned.
 ///
 /// # Safety
 /// It may be read until the end of the call.
-pub(crate) unsafe fn borrowed<'t, T>(pointer: *const T) -> Result<&'t T, c_int> {
+pub unsafe fn borrowed<'t, T>(pointer: *const T) -> Result<&'t T, c_int> {
     usable(pointer)?;
     // SAFETY: not null, aligned; the rest is the caller's word.
     Ok(unsafe { &*pointer })
@@ -128,7 +147,7 @@ pub(crate) unsafe fn borrowed<'t, T>(pointer: *const T) -> Result<&'t T, c_int> 
 ///
 /// # Safety
 /// `place` is null, or may be written.
-pub(crate) unsafe fn put<T>(place: *mut T, value: T) {
+pub unsafe fn put<T>(place: *mut T, value: T) {
     if !place.is_null() && place.is_aligned() {
         // SAFETY: not null, aligned; the rest is the caller's word.
         unsafe { place.write(value) };
@@ -140,7 +159,7 @@ pub(crate) unsafe fn put<T>(place: *mut T, value: T) {
 ///
 /// # Safety
 /// `text` is null, or `size` bytes there may be written.
-pub(crate) unsafe fn write_text(text: *mut c_char, size: usize, what: &dyn fmt::Display) -> usize {
+pub unsafe fn write_text(text: *mut c_char, size: usize, what: &dyn fmt::Display) -> usize {
     struct Cut<'a>(&'a mut [u8], usize);
     impl Write for Cut<'_> {
         fn write_str(&mut self, piece: &str) -> fmt::Result {

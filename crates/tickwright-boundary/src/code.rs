@@ -1,14 +1,12 @@
 //! Results: zero or more is what was asked for, less is a negated `errno`.
 
-use core::ffi::{CStr, c_char, c_int};
-
-use tickwright_core::{KeyError, Reject};
+use core::ffi::{CStr, c_int};
 
 macro_rules! codes {
     ($($(#[$what:meta])+ $name:ident = $number:ident: $text:literal;)+) => {
         $($(#[$what])+ pub const $name: c_int = -libc::$number;)+
 
-        /// What [`tw_strerror`] says.
+        /// What [`text`] says.
         const TEXTS: &[(c_int, &CStr)] = &[(0, c"done"), $(($name, $text)),+];
     };
 }
@@ -16,6 +14,8 @@ macro_rules! codes {
 codes! {
     /// A null pointer, an unknown value, or memory that is not what it is passed as.
     INVALID = EINVAL: c"a null pointer, an unknown value, or memory that is not what it is passed as";
+    /// A struct of the caller's has a field that is not known.
+    TOO_NEW = E2BIG: c"a struct has a field that this library does not know, and it is not 0: use a newer library, or leave the field 0";
     /// The timer or element is in no queue or heap.
     ABSENT = ENOENT: c"there is no such timer, element or link (any more): it is done, was taken out, or was never put in";
     /// It is in this one already.
@@ -40,6 +40,8 @@ codes! {
     UNSUPPORTED = ENOTSUP: c"the clock or the system does not offer that: create the scheduler with another clock";
     /// The system has no thread to give.
     AGAIN = EAGAIN: c"the system has no thread to give: try again later, or run the queue yourself";
+    /// The process has no descriptor left.
+    NO_DESCRIPTOR = EMFILE: c"this process has no descriptor left: close one, or raise its limit";
     /// All identities of queues are used up.
     EXHAUSTED = EOVERFLOW: c"this process has made 2^31 queues and dictionaries: no identity is left for another";
     /// Something does not belong at that end of a dictionary.
@@ -49,35 +51,15 @@ codes! {
 }
 
 /// What a result means, in English.
-#[unsafe(no_mangle)]
-pub extern "C" fn tw_strerror(code: c_int) -> *const c_char {
+#[must_use]
+pub fn text(code: c_int) -> &'static CStr {
     let known = TEXTS.iter().find(|(known, _)| *known == code.min(0));
-    known.map_or(c"no code of this library", |(_, text)| text).as_ptr()
-}
-
-/// Why a queue took no timer.
-pub(crate) fn rejected(reject: Reject) -> c_int {
-    match reject {
-        Reject::Full => FULL,
-        Reject::AlreadyLinked => ALREADY,
-        Reject::WrongQueue => ELSEWHERE,
-        Reject::NoIdentity => EXHAUSTED,
-        _ => INVALID,
-    }
-}
-
-/// Why a queue does not know a timer.
-pub(crate) fn unknown(error: KeyError) -> c_int {
-    match error {
-        KeyError::Stale => ABSENT,
-        KeyError::WrongQueue => ELSEWHERE,
-        _ => INVALID,
-    }
+    known.map_or(c"no code of this library", |(_, text)| text)
 }
 
 /// Calls a function of the caller's where others than the functions of the header are between it
 /// and the program: they would catch what it throws, or clean up for it. Here the process ends, as
 /// nothing unwinds out of an `extern "C"` function.
-pub(crate) extern "C" fn contained<R>(call: impl FnOnce() -> R) -> R {
+pub extern "C" fn contained<R>(call: impl FnOnce() -> R) -> R {
     call()
 }

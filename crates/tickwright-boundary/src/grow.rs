@@ -1,0 +1,125 @@
+//! Structs that grow: the first field is the size, as the caller's header knows the struct.
+//!
+//! ```text
+//!   the caller's    | size | a | b |             an older header: 3 fields
+//!   the library's   | size | a | b | c |         reads c as its default, never writes it
+//!
+//!   the caller's    | size | a | b | c | d |     a newer header: 5 fields
+//!   the library's   | size | a | b | c |         refuses a `d` that is not 0, never writes it
+//! ```
+
+use core::ffi::c_int;
+
+use crate::code;
+use crate::place::usable;
+
+/// A size beyond this is rubbish: the caller has not set it.
+const MOST: usize = 4096;
+
+/// A struct whose first field is its size.
+///
+/// # Safety
+/// 1. It is `repr(C)`, and its first field is a `usize`, the size in bytes.
+/// 2. Any bytes that a C program can have in the other fields are values of theirs.
+pub unsafe trait Growing: Copy {
+    /// What a field is that the caller does not have. Its size is that of the type.
+    const DEFAULT: Self;
+    /// The size of the first version. Raise it never: what is added comes behind.
+    const LEAST: usize;
+}
+
+/// The size that a caller gave.
+///
+/// # Safety
+/// `at` is neither null nor misaligned, and its size may be read.
+unsafe fn given<T: Growing>(at: *const T) -> Result<usize, c_int> {
+    const { assert!(T::LEAST >= size_of::<usize>() && T::LEAST <= size_of::<T>()) };
+    // SAFETY: 1. the caller's word; 2. promise 1: the size comes first.
+    let size = unsafe { at.cast::<usize>().read() };
+    if (T::LEAST..=MOST).contains(&size) { Ok(size) } else { Err(code::INVALID) }
+}
+
+/// Reads a struct of the caller's.
+///
+/// # Errors
+/// [`code::INVALID`] for null and for a size that cannot be; [`code::TOO_NEW`] where a field that
+/// is not known is not 0.
+///
+/// # Safety
+/// `at` is null, or as many bytes as its size says may be read.
+pub unsafe fn read<T: Growing>(at: *const T) -> Result<T, c_int> {
+    usable(at)?;
+    // SAFETY: 1. usable; 2. the caller's word.
+    let size = unsafe { given(at) }?;
+    if size == size_of::<T>() {
+        // SAFETY: 1. usable; 2. the caller's word; 3. promise 2.
+        return Ok(unsafe { at.read() });
+    }
+    for unknown in size_of::<T>()..size {
+        // SAFETY: below its size.
+        let byte = unsafe { at.cast::<u8>().add(unknown) };
+        // SAFETY: the caller's word.
+        if unsafe { byte.read() } != 0 {
+            return Err(code::TOO_NEW);
+        }
+    }
+    let mut value = T::DEFAULT;
+    let bytes = size.min(size_of::<T>());
+    // SAFETY: 1. the caller's word; 2. no more than the value has; 3. promise 2.
+    unsafe { (&raw mut value).cast::<u8>().copy_from_nonoverlapping(at.cast(), bytes) };
+    Ok(value)
+}
+
+/// How many bytes a caller's struct has; 0 for null.
+///
+/// # Errors
+/// [`code::INVALID`] for one that is not aligned, and for a size that cannot be.
+///
+/// # Safety
+/// `place` is null, or its size may be read.
+pub unsafe fn room<T: Growing>(place: *const T) -> Result<usize, c_int> {
+    if place.is_null() {
+        return Ok(0);
+    }
+    usable(place)?;
+    // SAFETY: 1. usable; 2. the caller's word.
+    unsafe { given(place) }
+}
+
+/// Fills a struct of the caller's that has `room` bytes. Its size becomes what was filled.
+///
+/// # Safety
+/// [`room`] has returned that for `place`, where as many bytes may be written.
+pub unsafe fn fill<T: Growing>(place: *mut T, room: usize, mut value: T) {
+    let bytes = room.min(size_of::<T>());
+    if bytes == 0 {
+        return;
+    }
+    // SAFETY: promise 1.
+    unsafe { (&raw mut value).cast::<usize>().write(bytes) };
+    // SAFETY: 1. the caller's word; 2. no more than the value has.
+    unsafe { place.cast::<u8>().copy_from_nonoverlapping((&raw const value).cast(), bytes) };
+}
+
+/// Sets a caller's struct of `size` bytes to its defaults, and 0 where it is longer.
+///
+/// # Safety
+/// `place` is null, or `size` bytes there may be written.
+pub unsafe fn initialize<T: Growing>(place: *mut T, size: usize) -> c_int {
+    if let Err(refused) = usable(place) {
+        return refused;
+    }
+    if !(T::LEAST..=MOST).contains(&size) {
+        return code::INVALID;
+    }
+    // SAFETY: the caller's word.
+    unsafe { place.cast::<u8>().write_bytes(0, size) };
+    // SAFETY: the caller's word.
+    unsafe { fill(place, size, T::DEFAULT) };
+    // SAFETY: 1. usable; 2. promise 1: the size comes first.
+    unsafe { place.cast::<usize>().write(size) };
+    0
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,177 @@
+//! Memory that is set aside before a call whose allocations cannot be refused.
+//!
+//! The standard library ends the process when a reference count, a thread's name or a thread finds no
+//! memory. A C library may not: [`covered`] allocates spare blocks first, which may be refused, and
+//! then makes the call. If an allocation of that thread fails meanwhile, it gets a spare block, also
+//! one that could be refused: so all allocations of the call count.
+//!
+//! ```text
+//!   covered(&[(4, 512)], ..)   4 blocks of 512 bytes from malloc, or -ENOMEM
+//!     Arc::new                   malloc fails: a spare block, whose owner frees it as any other
+//!   the end                    blocks that are left are freed
+//! ```
+//! What a call needs is counted by `ctest/no_memory.c`, which lets each allocation of it fail: a block
+//! too few ends that process.
+
+use core::alloc::{GlobalAlloc, Layout};
+use core::cell::Cell;
+use core::ffi::{c_int, c_void};
+use core::ptr::{NonNull, null_mut};
+
+use crate::code;
+
+/// What `malloc` aligns everything to that is as large.
+const ALIGNED: usize = 2 * size_of::<usize>();
+
+/// A spare block: what stands in it until it is used.
+struct Spare {
+    next: *mut Self,
+    bytes: usize,
+}
+
+thread_local! {
+    /// The spare blocks of the calling thread, smallest first. Nothing is dropped, so a thread may
+    /// allocate until it is gone.
+    static SPARES: Cell<*mut Spare> = const { Cell::new(null_mut()) };
+}
+
+/// The allocator of both libraries: C's, and spare blocks where that has none.
+#[derive(Clone, Copy, Debug)]
+pub struct Malloc;
+
+/// Memory of C's for a layout, or null.
+fn allocated(layout: Layout) -> *mut u8 {
+    if layout.align() <= ALIGNED && layout.align() <= layout.size() {
+        // SAFETY: any size may be asked for.
+        return unsafe { libc::malloc(layout.size()) }.cast();
+    }
+    let mut block: *mut c_void = null_mut();
+    let align = layout.align().max(size_of::<usize>());
+    // SAFETY: 1. a power of two, as of each layout, and a multiple of a pointer's size; 2. `block` may
+    // be written.
+    let refused = unsafe { libc::posix_memalign(&raw mut block, align, layout.size()) };
+    if refused == 0 { block.cast() } else { null_mut() }
+}
+
+/// Takes the smallest spare block that serves for a layout, or null.
+fn taken(layout: Layout) -> *mut u8 {
+    if layout.align() > ALIGNED {
+        return null_mut();
+    }
+    let (mut before, mut at): (*mut Spare, *mut Spare) = (null_mut(), SPARES.get());
+    while let Some(spare) = NonNull::new(at) {
+        // SAFETY: each block of the list begins with a `Spare` of this thread's.
+        let Spare { next, bytes } = unsafe { spare.read() };
+        if bytes >= layout.size() {
+            match NonNull::new(before) {
+                // SAFETY: as above; nobody else reads it.
+                Some(mut before) => unsafe { before.as_mut() }.next = next,
+                None => SPARES.set(next),
+            }
+            return at.cast();
+        }
+        (before, at) = (at, next);
+    }
+    null_mut()
+}
+
+// SAFETY: 1. what is handed out is from `malloc` or `posix_memalign`, as large and aligned as asked,
+// since a spare block is compared with the layout; 2. it is handed out once, since a spare block leaves
+// the list; 3. all of it may be given to `free`, and to `realloc` as far as `malloc` aligns it; 4.
+// nothing here unwinds or allocates by itself.
+unsafe impl GlobalAlloc for Malloc {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let block = allocated(layout);
+        if block.is_null() { taken(layout) } else { block }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if layout.align() <= ALIGNED && layout.align() <= layout.size() {
+            // SAFETY: any size may be asked for.
+            let block = unsafe { libc::calloc(layout.size(), 1) };
+            if !block.is_null() {
+                return block.cast();
+            }
+        }
+        // SAFETY: the caller's word.
+        let block = unsafe { self.alloc(layout) };
+        if !block.is_null() {
+            // SAFETY: as large as the layout.
+            unsafe { block.write_bytes(0, layout.size()) };
+        }
+        block
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, _: Layout) {
+        // SAFETY: from `malloc`, `calloc`, `realloc` or `posix_memalign`: the caller's word.
+        unsafe { libc::free(block.cast()) };
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if layout.align() <= ALIGNED && layout.align() <= size {
+            // SAFETY: from C's allocator: the caller's word.
+            let moved = unsafe { libc::realloc(block.cast(), size) };
+            if !moved.is_null() {
+                return moved.cast();
+            }
+        }
+        let Ok(wanted) = Layout::from_size_align(size, layout.align()) else { return null_mut() };
+        // SAFETY: the size is not 0: the caller's word.
+        let moved = unsafe { self.alloc(wanted) };
+        if !moved.is_null() {
+            // SAFETY: 1. both are as large; 2. they are two allocations.
+            unsafe { moved.copy_from_nonoverlapping(block, layout.size().min(size)) };
+            // SAFETY: the caller's word.
+            unsafe { self.dealloc(block, layout) };
+        }
+        moved
+    }
+}
+
+/// The allocator of every program that this crate is linked into: both libraries, and their tests.
+#[cfg(all(unix, not(miri)))]
+#[global_allocator]
+static MALLOC: Malloc = Malloc;
+
+/// Gives back the spare blocks of a call, also of one that unwinds.
+struct Cover {
+    outer: *mut Spare,
+}
+
+impl Drop for Cover {
+    fn drop(&mut self) {
+        let mut at = SPARES.replace(self.outer);
+        while let Some(spare) = NonNull::new(at) {
+            // SAFETY: each block of the list begins with a `Spare`.
+            at = unsafe { spare.read() }.next;
+            // SAFETY: from `malloc`, and in nobody's hands.
+            unsafe { libc::free(spare.as_ptr().cast()) };
+        }
+    }
+}
+
+/// Calls `inside`, with so many spare blocks of so many bytes for its allocations. Name the sizes from
+/// the greatest to the least.
+///
+/// # Errors
+/// [`code::NO_MEMORY`] if there are no spare blocks; then nothing was called.
+pub fn covered<R>(blocks: &[(usize, usize)], inside: impl FnOnce() -> R) -> Result<R, c_int> {
+    let cover = Cover { outer: SPARES.replace(null_mut()) };
+    for &(count, bytes) in blocks {
+        for _ in 0..count {
+            let bytes = bytes.max(size_of::<Spare>());
+            // SAFETY: any size may be asked for.
+            let block = unsafe { libc::malloc(bytes) }.cast::<Spare>();
+            let Some(spare) = NonNull::new(block) else { return Err(code::NO_MEMORY) };
+            // SAFETY: large enough, and aligned as `malloc` aligns what is as large.
+            unsafe { spare.write(Spare { next: SPARES.get(), bytes }) };
+            SPARES.set(block);
+        }
+    }
+    let done = inside();
+    drop(cover);
+    Ok(done)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,232 @@
+//! Adding timers to a scheduler: with the place of the call, as the header's macros note it, and
+//! without, for programs that cannot use macros.
+
+use core::ffi::{c_char, c_int, c_void};
+
+use crate::contract::shared;
+use tickwright::clock::Instant;
+use tickwright::scheduler::{Cancelled, TimerId};
+use tickwright::service::{Refused, Timing, When};
+use tickwright_boundary::answer::{self, put};
+use tickwright_boundary::{code, exported, grow};
+
+use crate::handle::{Call, tw_sched, tw_sched_fn};
+use crate::job::{
+    Place, TW_JOB_KEEP, TW_JOB_VARIABLE, after, cancelled, refused, simple, since, timing, tw_job,
+};
+
+/// The `int` id of a timer that was added, and the other one.
+#[inline]
+fn add_call(sched: &tw_sched, timing: Timing, origin: Place, call: Call) -> Result<(c_int, u64), c_int> {
+    let added = sched.scheduler.timer(timing).origin(origin).add_numbered(call).map_err(forgotten)?;
+    Ok((added.1, added.0.to_bits()))
+}
+
+/// The same, and what became of an old timer.
+fn place(
+    sched: &tw_sched,
+    old: TimerId,
+    timing: Timing,
+    origin: Place,
+    call: Call,
+) -> Result<(c_int, u64, Cancelled<Call>), c_int> {
+    let placed = sched.scheduler.timer(timing).origin(origin).place(Some(old), call).map_err(forgotten)?;
+    Ok((placed.int_id, placed.id.to_bits(), placed.old))
+}
+
+/// Why a callback was refused, which is not cleaned up then.
+fn forgotten(refusal: Refused<Call>) -> c_int {
+    core::mem::forget(refusal.payload);
+    refused(refusal.reason)
+}
+
+/// Adds a timer without clean-up.
+fn add(
+    sched: *const tw_sched,
+    timing: Result<Timing, c_int>,
+    call: Result<Call, c_int>,
+    origin: Place,
+) -> c_int {
+    answer::code(|| Ok(add_call(shared(sched)?, timing?, origin, call?)?.0))
+}
+
+/// The timing of a time of the clock.
+fn at(ns: u64) -> Result<Timing, c_int> {
+    Ok(Timing::at(When::At(Instant::from_nanos(ns))))
+}
+
+/// Adds what a job says, and cancels another in the same step.
+///
+/// # Safety
+/// The header's contract.
+unsafe fn add_job(
+    sched: *mut tw_sched,
+    replaced: u64,
+    job: *const tw_job,
+    became: *mut c_int,
+    id: *mut u64,
+    origin: Place,
+) -> Result<c_int, c_int> {
+    let sched = shared(sched)?;
+    // SAFETY: the header's contract.
+    let job = unsafe { grow::read(job) }?;
+    let has = |flag: c_int| job.flags & flag.unsigned_abs() != 0;
+    if job.flags & !(TW_JOB_VARIABLE | TW_JOB_KEEP).unsigned_abs() != 0 {
+        return Err(code::INVALID);
+    }
+    let timing = timing(&job.timing)?;
+    let mut call = simple(job.call, job.data, has(TW_JOB_VARIABLE))?;
+    call.token = job.token;
+    let old = if replaced == 0 { None } else { sched.named(replaced) };
+    let (int, bits) = if has(TW_JOB_KEEP) {
+        if replaced != 0 {
+            return Err(code::INVALID);
+        }
+        call.cleanup = job.cleanup;
+        let kept = sched.scheduler.keep(&origin, call).map_err(forgotten)?;
+        (sched.scheduler.int_id(kept).ok_or(code::ENDING)?, kept.to_bits())
+    } else if let Some(old) = old {
+        call.cleanup = job.cleanup;
+        let (int, bits, old) = place(sched, old, timing, origin, call)?;
+        // SAFETY: the header's contract.
+        unsafe { put(id, bits) };
+        // The clean-up of the old one may be all that the caller waits for: it comes last.
+        let old = cancelled(old).unwrap_or_else(|absent| absent);
+        // SAFETY: the header's contract.
+        unsafe { put(became, old) };
+        return Ok(int);
+    } else {
+        call.cleanup = job.cleanup;
+        add_call(sched, timing, origin, call)?
+    };
+    // SAFETY: the header's contract.
+    unsafe { put(id, bits) };
+    // SAFETY: the header's contract.
+    unsafe { put(became, code::ABSENT) };
+    Ok(int)
+}
+
+exported!(
+    /// Calls back after a delay.
+    fn tw_sched_add(sched: *mut tw_sched, delay_ms: i64, call: tw_sched_fn, data: *mut c_void) -> c_int {
+        add(sched, after(delay_ms), simple(call, data, false), Place::NOWHERE)
+    }
+
+    /// Calls back after a delay, and then after what the callback returns.
+    fn tw_sched_add_variable(
+        sched: *mut tw_sched,
+        delay_ms: i64,
+        call: tw_sched_fn,
+        data: *mut c_void,
+    ) -> c_int {
+        add(sched, after(delay_ms), simple(call, data, true), Place::NOWHERE)
+    }
+
+    /// Calls back at a time.
+    fn tw_sched_add_at(sched: *mut tw_sched, at_ns: u64, call: tw_sched_fn, data: *mut c_void) -> c_int {
+        add(sched, at(at_ns), simple(call, data, false), Place::NOWHERE)
+    }
+
+    /// Calls back a delay after a time.
+    fn tw_sched_add_since(
+        sched: *mut tw_sched,
+        since_ns: u64,
+        delay_ms: i64,
+        call: tw_sched_fn,
+        data: *mut c_void,
+    ) -> c_int {
+        add(sched, since(since_ns, delay_ms), simple(call, data, false), Place::NOWHERE)
+    }
+
+    /// Adds what a job says.
+    fn tw_sched_add_job(sched: *mut tw_sched, job: *const tw_job, id: *mut u64) -> c_int {
+        // SAFETY: the header's contract.
+        answer::code(|| unsafe { add_job(sched, 0, job, core::ptr::null_mut(), id, Place::NOWHERE) })
+    }
+
+    /// Adds what a job says, and cancels another in the same step.
+    fn tw_sched_replace_job(
+        sched: *mut tw_sched,
+        old: u64,
+        job: *const tw_job,
+        became: *mut c_int,
+        id: *mut u64,
+    ) -> c_int {
+        // SAFETY: the header's contract.
+        answer::code(|| unsafe { add_job(sched, old, job, became, id, Place::NOWHERE) })
+    }
+
+    /// Calls back after a delay.
+    fn tw_sched_add_from(
+        sched: *mut tw_sched,
+        delay_ms: i64,
+        call: tw_sched_fn,
+        data: *mut c_void,
+        name: *const c_char,
+        file: *const c_char,
+        line: c_int,
+    ) -> c_int {
+        add(sched, after(delay_ms), simple(call, data, false), Place { name, file, line })
+    }
+
+    /// Calls back after a delay, and then after what the callback returns.
+    fn tw_sched_add_variable_from(
+        sched: *mut tw_sched,
+        delay_ms: i64,
+        call: tw_sched_fn,
+        data: *mut c_void,
+        name: *const c_char,
+        file: *const c_char,
+        line: c_int,
+    ) -> c_int {
+        add(sched, after(delay_ms), simple(call, data, true), Place { name, file, line })
+    }
+
+    /// Calls back at a time.
+    fn tw_sched_add_at_from(
+        sched: *mut tw_sched,
+        at_ns: u64,
+        call: tw_sched_fn,
+        data: *mut c_void,
+        name: *const c_char,
+        file: *const c_char,
+        line: c_int,
+    ) -> c_int {
+        add(sched, at(at_ns), simple(call, data, false), Place { name, file, line })
+    }
+
+    /// Calls back a delay after a time.
+    fn tw_sched_add_since_from(
+        sched: *mut tw_sched,
+        since_ns: u64,
+        delay_ms: i64,
+        call: tw_sched_fn,
+        data: *mut c_void,
+        name: *const c_char,
+        file: *const c_char,
+        line: c_int,
+    ) -> c_int {
+        add(sched, since(since_ns, delay_ms), simple(call, data, false), Place { name, file, line })
+    }
+
+    /// Adds what a job says, and cancels another in the same step.
+    fn tw_sched_replace_job_from(
+        sched: *mut tw_sched,
+        old: u64,
+        job: *const tw_job,
+        became: *mut c_int,
+        id: *mut u64,
+        name: *const c_char,
+        file: *const c_char,
+        line: c_int,
+    ) -> c_int {
+        // SAFETY: the header's contract.
+        answer::code(|| unsafe { add_job(sched, old, job, became, id, Place { name, file, line }) })
+    }
+
+    /// Sets a job to nothing.
+    fn tw_job_init(job: *mut tw_job, size: usize) -> c_int {
+        // SAFETY: the header's contract.
+        unsafe { grow::initialize(job, size) }
+    }
+);

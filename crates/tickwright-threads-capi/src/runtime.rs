@@ -1,0 +1,182 @@
+//! Runtimes: what threads are created in, and in which model.
+
+use core::ffi::c_int;
+use core::num::NonZero;
+use core::sync::atomic::AtomicU64;
+use std::sync::{Mutex, PoisonError};
+
+use crate::contract::shared;
+use tickwright_boundary::grow::{self, Growing};
+use tickwright_boundary::spare::covered;
+use tickwright_boundary::state::{Shared, begin, create, destroy, end, state};
+use tickwright_boundary::{answer, code, exported, numbers};
+use tickwright_threads::{Handle, Manager, ManyToMany, Model, OneToOne, Runtime, RuntimeError, this_thread};
+
+/// The number of a model.
+pub type tw_model = c_int;
+
+numbers! {
+    TW_MODEL_ONE_TO_ONE = 1;
+    TW_MODEL_MN = 2;
+    TW_MODEL_MANAGER = 3;
+}
+
+/// A runtime, in the library's own memory.
+#[repr(C)]
+#[derive(Debug)]
+pub struct tw_runtime {
+    state: AtomicU64,
+    pub(crate) handle: Handle,
+    /// Until it is destroyed.
+    runtime: Mutex<Option<Runtime>>,
+}
+
+// SAFETY: 1. `repr(C)`, the state comes first; 2. nobody borrows it mutably, ever.
+unsafe impl Shared for tw_runtime {
+    const READY: u64 = 0x7469_636b_7468_7264;
+    const ENDING: u64 = 0x7469_636b_7468_656e;
+}
+
+/// What a runtime is created with. `usize::MAX`: the library's choice.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tw_runtime_options {
+    /// Of this struct.
+    pub size: usize,
+    /// For the M:N model.
+    pub workers: usize,
+    /// In bytes.
+    pub stack_size: usize,
+    /// In bytes.
+    pub guard_size: usize,
+    /// For the M:N model.
+    pub kept_stacks: usize,
+}
+
+// SAFETY: 1. `repr(C)`, the size comes first; 2. numbers.
+unsafe impl Growing for tw_runtime_options {
+    const DEFAULT: Self = Self {
+        size: size_of::<Self>(),
+        workers: usize::MAX,
+        stack_size: usize::MAX,
+        guard_size: usize::MAX,
+        kept_stacks: usize::MAX,
+    };
+    const LEAST: usize = size_of::<Self>();
+}
+
+fn not_started(error: &RuntimeError) -> c_int {
+    match error {
+        RuntimeError::Start { error, .. } => error.raw_os_error().map_or(code::AGAIN, |number| -number),
+        _ => code::INVALID,
+    }
+}
+
+/// The settings, changed by a number that is not the library's choice.
+pub(crate) fn with<S>(settings: S, number: usize, change: impl FnOnce(S, usize) -> S) -> S {
+    if number == usize::MAX { settings } else { change(settings, number) }
+}
+
+fn model(number: tw_model, options: &tw_runtime_options) -> Result<Model, c_int> {
+    let (stack, guard) = (options.stack_size, options.guard_size);
+    match number {
+        TW_MODEL_ONE_TO_ONE => {
+            let settings = with(OneToOne::new(), stack, OneToOne::stack);
+            Ok(Model::OneToOne(with(settings, guard, OneToOne::guard)))
+        }
+        TW_MODEL_MN => {
+            let settings = with(ManyToMany::new(), options.workers, ManyToMany::workers);
+            let settings = with(settings, stack, ManyToMany::stack);
+            let settings = with(settings, guard, ManyToMany::guard);
+            Ok(Model::ManyToMany(with(settings, options.kept_stacks, ManyToMany::keep)))
+        }
+        TW_MODEL_MANAGER => {
+            let settings = with(Manager::new(), stack, Manager::stack);
+            Ok(Model::Manager(with(settings, guard, Manager::guard)))
+        }
+        _ => Err(code::INVALID),
+    }
+}
+
+/// No runtime has more workers.
+const MOST_WORKERS: usize = 255;
+
+/// How many workers a runtime of that model will have.
+fn workers(number: tw_model, options: &tw_runtime_options) -> usize {
+    match (number, options.workers) {
+        (TW_MODEL_MN, usize::MAX) => std::thread::available_parallelism().map_or(1, NonZero::get),
+        (TW_MODEL_MN, workers) => workers,
+        _ => 1,
+    }
+}
+
+exported!(
+    /// Sets all options to their defaults.
+    fn tw_runtime_options_init(options: *mut tw_runtime_options, size: usize) -> c_int {
+        // SAFETY: the header's contract.
+        unsafe { grow::initialize(options, size) }
+    }
+
+    /// Starts a runtime.
+    fn tw_runtime_create(
+        runtime: *mut *mut tw_runtime,
+        number: tw_model,
+        options: *const tw_runtime_options,
+    ) -> c_int {
+        answer::code(|| {
+            // SAFETY: the header's contract.
+            unsafe { begin(runtime) }?;
+            let options = if options.is_null() {
+                tw_runtime_options::DEFAULT
+            } else {
+                // SAFETY: the header's contract.
+                unsafe { grow::read(options) }?
+            };
+            // The registry and the workers' queues; small ones, some for each worker.
+            let workers = workers(number, &options).min(MOST_WORKERS);
+            let blocks = [(2, 1 << 17), (2, 1 << 13), (4 + workers, 1 << 11), (48 + 24 * workers, 512)];
+            let start = || Runtime::new(model(number, &options)?).map_err(|error| not_started(&error));
+            let started = covered(&blocks, start)??;
+            let (handle, started) = (started.handle(), Mutex::new(Some(started)));
+            let make = |at| tw_runtime {
+                state: AtomicU64::new(state(tw_runtime::READY, at)),
+                handle,
+                runtime: started,
+            };
+            // SAFETY: `begin` has written to it.
+            unsafe { create(runtime, make) }
+        })
+    }
+
+    /// Waits for all threads, and ends the runtime.
+    fn tw_runtime_destroy(runtime: *mut tw_runtime) -> c_int {
+        answer::code(|| {
+            if runtime.is_null() {
+                return Ok(0);
+            }
+            let ending = shared(runtime)?;
+            if this_thread::handle().is_some_and(|own| own.is_same(&ending.handle)) {
+                return Err(code::DEADLOCK);
+            }
+            end(ending)?;
+            // Waits for its threads, which use the rest until they end.
+            let taken = ending.runtime.lock().unwrap_or_else(PoisonError::into_inner).take();
+            drop(taken);
+            // SAFETY: 1. from `create`; 2. no longer used: no thread is left, and the rest is the
+            // header's contract.
+            unsafe { destroy(runtime) };
+            Ok(0)
+        })
+    }
+
+    /// How many threads there are.
+    fn tw_runtime_len(runtime: *const tw_runtime) -> isize {
+        answer::count(|| Ok(shared(runtime)?.handle.live()))
+    }
+
+    /// The time by the runtime's clock.
+    fn tw_runtime_now(runtime: *const tw_runtime, ns: *mut u64) -> c_int {
+        // SAFETY: the header's contract.
+        unsafe { answer::value(ns, || Ok(shared(runtime)?.handle.now().as_nanos())) }
+    }
+);

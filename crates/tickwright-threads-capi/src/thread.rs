@@ -1,0 +1,229 @@
+//! Threads: creating, joining, detaching, waiting.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::time::Duration;
+
+use crate::contract::shared;
+use tickwright::clock::Instant;
+use tickwright_boundary::answer::{self, put};
+use tickwright_boundary::grow::{self, Growing};
+use tickwright_boundary::{code, exported};
+use tickwright_threads::{Attributes, CreateError, Handle, JoinError, ThreadId, this_thread};
+
+use crate::runtime::{tw_runtime, with};
+
+/// The id of a thread.
+pub type tw_thread = u64;
+
+/// What a thread runs.
+pub type tw_thread_fn = Option<unsafe extern "C-unwind" fn(argument: *mut c_void) -> *mut c_void>;
+
+/// What a thread is created with.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tw_thread_options {
+    /// Of this struct.
+    pub size: usize,
+    /// In bytes, or `usize::MAX`.
+    pub stack_size: usize,
+    /// In bytes, or `usize::MAX`.
+    pub guard_size: usize,
+    /// Null, or a text.
+    pub name: *const c_char,
+    /// Not 0: nobody joins it.
+    pub detached: c_int,
+}
+
+// SAFETY: 1. `repr(C)`, the size comes first; 2. a pointer and numbers.
+unsafe impl Growing for tw_thread_options {
+    const DEFAULT: Self = Self {
+        size: size_of::<Self>(),
+        stack_size: usize::MAX,
+        guard_size: usize::MAX,
+        name: core::ptr::null(),
+        detached: 0,
+    };
+    const LEAST: usize = size_of::<Self>();
+}
+
+/// Calls `inside` with a runtime and the id of a thread.
+fn about<R>(
+    runtime: *const tw_runtime,
+    thread: u64,
+    inside: impl FnOnce(&Handle, ThreadId) -> Result<R, JoinError>,
+) -> Result<R, c_int> {
+    let runtime = shared(runtime)?;
+    let thread = ThreadId::from_bits(thread).ok_or(code::STALE)?;
+    inside(&runtime.handle, thread).map_err(|error| not_joined(&error))
+}
+
+fn not_created(error: &CreateError) -> c_int {
+    match error {
+        CreateError::Stack { .. } | CreateError::Guard { .. } | CreateError::Name => code::INVALID,
+        CreateError::OutOfMemory => code::NO_MEMORY,
+        CreateError::Closed | CreateError::Forked | CreateError::NoManager => code::ENDING,
+        _ => code::AGAIN,
+    }
+}
+
+fn not_joined(error: &JoinError) -> c_int {
+    match error {
+        JoinError::NoSuchThread => code::STALE,
+        JoinError::Deadlock => code::DEADLOCK,
+        JoinError::Busy => code::BUSY,
+        JoinError::TimedOut => code::LATE,
+        _ => code::INVALID,
+    }
+}
+
+/// # Safety
+/// Null, or options by the header's contract.
+unsafe fn attributes(options: *const tw_thread_options) -> Result<Attributes, c_int> {
+    let mut attributes = Attributes::new();
+    if options.is_null() {
+        return Ok(attributes);
+    }
+    // SAFETY: the caller's word.
+    let options = unsafe { grow::read(options) }?;
+    attributes = with(attributes, options.stack_size, Attributes::stack);
+    attributes = with(attributes, options.guard_size, Attributes::guard);
+    if !options.name.is_null() {
+        // SAFETY: a text, by the header's contract; it is copied.
+        let name = unsafe { CStr::from_ptr(options.name) };
+        attributes = attributes.name(name.to_str().map_err(|_| code::INVALID)?);
+    }
+    Ok(attributes.detached(options.detached != 0))
+}
+
+/// The caller's function and argument, on their way to a thread.
+struct Body {
+    start: unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void,
+    argument: *mut c_void,
+}
+
+// SAFETY: by the header's contract the function may be called with the argument on another thread.
+unsafe impl Send for Body {}
+
+impl Body {
+    fn run(self) -> usize {
+        // SAFETY: the caller's function, called as the header says, with no lock held.
+        code::contained(|| unsafe { (self.start)(self.argument) }).expose_provenance()
+    }
+}
+
+/// What a join answers.
+///
+/// # Safety
+/// `value` is null or a place by the header's contract.
+unsafe fn joined(
+    runtime: *const tw_runtime,
+    thread: u64,
+    value: *mut *mut c_void,
+    join: impl FnOnce(&Handle, ThreadId) -> Result<usize, JoinError>,
+) -> c_int {
+    let left = || about(runtime, thread, join).map(core::ptr::with_exposed_provenance_mut);
+    // SAFETY: the caller's word.
+    unsafe { answer::value(value, left) }
+}
+
+/// The calling thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn tw_thread_self() -> tw_thread {
+    this_thread::current().map_or(0, ThreadId::to_bits)
+}
+
+/// Whether two ids are one.
+#[unsafe(no_mangle)]
+pub extern "C" fn tw_thread_equal(one: tw_thread, other: tw_thread) -> c_int {
+    c_int::from(one == other)
+}
+
+/// Lets others run.
+#[unsafe(no_mangle)]
+pub extern "C" fn tw_thread_yield() {
+    this_thread::yield_now();
+}
+
+/// Waits.
+#[unsafe(no_mangle)]
+pub extern "C" fn tw_thread_sleep(ns: u64) {
+    this_thread::sleep(Duration::from_nanos(ns));
+}
+
+/// Waits to be told to go on.
+#[unsafe(no_mangle)]
+pub extern "C" fn tw_thread_park() {
+    this_thread::park();
+}
+
+exported!(
+    /// Sets all options to their defaults.
+    fn tw_thread_options_init(options: *mut tw_thread_options, size: usize) -> c_int {
+        // SAFETY: the header's contract.
+        unsafe { grow::initialize(options, size) }
+    }
+
+    /// Creates a thread.
+    fn tw_thread_create(
+        runtime: *mut tw_runtime,
+        thread: *mut tw_thread,
+        options: *const tw_thread_options,
+        start: tw_thread_fn,
+        argument: *mut c_void,
+    ) -> c_int {
+        let create = || {
+            let handle = &shared(runtime)?.handle;
+            let body = Body { start: start.ok_or(code::INVALID)?, argument };
+            // SAFETY: the header's contract.
+            let attributes = unsafe { attributes(options) }?;
+            let created = handle.create(&attributes, move || body.run());
+            created.map(ThreadId::to_bits).map_err(|error| not_created(&error))
+        };
+        // SAFETY: the header's contract.
+        unsafe { answer::value(thread, create) }
+    }
+
+    /// Waits for a thread to end.
+    fn tw_thread_join(runtime: *mut tw_runtime, thread: tw_thread, value: *mut *mut c_void) -> c_int {
+        // SAFETY: the header's contract.
+        unsafe { joined(runtime, thread, value, Handle::join) }
+    }
+
+    /// The same without waiting.
+    fn tw_thread_tryjoin(runtime: *mut tw_runtime, thread: tw_thread, value: *mut *mut c_void) -> c_int {
+        // SAFETY: the header's contract.
+        unsafe { joined(runtime, thread, value, Handle::try_join) }
+    }
+
+    /// The same until a time.
+    fn tw_thread_timedjoin(
+        runtime: *mut tw_runtime,
+        thread: tw_thread,
+        value: *mut *mut c_void,
+        until_ns: u64,
+    ) -> c_int {
+        let until = Instant::from_nanos(until_ns);
+        // SAFETY: the header's contract.
+        unsafe { joined(runtime, thread, value, |handle, thread| handle.join_until(thread, until)) }
+    }
+
+    /// Nobody will join the thread.
+    fn tw_thread_detach(runtime: *mut tw_runtime, thread: tw_thread) -> c_int {
+        answer::code(|| about(runtime, thread, Handle::detach).map(|()| 0))
+    }
+
+    /// Ends a thread's park.
+    fn tw_thread_unpark(runtime: *mut tw_runtime, thread: tw_thread) -> c_int {
+        answer::code(|| about(runtime, thread, Handle::unpark).map(|()| 0))
+    }
+
+    /// Where the caller's stack is.
+    fn tw_thread_stack(lowest: *mut *mut c_void, size: *mut usize) -> c_int {
+        let Some(stack) = this_thread::stack() else { return 0 };
+        // SAFETY: the header's contract.
+        unsafe { put(lowest, core::ptr::with_exposed_provenance_mut(stack.start)) };
+        // SAFETY: the header's contract.
+        unsafe { put(size, stack.len()) };
+        1
+    }
+);
