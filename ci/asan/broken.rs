@@ -6,7 +6,7 @@ fn main() {
         let gone = Box::into_raw(Box::new(42_u32));
         // SAFETY: 1. Made above, and given back once.
         drop(unsafe { Box::from_raw(gone) });
-        // SAFETY: none. This is the error.
+        // SAFETY: none, which is the error.
         unsafe { std::hint::black_box(gone).read_volatile() }
     });
     println!("not found: {}", read.join().unwrap());

@@ -49,7 +49,7 @@ fn run() -> u8 {
     if TAKEN.swap(true, Ordering::AcqRel) {
         return 3;
     }
-    // SAFETY: `TAKEN` lets one caller through, once; nothing else names the statics.
+    // SAFETY: 1. `TAKEN` lets one caller through, once. 2. Nothing else names the statics.
     let heap = unsafe { &mut *(&raw mut HEAP) };
     // SAFETY: as above.
     let list = unsafe { &mut *(&raw mut LIST) };

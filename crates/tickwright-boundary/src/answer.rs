@@ -127,7 +127,7 @@ pub unsafe fn verdict<V: fmt::Display>(
 pub unsafe fn fresh<T>(place: *mut T, value: T) -> c_int {
     code(|| {
         usable(place)?;
-        // SAFETY: not null, aligned; the rest is the caller's word.
+        // SAFETY: 1. Not null, aligned. 2. The rest is the caller's word.
         unsafe { place.write(value) };
         Ok(0)
     })
@@ -139,7 +139,7 @@ pub unsafe fn fresh<T>(place: *mut T, value: T) -> c_int {
 /// It may be read until the end of the call.
 pub unsafe fn borrowed<'t, T>(pointer: *const T) -> Result<&'t T, c_int> {
     usable(pointer)?;
-    // SAFETY: not null, aligned; the rest is the caller's word.
+    // SAFETY: 1. Not null, aligned. 2. The rest is the caller's word.
     Ok(unsafe { &*pointer })
 }
 
@@ -149,7 +149,7 @@ pub unsafe fn borrowed<'t, T>(pointer: *const T) -> Result<&'t T, c_int> {
 /// `place` is null, or may be written.
 pub unsafe fn put<T>(place: *mut T, value: T) {
     if !place.is_null() && place.is_aligned() {
-        // SAFETY: not null, aligned; the rest is the caller's word.
+        // SAFETY: 1. Not null, aligned. 2. The rest is the caller's word.
         unsafe { place.write(value) };
     }
 }

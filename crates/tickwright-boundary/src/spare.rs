@@ -64,7 +64,7 @@ fn taken(layout: Layout) -> *mut u8 {
         let Spare { next, bytes } = unsafe { spare.read() };
         if bytes >= layout.size() {
             match NonNull::new(before) {
-                // SAFETY: as above; nobody else reads it.
+                // SAFETY: 1. As above. 2. No other thread reads it.
                 Some(mut before) => unsafe { before.as_mut() }.next = next,
                 None => SPARES.set(next),
             }

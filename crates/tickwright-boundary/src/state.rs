@@ -126,7 +126,7 @@ pub fn end<T: Shared>(shared: &T) -> Result<(), c_int> {
 /// `place` is null, or may be written.
 pub unsafe fn begin<T>(place: *mut *mut T) -> Result<(), c_int> {
     usable(place)?;
-    // SAFETY: not null, aligned; the rest is the caller's word.
+    // SAFETY: 1. Not null, aligned. 2. The rest is the caller's word.
     unsafe { place.write(core::ptr::null_mut()) };
     Ok(())
 }
@@ -147,7 +147,7 @@ pub unsafe fn create<T>(place: *mut *mut T, make: impl FnOnce(*const T) -> T) ->
     let _ = at.expose_provenance();
     // SAFETY: memory of its layout, from just now.
     unsafe { at.write(make(at)) };
-    // SAFETY: not null, aligned, as `begin` has seen; the rest is the caller's word.
+    // SAFETY: 1. Not null, aligned, as `begin` has seen. 2. The rest is the caller's word.
     unsafe { place.write(at) };
     Ok(0)
 }

@@ -130,7 +130,7 @@ exported!(
             if is_ending(sched) {
                 return Err(code::ENDING);
             }
-            // SAFETY: not null, so a text, by the header's contract; it is copied.
+            // SAFETY: 1. Not null, so a text, by the header's contract. 2. It is copied.
             let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) });
             // The clock, the alarm and the thread with their locks, and what the thread runs.
             let started = covered(&[(16, 512)], || start(sched, name))?;

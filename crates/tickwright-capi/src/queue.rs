@@ -161,8 +161,8 @@ unsafe fn make<F: Known>(memory: *mut u8, bytes: usize, capacity: usize) -> Resu
     let at = unsafe { memory.add(skipped) };
     // SAFETY: within the memory, as just seen.
     let groups = unsafe { at.add(room) };
-    // SAFETY: the layout has put the room there, aligned, for this capacity; the caller answers for
-    // the rest.
+    // SAFETY: 1. The layout has put the room there, aligned, for this capacity. 2. The caller answers
+    // for the rest.
     let behind = unsafe { F::open(groups, capacity) }?;
     let queue = at.cast::<tw_queue>();
     let head =
@@ -373,8 +373,8 @@ exported!(
                 on_queue!(queue, queue => Ok(queue.pop_expired_within(now, &mut rest).map(left)))?
             {
                 delivered += 1;
-                // SAFETY: the caller's function, called as the header says. No reference to the
-                // queue or to a timer is alive.
+                // SAFETY: 1. The caller's function, called as the header says. 2. No reference to
+                // the queue or to a timer is alive.
                 unsafe { fire(&raw const fired, user) };
             }
             head.passes.set(passes - 1);

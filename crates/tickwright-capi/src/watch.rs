@@ -180,7 +180,7 @@ exported!(
 
     /// How long until a timer is due.
     fn tw_sched_remaining(sched: *const tw_sched, id: u64, ms: *mut i64) -> c_int {
-        // SAFETY: the header's contract. It fits: 2^64 ns are fewer ms.
+        // SAFETY: 1. The header's contract. 2. It fits: 2^64 ns are fewer ms.
         unsafe {
             pending(sched, id, ms, |scheduler, due| {
                 nanoseconds(due.duration_since(scheduler.now())).div_ceil(1_000_000) as i64

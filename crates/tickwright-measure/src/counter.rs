@@ -124,10 +124,10 @@ fn time_stamp() -> u64 {
     use core::arch::x86_64::{_mm_lfence, _rdtsc};
     // SAFETY: (1) the target has SSE2, as the cfg says, which is all that the fence asks for.
     unsafe { _mm_lfence() };
-    // SAFETY: (1) the target is x86, and the instruction is older than every processor that Rust
-    // supports; (2) it touches no memory; (3) Linux forbids it only to processes that ask for that.
+    // SAFETY: 1. The target is x86, and the instruction is older than every processor that Rust
+    // supports. 2. It touches no memory. 3. Linux forbids it only to processes that ask for that.
     let stamp = unsafe { _rdtsc() };
-    // SAFETY: (1) as above.
+    // SAFETY: as above.
     unsafe { _mm_lfence() };
     stamp
 }

@@ -88,7 +88,7 @@ unsafe fn attributes(options: *const tw_thread_options) -> Result<Attributes, c_
     attributes = with(attributes, options.stack_size, Attributes::stack);
     attributes = with(attributes, options.guard_size, Attributes::guard);
     if !options.name.is_null() {
-        // SAFETY: a text, by the header's contract; it is copied.
+        // SAFETY: 1. A text, by the header's contract. 2. It is copied.
         let name = unsafe { CStr::from_ptr(options.name) };
         attributes = attributes.name(name.to_str().map_err(|_| code::INVALID)?);
     }

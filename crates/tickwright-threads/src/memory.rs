@@ -54,7 +54,7 @@ struct Inner<T> {
 // SAFETY: 1. Owners on several threads share the value by reference, and the last one drops it on
 // its own: hence both.
 unsafe impl<T: Send + Sync> Send for Counted<T> {}
-// SAFETY: as above; a reference to an owner makes another owner.
+// SAFETY: 1. As above. 2. A reference to an owner makes another owner.
 unsafe impl<T: Send + Sync> Sync for Counted<T> {}
 
 impl<T> Counted<T> {

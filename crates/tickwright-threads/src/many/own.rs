@@ -153,7 +153,7 @@ impl Places {
             unsafe { self.errno.write(saved.errno) };
         }
         if !saved.exceptions.is_none() {
-            // SAFETY: as above. 2. Not null: they were read there.
+            // SAFETY: 1. As above. 2. Not null: they were read there.
             unsafe { self.exceptions.write(saved.exceptions) };
         }
     }
