@@ -127,3 +127,8 @@ pub use many::{Knobs, ManyToMany};
 pub use registry::Dictionary;
 pub use runtime::{Handle, JoinHandle, Model, Runtime};
 pub use threads::{Body, Threads, Wait};
+
+/// The examples of the book's page are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/threads.md")]
+pub struct BookPage;
