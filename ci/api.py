@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """The public API of each library crate as a text, compared with the one that is checked in.
 
-    ci/api.py             compares `api/CRATE.txt` with the documentation that rustdoc makes; exit code 1
-                          where they differ
+    ci/api.py             compares `api/CRATE.txt` with the documentation that rustdoc makes; exit
+                          code 1 where they differ
     ci/api.py --save      writes them
     ci/api.py --self-test checks itself against a made-up page
 
-A listing has one line for each public item, its methods, fields, variants and the traits of ours and of
-the standard library that it implements. Hidden items, and what the compiler implements by itself, are not
-in it. So a change of the API is a line of the commit that makes it.
+A listing has one line for each public item, its methods, fields, variants and the traits of ours
+and of the standard library that it implements. Hidden items, and what the compiler implements by
+itself, are not in it. So a change of the API is a line of the commit that makes it.
 """
 import argparse
 import difflib

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# The libraries' tests under AddressSanitizer (use after free, overrun), on stock stable Rust. Threads of the M:N model are kernel threads here
-# (`--cfg tickwright_portable`), so that the sanitizer knows their stacks. Where valgrind is installed, the hook tests, and locks and mailboxes over
-# such threads, run under it as well (uninitialised reads).
+# The libraries' tests under AddressSanitizer (use after free, overrun), on stock stable Rust.
+# Threads of the M:N model are kernel threads here (`--cfg tickwright_portable`), so that the
+# sanitizer knows their stacks. Where valgrind is installed, the hook tests, and locks and mailboxes
+# over such threads, run under it as well (uninitialised reads).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,8 +24,9 @@ export RUSTC_BOOTSTRAP=1
 # Its own directory: everything is built anew with the sanitizer. Lines are enough to name a place.
 export CARGO_TARGET_DIR="$target/asan" CARGO_PROFILE_DEV_DEBUG=line-tables-only
 export RUSTFLAGS="-Zsanitizer=address --cfg tickwright_portable"
-# Leaks are not looked for: forgotten queues are tested. Stacks are not copied, because threads ask where theirs is. Faults stay with the
-# library's own handler, which tests provoke. Requests beyond all memory are refused, as the platform does.
+# Leaks are not looked for: forgotten queues are tested. Stacks are not copied, because threads ask
+# where theirs is. Faults stay with the library's own handler, which tests provoke. Requests beyond
+# all memory are refused, as the platform does.
 export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:detect_stack_use_after_return=0:handle_segv=0:handle_sigbus=0
 
 # The control: an error that must be found, by the same compiler with the same flags.
@@ -50,7 +52,8 @@ skipped=(
     # A child has the forking kernel thread alone; here its worker is another one.
     a_thread_forks
     a_thread_that_forks
-    # Stacks are the platform's here: no report of an overflow, and other sizes and guards than asked for.
+    # Stacks are the platform's here: no report of an overflow, and other sizes and guards than
+    # asked for.
     an_overflow_names_the_thread
     a_stack_of_another_size_is_kept_for_nobody
     {one_worker,two_workers,three_workers,as_ngpt}::a_guard_is_there_when_it_is_asked_for

@@ -4,18 +4,18 @@
     ci/circles.py CRATE...       for example `ci/circles.py tickwright-threads tickwright-core`
     ci/circles.py --self-test    checks itself against small made-up trees
 
-Prints the shortest circle of each set of files that import one another, with the line of each import.
-Exits with 1 if there is one.
+Prints the shortest circle of each set of files that import one another, with the line of each
+import. Exits with 1 if there is one.
 
 File A imports file B if non-test code of A has a path, in a `use` or elsewhere, to an item of B.
 Comments, strings and what is under `cfg(test)` or `cfg(all(test, ...))` are not read.
-`mod child;` is no import, nor is a `pub use` of a name that the same file does not use: a path through it
-leads to the file that it names. So a parent that only declares and re-exports its children imports
-nothing, and nothing imports it. To name a module (`use super::x;`) is no import: the paths that begin
-with it are. An inline module belongs to its file.
+`mod child;` is no import, nor is a `pub use` of a name that the same file does not use: a path
+through it leads to the file that it names. So a parent that only declares and re-exports its
+children imports nothing, and nothing imports it. To name a module (`use super::x;`) is no import:
+the paths that begin with it are. An inline module belongs to its file.
 
-A folder is `x.rs` or `x/mod.rs` with all files in `x/`. It imports a sibling if one of its files imports
-a file of the sibling. A crate imports another one if one of its files does.
+A folder is `x.rs` or `x/mod.rs` with all files in `x/`. It imports a sibling if one of its files
+imports a file of the sibling. A crate imports another one if one of its files does.
 """
 import pathlib
 import re

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The C face as C programs meet it: installed into a prefix, found by pkg-config, linked shared and static, compiled as C11 and as C++, and run
-# plainly, under valgrind and under the compilers' sanitizers. PROFILE=dev takes the library with debug assertions.
+# The C face as C programs meet it: installed into a prefix, found by pkg-config, linked shared and
+# static, compiled as C11 and as C++, and run plainly, under valgrind and under the compilers'
+# sanitizers. PROFILE=dev takes the library with debug assertions.
 set -euo pipefail
 cd "$(dirname "$0")/../crates/tickwright-capi"
 
@@ -46,8 +47,11 @@ export PKG_CONFIG_PATH="$prefix/lib/pkgconfig" LD_LIBRARY_PATH="$prefix/lib"
 read -ra cflags < <(pkg-config --cflags tickwright-threads)
 read -ra shared < <(pkg-config --libs tickwright-threads)
 read -ra timers < <(pkg-config --libs tickwright)
-# With both libraries in one place the linker takes the shared one, unless it is told the other's name.
-static_libraries() { pkg-config --libs --static "$@" | sed 's/-ltickwright\(-threads\)\?/-l:libtickwright\1.a/g'; }
+# With both libraries in one place the linker takes the shared one, unless it is told the other's
+# name.
+static_libraries() {
+    pkg-config --libs --static "$@" | sed 's/-ltickwright\(-threads\)\?/-l:libtickwright\1.a/g'
+}
 read -ra static < <(static_libraries tickwright-threads)
 warnings=(-O1 -g -Wall -Wextra -Wpedantic -Werror)
 wraps=(-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=posix_memalign)
@@ -70,7 +74,8 @@ build() {
     mkdir "$work/$name"
     for test in ctest/*.c; do
         test="$(basename "$test" .c)"
-        # This one answers for malloc, which sanitizers want for themselves, and a shared library has its own.
+        # This one answers for malloc, which sanitizers want for themselves, and a shared library
+        # has its own.
         if [ "$test" = no_memory ]; then
             case "$name" in
                 *static*) "${compiler[@]}" "${warnings[@]}" "${cflags[@]}" "ctest/$test.c" -o "$work/$name/$test" "${wraps[@]}" "$@" -pthread ;;
@@ -177,7 +182,8 @@ make -s peers OUT="$work/alone" STAGE="$work/stage" PROFILE="${PROFILE:-release}
 "${limited[@]}" "$work/alone" --n 10 --rounds 1 2>/dev/null | grep -c '"why": "not built' | grep -qx 4
 echo "ctest: comparison with event loops: builds and answers rightly"
 
-# The examples: a registrar with its load, a program with the names of Asterisk's scheduler, and threads in three models.
+# The examples: a registrar with its load, a program with the names of Asterisk's scheduler, and
+# threads in three models.
 for example in registrar asterisk threads; do
     cc -std=gnu11 "${warnings[@]}" -Wno-pedantic "${cflags[@]}" "examples/$example.c" -o "$work/$example" "${shared[@]}" -pthread
 done
@@ -226,7 +232,8 @@ if command -v c++ >/dev/null; then
     c++ -std=c++11 "${warnings[@]}" "${cflags[@]}" ctest/exceptions.cc -o "$work/throws/shared" "${shared[@]}" -pthread
     c++ -std=c++17 "${warnings[@]}" "${cflags[@]}" ctest/exceptions.cc -o "$work/throws/static" "${static[@]}" -pthread
     run throws
-    # Exceptions across waits; also where the C++ runtime is linked statically, and has no name for the loader.
+    # Exceptions across waits; also where the C++ runtime is linked statically, and has no name for
+    # the loader.
     mkdir "$work/switches"
     c++ -std=c++11 "${warnings[@]}" -Wno-deprecated-declarations "${cflags[@]}" ctest/switches.cc -o "$work/switches/shared" "${shared[@]}" -pthread
     c++ -std=c++11 "${warnings[@]}" -Wno-deprecated-declarations "${cflags[@]}" ctest/switches.cc -o "$work/switches/static" "${static[@]}" -pthread
@@ -242,11 +249,12 @@ if ! command -v valgrind >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get 
     apt-get install -qq -y valgrind >/dev/null 2>&1 || true
 fi
 if command -v valgrind >/dev/null; then
-    # What a forked child has of its parent counts as lost, thousands of lines of it: children are silent.
-    # valgrind runs one thread at a time, and without "fair" one that never waits keeps the others from running for minutes.
+    # What a forked child has of its parent counts as lost, thousands of lines of it: children are
+    # silent. valgrind runs one thread at a time, and without "fair" one that never waits keeps the
+    # others from running for minutes.
     memcheck=(valgrind -q --fair-sched=try --error-exitcode=99 --leak-check=full --child-silent-after-fork=yes --suppressions=ctest/valgrind/suppressions)
-    # A thread that is still ending when its process does has its memory by a pointer into the middle:
-    # "possibly lost". The children of this test end so, and none of the others.
+    # A thread that is still ending when its process does has its memory by a pointer into the
+    # middle: "possibly lost". The children of this test end so, and none of the others.
     memchecked() {
         local kinds=definite,possible
         if [ "$(basename "$1")" = last_moments ]; then
@@ -264,7 +272,8 @@ else
     echo "ctest: valgrind skipped: not installed"
 fi
 
-# sanitized NAME FLAG OPTIONS...: with the caller's side instrumented; the library's is not, but its calls of malloc are seen.
+# sanitized NAME FLAG OPTIONS...: with the caller's side instrumented; the library's is not, but its
+# calls of malloc are seen.
 sanitized() {
     local name="$1" flag="$2"
     shift 2

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Every family's module says the same things under the same headings, in one order; a missing one fails.
+# Every family's module says the same things under the same headings, in one order; a missing one
+# fails.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""The queries of docs/fleet.md over a made-up fleet, each figure compared with `tickwright describe --json`.
+"""The queries of docs/fleet.md over a made-up fleet, beside `tickwright describe --json`.
 
-    ci/fleet.py                   makes the traces of 100 hosts, exports them as Parquet, runs the queries and
-                                  prints a table; exit code 1 if a figure differs
+    ci/fleet.py                   makes the traces of 100 hosts, exports them as Parquet, runs the
+                                  queries, prints a table; exit code 1 if a figure differs
     ci/fleet.py --hosts N         makes N hosts
     ci/fleet.py --tickwright BIN  uses this command [default: the release build]
     ci/fleet.py --keep FOLDER     keeps the traces and the Parquet files there
 
-It needs the Python package `duckdb`. The queries are taken from the page, so that the page cannot differ from
-what was checked. Counts, largest values and commonest delays are compared exactly. `describe` states a
-percentile to three digits, as the least number that its histogram cannot tell apart: the exact percentile of
-the query is rounded down to that number before it is compared, also exactly.
+It needs the Python package `duckdb`. The queries are taken from the page, so that the page cannot
+differ from what was checked. Counts, largest values and commonest delays are compared exactly.
+`describe` states a percentile to three digits, as the least number that its histogram cannot tell
+apart: the exact percentile of the query is rounded down to that number before it is compared, also
+exactly.
 """
 
 import argparse
@@ -191,7 +192,7 @@ def run(command, allowed=(0,)):
 
 
 def make(tickwright, folder, number):
-    """Makes the trace of a host and its Parquet file. Returns the page of `describe`, and two sizes."""
+    """Makes the trace of a host and its Parquet file. Returns its page of `describe`, two sizes."""
     name = f"{['ams', 'fra', 'iad', 'nrt'][number % 4]}-{number:03}"
     home = folder / "fleet" / f"host={name}"
     home.mkdir(parents=True)

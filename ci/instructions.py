@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Instructions of each operation of each structure, counted by valgrind's callgrind, and compared with a record.
+"""Instructions of each operation of each structure, by valgrind's callgrind, beside a record.
 
-    ci/instructions.py                    prints the counts of one call, one row per structure and storage
+    ci/instructions.py                    prints the counts of one call, a row a structure
     ci/instructions.py --save FILE        writes them as CSV
-    ci/instructions.py --compare FILE     also prints the change beside each count; exit code 1 if one grew by
-                                          more than 2 percent
+    ci/instructions.py --compare FILE     also prints the change beside each count; exit code 1 if
+                                          one grew by more than 2 percent
 
 Counts are the same on each run of one binary, so one run is enough, on a busy machine too.
 """

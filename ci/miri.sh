@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The core library's tests under Miri, which finds undefined behaviour: both aliasing models, strict provenance.
-# Arguments are passed to the test binaries: `ci/miri.sh hook` runs what has "hook" in its name.
+# The core library's tests under Miri, which finds undefined behaviour: both aliasing models, strict
+# provenance. Arguments are passed to the test binaries: `ci/miri.sh hook` runs what has "hook" in
+# its name.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Breaks the source in many small places, one at a time, and asks whether a test notices. By hand or nightly: it takes hours.
-# Needs python3 and `cargo install cargo-mutants --locked`; ci/mutants.py says what the arguments mean.
+# Breaks the source in many small places, one at a time, and asks whether a test notices. By hand or
+# nightly: it takes hours. Needs python3 and `cargo install cargo-mutants --locked`; ci/mutants.py
+# says what the arguments mean.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

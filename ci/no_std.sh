@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Proves that the core library needs neither std nor alloc: builds it with plain rustc, links a program without them and runs it.
-# Then proves that the proof can fail: the same program must not build over a core that pulls either of them in.
+# Proves that the core library needs neither std nor alloc: builds it with plain rustc, links a
+# program without them and runs it. Then proves that the proof can fail: the same program must not
+# build over a core that pulls either of them in.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""ci/scaling.py TIMES BYTES: fits the cost model of docs/scaling.md to a record of `bench hold`, and
-checks it on populations that the fit has not seen. BYTES is a record with bytes per timer, of
+"""ci/scaling.py TIMES BYTES: fits the cost model of docs/scaling.md to a record of `bench hold`,
+and checks it on populations that the fit has not seen. BYTES is a record with bytes per timer, of
 `bench matrix`.
 
 The model of a structure, in ns an operation at n timers:

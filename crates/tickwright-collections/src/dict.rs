@@ -83,14 +83,16 @@
 //!
 //! # Layout
 //! ```text
-//!   link (64-bit hook, 56 bytes):   [ left 8 | right 8 | up 8 | mark 1, unused 7 | next 8 | prev 8 | owner 4, unused 4 ]
-//!   cell (slab, 24 bytes + slot):   [ left 4 | right 4 | up 4 | mark 1, unused 3 | next 4 | prev 4 ][ generation 4 | object ]
+//!   link (64-bit hook, 56 bytes):
+//!     [ left 8 | right 8 | up 8 | mark 1, unused 7 | next 8 | prev 8 | owner 4, unused 4 ]
+//!   cell (slab, 24 bytes + slot):
+//!     [ left 4 | right 4 | up 4 | mark 1, unused 3 | next 4 | prev 4 ][ generation 4 | object ]
 //!
 //!            (30)               lines down: the tree, links up omitted
 //!           /    \              arrows: the list, also backwards
 //!        (12)    (40)
-//!        /  \    ^  \           hint (12)', key 20: its neighbour 30 is greater, so the place is between the two, in two comparisons
-//!     (10)->(12)'->(30)->...
+//!        /  \    ^  \           hint (12)', key 20: its neighbour 30 is greater, so the place
+//!     (10)->(12)'->(30)->...     is between the two, in two comparisons
 //! ```
 //! The link is found in the object at one distance that is the same for all objects of a
 //! dictionary, so that it needs no pointer back. A slab keeps object and record in one cell, since
@@ -100,10 +102,10 @@
 //! | operation | worst | usual | comparisons |
 //! |---|---|---|---|
 //! | find, insert | O(log n) | O(log n) down, O(1) links | one per level |
-//! | find, insert with a hint, d entries off | O(log n) | O(log d) | 2 for a neighbour; at most 4 and two per level |
+//! | the same with a hint, d entries off | O(log n) | O(log d) | 2 to a neighbour, 4 + 2 a level |
 //! | append, prepend | O(log n) to balance | O(1) | 1 |
 //! | remove | O(log n), red-black at most 3 rotations | O(1) links | 0 |
-//! | rekeyed | O(log n) | O(1) when it stays, else as remove + insert with a hint | 2 when it stays |
+//! | rekeyed | O(log n) | O(1) if it stays, else remove, insert with a hint | 2 if it stays |
 //! | first, last, next, prev, len | O(1) | O(1) | 0 |
 //! | range, k entries | O(log n + k) | the same | as two finds, and 1 |
 //! | check | O(n) | O(n) | n - 1 |

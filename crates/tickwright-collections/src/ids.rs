@@ -20,7 +20,7 @@
 //! # Costs
 //! | operation | worst | usual |
 //! |---|---|---|
-//! | `take`, `give`, `give_range`, `claim` | O(log f), f free ranges | the same; `take` searches nothing |
+//! | `take`, `give`, `give_range`, `claim` | O(log f), f ranges | the same; `take`: no search |
 //! | `take_range` | O(f): walks to the first that is long enough | O(1) where the first is |
 //! | `is_taken` | O(log f) | the same |
 

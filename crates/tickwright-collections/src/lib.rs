@@ -51,3 +51,8 @@ pub use ids::{ByFirst, FreeRange, IdError, Ids};
 pub use registry::{Registry, RegistryError};
 #[doc(inline)]
 pub use tickwright_nodes::Violation;
+
+/// The examples of the book's page are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/dictionaries.md")]
+pub struct BookPage;

@@ -39,7 +39,9 @@
 //! for area in &areas {
 //!     registry.register(area)?;
 //! }
-//! let holds = |address: usize| registry.around(&address).filter(|area| address - area.base < area.len);
+//! let holds = |address: usize| {
+//!     registry.around(&address).filter(|area| address - area.base < area.len)
+//! };
 //! assert_eq!(holds(0x14ff).map(|area| area.id), Some(7));
 //! assert!(holds(0x1500).is_none());
 //! assert_eq!(registry.by_id(&3).map(|area| area.base), Some(0x8000));

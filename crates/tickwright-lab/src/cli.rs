@@ -1,6 +1,9 @@
 //! The command line as data. The parser, the help, the manual pages and the completions are
 //! generated from it.
 
+#[cfg(test)]
+mod tests;
+
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 

@@ -125,8 +125,8 @@ impl Rounds {
         self.run_until(lanes, more, interrupt::requested, sample)
     }
 
-    /// Like [`run_while`](Self::run_while), but `stop` replaces the check for SIGINT and SIGTERM. It
-    /// is called before each sample. When it returns `true`, the run ends as interrupted.
+    /// Like [`run_while`](Self::run_while), but `stop` replaces the check for SIGINT and SIGTERM.
+    /// It is called before each sample. When it returns `true`, the run ends as interrupted.
     ///
     /// # Errors
     /// The first of `sample`.

@@ -4,11 +4,11 @@
 //! |---|---|---|
 //! | alive | the creator | the record names a thread |
 //! | finished | the thread, once, when its outcome is written | the outcome may be read |
-//! | claimed | one joiner, by compare-exchange | the one who will read the outcome and release the record |
+//! | claimed | one joiner, by compare-exchange | it reads the outcome and releases the record |
 //! | waited | the claimant, after it has said whom to wake | the thread wakes it |
-//! | left | a thread that leaves a panic, unless it is detached | whoever detaches it takes the panic |
-//! | taken | that caller, when it has | of the two, thread and caller, the second releases the record |
-//! | detached | one caller, or the creator | nobody claims; whoever comes second, thread or caller, releases the record |
+//! | left | a thread that leaves a panic, unless it is detached | its detacher takes the panic |
+//! | taken | that detacher, when it has | the second of thread and detacher releases it |
+//! | detached | one caller, or the creator | the second of thread and caller releases it |
 //!
 //! # Invariants
 //! 1. Claimed and detached exclude each other; waited implies claimed.

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | one-to-one | one of the platform's |
 //! | M:N | a stack; as many workers as there are cores run all of them |
-//! | manager | one of the platform's, started and ended by a manager thread, as `LinuxThreads` did |
+//! | manager | one of the platform's; a manager thread starts and ends it, as in `LinuxThreads` |
 //!
 //! Ids have a generation, so an old one names nobody. Joins answer as POSIX says: self, circle,
 //! detached, stale.
@@ -127,3 +127,8 @@ pub use many::{Knobs, ManyToMany};
 pub use registry::Dictionary;
 pub use runtime::{Handle, JoinHandle, Model, Runtime};
 pub use threads::{Body, Threads, Wait};
+
+/// The examples of the book's page are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/threads.md")]
+pub struct BookPage;

@@ -32,6 +32,9 @@ mod sync;
 #[doc(no_inline)]
 pub use tickwright_core::*;
 
+#[cfg(doctest)]
+mod pages;
+
 /// The examples of the README are tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]

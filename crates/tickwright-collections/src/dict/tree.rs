@@ -160,10 +160,10 @@ impl<P: Handle, B: Balance> Tree<P, B> {
     /// First the neighbour, then upwards until the place is known to be below, then down.
     ///
     /// ```text
-    ///          bound            on the way up from the hint, to the right of which the place is, only nodes further right
-    ///         /                 are asked. `near` is the last known to be left of the place, `bound` the first right of it:
-    ///     near                  what lies between them is the right tree of `near`.
-    ///    /    \
+    ///          bound       The place is right of the hint, so on the way up only nodes
+    ///         /            further right are compared. `near` is the last one that is known
+    ///     near             to be left of the place, `bound` the first one right of it.
+    ///    /    \            Between them lies the right tree of `near`.
     ///  hint    (place)
     /// ```
     #[inline]

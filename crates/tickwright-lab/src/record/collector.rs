@@ -184,7 +184,8 @@ impl<W: Write> Collector<W> {
 
     /// Reads the rings of dead processes to their end, and forgets them.
     fn bury(&mut self, now_ns: u64) {
-        // After an exec the process has another ring. Rings are not found in the order of their age.
+        // After an exec the process has another ring. Rings are not found in the order of their
+        // age.
         let mut newest: BTreeMap<u64, u64> = BTreeMap::new();
         for process in self.processes.values() {
             let began = newest.entry(process.pid).or_default();

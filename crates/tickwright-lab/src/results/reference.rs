@@ -26,17 +26,23 @@ fn the_reference_page_says_what_the_types_say() {
 }
 
 fn page() -> String {
-    let mut out = format!(
-        "# Results and scenarios\n\n\
-         This page is made from the types and their comments: \
-         `UPDATE=1 cargo test -p tickwright-lab reference` writes it.\n\n\
-         - [Results](#results): what `--json=FILE` writes, and `tickwright show`, `compare` and \
-         `report` read; schema {SCHEMA}\n\
-         - [Scenarios](#scenarios): the TOML files that `--scenario FILE` reads; \
-         `tickwright list --scenario NAME` prints a built-in one\n\n\
-         `?` marks a field that may be missing. A series says the unit of its samples, and with `per` \
-         what one sample is spread over; without `per` a sample is a total.\n"
+    let results = format!(
+        "- [Results](#results): what `--json=FILE` writes, and `tickwright show`, `compare` and \
+         `report` read; schema {SCHEMA}"
     );
+    let paragraphs = [
+        "This page is made from the types and their comments: \
+         `UPDATE=1 cargo test -p tickwright-lab reference` writes it.\n",
+        &results,
+        "- [Scenarios](#scenarios): the TOML files that `--scenario FILE` reads; \
+         `tickwright list --scenario NAME` prints a built-in one\n",
+        "`?` marks a field that may be missing. A series says the unit of its samples, and with `per` \
+         what one sample is spread over; without `per` a sample is a total.",
+    ];
+    let mut out = "# Results and scenarios\n\n".to_owned();
+    for paragraph in paragraphs {
+        let _ = writeln!(out, "{}", wrapped(paragraph));
+    }
     chapter(&mut out, "Results", "Report", schema_for!(Report));
     chapter(&mut out, "Scenarios", "Scenario", schema_for!(Scenario));
     out
@@ -56,7 +62,7 @@ fn chapter(out: &mut String, title: &str, root: &str, schema: Schema) {
 
 /// Writes the section of a type: its comment, then its fields or choices.
 fn section(out: &mut String, name: &str, schema: &Value) {
-    let _ = writeln!(out, "\n### {name}\n\n{}", words(schema));
+    let _ = writeln!(out, "\n### {name}\n\n{}", wrapped(&words(schema)));
     if let Some(fields) = schema.get("properties").and_then(Value::as_object) {
         let required: Vec<&str> = schema
             .get("required")
@@ -80,6 +86,27 @@ fn section(out: &mut String, name: &str, schema: &Value) {
             let _ = writeln!(out, "| {} | {} |", value.unwrap_or_else(|| kind(choice)), words(choice));
         }
     }
+}
+
+/// Breaks a paragraph into lines of at most 100 columns. Lines of an item of a list are indented.
+fn wrapped(paragraph: &str) -> String {
+    let indent = if paragraph.starts_with("- ") { "  " } else { "" };
+    let mut out = String::new();
+    let mut columns = 0;
+    for word in paragraph.split_whitespace() {
+        let width = word.chars().count();
+        if columns > 0 && columns + 1 + width > 100 {
+            out = out + "\n" + indent;
+            columns = indent.len();
+        } else if columns > 0 {
+            out.push(' ');
+            columns += 1;
+        }
+        out.push_str(word);
+        columns += width;
+    }
+    // A paragraph that ends in a line feed is followed by an empty line.
+    if paragraph.ends_with('\n') { out + "\n" } else { out }
 }
 
 /// Describes a variant with a value: `{"at_most": number}`.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   trace ─ decode ─▶ steps ─┬─ verify   once: answers against the oracle, memory, idle wake-ups
-//!                            ├─ time     each round: all operations between two readings of the clock
+//!                            ├─ time     each round: all operations between two reads of the clock
 //!                            └─ calls    some rounds: each operation alone, for percentiles
 //! ```
 //! A round runs every structure once, in random order, each on a fresh queue.

@@ -7,8 +7,8 @@ use crate::result::{Curve, Plot};
 
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// A line for each of the first `most` curves: its name, its points as blocks, its range. All are on
-/// the scale of the plot, so lines compare. A curve of more than `width` points is thinned.
+/// A line for each of the first `most` curves: its name, its points as blocks, its range. All are
+/// on the scale of the plot, so lines compare. A curve of more than `width` points is thinned.
 #[must_use]
 pub fn sparks(plot: &Plot, width: usize, most: usize) -> Vec<String> {
     let Some((_, y)) = Scale::of(plot) else { return Vec::new() };

@@ -2,8 +2,8 @@
 //!
 //! | step | who | what |
 //! |---|---|---|
-//! | create | creator | asks for its signal mask, writes a request into the manager's pipe, and is suspended |
-//! | | manager | polls, reads; maps a stack, protects its guard, starts the thread, and wakes the creator |
+//! | create | creator | reads its signal mask, writes to the manager's pipe, is suspended |
+//! | | manager | polls, reads; maps a stack with a guard, starts the thread, wakes the creator |
 //! | end | thread | wakes its joiner, writes that it ends |
 //! | | manager | polls, reads; waits for the platform's thread to be gone |
 //! | join | joiner | waits for the end, writes that the stack is free |

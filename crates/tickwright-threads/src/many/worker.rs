@@ -344,7 +344,7 @@ impl Worker {
         fiber.registered = Some(registered);
         fiber.place = place;
         if let Some(record) = self.pool.roster.table().get(id.record()) {
-            // Invariant 5 of the wake flags: until now all notifications came by the word of all.
+            // Invariant 5 of `wake_flags.rs`: until now all notifications came by the word of all.
             debug_assert_eq!(record.owner.load(Ordering::Relaxed), NONE, "an owner before the beginning");
             record.place.store(fiber.place, Ordering::Relaxed);
             record.owner.store(self.index as u32, Ordering::Relaxed);

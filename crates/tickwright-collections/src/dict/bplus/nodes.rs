@@ -7,11 +7,12 @@
 //! set right when it moves inside.
 //!
 //! ```text
-//!                [ ? | 30 ]                 each key is a fence: nothing left of it is greater, nothing below it is less
-//!               /     |
+//!                [ ? | 30 ]                 each key is a fence: nothing left of it is greater,
+//!               /     |                      nothing below it is less
 //!      [ ? | 12 ]   [ ? | 30 | 41 ]         `?`: the first key of an inner node
 //!      /    |        /    |     |
-//!   [5 9]->[12]->[20 30]->[30]->[41 50]     leaves, and the nodes of every other level, are linked in order both ways
+//!   [5 9]->[12]->[20 30]->[30]->[41 50]     leaves, and the nodes of every other level, are linked
+//!                                            in order both ways
 //! ```
 
 #![forbid(unsafe_code)]

@@ -131,8 +131,8 @@ fn on_thread(
     Ok(measured)
 }
 
-/// The refusals of all threads, which are in the order of their CPUs. A refusal that is equal on all
-/// CPUs is noted once; others name their CPUs.
+/// The refusals of all threads, which are in the order of their CPUs. A refusal that is equal on
+/// all CPUs is noted once; others name their CPUs.
 fn refusals(asked: &[Asked]) -> Vec<String> {
     let mut cpus: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut order: Vec<&str> = Vec::new();

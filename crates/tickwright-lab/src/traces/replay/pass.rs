@@ -21,8 +21,8 @@ pub(super) enum Purpose<'p> {
     Verify,
     /// Time all operations together.
     Time,
-    /// Time each operation alone; the number is what a reading of the clock costs. Before each piece
-    /// the bytes are overwritten, and caches with them.
+    /// Time each operation alone; the number is what a reading of the clock costs. Before each
+    /// piece the bytes are overwritten, and caches with them.
     Calls(u64, &'p mut [u8]),
     /// Time all operations together, with caches overwritten before each piece.
     Cold(&'p mut [u8]),

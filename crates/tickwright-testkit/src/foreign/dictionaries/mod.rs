@@ -6,7 +6,9 @@
 //! |---|---|---|---|---|---|
 //! | [`BTreeDict`] | yes | in order of arrival | O(log n) | not offered | may name one of its own |
 //! | `IntrusiveDict` | yes | in order of arrival | O(1) amortised | yes | refused |
-//! | [`HashDict`] | **no**: ordered calls are not offered, the ends are none | refused | not offered | not offered | may name one of its own |
+//! | [`HashDict`] | **no** | refused | not offered | not offered | may name one of its own |
+//!
+//! A [`HashDict`] offers no ordered calls, and its ends are `None`.
 
 mod btree_map;
 mod hash_map;

@@ -1,0 +1,159 @@
+//! Every command line in README and in the book is one that the parser accepts.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::FromArgMatches;
+use clap::error::ErrorKind;
+
+use super::{Cli, command};
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// A command line of a page.
+#[derive(Debug, PartialEq, Eq)]
+struct Found {
+    line: usize,
+    /// In a block a command is whole. In a sentence it may lack what it needs: `tickwright show`.
+    whole: bool,
+    words: Vec<String>,
+}
+
+#[test]
+fn the_pages_commands_are_accepted() {
+    let mut wrong = Vec::new();
+    let mut number = 0;
+    for page in pages() {
+        let text = fs::read_to_string(&page).unwrap();
+        for found in commands(&text) {
+            number += 1;
+            if let Some(message) = refusal(&found) {
+                wrong.push(format!("{}:{}: {message}", page.display(), found.line));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(number >= 50, "only {number} commands were found: are the pages where they were?");
+}
+
+#[test]
+fn a_wrong_command_of_a_page_is_found() {
+    let wrong = |text: &str| commands(text).iter().filter_map(refusal).count();
+    assert_eq!(wrong("```sh\ntickwright bench hold --rouds 3\n```\n"), 1);
+    assert_eq!(wrong("```console\n$ cargo run --release -- bnech\nno command\n```\n"), 1);
+    assert_eq!(wrong("```sh\ntickwright show\n```\nIt is `tickwright show`.\n"), 1, "in the block alone");
+    assert_eq!(wrong("Say `tickwright bench hold --n 0`.\n"), 1);
+    assert_eq!(wrong("```sh\ntickwright bench hold --n 2,16 | less # short\n```\n"), 0);
+    assert_eq!(wrong("```text\ntickwright list       structures, scenarios\n```\n"), 0);
+    assert_eq!(wrong("```sh\ntickwright bench hold \\\n    --rouds 3\n```\n"), 1, "a line that goes on");
+}
+
+/// README and the pages of the book.
+fn pages() -> Vec<PathBuf> {
+    let mut pages = vec![Path::new(ROOT).join("README.md")];
+    let mut folders = vec![Path::new(ROOT).join("docs")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                pages.push(path);
+            }
+        }
+    }
+    pages.sort();
+    pages
+}
+
+/// Finds the command lines of a page: in blocks, and in code within sentences.
+fn commands(text: &str) -> Vec<Found> {
+    let mut found = Vec::new();
+    let mut language = None;
+    let mut begun = String::new();
+    for (index, line) in text.lines().enumerate() {
+        let line_number = index + 1;
+        if let Some(fence) = line.trim_start().strip_prefix("```") {
+            language = if language.is_some() { None } else { Some(fence.to_owned()) };
+            continue;
+        }
+        match language.as_deref() {
+            None => {
+                let spans = line.split('`').skip(1).step_by(2).filter(|span| span.starts_with("tickwright "));
+                let words = spans.map(words);
+                found.extend(words.map(|words| Found { line: line_number, whole: false, words }));
+            }
+            Some("sh" | "bash" | "console" | "text") => {
+                if let Some(part) = line.strip_suffix('\\') {
+                    begun.push_str(part);
+                    continue;
+                }
+                let joined = core::mem::take(&mut begun) + line.trim_start_matches(' ');
+                found.extend(of_shell(&joined).map(|words| Found { line: line_number, whole: true, words }));
+            }
+            Some(_) => {}
+        }
+    }
+    found
+}
+
+/// The words of a line of a block, if it is a command of ours.
+fn of_shell(line: &str) -> Option<Vec<String>> {
+    let line = line.strip_prefix("$ ").unwrap_or(line);
+    let line = match line.strip_prefix("cargo run --release") {
+        Some("") => "tickwright".to_owned(),
+        Some(rest) => format!("tickwright {}", rest.strip_prefix(" -- ")?),
+        None => line.to_owned(),
+    };
+    (line == "tickwright" || line.starts_with("tickwright ")).then(|| words(&line))
+}
+
+/// Splits at blanks, as a shell does. The command ends at a comment, a pipe, a redirection, or
+/// where two blanks precede what a page says of it.
+fn words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quote = None;
+    let mut before = ' ';
+    for letter in line.chars() {
+        match (quote, letter) {
+            (Some(open), _) if open == letter => quote = None,
+            (Some(_), _) => words.last_mut().unwrap().push(letter),
+            (None, '\'' | '"') => quote = Some(letter),
+            (None, ' ') if before == ' ' => break,
+            (None, ' ') => words.push(String::new()),
+            (None, '|' | '>' | '&' | ';') => break,
+            (None, '#') if before == ' ' => break,
+            (None, _) => words.last_mut().unwrap().push(letter),
+        }
+        before = letter;
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// What the parser has against a command line.
+fn refusal(found: &Found) -> Option<String> {
+    let parsed =
+        command().try_get_matches_from(&found.words).and_then(|matches| Cli::from_arg_matches(&matches));
+    let error = parsed.err()?;
+    let incomplete = [
+        ErrorKind::MissingRequiredArgument,
+        ErrorKind::MissingSubcommand,
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand,
+        ErrorKind::InvalidValue,
+    ];
+    // A sentence names a flag without its value: `tickwright list --scenario`.
+    let lacks =
+        incomplete.contains(&error.kind()) && !(error.kind() == ErrorKind::InvalidValue && has_value(&error));
+    let shown = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    if shown || (lacks && !found.whole) {
+        return None;
+    }
+    Some(format!("{:?}: {}", found.words.join(" "), error.to_string().lines().next().unwrap_or_default()))
+}
+
+/// Whether a refused value was there, and not missing.
+fn has_value(error: &clap::Error) -> bool {
+    use clap::error::{ContextKind, ContextValue};
+    !matches!(error.get(ContextKind::InvalidValue), Some(ContextValue::String(value)) if value.is_empty())
+}
