@@ -190,6 +190,17 @@ if command -v c++ >/dev/null; then
     "${limited[@]}" "$work/asterisk-cxx"
 fi
 "${limited[@]}" "$work/threads" 3 7 1000 | grep -c ' ns a thread$' | grep -qx 3
+# Glue for event loops, where these are installed: both timers run, in their order.
+for loop in glib:glib-2.0 libevent:libevent libuv:libuv; do
+    example="${loop%:*}"
+    if pkg-config --exists "${loop#*:}"; then
+        read -ra its < <(pkg-config --cflags --libs "${loop#*:}")
+        cc -std=gnu11 "${warnings[@]}" -Wno-pedantic "${cflags[@]}" "examples/$example.c" -o "$work/$example" "${timers[@]}" "${its[@]}"
+        diff <(printf 'egg\ntea\n') <("${limited[@]}" "$work/$example")
+    else
+        echo "ctest: the glue for $example skipped: not installed"
+    fi
+done
 echo "ctest: examples"
 
 # What the library exports is what the header declares.
