@@ -42,6 +42,12 @@ codes! {
     AGAIN = EAGAIN: c"the system has no thread to give: try again later, or run the queue yourself";
     /// The process has no descriptor left.
     NO_DESCRIPTOR = EMFILE: c"this process has no descriptor left: close one, or raise its limit";
+    /// The caller does not hold the lock.
+    NOT_YOURS = EPERM: c"the calling thread does not hold the lock: lock it first";
+    /// Nothing can be sent or received any more.
+    CLOSED = EPIPE: c"the mailbox is closed: no letter can be sent, and none is left";
+    /// That is no descriptor.
+    NO_FILE = EBADF: c"that is no open descriptor";
     /// All identities of queues are used up.
     EXHAUSTED = EOVERFLOW: c"this process has made 2^31 queues and dictionaries: no identity is left for another";
     /// Something does not belong at that end of a dictionary.

@@ -350,6 +350,53 @@ static void threads(void)
     }
 }
 
+/* What threads meet at: each is made, or is refused, and a letter or a value is kept, or is not. */
+static void meetings(void)
+{
+    int grants, refusals = 0, done = 0;
+    for (grants = 0; done < 3; grants++) {
+        tw_mutex *mutex = NULL;
+        tw_cond *cond = NULL;
+        tw_mailbox *mailbox = NULL;
+        tw_key *key = NULL;
+        void *value = NULL;
+        int results[6] = { 0 }, i, refused = 0;
+        CHECK(grants < 200);
+        granted = grants;
+        results[0] = tw_mutex_create(&mutex);
+        granted = grants;
+        results[1] = tw_cond_create(&cond);
+        granted = grants;
+        results[2] = tw_mailbox_create(&mailbox, 4);
+        granted = grants;
+        results[3] = tw_key_create(&key, NULL);
+        granted = grants;
+        results[4] = mailbox == NULL ? 0 : tw_mailbox_send(mailbox, &grants);
+        granted = grants;
+        results[5] = key == NULL ? 0 : tw_key_set(key, &grants);
+        granted = -1;
+        for (i = 0; i < 6; i++) {
+            CHECK(results[i] == 0 || results[i] == -ENOMEM);
+            refused += results[i] != 0;
+        }
+        EQUAL(mutex == NULL, results[0] != 0);
+        EQUAL(cond == NULL, results[1] != 0);
+        if (mailbox != NULL)
+            EQUAL(tw_mailbox_len(mailbox), results[4] == 0);
+        if (key != NULL) {
+            EQUAL(tw_key_get(key, &value), 0);
+            CHECK(value == (results[5] == 0 ? &grants : NULL));
+        }
+        EQUAL(tw_mutex_destroy(mutex), 0);
+        EQUAL(tw_cond_destroy(cond), 0);
+        EQUAL(tw_mailbox_destroy(mailbox), 0);
+        EQUAL(tw_key_destroy(key), 0);
+        refusals += refused;
+        done += refused == 0;
+    }
+    CHECK(refusals > 6);
+}
+
 int main(void)
 {
     int i;
@@ -363,6 +410,7 @@ int main(void)
     for (i = 0; i < 4; i++)
         drives(CLOCKS[i]);
     runtimes();
+    meetings();
     threads();
     return 0;
 }

@@ -8,9 +8,14 @@
 //! header's.
 //!
 //! - [`runtime`]: what threads are created in
-//! - [`thread`]: creating, joining, waiting
+//! - [`thread`]: creating, joining, waiting, also for descriptors
+//! - [`sync`]: locks and conditions; [`mailbox`]: pointers from thread to thread; [`key`]: pointers
+//!   of a thread's own
 #![allow(non_camel_case_types, reason = "C names")]
 
 mod contract;
+pub mod key;
+pub mod mailbox;
 pub mod runtime;
+pub mod sync;
 pub mod thread;

@@ -2,6 +2,7 @@
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::time::Duration;
+use std::os::fd::BorrowedFd;
 
 use crate::contract::shared;
 use tickwright::clock::Instant;
@@ -154,6 +155,31 @@ pub extern "C" fn tw_thread_sleep(ns: u64) {
 #[unsafe(no_mangle)]
 pub extern "C" fn tw_thread_park() {
     this_thread::park();
+}
+
+/// Waits for a descriptor of the caller's.
+fn until_ready(fd: c_int, wait: impl FnOnce(&BorrowedFd<'_>) -> std::io::Result<()>) -> c_int {
+    answer::code(|| {
+        if fd < 0 {
+            return Err(code::NO_FILE);
+        }
+        // SAFETY: 1. not -1; 2. open for as long as this waits, by the header's contract.
+        let fd = unsafe { BorrowedFd::borrow_raw(fd) };
+        wait(&fd).map_err(|error| error.raw_os_error().map_or(code::INVALID, |number| -number))?;
+        Ok(0)
+    })
+}
+
+/// Waits until a descriptor can be read.
+#[unsafe(no_mangle)]
+pub extern "C" fn tw_thread_wait_readable(fd: c_int) -> c_int {
+    until_ready(fd, |fd| tickwright_threads::io::readable(fd))
+}
+
+/// Waits until a descriptor can be written.
+#[unsafe(no_mangle)]
+pub extern "C" fn tw_thread_wait_writable(fd: c_int) -> c_int {
+    until_ready(fd, |fd| tickwright_threads::io::writable(fd))
 }
 
 exported!(

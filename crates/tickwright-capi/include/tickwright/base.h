@@ -23,6 +23,9 @@
  *   -ENOTSUP    the clock or the system does not offer that
  *   -EAGAIN     the system has no thread to give
  *   -EMFILE     the process has no descriptor left
+ *   -EPERM      the calling thread does not hold the lock
+ *   -EPIPE      the mailbox is closed, and no letter is left
+ *   -EBADF      that is no open descriptor
  *   -EOVERFLOW  2^31 queues and dictionaries were made in this process
  *   -ERANGE     the key does not belong at that end of the dictionary
  *   -EBADMSG    a check found the structure broken

@@ -260,6 +260,251 @@ TW_API void tw_thread_park(void);
  * Threads: any. */
 TW_API int tw_thread_unpark(tw_runtime *runtime, tw_thread thread);
 
+/* Waits until a descriptor can be read without waiting, or has failed or ended. Others run on the
+ * worker of an M:N thread meanwhile. The descriptor stays open until this returns.
+ *
+ * Returns:
+ *   0  a read does not wait
+ * Errors: -ENOMEM; and
+ *   -EBADF  also if it is less than 0
+ * Threads: any. */
+TW_API int tw_thread_wait_readable(int fd);
+
+/* Waits until a descriptor can be written without waiting, or has failed; else as
+ * tw_thread_wait_readable.
+ *
+ * Returns:
+ *   0  a write does not wait
+ * Errors: -ENOMEM; and
+ *   -EBADF  also if it is less than 0
+ * Threads: any. */
+TW_API int tw_thread_wait_writable(int fd);
+
+/* A lock, in memory of the library's. An M:N thread that waits for it lets others run on its
+ * worker. A thread may hold it across waits. It is not recursive. */
+typedef struct tw_mutex tw_mutex;
+
+/* Makes an open lock, and returns it in `*mutex`, which must not be null.
+ *
+ * Returns:
+ *   0  done
+ * Errors: -EINVAL, -ENOMEM.
+ * Threads: any. */
+TW_API int tw_mutex_create(tw_mutex **mutex);
+
+/* Ends a lock. Null is fine.
+ *
+ * Returns:
+ *   0  done
+ * Errors: -EINVAL; and
+ *   -EBUSY  a thread holds it
+ * Threads: no other call about it is under way or begins. */
+TW_API int tw_mutex_destroy(tw_mutex *mutex);
+
+/* Locks, and waits for that as long as it takes. The thread that has waited longest is woken first.
+ *
+ * Returns:
+ *   0  the calling thread holds the lock
+ * Errors: -EINVAL; and
+ *   -EDEADLK  it holds the lock already
+ * Threads: any. */
+TW_API int tw_mutex_lock(tw_mutex *mutex);
+
+/* Locks if that needs no waiting.
+ *
+ * Returns:
+ *   0  the calling thread holds the lock
+ * Errors: -EINVAL; and
+ *   -EBUSY  a thread holds the lock, or waits for it
+ * Threads: any. */
+TW_API int tw_mutex_trylock(tw_mutex *mutex);
+
+/* Unlocks.
+ *
+ * Returns:
+ *   0  done
+ * Errors: -EINVAL, -EPERM.
+ * Threads: any. */
+TW_API int tw_mutex_unlock(tw_mutex *mutex);
+
+/* A condition, in memory of the library's: a thread waits for what another one changes under a
+ * lock. */
+typedef struct tw_cond tw_cond;
+
+/* Makes a condition, and returns it in `*cond`, which must not be null.
+ *
+ * Returns:
+ *   0  done
+ * Errors: -EINVAL, -ENOMEM.
+ * Threads: any. */
+TW_API int tw_cond_create(tw_cond **cond);
+
+/* Ends a condition. Null is fine.
+ *
+ * Returns:
+ *   0  done
+ * Errors: -EINVAL.
+ * Threads: no other call about it is under way or begins. */
+TW_API int tw_cond_destroy(tw_cond *cond);
+
+/* Unlocks, waits for a signal, and locks again. A signal after the unlocking is not lost. It may
+ * return without cause: check again what you wait for.
+ *
+ * Returns:
+ *   0  the calling thread holds the lock again
+ * Errors: -EINVAL, -EPERM.
+ * Threads: any. */
+TW_API int tw_cond_wait(tw_cond *cond, tw_mutex *mutex);
+
+/* As tw_cond_wait, for `ns` nanoseconds or a little more.
+ *
+ * Returns:
+ *   0  the calling thread holds the lock again
+ * Errors: -EINVAL, -EPERM; and
+ *   -ETIMEDOUT  the time is over; the calling thread holds the lock again
+ * Threads: any. */
+TW_API int tw_cond_timedwait(tw_cond *cond, tw_mutex *mutex, uint64_t ns);
+
+/* Wakes the thread that has waited longest.
+ *
+ * Returns:
+ *   0  done
+ * Errors: -EINVAL.
+ * Threads: any. */
+TW_API int tw_cond_signal(tw_cond *cond);
+
+/* Wakes all threads that wait.
+ *
+ * Returns:
+ *   0  done
+ * Errors: -EINVAL.
+ * Threads: any. */
+TW_API int tw_cond_broadcast(tw_cond *cond);
+
+/* A mailbox, in memory of the library's: pointers go from thread to thread, in the order in which
+ * they were sent. Many may send, and many may receive. */
+typedef struct tw_mailbox tw_mailbox;
+
+/* Makes a mailbox, and returns it in `*mailbox`, which must not be null. It holds at most
+ * `capacity` letters, 1 or more; TW_DEFAULT is no bound.
+ *
+ * Returns:
+ *   0  done
+ * Errors: -EINVAL, -ENOMEM.
+ * Threads: any. */
+TW_API int tw_mailbox_create(tw_mailbox **mailbox, size_t capacity);
+
+/* Ends a mailbox; letters that are left are yours. Null is fine.
+ *
+ * Returns:
+ *   0  done
+ * Errors: -EINVAL.
+ * Threads: no other call about it is under way or begins. */
+TW_API int tw_mailbox_destroy(tw_mailbox *mailbox);
+
+/* Refuses all further letters, and wakes every thread that waits. Letters that are left are
+ * received.
+ *
+ * Returns:
+ *   0  done
+ * Errors: -EINVAL.
+ * Threads: any. */
+TW_API int tw_mailbox_close(tw_mailbox *mailbox);
+
+/* Sends a pointer, and waits for room. What was written before this is seen by the receiver.
+ *
+ * Returns:
+ *   0  done
+ * Errors: -EINVAL, -ENOMEM; and
+ *   -EPIPE  the mailbox is closed
+ * Threads: any. */
+TW_API int tw_mailbox_send(tw_mailbox *mailbox, void *letter);
+
+/* As tw_mailbox_send, without waiting.
+ *
+ * Returns:
+ *   0  done
+ * Errors: -EINVAL, -ENOMEM; and
+ *   -EPIPE  the mailbox is closed
+ *   -EBUSY  the mailbox is full
+ * Threads: any. */
+TW_API int tw_mailbox_trysend(tw_mailbox *mailbox, void *letter);
+
+/* Receives a pointer in `*letter`, and waits for one.
+ *
+ * Returns:
+ *   0  `*letter` is written
+ * Errors: -EINVAL, -EPIPE.
+ * Threads: any. */
+TW_API int tw_mailbox_receive(tw_mailbox *mailbox, void **letter);
+
+/* As tw_mailbox_receive, without waiting.
+ *
+ * Returns:
+ *   0  `*letter` is written
+ * Errors: -EINVAL, -EPIPE; and
+ *   -EBUSY  there is no letter
+ * Threads: any. */
+TW_API int tw_mailbox_tryreceive(tw_mailbox *mailbox, void **letter);
+
+/* As tw_mailbox_receive, for `ns` nanoseconds or a little more.
+ *
+ * Returns:
+ *   0  `*letter` is written
+ * Errors: -EINVAL, -EPIPE; and
+ *   -ETIMEDOUT  the time is over
+ * Threads: any. */
+TW_API int tw_mailbox_timedreceive(tw_mailbox *mailbox, void **letter, uint64_t ns);
+
+/* The number of letters that wait.
+ *
+ * Returns:
+ *   number  of letters
+ * Errors: -EINVAL.
+ * Threads: any. */
+TW_API ptrdiff_t tw_mailbox_len(const tw_mailbox *mailbox);
+
+/* A key, in memory of the library's: a pointer that each thread has of its own, null at first. M:N
+ * threads have each their own, where a thread-local variable would be their worker's. */
+typedef struct tw_key tw_key;
+
+/* Is called with a thread's value, unless that is null, when the thread ends. It runs on the thread
+ * and may call every function. */
+typedef void (*tw_destructor_fn)(void *value);
+
+/* Makes a key, and returns it in `*key`, which must not be null. A null destructor is none.
+ *
+ * Returns:
+ *   0  done
+ * Errors: -EINVAL, -ENOMEM.
+ * Threads: any. */
+TW_API int tw_key_create(tw_key **key, tw_destructor_fn destructor);
+
+/* Ends a key. Values that threads have set stay theirs: each is destructed when its thread ends.
+ * Null is fine.
+ *
+ * Returns:
+ *   0  done
+ * Errors: -EINVAL.
+ * Threads: no other call about it is under way or begins. */
+TW_API int tw_key_destroy(tw_key *key);
+
+/* Sets the calling thread's value. The value before it is not destructed.
+ *
+ * Returns:
+ *   0  done
+ * Errors: -EINVAL, -ENOMEM.
+ * Threads: any. */
+TW_API int tw_key_set(tw_key *key, void *value);
+
+/* Returns the calling thread's value in `*value`.
+ *
+ * Returns:
+ *   0  `*value` is written
+ * Errors: -EINVAL.
+ * Threads: any. */
+TW_API int tw_key_get(const tw_key *key, void **value);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,245 @@
+/* Locks, conditions, mailboxes, keys and descriptors, in each model of threads. */
+#include "models.h"
+
+enum { THREADS = 4, ROUNDS = 200, MS = 1000000 };
+
+static tw_mutex *mutex;
+static tw_cond *cond;
+static tw_mailbox *mailbox;
+static tw_key *key;
+static int count, turn, destructed;
+
+static void *adds(void *argument)
+{
+    int i, before;
+    for (i = 0; i < ROUNDS; i++) {
+        EQUAL(tw_mutex_lock(mutex), 0);
+        EQUAL(tw_mutex_lock(mutex), -EDEADLK);
+        EQUAL(tw_mutex_trylock(mutex), -EBUSY);
+        before = READ(count);
+        tw_thread_yield(); /* with the lock held, which no other lock of a worker's threads bears */
+        WRITE(count, before + 1);
+        EQUAL(tw_mutex_unlock(mutex), 0);
+        EQUAL(tw_mutex_unlock(mutex), -EPERM);
+    }
+    return argument;
+}
+
+/* Threads take turns, each waiting for its number. */
+static void *takes_turns(void *argument)
+{
+    int own = (int)(intptr_t)argument, i;
+    for (i = 0; i < 20; i++) {
+        EQUAL(tw_mutex_lock(mutex), 0);
+        while (READ(turn) % THREADS != own)
+            EQUAL(tw_cond_wait(cond, mutex), 0);
+        COUNT_UP(turn);
+        EQUAL(tw_cond_broadcast(cond), 0);
+        EQUAL(tw_mutex_unlock(mutex), 0);
+    }
+    return NULL;
+}
+
+static void *sends(void *argument)
+{
+    int i;
+    for (i = 1; i <= ROUNDS; i++)
+        EQUAL(tw_mailbox_send(mailbox, (void *)((intptr_t)argument * 1000 + i)), 0);
+    return NULL;
+}
+
+static void *receives(void *argument)
+{
+    intptr_t last[THREADS] = { 0 }, sum = 0;
+    void *letter = NULL;
+    int result;
+    (void)argument;
+    while ((result = tw_mailbox_receive(mailbox, &letter)) == 0) {
+        intptr_t from = (intptr_t)letter / 1000, number = (intptr_t)letter % 1000;
+        CHECK(from >= 0 && from < THREADS && number > last[from]); /* in the order of the sender */
+        last[from] = number;
+        sum++;
+    }
+    EQUAL(result, -EPIPE);
+    return (void *)sum;
+}
+
+static void destructs(void *value)
+{
+    COUNT_UP(destructed);
+    CHECK((intptr_t)value > 0);
+    tw_thread_yield();
+}
+
+static void *has_its_own(void *argument)
+{
+    void *value = &value;
+    int i;
+    EQUAL(tw_key_get(key, &value), 0);
+    CHECK(value == NULL);
+    for (i = 0; i < 20; i++) {
+        EQUAL(tw_key_set(key, (char *)argument + i), 0);
+        tw_thread_yield();
+        EQUAL(tw_key_get(key, &value), 0);
+        CHECK(value == (char *)argument + i);
+    }
+    return NULL;
+}
+
+static void *reads(void *argument)
+{
+    int fd = *(int *)argument;
+    char byte = 0;
+    EQUAL(tw_thread_wait_readable(fd), 0);
+    EQUAL(read(fd, &byte, 1), 1);
+    return (void *)(intptr_t)byte;
+}
+
+static void all_run(tw_runtime *runtime, void *(*body)(void *), intptr_t first)
+{
+    tw_thread ids[THREADS];
+    intptr_t i;
+    for (i = 0; i < THREADS; i++)
+        EQUAL(tw_thread_create(runtime, &ids[i], NULL, body, (void *)(first + i)), 0);
+    for (i = 0; i < THREADS; i++)
+        EQUAL(tw_thread_join(runtime, ids[i], NULL), 0);
+}
+
+static void in_a_model(tw_runtime *runtime, tw_model model)
+{
+    tw_thread receivers[2], reader;
+    void *value;
+    intptr_t sum = 0;
+    int ends[2], i;
+    (void)model;
+    count = turn = destructed = 0;
+    all_run(runtime, adds, 0);
+    EQUAL(READ(count), THREADS * ROUNDS);
+    all_run(runtime, takes_turns, 0);
+    EQUAL(READ(turn), 20 * THREADS);
+
+    EQUAL(tw_mailbox_create(&mailbox, 3), 0);
+    for (i = 0; i < 2; i++)
+        EQUAL(tw_thread_create(runtime, &receivers[i], NULL, receives, NULL), 0);
+    all_run(runtime, sends, 0);
+    EQUAL(tw_mailbox_close(mailbox), 0);
+    for (i = 0; i < 2; i++) {
+        EQUAL(tw_thread_join(runtime, receivers[i], &value), 0);
+        sum += (intptr_t)value;
+    }
+    EQUAL(sum, THREADS * ROUNDS);
+    EQUAL(tw_mailbox_destroy(mailbox), 0);
+
+    EQUAL(tw_key_create(&key, destructs), 0);
+    all_run(runtime, has_its_own, 1000);
+    EQUAL(READ(destructed), THREADS);
+    EQUAL(tw_key_destroy(key), 0);
+
+    EQUAL(pipe(ends), 0);
+    EQUAL(tw_thread_create(runtime, &reader, NULL, reads, &ends[0]), 0);
+    EQUAL(tw_thread_wait_writable(ends[1]), 0);
+    EQUAL(write(ends[1], "x", 1), 1);
+    EQUAL(tw_thread_join(runtime, reader, &value), 0);
+    EQUAL((intptr_t)value, 'x');
+    close(ends[0]);
+    close(ends[1]);
+}
+
+/* Every misuse that can be seen, on a thread of no runtime. */
+static void misuse(void)
+{
+    uint64_t nonsense[8] = { 0x5a5a5a5a };
+    tw_mutex *no_mutex = (tw_mutex *)nonsense, *other;
+    tw_cond *no_cond = (tw_cond *)nonsense;
+    tw_mailbox *no_mailbox = (tw_mailbox *)nonsense;
+    tw_key *no_key = (tw_key *)nonsense;
+    void *value = &value;
+    int i;
+    for (i = 0; i < 2; i++) {
+        EQUAL(tw_mutex_lock(no_mutex), -EINVAL);
+        EQUAL(tw_mutex_trylock(no_mutex), -EINVAL);
+        EQUAL(tw_mutex_unlock(no_mutex), -EINVAL);
+        EQUAL(tw_cond_wait(no_cond, mutex), -EINVAL);
+        EQUAL(tw_cond_wait(cond, no_mutex), -EINVAL);
+        EQUAL(tw_cond_timedwait(no_cond, mutex, 1), -EINVAL);
+        EQUAL(tw_cond_signal(no_cond), -EINVAL);
+        EQUAL(tw_cond_broadcast(no_cond), -EINVAL);
+        EQUAL(tw_mailbox_send(no_mailbox, NULL), -EINVAL);
+        EQUAL(tw_mailbox_trysend(no_mailbox, NULL), -EINVAL);
+        EQUAL(tw_mailbox_receive(no_mailbox, &value), -EINVAL);
+        EQUAL(tw_mailbox_tryreceive(no_mailbox, &value), -EINVAL);
+        EQUAL(tw_mailbox_timedreceive(no_mailbox, &value, 1), -EINVAL);
+        EQUAL(tw_mailbox_close(no_mailbox), -EINVAL);
+        EQUAL(tw_mailbox_len(no_mailbox), -EINVAL);
+        EQUAL(tw_key_set(no_key, NULL), -EINVAL);
+        EQUAL(tw_key_get(no_key, &value), -EINVAL);
+        EQUAL(tw_mutex_destroy(no_mutex), i == 0 ? -EINVAL : 0);
+        EQUAL(tw_cond_destroy(no_cond), i == 0 ? -EINVAL : 0);
+        EQUAL(tw_mailbox_destroy(no_mailbox), i == 0 ? -EINVAL : 0);
+        EQUAL(tw_key_destroy(no_key), i == 0 ? -EINVAL : 0);
+        no_mutex = NULL;
+        no_cond = NULL;
+        no_mailbox = NULL;
+        no_key = NULL;
+    }
+    EQUAL(tw_mutex_create(NULL), -EINVAL);
+    EQUAL(tw_cond_create(NULL), -EINVAL);
+    EQUAL(tw_mailbox_create(NULL, 1), -EINVAL);
+    EQUAL(tw_mailbox_create(&mailbox, 0), -EINVAL);
+    CHECK(mailbox == NULL);
+    EQUAL(tw_key_create(NULL, NULL), -EINVAL);
+    EQUAL(tw_thread_wait_readable(-1), -EBADF);
+    EQUAL(tw_thread_wait_writable(-1), -EBADF);
+
+    EQUAL(tw_mutex_unlock(mutex), -EPERM);
+    EQUAL(tw_cond_wait(cond, mutex), -EPERM);
+    EQUAL(tw_mutex_lock(mutex), 0);
+    EQUAL(tw_mutex_destroy(mutex), -EBUSY);
+    EQUAL(tw_cond_timedwait(cond, mutex, MS), -ETIMEDOUT);
+    EQUAL(tw_mutex_unlock(mutex), 0); /* it was held again */
+    EQUAL(tw_mutex_create(&other), 0);
+    EQUAL(tw_mutex_lock(other), 0);
+    EQUAL(tw_cond_wait(cond, mutex), -EPERM);
+    EQUAL(tw_mutex_unlock(other), 0);
+    EQUAL(tw_mutex_destroy(other), 0);
+
+    EQUAL(tw_mailbox_create(&mailbox, 2), 0);
+    EQUAL(tw_mailbox_tryreceive(mailbox, &value), -EBUSY);
+    EQUAL(tw_mailbox_timedreceive(mailbox, &value, MS), -ETIMEDOUT);
+    CHECK(value == &value);
+    EQUAL(tw_mailbox_trysend(mailbox, NULL), 0);
+    EQUAL(tw_mailbox_trysend(mailbox, &count), 0);
+    EQUAL(tw_mailbox_trysend(mailbox, &turn), -EBUSY);
+    EQUAL(tw_mailbox_len(mailbox), 2);
+    EQUAL(tw_mailbox_close(mailbox), 0);
+    EQUAL(tw_mailbox_trysend(mailbox, &turn), -EPIPE);
+    EQUAL(tw_mailbox_send(mailbox, &turn), -EPIPE);
+    EQUAL(tw_mailbox_receive(mailbox, &value), 0);
+    CHECK(value == NULL);
+    EQUAL(tw_mailbox_tryreceive(mailbox, &value), 0);
+    CHECK(value == &count);
+    EQUAL(tw_mailbox_receive(mailbox, &value), -EPIPE);
+    EQUAL(tw_mailbox_destroy(mailbox), 0);
+    EQUAL(tw_mailbox_create(&mailbox, TW_DEFAULT), 0);
+    for (i = 0; i < 1000; i++)
+        EQUAL(tw_mailbox_send(mailbox, NULL), 0);
+    EQUAL(tw_mailbox_len(mailbox), 1000);
+    EQUAL(tw_mailbox_destroy(mailbox), 0);
+
+    EQUAL(tw_key_create(&key, NULL), 0);
+    EQUAL(tw_key_set(key, &count), 0);
+    EQUAL(tw_key_get(key, &value), 0);
+    CHECK(value == &count);
+    EQUAL(tw_key_destroy(key), 0);
+}
+
+int main(void)
+{
+    EQUAL(tw_mutex_create(&mutex), 0);
+    EQUAL(tw_cond_create(&cond), 0);
+    misuse();
+    in_each_model("thread_sync", in_a_model);
+    EQUAL(tw_cond_destroy(cond), 0);
+    EQUAL(tw_mutex_destroy(mutex), 0);
+    return 0;
+}

@@ -1,0 +1,192 @@
+//! A mailbox of pointers: many send, many receive. It stands on this crate's lock and conditions,
+//! since the memory for a letter may be refused here.
+
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::AtomicU64;
+use core::time::Duration;
+use std::collections::VecDeque;
+
+use tickwright::clock::Instant;
+use tickwright_boundary::state::{Shared, begin, create, destroy, end, state};
+use tickwright_boundary::{answer, code, exported};
+use tickwright_threads::sync::{Condvar, Mutex, MutexGuard};
+use tickwright_threads::this_thread;
+
+use crate::contract::shared;
+
+/// A pointer of the caller's on its way.
+#[derive(Debug)]
+struct Letter(*mut c_void);
+
+// SAFETY: by the header's contract another thread may have what is sent to it.
+unsafe impl Send for Letter {}
+
+#[derive(Debug, Default)]
+struct Letters {
+    waiting: VecDeque<Letter>,
+    closed: bool,
+}
+
+/// A mailbox, in the library's own memory.
+#[repr(C)]
+#[derive(Debug)]
+pub struct tw_mailbox {
+    state: AtomicU64,
+    /// The most letters at one time.
+    room: usize,
+    letters: Mutex<Letters>,
+    /// There is a letter, or none will come.
+    arrived: Condvar,
+    /// There is room, or nothing can be sent.
+    left: Condvar,
+}
+
+// SAFETY: 1. `repr(C)`, the state comes first; 2. nobody borrows it mutably, ever.
+unsafe impl Shared for tw_mailbox {
+    const READY: u64 = 0x7469_636b_6d61_696c;
+    const ENDING: u64 = 0x7469_636b_6d61_656e;
+}
+
+/// How long a call waits.
+#[derive(Clone, Copy)]
+enum Until {
+    Now,
+    Time(Instant),
+    Forever,
+}
+
+impl Until {
+    fn after(ns: u64) -> Self {
+        Self::Time(this_thread::now() + Duration::from_nanos(ns))
+    }
+
+    /// Waits at a condition.
+    ///
+    /// # Errors
+    /// [`code::BUSY`] for a call that does not wait, [`code::LATE`] when the time is over.
+    fn wait<'m>(
+        self,
+        condition: &Condvar,
+        guard: MutexGuard<'m, Letters>,
+    ) -> Result<MutexGuard<'m, Letters>, c_int> {
+        match self {
+            Self::Now => Err(code::BUSY),
+            Self::Time(at) if this_thread::now() >= at => Err(code::LATE),
+            Self::Time(at) => Ok(condition.wait_until(guard, at).0),
+            Self::Forever => Ok(condition.wait(guard)),
+        }
+    }
+}
+
+fn send(mailbox: *const tw_mailbox, letter: *mut c_void, until: Until) -> Result<c_int, c_int> {
+    let mailbox = shared(mailbox)?;
+    let mut letters = mailbox.letters.lock();
+    loop {
+        if letters.closed {
+            return Err(code::CLOSED);
+        }
+        if letters.waiting.len() < mailbox.room {
+            letters.waiting.try_reserve(1).map_err(|_| code::NO_MEMORY)?;
+            letters.waiting.push_back(Letter(letter));
+            drop(letters);
+            mailbox.arrived.notify_one();
+            return Ok(0);
+        }
+        letters = until.wait(&mailbox.left, letters)?;
+    }
+}
+
+fn receive(mailbox: *const tw_mailbox, until: Until) -> Result<*mut c_void, c_int> {
+    let mailbox = shared(mailbox)?;
+    let mut letters = mailbox.letters.lock();
+    loop {
+        if let Some(Letter(letter)) = letters.waiting.pop_front() {
+            drop(letters);
+            mailbox.left.notify_one();
+            return Ok(letter);
+        }
+        if letters.closed {
+            return Err(code::CLOSED);
+        }
+        letters = until.wait(&mailbox.arrived, letters)?;
+    }
+}
+
+exported!(
+    /// Makes a mailbox.
+    fn tw_mailbox_create(mailbox: *mut *mut tw_mailbox, capacity: usize) -> c_int {
+        answer::code(|| {
+            // SAFETY: the header's contract.
+            unsafe { begin(mailbox) }?;
+            if capacity == 0 {
+                return Err(code::INVALID);
+            }
+            let make = |at| tw_mailbox {
+                state: AtomicU64::new(state(tw_mailbox::READY, at)),
+                room: capacity,
+                letters: Mutex::new(Letters::default()),
+                arrived: Condvar::new(),
+                left: Condvar::new(),
+            };
+            // SAFETY: `begin` has written to it.
+            unsafe { create(mailbox, make) }
+        })
+    }
+
+    /// Ends a mailbox.
+    fn tw_mailbox_destroy(mailbox: *mut tw_mailbox) -> c_int {
+        answer::code(|| {
+            if mailbox.is_null() {
+                return Ok(0);
+            }
+            end(shared(mailbox.cast_const())?)?;
+            // SAFETY: 1. from `create`; 2. no longer used, by the header's contract.
+            unsafe { destroy(mailbox) };
+            Ok(0)
+        })
+    }
+
+    /// Refuses all further letters.
+    fn tw_mailbox_close(mailbox: *mut tw_mailbox) -> c_int {
+        answer::code(|| {
+            let mailbox: &tw_mailbox = shared(mailbox.cast_const())?;
+            mailbox.letters.lock().closed = true;
+            mailbox.arrived.notify_all();
+            mailbox.left.notify_all();
+            Ok(0)
+        })
+    }
+
+    /// Sends, and waits for room.
+    fn tw_mailbox_send(mailbox: *mut tw_mailbox, letter: *mut c_void) -> c_int {
+        answer::code(|| send(mailbox, letter, Until::Forever))
+    }
+
+    /// Sends, if there is room.
+    fn tw_mailbox_trysend(mailbox: *mut tw_mailbox, letter: *mut c_void) -> c_int {
+        answer::code(|| send(mailbox, letter, Until::Now))
+    }
+
+    /// Receives, and waits for a letter.
+    fn tw_mailbox_receive(mailbox: *mut tw_mailbox, letter: *mut *mut c_void) -> c_int {
+        // SAFETY: the header's contract.
+        unsafe { answer::value(letter, || receive(mailbox, Until::Forever)) }
+    }
+
+    /// Receives, if there is a letter.
+    fn tw_mailbox_tryreceive(mailbox: *mut tw_mailbox, letter: *mut *mut c_void) -> c_int {
+        // SAFETY: the header's contract.
+        unsafe { answer::value(letter, || receive(mailbox, Until::Now)) }
+    }
+
+    /// Receives, and waits for a time at most.
+    fn tw_mailbox_timedreceive(mailbox: *mut tw_mailbox, letter: *mut *mut c_void, ns: u64) -> c_int {
+        // SAFETY: the header's contract.
+        unsafe { answer::value(letter, || receive(mailbox, Until::after(ns))) }
+    }
+
+    /// How many letters wait.
+    fn tw_mailbox_len(mailbox: *const tw_mailbox) -> isize {
+        answer::count(|| Ok(shared(mailbox)?.letters.lock().waiting.len()))
+    }
+);

@@ -1,0 +1,220 @@
+//! Locks and conditions on which a thread of any model waits without its worker.
+
+use core::cell::UnsafeCell;
+use core::ffi::c_int;
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use core::time::Duration;
+
+use tickwright_boundary::state::{Shared, begin, create, destroy, end, state};
+use tickwright_boundary::{answer, code, exported};
+use tickwright_threads::sync::{Condvar, Mutex, MutexGuard};
+use tickwright_threads::{ThreadId, this_thread};
+
+use crate::contract::shared;
+
+/// A lock, in the library's own memory.
+///
+/// # Invariants
+/// 1. The guard is there exactly while a thread holds the lock.
+/// 2. Only the thread that holds the lock touches the guard and writes the two words of its owner.
+/// 3. Both words are those of the calling thread only if it holds the lock.
+#[repr(C)]
+#[derive(Debug)]
+pub struct tw_mutex {
+    state: AtomicU64,
+    lock: Mutex<()>,
+    guard: UnsafeCell<Option<MutexGuard<'static, ()>>>,
+    /// The id of the thread that holds it; 0: none of a runtime's.
+    owner: AtomicU64,
+    /// A variable of its kernel thread's; 0: nobody holds it.
+    kernel: AtomicUsize,
+}
+
+/// A condition, in the library's own memory.
+#[repr(C)]
+#[derive(Debug)]
+pub struct tw_cond {
+    state: AtomicU64,
+    condition: Condvar,
+}
+
+// SAFETY: 1. `repr(C)`, the state comes first; 2. nobody borrows it mutably, ever.
+unsafe impl Shared for tw_mutex {
+    const READY: u64 = 0x7469_636b_6d75_7465;
+    const ENDING: u64 = 0x7469_636b_6d75_656e;
+}
+
+// SAFETY: 1. `repr(C)`, the state comes first; 2. nobody borrows it mutably, ever.
+unsafe impl Shared for tw_cond {
+    const READY: u64 = 0x7469_636b_636f_6e64;
+    const ENDING: u64 = 0x7469_636b_636f_656e;
+}
+
+/// Tells the calling thread from all others that live.
+fn caller() -> (u64, usize) {
+    thread_local!(static HERE: u8 = const { 0 });
+    let kernel = HERE.with(|here| core::ptr::from_ref(here).addr());
+    (this_thread::current().map_or(0, ThreadId::to_bits), kernel)
+}
+
+impl tw_mutex {
+    fn is_mine(&self) -> bool {
+        (self.owner.load(Ordering::Relaxed), self.kernel.load(Ordering::Relaxed)) == caller()
+    }
+
+    /// Puts the guard of a lock that the caller has got.
+    fn held(&self, guard: MutexGuard<'static, ()>) {
+        let (owner, kernel) = caller();
+        self.owner.store(owner, Ordering::Relaxed);
+        self.kernel.store(kernel, Ordering::Relaxed);
+        // SAFETY: invariant 2: the caller holds the lock.
+        unsafe { *self.guard.get() = Some(guard) };
+    }
+
+    /// Takes the guard of a lock that the caller holds.
+    ///
+    /// # Errors
+    /// [`code::NOT_YOURS`] where it does not.
+    fn taken(&self) -> Result<MutexGuard<'static, ()>, c_int> {
+        if !self.is_mine() {
+            return Err(code::NOT_YOURS);
+        }
+        self.kernel.store(0, Ordering::Relaxed);
+        // SAFETY: invariants 2 and 3: the caller holds the lock.
+        unsafe { (*self.guard.get()).take() }.ok_or(code::NOT_YOURS)
+    }
+}
+
+/// A lock of the caller's, which stays until it is destroyed.
+fn mutex(at: *const tw_mutex) -> Result<&'static tw_mutex, c_int> {
+    shared(at)
+}
+
+fn unlock(lock: &tw_mutex) -> Result<c_int, c_int> {
+    drop(lock.taken()?);
+    Ok(0)
+}
+
+exported!(
+    /// Makes a lock.
+    fn tw_mutex_create(lock: *mut *mut tw_mutex) -> c_int {
+        answer::code(|| {
+            // SAFETY: the header's contract.
+            unsafe { begin(lock) }?;
+            let make = |at| tw_mutex {
+                state: AtomicU64::new(state(tw_mutex::READY, at)),
+                lock: Mutex::new(()),
+                guard: UnsafeCell::new(None),
+                owner: AtomicU64::new(0),
+                kernel: AtomicUsize::new(0),
+            };
+            // SAFETY: `begin` has written to it.
+            unsafe { create(lock, make) }
+        })
+    }
+
+    /// Ends a lock.
+    fn tw_mutex_destroy(lock: *mut tw_mutex) -> c_int {
+        answer::code(|| {
+            if lock.is_null() {
+                return Ok(0);
+            }
+            let ending = mutex(lock)?;
+            if ending.kernel.load(Ordering::Relaxed) != 0 {
+                return Err(code::BUSY);
+            }
+            end(ending)?;
+            // SAFETY: 1. from `create`; 2. no longer used, by the header's contract.
+            unsafe { destroy(lock) };
+            Ok(0)
+        })
+    }
+
+    /// Locks, and waits for that.
+    fn tw_mutex_lock(lock: *mut tw_mutex) -> c_int {
+        answer::code(|| {
+            let lock = mutex(lock)?;
+            if lock.is_mine() {
+                return Err(code::DEADLOCK);
+            }
+            lock.held(lock.lock.lock());
+            Ok(0)
+        })
+    }
+
+    /// Locks, if that needs no waiting.
+    fn tw_mutex_trylock(lock: *mut tw_mutex) -> c_int {
+        answer::code(|| {
+            let lock = mutex(lock)?;
+            lock.held(lock.lock.try_lock().ok_or(code::BUSY)?);
+            Ok(0)
+        })
+    }
+
+    /// Unlocks.
+    fn tw_mutex_unlock(lock: *mut tw_mutex) -> c_int {
+        answer::code(|| unlock(mutex(lock)?))
+    }
+
+    /// Makes a condition.
+    fn tw_cond_create(cond: *mut *mut tw_cond) -> c_int {
+        answer::code(|| {
+            // SAFETY: the header's contract.
+            unsafe { begin(cond) }?;
+            let make =
+                |at| tw_cond { state: AtomicU64::new(state(tw_cond::READY, at)), condition: Condvar::new() };
+            // SAFETY: `begin` has written to it.
+            unsafe { create(cond, make) }
+        })
+    }
+
+    /// Ends a condition.
+    fn tw_cond_destroy(cond: *mut tw_cond) -> c_int {
+        answer::code(|| {
+            if cond.is_null() {
+                return Ok(0);
+            }
+            end(shared(cond.cast_const())?)?;
+            // SAFETY: 1. from `create`; 2. no longer used, by the header's contract.
+            unsafe { destroy(cond) };
+            Ok(0)
+        })
+    }
+
+    /// Unlocks, waits, and locks again.
+    fn tw_cond_wait(cond: *mut tw_cond, lock: *mut tw_mutex) -> c_int {
+        answer::code(|| {
+            let (cond, lock): (&tw_cond, _) = (shared(cond.cast_const())?, mutex(lock)?);
+            lock.held(cond.condition.wait(lock.taken()?));
+            Ok(0)
+        })
+    }
+
+    /// The same, for a time at most.
+    fn tw_cond_timedwait(cond: *mut tw_cond, lock: *mut tw_mutex, ns: u64) -> c_int {
+        answer::code(|| {
+            let (cond, lock): (&tw_cond, _) = (shared(cond.cast_const())?, mutex(lock)?);
+            let (guard, woken) = cond.condition.wait_timeout(lock.taken()?, Duration::from_nanos(ns));
+            lock.held(guard);
+            if woken { Ok(0) } else { Err(code::LATE) }
+        })
+    }
+
+    /// Wakes one thread that waits.
+    fn tw_cond_signal(cond: *mut tw_cond) -> c_int {
+        answer::code(|| {
+            let cond: &tw_cond = shared(cond.cast_const())?;
+            cond.condition.notify_one();
+            Ok(0)
+        })
+    }
+
+    /// Wakes all threads that wait.
+    fn tw_cond_broadcast(cond: *mut tw_cond) -> c_int {
+        answer::code(|| {
+            let cond: &tw_cond = shared(cond.cast_const())?;
+            cond.condition.notify_all();
+            Ok(0)
+        })
+    }
+);
