@@ -38,7 +38,7 @@ impl Job {
     }
 }
 
-// Timers and queue are statics: zeros, so they cost no flash. Nothing is ever allocated.
+// Nothing is ever allocated: timers and queue are statics.
 static BLINK: Timer<SortedList, Job> = Job::new("blink", 10 * MS);
 static SENSE: Timer<SortedList, Job> = Job::new("sense", 16 * MS);
 static LOGOUT: Timer<SortedList, Job> = Job::new("log out", 0);
@@ -78,7 +78,6 @@ impl Service {
     /// Arms a timer `ticks` from now.
     fn arm(&mut self, timer: &'static Timer<SortedList, Job>, ticks: u64) -> Result<(), Reject> {
         let now = self.now();
-        // The queue knows what the time is only if it is told: a deadline is then never early.
         let head = self.queue.insert(now.saturating_add(ticks), timer)?.head;
         if head.is_changed() {
             self.set_alarm();
