@@ -33,5 +33,28 @@ for file in crates/tickwright-core/src/family/*.rs; do
         failed=1
     fi
 done
+# The page for firmware authors shows lines of a program that runs.
+source="$(sed 's/^ *//' firmware/src/bin/tickless.rs)"
+block="" inside=0 shown=0
+while IFS= read -r line; do
+    case "$line" in
+    '```rust') inside=1 block="" ;;
+    '```')
+        if [ "$inside" = 1 ]; then
+            shown=$((shown + 1))
+            if [[ "$source" != *"${block%$'\n'}"* ]]; then
+                printf 'docs: docs/firmware.md: these lines are not in firmware/src/bin/tickless.rs:\n%s' "$block" >&2
+                failed=1
+            fi
+        fi
+        inside=0
+        ;;
+    *) [ "$inside" = 0 ] || block+="$line"$'\n' ;;
+    esac
+done < <(sed 's/^ *//' docs/firmware.md)
+if [ "$shown" -lt 4 ]; then
+    echo "docs: docs/firmware.md shows $shown parts of the program" >&2
+    failed=1
+fi
 [ "$failed" = 0 ] && echo "docs: every family states its invariants, layout, costs, choice and references"
 exit "$failed"

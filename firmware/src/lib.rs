@@ -9,3 +9,4 @@ pub mod oracle;
 pub mod random;
 #[cfg(target_pointer_width = "32")]
 mod sizes;
+pub mod widen;

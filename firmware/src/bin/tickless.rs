@@ -1,0 +1,234 @@
+//! A tickless timer service for firmware: `docs/firmware.md` explains it part by part.
+//!
+//! One timer of the chip is a counter of 16 bits that runs freely; SysTick is the alarm. No
+//! interrupt comes while nothing is due, but for one in half a turn of the counter.
+#![no_std]
+#![no_main]
+// The entry attribute makes a public function of `main`.
+#![allow(missing_docs)]
+
+use core::cell::RefCell;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use cortex_m::Peripherals;
+use cortex_m::peripheral::SYST;
+use cortex_m_rt::exception;
+use critical_section::Mutex;
+use tickwright_core::{HookQueue, Reject, SortedList, Timer, TimerRef};
+use tickwright_firmware::board::{entry, exit, println};
+use tickwright_firmware::widen::Widened;
+
+/// Ticks a second: both timers run at the 25 MHz of the board.
+const HZ: u64 = 25_000_000;
+const MS: u64 = HZ / 1_000;
+
+/// What a timer does when it is due.
+struct Job {
+    name: &'static str,
+    /// 0: once.
+    period: u64,
+    runs: AtomicU32,
+    /// The longest that it was late, in ticks.
+    late: AtomicU32,
+}
+
+impl Job {
+    const fn new(name: &'static str, period: u64) -> Timer<SortedList, Self> {
+        Timer::new(Self { name, period, runs: AtomicU32::new(0), late: AtomicU32::new(0) })
+    }
+}
+
+// Nothing is ever allocated: timers and queue are statics.
+static BLINK: Timer<SortedList, Job> = Job::new("blink", 10 * MS);
+static SENSE: Timer<SortedList, Job> = Job::new("sense", 16 * MS);
+static LOGOUT: Timer<SortedList, Job> = Job::new("log out", 0);
+
+/// What the interrupt and the main program share.
+struct Service {
+    queue: HookQueue<'static, SortedList, Job>,
+    clock: Widened<16>,
+    /// The alarm, from `main` on.
+    alarm: Option<SYST>,
+    alarms: u32,
+}
+
+static SERVICE: Mutex<RefCell<Service>> = Mutex::new(RefCell::new(Service {
+    queue: HookQueue::new(),
+    clock: Widened::new(),
+    alarm: None,
+    alarms: 0,
+}));
+
+impl Service {
+    fn now(&mut self) -> u64 {
+        self.clock.read(chip::count())
+    }
+
+    /// Sets the alarm for the next wake-up, or for half a turn of the counter if that is sooner.
+    fn set_alarm(&mut self) {
+        let now = self.now();
+        let next = self.queue.next_wake().unwrap_or(u64::MAX);
+        // At least 1: what is due already comes at once.
+        let ticks = next.saturating_sub(now).clamp(1, Widened::<16>::HALF_TURN);
+        if let Some(systick) = &mut self.alarm {
+            chip::alarm_in(systick, ticks as u32);
+        }
+    }
+
+    /// Arms a timer `ticks` from now.
+    fn arm(&mut self, timer: &'static Timer<SortedList, Job>, ticks: u64) -> Result<(), Reject> {
+        let now = self.now();
+        let head = self.queue.insert(now.saturating_add(ticks), timer)?.head;
+        if head.is_changed() {
+            self.set_alarm();
+        }
+        Ok(())
+    }
+
+    /// Moves a pending timer to `ticks` from now.
+    fn postpone(&mut self, timer: &'static Timer<SortedList, Job>, ticks: u64) -> bool {
+        let now = self.now();
+        match self.queue.reschedule(TimerRef::from(timer), now.saturating_add(ticks)) {
+            Ok(head) => {
+                if head.is_changed() {
+                    self.set_alarm();
+                }
+                true
+            }
+            Err(_) => false,
+        }
+    }
+
+    /// The alarm went off.
+    fn expire(&mut self) {
+        self.alarms += 1;
+        loop {
+            let now = self.now();
+            let Some(head) = self.queue.peek() else { break };
+            if head.expiry > now {
+                break;
+            }
+            let job = &head.key.get().payload;
+            count(&job.runs);
+            let late = u32::try_from(now - head.expiry).unwrap_or(u32::MAX);
+            job.late.store(job.late.load(Ordering::Relaxed).max(late), Ordering::Relaxed);
+            if job.period > 0 {
+                // On its own grid: lateness does not add up.
+                self.queue.pop_and_reinsert(now, |expiry, timer| expiry + timer.payload.period);
+            } else {
+                self.queue.pop_expired(now);
+            }
+        }
+        self.set_alarm();
+    }
+}
+
+/// Increments a counter under the service's borrow.
+fn count(counter: &AtomicU32) {
+    counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+}
+
+/// Runs `work` with interrupts masked. This is the longest time that the service delays an
+/// interrupt: one operation of the queue, or all that is due together.
+fn with<R>(work: impl FnOnce(&mut Service) -> R) -> R {
+    critical_section::with(|cs| work(&mut SERVICE.borrow_ref_mut(cs)))
+}
+
+/// Waits for an interrupt. On a chip this is `wfi`. The emulator that counts instructions
+/// (QEMU 7.2) passes over the end of such a sleep by its length, so here it spins.
+fn idle() {
+    for _ in 0..50 {
+        cortex_m::asm::nop();
+    }
+}
+
+/// The alarm.
+#[exception]
+fn SysTick() {
+    with(Service::expire);
+}
+
+#[entry]
+fn main() -> ! {
+    let Some(Peripherals { SYST: mut systick, .. }) = Peripherals::take() else { exit(2) };
+    chip::start(&mut systick);
+    let armed = with(|service| {
+        service.alarm = Some(systick);
+        service.arm(&BLINK, 10 * MS)?;
+        service.arm(&SENSE, 16 * MS)?;
+        service.arm(&LOGOUT, 50 * MS)
+    });
+    if let Err(reason) = armed {
+        println!("tickless: {reason}");
+        exit(2);
+    }
+    let mut postponed = 0;
+    loop {
+        idle();
+        let now = with(|service| service.now());
+        // Somebody presses a key every 30 ms, six times. Then the time-out comes.
+        if postponed < 6 && now >= (postponed + 1) * 30 * MS {
+            postponed += 1;
+            if !with(|service| service.postpone(&LOGOUT, 50 * MS)) {
+                println!("tickless: the time-out came too early");
+                exit(3);
+            }
+        }
+        // A little longer: the timers were armed a little later than 0.
+        if now >= 1_005 * MS {
+            break;
+        }
+    }
+    let mut wrong = 0;
+    for (timer, expected) in [(&BLINK, 100), (&SENSE, 62), (&LOGOUT, 1)] {
+        let Job { name, runs, late, .. } = &timer.payload;
+        let (runs, late) = (runs.load(Ordering::Relaxed), late.load(Ordering::Relaxed));
+        println!("{name}: ran {runs} times, late by {} us at most", u64::from(late) * 1_000_000 / HZ);
+        // The emulator lets 3.2 ticks pass for each instruction.
+        wrong += u32::from(runs != expected || late > 10_000);
+    }
+    let alarms = with(|service| service.alarms);
+    println!("tickless: one second, {alarms} alarms, {wrong} wrong");
+    exit(i32::from(wrong > 0))
+}
+
+/// What differs from chip to chip: a counter that runs freely, and an alarm.
+mod chip {
+    use cortex_m::peripheral::SYST;
+    use cortex_m::peripheral::syst::SystClkSource;
+
+    /// A CMSDK APB timer of the board. It counts down.
+    const COUNTER: usize = 0x4000_1000;
+    const CONTROL: usize = 0;
+    const VALUE: usize = 4;
+    const RELOAD: usize = 8;
+
+    fn write(register: usize, value: u32) {
+        // SAFETY: 1. it is a register of the timer, aligned, and writing it touches no memory of the
+        // program.
+        unsafe { ((COUNTER + register) as *mut u32).write_volatile(value) }
+    }
+
+    /// The counter: 16 bits, which wrap.
+    pub(super) fn count() -> u32 {
+        // SAFETY: 1. as above; reading it changes nothing.
+        let value = unsafe { ((COUNTER + VALUE) as *const u32).read_volatile() };
+        !value
+    }
+
+    /// Lets SysTick interrupt in so many ticks, at most 2^24.
+    pub(super) fn alarm_in(systick: &mut SYST, ticks: u32) {
+        systick.disable_counter();
+        systick.set_reload(ticks.clamp(1, 0xff_ffff));
+        systick.clear_current();
+        systick.enable_counter();
+    }
+
+    pub(super) fn start(systick: &mut SYST) {
+        write(RELOAD, 0xffff_ffff);
+        write(VALUE, 0xffff_ffff);
+        write(CONTROL, 1);
+        systick.set_clock_source(SystClkSource::Core);
+        systick.enable_interrupt();
+    }
+}
