@@ -167,8 +167,8 @@ if [ "$(uname -s)" = Linux ] && ldd --version 2>&1 | grep -qiE 'glibc|gnu libc';
     cc -std=gnu11 "${warnings[@]}" -Wno-pedantic "${cflags[@]}" ctest/faults/unload.c -o "$work/unload" -pthread -ldl
     "$work/unload" "$prefix/lib/libtickwright-threads.so"
 fi
-# The README's programs do what they look like.
-awk -v to="$work/readme" '/^```c$/ { n++; inside = 1; next } /^```$/ { inside = 0 } inside { print >(to n ".c") }' ../../README.md
+# The programs of the book do what they look like.
+awk -v to="$work/readme" '/^```c$/ { n++; inside = 1; next } /^```$/ { inside = 0 } inside { print >(to n ".c") }' ../../docs/start/c.md
 for n in 1 2; do
     cc -std=c11 "${warnings[@]}" "${cflags[@]}" "$work/readme$n.c" -o "$work/readme$n" "${shared[@]}"
     "${limited[@]}" "$work/readme$n" >"$work/said$n"

@@ -108,3 +108,8 @@ pub use std::time::Instant;
 pub use test_clock::{ClockHold, TestClock};
 pub use timeout::{Elapsed, Timeout};
 pub use timers::{Settings, Timers};
+
+/// The examples of the book's page are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/start/async.md")]
+pub struct BookPage;

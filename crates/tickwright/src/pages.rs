@@ -20,3 +20,7 @@ pub struct SharedTimers;
 
 #[doc = include_str!("../../../docs/scheduler.md")]
 pub struct Callbacks;
+
+#[cfg(feature = "record")]
+#[doc = include_str!("../../../docs/recording.md")]
+pub struct Recording;
