@@ -4,8 +4,14 @@ import re
 
 from page_checks.tree import split
 
+try:
+    from tomllib import loads as parse_toml
+except ImportError:  # before Python 3.11
+    parse_toml = str
+
 # Blocks that show what a program prints, or a picture.
 SHOWN = {"text", "console"}
+PARSERS = {"json": json.loads, "toml": parse_toml}
 SHELLS = {"sh", "bash", "console"}
 DOCTEST = re.compile(r'#\[doc = include_str!\("(?:\.\./)+([^"]+\.md)"\)\]')
 
@@ -64,25 +70,13 @@ def _problem(tree, included, path, block):
         return None if path == "docs/fleet.md" else "SQL that ci/fleet.py does not run"
     if language in SHELLS:
         return _shell(tree, block)
-    if language == "json":
+    if language in PARSERS:
         try:
-            json.loads(text)
+            PARSERS[language](text)
         except ValueError as error:
-            return f"JSON that does not parse: {error}"
+            return f"{language} that does not parse: {error}"
         return None
-    return None if language in SHOWN or language == "toml" and _toml(text) else f"no check for '{language}'"
-
-
-def _toml(text):
-    try:
-        import tomllib
-    except ImportError:
-        return True
-    try:
-        tomllib.loads(text)
-    except ValueError:
-        return False
-    return True
+    return None if language in SHOWN else f"no check for '{language}'"
 
 
 def _shell(tree, block):

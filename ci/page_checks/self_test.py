@@ -41,6 +41,7 @@ BREAKS = [
     ("a block without a language", "docs/a.md", "```rust", "```", "without a language"),
     ("C that is not compiled", "docs/a.md", "```rust", "```c", "ci/ctest.sh"),
     ("a script that is not there", "docs/a.md", "ci/pages.sh", "ci/other.sh", "is not there"),
+    ("a table of TOML that does not parse", "docs/a.md", "```sh", "```toml", "toml that does not"),
     ("JSON that does not parse", "docs/a.md", "```sh", "```json", "does not parse"),
     ("a clause that a table lacks", "docs/a.md", "| 1 | `one` | a |\n", "", "differs from"),
     ("a wrong number", "README.md", "two clauses", "three clauses", "has 2"),

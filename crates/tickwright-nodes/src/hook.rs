@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   caller's struct  .. | Hook { record, owner } | value | ..
-//!                         ^ HookPtr: a pointer to the hook, made from a reference to more than the hook
+//!                         ^ HookPtr: a pointer to the hook, made from a reference to more than
+//!                           the hook
 //! ```
 //! A hook's `owner` word says whose it is: 0 for no structure, else the structure's identity, with
 //! the top bit telling whether the node was inserted pinned. A structure writes a record only while

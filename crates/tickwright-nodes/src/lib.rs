@@ -6,7 +6,8 @@
 //!      |  names nodes by handles `P`, reads and writes records `R` through `Nodes<P, R>`
 //!      v
 //!   arena              [record|record|record|...]       P = Idx (u32, never 0)
-//!   hooks              caller's struct { .. Hook { record, owner } .. }     P = HookPtr (a pointer)
+//!   hooks              caller's struct { .. Hook { record, owner } .. }
+//!                                                       P = HookPtr (a pointer)
 //! ```
 //!
 //! | module | holds |

@@ -9,7 +9,7 @@
 //! ```text
 //!            up                       child[Left] < = the node < = child[Right]
 //!            |
-//!          node { mark }              mark: what the balance remembers, a color or a difference of heights
+//!          node { mark }              mark: the balance's own: a color or a difference of heights
 //!         /    \
 //!  child[Left]  child[Right]
 //! ```

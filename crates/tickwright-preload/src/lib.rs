@@ -3,7 +3,7 @@
 //! ```text
 //!   program ── event_add, poll, ... ──▶ LIBRARY ──▶ the real function
 //!                                          │
-//!                                       Ring (a file that both map) ──▶ Mapped::drain, the recorder
+//!                                       Ring, a file that both map ──▶ Mapped::drain, recorder
 //! ```
 //!
 //! | part | holds |

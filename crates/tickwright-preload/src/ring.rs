@@ -223,7 +223,8 @@ pub fn push(header: &Header, slots: &[Slot], record: &Record) -> bool {
 pub fn drain(header: &Header, slots: &[Slot], mut each: impl FnMut(Record)) -> usize {
     let tail = header.tail.0.load(Relaxed);
     let mut at = tail;
-    // Slots behind the head may have no memory. A head that makes no sense is taken for an empty ring.
+    // Slots behind the head may have no memory. A head that makes no sense is taken for an empty
+    // ring.
     let taken = header.head.0.load(Acquire).wrapping_sub(tail);
     let taken = if taken <= slots.len() as u64 { taken } else { 0 };
     while at.wrapping_sub(tail) < taken {

@@ -46,6 +46,8 @@ fn a_wrong_command_of_a_page_is_found() {
     assert_eq!(wrong("```sh\ntickwright bench hold --n 2,16 | less # short\n```\n"), 0);
     assert_eq!(wrong("```text\ntickwright list       structures, scenarios\n```\n"), 0);
     assert_eq!(wrong("```sh\ntickwright bench hold \\\n    --rouds 3\n```\n"), 1, "a line that goes on");
+    assert_eq!(wrong("Say `tickwright bench hold\n--n 0` at once.\n"), 1, "code that goes on");
+    assert_eq!(wrong("```console,run\n$ tickwright bnech\n```\n"), 1, "a block that is run");
 }
 
 /// README and the pages of the book.
@@ -74,11 +76,23 @@ fn commands(text: &str) -> Vec<Found> {
     for (index, line) in text.lines().enumerate() {
         let line_number = index + 1;
         if let Some(fence) = line.trim_start().strip_prefix("```") {
-            language = if language.is_some() { None } else { Some(fence.to_owned()) };
+            let name = fence.split([',', ' ']).next().unwrap_or_default().to_owned();
+            language = if language.is_some() { None } else { Some(name) };
+            begun.clear();
             continue;
         }
         match language.as_deref() {
             None => {
+                if line.is_empty() {
+                    begun.clear();
+                }
+                begun.push_str(line);
+                // Code that is broken over two lines.
+                if begun.matches('`').count() % 2 == 1 {
+                    begun.push(' ');
+                    continue;
+                }
+                let line = core::mem::take(&mut begun);
                 let spans = line.split('`').skip(1).step_by(2).filter(|span| span.starts_with("tickwright "));
                 let words = spans.map(words);
                 found.extend(words.map(|words| Found { line: line_number, whole: false, words }));

@@ -137,7 +137,7 @@ fn part_reds<P: Handle, R: Linked<P, Mark = Color>, N: Nodes<P, R>>(
 /// marks the short side, here the left:
 ///
 /// ```text
-/// 1. red sibling: turn it up, then 2., 3. or 4.   2. no red nephew: repaint; a black p is short itself
+/// 1. red sibling: turn it up, then 2., 3. or 4.   2. no red nephew: repaint; a black p is short
 ///      P               S                              p?              P
 ///     / \             / \                            / \             / \
 ///    x   s     ->    p   D                          x   S     ->        s
