@@ -232,6 +232,13 @@ if command -v python3 >/dev/null; then
 else
     echo "ctest: man pages skipped: no python3"
 fi
+# A binding, which sees no macro and has no compiler.
+if command -v python3 >/dev/null && python3 -c 'import cffi' 2>/dev/null; then
+    "${limited[@]}" python3 ctest/cffi/binding.py "$prefix/include" "$prefix/lib"
+    echo "ctest: a binding by cffi"
+else
+    echo "ctest: a binding skipped: no python3 with cffi"
+fi
 for part in base queue heap odict sched thread; do
     echo "#include <tickwright/$part.h>" >"$work/part.c"
     cc -std=c11 "${warnings[@]}" -Wno-empty-translation-unit "${cflags[@]}" -c "$work/part.c" -o "$work/part.o"
