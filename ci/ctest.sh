@@ -184,9 +184,9 @@ make -s peers OUT="$work/alone" STAGE="$work/stage" PROFILE="${PROFILE:-release}
 "${limited[@]}" "$work/alone" --n 10 --rounds 1 2>/dev/null | grep -c '"why": "not built' | grep -qx 4
 echo "ctest: comparison with event loops: builds and answers rightly"
 
-# The examples: a registrar with its load, a program with the names of Asterisk's scheduler, and
-# threads in three models.
-for example in registrar asterisk threads; do
+# The examples: a registrar with its load, programs with the names of Asterisk's scheduler, of
+# HelenOS's odict and of pthreads, and threads in three models.
+for example in registrar asterisk odict pthread threads; do
     cc -std=gnu11 "${warnings[@]}" -Wno-pedantic "${cflags[@]}" "examples/$example.c" -o "$work/$example" "${shared[@]}" -pthread
 done
 "${limited[@]}" "$work/registrar" --load 500 50 >/dev/null
@@ -194,8 +194,16 @@ done
 if command -v c++ >/dev/null; then
     c++ -x c++ -std=c++11 "${warnings[@]}" "${cflags[@]}" examples/asterisk.c -o "$work/asterisk-cxx" -x none "${shared[@]}" -pthread
     "${limited[@]}" "$work/asterisk-cxx"
+    c++ -x c++ -std=c++11 "${warnings[@]}" "${cflags[@]}" examples/odict.c -o "$work/odict-cxx" -x none "${shared[@]}" -pthread
+    "${limited[@]}" "$work/odict-cxx"
 fi
 "${limited[@]}" "$work/threads" 3 7 1000 | grep -c ' ns a thread$' | grep -qx 3
+"${limited[@]}" "$work/odict"
+for model in one-to-one mn manager; do
+    TICKWRIGHT_MODEL="$model" "${limited[@]}" "$work/pthread" | grep -qx '600 threads'
+done
+cc -std=gnu11 "${warnings[@]}" -DPLAIN examples/pthread.c -o "$work/pthread-plain" -pthread
+"${limited[@]}" "$work/pthread-plain" | grep -qx '600 threads'
 # Glue for event loops, where these are installed: both timers run, in their order.
 for loop in glib:glib-2.0 libevent:libevent libuv:libuv; do
     example="${loop%:*}"
@@ -229,6 +237,13 @@ if command -v python3 >/dev/null; then
     fi
 else
     echo "ctest: man pages skipped: no python3"
+fi
+# A binding, which sees no macro and has no compiler.
+if command -v python3 >/dev/null && python3 -c 'import cffi' 2>/dev/null; then
+    "${limited[@]}" python3 ctest/cffi/binding.py "$prefix/include" "$prefix/lib"
+    echo "ctest: a binding by cffi"
+else
+    echo "ctest: a binding skipped: no python3 with cffi"
 fi
 for part in base queue heap odict sched thread; do
     echo "#include <tickwright/$part.h>" >"$work/part.c"

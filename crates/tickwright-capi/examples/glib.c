@@ -1,6 +1,6 @@
 /* A scheduler as a GSource: it asks the scheduler how long the loop may sleep, and runs what is due
- * on the loop's thread. No descriptor is needed. A timer that another thread arms is seen at the next
- * turn of the loop: call g_main_context_wakeup after it.
+ * on the loop's thread. No descriptor is needed. A timer that another thread arms is seen at the
+ * next turn of the loop: call g_main_context_wakeup after it.
  * cc glib.c $(pkg-config --cflags --libs tickwright glib-2.0) */
 #include <glib.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ struct source {
 
 static gboolean prepare(GSource *source, int *timeout_ms)
 {
-    *timeout_ms = tw_sched_timeout_ms(((struct source *)source)->sched); /* -1: no timer is pending */
+    *timeout_ms = tw_sched_timeout_ms(((struct source *)source)->sched); /* -1: none is pending */
     return *timeout_ms == 0;
 }
 
@@ -43,7 +43,9 @@ static void finalize(GSource *source)
     tw_sched_destroy(((struct source *)source)->sched);
 }
 
-static GSourceFuncs functions = { .prepare = prepare, .check = check, .dispatch = dispatch, .finalize = finalize };
+static GSourceFuncs functions = {
+    .prepare = prepare, .check = check, .dispatch = dispatch, .finalize = finalize
+};
 
 int main(void)
 {

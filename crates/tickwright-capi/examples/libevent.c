@@ -33,7 +33,9 @@ int main(void)
     struct event_base *base = event_base_new();
     struct loop loop;
     int fd;
-    if (base == NULL || tw_sched_create(&loop.sched, NULL) < 0 || (fd = tw_sched_fd(loop.sched)) < 0)
+    if (base == NULL || tw_sched_create(&loop.sched, NULL) < 0)
+        return 1;
+    if ((fd = tw_sched_fd(loop.sched)) < 0)
         return 1;
     loop.event = event_new(base, fd, EV_READ | EV_PERSIST, ready, &loop);
     if (loop.event == NULL || event_add(loop.event, NULL) != 0)

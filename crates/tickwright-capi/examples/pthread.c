@@ -1,0 +1,83 @@
+/* A program in the shape of glibc's nptl/perf.c: a few threads start others one after another,
+ * which meet at a lock, until so many have run. It compiles with pthread.h too: -DPLAIN. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#ifdef PLAIN
+#include <pthread.h>
+#else
+#include "tickwright-pthread.h"
+#endif
+
+enum { TOPS = 3, STARTS = 200 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t ended = PTHREAD_COND_INITIALIZER;
+static pthread_key_t key;
+static int ran, tops, destructed;
+
+static void must(int result, const char *what)
+{
+    if (result != 0) {
+        fprintf(stderr, "%s: error %d\n", what, result);
+        exit(1);
+    }
+}
+
+static void destruct(void *value)
+{
+    must(pthread_mutex_lock(&lock), "lock");
+    destructed += *(int *)value;
+    must(pthread_mutex_unlock(&lock), "unlock");
+}
+
+static void *work(void *argument)
+{
+    static int one = 1;
+    must(pthread_setspecific(key, &one), "setspecific");
+    must(pthread_mutex_lock(&lock), "lock");
+    ran++;
+    must(pthread_mutex_unlock(&lock), "unlock");
+    return pthread_getspecific(key) == &one ? argument : NULL;
+}
+
+static void *top(void *argument)
+{
+    pthread_attr_t attr;
+    int i;
+    must(pthread_attr_init(&attr), "attr_init");
+    must(pthread_attr_setstacksize(&attr, 256 << 10), "attr_setstacksize");
+    for (i = 0; i < STARTS; i++) {
+        pthread_t thread;
+        void *value;
+        must(pthread_create(&thread, &attr, work, &i), "create");
+        must(pthread_join(thread, &value), "join");
+        must(value != (void *)&i, "the value of a thread");
+    }
+    must(pthread_attr_destroy(&attr), "attr_destroy");
+    must(pthread_mutex_lock(&lock), "lock");
+    tops++;
+    must(pthread_cond_signal(&ended), "signal");
+    must(pthread_mutex_unlock(&lock), "unlock");
+    return argument;
+}
+
+int main(void)
+{
+    pthread_attr_t attr;
+    int i;
+    must(pthread_key_create(&key, destruct), "key_create");
+    must(pthread_attr_init(&attr), "attr_init");
+    must(pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED), "attr_setdetachstate");
+    for (i = 0; i < TOPS; i++) {
+        pthread_t thread;
+        must(pthread_create(&thread, &attr, top, NULL), "create");
+    }
+    must(pthread_mutex_lock(&lock), "lock");
+    while (tops < TOPS)
+        must(pthread_cond_wait(&ended, &lock), "wait");
+    must(ran != TOPS * STARTS || destructed != ran, "the threads that ran");
+    must(pthread_mutex_unlock(&lock), "unlock");
+    printf("%d threads\n", ran);
+    return 0;
+}
