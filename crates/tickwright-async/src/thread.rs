@@ -37,6 +37,7 @@ impl Core {
 
     fn drive(&self) {
         let Wake::Thread(sleeper) = &self.wake else { return };
+        be_precise();
         loop {
             sleeper.begin();
             let next = match catch_unwind(AssertUnwindSafe(|| self.run())) {
@@ -60,4 +61,10 @@ impl Core {
             });
         }
     }
+}
+
+/// The kernel may wake a thread 50 us late, to save wake-ups. This one coalesces by itself.
+fn be_precise() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::thread::set_current_timer_slack(core::num::NonZeroU64::new(1));
 }

@@ -53,7 +53,7 @@ fn a_value_without_a_delay_is_there_at_once() {
     scene.queue.insert("now", Duration::ZERO);
     let past = scene.timers.now() - ms(5);
     scene.queue.insert_at("before", past);
-    assert_eq!((scene.poll(), scene.poll(), scene.poll()), (some("now"), some("before"), NONE));
+    assert_eq!((scene.poll(), scene.poll(), scene.poll()), (some("before"), some("now"), NONE));
 }
 
 #[test]
