@@ -79,16 +79,16 @@ fn fresh(core: &Arc<Core>) -> Arc<Node> {
 /// Takes back a timer that is idle or vacant and has no waker.
 #[inline]
 pub(crate) fn put(node: Arc<Node>) {
-    let is_wanted = !cfg!(loom) && node.core.handles.load(Ordering::Relaxed) > 0;
-    let refused = if is_wanted {
-        let mut node = Some(node);
-        // A reference, so that the timer is still there when there is no pool any more.
+    if node.core.handles.load(Ordering::Relaxed) == 0 {
+        free(&node);
+        return node.core.call_driver_to_end();
+    }
+    // A reference, so that the timer is still there when there is no pool any more.
+    let mut node = Some(node);
+    if !cfg!(loom) {
         let _ = LOCAL.try_with(|local| local.put(&mut node));
-        node
-    } else {
-        Some(node)
-    };
-    if let Some(node) = refused {
+    }
+    if let Some(node) = node {
         free(&node);
     }
 }

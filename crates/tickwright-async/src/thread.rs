@@ -35,6 +35,14 @@ impl Core {
         started.map(drop)
     }
 
+    /// A timer that outlived all handles has left. The driver ends, if it was the last.
+    pub(crate) fn call_driver_to_end(&self) {
+        match &self.wake {
+            Wake::Hook(hook) => hook(),
+            Wake::Thread(sleeper) => sleeper.call_now(),
+        }
+    }
+
     fn drive(&self) {
         let Wake::Thread(sleeper) = &self.wake else { return };
         be_precise();

@@ -129,7 +129,7 @@ impl Settings {
 
     /// Creates timers that fire when the caller calls [`Timers::run`]. `earlier` is called when a
     /// timer is armed that is due before [`Timers::poll_timeout`] said, and when the last handle is
-    /// dropped: wake the loop there. It is called on any thread, with no lock held. A loop on the
+    /// dropped, or a timer after it: wake the loop there. It is called on any thread, with no lock held. A loop on the
     /// only thread needs nothing there.
     ///
     /// ```
@@ -300,15 +300,9 @@ impl Drop for Timers {
     fn drop(&mut self) {
         // Release and Acquire: the driver that sees 0 sees all that was armed by handles.
         if self.core.handles.fetch_sub(1, Ordering::AcqRel) == 1 {
-            match &self.core.wake {
-                // The thread ends, at once if nothing is pending.
-                Wake::Thread(sleeper) => sleeper.call_now(),
-                // What is vacant would keep the core. A driver that is a task ends.
-                Wake::Hook(hook) => {
-                    self.core.sweep();
-                    hook();
-                }
-            }
+            // What is vacant would keep the core, and the driver too.
+            self.core.sweep();
+            self.core.call_driver_to_end();
         }
     }
 }

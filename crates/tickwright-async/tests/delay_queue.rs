@@ -305,6 +305,18 @@ fn keys_are_stale_for_ever_also_when_the_memory_is_given_back() {
 }
 
 #[test]
+fn a_queue_without_a_handle_uses_the_timers_that_were_entered() {
+    let clock = TestClock::new();
+    let _entered = clock.timers().enter();
+    let (task, mut queue) = (Counter::new(), DelayQueue::with_capacity(2));
+    queue.insert(1, ms(5));
+    assert!(queue.poll_expired(&mut task.context()).is_pending());
+    clock.advance(ms(5));
+    assert_eq!(task.count(), 1);
+    assert!(DelayQueue::<u8>::default().is_empty());
+}
+
+#[test]
 fn values_of_any_type_are_dropped_with_the_queue() {
     let clock = TestClock::new();
     let counted = std::rc::Rc::new(());

@@ -280,3 +280,30 @@ fn the_last_handle_against_a_drop() {
         assert_eq!((woken.0.load(Ordering::SeqCst), Arc::strong_count(&woken)), (0, 1));
     });
 }
+
+/// How a timer loses its wake-up: it looks whether it has fired, and then puts its waker in. This
+/// specimen must fail, or the models above could not see what they are for.
+#[test]
+#[should_panic(expected = "woken")]
+fn a_specimen_that_looks_before_it_waits_loses_its_wake_up() {
+    explore(|| {
+        let fired = Arc::new((AtomicUsize::new(0), loom::sync::Mutex::new(None::<Waker>)));
+        let (woken, waker) = task();
+        let driver = {
+            let fired = Arc::clone(&fired);
+            loom::thread::spawn(move || {
+                fired.0.store(1, Ordering::SeqCst);
+                let waiting = fired.1.lock().unwrap().take();
+                if let Some(waker) = waiting {
+                    waker.wake();
+                }
+            })
+        };
+        let is_ready = fired.0.load(Ordering::SeqCst) == 1;
+        if !is_ready {
+            *fired.1.lock().unwrap() = Some(waker);
+        }
+        driver.join().unwrap();
+        assert!(is_ready || woken.0.load(Ordering::SeqCst) == 1, "woken, if it waited");
+    });
+}
