@@ -7,8 +7,8 @@
 //! The one line that gives hyper our timers is `.timer(timers.clone())`.
 
 use core::convert::Infallible;
+use core::error::Error;
 use core::time::Duration;
-use std::error::Error;
 use std::time::Instant;
 
 use http_body_util::{BodyExt, Empty};

@@ -6,8 +6,8 @@
 //!
 //! The one line that gives quinn our timers is the runtime that its endpoints get.
 
+use core::error::Error;
 use core::time::Duration;
-use std::error::Error;
 use std::net::UdpSocket;
 use std::sync::Arc;
 use std::time::Instant;

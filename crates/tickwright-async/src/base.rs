@@ -2,20 +2,18 @@
 //! a timer knows its core.
 //!
 //! ```text
-//!   Owner ──> Node { word, filed, waker } <── Shard { lock, queue }     an owner: a Sleep, a Slot
-//!   (one)       │         counted                 ^
+//!   Owner ──> Node { word, deadline, filed, waker } <── Shard { lock, queue }     an owner: a Sleep, a Slot
+//!   (one)       │         counted                           ^
 //!               └──────────> Core { shards, time, wake }  <── Timers, the driver
 //! ```
-
-use std::time::Instant;
 
 use tickwright_core::SlabQueue;
 
 use crate::report::Lateness;
-use crate::sync::{Arc, AtomicU32, AtomicU64, AtomicUsize, Cell, Mutex};
+use crate::sync::{Arc, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Cell, Mutex, Ordering};
 use crate::time::{Scale, Time};
 use crate::wake::Wake;
-use crate::word::Word;
+use crate::word::State;
 use core::task::Waker;
 
 /// What all handles, timers and the driver share.
@@ -28,8 +26,6 @@ pub(crate) struct Core {
     pub(crate) wake: Wake,
     /// How many handles exist. Timers are none.
     pub(crate) handles: AtomicUsize,
-    /// One moment by the clock of the standard library, and by ours. The first is read first.
-    pub(crate) anchor: (Instant, u64),
 }
 
 /// One shard: at least two cache lines of its own.
@@ -61,15 +57,18 @@ pub(crate) struct Locked {
 /// A timer. It has one owner, which arms it, and it belongs to one shard.
 #[derive(Debug)]
 pub(crate) struct Node {
-    /// See [`Word`](crate::word::Word).
-    pub(crate) word: AtomicU64,
-    /// The tick at which the queue returns it. Written under the lock, or before it is shared.
+    /// Its [`State`].
+    word: AtomicU32,
+    pub(crate) shard: u16,
+    /// The class of delays that it was last taken for. Only its owner writes it.
+    pub(crate) class: AtomicU16,
+    /// When it is due, in nanoseconds. Only its owner writes it.
+    pub(crate) deadline: AtomicU64,
+    /// The tick at which the queue returns it. Written under the lock. Of a fired timer, the
+    /// deadline that it fired for.
     pub(crate) filed: AtomicU64,
     /// Its key in the queue, under the lock.
     pub(crate) key: AtomicU64,
-    pub(crate) shard: u32,
-    /// The class of delays that it was last taken for. Only its owner writes it.
-    pub(crate) class: AtomicU32,
     pub(crate) core: Arc<Core>,
     /// The owner's while the word is idle, vacant or fired; the driver's while it is firing or
     /// lapsing. While it is armed nobody touches it.
@@ -88,18 +87,43 @@ unsafe impl Sync for Node {}
 
 impl Node {
     /// A timer that is in no queue.
-    pub(crate) fn new(core: &Arc<Core>, shard: u32) -> Self {
+    pub(crate) fn new(core: &Arc<Core>, shard: u16) -> Self {
         Self {
-            word: AtomicU64::new(Word::IDLE.0),
+            word: AtomicU32::new(State::Idle as u32),
+            shard,
+            class: AtomicU16::new(0),
+            deadline: AtomicU64::new(0),
             filed: AtomicU64::new(0),
             key: AtomicU64::new(0),
-            shard,
-            class: AtomicU32::new(0),
             core: Arc::clone(core),
             waker: Cell::new(None),
             #[cfg(feature = "sites")]
             site: Mutex::new(None),
         }
+    }
+
+    #[inline]
+    pub(crate) fn state(&self, order: Ordering) -> State {
+        State::of(self.word.load(order))
+    }
+
+    /// Writes the state, where no other thread writes it.
+    #[inline]
+    pub(crate) fn set_state(&self, state: State, order: Ordering) {
+        self.word.store(state as u32, order);
+    }
+
+    /// Exchanges the state, if it is still `seen`. `Err`: what it is.
+    #[inline]
+    pub(crate) fn exchange(&self, seen: State, next: State, order: Ordering) -> Result<(), State> {
+        let exchanged = self.word.compare_exchange(seen as u32, next as u32, order, Ordering::Acquire);
+        exchanged.map(drop).map_err(State::of)
+    }
+
+    /// The tick at which it is due, by what its owner stored last.
+    #[inline]
+    pub(crate) fn due(&self) -> u64 {
+        self.core.scale.deadline(self.deadline.load(Ordering::Relaxed))
     }
 
     /// Puts a waker, or none, into the timer, and returns the one before.

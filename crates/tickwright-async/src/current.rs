@@ -9,6 +9,7 @@ use core::time::Duration;
 use std::sync::OnceLock;
 use std::time::Instant;
 
+use crate::delay_queue::DelayQueue;
 use crate::interval::Interval;
 use crate::sleep::Sleep;
 use crate::slot::Slot;
@@ -137,4 +138,29 @@ pub fn slot() -> Slot {
 #[must_use]
 pub fn now() -> Instant {
     with(Timers::now)
+}
+
+impl<T> DelayQueue<T> {
+    /// Creates an empty queue: [`Timers::delay_queue`] of the timers that were entered, or of the
+    /// process.
+    #[must_use]
+    #[cfg_attr(feature = "sites", track_caller)]
+    pub fn new() -> Self {
+        with(Timers::delay_queue)
+    }
+
+    /// The same, with room for `capacity` values if there is the memory.
+    #[must_use]
+    #[cfg_attr(feature = "sites", track_caller)]
+    pub fn with_capacity(capacity: usize) -> Self {
+        let mut queue = Self::new();
+        queue.reserve(capacity);
+        queue
+    }
+}
+
+impl<T> Default for DelayQueue<T> {
+    fn default() -> Self {
+        Self::new()
+    }
 }

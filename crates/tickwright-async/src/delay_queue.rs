@@ -13,7 +13,7 @@ use tickwright_core::{HeadChange, SlabQueue, Wheel};
 use crate::base::Core;
 use crate::sleep::Sleep;
 use crate::sync::Arc;
-use crate::time::nanos;
+use crate::time::{instant, nanos, nanos_at};
 use crate::timers::Timers;
 
 /// Names a value in a [`DelayQueue`]. It is stale for ever once the value has left, also when the
@@ -134,7 +134,7 @@ impl<T> DelayQueue<T> {
 
     /// Inserts a value that comes out at an instant; at once if that has passed.
     pub fn insert_at(&mut self, value: T, deadline: Instant) -> Key {
-        let deadline = self.core.nanos(deadline);
+        let deadline = nanos_at(deadline);
         self.insert_nanos(value, deadline)
     }
 
@@ -180,7 +180,7 @@ impl<T> DelayQueue<T> {
     /// # Errors
     /// [`NotQueued`] if it has expired or was removed.
     pub fn reset_at(&mut self, key: &Key, deadline: Instant) -> Result<(), NotQueued> {
-        let deadline = self.core.nanos(deadline);
+        let deadline = nanos_at(deadline);
         self.reset_nanos(key, deadline)
     }
 
@@ -262,7 +262,7 @@ impl<T> DelayQueue<T> {
     #[must_use]
     pub fn deadline(&self, key: &Key) -> Option<Instant> {
         self.check(key).ok()?;
-        self.queue.get(key.key).map(|entry| self.core.instant(entry.deadline))
+        self.queue.get(key.key).map(|entry| instant(entry.deadline))
     }
 
     /// Whether the value is in the queue.
@@ -322,7 +322,7 @@ impl<T> DelayQueue<T> {
     }
 
     fn expired(&self, key: Key, entry: Entry<T>) -> Expired<T> {
-        Expired { value: entry.value, deadline: self.core.instant(entry.deadline), key }
+        Expired { value: entry.value, deadline: instant(entry.deadline), key }
     }
 }
 

@@ -90,8 +90,7 @@ impl Interval {
         ready!(Pin::new(&mut self.sleep).poll(cx));
         let due = self.sleep.nanos();
         let tick = self.sleep.deadline();
-        let now = self.sleep.core().map_or(due, |core| core.time.now());
-        self.sleep.reset_to(self.next(due, now));
+        self.sleep.reset_to(self.next(due, self.sleep.now()));
         Poll::Ready(tick)
     }
 
@@ -110,27 +109,22 @@ impl Interval {
 
     /// The next tick comes a period from now.
     pub fn reset(&mut self) {
-        self.reset_from_now(self.period);
+        self.sleep.reset_from_now(self.period);
     }
 
     /// The next tick comes at once.
     pub fn reset_immediately(&mut self) {
-        self.reset_from_now(0);
+        self.sleep.reset_from_now(0);
     }
 
     /// The next tick comes a duration from now.
     pub fn reset_after(&mut self, after: Duration) {
-        self.reset_from_now(nanos(after));
+        self.sleep.reset_from_now(nanos(after));
     }
 
     /// The next tick comes at an instant.
     pub fn reset_at(&mut self, deadline: Instant) {
         self.sleep.reset(deadline);
-    }
-
-    fn reset_from_now(&mut self, span: u64) {
-        let now = self.sleep.core().map_or(0, |core| core.time.now());
-        self.sleep.reset_to(now.saturating_add(span));
     }
 
     /// What happens after a tick that came late.

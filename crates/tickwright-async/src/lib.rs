@@ -2,7 +2,7 @@
 //!
 //! Most timers are time-outs that do not come. With this crate such a time-out costs a look at the
 //! clock and two exchanges of a word. It takes no lock, allocates nothing, and a later deadline is
-//! one exchange, whatever the delay is.
+//! one store, whatever the delay is.
 //!
 //! ```
 //! use core::time::Duration;
@@ -37,14 +37,14 @@
 //! # How it works
 //!
 //! ```text
-//!   Sleep, Slot ──owns──> timer { word, filed, waker } <── shard { lock, wheel } <── driver thread
-//!                           │                                 a timer is filed at a tick that is
-//!                           └ deadline and state               not later than its deadline
+//!   Sleep, Slot ──owns──> timer { deadline, filed, waker } <── shard { lock, wheel } <── driver thread
+//!                           │                         a timer is filed at a tick that is not
+//!                           └ and a word: its state   later than its deadline
 //! ```
 //!
 //! A timer is armed by the first poll that is pending. When it is dropped in time, it stays in its
 //! wheel, vacant, and the thread uses it for its next time-out. The new deadline is written into the
-//! word; the wheel is not touched. When the wheel comes to the timer, it is moved to its deadline
+//! timer; the wheel is not touched. When the wheel comes to the timer, it is moved to its deadline
 //! then, or leaves if it is vacant. So a lock is taken only for the first use of a timer, after it
 //! has fired, and for a deadline before the tick at which it is filed.
 //!

@@ -6,7 +6,7 @@ use core::task::{Context, Poll, Waker};
 use crate::base::{Core, Node};
 use crate::pool;
 use crate::sync::{Arc, Ordering};
-use crate::word::{State, Word};
+use crate::word::State;
 
 /// Owns a timer.
 #[derive(Debug)]
@@ -16,13 +16,20 @@ pub(crate) struct Owner {
     /// Which waker the timer has: the address of its data and of its functions. The waker lives
     /// while it is in the timer, so that no other has the same two.
     waker: (usize, usize),
+    /// When it is due, in nanoseconds. If it is armed, the timer has the same.
+    deadline: u64,
+    /// It was armed, and may have fired since.
+    armed: bool,
+    /// The deadline may have passed: the next poll that arms looks at the clock.
+    look: bool,
 }
 
 impl Owner {
     /// A timer that is not armed. `delay` in ticks is a hint for what it will be armed for.
     #[inline]
-    pub(crate) fn new(core: &Arc<Core>, delay: u64) -> Self {
-        Self { node: Some(pool::take(core, delay)), waker: NONE }
+    pub(crate) fn new(core: &Arc<Core>, delay: u64, deadline: u64, look: bool) -> Self {
+        let node = Some(pool::take(core, delay));
+        Self { node, waker: NONE, deadline, armed: false, look }
     }
 
     /// Notes the caller as the one that made the user of this timer. Only with the feature `sites`.
@@ -35,114 +42,108 @@ impl Owner {
         }
     }
 
-    #[inline]
-    fn node(&self) -> Option<&Arc<Node>> {
-        debug_assert!(self.node.is_some(), "an owner has a timer until its drop");
-        self.node.as_ref()
-    }
-
     /// What the timer belongs to.
     #[inline]
     pub(crate) fn core(&self) -> Option<&Arc<Core>> {
-        self.node().map(|node| &node.core)
+        debug_assert!(self.node.is_some(), "an owner has a timer until its drop");
+        self.node.as_ref().map(|node| &node.core)
     }
 
-    fn word(&self, order: Ordering) -> Word {
-        self.node().map_or(Word::IDLE, |node| Word(node.word.load(order)))
-    }
-
-    /// Whether it has fired since it was last armed.
-    pub(crate) fn has_fired(&self) -> bool {
-        matches!(self.word(Ordering::Relaxed).state(), State::Fired | State::Firing)
-    }
-
-    /// Waits until `deadline`, which is a tick: ready when it has fired. The timer is armed by the
-    /// first call, and wakes the task of the last. `is_past` looks at the clock: whenever a lock is
-    /// taken as well, and always if `look` is set.
+    /// When it is due, in nanoseconds.
     #[inline]
-    pub(crate) fn poll(
-        &mut self,
-        deadline: u64,
-        look: bool,
-        cx: &mut Context<'_>,
-        is_past: impl Fn(&Core) -> bool,
-    ) -> Poll<()> {
+    pub(crate) fn deadline(&self) -> u64 {
+        self.deadline
+    }
+
+    /// Whether it has fired for its deadline.
+    pub(crate) fn has_fired(&self) -> bool {
+        let Some(node) = &self.node else { return false };
+        node.state(Ordering::Acquire) == State::Fired && has_fired_for(node, self.deadline)
+    }
+
+    /// Waits until the deadline: ready when it has fired. The timer is armed by the first call, and
+    /// wakes the task of the last.
+    #[inline]
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(node) = &self.node else { return Poll::Pending };
-        let mut seen = Word(node.word.load(Ordering::Acquire));
+        let is_past = || node.core.time.now() >= self.deadline;
+        let mut seen = node.state(Ordering::Acquire);
         loop {
-            let published = match seen.state() {
-                State::Fired | State::Firing => return Poll::Ready(()),
+            let exchanged = match seen {
                 State::Armed if self.waker == name(cx.waker()) => return Poll::Pending,
                 // Another task waits now. The timer is vacant while its waker is exchanged.
-                State::Armed => exchange(node, seen, Word::VACANT),
+                State::Armed => node.exchange(seen, State::Vacant, Ordering::AcqRel),
                 State::Vacant => {
-                    if look && is_past(&node.core) {
+                    // A test is told at once, too.
+                    if (self.look || !node.core.time.is_machine()) && is_past() {
                         return Poll::Ready(());
                     }
                     put_waker(node, &mut self.waker, cx.waker());
-                    let armed = exchange(node, seen, Word::armed(deadline));
+                    node.deadline.store(self.deadline, Ordering::Relaxed);
+                    let armed = node.exchange(seen, State::Armed, Ordering::AcqRel);
                     if armed.is_ok() {
-                        // After the exchange: see the module `queue`.
-                        if node.filed.load(Ordering::Relaxed) > deadline {
-                            Core::expedite(node);
-                        }
+                        self.armed = true;
+                        Core::hasten(node);
                         return Poll::Pending;
                     }
                     armed
                 }
                 State::Idle => {
-                    if is_past(&node.core) {
+                    // A lock is taken, so a look at the clock does not count.
+                    if is_past() {
                         return Poll::Ready(());
                     }
                     put_waker(node, &mut self.waker, cx.waker());
-                    if Core::file(node, deadline).is_err() {
+                    node.deadline.store(self.deadline, Ordering::Relaxed);
+                    self.armed = Core::file(node).is_ok();
+                    if !self.armed {
                         // Not lost: the task tries again.
                         cx.waker().wake_by_ref();
                     }
                     return Poll::Pending;
                 }
-                State::Lapsing => {
+                State::Fired if has_fired_for(node, self.deadline) => return Poll::Ready(()),
+                // It fired for an earlier deadline, just when it got a later one.
+                State::Fired => {
+                    self.waker = NONE;
+                    node.set_state(State::Idle, Ordering::Relaxed);
+                    Err(State::Idle)
+                }
+                State::Firing | State::Lapsing => {
+                    if is_past() {
+                        return Poll::Ready(());
+                    }
+                    // In a moment it has fired, or is idle.
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
                 }
             };
-            seen = match published {
-                Ok(now) | Err(now) => now,
-            };
+            seen = exchanged.err().unwrap_or(State::Vacant);
         }
     }
 
-    /// Gives an armed timer another deadline. A timer that is not armed stays so, and one that has
-    /// fired can be armed again.
+    /// Gives the timer another deadline, whether it is armed or not. One that has fired can be
+    /// armed again.
     #[inline]
     pub(crate) fn reset(&mut self, deadline: u64) {
+        self.reset_ahead(deadline, true);
+    }
+
+    /// The same. `look`: the deadline may have passed.
+    #[inline]
+    pub(crate) fn reset_ahead(&mut self, deadline: u64, look: bool) {
+        let before = core::mem::replace(&mut self.deadline, deadline);
+        self.look = look;
+        if !self.armed {
+            return;
+        }
         let Some(node) = &self.node else { return };
-        let mut seen = Word(node.word.load(Ordering::Acquire));
-        loop {
-            match seen.state() {
-                State::Armed => match exchange(node, seen, Word::armed(deadline)) {
-                    Ok(_) => {
-                        if node.filed.load(Ordering::Relaxed) > deadline {
-                            Core::expedite(node);
-                        }
-                        return;
-                    }
-                    Err(now) => seen = now,
-                },
-                State::Fired => {
-                    // Nobody but the owner writes it now. The driver has taken the waker.
-                    node.word.store(Word::IDLE.0, Ordering::Relaxed);
-                    self.waker = NONE;
-                    return;
-                }
-                // The driver is about to take the waker. Another timer takes the place.
-                State::Firing | State::Lapsing => {
-                    let core = Arc::clone(&node.core);
-                    *self = Self::new(&core, 0);
-                    return;
-                }
-                State::Idle | State::Vacant => return,
-            }
+        // A later deadline needs no more. A driver that does not see it yet files the timer for the
+        // one before, or fires it: then the poll files it again.
+        node.deadline.store(deadline, Ordering::Relaxed);
+        if deadline < before && node.exchange(State::Armed, State::Armed, Ordering::AcqRel).is_ok() {
+            // After the exchange: see the module `queue`.
+            Core::hasten(node);
         }
     }
 
@@ -150,15 +151,24 @@ impl Owner {
     /// armed again.
     #[inline]
     pub(crate) fn disarm(&mut self) {
+        if !core::mem::replace(&mut self.armed, false) {
+            return;
+        }
         let Some(node) = &self.node else { return };
-        let mut seen = Word(node.word.load(Ordering::Acquire));
-        while seen.state() == State::Armed {
-            match exchange(node, seen, Word::VACANT) {
-                Ok(_) => return,
-                Err(now) => seen = now,
+        match node.exchange(State::Armed, State::Vacant, Ordering::AcqRel) {
+            Ok(()) | Err(State::Idle | State::Vacant | State::Armed) => {}
+            Err(State::Fired) => {
+                // Nobody but the owner writes it now. The driver has taken the waker.
+                node.set_state(State::Idle, Ordering::Relaxed);
+                self.waker = NONE;
+            }
+            // The driver is about to take the waker. Another timer takes the place.
+            Err(State::Firing | State::Lapsing) => {
+                let core = Arc::clone(&node.core);
+                self.node = Some(pool::take(&core, 0));
+                self.waker = NONE;
             }
         }
-        self.reset(0);
     }
 }
 
@@ -166,22 +176,16 @@ impl Drop for Owner {
     #[inline]
     fn drop(&mut self) {
         let Some(node) = self.node.take() else { return };
-        let mut seen = Word(node.word.load(Ordering::Acquire));
-        loop {
-            match seen.state() {
-                State::Armed => {
-                    seen = match exchange(&node, seen, Word::VACANT) {
-                        Ok(now) | Err(now) => now,
-                    }
-                }
+        if self.armed {
+            match node.exchange(State::Armed, State::Vacant, Ordering::AcqRel) {
+                Ok(()) | Err(State::Idle | State::Vacant | State::Armed) => {}
                 // The driver is about to take the waker, and drops the timer.
-                State::Firing | State::Lapsing => return,
-                State::Fired => {
-                    // Nobody but the owner writes it now.
-                    node.word.store(Word::IDLE.0, Ordering::Relaxed);
+                Err(State::Firing | State::Lapsing) => return,
+                Err(State::Fired) => {
+                    // Nobody but the owner writes it now. The driver has taken the waker.
+                    node.set_state(State::Idle, Ordering::Relaxed);
                     return pool::put(node);
                 }
-                State::Idle | State::Vacant => break,
             }
         }
         if self.waker != NONE {
@@ -191,6 +195,12 @@ impl Drop for Owner {
         }
         pool::put(node);
     }
+}
+
+/// Whether a timer that has fired did so for that deadline or a later one. The state was read with
+/// Acquire.
+fn has_fired_for(node: &Node, deadline: u64) -> bool {
+    node.core.scale.deadline(deadline) <= node.filed.load(Ordering::Relaxed)
 }
 
 /// The name of no waker: a table of functions has an address.
@@ -214,16 +224,5 @@ fn put_waker(node: &Node, named: &mut (usize, usize), waker: &Waker) {
         *named = name;
         // Its drop is foreign code, which may panic.
         drop(before);
-    }
-}
-
-/// Exchanges the word, if it is still `seen`. `Ok`: what it is now. `Err`: what it was.
-///
-/// Release: the driver sees the waker. Acquire: the owner sees `filed`, and may write the waker.
-#[inline]
-fn exchange(node: &Node, seen: Word, next: Word) -> Result<Word, Word> {
-    match node.word.compare_exchange(seen.0, next.0, Ordering::AcqRel, Ordering::Acquire) {
-        Ok(_) => Ok(next),
-        Err(now) => Err(Word(now)),
     }
 }

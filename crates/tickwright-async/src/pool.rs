@@ -7,11 +7,11 @@
 //! A thread keeps at most [`MOST`] timers of each core. What is more leaves its queue, and is
 //! freed. The models have no pool: their threads are none of the platform's.
 
-use core::cell::RefCell;
+use core::cell::{Cell, RefCell};
 
 use crate::base::{Core, Node};
 use crate::sync::{Arc, Ordering};
-use crate::word::{State, Word};
+use crate::word::State;
 
 /// The most timers that a thread keeps of one core.
 const MOST: usize = 1024;
@@ -34,28 +34,37 @@ struct Pool {
 /// The pools of a thread: one for each core that it has used.
 struct Pools(Vec<Pool>);
 
+/// What a thread keeps.
+struct Local {
+    /// A timer that was put back, for a program that has one time-out after the other.
+    last: Cell<Option<Arc<Node>>>,
+    pools: RefCell<Pools>,
+}
+
 thread_local! {
-    static POOLS: RefCell<Pools> = const { RefCell::new(Pools(Vec::new())) };
-    static NUMBER: u32 = next_number();
+    static LOCAL: Local =
+        const { Local { last: Cell::new(None), pools: RefCell::new(Pools(Vec::new())) } };
+    static NUMBER: u16 = next_number();
 }
 
 /// A number for each thread, from which the shard of its timers follows.
-fn next_number() -> u32 {
-    use core::sync::atomic::AtomicU32;
-    static NEXT: AtomicU32 = AtomicU32::new(0);
+fn next_number() -> u16 {
+    use core::sync::atomic::AtomicU16;
+    static NEXT: AtomicU16 = AtomicU16::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 #[inline]
-fn class_of(delay: u64) -> u32 {
-    (64 - delay.leading_zeros()) / 2 % CLASSES as u32
+fn class_of(delay: u64) -> u16 {
+    ((64 - delay.leading_zeros()) / 2 % CLASSES as u32) as u16
 }
 
 /// A timer of `core` that is idle or vacant and has no waker, to be armed for `delay` ticks.
 #[inline]
 pub(crate) fn take(core: &Arc<Core>, delay: u64) -> Arc<Node> {
     let class = class_of(delay);
-    let taken = if cfg!(loom) { None } else { Pools::with(|pools| pools.take(core, class)).flatten() };
+    let taken =
+        if cfg!(loom) { None } else { LOCAL.try_with(|local| local.take(core, class)).ok().flatten() };
     let node = taken.unwrap_or_else(|| fresh(core));
     node.class.store(class, Ordering::Relaxed);
     node
@@ -70,16 +79,16 @@ fn fresh(core: &Arc<Core>) -> Arc<Node> {
 /// Takes back a timer that is idle or vacant and has no waker.
 #[inline]
 pub(crate) fn put(node: Arc<Node>) {
-    let is_wanted = !cfg!(loom) && node.core.handles.load(Ordering::Relaxed) > 0;
-    let refused = if is_wanted {
-        let mut node = Some(node);
-        // A reference, so that the timer is still there when there is no pool any more.
-        let _ = Pools::with(|pools| pools.put(&mut node));
-        node
-    } else {
-        Some(node)
-    };
-    if let Some(node) = refused {
+    if node.core.handles.load(Ordering::Relaxed) == 0 {
+        free(&node);
+        return node.core.call_driver_to_end();
+    }
+    // A reference, so that the timer is still there when there is no pool any more.
+    let mut node = Some(node);
+    if !cfg!(loom) {
+        let _ = LOCAL.try_with(|local| local.put(&mut node));
+    }
+    if let Some(node) = node {
         free(&node);
     }
 }
@@ -87,25 +96,54 @@ pub(crate) fn put(node: Arc<Node>) {
 /// Takes a timer that is about to be dropped out of its queue.
 #[cold]
 fn free(node: &Arc<Node>) {
-    if Word(node.word.load(Ordering::Relaxed)).state() == State::Vacant {
+    if node.state(Ordering::Relaxed) == State::Vacant {
         node.core.unfile(node);
     }
 }
 
-impl Pools {
-    /// `None` when the thread ends, or is in here already.
+impl Local {
     #[inline]
-    fn with<R>(work: impl FnOnce(&mut Self) -> R) -> Option<R> {
-        POOLS.try_with(|pools| pools.try_borrow_mut().ok().map(|mut pools| work(&mut pools))).ok().flatten()
+    fn take(&self, core: &Arc<Core>, class: u16) -> Option<Arc<Node>> {
+        if let Some(last) = self.last.take() {
+            if Arc::ptr_eq(&last.core, core) && last.class.load(Ordering::Relaxed) == class {
+                return Some(last);
+            }
+            self.last.set(Some(last));
+        }
+        // None when this thread is in here already.
+        self.pools.try_borrow_mut().ok()?.take(core, class)
     }
 
+    #[inline]
+    fn put(&self, node: &mut Option<Arc<Node>>) {
+        match self.last.take() {
+            None => self.last.set(node.take()),
+            last => {
+                self.last.set(last);
+                if let Ok(mut pools) = self.pools.try_borrow_mut() {
+                    pools.put(node);
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Local {
+    fn drop(&mut self) {
+        if let Some(last) = self.last.take() {
+            free(&last);
+        }
+    }
+}
+
+impl Pools {
     #[inline]
     fn of(&mut self, core: usize) -> Option<&mut Pool> {
         self.0.iter_mut().find(|pool| pool.core == core)
     }
 
     #[inline]
-    fn take(&mut self, core: &Arc<Core>, class: u32) -> Option<Arc<Node>> {
+    fn take(&mut self, core: &Arc<Core>, class: u16) -> Option<Arc<Node>> {
         let pool = self.of(Arc::as_ptr(core).addr())?;
         let node = match pool.classes.get_mut(class as usize)?.pop() {
             Some(node) => node,
@@ -126,7 +164,7 @@ impl Pools {
         let Some(pool) = self.of(core) else { return };
         if pool.len < MOST {
             let class = given.class.load(Ordering::Relaxed) as usize;
-            let is_vacant = Word(given.word.load(Ordering::Relaxed)).state() == State::Vacant;
+            let is_vacant = given.state(Ordering::Relaxed) == State::Vacant;
             let list = if is_vacant { pool.classes.get_mut(class) } else { None }.unwrap_or(&mut pool.idle);
             list.extend(node.take());
             pool.len += 1;

@@ -4,27 +4,30 @@
 //! # Invariants
 //! 1. Whenever the lock is free, the word is armed or vacant if and only if the timer is in the
 //!    queue of its shard, at the tick `filed`.
-//! 2. An armed timer has `filed <= deadline`, unless its owner is about to lower `filed`.
+//! 2. An armed timer is filed at its deadline or before, unless its owner is about to move it.
 //! 3. The driver looks at a shard at the tick `alarm` or earlier, and `alarm` is not later than the
 //!    first `filed`.
 //!
 //! # A later deadline takes no lock
 //! A timer may be filed earlier than its deadline. The pass then files it again. So a timer that is
-//! armed for 100, re-armed a thousand times, and has 5000 by tick 100 is moved once, at 100.
+//! armed for 100, re-armed a thousand times, and has 5000 by tick 100 is moved once, at 100. The
+//! owner stores a later deadline, and does not ask whether the driver sees it: at worst the timer
+//! fires for the deadline before, and the task, which knows better, files it again.
 //!
-//! The owner exchanges the word first and reads `filed` afterwards. The pass writes `filed` first
-//! and exchanges the word afterwards. So one of the two sees what the other did: if the owner's
-//! exchange is the later one it reads from the pass's, and then `filed`; if it is the earlier one,
-//! the pass's exchange fails and finds the deadline.
+//! # An earlier deadline takes one if it must
+//! The owner stores the deadline, exchanges the word, and reads `filed`. The pass writes `filed`,
+//! exchanges the word, and reads the deadline. So one of the two sees what the other did: the one
+//! whose exchange is the later one.
 
 use core::panic::AssertUnwindSafe;
+use core::task::Waker;
 use std::panic::{catch_unwind, resume_unwind};
 
 use tickwright_core::Key;
 
 use crate::base::{Core, Locked, Node, Shard};
 use crate::sync::{Arc, MutexGuard, Ordering, lock};
-use crate::word::{State, Word};
+use crate::word::State;
 
 /// A timer was not filed: there is no memory, or no thread to fire it.
 #[derive(Debug)]
@@ -36,7 +39,7 @@ const BATCH: usize = 32;
 /// What a pass has taken out: wakers to call, and counts to drop, with no lock held.
 #[derive(Default)]
 struct Taken {
-    timers: Vec<(Arc<Node>, Option<core::task::Waker>)>,
+    timers: Vec<(Arc<Node>, Option<Waker>)>,
 }
 
 impl Core {
@@ -45,49 +48,53 @@ impl Core {
         &self.shards[node.shard as usize % self.shards.len()]
     }
 
-    /// Files an idle timer for `deadline`, and arms it. Only its owner may.
-    pub(crate) fn file(node: &Arc<Node>, deadline: u64) -> Result<(), NotFiled> {
+    /// Files an idle timer for its deadline, and arms it. Only its owner may.
+    pub(crate) fn file(node: &Arc<Node>) -> Result<(), NotFiled> {
         let core = &node.core;
+        let due = node.due();
         let mut state = lock(&core.shard(node).state);
         // The value that a refused insert gives back is a second count.
-        let key = state.queue.insert(deadline, Arc::clone(node)).map_err(|_| NotFiled)?.key;
+        let key = state.queue.insert(due, Arc::clone(node)).map_err(|_| NotFiled)?.key;
         node.key.store(key.to_bits(), Ordering::Relaxed);
-        node.filed.store(deadline, Ordering::Relaxed);
+        node.filed.store(due, Ordering::Relaxed);
         // Release: the driver sees the waker.
-        node.word.store(Word::armed(deadline).0, Ordering::Release);
-        if !core.look_by(state, deadline) {
-            let vacant = Word::VACANT.0;
-            let word = Word::armed(deadline).0;
-            // No driver, so nobody fires it, unless another call has started one.
-            if node.word.compare_exchange(word, vacant, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
-                core.unfile(node);
-                return Err(NotFiled);
-            }
+        node.set_state(State::Armed, Ordering::Release);
+        // Without a driver nobody fires it, unless another call has started one.
+        if !core.look_by(state, due) && node.exchange(State::Armed, State::Vacant, Ordering::AcqRel).is_ok() {
+            core.unfile(node);
+            return Err(NotFiled);
         }
         Ok(())
     }
 
-    /// Moves an armed timer to its deadline, if that is before the tick at which it is filed.
+    /// Moves an armed timer, if it is filed after its deadline. Only its owner may, which has just
+    /// exchanged the word.
+    #[inline]
+    pub(crate) fn hasten(node: &Node) {
+        if node.filed.load(Ordering::Relaxed) > node.due() {
+            Self::expedite(node);
+        }
+    }
+
     #[cold]
-    pub(crate) fn expedite(node: &Node) {
+    fn expedite(node: &Node) {
         let core = &node.core;
         let mut state = lock(&core.shard(node).state);
-        let word = Word(node.word.load(Ordering::Relaxed));
-        let deadline = word.deadline();
-        if word.state() == State::Armed && deadline < node.filed.load(Ordering::Relaxed) {
-            state.reschedule(node, deadline);
+        let due = node.due();
+        if node.state(Ordering::Relaxed) == State::Armed && due < node.filed.load(Ordering::Relaxed) {
+            state.reschedule(node, due);
             // There is a driver: the timer was in a queue.
-            core.look_by(state, deadline);
+            core.look_by(state, due);
         }
     }
 
     /// Takes a vacant timer out of its queue: it is idle then. Only its owner may.
     pub(crate) fn unfile(&self, node: &Node) {
         let mut state = lock(&self.shard(node).state);
-        if Word(node.word.load(Ordering::Relaxed)).state() == State::Vacant {
+        if node.state(Ordering::Relaxed) == State::Vacant {
             let removed = Key::from_bits(node.key.load(Ordering::Relaxed)).map(|key| state.queue.remove(key));
             state.locked += 1;
-            node.word.store(Word::IDLE.0, Ordering::Relaxed);
+            node.set_state(State::Idle, Ordering::Relaxed);
             drop(state);
             // The owner has a count too, so that nothing is freed here.
             drop(removed);
@@ -170,12 +177,7 @@ impl Core {
             let mut swept = Vec::new();
             let mut state = lock(&shard.state);
             let _ = state.queue.retain(|_, node| {
-                let vacant = node.word.compare_exchange(
-                    Word::VACANT.0,
-                    Word::IDLE.0,
-                    Ordering::Relaxed,
-                    Ordering::Relaxed,
-                );
+                let vacant = node.exchange(State::Vacant, State::Idle, Ordering::Relaxed);
                 if vacant.is_ok() {
                     swept.push(Arc::clone(node));
                 }
@@ -202,67 +204,43 @@ impl Locked {
     fn fire(&mut self, node: Arc<Node>, now: u64, taken: &mut Taken, late: impl Fn(u64) -> u64) {
         let mut filed = None;
         let waker = loop {
-            let word = Word(node.word.load(Ordering::Relaxed));
-            let deadline = word.deadline();
-            match word.state() {
-                State::Armed if deadline <= now => {
+            let seen = node.state(Ordering::Acquire);
+            let due = node.due();
+            match seen {
+                State::Armed if due <= now => {
                     if let Some(key) = filed.take() {
                         drop(self.queue.remove(key));
                     }
                     // Acquire: the owner's write of the waker comes before.
-                    let firing = node.word.compare_exchange(
-                        word.0,
-                        Word::FIRING.0,
-                        Ordering::Acquire,
-                        Ordering::Relaxed,
-                    );
-                    if firing.is_ok() {
-                        self.lateness.note(late(deadline));
+                    if node.exchange(seen, State::Firing, Ordering::Acquire).is_ok() {
+                        self.lateness.note(late(due));
                         // SAFETY: 1. this is the driver, and it has made the word firing.
                         let waker = unsafe { node.replace_waker(None) };
+                        // The owner may have stored a later deadline meanwhile. It compares.
+                        node.filed.store(due, Ordering::Relaxed);
                         // Release: the owner, which reads fired, may write the waker again.
-                        node.word.store(Word::FIRED.0, Ordering::Release);
+                        node.set_state(State::Fired, Ordering::Release);
                         break waker;
                     }
                 }
                 // Vacant and filed again: it was disarmed after that, and stays.
                 State::Vacant if filed.is_none() => {
                     // Relaxed: the driver has touched nothing that the owner uses without the lock.
-                    let idle = node.word.compare_exchange(
-                        Word::VACANT.0,
-                        Word::IDLE.0,
-                        Ordering::Relaxed,
-                        Ordering::Relaxed,
-                    );
-                    if idle.is_ok() {
+                    if node.exchange(seen, State::Idle, Ordering::Relaxed).is_ok() {
                         break None;
                     }
                 }
                 State::Armed | State::Vacant => {
-                    if word.state() == State::Armed && !self.refile(&node, &mut filed, deadline) {
-                        // No memory: the task is woken, and arms its timer again.
-                        let lapsing = node.word.compare_exchange(
-                            word.0,
-                            Word::LAPSING.0,
-                            Ordering::Acquire,
-                            Ordering::Relaxed,
-                        );
-                        if lapsing.is_ok() {
-                            // SAFETY: 1. this is the driver, and it has made the word lapsing.
-                            let waker = unsafe { node.replace_waker(None) };
-                            // It stays in the timer too: the owner knows it to be there.
-                            // SAFETY: as above.
-                            drop(unsafe { node.replace_waker(waker.clone()) });
-                            node.word.store(Word::IDLE.0, Ordering::Release);
-                            break waker;
+                    if seen == State::Armed && !self.refile(&node, &mut filed, due) {
+                        match Self::lapse(&node) {
+                            Some(waker) => break Some(waker),
+                            None => continue,
                         }
-                        continue;
                     }
-                    // The same value again. Acquire and Release: an exchange by the owner that
-                    // comes later sees `filed`; one that came before makes this one fail.
-                    let published =
-                        node.word.compare_exchange(word.0, word.0, Ordering::AcqRel, Ordering::Relaxed);
-                    if published.is_ok() {
+                    // Acquire and Release: an exchange by the owner that comes later sees `filed`;
+                    // of one that came before, the deadline is seen here.
+                    let exchanged = node.exchange(seen, seen, Ordering::AcqRel).is_ok();
+                    if exchanged && (seen == State::Vacant || node.due() >= due) {
                         return;
                     }
                 }
@@ -275,18 +253,32 @@ impl Locked {
         taken.timers.push((node, waker));
     }
 
+    /// There is no memory to file an armed timer again: its task is woken, and arms it again.
+    /// `None`: it is not armed any more.
+    #[cold]
+    fn lapse(node: &Node) -> Option<Waker> {
+        node.exchange(State::Armed, State::Lapsing, Ordering::Acquire).ok()?;
+        // SAFETY: 1. this is the driver, and it has made the word lapsing.
+        let waker = unsafe { node.replace_waker(None) };
+        // It stays in the timer too: the owner knows it to be there.
+        // SAFETY: as above.
+        drop(unsafe { node.replace_waker(waker.clone()) });
+        node.set_state(State::Idle, Ordering::Release);
+        waker
+    }
+
     /// Files a timer that the pass has taken out, or moves it if the pass has filed it already.
-    fn refile(&mut self, node: &Arc<Node>, filed: &mut Option<Key>, deadline: u64) -> bool {
+    fn refile(&mut self, node: &Arc<Node>, filed: &mut Option<Key>, due: u64) -> bool {
         if filed.is_some() {
-            if deadline < node.filed.load(Ordering::Relaxed) {
-                self.reschedule(node, deadline);
+            if due < node.filed.load(Ordering::Relaxed) {
+                self.reschedule(node, due);
             }
             return true;
         }
-        let Ok(inserted) = self.queue.insert(deadline, Arc::clone(node)) else { return false };
+        let Ok(inserted) = self.queue.insert(due, Arc::clone(node)) else { return false };
         *filed = Some(inserted.key);
         node.key.store(inserted.key.to_bits(), Ordering::Relaxed);
-        node.filed.store(deadline, Ordering::Relaxed);
+        node.filed.store(due, Ordering::Relaxed);
         true
     }
 }

@@ -10,7 +10,7 @@ use std::time::Instant;
 use crate::base::Core;
 use crate::owner::Owner;
 use crate::sync::Arc;
-use crate::time::nanos;
+use crate::time::{instant, nanos, nanos_at};
 use crate::timers::Timers;
 
 /// Waits until a deadline, and is ready from then on. Never early.
@@ -33,10 +33,6 @@ use crate::timers::Timers;
 #[must_use = "a sleep does nothing unless it is awaited"]
 pub struct Sleep {
     owner: Owner,
-    /// In nanoseconds of the clock.
-    deadline: u64,
-    /// The first poll is to look at the clock, since the deadline may have passed.
-    look: bool,
 }
 
 #[cfg(all(target_pointer_width = "64", not(loom)))]
@@ -58,22 +54,21 @@ impl Timers {
     #[inline]
     #[cfg_attr(feature = "sites", track_caller)]
     pub fn sleep_until(&self, deadline: Instant) -> Sleep {
-        Sleep::at(&self.core, self.core.nanos(deadline)).sited()
+        Sleep::at(&self.core, nanos_at(deadline)).sited()
     }
 }
 
 impl Sleep {
     #[inline]
     pub(crate) fn after(core: &Arc<Core>, span: u64) -> Self {
-        let owner = Owner::new(core, core.scale.now(span));
         let deadline = core.time.now().saturating_add(span);
-        Self { owner, deadline, look: span == 0 || !core.time.is_machine() }
+        Self { owner: Owner::new(core, core.scale.now(span), deadline, span == 0) }
     }
 
     #[inline]
     pub(crate) fn at(core: &Arc<Core>, deadline: u64) -> Self {
-        // The delay is a guess: it only says which timer to use again.
-        Self { owner: Owner::new(core, core.scale.now(deadline)), deadline, look: true }
+        // The delay is not known: it only says which timer to use again.
+        Self { owner: Owner::new(core, 0, deadline, true) }
     }
 
     /// The caller is where it was made.
@@ -87,7 +82,7 @@ impl Sleep {
     /// When it is ready.
     #[must_use]
     pub fn deadline(&self) -> Instant {
-        self.owner.core().map_or_else(Instant::now, |core| core.instant(self.deadline))
+        instant(self.owner.deadline())
     }
 
     /// Whether it has fired. A sleep that was never polled has not, whatever the time is.
@@ -98,37 +93,42 @@ impl Sleep {
 
     /// Waits until another instant instead. A task that waits already goes on to wait.
     ///
-    /// A later deadline costs one exchange, without a lock, whatever the delay is. An earlier one
-    /// takes the lock of the timer's shard, if it is before the tick at which the timer is filed.
+    /// A later deadline costs one store, without a lock, whatever the delay is. An earlier one
+    /// costs an exchange, and takes the lock of the timer's shard if it is before the tick at which
+    /// the timer is filed.
+    #[inline]
     pub fn reset(&mut self, deadline: Instant) {
-        let Some(core) = self.owner.core() else { return };
-        let deadline = core.nanos(deadline);
-        self.reset_to(deadline);
+        self.owner.reset(nanos_at(deadline));
     }
 
     /// Waits for a duration from now instead.
+    #[inline]
     pub fn reset_after(&mut self, duration: Duration) {
-        let Some(core) = self.owner.core() else { return };
-        let deadline = core.time.now().saturating_add(nanos(duration));
-        self.reset_to(deadline);
+        self.reset_from_now(nanos(duration));
+    }
+
+    /// The same, for a number of nanoseconds.
+    #[inline]
+    pub(crate) fn reset_from_now(&mut self, span: u64) {
+        if let Some(core) = self.owner.core() {
+            let deadline = core.time.now().saturating_add(span);
+            self.owner.reset(deadline);
+        }
     }
 
     #[inline]
     pub(crate) fn reset_to(&mut self, deadline: u64) {
-        let Some(core) = self.owner.core() else { return };
-        let tick = core.scale.deadline(deadline);
-        self.deadline = deadline;
-        self.look = true;
-        self.owner.reset(tick);
+        self.owner.reset(deadline);
     }
 
     /// The deadline, by our clock.
     pub(crate) fn nanos(&self) -> u64 {
-        self.deadline
+        self.owner.deadline()
     }
 
-    pub(crate) fn core(&self) -> Option<&Arc<Core>> {
-        self.owner.core()
+    /// The time, by our clock.
+    pub(crate) fn now(&self) -> u64 {
+        self.owner.core().map_or(0, |core| core.time.now())
     }
 }
 
@@ -137,11 +137,7 @@ impl Future for Sleep {
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let deadline = self.deadline;
-        let look = self.look;
-        let Some(core) = self.owner.core() else { return Poll::Pending };
-        let tick = core.scale.deadline(deadline);
-        self.owner.poll(tick, look, cx, |core| core.time.now() >= deadline)
+        self.owner.poll(cx)
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::Instant;
 use pin_project_lite::pin_project;
 
 use crate::owner::Owner;
-use crate::time::nanos;
+use crate::time::{instant, nanos, nanos_at};
 use crate::timeout::Elapsed;
 use crate::timers::Timers;
 
@@ -38,8 +38,7 @@ use crate::timers::Timers;
 /// ```
 pub struct Slot {
     owner: Owner,
-    /// In nanoseconds of the clock. `None`: not set.
-    deadline: Option<u64>,
+    is_set: bool,
 }
 
 pin_project! {
@@ -65,7 +64,7 @@ impl Timers {
     #[must_use]
     #[cfg_attr(feature = "sites", track_caller)]
     pub fn slot(&self) -> Slot {
-        Slot { owner: Owner::new(&self.core, 0), deadline: None }.sited()
+        Slot { owner: Owner::new(&self.core, 0, u64::MAX, false), is_set: false }.sited()
     }
 }
 
@@ -99,13 +98,12 @@ impl Slot {
         SlotTimeout { value: future.into_future(), slot: self }
     }
 
-    /// Sets the deadline, or moves it. A task that waits goes on to wait.
+    /// Sets the deadline, or moves it. A task that waits goes on to wait. It does not look at the
+    /// clock: when the deadline has passed, the driver says so.
     #[inline]
     pub fn set(&mut self, deadline: Instant) {
-        if let Some(core) = self.owner.core() {
-            let nanos = core.nanos(deadline);
-            self.set_to(nanos);
-        }
+        self.is_set = true;
+        self.owner.reset_ahead(nanos_at(deadline), false);
     }
 
     /// Sets the deadline to a duration from now.
@@ -113,38 +111,28 @@ impl Slot {
     pub fn set_after(&mut self, duration: Duration) {
         if let Some(core) = self.owner.core() {
             let deadline = core.time.now().saturating_add(nanos(duration));
-            self.set_to(deadline);
-        }
-    }
-
-    #[inline]
-    fn set_to(&mut self, deadline: u64) {
-        if let Some(core) = self.owner.core() {
-            let tick = core.scale.deadline(deadline);
-            self.deadline = Some(deadline);
-            self.owner.reset(tick);
+            self.is_set = true;
+            self.owner.reset_ahead(deadline, duration.is_zero());
         }
     }
 
     /// Takes the deadline away. The timer stays filed for the next one.
     #[inline]
     pub fn clear(&mut self) {
-        self.deadline = None;
+        self.is_set = false;
         self.owner.disarm();
     }
 
     /// The deadline, if it is set.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
-        Some(self.owner.core()?.instant(self.deadline?))
+        self.is_set.then(|| instant(self.owner.deadline()))
     }
 
     /// Ready when the deadline has passed. If none is set it is pending, and wakes nobody.
     #[inline]
     pub fn poll_elapsed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let (Some(deadline), Some(core)) = (self.deadline, self.owner.core()) else { return Poll::Pending };
-        let (tick, look) = (core.scale.deadline(deadline), !core.time.is_machine());
-        self.owner.poll(tick, look, cx, |core| core.time.now() >= deadline)
+        if self.is_set { self.owner.poll(cx) } else { Poll::Pending }
     }
 }
 

@@ -6,7 +6,7 @@
 #[cfg(not(loom))]
 use core::cell::UnsafeCell;
 #[cfg(not(loom))]
-pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
+pub(crate) use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, AtomicUsize};
 #[cfg(not(loom))]
 pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
 
@@ -15,7 +15,7 @@ use loom::cell::UnsafeCell;
 #[cfg(loom)]
 pub(crate) use loom::sync::{
     Condvar, Mutex, MutexGuard,
-    atomic::{AtomicU32, AtomicU64, AtomicUsize},
+    atomic::{AtomicU16, AtomicU32, AtomicU64, AtomicUsize},
 };
 
 pub(crate) use core::sync::atomic::Ordering;

@@ -13,7 +13,7 @@ use tickwright::clock::{self, Clock};
 
 use crate::base::Core;
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, lock};
-use crate::time::nanos;
+use crate::time::{machine, nanos};
 use crate::timers::{Settings, Timers};
 
 /// A clock for tests. It stands still until it is moved. Clones are the same clock.
@@ -80,8 +80,9 @@ impl TestClock {
     /// A clock that stands still.
     #[must_use]
     pub fn new() -> Self {
-        let state =
-            State { shown: 0, resumed: None, active: 0, parked: 0, holds: 0, moving: false, earlier: 0 };
+        // In whole ticks of any resolution.
+        let shown = machine() >> 30 << 30;
+        let state = State { shown, resumed: None, active: 0, parked: 0, holds: 0, moving: false, earlier: 0 };
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
             called: Condvar::new(),
@@ -194,7 +195,7 @@ impl Shared {
                 shared.called.notify_all();
             }
         };
-        let timers = settings.clock(Arc::clone(self) as Arc<dyn Clock>).driven(earlier);
+        let timers = settings.aligned_clock(Arc::clone(self) as Arc<dyn Clock>).driven(earlier);
         lock(&self.timers).push(Arc::downgrade(&timers.core));
         timers
     }

@@ -35,8 +35,17 @@ impl Core {
         started.map(drop)
     }
 
+    /// A timer that outlived all handles has left. The driver ends, if it was the last.
+    pub(crate) fn call_driver_to_end(&self) {
+        match &self.wake {
+            Wake::Hook(hook) => hook(),
+            Wake::Thread(sleeper) => sleeper.call_now(),
+        }
+    }
+
     fn drive(&self) {
         let Wake::Thread(sleeper) = &self.wake else { return };
+        be_precise();
         loop {
             sleeper.begin();
             let next = match catch_unwind(AssertUnwindSafe(|| self.run())) {
@@ -60,4 +69,10 @@ impl Core {
             });
         }
     }
+}
+
+/// The kernel may wake a thread 50 us late, to save wake-ups. This one coalesces by itself.
+fn be_precise() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::thread::set_current_timer_slack(core::num::NonZeroU64::new(1));
 }

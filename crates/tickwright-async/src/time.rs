@@ -2,7 +2,8 @@
 
 use core::fmt;
 use core::time::Duration;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use tickwright::clock::{Clock, SystemClock};
 
@@ -11,16 +12,51 @@ use crate::word::NEVER;
 /// Where the time comes from. The clock of the machine is asked without a pointer in between.
 pub(crate) enum Time {
     Machine,
-    Other(Arc<dyn Clock>),
+    /// Another clock, and what to add and to take off for a time as the machine's clock counts it.
+    Other {
+        clock: Arc<dyn Clock>,
+        add: u64,
+        sub: u64,
+    },
 }
 
 impl Time {
-    /// Nanoseconds since the origin of the clock.
+    /// Another clock, which goes on from now, or which began with the time of the machine.
+    pub(crate) fn other(clock: Arc<dyn Clock>, aligned: bool, scale: Scale) -> Self {
+        let (machine, other) = (machine(), clock.now().as_nanos());
+        // Whole ticks, so that what is exact by the clock is exact here.
+        let whole = |nanos| scale.start(scale.now(nanos));
+        let (add, sub) = if aligned {
+            (0, 0)
+        } else {
+            (whole(machine.saturating_sub(other)), whole(other.saturating_sub(machine)))
+        };
+        Self::Other { clock, add, sub }
+    }
+
+    /// Nanoseconds, as the clock of the machine counts them.
     #[inline]
     pub(crate) fn now(&self) -> u64 {
         match self {
-            Self::Machine => SystemClock::Monotonic.now().as_nanos(),
-            Self::Other(clock) => clock.now().as_nanos(),
+            Self::Machine => machine(),
+            Self::Other { clock, .. } => self.convert(clock.now().as_nanos()),
+        }
+    }
+
+    /// Our time for one of the other clock.
+    fn convert(&self, nanos: u64) -> u64 {
+        match self {
+            Self::Machine => nanos,
+            Self::Other { add, sub, .. } => nanos.saturating_add(*add).saturating_sub(*sub),
+        }
+    }
+
+    /// The other clock's time for one of ours.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn convert_back(&self, nanos: u64) -> u64 {
+        match self {
+            Self::Machine => nanos,
+            Self::Other { add, sub, .. } => nanos.saturating_add(*sub).saturating_sub(*add),
         }
     }
 
@@ -28,6 +64,44 @@ impl Time {
     #[inline]
     pub(crate) fn is_machine(&self) -> bool {
         matches!(self, Self::Machine)
+    }
+}
+
+#[inline]
+pub(crate) fn machine() -> u64 {
+    SystemClock::Monotonic.now().as_nanos()
+}
+
+/// One moment by the clock of the standard library, and by the machine's. The first is read first,
+/// so that no deadline becomes earlier by a conversion.
+#[inline]
+fn anchor() -> (Instant, u64) {
+    static ANCHOR: OnceLock<(Instant, u64)> = OnceLock::new();
+    *ANCHOR.get_or_init(|| {
+        let standard = Instant::now();
+        (standard, machine())
+    })
+}
+
+/// The instant of the standard library at that time of ours. Where the platform has no such
+/// instant, one that is thirty years ahead.
+pub(crate) fn instant(nanos: u64) -> Instant {
+    let (standard, ours) = anchor();
+    if let Some(ahead) = nanos.checked_sub(ours) {
+        let far = || standard.checked_add(Duration::from_secs(30 * 365 * 86_400)).unwrap_or(standard);
+        standard.checked_add(Duration::from_nanos(ahead)).unwrap_or_else(far)
+    } else {
+        standard.checked_sub(Duration::from_nanos(ours - nanos)).unwrap_or(standard)
+    }
+}
+
+/// Our time of an instant of the standard library. At the ends of our clock it saturates.
+#[inline]
+pub(crate) fn nanos_at(at: Instant) -> u64 {
+    let (standard, ours) = anchor();
+    match at.checked_duration_since(standard) {
+        Some(ahead) => ours.saturating_add(nanos(ahead)),
+        None => ours.saturating_sub(nanos(standard.duration_since(at))),
     }
 }
 

@@ -11,9 +11,9 @@ use tickwright_core::SlabQueue;
 use crate::base::{Core, Locked, Shard};
 use crate::report::{Lateness, Report};
 use crate::sync::{Arc, AtomicUsize, Mutex, Ordering, lock};
-use crate::time::{Scale, Time, nanos};
+use crate::time::{Scale, Time, instant};
 use crate::wake::{Sleeper, Wake};
-use crate::word::{State, Word};
+use crate::word::State;
 
 /// A handle to timers: what sleeps, time-outs and slots are made from. Clones are handles to the
 /// same timers.
@@ -56,13 +56,16 @@ pub struct Settings {
     slack: Duration,
     shards: usize,
     clock: Option<Arc<dyn Clock>>,
+    /// The clock shows the nanoseconds that the machine's showed when it was made.
+    aligned: bool,
 }
 
 impl Settings {
     /// A resolution of 16.4 us, no slack, a shard for each processor, the monotonic clock.
     #[must_use]
     pub fn new() -> Self {
-        Self { resolution: Duration::from_nanos(1 << 14), slack: Duration::ZERO, shards: 0, clock: None }
+        let resolution = Duration::from_nanos(1 << 14);
+        Self { resolution, slack: Duration::ZERO, shards: 0, clock: None, aligned: false }
     }
 
     /// How precise a deadline is: a timer fires up to that much after it, and never before. It is
@@ -90,7 +93,12 @@ impl Settings {
     /// thread cannot sleep by a clock that stands still. [`TestClock`](crate::TestClock) sets it.
     #[must_use]
     pub fn clock(self, clock: Arc<dyn Clock>) -> Self {
-        Self { clock: Some(clock), ..self }
+        Self { clock: Some(clock), aligned: false, ..self }
+    }
+
+    /// As [`clock`](Self::clock), for a clock that began with the time of the machine.
+    pub(crate) fn aligned_clock(self, clock: Arc<dyn Clock>) -> Self {
+        Self { clock: Some(clock), aligned: true, ..self }
     }
 
     /// Creates timers and starts their thread.
@@ -121,7 +129,7 @@ impl Settings {
 
     /// Creates timers that fire when the caller calls [`Timers::run`]. `earlier` is called when a
     /// timer is armed that is due before [`Timers::poll_timeout`] said, and when the last handle is
-    /// dropped: wake the loop there. It is called on any thread, with no lock held. A loop on the
+    /// dropped, or a timer after it: wake the loop there. It is called on any thread, with no lock held. A loop on the
     /// only thread needs nothing there.
     ///
     /// ```
@@ -157,17 +165,13 @@ impl Settings {
                 lateness: Lateness::NONE,
             }),
         };
-        let time = self.clock.map_or(Time::Machine, Time::Other);
-        // In this order, so that no deadline becomes earlier by the conversion.
-        let standard = Instant::now();
-        let anchor = (standard, time.now());
+        let scale = Scale::new(self.resolution, self.slack);
         let core = Core {
             shards: core::iter::repeat_with(shard).take(shards.clamp(1, 256)).collect(),
-            time,
-            scale: Scale::new(self.resolution, self.slack),
+            time: self.clock.map_or(Time::Machine, |clock| Time::other(clock, self.aligned, scale)),
+            scale,
             wake,
             handles: AtomicUsize::new(1),
-            anchor,
         };
         Timers { core: Arc::new(core) }
     }
@@ -202,7 +206,7 @@ impl Timers {
     /// of the machine it is [`Instant::now`], to 100 ns.
     #[must_use]
     pub fn now(&self) -> Instant {
-        self.core.instant(self.core.time.now())
+        instant(self.core.time.now())
     }
 
     /// Fires what is due, on this thread. Returns how many timers fired. For
@@ -228,7 +232,7 @@ impl Timers {
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
         let next = self.core.next();
-        (next < u64::MAX).then(|| self.core.instant(self.core.scale.start(next)))
+        (next < u64::MAX).then(|| instant(self.core.scale.start(next)))
     }
 
     /// The longest time that a timer may be late by rounding.
@@ -244,7 +248,7 @@ impl Timers {
         for shard in &self.core.shards {
             let state = lock(&shard.state);
             for (_, node) in state.queue.iter_unordered() {
-                match Word(node.word.load(Ordering::Relaxed)).state() {
+                match node.state(Ordering::Relaxed) {
                     State::Vacant => vacant += 1,
                     _ => live += 1,
                 }
@@ -267,7 +271,7 @@ impl Timers {
         let mut counts = std::collections::HashMap::new();
         for shard in &self.core.shards {
             for (_, node) in lock(&shard.state).queue.iter_unordered() {
-                let is_live = Word(node.word.load(Ordering::Relaxed)).state() != State::Vacant;
+                let is_live = node.state(Ordering::Relaxed) != State::Vacant;
                 if let (true, Some(site)) = (is_live, *lock(&node.site)) {
                     *counts.entry(site).or_insert(0) += 1;
                 }
@@ -285,29 +289,6 @@ impl Timers {
     }
 }
 
-impl Core {
-    /// The instant of the standard library at that time of ours. Where the platform has no such
-    /// instant, one that is thirty years ahead.
-    pub(crate) fn instant(&self, nanos: u64) -> Instant {
-        let (standard, ours) = self.anchor;
-        if let Some(ahead) = nanos.checked_sub(ours) {
-            let far = || standard.checked_add(Duration::from_secs(30 * 365 * 86_400)).unwrap_or(standard);
-            standard.checked_add(Duration::from_nanos(ahead)).unwrap_or_else(far)
-        } else {
-            standard.checked_sub(Duration::from_nanos(ours - nanos)).unwrap_or(standard)
-        }
-    }
-
-    /// Our time of an instant of the standard library. At the ends of our clock it saturates.
-    pub(crate) fn nanos(&self, at: Instant) -> u64 {
-        let (standard, ours) = self.anchor;
-        match at.checked_duration_since(standard) {
-            Some(ahead) => ours.saturating_add(nanos(ahead)),
-            None => ours.saturating_sub(nanos(standard.duration_since(at))),
-        }
-    }
-}
-
 impl Clone for Timers {
     fn clone(&self) -> Self {
         self.core.handles.fetch_add(1, Ordering::Relaxed);
@@ -319,15 +300,9 @@ impl Drop for Timers {
     fn drop(&mut self) {
         // Release and Acquire: the driver that sees 0 sees all that was armed by handles.
         if self.core.handles.fetch_sub(1, Ordering::AcqRel) == 1 {
-            match &self.core.wake {
-                // The thread ends, at once if nothing is pending.
-                Wake::Thread(sleeper) => sleeper.call_now(),
-                // What is vacant would keep the core. A driver that is a task ends.
-                Wake::Hook(hook) => {
-                    self.core.sweep();
-                    hook();
-                }
-            }
+            // What is vacant would keep the core, and the driver too.
+            self.core.sweep();
+            self.core.call_driver_to_end();
         }
     }
 }

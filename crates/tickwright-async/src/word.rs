@@ -1,14 +1,9 @@
-//! The word of a timer: its state, and its deadline while it is armed.
-//!
-//! ```text
-//!   63                                      3 2     0
-//!  | deadline in ticks (61 bits), if armed   | state |
-//! ```
+//! The word of a timer: its state.
 //!
 //! ```text
 //!              file (lock)                       due (lock)            the waker is out
 //!   ┌──────┐ ─────────────> ┌───────┐ ────────────────────> ┌────────┐ ───────> ┌───────┐
-//!   │ idle │                │ armed │ <─┐ 1: re-arm          │ firing │          │ fired │
+//!   │ idle │                │ armed │ <─┐ 1: shorten         │ firing │          │ fired │
 //!   └──────┘ <──┐           └───────┘ ──┘                    └────────┘          └───────┘
 //!      ^        │ due (lock)   │  ^ 3: arm                                           │
 //!      │        │    2: disarm v  │                                                  │
@@ -22,13 +17,15 @@
 //! the task that is woken arms its timer again.
 //!
 //! *Armed* and *vacant* timers are in a queue, *idle* and *fired* ones are not. The transitions 1,
-//! 2 and 3 are one compare-exchange each, by the owner, without a lock.
+//! 2 and 3 are one compare-exchange each, by the owner, without a lock. A later deadline is no
+//! transition: the owner stores it.
 
-/// The greatest deadline. It is never reached.
+/// The greatest deadline in ticks. It is never reached.
 pub(crate) const NEVER: u64 = u64::MAX >> 3;
 
 /// The state of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
 pub(crate) enum State {
     /// In no queue.
     Idle,
@@ -38,44 +35,22 @@ pub(crate) enum State {
     Armed,
     /// Out of the queue. The driver takes its waker.
     Firing,
-    /// Out of the queue, and its waker is taken.
+    /// Out of the queue, and its waker is taken. `filed` is the deadline that it fired for.
     Fired,
     /// Out of the queue for lack of memory. The driver takes its waker, and makes it idle.
     Lapsing,
 }
 
-/// A value of the word.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Word(pub(crate) u64);
-
-impl Word {
-    pub(crate) const IDLE: Self = Self(0);
-    pub(crate) const VACANT: Self = Self(1);
-    pub(crate) const FIRING: Self = Self(3);
-    pub(crate) const FIRED: Self = Self(4);
-    pub(crate) const LAPSING: Self = Self(5);
-
-    /// Armed for a deadline, which is at most [`NEVER`].
+impl State {
     #[inline]
-    pub(crate) const fn armed(deadline: u64) -> Self {
-        Self(deadline << 3 | 2)
-    }
-
-    #[inline]
-    pub(crate) const fn state(self) -> State {
-        match self.0 & 7 {
-            0 => State::Idle,
-            1 => State::Vacant,
-            2 => State::Armed,
-            3 => State::Firing,
-            4 => State::Fired,
-            _ => State::Lapsing,
+    pub(crate) const fn of(word: u32) -> Self {
+        match word {
+            0 => Self::Idle,
+            1 => Self::Vacant,
+            2 => Self::Armed,
+            3 => Self::Firing,
+            4 => Self::Fired,
+            _ => Self::Lapsing,
         }
-    }
-
-    /// The deadline. It means nothing unless the timer is armed.
-    #[inline]
-    pub(crate) const fn deadline(self) -> u64 {
-        self.0 >> 3
     }
 }

@@ -53,7 +53,7 @@ fn a_value_without_a_delay_is_there_at_once() {
     scene.queue.insert("now", Duration::ZERO);
     let past = scene.timers.now() - ms(5);
     scene.queue.insert_at("before", past);
-    assert_eq!((scene.poll(), scene.poll(), scene.poll()), (some("now"), some("before"), NONE));
+    assert_eq!((scene.poll(), scene.poll(), scene.poll()), (some("before"), some("now"), NONE));
 }
 
 #[test]
@@ -302,6 +302,18 @@ fn keys_are_stale_for_ever_also_when_the_memory_is_given_back() {
     assert_eq!(scene.queue.try_remove(&old), None);
     scene.advance(5);
     assert_eq!(scene.poll(), some("new"));
+}
+
+#[test]
+fn a_queue_without_a_handle_uses_the_timers_that_were_entered() {
+    let clock = TestClock::new();
+    let _entered = clock.timers().enter();
+    let (task, mut queue) = (Counter::new(), DelayQueue::with_capacity(2));
+    queue.insert(1, ms(5));
+    assert!(queue.poll_expired(&mut task.context()).is_pending());
+    clock.advance(ms(5));
+    assert_eq!(task.count(), 1);
+    assert!(DelayQueue::<u8>::default().is_empty());
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn work(timers: &Timers, ready: &Mutex<mpsc::Receiver<Arc<Task>>>, left: &Atomic
 fn sleeps_that_move_between_threads_all_end() {
     let timers = Settings::new().shards(2).start().unwrap();
     let (sender, receiver) = mpsc::channel();
-    let (receiver, left) = (Mutex::new(receiver), AtomicUsize::new(3000));
+    let (receiver, left) = (Mutex::new(receiver), AtomicUsize::new(2000));
     let tasks: Vec<_> = (0..200)
         .map(|_| {
             let (sleep, queued) = (Mutex::new(None), AtomicBool::new(true));
@@ -121,7 +121,7 @@ fn slots_of_several_threads_are_set_and_cleared_while_they_fire() {
                 let mut random = Random(seed);
                 let task = common::Counter::new();
                 let mut slot = timers.slot();
-                for _ in 0..5000 {
+                for _ in 0..1000 {
                     let span = Duration::from_micros(random.below(40));
                     let deadline = Instant::now() + span;
                     slot.set(deadline);

@@ -140,3 +140,42 @@ fn sleeps_on_many_threads_are_all_woken_and_none_is_early() {
     });
     assert_eq!(timers.report().live, 0);
 }
+
+/// How many driver threads this process has.
+#[cfg(target_os = "linux")]
+fn driver_threads() -> usize {
+    let names = std::fs::read_dir("/proc/self/task")
+        .unwrap()
+        .filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
+    names.filter(|name| name.trim_end() == "tickwright").count()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_thread_ends_when_the_last_timer_is_dropped() {
+    // In a process of its own, where no other test has such threads.
+    const CHILD: &str = "TICKWRIGHT_ASYNC_THREADS";
+    if std::env::var_os(CHILD).is_none() {
+        let name = "the_thread_ends_when_the_last_timer_is_dropped";
+        let test = std::env::current_exe().unwrap();
+        let status = std::process::Command::new(test).args(["--exact", name]).env(CHILD, "1").status();
+        assert!(status.unwrap().success());
+        return;
+    }
+    let timers = Timers::new().unwrap();
+    let mut far = Box::pin(timers.sleep(Duration::from_secs(3600)));
+    assert!(far.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    drop(timers);
+    let start = Instant::now();
+    // A thread has its name a little after its start.
+    while driver_threads() == 0 {
+        assert!(start.elapsed() < Duration::from_secs(30), "a timer is pending");
+        std::thread::yield_now();
+    }
+    assert!(!far.is_elapsed());
+    drop(far);
+    while driver_threads() > 0 {
+        assert!(start.elapsed() < Duration::from_secs(30), "the thread goes on");
+        std::thread::yield_now();
+    }
+}

@@ -22,6 +22,10 @@ impl rt::Timer for Timers {
         Box::pin(Self::sleep_until(self, deadline))
     }
 
+    fn now(&self) -> Instant {
+        Self::now(self)
+    }
+
     fn reset(&self, sleep: &mut Pin<Box<dyn rt::Sleep>>, deadline: Instant) {
         match sleep.as_mut().downcast_mut_pin::<Sleep>() {
             Some(ours) => ours.get_mut().reset(deadline),

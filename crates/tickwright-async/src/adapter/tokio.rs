@@ -76,7 +76,7 @@ fn poll(
         if core.handles.load(Ordering::Acquire) == 0 && core.sweep() {
             return Poll::Ready(());
         }
-        let at = Duration::from_nanos(core.scale.start(next));
+        let at = Duration::from_nanos(core.time.convert_back(core.scale.start(next)));
         // None: after the end of tokio's clock.
         let Some(at) = (next < u64::MAX).then(|| epoch.checked_add(at)).flatten() else {
             return Poll::Pending;
