@@ -326,6 +326,7 @@ if [ -d "$work/tsan" ]; then
     echo "ctest: and it sees a race of two callbacks"
 fi
 
-touch "$prefix/lib/libtickwright.so.0.0.0" "$prefix/lib/libtickwright-threads.so.0.0.0" # of an older version
+# Of an older version.
+touch "$prefix/lib/libtickwright.so.0.0.0" "$prefix/lib/libtickwright-threads.so.0.0.0"
 make -s uninstall PREFIX="$prefix"
 test -z "$(find "$prefix" ! -type d)"

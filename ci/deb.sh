@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# The Debian packages: built with dpkg-buildpackage, judged by lintian, and used as a program meets them
-# that was compiled against the installed files. COMMAND=no leaves the command out, which takes most of the
-# time. As root on a machine to spare, INSTALL=yes installs them and runs the tests of C against that.
+# The Debian packages: built with dpkg-buildpackage, judged by lintian, and used as a program meets
+# them that was compiled against the installed files. COMMAND=no leaves the command out, which takes
+# most of the time. As root on a machine to spare, INSTALL=yes installs them and runs the tests of C
+# against that.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Flash, RAM and instructions of each structure that needs no allocator, on emulated microcontrollers.
+"""Flash, RAM and instructions of each structure without an allocator, on emulated boards.
 
     ci/mcu.py                 prints the table
     ci/mcu.py --save          writes records/microcontroller.csv, .txt and .svg
     ci/mcu.py --compare FILE  exit code 1 if a mean count grew by more than 2 percent over that CSV
 
-The emulator lets 128 ns pass for each instruction (`-icount shift=7`), and the program reads a counter of the
-board around each call. So a count is one of instructions: it is the same on each run and on each machine with the
-same compiler, and it is not one of cycles. The emulator knows no wait states, no pipeline and no bus.
+The emulator lets 128 ns pass for each instruction (`-icount shift=7`), and the program reads a
+counter of the board around each call. So a count is one of instructions: it is the same on each
+run and on each machine with the same compiler, and it is not one of cycles. The emulator knows no
+wait states, no pipeline and no bus.
 Needs what `ci/mcu.sh` needs.
 """
 
@@ -24,7 +25,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FIRMWARE = ROOT / "firmware"
 BUILT = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve() / "mcu"
-# Name, target, machine. Code for the M0 runs on the M3: the M0 board has no RAM for 64 timers of each structure.
+# Name, target, machine. Code for the M0 runs on the M3: the M0 board has no RAM for 64 timers of
+# each structure.
 PROCESSORS = [
     ("Cortex-M3", "thumbv7m-none-eabi", "mps2-an385"),
     ("Cortex-M0 code", "thumbv6m-none-eabi", "mps2-an385"),
@@ -149,7 +151,7 @@ SHOWN = ["list", "flat-bounded", "heap4-bounded", "rb-cached", "wheel-tiny", "wh
 
 
 def picture(rows):
-    """Four panels, one for each operation: mean instructions over n, both axes doubling; Cortex-M3 at "s"."""
+    """Four panels, one an operation: mean instructions over n, axes doubling; Cortex-M3 at "s"."""
     value = {tuple(row[:6]): row[6:] for row in rows}
     name, level, width, height = PROCESSORS[0][0], "s", 230, 190
     low, high = 4, 10

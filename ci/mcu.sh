@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Queues on emulated microcontrollers: every structure that needs no allocator beside an oracle, a queue that an
-# interrupt drives, and controls that must fail. CONTRIBUTING says what it needs; it installs nothing.
+# Queues on emulated microcontrollers: every structure that needs no allocator beside an oracle, a
+# queue that an interrupt drives, and controls that must fail. CONTRIBUTING says what it needs; it
+# installs nothing.
 set -euo pipefail
 cd "$(dirname "$0")/../firmware"
 
@@ -85,7 +86,8 @@ if have thumbv7m-none-eabi qemu-system-arm; then
     echo "mcu: control: an oracle that breaks ties backwards fails all $exact exact structures"
 fi
 
-# sleepers WHOSE TARGET: the program of Embassy's executor over that queue; its lines are in LOG-WHOSE.
+# sleepers WHOSE TARGET: the program of Embassy's executor over that queue; its lines are in
+# LOG-WHOSE.
 sleepers() {
     local whose="$1" target="$2"
     (cd "embassy/$whose" && build "$target" mps2 s)

@@ -1,4 +1,5 @@
-//! A queue on the stack, and nothing shared: where a queue can draw no identity, this must not build.
+//! A queue on the stack, and nothing shared: where a queue can draw no identity, this must not
+//! build.
 #![no_std]
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! Reads the number of the SONAME for the build scripts of the libraries: `DEP_TICKWRIGHT_ABI_SONAME`.
+//! Reads the number of the SONAME for the build scripts of the libraries:
+//! `DEP_TICKWRIGHT_ABI_SONAME`.
 
 fn main() {
     println!("cargo::rerun-if-changed=SONAME");

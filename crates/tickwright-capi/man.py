@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """The manual pages of section 3, from the comments of the headers.
 
-    man.py INCLUDE OUT    reads INCLUDE/*.h, writes one page a header (tickwright-queue.3), and one a
+    man.py INCLUDE OUT    reads INCLUDE/*.h, writes one page a header (tickwright-queue.3), one a
                           function (tw_queue_insert.3) into OUT; INCLUDE is the folder `tickwright`
 
-A comment of a function is a first paragraph, more paragraphs, a list `Returns:`, a list or a sentence
-`Errors:`, and `Threads:`. A code of `Errors:` that has no text gets that of the table in base.h. What is
-not of this form is an error, so a page never lacks a part in silence.
+A comment of a function is a first paragraph, more paragraphs, a list `Returns:`, a list or a
+sentence `Errors:`, and `Threads:`. A code of `Errors:` that has no text gets that of the table in
+base.h. What is not of this form is an error, so a page never lacks a part in silence.
 """
 import pathlib
 import re
@@ -173,7 +173,8 @@ def summary(lines):
     """The first sentence, without its full stop, on one line."""
     text = " ".join(lines).split("  ")[0]
     sentence = re.split(r"(?<=[a-z0-9)`])[.;](?: |$)", text)[0].replace("`", "")
-    # A page is found by this line, so it is short: up to a comma or colon before its 70th character.
+    # A page is found by this line, so it is short: up to a comma or colon before its 70th
+    # character.
     while len(sentence) > 70 and re.search(r"[,:] ", sentence):
         sentence = sentence[:max(sentence.rfind(", "), sentence.rfind(": "))]
     return sentence[0].lower() + sentence[1:] if sentence[1:2].islower() or sentence[1:2] == " " else sentence

@@ -1,5 +1,5 @@
-//! Names the shared library, so that programs ask the loader for `libtickwright-threads.so.N` whatever the
-//! file is called. The number is that of the file `SONAME` in `tickwright-boundary`.
+//! Names the shared library, so that programs ask the loader for `libtickwright-threads.so.N`
+//! whatever the file is called. The number is that of the file `SONAME` in `tickwright-boundary`.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

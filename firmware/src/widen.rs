@@ -7,8 +7,8 @@
 ///   clock              .. 65,534  65,535  65,536  65,537 ..
 /// ```
 /// It must be read at least once in each turn of the counter, or a turn is lost. An alarm twice a
-/// turn sees to that: see [`HALF_TURN`](Self::HALF_TURN). No overflow interrupt is needed, so none can come
-/// between two reads.
+/// turn sees to that: see [`HALF_TURN`](Self::HALF_TURN). No overflow interrupt is needed, so none
+/// can come between two reads.
 #[derive(Debug)]
 pub struct Widened<const BITS: u32> {
     last: u64,

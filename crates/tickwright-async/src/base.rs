@@ -2,8 +2,8 @@
 //! a timer knows its core.
 //!
 //! ```text
-//!   Owner ──> Node { word, deadline, filed, waker } <── Shard { lock, queue }     an owner: a Sleep, a Slot
-//!   (one)       │         counted                           ^
+//!   Owner ──> Node { word, deadline, filed, waker } <── Shard { lock, queue }
+//!   (one: a Sleep, a Slot)      │  counted                    ^
 //!               └──────────> Core { shards, time, wake }  <── Timers, the driver
 //! ```
 

@@ -26,27 +26,27 @@
 //!
 //! | you have | use |
 //! |---|---|
-//! | code that uses the functions of a runtime | [`sleep`], [`timeout`], [`interval`] of this crate: the names and what they mean are the same |
-//! | a connection with a deadline for each operation | a [`Slot`], which keeps its timer between two operations |
+//! | code for the functions of a runtime | [`sleep`], [`timeout`], [`interval`]: the same names |
+//! | a connection, a deadline an operation | a [`Slot`], which keeps its timer between two |
 //! | thousands of values with a delay each, for one task | a [`DelayQueue`] |
 //! | settings: slack, resolution, shards | [`Settings`], which make [`Timers`] |
-//! | a loop of your own, no thread | [`Settings::driven`], [`Timers::poll_timeout`], [`Timers::run`] |
+//! | a loop of your own | [`Settings::driven`], [`Timers::poll_timeout`], [`Timers::run`] |
 //! | tests | a [`TestClock`], which stands still and moves by itself when all threads wait |
 //! | hyper, quinn, a client for AWS, a runtime of tokio | a feature, see below |
 //!
 //! # How it works
 //!
 //! ```text
-//!   Sleep, Slot ──owns──> timer { deadline, filed, waker } <── shard { lock, wheel } <── driver thread
-//!                           │                         a timer is filed at a tick that is not
-//!                           └ and a word: its state   later than its deadline
+//!   Sleep, Slot ──> timer { deadline, filed, waker } <── shard { lock, wheel } <── driver thread
+//!        owns         └ and a word: its state         a timer is filed at a tick that is not
+//!                                                     later than its deadline
 //! ```
 //!
 //! A timer is armed by the first poll that is pending. When it is dropped in time, it stays in its
-//! wheel, vacant, and the thread uses it for its next time-out. The new deadline is written into the
-//! timer; the wheel is not touched. When the wheel comes to the timer, it is moved to its deadline
-//! then, or leaves if it is vacant. So a lock is taken only for the first use of a timer, after it
-//! has fired, and for a deadline before the tick at which it is filed.
+//! wheel, vacant, and the thread uses it for its next time-out. The new deadline is written into
+//! the timer; the wheel is not touched. When the wheel comes to the timer, it is moved to its
+//! deadline then, or leaves if it is vacant. So a lock is taken only for the first use of a timer,
+//! after it has fired, and for a deadline before the tick at which it is filed.
 //!
 //! # What is promised
 //!
@@ -61,10 +61,10 @@
 //!
 //! | feature | what it adds |
 //! |---|---|
-//! | `hyper` | `hyper::rt::Timer` for [`Timers`]: `.timer(timers)` (`cargo run -p tickwright-async --features hyper --example http`) |
-//! | `quinn` | `QuinnRuntime`, a runtime for endpoints (`cargo run -p tickwright-async --features example-quic --example quic`) |
+//! | `hyper` | `hyper::rt::Timer` for [`Timers`]: `.timer(timers)`; see `examples/http.rs` |
+//! | `quinn` | `QuinnRuntime`, a runtime for endpoints; see `examples/quic.rs` |
 //! | `smithy` | `AsyncSleep` for [`Timers`]: `.sleep_impl(SharedAsyncSleep::new(timers))` |
-//! | `tokio` | `Settings::on_tokio`, one sleep of tokio under all timers, so that its paused clock works |
+//! | `tokio` | `Settings::on_tokio`: one sleep of tokio under all timers, for its paused clock |
 //! | `sites` | `Timers::sites`, where live timers were made |
 //!
 //! # Limits

@@ -1,5 +1,5 @@
-//! The driver that is a thread: asleep until a timer is due, and gone when no handle and no timer is
-//! left.
+//! The driver that is a thread: asleep until a timer is due, and gone when no handle and no timer
+//! is left.
 
 use core::panic::AssertUnwindSafe;
 use core::time::Duration;

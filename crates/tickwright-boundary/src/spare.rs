@@ -1,17 +1,17 @@
 //! Memory that is set aside before a call whose allocations cannot be refused.
 //!
-//! The standard library ends the process when a reference count, a thread's name or a thread finds no
-//! memory. A C library may not: [`covered`] allocates spare blocks first, which may be refused, and
-//! then makes the call. If an allocation of that thread fails meanwhile, it gets a spare block, also
-//! one that could be refused: so all allocations of the call count.
+//! The standard library ends the process when a reference count, a thread's name or a thread finds
+//! no memory. A C library may not: [`covered`] allocates spare blocks first, which may be refused,
+//! and then makes the call. If an allocation of that thread fails meanwhile, it gets a spare block,
+//! also one that could be refused: so all allocations of the call count.
 //!
 //! ```text
 //!   covered(&[(4, 512)], ..)   4 blocks of 512 bytes from malloc, or -ENOMEM
 //!     Arc::new                   malloc fails: a spare block, whose owner frees it as any other
 //!   the end                    blocks that are left are freed
 //! ```
-//! What a call needs is counted by `ctest/no_memory.c`, which lets each allocation of it fail: a block
-//! too few ends that process.
+//! What a call needs is counted by `ctest/no_memory.c`, which lets each allocation of it fail: a
+//! block too few ends that process.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::cell::Cell;
@@ -47,8 +47,8 @@ fn allocated(layout: Layout) -> *mut u8 {
     }
     let mut block: *mut c_void = null_mut();
     let align = layout.align().max(size_of::<usize>());
-    // SAFETY: 1. a power of two, as of each layout, and a multiple of a pointer's size; 2. `block` may
-    // be written.
+    // SAFETY: 1. a power of two, as of each layout, and a multiple of a pointer's size; 2. `block`
+    // may be written.
     let refused = unsafe { libc::posix_memalign(&raw mut block, align, layout.size()) };
     if refused == 0 { block.cast() } else { null_mut() }
 }
@@ -75,10 +75,10 @@ fn taken(layout: Layout) -> *mut u8 {
     null_mut()
 }
 
-// SAFETY: 1. what is handed out is from `malloc` or `posix_memalign`, as large and aligned as asked,
-// since a spare block is compared with the layout; 2. it is handed out once, since a spare block leaves
-// the list; 3. all of it may be given to `free`, and to `realloc` as far as `malloc` aligns it; 4.
-// nothing here unwinds or allocates by itself.
+// SAFETY: 1. what is handed out is from `malloc` or `posix_memalign`, as large and aligned as
+// asked, since a spare block is compared with the layout; 2. it is handed out once, since a spare
+// block leaves the list; 3. all of it may be given to `free`, and to `realloc` as far as `malloc`
+// aligns it; 4. nothing here unwinds or allocates by itself.
 unsafe impl GlobalAlloc for Malloc {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let block = allocated(layout);
@@ -150,8 +150,8 @@ impl Drop for Cover {
     }
 }
 
-/// Calls `inside`, with so many spare blocks of so many bytes for its allocations. Name the sizes from
-/// the greatest to the least.
+/// Calls `inside`, with so many spare blocks of so many bytes for its allocations. Name the sizes
+/// from the greatest to the least.
 ///
 /// # Errors
 /// [`code::NO_MEMORY`] if there are no spare blocks; then nothing was called.

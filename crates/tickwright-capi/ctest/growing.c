@@ -1,4 +1,4 @@
-/* Structs whose first field is their size: programs with older and newer headers. And what macros of
+/* Structs whose first field is their size: programs with older and newer headers. What macros of
  * the headers do, by the functions beside them and by themselves. */
 #include "models.h"
 

@@ -1,5 +1,6 @@
 /* Memory runs out at each allocation in turn: nothing half-done. Queues never ask for any.
- * Linked statically, with --wrap for each function of malloc's, so that the library's calls come here. */
+ * Linked statically, with --wrap for each function of malloc's, so that the library's calls come
+ * here. */
 #include "models.h"
 
 static long granted = -1; /* without limit */

@@ -161,8 +161,8 @@ unsafe fn make<F: Known>(memory: *mut u8, bytes: usize, capacity: usize) -> Resu
     let at = unsafe { memory.add(skipped) };
     // SAFETY: within the memory, as just seen.
     let groups = unsafe { at.add(room) };
-    // SAFETY: 1. The layout has put the room there, aligned, for this capacity. 2. The caller answers
-    // for the rest.
+    // SAFETY: 1. The layout has put the room there, aligned, for this capacity. 2. The caller
+    // answers for the rest.
     let behind = unsafe { F::open(groups, capacity) }?;
     let queue = at.cast::<tw_queue>();
     let head =

@@ -30,7 +30,8 @@ fn headers() -> Vec<(String, String)> {
     files.map(|path| (path.display().to_string(), fs::read_to_string(&path).unwrap())).collect()
 }
 
-/// All sources of both libraries in one text, with single spaces, so that line breaks do not matter.
+/// All sources of both libraries in one text, with single spaces, so that line breaks do not
+/// matter.
 fn sources() -> String {
     let mut texts = Vec::new();
     for folder in ["src", "../tickwright-threads-capi/src"] {

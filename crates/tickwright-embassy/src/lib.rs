@@ -9,10 +9,13 @@
 //! embassy-time-queue-utils = { path = "../tickwright/crates/tickwright-embassy/patch" }
 //! ```
 //!
-//! | queue | where the timers are | how many | next alarm | wake |
-//! |---|---|---|---|---|
-//! | [`queue_integrated::Queue`] | in the tasks: 8 words each, no allocation | one a task | O(1) | O(1), an insert O(n) |
-//! | [`queue_generic::ConstGenericQueue`] | in the queue, for executors of any kind | `N` | O(1) | O(log N), an insert O(N) |
+//! | queue | where the timers are | how many |
+//! |---|---|---|
+//! | [`queue_integrated::Queue`] | in the tasks: 8 words each | one a task |
+//! | [`queue_generic::ConstGenericQueue`] | in the queue, for any executor | `N` |
+//!
+//! The next alarm is O(1) in both. In the first a wake is O(1) and an insert O(n), in the second a
+//! wake is O(log N) and an insert O(N).
 //!
 //! [`Queue`] is the first of them, or with a feature `generic-queue-N` the second.
 //!

@@ -105,7 +105,8 @@ impl Driver for Clock {
         self.with(|state| state.now)
     }
 
-    /// As the drivers of Embassy's hardware crates: where the queue says so, the alarm is set again.
+    /// As the drivers of Embassy's hardware crates: where the queue says so, the alarm is set
+    /// again.
     fn schedule_wake(&self, at: u64, waker: &Waker) {
         self.with(|state| {
             let now = state.now;

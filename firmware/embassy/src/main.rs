@@ -1,9 +1,9 @@
 //! Tasks of Embassy that sleep and time out, over whichever timer queue the build chose.
 //!
 //! The time driver has a virtual clock. When no task can run, it jumps to the next alarm, as a
-//! processor does that sleeps until its timer interrupt. So each run is the same, and a wake-up that
-//! is early, late or lost is seen. Prints a line `wake` for each, and a line `cost` for each number
-//! of tasks; `ci/mcu.sh` compares two builds.
+//! processor does that sleeps until its timer interrupt. So each run is the same, and a wake-up
+//! that is early, late or lost is seen. Prints a line `wake` for each, and a line `cost` for each
+//! number of tasks; `ci/mcu.sh` compares two builds.
 #![no_std]
 #![no_main]
 // The entry attribute makes a public function of `main`.
@@ -70,7 +70,8 @@ async fn mixed(task: u32) {
                 true
             }
             1 => with_deadline(due, pending::<()>()).await.is_err(),
-            // What it waits for is dropped, and its timer with it: that may wake the task once more.
+            // What it waits for is dropped, and its timer with it: that may wake the task once
+            // more.
             2 => with_deadline(due, Timer::at(later(&mut random, task, 20) + (due - Instant::now())))
                 .await
                 .is_err(),

@@ -1,6 +1,6 @@
 //! Instructions of each operation of each structure, in the shape of Zephyr's benchmark: insert n
-//! timers, move each, abort half, fire the rest. A look is a call that finds nothing due. Prints a line for each structure, n and operation,
-//! as `ci/mcu.py` reads them.
+//! timers, move each, abort half, fire the rest. A look is a call that finds nothing due. Prints a
+//! line for each structure, n and operation, as `ci/mcu.py` reads them.
 #![no_std]
 #![no_main]
 // The entry attribute makes a public function of `main`.

@@ -204,8 +204,8 @@ mod chip {
     const RELOAD: usize = 8;
 
     fn write(register: usize, value: u32) {
-        // SAFETY: 1. it is a register of the timer, aligned, and writing it touches no memory of the
-        // program.
+        // SAFETY: 1. it is a register of the timer, aligned, and writing it touches no memory of
+        // the program.
         unsafe { ((COUNTER + register) as *mut u32).write_volatile(value) }
     }
 

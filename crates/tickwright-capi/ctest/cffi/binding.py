@@ -3,8 +3,8 @@
 
     binding.py INCLUDE LIBDIR    the installed headers and libraries
 
-A binding sees no macro. So everything that a program needs is a function, a struct or an enum, and the
-headers are C that a parser of declarations reads once comments and directives are gone.
+A binding sees no macro. So everything that a program needs is a function, a struct or an enum,
+and the headers are C that a parser of declarations reads once comments and directives are gone.
 """
 import errno
 import pathlib

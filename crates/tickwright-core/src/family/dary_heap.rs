@@ -37,7 +37,8 @@
 //!   children of c: group c - 2   |         `--> group 4   `--> group 5
 //!   parent of c:   c / 4 + 2     `--> children in group 2
 //!
-//!   entry    expiry: 8 bytes | arrival: 4 | node: 4 (slab) or a pointer (hook); both numbers as their distance from the last
+//!   entry    expiry: 8 bytes | arrival: 4 | node: 4 (slab) or a pointer (hook);
+//!            both numbers as their distance from the last
 //! ```
 //! With slab handles an entry takes 16 bytes and a group of four is one aligned cache line (of two:
 //! half a line). For `D` = 2 the children of `c` are group `c`, the parent of `c` is `c / 2`. The
@@ -59,10 +60,10 @@
 //! besides. Bytes per timer: slab 16 + 4 + slot (8 for a `u32`), that is 28 and asserted in a test;
 //! doubling growth leaves up to half of the array unused, `with_capacity` nothing. Hook 8 in the
 //! node, and on 64-bit targets in the growing array 32 (24, and padding to whole lines), in the
-//! bounded one 24 (slab 16) and about two groups more a queue, in the lent one 32. On 32-bit targets
-//! an entry takes 16 bytes in each, and nothing is aligned to lines: a bounded heap of 20 timers is
-//! a queue of 488 bytes. Insert, remove and pop never allocate after `reserve`; bounded heaps hold no allocation at all. `clear` is O(1), in a bounded
-//! heap O(n).
+//! bounded one 24 (slab 16) and about two groups more a queue, in the lent one 32. On 32-bit
+//! targets an entry takes 16 bytes in each, and nothing is aligned to lines: a bounded heap of 20
+//! timers is a queue of 488 bytes. Insert, remove and pop never allocate after `reserve`; bounded
+//! heaps hold no allocation at all. `clear` is O(1), in a bounded heap O(n).
 //!
 //! # Choose when
 //! - deadlines are random, nothing is known about them, and most timers expire;
@@ -132,7 +133,8 @@ where
 /// ```
 /// use tickwright_core::{BoundedHeap, HookQueue, Reject, Timer};
 ///
-/// static TIMERS: [Timer<BoundedHeap<4, 2>, u8>; 3] = [Timer::new(0), Timer::new(1), Timer::new(2)];
+/// static TIMERS: [Timer<BoundedHeap<4, 2>, u8>; 3] =
+///     [Timer::new(0), Timer::new(1), Timer::new(2)];
 ///
 /// let mut queue: HookQueue<'static, BoundedHeap<4, 2>, u8> = const { HookQueue::new() };
 /// queue.insert(10, &TIMERS[0])?;

@@ -63,8 +63,9 @@
 //! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 40 (on 32-bit targets 32), and 16 (hook
 //! 24, on 32-bit targets 16) per entry of the heap. `with_capacity` and `reserve` make room for an
 //! entry per timer; inserts one by one make room for the entries that there are. Then a reschedule
-//! that takes a timer out of a list may allocate. If it gets no memory, it inserts the timer into its old list in order, by a scan from
-//! the tail: O(n). After a reservation nothing allocates. `clear` is O(1), plus the table.
+//! that takes a timer out of a list may allocate. If it gets no memory, it inserts the timer into
+//! its old list in order, by a scan from the tail: O(n). After a reservation nothing allocates.
+//! `clear` is O(1), plus the table.
 //!
 //! # Choose when
 //! - most timers have one of a few delays, such as request time-outs, keep-alives and retries;

@@ -59,8 +59,8 @@ impl VirtualHost {
         Self::starting_at(Instant::ZERO, 0)
     }
 
-    /// As [`new`](Self::new). `None`: its locks have no memory. The reference count ends the process
-    /// without memory, as everywhere in the standard library.
+    /// As [`new`](Self::new). `None`: its locks have no memory. The reference count ends the
+    /// process without memory, as everywhere in the standard library.
     #[must_use]
     pub fn try_new() -> Option<Self> {
         Self::try_starting_at(Instant::ZERO, 0)

@@ -53,8 +53,8 @@ pub struct DriverThread<K: Clock + 'static> {
     thread: Option<Join>,
 }
 
-/// Waits for a thread that was started: what [`DriverThread::spawn_by`] is given for it. An error is
-/// the panic of the thread.
+/// Waits for a thread that was started: what [`DriverThread::spawn_by`] is given for it. An error
+/// is the panic of the thread.
 pub type Join = Box<dyn FnOnce() -> std::thread::Result<()> + Send + Sync>;
 
 /// What the thread tells.
@@ -95,8 +95,8 @@ impl<K: Clock + 'static> DriverThread<K> {
         })
     }
 
-    /// As [`spawn`](Self::spawn), for a program that starts its threads by itself: `start` gets what
-    /// the thread runs, and returns how to wait for it.
+    /// As [`spawn`](Self::spawn), for a program that starts its threads by itself: `start` gets
+    /// what the thread runs, and returns how to wait for it.
     ///
     /// # Errors
     /// What `start` says; of kind `OutOfMemory` when a lock has no memory.
