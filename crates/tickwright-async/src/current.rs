@@ -11,10 +11,11 @@ use std::time::Instant;
 
 use crate::delay_queue::DelayQueue;
 use crate::interval::Interval;
+use crate::settings::Settings;
 use crate::sleep::Sleep;
 use crate::slot::Slot;
 use crate::timeout::Timeout;
-use crate::timers::{Settings, Timers};
+use crate::timers::Timers;
 
 thread_local! {
     static ENTERED: RefCell<Option<Timers>> = const { RefCell::new(None) };

@@ -1,5 +1,7 @@
 //! A queue of values, each of which comes out when its delay is over.
 
+mod expired;
+
 use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
@@ -7,6 +9,7 @@ use core::task::{Context, Poll, Waker};
 use core::time::Duration;
 use std::time::Instant;
 
+pub use expired::{Expired, Key, NotQueued};
 use futures_core::Stream;
 use tickwright_core::{HeadChange, SlabQueue, Wheel};
 
@@ -15,62 +18,6 @@ use crate::sleep::Sleep;
 use crate::sync::Arc;
 use crate::time::{instant, nanos, nanos_at};
 use crate::timers::Timers;
-
-/// Names a value in a [`DelayQueue`]. It is stale for ever once the value has left, also when the
-/// memory is used again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Key {
-    key: tickwright_core::Key,
-    /// How often the queue had released its memory before.
-    epoch: u32,
-}
-
-/// The value is not in the queue: it has expired, was removed, or is another queue's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct NotQueued;
-
-impl fmt::Display for NotQueued {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the value is not in the queue any more: insert it again, and keep the new key")
-    }
-}
-
-impl core::error::Error for NotQueued {}
-
-/// A value that has left a [`DelayQueue`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Expired<T> {
-    value: T,
-    deadline: Instant,
-    key: Key,
-}
-
-impl<T> Expired<T> {
-    /// The value.
-    pub fn get_ref(&self) -> &T {
-        &self.value
-    }
-
-    /// The value, to be changed.
-    pub fn get_mut(&mut self) -> &mut T {
-        &mut self.value
-    }
-
-    /// The value by itself.
-    pub fn into_inner(self) -> T {
-        self.value
-    }
-
-    /// When it was due.
-    pub fn deadline(&self) -> Instant {
-        self.deadline
-    }
-
-    /// The key that it had. It is stale.
-    pub fn key(&self) -> Key {
-        self.key
-    }
-}
 
 struct Entry<T> {
     value: T,

@@ -83,6 +83,7 @@ mod owner;
 mod pool;
 mod queue;
 mod report;
+mod settings;
 mod sleep;
 mod slot;
 mod sync;
@@ -101,15 +102,20 @@ pub use current::{Entered, interval, interval_at, now, sleep, sleep_until, slot,
 pub use delay_queue::DelayQueue;
 pub use interval::{Interval, MissedTickBehavior};
 pub use report::{Lateness, Report};
+pub use settings::Settings;
 pub use sleep::Sleep;
 pub use slot::{Slot, SlotTimeout};
 #[doc(no_inline)]
 pub use std::time::Instant;
 pub use test_clock::{ClockHold, TestClock};
 pub use timeout::{Elapsed, Timeout};
+<<<<<<< HEAD
 pub use timers::{Settings, Timers};
 
 /// The examples of the book's page are tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/start/async.md")]
 pub struct BookPage;
+=======
+pub use timers::Timers;
+>>>>>>> async

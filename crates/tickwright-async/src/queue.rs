@@ -57,8 +57,8 @@ impl Core {
         let key = state.queue.insert(due, Arc::clone(node)).map_err(|_| NotFiled)?.key;
         node.key.store(key.to_bits(), Ordering::Relaxed);
         node.filed.store(due, Ordering::Relaxed);
-        // Release: the driver sees the waker.
-        node.set_state(State::Armed, Ordering::Release);
+        // Relaxed: the driver reads it under the lock, and so it sees the waker.
+        node.set_state(State::Armed, Ordering::Relaxed);
         // Without a driver nobody fires it, unless another call has started one.
         if !core.look_by(state, due) && node.exchange(State::Armed, State::Vacant, Ordering::AcqRel).is_ok() {
             core.unfile(node);

@@ -12,9 +12,10 @@ use std::time::Instant;
 use tickwright::clock::{self, Clock};
 
 use crate::base::Core;
+use crate::settings::Settings;
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, lock};
 use crate::time::{machine, nanos};
-use crate::timers::{Settings, Timers};
+use crate::timers::Timers;
 
 /// A clock for tests. It stands still until it is moved. Clones are the same clock.
 ///

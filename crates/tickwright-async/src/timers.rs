@@ -1,25 +1,21 @@
-//! The handle to a set of timers, and how one is made.
+//! The handle to a set of timers.
 
 use core::fmt;
 use core::time::Duration;
-use std::io;
 use std::time::Instant;
 
-use tickwright::clock::Clock;
-use tickwright_core::SlabQueue;
-
-use crate::base::{Core, Locked, Shard};
+use crate::base::Core;
 use crate::report::{Lateness, Report};
-use crate::sync::{Arc, AtomicUsize, Mutex, Ordering, lock};
-use crate::time::{Scale, Time, instant};
-use crate::wake::{Sleeper, Wake};
+use crate::sync::{Arc, Ordering, lock};
+use crate::time::instant;
+use crate::wake::Wake;
 use crate::word::State;
 
 /// A handle to timers: what sleeps, time-outs and slots are made from. Clones are handles to the
 /// same timers.
 ///
 /// Timers made by [`new`](Self::new) fire on a thread of their own, which sleeps until a timer is
-/// due. Those made by [`Settings::driven`] fire when the caller's loop calls [`run`](Self::run).
+/// due. Those made by [`Settings::driven`](crate::Settings::driven) fire when the caller's loop calls [`run`](Self::run).
 ///
 /// When the last handle is dropped, what is pending still fires. The thread ends after the last
 /// timer.
@@ -40,6 +36,7 @@ pub struct Timers {
     pub(crate) core: Arc<Core>,
 }
 
+<<<<<<< HEAD
 /// How timers are to be: resolution, slack, shards and clock.
 ///
 /// ```
@@ -193,15 +190,9 @@ impl fmt::Debug for Settings {
     }
 }
 
+=======
+>>>>>>> async
 impl Timers {
-    /// Timers with a thread of their own, as by [`Settings::new`].
-    ///
-    /// # Errors
-    /// That of the platform, if it starts no thread.
-    pub fn new() -> io::Result<Self> {
-        Settings::new().start()
-    }
-
     /// The time by the clock of these timers, as an instant of the standard library. With the clock
     /// of the machine it is [`Instant::now`], to 100 ns.
     #[must_use]
@@ -210,7 +201,7 @@ impl Timers {
     }
 
     /// Fires what is due, on this thread. Returns how many timers fired. For
-    /// [`driven`](Settings::driven) timers; others need no call.
+    /// [`driven`](crate::Settings::driven) timers; others need no call.
     ///
     /// # Panics
     /// With the first panic of a waker, when all wakers were called.

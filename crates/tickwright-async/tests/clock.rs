@@ -220,3 +220,19 @@ fn nothing_is_kept_when_handles_threads_and_timers_are_gone() {
         assert_eq!(Arc::strong_count(&clock), 1, "order {order}");
     }
 }
+
+#[test]
+fn a_timer_that_was_moved_and_came_due_in_one_jump_has_fired() {
+    let host = tickwright::clock::VirtualHost::new();
+    let settings = Settings::new().resolution(Duration::from_nanos(8));
+    let timers = settings.clock(Arc::new(host.monotonic())).driven(|| {});
+    let task = Counter::new();
+    let mut sleep = pin!(timers.sleep(ms(5)));
+    assert!(task.poll(sleep.as_mut()).is_pending());
+    sleep.reset_after(ms(8));
+    assert_eq!(timers.poll_timeout(), Some(ms(5)), "it is filed for the deadline before");
+    host.advance(ms(10));
+    assert_eq!((timers.run(), task.count()), (1, 1));
+    assert!(sleep.is_elapsed(), "for the later deadline");
+    assert_eq!(timers.report().lateness.worst(), ms(2));
+}

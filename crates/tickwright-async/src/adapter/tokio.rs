@@ -11,8 +11,9 @@ use tokio::runtime::{Handle, TryCurrentError};
 use tokio::time;
 
 use crate::base::Core;
+use crate::settings::Settings;
 use crate::sync::{Arc, Ordering};
-use crate::timers::{Settings, Timers};
+use crate::timers::Timers;
 
 /// The clock of a runtime, which a test may pause.
 struct TokioClock(time::Instant);

@@ -1,0 +1,178 @@
+//! How timers are to be, and how they are made.
+
+use core::fmt;
+use core::time::Duration;
+use std::io;
+
+use tickwright::clock::Clock;
+use tickwright_core::SlabQueue;
+
+use crate::base::{Core, Locked, Shard};
+use crate::report::Lateness;
+use crate::sync::{Arc, AtomicUsize, Mutex};
+use crate::time::{Scale, Time};
+use crate::timers::Timers;
+use crate::wake::{Sleeper, Wake};
+
+/// How timers are to be: resolution, slack, shards and clock.
+///
+/// ```
+/// use core::time::Duration;
+/// use tickwright_async::Settings;
+///
+/// // Time-outs of a proxy: up to 10 ms late is early enough, and saves wake-ups.
+/// let timers = Settings::new().slack(Duration::from_millis(10)).start()?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Settings {
+    resolution: Duration,
+    slack: Duration,
+    shards: usize,
+    clock: Option<Arc<dyn Clock>>,
+    /// The clock shows the nanoseconds that the machine's showed when it was made.
+    aligned: bool,
+}
+
+impl Settings {
+    /// A resolution of 16.4 us, no slack, a shard for each processor, the monotonic clock.
+    #[must_use]
+    pub fn new() -> Self {
+        let resolution = Duration::from_nanos(1 << 14);
+        Self { resolution, slack: Duration::ZERO, shards: 0, clock: None, aligned: false }
+    }
+
+    /// How precise a deadline is: a timer fires up to that much after it, and never before. It is
+    /// rounded down to a power of two of a nanosecond, from 8 ns to 1.07 s.
+    #[must_use]
+    pub fn resolution(self, resolution: Duration) -> Self {
+        Self { resolution, ..self }
+    }
+
+    /// How late a timer may be on purpose. Timers that are due within this time fire together, with
+    /// one wake-up of the driver. It counts beside the resolution.
+    #[must_use]
+    pub fn slack(self, slack: Duration) -> Self {
+        Self { slack, ..self }
+    }
+
+    /// How many shards there are, each with a lock and 17 KB for its wheel. 0: as many as
+    /// processors. At most 256.
+    #[must_use]
+    pub fn shards(self, shards: usize) -> Self {
+        Self { shards, ..self }
+    }
+
+    /// Another clock than the monotonic one of the machine. For [`driven`](Self::driven) timers: a
+    /// thread cannot sleep by a clock that stands still. [`TestClock`](crate::TestClock) sets it.
+    #[must_use]
+    pub fn clock(self, clock: Arc<dyn Clock>) -> Self {
+        Self { clock: Some(clock), aligned: false, ..self }
+    }
+
+    /// As [`clock`](Self::clock), for a clock that began with the time of the machine.
+    pub(crate) fn aligned_clock(self, clock: Arc<dyn Clock>) -> Self {
+        Self { clock: Some(clock), aligned: true, ..self }
+    }
+
+    /// Creates timers and starts their thread.
+    ///
+    /// # Errors
+    /// That of the platform, if it starts no thread; `InvalidInput` if a clock is set.
+    pub fn start(self) -> io::Result<Timers> {
+        if self.clock.is_some() {
+            let why = "a thread cannot sleep by a clock of the caller's: make driven timers, and call run";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
+        let timers = self.start_or_retry();
+        match &timers.core.wake {
+            // Still without a thread. This attempt reports why.
+            Wake::Thread(sleeper) if sleeper.call(u64::MAX) => timers.core.start_thread()?,
+            _ => {}
+        }
+        Ok(timers)
+    }
+
+    /// As [`start`](Self::start), without a clock; if no thread can be started now, the next timer
+    /// that is armed tries again.
+    pub(crate) fn start_or_retry(self) -> Timers {
+        let timers = Self { clock: None, ..self }.make(Wake::Thread(Sleeper::default()));
+        timers.core.call_driver(u64::MAX);
+        timers
+    }
+
+    /// Creates timers that fire when the caller calls [`Timers::run`]. `earlier` is called when a
+    /// timer is armed that is due before [`Timers::poll_timeout`] said, and when the last handle is
+    /// dropped, or a timer after it: wake the loop there. It is called on any thread, with no lock held. A loop on the
+    /// only thread needs nothing there.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use std::pin::pin;
+    /// use tickwright_async::Settings;
+    ///
+    /// let timers = Settings::new().driven(|| {});
+    /// let mut sleep = pin!(timers.sleep(Duration::from_millis(1)));
+    /// let mut cx = core::task::Context::from_waker(core::task::Waker::noop());
+    /// while sleep.as_mut().poll(&mut cx).is_pending() {
+    ///     // A loop with descriptors waits for those, with this time-out.
+    ///     std::thread::sleep(timers.poll_timeout().unwrap_or_default());
+    ///     timers.run();
+    /// }
+    /// # use core::future::Future;
+    /// ```
+    #[must_use]
+    pub fn driven(self, earlier: impl Fn() + Send + Sync + 'static) -> Timers {
+        self.make(Wake::Hook(Box::new(earlier)))
+    }
+
+    fn make(self, wake: Wake) -> Timers {
+        let shards = match self.shards {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            shards => shards,
+        };
+        let shard = || Shard {
+            state: Mutex::new(Locked {
+                queue: SlabQueue::new(),
+                alarm: u64::MAX,
+                locked: 0,
+                lateness: Lateness::NONE,
+            }),
+        };
+        let scale = Scale::new(self.resolution, self.slack);
+        let core = Core {
+            shards: core::iter::repeat_with(shard).take(shards.clamp(1, 256)).collect(),
+            time: self.clock.map_or(Time::Machine, |clock| Time::other(clock, self.aligned, scale)),
+            scale,
+            wake,
+            handles: AtomicUsize::new(1),
+        };
+        Timers { core: Arc::new(core) }
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings")
+            .field("resolution", &self.resolution)
+            .field("slack", &self.slack)
+            .field("shards", &self.shards)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Timers {
+    /// Timers with a thread of their own, as by [`Settings::new`].
+    ///
+    /// # Errors
+    /// That of the platform, if it starts no thread.
+    pub fn new() -> io::Result<Self> {
+        Settings::new().start()
+    }
+}
