@@ -109,13 +109,9 @@ pub use slot::{Slot, SlotTimeout};
 pub use std::time::Instant;
 pub use test_clock::{ClockHold, TestClock};
 pub use timeout::{Elapsed, Timeout};
-<<<<<<< HEAD
-pub use timers::{Settings, Timers};
+pub use timers::Timers;
 
 /// The examples of the book's page are tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/start/async.md")]
 pub struct BookPage;
-=======
-pub use timers::Timers;
->>>>>>> async
