@@ -103,8 +103,8 @@ impl Settings {
 
     /// Creates timers that fire when the caller calls [`Timers::run`]. `earlier` is called when a
     /// timer is armed that is due before [`Timers::poll_timeout`] said, and when the last handle is
-    /// dropped, or a timer after it: wake the loop there. It is called on any thread, with no lock held. A loop on the
-    /// only thread needs nothing there.
+    /// dropped, or a timer after it: wake the loop there. It is called on any thread, with no lock
+    /// held. A loop on the only thread needs nothing there.
     ///
     /// ```
     /// use core::time::Duration;

@@ -15,7 +15,8 @@ use crate::word::State;
 /// same timers.
 ///
 /// Timers made by [`new`](Self::new) fire on a thread of their own, which sleeps until a timer is
-/// due. Those made by [`Settings::driven`](crate::Settings::driven) fire when the caller's loop calls [`run`](Self::run).
+/// due. Those made by [`Settings::driven`](crate::Settings::driven) fire when the caller's loop
+/// calls [`run`](Self::run).
 ///
 /// When the last handle is dropped, what is pending still fires. The thread ends after the last
 /// timer.

@@ -3,8 +3,8 @@
 use core::fmt;
 use std::time::Instant;
 
-/// Names a value in a [`DelayQueue`](super::DelayQueue). It is stale for ever once the value has left, also when the
-/// memory is used again.
+/// Names a value in a [`DelayQueue`](super::DelayQueue). It is stale for ever once the value has
+/// left, also when the memory is used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
     pub(super) key: tickwright_core::Key,
