@@ -25,6 +25,7 @@ extern crate std;
 pub mod contract;
 pub mod explain;
 pub mod family;
+pub mod snapshot;
 pub mod storage;
 
 #[doc(inline)]

@@ -177,6 +177,15 @@ macro_rules! timer_queue {
                 self.order.start_sequence_at(next);
             }
 
+            /// Takes out the timer that leaves first, due or not, with its deadline. No clock moves.
+            pub(crate) fn take_first(&mut self) -> Option<(Tick, $value)> {
+                let p = self.order.head(self.$($nodes).+.nodes())?;
+                let deadline = self.order.deadline(self.$($nodes).+.nodes(), p);
+                let _ = self.order.remove(self.$($nodes).+.nodes_mut(), p);
+                let (_, value) = self.release(p)?;
+                Some((deadline, value))
+            }
+
             #[inline]
             fn pending(&self, p: $handle) -> Option<Pending<$key>> {
                 Some(Pending { key: self.key(p)?, expiry: self.order.expiry(self.$($nodes).+.nodes(), p) })

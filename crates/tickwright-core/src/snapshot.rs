@@ -1,0 +1,241 @@
+//! The timers of a queue as bytes, for memory that outlives a reset.
+//!
+//! ```text
+//!   "TWSN" | version 2 | payload bytes 2 | timers 4 | { ticks left 8 | payload } .. | CRC-32 4
+//! ```
+//! Numbers are little-endian. A timer is saved with the ticks that it had left, so a snapshot knows
+//! no clock: whoever restores it says when each timer is due by the clock of then. The order of the
+//! entries is the order of delivery, so equals stay in the order of their arrival.
+//!
+//! A snapshot that was cut off, or in which a bit has changed, is refused whole: the queue is then as
+//! it was. Bytes behind it are ignored, so that it may lie at the start of a flash page.
+//!
+//! ```
+//! use tickwright_core::{SlabQueue, SortedList, snapshot};
+//!
+//! let mut queue: SlabQueue<SortedList, u32> = SlabQueue::new();
+//! queue.insert(100, 7)?;
+//! queue.insert(40, 8)?;
+//! assert!(queue.pop_expired(10).is_none());
+//! let mut page = [0; 64];
+//! let length = queue.snapshot(&mut page)?;
+//! assert_eq!(length, snapshot::bytes::<u32>(2).unwrap());
+//!
+//! // After a reset the clock is at 5; 20 ticks passed without power.
+//! let mut restored: SlabQueue<SortedList, u32> = SlabQueue::new();
+//! assert_eq!(restored.restore(&page, |left| 5 + left.saturating_sub(20), |_, _| ())?, 2);
+//! assert_eq!(restored.pop_expired(15).map(|fired| (fired.value, fired.expiry)), Some((8, 15)));
+//! assert_eq!(restored.next_expiry(), Some(75));
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+
+mod queues;
+#[cfg(all(test, feature = "alloc"))]
+mod tests;
+
+use core::fmt;
+use core::marker::PhantomData;
+
+use crate::contract::{Reject, Span};
+
+/// A payload of a fixed number of bytes, of which any copy means the same: no pointer, no handle.
+pub trait Plain: Sized {
+    /// How many bytes.
+    const BYTES: u16;
+
+    /// Writes the value into [`BYTES`](Self::BYTES) bytes.
+    fn write(&self, bytes: &mut [u8]);
+
+    /// Reads a value from [`BYTES`](Self::BYTES) bytes. `None`: they stand for none.
+    fn read(bytes: &[u8]) -> Option<Self>;
+}
+
+macro_rules! plain_numbers {
+    ($($number:ty),+) => {$(
+        impl Plain for $number {
+            const BYTES: u16 = size_of::<$number>() as u16;
+
+            fn write(&self, bytes: &mut [u8]) {
+                bytes.copy_from_slice(&self.to_le_bytes());
+            }
+
+            fn read(bytes: &[u8]) -> Option<Self> {
+                Some(Self::from_le_bytes(bytes.try_into().ok()?))
+            }
+        }
+    )+};
+}
+
+plain_numbers!(u8, u16, u32, u64, u128, i8, i16, i32, i64, i128);
+
+impl Plain for () {
+    const BYTES: u16 = 0;
+
+    fn write(&self, _: &mut [u8]) {}
+
+    fn read(_: &[u8]) -> Option<Self> {
+        Some(())
+    }
+}
+
+impl<const N: usize> Plain for [u8; N] {
+    const BYTES: u16 = {
+        assert!(N <= u16::MAX as usize, "a plain payload has at most 65,535 bytes");
+        N as u16
+    };
+
+    fn write(&self, bytes: &mut [u8]) {
+        bytes.copy_from_slice(self);
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok()
+    }
+}
+
+/// Why a snapshot was not written or not restored. The queue is then as it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SnapshotError {
+    /// The buffer is shorter than [`bytes`].
+    TooShort,
+    /// There is no snapshot at the start of the bytes: another mark stands there.
+    NoSnapshot,
+    /// It was written by a version that this one does not know.
+    Version(u16),
+    /// Its payloads have another number of bytes.
+    Payload(u16),
+    /// It was cut off, or a bit has changed.
+    Damaged,
+    /// A payload stands for no value, or for no timer of the caller's.
+    Unknown,
+    /// The queue did not take a timer.
+    Rejected(Reject),
+}
+
+impl fmt::Display for SnapshotError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooShort => f.write_str("the buffer is too short for the snapshot: see `snapshot::bytes`"),
+            Self::NoSnapshot => f.write_str("there is no snapshot in these bytes"),
+            Self::Version(version) => write!(f, "version {version} of snapshots is unknown: write it again"),
+            Self::Payload(bytes) => {
+                write!(f, "the payloads have {bytes} bytes: restore the type that was saved")
+            }
+            Self::Damaged => f.write_str("the snapshot is cut off or damaged: start without it"),
+            Self::Unknown => f.write_str("a payload of the snapshot stands for no timer"),
+            Self::Rejected(reason) => write!(f, "a timer of the snapshot was refused: {reason}"),
+        }
+    }
+}
+
+impl core::error::Error for SnapshotError {}
+
+impl From<Reject> for SnapshotError {
+    fn from(reason: Reject) -> Self {
+        Self::Rejected(reason)
+    }
+}
+
+const MARK: [u8; 4] = *b"TWSN";
+const VERSION: u16 = 1;
+const HEADER: usize = 12;
+const CHECKSUM: usize = 4;
+
+/// Bytes of one timer.
+const fn entry<T: Plain>() -> usize {
+    size_of::<Span>() + T::BYTES as usize
+}
+
+/// How many bytes a snapshot of `timers` timers takes. `None`: more than there are.
+#[must_use]
+pub const fn bytes<T: Plain>(timers: usize) -> Option<usize> {
+    match timers.checked_mul(entry::<T>()) {
+        Some(entries) => entries.checked_add(HEADER + CHECKSUM),
+        None => None,
+    }
+}
+
+/// CRC-32 as in Ethernet, without a table: a snapshot is small, and so is flash.
+fn checksum(bytes: &[u8]) -> u32 {
+    let mut crc = u32::MAX;
+    for &byte in bytes {
+        crc ^= u32::from(byte);
+        for _ in 0..8 {
+            crc = crc >> 1 ^ 0xedb8_8320 & (crc & 1).wrapping_neg();
+        }
+    }
+    !crc
+}
+
+/// Writes a snapshot of exactly `timers` entries. Returns its length.
+fn write<T: Plain>(
+    into: &mut [u8],
+    timers: usize,
+    mut next: impl FnMut() -> Option<(Span, T)>,
+) -> Result<usize, SnapshotError> {
+    let length = bytes::<T>(timers).ok_or(SnapshotError::TooShort)?;
+    let count = u32::try_from(timers).map_err(|_| SnapshotError::TooShort)?;
+    let whole = into.get_mut(..length).ok_or(SnapshotError::TooShort)?;
+    let (body, check) = whole.split_at_mut(length - CHECKSUM);
+    body[..4].copy_from_slice(&MARK);
+    body[4..6].copy_from_slice(&VERSION.to_le_bytes());
+    body[6..8].copy_from_slice(&T::BYTES.to_le_bytes());
+    body[8..HEADER].copy_from_slice(&count.to_le_bytes());
+    for place in body[HEADER..].chunks_exact_mut(entry::<T>()) {
+        // A queue that has fewer timers than it says is broken: what is missing fails the restore.
+        let Some((left, payload)) = next() else { return Err(SnapshotError::Damaged) };
+        place[..8].copy_from_slice(&left.to_le_bytes());
+        payload.write(&mut place[8..]);
+    }
+    check.copy_from_slice(&checksum(body).to_le_bytes());
+    Ok(length)
+}
+
+/// A snapshot whose checksum is right and whose payloads all stand for values.
+struct Verified<'b, T> {
+    entries: &'b [u8],
+    _payloads: PhantomData<T>,
+}
+
+impl<'b, T: Plain> Verified<'b, T> {
+    fn read(bytes: &'b [u8]) -> Result<Self, SnapshotError> {
+        let number = |at: usize| Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
+        if bytes.get(..4) != Some(&MARK) {
+            return Err(SnapshotError::NoSnapshot);
+        }
+        let version = number(4).ok_or(SnapshotError::Damaged)?;
+        if version != VERSION {
+            return Err(SnapshotError::Version(version));
+        }
+        let payload = number(6).ok_or(SnapshotError::Damaged)?;
+        let count = bytes.get(8..HEADER).and_then(|count| count.try_into().ok()).map(u32::from_le_bytes);
+        let count = count.and_then(|count| usize::try_from(count).ok()).ok_or(SnapshotError::Damaged)?;
+        // By its own payloads: damage is told from another type.
+        let length = count.checked_mul(size_of::<Span>() + usize::from(payload));
+        let end = length.and_then(|length| length.checked_add(HEADER)).ok_or(SnapshotError::Damaged)?;
+        let after = end.checked_add(CHECKSUM).ok_or(SnapshotError::Damaged)?;
+        let check = bytes.get(end..after).ok_or(SnapshotError::Damaged)?;
+        if check != checksum(&bytes[..end]).to_le_bytes() {
+            return Err(SnapshotError::Damaged);
+        }
+        if payload != T::BYTES {
+            return Err(SnapshotError::Payload(payload));
+        }
+        let verified = Self { entries: &bytes[HEADER..end], _payloads: PhantomData };
+        if verified.iter().count() == count { Ok(verified) } else { Err(SnapshotError::Unknown) }
+    }
+
+    fn len(&self) -> usize {
+        self.entries.len() / entry::<T>()
+    }
+
+    /// Ticks left and payload of each timer, in the order of delivery; up to the first payload that
+    /// stands for no value.
+    fn iter(&self) -> impl Iterator<Item = (Span, T)> + 'b {
+        self.entries.chunks_exact(entry::<T>()).map_while(|place| {
+            let (left, payload) = place.split_at(size_of::<Span>());
+            Some((Span::from_le_bytes(left.try_into().ok()?), T::read(payload)?))
+        })
+    }
+}

@@ -1,0 +1,142 @@
+//! What is saved comes back in order; what is damaged changes nothing.
+
+use std::vec;
+use std::vec::Vec;
+
+use super::*;
+use crate::{HookQueue, KeyError, SlabQueue, SortedList, Timer, TimerRef, Wheel};
+use tickwright_nodes::testing::Random;
+
+/// Timers with equals, near and far, at a clock that is not 0.
+fn filled<F: crate::Family>(seed: u64) -> SlabQueue<F, u32> {
+    let mut queue = SlabQueue::new();
+    let mut random = Random::new(seed);
+    assert!(queue.pop_expired(1_000).is_none());
+    for value in 0..60 {
+        let delay =
+            u64::from([random.below(4), random.below(100), random.below(1 << 30)][value as usize % 3]);
+        queue.insert(1_000 + delay, value).unwrap();
+    }
+    queue
+}
+
+/// All that is left, in order, with its expiry counted from `now`.
+fn rest<F: crate::Family>(queue: &mut SlabQueue<F, u32>, now: u64) -> Vec<(u64, u32)> {
+    let mut rest = Vec::new();
+    while let Some(wake) = queue.next_wake() {
+        while let Some(fired) = queue.pop_expired(wake) {
+            rest.push((fired.deadline - now, fired.value));
+        }
+    }
+    rest
+}
+
+macro_rules! each_comes_back {
+    ([] $($name:literal => $family:ty;)+) => {$(
+        let mut queue = filled::<$family>(7);
+        let mut bytes = vec![0; super::bytes::<u32>(60).unwrap()];
+        let mut cut = vec![0; bytes.len() - 1];
+        assert_eq!(queue.drain_snapshot(&mut cut), Err(SnapshotError::TooShort), "{}", $name);
+        assert_eq!((queue.len(), queue.check()), (60, Ok(())), "{}: nothing was removed", $name);
+        assert_eq!(queue.drain_snapshot(&mut bytes), Ok(bytes.len()), "{}", $name);
+        assert_eq!((queue.len(), queue.check(), queue.now()), (0, Ok(()), 1_000), "{}", $name);
+        let mut restored: SlabQueue<$family, u32> = SlabQueue::new();
+        assert_eq!(restored.restore(&bytes, |left| 1_000 + left, |_, _| ()), Ok(60), "{}", $name);
+        // The emptied queue is as good as new.
+        assert_eq!(queue.restore(&bytes, |left| 1_000 + left, |_, _| ()), Ok(60), "{}", $name);
+        assert_eq!((restored.check(), queue.check()), (Ok(()), Ok(())), "{}", $name);
+        let exact = <SlabQueue<$family, u32> as crate::TimerQueue>::ORDER.is_exact();
+        let expected = rest(&mut filled::<$family>(7), 1_000);
+        let mut found = [rest(&mut restored, 1_000), rest(&mut queue, 1_000)];
+        let mut expected = [expected.clone(), expected];
+        if !exact {
+            // Its buckets follow the clock at which timers are inserted.
+            expected.iter_mut().chain(&mut found).for_each(|timers| timers.sort_unstable());
+        }
+        assert_eq!(found, expected, "{}", $name);
+    )+};
+}
+
+#[test]
+fn every_structure_comes_back_in_order() {
+    crate::for_each_family!(each_comes_back []);
+    crate::for_each_slab_only_family!(each_comes_back []);
+}
+
+#[test]
+fn a_snapshot_leaves_the_queue_and_gives_new_keys() {
+    let mut queue = filled::<SortedList>(3);
+    let mut bytes = [0; 1_024];
+    let length = queue.snapshot(&mut bytes).unwrap();
+    assert_eq!((length, queue.len()), (super::bytes::<u32>(60).unwrap(), 60));
+    assert_eq!(queue.snapshot(&mut bytes[..length - 1]), Err(SnapshotError::TooShort));
+    // Into a wheel, by a clock that begins anew.
+    let mut restored: SlabQueue<Wheel, u32> = SlabQueue::new();
+    let mut keys = Vec::new();
+    assert_eq!(restored.restore(&bytes, |left| left, |key, &value| keys.push((key, value))), Ok(60));
+    assert!(keys.iter().all(|&(key, value)| restored.get(key) == Some(&value)));
+    assert_eq!(rest(&mut restored, 0), rest(&mut queue, 1_000));
+}
+
+/// Each byte changed, and each length cut off: nothing comes back, and what is there stays.
+#[test]
+fn damage_is_refused_whole() {
+    let mut queue = filled::<SortedList>(3);
+    let mut bytes = vec![0; super::bytes::<u32>(60).unwrap()];
+    queue.snapshot(&mut bytes).unwrap();
+    let key = queue.insert(2_000, 99).unwrap().key;
+    for at in 0..bytes.len() {
+        for flip in [1, 0x80, 0xff] {
+            bytes[at] ^= flip;
+            assert!(queue.restore(&bytes, |left| left, |_, _| ()).is_err(), "byte {at}");
+            bytes[at] ^= flip;
+        }
+        assert!(queue.restore(&bytes[..at], |left| left, |_, _| ()).is_err(), "cut off at {at}");
+    }
+    assert_eq!((queue.len(), queue.get(key), queue.check()), (61, Some(&99), Ok(())));
+    let mut other: SlabQueue<SortedList, u64> = SlabQueue::new();
+    assert_eq!(other.restore(&bytes, |left| left, |_, _| ()), Err(SnapshotError::Payload(4)));
+    bytes[4] = 2;
+    assert_eq!(queue.restore(&bytes, |left| left, |_, _| ()), Err(SnapshotError::Version(2)));
+    assert_eq!(queue.restore(&[0xff; 64], |left| left, |_, _| ()), Err(SnapshotError::NoSnapshot));
+    let mut small: SlabQueue<SortedList, u32> = SlabQueue::bounded(59).unwrap();
+    bytes[4] = 1;
+    assert_eq!(small.restore(&bytes, |left| left, |_, _| ()), Err(SnapshotError::Rejected(Reject::Full)));
+    assert!(small.is_empty());
+}
+
+#[test]
+fn hooks_are_found_by_their_names_or_none_is_restored() {
+    let timers: Vec<Timer<SortedList, u8>> = (0..5).map(Timer::new).collect();
+    let mut queue: HookQueue<'_, SortedList, u8> = HookQueue::new();
+    for (timer, deadline) in timers.iter().zip([30, 10, 20, 10, 50]) {
+        queue.insert(deadline, timer).unwrap();
+    }
+    let mut bytes = [0; 128];
+    let length = queue.snapshot(&mut bytes, |timer| timer.payload).unwrap();
+    let find = |name: u8| timers.get(usize::from(name));
+    let pending = queue.restore(&bytes[..length], |left| left, find);
+    assert_eq!(pending, Err(SnapshotError::Rejected(Reject::AlreadyLinked)));
+    assert_eq!((queue.len(), queue.check()), (5, Ok(())));
+    assert_eq!(queue.drain_snapshot(&mut bytes, |timer| timer.payload), Ok(length));
+    assert!(queue.is_empty() && timers.iter().all(|timer| !timer.is_linked()));
+
+    let unknown = |name: u8| find(name).filter(|_| name != 4);
+    assert_eq!(queue.restore(&bytes, |left| left, unknown), Err(SnapshotError::Unknown));
+    let twice = |name: u8| find(if name == 4 { 1 } else { name });
+    assert_eq!(
+        queue.restore(&bytes, |left| left, twice),
+        Err(SnapshotError::Rejected(Reject::AlreadyLinked))
+    );
+    assert!(queue.is_empty() && timers.iter().all(|timer| !timer.is_linked()), "and none was restored");
+    assert_eq!(queue.remove(TimerRef::from(&timers[1])).err(), Some(KeyError::Stale));
+
+    assert_eq!(queue.restore(&bytes, |left| 1_000 + left, find), Ok(5));
+    assert!(queue.expired(1_020).map(|fired| fired.value.payload).eq([1, 3, 2]));
+    assert_eq!(queue.next_expiry(), Some(1_030));
+}
+
+#[test]
+fn the_checksum_is_that_of_ethernet() {
+    assert_eq!(checksum(b"123456789"), 0xcbf4_3926);
+}
