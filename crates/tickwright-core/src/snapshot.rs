@@ -7,8 +7,8 @@
 //! no clock: whoever restores it says when each timer is due by the clock of then. The order of the
 //! entries is the order of delivery, so equals stay in the order of their arrival.
 //!
-//! A snapshot that was cut off, or in which a bit has changed, is refused whole: the queue is then as
-//! it was. Bytes behind it are ignored, so that it may lie at the start of a flash page.
+//! A snapshot that was cut off, or in which a bit has changed, is refused whole: the queue is then
+//! as it was. Bytes behind it are ignored, so that it may lie at the start of a flash page.
 //!
 //! ```
 //! use tickwright_core::{SlabQueue, SortedList, snapshot};

@@ -40,8 +40,8 @@ impl<F: Family, T: Plain> SlabQueue<F, T> {
     }
 
     /// Inserts all timers of a snapshot. `due` returns the deadline of a timer that had so many
-    /// ticks left; `sink` is given each new key and its payload. Returns how many timers there were.
-    /// Keys of the saved queue mean nothing here.
+    /// ticks left; `sink` is given each new key and its payload. Returns how many timers there
+    /// were. Keys of the saved queue mean nothing here.
     ///
     /// # Errors
     /// [`SnapshotError`]: no timer was inserted then.

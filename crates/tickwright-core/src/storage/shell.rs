@@ -177,7 +177,8 @@ macro_rules! timer_queue {
                 self.order.start_sequence_at(next);
             }
 
-            /// Takes out the timer that leaves first, due or not, with its deadline. No clock moves.
+            /// Takes out the timer that leaves first, due or not, with its deadline. No clock
+            /// moves.
             pub(crate) fn take_first(&mut self) -> Option<(Tick, $value)> {
                 let p = self.order.head(self.$($nodes).+.nodes())?;
                 let deadline = self.order.deadline(self.$($nodes).+.nodes(), p);
