@@ -16,7 +16,7 @@ pub(super) fn earliest<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> (
 
 /// A tournament: with four siblings two of the three comparisons are independent, and the outcomes,
 /// which no predictor can guess, select by conditional moves.
-#[cfg(any(test, target_pointer_width = "64"))]
+#[cfg(any(all(test, feature = "alloc"), target_pointer_width = "64"))]
 #[inline]
 fn tournament<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> (usize, u128) {
     use core::hint::select_unpredictable;
@@ -37,7 +37,7 @@ fn tournament<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> (usize, u1
 
 /// One after the other. Keys do not fit in the registers of a 32-bit processor, which has no
 /// predictor to spare either: there this is less code and fewer instructions.
-#[cfg(any(test, not(target_pointer_width = "64")))]
+#[cfg(any(all(test, feature = "alloc"), not(target_pointer_width = "64")))]
 #[inline]
 fn in_turn<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> (usize, u128) {
     let mut first = 0;
