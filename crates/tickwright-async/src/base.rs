@@ -26,6 +26,8 @@ pub(crate) struct Core {
     pub(crate) wake: Wake,
     /// How many handles exist. Timers are none.
     pub(crate) handles: AtomicUsize,
+    #[cfg(feature = "record")]
+    pub(crate) recorder: Option<tickwright::record::QueueRecorder>,
 }
 
 /// One shard: at least two cache lines of its own.

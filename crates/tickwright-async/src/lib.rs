@@ -65,6 +65,7 @@
 //! | `quinn` | `QuinnRuntime`, a runtime for endpoints; see `examples/quic.rs` |
 //! | `smithy` | `AsyncSleep` for [`Timers`]: `.sleep_impl(SharedAsyncSleep::new(timers))` |
 //! | `tokio` | `Settings::on_tokio`: one sleep of tokio under all timers, for its paused clock |
+//! | `record` | `Settings::recorded`: a trace for `tickwright recommend` |
 //! | `sites` | `Timers::sites`, where live timers were made |
 //!
 //! # Limits
@@ -82,6 +83,7 @@ mod interval;
 mod owner;
 mod pool;
 mod queue;
+mod record;
 mod report;
 mod settings;
 mod sleep;

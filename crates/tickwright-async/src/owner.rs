@@ -5,6 +5,7 @@ use core::task::{Context, Poll, Waker};
 
 use crate::base::{Core, Node};
 use crate::pool;
+use crate::record;
 use crate::sync::{Arc, Ordering};
 use crate::word::State;
 
@@ -82,7 +83,9 @@ impl Owner {
                     node.deadline.store(self.deadline, Ordering::Relaxed);
                     let armed = node.exchange(seen, State::Armed, Ordering::AcqRel);
                     if armed.is_ok() {
-                        self.armed = true;
+                        if !core::mem::replace(&mut self.armed, true) {
+                            record::arm(node, self.deadline);
+                        }
                         Core::hasten(node);
                         return Poll::Pending;
                     }
@@ -95,7 +98,11 @@ impl Owner {
                     }
                     put_waker(node, &mut self.waker, cx.waker());
                     node.deadline.store(self.deadline, Ordering::Relaxed);
+                    let was_armed = self.armed;
                     self.armed = Core::file(node).is_ok();
+                    if self.armed && !was_armed {
+                        record::arm(node, self.deadline);
+                    }
                     if !self.armed {
                         // Not lost: the task tries again.
                         cx.waker().wake_by_ref();
@@ -105,7 +112,7 @@ impl Owner {
                 State::Fired if has_fired_for(node, self.deadline) => return Poll::Ready(()),
                 // It fired for an earlier deadline, just when it got a later one.
                 State::Fired => {
-                    self.waker = NONE;
+                    (self.waker, self.armed) = (NONE, false);
                     node.set_state(State::Idle, Ordering::Relaxed);
                     Err(State::Idle)
                 }
@@ -141,6 +148,7 @@ impl Owner {
         // A later deadline needs no more. A driver that does not see it yet files the timer for the
         // one before, or fires it: then the poll files it again.
         node.deadline.store(deadline, Ordering::Relaxed);
+        record::rearm(node, deadline);
         if deadline < before && node.exchange(State::Armed, State::Armed, Ordering::AcqRel).is_ok() {
             // After the exchange: see the module `queue`.
             Core::hasten(node);
@@ -156,7 +164,7 @@ impl Owner {
         }
         let Some(node) = &self.node else { return };
         match node.exchange(State::Armed, State::Vacant, Ordering::AcqRel) {
-            Ok(()) | Err(State::Idle | State::Vacant | State::Armed) => {}
+            Ok(()) | Err(State::Idle | State::Vacant | State::Armed) => record::cancel(node),
             Err(State::Fired) => {
                 // Nobody but the owner writes it now. The driver has taken the waker.
                 node.set_state(State::Idle, Ordering::Relaxed);
@@ -178,7 +186,7 @@ impl Drop for Owner {
         let Some(node) = self.node.take() else { return };
         if self.armed {
             match node.exchange(State::Armed, State::Vacant, Ordering::AcqRel) {
-                Ok(()) | Err(State::Idle | State::Vacant | State::Armed) => {}
+                Ok(()) | Err(State::Idle | State::Vacant | State::Armed) => record::cancel(&node),
                 // The driver is about to take the waker, and drops the timer.
                 Err(State::Firing | State::Lapsing) => return,
                 Err(State::Fired) => {

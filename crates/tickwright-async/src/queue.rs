@@ -26,6 +26,7 @@ use std::panic::{catch_unwind, resume_unwind};
 use tickwright_core::Key;
 
 use crate::base::{Core, Locked, Node, Shard};
+use crate::record;
 use crate::sync::{Arc, MutexGuard, Ordering, lock};
 use crate::word::State;
 
@@ -214,6 +215,7 @@ impl Locked {
                     // Acquire: the owner's write of the waker comes before.
                     if node.exchange(seen, State::Firing, Ordering::Acquire).is_ok() {
                         self.lateness.note(late(due));
+                        record::fire(&node);
                         // SAFETY: 1. this is the driver, and it has made the word firing.
                         let waker = unsafe { node.replace_waker(None) };
                         // The owner may have stored a later deadline meanwhile. It compares.

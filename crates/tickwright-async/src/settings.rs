@@ -32,6 +32,8 @@ pub struct Settings {
     clock: Option<Arc<dyn Clock>>,
     /// The clock shows the nanoseconds that the machine's showed when it was made.
     aligned: bool,
+    #[cfg(feature = "record")]
+    recorder: Option<tickwright::record::QueueRecorder>,
 }
 
 impl Settings {
@@ -39,7 +41,15 @@ impl Settings {
     #[must_use]
     pub fn new() -> Self {
         let resolution = Duration::from_nanos(1 << 14);
-        Self { resolution, slack: Duration::ZERO, shards: 0, clock: None, aligned: false }
+        Self {
+            resolution,
+            slack: Duration::ZERO,
+            shards: 0,
+            clock: None,
+            aligned: false,
+            #[cfg(feature = "record")]
+            recorder: None,
+        }
     }
 
     /// How precise a deadline is: a timer fires up to that much after it, and never before. It is
@@ -47,6 +57,14 @@ impl Settings {
     #[must_use]
     pub fn resolution(self, resolution: Duration) -> Self {
         Self { resolution, ..self }
+    }
+
+    /// Records what happens to the timers, as a trace for `tickwright recommend`. See
+    /// [`tickwright::record`]. A timer that is used again by another time-out has the same number.
+    #[cfg(feature = "record")]
+    #[must_use]
+    pub fn recorded(self, recorder: tickwright::record::QueueRecorder) -> Self {
+        Self { recorder: Some(recorder), ..self }
     }
 
     /// How late a timer may be on purpose. Timers that are due within this time fire together, with
@@ -146,6 +164,8 @@ impl Settings {
             scale,
             wake,
             handles: AtomicUsize::new(1),
+            #[cfg(feature = "record")]
+            recorder: self.recorder,
         };
         Timers { core: Arc::new(core) }
     }

@@ -1,0 +1,57 @@
+//! Notes what happens to timers, with the feature `record`. Without it nothing is left of these
+//! calls.
+
+use crate::base::Node;
+use crate::sync::Arc;
+
+/// An idle or vacant timer was armed.
+#[inline]
+pub(crate) fn arm(node: &Arc<Node>, deadline: u64) {
+    #[cfg(feature = "record")]
+    if let Some(recorder) = &node.core.recorder {
+        recorder.arm(number(node), ticks(node, recorder, deadline));
+    }
+    let _ = (node, deadline);
+}
+
+/// An armed timer got another deadline.
+#[inline]
+pub(crate) fn rearm(node: &Arc<Node>, deadline: u64) {
+    #[cfg(feature = "record")]
+    if let Some(recorder) = &node.core.recorder {
+        recorder.rearm(number(node), ticks(node, recorder, deadline));
+    }
+    let _ = (node, deadline);
+}
+
+/// An armed timer was given up by its owner.
+#[inline]
+pub(crate) fn cancel(node: &Arc<Node>) {
+    #[cfg(feature = "record")]
+    if let Some(recorder) = &node.core.recorder {
+        recorder.cancel(number(node));
+    }
+    let _ = node;
+}
+
+/// An armed timer fired.
+#[inline]
+pub(crate) fn fire(node: &Arc<Node>) {
+    #[cfg(feature = "record")]
+    if let Some(recorder) = &node.core.recorder {
+        recorder.fire(number(node));
+    }
+    let _ = node;
+}
+
+/// Its address. The next time-out that takes the timer over has the same.
+#[cfg(feature = "record")]
+fn number(node: &Arc<Node>) -> u64 {
+    Arc::as_ptr(node).addr() as u64
+}
+
+/// The delay to a deadline, in ticks of the recorder's queue.
+#[cfg(feature = "record")]
+fn ticks(node: &Node, recorder: &tickwright::record::QueueRecorder, deadline: u64) -> u64 {
+    deadline.saturating_sub(node.core.time.now()).div_ceil(recorder.tick_ns())
+}

@@ -1,0 +1,58 @@
+//! A recorder sees what sleeps, time-outs and slots do.
+
+use core::time::Duration;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+
+use tickwright::record::Recorder;
+use tickwright_async::{Settings, TestClock};
+use tickwright_trace::Reader;
+
+#[derive(Clone, Default)]
+struct File(Arc<Mutex<Vec<u8>>>);
+
+impl Write for File {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(data);
+        Ok(data.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+
+#[test]
+fn each_timer_is_armed_and_ends_once() {
+    let file = File::default();
+    let recorder = Recorder::new(file.clone(), "test").unwrap();
+    let clock = TestClock::new();
+    let timers = clock.timers_with(Settings::new().recorded(recorder.queue("async", 1).unwrap()));
+    clock.block_on(async {
+        timers.sleep(SECOND).await;
+        assert!(timers.timeout(2 * SECOND, timers.sleep(SECOND)).await.is_ok());
+        assert!(timers.timeout(SECOND, core::future::pending::<()>()).await.is_err());
+        let mut slot = timers.slot();
+        for _ in 0..2 {
+            assert!(slot.timeout(3 * SECOND, timers.sleep(SECOND)).await.is_ok());
+        }
+        let mut moved = timers.sleep(SECOND);
+        assert!(!clock.is_ready(core::pin::Pin::new(&mut moved)));
+        moved.reset_after(2 * SECOND);
+        moved.await;
+    });
+    drop(timers);
+    recorder.finish().unwrap();
+    let bytes = file.0.lock().unwrap().clone();
+    let mut reader = Reader::new(&bytes[..]).unwrap();
+    let mut kinds = Vec::new();
+    while let Some(block) = reader.next_block().unwrap() {
+        kinds.extend(block.iter().map(|event| event.what.name()));
+    }
+    let count = |kind: &str| kinds.iter().filter(|one| **one == kind).count();
+    // Three bare sleeps, three in time-outs, three time-outs and two uses of a slot... each ends.
+    assert_eq!(count("arm"), count("fire") + count("cancel"), "{kinds:?}");
+    assert_eq!((count("fire"), count("cancel"), count("rearm")), (6, 3, 1), "{kinds:?}");
+}
