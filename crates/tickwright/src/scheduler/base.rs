@@ -139,6 +139,8 @@ impl<C> Scheduler<C> {
     ///
     /// # Errors
     /// [`Refusal`]; the timer is then as it was.
+    #[doc(alias = "reschedule")]
+    #[doc(alias = "modify")]
     pub fn start(&self, id: TimerId, timing: Timing) -> Result<(), Refusal> {
         self.lock_for_more()?.service.start(id, timing)
     }
