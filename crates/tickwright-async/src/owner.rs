@@ -189,7 +189,7 @@ impl Drop for Owner {
             }
         }
         if self.waker != NONE {
-            // SAFETY: 1. this is the owner; 2. the word is idle or vacant, and nobody else changes
+            // SAFETY: 1. This is the owner. 2. The word is idle or vacant, and nobody else changes
             // that to a state in which the driver touches the waker.
             drop(unsafe { node.replace_waker(None) });
         }
@@ -218,7 +218,7 @@ fn put_waker(node: &Node, named: &mut (usize, usize), waker: &Waker) {
     let name = name(waker);
     if *named != name {
         let waker = waker.clone();
-        // SAFETY: 1. only the owner calls this; 2. the word is idle or vacant, and nobody else
+        // SAFETY: 1. Only the owner calls this. 2. The word is idle or vacant, and nobody else
         // changes that to a state in which the driver touches the waker.
         let before = unsafe { node.replace_waker(Some(waker)) };
         *named = name;

@@ -102,9 +102,9 @@ impl Settings {
     }
 
     /// Creates timers that fire when the caller calls [`Timers::run`]. `earlier` is called when a
-    /// timer is armed that is due before [`Timers::poll_timeout`] said, and when the last handle is
-    /// dropped, or a timer after it: wake the loop there. It is called on any thread, with no lock
-    /// held. A loop on the only thread needs nothing there.
+    /// timer is armed that is due before [`Timers::poll_timeout`] said. It is also called when the
+    /// last handle is dropped, or a timer after it. Wake the loop there. It is called on any
+    /// thread, with no lock held. A loop on the only thread needs nothing there.
     ///
     /// ```
     /// use core::time::Duration;

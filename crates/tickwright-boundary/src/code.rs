@@ -63,9 +63,9 @@ pub fn text(code: c_int) -> &'static CStr {
     known.map_or(c"no code of this library", |(_, text)| text)
 }
 
-/// Calls a function of the caller's where others than the functions of the header are between it
-/// and the program: they would catch what it throws, or clean up for it. Here the process ends, as
-/// nothing unwinds out of an `extern "C"` function.
+/// Calls a function of the caller's where functions outside of the header are between it and the
+/// program. Those functions would catch what it throws, or clean up for it. Here the process ends,
+/// as nothing unwinds out of an `extern "C"` function.
 pub extern "C" fn contained<R>(call: impl FnOnce() -> R) -> R {
     call()
 }

@@ -2,8 +2,8 @@
 //!
 //! The standard library ends the process when a reference count, a thread's name or a thread finds
 //! no memory. A C library may not: [`covered`] allocates spare blocks first, which may be refused,
-//! and then makes the call. If an allocation of that thread fails meanwhile, it gets a spare block,
-//! also one that could be refused: so all allocations of the call count.
+//! and then makes the call. If an allocation of that thread fails meanwhile, it gets a spare block.
+//! That holds for an allocation that could be refused too, so all allocations of the call count.
 //!
 //! ```text
 //!   covered(&[(4, 512)], ..)   4 blocks of 512 bytes from malloc, or -ENOMEM
@@ -75,10 +75,10 @@ fn taken(layout: Layout) -> *mut u8 {
     null_mut()
 }
 
-// SAFETY: 1. what is handed out is from `malloc` or `posix_memalign`, as large and aligned as
-// asked, since a spare block is compared with the layout; 2. it is handed out once, since a spare
-// block leaves the list; 3. all of it may be given to `free`, and to `realloc` as far as `malloc`
-// aligns it; 4. nothing here unwinds or allocates by itself.
+// SAFETY: 1. What is handed out is from `malloc` or `posix_memalign`, as large and aligned as
+// asked, since a spare block is compared with the layout. 2. It is handed out once, since a spare
+// block leaves the list. 3. All of it may be given to `free`, and to `realloc` as far as `malloc`
+// aligns it. 4. Nothing here unwinds or allocates by itself.
 unsafe impl GlobalAlloc for Malloc {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let block = allocated(layout);

@@ -42,8 +42,8 @@ fn mark(link: *const tw_odlink) -> u64 {
     (link.addr() as u64).rotate_left(16) ^ PATTERN
 }
 
-/// Whether a body is a link that was made here; else it is none yet, or what was left of one that
-/// was linked nowhere when it was moved here.
+/// Whether a body is a link that was made here. If not, it is no link yet, or it is the rest of one
+/// that was linked nowhere when it was moved here.
 ///
 /// # Errors
 /// [`code::INVALID`] for what no link is, and for a copy of a linked one.
@@ -56,8 +56,8 @@ fn made(link: *const tw_odlink) -> Result<bool, c_int> {
     }
     // A copy of a link is fine unless that was linked. Other than a mark from elsewhere, rubbish is
     // refused.
-    // SAFETY: 1. aligned and large enough, readable by the header's contract; 2. any bytes are
-    // pointers that may be null, a colour and an atomic number, of which only the last is read.
+    // SAFETY: 1. Aligned and large enough, readable by the header's contract. 2. Any bytes are
+    // pointers that may be null, a color and an atomic number. Only the atomic number is read.
     let linked = Node::is_linked(unsafe { &*link.cast::<Node>() });
     if linked { Err(code::INVALID) } else { Ok(false) }
 }
@@ -70,9 +70,9 @@ unsafe fn node(link: *const tw_odlink) -> &'static Node {
     // What is handed out later is made from the address: it reaches the whole of the caller's
     // struct.
     let _ = link.expose_provenance();
-    // SAFETY: 1. initialised, aligned and not null, as `made` has seen; 2. it lives for as long as
-    // it is linked and for the rest of this call, by the header's contract, and no reference
-    // outlives both.
+    // SAFETY: 1. Initialized, aligned and not null, as `made` has seen. 2. It lives for as long as
+    // it is linked and for the rest of this call, by the header's contract. No reference outlives
+    // both.
     unsafe { &*link.cast::<Node>() }
 }
 
@@ -171,7 +171,7 @@ unsafe impl Lendable for tw_odict {
 /// Does something with a dictionary, during which the caller's functions are refused.
 fn with<R>(odict: *const tw_odict, inside: impl FnOnce(&mut Dict) -> Result<R, c_int>) -> Result<R, c_int> {
     let now = lendable(odict)?;
-    // SAFETY: 1. `tw_odict_init` has put a `Made` here, the state says so; 2. the only reference:
+    // SAFETY: 1. `tw_odict_init` has put a `Made` here: the state says so. 2. The only reference:
     // the state has just said that there was none, and refuses another.
     lend(odict, now, || inside(unsafe { &mut (*odict.cast_mut().cast::<Made>()).dictionary }))
 }

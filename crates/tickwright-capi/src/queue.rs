@@ -21,8 +21,8 @@ use crate::contract::lendable;
 use crate::family::{Known, rejected, tw_family, unknown, with_family};
 use crate::timer::{self, tw_timer};
 
-/// What stands before each queue: the caller's handle. Its functions take it as constant where the
-/// caller has nothing to expect of them but an answer; here all of them borrow the queue for
+/// What stands before each queue: the caller's handle. Its functions take the queue as constant
+/// where the caller expects nothing but an answer. Here all of them borrow the queue for
 /// themselves.
 #[repr(C)]
 #[derive(Debug)]
@@ -110,8 +110,8 @@ fn checked<'q>(queue: *const tw_queue) -> Result<&'q tw_queue, c_int> {
 unsafe fn behind<'q, F: Known>(queue: *const tw_queue) -> &'q mut HookQueue<'static, F, ()> {
     // SAFETY: `tw_queue_init` has put a `Made<F>` there: the state and the family say so.
     let behind = unsafe { &raw mut (*queue.cast_mut().cast::<Made<F>>()).queue };
-    // SAFETY: 1. as above; 2. the reference is the only one, as the caller says: each function of
-    // this file ends it before it returns or calls back, but for `tw_queue_pop_and_reinsert`, which
+    // SAFETY: 1. As above. 2. The reference is the only one, as the caller says: each function of
+    // this file ends it before it returns or calls back. `tw_queue_pop_and_reinsert` does not, and
     // sets the state that `checked` refuses.
     unsafe { &mut *behind }
 }

@@ -60,10 +60,10 @@
 //! 2. From left to right no key is greater than the one behind it ([`Violation::Order`]). Equals
 //!    stand in the order of their arrival, since an insert goes right of them and rotations keep
 //!    the order.
-//! 3. The list holds the nodes in the order of the tree: each points at its neighbours
-//!    ([`Violation::BackLink`]), its ends are the first and the last, which have no neighbour
+//! 3. The list holds the nodes in the order of the tree, and each points at its neighbors
+//!    ([`Violation::BackLink`]). Its ends are the first and the last node, which have no neighbor
 //!    beyond ([`Violation::Head`]).
-//! 4. Red-black: the root is black, and no red node has a red child ([`Violation::RedRed`]); from
+//! 4. Red-black: the root is black, and no red node has a red child ([`Violation::RedRed`]). From
 //!    any node, each path down to a missing child passes the same number of black nodes
 //!    ([`Violation::BlackHeight`]).
 //! 5. AVL: each node's difference of heights is right, and is -1, 0 or 1 ([`Violation::Balance`]).
@@ -78,8 +78,8 @@
 //! write of an operation, on a whole dictionary. If one panics, nothing has changed (an object that
 //! was to be inserted in a slab is dropped). If the comparator contradicts itself, or a key was
 //! changed without [`Dictionary::rekeyed`], then entries stand where its answers led and searches
-//! may miss them; links, counts and balance stay right, nothing loops, every entry can still be
-//! removed, and `check` reports [`Violation::Order`] where neighbours are out of order.
+//! may miss them. Links, counts and balance stay right, nothing loops, and every entry can still be
+//! removed. `check` reports [`Violation::Order`] where neighbors are out of order.
 //!
 //! # Layout
 //! ```text
@@ -94,9 +94,9 @@
 //!        /  \    ^  \           hint (12)', key 20: its neighbour 30 is greater, so the place
 //!     (10)->(12)'->(30)->...     is between the two, in two comparisons
 //! ```
-//! The link is found in the object at one distance that is the same for all objects of a
-//! dictionary, so that it needs no pointer back. A slab keeps object and record in one cell, since
-//! a search reads both.
+//! The link lies at one distance from the start of the object, the same for all objects of a
+//! dictionary. So it needs no pointer back. A slab keeps object and record in one cell, since a
+//! search reads both.
 //!
 //! # Costs
 //! | operation | worst | usual | comparisons |
@@ -130,9 +130,9 @@
 //! no longer. Equal keys are no worse than others.
 //!
 //! # References
-//! HelenOS `odict` (J. Svoboda, 2016), which replaced an AVL tree in its kernel in 2018; Guibas &
-//! Sedgewick, FOCS 1978; Adelson-Velsky & Landis, Doklady 1962; Perlis & Thornton, Symbol
-//! manipulation by threaded lists, CACM 1960, for threads; Guibas, McCreight, Plass & Roberts, STOC
+//! HelenOS `odict` (J. Svoboda, 2016), which replaced an AVL tree in its kernel in 2018. Guibas &
+//! Sedgewick, FOCS 1978. Adelson-Velsky & Landis, Doklady 1962. Perlis & Thornton, Symbol
+//! manipulation by threaded lists, CACM 1960, for threads. Guibas, McCreight, Plass & Roberts, STOC
 //! 1977, for searches from a finger.
 
 use core::cmp::Ordering;

@@ -11,13 +11,13 @@
 //!    lateness bound in [`TimerQueue::ORDER`], counted from the last (re)insert, and keeps it.
 //! 2. `none_lost_none_twice`: each inserted timer is delivered or removed exactly once.
 //! 3. `order`: a timer's *expiry* is `max(deadline, now at (re)insert)`, in granular queues rounded
-//!    up to the end of its bucket. Exact queues deliver by (expiry, arrival), so equal deadlines
+//!    up to the end of its bucket. Exact queues deliver by (expiry, arrival). So equal deadlines
 //!    leave in the order in which they came, and all exact structures give one and the same event
 //!    log. Granular queues deliver by expiry; what they keep among equals their family says, and it
 //!    is the same in both storages.
 //! 4. `reschedule_is_remove_and_insert`: a rescheduled timer keeps its key and goes behind its
 //!    equals, also when it is rescheduled to the tick it had. In a granular queue it may stay where
-//!    it is when its bucket stays the same, and then keeps its place; the lateness bound holds for
+//!    it is when its bucket stays the same, and then keeps its place. The lateness bound holds for
 //!    the new deadline all the same.
 //! 5. `now_is_monotone`: `now()` is the greatest `now` ever passed, effective at once; a smaller
 //!    `now` is clamped to it.

@@ -32,10 +32,10 @@ use std::sync::{PoisonError, TryLockError};
 
 use crate::coroutine;
 
-/// Tells a thread from all others that live: by the address of a variable that each kernel thread
-/// has of its own, and by the number of the [coroutine](crate::coroutine) on it, or 0. The name
-/// that the standard library gives to a thread is allocated when a thread that it did not start
-/// first asks, and a C program's may be asked without memory.
+/// Tells a thread from all other threads that live. It takes the address of a variable that each
+/// kernel thread has, and the number of the [coroutine](crate::coroutine) on it, or 0. The standard
+/// library has a name for a thread that it did not start, and allocates it when that thread first
+/// asks. A thread of a C program may ask without memory.
 #[cfg(not(loom))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ThreadId {
@@ -70,7 +70,7 @@ pub(crate) fn no_memory<T>() -> ! {
     std::alloc::handle_alloc_error(core::alloc::Layout::new::<T>())
 }
 
-/// Locks; a panic elsewhere does not matter: user code (clocks, origins, tokens) runs under a lock
+/// Locks. A panic elsewhere does not matter: user code (clocks, origins, tokens) runs under a lock
 /// only while the state is whole, and ours leaves it whole.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

@@ -2,9 +2,9 @@
 //! each operation on the timer that is due. The schedules bring the timer into each state: queued,
 //! taken from the queue, running, finished.
 //!
-//! What a callback touches is a loom cell, and so is what its drop touches: if a callback ran, or
-//! were dropped, after a waiting cancel has returned, or at the same time as another, loom reports
-//! the two accesses.
+//! What a callback touches is a loom cell, and so is what its drop touches. Loom reports two
+//! accesses if a callback runs, or is dropped, beside another or after a waiting cancel has
+//! returned.
 //!
 //! That the models can fail was tried. Each of these changes to the shipped code, made by hand,
 //! fails at least the test named:

@@ -118,8 +118,8 @@ impl<P: Handle, B: Balance> Tree<P, B> {
     }
 
     /// The place that `right` leads to; none in an empty tree. `hint` is a node of this tree to
-    /// start from: O(1) when the place is next to it, O(log n) always, and the nearer the fewer
-    /// nodes are asked on average.
+    /// start from. The search is O(1) when the place is next to it, and O(log n) always. The nearer
+    /// the hint, the fewer nodes are asked on average.
     #[inline]
     pub(crate) fn place<N: Nodes<P, DictRecord<P, B>>>(
         &self,
@@ -143,8 +143,8 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         // The place is below `parent`.
         loop {
             // Which way it goes cannot be predicted. Both children are read while the key is, and
-            // one is moved on a condition: neither a branch nor an index that waits for the
-            // comparison before the next read can begin.
+            // one is moved on a condition. So the next read can begin before the comparison ends:
+            // no branch and no index waits for it.
             let links = bst::links(nodes, parent);
             let (less, greater) = (links.at(Left), links.at(Right));
             nodes.prefetch(less);

@@ -1,4 +1,4 @@
-//! A thread of the platform's, without the standard library's handle of it: that is allocated from
+//! A thread of the platform, without the standard library's handle. The handle is allocated from
 //! memory that cannot be refused, and a thread of a C program needs none.
 
 use core::ffi::{CStr, c_void};

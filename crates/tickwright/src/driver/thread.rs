@@ -14,9 +14,9 @@ use crate::clock::Clock;
 use crate::fork::{ForkLock, Order, Process};
 use crate::sync::{Arc, lock};
 
-/// How long after a panic the next look is at the latest, if nobody set the alarm meanwhile: what
-/// the panic kept from being set is not lost, and what panics always does not keep a processor
-/// busy.
+/// The next look after a panic comes at most this long after it, if nobody set the alarm meanwhile.
+/// So an alarm that the panic kept from being set is not lost. And a queue that always panics does
+/// not keep a processor busy.
 const AFTER_A_PANIC: Duration = Duration::from_secs(1);
 
 /// A thread that sleeps at a [`Parker`] and runs a closure whenever its alarm goes off or the wall

@@ -29,10 +29,11 @@ pub enum Rung {
 /// Put it into `poll`, `epoll` or another loop, for reading. When it is readable,
 /// [`acknowledge`](Self::acknowledge) it, then run the service unless the answer is
 /// [`Rung::Quiet`]. Never blocks, is closed on `exec`. By [`SystemClock::RealTime`] it goes off at
-/// the wall's time of the moment when it was set, and also when the wall is set while an alarm is.
+/// the wall-clock time that was computed when it was set. It also goes off when the wall clock is
+/// set while an alarm is.
 ///
-/// A forked child has one of its own under the same number, set to the same time: what it does
-/// there is nothing to the parent.
+/// A forked child has a timerfd of its own under the same number, set to the same time. What the
+/// child does with it does not affect the parent.
 #[derive(Debug)]
 pub struct TimerFd {
     fd: Arc<OwnedFd>,

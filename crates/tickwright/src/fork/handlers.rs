@@ -39,8 +39,8 @@ pub(crate) struct Slot<T> {
 // fork, when nothing moves.
 unsafe impl<T: Send> Send for Slot<T> {}
 
-// SAFETY: 1. A mutex may be shared; 2. `guard` and `is_held` are touched by a thread that forks
-// alone, under the lock of the list, and from `try_hold` to `release` that thread keeps it.
+// SAFETY: 1. A mutex may be shared; 2. `guard` and `is_held` are touched only by a thread that
+// forks, under the lock of the list. From `try_hold` to `release` that thread keeps the lock.
 unsafe impl<T: Send> Sync for Slot<T> {}
 
 impl<T> Slot<T> {
@@ -189,8 +189,9 @@ impl List {
 
     /// Takes every lock. False: one of them is taken; unless `all` is false, which leaves it out.
     ///
-    /// A leaf is waited for as long as it takes and never left out: nothing is taken under it and
-    /// no code of the user runs, so its holder is another thread, which will release it.
+    /// A fork waits for a leaf as long as it takes, and never leaves it out. Under a leaf no lock
+    /// is taken and no code of the user runs. So its holder is another thread, which will release
+    /// it.
     fn try_hold(&self, all: bool) -> bool {
         let patience = |order| if order == Order::Leaf as usize { Duration::MAX } else { PATIENCE };
         let entries = self.entries.iter().enumerate();

@@ -39,8 +39,8 @@ impl Registration {
         }
     }
 
-    /// To be called by the handler of the child: that it runs shows that it is registered, also if
-    /// the thread that registered it had not noted it yet.
+    /// The handler of the child calls it. That the handler runs shows that it is registered, even
+    /// if the thread that registered it had not noted that yet.
     pub fn is_done(&self) {
         self.0.store(DONE, Ordering::Release);
     }

@@ -8,8 +8,8 @@ use crate::clock::Instant;
 use crate::service::{Next, TimerId};
 
 /// A callback. It runs without any lock held, on the thread that runs the queue, one at a time per
-/// scheduler; it may use every operation of the scheduler except those that would wait for itself,
-/// which are refused.
+/// scheduler. It may use every operation of the scheduler except those that would wait for itself.
+/// Those are refused.
 pub trait Callback: Send + Sized {
     /// Runs it. What it answers decides whether and when it runs again.
     fn call(&mut self, firing: &Firing<'_, Self>) -> Next;

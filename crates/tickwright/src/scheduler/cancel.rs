@@ -56,9 +56,9 @@ impl<C: Callback> Scheduler<C> {
         self.lock().remove(id, Service::cancel)
     }
 
-    /// Cancels a timer. When this returns, its callback does not run and will not again (that of a
-    /// kept timer until it is started): if it ran on another thread, it was waited for. The
-    /// [table](super) has every case.
+    /// Cancels a timer. When this returns, the timer's callback does not run and will not run
+    /// again. The callback of a kept timer may run again after the timer is started. If the
+    /// callback ran on another thread, this waited for it. The [table](super) has every case.
     ///
     /// # Errors
     /// [`WouldDeadlock`] from inside its own callback; nothing is changed then.

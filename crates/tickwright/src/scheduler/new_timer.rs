@@ -106,8 +106,8 @@ impl<'s, C, O: Origin> NewTimer<'s, C, O> {
     }
 
     /// For the C interface: as [`replace`](Self::replace), or without an old one as
-    /// [`add`](Self::add); and answers both ids, which the timer need not have any more when this
-    /// returns: another thread may have run it.
+    /// [`add`](Self::add). It returns both ids. The timer may have lost its id when this returns,
+    /// since another thread may have run it.
     ///
     /// # Errors
     /// As `replace`.

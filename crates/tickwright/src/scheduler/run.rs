@@ -43,8 +43,8 @@ impl<C: Callback> Scheduler<C> {
     /// and [`timeout`](Self::timeout) is zero.
     ///
     /// To find the first callback a wheel may have to move many timers. All of them are moved,
-    /// whatever the budget, but the lock is released after each 256 of them, and between callbacks:
-    /// so other threads wait for a bounded time.
+    /// whatever the budget. The lock is released after each 256 of them, and between callbacks, so
+    /// other threads wait for a bounded time.
     ///
     /// # Errors
     /// As `run_queue`.

@@ -63,8 +63,8 @@ impl<P> Service<P> {
         self.place(timer, payload).map(|(id, ..)| id)
     }
 
-    /// Arms a timer that is idle, or gives one that is pending another time; one that runs is armed
-    /// when it has finished, whatever its callback answers.
+    /// Arms a timer that is idle, or moves one that is pending. A timer that runs is armed when it
+    /// has finished, whatever its callback returns.
     ///
     /// # Errors
     /// [`Refusal`]; the timer is then as it was.

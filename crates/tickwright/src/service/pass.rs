@@ -201,9 +201,9 @@ impl<P> Service<P> {
         self.ahead.take().or_else(|| self.pop(moves))
     }
 
-    /// Takes the first timer that is due out of the queue. One that became due after the pass began
-    /// counts as armed in it: the clock of a granular queue may be ahead, since lateness counts
-    /// from it.
+    /// Takes the first timer that is due out of the queue. A timer that became due after the pass
+    /// began counts as armed in it. The clock of a granular queue may be ahead, since lateness
+    /// counts from it.
     #[inline]
     pub(super) fn pop(&mut self, moves: &mut usize) -> Option<Idx> {
         let (slot, expiry) = self.table.queue_mut().pop(self.cutoff, moves)?;
@@ -228,9 +228,9 @@ impl<P> Service<P> {
         first.map(|tick| self.ticks.start(tick))
     }
 
-    /// Not later than [`next_wake`](Self::next_wake), and at the queue's cost for its own bound:
-    /// O(1) or O(levels), where `next_wake` may look at each timer of a bucket. After a pass that
-    /// took all that was due it is in the future, so a driver wakes too early once a bucket at
+    /// Not later than [`next_wake`](Self::next_wake), at the queue's cost for its own bound. That
+    /// is O(1) or O(levels), where `next_wake` may look at each timer of a bucket. After a pass
+    /// that took all that was due it is in the future, so a driver wakes too early once a bucket at
     /// most.
     pub(super) fn wake_bound(&self) -> Option<Instant> {
         // The bound may be that of a host tick for which nobody shall wake.

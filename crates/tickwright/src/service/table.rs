@@ -6,7 +6,7 @@
 //!   payloads [ none   | P      | P      | none        ]     what an operation reads that needs it
 //! ```
 //!
-//! An id is a slot and its generation, turned by a number of the service's own: so the id of one
+//! An id is a slot and its generation, turned by a number of the service's own. So the id of one
 //! service is most likely stale in another.
 
 use core::fmt;

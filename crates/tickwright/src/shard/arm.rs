@@ -14,8 +14,8 @@ impl<G: WheelGeometry> SharedTimer<G> {
     /// of the shard.
     ///
     /// A deadline at or before the shard's clock fires at the next advance. While a pass over this
-    /// shard is under way it fires at the next tick; `u64::MAX` has none, so there it fires in the
-    /// next pass. One lock.
+    /// shard is under way, the timer fires at the next tick. `u64::MAX` has no next tick, so there
+    /// it fires in the next pass. One lock.
     ///
     /// # Errors
     /// [`ArmError::AlreadyPending`], [`ArmError::ShutDown`], [`ArmError::ShardsGone`].
@@ -37,7 +37,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
     /// whether it was. If it was, the callback sees everything that the caller wrote before.
     ///
     /// This is one compare-exchange, without a lock, if two things hold. The deadline falls into
-    /// the bucket that the timer is in; and a timer armed now would not get a finer level, by the
+    /// the bucket that the timer is in. And a timer armed now would not get a finer level, by the
     /// time that the shard was last told. The timer then stays on its shard and keeps its place in
     /// the bucket. [`modify_at`](Self::modify_at) takes a better time.
     ///

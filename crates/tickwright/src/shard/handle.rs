@@ -150,9 +150,9 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
     /// [`ShardDriver`](crate::driver::ShardDriver) drives to the driver.
     ///
     /// A shard whose driver sleeps until something is due needs one. A bucket is chosen by the
-    /// delay from the shard's time. If that stood still for an hour, a timer for the next
-    /// millisecond would get the bucket of a timer for the next hour, which is minutes wide. No
-    /// timer is early either way.
+    /// delay from the shard's time. Suppose that the clock stood still for an hour. Then a timer
+    /// for the next millisecond would get the bucket of a timer for the next hour, which is minutes
+    /// wide. No timer is early either way.
     ///
     /// It is read under the shard's lock: it must not call the shards.
     pub fn set_clock(&self, clock: Arc<dyn Clock>, ticks: Ticks) {

@@ -1,5 +1,5 @@
-//! Timers that threads share: each shard has one lock, one clock and one pair of wheels, and a
-//! re-arm that keeps its bucket takes no lock.
+//! Timers that threads share. Each shard has one lock, one clock and one pair of wheels. A re-arm
+//! that keeps its bucket takes no lock.
 //!
 //! Most timers are time-outs. They are re-armed again and again, a little later each time, and
 //! rarely fire. In a [coarse wheel](tickwright_core::family::coarse_wheel) the new deadline mostly
@@ -14,11 +14,11 @@
 //! ```
 //!
 //! **`docs/rearm.md` of the repository has the argument**: ground rules, the word, states and
-//! transitions, the proof, and a table of changes that each make a named test fail. Read it before
-//! you change anything here. Files: `word` (the word), `rearm` (the rule, the unlocked path, the
-//! locked path), `arm` and `cancel` (the calls), `expire` (a pass), `base` (the types and the
-//! unsafe code), `base/locked` (what the lock protects), `ghost` (the shadow that the loom models
-//! compare with).
+//! transitions, and the proof. Its table lists changes that each make a named test fail. Read it
+//! before you change anything here. Files: `word` (the word), `rearm` (the rule, the unlocked path,
+//! the locked path), `arm` and `cancel` (the calls), and `expire` (a pass). Further `base` (the
+//! types and the unsafe code), `base/locked` (what the lock protects), and `ghost` (the shadow that
+//! the loom models compare with).
 //!
 //! # Costs
 //!

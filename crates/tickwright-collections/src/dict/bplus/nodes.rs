@@ -22,10 +22,10 @@ use alloc::vec::Vec;
 use tickwright_nodes::Violation;
 use tickwright_nodes::arena::{Idx, MOST};
 
-/// The most keys of a node: with 64-bit keys it is six cache lines, of which a search reads three
-/// to five. (Half the width has fewer to read and more levels: counted at a million entries, it
-/// takes more instructions and misses of the last cache.) Narrow in this crate's own tests, so that
-/// few entries make many levels; the suite runs on wide ones.
+/// The most keys of a node. With 64-bit keys a node is six cache lines, of which a search reads
+/// three to five. (Half the width has fewer lines to read and more levels. Counted at a million
+/// entries, it takes more instructions and misses of the last cache.) Narrow in this crate's own
+/// tests, so that few entries make many levels. The suite runs on wide ones.
 pub(super) const WIDTH: usize = if cfg!(test) { 4 } else { 30 };
 
 /// The fewest keys of a node that is not the root.
