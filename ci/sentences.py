@@ -2,8 +2,8 @@
 """ci/sentences.py [--seed N] [--count 60]: sentences drawn at random, to be read by somebody.
 
 They come from comments and doc comments of Rust and C, which the help texts are made from, and from
-the pages. A reader who has not written them says which ones need reading twice. `--long` lists those
-of more than 25 words instead, with their number.
+the pages. A reader who has not written them says which ones need reading twice. `--long` lists
+those of more than 25 words instead, with their number.
 """
 
 import argparse

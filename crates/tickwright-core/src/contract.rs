@@ -26,13 +26,13 @@
 //!    `now = u64::MAX`. Arithmetic saturates, nothing panics, there is no horizon to fall off.
 //! 8. `next_expiry_is_exact`: `next_expiry()` is the expiry of the head.
 //! 9. `next_wake_is_a_lower_bound`: `next_wake()` is never later than `next_expiry()` (no missed
-//!    wake), `None` exactly when the queue is empty, and in the future after a complete advance (no
-//!    busy spin).
+//!    wake). It is `None` exactly when the queue is empty, and in the future after a complete
+//!    advance (no busy spin).
 //! 10. `head_change_is_reported`: when an insert, remove or reschedule alters `next_wake()`, it
 //!     says so. Reports may be too many, never too few.
 //! 11. `stale_keys_stay_stale`: the key of a timer that was delivered or removed is
 //!     [`KeyError::Stale`] for ever. Slab keys carry a generation, and a slot whose generations are
-//!     used up is retired; an intrusive node is its own key and is stale while it is not linked.
+//!     used up is retired. An intrusive node is its own key and is stale while it is not linked.
 //!     Zero is never a valid key.
 //! 12. `no_allocation_after_reserve`: after `with_capacity` or `reserve` nothing allocates.
 //! 13. `full_hands_the_value_back`: a bounded queue that is full, and a growing one that gets no
@@ -51,7 +51,7 @@
 //! 18. `second_is_the_next_after_the_head`: `second()` is what `peek()` would say were the head
 //!     removed; it depends on order alone, not on storage layout.
 //! 19. `pop_and_reinsert_is_pop_then_insert`: re-arming the expired head in one step gives the
-//!     event log of popping and inserting it, but the key stays valid and nothing is freed.
+//!     event log of popping and inserting it. But the key stays valid and nothing is freed.
 //! 20. `len_counts_what_is_pending`: `len()` is right after every operation.
 //! 21. `clear_empties`: `clear()` removes every timer, keeps `now()` and the memory, and makes all
 //!     keys stale.
@@ -315,8 +315,8 @@ pub trait TimerQueue {
     /// The exact expiry of the head (clause 8).
     fn next_expiry(&self) -> Option<Tick>;
 
-    /// The tick for which to set an alarm: a lower bound of [`next_expiry`](Self::next_expiry),
-    /// cheap: O(1), O(levels) or O(log n), as the family's table says (clause 9).
+    /// The tick for which to set an alarm: a lower bound of [`next_expiry`](Self::next_expiry). It
+    /// is cheap: O(1), O(levels) or O(log n), as the family's table says (clause 9).
     fn next_wake(&self) -> Option<Tick>;
 
     /// Moves `now` forward and takes one due timer out, if there is one.

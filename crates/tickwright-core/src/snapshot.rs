@@ -4,8 +4,8 @@
 //!   "TWSN" | version 2 | payload bytes 2 | timers 4 | { ticks left 8 | payload } .. | CRC-32 4
 //! ```
 //! Numbers are little-endian. A timer is saved with the ticks that it had left, so a snapshot knows
-//! no clock: whoever restores it says when each timer is due by the clock of then. The order of the
-//! entries is the order of delivery, so equals stay in the order of their arrival.
+//! no clock. The caller that restores it says when each timer is due, by the clock of that moment.
+//! The order of the entries is the order of delivery, so equals stay in the order of their arrival.
 //!
 //! A snapshot that was cut off, or in which a bit has changed, is refused whole: the queue is then
 //! as it was. Bytes behind it are ignored, so that it may lie at the start of a flash page.

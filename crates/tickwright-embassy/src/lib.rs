@@ -2,7 +2,7 @@
 //!
 //! Every time driver of Embassy's hardware crates keeps its timers in the `Queue` of the crate
 //! `embassy-time-queue-utils`. The package in the folder `patch` has that name and re-exports this
-//! crate, so one line in a program's `Cargo.toml` replaces the queue of all of them:
+//! crate. So one line in a program's `Cargo.toml` replaces the queue of all of them:
 //!
 //! ```toml
 //! [patch.crates-io]

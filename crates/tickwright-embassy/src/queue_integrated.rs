@@ -41,7 +41,7 @@ impl Queue {
     /// `waker` is one of Embassy's executor; others make the executor panic. Insertion is O(n) from
     /// the latest on.
     pub fn schedule_wake(&mut self, at: u64, waker: &Waker) -> bool {
-        // SAFETY: 1. this is the timer queue, for which the interface gives the item out; 2. the
+        // SAFETY: 1. This is the timer queue, for which the interface gives the item out. 2. The
         // reference ends in `schedule_wake_queue_item`, before another one to this item is made.
         let item = unsafe { TimerQueueItem::from_embassy_waker(waker) };
         self.schedule_wake_queue_item(at, item, waker)
@@ -56,9 +56,9 @@ impl Queue {
         item: &'static mut TimerQueueItem,
         waker: &Waker,
     ) -> bool {
-        // SAFETY: 1. zeros are a timer that is not pending; 2. every queue of this crate, and by
-        // the interface nothing else, interprets the storage, as this one type; 3. it is never
-        // moved and lives as long as its task, which is a static.
+        // SAFETY: 1. Zeros are a timer that is not pending. 2. Every queue of this crate interprets
+        // the storage as this one type, and by the interface nothing else interprets it. 3. It is
+        // never moved and lives as long as its task, which is a static.
         let timer: &'static Item = unsafe { item.as_ref() };
         if at == u64::MAX {
             // Never.

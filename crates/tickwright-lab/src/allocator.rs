@@ -83,9 +83,9 @@ fn signed(bytes: usize) -> isize {
     isize::try_from(bytes).unwrap_or(isize::MAX)
 }
 
-// SAFETY: 1. every call goes to `System` with the arguments that it came with, so the caller's and
-// `System`'s promises hold unchanged, and the answer of `System` is returned as it is; 2. the
-// counters neither allocate nor panic (constant thread-locals without destructors, and an atomic).
+// SAFETY: 1. Every call goes to `System` with the arguments that it came with, so the caller's and
+// `System`'s promises hold unchanged. The answer of `System` is returned as it is. 2. The counters
+// neither allocate nor panic (constant thread-locals without destructors, and an atomic).
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: 1. as for the whole implementation.

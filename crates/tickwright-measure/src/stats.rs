@@ -106,7 +106,7 @@ fn middle(sorted: &[f64]) -> f64 {
 const MOST_SUMMED: usize = 1000;
 
 /// The k-th smallest and k-th largest of n samples enclose the median unless fewer than k fall on
-/// one side of it, and the number on one side is binomial(n, 1/2).
+/// one side of it. The number on one side is binomial(n, 1/2).
 fn median_interval(sorted: &[f64]) -> Interval {
     let n = sorted.len();
     // The sum below would take 0.5^n for 0 near n = 1075. So many samples follow the normal

@@ -2,7 +2,7 @@
 //! knows what the order is.
 //!
 //! A tree searches for a place by its own rule, and has a leaf linked there ([`attach`]) or a node
-//! taken out ([`detach`]); its [`Balance`] then restores the heights. Timer trees and dictionaries
+//! taken out ([`detach`]). Its [`Balance`] then restores the heights. Timer trees and dictionaries
 //! are built on it. Nodes with equal keys belong on the right of those that are there, which keeps
 //! first-in-first-out; rotations keep the order among them.
 //!

@@ -1,7 +1,7 @@
 //! The real functions, behind those of this library.
 //!
 //! They are looked up when a process begins: a signal handler must not do it. A library that is
-//! loaded later has its own scope, so a function that was absent is looked up for each caller, as
+//! loaded later has its own scope. So a function that was absent is looked up for each caller, as
 //! the loader would without this library.
 
 use core::ffi::{CStr, c_void};

@@ -35,11 +35,11 @@
 //! are equal, the coarser bucket is first. A node's expiry is fixed when it is inserted: no node
 //! moves from level to level.
 //!
-//! *Why a timer is always late by a tick or more.* A bucket leaves as a whole, and it must not be
-//! early for any of its timers. So it leaves at its end, which is after the last tick in it. At
-//! level 0 a bucket is one tick wide: a timer for tick 5 waits in the bucket of tick 5, which ends
-//! when tick 6 begins. It is due at 6. At level 1, a timer for tick 100 is in the bucket of ticks
-//! 96 to 103 and is due at 104. Only a deadline that has already come is due at once.
+//! *Why a timer is always late by a tick or more.* A bucket leaves as a whole. It must not be early
+//! for any of its timers. So it leaves at its end, which is after the last tick in it. At level 0 a
+//! bucket is one tick wide. A timer for tick 5 waits in the bucket of tick 5, which ends when tick
+//! 6 begins. It is due at 6. At level 1, a timer for tick 100 is in the bucket of ticks 96 to 103
+//! and is due at 104. Only a deadline that has already come is due at once.
 //!
 //! *Why no bucket is met a turn too early or too late.* At level n a delay is less than
 //! `BUCKETS - 1` granules. So the bucket number `(E >> SHIFT n) + 1` is among the `BUCKETS` numbers

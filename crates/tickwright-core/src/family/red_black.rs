@@ -40,8 +40,8 @@
 //! | advance, k expired | O(k log n) | as k pops | as k pops |
 //!
 //! Rebalancing after an insert or a remove climbs O(1) levels on average. A head-change report
-//! costs nothing when the head is cached; without, an insert notes whether it only went left, and a
-//! remove climbs until it is a right child.
+//! costs nothing when the head is cached. Without the cache, an insert notes whether it only went
+//! left, and a remove climbs until it is a right child.
 //!
 //! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 48 (on 32-bit targets 32). It never
 //! allocates.

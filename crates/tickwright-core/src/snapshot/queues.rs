@@ -65,9 +65,9 @@ impl<F: Family, T: Plain> SlabQueue<F, T> {
 }
 
 impl<'a, F: Family, T> HookQueue<'a, F, T> {
-    /// Writes all pending timers to `into`, in the order of delivery: the ticks that each has left,
-    /// and the plain value by which the caller knows it again. Returns how many bytes they take.
-    /// O(n).
+    /// Writes all pending timers to `into`, in the order of delivery. A timer is the ticks that it
+    /// has left, and the plain value by which the caller knows it again. Returns how many bytes
+    /// they take. O(n).
     ///
     /// For structures that can be walked in order: the list, the sorted arrays, the trees. Of the
     /// others, [`drain_snapshot`](Self::drain_snapshot) writes one.

@@ -112,8 +112,8 @@ macro_rules! timer_queue {
                 /// between deliveries, loop over [`pop_expired`](Self::pop_expired).
                 fn expired(&mut self, now: Tick) -> impl Iterator<Item = Expired<$key, $value>>;
 
-                /// Moves `now` forward and, when the head is due, re-arms it in one step at the
-                /// tick that `rearm` returns for its expiry and its value. The key stays valid.
+                /// Moves `now` forward. When the head is due, re-arms it in one step at the tick
+                /// that `rearm` returns for its expiry and its value. The key stays valid.
                 ///
                 /// A periodic timer on a drift-free grid is
                 /// `queue.pop_and_reinsert(now, |expiry, _| expiry.saturating_add(period))`.

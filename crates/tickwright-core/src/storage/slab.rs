@@ -2,9 +2,10 @@
 //! only.
 //!
 //! Records and payloads lie in an [`arena`](tickwright_nodes::arena), each record beside its payload
-//! or away from it: the family's [`layout`](super::layout) says which. A record that has room for it repeats the
-//! generation of a live slot, so that a key is checked without a look at the slot. A slot that has
-//! used up its 2^32 - 1 generations is retired (clause 11): a key is never valid twice.
+//! or away from it: the family's [`layout`](super::layout) says which. A record repeats the
+//! generation of a live slot if it has room for it. So a key is checked without a look at the slot.
+//! A slot that has used up its 2^32 - 1 generations is retired (clause 11): a key is never valid
+//! twice.
 
 #![forbid(unsafe_code)]
 

@@ -20,9 +20,8 @@ const LONG: Duration = Duration::from_micros(200);
 const MANY_TIMES: u32 = 50;
 const TRIES: usize = 9;
 
-/// The least time that an advance over `gap` ticks takes, in which nothing is pending but one timer
-/// at its start and one at its end. None when the queue refuses to be asked, which another clause
-/// judges.
+/// The least time that an advance over `gap` ticks takes. Nothing is pending but one timer at its
+/// start and one at its end. None when the queue refuses to be asked, which another clause judges.
 fn cost_of_idle<M: Make>(gap: u64) -> Option<Duration> {
     let arena = M::arena(2);
     let once = || {

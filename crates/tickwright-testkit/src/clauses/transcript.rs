@@ -1,8 +1,7 @@
 //! Everything that a queue says during a script, and a ledger of what was asked of it.
 //!
-//! A clause is judged from the transcript alone: the ledger follows what the queue *did*, not what
-//! it should have done, so that a queue that breaks one clause is still judged fairly by the
-//! others.
+//! A clause is judged from the transcript alone. The ledger follows what the queue *did*, not what
+//! it should have done. So a queue that breaks one clause is still judged fairly by the others.
 
 use crate::clauses::quiet;
 use crate::machine::{inserts, offered, pick, resolve};

@@ -39,8 +39,8 @@ pub(super) enum Kind {
     Ladder,
 }
 
-/// More slots than this are a wheel's or a ladder's: the records of the others lie in arrays with a
-/// place for each slot, most of which would be unused.
+/// With more slots than this, it is a wheel or a ladder. The records of the other structures lie in
+/// arrays with a place for each slot, and most places would be unused.
 pub(super) const fn most_slots<L: Limits>() -> usize {
     L::WHEEL.saturating_mul(2)
 }

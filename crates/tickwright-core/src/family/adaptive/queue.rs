@@ -170,8 +170,8 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
 
 // SAFETY: the promises of `Discipline`, 1. and 2. hold for each structure, whose timers `kind_of`
 // tells apart, and the marks hold bits only. Records that lie beside the slab are there for each
-// slot that was inserted (`cover`); 3. no user code is called at all, and no structure is called
-// whose memory was not made (`grow` comes before `begin`); 4. it holds structures that promise so,
+// slot that was inserted (`cover`). 3. No user code is called at all. No structure is called whose
+// memory was not made (`grow` comes before `begin`). 4. It holds structures that promise so,
 // numbers and vectors of numbers.
 unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
     type Record = SlotRecord<P>;

@@ -81,8 +81,8 @@ pub(in crate::family) fn key(expiry: Tick, sequence: u32) -> u128 {
 }
 
 impl<P: Handle> Entry<P> {
-    /// An unused cell. It is later than every entry, since no entry has the last sequence number:
-    /// groups are always whole, and the search for the earliest sibling needs no bound.
+    /// An unused cell. It is later than every entry, since no entry has the last sequence number.
+    /// So groups are always whole, and the search for the earliest sibling needs no bound.
     pub(super) const EMPTY: Self = Self { ticks_to_end: 0, numbers_to_end: 0, node: None };
 
     #[inline]
@@ -279,8 +279,9 @@ fn grow<T>(cells: &mut Vec<T>, entries: usize, groups: usize, doubling: bool) ->
         .map_err(|_| Reject::Full)
 }
 
-/// Groups for `CAP` entries inside the queue. The root's group and, where `D` does not divide
-/// evenly, the last one lie beside the array, since an array length cannot be computed from `CAP`.
+/// Groups for `CAP` entries inside the queue. The root's group lies beside the array, since an
+/// array length cannot be computed from `CAP`. So does the last group, where `D` does not divide
+/// evenly.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Inline<P, const D: usize, const CAP: usize>

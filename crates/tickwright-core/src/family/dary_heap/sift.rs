@@ -39,8 +39,8 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
 
     /// Puts an entry into the hole or above it: later parents come down. Answers its cell.
     ///
-    /// Here and below an entry travels as its parts, which fit in registers: one that is stored by
-    /// its parts and read as a whole waits for the store.
+    /// Here and below an entry travels as its parts, which fit in registers. An entry that is
+    /// stored by its parts and read as a whole waits for the store.
     #[inline(always)]
     pub(in crate::family) fn rise<R: InCell>(
         &mut self,

@@ -12,9 +12,9 @@ use crate::storage::{Handle, Nodes};
 /// Entries that one call looks at. A purge begins when a fifth of all entries is dead. So it drops
 /// some three for each that dies meanwhile.
 ///
-/// Where all `n` entries that there were are in work, a third of `n` may die before there is no
-/// more memory, and a purge begins at a quarter. A cascade takes another `n / 64`, a sort `6n /
-/// 128`, and the front is read in `n / 32`: together less than a third.
+/// Of `n` entries that are all in work, a third may die before there is no more memory. A purge
+/// begins at a quarter. A cascade takes another `n / 64`, a sort `6n / 128`, and the front is read
+/// in `n / 32`: together less than a third.
 const AT_ONCE: usize = 16;
 const AT_ONCE_CASCADE: usize = 64;
 const AT_ONCE_SORT: usize = 128;

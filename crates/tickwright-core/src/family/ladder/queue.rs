@@ -53,8 +53,8 @@ const fn most_entries(len: usize) -> usize {
 }
 
 /// The most chunks of as many entries. Each has an entry, but for those that are being read. All
-/// are full but the last of each bucket, the last of each digit, those where the digits were
-/// joined, and both ends of what is being read.
+/// are full but the last of each bucket and the last of each digit. Those where the digits were
+/// joined, and both ends of what is being read, may also be partly full.
 fn most_chunks(entries: usize) -> usize {
     entries.min(entries.div_ceil(PER_CHUNK) + (LEVELS + 2) * BUCKETS) + 8
 }
@@ -191,10 +191,10 @@ impl<P: Handle> Ladder<P> {
     }
 }
 
-// SAFETY: the promises of `Discipline`, 1. over slots: an entry may name a slot that was taken out,
-// whose record stays readable; handles that are returned are of live records. Over pointers it does
-// not compile: `IN_SLABS`; 2. entries hold numbers only, and no record holds a handle; 3. no user
-// code is called at all; 4. it holds numbers, ticks and vectors of them only.
+// SAFETY: the promises of `Discipline`, 1. Over slots: an entry may name a slot that was taken out,
+// whose record stays readable. Handles that are returned are of live records. Over pointers it does
+// not compile: `IN_SLABS`. 2. Entries hold numbers only, and no record holds a handle. 3. No user
+// code is called at all. 4. It holds numbers, ticks and vectors of them only.
 unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
     type Record = LadderRecord;
     const NEW: Self = Self {

@@ -156,7 +156,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     }
 
     /// Moves the clock towards `now`, but not into the granule of the first bucket, whose earliest
-    /// expiry is `min`: the nodes of that bucket would belong to lower ones then.
+    /// expiry is `min`. There the nodes of that bucket would belong to lower buckets.
     #[inline]
     fn advance_clock(&mut self, first: BucketNumber<BUCKETS>, min: Tick, now: Tick) {
         self.clock = self.clock.max(now.min(first.first_tick(min).saturating_sub(1)));

@@ -24,8 +24,8 @@ fn agrees_with_a_sorted_vec_in_every_geometry() {
     }
 }
 
-/// The clock at 2^k - d, timers around it and the next power, with and without one at the end of
-/// time, run through tick by tick.
+/// The clock at 2^k - d, timers around it and around the next power, with and without one at the
+/// end of time. The clock then advances tick by tick.
 #[test]
 fn every_power_of_two_is_passed_in_order() {
     for k in 0..64 {

@@ -1,4 +1,4 @@
-//! A turn of one structure: its timers are armed, the driver sleeps until the head is due, and the
+//! A turn of one structure. Its timers are armed, the driver sleeps until the head is due, and the
 //! periodic timer is taken and armed again.
 //!
 //! The operations have the order of the original's tick handler. The handler looks at the head,
