@@ -2,7 +2,7 @@
 //! `tickwright-core`.
 //!
 //! Where a queue is granular the oracle is [told](Oracle::settle) the expiry that the queue chose,
-//! once that was found to be within the bound; from then on it expects just that.
+//! once that was found to be within the bound. From then on it expects just that expiry.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -126,8 +126,8 @@ pub fn foreign() -> Vec<Kind> {
     ]
 }
 
-/// Runs the script that `bytes` stand for on all of ours: what the fuzz target does with each
-/// input, and the corpus test with those that are kept.
+/// Runs the script that `bytes` stand for on all of our registries. The fuzz target does this with
+/// each input, and the corpus test with those that are kept.
 ///
 /// # Errors
 /// The first queue that parts from the oracle, and where.

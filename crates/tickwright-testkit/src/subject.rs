@@ -259,7 +259,7 @@ pub trait Make: 'static {
     const EXACT: bool;
     /// The most by which a granular queue delays the expiry beyond the deadline, by the delay that
     /// was asked for. Such a queue is judged by the expiry that it says ([`Subject::expiry`]) right
-    /// after a timer is (re)inserted: that must be within the bound, and then be kept.
+    /// after a timer is (re)inserted. That expiry must be within the bound, and then be kept.
     const LATENESS: Option<fn(u64) -> u64> = None;
     /// Whether an advance may move timers inside and take that from its budget. What does not must
     /// never say that it did.

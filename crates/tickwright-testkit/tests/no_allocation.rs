@@ -35,7 +35,7 @@ fn refuse() -> bool {
 // SAFETY:
 // 1. every block is the system allocator's, passed through unchanged with the layout that the
 //    caller gave;
-// 2. a refusal is a null pointer, which the trait allows; 3. the thread-locals are constants at
+// 2. A refusal is a null pointer, which the trait allows. 3. The thread-locals are constants at
 //    first and have no destructor, so that touching them allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

@@ -190,8 +190,8 @@ pub enum JoinError {
     /// `EDEADLK`.
     ///
     /// Of the joins of one runtime: a circle through threads of several is not seen, and waits for
-    /// ever. Who joins with a time counts as waiting until it has given
-    /// up, so a circle may be reported that its time would have broken a moment later.
+    /// ever. A thread that joins with a time counts as waiting until it has given up. So a circle
+    /// may be reported that its time would have broken a moment later.
     Deadlock,
     /// It is detached, or somebody else joins it already. `EINVAL`.
     NotJoinable,

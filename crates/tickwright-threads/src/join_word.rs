@@ -14,9 +14,9 @@
 //! 1. Claimed and detached exclude each other; waited implies claimed.
 //! 2. One party releases: the claimant after finished; of a detached thread the thread itself,
 //!    or the detacher if finished came first.
-//! 3. A generation is never issued twice, so an operation with an old id changes nothing: each
-//!    changes the word by compare-exchange from a value with its own generation, except `finish`,
-//!    which the thread itself does while it holds the record.
+//! 3. A generation is never issued twice, so an operation with an old id changes nothing. Each
+//!    operation changes the word by compare-exchange from a value with its own generation. Only
+//!    `finish` does not: the thread itself calls it while it holds the record.
 //! 4. The outcome happens before it is read: `finish` releases, the claim or the look that finds
 //!    finished acquires. Whom to wake happens before it is woken: setting waited releases, `finish`
 //!    acquires.

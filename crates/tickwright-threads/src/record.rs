@@ -1,5 +1,5 @@
-//! What a runtime knows of a thread, in memory that is never given back while the runtime is there:
-//! an old id leads to a record, whose generation then says that it is old.
+//! What a runtime knows of a thread, in memory that is never given back while the runtime is there.
+//! So an old id leads to a record, whose generation then says that the id is old.
 #![expect(clippy::disallowed_types, reason = "no child makes records of its parent's runtime")]
 
 use core::any::Any;
@@ -215,8 +215,8 @@ impl<S> Table<S> {
     pub(crate) fn circle(&self, me: ThreadId, target: ThreadId) -> bool {
         fence(Ordering::SeqCst);
         let mut at = target;
-        // Nobody waits for two, so a way that does not come back to us ends, or is a circle of
-        // others, which one of them will break.
+        // No thread waits for two others. So a way that does not come back to us ends, or it is a
+        // circle of others, which one of them will break.
         for _ in 0..1 << 20 {
             let next = self.get(at.record()).and_then(|record| {
                 let next = record.joining.load(Ordering::Acquire);

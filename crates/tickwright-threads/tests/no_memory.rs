@@ -56,7 +56,7 @@ fn with_grants<R>(grants: i64, run: impl FnOnce() -> R) -> R {
 
 type Made = fn() -> Model;
 
-/// The portable back end is not among them: each of its stacks is a thread of the standard library,
+/// The portable back end is not among them. Each of its stacks is a thread of the standard library,
 /// which has no answer but the end of the process.
 const MODELS: [(&str, Made); 6] = [
     ("one-to-one", common::one_to_one),

@@ -1,5 +1,5 @@
-//! Schedulers and shards whose callbacks wait on threads of an M:N runtime: each thread is somebody
-//! of its own, and a cancel that waits leaves the worker to others.
+//! Schedulers and shards whose callbacks wait on threads of an M:N runtime. Each thread is told
+//! apart from the others. A cancel that waits leaves the worker to others.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;

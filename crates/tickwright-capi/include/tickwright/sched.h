@@ -132,8 +132,8 @@ typedef int64_t (*tw_sched_fn)(void *data, const tw_firing *firing);
 /* Ends the data of a timer. */
 typedef void (*tw_cleanup_fn)(void *data);
 
-/* Calls back after a delay. In C and C++ this is a macro too, which notes the name of the callback
- * and the place of the call for tw_sched_dump and tw_sched_report. A binding calls the function.
+/* Calls back after a delay. In C and C++ this is a macro too. It notes the name of the callback and
+ * the place of the call for tw_sched_dump and tw_sched_report. A binding calls the function.
  *
  * Returns:
  *   id  above 0; an error adds nothing, and cleans nothing up
@@ -423,7 +423,7 @@ TW_API int tw_sched_shutdown_async(tw_sched *sched, uint64_t id);
  * Threads: any. */
 TW_API int tw_sched_shutdown_sync(tw_sched *sched, uint64_t id);
 
-/* Ends every timer with this token, in O(timers). A timer that runs will not run again; its id is
+/* Ends every timer with this token, in O(timers). A timer that runs will not run again. Its id is
  * returned in `*running`, else 0, for a caller that has to wait for it (tw_sched_shutdown_sync). A
  * timer that is added meanwhile may be ended or not.
  *
@@ -500,7 +500,7 @@ TW_API int tw_sched_remaining(const tw_sched *sched, uint64_t id, int64_t *ms);
 TW_API int tw_sched_timeout_ms(tw_sched *sched);
 
 /* Runs what is due now and was armed before, at most `budget` callbacks; SIZE_MAX is all. Calls of
- * other threads wait for a bounded time: no lock is held in a callback, nor while more than 256
+ * other threads wait for a bounded time. No lock is held in a callback, nor while more than 256
  * timers are moved inside the queue.
  *
  * Returns:

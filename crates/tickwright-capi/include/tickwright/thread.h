@@ -15,10 +15,10 @@
  * functions of this header, others run on its worker. While it waits in any other function, or
  * computes without a tw_thread_yield, they do not. It stays on the worker that has begun it.
  *
- * The M:N threads of one worker share what the platform keeps for a thread of its own: thread-local
- * variables, the signal mask, the owner of a lock. errno and C++ exceptions are a thread's own: a
- * catch block may wait and then rethrow. The C++ runtime is found if the program is linked with
- * one, or has loaded one for all (RTLD_GLOBAL) before tw_runtime_create.
+ * The M:N threads of one worker share what the platform keeps for a thread: thread-local variables,
+ * the signal mask, the owner of a lock. Each has errno and C++ exceptions of its own, so a catch
+ * block may wait and then rethrow. The C++ runtime is found if the program is linked with one, or
+ * has loaded one for all (RTLD_GLOBAL) before tw_runtime_create.
  *
  * Hold no pthread_mutex_t across a wait of this header. The next thread of the worker that locks it
  * stops the worker for ever. A recursive mutex lets that thread in, since to the platform both are
@@ -33,16 +33,16 @@
  * If a thread overflows its stack, standard error gets its name, and the process aborts. For that
  * the first runtime sets handlers of SIGSEGV and SIGBUS; other faults go to the handlers that were
  * there before. The library stays loaded after a dlclose. A signal handler runs on the stack of the
- * thread that takes the signal, at least 64 KiB in the M:N model, or with SA_ONSTACK on 64 KiB of
- * its own.
+ * thread that takes the signal, which is at least 64 KiB in the M:N model. With SA_ONSTACK on it
+ * runs on 64 KiB of its own.
  *
  * FORKS
  *
  * A forked child has none of the runtime's threads. Nothing can be created there (-ECANCELED) or
  * joined (-ESRCH), and destroying does not wait. In the child the thread that has forked is one
  * that no runtime has created, in every model: tw_thread_self returns 0. When its function returns,
- * the child ends as a process does whose last thread returns: handlers of exit() run, buffers are
- * written, and its code is 0.
+ * the child ends as a process does whose last thread returns. Handlers of exit() run, buffers are
+ * written, and the child's code is 0.
  *
  * THE LAST MOMENTS
  *
@@ -211,8 +211,8 @@ TW_API int tw_thread_timedjoin(tw_runtime *runtime, tw_thread thread, void **val
  * Threads: any. */
 TW_API int tw_thread_detach(tw_runtime *runtime, tw_thread thread);
 
-/* The calling thread. It is 0 if no runtime has created the caller, in the destructors of a
- * thread's variables and keys, and in a child that the thread has forked.
+/* The calling thread. It is 0 if no runtime has created the caller. It is also 0 in the destructors
+ * of a thread's variables and keys, and in a child that the thread has forked.
  *
  * Returns:
  *   id  or 0

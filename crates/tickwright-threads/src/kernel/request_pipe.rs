@@ -2,7 +2,7 @@
 //! has started.
 //!
 //! # Invariants
-//! 1. A request is 8 bytes, which a pipe takes and gives as a whole: what is asked, and the
+//! 1. A request is 8 bytes, which a pipe takes and gives as a whole. It says what is asked, and the
 //!    place in the table that it is about.
 //! 2. A place is taken by a creator and freed by the manager. Between, only the manager changes it.
 //! 3. Every request is answered once: by the manager, or by whoever finds that there is none.

@@ -1,8 +1,8 @@
 //! A stack that can be left in the middle and gone back to.
 //!
-//! Two back ends: the switch proper, and one that every platform and every checker can follow,
-//! where each stack is a kernel thread and a baton says which of them goes on. All that is above
-//! uses [`Context`] and [`pause()`] alone.
+//! Two back ends: the switch proper, and one that every platform and every checker can follow. In
+//! the second one each stack is a kernel thread, and a baton says which of them goes on. All that
+//! is above uses [`Context`] and [`pause()`] alone.
 
 mod baton;
 mod pause;

@@ -1,7 +1,7 @@
 //! What C, C++ and Rust keep for each kernel thread, and each M:N thread has of its own.
 //!
-//! A thread that leaves its stack takes these with it, and finds them again when it goes on:
-//! `errno`, the C++ exceptions that it has caught or is throwing, and Rust's count of panics.
+//! A thread that leaves its stack takes these with it, and finds them again when it goes on. They
+//! are `errno`, the C++ exceptions that it has caught or is throwing, and Rust's count of panics.
 //! Kernel threads that run contexts (the portable back end) have their own anyway.
 
 use core::ffi::{c_int, c_uint, c_void};
@@ -181,7 +181,8 @@ impl Places {
 struct Debt(Coroutine<(), (), (), On>);
 
 // SAFETY: 1. On its stack are functions of the standard library and of the unwinder that wait for a
-// function to return, a box that is nobody else's, and `Away`. None of them refers to a thread.
+// function to return. So are a box that is nobody else's, and `Away`. None of them refers to a
+// thread.
 unsafe impl Send for Debt {}
 
 /// Debts that kernel threads have made which are gone.

@@ -95,8 +95,9 @@ impl WorkerPool {
         &self.remotes()[if self.settings.knobs.global_queue { 0 } else { worker }]
     }
 
-    /// Where stacks are kept of threads that brought their own; with a bound, all: what one worker
-    /// keeps to itself no other creator could use, and none would be free though nobody runs.
+    /// Where the stacks of threads that brought their own are kept; with a bound, all stacks. What
+    /// one worker kept to itself no other creator could use. None would be free though no thread
+    /// runs.
     pub(super) fn cache(&self) -> &Remote {
         self.queue(self.remotes().len() - 1)
     }

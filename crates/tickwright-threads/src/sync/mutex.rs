@@ -10,8 +10,9 @@ use crate::wait::{Ticket, Waiters};
 /// A lock around a value. Waiting for it blocks no worker.
 ///
 /// The thread that has waited longest is woken first. A thread that comes by meanwhile may be
-/// faster, once: then the lock is kept for the one that has waited longest, and nobody waits for
-/// ever. A panic under the lock does not poison it. Locking it twice on one thread waits for ever.
+/// faster, once. Then the lock is kept for the thread that has waited longest, and no thread waits
+/// for ever. A panic under the lock does not poison it. Locking it twice on one thread waits for
+/// ever.
 ///
 /// ```
 /// use tickwright_threads::sync::Mutex;

@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 
 use crate::event::{Event, Ns, What};
 
-/// What is detached for longer was cancelled: between a detachment and an expiry there are
+/// A timer that is detached for longer was cancelled. Between a detachment and an expiry there are
 /// microseconds, but an interrupt or a hypervisor may come between them.
 const DETACHED: Ns = 10_000_000;
 

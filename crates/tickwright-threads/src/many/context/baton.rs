@@ -57,7 +57,7 @@ type Main = Box<dyn FnOnce(Way)>;
 struct Begin(Main);
 
 // SAFETY: 1. Only one of the worker's thread and its contexts' threads goes on at a time, and each
-// hands over under the baton's lock, so what they use is used by one thread after the other. 2.
+// hands over under the baton's lock. So what they use is used by one thread after the other. 2.
 // What `main` refers to is the worker, which waits.
 unsafe impl Send for Begin {}
 
