@@ -2,8 +2,8 @@
 //! fires what is due.
 //!
 //! # Invariants
-//! 1. Whenever the lock is free, this holds: the word is armed or vacant if and only if the timer
-//!    is in its shard's queue, at the tick `filed`.
+//! 1. Whenever the lock is free, the word is armed or vacant if and only if the shard's queue has
+//!    the timer at tick `filed`.
 //! 2. An armed timer is filed at its deadline or before, unless its owner is about to move it.
 //! 3. The driver looks at a shard at the tick `alarm` or earlier, and `alarm` is not later than the
 //!    first `filed`.

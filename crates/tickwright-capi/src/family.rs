@@ -48,8 +48,8 @@ pub(crate) trait Known: Family + Numbered {
     }
 }
 
-/// The list of all families. A row has the name of the number, the number, the structure of a queue
-/// in lent memory, and the structure of a scheduler, which owns its memory.
+/// The list of all families. A row has the name of the number and the number. It also has the
+/// structure of a queue in lent memory, and that of a scheduler, which owns its memory.
 macro_rules! families {
     ($then:ident! $with:tt) => {
         $then! { $with

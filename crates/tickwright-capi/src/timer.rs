@@ -60,8 +60,8 @@ fn body(timer: *const tw_timer) -> Result<Body, c_int> {
     let copied = with_family!(number, F => {
         let copied = timer.cast::<Timer<F, ()>>();
         // SAFETY: 1. Aligned and large enough (`fits`), readable by the header's contract. 2. A C
-        // program can have two kinds of bytes here: the copy of such a timer, or rubbish in an
-        // `Option` of pointers, a number or an atomic number. Only the atomic number is read.
+        // program can have two kinds of bytes here. It is the copy of such a timer, or rubbish in
+        // an `Option` of pointers, a number or an atomic number. Only the atomic number is read.
         unsafe { Timer::is_linked(&*copied) }
     });
     if copied == Some(false) { Ok(Body::Fresh) } else { Err(code::INVALID) }

@@ -70,7 +70,7 @@ pub(crate) fn no_memory<T>() -> ! {
     std::alloc::handle_alloc_error(core::alloc::Layout::new::<T>())
 }
 
-/// Locks. A panic elsewhere does not matter: user code (clocks, origins, tokens) runs under a lock
+/// Locks. A panic elsewhere does not matter. User code (clocks, origins, tokens) runs under a lock
 /// only while the state is whole, and ours leaves it whole.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

@@ -2,9 +2,9 @@
 //! loom's atomics.
 //!
 //! `ci/loom.sh` runs it. Each linearization point moves a shadow of the timer on and compares
-//! (`src/shard/ghost.rs`). A breach is a fire that is early or not due, a re-arm or cancel that
-//! reports what is not so, or an arming after shutdown. The shadow keeps the first one, and the
-//! model asks for it.
+//! (`src/shard/ghost.rs`). A breach is a fire that is early or not due, a false report of a re-arm
+//! or cancel, or an arming after shutdown. The shadow keeps the first one, and the model asks for
+//! it.
 //!
 //! Ticks in the models: 70 stands at level 1 in the granule 64..72, whose bucket ends at 72; 582 is
 //! 64 buckets later.

@@ -3,7 +3,7 @@
 //!
 //! An object may have several links, each for one dictionary at a time. A dictionary learns at its
 //! first insert how far from the start of the object its link lies. It refuses objects where that
-//! is different. So it gets from a link to the object without a pointer back, and the user needs no
+//! is different. So it gets from a link to the object without a pointer back. The user needs no
 //! unsafe code to say where the link is.
 //!
 //! What happens to links that are dropped, inserted twice, offered elsewhere or forgotten is what

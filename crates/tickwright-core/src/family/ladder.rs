@@ -67,9 +67,9 @@
 //! timers on. The queue itself takes 18 KiB.
 //!
 //! # Files
-//! They follow this order: `chunks` (memory for entries), `rungs` (buckets and their marks),
-//! `state` (the record and all of the ladder), `enter` (from buckets to the front). Then `purge`
-//! (dead entries), `scan` (what is asked), `queue` (the operations), `check`.
+//! They follow this order. First `chunks` (memory for entries), `rungs` (buckets and their marks),
+//! `state` (the record and all of the ladder), and `enter` (from buckets to the front). Then
+//! `purge` (dead entries), `scan` (what is asked), `queue` (the operations), `check`.
 //!
 //! # Choose when
 //! - there are ten thousand timers or more that mostly expire: each is looked up when it is armed

@@ -132,8 +132,8 @@ use crate::storage::{Family, Handle, Shape};
 /// On 64-bit targets the queue is a value of 11 KiB (slab) or 17 KiB (hooks): box it, or make it a
 /// static.
 ///
-/// `BUCKETS` is a power of two from 2 to 64, and `LEVELS` is what covers 64 bits with it (64, 11;
-/// 32, 13; 16, 16; ...). Anything else does not compile.
+/// `BUCKETS` is a power of two from 2 to 64. `LEVELS` is what covers 64 bits with it (64, 11; 32,
+/// 13; 16, 16; ...). Anything else does not compile.
 ///
 /// ```
 /// use tickwright_core::{SlabQueue, Wheel};

@@ -52,10 +52,10 @@ use crate::threads::Threads;
 /// after it. A creator that is an M:N thread of another runtime keeps its worker while it is
 /// suspended.
 ///
-/// The manager ends when it cannot read its pipe any more, or when it reads what none of its
-/// threads has written (somebody else has taken its descriptor). Creations are then refused with
-/// [`CreateError::NoManager`](crate::CreateError::NoManager). Threads that run go on and are
-/// joined, and all stacks are freed when the runtime ends.
+/// The manager ends when it cannot read its pipe any more. It also ends when it reads what none of
+/// its threads has written, since somebody else has taken its descriptor. Creations are then
+/// refused with [`CreateError::NoManager`](crate::CreateError::NoManager). Threads that run go on
+/// and are joined, and all stacks are freed when the runtime ends.
 ///
 /// ```
 /// use tickwright_threads::{Attributes, Manager, Model, Runtime};

@@ -52,7 +52,7 @@
 //!   does, so that the least urgent of equals comes first.
 //! - There, the handler of the tick may run beside another timer's and leaves a flag. Here the
 //!   callback itself waits. So the code that waits for the tick sees what the policy for missed
-//!   periods says: one run and the overruns (skip), or a run for each period (burst).
+//!   periods says. Skip gives one run and the overruns. Burst gives a run for each period.
 //! - With nothing else pending, no alarm is set at all until the urgent work ends.
 
 use core::time::Duration;

@@ -174,9 +174,9 @@ impl Timing {
 }
 
 impl Missed {
-    /// For a timer that was due at `due`, seen at `now`: the number of whole periods that have
-    /// passed, the due time that its delivery stands for, and the time from which the next period
-    /// counts.
+    /// For a timer that was due at `due`, seen at `now`, returns three numbers. They are the whole
+    /// periods that have passed, the due time that its delivery stands for, and the time from which
+    /// the next period counts.
     pub(super) fn deliver(self, due: u64, period: u64, now: u64) -> (u64, u64, u64) {
         let behind = now.saturating_sub(due).checked_div(period).unwrap_or(0);
         match self {

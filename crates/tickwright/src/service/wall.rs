@@ -4,7 +4,7 @@ use super::base::Service;
 use super::entry::{Flag, State};
 
 /// The wall clock may move this far against the steady one before all wall timers are inserted
-/// again. It is half of the 1 ms that they may be late. (They are never early.) It is half because
+/// again. It is half of the 1 ms that they may be late; they are never early. It is half because
 /// the offset may be wrong twice. A timer may be inserted by an offset that is this much below the
 /// noted one, and run at one that is this much above.
 const STEP: u64 = 500_000;

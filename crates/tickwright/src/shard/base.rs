@@ -214,9 +214,9 @@ struct Records<G: WheelGeometry>(PhantomData<fn() -> G>);
 impl<G: WheelGeometry> Records<G> {
     #[inline]
     fn node(&self, p: Link<G>) -> &Node<G> {
-        // SAFETY: 1. A wheel is asked only about links that were inserted and not taken out since
-        // (promise 1 of `Discipline`, and `Locked` for what it passes in). 2. For such a link the
-        // shard holds a counted reference (`Link::retain`), so the node lives. 3. The one other
+        // SAFETY: 1. A wheel is asked only about links that were inserted and not taken out since.
+        // Promise 1 of `Discipline` says so, and `Locked` for what it passes in. 2. For such a link
+        // the shard holds a counted reference (`Link::retain`), so the node lives. 3. The one other
         // link is that of a callback that runs. Its pass holds a counted reference, and so does the
         // pass of a thread that a fork left behind.
         unsafe { p.pointer().as_ref() }

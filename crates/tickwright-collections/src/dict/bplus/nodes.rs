@@ -23,9 +23,9 @@ use tickwright_nodes::Violation;
 use tickwright_nodes::arena::{Idx, MOST};
 
 /// The most keys of a node. With 64-bit keys a node is six cache lines, of which a search reads
-/// three to five. (Half the width has fewer lines to read and more levels. Counted at a million
-/// entries, it takes more instructions and misses of the last cache.) Narrow in this crate's own
-/// tests, so that few entries make many levels. The suite runs on wide ones.
+/// three to five. Half the width has fewer lines to read and more levels. Counted at a million
+/// entries, it takes more instructions and misses of the last cache. The limit is narrow in this
+/// crate's own tests, so that few entries make many levels. The suite runs on wide ones.
 pub(super) const WIDTH: usize = if cfg!(test) { 4 } else { 30 };
 
 /// The fewest keys of a node that is not the root.

@@ -37,9 +37,9 @@ pub(crate) trait Sampler {
 }
 
 /// Calls its second argument with the id and the deadline of each timer that was moved or cancelled
-/// before the first tick and would be due after it. The order is that in which the timers were
-/// armed. The first argument is a number of timers: where there are more, only about the last of
-/// them are named.
+/// before the first tick. Timers that would not be due after it are left out. The order is that in
+/// which the timers were armed. The first argument is a number of timers: where there are more,
+/// only about the last of them are named.
 pub(crate) type Past<'p> = dyn Fn(usize, &mut dyn FnMut(u32, u64)) + 'p;
 
 /// For a structure that sweeps: so many arms of each timer bring it into its steady state.
