@@ -83,7 +83,7 @@ pub(crate) struct Node {
 #[cfg(all(target_pointer_width = "64", not(loom), not(feature = "sites")))]
 const _: () = assert!(size_of::<Node>() == 56);
 
-// SAFETY: 1. of the fields only `waker` is not `Sync` by itself; 2. it is reached through
+// SAFETY: 1. Of the fields only `waker` is not `Sync` by itself. 2. It is reached through
 // `Node::replace_waker` alone, whose callers hold it exclusively by the word's protocol.
 unsafe impl Sync for Node {}
 
@@ -131,8 +131,8 @@ impl Node {
     /// Puts a waker, or none, into the timer, and returns the one before.
     ///
     /// # Safety
-    /// The caller is the owner and the word is idle, vacant or fired; or it is the driver that has
-    /// made the word firing or lapsing.
+    /// The caller is the owner, and the word is idle, vacant or fired. Or the caller is the driver
+    /// that has made the word firing or lapsing.
     pub(crate) unsafe fn replace_waker(&self, waker: Option<Waker>) -> Option<Waker> {
         self.waker.with_mut(|place| {
             // SAFETY: 1. the caller has the waker for itself; 2. the place lives as long as `self`.

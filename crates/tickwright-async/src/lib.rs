@@ -44,15 +44,15 @@
 //!
 //! A timer is armed by the first poll that is pending. When it is dropped in time, it stays in its
 //! wheel, vacant, and the thread uses it for its next time-out. The new deadline is written into
-//! the timer; the wheel is not touched. When the wheel comes to the timer, it is moved to its
-//! deadline then, or leaves if it is vacant. So a lock is taken only for the first use of a timer,
-//! after it has fired, and for a deadline before the tick at which it is filed.
+//! the timer; the wheel is not touched. When the wheel reaches the tick of the timer, it moves the
+//! timer to its deadline, or drops it if it is vacant. It takes a lock only for the first use of a
+//! timer, after a fire, and for a deadline before its filed tick.
 //!
 //! # What is promised
 //!
 //! - A timer is never early, not lost, and wakes its task once.
-//! - It is late by at most its [resolution](Settings::resolution) of 16.4 us, the slack that you
-//!   set, and the time that the machine takes to wake a thread.
+//! - Its lateness is at most the sum of three: its [resolution](Settings::resolution) of 16.4 us,
+//!   your slack, and the machine's time to wake a thread.
 //! - No duration is too long and no input panics.
 //! - A driver with nothing due does not wake. A timer that was dropped may wake it once more.
 //! - [`Sleep`] takes at most 64 bytes, and its timer 72 and its place in a wheel.

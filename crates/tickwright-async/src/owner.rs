@@ -15,7 +15,7 @@ pub(crate) struct Owner {
     /// `None` only while it is dropped.
     node: Option<Arc<Node>>,
     /// Which waker the timer has: the address of its data and of its functions. The waker lives
-    /// while it is in the timer, so that no other has the same two.
+    /// while it is in the timer, so no other waker has the same two addresses.
     waker: (usize, usize),
     /// When it is due, in nanoseconds. If it is armed, the timer has the same.
     deadline: u64,
@@ -62,8 +62,8 @@ impl Owner {
         node.state(Ordering::Acquire) == State::Fired && has_fired_for(node, self.deadline)
     }
 
-    /// Waits until the deadline: ready when it has fired. The timer is armed by the first call, and
-    /// wakes the task of the last.
+    /// Waits until the deadline: ready when it has fired. The first call arms the timer. The timer
+    /// wakes the task of the last call.
     #[inline]
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(node) = &self.node else { return Poll::Pending };
@@ -110,7 +110,7 @@ impl Owner {
                     return Poll::Pending;
                 }
                 State::Fired if has_fired_for(node, self.deadline) => return Poll::Ready(()),
-                // It fired for an earlier deadline, just when it got a later one.
+                // It fired for its earlier deadline at the moment when it got a later one.
                 State::Fired => {
                     (self.waker, self.armed) = (NONE, false);
                     node.set_state(State::Idle, Ordering::Relaxed);
@@ -197,7 +197,7 @@ impl Drop for Owner {
             }
         }
         if self.waker != NONE {
-            // SAFETY: 1. this is the owner; 2. the word is idle or vacant, and nobody else changes
+            // SAFETY: 1. This is the owner. 2. The word is idle or vacant, and nobody else changes
             // that to a state in which the driver touches the waker.
             drop(unsafe { node.replace_waker(None) });
         }
@@ -226,7 +226,7 @@ fn put_waker(node: &Node, named: &mut (usize, usize), waker: &Waker) {
     let name = name(waker);
     if *named != name {
         let waker = waker.clone();
-        // SAFETY: 1. only the owner calls this; 2. the word is idle or vacant, and nobody else
+        // SAFETY: 1. Only the owner calls this. 2. The word is idle or vacant, and nobody else
         // changes that to a state in which the driver touches the waker.
         let before = unsafe { node.replace_waker(Some(waker)) };
         *named = name;

@@ -2,8 +2,8 @@
 //! fires what is due.
 //!
 //! # Invariants
-//! 1. Whenever the lock is free, the word is armed or vacant if and only if the timer is in the
-//!    queue of its shard, at the tick `filed`.
+//! 1. Whenever the lock is free, the word is armed or vacant if and only if the shard's queue has
+//!    the timer at tick `filed`.
 //! 2. An armed timer is filed at its deadline or before, unless its owner is about to move it.
 //! 3. The driver looks at a shard at the tick `alarm` or earlier, and `alarm` is not later than the
 //!    first `filed`.
@@ -11,8 +11,8 @@
 //! # A later deadline takes no lock
 //! A timer may be filed earlier than its deadline. The pass then files it again. So a timer that is
 //! armed for 100, re-armed a thousand times, and has 5000 by tick 100 is moved once, at 100. The
-//! owner stores a later deadline, and does not ask whether the driver sees it: at worst the timer
-//! fires for the deadline before, and the task, which knows better, files it again.
+//! owner stores a later deadline, and does not ask whether the driver sees it. At worst the timer
+//! fires for the deadline before, and the task, which knows the later one, files it again.
 //!
 //! # An earlier deadline takes one if it must
 //! The owner stores the deadline, exchanges the word, and reads `filed`. The pass writes `filed`,

@@ -88,7 +88,7 @@ impl Settings {
         Self { clock: Some(clock), aligned: false, ..self }
     }
 
-    /// As [`clock`](Self::clock), for a clock that began with the time of the machine.
+    /// Like [`clock`](Self::clock), for a clock that began with the time of the machine.
     pub(crate) fn aligned_clock(self, clock: Arc<dyn Clock>) -> Self {
         Self { clock: Some(clock), aligned: true, ..self }
     }
@@ -111,8 +111,8 @@ impl Settings {
         Ok(timers)
     }
 
-    /// As [`start`](Self::start), without a clock; if no thread can be started now, the next timer
-    /// that is armed tries again.
+    /// Like [`start`](Self::start), without a clock; if no thread can be started now, the next
+    /// timer that is armed tries again.
     pub(crate) fn start_or_retry(self) -> Timers {
         let timers = Self { clock: None, ..self }.make(Wake::Thread(Sleeper::default()));
         timers.core.call_driver(u64::MAX);
@@ -120,9 +120,9 @@ impl Settings {
     }
 
     /// Creates timers that fire when the caller calls [`Timers::run`]. `earlier` is called when a
-    /// timer is armed that is due before [`Timers::poll_timeout`] said, and when the last handle is
-    /// dropped, or a timer after it: wake the loop there. It is called on any thread, with no lock
-    /// held. A loop on the only thread needs nothing there.
+    /// timer is armed that is due before [`Timers::poll_timeout`] said. It is also called when the
+    /// last handle is dropped, or a timer after it. Wake the loop there. It is called on any
+    /// thread, with no lock held. A loop on the only thread needs nothing there.
     ///
     /// ```
     /// use core::time::Duration;

@@ -93,9 +93,9 @@ impl Sleep {
 
     /// Waits until another instant instead. A task that waits already goes on to wait.
     ///
-    /// A later deadline costs one store, without a lock, whatever the delay is. An earlier one
-    /// costs an exchange, and takes the lock of the timer's shard if it is before the tick at which
-    /// the timer is filed.
+    /// A later deadline costs one store, without a lock, whatever the delay is. An earlier deadline
+    /// costs an exchange. If it is before the tick at which the timer is filed, it also takes the
+    /// lock of the timer's shard.
     #[inline]
     pub fn reset(&mut self, deadline: Instant) {
         self.owner.reset(nanos_at(deadline));

@@ -14,7 +14,7 @@ macro_rules! codes {
 codes! {
     /// A null pointer, an unknown value, or memory that is not what it is passed as.
     INVALID = EINVAL: c"a null pointer, an unknown value, or memory that is not what it is passed as";
-    /// A struct of the caller's has a field that is not known.
+    /// A struct of the caller has a field that is not known.
     TOO_NEW = E2BIG: c"a struct has a field that this library does not know, and it is not 0: use a newer library, or leave the field 0";
     /// The timer or element is in no queue or heap.
     ABSENT = ENOENT: c"there is no such timer, element or link (any more): it is done, was taken out, or was never put in";
@@ -63,9 +63,9 @@ pub fn text(code: c_int) -> &'static CStr {
     known.map_or(c"no code of this library", |(_, text)| text)
 }
 
-/// Calls a function of the caller's where others than the functions of the header are between it
-/// and the program: they would catch what it throws, or clean up for it. Here the process ends, as
-/// nothing unwinds out of an `extern "C"` function.
+/// Calls a function of the caller's where functions outside of the header are between it and the
+/// program. Those functions would catch what it throws, or clean up for it. Here the process ends,
+/// as nothing unwinds out of an `extern "C"` function.
 pub extern "C" fn contained<R>(call: impl FnOnce() -> R) -> R {
     call()
 }

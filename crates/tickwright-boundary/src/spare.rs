@@ -2,8 +2,8 @@
 //!
 //! The standard library ends the process when a reference count, a thread's name or a thread finds
 //! no memory. A C library may not: [`covered`] allocates spare blocks first, which may be refused,
-//! and then makes the call. If an allocation of that thread fails meanwhile, it gets a spare block,
-//! also one that could be refused: so all allocations of the call count.
+//! and then makes the call. If an allocation of that thread fails meanwhile, it gets a spare block.
+//! That holds for an allocation that could be refused too, so all allocations of the call count.
 //!
 //! ```text
 //!   covered(&[(4, 512)], ..)   4 blocks of 512 bytes from malloc, or -ENOMEM
@@ -75,10 +75,10 @@ fn taken(layout: Layout) -> *mut u8 {
     null_mut()
 }
 
-// SAFETY: 1. what is handed out is from `malloc` or `posix_memalign`, as large and aligned as
-// asked, since a spare block is compared with the layout; 2. it is handed out once, since a spare
-// block leaves the list; 3. all of it may be given to `free`, and to `realloc` as far as `malloc`
-// aligns it; 4. nothing here unwinds or allocates by itself.
+// SAFETY: 1. What is handed out is from `malloc` or `posix_memalign`, as large and aligned as
+// asked, since a spare block is compared with the layout. 2. It is handed out once, since a spare
+// block leaves the list. 3. All of it may be given to `free`, and to `realloc` as far as `malloc`
+// aligns it. 4. Nothing here unwinds or allocates by itself.
 unsafe impl GlobalAlloc for Malloc {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let block = allocated(layout);
@@ -93,7 +93,7 @@ unsafe impl GlobalAlloc for Malloc {
                 return block.cast();
             }
         }
-        // SAFETY: the caller's word.
+        // SAFETY: the caller promises this.
         let block = unsafe { self.alloc(layout) };
         if !block.is_null() {
             // SAFETY: as large as the layout.
@@ -103,25 +103,25 @@ unsafe impl GlobalAlloc for Malloc {
     }
 
     unsafe fn dealloc(&self, block: *mut u8, _: Layout) {
-        // SAFETY: from `malloc`, `calloc`, `realloc` or `posix_memalign`: the caller's word.
+        // SAFETY: from `malloc`, `calloc`, `realloc` or `posix_memalign`: the caller promises this.
         unsafe { libc::free(block.cast()) };
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         if layout.align() <= ALIGNED && layout.align() <= size {
-            // SAFETY: from C's allocator: the caller's word.
+            // SAFETY: from C's allocator: the caller promises this.
             let moved = unsafe { libc::realloc(block.cast(), size) };
             if !moved.is_null() {
                 return moved.cast();
             }
         }
         let Ok(wanted) = Layout::from_size_align(size, layout.align()) else { return null_mut() };
-        // SAFETY: the size is not 0: the caller's word.
+        // SAFETY: the size is not 0: the caller promises this.
         let moved = unsafe { self.alloc(wanted) };
         if !moved.is_null() {
             // SAFETY: 1. both are as large; 2. they are two allocations.
             unsafe { moved.copy_from_nonoverlapping(block, layout.size().min(size)) };
-            // SAFETY: the caller's word.
+            // SAFETY: the caller promises this.
             unsafe { self.dealloc(block, layout) };
         }
         moved
@@ -150,8 +150,8 @@ impl Drop for Cover {
     }
 }
 
-/// Calls `inside`, with so many spare blocks of so many bytes for its allocations. Name the sizes
-/// from the greatest to the least.
+/// Calls `inside`, with n spare blocks of given sizes for its allocations. Name the sizes from the
+/// greatest to the least.
 ///
 /// # Errors
 /// [`code::NO_MEMORY`] if there are no spare blocks; then nothing was called.

@@ -29,7 +29,7 @@ pub unsafe trait Lendable: Sized {
     const LENT: u64;
 }
 
-/// What several threads use.
+/// A struct of C that several threads may use at once.
 ///
 /// # Safety
 /// 1. It is `repr(C)`, and its first field is an `AtomicU64`, its state.
@@ -66,7 +66,7 @@ pub unsafe fn lendable<'t, T: Lendable>(at: *const T) -> Result<&'t Cell<u64>, c
     }
 }
 
-/// Runs `inside` while `at`, which [`lendable`] has answered, is lent.
+/// Runs `inside` while `at`, which [`lendable`] has returned, is lent.
 pub fn lend<T: Lendable, R>(at: *const T, now: &Cell<u64>, inside: impl FnOnce() -> R) -> R {
     now.set(state(T::LENT, at));
     let done = inside();
@@ -97,21 +97,21 @@ pub unsafe fn shared<'t, T: Shared>(at: *const T) -> Result<&'t T, c_int> {
 /// # Safety
 /// `at` is neither null nor misaligned.
 unsafe fn word<'t, T: Shared>(at: *const T) -> &'t AtomicU64 {
-    // SAFETY: 1. the caller's word; 2. promise 1: there is the state, readable by the header's
-    // contract; 3. promise 2.
+    // SAFETY: 1. the caller promises this; 2. promise 1: there is the state, readable by the
+    // header's contract; 3. promise 2.
     unsafe { &*at.cast::<AtomicU64>() }
 }
 
-/// Whether something that [`shared`] has answered is being destroyed.
+/// Whether something that [`shared`] has returned is being destroyed.
 pub fn is_ending<T: Shared>(shared: &T) -> bool {
     // SAFETY: a reference is neither null nor misaligned.
     unsafe { word(shared) }.load(Ordering::Relaxed) != state(T::READY, shared)
 }
 
-/// Begins to destroy something that [`shared`] has answered.
+/// Begins to destroy something that [`shared`] has returned.
 ///
 /// # Errors
-/// [`code::ALREADY`] when that has begun.
+/// [`code::ALREADY`] when its end has begun already.
 pub fn end<T: Shared>(shared: &T) -> Result<(), c_int> {
     let (ready, ending) = (state(T::READY, shared), state(T::ENDING, shared));
     // SAFETY: a reference is neither null nor misaligned.
@@ -126,12 +126,12 @@ pub fn end<T: Shared>(shared: &T) -> Result<(), c_int> {
 /// `place` is null, or may be written.
 pub unsafe fn begin<T>(place: *mut *mut T) -> Result<(), c_int> {
     usable(place)?;
-    // SAFETY: 1. Not null, aligned. 2. The rest is the caller's word.
+    // SAFETY: 1. Not null, aligned. 2. The caller promises the rest.
     unsafe { place.write(core::ptr::null_mut()) };
     Ok(())
 }
 
-/// Puts what `make` makes for its address into memory of the library's, and writes that address to
+/// Puts what `make` makes for its address into memory of the library, and writes that address to
 /// `place`.
 ///
 /// # Safety
@@ -147,7 +147,7 @@ pub unsafe fn create<T>(place: *mut *mut T, make: impl FnOnce(*const T) -> T) ->
     let _ = at.expose_provenance();
     // SAFETY: memory of its layout, from just now.
     unsafe { at.write(make(at)) };
-    // SAFETY: 1. Not null, aligned, as `begin` has seen. 2. The rest is the caller's word.
+    // SAFETY: 1. Not null, aligned, as `begin` has seen. 2. The caller promises the rest.
     unsafe { place.write(at) };
     Ok(0)
 }

@@ -112,8 +112,8 @@ static inline int tw_ast_place(struct ast_sched_context *con, int when, ast_sche
     return id > 0 ? id : -1;
 }
 
-/* 0: the timer will not run any more. -1: there is no such timer, or the caller is its callback.
- * -2: its callback ran, and had ended the timer. */
+/* Returns 0 if the timer will not run any more. Returns -1 if there is no such timer, or the caller
+ * is its callback. Returns -2 if its callback ran and had ended the timer. */
 static inline int ast_sched_del_nonrunning(struct ast_sched_context *con, int id)
 {
     int found = id < 0 ? 0 : tw_sched_cancel_sync(con, (uint64_t)id);
@@ -303,7 +303,7 @@ static inline void ast_sched_clean_by_callback(struct ast_sched_context *con, as
     tw_ast_cleaning = outer;
 }
 
-/* Every timer as text, to be freed; NULL without memory. */
+/* Returns every timer as text, which the caller frees. Returns NULL without memory. */
 static inline char *tw_ast_text(struct ast_sched_context *con)
 {
     ptrdiff_t length = tw_sched_dump(con, NULL, 0);

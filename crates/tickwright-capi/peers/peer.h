@@ -1,8 +1,10 @@
 /* What every library under comparison does: one file each, one row in peers.c.
  *
- * Timers are numbers from 0 to n - 1, delays are milliseconds from a now that stands still: every library has the time of its loop in a cache, but for two
- * rows of our scheduler, which read the clock at each call; `clock` of a sample says which. Each row has its lock or has none; `lock` says which. The
- * loops are the same text in each file (PEER_LOOPS), so that calls into a library are the only difference. */
+ * Timers are numbers from 0 to n - 1, and delays are milliseconds from a now that stands still.
+ * Every library has the time of its loop in a cache, but two rows of our scheduler read the clock
+ * at each call. `clock` of a sample says which. Each row has its lock or has none; `lock` says
+ * which. The loops are the same text in each file (PEER_LOOPS), so that calls into a library are
+ * the only difference. */
 #ifndef PEER_H
 #define PEER_H
 
@@ -20,7 +22,7 @@ struct peer {
     int (*setup)(size_t n);
     /* Arms all of them, one after another. */
     void (*add)(const uint64_t *delays, size_t n);
-    /* Arms all of them anew, in that order. */
+    /* Arms all of them again, in that order. */
     void (*rearm)(const uint32_t *order, const uint64_t *delays, size_t n);
     /* Disarms all of them, in the order in which they were armed. */
     void (*del)(size_t n);

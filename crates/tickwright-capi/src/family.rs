@@ -48,8 +48,8 @@ pub(crate) trait Known: Family + Numbered {
     }
 }
 
-/// The list of all families: the name of the number, the number, the structure of a queue in memory
-/// that is lent, and that of a scheduler, which owns its memory.
+/// The list of all families. A row has the name of the number and the number. It also has the
+/// structure of a queue in lent memory, and that of a scheduler, which owns its memory.
 macro_rules! families {
     ($then:ident! $with:tt) => {
         $then! { $with
@@ -140,8 +140,8 @@ where
             unsafe { group.write(Group::EMPTY) };
         }
         // SAFETY: 1. not null, aligned, and in one block of memory, as the caller says; 2. `count`
-        // groups were written just now; 3. they take no more than `isize::MAX` bytes, since `room`
-        // made a layout of them; 4. nobody else uses the memory before the queue is gone, so that
+        // groups were written just now. 3. They take no more than `isize::MAX` bytes, since `room`
+        // made a layout of them. 4. Nobody else uses the memory before the queue is gone, so that
         // it may count as lent for ever.
         let groups = unsafe { core::slice::from_raw_parts_mut(groups, count) };
         HookQueue::lent(capacity, groups).map_err(rejected)

@@ -25,7 +25,7 @@ use crate::contract::shared;
 #[repr(C)]
 #[derive(Debug)]
 pub struct tw_firing {
-    /// Of this struct.
+    /// The size of this struct in bytes.
     pub size: usize,
     /// Who calls.
     pub sched: *mut tw_sched,
@@ -41,7 +41,7 @@ pub struct tw_firing {
     pub token: *const c_void,
 }
 
-/// Is called when a timer is due; answers whether it runs again.
+/// Is called when a timer is due; returns whether it runs again.
 pub type tw_sched_fn =
     Option<unsafe extern "C-unwind" fn(data: *mut c_void, firing: *const tw_firing) -> i64>;
 
@@ -137,7 +137,7 @@ pub(crate) fn forget_threads(returning: &mut usize) {
     }
 }
 
-// SAFETY: 1. `repr(C)`, the state comes first; 2. nobody borrows it mutably, ever.
+// SAFETY: 1. `repr(C)`, the state comes first; 2. no code ever borrows it mutably.
 unsafe impl Shared for tw_sched {
     const READY: u64 = 0x7469_636b_7363_6865;
     const ENDING: u64 = 0x7469_636b_656e_6421;

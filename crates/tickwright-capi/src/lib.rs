@@ -2,9 +2,9 @@
 //! the documentation of each function.
 //!
 //! There is no logic here. A panic, which would be a bug, ends the process at the boundary
-//! (`extern "C"` does that), and so does a C++ exception that leaves a callback: those are
-//! `extern "C-unwind"`, so that it may come as far. Types have their C names: `tests/header.rs`
-//! compares each signature with the header's.
+//! (`extern "C"` does that). So does a C++ exception that leaves a callback: callbacks are
+//! `extern "C-unwind"`, so that the exception may come as far. Types have their C names:
+//! `tests/header.rs` compares each signature with the header's.
 //!
 //! - [`timer`]: the node in the caller's struct; [`family`]: the structures by number; [`queue`]:
 //!   queues over nodes; [`heap`]: the priority queue with the caller's comparator; [`odict`]: the

@@ -22,7 +22,7 @@ use tickwright_collections::{
 
 use crate::contract::lendable;
 
-/// A link of the caller's.
+/// A link of the caller.
 #[repr(C)]
 #[derive(Debug)]
 pub struct tw_odlink {
@@ -42,8 +42,8 @@ fn mark(link: *const tw_odlink) -> u64 {
     (link.addr() as u64).rotate_left(16) ^ PATTERN
 }
 
-/// Whether a body is a link that was made here; else it is none yet, or what was left of one that
-/// was linked nowhere when it was moved here.
+/// Whether a body is a link that was made here. If not, it is no link yet, or it is the rest of one
+/// that was linked nowhere when it was moved here.
 ///
 /// # Errors
 /// [`code::INVALID`] for what no link is, and for a copy of a linked one.
@@ -56,8 +56,8 @@ fn made(link: *const tw_odlink) -> Result<bool, c_int> {
     }
     // A copy of a link is fine unless that was linked. Other than a mark from elsewhere, rubbish is
     // refused.
-    // SAFETY: 1. aligned and large enough, readable by the header's contract; 2. any bytes are
-    // pointers that may be null, a colour and an atomic number, of which only the last is read.
+    // SAFETY: 1. Aligned and large enough, readable by the header's contract. 2. Any bytes are
+    // pointers that may be null, a color and an atomic number. Only the atomic number is read.
     let linked = Node::is_linked(unsafe { &*link.cast::<Node>() });
     if linked { Err(code::INVALID) } else { Ok(false) }
 }
@@ -70,9 +70,9 @@ unsafe fn node(link: *const tw_odlink) -> &'static Node {
     // What is handed out later is made from the address: it reaches the whole of the caller's
     // struct.
     let _ = link.expose_provenance();
-    // SAFETY: 1. initialised, aligned and not null, as `made` has seen; 2. it lives for as long as
-    // it is linked and for the rest of this call, by the header's contract, and no reference
-    // outlives both.
+    // SAFETY: 1. Initialized, aligned and not null, as `made` has seen. 2. It lives for as long as
+    // it is linked and for the rest of this call, by the header's contract. No reference outlives
+    // both.
     unsafe { &*link.cast::<Node>() }
 }
 
@@ -107,7 +107,7 @@ fn of(node: &Node) -> *mut tw_odlink {
     core::ptr::with_exposed_provenance_mut(core::ptr::from_ref(node).addr())
 }
 
-/// Answers where the key is of the struct that a link is in.
+/// Returns where the key is of the struct that a link is in.
 pub type tw_key_fn =
     Option<unsafe extern "C-unwind" fn(link: *const tw_odlink, user: *mut c_void) -> *const c_void>;
 
@@ -144,7 +144,7 @@ impl Membership<Node> for ByCaller {
 
 type Dict = HookDict<'static, ByCaller, Node>;
 
-/// A dictionary of the caller's.
+/// A dictionary of the caller.
 #[repr(C)]
 #[derive(Debug)]
 pub struct tw_odict {
@@ -162,7 +162,7 @@ struct Made {
 const _: () =
     assert!(size_of::<Made>() <= size_of::<tw_odict>() && align_of::<Made>() <= align_of::<tw_odict>());
 
-// SAFETY: 1. `repr(C)`, the state comes first; 2. nobody borrows the state mutably, ever.
+// SAFETY: 1. `repr(C)`, the state comes first; 2. no code ever borrows the state mutably.
 unsafe impl Lendable for tw_odict {
     const READY: u64 = 0x7469_636b_6f64_6963;
     const LENT: u64 = 0x7469_636b_6f72_6472;
@@ -171,7 +171,7 @@ unsafe impl Lendable for tw_odict {
 /// Does something with a dictionary, during which the caller's functions are refused.
 fn with<R>(odict: *const tw_odict, inside: impl FnOnce(&mut Dict) -> Result<R, c_int>) -> Result<R, c_int> {
     let now = lendable(odict)?;
-    // SAFETY: 1. `tw_odict_init` has put a `Made` here, the state says so; 2. the only reference:
+    // SAFETY: 1. `tw_odict_init` has put a `Made` here: the state says so. 2. The only reference:
     // the state has just said that there was none, and refuses another.
     lend(odict, now, || inside(unsafe { &mut (*odict.cast_mut().cast::<Made>()).dictionary }))
 }
@@ -188,7 +188,7 @@ fn refused(error: DictError) -> c_int {
     }
 }
 
-/// Writes a link that is found in a dictionary: 1, or 0 where there is none.
+/// Searches a dictionary and writes the link that it finds. Returns 1, or 0 if there is none.
 ///
 /// # Safety
 /// `found` is null, or may be written.
@@ -198,7 +198,7 @@ unsafe fn search(
     search: impl FnOnce(&mut Dict) -> Result<Option<Entry>, c_int>,
 ) -> c_int {
     let link = || Ok(with(odict, search)?.map(|entry| of(entry.get())));
-    // SAFETY: the caller's word.
+    // SAFETY: the caller promises this.
     unsafe { answer::found(found, link) }
 }
 
@@ -212,8 +212,8 @@ fn clear(odict: *mut tw_odict) -> Result<c_int, c_int> {
 fn insert(odict: *mut tw_odict, link: *mut tw_odlink, position: Position<Entry>) -> Result<c_int, c_int> {
     with(odict, |dictionary| {
         let node = offered(link)?;
-        // SAFETY: the references that the dictionary hands out end in this file, before the call
-        // returns: the caller gets pointers.
+        // SAFETY: 1. The references that the dictionary hands out end in this file, before the call
+        // returns. 2. The caller gets pointers.
         unsafe { dictionary.insert_pinned(position, node) }.map_err(refused)?;
         Ok(0)
     })

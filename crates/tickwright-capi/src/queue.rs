@@ -21,8 +21,8 @@ use crate::contract::lendable;
 use crate::family::{Known, rejected, tw_family, unknown, with_family};
 use crate::timer::{self, tw_timer};
 
-/// What stands before each queue: the caller's handle. Its functions take it as constant where the
-/// caller has nothing to expect of them but an answer; here all of them borrow the queue for
+/// What stands before each queue: the caller's handle. Its functions take the queue as constant
+/// where the caller expects nothing but an answer. Here all of them borrow the queue for
 /// themselves.
 #[repr(C)]
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub struct tw_queue {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct tw_expired {
-    /// Of this struct.
+    /// The size of this struct in bytes.
     pub size: usize,
     /// The timer.
     pub timer: *mut tw_timer,
@@ -51,7 +51,7 @@ pub struct tw_expired {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct tw_advance {
-    /// Of this struct.
+    /// The size of this struct in bytes.
     pub size: usize,
     /// Timers handed to the callback.
     pub delivered: usize,
@@ -75,7 +75,7 @@ unsafe impl Growing for tw_advance {
 /// Is called with each timer that is due.
 pub type tw_fire_fn = Option<unsafe extern "C-unwind" fn(fired: *const tw_expired, user: *mut c_void)>;
 
-/// Answers the next deadline of a timer that is due.
+/// Returns the next deadline of a timer that is due.
 pub type tw_rearm_fn =
     Option<unsafe extern "C-unwind" fn(timer: *mut tw_timer, expiry: u64, user: *mut c_void) -> u64>;
 
@@ -98,20 +98,20 @@ unsafe impl Lendable for tw_queue {
 /// [`code::INVALID`] where no queue is, [`code::BUSY`] where one is that a callback may not touch.
 fn checked<'q>(queue: *const tw_queue) -> Result<&'q tw_queue, c_int> {
     lendable(queue)?;
-    // SAFETY: 1. a queue, as its state says; 2. nobody borrows the head mutably, ever.
+    // SAFETY: 1. a queue, as its state says; 2. no code ever borrows the head mutably.
     Ok(unsafe { &*queue })
 }
 
 /// The queue behind a head.
 ///
 /// # Safety
-/// `checked` has answered the head, and its family is `F`; no other reference to the queue is
+/// `checked` has returned the head, and its family is `F`; no other reference to the queue is
 /// alive.
 unsafe fn behind<'q, F: Known>(queue: *const tw_queue) -> &'q mut HookQueue<'static, F, ()> {
     // SAFETY: `tw_queue_init` has put a `Made<F>` there: the state and the family say so.
     let behind = unsafe { &raw mut (*queue.cast_mut().cast::<Made<F>>()).queue };
-    // SAFETY: 1. as above; 2. the reference is the only one, as the caller says: each function of
-    // this file ends it before it returns or calls back, but for `tw_queue_pop_and_reinsert`, which
+    // SAFETY: 1. As above. 2. The reference is the only one, as the caller says: each function of
+    // this file ends it before it returns or calls back. `tw_queue_pop_and_reinsert` does not, and
     // sets the state that `checked` refuses.
     unsafe { &mut *behind }
 }
@@ -177,7 +177,7 @@ fn shown<F: Known>(pending: Option<Pending<TimerRef<'static, F, ()>>>) -> Option
     pending.map(|pending| (timer::of(pending.key), pending.expiry))
 }
 
-/// Writes a timer that is shown: 1, or 0 where there is none.
+/// Writes the timer that a call shows to its caller. Returns 1, or 0 if there is no timer.
 ///
 /// # Safety
 /// Both places are null, or may be written.
@@ -189,11 +189,11 @@ unsafe fn show(
     let found = || {
         aligned(tick)?;
         let Some((found, due)) = shown()? else { return Ok(None) };
-        // SAFETY: the caller's word.
+        // SAFETY: the caller promises this.
         unsafe { put(tick, due) };
         Ok(Some(found))
     };
-    // SAFETY: the caller's word.
+    // SAFETY: the caller promises this.
     unsafe { answer::found(timer, found) }
 }
 

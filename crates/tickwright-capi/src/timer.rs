@@ -4,8 +4,8 @@
 //!   tw_timer   | body: Timer<F, ()> of the family that had it last | mark |
 //! ```
 //! The mark says that the body is a timer, of which family, and at what address; 0 says that it is
-//! none yet. So a timer may go from a queue of one family to one of another, memory that was never
-//! initialised is mostly refused, and a copy of a pending timer is told from the timer.
+//! none yet. So a timer may go from a queue of one family to a queue of another. Memory that was
+//! never initialized is mostly refused. A copy of a pending timer is told from the timer.
 
 use core::ffi::c_int;
 use core::pin::Pin;
@@ -16,7 +16,7 @@ use tickwright_core::{Timer, TimerRef};
 
 use crate::family::{Known, Numbered, with_family};
 
-/// A timer of the caller's.
+/// A timer of the caller.
 #[repr(C)]
 #[derive(Debug)]
 pub struct tw_timer {
@@ -35,7 +35,7 @@ fn mark(at: *const tw_timer, number: c_int) -> u64 {
 
 /// What a body holds.
 enum Body {
-    /// Nothing yet, or what a timer left that was pending nowhere when it was moved here.
+    /// No timer yet, or the bytes of a timer that was not pending when it was moved here.
     Fresh,
     /// A timer of that family.
     Of(c_int),
@@ -59,9 +59,9 @@ fn body(timer: *const tw_timer) -> Result<Body, c_int> {
     // Not made here. A copy of a timer is fine unless that was pending.
     let copied = with_family!(number, F => {
         let copied = timer.cast::<Timer<F, ()>>();
-        // SAFETY: 1. aligned and large enough (`fits`), readable by the header's contract; 2. every
-        // byte pattern that a C program can have here is the copy of such a timer, or rubbish in an
-        // `Option` of pointers, a number or an atomic number, of which only the last is read.
+        // SAFETY: 1. Aligned and large enough (`fits`), readable by the header's contract. 2. A C
+        // program can have two kinds of bytes here. It is the copy of such a timer, or rubbish in
+        // an `Option` of pointers, a number or an atomic number. Only the atomic number is read.
         unsafe { Timer::is_linked(&*copied) }
     });
     if copied == Some(false) { Ok(Body::Fresh) } else { Err(code::INVALID) }
@@ -81,9 +81,9 @@ unsafe fn node<F: Known>(timer: *mut tw_timer) -> &'static Timer<F, ()> {
     // What is handed out later is made from the address: it reaches the whole of the caller's
     // struct.
     let _ = timer.expose_provenance();
-    // SAFETY: 1. initialised, as the mark says; 2. aligned and not null, as `body` has seen; 3. it
-    // lives for as long as it is pending and for the rest of this call, by the header's contract,
-    // and no reference outlives both.
+    // SAFETY: 1. Initialized, as the mark says. 2. Aligned and not null, as `body` has seen. 3. It
+    // lives for as long as it is pending and for the rest of this call, by the header's contract.
+    // No reference outlives both.
     unsafe { &*timer.cast::<Timer<F, ()>>() }
 }
 

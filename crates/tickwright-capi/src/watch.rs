@@ -21,7 +21,7 @@ pub type tw_state = c_int;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct tw_sched_info {
-    /// Of this struct.
+    /// The size of this struct in bytes.
     pub size: usize,
     /// Its id.
     pub id: u64,
@@ -35,7 +35,7 @@ pub struct tw_sched_info {
     pub interval_ns: u64,
     /// The caller's token.
     pub token: *const c_void,
-    /// The callback's data, unless it runs.
+    /// The callback's data; null while the callback runs.
     pub data: *mut c_void,
 }
 
@@ -43,7 +43,7 @@ pub struct tw_sched_info {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct tw_sched_counts {
-    /// Of this struct.
+    /// The size of this struct in bytes.
     pub size: usize,
     /// Timers there are.
     pub timers: u64,
@@ -135,7 +135,7 @@ unsafe fn pending<T>(
         if info.state != State::Pending {
             return Ok(0);
         }
-        // SAFETY: the caller's word.
+        // SAFETY: the caller promises this.
         unsafe { put(place, tell(scheduler, info.due)) };
         Ok(1)
     };

@@ -55,15 +55,15 @@
 //!
 //! # Invariants
 //! 1. Every node but the root is a child of its `up`, and of no other; the root has no `up`
-//!    ([`Violation::BackLink`], [`Violation::Head`] for the root). So many nodes are reachable as
+//!    ([`Violation::BackLink`], [`Violation::Head`] for the root). As many nodes are reachable as
 //!    there are entries ([`Violation::Count`]).
 //! 2. From left to right no key is greater than the one behind it ([`Violation::Order`]). Equals
 //!    stand in the order of their arrival, since an insert goes right of them and rotations keep
 //!    the order.
-//! 3. The list holds the nodes in the order of the tree: each points at its neighbours
-//!    ([`Violation::BackLink`]), its ends are the first and the last, which have no neighbour
+//! 3. The list holds the nodes in the order of the tree, and each points at its neighbors
+//!    ([`Violation::BackLink`]). Its ends are the first and the last node, which have no neighbor
 //!    beyond ([`Violation::Head`]).
-//! 4. Red-black: the root is black, and no red node has a red child ([`Violation::RedRed`]); from
+//! 4. Red-black: the root is black, and no red node has a red child ([`Violation::RedRed`]). From
 //!    any node, each path down to a missing child passes the same number of black nodes
 //!    ([`Violation::BlackHeight`]).
 //! 5. AVL: each node's difference of heights is right, and is -1, 0 or 1 ([`Violation::Balance`]).
@@ -78,8 +78,8 @@
 //! write of an operation, on a whole dictionary. If one panics, nothing has changed (an object that
 //! was to be inserted in a slab is dropped). If the comparator contradicts itself, or a key was
 //! changed without [`Dictionary::rekeyed`], then entries stand where its answers led and searches
-//! may miss them; links, counts and balance stay right, nothing loops, every entry can still be
-//! removed, and `check` reports [`Violation::Order`] where neighbours are out of order.
+//! may miss them. Links, counts and balance stay right, nothing loops, and every entry can still be
+//! removed. `check` reports [`Violation::Order`] where neighbors are out of order.
 //!
 //! # Layout
 //! ```text
@@ -91,18 +91,18 @@
 //!            (30)               lines down: the tree, links up omitted
 //!           /    \              arrows: the list, also backwards
 //!        (12)    (40)
-//!        /  \    ^  \           hint (12)', key 20: its neighbour 30 is greater, so the place
+//!        /  \    ^  \           hint (12)', key 20: its neighbor 30 is greater, so the place
 //!     (10)->(12)'->(30)->...     is between the two, in two comparisons
 //! ```
-//! The link is found in the object at one distance that is the same for all objects of a
-//! dictionary, so that it needs no pointer back. A slab keeps object and record in one cell, since
-//! a search reads both.
+//! The link lies at one distance from the start of the object, the same for all objects of a
+//! dictionary. So it needs no pointer back. A slab keeps object and record in one cell, since a
+//! search reads both.
 //!
 //! # Costs
 //! | operation | worst | usual | comparisons |
 //! |---|---|---|---|
 //! | find, insert | O(log n) | O(log n) down, O(1) links | one per level |
-//! | the same with a hint, d entries off | O(log n) | O(log d) | 2 to a neighbour, 4 + 2 a level |
+//! | the same with a hint, d entries off | O(log n) | O(log d) | 2 to a neighbor, 4 + 2 a level |
 //! | append, prepend | O(log n) to balance | O(1) | 1 |
 //! | remove | O(log n), red-black at most 3 rotations | O(1) links | 0 |
 //! | rekeyed | O(log n) | O(1) if it stays, else remove, insert with a hint | 2 if it stays |
@@ -130,9 +130,9 @@
 //! no longer. Equal keys are no worse than others.
 //!
 //! # References
-//! HelenOS `odict` (J. Svoboda, 2016), which replaced an AVL tree in its kernel in 2018; Guibas &
-//! Sedgewick, FOCS 1978; Adelson-Velsky & Landis, Doklady 1962; Perlis & Thornton, Symbol
-//! manipulation by threaded lists, CACM 1960, for threads; Guibas, McCreight, Plass & Roberts, STOC
+//! HelenOS `odict` (J. Svoboda, 2016), which replaced an AVL tree in its kernel in 2018. Guibas &
+//! Sedgewick, FOCS 1978. Adelson-Velsky & Landis, Doklady 1962. Perlis & Thornton, Symbol
+//! manipulation by threaded lists, CACM 1960, for threads. Guibas, McCreight, Plass & Roberts, STOC
 //! 1977, for searches from a finger.
 
 use core::cmp::Ordering;
@@ -193,7 +193,7 @@ pub trait KeyOrder<T> {
     fn compare(&self, a: &Self::Key<'_>, b: &Self::Key<'_>) -> Ordering;
 }
 
-/// The order of what a function answers for an object: a [`KeyOrder`] in a word, for keys that are
+/// The order of what a function returns for an object: a [`KeyOrder`] in a word, for keys that are
 /// no references.
 ///
 /// ```
@@ -301,7 +301,7 @@ pub enum DictError {
     WrongLink,
     /// All 2^31 - 1 identities of this process are used up.
     NoIdentity,
-    /// This dictionary cannot do that: an unordered one knows no neighbours, for instance. None of
+    /// This dictionary cannot do that: an unordered one knows no neighbors, for instance. None of
     /// this crate's says so.
     NotOffered,
 }
@@ -428,7 +428,7 @@ pub trait Dictionary {
     fn remove(&mut self, entry: Self::Entry) -> Result<Self::Value, DictError>;
 
     /// To be called after the key of an entry has changed: gives it the place of an insert now,
-    /// behind its equals. The entry stays valid. Answers whether it had to move.
+    /// behind its equals. The entry stays valid. Returns whether it had to move.
     ///
     /// # Errors
     /// As [`get`](Self::get).

@@ -1,4 +1,4 @@
-//! A priority queue by itself: a binary heap with a comparator of the user's, whose elements know
+//! A priority queue by itself: a binary heap with a comparator of the user, whose elements know
 //! where they are.
 //!
 //! It is no timer family: it has no clock, no arrival numbers, and its greatest element leaves
@@ -12,12 +12,12 @@
 //!    that was taken out records 0.
 //!
 //! # User code
-//! The comparator runs before the first move, [`HeapOrder::placed`] after the last: an operation
-//! looks for its way with comparisons alone, and the way from a cell to one below it is the bits of
-//! that one's number, so nothing has to be kept of it. A comparator that panics leaves the heap as
-//! it was, one that contradicts itself leaves every element in it once. A `placed` that panics
-//! leaves every element in it once and positions that are wrong: [`Heap::verify`] says so, and
-//! removals by them are refused.
+//! The comparator runs before the first move, and [`HeapOrder::placed`] after the last. An
+//! operation looks for its way with comparisons alone. The way from a cell to one below it is the
+//! bits of the lower cell's number, so nothing has to be kept of it. A comparator that panics
+//! leaves the heap as it was, one that contradicts itself leaves every element in it once. A
+//! `placed` that panics leaves every element in it once and positions that are wrong:
+//! [`Heap::verify`] says so, and removals by them are refused.
 //!
 //! # Costs
 //! | operation | worst | usual |
@@ -28,15 +28,15 @@
 //!
 //! A pop compares 2 log_2 n times at most. Memory: the elements, in one array.
 //!
-//! The sifts of the timer heaps of `tickwright-core` are not shared, though they look alike: they
-//! compare numbers that lie in the array, which cannot panic, and so move while they look. Looking
-//! first, as is needed here, would walk each way twice there.
+//! The sifts of the timer heaps of `tickwright-core` are not shared, though they look alike. They
+//! compare numbers that lie in the array, which cannot panic, and so they move while they look.
+//! Looking first, as is needed here, would walk each way twice there.
 //!
 //! # References
 //! Williams, "Algorithm 232: Heapsort", CACM 1964. The operations are those of the heap that
-//! Asterisk got in 2009 (`ast_heap_*`). Two of its faults became tests: until 2010 a removal from
-//! the middle sank what took the place and never raised it, so timers ran late; and to this day the
-//! recorded index is believed, so that removing an element twice takes another one out.
+//! Asterisk got in 2009 (`ast_heap_*`). Two of its faults became tests. Until 2010 a removal from
+//! the middle sank the entry that took the place and never raised it, so timers ran late. To this
+//! day the recorded index is believed, so that removing an element twice takes another one out.
 
 use alloc::vec::Vec;
 use core::cmp::Ordering;
@@ -161,7 +161,7 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         self.elements.try_reserve_exact(additional).map_err(|_| HeapError::Full)
     }
 
-    /// What it compares by.
+    /// The comparator.
     #[must_use]
     pub const fn order(&self) -> &C {
         &self.order
@@ -219,7 +219,7 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
     /// Takes out the element whose recorded position this is.
     ///
     /// # Errors
-    /// [`HeapError::Stale`] when it records that it is in no heap, or nothing at all;
+    /// [`HeapError::Stale`] when it records that it is in no heap, or records nothing at all.
     /// [`HeapError::WrongHeap`] when something else is where it says that it is: it is in another
     /// heap, or its record was overwritten.
     pub fn remove(&mut self, element: &T) -> Result<T, HeapError> {
@@ -334,8 +334,8 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         at
     }
 
-    /// Moves the element at `from` to `to`, which is above or below it; those between move on by
-    /// one. Then tells all of them.
+    /// Moves the element at `from` to `to`, which is above or below it. The elements between move
+    /// by one place. Then tells all of them their new positions.
     fn travel(&mut self, from: usize, to: usize) {
         let (top, bottom) = (from.min(to), from.max(to));
         let levels = bottom.ilog2() - top.ilog2();
@@ -351,7 +351,7 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
     }
 }
 
-/// As [`Heap::clear`]: an element that outlives the heap knows that it is in none.
+/// Like [`Heap::clear`]: an element that outlives the heap knows that it is in none.
 impl<T, C: HeapOrder<T>> Drop for Heap<T, C> {
     fn drop(&mut self) {
         self.clear();

@@ -7,7 +7,7 @@
 //! `ci/instructions.py` runs all of them and compares the counts with a record. Each run makes
 //! `MANY` calls on a queue that holds between `MANY` and `2 * MANY` timers with random deadlines.
 //! With a fourth argument, a number, each deadline is one of that many delays from the queue's
-//! `now`, which moves on by a tick for each timer that is inserted before the count.
+//! `now`. `now` advances by a tick for each timer that is inserted before the count.
 
 use core::hint::black_box;
 

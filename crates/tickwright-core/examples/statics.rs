@@ -1,7 +1,7 @@
 //! Queue and nodes are statics: no allocator, no set-up code, no lifetime to think of.
 //!
 //! `cargo run --example statics --no-default-features` builds the library without `alloc`. The
-//! example itself takes `std` for `println!` and for a lock; on bare metal the lock is whatever
+//! example itself takes `std` for `println!` and for a lock. On bare metal the lock is whatever
 //! masks the timer interrupt (`ci/no_std/freestanding.rs` runs the same idea with no library under
 //! it).
 

@@ -11,13 +11,13 @@
 //!    lateness bound in [`TimerQueue::ORDER`], counted from the last (re)insert, and keeps it.
 //! 2. `none_lost_none_twice`: each inserted timer is delivered or removed exactly once.
 //! 3. `order`: a timer's *expiry* is `max(deadline, now at (re)insert)`, in granular queues rounded
-//!    up to the end of its bucket. Exact queues deliver by (expiry, arrival), so equal deadlines
+//!    up to the end of its bucket. Exact queues deliver by (expiry, arrival). So equal deadlines
 //!    leave in the order in which they came, and all exact structures give one and the same event
 //!    log. Granular queues deliver by expiry; what they keep among equals their family says, and it
 //!    is the same in both storages.
 //! 4. `reschedule_is_remove_and_insert`: a rescheduled timer keeps its key and goes behind its
 //!    equals, also when it is rescheduled to the tick it had. In a granular queue it may stay where
-//!    it is when its bucket stays the same, and then keeps its place; the lateness bound holds for
+//!    it is when its bucket stays the same, and then keeps its place. The lateness bound holds for
 //!    the new deadline all the same.
 //! 5. `now_is_monotone`: `now()` is the greatest `now` ever passed, effective at once; a smaller
 //!    `now` is clamped to it.
@@ -26,13 +26,13 @@
 //!    `now = u64::MAX`. Arithmetic saturates, nothing panics, there is no horizon to fall off.
 //! 8. `next_expiry_is_exact`: `next_expiry()` is the expiry of the head.
 //! 9. `next_wake_is_a_lower_bound`: `next_wake()` is never later than `next_expiry()` (no missed
-//!    wake), `None` exactly when the queue is empty, and in the future after a complete advance (no
-//!    busy spin).
+//!    wake). It is `None` exactly when the queue is empty, and in the future after a complete
+//!    advance (no busy spin).
 //! 10. `head_change_is_reported`: when an insert, remove or reschedule alters `next_wake()`, it
 //!     says so. Reports may be too many, never too few.
 //! 11. `stale_keys_stay_stale`: the key of a timer that was delivered or removed is
 //!     [`KeyError::Stale`] for ever. Slab keys carry a generation, and a slot whose generations are
-//!     used up is retired; an intrusive node is its own key and is stale while it is not linked.
+//!     used up is retired. An intrusive node is its own key and is stale while it is not linked.
 //!     Zero is never a valid key.
 //! 12. `no_allocation_after_reserve`: after `with_capacity` or `reserve` nothing allocates.
 //! 13. `full_hands_the_value_back`: a bounded queue that is full, and a growing one that gets no
@@ -51,7 +51,7 @@
 //! 18. `second_is_the_next_after_the_head`: `second()` is what `peek()` would say were the head
 //!     removed; it depends on order alone, not on storage layout.
 //! 19. `pop_and_reinsert_is_pop_then_insert`: re-arming the expired head in one step gives the
-//!     event log of popping and inserting it, but the key stays valid and nothing is freed.
+//!     event log of popping and inserting it. But the key stays valid and nothing is freed.
 //! 20. `len_counts_what_is_pending`: `len()` is right after every operation.
 //! 21. `clear_empties`: `clear()` removes every timer, keeps `now()` and the memory, and makes all
 //!     keys stale.
@@ -89,8 +89,8 @@ impl Order {
     }
 }
 
-/// Whether an operation altered [`TimerQueue::next_wake`], so that a driver must set its alarm anew
-/// (clause 10).
+/// Whether an operation altered [`TimerQueue::next_wake`], so that a driver must set its alarm
+/// again (clause 10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use = "if the head changed, set the alarm again, or it goes off too late"]
 pub enum HeadChange {
@@ -107,7 +107,7 @@ impl HeadChange {
         if changed { Self::Changed } else { Self::Same }
     }
 
-    /// Whether the alarm must be set anew.
+    /// Whether the alarm must be set again.
     #[must_use]
     #[inline]
     pub const fn is_changed(self) -> bool {
@@ -278,7 +278,7 @@ pub trait TimerQueue {
     /// How many timers are pending.
     fn len(&self) -> usize;
 
-    /// Whether none is pending.
+    /// Whether no timer is pending.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -315,8 +315,8 @@ pub trait TimerQueue {
     /// The exact expiry of the head (clause 8).
     fn next_expiry(&self) -> Option<Tick>;
 
-    /// The tick for which to set an alarm: a lower bound of [`next_expiry`](Self::next_expiry),
-    /// cheap: O(1), O(levels) or O(log n), as the family's table says (clause 9).
+    /// The tick for which to set an alarm: a lower bound of [`next_expiry`](Self::next_expiry). It
+    /// is cheap: O(1), O(levels) or O(log n), as the family's table says (clause 9).
     fn next_wake(&self) -> Option<Tick>;
 
     /// Moves `now` forward and takes one due timer out, if there is one.
@@ -340,8 +340,8 @@ pub trait TimerQueue {
         self.advance_within(now, usize::MAX, sink).delivered
     }
 
-    /// As [`advance`](Self::advance), until `budget` timers were delivered or moved (clause 16). A
-    /// budget of 0 only moves `now`.
+    /// Like [`advance`](Self::advance), until `budget` timers were delivered or moved (clause 16).
+    /// A budget of 0 only moves `now`.
     fn advance_within(
         &mut self,
         now: Tick,

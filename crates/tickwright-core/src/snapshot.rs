@@ -4,8 +4,8 @@
 //!   "TWSN" | version 2 | payload bytes 2 | timers 4 | { ticks left 8 | payload } .. | CRC-32 4
 //! ```
 //! Numbers are little-endian. A timer is saved with the ticks that it had left, so a snapshot knows
-//! no clock: whoever restores it says when each timer is due by the clock of then. The order of the
-//! entries is the order of delivery, so equals stay in the order of their arrival.
+//! no clock. The caller that restores it says when each timer is due, by the clock of that moment.
+//! The order of the entries is the order of delivery, so equals stay in the order of their arrival.
 //!
 //! A snapshot that was cut off, or in which a bit has changed, is refused whole: the queue is then
 //! as it was. Bytes behind it are ignored, so that it may lie at the start of a flash page.
@@ -46,7 +46,7 @@ pub trait Plain: Sized {
     /// Writes the value into [`BYTES`](Self::BYTES) bytes.
     fn write(&self, bytes: &mut [u8]);
 
-    /// Reads a value from [`BYTES`](Self::BYTES) bytes. `None`: they stand for none.
+    /// Reads a value from [`BYTES`](Self::BYTES) bytes. `None` if the bytes stand for no value.
     fn read(bytes: &[u8]) -> Option<Self>;
 }
 
@@ -107,7 +107,7 @@ pub enum SnapshotError {
     Payload(u16),
     /// It was cut off, or a bit has changed.
     Damaged,
-    /// A payload stands for no value, or for no timer of the caller's.
+    /// A payload stands for no value, or for no timer of the caller.
     Unknown,
     /// The queue did not take a timer.
     Rejected(Reject),

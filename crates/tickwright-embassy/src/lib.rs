@@ -2,7 +2,7 @@
 //!
 //! Every time driver of Embassy's hardware crates keeps its timers in the `Queue` of the crate
 //! `embassy-time-queue-utils`. The package in the folder `patch` has that name and re-exports this
-//! crate, so one line in a program's `Cargo.toml` replaces the queue of all of them:
+//! crate. So one line in a program's `Cargo.toml` replaces the queue of all of them:
 //!
 //! ```toml
 //! [patch.crates-io]
@@ -30,8 +30,9 @@
 //! - `schedule_wake_queue_item` takes storage that is `'static`: a shorter loan would dangle.
 //! - A queue that is dropped or replaced gives its tasks back: their next timers work.
 //!
-//! What cannot differ, as the interface has no words for it: a waker has one deadline, the earliest
-//! that it asked for. A timer that was dropped is not cancelled, so it may wake its task once more.
+//! Two things cannot differ, since the interface has no means for them. A waker has one deadline,
+//! the earliest that it asked for. A timer that was dropped is not cancelled, so it may wake its
+//! task once more.
 //!
 //! # Size
 //! An item takes 8 words of each task, where `embassy-time-queue-utils` takes 6. The crate sets the

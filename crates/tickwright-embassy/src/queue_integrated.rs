@@ -41,13 +41,13 @@ impl Queue {
     /// `waker` is one of Embassy's executor; others make the executor panic. Insertion is O(n) from
     /// the latest on.
     pub fn schedule_wake(&mut self, at: u64, waker: &Waker) -> bool {
-        // SAFETY: 1. this is the timer queue, for which the interface gives the item out; 2. the
+        // SAFETY: 1. This is the timer queue, for which the interface gives the item out. 2. The
         // reference ends in `schedule_wake_queue_item`, before another one to this item is made.
         let item = unsafe { TimerQueueItem::from_embassy_waker(waker) };
         self.schedule_wake_queue_item(at, item, waker)
     }
 
-    /// As [`schedule_wake`](Self::schedule_wake), with the storage that belongs to `waker`: for
+    /// Like [`schedule_wake`](Self::schedule_wake), with the storage that belongs to `waker`: for
     /// other executors, such as a `block_on` of one's own. The storage is used by queues alone, and
     /// by one waker at a time.
     pub fn schedule_wake_queue_item(
@@ -56,9 +56,9 @@ impl Queue {
         item: &'static mut TimerQueueItem,
         waker: &Waker,
     ) -> bool {
-        // SAFETY: 1. zeros are a timer that is not pending; 2. every queue of this crate, and by
-        // the interface nothing else, interprets the storage, as this one type; 3. it is never
-        // moved and lives as long as its task, which is a static.
+        // SAFETY: 1. Zeros are a timer that is not pending. 2. Every queue of this crate interprets
+        // the storage as this one type, and by the interface nothing else interprets it. 3. It is
+        // never moved and lives as long as its task, which is a static.
         let timer: &'static Item = unsafe { item.as_ref() };
         if at == u64::MAX {
             // Never.
@@ -76,7 +76,8 @@ impl Queue {
                 inserted.head.is_changed()
             }
             Err(_) => {
-                // It sleeps in another queue, which a driver never sees. Its task asks again.
+                // The timer is pending in another queue, a case that a time driver never meets. Its
+                // task is woken, and arms it again.
                 waker.wake_by_ref();
                 false
             }

@@ -38,7 +38,7 @@ impl Task {
     }
 }
 
-/// So many tasks, and the log in which they note that they were woken.
+/// Creates n tasks, and the log in which they note that they were woken.
 pub(crate) fn tasks(n: usize) -> (Vec<Task>, Log) {
     let log = Log::default();
     let task = |task| Task {
@@ -111,8 +111,8 @@ pub(crate) fn never_blocks_no_later_timer(mut queue: impl Timers) {
 }
 
 /// Issue 3758 and esp-hal's 4212 are alarms that a driver lost or overwrote. A queue does its part
-/// if it reports each change of the next alarm, and if a look at a later time finds what an alarm
-/// missed.
+/// under two conditions. It reports each change of the next alarm, and a look at a later time finds
+/// what an alarm missed.
 pub(crate) fn a_missed_alarm_is_made_up_for(mut queue: impl Timers) {
     let (tasks, log) = tasks(3);
     assert!(queue.arm(&tasks[0], 100));

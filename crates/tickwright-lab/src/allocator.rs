@@ -83,9 +83,9 @@ fn signed(bytes: usize) -> isize {
     isize::try_from(bytes).unwrap_or(isize::MAX)
 }
 
-// SAFETY: 1. every call goes to `System` with the arguments that it came with, so the caller's and
-// `System`'s promises hold unchanged, and the answer of `System` is returned as it is; 2. the
-// counters neither allocate nor panic (constant thread-locals without destructors, and an atomic).
+// SAFETY: 1. Every call goes to `System` with the arguments that it came with, so the caller's and
+// `System`'s promises hold unchanged. The answer of `System` is returned as it is. 2. The counters
+// neither allocate nor panic (constant thread-locals without destructors, and an atomic).
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: 1. as for the whole implementation.
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn what_was_refused_is_not_counted() {
         let (count, bytes) = (allocations(), live_bytes());
-        // More than the system can ever provide.
+        // More than any system can provide.
         assert!(Vec::<u8>::new().try_reserve_exact(isize::MAX as usize).is_err());
         let mut few = vec![1u8; 100];
         assert!(few.try_reserve_exact(isize::MAX as usize - 200).is_err());

@@ -50,11 +50,13 @@ const NOT_STARTED: u8 = 126;
 /// Run a program and record its timers (Linux with glibc)
 ///
 /// A library is loaded into the program and its children with LD_PRELOAD. It sees the calls of
-/// libevent, libuv and libev, timerfd, POSIX timers and itimers, and the time-outs of poll, epoll,
-/// select, sleeps, condition variables and semaphores. The trace says what it cannot see.
+/// libevent, libuv and libev, timerfd, POSIX timers and itimers. It also sees the time-outs of
+/// poll, epoll, select, sleeps, condition variables and semaphores. The trace says what it cannot
+/// see.
 ///
-/// The exit code is the program's own, or 128 + n if signal n killed it; 127: there is no such
-/// program; 126: it cannot be started; 2: it would run unseen; 3: the trace could not be written.
+/// The exit code is the program's own, or 128 + n if signal n killed it. Code 127 means that there
+/// is no such program, and 126 that it cannot be started. Code 2 means that it would run unseen,
+/// and 3 that the trace could not be written.
 ///
 /// For example: tickwright record --out cache.twt -- memcached -p 0 -U 0
 ///

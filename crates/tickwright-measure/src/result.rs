@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The JSON is the report itself. The terminal's text is rendered from the sections of the same
-//! report, so a text and its JSON cannot disagree, and `tickwright show` prints an old file again.
+//! report. So a text and its JSON cannot disagree, and `tickwright show` prints an old file again.
 
 pub mod compare;
 mod condition;

@@ -42,7 +42,7 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// Whether the cell of so many lanes ends with it.
+    /// Whether the cell of n lanes ends with it.
     #[must_use]
     pub fn is_last_of(self, lanes: usize) -> bool {
         self.place + 1 == lanes
@@ -67,7 +67,7 @@ impl<S> Taken<S> {
 }
 
 impl Rounds {
-    /// So many rounds that count, after one that warms up. Equal seeds make equal orders.
+    /// This many rounds count, after one that warms up. Equal seeds make equal orders.
     #[must_use]
     pub fn new(counted: usize, seed: u64) -> Self {
         Self { counted, warm_up: 1, cells: 1, random: Pcg64Mcg::seed_from_u64(seed ^ ORDER) }
@@ -80,7 +80,7 @@ impl Rounds {
         self
     }
 
-    /// Each round measures so many things.
+    /// Each round measures this many things.
     #[must_use]
     pub fn cells(mut self, cells: usize) -> Self {
         self.cells = cells;

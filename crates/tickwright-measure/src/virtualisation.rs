@@ -1,10 +1,10 @@
 //! Which virtual machine this process runs in, as far as it can be told from inside.
 //!
-//! The order is that of `systemd-detect-virt --vm`: firmware strings first, since some hypervisors
-//! sit behind another's processor leaf; then the leaf; then `/sys/hypervisor/type`; then the
-//! processor's bare flag.
+//! The order is that of `systemd-detect-virt --vm`. Firmware strings come first, since some
+//! hypervisors sit behind another's processor leaf. Then the leaf, then `/sys/hypervisor/type`,
+//! then the processor's bare flag.
 //!
-//! QEMU's user mode emulates the processor and no machine: the leaf is that of its system mode,
+//! QEMU's user mode emulates the processor and no machine. The leaf is that of its system mode,
 //! while files tell of the machine that it runs on. So there the processor's name is not the one
 //! that the system has of it.
 

@@ -5,7 +5,7 @@
 
 use crate::{Handle, Nodes, Violation};
 
-/// What a node remembers of its neighbours.
+/// What a node remembers of its neighbors.
 #[derive(Clone, Copy, Debug)]
 pub struct Links<P> {
     /// The node behind it.
@@ -15,7 +15,7 @@ pub struct Links<P> {
 }
 
 impl<P> Links<P> {
-    /// No neighbours.
+    /// No neighbors.
     pub const NONE: Self = Self { next: None, prev: None };
 }
 
@@ -54,8 +54,8 @@ impl<P: Handle> Chain<P> {
         self.head.filter(|_| self.head == self.tail)
     }
 
-    /// Makes `p` the tail. Answers the links that the caller then writes into its record: the rest
-    /// of the record is the caller's too, and so it is written once.
+    /// Makes `p` the tail. Returns the links that the caller then writes into its record. The rest
+    /// of the record is the caller's too, and so the record is written once.
     #[inline]
     #[must_use]
     pub fn push_back<R: Chained<P>, N: Nodes<P, R>>(&mut self, nodes: &mut N, p: P) -> Links<P> {

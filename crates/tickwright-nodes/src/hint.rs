@@ -4,7 +4,7 @@
 #[inline]
 pub fn prefetch<T>(value: *const T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: 1. the instruction is part of SSE, which every x86-64 processor has; 2. it reads and
+    // SAFETY: 1. The instruction is part of SSE, which every x86-64 processor has. 2. It reads and
     // writes nothing that the program can observe, and faults for no address.
     unsafe {
         use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

@@ -5,8 +5,8 @@
 //!                         ^ HookPtr: a pointer to the hook, made from a reference to more than
 //!                           the hook
 //! ```
-//! A hook's `owner` word says whose it is: 0 for no structure, else the structure's identity, with
-//! the top bit telling whether the node was inserted pinned. A structure writes a record only while
+//! A hook's `owner` word says whose it is. It is 0 for no structure, else the structure's identity.
+//! The top bit tells whether the node was inserted pinned. A structure writes a record only while
 //! the owner word names it and it is borrowed mutably. So a node is claimed by one compare-exchange
 //! and released by one store, and nodes may be shared between threads.
 //!
@@ -14,8 +14,8 @@
 //! critical section, with the feature `critical-section`. Without that feature hooks are not shared
 //! there, and the compiler says so ([`Shareable`]).
 //!
-//! A structure dropped or forgotten, a node dropped or inserted twice: see `HookQueue` of
-//! `tickwright-core`.
+//! `HookQueue` of `tickwright-core` says what happens when a structure is dropped or forgotten, and
+//! when a node is dropped or inserted twice.
 
 use core::fmt;
 use core::marker::{PhantomData, PhantomPinned};
@@ -122,13 +122,12 @@ impl<F: Hooked> fmt::Debug for HookPtr<F> {
     }
 }
 
-// SAFETY: 1. A hook's record is reached only through `HookNodes`, whose maker promises that a
+// SAFETY: 1. A hook's record is reached only through `HookNodes`. Its maker promises that a
 // structure lends it out of its own borrow, and only for nodes whose owner word names that
-// structure. 2. The owner word names one structure at a time: it goes from 0 to an identity by
-// one step (compare-exchange, or a critical section) and back by the same structure (`claim`,
-// `release`). 3. So access to the record
-// is exclusive wherever the hook is shared; acquire/release on the owner word orders it between
-// structures.
+// structure. 2. The owner word names one structure at a time. It goes from 0 to an identity by one
+// step (compare-exchange, or a critical section) and back by the same structure (`claim`,
+// `release`). 3. So access to the record is exclusive wherever the hook is shared; acquire/release
+// on the owner word orders it between structures.
 unsafe impl<F: Hooked + Shareable> Sync for Hook<F> {}
 
 // SAFETY:
@@ -156,7 +155,7 @@ impl<F: Hooked> Hook<F> {
         }
     }
 
-    /// Whether it is in some structure. True also for ever after that structure was forgotten.
+    /// Whether it is in some structure. It stays true for ever if that structure was forgotten.
     #[inline]
     #[must_use]
     pub fn is_linked(&self) -> bool {
@@ -257,8 +256,8 @@ impl<F: Hooked> HookNodes<F> {
     /// The structure keeps it to itself, lends it out of its own borrow, and sees to it that each
     /// handle that it is asked for
     /// 1. was made from a live reference to the hook, or to a whole that the hook is in;
-    /// 2. points at a hook that the structure has claimed and not released since, so that it stays
-    ///    where it is: it is borrowed for as long as the structure lives, or pinned, and the drop
+    /// 2. points at a hook that the structure has claimed and not released since. So the hook stays
+    ///    where it is. It is borrowed for as long as the structure lives, or pinned, and the drop
     ///    of a pinned one aborts.
     #[inline]
     #[must_use]
@@ -279,7 +278,7 @@ impl<F: Hooked> Nodes<HookPtr<F>, RecordOf<F>> for HookNodes<F> {
         // SAFETY: 1. `p` was made from a live reference (condition 1 of `new`); 2. the hook is
         // still there and where it was (condition 2).
         let hook = unsafe { p.0.as_ref() };
-        // SAFETY: 1. the node belongs to the structure that lends `self`; 2. that structure is
+        // SAFETY: 1. The node belongs to the structure that lends `self`. 2. That structure is
         // borrowed, so no `record_mut` reference is alive (it would borrow `self` mutably).
         unsafe { &*hook.record.read() }
     }

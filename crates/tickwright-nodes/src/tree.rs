@@ -2,7 +2,7 @@
 //! knows what the order is.
 //!
 //! A tree searches for a place by its own rule, and has a leaf linked there ([`attach`]) or a node
-//! taken out ([`detach`]); its [`Balance`] then restores the heights. Timer trees and dictionaries
+//! taken out ([`detach`]). Its [`Balance`] then restores the heights. Timer trees and dictionaries
 //! are built on it. Nodes with equal keys belong on the right of those that are there, which keeps
 //! first-in-first-out; rotations keep the order among them.
 //!
@@ -54,7 +54,7 @@ impl Side {
     }
 }
 
-/// The neighbours of a node, and what the balance remembers of it.
+/// The neighbors of a node, and what the balance remembers of it.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Links<P, M> {
@@ -118,7 +118,7 @@ mod sealed {
 /// impl tickwright_nodes::tree::Balance for Mine {}
 /// ```
 pub trait Balance: sealed::Sealed + Debug + Sized + 'static {
-    /// What it remembers of each node.
+    /// What the balance remembers of each node.
     type Mark: Copy + PartialEq + Debug + Send + Sync;
 
     /// The mark of a new leaf.
@@ -165,7 +165,7 @@ pub struct Gap<P, M> {
     pub side: Side,
     /// The child that rose into the place.
     pub child: Option<P>,
-    /// The mark that left the tree.
+    /// The mark of the node that left the tree.
     pub mark: M,
 }
 
@@ -425,7 +425,7 @@ struct Checker<'q, N, V> {
 }
 
 impl<N, V> Checker<'_, N, V> {
-    /// Verifies the tree below `p`, whose own `up` is right; answers its mark and height.
+    /// Verifies the tree below `p`, whose own `up` is right; returns its mark and height.
     fn below<P, R, B>(&mut self, p: P, depth: u32) -> Result<(B::Mark, u32), Violation>
     where
         P: Handle,

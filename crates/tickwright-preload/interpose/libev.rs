@@ -42,7 +42,7 @@ enter! {
 }
 
 unsafe extern "C-unwind" fn start(of: *mut c_void, timer: *mut EvTimer, _: No, _: No, _: No, site: usize) {
-    // SAFETY: 1. A timer of the caller's, which was initialized.
+    // SAFETY: 1. A timer of the caller, which was initialized.
     let was_active = unsafe { (*timer).active } != 0;
     // SAFETY: 1. As above.
     let delay = unsafe { (*timer).at };
@@ -53,7 +53,7 @@ unsafe extern "C-unwind" fn start(of: *mut c_void, timer: *mut EvTimer, _: No, _
 }
 
 unsafe extern "C-unwind" fn stop(of: *mut c_void, timer: *mut EvTimer, _: No, _: No, _: No, site: usize) {
-    // SAFETY: 1. A timer of the caller's, which was initialized.
+    // SAFETY: 1. A timer of the caller, which was initialized.
     let is_active = unsafe { (*timer).active } != 0;
     if is_active && !emit::is_nested() {
         if LIBRARY.holds(site) {
@@ -66,7 +66,7 @@ unsafe extern "C-unwind" fn stop(of: *mut c_void, timer: *mut EvTimer, _: No, _:
 }
 
 unsafe extern "C-unwind" fn again(of: *mut c_void, timer: *mut EvTimer, _: No, _: No, _: No, site: usize) {
-    // SAFETY: 1. A timer of the caller's, which was initialized.
+    // SAFETY: 1. A timer of the caller, which was initialized.
     let was_active = unsafe { (*timer).active } != 0;
     emit::nested(|| real!(EvAgain, site, fn(*mut c_void, *mut EvTimer), of, timer));
     if emit::is_nested() {
@@ -85,7 +85,7 @@ unsafe extern "C-unwind" fn again(of: *mut c_void, timer: *mut EvTimer, _: No, _
 
 /// The delay is the program's. The loop counts it from the time at which it woke.
 fn arm(timer: *mut EvTimer, delay: f64, site: usize) {
-    // SAFETY: 1. A timer that was started.
+    // SAFETY: 1. libev passes a timer that was started.
     let repeat = unsafe { (*timer).repeat };
     let [delay_ns, period_ns] = [delay, repeat].map(|seconds| (seconds * sys::SECOND as f64) as u64);
     emit::arm_in(LIBEV, timer as usize, delay_ns, period_ns, site);

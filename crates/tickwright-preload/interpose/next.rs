@@ -1,7 +1,7 @@
 //! The real functions, behind those of this library.
 //!
 //! They are looked up when a process begins: a signal handler must not do it. A library that is
-//! loaded later has its own scope, so a function that was absent is looked up for each caller, as
+//! loaded later has its own scope. So a function that was absent is looked up for each caller, as
 //! the loader would without this library.
 
 use core::ffi::{CStr, c_void};
@@ -58,7 +58,7 @@ pub(crate) fn resolve() {
     }
 }
 
-/// The function behind this library's, for the caller that returns to `site`.
+/// The real function that this library's function hides, for the caller that returns to `site`.
 #[inline]
 pub(crate) fn behind(name: Name, site: usize) -> *mut c_void {
     let real = REAL[name as usize].load(Acquire);
@@ -129,7 +129,7 @@ macro_rules! real {
     ($name:ident, $site:expr, fn($($type:ty),*) $(-> $out:ty)?, $($argument:expr),*) => {{
         type Real = unsafe extern "C-unwind" fn($($type),*) $(-> $out)?;
         let real = super::next::behind(super::next::Name::$name, $site);
-        // SAFETY: 1. The type is that of the function of this name in its header.
+        // SAFETY: 1. The type is the one that the C header gives to the function of this name.
         let real = unsafe { core::mem::transmute::<*mut core::ffi::c_void, Real>(real) };
         // SAFETY: 1. The arguments are the caller's, who promises what the real function asks.
         unsafe { real($($argument),*) }

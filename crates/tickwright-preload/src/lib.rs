@@ -12,7 +12,7 @@
 //! | [`ring`] | the layout of a ring and both of its ends |
 //! | [`mapped`] | a ring in a file, as the recorder sees it |
 //!
-//! The library is a crate of its own, in `interpose/`: its symbols have the names of those that it
+//! The library is a crate of its own, in `interpose/`. Its symbols have the names of those that it
 //! stands before, so they must not be linked into the recorder.
 #![deny(unsafe_code)]
 

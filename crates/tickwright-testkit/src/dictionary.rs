@@ -2,7 +2,7 @@
 //! answers, and a machine that compares.
 //!
 //! Objects have an identity (their number) and a key. Dictionaries are met through [`Subject`],
-//! which speaks of numbers alone, so that foreign ones and those behind a C face can be met too;
+//! which speaks of numbers alone. So foreign ones and those behind a C face can be met too.
 //! [`Ours`] is the adapter for what implements [`Dictionary`].
 
 use core::cell::Cell;
@@ -94,7 +94,7 @@ pub trait Subject {
     /// What the dictionary says.
     fn remove(&mut self, number: usize) -> Result<usize, DictError>;
 
-    /// Changes a key and tells the dictionary. Answers whether the object moved.
+    /// Changes a key and tells the dictionary. Returns whether the object moved.
     ///
     /// # Errors
     /// What the dictionary says.

@@ -1,5 +1,5 @@
-//! The conformance suite for timer queues: an op machine, an oracle that knows nothing of this
-//! project, and one named test per clause of the contract. It runs on every family in both
+//! The conformance suite for timer queues. It has an op machine, an oracle that knows nothing of
+//! this project, and one named test per clause of the contract. It runs on every family in both
 //! storages, and on foreign queues through a small adapter ([`subject::Subject`]).
 //!
 //! - [`script`]: what a run asks; a decoder that makes a run of any bytes

@@ -1,9 +1,9 @@
 //! The op machine: runs a script on a queue and on the oracle, and compares every answer.
 //!
 //! It never panics of its own accord: a difference is a [`Mismatch`], so that runs can be judged,
-//! shrunk and printed. It holds an exact queue to all of the contract, and a granular one to the
-//! expiries that it chose within its bound, in whatever order among equals it shows beforehand;
-//! what only parts of the contract do, [`clauses`](crate::clauses) judges.
+//! shrunk and printed. It holds an exact queue to all of the contract. It holds a granular queue to
+//! the expiries that the queue chose within its bound, in whatever order among equals it shows
+//! beforehand. [`clauses`](crate::clauses) judges queues that keep only parts of the contract.
 
 use core::fmt;
 
@@ -22,9 +22,9 @@ pub enum Event {
     Removed(u32),
     /// It got another deadline.
     Rescheduled(u32),
-    /// It left, at this `now`.
+    /// It was delivered at this `now`.
     Delivered(Fired, u64),
-    /// It was due and armed again, at this `now`.
+    /// It was due and was armed again at this `now`.
     Rearmed(Fired, u64),
     /// All were taken out.
     Cleared,
@@ -318,8 +318,8 @@ impl<S: Subject> Machine<S> {
         }
     }
 
-    /// The timer that `whom` names, with its key; none for one that was refused, or a dead one
-    /// where keys do not know that they are stale.
+    /// The timer that `whom` names, with its key. None for a timer that was refused, or for a dead
+    /// one where keys do not know that they are stale.
     fn key(&self, whom: Whom) -> Option<(u32, S::Key)> {
         let value = pick(&self.oracle, self.keys.len(), whom)?;
         let key = (*self.keys.get(value as usize)?)?;

@@ -7,9 +7,9 @@
 /// A point in time, relative to what the run has come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// `now` plus so many ticks, saturating.
+    /// `now` plus n ticks, saturating.
     After(u64),
-    /// `now` minus so many ticks, saturating: a past deadline, or a clock that steps back.
+    /// `now` minus n ticks, saturating: a past deadline, or a clock that steps back.
     Before(u64),
     /// This very tick.
     At(u64),
@@ -41,7 +41,7 @@ pub enum Op {
     Pop(When),
     /// `advance` to this `now` with this budget.
     Advance(When, usize),
-    /// `pop_and_reinsert` with this `now`, at the expiry plus so many ticks.
+    /// `pop_and_reinsert` with this `now`, at the expiry plus n ticks.
     Rearm(When, u64),
     /// `clear`.
     Clear,
@@ -56,7 +56,7 @@ pub const MOST_OPS: usize = 1024;
 /// Budgets that an advance is given.
 pub const BUDGETS: [usize; 4] = [usize::MAX, 0, 1, 2];
 
-/// Spans with edges: everyday ones, then every power of two and its neighbours.
+/// Spans with edges: everyday ones, then every power of two and its neighbors.
 pub const SPANS: [u64; 256] = spans();
 
 const fn spans() -> [u64; 256] {
@@ -219,14 +219,14 @@ pub fn gust(seed: u64) -> Vec<Op> {
                     _ => Op::Rearm(When::After(0), within(byte())),
                 });
             }
-            // Mostly the same `now`: what is due by it is not done with.
+            // Mostly the same `now`, since timers that are due by it are still pending.
             when = When::After(if byte().is_multiple_of(8) { within(byte()) } else { 0 });
         }
     }
     ops
 }
 
-/// So many bytes that look random and are always the same for a seed (Steele, Lea and Flood's
+/// Returns n bytes that look random and are always the same for a seed (Steele, Lea and Flood's
 /// SplitMix64, OOPSLA 2014).
 #[must_use]
 pub fn noise(seed: u64, bytes: usize) -> Vec<u8> {

@@ -146,7 +146,7 @@ pub trait Subject {
     /// [`Full`] with the value.
     fn insert(&mut self, deadline: u64, value: u32) -> Result<(Self::Key, bool), Full>;
 
-    /// Takes a timer out; answers its value and whether the head changed.
+    /// Takes a timer out; returns its value and whether the head changed.
     ///
     /// # Errors
     /// [`Stale`].
@@ -218,7 +218,7 @@ pub trait Subject {
         None
     }
 
-    /// Re-arms the head if it is due, at the tick `rearm` answers for its expiry.
+    /// Re-arms the head if it is due, at the tick `rearm` returns for its expiry.
     fn rearm_expired(&mut self, now: u64, rearm: &mut dyn FnMut(u64) -> u64) -> Option<Fired> {
         let _ = (now, rearm);
         unreachable!("rearm is not offered")
@@ -259,7 +259,7 @@ pub trait Make: 'static {
     const EXACT: bool;
     /// The most by which a granular queue delays the expiry beyond the deadline, by the delay that
     /// was asked for. Such a queue is judged by the expiry that it says ([`Subject::expiry`]) right
-    /// after a timer is (re)inserted: that must be within the bound, and then be kept.
+    /// after a timer is (re)inserted. That expiry must be within the bound, and then be kept.
     const LATENESS: Option<fn(u64) -> u64> = None;
     /// Whether an advance may move timers inside and take that from its budget. What does not must
     /// never say that it did.

@@ -35,7 +35,7 @@ fn refuse() -> bool {
 // SAFETY:
 // 1. every block is the system allocator's, passed through unchanged with the layout that the
 //    caller gave;
-// 2. a refusal is a null pointer, which the trait allows; 3. the thread-locals are constants at
+// 2. A refusal is a null pointer, which the trait allows. 3. The thread-locals are constants at
 //    first and have no destructor, so that touching them allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -256,7 +256,7 @@ fn a_reschedule_needs_no_memory() {
     for_each_slab_only_family!(all []);
 }
 
-/// All that a dictionary does, on a hook one; answers how many entries went through it.
+/// All that a dictionary does, on a hook one; returns how many entries went through it.
 fn whole_life<B: Balance>(objects: &[Object<B>]) -> usize {
     let mut dictionary = HookDict::<_, _, B>::balanced(ByKey);
     let mut hint = None;

@@ -24,7 +24,7 @@ pub struct tw_mutex {
     state: AtomicU64,
     lock: Mutex<()>,
     guard: UnsafeCell<Option<MutexGuard<'static, ()>>>,
-    /// The id of the thread that holds it; 0: none of a runtime's.
+    /// The id of the thread that holds it; 0 if no runtime has created that thread.
     owner: AtomicU64,
     /// A variable of its kernel thread's; 0: nobody holds it.
     kernel: AtomicUsize,
@@ -38,13 +38,13 @@ pub struct tw_cond {
     condition: Condvar,
 }
 
-// SAFETY: 1. `repr(C)`, the state comes first; 2. nobody borrows it mutably, ever.
+// SAFETY: 1. `repr(C)`, the state comes first; 2. no code ever borrows it mutably.
 unsafe impl Shared for tw_mutex {
     const READY: u64 = 0x7469_636b_6d75_7465;
     const ENDING: u64 = 0x7469_636b_6d75_656e;
 }
 
-// SAFETY: 1. `repr(C)`, the state comes first; 2. nobody borrows it mutably, ever.
+// SAFETY: 1. `repr(C)`, the state comes first; 2. no code ever borrows it mutably.
 unsafe impl Shared for tw_cond {
     const READY: u64 = 0x7469_636b_636f_6e64;
     const ENDING: u64 = 0x7469_636b_636f_656e;
@@ -85,7 +85,7 @@ impl tw_mutex {
     }
 }
 
-/// A lock of the caller's, which stays until it is destroyed.
+/// A lock of the caller, which stays until it is destroyed.
 fn mutex(at: *const tw_mutex) -> Result<&'static tw_mutex, c_int> {
     shared(at)
 }

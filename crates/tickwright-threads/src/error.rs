@@ -10,7 +10,7 @@ use crate::limits::{LEAST_STACK, LONGEST_NAME, MOST_GUARD, MOST_STACK};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RuntimeError {
-    /// So many workers were asked for, and there must be 1 to 255.
+    /// This number of workers was asked for, and there must be 1 to 255.
     Workers(usize),
     /// No structure for sleeping threads has this name.
     Structure(String),
@@ -49,12 +49,12 @@ impl core::error::Error for RuntimeError {}
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CreateError {
-    /// A stack of so many bytes is out of range.
+    /// A stack of this many bytes is out of range.
     Stack {
         /// The bytes.
         asked: usize,
     },
-    /// A guard of so many bytes is out of range.
+    /// A guard of this many bytes is out of range.
     Guard {
         /// The bytes.
         asked: usize,
@@ -190,10 +190,10 @@ pub enum JoinError {
     /// `EDEADLK`.
     ///
     /// Of the joins of one runtime: a circle through threads of several is not seen, and waits for
-    /// ever. Who joins with a time counts as waiting until it has given
-    /// up, so a circle may be reported that its time would have broken a moment later.
+    /// ever. A thread that joins with a time counts as waiting until it has given up. So a circle
+    /// may be reported that its time would have broken a moment later.
     Deadlock,
-    /// It is detached, or somebody else joins it already. `EINVAL`.
+    /// It is detached, or another thread joins it already. `EINVAL`.
     NotJoinable,
     /// It runs still, and the caller does not wait. `EBUSY`. It may be joined later.
     Busy,

@@ -1,4 +1,5 @@
-//! Who may have what a thread leaves: one atomic word, the generation above and flags below.
+//! Which thread may take what another one leaves: one atomic word, the generation above and flags
+//! below.
 //!
 //! | flag | set by | meaning |
 //! |---|---|---|
@@ -14,9 +15,9 @@
 //! 1. Claimed and detached exclude each other; waited implies claimed.
 //! 2. One party releases: the claimant after finished; of a detached thread the thread itself,
 //!    or the detacher if finished came first.
-//! 3. A generation is never issued twice, so an operation with an old id changes nothing: each
-//!    changes the word by compare-exchange from a value with its own generation, except `finish`,
-//!    which the thread itself does while it holds the record.
+//! 3. A generation is never issued twice, so an operation with an old id changes nothing. Each
+//!    operation changes the word by compare-exchange from a value with its own generation. Only
+//!    `finish` does not: the thread itself calls it while it holds the record.
 //! 4. The outcome happens before it is read: `finish` releases, the claim or the look that finds
 //!    finished acquires. Whom to wake happens before it is woken: setting waited releases, `finish`
 //!    acquires.
@@ -41,7 +42,7 @@ const TAKEN: u64 = 64;
 /// What a thread must do that has finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Leaves {
-    /// Nothing: whoever joins or detaches it does the rest.
+    /// Nothing: the thread that joins or detaches it does the rest.
     ToJoiner,
     /// Wake the joiner.
     Waited,
@@ -60,7 +61,7 @@ pub(crate) enum Detached {
     Finished,
 }
 
-/// What a claimant has.
+/// What a thread that claims the word gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Claim {
     /// The outcome may be read.
@@ -86,7 +87,7 @@ impl JoinWord {
         Self(AtomicU64::new(u64::from(generation) << 32))
     }
 
-    /// Names a new thread. By whoever holds the free record; `None` when its generations are used
+    /// Names a new thread. The caller holds the free record. `None` when its generations are used
     /// up.
     pub(crate) fn issue(&self, detached: bool) -> Option<u32> {
         let generation = Series::next(generation_of(self.0.load(Ordering::Relaxed)))?;
@@ -95,7 +96,7 @@ impl JoinWord {
         Some(generation)
     }
 
-    /// The record names nobody from now on. By the one who releases.
+    /// The record names no thread from now on. The thread that releases it calls this.
     pub(crate) fn release(&self) {
         let generation = generation_of(self.0.load(Ordering::Relaxed));
         self.0.store(u64::from(generation) << 32, Ordering::Release);
@@ -111,7 +112,7 @@ impl JoinWord {
         self.look(generation).is_ok_and(|word| word & FINISHED != 0)
     }
 
-    /// Whether nobody will join that thread.
+    /// Whether no thread will join that one.
     #[cfg(all(test, not(loom)))]
     pub(crate) fn is_detached(&self, generation: u32) -> bool {
         self.look(generation).is_ok_and(|word| word & DETACHED != 0)
@@ -126,7 +127,7 @@ impl JoinWord {
         }
     }
 
-    /// Changes the word of that thread, or says why not. Answers what it was.
+    /// Changes the word of that thread, or says why not. Returns what it was.
     fn change(
         &self,
         generation: u32,
@@ -151,7 +152,7 @@ impl JoinWord {
         Ok(if before & FINISHED != 0 { Claim::Finished } else { Claim::Running })
     }
 
-    /// The claimant, who has said whom to wake, will wait.
+    /// The claimant has named the thread to wake, and will wait.
     pub(crate) fn expect(&self, generation: u32) -> Claim {
         let running = self.change(generation, |word| {
             if word & FINISHED == 0 { Ok(word | WAITED) } else { Err(JoinError::Busy) }

@@ -34,7 +34,7 @@ mod real {
     use super::word::Word;
     use crate::memory::try_box;
 
-    /// A kernel thread, to be woken.
+    /// A handle that wakes a kernel thread.
     #[derive(Clone)]
     pub(crate) struct KernelThread(Option<&'static Place>);
 
@@ -47,7 +47,7 @@ mod real {
     }
 
     const NONE: u32 = u32::MAX;
-    /// Chunk k has so many places, shifted left by k.
+    /// Chunk k has this many places, shifted left by k.
     const FIRST: u32 = 64;
     const CHUNKS: usize = 24;
 
@@ -75,7 +75,7 @@ mod real {
         PLACES.get(chunk)?.get()?.get(at)
     }
 
-    /// A place that nobody has. `None`: there is no memory.
+    /// A place that no thread has. `None`: there is no memory.
     fn take() -> Option<&'static Place> {
         let mut free = FREE.load(Ordering::Acquire);
         while free as u32 != NONE {
@@ -124,8 +124,8 @@ mod real {
         }
     }
 
-    /// The calling thread ends. If a destructor after this one waits, it takes a place again, and
-    /// this is called once more.
+    /// Is called when the calling thread ends. If a destructor after this one waits, it takes a
+    /// place again, and this is called once more.
     extern "C" fn ends(_: *mut c_void) {
         ENDING.set(true);
         if let Some(place) = MINE.take() {
@@ -362,7 +362,7 @@ mod modelled {
         false
     }
 
-    /// A kernel thread, to be woken.
+    /// A handle that wakes a kernel thread.
     #[derive(Clone)]
     pub(crate) struct KernelThread(Thread);
 

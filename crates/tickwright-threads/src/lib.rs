@@ -6,7 +6,7 @@
 //! | M:N | a stack; as many workers as there are cores run all of them |
 //! | manager | one of the platform's; a manager thread starts and ends it, as in `LinuxThreads` |
 //!
-//! Ids have a generation, so an old one names nobody. Joins answer as POSIX says: self, circle,
+//! Ids have a generation, so an old one names no thread. Joins answer as POSIX says: self, circle,
 //! detached, stale.
 //!
 //! ```
@@ -42,9 +42,10 @@
 //!
 //! A thread that overflows its stack is named on standard error in every model, and the process
 //! aborts. For that, the first runtime of a process sets handlers of `SIGSEGV` and `SIGBUS`, and
-//! its threads have alternate stacks of 64 KiB: two system calls for each kernel thread, and none
-//! for each M:N thread. What is no overflow goes to the handlers that were there before, as if ours
-//! were not. A program that is executed does not inherit that one of the two signals was ignored.
+//! its threads have alternate stacks of 64 KiB. That costs two system calls for each kernel thread,
+//! and none for each M:N thread. What is no overflow goes to the handlers that were there before,
+//! as if ours were not. A program that is executed does not inherit that one of the two signals was
+//! ignored.
 //!
 //! Workers block no signals: a child that an M:N thread starts has the program's signal mask, and
 //! `raise` and profilers do what they do elsewhere. A thread that changes the mask changes its

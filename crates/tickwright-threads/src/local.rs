@@ -1,6 +1,6 @@
 //! Values that each thread has of its own.
 //!
-//! Threads stay on the kernel thread that they began on, so one table for each kernel thread serves
+//! Threads stay on the kernel thread that they began on. So one table for each kernel thread serves
 //! all models, and values need not be `Send`.
 
 use core::any::Any;
@@ -43,8 +43,8 @@ impl Drop for Last {
 }
 
 /// Names a value that each thread has of its own, made when the thread first asks. Dropped when the
-/// thread ends, on the thread itself: the drop may use threads, and make values anew, which are
-/// dropped in up to [`DROP_ROUNDS`] rounds; what is left then is never dropped. A panic of a drop
+/// thread ends, on the thread itself. The drop may use threads and make values again, which are
+/// dropped in up to [`DROP_ROUNDS`] rounds. What is left then is never dropped. A panic of a drop
 /// ends there.
 ///
 /// ```

@@ -1,5 +1,5 @@
 //! A stack that overflows hits its guard: the thread is named, then the process aborts. Every other
-//! fault is for whoever handled it before, as if we were not there.
+//! fault goes to the handler that was there before us.
 //!
 //! The handler runs on an alternate stack of ours, a [`SignalStack`]. By that the handler knows the
 //! thread, and whose stack it is: it touches no thread-local variable, whose first use on a thread
@@ -24,7 +24,7 @@ use crate::stack::{Mapping, Span};
 
 // ---- handlers
 
-/// Who handled a signal before.
+/// The handler that a signal had before ours.
 struct Before {
     action: OnceBox<libc::sigaction>,
     /// It was to be called once, and was.
@@ -49,7 +49,7 @@ pub(crate) fn notice() {
 fn notice_one(signal: c_int, before: &Before) {
     let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = fault;
     let mut old = MaybeUninit::<libc::sigaction>::uninit();
-    // SAFETY: 1. Asks only, and fills `old` when it answers 0.
+    // SAFETY: 1. Asks only, and fills `old` when it returns 0.
     if unsafe { libc::sigaction(signal, core::ptr::null(), old.as_mut_ptr()) } != 0 {
         return;
     }
@@ -58,7 +58,7 @@ fn notice_one(signal: c_int, before: &Before) {
     if old.sa_sigaction == handler as usize {
         return;
     }
-    // Known before ours can be called.
+    // Noted before our handler can be called.
     let _ = before.action.set(Box::new(old));
     // With its mask, and all of its flags but one: ours is not called once.
     let mut ours = old;
@@ -124,7 +124,7 @@ impl Interrupted {
         Self { sp, alternate: start..start.saturating_add(len) }
     }
 
-    /// The stack below what was interrupted, if the handler runs on the alternate one.
+    /// The stack below the interrupted code, if the handler runs on the alternate stack.
     fn below(&self) -> Option<Below> {
         let sp = self.sp?;
         let here = core::ptr::from_ref(&sp).addr();
@@ -138,9 +138,9 @@ struct Below(usize);
 /// What leaf functions may use below the stack pointer, and more.
 const RED_ZONE: usize = 256;
 
-// SAFETY: 1. Below the stack pointer and the red zone nobody keeps anything, and the thread does
-// not go on meanwhile. 2. The base is aligned. 3. If the stack ends there, the handler faults where
-// the kernel would have failed to call it.
+// SAFETY: 1. Below the stack pointer and the red zone there is no data, and the thread does not go
+// on meanwhile. 2. The base is aligned. 3. If the stack ends there, the handler faults where the
+// kernel would have failed to call it.
 unsafe impl Stack for Below {
     fn base(&self) -> StackPointer {
         StackPointer::new(self.0.saturating_sub(RED_ZONE) & !63).unwrap_or(StackPointer::MIN)
@@ -208,7 +208,7 @@ fn pass_on(
     }
 }
 
-/// Memory has broken that nobody has touched yet.
+/// Memory has broken that no thread has touched yet.
 const BUS_MCEERR_AO: c_int = 5;
 
 /// Standard error, from a handler: neither allocates nor locks.
@@ -260,7 +260,7 @@ pub(crate) trait Names {
 
 /// What the handler knows of a thread, by the room that the handler runs in.
 struct Watch {
-    /// 0: nobody runs. Otherwise an address above which the thread's stack does not go.
+    /// 0: no thread runs. Otherwise an address above which the thread's stack does not go.
     top: AtomicUsize,
     /// The bytes of its stack.
     len: AtomicUsize,
@@ -368,9 +368,9 @@ impl Watch {
             // On a stack of ours, whose guard we know.
             return self.running().is_some_and(|running| running.span.get().guard().contains(&address));
         }
-        // A stack of the platform's, whose cache gives at most four times what was asked for. Above
-        // the stack pointer all of it can be touched; so the stack pointer itself has left the
-        // stack.
+        // A stack of the platform, whose cache gives at most four times what was asked for. A
+        // fault never lies above the stack pointer, since all of the stack there can be touched. So
+        // the stack pointer itself has left the stack.
         let (len, deep) = (self.len.load(Ordering::Relaxed), top.saturating_sub(address));
         sp.is_some_and(|sp| (sp.saturating_sub(RED_ZONE)..top).contains(&address))
             && (len / 2..len.saturating_mul(5)).contains(&deep)
@@ -421,7 +421,7 @@ impl SignalStack {
         Self::new(|_| ())
     }
 
-    /// For the calling thread, which runs on a stack of so many bytes of the platform's.
+    /// For the calling thread, which runs on a stack of n bytes from the platform.
     #[inline(never)]
     pub(crate) fn of_thread(len: usize) -> Option<Self> {
         let mark = 0_u8;
@@ -450,11 +450,12 @@ impl SignalStack {
             Self::free(number);
             return None;
         }
-        // SAFETY: 1. Filled, since the call answered 0.
+        // SAFETY: 1. Filled, since the call returned 0.
         Some(Self { before: unsafe { before.assume_init() }, number })
     }
 
-    /// It is for what runs there. `running` must not be dropped before this is.
+    /// The watch is for the thread that runs on that stack. `running` must not be dropped before
+    /// this is.
     pub(crate) fn is_of(&self, running: &Running) {
         if let Some(watch) = watch_of(self.number) {
             watch.running.store(core::ptr::from_ref(running).cast_mut(), Ordering::Relaxed);

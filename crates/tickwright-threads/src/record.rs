@@ -1,5 +1,5 @@
-//! What a runtime knows of a thread, in memory that is never given back while the runtime is there:
-//! an old id leads to a record, whose generation then says that it is old.
+//! What a runtime knows of a thread, in memory that is never given back while the runtime is there.
+//! So an old id leads to a record, whose generation then says that the id is old.
 #![expect(clippy::disallowed_types, reason = "no child makes records of its parent's runtime")]
 
 use core::any::Any;
@@ -38,11 +38,11 @@ pub(crate) struct Record<S> {
     /// The one to wake when it ends: the bits of a thread of this runtime, or 0: see `slow`.
     /// Written before `expect`.
     pub(crate) joiner: AtomicU64,
-    /// Whom this thread waits for to end; 0: nobody.
+    /// The thread whose end this thread waits for; 0: none.
     joining: AtomicU64,
     /// What its body returned. Written before `finish`.
     pub(crate) value: AtomicU64,
-    /// Whether `slow` holds anything.
+    /// Whether a field of `slow` is set.
     pub(crate) has_slow: AtomicU32,
     /// The next in a list: free records, an remote queue, a run queue. A record is in one at a
     /// time.
@@ -103,7 +103,7 @@ impl<S> Record<S> {
         }
     }
 
-    /// The name, for a signal handler: if nobody has the lock just now.
+    /// Calls `use_it` with the name, unless another thread has the lock: for a signal handler.
     pub(crate) fn try_name(&self, use_it: impl FnOnce(&str)) {
         if let Ok(slow) = self.slow.try_lock()
             && let Some(name) = &slow.name
@@ -136,14 +136,14 @@ impl<S> Record<S> {
         Ok(self.value.load(Ordering::Relaxed) as usize)
     }
 
-    /// The thread of this record joins that one from now on; `None`: nobody.
+    /// The thread of this record joins that one from now on; `None`: no thread.
     pub(crate) fn joins(&self, other: Option<ThreadId>) {
         // Whoever reads it sees for which thread the record was issued.
         self.joining.store(other.map_or(0, ThreadId::to_bits), Ordering::Release);
     }
 
-    /// Makes it free for another thread, by the party that releases it. What was in it is dropped,
-    /// with no lock held.
+    /// Makes the record free for another thread. The party that releases it calls this. What was in
+    /// it is dropped, with no lock held.
     pub(crate) fn release(&self) {
         let slow = (self.has_slow.load(Ordering::Relaxed) != 0).then(|| {
             self.has_slow.store(0, Ordering::Relaxed);
@@ -215,8 +215,8 @@ impl<S> Table<S> {
     pub(crate) fn circle(&self, me: ThreadId, target: ThreadId) -> bool {
         fence(Ordering::SeqCst);
         let mut at = target;
-        // Nobody waits for two, so a way that does not come back to us ends, or is a circle of
-        // others, which one of them will break.
+        // No thread waits for two others. So a way that does not come back to us ends, or it is a
+        // circle of others, which one of them will break.
         for _ in 0..1 << 20 {
             let next = self.get(at.record()).and_then(|record| {
                 let next = record.joining.load(Ordering::Acquire);

@@ -146,8 +146,8 @@ impl Handle {
         self.threads.is_registered(id)
     }
 
-    /// The ids of all threads whose body has not ended, worker by worker, in order. A snapshot.
-    /// Empty without a dictionary.
+    /// The ids of all threads whose body has not ended, worker by worker, in order. A snapshot. It
+    /// is empty for a runtime without a dictionary.
     #[must_use]
     pub fn threads(&self) -> Vec<ThreadId> {
         self.threads.threads()
@@ -202,7 +202,7 @@ impl<T> JoinHandle<T> {
     /// Waits for the thread to end, and takes what its body returned.
     ///
     /// # Errors
-    /// [`JoinError`]: a panic, a circle, or somebody has joined or detached it by its id.
+    /// [`JoinError`]: a panic, a circle, or a thread that has joined or detached it by its id.
     pub fn join(mut self) -> Result<T, JoinError> {
         let joined = self.handle.join(self.id);
         self.open = joined.is_err();
@@ -243,7 +243,7 @@ impl Model {
     }
 }
 
-/// Threads of one model. Those who create and join have a [`Handle`]; this one owns them.
+/// Threads of one model. A `Runtime` owns them. Threads that create and join have a [`Handle`].
 ///
 /// Dropping it waits until every thread has ended, then ends the workers: a thread that never ends
 /// keeps the drop waiting for ever. Dropped by one of its own threads it does not wait: the last

@@ -58,7 +58,7 @@ impl Mapping {
     /// Maps a stack; both sizes are in whole pages. Memory is the platform's until it is touched.
     pub(crate) fn new(stack: usize, guard: usize) -> io::Result<Self> {
         let len = stack + guard;
-        // SAFETY: 1. A mapping at an address of the platform's choice replaces none.
+        // SAFETY: 1. The platform chooses the address, so the mapping replaces no other.
         let base = unsafe {
             libc::mmap(
                 core::ptr::null_mut(),
@@ -81,7 +81,7 @@ impl Mapping {
         Ok(mapping)
     }
 
-    /// One less in `count`, which has counted it, when it is given back.
+    /// Takes one off `count`, which has counted the stack, when the stack is given back.
     pub(crate) fn counted(mut self, count: Arc<AtomicUsize>) -> Self {
         self.count = Some(count);
         self
@@ -131,8 +131,8 @@ fn mappings() -> Option<(usize, usize)> {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: 1. It is our mapping, given back once. 2. Who owns the mapping owns what runs on
-        // it: nothing does any more.
+        // SAFETY: 1. It is our mapping, given back once. 2. The owner of the mapping owns what runs
+        // on it: nothing does any more.
         unsafe {
             let Span { guard, end, .. } = self.span;
             libc::munmap(core::ptr::with_exposed_provenance_mut(guard), end - guard);

@@ -6,12 +6,12 @@
 //! worker receives it.
 //!
 //! # Invariants
-//! 1. Of all that notify from elsewhere, one pushes the record to the remote queue, until the
-//!    worker has received it: a record is never in two lists.
+//! 1. Several threads may notify from elsewhere before the worker has received the record. One of
+//!    them pushes it to the remote queue, so a record is never in two lists.
 //! 2. While the flags are closed nothing is pushed. A wake-up is found when they open, at the
 //!    thread's first wait. A thread that never waits pays nothing.
-//! 3. A thread whose record is in a remote queue, or on its way there, leaves only after the
-//!    record was received: its end uses the same link.
+//! 3. A thread whose record is in a remote queue, or on its way there, leaves only after the record
+//!    was received. Its end uses the same link.
 //! 4. What was written before a wake-up is seen after the wait that it ends: `notify` releases,
 //!    and the worker acquires when it opens or receives. What follows is on the worker's own kernel
 //!    thread.
@@ -31,14 +31,14 @@ pub(crate) enum Wakeup {
     Yielded = 0,
     /// Go on.
     Wake = WAKE as isize,
-    /// Go on, and end the next park.
+    /// Go on, and end the thread's next park too.
     Unpark = (WAKE | UNPARKED) as isize,
 }
 
 // In both words.
 const WAKE: u32 = 1;
 const UNPARKED: u32 = 2;
-/// In the word of all: nobody else may push the record to the remote queue.
+/// In the word of all: no other thread may push the record to the remote queue.
 const QUEUED: u32 = 4;
 /// In the worker's word: threads elsewhere push the record to the remote queue.
 const OPEN: u32 = 8;

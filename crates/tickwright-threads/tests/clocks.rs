@@ -56,8 +56,8 @@ fn callers() -> Vec<(&'static str, Model)> {
     ]
 }
 
-/// A thread of a runtime by each clock joins one of `there` until `there` shows that; `then` moves
-/// the other clock when the joiner waits, or is about to.
+/// A thread of a runtime by each clock joins one of `there` until `there` shows that instant.
+/// `then` moves the other clock when the joiner waits, or is about to.
 fn all_time_out(there: &Model, until: impl Fn(Instant) -> Instant, then: impl Fn()) {
     for (name, model) in callers() {
         // Not dropped where the test fails: their threads would not end.

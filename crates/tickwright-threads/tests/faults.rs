@@ -13,7 +13,7 @@ use tickwright_threads::{Attributes, LEAST_STACK, Model, OneToOne, Runtime, this
 const PLAIN: Attributes = Attributes::new();
 const WHAT: &str = "TICKWRIGHT_FAULT";
 
-/// Runs a test of this file in a process of its own, which does what is said there. It ends by an
+/// Runs a test of this file in a process of its own, which does what `what` says. It ends by an
 /// alarm if it hangs.
 fn child(test: &str, what: &str) -> Output {
     let own = std::env::current_exe().unwrap();
@@ -29,7 +29,7 @@ fn told() -> Option<String> {
     unsafe {
         libc::alarm(60);
     }
-    // SAFETY: 1. No files of memory for those who are meant to die.
+    // SAFETY: 1. No core files for the processes that are meant to die.
     unsafe {
         libc::setrlimit(libc::RLIMIT_CORE, &libc::rlimit { rlim_cur: 0, rlim_max: 0 });
     }

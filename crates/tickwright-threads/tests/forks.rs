@@ -70,7 +70,7 @@ mod alone {
     use super::*;
 
     /// What each thread of the child waits for: the numbers of the system call, among them the
-    /// address of a futex, and the mappings that such an address lies in.
+    /// address of a futex. Also the mappings that such an address lies in.
     fn where_it_hangs(child: libc::pid_t) -> String {
         let read = |path: String| std::fs::read_to_string(path).unwrap_or_default();
         let tasks = std::fs::read_dir(format!("/proc/{child}/task")).into_iter().flatten().flatten();

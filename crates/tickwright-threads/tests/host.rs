@@ -119,7 +119,7 @@ mod alone {
         }
     }
 
-    /// Sets how many bytes of address space the process may have, and answers how many it might.
+    /// Sets how many bytes of address space the process may have. Returns the limit before.
     fn limit(bytes: libc::rlim_t) -> libc::rlim_t {
         let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
         // SAFETY: 1. A place for the answer.
@@ -177,7 +177,7 @@ mod alone {
         }
     }
 
-    /// Runs `inside` in a child, and answers how that ended.
+    /// Runs `inside` in a child, and returns how that ended.
     fn in_a_child(inside: impl FnOnce() -> Result<(), &'static CStr>) -> i32 {
         // SAFETY: 1. The child does what this library promises of forked children, and no more than
         // the C library allows them.

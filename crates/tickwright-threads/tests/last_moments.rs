@@ -1,6 +1,6 @@
-//! Every function of the library works in the last moments of a thread and of a process: in
-//! destructors of `thread_local!`, in those of the platform's keys, which run after them, and in
-//! handlers of `exit`.
+//! Every function of the library works in the last moments of a thread and of a process. These are
+//! destructors of `thread_local!`, those of the platform's keys, which run after them, and handlers
+//! of `exit`.
 
 mod common;
 

@@ -233,7 +233,7 @@ fn the_platform_runs_out_in_the_middle() {
     {
         let runtime = start(model);
         let door = Doorkeeper::new();
-        // What this test itself allocates it has before the limit is set.
+        // The test allocates its own memory before the limit is set.
         let mut created = Vec::with_capacity(4096);
         let before = limit_address_space(2 << 30);
         let error = loop {
@@ -408,7 +408,7 @@ fn who_yields_lets_all_others_go_on() {
             .map(|i| {
                 let counts = Arc::clone(&counts);
                 let body = move || {
-                    // Until the first one has had its share.
+                    // Each thread counts until the first one has had its share.
                     while counts[0].load(Ordering::Relaxed) < 100 {
                         counts[i].fetch_add(1, Ordering::Relaxed);
                         this_thread::yield_now();

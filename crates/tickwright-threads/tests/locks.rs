@@ -1,5 +1,5 @@
-//! Threads and the locks of their creators, which are the standard library's: no model may hold one
-//! of its own while it waits for the user's.
+//! Threads and the locks of their creators, which are the standard library's. No model may hold a
+//! lock of its own while it waits for the user's.
 
 mod common;
 

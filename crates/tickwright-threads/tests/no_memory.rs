@@ -24,21 +24,21 @@ fn grant() -> bool {
 
 struct Sparing;
 
-// SAFETY: 1. Every call goes to the system's allocator unchanged, or answers null as the trait
+// SAFETY: 1. Every call goes to the system's allocator unchanged, or returns null as the trait
 // allows.
 unsafe impl GlobalAlloc for Sparing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's word.
+        // SAFETY: the caller promises this.
         if grant() { unsafe { System.alloc(layout) } } else { core::ptr::null_mut() }
     }
 
     unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: the caller's word.
+        // SAFETY: the caller promises this.
         if grant() { unsafe { System.realloc(old, layout, size) } } else { core::ptr::null_mut() }
     }
 
     unsafe fn dealloc(&self, old: *mut u8, layout: Layout) {
-        // SAFETY: the caller's word.
+        // SAFETY: the caller promises this.
         unsafe { System.dealloc(old, layout) }
     }
 }
@@ -46,7 +46,7 @@ unsafe impl GlobalAlloc for Sparing {
 #[global_allocator]
 static SPARING: Sparing = Sparing;
 
-/// Grants so many allocations, to all threads, while that runs.
+/// Grants n allocations, to all threads, while a closure runs.
 fn with_grants<R>(grants: i64, run: impl FnOnce() -> R) -> R {
     GRANTED.store(grants, Ordering::SeqCst);
     let result = run();
@@ -56,7 +56,7 @@ fn with_grants<R>(grants: i64, run: impl FnOnce() -> R) -> R {
 
 type Made = fn() -> Model;
 
-/// The portable back end is not among them: each of its stacks is a thread of the standard library,
+/// The portable back end is not among them. Each of its stacks is a thread of the standard library,
 /// which has no answer but the end of the process.
 const MODELS: [(&str, Made); 6] = [
     ("one-to-one", common::one_to_one),

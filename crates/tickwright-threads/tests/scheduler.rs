@@ -1,5 +1,5 @@
-//! Schedulers and shards whose callbacks wait on threads of an M:N runtime: each thread is somebody
-//! of its own, and a cancel that waits leaves the worker to others.
+//! Schedulers and shards whose callbacks wait on threads of an M:N runtime. Each thread is told
+//! apart from the others. A cancel that waits leaves the worker to others.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;
@@ -49,7 +49,7 @@ impl Drop for Opens {
     }
 }
 
-/// A neighbour on the same worker, which opens the gate after it had ten turns.
+/// A neighbor on the same worker, which opens the gate after it had ten turns.
 fn neighbour(stage: &Arc<Stage>) -> impl FnOnce() + Send + 'static {
     let stage = Arc::clone(stage);
     move || {

@@ -39,8 +39,8 @@ impl<F: FnMut()> Drop for OnDrop<F> {
 struct Seen(AtomicUsize);
 
 /// Thread A waits by `wait` in a drop that its panic runs. Meanwhile B, of the same runtime, calls
-/// `rouse` until A has waited, holds a lock of the standard library now and then, and looks at what
-/// it is taken for.
+/// `rouse` until A has waited. B also holds a lock of the standard library now and then, and looks
+/// at what it is taken for.
 fn beside(runtime: &Runtime, wait: impl FnOnce() + Send + 'static, mut rouse: impl FnMut() + Send + 'static) {
     let (seen, lock) = (Arc::new(Seen::default()), Arc::new(Mutex::new(())));
     let (waits, done) = (Arc::new(Gate::default()), Arc::new(Gate::default()));
@@ -137,7 +137,7 @@ fn a_join(runtime: &Runtime) {
     beside(runtime, move || assert_eq!(handle.join(other).unwrap(), 3), move || gate.open());
 }
 
-/// The one who has the lock is of the same worker, in the models that have one.
+/// The thread that holds the lock is on the same worker, in the models that have workers.
 fn a_lock(runtime: &Runtime) {
     let lock = Arc::new(sync::Mutex::new(0));
     let (held, gate, wanted) = (Arc::new(Gate::default()), Arc::new(Gate::default()), Arc::clone(&lock));

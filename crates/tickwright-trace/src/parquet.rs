@@ -8,9 +8,9 @@
 //! One row per event. `event` numbers the events from 0: rows of a table have no order, and times
 //! may be equal or step back. The other columns are those of CSV. What is unknown is `NULL`.
 //!
-//! The metadata of the file have the header of the trace as JSON (`tickwright.header`), the number
-//! of lost events (`tickwright.lost_events`, if the end was read), and what ended the trace too
-//! early (`tickwright.damage`).
+//! The metadata of the file have the header of the trace as JSON (`tickwright.header`). They also
+//! have the number of lost events (`tickwright.lost_events`, if the end was read), and what ended
+//! the trace too early (`tickwright.damage`).
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -52,7 +52,7 @@ const BATCH: usize = 4096;
 
 /// Writes a trace as a Parquet file. Returns how many events there were.
 ///
-/// Memory is bounded by a row group of 262,144 events and by the names of the trace, and grows by
+/// Memory is bounded by a row group of 262,144 events and by the names of the trace. It grows by
 /// some kB for each row group.
 ///
 /// # Errors

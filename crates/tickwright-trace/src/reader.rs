@@ -104,9 +104,9 @@ impl<R: Read> Reader<R> {
         &self.lost
     }
 
-    /// How many events the source lost in all, by the end of the file: as many as
-    /// [`lost`](Self::lost) says, and those of losses beyond the limits of the format. Losses of an
-    /// unknown number count as 0. `None`: the end was not read.
+    /// How many events the source lost in all, by the end of the file. These are those that
+    /// [`lost`](Self::lost) counts, and those of losses beyond the limits of the format. Losses of
+    /// an unknown number count as 0. `None`: the end was not read.
     pub fn lost_total(&self) -> Option<u64> {
         self.lost_total
     }

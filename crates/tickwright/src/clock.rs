@@ -1,9 +1,9 @@
 //! Clocks: what a timer service reads the time from.
 //!
 //! A clock has a **steady** timeline that never steps and never runs back; timers stand on it, and
-//! its points are [`Instant`]s. A clock that people set (the wall clock) is a steady one plus an
-//! offset that may change: timers asked for by the wall are filed anew when it does, all others are
-//! not touched.
+//! its points are [`Instant`]s. A clock that people set (the wall clock) is a steady clock plus an
+//! offset that may change. When the offset changes, timers by the wall clock are inserted again.
+//! Other timers are not touched.
 //!
 //! [`SystemClock`] has the three of the machine, [`VirtualHost`] the same three of a machine that a
 //! test moves by command.
@@ -21,11 +21,11 @@
 //! | the virtual machine is paused, its clocks with it | nothing: the world went on without them | nothing | nothing; the wall is behind the world, until somebody sets it: then as set forward |
 //! | the same, and the clocks jump when it goes on | what came due fires at once, periodic ones with overruns | the same | the same |
 //!
-//! At "the resume" and "now" mean: when the driver looks. A step and a suspend are told to nobody
-//! who sleeps by a steady clock, so a parked thread looks at least every
-//! [`longest_sleep`](Clock::longest_sleep), one second; a [timerfd](crate::driver) is told by the
-//! kernel. Time that is slewed (NTP) moves the steady timeline and the wall alike, and is none of
-//! these.
+//! At "the resume" and "now" mean: when the driver looks. A thread that sleeps by a steady clock
+//! hears of no step and of no suspend. So a parked thread looks at least every
+//! [`longest_sleep`](Clock::longest_sleep), one second. The kernel notifies a
+//! [timerfd](crate::driver). Time that is slewed (NTP) moves the steady timeline and the wall
+//! alike, and is none of these.
 
 mod instant;
 mod source;
@@ -61,22 +61,22 @@ pub trait Clock: Send + Sync {
         None
     }
 
-    /// How long a thread that waits for this clock may sleep at most before it looks again, since
-    /// what it sleeps by may stand still or not hear of a step while this clock goes on. `None`: as
-    /// long as it likes.
+    /// The longest time that a thread which waits for this clock may sleep before it looks again.
+    /// The clock that it sleeps by may stand still while this clock advances, and may not notify it
+    /// of a step. `None`: as long as it likes.
     fn longest_sleep(&self) -> Option<Duration> {
         None
     }
 
     /// Whether this clock goes on by command alone, as a [`VirtualClock`]. Then it remembers the
-    /// watcher, and tells it after each move; who sleeps by it is woken so, and by no time-out.
-    /// Clocks that go on by themselves say `false`, and tell nobody.
+    /// watcher, and tells it after each move. That wakes a thread that sleeps by the clock; no
+    /// time-out does. Clocks that advance by themselves return `false`, and tell no watcher.
     fn watch(&self, _watcher: &Weak<dyn Watcher>) -> bool {
         false
     }
 }
 
-/// Who wants to know that a clock was moved: a sleeper.
+/// A sleeper, which is told when a clock was moved.
 pub trait Watcher: Send + Sync {
     /// The clock, its offset, or both, have been moved. Called with no lock held, on the thread
     /// that moved it.

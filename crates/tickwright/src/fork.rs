@@ -8,10 +8,10 @@
 //! The handlers are those of `pthread_atfork`. A process that is made without them (`vfork`,
 //! `posix_spawn`, a bare `clone`) has to call `exec` before it uses anything of this crate.
 //!
-//! A fork tries each lock and never waits for one while it keeps others, so it cannot deadlock with
-//! threads that take them in any order. A lock that stays taken for two seconds is left out: a
-//! thread that forks inside of a clock or an alarm holds it itself. Leaves, under which no such
-//! code runs, are always waited for.
+//! A fork tries each lock, and never waits for one while it keeps others. So it cannot deadlock
+//! with threads that take the locks in any order. A lock that stays taken for two seconds is left
+//! out: a thread that forks inside of a clock or an alarm holds it itself. Leaves, under which no
+//! such code runs, are always waited for.
 
 #[cfg(all(unix, not(loom), not(miri)))]
 mod handlers;

@@ -27,9 +27,10 @@
 //!
 //! # Costs
 //!
-//! An event takes a lock of the recorder, a reading of its clock, and 2 to 8 bytes in the file:
-//! some 70 ns on one thread (`examples/recorded.rs` prints it). Every 4,096 events a block is
-//! written under that lock. What is not recorded costs nothing: the wrappers are types of their own.
+//! An event takes a lock of the recorder, a reading of its clock, and 2 to 8 bytes in the file.
+//! That is some 70 ns on one thread (`examples/recorded.rs` prints it). Every 4,096 events a block
+//! is written under that lock. What is not recorded costs nothing: the wrappers are types of their
+//! own.
 //!
 //! # What is not promised
 //!

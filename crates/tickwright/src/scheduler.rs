@@ -65,28 +65,29 @@
 //! | running on another thread | `Running { here: false }`: nothing is changed | `Running { here: false }`: will not run again, returns at once | waits; `Finished`, will not run again | as async; `_sync`: waits, `Finished` |
 //! | done, cancelled, never was | `NotFound` | `NotFound` | `NotFound` | `NotFound` |
 //!
-//! - A callback that is handed back is dropped by the caller; that of a timer that ran is dropped
-//!   by the thread that ran it, without the lock, before a waiting cancel returns. In every case
-//!   once.
-//! - `Finished { suppressed: true }` says that the callback had asked to run again and was not let:
-//!   one of several who cancel the same run is told so, the first who waits. Who counts references
-//!   takes the timer's back then; else the callback has done that when it answered "done".
-//! - Two who cancel one running timer both wait and are both right. Two callbacks of two schedulers
-//!   that wait for each other wait for ever, and so does one who holds a lock that the callback
-//!   wants.
+//! - A callback that is handed back is dropped by the caller. The callback of a timer that ran is
+//!   dropped by the thread that ran it, without the lock, before a waiting cancel returns. In every
+//!   case once.
+//! - `Finished { suppressed: true }` says that the callback had asked to run again and was not let.
+//!   When several threads cancel the same run, one of them gets it: the first one that waits. A
+//!   caller that counts references takes the timer's reference back then. In other cases the
+//!   callback did that when it answered "done".
+//! - Two threads that cancel one running timer both wait and are both right. Two callbacks of two
+//!   schedulers that wait for each other wait for ever. So does a thread that holds a lock that the
+//!   callback wants.
 //! - A whole scheduler: [`shutdown`](Scheduler::shutdown). Nothing can be armed afterwards; from a
 //!   callback of its own it is refused.
 //!
 //! # A panic in a callback
 //!
-//! The timer is gone (a kept one is idle), whoever waits for it goes on, all others are as they
-//! were, and the panic goes on to who called `run_queue`. If the drop of the callback panics while
-//! that unwinds, the process ends, as everywhere in Rust.
+//! The timer is gone (a kept one is idle), and threads that wait for it go on. All other timers are
+//! as they were. The panic goes on to the caller of `run_queue`. If the drop of the callback panics
+//! while that unwinds, the process ends, as everywhere in Rust.
 //!
 //! # Forks
 //!
 //! A forked child has a copy that is whole, whatever other threads did with the scheduler at the
-//! moment of the fork: its timers are pending for the same times, and nobody runs it. Start a
+//! moment of the fork. Its timers are pending for the same times, and no thread runs it. Start a
 //! thread there, or run the queue. A timer whose callback ran on another thread is gone in the
 //! child, a kept one too; that callback is not dropped. What holds of drivers is
 //! [there](crate::driver#forks).

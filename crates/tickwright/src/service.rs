@@ -1,8 +1,8 @@
 //! A timer service: a clock over a queue, and the life of each timer. One thread's;
 //! [`Scheduler`](crate::scheduler::Scheduler) is the one to share.
 //!
-//! A [`Service`] holds payloads of any type and says when one is due: [`take`](Service::take) hands
-//! the payload out and marks its timer as running, [`finish`](Service::finish) says what becomes of
+//! A [`Service`] holds payloads of any type and says when one is due. [`take`](Service::take) hands
+//! the payload out and marks its timer as running. [`finish`](Service::finish) says what becomes of
 //! it. What runs in between is the caller's affair.
 //!
 //! ```
@@ -36,18 +36,18 @@
 //!
 //! # Passes
 //!
-//! A pass begins with [`begin_pass`](Service::begin_pass), which looks at the clock once: nothing
-//! that is due later is taken, and nothing that is armed after it began. So a timer that is always
-//! armed for now cannot keep a pass from ending: the next pass takes it first. A poll loop sleeps
-//! for [`timeout`](Service::timeout) between two passes. [`end_pass`](Service::end_pass) sets
-//! the alarm; without an alarm it does nothing.
+//! A pass begins with [`begin_pass`](Service::begin_pass), which looks at the clock once. The pass
+//! takes nothing that is due later, and nothing that is armed after it began. So a timer that is
+//! always armed for now cannot keep a pass from ending: the next pass takes it first. A poll loop
+//! sleeps for [`timeout`](Service::timeout) between two passes. [`end_pass`](Service::end_pass)
+//! sets the alarm; without an alarm it does nothing.
 //!
 //! # Costs
 //!
 //! `add`, `start`, `cancel`, `take`, `finish`: one operation of the queue, at most one read of the
-//! clock (while timers by the wall are pending also one of its offset), and O(1) to look an id up.
-//! [`Timing::since`] spares `add` and `start` that read. Nothing is allocated up to
-//! [`Settings::capacity`]. A step of the wall files all timers by the wall anew: O(timers).
+//! clock, and O(1) to look an id up. While timers by the wall clock are pending, one read of its
+//! offset comes on top. [`Timing::since`] spares `add` and `start` that read. Nothing is allocated
+//! up to [`Settings::capacity`]. A step of the wall clock inserts all its timers again: O(timers).
 
 mod base;
 mod entry;

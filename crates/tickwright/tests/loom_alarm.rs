@@ -33,7 +33,7 @@ impl Scene {
         Self { host, shards, parker }
     }
 
-    /// A timer that ends the driver when it has fired so often, by whoever's pass.
+    /// A timer that ends the driver when it has fired n times, in any thread's pass.
     fn timer(&self, shard: usize, firings: usize) -> Logged {
         let parker = self.parker.clone();
         Logged::doing(&self.shards, shard, move |_, before| {
@@ -58,7 +58,8 @@ impl Scene {
     }
 }
 
-/// Armed while the driver looks and lies down. Fails when an arm does not set the alarm.
+/// A timer is armed while the driver looks and goes to sleep. Fails when an arm does not set the
+/// alarm.
 #[test]
 fn arm_against_the_driver() {
     explore(None, || {
@@ -110,7 +111,7 @@ fn reduce_against_the_driver_and_its_pass() {
     });
 }
 
-/// Somebody else's pass, told an older time, is under way when the alarm goes off. Fails when the
+/// Another thread's pass, with an older time, is under way when the alarm goes off. Fails when the
 /// end of a pass leaves an alarm alone that it takes to be set.
 #[test]
 fn a_pass_of_another_thread_against_the_driver() {
@@ -126,8 +127,8 @@ fn a_pass_of_another_thread_against_the_driver() {
     });
 }
 
-/// A callback, or somebody meanwhile, arms during the pass. Fails when the end of a pass does not
-/// set the alarm, or sets it to nothing.
+/// A callback, or another thread, arms during the pass. Fails when the end of a pass does not set
+/// the alarm, or sets it to nothing.
 #[test]
 fn a_self_arming_timer_and_an_arm_against_the_driver() {
     explore(Some(3), || {

@@ -2,8 +2,9 @@
 //! loom's atomics.
 //!
 //! `ci/loom.sh` runs it. Each linearization point moves a shadow of the timer on and compares
-//! (`src/shard/ghost.rs`). A fire that is early or not due, a re-arm or cancel that reports what is
-//! not so, an arming after shutdown: the shadow keeps the first, and the model asks for it.
+//! (`src/shard/ghost.rs`). A breach is a fire that is early or not due, a false report of a re-arm
+//! or cancel, or an arming after shutdown. The shadow keeps the first one, and the model asks for
+//! it.
 //!
 //! Ticks in the models: 70 stands at level 1 in the granule 64..72, whose bucket ends at 72; 582 is
 //! 64 buckets later.
@@ -31,7 +32,7 @@ fn scene() -> (Arc<Shards<Ours>>, Logged) {
 }
 
 /// A re-arm in the granule against the firing: it counts, with what was written before it, or the
-/// timer starts anew.
+/// timer starts again.
 fn against_expiry(deadline: u64) {
     explore(None, move || {
         let (shards, timer) = scene();
@@ -127,7 +128,7 @@ fn a_fast_re_arm_against_cancel() {
     });
 }
 
-/// Who takes a timer back sees what was written before the re-arms that counted.
+/// A thread that takes a timer back sees what was written before the re-arms that counted.
 fn taken_over(withdraw: fn(&SharedTimer<Ours>) -> bool) {
     explore(None, move || {
         let (shards, timer) = scene();
@@ -280,8 +281,8 @@ fn a_fast_re_arm_against_reduce() {
 #[test]
 fn reduce_under_the_lock_does_not_undo_an_earlier_deadline() {
     explore(Some(3), || {
-        // All in one granule of level 2, whose delays begin at 504. Who reads the new clock goes to
-        // the lock, who reads the old one does not.
+        // All in one granule of level 2, whose delays begin at 504. A thread that reads the new
+        // clock goes to the lock. A thread that reads the old one does not.
         let shards = Arc::new(Shards::<Ours>::with_geometry(1, 0));
         let timer = Logged::armed(&shards, 0, 639);
         let (t, r, s) = (timer.clone(), timer.clone(), shards.clone());
@@ -365,8 +366,8 @@ fn deadline_0_of_an_idle_timer_is_not_taken_for_its_own() {
     });
 }
 
-/// Beyond the last level nothing is done without the lock, also after the wheel has filed the timer
-/// anew.
+/// Beyond the last level nothing is done without the lock, also after the wheel has inserted the
+/// timer again.
 fn parked(deadline: u64) {
     explore(None, move || {
         let shards = Arc::new(Shards::<Ours>::with_geometry(1, 0));

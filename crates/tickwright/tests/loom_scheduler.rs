@@ -2,9 +2,9 @@
 //! each operation on the timer that is due. The schedules bring the timer into each state: queued,
 //! taken from the queue, running, finished.
 //!
-//! What a callback touches is a loom cell, and so is what its drop touches: if a callback ran, or
-//! were dropped, after a waiting cancel has returned, or at the same time as another, loom reports
-//! the two accesses.
+//! What a callback touches is a loom cell, and so is what its drop touches. Loom reports two
+//! accesses if a callback runs, or is dropped, beside another or after a waiting cancel has
+//! returned.
 //!
 //! That the models can fail was tried. Each of these changes to the shipped code, made by hand,
 //! fails at least the test named:
@@ -45,7 +45,7 @@ unsafe impl Send for Place {}
 
 impl Place {
     fn touch(&self) {
-        // SAFETY: loom checks that nobody else is here.
+        // SAFETY: loom checks that no other thread is here.
         self.0.with_mut(|count| unsafe { *count += 1 });
     }
 }
@@ -98,7 +98,7 @@ impl Drop for Probe {
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A timer that is due, and that answers `answers` (the last one first).
+/// A timer that is due. Its callback returns `answers`, the last one first.
 #[derive(Clone)]
 struct Scene {
     host: VirtualHost,
@@ -263,7 +263,7 @@ fn two_wait_for_one_run() {
     });
 }
 
-/// A timer that runs again and again: who waits, waits for one run.
+/// A timer that runs again and again: a thread that waits, waits for one run.
 #[test]
 fn cancel_sync_does_not_wait_for_the_next_run() {
     explore(Some(3), || {

@@ -399,8 +399,8 @@ fn finishing_what_does_not_run_changes_nothing() {
     assert_eq!(service.check(), Ok(()));
 }
 
-/// Small steps of the wall, each below what files timers anew: filed by one that is less than what
-/// was noted, run by one that is more.
+/// Small steps of the wall clock, each below the step that inserts timers again. The timer is
+/// inserted by an offset below the noted one, and run by one above it.
 #[test]
 fn timers_by_the_wall_are_at_most_a_millisecond_late() {
     const MS: i64 = 1_000_000;

@@ -1,5 +1,5 @@
-//! How much work an operation of a scheduler is, in looks at timers: those that a poll loop asks
-//! for at each turn, and those under the lock.
+//! How much work an operation of a scheduler is, in looks at timers. The tests count what a poll
+//! loop asks for at each turn, and what happens under the lock.
 
 use core::cell::Cell;
 use core::time::Duration;

@@ -199,8 +199,8 @@ fn a_far_timer_is_re_filed_and_keeps_its_deadline() {
     for clock in (0..10_000).step_by(97) {
         let _ = shards.shard(0).unwrap().advance_within(clock, ALL).unwrap();
         assert_eq!((timer.deadline(), shards.check()), (Some(10_000), Ok(())));
-        // Under the lock each time, whether it was filed anew or not, until a re-arm has given it a
-        // level.
+        // Under the lock each time, whether it was inserted again or not, until a re-arm has given
+        // it a level.
         assert_eq!(timer.modify(10_000), Ok(Was::Pending));
     }
     let _ = shards.shard(0).unwrap().advance_within(10_100, ALL).unwrap();
@@ -231,7 +231,7 @@ fn reduce_only_makes_earlier() {
     assert_eq!((after.requeued, after.no_op), (before.requeued, before.no_op + 1));
     assert_eq!((timer.reduce(1 << 60), timer.deadline()), (Ok(Was::Pending), Some(1 << 60)));
     assert_eq!((timer.reduce(7), timer.deadline()), (Ok(Was::Pending), Some(7)));
-    // Due and not yet taken: it keeps its turn.
+    // A timer that is due and not yet taken keeps its turn.
     let _ = shards.shard(0).unwrap().advance_within(50, 0).unwrap();
     assert_eq!((timer.reduce(3), timer.deadline()), (Ok(Was::Pending), Some(3)));
     assert_eq!(shards.check(), Ok(()));
@@ -428,7 +428,7 @@ impl Drop for Payload {
 }
 
 impl Payload {
-    /// A callback that holds one.
+    /// A callback that holds a payload.
     fn held(alive: &Arc<AtomicUsize>) -> impl Fn(&Firing<'_>) + Send + Sync + 'static {
         let payload = Self::new(alive);
         move |_| assert!(payload.0.load(Ordering::Relaxed) > 0, "fired after its drop")
@@ -603,7 +603,7 @@ fn handles_and_shards_cross_threads() {
     crosses::<SharedTimer<Geometry<64, 3, 3>>>();
 }
 
-/// What a payload does when it is dropped.
+/// A payload that may panic when it is dropped.
 struct Fragile {
     alive: Arc<AtomicUsize>,
     panics: bool,

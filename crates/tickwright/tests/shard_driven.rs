@@ -1,4 +1,4 @@
-//! A shard whose driver sleeps: what its alarm and its buckets promise while nobody advances it.
+//! A shard whose driver sleeps: what its alarm and its buckets promise while no thread advances it.
 #![cfg(not(loom))]
 
 use core::time::Duration;
@@ -11,8 +11,8 @@ use tickwright::shard::{Shards, SharedTimer};
 
 const MINUTE: u64 = 60_000;
 
-/// A timer armed anew would not get a finer level: judged by what its owner knows, since the
-/// shard's clock stands still while its driver sleeps.
+/// A timer armed now would not get a finer level, judged by what its owner knows: the shard's clock
+/// stands still while its driver sleeps.
 #[test]
 fn a_re_arm_in_place_under_a_driver_that_sleeps_keeps_the_bound_on_lateness() {
     let host = VirtualHost::new();

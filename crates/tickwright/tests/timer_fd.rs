@@ -1,5 +1,5 @@
-//! What the kernel was asked for, as `/proc` tells it: the clock, the flag that makes it tell of a
-//! step of the wall, close on exec.
+//! What the kernel was asked for, as `/proc` tells it. It is the clock, close on exec, and the flag
+//! that makes it tell of a step of the wall clock.
 #![cfg(all(target_os = "linux", not(loom)))]
 
 use core::time::Duration;

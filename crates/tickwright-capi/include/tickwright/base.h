@@ -67,8 +67,8 @@
  * WHAT IS NOT DETECTED
  *
  * These are undefined: a pointer to memory that is gone, such as a destroyed scheduler, heap or
- * runtime; a timer, element or link that is freed or overwritten while it is in a queue, heap or
- * dictionary; a queue or dictionary whose memory is freed before its destroy. The functions
+ * runtime. Also a timer, element or link that is freed or overwritten while it is in a queue, heap
+ * or dictionary. Also a queue or dictionary whose memory is freed before its destroy. The functions
  * tw_..._check find much of what these do, afterwards.
  */
 #ifndef TICKWRIGHT_BASE_H

@@ -56,7 +56,7 @@
 extern "C" {
 #endif
 
-/* A scheduler, in memory of the library's. */
+/* A scheduler, in memory of the library. */
 typedef struct tw_sched tw_sched;
 
 /* The clock of a scheduler. Its numbers are none of tw_family's. */
@@ -132,8 +132,8 @@ typedef int64_t (*tw_sched_fn)(void *data, const tw_firing *firing);
 /* Ends the data of a timer. */
 typedef void (*tw_cleanup_fn)(void *data);
 
-/* Calls back after a delay. In C and C++ this is a macro too, which notes the name of the callback
- * and the place of the call for tw_sched_dump and tw_sched_report. A binding calls the function.
+/* Calls back after a delay. In C and C++ this is a macro too. It notes the name of the callback and
+ * the place of the call for tw_sched_dump and tw_sched_report. A binding calls the function.
  *
  * Returns:
  *   id  above 0; an error adds nothing, and cleans nothing up
@@ -173,7 +173,7 @@ TW_API int tw_sched_add_at(tw_sched *sched, uint64_t at_ns, tw_sched_fn call, vo
 TW_API int tw_sched_add_since(tw_sched *sched, uint64_t since_ns, int64_t delay_ms,
                               tw_sched_fn call, void *data);
 
-/* What the delay of a timer counts from. */
+/* The time from which the delay of a timer counts. */
 typedef enum tw_base {
     TW_BASE_NOW = 0,   /* `when_ns` is counted from now: each call reads the clock */
     TW_BASE_CLOCK = 1, /* `when_ns` is a time of the clock (tw_sched_now) */
@@ -268,8 +268,8 @@ TW_API int tw_sched_add_job(tw_sched *sched, const tw_job *job, uint64_t *id);
 TW_API int tw_sched_replace_job(tw_sched *sched, uint64_t old, const tw_job *job, int *became,
                                 uint64_t *id);
 
-/* As tw_sched_add, with the place of the call. `name` and `file` stay where they are for as long as
- * the scheduler, as literals do; they are told apart by address. Null is fine.
+/* Like tw_sched_add, with the place of the call. `name` and `file` stay where they are for as long
+ * as the scheduler, as literals do; they are told apart by address. Null is fine.
  *
  * Returns:
  *   id  above 0; an error adds nothing, and cleans nothing up
@@ -278,7 +278,7 @@ TW_API int tw_sched_replace_job(tw_sched *sched, uint64_t old, const tw_job *job
 TW_API int tw_sched_add_from(tw_sched *sched, int64_t delay_ms, tw_sched_fn call, void *data,
                              const char *name, const char *file, int line);
 
-/* As tw_sched_add_variable, with the place of the call, as tw_sched_add_from.
+/* Like tw_sched_add_variable, with the place of the call, as tw_sched_add_from.
  *
  * Returns:
  *   id  above 0; an error adds nothing, and cleans nothing up
@@ -287,7 +287,7 @@ TW_API int tw_sched_add_from(tw_sched *sched, int64_t delay_ms, tw_sched_fn call
 TW_API int tw_sched_add_variable_from(tw_sched *sched, int64_t delay_ms, tw_sched_fn call,
                                       void *data, const char *name, const char *file, int line);
 
-/* As tw_sched_add_at, with the place of the call, as tw_sched_add_from.
+/* Like tw_sched_add_at, with the place of the call, as tw_sched_add_from.
  *
  * Returns:
  *   id  above 0; an error adds nothing, and cleans nothing up
@@ -296,7 +296,7 @@ TW_API int tw_sched_add_variable_from(tw_sched *sched, int64_t delay_ms, tw_sche
 TW_API int tw_sched_add_at_from(tw_sched *sched, uint64_t at_ns, tw_sched_fn call, void *data,
                                 const char *name, const char *file, int line);
 
-/* As tw_sched_add_since, with the place of the call, as tw_sched_add_from.
+/* Like tw_sched_add_since, with the place of the call, as tw_sched_add_from.
  *
  * Returns:
  *   id  above 0; an error adds nothing, and cleans nothing up
@@ -306,7 +306,7 @@ TW_API int tw_sched_add_since_from(tw_sched *sched, uint64_t since_ns, int64_t d
                                    tw_sched_fn call, void *data, const char *name,
                                    const char *file, int line);
 
-/* As tw_sched_replace_job, with the place of the call, as tw_sched_add_from.
+/* Like tw_sched_replace_job, with the place of the call, as tw_sched_add_from.
  *
  * Returns:
  *   id  above 0; an error adds nothing, and cleans nothing up
@@ -338,7 +338,7 @@ TW_API int tw_sched_replace_job_from(tw_sched *sched, uint64_t old, const tw_job
  * Threads: any. */
 TW_API int tw_sched_arm(tw_sched *sched, uint64_t id, int64_t delay_ms);
 
-/* As tw_sched_arm; the delay is counted from `since_ns`, a time that the clock has shown: see
+/* Like tw_sched_arm; the delay is counted from `since_ns`, a time that the clock has shown: see
  * TW_BASE_SINCE.
  *
  * Returns:
@@ -347,7 +347,7 @@ TW_API int tw_sched_arm(tw_sched *sched, uint64_t id, int64_t delay_ms);
  * Threads: any. */
 TW_API int tw_sched_arm_since(tw_sched *sched, uint64_t id, uint64_t since_ns, int64_t delay_ms);
 
-/* As tw_sched_arm, with everything that a timing can have.
+/* Like tw_sched_arm, with everything that a timing can have.
  *
  * Returns:
  *   0  done
@@ -423,7 +423,7 @@ TW_API int tw_sched_shutdown_async(tw_sched *sched, uint64_t id);
  * Threads: any. */
 TW_API int tw_sched_shutdown_sync(tw_sched *sched, uint64_t id);
 
-/* Ends every timer with this token, in O(timers). A timer that runs will not run again; its id is
+/* Ends every timer with this token, in O(timers). A timer that runs will not run again. Its id is
  * returned in `*running`, else 0, for a caller that has to wait for it (tw_sched_shutdown_sync). A
  * timer that is added meanwhile may be ended or not.
  *
@@ -500,7 +500,7 @@ TW_API int tw_sched_remaining(const tw_sched *sched, uint64_t id, int64_t *ms);
 TW_API int tw_sched_timeout_ms(tw_sched *sched);
 
 /* Runs what is due now and was armed before, at most `budget` callbacks; SIZE_MAX is all. Calls of
- * other threads wait for a bounded time: no lock is held in a callback, nor while more than 256
+ * other threads wait for a bounded time. No lock is held in a callback, nor while more than 256
  * timers are moved inside the queue.
  *
  * Returns:
@@ -561,8 +561,8 @@ TW_API int tw_sched_fd_ack(tw_sched *sched);
  * Threads: any. */
 TW_API int tw_sched_now(const tw_sched *sched, uint64_t *ns);
 
-/* Moves a virtual clock forward. If the scheduler has a thread, and no callback calls, that thread
- * has run what is due when this returns.
+/* Moves a virtual clock forward. If the scheduler has a thread, that thread has run all due timers
+ * when this returns. A call from a callback does not wait for that.
  *
  * Returns:
  *   0  done
@@ -571,7 +571,8 @@ TW_API int tw_sched_now(const tw_sched *sched, uint64_t *ns);
  * Threads: any. */
 TW_API int tw_sched_advance(tw_sched *sched, uint64_t ns);
 
-/* Sets the time of day of a virtual clock forward by `ns`, or back; else as tw_sched_advance.
+/* Sets the time of day of a virtual clock forward by `ns`, or back; otherwise it is like
+ * tw_sched_advance.
  *
  * Returns:
  *   0  done

@@ -15,10 +15,10 @@
  * functions of this header, others run on its worker. While it waits in any other function, or
  * computes without a tw_thread_yield, they do not. It stays on the worker that has begun it.
  *
- * The M:N threads of one worker share what the platform keeps for a thread of its own: thread-local
- * variables, the signal mask, the owner of a lock. errno and C++ exceptions are a thread's own: a
- * catch block may wait and then rethrow. The C++ runtime is found if the program is linked with
- * one, or has loaded one for all (RTLD_GLOBAL) before tw_runtime_create.
+ * The M:N threads of one worker share what the platform keeps for a thread: thread-local variables,
+ * the signal mask, the owner of a lock. Each has errno and C++ exceptions of its own, so a catch
+ * block may wait and then rethrow. The C++ runtime is found if the program is linked with one, or
+ * has loaded one for all (RTLD_GLOBAL) before tw_runtime_create.
  *
  * Hold no pthread_mutex_t across a wait of this header. The next thread of the worker that locks it
  * stops the worker for ever. A recursive mutex lets that thread in, since to the platform both are
@@ -33,16 +33,16 @@
  * If a thread overflows its stack, standard error gets its name, and the process aborts. For that
  * the first runtime sets handlers of SIGSEGV and SIGBUS; other faults go to the handlers that were
  * there before. The library stays loaded after a dlclose. A signal handler runs on the stack of the
- * thread that takes the signal, at least 64 KiB in the M:N model, or with SA_ONSTACK on 64 KiB of
- * its own.
+ * thread that takes the signal, which is at least 64 KiB in the M:N model. With SA_ONSTACK on it
+ * runs on 64 KiB of its own.
  *
  * FORKS
  *
  * A forked child has none of the runtime's threads. Nothing can be created there (-ECANCELED) or
  * joined (-ESRCH), and destroying does not wait. In the child the thread that has forked is one
  * that no runtime has created, in every model: tw_thread_self returns 0. When its function returns,
- * the child ends as a process does whose last thread returns: handlers of exit() run, buffers are
- * written, and its code is 0.
+ * the child ends as a process does whose last thread returns. Handlers of exit() run, buffers are
+ * written, and the child's code is 0.
  *
  * THE LAST MOMENTS
  *
@@ -59,7 +59,7 @@
 extern "C" {
 #endif
 
-/* A runtime, in memory of the library's. */
+/* A runtime, in memory of the library. */
 typedef struct tw_runtime tw_runtime;
 
 /* The id of a thread. */
@@ -183,7 +183,7 @@ TW_API int tw_thread_create(tw_runtime *runtime, tw_thread *thread,
  * Threads: any. */
 TW_API int tw_thread_join(tw_runtime *runtime, tw_thread thread, void **value);
 
-/* As tw_thread_join, without waiting.
+/* Like tw_thread_join, without waiting.
  *
  * Returns:
  *   0  done
@@ -192,7 +192,7 @@ TW_API int tw_thread_join(tw_runtime *runtime, tw_thread thread, void **value);
  * Threads: any. */
 TW_API int tw_thread_tryjoin(tw_runtime *runtime, tw_thread thread, void **value);
 
-/* As tw_thread_join, until the runtime's clock shows `until_ns`.
+/* Like tw_thread_join, until the runtime's clock shows `until_ns`.
  *
  * Returns:
  *   0  done
@@ -211,8 +211,8 @@ TW_API int tw_thread_timedjoin(tw_runtime *runtime, tw_thread thread, void **val
  * Threads: any. */
 TW_API int tw_thread_detach(tw_runtime *runtime, tw_thread thread);
 
-/* The calling thread. It is 0 if no runtime has created the caller, in the destructors of a
- * thread's variables and keys, and in a child that the thread has forked.
+/* The calling thread. It is 0 if no runtime has created the caller. It is also 0 in the destructors
+ * of a thread's variables and keys, and in a child that the thread has forked.
  *
  * Returns:
  *   id  or 0
@@ -280,7 +280,7 @@ TW_API int tw_thread_wait_readable(int fd);
  * Threads: any. */
 TW_API int tw_thread_wait_writable(int fd);
 
-/* A lock, in memory of the library's. An M:N thread that waits for it lets others run on its
+/* A lock, in memory of the library. An M:N thread that waits for it lets others run on its
  * worker. A thread may hold it across waits. It is not recursive. */
 typedef struct tw_mutex tw_mutex;
 
@@ -327,7 +327,7 @@ TW_API int tw_mutex_trylock(tw_mutex *mutex);
  * Threads: any. */
 TW_API int tw_mutex_unlock(tw_mutex *mutex);
 
-/* A condition, in memory of the library's: a thread waits for what another one changes under a
+/* A condition, in memory of the library: a thread waits for what another one changes under a
  * lock. */
 typedef struct tw_cond tw_cond;
 
@@ -356,7 +356,7 @@ TW_API int tw_cond_destroy(tw_cond *cond);
  * Threads: any. */
 TW_API int tw_cond_wait(tw_cond *cond, tw_mutex *mutex);
 
-/* As tw_cond_wait, for `ns` nanoseconds or a little more.
+/* Like tw_cond_wait, for `ns` nanoseconds or a little more.
  *
  * Returns:
  *   0  the calling thread holds the lock again
@@ -381,8 +381,8 @@ TW_API int tw_cond_signal(tw_cond *cond);
  * Threads: any. */
 TW_API int tw_cond_broadcast(tw_cond *cond);
 
-/* A mailbox, in memory of the library's: pointers go from thread to thread, in the order in which
- * they were sent. Many may send, and many may receive. */
+/* A mailbox, in memory of the library: pointers go from thread to thread, in the order in which
+ * they were sent. Many threads may send, and many may receive. */
 typedef struct tw_mailbox tw_mailbox;
 
 /* Makes a mailbox, and returns it in `*mailbox`, which must not be null. It holds at most
@@ -420,7 +420,7 @@ TW_API int tw_mailbox_close(tw_mailbox *mailbox);
  * Threads: any. */
 TW_API int tw_mailbox_send(tw_mailbox *mailbox, void *letter);
 
-/* As tw_mailbox_send, without waiting.
+/* Like tw_mailbox_send, without waiting.
  *
  * Returns:
  *   0  done
@@ -438,7 +438,7 @@ TW_API int tw_mailbox_trysend(tw_mailbox *mailbox, void *letter);
  * Threads: any. */
 TW_API int tw_mailbox_receive(tw_mailbox *mailbox, void **letter);
 
-/* As tw_mailbox_receive, without waiting.
+/* Like tw_mailbox_receive, without waiting.
  *
  * Returns:
  *   0  `*letter` is written
@@ -447,7 +447,7 @@ TW_API int tw_mailbox_receive(tw_mailbox *mailbox, void **letter);
  * Threads: any. */
 TW_API int tw_mailbox_tryreceive(tw_mailbox *mailbox, void **letter);
 
-/* As tw_mailbox_receive, for `ns` nanoseconds or a little more.
+/* Like tw_mailbox_receive, for `ns` nanoseconds or a little more.
  *
  * Returns:
  *   0  `*letter` is written
@@ -464,7 +464,7 @@ TW_API int tw_mailbox_timedreceive(tw_mailbox *mailbox, void **letter, uint64_t 
  * Threads: any. */
 TW_API ptrdiff_t tw_mailbox_len(const tw_mailbox *mailbox);
 
-/* A key, in memory of the library's: a pointer that each thread has of its own, null at first. M:N
+/* A key, in memory of the library: a pointer that each thread has of its own, null at first. M:N
  * threads have each their own, where a thread-local variable would be their worker's. */
 typedef struct tw_key tw_key;
 

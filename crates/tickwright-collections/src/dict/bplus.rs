@@ -1,7 +1,7 @@
 //! The dictionary over a B+ tree: keys side by side in wide nodes, which come from a pool. It owns
 //! its objects. Safe code only.
 //!
-//! An entry is found by its key in the nodes alone; the object is in a cell, as in a
+//! An entry is found by its key in the nodes alone. The object is in a cell, as in a
 //! [`SlabDict`](super::SlabDict), and the cell knows its leaf. The pool has a fixed number of
 //! nodes, or grows. When it is exhausted an insert says [`DictError::Full`] before it has changed
 //! anything.
@@ -10,9 +10,10 @@
 //! kept.
 //!
 //! # Invariants
-//! 1. All leaves are equally deep; a node has 15 to 30 keys, but the root ([`Violation::Balance`]);
-//!    it hangs where its `up` says, and nodes of a level are linked in order both ways
-//!    ([`Violation::BackLink`], [`Violation::Head`] for the ends and the root).
+//! 1. All leaves are equally deep, and each node but the root has 15 to 30 keys
+//!    ([`Violation::Balance`]). A node hangs where its `up` says, and nodes of a level are linked
+//!    in order both ways ([`Violation::BackLink`]). The ends and the root are right
+//!    ([`Violation::Head`]).
 //! 2. Keys ascend; nothing left of a fence is greater than it, nothing below it is less
 //!    ([`Violation::Order`]). Equals stand in the order of their arrival, since an insert goes
 //!    behind them.
@@ -22,10 +23,10 @@
 //!    list ([`Violation::Storage`]).
 //!
 //! # Costs
-//! As the trees of the [dictionary](super) in comparisons; but a search meets log15 n nodes at most
-//! instead of log2 n, and an insert or removal moves up to 30 keys in each node that it changes.
-//! Hints are verified and not used; neighbours are O(1), by a look through a leaf. A node is 30
-//! keys and 136 bytes, in whole cache lines, and between half and fully filled.
+//! As the trees of the [dictionary](super) in comparisons. But a search meets at most log15 n nodes
+//! instead of log2 n. An insert or removal moves up to 30 keys in each node that it changes. Hints
+//! are verified and not used; neighbors are O(1), by a look through a leaf. A node is 30 keys and
+//! 136 bytes, in whole cache lines, and between half and fully filled.
 //!
 //! # References
 //! - Bayer & McCreight, Acta Informatica 1972
@@ -47,7 +48,7 @@ use tickwright_nodes::Record;
 use tickwright_nodes::Violation;
 use tickwright_nodes::arena::{Columns as _, Idx};
 
-/// The leaf of a cell; of a free cell the next free one.
+/// The leaf that a cell is in. A free cell names the next free cell.
 #[derive(Debug)]
 struct InLeaf(Option<Idx>);
 
@@ -108,7 +109,7 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
         Self { index: Index { order, tree: Tree::new(), nodes: Cells::new(0) } }
     }
 
-    /// An empty dictionary with a pool of so many nodes, and room for 30 entries in each. It never
+    /// An empty dictionary with a pool of n nodes, and room for 30 entries in each. It never
     /// allocates again: where an insert needs a node more, it is refused with [`DictError::Full`].
     ///
     /// # Errors
@@ -122,8 +123,8 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
     /// The most nodes that a dictionary of at most `entries` entries ever uses, moves included.
     ///
     /// No level of n nodes, n > 1, holds fewer than 15 n entries or children. So `entries` entries
-    /// have at most `entries / 15` leaves, those have at most a fifteenth as many nodes above them,
-    /// and so on up to the one root. No step needs more on the way: an insert takes the nodes that
+    /// have at most `entries / 15` leaves. Those have at most a fifteenth as many nodes above them,
+    /// and so on up to the one root. No step needs more on the way. An insert takes the nodes that
     /// the tree has afterwards, and a move is a removal and an insert.
     #[must_use]
     pub const fn nodes_for(entries: usize) -> usize {
@@ -144,7 +145,7 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
         self.index.nodes.get_mut(entry)
     }
 
-    /// Changes an object and gives it the place of its key, as [`Dictionary::rekeyed`]; answers
+    /// Changes an object and gives it the place of its key, as [`Dictionary::rekeyed`]; returns
     /// whether it moved.
     ///
     /// # Errors
@@ -262,8 +263,8 @@ impl<O: PlainKey<T>, T> Index<O, T> {
         let behind = Spot { at: spot.at + 1, ..spot };
         let stays = self.tree.before(spot).is_none_or(|(before, _)| before <= key)
             && self.tree.after(behind).is_none_or(|(after, _)| key < after);
-        // Whom it is to stand behind. While it is searched for, the entry stands where it was,
-        // under its old key.
+        // The place behind which the entry is to stand. During the search, the entry still stands
+        // at its old place, under its old key.
         let target = if stays { None } else { self.tree.spot(&key, true) };
         let before = target.and_then(|target| self.tree.before(target));
         // An order that contradicts itself may lead back to the entry.

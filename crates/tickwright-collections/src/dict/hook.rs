@@ -2,8 +2,8 @@
 //! like.
 //!
 //! An object may have several links, each for one dictionary at a time. A dictionary learns at its
-//! first insert how far from the start of the object its link lies, and refuses objects where that
-//! is different: so it gets from a link to the object without a pointer back, and the user needs no
+//! first insert how far from the start of the object its link lies. It refuses objects where that
+//! is different. So it gets from a link to the object without a pointer back. The user needs no
 //! unsafe code to say where the link is.
 //!
 //! What happens to links that are dropped, inserted twice, offered elsewhere or forgotten is what
@@ -119,9 +119,9 @@ impl<'a, T, B: Balance> HookObjects<'a, T, B> {
     fn reference(&self, p: Ptr<B>) -> &'a T {
         let object = p.as_ptr().as_ptr().wrapping_byte_sub(self.offset).cast::<T>();
         // SAFETY: 1. `p` was made by `HookDict::locate` from a reference to a whole `T`, at
-        // `offset` from its start, and the offset never changes after the first insert; 2. it is
-        // linked (promise 1 of `Discipline`, which `Tree` keeps), and the reference was valid for
-        // 'a (scoped by type, pinned by the conditions of `insert_pinned`).
+        // `offset` from its start. The offset never changes after the first insert. 2. It is linked
+        // (promise 1 of `Discipline`, which `Tree` keeps). The reference was valid for 'a (scoped
+        // by type, pinned by the conditions of `insert_pinned`).
         unsafe { &*object }
     }
 
@@ -207,14 +207,15 @@ impl<O, T> HookDict<'_, O, T> {
 }
 
 impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
-    /// Where a dictionary could draw no identity, a program that makes one does not compile.
+    /// A dictionary needs an identity. A program that makes one does not compile on a target that
+    /// cannot draw identities.
     const DRAWS_AN_IDENTITY: () = assert!(
         hook::IDENTITIES_ARE_DRAWN,
         "this target has no compare-exchange: enable the feature `critical-section` of \
          `tickwright-collections`, or make the dictionary by `HookDict::with_identity`"
     );
 
-    /// As [`new`](HookDict::new) with any balance.
+    /// Like [`new`](HookDict::new) with any balance.
     #[must_use]
     pub const fn balanced(order: O) -> Self {
         let () = Self::DRAWS_AN_IDENTITY;
@@ -270,8 +271,8 @@ impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
 
     fn withdraw_all(&mut self) {
         // One at a time through the algorithm: another dictionary, on another thread, may claim an
-        // object as soon as it is released, and write its links. So they must not be needed any
-        // more.
+        // object as soon as it is released. That dictionary then writes the object's links, so this
+        // one must not need them any more.
         while let Some(p) = self.sorted.first() {
             self.withdraw(p);
         }
@@ -311,9 +312,9 @@ impl<'a, O: Membership<T, B>, T, B: Balance> HookDict<'a, O, T, B> {
     /// As [`Dictionary::insert_near`], [`Dictionary::prepend`] and [`Dictionary::append`].
     ///
     /// # Safety
-    /// Every reference to the object that this dictionary hands out (as an entry, by removal,
-    /// search or iteration, to the order's functions) says that it lives for `'a`. The caller sees
-    /// to it that
+    /// Every reference to the object that this dictionary hands out says that it lives for `'a`.
+    /// Such references are entries, what removal, search and iteration return, and the arguments of
+    /// the order's functions. The caller sees to it that
     /// 1. none of them is used after the object is gone; in particular it is not freed by another
     ///    thread because [`Link::is_linked`] turned false there: the call that unlinks it has to
     ///    return first;
@@ -327,9 +328,9 @@ impl<'a, O: Membership<T, B>, T, B: Balance> HookDict<'a, O, T, B> {
         position: Position<ObjectRef<'a, T>>,
         object: Pin<&T>,
     ) -> Result<ObjectRef<'a, T>, DictError> {
-        // SAFETY: 1. pinned memory stays valid until its drop, which drops the link (condition 2),
-        // and that aborts while it is linked; 2. use of the longer lifetime after that is excluded
-        // by condition 1.
+        // SAFETY: 1. Pinned memory stays valid until its drop, which drops the link (condition 2).
+        // That drop aborts while the link is linked. 2. Use of the longer lifetime after that is
+        // excluded by condition 1.
         let object: &'a T = unsafe { NonNull::from(object.get_ref()).as_ref() };
         self.link(position, object, PINNED)
     }

@@ -1,4 +1,4 @@
-//! The tree and the list through it. It knows no keys: whoever searches brings the rule.
+//! The tree and the list through it. It knows no keys: the caller of a search brings the rule.
 //!
 //! A rule is a closure that says of a node whether the place looked for lies right of it. Whatever
 //! it answers, also when it contradicts itself, a search walks a path of the tree and ends where a
@@ -12,7 +12,7 @@ use tickwright_nodes::chain::{self, Chain, Chained};
 use tickwright_nodes::tree::{self as bst, Balance, Left, Linked, Right, Side};
 use tickwright_nodes::{Handle, Nodes, Record};
 
-/// What a node of a dictionary remembers: its neighbours in the tree and in the list.
+/// What a node of a dictionary remembers: its neighbors in the tree and in the list.
 #[derive(Debug)]
 pub struct DictRecord<P, B: Balance> {
     tree: bst::Links<P, B::Mark>,
@@ -74,7 +74,7 @@ pub(crate) struct Tree<P, B> {
 impl<P: Handle, B: Balance> Tree<P, B> {
     pub(crate) const NEW: Self = Self { root: None, list: Chain::EMPTY, balance: PhantomData };
 
-    /// The neighbour of a node in the list.
+    /// The neighbor of a node in the list.
     #[inline]
     pub(crate) fn beside<N: Nodes<P, DictRecord<P, B>>>(nodes: &N, p: P, side: Side) -> Option<P> {
         let list = &nodes.record(p).list;
@@ -107,7 +107,7 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         }
     }
 
-    /// The place next to `p`: of two neighbours the lower one has no child on the side of the
+    /// The place next to `p`: of two neighbors the lower one has no child on the side of the
     /// other.
     #[inline]
     fn gap<N: Nodes<P, DictRecord<P, B>>>(nodes: &N, p: P, side: Side) -> Option<Place<P>> {
@@ -118,8 +118,8 @@ impl<P: Handle, B: Balance> Tree<P, B> {
     }
 
     /// The place that `right` leads to; none in an empty tree. `hint` is a node of this tree to
-    /// start from: O(1) when the place is next to it, O(log n) always, and the nearer the fewer
-    /// nodes are asked on average.
+    /// start from. The search is O(1) when the place is next to it, and O(log n) always. The nearer
+    /// the hint, the fewer nodes are asked on average.
     #[inline]
     pub(crate) fn place<N: Nodes<P, DictRecord<P, B>>>(
         &self,
@@ -143,8 +143,8 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         // The place is below `parent`.
         loop {
             // Which way it goes cannot be predicted. Both children are read while the key is, and
-            // one is moved on a condition: neither a branch nor an index that waits for the
-            // comparison before the next read can begin.
+            // one is moved on a condition. So the next read can begin before the comparison ends:
+            // no branch and no index waits for it.
             let links = bst::links(nodes, parent);
             let (less, greater) = (links.at(Left), links.at(Right));
             nodes.prefetch(less);
@@ -157,7 +157,7 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         }
     }
 
-    /// First the neighbour, then upwards until the place is known to be below, then down.
+    /// First the neighbor, then upwards until the place is known to be below, then down.
     ///
     /// ```text
     ///          bound       The place is right of the hint, so on the way up only nodes

@@ -32,13 +32,13 @@
 //!
 //! # Costs
 //! Those of the structure that serves, and a jump by its kind: 3 to 8 ns for a timer's whole life.
-//! While a move is under way, each operation that changes something takes four timers out of the
-//! old structure and inserts them into the new one; out of a wheel, it moves up to 64 within it. An
+//! While a move is under way, each operation that changes something moves four timers from the old
+//! structure to the new one. From a wheel, it also moves up to 64 timers within the wheel. An
 //! advance does not count these against its budget. A move of n timers ends within n / 3
 //! operations, or 0.7 n out of a wheel whose buckets are long. It begins by clearing a bit for each
 //! slot.
 //!
-//! Bytes per timer: slab 16 + slot (8 for a `u32`), and half as much again as the layout says: a
+//! Bytes per timer: slab 16 + slot (8 for a `u32`), and half as much again as the layout says. A
 //! move needs room for what arrives meanwhile. The queue allocates 11 KiB for a wheel from some 450
 //! timers on, and 18 KiB for a ladder. Memory of structures that were left is kept.
 //!

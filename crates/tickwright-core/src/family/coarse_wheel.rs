@@ -35,11 +35,11 @@
 //! are equal, the coarser bucket is first. A node's expiry is fixed when it is inserted: no node
 //! moves from level to level.
 //!
-//! *Why a timer is always late by a tick or more.* A bucket leaves as a whole, and it must not be
-//! early for any of its timers. So it leaves at its end, which is after the last tick in it. At
-//! level 0 a bucket is one tick wide: a timer for tick 5 waits in the bucket of tick 5, which ends
-//! when tick 6 begins. It is due at 6. At level 1, a timer for tick 100 is in the bucket of ticks
-//! 96 to 103 and is due at 104. Only a deadline that has already come is due at once.
+//! *Why a timer is always late by a tick or more.* A bucket leaves as a whole. It must not be early
+//! for any of its timers. So it leaves at its end, which is after the last tick in it. At level 0 a
+//! bucket is one tick wide. A timer for tick 5 waits in the bucket of tick 5, which ends when tick
+//! 6 begins. It is due at 6. At level 1, a timer for tick 100 is in the bucket of ticks 96 to 103
+//! and is due at 104. Only a deadline that has already come is due at once.
 //!
 //! *Why no bucket is met a turn too early or too late.* At level n a delay is less than
 //! `BUCKETS - 1` granules. So the bucket number `(E >> SHIFT n) + 1` is among the `BUCKETS` numbers
@@ -48,9 +48,10 @@
 //!
 //! *Why a far node is never late.* Take k as in invariant 7. The node's last granule L has bit k,
 //! `clock` has not, and above bit k the two are equal. The bucket ends where bit k of `clock`
-//! turns: at L with all bits below k cleared. That is not after L, and the expiry is after L. There
-//! the node goes into the top level, or differs from `clock` only in a lower bit. So a timer is
-//! inserted again less than 64 times, however far it is. Nodes with the same expiry have the same
+//! turns: at L with all bits below k cleared. That end is at or before L, and the expiry is after
+//! L. There the node goes into the top level, or differs from `clock` only in a lower bit. So a
+//! timer is inserted again less than 64 times, however far it is. Nodes with the same expiry have
+//! the same
 //! L: they are in the same far bucket, in the order of their arrival.
 //!
 //! # Order
@@ -260,8 +261,9 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         }
     }
 
-    /// As [`insert`](Discipline::insert), but a deadline that has come expires at `now + 1`, hence
-    /// never in the pass that is under way. At `now = u64::MAX` no tick follows: it is due at once.
+    /// Like [`insert`](Discipline::insert), but a deadline that has come expires at `now + 1`,
+    /// hence never in the pass that is under way. At `now = u64::MAX` no tick follows: it is due at
+    /// once.
     #[inline]
     pub fn insert_behind(
         &mut self,
@@ -322,8 +324,8 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         ((self.clock >> power) | 1) << power
     }
 
-    /// The far bucket that ends first. One that is being emptied comes before all others. Of the
-    /// others it is the lowest: a higher one ends only after the range that the lowest lies in.
+    /// The far bucket that ends first. A bucket that is being emptied comes before all others.
+    /// Otherwise it is the lowest bucket: a higher one ends only after the range of the lowest.
     #[inline]
     fn first_far(&self) -> Option<usize> {
         let being_emptied = self.far_occupied & self.clock;

@@ -1,20 +1,20 @@
-//! A heap of `D` = 2 or 4 children per entry in an array, growing, bounded or lent; equals leave in
+//! A heap of `D` = 2 or 4 children per entry in an array, growing, bounded or lent. Equals leave in
 //! the order of their arrival.
 //!
 //! The array holds the keys, so that finding the earliest of `D` siblings reads one cache line and
 //! no node. A node holds only its position. `arrival` is a counter of 32 bits that an entry carries
 //! next to its expiry; the two are compared as one number, without a branch. When the counter is
-//! used up, all entries are sorted in place and numbered anew: O(n log n) once in 2^32 inserts and
-//! reschedules, without allocation.
+//! used up, all entries are sorted in place and numbered again. That costs O(n log n) once in 2^32
+//! inserts and reschedules, without allocation.
 //!
-//! With four children a level, a pop leaves a hole at the root, and the next insert fills it: one
-//! sift where filling the hole from the end of the array and raising the new entry from there would
-//! be two. While there is a hole, the head is the earliest child of the root, and a further pop
-//! fills the head's own cell from the end; so draining the queue passes the same groups as without.
-//! With two children it is the textbook's heap: a pop fills the root at once.
+//! With four children a level, a pop leaves a hole at the root, and the next insert fills it with
+//! one sift. To fill the hole from the end of the array and to raise the new entry from there would
+//! be two. While there is a hole, the head is the earliest child of the root. A further pop fills
+//! the head's own cell from the end. So draining the queue passes the same groups as without a
+//! hole. With two children it is the textbook's heap: a pop fills the root at once.
 //!
 //! # Invariants
-//! 1. The array has as many entries as timers are pending, each names a node, and exactly the
+//! 1. The array has as many entries as timers are pending, and each names a node. Exactly the
 //!    groups that they reach into are in use ([`Violation::Count`]).
 //! 2. An entry is later than its parent, by (expiry, arrival) ([`Violation::HeapOrder`]). The root
 //!    alone may be a hole, with four children a level and while something is pending
@@ -57,13 +57,14 @@
 //! | advance, k expired | O(k D log n) | the same | as k pops |
 //!
 //! The lines are those of the array and the records; the storage reads a slot or an owner word
-//! besides. Bytes per timer: slab 16 + 4 + slot (8 for a `u32`), that is 28 and asserted in a test;
-//! doubling growth leaves up to half of the array unused, `with_capacity` nothing. Hook 8 in the
-//! node, and on 64-bit targets in the growing array 32 (24, and padding to whole lines), in the
-//! bounded one 24 (slab 16) and about two groups more a queue, in the lent one 32. On 32-bit
-//! targets an entry takes 16 bytes in each, and nothing is aligned to lines: a bounded heap of 20
-//! timers is a queue of 488 bytes. Insert, remove and pop never allocate after `reserve`; bounded
-//! heaps hold no allocation at all. `clear` is O(1), in a bounded heap O(n).
+//! besides. Bytes per timer: slab 16 + 4 + slot (8 for a `u32`), that is 28 and asserted in a test.
+//! Doubling growth leaves up to half of the array unused, `with_capacity` nothing. Over hooks a
+//! timer takes 8 in the node. On 64-bit targets it takes 32 in the growing array (24, and padding
+//! to whole lines), and 32 in the lent one. In the bounded one it takes 24 (slab 16), and about two
+//! groups more a queue. On 32-bit targets an entry takes 16 bytes in each, and nothing is aligned
+//! to lines. A bounded heap of 20 timers is a queue of 488 bytes. Insert, remove and pop never
+//! allocate after `reserve`; bounded heaps hold no allocation at all. `clear` is O(1), in a bounded
+//! heap O(n).
 //!
 //! # Choose when
 //! - deadlines are random, nothing is known about them, and most timers expire;
@@ -81,12 +82,12 @@
 //!
 //! # References
 //! Williams, "Algorithm 232: Heapsort", CACM 1964; Johnson, "Priority queues with update and
-//! finding minimum spanning trees", IPL 1975 (`D` children); Knuth, TAOCP 3, 5.2.3. Letting the
-//! hole fall to a leaf before the last entry rises from there saves comparisons; it is not done
-//! here: most last entries belong near a leaf, so that stopping early costs little. Two field
-//! reports shaped the tests: removal from the middle must sift up as well as down, which Xenomai's
-//! heap did not until 2007 and Asterisk's not until 2010 (timers ran late or never); and a full
-//! heap must say so, where Xenomai's lost the timer.
+//! finding minimum spanning trees", IPL 1975 (`D` children); Knuth, TAOCP 3, 5.2.3. To let the hole
+//! fall to a leaf before the last entry rises from there saves comparisons. It is not done here:
+//! most last entries belong near a leaf, so that stopping early costs little. Two field reports
+//! shaped the tests. Removal from the middle must sift up as well as down. Xenomai's heap did not
+//! until 2007 and Asterisk's not until 2010 (timers ran late or never). A full heap must say so,
+//! where Xenomai's lost the timer.
 
 mod buffer;
 mod check;
@@ -399,7 +400,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
         self.hole = false;
     }
 
-    /// Puts the last cell out of use. Answers it, and what stood in it.
+    /// Puts the last cell out of use. Returns it, and what stood in it.
     #[inline]
     fn take_last(&mut self) -> (usize, u128, Option<P>) {
         let last = Self::ROOT + self.cells() - 1;
@@ -415,9 +416,9 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
 
 // SAFETY: the promises of `Discipline`, 1. handles come from `insert` and stay in cells in use only
 // while they are linked; 2. `vacate` overwrites the only cell that names the node, records hold no
-// handles while linked, `clear` puts every cell out of use; 3. no user code is called at all; 4. it
-// holds handles, ticks and numbers only, in a `Buffer`: that type is never exported, so nobody else
-// can name it.
+// handles while linked, and `clear` puts every cell out of use. 3. No user code is called at
+// all. 4. It holds handles, ticks and numbers only, in a `Buffer`. That type is never exported, so
+// nobody else can name it.
 unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize> Discipline<P> for Heap<P, B, D> {
     type Record = HeapRecord;
     const NEW: Self = Self::EMPTY;

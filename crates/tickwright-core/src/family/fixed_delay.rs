@@ -7,9 +7,9 @@
 //! timer behind it.
 //!
 //! A delay may have one list of 256, by a hash of the delay. It takes that list when the list is
-//! empty, or when the list has held a single timer since it was empty; that timer then stays in the
+//! empty, or when the list has held a single timer since it was empty. That timer then stays in the
 //! heap, alone. So delays that occur once do not block delays that occur often. A delay whose list
-//! is another's uses the heap: nothing is searched.
+//! belongs to another delay uses the heap. No second list is searched.
 //!
 //! # Invariants
 //! 1. Each pending node has an entry in the heap, or stands behind another in a list: as many nodes
@@ -20,8 +20,8 @@
 //!    ([`Violation::BackLink`]). Nodes inside of a list name that list ([`Violation::Bucket`]).
 //! 3. Expiries never decrease along `next` ([`Violation::Order`]). Arrivals increase where expiries
 //!    are equal, and are below the counter ([`Violation::Sequence`]).
-//! 4. The table has the last node of each list of two or more, and each `tail` of the table is the
-//!    last node that one head leads to ([`Violation::Head`]).
+//! 4. The table has the last node of each list of two or more. Each `tail` of the table is the last
+//!    node that one head leads to ([`Violation::Head`]).
 //! 5. A list has a delay that hashes to its number ([`Violation::Bucket`]). A list of two or more
 //!    is marked as shared, an empty one is not ([`Violation::Occupied`]).
 //!
@@ -60,12 +60,12 @@
 //! timers have the same delay, `h` is `n`. Every 2^32nd insert or reschedule renumbers the timers,
 //! in O(n log h), without allocation.
 //!
-//! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 40 (on 32-bit targets 32), and 16 (hook
-//! 24, on 32-bit targets 16) per entry of the heap. `with_capacity` and `reserve` make room for an
-//! entry per timer; inserts one by one make room for the entries that there are. Then a reschedule
-//! that takes a timer out of a list may allocate. If it gets no memory, it inserts the timer into
-//! its old list in order, by a scan from the tail: O(n). After a reservation nothing allocates.
-//! `clear` is O(1), plus the table.
+//! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 40 (on 32-bit targets 32). Each entry of
+//! the heap takes 16 more (hook 24, on 32-bit targets 16). `with_capacity` and `reserve` make room
+//! for an entry per timer; inserts one by one make room for the entries that there are. Then a
+//! reschedule that takes a timer out of a list may allocate. If it gets no memory, it inserts the
+//! timer into its old list in order, by a scan from the tail: O(n). After a reservation nothing
+//! allocates. `clear` is O(1), plus the table.
 //!
 //! # Choose when
 //! - most timers have one of a few delays, such as request time-outs, keep-alives and retries;
@@ -80,10 +80,10 @@
 //!   1,000. Its delay is 703 here, and the next one's another.
 //!
 //! # References
-//! libevent, `event_base_init_common_timeout` (a queue per duration, whose head is in the min-heap:
-//! event.c, since 2.0); Varghese & Lauck, SOSP 1987 (timers of one interval arrive in order);
-//! Node.js, lib/internal/timers.js (a list per duration, in a map, and a priority queue of lists);
-//! Knuth, TAOCP 3, 6.4 (multiplicative hashing by the golden ratio).
+//! libevent, `event_base_init_common_timeout`: a queue per duration, whose head is in the min-heap
+//! (event.c, since 2.0). Varghese & Lauck, SOSP 1987: timers of one interval arrive in order.
+//! Node.js, lib/internal/timers.js: a list per duration, in a map, and a priority queue of lists.
+//! Knuth, TAOCP 3, 6.4: multiplicative hashing by the golden ratio.
 
 mod check;
 mod lists;
@@ -132,10 +132,10 @@ pub struct Delays<P: Handle> {
     lists: Lists<P>,
 }
 
-/// What a node has left behind.
+/// What a node leaves behind when it is unlinked.
 #[derive(Clone, Copy, Debug)]
 struct Left {
-    /// It was the head of the queue.
+    /// The node was the head of the queue.
     led: bool,
     /// The cell of its entry, which no successor took.
     cell: Option<usize>,
@@ -156,7 +156,7 @@ impl<P: Handle> Delays<P> {
     }
 
     /// Appends `p` to the list of its delay, or writes the record of a node that is to be in the
-    /// heap, and returns the key of its entry.
+    /// heap. Returns the key of its entry.
     #[inline]
     fn append(
         &mut self,
@@ -314,7 +314,7 @@ impl<P: Handle> Delays<P> {
                 }
             });
             if !linked {
-                // Behind all: the nodes come in order.
+                // The entry goes behind all others, since the nodes come in order.
                 self.heap.push(nodes, key(expiry, arrival), p);
             }
             arrival += 1;
@@ -323,12 +323,12 @@ impl<P: Handle> Delays<P> {
     }
 }
 
-// SAFETY: the promises of `Discipline`, 1. handles come from `insert` and stay in entries, links
-// and tails only while they are linked; 2. a node that leaves is overwritten by its successor or
-// vacated in the heap, which the sift of `dary_heap` does for the only cell that names it; its
-// neighbors are joined over it, and a tail that names it becomes the node before it or none; a
-// record names neighbors alone; `clear` forgets entries and tails; 3. no user code is called at
-// all; 4. it holds handles, ticks and numbers only.
+// SAFETY: the promises of `Discipline`, 1. Handles come from `insert`, and stay in entries, links
+// and tails only while they are linked. 2. A node that leaves is overwritten by its successor or
+// vacated in the heap. The sift of `dary_heap` does that for the only cell that names it. Its
+// neighbors are joined over it, and a tail that names it becomes the node before it or none. A
+// record names neighbors alone. `clear` forgets entries and tails. 3. No user code is called at
+// all. 4. It holds handles, ticks and numbers only.
 unsafe impl<P: Handle> Discipline<P> for Delays<P> {
     type Record = FixedDelayRecord<P>;
     const NEW: Self = Self { heap: Heap::EMPTY, lists: Lists::NONE };

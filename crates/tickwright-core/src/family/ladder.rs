@@ -3,7 +3,7 @@
 //!
 //! # Invariants
 //! `clock` is the tick that buckets are named by. An entry is a tick and the number of a slot.
-//! A slot's record says when its timer is due, and for which tick it was *placed*: the timer's
+//! A slot's record says when its timer is due, and for which tick it was *placed*. The timer's
 //! witness is an entry with this tick and slot.
 //! 1. A timer that is pending has a witness ([`Violation::Count`]). It was placed for a tick that
 //!    is not later than its expiry ([`Violation::Order`]).
@@ -67,9 +67,9 @@
 //! timers on. The queue itself takes 18 KiB.
 //!
 //! # Files
-//! They follow this order: `chunks` (memory for entries), `rungs` (buckets and their marks),
-//! `state` (the record and all of the ladder), `enter` (from buckets to the front), `purge` (dead
-//! entries), `scan` (what is asked), `queue` (the operations), `check`.
+//! They follow this order. First `chunks` (memory for entries), `rungs` (buckets and their marks),
+//! `state` (the record and all of the ladder), and `enter` (from buckets to the front). Then
+//! `purge` (dead entries), `scan` (what is asked), `queue` (the operations), `check`.
 //!
 //! # Choose when
 //! - there are ten thousand timers or more that mostly expire: each is looked up when it is armed
@@ -85,11 +85,11 @@
 //! - the exact head must be shown often while timers are moved and cancelled.
 //!
 //! # References
-//! Tang, Goh & Thng, "Ladder queue", TOMACS 2005 (rungs of unsorted buckets, a sorted bottom);
-//! Ahuja, Mehlhorn, Orlin & Tarjan, "Faster algorithms for the shortest path problem", JACM 1990
-//! (radix heap: the level from the highest differing digit); Groot Koerkamp, "SimdQuickHeap", 2026
-//! (entries of 8 bytes in sequential memory). Placing again what was moved later is the lazy
-//! re-arm of many network stacks. The witness, and slots that take entries over, are ours.
+//! Tang, Goh & Thng, "Ladder queue", TOMACS 2005: rungs of unsorted buckets, a sorted bottom.
+//! Ahuja, Mehlhorn, Orlin & Tarjan, "Faster algorithms for the shortest path problem", JACM 1990:
+//! radix heap, the level from the highest differing digit. Groot Koerkamp, "SimdQuickHeap", 2026:
+//! entries of 8 bytes in sequential memory. Placing again what was moved later is the lazy re-arm
+//! of many network stacks. The witness, and slots that take entries over, are ours.
 
 mod check;
 mod chunks;

@@ -1,5 +1,5 @@
 //! The structures, one file each. A new one is a file here, a `pub mod`, a line in
-//! [`for_each_family!`](crate::for_each_family) and the type's name in the crate's root; suites,
+//! [`for_each_family!`](crate::for_each_family) and the type's name in the crate's root. Suites,
 //! benchmarks and the command line take it from there.
 //!
 //! Every module documents, under the same headings: invariants, layout, costs, choose and avoid
@@ -23,15 +23,15 @@ pub(crate) mod testing;
 mod timer_tree;
 pub mod wheel;
 
-/// The family for who has not measured, over hooks and for services: the 4-ary heap, on every
-/// target. In a slab of its own, [`DefaultQueue`] adapts to its timers instead.
+/// The family to take before you have measured, over hooks and for services: the 4-ary heap, on
+/// every target. In a slab of its own, [`DefaultQueue`] adapts to its timers instead.
 ///
 /// Chosen from what `tickwright latency crossover` found on x86-64 (`records/latency-crossover`).
-/// In one tick of the handler (read the head, take it, re-arm it, read the head), with periods from
-/// 1 to 10 ms, it overtakes the list first of all. That is between 12 and 16 timers in a slab, and
-/// between 32 and 48 by hooks. At 512 timers it is 5 to 8 times as fast as the list, where the
-/// trees are 2 to 4 times. By instructions the trees are cheaper by hooks, up to a half. What they
-/// save there they lose to jumps and cache lines.
+/// The measured work is one tick of the handler: read the head, take it, re-arm it, read the head.
+/// With periods from 1 to 10 ms the heap overtakes the list before the other structures do. That is
+/// between 12 and 16 timers in a slab, and between 32 and 48 by hooks. At 512 timers it is 5 to 8
+/// times as fast as the list, where the trees are 2 to 4 times. By instructions the trees are
+/// cheaper by hooks, up to a half. What they save there they lose to jumps and cache lines.
 ///
 /// | choose instead | when |
 /// |---|---|
@@ -42,15 +42,15 @@ pub mod wheel;
 /// | [`BoundedHeap`](crate::BoundedHeap) | without an allocator: this default needs the feature `alloc` |
 /// | on a microcontroller [`SortedList`](crate::SortedList), from some twenty timers on [`RbTreeCached`](crate::RbTreeCached) | see below |
 ///
-/// On an emulated Cortex-M3 (`records/microcontroller`, opt-level "s"; instructions, not cycles)
-/// the list is cheapest in every operation with up to 16 timers: its worst call there takes 178,
-/// and its code 1,096 bytes of flash. The worst call of `RbTreeCached` takes 332 with 16 timers and
-/// 392 with 64, where the list's takes 561; its code takes 1,948 bytes. A bounded heap of 64 takes
-/// 435 and 6,072 bytes, and less RAM: 28 bytes a timer where the tree takes 40. The worst call is
-/// the longest time for which a queue masks interrupts; a wheel's grows with the timers of a
-/// bucket, to 2,358 with 64 in `Wheel`.
+/// The figures are from an emulated Cortex-M3 (`records/microcontroller`, opt-level "s";
+/// instructions, not cycles). There the list is cheapest in every operation with up to 16 timers.
+/// Its worst call takes 178, and its code 1,096 bytes of flash. The worst call of `RbTreeCached`
+/// takes 332 with 16 timers and 392 with 64, where the list's takes 561; its code takes 1,948
+/// bytes. A bounded heap of 64 takes 435 and 6,072 bytes, and less RAM: 28 bytes a timer where the
+/// tree takes 40. The worst call is the longest time for which a queue masks interrupts. A wheel's
+/// grows with the timers of a bucket, to 2,358 with 64 in `Wheel`.
 ///
-/// One type for all targets, unlike Xenomai, whose default is the list but for x86-64: there a
+/// One type for all targets, unlike Xenomai, whose default is the list except on x86-64. There a
 /// structure that was nobody's default stayed broken for six years. Another processor may well
 /// cross elsewhere: ask it.
 #[cfg(feature = "alloc")]

@@ -2,7 +2,7 @@
 //!
 //! # Invariants
 //! 1. Every node but the root is a child of its `up`, and of no other; the root has no `up`
-//!    ([`Violation::BackLink`], [`Violation::Head`] for the root). So many nodes are reachable as
+//!    ([`Violation::BackLink`], [`Violation::Head`] for the root). As many nodes are reachable as
 //!    are pending ([`Violation::Count`]).
 //! 2. In order, from left to right, expiries never decrease ([`Violation::Order`]). Equals stand in
 //!    the order of their arrival, since an insert goes right of them and rotations keep the order.
@@ -40,8 +40,8 @@
 //! | advance, k expired | O(k log n) | as k pops | as k pops |
 //!
 //! Rebalancing after an insert or a remove climbs O(1) levels on average. A head-change report
-//! costs nothing when the head is cached; without, an insert notes whether it only went left, and a
-//! remove climbs until it is a right child.
+//! costs nothing when the head is cached. Without the cache, an insert notes whether it only went
+//! left, and a remove climbs until it is a right child.
 //!
 //! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 48 (on 32-bit targets 32). It never
 //! allocates.

@@ -5,7 +5,7 @@
 //!    `tail` ([`Violation::Head`]).
 //! 2. `prev` of a node's `next` is the node; `prev` of the head and `next` of the tail are none
 //!    ([`Violation::BackLink`]).
-//! 3. Expiries never decrease along `next` ([`Violation::Order`]); equals stand in the order of
+//! 3. Expiries never decrease along `next` ([`Violation::Order`]). Equals stand in the order of
 //!    their arrival, since an insert stops behind the last node that is not later.
 //!
 //! # Layout
@@ -40,7 +40,7 @@
 //!
 //! # References
 //! Xenomai's `xntlist` (scan from the tail, default for fewer than ten timers), HelenOS kernel
-//! time-outs, FreeRTOS's delayed task lists; Varghese & Lauck, SOSP 1987, scheme 2.
+//! time-outs, FreeRTOS's delayed task lists. Varghese & Lauck, SOSP 1987, scheme 2.
 
 use crate::contract::{HeadChange, Order, Tick, Violation};
 use crate::storage::layout::Apart;
@@ -101,8 +101,8 @@ impl<P: Handle> List<P> {
 
 // SAFETY: the promises of `Discipline`:
 // 1. handles come from `insert` and from links of nodes that are linked;
-// 2. `remove` joins the neighbours (or head and tail) over the node, which nothing else names,
-//    `clear` forgets head and tail; 3. no user code is called at all; 4. it holds handles and ticks
+// 2. `remove` joins the neighbors (or head and tail) over the node, which nothing else names.
+//    `clear` forgets head and tail. 3. No user code is called at all. 4. It holds handles and ticks
 //    only.
 unsafe impl<P: Handle> Discipline<P> for List<P> {
     type Record = ListRecord<P>;

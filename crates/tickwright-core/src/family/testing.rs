@@ -39,8 +39,8 @@ pub(crate) trait Model: Debug + Default {
         self.insert(id, deadline, now);
     }
 
-    /// A delay that is worth a try: the end of time, a near tick that other timers share, or one of
-    /// the few buckets of a level, so that buckets get long.
+    /// A delay that is worth a try. It is the end of time, a near tick that other timers share, or
+    /// one of the few buckets of a level. So buckets get long.
     fn span(random: &mut Random) -> Span {
         match random.below(16) {
             0 => Span::MAX - Span::from(random.below(2)),

@@ -80,8 +80,8 @@ fn place<P: Handle, B: Balance>(
 // SAFETY: the promises of `Discipline`:
 // 1. handles come from `insert` and from links of nodes that are linked;
 // 2. `bst::unlink` and `unlink_first` take the node out of the links of its parent, its children
-//    and the root, the head moves on when it was the node, `clear` forgets root and head; 3. no
-//    user code is called at all, and a `Balance` is this crate's; 4. it holds handles, ticks and
+//    and the root. The head moves on when it was the node, and `clear` forgets root and head. 3. No
+//    user code is called at all, and a `Balance` is this crate's. 4. It holds handles, ticks and
 //    marks only.
 unsafe impl<P: Handle, B: Balance, const CACHED: bool> Discipline<P> for TimerTree<P, B, CACHED> {
     type Record = TreeRecord<P, B>;

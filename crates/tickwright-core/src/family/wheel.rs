@@ -111,9 +111,9 @@
 //!
 //! # References
 //! Varghese & Lauck, "Hashed and hierarchical timing wheels", SOSP 1987, scheme 7. The level from
-//! the highest differing bit is Thomas Gleixner's and Juho Snellman's idea of placing relative to
-//! the present; Tokio and others keep it with fewer levels, whose last one wraps (see the sweep in
-//! the tests). The minimum per bucket with a dirty mark, and entering at it, are ours.
+//! the highest differing bit is an idea of Thomas Gleixner and Juho Snellman, who place timers
+//! relative to the present. Tokio and others keep it with fewer levels, whose last one wraps (see
+//! the sweep in the tests). The minimum per bucket with a dirty mark, and entering at it, are ours.
 
 mod buckets;
 mod cascade;
@@ -132,8 +132,8 @@ use crate::storage::{Family, Handle, Shape};
 /// On 64-bit targets the queue is a value of 11 KiB (slab) or 17 KiB (hooks): box it, or make it a
 /// static.
 ///
-/// `BUCKETS` is a power of two from 2 to 64, and `LEVELS` what covers 64 bits with it (64, 11; 32,
-/// 13; 16, 16; ...): anything else does not compile.
+/// `BUCKETS` is a power of two from 2 to 64. `LEVELS` is what covers 64 bits with it (64, 11; 32,
+/// 13; 16, 16; ...). Anything else does not compile.
 ///
 /// ```
 /// use tickwright_core::{SlabQueue, Wheel};

@@ -27,7 +27,7 @@ impl<F: Family, T: Plain> SlabQueue<F, T> {
         write(into, self.len(), || timers.next())
     }
 
-    /// Writes all pending timers to `into` and removes them, as before the power goes. Returns how
+    /// Writes all pending timers to `into` and removes them, as before a power cut. Returns how
     /// many bytes they take. As n times `peek` and a removal.
     ///
     /// # Errors
@@ -39,7 +39,7 @@ impl<F: Family, T: Plain> SlabQueue<F, T> {
         })
     }
 
-    /// Inserts all timers of a snapshot. `due` returns the deadline of a timer that had so many
+    /// Inserts all timers of a snapshot. `due` returns the deadline of a timer that had this many
     /// ticks left; `sink` is given each new key and its payload. Returns how many timers there
     /// were. Keys of the saved queue mean nothing here.
     ///
@@ -65,9 +65,9 @@ impl<F: Family, T: Plain> SlabQueue<F, T> {
 }
 
 impl<'a, F: Family, T> HookQueue<'a, F, T> {
-    /// Writes all pending timers to `into`, in the order of delivery: the ticks that each has left,
-    /// and the plain value by which the caller knows it again. Returns how many bytes they take.
-    /// O(n).
+    /// Writes all pending timers to `into`, in the order of delivery. A timer is the ticks that it
+    /// has left, and the plain value by which the caller knows it again. Returns how many bytes
+    /// they take. O(n).
     ///
     /// For structures that can be walked in order: the list, the sorted arrays, the trees. Of the
     /// others, [`drain_snapshot`](Self::drain_snapshot) writes one.
@@ -88,7 +88,7 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
         write(into, self.len(), || timers.next())
     }
 
-    /// Writes all pending timers to `into` and removes them, as before the power goes. Returns how
+    /// Writes all pending timers to `into` and removes them, as before a power cut. Returns how
     /// many bytes they take. As n times `peek` and a removal.
     ///
     /// # Errors
@@ -105,7 +105,7 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     }
 
     /// Inserts all timers of a snapshot. `find` returns the timer that a value names; `due` returns
-    /// the deadline of a timer that had so many ticks left. Returns how many timers there were.
+    /// the deadline of a timer that had n ticks left. Returns how many timers there were.
     ///
     /// # Errors
     /// [`SnapshotError`]: [`Unknown`](SnapshotError::Unknown) where `find` returns none, and

@@ -5,10 +5,10 @@
 //!   caller's memory:  .. | Timer<F, T> { hook: Hook { record, owner }, payload: T } | ..
 //!                          ^ HookPtr: a pointer to the T-free prefix, made from the whole Timer
 //! ```
-//! A node's `owner` word says whose it is: 0 for no queue, else the queue's identity with the top
-//! bit telling whether it was inserted pinned. A queue writes a record only while the owner word
-//! names it and it is borrowed mutably, so a node is claimed by one compare-exchange and released
-//! by one store, and timers may be shared between threads.
+//! A node's `owner` word says whose it is. It is 0 for no queue, else the queue's identity. The top
+//! bit tells whether the node was inserted pinned. A queue writes a record only while the owner
+//! word names it and it is borrowed mutably. So a node is claimed by one compare-exchange and
+//! released by one store, and timers may be shared between threads.
 //!
 //! # What happens when ...
 //! | | scoped (`insert(&'a Timer)`) | pinned (`unsafe insert_pinned`) |
@@ -39,7 +39,7 @@ use crate::explain::Explanation;
 use crate::storage::shell::timer_queue;
 use crate::storage::{Discipline, Family, Handle, Ordered, in_order};
 
-/// What the hooks of timers are made for: queues of family `F`.
+/// Marks the hook of a timer for queues of family `F`.
 #[derive(Debug)]
 pub struct InQueue<F>(PhantomData<fn() -> F>);
 
@@ -59,8 +59,8 @@ pub type HookPtr<F> = hook::HookPtr<InQueue<F>>;
 /// A queue delivers `&Timer`. To get to a struct around it, let the payload be that struct, or name
 /// it. The payload is shared while the timer is pending: what changes in it is atomic or in a cell.
 ///
-/// It is `!Unpin`, since a queue points at it while it is pending; a scoped insert borrows it for
-/// as long as the queue lives, a pinned one aborts the process when it is dropped while pending.
+/// It is `!Unpin`, since a queue points at it while it is pending. A scoped insert borrows it for
+/// as long as the queue lives. A pinned one aborts the process when it is dropped while pending.
 #[repr(C)]
 pub struct Timer<F: Family, T> {
     hook: Hook<InQueue<F>>,
@@ -238,10 +238,10 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     const fn without_identity() -> Self {
         Self {
             order: <F::Of<HookPtr<F>> as Discipline<HookPtr<F>>>::NEW,
-            // SAFETY: the queue keeps it to itself, and lends it to its discipline alone, which
-            // passes handles on that it was given (promise 1 of `Discipline`). 1. `Timer::pointer`
-            // made each from a reference to a whole timer. 2. `link` claimed it, and `release`
-            // follows its removal from the discipline.
+            // SAFETY: the queue keeps its nodes to itself. It lends them to its discipline alone,
+            // which passes handles on that it was given (promise 1 of `Discipline`). 1.
+            // `Timer::pointer` made each from a reference to a whole timer. 2. `link` claimed it,
+            // and `release` follows its removal from the discipline.
             nodes: unsafe { HookNodes::new() },
             id: 0,
             now: 0,
@@ -264,10 +264,10 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
         queue
     }
 
-    /// One step of an advance, for who must use the queue between two deliveries: takes one due
-    /// timer out, if there is one. Each node that is moved inside takes one from `budget`, and so
-    /// does the one that is delivered; with nothing left of it only `now` moves. Clauses 15 and 16
-    /// hold for the steps together.
+    /// One step of an advance, for a caller that uses the queue between two deliveries: takes one
+    /// due timer out, if there is one. Each node that is moved inside takes one from `budget`, and
+    /// so does the one that is delivered. With nothing left of `budget` only `now` moves. Clauses
+    /// 15 and 16 hold for the steps together.
     pub fn pop_expired_within(
         &mut self,
         now: Tick,
@@ -301,9 +301,9 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     /// As [`insert`](Self::insert).
     ///
     /// # Safety
-    /// Every reference to the timer that this queue hands out (as a key, by delivery, removal,
-    /// `peek`, `second` or iteration) says that it lives for `'a`. The caller sees to it that none
-    /// of them is used after the timer is gone. In particular:
+    /// Every reference to the timer that this queue hands out says that it lives for `'a`. It hands
+    /// one out as a key, and by delivery, removal, `peek`, `second` or iteration. The caller sees
+    /// to it that none of them is used after the timer is gone. In particular:
     /// 1. it is not freed inside a sink or closure that was given it, since an argument counts as
     ///    in use until the call returns. Free it in a loop over
     ///    [`pop_expired`](Self::pop_expired);
@@ -366,9 +366,10 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     #[inline]
     fn key(&self, p: HookPtr<F>) -> Option<TimerRef<'a, F, T>> {
         // SAFETY: 1. `p` was made by `Timer::pointer` of a `Timer<F, T>` with this `T` (the queue's
-        // type), from a reference to the whole object: in `link`, or in `find` from a timer that
-        // this queue owns and so links. `Timer` is `repr(C)` with the hook first; 2. that reference
-        // was valid for 'a (scoped by type, pinned by the condition of `insert_pinned`).
+        // type), from a reference to the whole object. That was in `link`, or in `find` from a
+        // timer that this queue owns and so links. `Timer` is `repr(C)` with the hook first; 2.
+        // that reference was valid for 'a (scoped by type, pinned by the condition of
+        // `insert_pinned`).
         Some(ByRef::from(unsafe { p.as_ptr().cast::<Timer<F, T>>().as_ref() }))
     }
 
@@ -403,7 +404,8 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
 
     fn release_all(&mut self) {
         // One at a time through the algorithm: another queue, on another thread, may claim a node
-        // as soon as it is released, and write its links. So they must not be needed any more.
+        // as soon as it is released. That queue then writes the node's links, so this one must not
+        // need them any more.
         while let Some(p) = self.order.any(&self.nodes) {
             let _ = self.order.remove(&mut self.nodes, p);
             self.release(p);

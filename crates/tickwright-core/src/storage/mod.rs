@@ -66,7 +66,7 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     const ORDER: Order;
 
     /// Whether [`due`](Self::due) and [`pop`](Self::pop) ever move nodes inside, at the cost of the
-    /// budget. Where they do not, an advance answers `moved: 0`.
+    /// budget. Where they do not, an advance returns `moved: 0`.
     const MOVES: bool = false;
 
     /// Makes room for `additional` more nodes beyond `len`, so that as many inserts cannot fail.
@@ -121,8 +121,8 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     /// The node that leaves after the head.
     fn second(&self, nodes: &impl Nodes<P, Self::Record>) -> Option<P>;
 
-    /// A node that is linked, if there is one: for a shell that takes out all of them, so the one
-    /// that is found at the least cost.
+    /// A node that is linked, if there is one. A shell that takes out all nodes calls it, so it
+    /// returns the node that is found at the least cost.
     fn any(&self, nodes: &impl Nodes<P, Self::Record>) -> Option<P> {
         self.head(nodes)
     }
@@ -147,8 +147,8 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     }
 
     /// The head if it is due at `now`, still linked. What has to be moved inside the structure
-    /// before it stands at the front is moved; each such node takes one from `budget`, and with
-    /// nothing left of it nothing is moved or returned.
+    /// before it stands at the front is moved. Each such node takes one from `budget`. With nothing
+    /// left of `budget`, nothing is moved or returned.
     fn due(&mut self, nodes: &mut impl Nodes<P, Self::Record>, now: Tick, budget: &mut usize) -> Option<P> {
         if *budget == 0 {
             return None;

@@ -112,8 +112,8 @@ macro_rules! timer_queue {
                 /// between deliveries, loop over [`pop_expired`](Self::pop_expired).
                 fn expired(&mut self, now: Tick) -> impl Iterator<Item = Expired<$key, $value>>;
 
-                /// Moves `now` forward and, when the head is due, re-arms it in one step at the
-                /// tick that `rearm` returns for its expiry and its value. The key stays valid.
+                /// Moves `now` forward. When the head is due, re-arms it in one step at the tick
+                /// that `rearm` returns for its expiry and its value. The key stays valid.
                 ///
                 /// A periodic timer on a drift-free grid is
                 /// `queue.pop_and_reinsert(now, |expiry, _| expiry.saturating_add(period))`.
@@ -127,7 +127,7 @@ macro_rules! timer_queue {
                 /// number of delivered timers.
                 fn advance(&mut self, now: Tick, sink: impl FnMut(Expired<$key, $value>)) -> usize;
 
-                /// As [`advance`](Self::advance), until `budget` timers were delivered or moved
+                /// Like [`advance`](Self::advance), until `budget` timers were delivered or moved
                 /// inside the structure. A budget of 0 only moves `now`.
                 fn advance_within(
                     &mut self,

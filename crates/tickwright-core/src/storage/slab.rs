@@ -2,9 +2,10 @@
 //! only.
 //!
 //! Records and payloads lie in an [`arena`](tickwright_nodes::arena), each record beside its payload
-//! or away from it: the family's [`layout`](super::layout) says which. A record that has room for it repeats the
-//! generation of a live slot, so that a key is checked without a look at the slot. A slot that has
-//! used up its 2^32 - 1 generations is retired (clause 11): a key is never valid twice.
+//! or away from it: the family's [`layout`](super::layout) says which. A record repeats the
+//! generation of a live slot if it has room for it. So a key is checked without a look at the slot.
+//! A slot that has used up its 2^32 - 1 generations is retired (clause 11): a key is never valid
+//! twice.
 
 #![forbid(unsafe_code)]
 
@@ -102,7 +103,7 @@ impl<F: Family, T> SlabQueue<F, T> {
         Ok(queue)
     }
 
-    /// As [`new`](Self::new), with new slots starting after generation `last`: for tests of
+    /// Like [`new`](Self::new), with new slots starting after generation `last`: for tests of
     /// retirement.
     #[doc(hidden)]
     #[must_use]
@@ -176,7 +177,7 @@ impl<F: Family, T> SlabQueue<F, T> {
         self.arena.columns.heap_bytes() + self.order.heap_bytes()
     }
 
-    /// As [`pop_expired`](Self::pop_expired), but moves at most `budget` timers inside the
+    /// Like [`pop_expired`](Self::pop_expired), but moves at most `budget` timers inside the
     /// structure, which are taken from the budget. With nothing left of it the answer is `None`,
     /// although something may be due: call it again.
     pub fn pop_expired_within(&mut self, now: Tick, budget: &mut usize) -> Option<Expired<Key, T>> {
@@ -234,7 +235,7 @@ impl<F: Family, T> SlabQueue<F, T> {
 
     fn release_all(&mut self) {
         self.order.clear();
-        // Before values are dropped: that may panic.
+        // The records are forgotten before values are dropped, since a drop may panic.
         self.arena.columns.forget();
         self.arena.clear();
     }

@@ -14,11 +14,11 @@
 //! timer come at random (exponential gaps with a mean of m ticks), and each asks for now + delay.
 //! The share of gaps within one tick is then 1 - m (1 - e^(-1/m)); 5.5 % gives **m = 8.75 ticks**.
 //! After the patch, a re-arm matches if the deadline stays in its granule of g ticks:
-//! 1 - (m/g)(1 - e^(-g/m)). That is 34.5 % for the 8 ticks of level 1, **86.3 % for the 64 ticks of
-//! level 2**, 98.3 % for the 512 of level 3. So a delay on level 2 (504 to 4031 ticks), re-armed
-//! every 8.75 ticks, predicts both published figures within 0.3 points. The defaults here are a
-//! delay of one second at 1000 Hz and a mean gap of 8.75 ticks. The gap follows from the published
-//! *before*; the delay is only a round number. So *after* is a result, not an input.
+//! 1 - (m/g)(1 - e^(-g/m)). That is 34.5 % for the 8 ticks of level 1 and **86.3 % for the 64 ticks
+//! of level 2**. It is 98.3 % for the 512 of level 3. So a delay on level 2 (504 to 4031 ticks),
+//! re-armed every 8.75 ticks, predicts both published figures within 0.3 points. The defaults here
+//! are a delay of one second at 1000 Hz and a mean gap of 8.75 ticks. The gap follows from the
+//! published *before*; the delay is only a round number. So *after* is a result, not an input.
 //!
 //! **Networking**, 97.8 % match before and 99.7 % after. A timer of level 1 (8 ticks per granule)
 //! has these rates if it is re-armed about 45 times in each tick, without a pause. Before, only the

@@ -173,10 +173,10 @@ impl Network {
         left.collect()
     }
 
-    /// Calls `each` with the id and the deadline of each time-out that an exchange before the first
-    /// tick moved or cancelled, and that would expire after it. Only the last `most` exchanges
-    /// count. They are like those before [`deadlines`](Self::deadlines) in number and spread, but
-    /// are drawn apart.
+    /// Calls `each` with the id and the deadline of each time-out that an exchange moved or
+    /// cancelled before the first tick. Only time-outs that would expire after it are named. Only
+    /// the last `most` exchanges count. They are like those before [`deadlines`](Self::deadlines)
+    /// in number and spread, but are drawn apart.
     pub(crate) fn moved(&self, most: usize, each: &mut dyn FnMut(u32, u64)) {
         let (longest, revisit) = (self.timeouts.longest(), self.timeouts.revisit.get());
         let mut past = Self::new(self.timeouts, self.population as usize, 0, !self.seed);

@@ -28,8 +28,8 @@ struct Turnover {
     /// Ticks since the previous turnover.
     after: u32,
     id: u32,
-    /// The delay of the timer that is inserted, in ticks. 0 where a timer expires: its successor's
-    /// delay follows from the id and the tick of its delivery.
+    /// The delay of the timer that is inserted, in ticks. Where a timer expires it is 0: its
+    /// successor's delay follows from the id and the tick of its delivery.
     delay: u32,
 }
 
@@ -95,7 +95,7 @@ pub(crate) struct OneShot {
 /// The upper quartile of the standard normal distribution.
 const QUARTILE: f64 = 0.674_489_750_196_081_7;
 
-/// Each id has had timers for so many times the longest delay before the first tick.
+/// Before the first tick each id has had timers for this many times the longest delay.
 const HISTORY: u64 = 4;
 
 impl OneShot {
@@ -143,7 +143,8 @@ impl OneShot {
     }
 
     /// Calls `each` with the id and the deadline of each timer that was cancelled before the first
-    /// tick and would expire after it, or of the last `most` of them.
+    /// tick and would expire after it. With more timers than `most`, only the last `most` of them
+    /// are named.
     pub(crate) fn cancelled(&self, most: usize, each: &mut dyn FnMut(u32, u64)) {
         let mut again = Self::new(self.one_shots, self.population as usize, 0, self.seed);
         let mut all = Vec::new();

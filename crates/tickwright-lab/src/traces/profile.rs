@@ -71,7 +71,7 @@ fn one() -> f64 {
     1.0
 }
 
-/// Periodic timers of one period.
+/// Periodic timers that have the same period.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Periodic {
@@ -84,7 +84,7 @@ pub(crate) struct Periodic {
 /// The fewest events that are made, and the most.
 const EVENTS: (u64, u64) = (200_000, 8_000_000);
 
-/// So many waits are drawn to choose from those that are under way at the start.
+/// This many waits are drawn, to choose those that are under way at the start.
 const DRAWN: usize = 1 << 12;
 
 /// The most timers.

@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use super::{Report, SCHEMA};
 
-/// Writes every sample in a row of its own: schema, experiment, series, unit, per, each label, the
-/// number of the sample from 1 on, its value, and whether the run was interrupted. A report without
-/// samples has a single row.
+/// Writes every sample in a row of its own. A row is schema, experiment, series, unit, per and each
+/// label. Then the number of the sample from 1 on, its value, and whether the run was interrupted.
+/// A report without samples has a single row.
 ///
 /// # Errors
 /// Those of `out`.

@@ -17,8 +17,9 @@ impl Report {
     /// Reads what `--json` wrote. `-` is standard input.
     ///
     /// # Errors
-    /// A usage error that names the file: it cannot be read, is no result, is damaged, or has
-    /// another schema; then with the command that makes it again.
+    /// A usage error that names the file. The file cannot be read, is no result, is damaged, or has
+    /// another schema. For another schema the error also names the command that makes the result
+    /// again.
     pub fn read(path: &Path) -> Result<Self, LabError> {
         let name = plain(&path.display().to_string());
         let mut text = String::new();

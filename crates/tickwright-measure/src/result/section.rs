@@ -55,7 +55,7 @@ impl Section {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Block {
-    /// Paragraphs, a line each; whoever shows them breaks the lines.
+    /// Paragraphs, a line each. The program that shows them breaks the lines.
     Text(String),
     /// Rows under a heading.
     Table(Table),
@@ -134,9 +134,9 @@ impl<T: Into<Self>> From<Option<T>> for Cell {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Table {
-    /// From left to right.
+    /// The columns, from left to right.
     pub columns: Vec<Column>,
-    /// Each as long as there are columns, or shorter.
+    /// The rows. A row has at most as many cells as there are columns.
     pub rows: Vec<Vec<Cell>>,
 }
 

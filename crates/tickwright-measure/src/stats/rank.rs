@@ -9,8 +9,8 @@ use super::{CONFIDENCE, FEWEST_ROUNDS, Interval, Summary, Verdict, summarise};
 /// Two independent samples of figures above 0, the second beside the first.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Shift {
-    /// The middle quotient of all pairs, second by first (Hodges and Lehmann 1963, on logarithms),
-    /// with the interval that the rank test leaves open (Moses 1965).
+    /// The middle quotient of all pairs, second by first (Hodges and Lehmann 1963, on logarithms).
+    /// Its interval is the one that the rank test leaves open (Moses 1965).
     pub ratio: Summary,
     /// Probability of ranks at least as one-sided if both samples were alike (Mann and Whitney
     /// 1947; normal approximation, corrected for ties and for continuity).

@@ -8,10 +8,10 @@ use crate::{Nodes, Record, hint};
 
 /// Records and slots by index. Each slot has a record; there may be more records than slots.
 pub trait Columns: Sized {
-    /// What an algorithm keeps for a slot.
+    /// The record that an algorithm keeps for a slot.
     type Record: Record<Idx>;
 
-    /// What a live slot holds.
+    /// The value that a live slot holds.
     type Value;
 
     /// What an algorithm reads and writes its records through.
@@ -46,13 +46,13 @@ pub trait Columns: Sized {
     /// Gets memory for `additional` more, and for later growth.
     ///
     /// # Errors
-    /// [`Full`] when there is none.
+    /// [`Full`] when there is no memory.
     fn try_reserve(&mut self, additional: usize) -> Result<(), Full>;
 
     /// Gets memory for `additional` more.
     ///
     /// # Errors
-    /// [`Full`] when there is none.
+    /// [`Full`] when there is no memory.
     fn try_reserve_exact(&mut self, additional: usize) -> Result<(), Full>;
 
     /// Appends a free slot. There is memory for it.
@@ -118,7 +118,7 @@ impl<R> Records<R> {
     /// Gets memory for `additional` more, and for later growth.
     ///
     /// # Errors
-    /// [`Full`] when there is none.
+    /// [`Full`] when there is no memory.
     pub fn try_reserve(&mut self, additional: usize) -> Result<(), Full> {
         self.0.try_reserve(additional).map_err(|_| Full)
     }
@@ -126,7 +126,7 @@ impl<R> Records<R> {
     /// Gets memory for `additional` more.
     ///
     /// # Errors
-    /// [`Full`] when there is none.
+    /// [`Full`] when there is no memory.
     pub fn try_reserve_exact(&mut self, additional: usize) -> Result<(), Full> {
         self.0.try_reserve_exact(additional).map_err(|_| Full)
     }
@@ -190,7 +190,7 @@ impl<R> Nodes<Idx, R> for Records<R> {
 /// Records in one vector, slots in another.
 #[derive(Debug)]
 pub struct Apart<R, T> {
-    /// What an algorithm walks.
+    /// The links that an algorithm follows.
     pub records: Records<R>,
     #[doc(hidden)]
     pub slots: Vec<Slot<T>>,

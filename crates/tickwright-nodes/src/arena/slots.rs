@@ -178,7 +178,7 @@ impl<C: Columns> Arena<C> {
         }
     }
 
-    /// The value of an occupation, to change. `None`: it is over.
+    /// The value with this id, to change. `None` if the value has left its slot.
     #[inline]
     #[must_use]
     pub fn get_mut(&mut self, id: SlotId) -> Option<&mut C::Value> {
@@ -188,7 +188,7 @@ impl<C: Columns> Arena<C> {
         }
     }
 
-    /// The present occupation of a slot, and its value. `None`: the slot is not live.
+    /// The id of the value that is in a slot now, and the value. `None`: the slot is not live.
     #[inline]
     #[must_use]
     pub fn live(&self, index: Idx) -> Option<(SlotId, &C::Value)> {

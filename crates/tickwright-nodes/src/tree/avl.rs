@@ -97,8 +97,8 @@ impl Balance for Avl {
     }
 }
 
-/// Restores the balance of `top`, whose tree on `side` is two higher. Answers the node that took
-/// its place when the whole has become one lower for it; after an insertion that means: as high as
+/// Restores the balance of `top`, whose tree on `side` is two higher. Returns the node that took
+/// its place when the whole has become one lower for it. After an insertion that means: as high as
 /// it was before.
 ///
 /// ```text

@@ -1,5 +1,6 @@
-//! Progress under a budget: what is due when a row of advances to one `now` begins leaves within so
-//! many of them, whatever the structure has to move first and whatever arrives between them.
+//! Progress under a budget. Whatever is due when a row of advances to one `now` begins leaves
+//! within a bounded number of advances. That holds whatever the structure has to move first, and
+//! whatever arrives between the advances.
 
 use crate::clauses::quiet;
 use crate::subject::{Make, Subject};
@@ -8,7 +9,7 @@ use crate::subject::{Make, Subject};
 /// and once when it leaves.
 const MOST: usize = 65;
 
-/// So many timers are pending at first.
+/// This many timers are pending at first.
 const MANY: u32 = 320;
 
 /// Timers, and the tick that a run advances to.

@@ -1,5 +1,5 @@
-//! The scripts by which clauses are judged, the plainest first: the first witness is then the
-//! shortest.
+//! The scripts by which clauses are judged. The plainest come first, so that the first witness is
+//! the shortest.
 
 use crate::script::{Op, SPANS, When, Whom, decode, gust, noise};
 
@@ -165,8 +165,8 @@ pub(crate) fn cases() -> Vec<Named> {
     .collect()
 }
 
-/// Clocks that start near a power of two, and deadlines around it and the next one, with and
-/// without a timer at the end of time.
+/// Clocks that start near a power of two, and deadlines around that power and the next one. They
+/// run with and without a timer at the end of time.
 pub(crate) fn sweeps() -> Vec<Named> {
     let mut scripts = Vec::new();
     for k in 0..64 {

@@ -1,8 +1,7 @@
 //! Everything that a queue says during a script, and a ledger of what was asked of it.
 //!
-//! A clause is judged from the transcript alone: the ledger follows what the queue *did*, not what
-//! it should have done, so that a queue that breaks one clause is still judged fairly by the
-//! others.
+//! A clause is judged from the transcript alone. The ledger follows what the queue *did*, not what
+//! it should have done. So a queue that breaks one clause is still judged fairly by the others.
 
 use crate::clauses::quiet;
 use crate::machine::{inserts, offered, pick, resolve};
@@ -38,7 +37,7 @@ pub(crate) enum Entry {
         said: Option<u64>,
     },
     Deliver(Fired),
-    /// A pop or an advance is over. `all` when everything due was asked for.
+    /// A pop or an advance has ended. `all` when everything due was asked for.
     Over {
         all: bool,
         answer: Option<Advanced>,
@@ -341,7 +340,7 @@ pub(crate) struct Fact {
 }
 
 impl Fact {
-    /// Whether its deadline had come when it was asked for.
+    /// Whether the timer's deadline had come when the timer was armed.
     pub(crate) fn was_past(&self) -> bool {
         self.deadline < self.floor
     }

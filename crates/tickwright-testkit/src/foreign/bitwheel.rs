@@ -1,9 +1,9 @@
 //! `bitwheel` 0.6: its `PreciseWheel`, three gears of 64 slots of one millisecond, polled with the
 //! time as its documentation shows.
 //!
-//! Two things are done for it. A handle is forgotten when its timer fires: the wheel takes a handle
-//! whose deadline has not come for one that is pending, and a timer that has left before its
-//! deadline would then be removed from a slot that is free or another's, which its code declares
+//! Two things are done for it. A handle is forgotten when its timer fires. The wheel takes a handle
+//! whose deadline has not come for one that is pending. A timer that has left before its deadline
+//! would then be removed from a slot that is free or another's. The wheel's code declares that
 //! unreachable. And sinks run after the poll, since `fire` cannot borrow one.
 
 use core::fmt;

@@ -13,9 +13,9 @@
 //! back, and four switches at least. The manager keeps no stacks.
 //!
 //! Facts of the original are from glibc 2.3, `linuxthreads/manager.c`, `pthread.c` and `join.c`.
-//! What is not as there: a thread says itself that it ends, where the kernel sent the manager a
-//! signal; the manager finds threads by number, where it walked through lists; and it takes no walk
-//! every two seconds when there is nothing to do.
+//! Three things differ from the original. A thread says itself that it ends, where the kernel sent
+//! the manager a signal. The manager finds threads by number, where it walked through lists. It
+//! takes no walk every two seconds when there is nothing to do.
 
 #[cfg(test)]
 mod tests;
@@ -46,15 +46,16 @@ use crate::threads::Threads;
 /// manager thread that is asked through a pipe.
 ///
 /// It is here to be measured: [`OneToOne`] does the same without the way round. Beside the time
-/// there are these differences. What a thread inherits from its creator is the signal mask alone;
-/// processor affinity and scheduling are the manager's, which are those of who started the runtime.
-/// A join waits for the body to end, and not for the destructors of `thread_local!` after it. A
-/// creator that is an M:N thread of another runtime keeps its worker while it is suspended.
+/// there are these differences. A thread inherits from its creator the signal mask alone. Its
+/// processor affinity and scheduling are the manager's, which are those of the thread that started
+/// the runtime. A join waits for the body to end, and not for the destructors of `thread_local!`
+/// after it. A creator that is an M:N thread of another runtime keeps its worker while it is
+/// suspended.
 ///
-/// When the manager cannot read its pipe any more, or reads what none of its threads has written
-/// (somebody else has taken its descriptor), it ends: creations are refused with
-/// [`CreateError::NoManager`](crate::CreateError::NoManager), threads that run go on and are
-/// joined, and all stacks are freed when the runtime ends.
+/// The manager ends when it cannot read its pipe any more. It also ends when it reads what none of
+/// its threads has written, since somebody else has taken its descriptor. Creations are then
+/// refused with [`CreateError::NoManager`](crate::CreateError::NoManager). Threads that run go on
+/// and are joined, and all stacks are freed when the runtime ends.
 ///
 /// ```
 /// use tickwright_threads::{Attributes, Manager, Model, Runtime};
@@ -172,7 +173,7 @@ impl Drop for Funnel {
         if let Some(manager) = lock(&self.manager).take() {
             self.requests.close();
             if !self.requests.is_ours() {
-                // There is no such thread here that could be let go.
+                // A forked child has no such thread, so the handle is forgotten.
                 core::mem::forget(manager);
             }
         }

@@ -50,8 +50,7 @@ struct Pool {
     let_go: Mutex<Vec<Kept>>,
 }
 
-/// A thread in the hands of one keeper, who joins it, and our stack that it runs on until it is
-/// gone.
+/// A thread of one keeper, which joins it, and our stack that it runs on until it is gone.
 pub(crate) struct Kept {
     thread: libc::pthread_t,
     mapping: Mapping,
@@ -97,7 +96,7 @@ fn wait_for(thread: libc::pthread_t) {
         return here::look_until(|| is_gone(thread));
     }
     // SAFETY: 1. A thread that was created joinable, is neither joined nor detached yet, and is not
-    // the caller, as whoever calls this has looked.
+    // the caller, which the calls of this function have checked.
     unsafe {
         libc::pthread_join(thread, core::ptr::null_mut());
     }
@@ -124,7 +123,7 @@ fn stacks_of_gone(let_go: &mut Vec<Kept>) -> impl Iterator<Item = Mapping> {
     let_go.extract_if(.., |each| is_gone(each.thread)).map(|each| each.mapping)
 }
 
-/// Adds one to a list. `None`: there is no memory for that, and the caller has it still.
+/// Adds an item to a list. Returns the item if there is no memory for that, else `None`.
 fn keep<T>(list: &mut Vec<T>, one: T) -> Option<T> {
     if list.try_reserve(1).is_err() {
         return Some(one);
@@ -148,8 +147,8 @@ fn free_left() {
     }
 }
 
-/// Leaves a thread to whoever comes next. Without memory for that it is never joined, and its stack
-/// never given back.
+/// Leaves a thread to the next thread that comes by. Without memory for that it is never joined,
+/// and its stack never given back.
 fn leave(list: &mut Vec<Kept>, thread: Kept) {
     core::mem::forget(keep(list, thread));
 }
@@ -165,8 +164,8 @@ impl Drop for Pool {
 }
 
 impl Joinable {
-    /// Waits until it is gone. What it ran on is free then. The caller itself, which has ended but
-    /// for variables of its own, is let go.
+    /// Waits until the thread is gone. Its stack is free then. If the thread is the caller, it has
+    /// ended but for its thread-local variables, and this lets it go without waiting.
     pub(crate) fn join(mut self) {
         if is_the_caller(self.thread) {
             return;
@@ -190,7 +189,7 @@ impl Drop for Joinable {
             None => unsafe {
                 libc::pthread_detach(self.thread);
             },
-            // It runs on our memory, perhaps this very code: somebody joins it later.
+            // It runs on our memory, perhaps this very code: another thread joins it later.
             Some((mapping, pool)) => leave(&mut lock(&pool.let_go), Kept { thread: self.thread, mapping }),
         }
     }
@@ -284,8 +283,8 @@ impl Kept {
         Ok(Self { thread, mapping })
     }
 
-    /// Waits until it is gone, and frees its stack. If it is the caller, whoever comes next does
-    /// so.
+    /// Waits until it is gone, and frees its stack. If it is the caller, the next thread that comes
+    /// by does so.
     pub(crate) fn end(self) {
         if is_the_caller(self.thread) {
             return leave(&mut left(), self);
@@ -351,7 +350,7 @@ fn spawn(
     };
     let mut thread = MaybeUninit::uninit();
     // SAFETY: 1. Filled attributes. 2. `begin` takes what `run` is. 3. The call fills `thread` when
-    // it answers 0.
+    // it returns 0.
     match unsafe { libc::pthread_create(thread.as_mut_ptr(), attr, begin, run.cast()) } {
         // SAFETY: 1. Filled.
         0 => Ok(unsafe { thread.assume_init() }),

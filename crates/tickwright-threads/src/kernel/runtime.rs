@@ -58,7 +58,7 @@ pub(crate) struct Kernel {
     starter: Box<dyn Starter>,
     keeper: Timekeeper,
     closing: AtomicBool,
-    /// Who waits until no thread is left.
+    /// The threads that wait until no thread is left.
     closers: Waiters,
     me: Weak<Self>,
 }
@@ -89,7 +89,7 @@ impl Kernel {
         }
     }
 
-    /// A thread that was registered is not started.
+    /// Undoes a registration, because the thread is not started.
     fn withdraw(&self, id: ThreadId, record: &Record, registered: Registered) {
         self.unregister(id, registered);
         self.roster.release(id, record);
@@ -102,8 +102,8 @@ impl Kernel {
         unsafe { here::enter(&member) };
         let outcome = catch_unwind(AssertUnwindSafe(body));
         if !self.roster.is_here() {
-            // The body has forked, and this is the child. Locks of the runtime may be held for
-            // ever.
+            // The body has forked, and this thread is in the child. Locks of the runtime may be
+            // held for ever.
             process::child_has_ended(outcome.is_err());
             drop_quietly(outcome);
             process::end_the_child();
@@ -118,7 +118,7 @@ impl Kernel {
         }
     }
 
-    /// Waits until the platform's thread is gone, if nobody else has.
+    /// Waits until the platform's thread is gone, if no other thread has.
     fn reap(&self, record: &Record) {
         if let Some(started) = record.slow(|slow| slow.started.take()) {
             started.reap();

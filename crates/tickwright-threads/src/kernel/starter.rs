@@ -13,8 +13,8 @@ pub(crate) enum Started {
 }
 
 impl Started {
-    /// The thread, whose body has ended, is joined: waits until it is gone and frees its stack, or
-    /// has the manager do so.
+    /// Joins the thread, whose body has ended. Waits until it is gone and frees its stack, or has
+    /// the manager do so.
     pub(crate) fn reap(self) {
         match self {
             Self::Own(thread) => thread.join(),
@@ -25,7 +25,7 @@ impl Started {
 
 /// How a model starts and ends the platform's threads.
 pub(crate) trait Starter: Send + Sync {
-    /// The model in a word.
+    /// The name of the model, in one word.
     fn model(&self) -> &'static str;
 
     /// The bytes of such a thread's stack.

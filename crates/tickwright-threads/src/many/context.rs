@@ -1,8 +1,8 @@
 //! A stack that can be left in the middle and gone back to.
 //!
-//! Two back ends: the switch proper, and one that every platform and every checker can follow,
-//! where each stack is a kernel thread and a baton says which of them goes on. All that is above
-//! uses [`Context`] and [`pause()`] alone.
+//! Two back ends: the switch proper, and one that every platform and every checker can follow. In
+//! the second one each stack is a kernel thread, and a baton says which of them goes on. All that
+//! is above uses [`Context`] and [`pause()`] alone.
 
 mod baton;
 mod pause;
@@ -22,7 +22,8 @@ pub(super) struct On {
     _known: ValgrindStackRegistration,
 }
 
-// SAFETY: 1. Plain memory, and a number that valgrind knows it by. What runs on it is not in it.
+// SAFETY: 1. It holds plain memory, and the number by which valgrind knows that memory. The thread
+// that runs on the stack is not in it.
 unsafe impl Send for On {}
 
 impl On {
@@ -79,7 +80,7 @@ impl Context {
         }
     }
 
-    /// The memory of one that is done.
+    /// Returns the memory of a context whose thread has ended.
     pub(super) fn into_mapping(self) -> Mapping {
         match self {
             Self::Switched(stack) => stack.into_stack().mapping,

@@ -6,7 +6,7 @@ use crate::here;
 
 /// Works as the worker of this kernel thread.
 ///
-/// A panic on the worker's own stack, such as one of the user's clock, aborts the process: the
+/// A panic on the worker's own stack, such as one of the user's clock, aborts the process. The
 /// worker's threads cannot go on, and what is on their stacks refers to the worker.
 pub(super) fn work_as(worker: &Worker) {
     struct Broken;
@@ -47,9 +47,9 @@ pub(super) fn with<R>(use_it: impl FnOnce(&Worker) -> R) -> Option<R> {
 
 /// Yields. False: the caller is not a thread of a worker.
 ///
-/// Here and below everything is inlined into the caller's loop: after a switch the processor would
-/// guess wrong where a call between the loop and the switch returns to, which costs more than the
-/// switch.
+/// Here and below everything is inlined into the caller's loop. A call between the loop and the
+/// switch returns to a place that the processor guesses wrong after a switch. That costs more than
+/// the switch.
 #[inline(always)]
 pub(crate) fn yield_now() -> bool {
     let Some(worker) = thread() else { return false };
@@ -65,13 +65,14 @@ pub(crate) fn park() -> bool {
     true
 }
 
-/// The worker of this runtime that the caller is a thread of.
+/// Calls `use_it` with the caller's worker, if the caller is a thread of this runtime.
 #[inline]
 pub(super) fn with_of<R>(pool: &WorkerPool, use_it: impl FnOnce(&Worker) -> R) -> Option<R> {
     on(pool, |worker| worker.current().is_some().then(|| use_it(worker)))?
 }
 
-/// The worker of this runtime that the caller is, be it a thread of it or the worker itself.
+/// Calls `use_it` with the caller's worker, if the caller is a thread of this runtime or the worker
+/// itself.
 #[inline]
 pub(super) fn on<R>(pool: &WorkerPool, use_it: impl FnOnce(&Worker) -> R) -> Option<R> {
     let worker = own()?;

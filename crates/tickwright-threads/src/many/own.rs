@@ -1,7 +1,7 @@
 //! What C, C++ and Rust keep for each kernel thread, and each M:N thread has of its own.
 //!
-//! A thread that leaves its stack takes these with it, and finds them again when it goes on:
-//! `errno`, the C++ exceptions that it has caught or is throwing, and Rust's count of panics.
+//! A thread that leaves its stack takes these with it, and finds them again when it goes on. They
+//! are `errno`, the C++ exceptions that it has caught or is throwing, and Rust's count of panics.
 //! Kernel threads that run contexts (the portable back end) have their own anyway.
 
 use core::ffi::{c_int, c_uint, c_void};
@@ -131,7 +131,7 @@ impl Places {
     pub(super) fn save(&self) -> Saved {
         let mut saved = Saved { errno: 0, exceptions: Exceptions::NONE };
         if !self.errno.is_null() {
-            // SAFETY: 1. Of this kernel thread, as long as that is there.
+            // SAFETY: 1. It belongs to this kernel thread, and lives as long as the thread.
             saved.errno = unsafe { self.errno.read() };
         }
         if !self.exceptions.is_null() {
@@ -149,7 +149,7 @@ impl Places {
     #[inline(always)]
     pub(super) fn restore(&self, saved: &Saved) {
         if !self.errno.is_null() {
-            // SAFETY: 1. Of this kernel thread, as long as that is there.
+            // SAFETY: 1. It belongs to this kernel thread, and lives as long as the thread.
             unsafe { self.errno.write(saved.errno) };
         }
         if !saved.exceptions.is_none() {
@@ -162,7 +162,7 @@ impl Places {
     #[inline(always)]
     pub(super) fn reset(&self) {
         if !self.errno.is_null() {
-            // SAFETY: 1. Of this kernel thread, as long as that is there.
+            // SAFETY: 1. It belongs to this kernel thread, and lives as long as the thread.
             unsafe { self.errno.write(0) };
         }
     }
@@ -173,15 +173,16 @@ impl Places {
 /// A panic that has begun and not ended: a stack in the middle of unwinding itself.
 ///
 /// The standard library counts panics for each kernel thread: one more where a panic begins, one
-/// less where it is caught. A debt begins on one kernel thread and may end on another. So whoever
-/// makes one counts one more, and whoever settles it counts one less.
+/// less where it is caught. A debt begins on one kernel thread and may end on another. So the
+/// thread that makes a debt counts one more, and the thread that settles it counts one less.
 ///
 /// Worker: counts 1, since thread A unwinds. A waits: the worker settles a debt that another kernel
 /// thread has made, and counts 0 while B runs. A goes on: the worker makes a debt, and counts 1.
 struct Debt(Coroutine<(), (), (), On>);
 
 // SAFETY: 1. On its stack are functions of the standard library and of the unwinder that wait for a
-// function to return, a box that is nobody else's, and `Away`. None of them refers to a thread.
+// function to return. So are a box that is nobody else's, and `Away`. None of them refers to a
+// thread.
 unsafe impl Send for Debt {}
 
 /// Debts that kernel threads have made which are gone.
@@ -194,7 +195,8 @@ fn debts() -> impl DerefMut<Target = Vec<Debt>> {
 
 /// Enough for an unwinder, whose frames are those of one panic.
 const ROOM: usize = 64 << 10;
-/// Panics in the middle of panics of one thread, in drops that catch them. Nobody has so many.
+/// Panics in the middle of panics of one thread, in drops that catch them. No program has this
+/// many.
 const MOST: usize = 64;
 
 impl Debt {

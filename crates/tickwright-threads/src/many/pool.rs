@@ -36,11 +36,11 @@ impl Links for Table<()> {
     }
 }
 
-/// The least that is mapped for a stack. The program's signal handlers run on whatever stack runs,
-/// and need room of their own.
+/// The fewest bytes that are mapped for a stack. The program's signal handlers run on whatever
+/// stack runs, and need room of their own.
 const LEAST_MAPPED: usize = 64 << 10;
 
-/// A stack of so many bytes for its thread, with room for handlers, in whole pages.
+/// A stack of n bytes for its thread, with room for handlers, in whole pages.
 pub(super) fn with_room(stack: usize) -> usize {
     in_pages(stack.max(LEAST_MAPPED))
 }
@@ -95,8 +95,9 @@ impl WorkerPool {
         &self.remotes()[if self.settings.knobs.global_queue { 0 } else { worker }]
     }
 
-    /// Where stacks are kept of threads that brought their own; with a bound, all: what one worker
-    /// keeps to itself no other creator could use, and none would be free though nobody runs.
+    /// Where the stacks of threads that brought their own are kept; with a bound, all stacks. What
+    /// one worker kept to itself no other creator could use. None would be free though no thread
+    /// runs.
     pub(super) fn cache(&self) -> &Remote {
         self.queue(self.remotes().len() - 1)
     }

@@ -1,8 +1,8 @@
 //! The run queue through which other workers hand records to a worker: many push, one takes all.
 //!
 //! # Invariants
-//! 1. A record is in at most one list, so its `next` has one user: the thread that pushes it has
-//!    just made it neither parked nor queued.
+//! 1. A record is in at most one list, so its `next` has one user. That user is the thread that
+//!    pushes it, which has just made it neither parked nor queued.
 //! 2. What was written before a push is seen after the take that finds the record.
 //! 3. Records leave in the order in which they were pushed.
 

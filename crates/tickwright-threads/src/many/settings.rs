@@ -99,8 +99,8 @@ impl Default for ManyToMany {
 }
 
 impl ManyToMany {
-    /// A worker for each core, stacks of 64 KiB with a guard of 64 KiB, of which a worker keeps
-    /// 1024; a red-black tree, a 4-ary heap, the monotonic clock.
+    /// A worker for each core, stacks of 64 KiB with a guard of 64 KiB, of which a worker
+    /// keeps 1024. Then a red-black tree, a 4-ary heap, and the monotonic clock.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -130,8 +130,8 @@ impl ManyToMany {
 
         /// How many free stacks each worker caches. A second cache is shared by all workers: it
         /// holds stacks of other sizes, and those of threads that were created elsewhere. It keeps
-        /// at most as many stacks, of at most 8 sizes, in at most as much memory as that many
-        /// stacks of the runtime's size.
+        /// at most as many stacks, of at most 8 sizes. They take at most as much memory as that
+        /// many stacks of the runtime's size.
         keep(self, stacks: usize) { self.keep = stacks }
 
         /// How many stacks there are at most, used or kept. Creating a thread beyond them is an

@@ -13,8 +13,8 @@
 //!    then looks for queued threads. So no thread waits to begin while every worker without work is
 //!    idle, unless one of them has been notified.
 //! 4. A notification that finds its worker awake does not count: the creator tries the next
-//!    worker. A worker that was notified and has work when it wakes sees the threads that wait, and
-//!    notifies another.
+//!    worker. A notified worker may have work of its own when it wakes. It then sees the threads
+//!    that wait, and notifies another worker.
 
 use crate::primitive::{AtomicU32, Ordering, fence};
 
@@ -54,7 +54,7 @@ impl SleepState {
         }
         self.announce(how);
         // Both words are written. A thread that hands us work from now on wakes us; a creator
-        // notifies us if we are idle. What came before is seen here.
+        // notifies us if we are idle. Work that was handed over before that is seen here.
         if !has_work() && (searches || !others_wait()) {
             sleep();
         }

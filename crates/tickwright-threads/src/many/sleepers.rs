@@ -3,7 +3,7 @@
 use tickwright::clock::Instant;
 use tickwright_core::{Family, Inserted, Key, SlabQueue, TimerQueue, for_each_family};
 
-/// A timer queue over record numbers, whatever its family.
+/// A timer queue of any family, whose payloads are the numbers of records.
 pub(super) trait Sleepers {
     /// `None`: no memory.
     fn insert(&mut self, now: Instant, at: Instant, number: u32) -> Option<Key>;
@@ -15,14 +15,15 @@ pub(super) trait Sleepers {
     fn is_empty(&self) -> bool;
 }
 
-/// One tick is 1024 ns: wheels file finer ones in levels that they would only cascade through.
+/// One tick is 1024 ns. With finer ticks a wheel would have lower levels that timers only cascade
+/// through.
 const TICK_BITS: u32 = 10;
 
 impl<F: Family> Sleepers for SlabQueue<F, u32> {
     fn insert(&mut self, now: Instant, at: Instant, number: u32) -> Option<Key> {
         // A granular structure is late by a part of the way from its clock to the deadline.
         let _ = self.advance_within(now.as_nanos() >> TICK_BITS, 0, |_| {});
-        // Up, so that nobody wakes early.
+        // Up, so that no thread wakes early.
         let at = at.as_nanos();
         let tick = (at >> TICK_BITS) + u64::from(at & ((1 << TICK_BITS) - 1) != 0);
         TimerQueue::insert(self, tick, number).ok().map(|Inserted { key, .. }| key)

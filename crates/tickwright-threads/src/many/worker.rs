@@ -98,7 +98,7 @@ pub(crate) struct Worker {
     way: Cell<Way>,
     switches: Cell<u32>,
     row: Cell<u32>,
-    /// What others had begun when they were last looked at, after a search.
+    /// How many threads each other worker had begun at this worker's last look, after a search.
     seen: RefCell<Vec<u64>>,
     /// How many others had begun in all when it last had nothing to do.
     began: Cell<u64>,
@@ -124,8 +124,8 @@ impl Worker {
         let plain = !pool.settings.portable
             && !pool.settings.knobs.sigmask_per_switch
             && !pool.settings.knobs.global_queue;
-        // Called on the worker's own kernel thread. Contexts that are kernel threads have their
-        // own.
+        // Called on the worker's own kernel thread. Contexts that are kernel threads have such
+        // places of their own.
         let places = if pool.settings.portable { Places::NONE } else { Places::current() };
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
         let spins = plain && pool.remotes().len() > 2 && processors > 1 && !pool.keeper.moves_by_command();
@@ -225,7 +225,7 @@ impl Worker {
         });
     }
 
-    /// Begins the new thread that has waited longest, unless somebody has taken it.
+    /// Begins the new thread that has waited longest, unless another worker has taken it.
     fn begin_next(&self, remote: &Remote) -> bool {
         let Some(spawned) = remote.locked(|locked| remote.pop(&mut locked.own)) else { return false };
         remote.begun.store(remote.begun.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
@@ -353,8 +353,8 @@ impl Worker {
         self.resume(fiber);
     }
 
-    /// A place for one more thread that has begun. With it there is room for all of them in each
-    /// list that they can be in. `None`: there is no memory.
+    /// Returns a place for one more thread that has begun. With it there is room for all of them in
+    /// each list that they can be in. `None`: there is no memory.
     #[inline]
     fn place(&self) -> Option<u32> {
         let vacant = self.vacant.borrow_mut().pop();
@@ -580,7 +580,7 @@ impl Worker {
         }
     }
 
-    /// The last of a thread, whose record is in no remote queue.
+    /// Ends a thread whose record is in no remote queue.
     #[inline]
     fn leave(&self, id: ThreadId, registered: Registered, record: &Record<()>) {
         record.owner.store(NONE, Ordering::Relaxed);

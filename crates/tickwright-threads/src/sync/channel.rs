@@ -18,7 +18,7 @@ struct Mailbox<T> {
     room: usize,
     senders: AtomicUsize,
     receivers: AtomicUsize,
-    /// Who waits for letters, and for room.
+    /// The threads that wait for letters, and for room.
     empty: Waiters,
     full: Waiters,
 }
@@ -33,27 +33,27 @@ pub struct Sender<T>(Arc<Mailbox<T>>);
 #[derive(Debug)]
 pub struct Receiver<T>(Arc<Mailbox<T>>);
 
-/// Nobody can receive it any more: here it is.
+/// No receiver is left. This is the letter.
 pub struct SendError<T>(pub T);
 
-/// Why a letter was not sent without waiting, and the letter.
+/// A letter that could not be sent without waiting, and the reason.
 pub enum TrySendError<T> {
     /// The mailbox is full.
     Full(T),
-    /// Nobody can receive it any more.
+    /// No receiver is left.
     Closed(T),
 }
 
-/// The mailbox is empty, and nobody can send any more.
+/// The mailbox is empty, and no sender is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecvError;
 
-/// Why nothing was received.
+/// The reason why no letter was received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TryRecvError {
-    /// The mailbox is empty, as yet or as of that time.
+    /// The mailbox is empty, now or at the end of the given time.
     Empty,
-    /// And nobody can send any more.
+    /// The mailbox is empty, and no sender can fill it any more.
     Closed,
 }
 
@@ -97,7 +97,7 @@ impl<T> fmt::Debug for TrySendError<T> {
     }
 }
 
-/// A mailbox with room for so many letters, at least one: who sends to a full one waits.
+/// A mailbox with room for n letters, at least one. A thread that sends to a full mailbox waits.
 #[must_use]
 pub fn bounded<T>(room: usize) -> (Sender<T>, Receiver<T>) {
     let mailbox = Arc::new(Mailbox {
@@ -111,7 +111,7 @@ pub fn bounded<T>(room: usize) -> (Sender<T>, Receiver<T>) {
     (Sender(Arc::clone(&mailbox)), Receiver(mailbox))
 }
 
-/// A mailbox with room for all letters that memory has room for.
+/// A mailbox without a bound on its letters, except memory.
 #[must_use]
 pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
     bounded(usize::MAX)
@@ -138,12 +138,12 @@ impl<T> Mailbox<T> {
     }
 
     fn take(&self, caller: Option<Ticket>) -> Result<T, TryRecvError> {
-        // Before the look at the letters: who sent the last one was there then.
+        // Before the look at the letters: the sender of the last letter was there then.
         let closed = self.senders.load(Ordering::SeqCst) == 0;
         let mut letters = self.letters();
         let promised = usize::from(self.empty.is_promised(caller));
         let first = if letters.len() > promised { letters.pop_front() } else { None };
-        // What is left is another's, who is on its way.
+        // The letter that is left is for another thread, which is on its way.
         let closed = closed && letters.is_empty();
         drop(letters);
         match first {
@@ -161,7 +161,7 @@ impl<T> Sender<T> {
     /// Sends, and waits for room as long as it takes.
     ///
     /// # Errors
-    /// [`SendError`] with the letter: nobody receives any more.
+    /// [`SendError`] with the letter: no receiver is left.
     pub fn send(&self, letter: T) -> Result<(), SendError<T>> {
         let put = |ticket, letter| match self.0.put(letter, ticket) {
             Ok(()) => Ok(Ok(())),
@@ -184,7 +184,7 @@ impl<T> Receiver<T> {
     /// Receives, and waits for that as long as it takes.
     ///
     /// # Errors
-    /// [`RecvError`]: nobody sends any more.
+    /// [`RecvError`]: no sender is left.
     pub fn recv(&self) -> Result<T, RecvError> {
         self.receive(None).map_err(|_| RecvError)
     }

@@ -10,8 +10,9 @@ use crate::wait::{Ticket, Waiters};
 /// A lock around a value. Waiting for it blocks no worker.
 ///
 /// The thread that has waited longest is woken first. A thread that comes by meanwhile may be
-/// faster, once: then the lock is kept for the one that has waited longest, and nobody waits for
-/// ever. A panic under the lock does not poison it. Locking it twice on one thread waits for ever.
+/// faster, once. Then the lock is kept for the thread that has waited longest, and no thread waits
+/// for ever. A panic under the lock does not poison it. Locking it twice on one thread waits for
+/// ever.
 ///
 /// ```
 /// use tickwright_threads::sync::Mutex;
@@ -61,7 +62,7 @@ impl<T: ?Sized> Mutex<T> {
     pub fn lock(&self) -> MutexGuard<'_, T> {
         loop {
             let attempt = |caller, ()| self.try_lock_as(caller).ok_or(());
-            // Without a time it does not fail. A wake-up that somebody else could use comes again
+            // Without a time it does not fail. A wake-up that another thread could use comes again
             // when the guard is dropped.
             if let Ok(guard) = self.waiters.acquire(None, false, (), attempt) {
                 return guard;

@@ -12,7 +12,7 @@ const HZ_MANY: u64 = 1024;
 /// A slope above this is no number of jiffies a second: a line is damaged, or a tick wrapped.
 const HZ_MOST: i128 = 1_000_000;
 
-/// So much of a trace tells the slope to a few percent.
+/// This much of a trace gives the rate to a few percent.
 const ENOUGH: Ns = 1_000_000_000;
 
 /// What is known of the clocks.
@@ -21,7 +21,7 @@ pub(super) struct Calibration {
     /// The first tick that was read, with its time, and the last.
     ticks: Option<[(Ns, u64); 2]>,
     hz: Option<u64>,
-    /// For each clock, its time less that of the trace.
+    /// For each clock, the difference of its time from the trace's time.
     clocks: Vec<i128>,
 }
 
@@ -70,7 +70,7 @@ impl Calibration {
         self.ticks.map_or(0, |[first, last]| last.0.saturating_sub(first.0))
     }
 
-    /// Jiffies a second, by all that was read.
+    /// The number of jiffies in a second, by all lines so far.
     fn slope(&self) -> Option<u64> {
         let [first, last] = self.ticks?;
         // The jiffies of a 32-bit kernel wrap five minutes after it started.
@@ -89,7 +89,8 @@ impl Calibration {
         Some(near.filter(|usual| usual.abs_diff(hz) * 20 < *usual).unwrap_or(hz.max(1)))
     }
 
-    /// Whether jiffies can be converted now. At the end of the source, what there is must do.
+    /// Whether jiffies can be converted now. At the end of the source, the rate is taken from the
+    /// lines that were read.
     pub(super) fn knows_jiffies(&mut self, at_the_end: bool) -> bool {
         if self.hz.is_none() && at_the_end {
             self.hz = self.slope();

@@ -13,7 +13,7 @@
 //!   timer.
 //! - Times of `timer_list` are jiffies. How many there are a second is told by the lines
 //!   themselves.
-//! - Times of `hrtimer` are those of one of the kernel's clocks, not of the trace.
+//! - Times of `hrtimer` are by one of the kernel's clocks, not by the clock of the trace.
 
 use std::collections::HashMap;
 use std::io::{BufRead, Write};
@@ -182,7 +182,7 @@ impl<'o, W: Write> Import<'o, W> {
         if let Said::Start { now, was_armed, expires } = line.said {
             self.has[line.queue as usize] = true;
             self.says_armed |= was_armed.is_some();
-            // A tick far beyond the deadline wrapped: it does not tell the slope.
+            // A tick far beyond the deadline has wrapped, so the slope is not taken from it.
             let now = now.filter(|&now| now <= expires.saturating_add(1 << 31));
             if let Some(now) = now.filter(|_| line.queue == Queue::Wheel) {
                 self.clocks.jiffy(line.time, now);

@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 
 use crate::event::{Event, Ns, What};
 
-/// What is detached for longer was cancelled: between a detachment and an expiry there are
+/// A timer that is detached for longer was cancelled. Between a detachment and an expiry there are
 /// microseconds, but an interrupt or a hypervisor may come between them.
 const DETACHED: Ns = 10_000_000;
 
@@ -61,7 +61,8 @@ impl Pending {
         false
     }
 
-    /// The detachment of this timer was a cancellation, if there was one.
+    /// Ends the wait of this timer's detachment, if there is one. The detachment was then a
+    /// cancellation.
     pub(super) fn close(&mut self, timer: u64) {
         let waiting = self.detached.remove(&timer).and_then(|number| self.get(number));
         if let Some(waiting) = waiting {

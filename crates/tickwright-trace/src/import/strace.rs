@@ -12,13 +12,13 @@
 //!   is cancelled. Time-outs `NULL`, -1 and 0 are no timers. Each thread has one timer of each
 //!   kind.
 //! - A wait that a signal stopped goes on in `restart_syscall`.
-//! - A timerfd is named by process and descriptor until that is closed or used again, a POSIX timer
-//!   by process and id, an interval timer by process and clock; `alarm` is one of these. A time of
-//!   0 disarms.
+//! - A timerfd is named by process and descriptor until the descriptor is closed or used again. A
+//!   POSIX timer is named by process and id, an interval timer by process and clock. `alarm` is an
+//!   interval timer. A time of 0 disarms.
 //! - A timerfd fires when it is read, other timers when their signal comes. One expiry is written
 //!   for both, however many they say there were: [`Strace::missed`] counts the others.
-//! - Some programs wait for a timerfd but do not read it, or block the signal. A timer that is to
-//!   fire once, and of which 100 ms after its deadline no line has said so, fires at its deadline.
+//! - Some programs wait for a timerfd but do not read it, or block the signal. A one-shot timer
+//!   fires at its deadline if no line within 100 ms after that says that it has fired.
 //! - A deadline on `CLOCK_REALTIME` is a stamp. What other clocks say at a stamp, expiries show: a
 //!   call that returned because its time was over ended at its deadline. Until there is one, events
 //!   wait, up to 65,536. Then the delay of the most urgent deadline so far is taken for 0, and
@@ -26,8 +26,8 @@
 //!   `clock_gettime` that is a system call.
 //! - The times of `ITIMER_VIRTUAL` and `ITIMER_PROF` pass while the program computes: deadlines are
 //!   the earliest possible.
-//! - Events are in the order of their times, unless more than 65,536 of them would have to wait for
-//!   the end of a call that began before them.
+//! - Events are in the order of their times. An exception is when more than 65,536 of them would
+//!   have to wait for the end of a call that began before them.
 
 mod args;
 mod call;
@@ -51,7 +51,7 @@ use crate::error::TraceError;
 ///
 /// # Errors
 /// [`TraceError::Line`] when no line is a call that sets a timer or waits for a time, and when
-/// stamps have no date; [`TraceError::Io`]; [`TraceError::Unfit`] for a million names of threads.
+/// stamps have no date. [`TraceError::Io`]. [`TraceError::Unfit`] for a million names of threads.
 pub fn import<R: BufRead, W: Write>(mut from: R, of: &str, to: W) -> Result<(W, Strace), TraceError> {
     let mut state = State::new(of, to);
     let mut bytes = Vec::new();

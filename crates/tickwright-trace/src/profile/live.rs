@@ -49,10 +49,10 @@ pub(super) struct Live {
     pending: usize,
 }
 
-/// A timer that is armed so often in a row with one delay is periodic.
+/// A timer that is armed this many times in a row with one delay is periodic.
 const REPEATS: u8 = 3;
 
-/// Beside the pending timers, so many that are not are kept.
+/// This many timers that are not pending are kept too.
 const KEPT: usize = 4096;
 
 impl Live {
@@ -64,7 +64,8 @@ impl Live {
     pub(super) fn arm(&mut self, event: &Event, deadline: Ns, delay: u64, period: u64) -> Option<Ended> {
         let before = self.timers.get(&event.timer).copied();
         let repeats = match before {
-            // Armed again within a tenth of its delay after it expired, with the same delay.
+            // The timer was armed again with the same delay, within a tenth of that delay after it
+            // expired.
             Some(old) if !old.is_pending && is_same(old.delay, delay) => {
                 let rest = u64::try_from(event.time.saturating_sub(old.fired)).unwrap_or(u64::MAX);
                 if rest <= delay / 10 { old.repeats.saturating_add(1) } else { 0 }
@@ -92,8 +93,8 @@ impl Live {
         self.timers.remove(&timer).map(|timer| timer.ended())
     }
 
-    /// Lets a timer expire. Returns what it was, if it was pending. A timer with a period stays
-    /// pending.
+    /// Notes that a timer expired. Returns the timer that ended, if it was pending. A timer with a
+    /// period stays pending.
     pub(super) fn fire(&mut self, timer: u64, now: Ns) -> Option<Ended> {
         let timer = self.timers.get_mut(&timer).filter(|timer| timer.is_pending)?;
         let ended = timer.ended();

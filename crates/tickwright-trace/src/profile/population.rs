@@ -9,7 +9,7 @@ use super::numbers::Numbers;
 pub struct Population {
     /// The mean over time.
     pub mean: f64,
-    /// Half of the time there were at most so many.
+    /// Half of the time there were at most this many.
     pub p50: u64,
     /// One hundredth of the time there were more.
     pub p99: u64,
@@ -115,7 +115,7 @@ impl OverTime {
 
     pub(super) fn finish(self, span_ns: u64) -> Population {
         if self.by_time.is_empty() {
-            // No time passed: what was pending at the end is all there is.
+            // No time passed, so the population at the end is all that is known.
             let now = self.population;
             return Population {
                 mean: now as f64,

@@ -18,9 +18,9 @@ use super::{Clock, Instant};
 /// A clock of the machine. A value and not a type of its own each, so that a program can choose at
 /// run time.
 ///
-/// `now` counts from the machine's start on Linux, as the kernel's clocks do: the same instant in
-/// every process, small enough for [shards](crate::shard) for nine years. Elsewhere it counts from
-/// the first look of this process.
+/// On Linux `now` counts from the machine's start, as the kernel's clocks do. It is the same
+/// instant in every process, and small enough for [shards](crate::shard) for nine years. Elsewhere
+/// it counts from the first look of this process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SystemClock {
     /// Goes on while the machine runs, and stands still while it is suspended. `CLOCK_MONOTONIC`;
@@ -31,8 +31,8 @@ pub enum SystemClock {
     /// Linux), [`Monotonic`](Self::Monotonic).
     BootTime,
     /// The steady timeline of [`Monotonic`](Self::Monotonic), and the offset of the time of day
-    /// (`CLOCK_REALTIME`) to it. The offset changes when somebody sets the wall clock, at a leap
-    /// second and at a resume; not by slewing.
+    /// (`CLOCK_REALTIME`) to it. The offset changes when the wall clock is set, at a leap second
+    /// and at a resume; not by slewing.
     RealTime,
 }
 
@@ -49,9 +49,9 @@ impl Clock for SystemClock {
         })
     }
 
-    /// The same from look to look unless the wall was set, though the two clocks cannot be read in
-    /// one instant: right to the time that takes, some 50 ns. For [`RealTime`](Self::RealTime)
-    /// alone.
+    /// The offset is the same in each look unless the wall clock was set. The two clocks cannot be
+    /// read in one instant, so it is right to the time between the reads, some 50 ns. For
+    /// [`RealTime`](Self::RealTime) alone.
     fn wall_offset(&self) -> Option<i64> {
         static KNOWN: AtomicI64 = AtomicI64::new(i64::MIN);
 
@@ -66,8 +66,8 @@ impl Clock for SystemClock {
 /// The offset between two clocks that are read one after the other.
 ///
 /// The truth lies between the wall minus the time after it was read, and minus the time before.
-/// What is known already is moved into these bounds and no further: so it only ever comes nearer to
-/// the truth, and after a few looks stays.
+/// The known offset is moved into these bounds and no further. So it only comes nearer to the
+/// truth, and after a few looks it stays.
 fn offset(known: &AtomicI64, steady: impl Fn() -> u64, wall: impl Fn() -> i64) -> i64 {
     let steady = || i64::try_from(steady()).unwrap_or(i64::MAX);
     let before = steady();

@@ -31,7 +31,7 @@ impl Ticks {
     /// For wheels.
     pub const MILLISECOND: Self = Self::of(1_000_000);
 
-    /// So many nanoseconds each; 0 makes 1.
+    /// Ticks of n nanoseconds each; 0 makes 1.
     #[must_use]
     pub const fn of(nanoseconds: u64) -> Self {
         let length = if nanoseconds == 0 { 1 } else { nanoseconds };
@@ -51,9 +51,9 @@ impl Ticks {
         self.divide(now.as_nanos()).0
     }
 
-    /// Quotient and remainder. With r for the reciprocal, 2^64 = r length + e with e < length, so x
-    /// r / 2^64 = x / length - (x e / length) / 2^64, and what is taken off is below 1: rounded
-    /// down, it is the quotient or one less.
+    /// Quotient and remainder. With r for the reciprocal, 2^64 = r length + e with e < length. So x
+    /// r / 2^64 = x / length - (x e / length) / 2^64. What is taken off is below 1. Rounded down,
+    /// the product is the quotient or one less.
     const fn divide(self, x: u64) -> (u64, u64) {
         let length = self.length;
         if length == 1 {

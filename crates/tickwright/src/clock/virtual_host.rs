@@ -59,7 +59,7 @@ impl VirtualHost {
         Self::starting_at(Instant::ZERO, 0)
     }
 
-    /// As [`new`](Self::new). `None`: its locks have no memory. The reference count ends the
+    /// Like [`new`](Self::new). `None`: its locks have no memory. The reference count ends the
     /// process without memory, as everywhere in the standard library.
     #[must_use]
     pub fn try_new() -> Option<Self> {
@@ -94,7 +94,7 @@ impl VirtualHost {
         self.clock(SystemClock::Monotonic)
     }
 
-    /// Goes on while the machine is suspended.
+    /// A clock that advances while the machine is suspended too.
     #[must_use]
     pub fn boot_time(&self) -> VirtualClock {
         self.clock(SystemClock::BootTime)
@@ -112,7 +112,7 @@ impl VirtualHost {
         self.change(|shown| shown.running += span);
     }
 
-    /// Somebody sets the wall clock: forward by that many nanoseconds, or back.
+    /// Sets the wall clock forward by that many nanoseconds, or back.
     pub fn step_wall(&self, by: i64) {
         self.change(|shown| shown.offset = shown.offset.saturating_add(by));
     }
@@ -125,8 +125,8 @@ impl VirtualHost {
         });
     }
 
-    /// Moves, then tells all who watch, with no lock held: they may have moved on, and started to
-    /// watch anew.
+    /// Moves the clocks, then tells all watchers. It holds no lock then, since a watcher may move
+    /// the clocks or start to watch again.
     fn change(&self, change: impl FnOnce(&mut Shown)) {
         change(&mut lock(&self.times.shown));
         let watchers: Vec<_> = lock(&self.times.watchers).iter().filter_map(Weak::upgrade).collect();

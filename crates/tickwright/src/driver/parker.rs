@@ -27,8 +27,8 @@ pub enum Woken {
 ///
 /// Nobody is lost between its look and its sleep: what was set, the clock's word and the sleep are
 /// under one lock. An alarm that is set later than it was does not wake the sleeper; one that is
-/// set earlier does. With no alarm set it sleeps for ever, by a clock that moves on command until
-/// that clock gets there.
+/// set earlier does. With no alarm set it sleeps for ever. By a clock that moves on command, it
+/// sleeps until that clock reaches the alarm.
 ///
 /// ```
 /// use core::time::Duration;
@@ -59,8 +59,9 @@ pub struct Parker<K> {
 }
 
 thread_local! {
-    /// The driver thread that the caller is, by the address of what it shares with its driver; 0
-    /// is none. `thread::current` would allocate on a thread that is not the standard library's.
+    /// The address of what this driver thread shares with its driver. It is 0 if the caller is no
+    /// driver thread. `thread::current` would allocate on a thread that is not the standard
+    /// library's.
     pub(super) static DRIVER: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -71,10 +72,10 @@ struct State {
     offset: Option<i64>,
     stopped: bool,
     asleep: u32,
-    /// What the last one who went to sleep sleeps for; none is for ever. Who sleeps for longer has
-    /// been called since.
+    /// What the thread that went to sleep last sleeps for; none is for ever. A thread that sleeps
+    /// for longer has been called since.
     until: Option<Instant>,
-    /// Who sleeps was called and has not woken yet.
+    /// The sleeper was called and has not woken yet.
     called: bool,
     /// How many wait for the sleeper to go to sleep.
     settling: u32,
@@ -102,8 +103,8 @@ impl<K: Clock + 'static> Parker<K> {
         Self::try_new(clock).unwrap_or_else(|| no_memory::<State>())
     }
 
-    /// As [`new`](Self::new). `None`: its lock has no memory. The reference count ends the process
-    /// without memory, as everywhere in the standard library.
+    /// Like [`new`](Self::new). `None`: its lock has no memory. The reference count ends the
+    /// process without memory, as everywhere in the standard library.
     #[must_use]
     pub fn try_new(clock: K) -> Option<Arc<Self>> {
         let state = State { offset: clock.wall_offset(), ..State::default() };
@@ -122,7 +123,7 @@ impl<K: Clock + 'static> Parker<K> {
 }
 
 impl<K: Clock> Parker<K> {
-    /// The clock that it sleeps by.
+    /// The clock by which the thread sleeps.
     pub fn clock(&self) -> &K {
         &self.clock
     }
@@ -130,8 +131,9 @@ impl<K: Clock> Parker<K> {
     /// Sleeps until the alarm goes off. For one thread at a time: of several, one is told that it
     /// went off.
     ///
-    /// A clock may jump, and a step of the wall is told to nobody. While an alarm is set, it looks
-    /// every [`longest_sleep`](Clock::longest_sleep), so both are noticed that much later at most.
+    /// A clock may jump, and no thread is notified of a step of the wall clock. While an alarm is
+    /// set, it looks every [`longest_sleep`](Clock::longest_sleep), so both are noticed that much
+    /// later at most.
     pub fn wait(&self) -> Woken {
         let mut state = lock(&self.state);
         loop {
@@ -155,7 +157,7 @@ impl<K: Clock> Parker<K> {
         if state.stopped {
             return Some(Woken::Stopped);
         }
-        // Known from now on: who is told looks at the wall later than this.
+        // Known from now on: a thread that is notified looks at the wall clock later than this.
         let offset = self.clock.wall_offset();
         if core::mem::replace(&mut state.offset, offset) != offset {
             return Some(Woken::Stepped);
@@ -235,8 +237,8 @@ impl<K: Clock> Parker<K> {
         let mut state = lock(&self.state);
         state.alarm = to(state.alarm);
         let earlier = match (state.alarm, state.until) {
-            // A clock that tells of its moves has passed what is slept for and woken nobody, if no
-            // alarm was set then.
+            // A clock that tells of its moves has passed what is slept for and woken no thread, if
+            // no alarm was set then.
             (Some(at), Some(until)) => {
                 at < until || (self.told.load(Ordering::Relaxed) && at <= self.clock.now())
             }
@@ -246,7 +248,7 @@ impl<K: Clock> Parker<K> {
         self.call_if(state, earlier);
     }
 
-    /// Releases the lock. If `needed`, and somebody sleeps who was not called yet, calls them.
+    /// Releases the lock. If `needed`, calls the threads that sleep and were not called yet.
     fn call_if(&self, mut state: MutexGuard<'_, State>, needed: bool) {
         let call = needed && state.asleep > 0 && !state.called;
         state.called |= call;

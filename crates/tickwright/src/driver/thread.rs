@@ -14,15 +14,15 @@ use crate::clock::Clock;
 use crate::fork::{ForkLock, Order, Process};
 use crate::sync::{Arc, lock};
 
-/// How long after a panic the next look is at the latest, if nobody set the alarm meanwhile: what
-/// the panic kept from being set is not lost, and what panics always does not keep a processor
-/// busy.
+/// The next look after a panic comes at most this long after it, if nobody set the alarm meanwhile.
+/// So an alarm that the panic kept from being set is not lost. And a queue that always panics does
+/// not keep a processor busy.
 const AFTER_A_PANIC: Duration = Duration::from_secs(1);
 
 /// A thread that sleeps at a [`Parker`] and runs a closure whenever its alarm goes off or the wall
 /// was set.
 ///
-/// The closure sets the alarm anew; it may stop the parker, and may drop the driver. Dropping the
+/// The closure sets the alarm again. It may stop the parker, and may drop the driver. Dropping the
 /// driver stops the thread and waits for it, but a thread does not wait for itself.
 ///
 /// ```
@@ -95,7 +95,7 @@ impl<K: Clock + 'static> DriverThread<K> {
         })
     }
 
-    /// As [`spawn`](Self::spawn), for a program that starts its threads by itself: `start` gets
+    /// Like [`spawn`](Self::spawn), for a program that starts its threads by itself: `start` gets
     /// what the thread runs, and returns how to wait for it.
     ///
     /// # Errors
@@ -171,7 +171,7 @@ impl<K: Clock + 'static> DriverThread<K> {
         Arc::as_ptr(&self.shared).addr()
     }
 
-    /// As [`stop`](Self::stop). A second time it stops nothing, and returns the same.
+    /// Like [`stop`](Self::stop). A second time it stops nothing, and returns the same.
     pub(crate) fn end(&mut self) -> Result<(), DriverPanicked> {
         self.halt();
         self.panics().map_or(Ok(()), Err)

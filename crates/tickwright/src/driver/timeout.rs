@@ -10,7 +10,7 @@ use crate::clock::Instant;
 /// converts the ticks of a queue.
 ///
 /// The result rounds up, since a loop that wakes too early finds nothing due and polls again at
-/// once. It is 0 if `wake` is past, -1 (wait for ever) if `wake` is `None`, and at most
+/// once. It is 0 if `wake` is past, and -1 (wait for ever) if `wake` is `None`. It is at most
 /// [`i32::MAX`] (24 days): then the loop wakes once in vain, and asks again.
 ///
 /// ```

@@ -20,7 +20,7 @@ pub enum Rung {
     Due,
     /// The wall clock was set, so its timers may be due earlier or later than the alarm says.
     Stepped,
-    /// Nothing: the descriptor was not readable, or the alarm was set anew since.
+    /// Nothing: the descriptor was not readable, or the alarm was set again since.
     Quiet,
 }
 
@@ -29,10 +29,11 @@ pub enum Rung {
 /// Put it into `poll`, `epoll` or another loop, for reading. When it is readable,
 /// [`acknowledge`](Self::acknowledge) it, then run the service unless the answer is
 /// [`Rung::Quiet`]. Never blocks, is closed on `exec`. By [`SystemClock::RealTime`] it goes off at
-/// the wall's time of the moment when it was set, and also when the wall is set while an alarm is.
+/// the wall-clock time that was computed when it was set. It also goes off when the wall clock is
+/// set while an alarm is.
 ///
-/// A forked child has one of its own under the same number, set to the same time: what it does
-/// there is nothing to the parent.
+/// A forked child has a timerfd of its own under the same number, set to the same time. What the
+/// child does with it does not affect the parent.
 #[derive(Debug)]
 pub struct TimerFd {
     fd: Arc<OwnedFd>,
@@ -49,7 +50,8 @@ struct Told {
     process: Process,
     /// What it was set to.
     at: Option<Instant>,
-    /// The wall was set, and nobody knows of it yet. So said the kernel while it was set.
+    /// The wall clock was set, and no thread knows of it yet. The kernel said so while the alarm
+    /// was set.
     stepped: bool,
     failure: Option<io::Error>,
 }
@@ -77,7 +79,7 @@ impl TimerFd {
     }
 
     /// Takes note that it became readable, and says why. To be called before the service is run,
-    /// which sets it anew.
+    /// which sets it again.
     ///
     /// # Errors
     /// The system's, also one from setting the alarm before, which [`Alarm::set`] cannot report.

@@ -39,8 +39,8 @@ pub(crate) struct Slot<T> {
 // fork, when nothing moves.
 unsafe impl<T: Send> Send for Slot<T> {}
 
-// SAFETY: 1. A mutex may be shared; 2. `guard` and `is_held` are touched by a thread that forks
-// alone, under the lock of the list, and from `try_hold` to `release` that thread keeps it.
+// SAFETY: 1. A mutex may be shared; 2. `guard` and `is_held` are touched only by a thread that
+// forks, under the lock of the list. From `try_hold` to `release` that thread keeps the lock.
 unsafe impl<T: Send> Sync for Slot<T> {}
 
 impl<T> Slot<T> {
@@ -96,7 +96,7 @@ unsafe fn try_hold<T>(at: *const ()) -> bool {
 /// Releases the lock if it is held.
 ///
 /// # Safety
-/// As [`try_hold`], on the same thread.
+/// Like [`try_hold`], on the same thread.
 unsafe fn release<T>(at: *const (), is_child: bool) {
     // SAFETY: 1. The caller's promise.
     let slot = unsafe { &*at.cast::<Slot<T>>() };
@@ -111,7 +111,7 @@ unsafe fn release<T>(at: *const (), is_child: bool) {
     }
 }
 
-/// A lock, whatever it guards.
+/// A registered lock of any type.
 #[derive(Clone, Copy)]
 struct Entry {
     at: *const (),
@@ -159,7 +159,7 @@ fn notice_forks() -> bool {
 /// The guard of the list, during a fork.
 struct Kept(UnsafeCell<Option<MutexGuard<'static, List>>>);
 
-// SAFETY: 1. Touched by the thread alone that holds the lock of the list.
+// SAFETY: 1. Only the thread that holds the lock of the list touches it.
 unsafe impl Sync for Kept {}
 
 static KEPT: Kept = Kept(UnsafeCell::new(None));
@@ -189,8 +189,9 @@ impl List {
 
     /// Takes every lock. False: one of them is taken; unless `all` is false, which leaves it out.
     ///
-    /// A leaf is waited for as long as it takes and never left out: nothing is taken under it and
-    /// no code of the user runs, so its holder is another thread, which will release it.
+    /// A fork waits for a leaf as long as it takes, and never leaves it out. Under a leaf no lock
+    /// is taken and no code of the user runs. So its holder is another thread, which will release
+    /// it.
     fn try_hold(&self, all: bool) -> bool {
         let patience = |order| if order == Order::Leaf as usize { Duration::MAX } else { PATIENCE };
         let entries = self.entries.iter().enumerate();

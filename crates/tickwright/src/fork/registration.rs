@@ -6,8 +6,8 @@ use core::sync::atomic::{AtomicU32, Ordering};
 /// them, or `u32::MAX` when it is done.
 ///
 /// The platform lets a registration wait for a fork that is under way. A lock, or a `Once`, that is
-/// held meanwhile would stay locked in the child for ever. So the one who registers leaves the
-/// number of its process: in a child that number is another one, and the child registers anew.
+/// held meanwhile would stay locked in the child for ever. So the thread that registers leaves the
+/// number of its process: a child has another number, and registers again.
 #[derive(Debug, Default)]
 pub struct Registration(AtomicU32);
 
@@ -39,8 +39,8 @@ impl Registration {
         }
     }
 
-    /// To be called by the handler of the child: that it runs shows that it is registered, also if
-    /// the thread that registered it had not noted it yet.
+    /// The handler of the child calls it. That the handler runs shows that it is registered, even
+    /// if the thread that registered it had not noted that yet.
     pub fn is_done(&self) {
         self.0.store(DONE, Ordering::Release);
     }

@@ -32,8 +32,8 @@ impl<F: Family, T> Identity for TimerRef<'_, F, T> {
 
 /// A queue that records what is done with it. Reading calls go to the queue.
 ///
-/// A delay counts from the queue's [`now`](TimerQueue::now): advance the queue before an insert, as
-/// a loop does, or its delays are too long by what has passed.
+/// A delay counts from the queue's [`now`](TimerQueue::now). Advance the queue before an insert, as
+/// a loop does: otherwise its delays are too long by the time that has passed.
 #[derive(Debug)]
 pub struct Recorded<Q> {
     queue: Q,

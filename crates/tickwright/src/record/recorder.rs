@@ -32,7 +32,7 @@ struct Trace {
     writer: Option<Writer<Box<dyn Write + Send>>>,
     /// The first error. Nothing is recorded after it.
     error: Option<TraceError>,
-    /// By the address of the file's name, line and column.
+    /// The number of each call site, by the address of the file's name, the line and the column.
     sites: HashMap<(usize, u32, u32), u32>,
     threads: u32,
     events: u64,
@@ -53,7 +53,7 @@ impl Recorder {
         Self::with_clock(to, of, SystemClock::default())
     }
 
-    /// As [`new`](Self::new), on another clock: the one of the services that are recorded.
+    /// Like [`new`](Self::new), on another clock: the one of the services that are recorded.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -207,7 +207,7 @@ impl fmt::Debug for Recorder {
     }
 }
 
-/// What one queue tells a [`Recorder`]. A timer is a number of the caller's.
+/// What one queue tells a [`Recorder`]. A timer is a number of the caller.
 ///
 /// Each call is one event. The caller says what happened: the recorder checks nothing.
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ use crate::scheduler::{Boxed, Next, Scheduler};
 use crate::service::{Settings, Structure};
 use crate::shard::{Shards, Was};
 
-/// A file in memory, of at most so many bytes.
+/// A file in memory, of at most n bytes.
 #[derive(Clone)]
 struct File {
     bytes: Arc<Mutex<Vec<u8>>>,
@@ -23,7 +23,7 @@ impl File {
         Self { bytes: Arc::default(), most: usize::MAX }
     }
 
-    /// The events, and the names of threads and of sites.
+    /// Reads the events, and the names of threads and of sites.
     fn read(&self) -> (Vec<Event>, Vec<String>, Vec<String>) {
         let bytes = self.bytes.lock().unwrap().clone();
         let mut reader = Reader::new(&bytes[..]).unwrap();

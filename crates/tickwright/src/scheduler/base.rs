@@ -13,7 +13,7 @@ use crate::sync::{Arc, Condvar, MutexGuard, ThreadId, Waiters, lock, no_memory, 
 /// Timers that call back. See the [module](super).
 pub struct Scheduler<C> {
     pub(super) core: ForkLock<Core<C>>,
-    /// A callback has ended, or a pass.
+    /// Notified when a callback or a pass has ended.
     pub(super) ended: Condvar,
     /// How many wait for the lock, and how many have had it after a wait: hints for a pass, which
     /// makes room. No step of the protocol reads them.
@@ -32,7 +32,7 @@ pub(super) struct Core<C> {
     pub(super) runs: u64,
     /// Whose pass is under way.
     pub(super) pass: Option<ThreadId>,
-    /// Those who wait for `ended`.
+    /// The threads that wait for `ended`.
     pub(super) waiters: Waiters,
     /// Runs whose first canceller waits to hear whether it suppressed anything.
     pub(super) outcomes: Vec<(u64, bool)>,
@@ -52,7 +52,7 @@ pub(super) struct Running {
     pub(super) thread: ThreadId,
     /// Which run of all it is.
     pub(super) serial: u64,
-    /// Somebody waits to hear whether it was kept from running again.
+    /// A thread waits to be told whether the timer was kept from running again.
     pub(super) awaited: bool,
     /// Of its callback.
     pub(super) token: usize,
@@ -135,7 +135,7 @@ impl<C> Scheduler<C> {
     }
 
     /// Arms a timer that is idle, or gives a pending one another time: its id stays. One that runs
-    /// is armed when its callback has ended, whatever that answers.
+    /// is armed when its callback has ended, whatever that returns.
     ///
     /// # Errors
     /// [`Refusal`]; the timer is then as it was.
@@ -151,7 +151,7 @@ impl<C> Scheduler<C> {
         self.lock().service.now()
     }
 
-    /// Makes room for so many more timers.
+    /// Makes room for n more timers.
     ///
     /// # Errors
     /// [`Refusal::Full`] when there is no memory for it.
@@ -182,7 +182,7 @@ impl<C> Scheduler<C> {
         first
     }
 
-    /// Tells `alarm` no more, if that is who is told.
+    /// Stops telling `alarm`, if that is the one that is told.
     pub(super) fn leave_alarm(&self, alarm: &Arc<dyn Alarm>) {
         let mut core = self.lock();
         if core.service.alarm().is_some_and(|set| Arc::ptr_eq(set, alarm)) {
@@ -192,8 +192,9 @@ impl<C> Scheduler<C> {
 }
 
 impl<C> Core<C> {
-    /// In a forked child, where other threads are not: nobody waits, and the pass of another thread
-    /// is over. The timer that it ran is gone, since its callback is on the stack of that thread.
+    /// In a forked child, where other threads are not: no thread waits, and the pass of another
+    /// thread is over. The timer that it ran is gone, since its callback is on the stack of that
+    /// thread.
     fn forget_threads(&mut self) {
         self.waiters.forget();
         self.outcomes.clear();

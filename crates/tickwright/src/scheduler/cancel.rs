@@ -21,7 +21,7 @@ pub enum Cancelled<C> {
     },
     /// Its callback ran on another thread, and has ended.
     Finished {
-        /// It had asked to run again, and is not let; the caller is the one who is told.
+        /// It had asked to run again, and is not let. The caller is the one that is told.
         suppressed: bool,
     },
     /// The id names no timer.
@@ -56,9 +56,9 @@ impl<C: Callback> Scheduler<C> {
         self.lock().remove(id, Service::cancel)
     }
 
-    /// Cancels a timer. When this returns, its callback does not run and will not again (that of a
-    /// kept timer until it is started): if it ran on another thread, it was waited for. The
-    /// [table](super) has every case.
+    /// Cancels a timer. When this returns, the timer's callback does not run and will not run
+    /// again. The callback of a kept timer may run again after the timer is started. If the
+    /// callback ran on another thread, this waited for it. The [table](super) has every case.
     ///
     /// # Errors
     /// [`WouldDeadlock`] from inside its own callback; nothing is changed then.
@@ -66,14 +66,14 @@ impl<C: Callback> Scheduler<C> {
         self.stop(id, Service::cancel)
     }
 
-    /// As [`cancel`](Self::cancel), and the id is stale afterwards also if the timer is kept:
+    /// Like [`cancel`](Self::cancel), and the id is stale afterwards also if the timer is kept:
     /// nothing can arm it again.
     pub fn shutdown_timer(&self, id: TimerId) -> Cancelled<C> {
         self.lock().remove(id, Service::shutdown)
     }
 
-    /// As [`shutdown_timer`](Self::shutdown_timer), and waits as [`cancel_sync`](Self::cancel_sync)
-    /// does.
+    /// Like [`shutdown_timer`](Self::shutdown_timer), and waits as
+    /// [`cancel_sync`](Self::cancel_sync) does.
     ///
     /// # Errors
     /// As `cancel_sync`.
@@ -92,7 +92,7 @@ impl<C: Callback> Scheduler<C> {
             return if has_ended { Ok(Cancelled::NotFound) } else { Err(WouldDeadlock) };
         }
         let _ = stop(&mut core.service, id);
-        // The first who waits is told.
+        // The first thread that waits is told.
         let first =
             core.running.as_mut().is_some_and(|running| !core::mem::replace(&mut running.awaited, true));
         while core.running.is_some_and(|running| running.serial == serial) {
@@ -160,7 +160,7 @@ impl<C: Callback> Scheduler<C> {
         Ok(callbacks)
     }
 
-    /// As [`shutdown`](Self::shutdown), and hands each callback to `each`, without the lock.
+    /// Like [`shutdown`](Self::shutdown), and hands each callback to `each`, without the lock.
     /// Allocates nothing.
     ///
     /// # Errors

@@ -96,8 +96,8 @@ impl<'s, C, O: Origin> NewTimer<'s, C, O> {
         scheduler.admit(callback, |core, callback| core.service.add(timing, &origin, callback))
     }
 
-    /// Arms it and [cancels](Scheduler::cancel) another one in the same step: nobody sees both or
-    /// neither.
+    /// Arms it and [cancels](Scheduler::cancel) another one in the same step: no thread sees both
+    /// or neither.
     ///
     /// # Errors
     /// As [`add`](Self::add); the other timer is then as it was.
@@ -106,8 +106,8 @@ impl<'s, C, O: Origin> NewTimer<'s, C, O> {
     }
 
     /// For the C interface: as [`replace`](Self::replace), or without an old one as
-    /// [`add`](Self::add); and answers both ids, which the timer need not have any more when this
-    /// returns: another thread may have run it.
+    /// [`add`](Self::add). It returns both ids. The timer may have lost its id when this returns,
+    /// since another thread may have run it.
     ///
     /// # Errors
     /// As `replace`.

@@ -1,4 +1,4 @@
-//! Running what is due.
+//! Runs the callbacks of timers that are due.
 
 use core::mem::needs_drop;
 
@@ -28,7 +28,7 @@ error_texts! { RunError:
 }
 
 impl<C: Callback> Scheduler<C> {
-    /// Runs every callback that is due now and was armed before, and answers how many.
+    /// Runs every callback that is due now and was armed before, and returns how many.
     ///
     /// # Errors
     /// [`RunError`]; nothing was run then.
@@ -39,18 +39,18 @@ impl<C: Callback> Scheduler<C> {
         self.run_queue_within(usize::MAX)
     }
 
-    /// As [`run_queue`](Self::run_queue), at most `budget` callbacks. What is left keeps its order,
-    /// and [`timeout`](Self::timeout) is zero.
+    /// Like [`run_queue`](Self::run_queue), at most `budget` callbacks. What is left keeps its
+    /// order, and [`timeout`](Self::timeout) is zero.
     ///
     /// To find the first callback a wheel may have to move many timers. All of them are moved,
-    /// whatever the budget, but the lock is released after each 256 of them, and between callbacks:
-    /// so other threads wait for a bounded time.
+    /// whatever the budget. The lock is released after each 256 of them, and between callbacks, so
+    /// other threads wait for a bounded time.
     ///
     /// # Errors
     /// As `run_queue`.
     ///
     /// # Panics
-    /// As `run_queue`.
+    /// Like `run_queue`.
     pub fn run_queue_within(&self, budget: usize) -> Result<usize, RunError> {
         let me = this_thread();
         let mut core = self.lock();
@@ -83,8 +83,8 @@ impl<C: Callback> Scheduler<C> {
         Ok(ran)
     }
 
-    /// Releases the lock for others, and takes it again. If somebody waits for it, not before they
-    /// had it, since a lock that is taken again at once is had by nobody else.
+    /// Releases the lock for others, and takes it again. If another thread waits for it, not before
+    /// they had it, since no other thread gets a lock that is taken again at once.
     #[cold]
     pub(super) fn give_way<'s>(&'s self, core: Held<'s, C>) -> Held<'s, C> {
         let before = self.served.load(Ordering::Relaxed);
@@ -157,7 +157,7 @@ impl<'s, C: Callback> Run<'s, C> {
             }
         }
         if let Some(Running { serial, awaited: true, .. }) = core.running.take()
-            // Without memory the one who waits is told that nothing was suppressed.
+            // Without memory the thread that waits is told that nothing was suppressed.
             && core.outcomes.try_reserve(1).is_ok()
         {
             core.outcomes.push((serial, self.suppressed));

@@ -26,12 +26,12 @@ use crate::sync::Arc;
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 ///
-/// Dropped, it stops and is waited for, unless it is dropped from one of its own callbacks; the
-/// scheduler stays, and its timers wait for who runs the queue next. It ends on its own when the
-/// scheduler is dropped.
+/// A drop stops the thread and waits for it, unless one of its own callbacks drops it. The
+/// scheduler stays, and its timers wait for the next thread that runs the queue. It ends on its own
+/// when the scheduler is dropped.
 pub struct SchedulerThread {
     driver: DriverThread<Arc<dyn Clock>>,
-    /// Takes the alarm away again.
+    /// Removes this thread's alarm from the scheduler, at the end.
     leave: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -40,7 +40,7 @@ impl SchedulerThread {
     ///
     /// # Errors
     /// [`AlreadyExists`](io::ErrorKind::AlreadyExists) when the scheduler has an alarm already, of
-    /// another thread or the user's; else what the system says when it has no thread to give.
+    /// another thread or the user's. Otherwise the system's error when it has no thread to give.
     pub fn start<C: Callback + 'static>(name: &str, scheduler: &Arc<Scheduler<C>>) -> io::Result<Self> {
         let parker = Parker::new(scheduler.clock());
         let alarm: Arc<dyn Alarm> = Arc::clone(&parker) as _;

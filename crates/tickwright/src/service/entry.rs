@@ -59,7 +59,7 @@ pub(super) enum Flag {
     Periodic = 4,
     /// It was run before.
     Started = 8,
-    /// Running, and not to be armed again by what its callback answers.
+    /// Running, and not to be armed again by what its callback returns.
     Suppressed = 16,
     /// Running, and started again meanwhile.
     Restarted = 32,
@@ -144,7 +144,7 @@ impl Slack {
     pub(super) const NONE: Self = Self(0);
     const UNIT: u64 = 1024;
 
-    /// The greatest that is not above `ns`.
+    /// The greatest span that is not above `ns`.
     #[inline]
     pub(super) fn at_most(ns: u64) -> Self {
         let units = ns / Self::UNIT;

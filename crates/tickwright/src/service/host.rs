@@ -1,11 +1,11 @@
 //! The host tick: one timer that waits while more urgent work runs.
 //!
-//! A kernel that emulates the timer of another one (a real-time kernel under which Linux runs, a
-//! hypervisor) has that one's tick in its own queue. It is the least urgent timer there is: to
-//! interrupt urgent work for it is waste. So while the caller says that
-//! [such work runs](super::Service::begin_urgent) and the host tick heads the queue, the alarm is
-//! set for the *second* timer. The tick is deferred, and run late: as soon as the urgent work has
-//! ended. It is never lost.
+//! A kernel may emulate the timer of another kernel: a real-time kernel under which Linux runs, or
+//! a hypervisor. It then has the other kernel's tick in its own queue. It is the least urgent timer
+//! there is: to interrupt urgent work for it is waste. So while the caller says that [such work
+//! runs](super::Service::begin_urgent) and the host tick heads the queue, the alarm is set for the
+//! *second* timer. The tick is deferred, and run late: as soon as the urgent work has ended. It is
+//! never lost.
 //!
 //! ```
 //! use core::time::Duration;
@@ -38,20 +38,21 @@
 //!
 //! # What Xenomai does, and where this differs
 //!
-//! Xenomai's cobalt kernel keeps the tick of Linux as a timer of the lowest priority. If it heads
-//! the queue while a real-time thread runs or is about to, the hardware is programmed for the
-//! second timer and a mark is left; the tick is passed on when Linux gets the processor back. The
-//! same here, but:
+//! Xenomai's cobalt kernel keeps the tick of Linux as a timer of the lowest priority. The tick may
+//! head the queue while a real-time thread runs or is about to. Then the hardware is programmed for
+//! the second timer and a mark is left. The tick is passed on when Linux gets the processor back.
+//! The same here, but:
 //!
 //! - *Second* is an operation of each structure. There, from 2009 to 2015, it was whatever the
-//!   iterator gave after the head: right for a list, the next cell of the array for a heap, which
-//!   may be the later child. With heaps, timers were then programmed too late (fixed by f7572f693).
+//!   iterator returned after the head. For a list that is right. For a heap it is the next cell of
+//!   the array, which may be the later child. With heaps, timers were then programmed too late
+//!   (fixed by f7572f693).
 //! - Lowest among those of its own tick is what [`take`](super::Service::take) sees to. There it is
-//!   a priority in the sort key; that was compared as a number without a sign in the heap, and is
-//!   in the tree, so that the least urgent of equals comes first.
-//! - There, the handler of the tick may run beside another timer's and leaves a flag; here the
-//!   callback itself waits, so who waits for the tick sees what the policy for missed periods says:
-//!   one run and the overruns (skip), or a run for each period (burst).
+//!   a priority in the sort key. The heap compared it as an unsigned number, and the tree still
+//!   does, so that the least urgent of equals comes first.
+//! - There, the handler of the tick may run beside another timer's and leaves a flag. Here the
+//!   callback itself waits. So the code that waits for the tick sees what the policy for missed
+//!   periods says. Skip gives one run and the overruns. Burst gives a run for each period.
 //! - With nothing else pending, no alarm is set at all until the urgent work ends.
 
 use core::time::Duration;
@@ -68,7 +69,7 @@ use super::words::Refusal;
 impl<P> Service<P> {
     /// Makes a timer the host tick: of those due in its tick it runs last, and while
     /// [urgent work](Self::begin_urgent) runs it waits. It is that until it is gone; to be armed
-    /// anew, by its callback or by others, does not change it. Its counts begin at 0.
+    /// again, by its callback or by others, does not change it. Its counts begin at 0.
     ///
     /// # Errors
     /// [`Refusal::NotFound`]; [`Refusal::HostTaken`] if another timer is the host tick. Nothing is

@@ -20,7 +20,7 @@ impl<P> Service<P> {
         self.look_at_wall(now);
         self.statistics.passes += 1;
         self.pass = self.pass.checked_add(1).unwrap_or_else(|| {
-            // The number comes round: nobody is to be taken for one armed in this pass.
+            // The number comes round: no timer may be taken for one that was armed in this pass.
             self.table.change_all(|entry| entry.pass = 0);
             1
         });
@@ -36,8 +36,8 @@ impl<P> Service<P> {
         self.take_within(&mut unlimited)
     }
 
-    /// As [`take`](Self::take), and moves at most so many timers inside the queue on the way, which
-    /// are taken from `moves`. With none of them left the answer is `None`, although there may be a
+    /// Like [`take`](Self::take), and moves at most n timers inside the queue on the way, which are
+    /// taken from `moves`. With none of them left the answer is `None`, although there may be a
     /// next one: call it again. So the time that it takes has a bound.
     pub fn take_within(&mut self, moves: &mut usize) -> Option<Due<P>> {
         loop {
@@ -47,7 +47,7 @@ impl<P> Service<P> {
             let mut slot = self.next_slot(moves)?;
             let pass = self.pass;
             if self.table.entry(slot).pass == pass {
-                // All that is left of what is due was armed in this pass as well, but for a host
+                // All other due timers were armed in this pass as well. The one exception is a host
                 // tick that was put aside.
                 self.ahead = Some(slot);
                 slot = self.release_host()?;
@@ -58,8 +58,8 @@ impl<P> Service<P> {
             if by_wall {
                 self.walls -= 1;
                 if shifted(now, offset) < due {
-                    // The wall runs slower than what it was filed by. In this pass it does not come
-                    // again, also if there is no later tick.
+                    // The wall clock is behind the offset by which the timer was inserted. The
+                    // timer does not come again in this pass, even if there is no later tick.
                     self.table.entry(slot).pass = pass;
                     self.file_at(slot, unshifted(due, offset), now);
                     continue;
@@ -157,7 +157,7 @@ impl<P> Service<P> {
         if self.alarm.is_none() {
             return;
         }
-        // Whoever was told of a step, and found a pass under way, relies on this look.
+        // A thread that was told of a step, and found a pass under way, relies on this look.
         if self.walls > 0 {
             self.look_at_wall(self.clock.now().as_nanos());
         }
@@ -201,9 +201,9 @@ impl<P> Service<P> {
         self.ahead.take().or_else(|| self.pop(moves))
     }
 
-    /// Takes the first timer that is due out of the queue. One that became due after the pass began
-    /// counts as armed in it: the clock of a granular queue may be ahead, since lateness counts
-    /// from it.
+    /// Takes the first timer that is due out of the queue. A timer that became due after the pass
+    /// began counts as armed in it. The clock of a granular queue may be ahead, since lateness
+    /// counts from it.
     #[inline]
     pub(super) fn pop(&mut self, moves: &mut usize) -> Option<Idx> {
         let (slot, expiry) = self.table.queue_mut().pop(self.cutoff, moves)?;
@@ -228,12 +228,12 @@ impl<P> Service<P> {
         first.map(|tick| self.ticks.start(tick))
     }
 
-    /// Not later than [`next_wake`](Self::next_wake), and at the queue's cost for its own bound:
-    /// O(1) or O(levels), where `next_wake` may look at each timer of a bucket. After a pass that
-    /// took all that was due it is in the future, so a driver wakes too early once a bucket at
+    /// Not later than [`next_wake`](Self::next_wake), at the queue's cost for its own bound. That
+    /// is O(1) or O(levels), where `next_wake` may look at each timer of a bucket. After a pass
+    /// that took all that was due it is in the future, so a driver wakes too early once a bucket at
     /// most.
     pub(super) fn wake_bound(&self) -> Option<Instant> {
-        // The bound may be that of a host tick for which nobody shall wake.
+        // The bound may be that of a host tick for which no thread shall wake.
         let deferred = self.urgent > 0 && self.linked_host().is_some();
         if self.ahead.is_some() || self.held().is_some() || deferred {
             return self.next_wake();

@@ -54,7 +54,7 @@ pub(super) trait Queue: Send {
     fn remove(&mut self, slot: Idx);
     /// Moves a slot that is linked.
     fn reschedule(&mut self, slot: Idx, deadline: Tick);
-    /// Unlinks the first that is due, and answers its expiry. Moves at most `moves` inside; with
+    /// Unlinks the first that is due, and returns its expiry. Moves at most `moves` inside; with
     /// none of them left it may answer `None` too early.
     fn pop(&mut self, now: Tick, moves: &mut usize) -> Option<(Idx, Tick)>;
     /// Moves the queue's clock forward.
@@ -143,7 +143,8 @@ where
     }
 
     fn insert(&mut self, slot: Idx, deadline: Tick) {
-        // What it says of its head is about `next_wake`; the alarm is set by what is exact.
+        // The reported head change is about `next_wake`. The alarm is set by the exact expiry, so
+        // the report is not needed.
         let _ = self[0].order.insert(&mut self[0].arena.columns, slot, deadline, self[0].now);
         self[0].len += 1;
     }

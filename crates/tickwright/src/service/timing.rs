@@ -11,11 +11,11 @@ pub enum When {
     /// The timer is due this long after it is armed. A step of the wall clock does not touch it.
     /// From 584 years on it is never due.
     After(Duration),
-    /// The timer is due this long after this instant, which the service's clock has shown: the time
-    /// at which a pass or a callback began, or at which a loop woke. Arming it then reads no clock
-    /// (but over granular structures, and while timers by the wall are pending). It never runs
-    /// before `instant + delay`; seen from the call, that is earlier than `After` by the age of the
-    /// instant.
+    /// The timer is due this long after this instant, which the service's clock has shown. It is
+    /// the time at which a pass or a callback began, or at which a loop woke. Arming it then reads
+    /// no clock (but over granular structures, and while timers by the wall are pending). It never
+    /// runs before `instant + delay`; seen from the call, that is earlier than `After` by the age
+    /// of the instant.
     Since(Instant, Duration),
     /// The timer is due when the service's clock shows this instant. A past one is due at once.
     At(Instant),
@@ -53,10 +53,10 @@ pub enum Missed {
     /// exchanges do.
     #[default]
     Collapse,
-    /// The grid stays while no period is missed; after a miss it begins anew, one period after the
+    /// The grid stays while no period is missed. After a miss it begins again, one period after the
     /// late run. So do the persistent events (`EV_PERSIST`) of libevent. It is also what tokio
     /// calls `Delay`, except that there being 5 ms late is a miss already. The repeat of libuv has
-    /// no grid: it counts from the run each time, so it drifts as [`Delay`](Self::Delay) does, but
+    /// no grid: it counts from the run each time. So it drifts as [`Delay`](Self::Delay) does, but
     /// for the time that the callback takes.
     Persist,
 }
@@ -105,7 +105,7 @@ impl Timing {
         Self { target, period_ns: None, missed: Missed::default(), slack_ns: 0 }
     }
 
-    /// As [`after`](Self::after), in ns: for the C interface, which has no `Duration` to take
+    /// Like [`after`](Self::after), in ns: for the C interface, which has no `Duration` to take
     /// apart.
     #[doc(hidden)]
     #[inline]
@@ -113,7 +113,7 @@ impl Timing {
         Self::aimed(Target::After(delay))
     }
 
-    /// As [`since`](Self::since), in ns.
+    /// Like [`since`](Self::since), in ns.
     #[doc(hidden)]
     #[inline]
     pub fn since_nanos(instant: Instant, delay: u64) -> Self {
@@ -174,8 +174,9 @@ impl Timing {
 }
 
 impl Missed {
-    /// How many whole periods have passed at `now` for a timer that was due at `due`, the due time
-    /// that its delivery stands for, and the time from which the next period counts.
+    /// For a timer that was due at `due`, seen at `now`, returns three numbers. They are the whole
+    /// periods that have passed, the due time that its delivery stands for, and the time from which
+    /// the next period counts.
     pub(super) fn deliver(self, due: u64, period: u64, now: u64) -> (u64, u64, u64) {
         let behind = now.saturating_sub(due).checked_div(period).unwrap_or(0);
         match self {

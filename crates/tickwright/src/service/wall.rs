@@ -1,15 +1,17 @@
-//! The wall clock: timers that go by it are filed by its offset, and anew when that steps.
+//! The wall clock: timers that go by it are inserted by its offset, and again when the offset
+//! steps.
 
 use super::base::Service;
 use super::entry::{Flag, State};
 
-/// By how much the wall clock may move against the steady one before all wall timers are filed
-/// anew: half of the 1 ms that they may be late. (They are never early.) Half, since a timer may be
-/// filed by an offset that is so much less than the noted one, and run at one that is so much more.
+/// The wall clock may move this far against the steady one before all wall timers are inserted
+/// again. It is half of the 1 ms that they may be late; they are never early. It is half because
+/// the offset may be wrong twice. A timer may be inserted by an offset that is this much below the
+/// noted one, and run at one that is this much above.
 const STEP: u64 = 500_000;
 
 impl<P> Service<P> {
-    /// If the wall clock was stepped, files all timers by the wall anew.
+    /// If the wall clock was stepped, inserts all timers by the wall clock again.
     #[inline]
     pub(super) fn look_at_wall(&mut self, now: u64) {
         if self.walls > 0 {

@@ -14,8 +14,8 @@ impl<G: WheelGeometry> SharedTimer<G> {
     /// of the shard.
     ///
     /// A deadline at or before the shard's clock fires at the next advance. While a pass over this
-    /// shard is under way it fires at the next tick; `u64::MAX` has none, so there it fires in the
-    /// next pass. One lock.
+    /// shard is under way, the timer fires at the next tick. `u64::MAX` has no next tick, so there
+    /// it fires in the next pass. One lock.
     ///
     /// # Errors
     /// [`ArmError::AlreadyPending`], [`ArmError::ShutDown`], [`ArmError::ShardsGone`].
@@ -23,8 +23,8 @@ impl<G: WheelGeometry> SharedTimer<G> {
         self.arm_locked(Arm::Add, deadline, None, false).map(|_| ())
     }
 
-    /// As [`add`](Self::add), on another shard, to which the timer then belongs. While its callback
-    /// runs it stays where that runs. Two locks.
+    /// Like [`add`](Self::add), on another shard, to which the timer then belongs. While its
+    /// callback runs, the timer stays on the shard of that callback. Takes two locks.
     ///
     /// # Errors
     /// Those of [`add`](Self::add), and [`ArmError::NoSuchShard`].
@@ -37,7 +37,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
     /// whether it was. If it was, the callback sees everything that the caller wrote before.
     ///
     /// This is one compare-exchange, without a lock, if two things hold. The deadline falls into
-    /// the bucket that the timer is in; and a timer armed now would not get a finer level, by the
+    /// the bucket that the timer is in. And a timer armed now would not get a finer level, by the
     /// time that the shard was last told. The timer then stays on its shard and keeps its place in
     /// the bucket. [`modify_at`](Self::modify_at) takes a better time.
     ///
@@ -48,7 +48,8 @@ impl<G: WheelGeometry> SharedTimer<G> {
         self.arm(Arm::Modify, deadline, 0)
     }
 
-    /// As [`modify`](Self::modify), for a caller that knows what time it is, in the shard's ticks.
+    /// Like [`modify`](Self::modify), for a caller that knows what time it is, in the shard's
+    /// ticks.
     ///
     /// The unlocked path then judges by `now`, if that is later than what the shard was last told.
     /// Under a driver that sleeps, a time-out that is shortened thus leaves a bucket that is much
@@ -61,8 +62,8 @@ impl<G: WheelGeometry> SharedTimer<G> {
         self.arm(Arm::Modify, deadline, now)
     }
 
-    /// As [`modify`](Self::modify), on another shard. Takes both locks. A timer whose callback runs
-    /// stays where it runs.
+    /// Like [`modify`](Self::modify), on another shard. Takes both locks. A timer whose callback
+    /// runs stays where it runs.
     ///
     /// # Errors
     /// Those of [`modify`](Self::modify), and [`ArmError::NoSuchShard`].
@@ -71,7 +72,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
         self.arm_locked(Arm::Modify, deadline, Some(shard), false)
     }
 
-    /// As [`modify`](Self::modify), but a timer that is not pending stays so: [`Was::Idle`] then
+    /// Like [`modify`](Self::modify), but a timer that is not pending stays so: [`Was::Idle`] then
     /// means that nothing happened.
     ///
     /// # Errors
@@ -81,7 +82,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
         self.arm(Arm::PendingOnly, deadline, 0)
     }
 
-    /// As [`modify`](Self::modify), but a pending timer only ever moves to an earlier deadline.
+    /// Like [`modify`](Self::modify), but a pending timer only ever moves to an earlier deadline.
     ///
     /// # Errors
     /// As [`modify`](Self::modify).

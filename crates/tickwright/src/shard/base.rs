@@ -46,7 +46,7 @@ pub(super) struct Base<G: WheelGeometry> {
 /// What the lock of a shard protects.
 pub(super) struct Locked<G: WheelGeometry> {
     pub(super) now: Tick,
-    /// Timers that wake a driver, and those that do not.
+    /// Two wheels: timers that wake a driver, and timers that do not.
     wheels: Box<[G::Wheel<Link<G>>; 2]>,
     len: [usize; 2],
     records: Records<G>,
@@ -55,7 +55,7 @@ pub(super) struct Locked<G: WheelGeometry> {
     pub(super) expiring: bool,
     /// The timer whose callback runs, and the thread that runs it.
     running: Option<(Link<G>, ThreadId)>,
-    /// Those who wait for a callback to end.
+    /// The threads that wait for a callback to end.
     waiters: Waiters,
     /// The owner has dropped the shards.
     pub(super) closed: bool,
@@ -139,9 +139,9 @@ const _: () = assert!(size_of::<Node<Linux, ()>>() == 72);
 /// The record of a node.
 pub(super) type RecordOf<G> = geometry::RecordOf<G, Link<G>>;
 
-// SAFETY: 1. of the fields only `record` is not `Sync` by itself; 2. it is reached through
-// `Records` alone, which lives inside a shard's lock, and only for nodes in that shard's wheels; 3.
-// a node is in the wheels of one shard at a time (invariant 1 of `docs/rearm.md`), so its record is
+// SAFETY: 1. Of the fields only `record` is not `Sync` by itself. 2. It is reached through
+// `Records` alone, which lives inside a shard's lock, and only for nodes in that shard's wheels. 3.
+// A node is in the wheels of one shard at a time (invariant 1 of `docs/rearm.md`). So its record is
 // never reached under two locks at once.
 unsafe impl<G: WheelGeometry, C: Send + Sync + ?Sized> Sync for Node<G, C> {}
 
@@ -200,7 +200,7 @@ impl<G: WheelGeometry> fmt::Debug for Link<G> {
     }
 }
 
-// SAFETY: 1. a link is a name; only the holder of a shard's lock follows it, for a node that is
+// SAFETY: 1. A link is a name. Only the holder of a shard's lock follows it, for a node that is
 // linked there, to a node that is `Send` and `Sync`.
 unsafe impl<G: WheelGeometry> Send for Link<G> {}
 
@@ -214,11 +214,11 @@ struct Records<G: WheelGeometry>(PhantomData<fn() -> G>);
 impl<G: WheelGeometry> Records<G> {
     #[inline]
     fn node(&self, p: Link<G>) -> &Node<G> {
-        // SAFETY: 1. a wheel is asked only about links that were inserted and not taken out since
-        // (promise 1 of `Discipline`, and `Locked` for what it passes in); 2. for such a link the
-        // shard holds a counted reference (`Link::retain`), so the node lives; 3. the one other
-        // link is that of a callback that runs: its pass holds a counted reference, also the pass
-        // of a thread that a fork left behind.
+        // SAFETY: 1. A wheel is asked only about links that were inserted and not taken out since.
+        // Promise 1 of `Discipline` says so, and `Locked` for what it passes in. 2. For such a link
+        // the shard holds a counted reference (`Link::retain`), so the node lives. 3. The one other
+        // link is that of a callback that runs. Its pass holds a counted reference, and so does the
+        // pass of a thread that a fork left behind.
         unsafe { p.pointer().as_ref() }
     }
 }
@@ -226,8 +226,8 @@ impl<G: WheelGeometry> Records<G> {
 impl<G: WheelGeometry> Nodes<Link<G>, RecordOf<G>> for Records<G> {
     #[inline]
     fn record(&self, p: Link<G>) -> &RecordOf<G> {
-        // SAFETY: 1. the node is in a wheel of this shard, and in no other shard's (invariant 1 of
-        // `docs/rearm.md`); 2. the shard is locked and `self` is borrowed from it, so no thread
+        // SAFETY: 1. The node is in a wheel of this shard, and in no other shard's (invariant 1 of
+        // `docs/rearm.md`). 2. The shard is locked and `self` is borrowed from it, so no thread
         // writes the record.
         unsafe { &*self.node(p).record.read() }
     }
@@ -240,8 +240,8 @@ impl<G: WheelGeometry> Nodes<Link<G>, RecordOf<G>> for Records<G> {
     }
 }
 
-// SAFETY: 1. apart from handles a wheel and its records are `Send` (promise 4 of `Discipline`), and
-// so are links; 2. everything else in it is `Send` by itself.
+// SAFETY: 1. Apart from handles a wheel and its records are `Send` (promise 4 of `Discipline`), and
+// so are links. 2. Everything else in it is `Send` by itself.
 unsafe impl<G: WheelGeometry> Send for Locked<G> {}
 
 impl<G: WheelGeometry> Locked<G> {
@@ -263,7 +263,7 @@ impl<G: WheelGeometry> Locked<G> {
     /// The counted reference that this shard held for a timer that has left its wheels.
     pub(super) fn release(p: Link<G>) -> SharedTimer<G> {
         // SAFETY: 1. `Link::retain` put the count aside when the node was linked, from a counted
-        // reference of this very type; 2. it is given back once, since the node is in no wheel now.
+        // reference of this very type. 2. It is given back once, since the node is in no wheel now.
         SharedTimer { node: unsafe { Arc::from_raw(p.pointer().as_ptr()) } }
     }
 }

@@ -84,7 +84,8 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
         self.advance_within(now, usize::MAX).map(|advance| advance.delivered)
     }
 
-    /// As [`advance`](Self::advance), until `budget` timers were fired or moved inside the wheels.
+    /// Like [`advance`](Self::advance), until `budget` timers were fired or moved inside the
+    /// wheels.
     ///
     /// # Errors
     /// [`Busy`], as there.
@@ -129,8 +130,8 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
     ///
     /// It is set under the shard's lock: it must not wait, panic or call the shards. A re-arm in
     /// place never sets it, because the timer stays in its bucket and wake-ups come from the ends
-    /// of buckets. Without an alarm the locked paths pay one branch. The alarm before is dropped as
-    /// it stands.
+    /// of buckets. Without an alarm the locked paths pay one branch. The previous alarm is dropped,
+    /// and stays set as it is.
     pub fn set_alarm(&self, alarm: Option<Arc<dyn Alarm>>) {
         let mut state = lock(&self.base.state);
         let before = core::mem::replace(&mut state.outside.alarm, alarm);
@@ -150,9 +151,9 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
     /// [`ShardDriver`](crate::driver::ShardDriver) drives to the driver.
     ///
     /// A shard whose driver sleeps until something is due needs one. A bucket is chosen by the
-    /// delay from the shard's time. If that stood still for an hour, a timer for the next
-    /// millisecond would get the bucket of a timer for the next hour, which is minutes wide. No
-    /// timer is early either way.
+    /// delay from the shard's time. Suppose that the clock stood still for an hour. Then a timer
+    /// for the next millisecond would get the bucket of a timer for the next hour, which is minutes
+    /// wide. No timer is early either way.
     ///
     /// It is read under the shard's lock: it must not call the shards.
     pub fn set_clock(&self, clock: Arc<dyn Clock>, ticks: Ticks) {

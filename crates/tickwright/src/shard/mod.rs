@@ -1,5 +1,5 @@
-//! Timers that threads share: each shard has one lock, one clock and one pair of wheels, and a
-//! re-arm that keeps its bucket takes no lock.
+//! Timers that threads share. Each shard has one lock, one clock and one pair of wheels. A re-arm
+//! that keeps its bucket takes no lock.
 //!
 //! Most timers are time-outs. They are re-armed again and again, a little later each time, and
 //! rarely fire. In a [coarse wheel](tickwright_core::family::coarse_wheel) the new deadline mostly
@@ -14,11 +14,11 @@
 //! ```
 //!
 //! **`docs/rearm.md` of the repository has the argument**: ground rules, the word, states and
-//! transitions, the proof, and a table of changes that each make a named test fail. Read it before
-//! you change anything here. Files: `word` (the word), `rearm` (the rule, the unlocked path, the
-//! locked path), `arm` and `cancel` (the calls), `expire` (a pass), `base` (the types and the
-//! unsafe code), `base/locked` (what the lock protects), `ghost` (the shadow that the loom models
-//! compare with).
+//! transitions, and the proof. Its table lists changes that each make a named test fail. Read it
+//! before you change anything here. Files: `word` (the word), `rearm` (the rule, the unlocked path,
+//! the locked path), `arm` and `cancel` (the calls), and `expire` (a pass). Further `base` (the
+//! types and the unsafe code), `base/locked` (what the lock protects), and `ghost` (the shadow that
+//! the loom models compare with).
 //!
 //! # Costs
 //!
@@ -144,8 +144,8 @@ impl Shards {
         Self::with_geometry(shards, 0)
     }
 
-    /// As [`new`](Self::new), but the clocks start at `now`. Deadlines from 2^58 - 1 on are always
-    /// re-armed under the lock, so start near 0.
+    /// Like [`new`](Self::new), but the clocks start at `now`. Deadlines from 2^58 - 1 on are
+    /// always re-armed under the lock, so start near 0.
     #[must_use]
     pub fn starting_at(shards: usize, now: Tick) -> Self {
         Self::with_geometry(shards, now)
@@ -153,7 +153,7 @@ impl Shards {
 }
 
 impl<G: WheelGeometry> Shards<G> {
-    /// As [`starting_at`](Shards::starting_at), with wheels of another geometry.
+    /// Like [`starting_at`](Shards::starting_at), with wheels of another geometry.
     #[must_use]
     pub fn with_geometry(shards: usize, now: Tick) -> Self {
         let shards = u32::try_from(shards).unwrap_or(u32::MAX).max(1);

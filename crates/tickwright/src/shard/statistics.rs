@@ -49,13 +49,13 @@ impl AddAssign for Statistics {
 }
 
 /// Counters for what happens without a lock. A thread adds to a stripe of its own, without an
-/// atomic addition: counting a match must not be the contention that the match avoided, nor cost as
-/// much.
+/// atomic addition. A match that is counted must not bring back the contention that it avoided, nor
+/// cost as much.
 pub(super) struct Stripes(Box<[Stripe]>);
 
 /// Stripes, and the bits that tell which of them threads own.
 const STRIPES: usize = 64;
-/// The one that nobody owns, for threads that found none free.
+/// The stripe that no thread owns, for threads that found none free.
 const SHARED: usize = STRIPES - 1;
 
 /// Alone in its cache line, and in the pair of lines that some processors fetch together.

@@ -2,9 +2,9 @@
 //! in which leaf each stands.
 //!
 //! A node is a sorted row of keys, and below each key a child, or in a leaf the cell of an object.
-//! The first key of an inner node is never asked for: what is less than the second is below the
-//! first. So leaves and inner nodes split, borrow and merge alike, and an inner node's first key is
-//! set right when it moves inside.
+//! A search never reads the first key of an inner node: a key below the second one belongs to the
+//! first child. So leaves and inner nodes split, borrow and merge alike, and an inner node's first
+//! key is set right when it moves inside.
 //!
 //! ```text
 //!                [ ? | 30 ]                 each key is a fence: nothing left of it is greater,
@@ -22,10 +22,10 @@ use alloc::vec::Vec;
 use tickwright_nodes::Violation;
 use tickwright_nodes::arena::{Idx, MOST};
 
-/// The most keys of a node: with 64-bit keys it is six cache lines, of which a search reads three
-/// to five. (Half the width has fewer to read and more levels: counted at a million entries, it
-/// takes more instructions and misses of the last cache.) Narrow in this crate's own tests, so that
-/// few entries make many levels; the suite runs on wide ones.
+/// The most keys of a node. With 64-bit keys a node is six cache lines, of which a search reads
+/// three to five. Half the width has fewer lines to read and more levels. Counted at a million
+/// entries, it takes more instructions and misses of the last cache. The limit is narrow in this
+/// crate's own tests, so that few entries make many levels. The suite runs on wide ones.
 pub(super) const WIDTH: usize = if cfg!(test) { 4 } else { 30 };
 
 /// The fewest keys of a node that is not the root.
@@ -36,7 +36,7 @@ const STEPS: [usize; 5] = [16, 8, 4, 2, 1];
 
 const _: () = assert!(WIDTH < 32);
 
-/// Who is told which leaf an object's cell stands in.
+/// What is told which leaf an object's cell stands in.
 pub(super) trait Home {
     /// The leaf of a cell.
     fn leaf(&self, cell: Idx) -> Option<Idx>;
@@ -45,7 +45,7 @@ pub(super) trait Home {
     fn set_leaf(&mut self, cell: Idx, leaf: Idx);
 }
 
-/// What is below, with the length, is two lines; the keys are four.
+/// The keys are four cache lines. The children and the length are two.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Node<K> {
@@ -129,7 +129,7 @@ impl<K> Tree<K> {
         Self { nodes: Vec::new(), free: None, spare: 0, limit: MOST, root: None, first: None, last: None }
     }
 
-    /// Makes a pool of so many nodes, and never of more.
+    /// Makes a pool of n nodes, which never grows.
     pub(super) fn bound(&mut self, nodes: usize) -> bool {
         let missing = nodes.saturating_sub(self.nodes.len());
         let bounded = nodes <= MOST && self.nodes.try_reserve_exact(missing).is_ok();
@@ -139,7 +139,7 @@ impl<K> Tree<K> {
         bounded
     }
 
-    /// Makes room for so many nodes in all.
+    /// Makes room for n nodes in all.
     pub(super) fn reserve(&mut self, nodes: usize) -> bool {
         let missing = nodes.saturating_sub(self.nodes.len());
         nodes <= self.limit && self.nodes.try_reserve(missing).is_ok()
@@ -384,7 +384,7 @@ impl<K: Copy + Ord> Tree<K> {
     }
 
     /// Takes out the entry at a spot. Returns the spot where it would go in again: between the same
-    /// neighbours, in a leaf that is not full. None when the tree is empty.
+    /// neighbors, in a leaf that is not full. None when the tree is empty.
     pub(super) fn remove(&mut self, home: &mut impl Home, spot: Spot) -> Option<Spot> {
         let mut p = spot.leaf;
         let mut again = spot;

@@ -14,7 +14,7 @@ pub trait Limits: Copy + Debug + 'static {
     const HEAP: usize;
     /// Timers in the wheel, at least `HEAP`. Beyond, a ladder takes over once most expire.
     const WHEEL: usize;
-    /// So many expiries, beyond the moves and removals meanwhile, say that most timers expire. An
+    /// This many expiries, beyond the moves and removals meanwhile, say that most timers expire. An
     /// eighth of the timers, if that is more.
     const EXPIRIES: i32;
 }
@@ -39,8 +39,8 @@ pub(super) enum Kind {
     Ladder,
 }
 
-/// More slots than this are a wheel's or a ladder's: the records of the others lie in arrays with a
-/// place for each slot, most of which would be unused.
+/// With more slots than this, it is a wheel or a ladder. The records of the other structures lie in
+/// arrays with a place for each slot, and most places would be unused.
 pub(super) const fn most_slots<L: Limits>() -> usize {
     L::WHEEL.saturating_mul(2)
 }
@@ -100,7 +100,7 @@ impl Habit {
         self.count <= -self.most
     }
 
-    /// An eighth of so many timers decides from now on, but not few.
+    /// From now on an eighth of `timers` decides, and at least `EXPIRIES`.
     pub(super) fn judge<L: Limits>(&mut self, timers: usize) {
         let most = i32::MAX / 2;
         self.most = i32::try_from(timers / 8).unwrap_or(most).clamp(L::EXPIRIES.clamp(1, most), most);

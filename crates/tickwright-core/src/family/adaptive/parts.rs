@@ -18,7 +18,7 @@ pub(super) fn room<T>(vec: &mut Vec<T>, len: usize) -> Result<(), Reject> {
     vec.try_reserve_exact(len.saturating_sub(vec.len())).map_err(|_| Reject::Full)
 }
 
-/// Records by the numbers of their slots.
+/// Records in a vector; the number of its slot is a record's index.
 #[derive(Debug)]
 pub(super) struct Beside<R>(pub(super) Vec<R>);
 
@@ -27,7 +27,7 @@ impl<R> Beside<R> {
         self.0.capacity() * size_of::<R>()
     }
 
-    /// There are records for so many slots from now on.
+    /// Makes records for `n` slots.
     fn cover<P: Handle>(&mut self, slots: usize) -> Result<(), Reject>
     where
         R: Record<P>,
@@ -55,7 +55,7 @@ impl<P: Handle, R: Record<P>> Nodes<P, R> for Beside<R> {
 pub(super) struct Late<D>(pub(super) Vec<D>);
 
 impl<D> Late<D> {
-    /// It is there from now on.
+    /// Makes the structure, if it is not there yet.
     fn make<P: Handle>(&mut self) -> Result<(), Reject>
     where
         D: Discipline<P>,
@@ -196,7 +196,7 @@ impl<P: Handle> Parts<P> {
 pub(super) struct Marks(pub(super) Vec<u64>);
 
 impl Marks {
-    /// There is a mark for each of so many slots from now on. Those that are there stay.
+    /// Makes a mark for each of `slots` slots. Marks that are there stay.
     pub(super) fn cover(&mut self, slots: usize) -> Result<(), Reject> {
         let words = slots / 64 + 1;
         room(&mut self.0, words)?;

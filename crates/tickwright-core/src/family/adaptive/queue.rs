@@ -23,7 +23,7 @@ pub struct Adaptive<P: Handle, L> {
     /// The structure whose head leaves first.
     pub(super) first: Kind,
     pub(super) len: usize,
-    /// With more or fewer timers than this, the next insert or removal chooses anew.
+    /// With more or fewer timers than this, the next insert or removal chooses again.
     most: usize,
     least: usize,
     /// Each structure that may come to serve as many timers has room for them.
@@ -35,7 +35,7 @@ pub struct Adaptive<P: Handle, L> {
     habit: Habit,
     /// Whether it is a wheel that gives way to a ladder once most timers expire.
     is_undecided: bool,
-    /// Not later than the greatest `now` that was seen.
+    /// A time at or before the greatest `now` that was seen.
     pub(super) now: Tick,
     /// No timer is due before this tick.
     pub(super) quiet: Tick,
@@ -58,7 +58,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         timers.saturating_add(timers / 2).saturating_add(16)
     }
 
-    /// Makes room for `timers` in `slots` slots, in all structures that may come to serve them.
+    /// Makes room for `timers` in `slots` slots, in each structure that may serve them later.
     #[cold]
     fn grow(&mut self, timers: usize, slots: usize) -> Result<(), Reject> {
         // More than a ladder can number.
@@ -110,14 +110,14 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         } else if by_len == Kind::Ladder || !self.is_small() {
             if self.wheel_is_large() && !self.habit.is_to_expire() { Kind::Wheel } else { Kind::Ladder }
         } else if by_len < self.kind && self.len >= self.kind.least::<L>() {
-            // Small, but not small enough.
+            // It is small, but not so small that a change pays.
             self.kind
         } else {
             by_len
         }
     }
 
-    /// Notes what serves, and sets the populations at which to choose anew.
+    /// Notes which structure serves, and sets the populations at which to choose again.
     pub(super) fn settle(&mut self) {
         self.first = match self.going {
             Some(going) if going.arrived > 0 => going.to,
@@ -168,11 +168,11 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
     }
 }
 
-// SAFETY: the promises of `Discipline`, 1. and 2. hold for each structure, whose timers `kind_of`
-// tells apart, and the marks hold bits only. Records that lie beside the slab are there for each
-// slot that was inserted (`cover`); 3. no user code is called at all, and no structure is called
-// whose memory was not made (`grow` comes before `begin`); 4. it holds structures that promise so,
-// numbers and vectors of numbers.
+// SAFETY: the promises of `Discipline`, 1. and 2. hold for each structure. `kind_of` tells the
+// structures' timers apart. The marks hold bits only. Records that lie beside the slab are there
+// for each slot that was inserted (`cover`). 3. No user code is called at all. No structure is
+// called whose memory was not made (`grow` comes before `begin`). 4. It holds structures that
+// promise so, numbers and vectors of numbers.
 unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
     type Record = SlotRecord<P>;
     const NEW: Self = Self {

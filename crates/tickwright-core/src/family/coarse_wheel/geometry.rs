@@ -1,11 +1,11 @@
 //! The arithmetic of a coarse wheel. Numbers only, no nodes.
 //!
 //! # Inputs, and why each bound holds
-//! - `BUCKETS` is a power of two from 2 to 64: one `u64` has a bit for each bucket of a level, and
+//! - `BUCKETS` is a power of two from 2 to 64. One `u64` has a bit for each bucket of a level, and
 //!   an index is a number modulo `BUCKETS`.
 //! - `SHIFT` is at least 1: each level is coarser than the one below. `SHIFT * (DEPTH - 1)` is at
 //!   most 63, so a granule of the top level fits in a `u64`.
-//! - A level takes delays below `BUCKETS - 1` granules, not `BUCKETS`: the clock may stand anywhere
+//! - A level takes delays below `BUCKETS - 1` granules, not `BUCKETS`. The clock may stand anywhere
 //!   in its granule, so such a delay reaches into at most `BUCKETS` granules. No two share an
 //!   index.
 
@@ -14,8 +14,8 @@ use crate::contract::{Span, Tick};
 /// The arithmetic of a coarse wheel. Every function is total: a result that does not fit in a `u64`
 /// is `u64::MAX`.
 ///
-/// `BUCKETS` is a power of two from 2 to 64, `SHIFT` at least 1, `DEPTH` at least 2, and `SHIFT *
-/// (DEPTH - 1)` at most 63: a wheel of another geometry does not compile.
+/// `BUCKETS` is a power of two from 2 to 64, `SHIFT` at least 1, `DEPTH` at least 2, and
+/// `SHIFT * (DEPTH - 1)` at most 63. A wheel of another geometry does not compile.
 #[derive(Clone, Copy, Debug)]
 pub struct Geometry<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize>;
 

@@ -273,7 +273,7 @@ fn a_budget_may_end_between_two_that_are_re_filed() {
         let wake = bench.wheel.next_wake(&bench.nodes);
         assert_eq!(wake.is_some_and(|wake| wake <= 32 * granule), budget < 10, "{budget}: {wake:?}");
         if budget % 2 == 0 {
-            // An insert finishes what was begun.
+            // An insert finishes the cascade that was begun.
             let other = bench.insert(41 * granule - 1);
             assert_eq!(bench.wheel.far_occupied & bench.wheel.clock, 0);
             let _ = bench.wheel.remove(&mut bench.nodes, other);
@@ -363,8 +363,8 @@ impl Nodes<usize, CoarseRecord<usize>> for Counted<'_> {
     }
 }
 
-/// However long nothing happens, at most 64 re-files of what is pending, and not one step where
-/// that is not far.
+/// However long nothing happens, a pending timer is re-filed at most 64 times, and never if it is
+/// not far.
 #[test]
 fn idle_time_costs_nothing() {
     for gap in [1 << 20, 1 << 35, 1 << 50, 1 << 62, Tick::MAX - 1] {

@@ -19,8 +19,8 @@ pub struct Degree<const D: usize>;
 
 /// What follows from the number of children per entry.
 pub trait Arity {
-    /// Nothing, aligned as a group of siblings of 16 bytes each: so they share one cache line. On
-    /// 32-bit targets it asks for no alignment, as most of them have no cache.
+    /// A type of size 0, aligned as a group of siblings of 16 bytes each. So siblings share one
+    /// cache line. On 32-bit targets it asks for no alignment, as most of them have no cache.
     type Line: Copy + Debug;
     /// The empty list of lines: it gives a struct its alignment and takes no room.
     const ALIGNED: [Self::Line; 0] = [];
@@ -31,7 +31,7 @@ pub trait Arity {
     const ID: &'static str;
     /// The name of the bounded heap.
     const BOUNDED_ID: &'static str;
-    /// The name of the heap in memory of the caller's.
+    /// The name of the heap in memory of the caller.
     const LENT_ID: &'static str;
 }
 
@@ -81,8 +81,8 @@ pub(in crate::family) fn key(expiry: Tick, sequence: u32) -> u128 {
 }
 
 impl<P: Handle> Entry<P> {
-    /// An unused cell. It is later than every entry, since no entry has the last sequence number:
-    /// groups are always whole, and the search for the earliest sibling needs no bound.
+    /// An unused cell. It is later than every entry, since no entry has the last sequence number.
+    /// So groups are always whole, and the search for the earliest sibling needs no bound.
     pub(super) const EMPTY: Self = Self { ticks_to_end: 0, numbers_to_end: 0, node: None };
 
     #[inline]
@@ -151,8 +151,8 @@ pub trait Buffer<P: Handle, const D: usize>: Sized {
     /// How many groups are in use.
     fn groups(&self) -> usize;
 
-    /// Puts groups `0..groups` in use. Those that this adds are empty, as those that it drops must
-    /// be.
+    /// Puts groups `0..groups` in use. Groups that this adds are empty. Groups that it drops must
+    /// be empty.
     fn set_groups(&mut self, groups: usize);
 
     /// A group, if it is in use.
@@ -179,7 +179,7 @@ pub trait Buffer<P: Handle, const D: usize>: Sized {
     }
 }
 
-/// How many groups `len` entries take: the root stands alone in the first.
+/// The number of groups that `len` entries take. The root stands alone in the first group.
 #[must_use]
 pub const fn groups_for<const D: usize>(len: usize) -> usize {
     if len == 0 { 0 } else { (len - 1).div_ceil(D) + 1 }
@@ -279,8 +279,9 @@ fn grow<T>(cells: &mut Vec<T>, entries: usize, groups: usize, doubling: bool) ->
         .map_err(|_| Reject::Full)
 }
 
-/// Groups for `CAP` entries inside the queue. The root's group and, where `D` does not divide
-/// evenly, the last one lie beside the array, since an array length cannot be computed from `CAP`.
+/// Groups for `CAP` entries inside the queue. The root's group lies beside the array, since an
+/// array length cannot be computed from `CAP`. So does the last group, where `D` does not divide
+/// evenly.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Inline<P, const D: usize, const CAP: usize>

@@ -36,7 +36,7 @@ fn tournament<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> (usize, u1
 }
 
 /// One after the other. Keys do not fit in the registers of a 32-bit processor, which has no
-/// predictor to spare either: there this is less code and fewer instructions.
+/// predictor to spare either. There this is less code and fewer instructions.
 #[cfg(any(all(test, feature = "alloc"), not(target_pointer_width = "64")))]
 #[inline]
 fn in_turn<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> (usize, u128) {

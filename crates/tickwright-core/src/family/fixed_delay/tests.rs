@@ -283,8 +283,9 @@ fn records(count: usize) -> Records {
     VecNodes((0..count).map(|_| <FixedDelayRecord<Id> as crate::storage::Record<Id>>::IDLE).collect())
 }
 
-/// Timers 1 to 3 have delay 20 and are due at 20, 20 and 25; 4 and 5 have delay 7 and are due at
-/// 12; 6 is alone with a delay of 384, whose list is that of 7; 7 is alone in its list.
+/// Timers 1 to 3 have delay 20 and are due at 20, 20 and 25. Timers 4 and 5 have delay 7 and are
+/// due at 12. Timer 6 has a delay of 384, which hashes to the list of delay 7, so it is in the heap
+/// without a list. Timer 7 is alone in its list.
 fn whole() -> (Delays<Id>, Records) {
     let mut queue = Delays::NEW;
     let mut records = records(9);
@@ -382,8 +383,8 @@ fn a_queue_without_lists_is_a_heap() {
     assert!(order.eq(expected.chain((1..40).filter(|id| id % 3 == 2 && *id != 5)).chain([5])));
 }
 
-/// What a reschedule does when no entry can be had: the timer stays in its list, in order, and a
-/// list that is then not in the order of its delay takes no more.
+/// What a reschedule does when no entry can be had. The timer stays in its list, in order. A list
+/// that is then not in the order of its delay takes no more timers.
 #[test]
 fn a_list_takes_a_timer_in_order_where_there_is_no_memory() {
     for expiry in 0..50 {
@@ -404,7 +405,8 @@ fn a_list_takes_a_timer_in_order_where_there_is_no_memory() {
             assert_eq!(led, expiry < earliest);
             assert_eq!((queue.check(&records, 4), queue.heap.len), (Ok(()), 1));
         }
-        // The list has one with expiry 49 at most: not in the order of its delay, if later than 41.
+        // The list has one timer, which is due at 49 at the latest. If it is due after 41, the list
+        // is not in the order of its delay.
         let _ = queue.insert(&mut records, 5, 41, 21);
         assert_eq!(queue.check(&records, 5), Ok(()));
         let mut last = 0;

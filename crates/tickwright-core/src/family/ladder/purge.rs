@@ -12,16 +12,17 @@ use crate::storage::{Handle, Nodes};
 /// Entries that one call looks at. A purge begins when a fifth of all entries is dead. So it drops
 /// some three for each that dies meanwhile.
 ///
-/// Where all `n` entries that there were are in work, a third of `n` may die before there is no
-/// more memory, and a purge begins at a quarter. A cascade takes another `n / 64`, a sort `6n /
-/// 128`, and the front is read in `n / 32`: together less than a third.
+/// Of `n` entries that are all in work, a third may die before there is no more memory. A purge
+/// begins at a quarter. A cascade takes another `n / 64`, a sort `6n / 128`, and the front is read
+/// in `n / 32`: together less than a third.
 const AT_ONCE: usize = 16;
 const AT_ONCE_CASCADE: usize = 64;
 const AT_ONCE_SORT: usize = 128;
 const AT_ONCE_FRONT: usize = 32;
 
 impl<P: Handle> Ladder<P> {
-    /// Looks at some entries and drops those that are dead. What moves or is sorted is ready first.
+    /// Looks at some entries and drops those that are dead. A cascade or a sort that is under way
+    /// ends first.
     #[inline(never)]
     pub(super) fn purge_some(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) {
         match self.work {
@@ -121,7 +122,7 @@ impl<P: Handle> Ladder<P> {
         if same { Self::see(nodes, placed, entry.slot()) } else { Seen::Dead }
     }
 
-    /// Drops all that is dead and puts the rest in the order of arrival; `anew` gives new numbers.
+    /// Drops all dead entries and puts the rest in the order of arrival; `anew` gives new numbers.
     /// For a ladder that has run out of numbers, or of memory for entries. O(entries).
     #[cold]
     pub(super) fn rebuild(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, anew: bool) {

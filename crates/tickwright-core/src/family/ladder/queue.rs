@@ -23,8 +23,8 @@ const fn serves(placed: Tick, expiry: Tick) -> bool {
     placed <= expiry && expiry - placed <= u32::MAX as Tick
 }
 
-/// With so many entries in the run, what arrives goes to a bucket, also where it comes before all
-/// of them.
+/// With this many entries in the run, an arrival goes to a bucket, even if it comes before all of
+/// them.
 const SHORT: usize = 64;
 
 /// Puts an entry into a run. There is room.
@@ -44,7 +44,7 @@ fn insert_sorted(run: &mut Vec<Near>, near: Near) {
     run[at] = near;
 }
 
-/// Up to so many entries are moved one by one.
+/// Up to this many entries are moved one by one.
 const FEW: usize = 24;
 
 /// The most entries of `len` timers.
@@ -53,8 +53,8 @@ const fn most_entries(len: usize) -> usize {
 }
 
 /// The most chunks of as many entries. Each has an entry, but for those that are being read. All
-/// are full but the last of each bucket, the last of each digit, those where the digits were
-/// joined, and both ends of what is being read.
+/// are full but the last of each bucket and the last of each digit. Those where the digits were
+/// joined, and both ends of what is being read, may also be partly full.
 fn most_chunks(entries: usize) -> usize {
     entries.min(entries.div_ceil(PER_CHUNK) + (LEVELS + 2) * BUCKETS) + 8
 }
@@ -191,10 +191,10 @@ impl<P: Handle> Ladder<P> {
     }
 }
 
-// SAFETY: the promises of `Discipline`, 1. over slots: an entry may name a slot that was taken out,
-// whose record stays readable; handles that are returned are of live records. Over pointers it does
-// not compile: `IN_SLABS`; 2. entries hold numbers only, and no record holds a handle; 3. no user
-// code is called at all; 4. it holds numbers, ticks and vectors of them only.
+// SAFETY: the promises of `Discipline`, 1. Over slots: an entry may name a slot that was taken out,
+// whose record stays readable. Handles that are returned are of live records. Over pointers it does
+// not compile: `IN_SLABS`. 2. Entries hold numbers only, and no record holds a handle. 3. No user
+// code is called at all. 4. It holds numbers, ticks and vectors of them only.
 unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
     type Record = LadderRecord;
     const NEW: Self = Self {

@@ -79,7 +79,7 @@ impl LadderRecord {
         *self = Self { expiry, placed: expiry as u32, link: LIVE | sequence };
     }
 
-    /// Places it anew for the tick at which it is due.
+    /// Places the timer again, for the tick at which it is due.
     #[inline]
     pub(super) fn place_again(&mut self) {
         self.placed = self.expiry as u32;
@@ -188,7 +188,7 @@ impl Purge {
         matches!(self.reading, Some((reading, _)) if reading == at)
     }
 
-    /// Stops reading a bucket. Answers what has not been read.
+    /// Stops reading a bucket. Returns what has not been read.
     #[inline]
     pub(super) fn give_up(&mut self, at: Number) -> Option<Rest> {
         if self.holds(at) { self.reading.take().map(|(_, rest)| rest) } else { None }
@@ -265,7 +265,7 @@ impl<P: Handle> Ladder<P> {
         at
     }
 
-    /// As [`append`](Self::append), for an entry at whose record nobody has looked.
+    /// Like [`append`](Self::append), for an entry whose record was not read yet.
     #[inline]
     pub(super) fn append_unseen(&mut self, tick: Tick, slot: u32) -> Number {
         let at = self.append(tick, slot);

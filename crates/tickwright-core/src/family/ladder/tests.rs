@@ -37,7 +37,7 @@ struct Counted {
     now: Tick,
     vacant: Vec<Idx>,
     live: Vec<Idx>,
-    /// The most lookups of one call, and which of them it was.
+    /// The most lookups of one call, and the name of that call.
     worst: (usize, &'static str),
 }
 
@@ -104,8 +104,8 @@ fn agrees_with_a_sorted_vec() {
     }
 }
 
-/// The clock at 2^k - d, timers around it and the next power, with and without one at the end of
-/// time, run through tick by tick.
+/// The clock at 2^k - d, timers around it and around the next power, with and without one at the
+/// end of time. The clock then advances tick by tick.
 #[test]
 fn every_power_of_two_is_passed_in_order() {
     for k in 0..64 {
@@ -157,8 +157,8 @@ fn long_buckets_keep_their_order() {
     }
 }
 
-/// Timers of one tick, some of which were moved there from earlier ones in another order than
-/// others arrived: they are sorted, under a budget and among new arrivals.
+/// Timers of one tick. Some of them were moved there from earlier ticks, in another order than the
+/// others arrived. They are sorted, under a budget and among new arrivals.
 #[test]
 fn a_long_tick_that_is_mixed_is_sorted_by_arrival() {
     for (n, budget) in [(50, 1), (300, 7), (300, usize::MAX)] {
@@ -374,8 +374,8 @@ fn what_leaves_a_full_run_counts_and_keeps_its_order() {
     }
 }
 
-/// A timer that is moved later all the time gets no second entry, nor does one that takes over the
-/// slot of a timer that was cancelled.
+/// A timer that is moved later all the time gets no second entry. Nor does a timer that takes over
+/// the slot of a cancelled one.
 #[test]
 fn moves_to_later_ticks_and_used_slots_add_no_entries() {
     let mut queue = Queue::new();

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   insert, reschedule   schedule -> push -> BucketNumber::of      1 bucket, its tail, the node
-//!   remove               unlink                                    neighbours, 1 bucket
+//!   remove               unlink                                    neighbors, 1 bucket
 //!   due, pop             first bucket at level 0: its head
 //!                        else cascade_to_head -> cascade_* -> push
 //! ```
@@ -74,7 +74,7 @@ impl<P, const BUCKETS: usize> Chained<P> for WheelRecord<P, BUCKETS> {
 }
 
 /// A bucket that is half emptied. The nodes that have left it are placed by `clock`, the bucket's
-/// minimum when it was entered. `clock` becomes the wheel's when the bucket is empty.
+/// minimum when it was entered. `clock` becomes the wheel's clock when the bucket is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cascade<const BUCKETS: usize> {
     pub(super) from: BucketNumber<BUCKETS>,
@@ -156,7 +156,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     }
 
     /// Moves the clock towards `now`, but not into the granule of the first bucket, whose earliest
-    /// expiry is `min`: the nodes of that bucket would belong to lower ones then.
+    /// expiry is `min`. There the nodes of that bucket would belong to lower buckets.
     #[inline]
     fn advance_clock(&mut self, first: BucketNumber<BUCKETS>, min: Tick, now: Tick) {
         self.clock = self.clock.max(now.min(first.first_tick(min).saturating_sub(1)));
@@ -449,12 +449,12 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         at: BucketNumber<BUCKETS>,
         left: &mut usize,
     ) -> Result<(), Violation> {
-        // What a half done cascade has moved is placed by the cascade's clock, ...
+        // Nodes that a half-done cascade has moved are placed by the cascade's clock.
         let placed_by = match self.cascade {
             Some(Cascade { from, clock }) if at.level() < from.level() => clock,
             _ => self.clock,
         };
-        // ... and what it has still to move is not earlier than that.
+        // Nodes that a cascade has still to move are not earlier than its clock.
         let not_before = match self.cascade {
             Some(Cascade { from, clock }) if at == from => clock,
             _ => placed_by,

@@ -24,8 +24,8 @@ fn agrees_with_a_sorted_vec_in_every_geometry() {
     }
 }
 
-/// The clock at 2^k - d, timers around it and the next power, with and without one at the end of
-/// time, run through tick by tick.
+/// The clock at 2^k - d, timers around it and around the next power, with and without one at the
+/// end of time. The clock then advances tick by tick.
 #[test]
 fn every_power_of_two_is_passed_in_order() {
     for k in 0..64 {
@@ -56,8 +56,8 @@ fn every_power_of_two_is_passed_in_order() {
     }
 }
 
-/// So many in one bucket that it is emptied from both ends; equals and unequals mixed, some of them
-/// two levels down.
+/// One bucket has so many timers that it is emptied from both ends; equals and unequals mixed, some
+/// of them two levels down.
 #[test]
 fn long_buckets_keep_their_order() {
     for n in [7, 8, 9, 10, 11, 12, 100, 101, 1000] {
@@ -355,7 +355,7 @@ fn wrong_places_are_named() {
     }
     assert_eq!(broken(|wheel, _| wheel.cascade = cascade(lowest)), Err(Violation::Bucket));
     // The second bucket of level 1 is moved down although the first is occupied. The timer in the
-    // first is before the clock of the cascade, and in order where it is.
+    // first bucket is due before the clock of the cascade, and no order is broken there.
     let (mut second, nodes) = raw([70, 140]);
     second.cascade = Some(Cascade { from: BucketNumber::new(1, 2), clock: 130 });
     assert_eq!(second.check(&nodes, 2), Err(Violation::Bucket));

@@ -73,8 +73,8 @@ fn calls(plan: &Plan, rows: &[&Row], calls: &[Call]) -> Table {
     table
 }
 
-/// The tail of each structure's histograms: at each share, the longest time of any kind of call
-/// but advances without a budget, which take as long as the caller asks for.
+/// The tail of each structure's histograms. At each share it has the longest time of any kind of
+/// call but advances without a budget. Those take as long as the caller asks for.
 fn tails(plan: &Plan, rows: &[&Row], title: &str) -> Plot {
     let x = Axis::log("one call in", Format::Count);
     let mut plot = Plot::new(title, x, Axis::log("takes longer than, ns", Format::Ns));

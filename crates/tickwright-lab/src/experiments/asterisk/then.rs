@@ -2,8 +2,8 @@
 //!
 //! A [`Context`] takes a mutex at each call and finds an entry by its id in a hash table of chained
 //! nodes. It allocates each entry and each node of the table, and keeps up to 128 freed entries for
-//! the next adds. The order is a parameter: the sorted doubly linked list that was replaced, the
-//! binary heap that replaced it, or a red-black tree that a reviewer asked for.
+//! the next adds. The order is a parameter. It is the sorted doubly linked list that was replaced,
+//! the binary heap that replaced it, or a red-black tree that a reviewer asked for.
 //!
 //! Differences from 2009:
 //! - The mutex is not recursive.

@@ -83,8 +83,8 @@ const NONE: u64 = u64::MAX;
 
 /// An array of ids for each tick. The timers of a tick leave in any order.
 ///
-/// A timer that is moved to a later tick, or cancelled and inserted again, keeps its entry: a write
-/// into an array is all that it costs. The entry goes on to its timer's tick when its own tick
+/// A timer that is moved to a later tick, or cancelled and inserted again, keeps its entry. All
+/// that it costs is a write into an array. The entry goes on to its timer's tick when its own tick
 /// comes.
 #[derive(Debug)]
 pub(crate) struct FlatWheel {

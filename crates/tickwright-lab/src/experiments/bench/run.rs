@@ -1,5 +1,5 @@
-//! Rounds: in each, every structure runs once in random order. Its answers are judged, its time
-//! kept.
+//! Rounds: in each, every structure runs once in random order. Its answers are judged, and its time
+//! is kept.
 
 use core::time::Duration;
 
@@ -130,8 +130,8 @@ impl Part {
     }
 
     /// How many samples of work come before the first timed one: as many operations as timers are
-    /// pending. Then what was filled in has left, a queue that moves timers to another structure
-    /// has done so, and a lazy queue has as many entries leave as come.
+    /// pending. By then the timers of the fill have left, and a queue that moves timers to another
+    /// structure has done so. In a lazy queue as many entries leave as come.
     fn warm_up(&self) -> usize {
         let refills = matches!(self.scenario.model, Model::Hold | Model::Network | Model::OneShot);
         if refills { self.population / self.operations.max(1) } else { 0 }
@@ -218,7 +218,7 @@ impl Trial<'_> {
     }
 
     /// Fills every queue. A lazy queue also gets the dead entries that its past would have left in
-    /// it, so that as many entries leave as come from the first sample on. Returns `false` if an
+    /// it. So as many entries leave as come from the first sample on. Returns `false` if an
     /// interruption stopped it.
     fn fill(&mut self, fill: &Work, source: &dyn Source, harness: &dyn Sampler) -> Result<bool, String> {
         let (lazy, others): (Vec<Live<'_>>, Vec<Live<'_>>) =

@@ -29,7 +29,7 @@ pub(crate) trait Sampler {
     fn is_lazy(&self) -> bool;
 
     /// Fills an empty queue with timers at `deadlines`, and with the entries that its past would
-    /// have left in it: arms each timer at the deadlines that `past` names before its own.
+    /// have left in it. Arms each timer at the deadlines that `past` names before its own.
     fn fill_aged(&self, deadlines: &[u64], past: &Past<'_>);
 
     /// What the queue holds now.
@@ -37,12 +37,12 @@ pub(crate) trait Sampler {
 }
 
 /// Calls its second argument with the id and the deadline of each timer that was moved or cancelled
-/// before the first tick and would be due after it, in the order in which the timers were armed.
-/// The first argument is a number of timers: where there are more, only about the last of them are
-/// named.
+/// before the first tick. Timers that would not be due after it are left out. The order is that in
+/// which the timers were armed. The first argument is a number of timers: where there are more,
+/// only about the last of them are named.
 pub(crate) type Past<'p> = dyn Fn(usize, &mut dyn FnMut(u32, u64)) + 'p;
 
-/// For a structure that sweeps: so many arms of each timer bring it into its steady state.
+/// For a structure that sweeps: this many arms of each timer bring it into its steady state.
 const ARMS: usize = 4;
 
 /// What a queue holds.

@@ -53,9 +53,9 @@ impl Deref for Shared {
 
     #[inline]
     fn deref(&self) -> &Mailbox {
-        // SAFETY: 1. the mapping is as long as a mailbox (the file has that size and is sealed),
-        // page-aligned, and lives as long as `self`; 2. a mailbox consists of atomics, for which
-        // any bytes are valid and writes by other processes are allowed.
+        // SAFETY: 1. The mapping is as long as a mailbox (the file has that size and is sealed),
+        // page-aligned, and lives as long as `self`. 2. A mailbox consists of atomics. For those
+        // any bytes are valid, and writes by other processes are allowed.
         unsafe { self.0.as_ref() }
     }
 }

@@ -1,4 +1,4 @@
-//! A turn of one structure: its timers are armed, the driver sleeps until the head is due, and the
+//! A turn of one structure. Its timers are armed, the driver sleeps until the head is due, and the
 //! periodic timer is taken and armed again.
 //!
 //! The operations have the order of the original's tick handler. The handler looks at the head,
@@ -80,7 +80,7 @@ impl Seen {
         self.lateness.clear();
     }
 
-    /// Records the points of `due`. The timer's owner sees them at `now`.
+    /// Records the points of `due`. The timer's owner sees these points at `now`.
     #[inline]
     pub(super) fn note(&mut self, grid: &Grid, due: Due, now: u64, stopped: bool) {
         let late = now.saturating_sub(due.expected);
@@ -124,7 +124,7 @@ impl<H: Host> Visitor for Drive<'_, H> {
 fn drive<Q: BenchQueue>(queue: &mut Q, with: Drive<'_, impl Host>) -> Result<(), String> {
     let Drive { turn, host, seen, stop } = with;
     seen.clear();
-    // The queue's time 0 is now, as wheels and the rivals with a horizon expect.
+    // The queue's time 0 is now. Wheels and rivals with a horizon expect that.
     let origin = host.now();
     let start = turn.period.max(FIRST_NS);
     let mut grid = Grid::new(start, turn.period);

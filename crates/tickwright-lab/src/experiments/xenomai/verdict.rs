@@ -30,8 +30,8 @@ pub(crate) struct Prediction {
 }
 
 impl Prediction {
-    /// Computes the prediction. With p as the toggle probability, the formulas of the
-    /// [module](super) are: inserts = (1 + p/2) T + H, heads = (3 + p) T + 4 H.
+    /// Computes the prediction. With p as the toggle probability, the [module](super) has two
+    /// formulas. Inserts are (1 + p/2) T + H, and heads are (3 + p) T + 4 H.
     pub(crate) fn of(params: &Params) -> Self {
         let work = Workload::new(params);
         let rate = |period: u64| 1e9 / period as f64;

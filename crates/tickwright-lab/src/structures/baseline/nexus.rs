@@ -8,8 +8,8 @@
 //!   handle.
 //! - Its next deadline is a lower bound.
 //!
-//! Times are `Instant`s, and the measured time includes their conversion. A tick is a nanosecond:
-//! with the default of a millisecond, version 1.5.0 rounds 100 ms down to 99 ticks and delivers
+//! Times are `Instant`s, and the measured time includes their conversion. A tick is a nanosecond.
+//! With the default of a millisecond, version 1.5.0 rounds 100 ms down to 99 ticks and delivers
 //! almost a tick early.
 
 use core::time::Duration;

@@ -2,7 +2,7 @@
 //! (`RUSTFLAGS='-C target-cpu=x86-64-v3'`).
 //!
 //! An entry is a deadline and an id in one `u64`. It is dead when the id has another deadline by
-//! now, and is dropped when it comes to the front: the heap can take nothing out from its middle.
+//! now, and is dropped when it comes to the front. The heap can take nothing out from its middle.
 //! There is no order among equals, and no keys that go stale.
 
 use quickheap::SimdQuickHeap;

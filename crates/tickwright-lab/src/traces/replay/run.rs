@@ -26,7 +26,7 @@ const PIECE: usize = 1 << 14;
 /// Operations of a piece when caches are overwritten before each.
 const COLD_PIECE: usize = 64;
 
-/// So many operations are kept in memory (16 bytes each). A longer trace is decoded in each pass.
+/// This many operations are kept in memory (16 bytes each). A longer trace is decoded in each pass.
 const KEPT: u64 = 1 << 22;
 
 /// Bytes that are overwritten between pieces: more than a last-level cache usually has for a core.
@@ -232,8 +232,8 @@ impl<'p> Steps<'p> {
     }
 }
 
-/// The tick of the selected queues if they have one; else the power of ten, from a microsecond to a
-/// millisecond, that is at most a tenth of the shortest delays.
+/// The tick of the selected queues if they have one. Otherwise the power of ten, from a microsecond
+/// to a millisecond, that is at most a tenth of the shortest delays.
 pub(crate) fn suitable_tick(input: &Input, profile: &Profile) -> u64 {
     let fits = |tick: &u64| *tick <= profile.delays.p1 / 10;
     let power = || [1_000_000, 100_000, 10_000].into_iter().find(fits).unwrap_or(1000);

@@ -23,8 +23,8 @@ fn a_shift_is_found_with_its_size() {
     assert!((back.p - shift.p).abs() < 1e-12);
 }
 
-/// The textbook's example (Hollander and Wolfe 1999, 4.1: U = 15, n = 10, m = 5, p = 0.2207 by the
-/// normal approximation without continuity).
+/// The textbook's example (Hollander and Wolfe 1999, 4.1). U = 15, n = 10, m = 5, and p = 0.2207 by
+/// the normal approximation without continuity.
 #[test]
 fn the_probability_is_that_of_the_textbook() {
     let first = [0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46];

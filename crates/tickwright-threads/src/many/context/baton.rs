@@ -15,7 +15,7 @@ enum Turn {
     Worker(Option<Pause>),
 }
 
-/// Says who goes on.
+/// Says which thread goes on.
 pub(in crate::many) struct Baton {
     turn: Mutex<Turn>,
     passed: Condvar,
@@ -44,7 +44,7 @@ impl Baton {
         }
     }
 
-    /// On the context's thread.
+    /// Is called on the context's thread: hands the turn to the worker, and waits for it.
     pub(super) fn pause(&self, why: Pause) {
         self.pass(Turn::Worker(Some(why)));
         self.wait_for_context();
@@ -57,7 +57,7 @@ type Main = Box<dyn FnOnce(Way)>;
 struct Begin(Main);
 
 // SAFETY: 1. Only one of the worker's thread and its contexts' threads goes on at a time, and each
-// hands over under the baton's lock, so what they use is used by one thread after the other. 2.
+// hands over under the baton's lock. So what they use is used by one thread after the other. 2.
 // What `main` refers to is the worker, which waits.
 unsafe impl Send for Begin {}
 
@@ -78,7 +78,8 @@ impl Threaded {
         if let Some(main) = self.main.take() {
             let (baton, begin) = (Arc::clone(&self.baton), Begin(main));
             let started = std::thread::Builder::new().stack_size(PORTABLE_STACK).spawn(move || {
-                // The whole of it, which is what may be sent.
+                // Captures the whole struct: only that may be sent to another thread, not its
+                // field.
                 let begin = begin;
                 baton.wait_for_context();
                 (begin.0)(Arc::as_ptr(&baton).cast());

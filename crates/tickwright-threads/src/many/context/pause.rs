@@ -1,11 +1,11 @@
-//! What both back ends speak of.
+//! Types that both back ends use.
 
 /// Why a thread leaves its stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::many) enum Pause {
     /// It can go on.
     Yielded,
-    /// It goes on when it is notified.
+    /// The thread goes on when it is notified.
     Parked,
     /// Its body has ended. The stack goes on with another body, or ends.
     Ended,

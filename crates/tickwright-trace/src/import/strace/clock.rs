@@ -19,7 +19,7 @@ pub(super) enum Clock {
 }
 
 impl Clock {
-    /// By its name. `None`: it does not go on while nobody computes, or is unknown.
+    /// By its name. `None`: it stands still while no thread computes, or is unknown.
     pub(super) fn of(name: &[u8]) -> Option<Self> {
         match name {
             b"CLOCK_REALTIME" | b"CLOCK_REALTIME_ALARM" => Some(Self::Realtime),
@@ -83,7 +83,7 @@ impl Clocks {
         }
     }
 
-    /// A guess of the stamp. `time` is that of the arming.
+    /// A guess of the stamp. `time` is the time at which the timer was armed.
     pub(super) fn guess(&self, due: Due, time: Ns) -> Ns {
         match due {
             Due::On(clock, at) => self.guessed[clock as usize].map_or(time, |ahead| at.saturating_sub(ahead)),

@@ -1,5 +1,5 @@
-//! Long random histories of few ticks with many timers each, beside a map: what the tests that all
-//! families share do not reach, since they compare everything after each step.
+//! Long random histories of few ticks with many timers each, beside a map. The tests that all
+//! families share do not reach this, since they compare everything after each step.
 
 use std::collections::BTreeMap;
 use std::vec::Vec;

@@ -29,7 +29,7 @@ macro_rules! linked {
 
             fn remove(&mut self, entry: &Rc<Entry<K, $link>>) {
                 if entry.place.is_linked() {
-                    // SAFETY: 1. the entry is linked (checked above); 2. entries do not leave their
+                    // SAFETY: 1. The entry is linked (checked above). 2. Entries do not leave their
                     // context, and a context has one order, so the entry is in this collection.
                     unsafe { self.0.cursor_mut_from_ptr(Rc::as_ptr(entry)) }.remove();
                 }
