@@ -2,7 +2,8 @@
 """The manual pages of section 3, from the comments of the headers.
 
     man.py INCLUDE OUT    reads INCLUDE/*.h, writes one page a header (tickwright-queue.3), one a
-                          function (tw_queue_insert.3) into OUT; INCLUDE is the folder `tickwright`
+                          function (tw_queue_insert.3) into OUT; INCLUDE is the folder `tickwright`.
+                          The name of a type leads to the page of its header (tw_firing.3)
 
 A comment of a function is a first paragraph, more paragraphs, a list `Returns:`, a list or a
 sentence `Errors:`, and `Threads:`. A code of `Errors:` that has no text gets that of the table in
@@ -43,6 +44,11 @@ def escape(line):
     return "\\&" + line if line.startswith((".", "'")) else line
 
 
+def display(text, offset="indent"):
+    """Lines as they are. All lose what all begin with, so that columns stay columns."""
+    return [f".Bd -literal -offset {offset}", *(escape(line) for line in textwrap.dedent(text).splitlines()), ".Ed"]
+
+
 def prose(lines):
     """Paragraphs, examples (indented by four and more) and lists (by two) as mdoc."""
     out, block = [], []
@@ -72,13 +78,13 @@ def prose(lines):
             flush()
             if out and out[-1] == ".Pp":
                 out.pop()
-            out.append(".Bd -literal -offset indent" if line.startswith("    ") else ".Bd -literal -offset 2n")
+            shown = []
             while at < len(lines) and (lines[at].startswith("  ") or not lines[at]):
                 if not lines[at] and not (at + 1 < len(lines) and lines[at + 1].startswith("  ")):
                     break
-                out.append(escape(lines[at].removeprefix("    ") if lines[at].startswith("    ") else lines[at].removeprefix("  ")))
+                shown.append(lines[at])
                 at += 1
-            out.append(".Ed")
+            out += display("\n".join(shown), "indent" if line.startswith("    ") else "2n")
             at -= 1
         else:
             block.append(line.strip())
@@ -129,7 +135,7 @@ def split(lines, where, known):
         return [line for line in lines[start:ends[ends.index(start) + 1]] if line]
 
     results = items(piece("Returns:")[1:], where)
-    errors = []
+    errors, own = [], []
     said = piece("Errors:")
     if said:
         rest = next((number for number, line in enumerate(said) if line.startswith("  ")), len(said))
@@ -144,9 +150,10 @@ def split(lines, where, known):
             general = known.get(code)
             if general is None:
                 fail(where, f"{code} is not in the table of {BASE}")
-            errors.append((code, f"{general}; {text}" if text.startswith("also ") else text))
+            own.append((code, f"{text.removeprefix('also ')}; or {general}" if text.startswith("also ") else text))
     threads = " ".join(piece("Threads:")).removeprefix("Threads: ").rstrip(".")
-    return lines[:ends[0]], results, sorted(errors), threads
+    # What this function alone may return comes first.
+    return lines[:ends[0]], results, own + sorted(errors), threads
 
 
 def declaration(behind):
@@ -185,18 +192,75 @@ def page(title, parts):
     return "\n".join(head + parts) + "\n"
 
 
-def function_page(header, name, lines, behind, known, library):
+def definition(behind):
+    """The type that is defined behind a comment, up to its semicolon."""
+    brace, end = behind.find("{"), behind.find(";") + 1
+    if 0 <= brace < end:
+        return behind[:behind.index(";", behind.index("\n}")) + 1]
+    return behind[:end]
+
+
+def types(found):
+    """The types of a header: name, and the comment with the definition."""
+    named = {}
+    for lines, behind in found:
+        if behind.startswith("typedef "):
+            code = definition(behind)
+            # The name of a pointer to a function is in the middle, of all others at the end.
+            name = re.search(r"\(\*(\w+)\)|(\w+);$", code)
+            named[name[1] or name[2]] = (lines, code)
+    return named
+
+
+def macros(behind):
+    """What a program writes to use the macros behind a comment: names with their parameters; for a
+    number the number too. What ends in `_` is the inside of another macro."""
+    shown = []
+    for line in behind.split("\n\n")[0].splitlines():
+        macro = re.match(r"#define (\w+)(\([^)]*\))?(?: +([\w\"]+))?", line)
+        if macro and not macro[1].endswith("_"):
+            shown.append(macro[1] + macro[2] if macro[2] else f"{macro[1]} {macro[3] or ''}".rstrip())
+    return shown
+
+
+def mentioned(code, known):
+    """The callbacks among the types that a declaration names, and the structs that these name."""
+    calls = [name for name in re.findall(r"\w+", code) if name in known and "(*" in known[name][1]]
+    told = [name for call in calls for name in re.findall(r"\w+", known[call][1])]
+    structs = [name for name in told if name in known and "{" in known[name][1]]
+    return list(dict.fromkeys(calls + structs))
+
+
+def neighbors(name, names, most=8):
+    """The functions that are declared nearest to one; variants with a place of the call are not."""
+    others = [other for other in names if other == name or not other.endswith("_from")]
+    at = others.index(name)
+    first = max(0, min(at - most // 2, len(others) - most - 1))
+    return sorted(other for other in others[first:first + most + 1] if other != name)
+
+
+def references(names):
+    return [f".Xr {name} 3 ," for name in names[:-1]] + [f".Xr {names[-1]} 3"]
+
+
+def function_page(header, name, lines, behind, known, library, found):
     where = f"{header}: {name}"
+    named = types(found)
+    overview = f"tickwright-{header.removesuffix('.h')}"
     text, results, errors, threads = split(lines, where, known)
     result, _, parameters = prototype(declaration(behind), where)
     parts = [".Sh NAME", f".Nm {name}", f".Nd {summary(text)}", ".Sh LIBRARY", f"lib{library} (pkg-config {library})"]
     parts += [".Sh SYNOPSIS", f".In tickwright/{header}", f".Ft \"{result}\"", f".Fo {name}"]
     parts += [f".Fa \"{parameter}\"" for parameter in parameters]
     parts += [".Fc", ".Sh DESCRIPTION", *prose(text)]
+    for other in mentioned(" ".join(parameters), named):
+        about, code = named[other]
+        parts += [f".Ss {other}", *display(code), *prose(about)]
     if results:
         parts += [".Sh RETURN VALUES", ".Bl -tag -width Ds"]
         for word, meaning in results:
-            parts += [f".It {word}", *prose([meaning])]
+            # The values of a type are on the page of the header.
+            parts += [f".It {word}", *(["see", f".Xr {overview} 3"] if word in named else prose([meaning]))]
         parts += [".El"]
     if errors:
         parts += [".Sh ERRORS", "A negated", ".Xr errno 3 ,", "and nothing was changed:", ".Bl -tag -width Ds"]
@@ -204,7 +268,8 @@ def function_page(header, name, lines, behind, known, library):
             parts += [f".It {code}", *prose([meaning])]
         parts += [".El"]
     parts += [".Sh THREADS", *prose([threads[0].upper() + threads[1:] + "."])]
-    parts += [".Sh SEE ALSO", f".Xr tickwright-{header.removesuffix('.h')} 3"]
+    names = [prototype(declaration(behind), header)[1] for _, behind in found if behind.startswith("TW_API ")]
+    parts += [".Sh SEE ALSO", *references([overview, *neighbors(name, names)])]
     return page(name, parts)
 
 
@@ -216,30 +281,26 @@ def header_page(header, text, library):
     parts = [".Sh NAME", f".Nm tickwright-{stem}", f".Nd {summary(lines)}"]
     parts += [".Sh LIBRARY", f"lib{library} (pkg-config {library})", ".Sh SYNOPSIS", f".In tickwright/{header}"]
     parts += [".Sh DESCRIPTION", *prose(lines)]
-    types = [(lines, behind) for lines, behind in found[1:] if behind.startswith(("typedef ", "#define TW_"))]
+    # A comment that begins with the name of a macro is shown. One on the macro's inside is not.
     loose = [lines for lines, behind in found[1:] if lines[0].startswith("TW_")]
-    if types or loose:
-        parts += [".Sh TYPES AND MACROS"]
-    for lines, behind in types:
+    explained = {re.match(r"\w+", lines[0])[0] for lines in loose}
+    shown = []
+    for lines, behind in found[1:]:
+        uses = macros(behind) if behind.startswith("#define TW_") else []
         if lines in loose:
-            continue
-        brace, end = behind.find("{"), behind.find(";") + 1
-        if behind.startswith("#define"):
-            code = behind.split("\n\n")[0]
-        elif 0 <= brace < end:
-            code = behind[:behind.index(";", behind.index("\n}")) + 1]
-        else:
-            code = behind[:end]
-        parts += [*prose(lines), ".Bd -literal -offset indent", *(escape(line) for line in code.splitlines()), ".Ed", ".Pp"]
-    for lines in loose:
-        parts += [*prose(lines), ".Pp"]
+            shown += [*prose(lines), ".Pp"]
+        elif behind.startswith("typedef "):
+            shown += [*prose(lines), *display(definition(behind)), ".Pp"]
+        elif uses and not explained.intersection(re.match(r"\w+", use)[0] for use in uses):
+            shown += [*prose(lines), *display("\n".join(uses)), ".Pp"]
+    if shown:
+        parts += [".Sh TYPES AND MACROS", *shown]
     while parts[-1] == ".Pp":
         parts.pop()
     names = [prototype(declaration(behind), header)[1] for _, behind in found if behind.startswith("TW_API ")]
     parts += [".Sh SEE ALSO"]
-    others = [f".Xr tickwright-{other} 3" for other in ("base", "heap", "odict", "queue", "sched", "thread") if other != stem]
-    references = others + [f".Xr {name} 3" for name in sorted(names)]
-    parts += [reference + " ," for reference in references[:-1]] + references[-1:]
+    others = [f"tickwright-{other}" for other in ("base", "heap", "odict", "queue", "sched", "thread") if other != stem]
+    parts += references(others + sorted(names))
     return page(f"tickwright-{stem}", parts)
 
 
@@ -250,12 +311,15 @@ def main(include, out):
         text = path.read_text()
         library = "tickwright-threads" if path.name == "thread.h" else "tickwright"
         (out / f"tickwright-{path.stem}.3").write_text(header_page(path.name, text, library))
+        found = list(tokens(text))
+        for name in types(found):
+            (out / f"{name}.3").write_text(f".so man3/tickwright-{path.stem}.3\n")
         declared = 0
-        for lines, behind in tokens(text):
+        for lines, behind in found:
             if behind.startswith("TW_API "):
                 declared += 1
                 name = prototype(declaration(behind), path.name)[1]
-                (out / f"{name}.3").write_text(function_page(path.name, name, lines, behind, known, library))
+                (out / f"{name}.3").write_text(function_page(path.name, name, lines, behind, known, library, found))
         if declared != len(re.findall(r"^TW_API ", text, re.M)):
             fail(path.name, "a function has no comment of its own")
 

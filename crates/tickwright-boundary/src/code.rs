@@ -12,12 +12,13 @@ macro_rules! codes {
 }
 
 codes! {
-    /// A null pointer, an unknown value, or memory that is not what it is passed as.
-    INVALID = EINVAL: c"a null pointer, an unknown value, or memory that is not what it is passed as";
+    /// A null pointer, a value without a meaning, or memory that is not what it is passed as.
+    INVALID = EINVAL: c"a null pointer, a null callback, a delay less than 0, a number that has no meaning here, a size that is too small, memory that is not what it is passed as (any more), or a thread that cannot be joined";
     /// A struct of the caller has a field that is not known.
     TOO_NEW = E2BIG: c"a struct has a field that this library does not know, and it is not 0: use a newer library, or leave the field 0";
-    /// The timer or element is in no queue or heap.
-    ABSENT = ENOENT: c"there is no such timer, element or link (any more): it is done, was taken out, or was never put in";
+    /// The timer or element is in no queue or heap; the scheduler has no such id, thread or
+    /// descriptor.
+    ABSENT = ENOENT: c"there is no such timer, id, element or link (any more): it is done, was cancelled or taken out, or was never added; or the scheduler has no thread or no descriptor";
     /// It is in this one already.
     ALREADY = EALREADY: c"it is so already: in this queue, heap or dictionary (reschedule or update it), run by a thread, or destroyed";
     /// It is in another one, or an element's position is not its own.
@@ -26,8 +27,8 @@ codes! {
     FULL = ENOSPC: c"the queue is full, or the memory for it is too small: give it more capacity, or remove a timer first";
     /// There is no memory.
     NO_MEMORY = ENOMEM: c"no memory: nothing was changed";
-    /// A callback may not call this.
-    BUSY = EBUSY: c"not while that runs: a callback of this queue, heap or dictionary, or of the scheduler on another thread; or the thread to be joined";
+    /// Something runs or is in use that has to end first.
+    BUSY = EBUSY: c"not now: a callback or clean-up function runs (of this queue, heap, dictionary, timer or scheduler), a thread still runs, a lock is held, or a mailbox is full or empty: call again when that has changed";
     /// A callback would wait for itself.
     DEADLOCK = EDEADLK: c"a callback or thread cannot wait for its own end, nor for one that waits for it: do not wait, or return";
     /// There is no such thread.

@@ -55,7 +55,7 @@ pub struct tw_sched_counts {
     pub armed: u64,
     /// Callbacks run.
     pub fired: u64,
-    /// Canceled while pending.
+    /// Cancelled while pending.
     pub canceled: u64,
     /// Periods missed.
     pub overruns: u64,

@@ -10,7 +10,8 @@
  *               object of that kind, a destroyed one, or a copy of one; the size of a struct is
  *               too small
  *   -E2BIG      a struct has fields that this library does not know, and one of them is not 0
- *   -ENOENT     the timer, element or link is in no queue, heap or dictionary; no timer has the id
+ *   -ENOENT     the timer, element or link is in no queue, heap or dictionary; no timer has the id;
+ *               the scheduler has no thread or no descriptor
  *   -EALREADY   it is in this queue, heap or dictionary already
  *   -EXDEV      it is in another queue, heap or dictionary
  *   -ENOSPC     the queue is full, or its memory is too small
@@ -29,6 +30,9 @@
  *   -EOVERFLOW  2^31 queues and dictionaries were made in this process
  *   -ERANGE     the key does not belong at that end of the dictionary
  *   -EBADMSG    a check found the structure broken
+ *
+ * One exception: tw_sched_timeout_ms returns -1 when no timer is pending, as poll wants it. That is
+ * no error, although EPERM is 1.
  *
  * A pointer through which a function returns something may be null if you do not want that, unless
  * the function's comment says otherwise.

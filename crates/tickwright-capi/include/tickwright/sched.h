@@ -1,9 +1,9 @@
 /* A scheduler: timers that call back, one at a time and without a lock held.
  *
- * Three kinds of threads can run the callbacks: your poll loop (tw_sched_timeout_ms, tw_sched_run),
- * an event loop (tw_sched_fd), or a thread of the scheduler's own (tw_sched_start_thread). Timers
- * with equal due times run in the order in which they were armed. No timer runs before it is due.
- * Any thread may call any function at any time, except tw_sched_destroy.
+ * The callbacks run where you choose: in your poll loop (tw_sched_timeout_ms, tw_sched_run), in an
+ * event loop (tw_sched_fd), or on a thread that the scheduler starts (tw_sched_start_thread).
+ * Timers with equal due times run in the order in which they were armed. No timer runs before it is
+ * due. Any thread may call any function at any time, except tw_sched_destroy.
  *
  * A poll loop:
  *
@@ -11,7 +11,10 @@
  *     tw_sched_create(&sched, NULL);
  *     tw_sched_add(sched, 100, callback, data);
  *     for (;;) {
- *         poll(descriptors, count, tw_sched_timeout_ms(sched));
+ *         int wait = tw_sched_timeout_ms(sched);
+ *         if (wait < -1)
+ *             return wait;                 // an error, with a text by tw_strerror
+ *         poll(descriptors, count, wait);  // -1: no timer is pending, so wait for descriptors
  *         tw_sched_run(sched, SIZE_MAX);
  *     }
  *
@@ -22,6 +25,11 @@
  * twice, and it is issued again only after some 2^31 others. Every function takes either. Any other
  * number, a negative one too, is the id of nothing: -ENOENT.
  *
+ * Every tw_sched_add... and tw_sched_replace_job return the `int` id. A tw_firing has the 64-bit
+ * id, and tw_sched_add_job writes it to `*id`. The two ids of a timer are never equal numbers, so
+ * compare ids of one kind. For a 64-bit id tw_sched_int returns the `int` id; tw_sched_find writes
+ * both.
+ *
  * TIME
  *
  * Time is that of the scheduler's clock: nanoseconds that never run back. A delay in ms is counted
@@ -29,12 +37,13 @@
  *
  * CALLBACKS AND CLEAN-UP
  *
- * Both may call every function about their scheduler. What would wait for themselves returns
- * -EDEADLK. A job may have a clean-up function beside its callback. It is called once with the data
- * when the scheduler lets go of the timer: when that is done, canceled, replaced, shut down or
- * destroyed. It is not called if adding the timer was refused. It runs without a lock on the thread
- * that let go, before a cancel that waits returns. A program that counts references takes one for
- * the timer, and gives it back in the clean-up function.
+ * A callback and a clean-up function may call every function about their scheduler. A call that
+ * would wait for its own caller returns -EDEADLK. A job may have a clean-up function beside its
+ * callback. It is called once with the data when the scheduler lets go of the timer: when that is
+ * done, cancelled, replaced, shut down or destroyed. It is not called if adding the timer was
+ * refused. It runs without a lock on the thread that let go, before a cancel that waits returns. A
+ * program that counts references takes one for the timer, and gives it back in the clean-up
+ * function.
  *
  * FORKS
  *
@@ -116,8 +125,9 @@ TW_API int tw_sched_destroy(tw_sched *sched);
 typedef struct tw_firing {
     size_t size;       /* of this struct in this library, in bytes */
     tw_sched *sched;
-    uint64_t id;
-    uint64_t due_ns;   /* when it was due, by the clock; after missed periods, the last of them */
+    uint64_t id;       /* the 64-bit one; tw_sched_int returns the one that tw_sched_add returned */
+    uint64_t due_ns;   /* when it was due, by the clock; after missed periods when the first of them
+                          was due, with TW_MISSED_SKIP the last */
     uint64_t now_ns;   /* the clock when it was called */
     uint64_t overruns; /* periods that have passed beside the one that it is called for */
     const void *token; /* the job's */
@@ -132,8 +142,20 @@ typedef int64_t (*tw_sched_fn)(void *data, const tw_firing *firing);
 /* Ends the data of a timer. */
 typedef void (*tw_cleanup_fn)(void *data);
 
-/* Calls back after a delay. In C and C++ this is a macro too. It notes the name of the callback and
- * the place of the call for tw_sched_dump and tw_sched_report. A binding calls the function.
+/* Calls back after a delay. When the timer is due, the callback runs in tw_sched_run, or on the
+ * thread that tw_sched_start_thread has started. Your loop calls tw_sched_run. It sleeps for
+ * tw_sched_timeout_ms, or watches tw_sched_fd. Without a loop or a thread nothing runs.
+ *
+ * The callback gets `data` and a tw_firing. If it returns 0, the timer is gone. Any other number
+ * runs it again after `delay_ms`, counted from when it was due.
+ *
+ * The id is for functions about this timer. For example, tw_sched_arm gives it another time, and
+ * tw_sched_cancel_sync cancels it. It is the `int` id: tw_firing.id is another number.
+ *
+ * In C and C++ this is a macro too. The macro notes the name of the callback and the place of the
+ * call for tw_sched_dump and tw_sched_report. A binding calls the function. A comma in braces ends
+ * an argument of a macro. So put an argument such as `&(struct pair){ 1, 2 }` into parentheses, or
+ * call (tw_sched_add)(...).
  *
  * Returns:
  *   id  above 0; an error adds nothing, and cleans nothing up
@@ -220,7 +242,7 @@ typedef struct tw_timing {
 /* Flags of a job. */
 typedef enum tw_job_flags {
     TW_JOB_VARIABLE = 1, /* the callback returns the next delay, in ms */
-    TW_JOB_KEEP = 2      /* not armed, and kept when it is done or canceled: tw_sched_arm arms it,
+    TW_JOB_KEEP = 2      /* not armed, and kept when it is done or cancelled: tw_sched_arm arms it,
                             and tw_sched_shutdown_sync or tw_sched_shutdown_async ends it */
 } tw_job_flags;
 
@@ -494,7 +516,7 @@ TW_API int tw_sched_remaining(const tw_sched *sched, uint64_t id, int64_t *ms);
  *
  * Returns:
  *   ms  0 if a timer is due
- *   -1  no timer is pending: poll waits for ever
+ *   -1  no timer is pending: poll waits for ever. It is no error, although EPERM is 1
  * Errors: -EINVAL.
  * Threads: any. */
 TW_API int tw_sched_timeout_ms(tw_sched *sched);
@@ -589,7 +611,7 @@ typedef struct tw_sched_counts {
     uint64_t high_water;   /* the greatest number of timers at one time */
     uint64_t armed;        /* times that a timer was armed by its user */
     uint64_t fired;        /* callbacks that ran */
-    uint64_t canceled;     /* timers that were canceled while they were pending */
+    uint64_t canceled;     /* timers that were cancelled while they were pending */
     uint64_t overruns;     /* periods that passed without a run of their own */
     uint64_t passes;       /* runs of the queue */
     uint64_t steps;        /* steps of the time of day that were seen */
