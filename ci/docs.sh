@@ -56,5 +56,10 @@ if [ "$shown" -lt 4 ]; then
     echo "docs: docs/firmware.md shows $shown parts of the program" >&2
     failed=1
 fi
+# The project to copy has the same clock.
+if ! cmp firmware/src/widen.rs firmware/template/src/widen.rs >&2; then
+    echo "docs: firmware/template/src/widen.rs is to be a copy of firmware/src/widen.rs" >&2
+    failed=1
+fi
 [ "$failed" = 0 ] && echo "docs: every family states its invariants, layout, costs, choice and references"
 exit "$failed"

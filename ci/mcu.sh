@@ -72,6 +72,14 @@ if have thumbv7m-none-eabi qemu-system-arm; then
         echo "mcu: Cortex-M3, $(tail -1 "$log")"
     done
 
+    # The project to copy, by its own runner.
+    if ! (cd template && cargo build -q --locked --release && timeout 120 cargo run -q --locked --release) \
+        </dev/null >"$log" || ! diff template/output.txt "$log"; then
+        echo "mcu: FAILED: firmware/template does not run, or prints another output" >&2
+        exit 1
+    fi
+    echo "mcu: Cortex-M3, the template prints its $(wc -l <"$log") lines"
+
     build thumbv7m-none-eabi mps2 s --bin conformance --features control
     if emulate mps2-an385 conformance thumbv7m-none-eabi >"$log"; then
         echo "mcu: FAILED: an oracle that breaks ties backwards is not noticed" >&2

@@ -27,21 +27,46 @@ struct Job {
     name: &'static str,
     /// 0: once.
     period: u64,
+    /// Runs in the alarm, outside of the critical section.
+    work: fn() -> Result<(), Reject>,
     runs: AtomicU32,
     /// The longest that it was late, in ticks.
     late: AtomicU32,
 }
 
 impl Job {
-    const fn new(name: &'static str, period: u64) -> Timer<SortedList, Self> {
-        Timer::new(Self { name, period, runs: AtomicU32::new(0), late: AtomicU32::new(0) })
+    const fn new(
+        name: &'static str,
+        period: u64,
+        work: fn() -> Result<(), Reject>,
+    ) -> Timer<SortedList, Self> {
+        Timer::new(Self { name, period, work, runs: AtomicU32::new(0), late: AtomicU32::new(0) })
     }
 }
 
 // Nothing is ever allocated: timers and queue are statics.
-static BLINK: Timer<SortedList, Job> = Job::new("blink", 10 * MS);
-static SENSE: Timer<SortedList, Job> = Job::new("sense", 16 * MS);
-static LOGOUT: Timer<SortedList, Job> = Job::new("log out", 0);
+static BLINK: Timer<SortedList, Job> = Job::new("blink", 10 * MS, nothing);
+static SENSE: Timer<SortedList, Job> = Job::new("sense", 16 * MS, start_conversion);
+static READ: Timer<SortedList, Job> = Job::new("read", 0, nothing);
+static BACK_OFF: Timer<SortedList, Job> = Job::new("back off", 10 * MS, back_off);
+static LOGOUT: Timer<SortedList, Job> = Job::new("log out", 0, nothing);
+static REQUEST: Timer<SortedList, Job> = Job::new("request", 0, nothing);
+
+/// Only the time of the run is of interest here. A program would switch a pin.
+fn nothing() -> Result<(), Reject> {
+    Ok(())
+}
+
+/// Arms another timer: the sensor is read 2 ms later.
+fn start_conversion() -> Result<(), Reject> {
+    with(|service| service.arm(&READ, 2 * MS))
+}
+
+/// Moves its own timer: each wait is twice as long as the one before.
+fn back_off() -> Result<(), Reject> {
+    let runs = BACK_OFF.payload.runs.load(Ordering::Relaxed);
+    with(|service| service.arm(&BACK_OFF, (20 * MS) << runs.min(16)))
+}
 
 /// What the interrupt and the main program share.
 struct Service {
@@ -75,61 +100,61 @@ impl Service {
         }
     }
 
-    /// Arms a timer `ticks` from now.
+    /// Arms a timer `ticks` from now, or moves it there if it is pending.
     fn arm(&mut self, timer: &'static Timer<SortedList, Job>, ticks: u64) -> Result<(), Reject> {
-        let now = self.now();
-        let head = self.queue.insert(now.saturating_add(ticks), timer)?.head;
+        let deadline = self.now().saturating_add(ticks);
+        let head = match self.queue.reschedule(TimerRef::from(timer), deadline) {
+            Ok(head) => head,
+            // Not pending here.
+            Err(_) => self.queue.insert(deadline, timer)?.head,
+        };
         if head.is_changed() {
             self.set_alarm();
         }
         Ok(())
     }
 
-    /// Moves a pending timer to `ticks` from now.
+    /// Moves a pending timer to `ticks` from now. `false`: it has fired or was cancelled.
     fn postpone(&mut self, timer: &'static Timer<SortedList, Job>, ticks: u64) -> bool {
-        let now = self.now();
-        match self.queue.reschedule(TimerRef::from(timer), now.saturating_add(ticks)) {
-            Ok(head) => {
-                if head.is_changed() {
-                    self.set_alarm();
-                }
-                true
-            }
-            Err(_) => false,
+        let deadline = self.now().saturating_add(ticks);
+        let Ok(head) = self.queue.reschedule(TimerRef::from(timer), deadline) else { return false };
+        if head.is_changed() {
+            self.set_alarm();
         }
+        true
     }
 
-    /// The alarm went off.
-    fn expire(&mut self) {
-        self.alarms += 1;
-        loop {
-            let now = self.now();
-            let Some(head) = self.queue.peek() else { break };
-            if head.expiry > now {
-                break;
-            }
-            let job = &head.key.get().payload;
-            count(&job.runs);
-            let late = u32::try_from(now - head.expiry).unwrap_or(u32::MAX);
-            job.late.store(job.late.load(Ordering::Relaxed).max(late), Ordering::Relaxed);
-            if job.period > 0 {
-                // On its own grid: lateness does not add up.
-                self.queue.pop_and_reinsert(now, |expiry, timer| expiry + timer.payload.period);
-            } else {
-                self.queue.pop_expired(now);
-            }
+    /// Cancels a pending timer. `false`: it has fired or was cancelled.
+    fn cancel(&mut self, timer: &'static Timer<SortedList, Job>) -> bool {
+        let Ok(removed) = self.queue.remove(TimerRef::from(timer)) else { return false };
+        if removed.head.is_changed() {
+            self.set_alarm();
         }
-        self.set_alarm();
+        true
+    }
+
+    /// Takes one timer that is due at `now`. A periodic one is armed again.
+    fn take_due(&mut self, now: u64) -> Option<&'static Job> {
+        let job = &self.queue.peek()?.key.get().payload;
+        let expiry = if job.period > 0 {
+            // On its own grid: lateness does not add up.
+            self.queue.pop_and_reinsert(now, |expiry, _| expiry.saturating_add(job.period))?.expiry
+        } else {
+            self.queue.pop_expired(now)?.expiry
+        };
+        let late = u32::try_from(self.now().saturating_sub(expiry)).unwrap_or(u32::MAX);
+        job.late.store(job.late.load(Ordering::Relaxed).max(late), Ordering::Relaxed);
+        Some(job)
     }
 }
 
-/// Increments a counter under the service's borrow.
+/// Increments a counter that the alarm alone writes.
 fn count(counter: &AtomicU32) {
-    counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    counter.store(counter.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
 }
 
 /// Runs `work` with interrupts masked. This is the longest time that the service delays an
-/// interrupt: one operation of the queue, or all that is due together.
+/// interrupt: one or two operations of the queue.
 fn with<R>(work: impl FnOnce(&mut Service) -> R) -> R {
     critical_section::with(|cs| work(&mut SERVICE.borrow_ref_mut(cs)))
 }
@@ -145,7 +170,20 @@ fn idle() {
 /// The alarm.
 #[exception]
 fn SysTick() {
-    with(Service::expire);
+    // What becomes due later comes with the next alarm. So work that arms its own timer for now
+    // cannot keep the interrupt busy.
+    let now = with(|service| {
+        service.alarms += 1;
+        service.now()
+    });
+    // Pop, then work: if the work moved its own timer first, the pop would take another timer,
+    // whose work would never run.
+    while let Some(job) = with(|service| service.take_due(now)) {
+        if (job.work)().is_ok() {
+            count(&job.runs);
+        }
+    }
+    with(Service::set_alarm);
 }
 
 #[entry]
@@ -156,13 +194,16 @@ fn main() -> ! {
         service.alarm = Some(systick);
         service.arm(&BLINK, 10 * MS)?;
         service.arm(&SENSE, 16 * MS)?;
-        service.arm(&LOGOUT, 50 * MS)
+        service.arm(&BACK_OFF, 10 * MS)?;
+        service.arm(&LOGOUT, 50 * MS)?;
+        service.arm(&REQUEST, 300 * MS)
     });
     if let Err(reason) = armed {
         println!("tickless: {reason}");
         exit(2);
     }
     let mut postponed = 0;
+    let mut answered = false;
     loop {
         idle();
         let now = with(|service| service.now());
@@ -174,13 +215,22 @@ fn main() -> ! {
                 exit(3);
             }
         }
+        // The answer to the request comes: its time-out is cancelled.
+        if !answered && now >= 200 * MS {
+            answered = true;
+            if !with(|service| service.cancel(&REQUEST)) {
+                println!("tickless: the request timed out too early");
+                exit(3);
+            }
+        }
         // A little longer: the timers were armed a little later than 0.
         if now >= 1_005 * MS {
             break;
         }
     }
     let mut wrong = 0;
-    for (timer, expected) in [(&BLINK, 100), (&SENSE, 62), (&LOGOUT, 1)] {
+    let expected = [(&BLINK, 100), (&SENSE, 62), (&READ, 62), (&BACK_OFF, 6), (&LOGOUT, 1), (&REQUEST, 0)];
+    for (timer, expected) in expected {
         let Job { name, runs, late, .. } = &timer.payload;
         let (runs, late) = (runs.load(Ordering::Relaxed), late.load(Ordering::Relaxed));
         println!("{name}: ran {runs} times, late by {} us at most", u64::from(late) * 1_000_000 / HZ);
@@ -192,7 +242,8 @@ fn main() -> ! {
     exit(i32::from(wrong > 0))
 }
 
-/// What differs from chip to chip: a counter that runs freely, and an alarm.
+/// What differs from chip to chip: a counter that runs freely, and an alarm. This is the board
+/// mps2-an385. Port `count`, `alarm_in` and `start`.
 mod chip {
     use cortex_m::peripheral::SYST;
     use cortex_m::peripheral::syst::SystClkSource;
@@ -209,14 +260,14 @@ mod chip {
         unsafe { ((COUNTER + register) as *mut u32).write_volatile(value) }
     }
 
-    /// The counter: 16 bits, which wrap.
+    /// The counter, of which this program takes 16 bits, to show the wrap. Take all bits of yours.
     pub(super) fn count() -> u32 {
         // SAFETY: 1. as above; reading it changes nothing.
         let value = unsafe { ((COUNTER + VALUE) as *const u32).read_volatile() };
         !value
     }
 
-    /// Lets SysTick interrupt in so many ticks, at most 2^24.
+    /// Lets SysTick interrupt in `ticks` ticks, at most 2^24 - 1.
     pub(super) fn alarm_in(systick: &mut SYST, ticks: u32) {
         systick.disable_counter();
         systick.set_reload(ticks.clamp(1, 0xff_ffff));
@@ -224,6 +275,7 @@ mod chip {
         systick.enable_counter();
     }
 
+    /// Starts the counter, and lets SysTick interrupt.
     pub(super) fn start(systick: &mut SYST) {
         write(RELOAD, 0xffff_ffff);
         write(VALUE, 0xffff_ffff);

@@ -1,0 +1,82 @@
+//! The structs of this program and their timers. One queue has one payload type. It is an enum, so
+//! that the timers of several kinds of struct, and several timers of one struct, share the queue.
+
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+
+use tickwright_core::Tick;
+
+use crate::journal;
+use crate::service::{Timer, ms, with};
+
+/// What a timer's expiry means, and for which struct.
+pub enum Event {
+    Blink(&'static Led),
+    Sample(&'static Sensor),
+    Idle(&'static Session),
+    Limit(&'static Session),
+}
+
+pub struct Led {
+    pub blink: Timer,
+    pub on: AtomicBool,
+}
+
+pub struct Sensor {
+    pub sample: Timer,
+    pub samples: AtomicU32,
+}
+
+/// It ends when nothing came for a while, or at its limit.
+pub struct Session {
+    pub id: u32,
+    pub idle: Timer,
+    pub limit: Timer,
+    pub over: AtomicBool,
+}
+
+pub static LED: Led = Led { blink: Timer::new(Event::Blink(&LED)), on: AtomicBool::new(false) };
+pub static SENSOR: Sensor = Sensor { sample: Timer::new(Event::Sample(&SENSOR)), samples: AtomicU32::new(0) };
+pub static SESSION: Session = Session {
+    id: 7,
+    idle: Timer::new(Event::Idle(&SESSION)),
+    limit: Timer::new(Event::Limit(&SESSION)),
+    over: AtomicBool::new(false),
+};
+
+impl Event {
+    /// Ticks from one expiry to the next; 0 for a timer that fires once.
+    pub fn period(&self) -> Tick {
+        match self {
+            Self::Blink(_) => ms(25),
+            Self::Sample(_) => ms(40),
+            Self::Idle(_) | Self::Limit(_) => 0,
+        }
+    }
+
+    /// What is done at the expiry. It runs in the alarm, so it is short and does not print: it
+    /// notes a line, which `main` prints.
+    pub fn fire(&'static self, expiry: Tick) {
+        let value = match self {
+            Self::Blink(led) => {
+                // The alarm alone writes it, so a load and a store are enough.
+                let on = !led.on.load(Relaxed);
+                led.on.store(on, Relaxed);
+                u32::from(on)
+            }
+            Self::Sample(sensor) => {
+                let samples = sensor.samples.load(Relaxed).wrapping_add(1);
+                sensor.samples.store(samples, Relaxed);
+                samples
+            }
+            Self::Idle(session) => {
+                session.over.store(true, Relaxed);
+                u32::from(with(|service| service.cancel(&session.limit)))
+            }
+            Self::Limit(session) => {
+                session.over.store(true, Relaxed);
+                u32::from(with(|service| service.cancel(&session.idle)))
+            }
+        };
+        journal::note(journal::Line { expiry, event: self, value });
+    }
+}

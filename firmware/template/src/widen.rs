@@ -1,0 +1,44 @@
+//! A counter of 16 or 32 bits that wraps, as a clock of 64 bits that does not.
+
+/// The last time that was read from a counter of `BITS` bits.
+///
+/// ```text
+///   counter (16 bits)  .. 65,534  65,535       0       1 ..
+///   clock              .. 65,534  65,535  65,536  65,537 ..
+/// ```
+/// It must be read at least once in each turn of the counter, or a turn is lost. An alarm twice a
+/// turn sees to that: see [`HALF_TURN`](Self::HALF_TURN). No overflow interrupt is needed, so none
+/// can come between two reads.
+#[derive(Debug)]
+pub struct Widened<const BITS: u32> {
+    last: u64,
+}
+
+impl<const BITS: u32> Widened<BITS> {
+    const MASK: u64 = {
+        assert!(BITS >= 2 && BITS < 64, "a counter of 2 to 63 bits");
+        (1 << BITS) - 1
+    };
+
+    /// Ticks in half a turn: the longest that an alarm may be away.
+    pub const HALF_TURN: u64 = (Self::MASK >> 1) + 1;
+
+    /// A clock at 0, when the counter is at 0.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { last: 0 }
+    }
+
+    /// The time when the counter shows `count`, of which the lower `BITS` bits count. Never less
+    /// than the last.
+    pub fn read(&mut self, count: u32) -> u64 {
+        self.last += u64::from(count).wrapping_sub(self.last) & Self::MASK;
+        self.last
+    }
+}
+
+impl<const BITS: u32> Default for Widened<BITS> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
