@@ -71,6 +71,13 @@ if have thumbv7m-none-eabi qemu-system-arm; then
         fi
         echo "mcu: Cortex-M3, $(tail -1 "$log")"
     done
+    build thumbv7m-none-eabi mps2 3 --bin tickless --features counter32
+    if ! emulate mps2-an385 tickless thumbv7m-none-eabi >"$log"; then
+        cat "$log" >&2
+        echo "mcu: FAILED: tickless, counter of 32 bits: a timer off its tick" >&2
+        exit 1
+    fi
+    echo "mcu: Cortex-M3, $(tail -1 "$log")"
 
     build thumbv7m-none-eabi mps2 s --bin conformance --features control
     if emulate mps2-an385 conformance thumbv7m-none-eabi >"$log"; then

@@ -2,6 +2,8 @@
 //!
 //! One timer of the chip is a counter of 16 bits that runs freely; SysTick is the alarm. No
 //! interrupt comes while nothing is due, but for one in half a turn of the counter.
+//!
+//! With the feature `counter32` the counter has 32 bits and starts half a second before it wraps.
 #![no_std]
 #![no_main]
 // The entry attribute makes a public function of `main`.
@@ -21,6 +23,7 @@ use tickwright_firmware::widen::Widened;
 /// Ticks a second: both timers run at the 25 MHz of the board.
 const HZ: u64 = 25_000_000;
 const MS: u64 = HZ / 1_000;
+const HALF_TURN: u64 = Widened::<{ chip::BITS }>::HALF_TURN;
 
 /// What a timer does when it is due.
 struct Job {
@@ -46,7 +49,7 @@ static LOGOUT: Timer<SortedList, Job> = Job::new("log out", 0);
 /// What the interrupt and the main program share.
 struct Service {
     queue: HookQueue<'static, SortedList, Job>,
-    clock: Widened<16>,
+    clock: Widened<{ chip::BITS }>,
     /// The alarm, from `main` on.
     alarm: Option<SYST>,
     alarms: u32,
@@ -69,9 +72,9 @@ impl Service {
         let now = self.now();
         let next = self.queue.next_wake().unwrap_or(u64::MAX);
         // At least 1: what is due already comes at once.
-        let ticks = next.saturating_sub(now).clamp(1, Widened::<16>::HALF_TURN);
+        let ticks = next.saturating_sub(now).clamp(1, HALF_TURN);
         if let Some(systick) = &mut self.alarm {
-            chip::alarm_in(systick, ticks as u32);
+            chip::alarm_in(systick, ticks);
         }
     }
 
@@ -152,6 +155,7 @@ fn SysTick() {
 fn main() -> ! {
     let Some(Peripherals { SYST: mut systick, .. }) = Peripherals::take() else { exit(2) };
     chip::start(&mut systick);
+    let begun = with(|service| service.now());
     let armed = with(|service| {
         service.alarm = Some(systick);
         service.arm(&BLINK, 10 * MS)?;
@@ -165,7 +169,7 @@ fn main() -> ! {
     let mut postponed = 0;
     loop {
         idle();
-        let now = with(|service| service.now());
+        let now = with(|service| service.now()) - begun;
         // Somebody presses a key every 30 ms, six times. Then the time-out comes.
         if postponed < 6 && now >= (postponed + 1) * 30 * MS {
             postponed += 1;
@@ -187,8 +191,14 @@ fn main() -> ! {
         // The emulator lets 3.2 ticks pass for each instruction.
         wrong += u32::from(runs != expected || late > 10_000);
     }
-    let alarms = with(|service| service.alarms);
-    println!("tickless: one second, {alarms} alarms, {wrong} wrong");
+    let (now, alarms) = with(|service| (service.now(), service.alarms));
+    let turns = (now >> chip::BITS) - (begun >> chip::BITS);
+    // Without a turn the run would show nothing about the widening.
+    wrong += u32::from(turns == 0);
+    let bits = chip::BITS;
+    println!(
+        "tickless: one second, {turns} turns of a counter of {bits} bits, {alarms} alarms, {wrong} wrong"
+    );
     exit(i32::from(wrong > 0))
 }
 
@@ -196,6 +206,11 @@ fn main() -> ! {
 mod chip {
     use cortex_m::peripheral::SYST;
     use cortex_m::peripheral::syst::SystClkSource;
+
+    /// Bits of the counter that the program reads.
+    pub(super) const BITS: u32 = if cfg!(feature = "counter32") { 32 } else { 16 };
+    /// Where the counter starts: a turn of 16 bits ends soon, one of 32 bits after 172 s.
+    const START: u32 = if cfg!(feature = "counter32") { 0u32.wrapping_sub(super::HZ as u32 / 2) } else { 0 };
 
     /// A CMSDK APB timer of the board. It counts down.
     const COUNTER: usize = 0x4000_1000;
@@ -209,24 +224,25 @@ mod chip {
         unsafe { ((COUNTER + register) as *mut u32).write_volatile(value) }
     }
 
-    /// The counter: 16 bits, which wrap.
+    /// The counter: [`BITS`], which wrap.
     pub(super) fn count() -> u32 {
         // SAFETY: 1. as above; reading it changes nothing.
         let value = unsafe { ((COUNTER + VALUE) as *const u32).read_volatile() };
-        !value
+        !value & (u32::MAX >> (32 - BITS))
     }
 
-    /// Lets SysTick interrupt in so many ticks, at most 2^24.
-    pub(super) fn alarm_in(systick: &mut SYST, ticks: u32) {
+    /// Lets SysTick interrupt in `ticks` ticks, or in 2^24 - 1 if that is sooner. Then the service
+    /// sets it again.
+    pub(super) fn alarm_in(systick: &mut SYST, ticks: u64) {
         systick.disable_counter();
-        systick.set_reload(ticks.clamp(1, 0xff_ffff));
+        systick.set_reload(ticks.clamp(1, 0xff_ffff) as u32);
         systick.clear_current();
         systick.enable_counter();
     }
 
     pub(super) fn start(systick: &mut SYST) {
         write(RELOAD, 0xffff_ffff);
-        write(VALUE, 0xffff_ffff);
+        write(VALUE, !START);
         write(CONTROL, 1);
         systick.set_clock_source(SystClkSource::Core);
         systick.enable_interrupt();
