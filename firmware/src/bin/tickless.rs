@@ -18,12 +18,17 @@ use cortex_m_rt::exception;
 use critical_section::Mutex;
 use tickwright_core::{HookQueue, Reject, SortedList, Timer, TimerRef};
 use tickwright_firmware::board::{entry, exit, println};
+use tickwright_firmware::chip;
 use tickwright_firmware::widen::Widened;
 
-/// Ticks a second: both timers run at the 25 MHz of the board.
-const HZ: u64 = 25_000_000;
+/// Ticks a second.
+const HZ: u64 = chip::HZ;
 const MS: u64 = HZ / 1_000;
-const HALF_TURN: u64 = Widened::<{ chip::BITS }>::HALF_TURN;
+/// Bits of the counter that the program reads.
+const BITS: u32 = if cfg!(feature = "counter32") { 32 } else { 16 };
+/// Where the counter starts: a turn of 16 bits ends soon, one of 32 bits after 172 s.
+const START: u32 = if cfg!(feature = "counter32") { 0u32.wrapping_sub(HZ as u32 / 2) } else { 0 };
+const HALF_TURN: u64 = Widened::<BITS>::HALF_TURN;
 
 /// What a timer does when it is due.
 struct Job {
@@ -49,7 +54,7 @@ static LOGOUT: Timer<SortedList, Job> = Job::new("log out", 0);
 /// What the interrupt and the main program share.
 struct Service {
     queue: HookQueue<'static, SortedList, Job>,
-    clock: Widened<{ chip::BITS }>,
+    clock: Widened<BITS>,
     /// The alarm, from `main` on.
     alarm: Option<SYST>,
     alarms: u32,
@@ -154,7 +159,7 @@ fn SysTick() {
 #[entry]
 fn main() -> ! {
     let Some(Peripherals { SYST: mut systick, .. }) = Peripherals::take() else { exit(2) };
-    chip::start(&mut systick);
+    chip::start(&mut systick, START);
     let begun = with(|service| service.now());
     let armed = with(|service| {
         service.alarm = Some(systick);
@@ -192,59 +197,9 @@ fn main() -> ! {
         wrong += u32::from(runs != expected || late > 10_000);
     }
     let (now, alarms) = with(|service| (service.now(), service.alarms));
-    let turns = (now >> chip::BITS) - (begun >> chip::BITS);
+    let turns = (now >> BITS) - (begun >> BITS);
     // Without a turn the run would show nothing about the widening.
     wrong += u32::from(turns == 0);
-    let bits = chip::BITS;
-    println!(
-        "tickless: one second, {turns} turns of a counter of {bits} bits, {alarms} alarms, {wrong} wrong"
-    );
+    println!("tickless: one second, turns of {BITS} bits: {turns}, alarms: {alarms}, {wrong} wrong");
     exit(i32::from(wrong > 0))
-}
-
-/// What differs from chip to chip: a counter that runs freely, and an alarm.
-mod chip {
-    use cortex_m::peripheral::SYST;
-    use cortex_m::peripheral::syst::SystClkSource;
-
-    /// Bits of the counter that the program reads.
-    pub(super) const BITS: u32 = if cfg!(feature = "counter32") { 32 } else { 16 };
-    /// Where the counter starts: a turn of 16 bits ends soon, one of 32 bits after 172 s.
-    const START: u32 = if cfg!(feature = "counter32") { 0u32.wrapping_sub(super::HZ as u32 / 2) } else { 0 };
-
-    /// A CMSDK APB timer of the board. It counts down.
-    const COUNTER: usize = 0x4000_1000;
-    const CONTROL: usize = 0;
-    const VALUE: usize = 4;
-    const RELOAD: usize = 8;
-
-    fn write(register: usize, value: u32) {
-        // SAFETY: 1. it is a register of the timer, aligned, and writing it touches no memory of
-        // the program.
-        unsafe { ((COUNTER + register) as *mut u32).write_volatile(value) }
-    }
-
-    /// The counter: [`BITS`], which wrap.
-    pub(super) fn count() -> u32 {
-        // SAFETY: 1. as above; reading it changes nothing.
-        let value = unsafe { ((COUNTER + VALUE) as *const u32).read_volatile() };
-        !value & (u32::MAX >> (32 - BITS))
-    }
-
-    /// Lets SysTick interrupt in `ticks` ticks, or in 2^24 - 1 if that is sooner. Then the service
-    /// sets it again.
-    pub(super) fn alarm_in(systick: &mut SYST, ticks: u64) {
-        systick.disable_counter();
-        systick.set_reload(ticks.clamp(1, 0xff_ffff) as u32);
-        systick.clear_current();
-        systick.enable_counter();
-    }
-
-    pub(super) fn start(systick: &mut SYST) {
-        write(RELOAD, 0xffff_ffff);
-        write(VALUE, !START);
-        write(CONTROL, 1);
-        systick.set_clock_source(SystClkSource::Core);
-        systick.enable_interrupt();
-    }
 }
