@@ -71,6 +71,13 @@ if have thumbv7m-none-eabi qemu-system-arm; then
         fi
         echo "mcu: Cortex-M3, $(tail -1 "$log")"
     done
+    build thumbv7m-none-eabi mps2 3 --bin tickless --features counter32
+    if ! emulate mps2-an385 tickless thumbv7m-none-eabi >"$log"; then
+        cat "$log" >&2
+        echo "mcu: FAILED: tickless, counter of 32 bits: a timer off its tick" >&2
+        exit 1
+    fi
+    echo "mcu: Cortex-M3, $(tail -1 "$log")"
 
     # The project to copy, by its own runner.
     if ! (cd template && cargo build -q --locked --release && timeout 120 cargo run -q --locked --release) \
@@ -92,6 +99,30 @@ if have thumbv7m-none-eabi qemu-system-arm; then
         exit 1
     fi
     echo "mcu: control: an oracle that breaks ties backwards fails all $exact exact structures"
+fi
+
+# rtic OPT ARGUMENT...: builds the program of RTIC's tasks and runs it; its lines are in the log.
+rtic() {
+    local opt="$1"
+    shift
+    (cd rtic && build thumbv7m-none-eabi mps2 "$opt" "$@")
+    emulate mps2-an385 rtic thumbv7m-none-eabi >"$log"
+}
+
+if have thumbv7m-none-eabi qemu-system-arm; then
+    for opt in s 3; do
+        if ! rtic "$opt"; then
+            tail -3 "$log" >&2
+            echo "mcu: FAILED: a task of RTIC was woken early, late or never, at opt-level $opt" >&2
+            exit 1
+        fi
+    done
+    echo "mcu: Cortex-M3, $(tail -1 "$log")"
+    if rtic s --features control || ! grep -q FAILED "$log"; then
+        echo "mcu: FAILED: an alarm of RTIC that misses a deadline is not noticed" >&2
+        exit 1
+    fi
+    echo "mcu: control: an alarm that misses a deadline fails RTIC's tasks"
 fi
 
 # sleepers WHOSE TARGET: the program of Embassy's executor over that queue; its lines are in

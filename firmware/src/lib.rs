@@ -3,6 +3,8 @@
 #![no_std]
 
 pub mod board;
+#[cfg(target_arch = "arm")]
+pub mod chip;
 pub mod conformance;
 pub mod families;
 pub mod oracle;
