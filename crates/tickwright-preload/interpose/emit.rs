@@ -69,7 +69,17 @@ pub(crate) fn arm(source: u8, id: usize, deadline_ns: u64, period_ns: u64, site:
 #[inline]
 pub(crate) fn arm_in(source: u8, id: usize, delay_ns: u64, period_ns: u64, site: usize) {
     let now = sys::now();
-    let deadline_ns = now.saturating_add(delay_ns);
+    arm_since(source, id, now, now.saturating_add(delay_ns), period_ns, site);
+}
+
+/// Records that the kernel was told of a deadline that the caller computed before the call. The
+/// kernel counts from a time during the call: so no expiry comes before what is recorded.
+pub(crate) fn arm_by(source: u8, id: usize, deadline_ns: u64, period_ns: u64, site: usize) {
+    arm_since(source, id, sys::now(), deadline_ns, period_ns, site);
+}
+
+#[inline]
+fn arm_since(source: u8, id: usize, now: u64, deadline_ns: u64, period_ns: u64, site: usize) {
     let armed = Record { deadline_ns, period_ns, op: op::ARM, ..Record::default() };
     record(source, id, site, now, armed);
 }

@@ -35,6 +35,7 @@ unsafe extern "C-unwind" fn timerfd(
     _: No,
     site: usize,
 ) -> c_int {
+    let before = sys::now();
     let result = real!(
         TimerfdSettime,
         site,
@@ -46,7 +47,7 @@ unsafe extern "C-unwind" fn timerfd(
     );
     if result == 0 && !new.is_null() {
         // SAFETY: 1. Not null, and the kernel has read it.
-        set(TIMERFD, file as usize, flags, unsafe { *new }, site);
+        set(TIMERFD, file as usize, flags, unsafe { *new }, before, site);
         if let Some(word) = TIMERFDS.get(file as usize / 64) {
             word.fetch_or(1 << (file % 64), Relaxed);
         }
@@ -62,6 +63,7 @@ unsafe extern "C-unwind" fn posix(
     _: No,
     site: usize,
 ) -> c_int {
+    let before = sys::now();
     let result = real!(
         TimerSettime,
         site,
@@ -73,7 +75,7 @@ unsafe extern "C-unwind" fn posix(
     );
     if result == 0 && !new.is_null() {
         // SAFETY: 1. Not null, and the kernel has read it.
-        set(POSIX, timer as usize, flags, unsafe { *new }, site);
+        set(POSIX, timer as usize, flags, unsafe { *new }, before, site);
     }
     result
 }
@@ -91,6 +93,7 @@ unsafe extern "C-unwind" fn itimer(
     _: No,
     site: usize,
 ) -> c_int {
+    let before = sys::now();
     let result =
         real!(Setitimer, site, fn(c_int, *const Itimerval, *mut Itimerval) -> c_int, which, new, old);
     // The other two count processor time, which is no time of the trace.
@@ -100,18 +103,21 @@ unsafe extern "C-unwind" fn itimer(
         if new.value.is_zero() {
             emit::stop(ITIMER, which as usize, site);
         } else {
-            emit::arm_in(ITIMER, which as usize, new.value.ns(), new.interval.ns(), site);
+            let deadline = before.saturating_add(new.value.ns());
+            emit::arm_by(ITIMER, which as usize, deadline, new.interval.ns(), site);
         }
     }
     result
 }
 
 unsafe extern "C-unwind" fn alarm_in(seconds: c_uint, _: No, _: No, _: No, _: No, site: usize) -> c_uint {
+    let before = sys::now();
     let result = real!(Alarm, site, fn(c_uint) -> c_uint, seconds);
     if seconds == 0 {
         emit::stop(ITIMER, REAL as usize, site);
     } else {
-        emit::arm_in(ITIMER, REAL as usize, u64::from(seconds) * SECOND, 0, site);
+        let deadline = before.saturating_add(u64::from(seconds) * SECOND);
+        emit::arm_by(ITIMER, REAL as usize, deadline, 0, site);
     }
     result
 }
@@ -126,13 +132,14 @@ unsafe extern "C-unwind" fn shut(file: c_int, _: No, _: No, _: No, _: No, site: 
     real!(Close, site, fn(c_int) -> c_int, file)
 }
 
-fn set(source: u8, id: usize, flags: c_int, new: Itimerspec, site: usize) {
+/// Records a timer that the kernel has set. `before` is the time before the call.
+fn set(source: u8, id: usize, flags: c_int, new: Itimerspec, before: u64, site: usize) {
     let (value_ns, period_ns) = (new.value.ns(), new.interval.ns());
     if new.value.is_zero() {
         emit::stop(source, id, site);
     } else if flags & ABSOLUTE != 0 {
         emit::arm(source, id, sys::steady(value_ns), period_ns, site);
     } else {
-        emit::arm_in(source, id, value_ns, period_ns, site);
+        emit::arm_by(source, id, before.saturating_add(value_ns), period_ns, site);
     }
 }

@@ -41,7 +41,12 @@ pub(crate) struct Found {
     pub(crate) sites: Names,
     /// What is wrong with the file, in words. What precedes it was read.
     pub(crate) notes: Vec<String>,
+    /// A recorder saw waits and sleeps, and no timer of a library or of the kernel.
+    pub(crate) waits_alone: bool,
 }
+
+/// What a recorder calls the time-outs of waits: no timers that a program manages.
+const WAITS: [&str; 6] = ["poll", "epoll", "select", "sleep", "cond", "sem"];
 
 /// The figures of a trace, and what the trace says about itself.
 #[derive(Debug)]
@@ -201,10 +206,15 @@ impl Input {
     /// As [`each`](Self::each); an empty trace.
     pub(crate) fn describe(&self, tick_ns: u64) -> Result<(Profile, Found), LabError> {
         let mut describer = Describer::new(tick_ns);
-        let found = self.each(|event| {
+        let mut used = [false; 256];
+        let mut found = self.each(|event| {
+            used[usize::from(event.base)] = true;
             describer.push(event);
             ControlFlow::Continue(())
         })?;
+        let is_wait = |(base, _): (&Base, &bool)| WAITS.contains(&base.name.as_str());
+        let mut bases = found.header.bases.iter().zip(&used).filter(|(_, used)| **used).peekable();
+        found.waits_alone = bases.peek().is_some() && bases.all(is_wait);
         let profile = describer.finish(&found.threads, &found.sites);
         if profile.events == 0 {
             return Err(LabError::usage(format!("{} has no events: nothing was recorded", self.name())));
@@ -301,6 +311,7 @@ fn found(reader: &Reader<Box<dyn Read>>, mut notes: Vec<String>) -> Found {
         threads: reader.threads().clone(),
         sites: reader.sites().clone(),
         notes,
+        waits_alone: false,
     }
 }
 

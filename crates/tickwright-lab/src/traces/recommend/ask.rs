@@ -35,21 +35,35 @@ pub(super) fn answers(from: &mut dyn BufRead, to: &mut dyn Write) -> Result<Work
         Ok(if line.is_empty() { usual.to_owned() } else { line.to_owned() })
     };
     let timers = whole(&ask("How many timers are pending at once?", "1000")?)?;
-    let delays = numbers(&ask("How long do they run, in ms? Several: separated by blanks", "30000")?)?;
+    let delays =
+        numbers(&ask("How long do they run, in ms (or 30s)? Several: separated by blanks", "30000")?)?;
     let ends = numbers(&ask("Of 100 waits, how many expire, are cancelled, are re-armed?", "10 90 0")?)?;
     let touched = numbers(&ask("After how many ms is a timer cancelled or re-armed, on average?", "50")?)?;
-    let end = |at: usize| ends.get(at).copied().unwrap_or(0.0);
+    let &[expire, cancel, rearm] = &ends[..] else {
+        return Err(LabError::usage(
+            "question 3 takes three numbers, such as 10 90 0: those that expire, are cancelled, are re-armed",
+        ));
+    };
     let workload = Workload {
         title: "your answers".into(),
         timers,
-        expire: end(0),
-        cancel: end(1),
-        rearm: end(2),
+        expire,
+        cancel,
+        rearm,
         touched_after_ms: touched.first().copied(),
         delays: delays.into_iter().map(|ms| Delay { ms, to_ms: None, share: 1.0 }).collect(),
         periodic: Vec::new(),
     };
-    workload.checked().map_err(LabError::usage)
+    let workload = workload.checked().map_err(LabError::usage)?;
+    let delays: Vec<String> = workload.delays.iter().map(|delay| format!("{} ms", delay.ms)).collect();
+    let understood = format!(
+        "So: {} timers of {}; of 100 waits {expire} expire, {cancel} are cancelled, {rearm} are re-armed; after {} ms.",
+        workload.timers,
+        delays.join(", "),
+        workload.touched_after_ms.unwrap_or(0.0)
+    );
+    writeln!(to, "{understood}").map_err(|error| LabError::io("asking", error))?;
+    Ok(workload)
 }
 
 fn whole(text: &str) -> Result<u32, LabError> {
@@ -57,10 +71,45 @@ fn whole(text: &str) -> Result<u32, LabError> {
     digits.parse().map_err(|_| LabError::usage(format!("'{text}' is no number of timers")))
 }
 
+/// Numbers with blanks between them. A comma before three digits divides thousands. `s` and `ms`
+/// are units of time, and `%` is none.
 fn numbers(text: &str) -> Result<Vec<f64>, LabError> {
-    let number = |word: &str| {
-        let word = word.trim_end_matches('%').trim_end_matches("ms");
-        word.parse().map_err(|_| LabError::usage(format!("'{word}' is no number")))
-    };
-    text.split([' ', ',', '/', ';']).filter(|word| !word.is_empty()).map(number).collect()
+    let mut all: Vec<f64> = Vec::new();
+    for word in text.split([' ', '/', ';']).filter(|word| !word.is_empty()) {
+        let (digits, unit) = match word.find(|letter: char| letter.is_ascii_alphabetic() || letter == '%') {
+            Some(at) => word.split_at(at),
+            None => (word, ""),
+        };
+        let factor = match unit {
+            "" | "ms" | "%" => 1.0,
+            "s" => 1000.0,
+            "min" => 60_000.0,
+            _ => return Err(LabError::usage(format!("'{word}' is no number: write 30000, 30,000 or 30s"))),
+        };
+        if digits.is_empty() {
+            // A unit that stands alone is that of the number before.
+            if let Some(last) = all.last_mut() {
+                *last *= factor;
+                continue;
+            }
+        }
+        let number = without_thousands(digits).and_then(|digits| digits.parse::<f64>().ok());
+        let wrong = || LabError::usage(format!("'{word}' is no number: write 30000, 30,000 or 30s"));
+        all.push(number.ok_or_else(wrong)? * factor);
+    }
+    Ok(all)
+}
+
+/// `30,000` as `30000`. `None`: a comma that divides no thousands.
+fn without_thousands(text: &str) -> Option<String> {
+    let (whole, fraction) = text.split_once('.').map_or((text, None), |(a, b)| (a, Some(b)));
+    let mut parts = whole.split(',');
+    let mut digits = parts.next()?.to_owned();
+    for part in parts {
+        if part.len() != 3 || digits.is_empty() {
+            return None;
+        }
+        digits.push_str(part);
+    }
+    Some(fraction.map_or(digits.clone(), |fraction| format!("{digits}.{fraction}")))
 }

@@ -24,7 +24,15 @@ fn replayed(rows: &[(&str, f64, usize)]) -> Replayed {
     let counts = Counts { kinds: [600, 0, 300, 100], most: 90, ids: 100, longest: 5000, ..Counts::default() };
     let profile = Profile { span_ns: 1_000_000_000, arms: 600, cancels: 300, ..Profile::default() };
     let rows = rows.iter().map(row).collect();
-    Replayed { profile, counts, tick_ns: 1_000_000, scale: 1, rows, unseen: vec!["static timers".into()] }
+    Replayed {
+        profile,
+        counts,
+        tick_ns: 1_000_000,
+        scale: 1,
+        rows,
+        unseen: vec!["static timers".into()],
+        waits_alone: false,
+    }
 }
 
 fn plan(current: &str, criteria: Criteria) -> Plan {
@@ -123,10 +131,20 @@ fn four_answers_make_a_workload() {
     assert_eq!((workload.timers, workload.expire, workload.cancel), (2000, 10.0, 90.0));
     assert_eq!(workload.delays.iter().map(|delay| delay.ms).collect::<Vec<_>>(), [30_000.0, 500.0]);
     assert_eq!(workload.touched_after_ms, Some(20.0));
-    assert_eq!(String::from_utf8_lossy(&said).matches('?').count(), 4);
-    for (typed, wrong) in
-        [("many\n", "no number of timers"), ("1\n", "too early"), ("5\nlong\n\n\n", "'long'")]
-    {
+    let said = String::from_utf8_lossy(&said);
+    assert_eq!(said.matches('?').count(), 4);
+    assert!(said.contains("So: 2000 timers of 30000 ms, 500 ms; of 100 waits 10 expire"), "{said}");
+    let workload = answers(&mut "50,000\n30,000\n5 95 % 0\n1.5 s\n".as_bytes(), &mut Vec::new());
+    let workload = workload.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((workload.timers, workload.delays[0].ms, workload.delays.len()), (50_000, 30_000.0, 1));
+    assert_eq!((workload.cancel, workload.touched_after_ms), (95.0, Some(1500.0)));
+    for (typed, wrong) in [
+        ("many\n", "no number of timers"),
+        ("1\n", "too early"),
+        ("5\nlong\n\n\n", "'long'"),
+        ("5\n30,00\n\n\n", "'30,00'"),
+        ("5\n\n95\n\n", "three numbers"),
+    ] {
         let error = answers(&mut typed.as_bytes(), &mut Vec::new()).err();
         let error = error.map(|error| error.to_string()).unwrap_or_default();
         assert!(error.contains(wrong), "{error}");

@@ -91,6 +91,11 @@ const SHORTEST_NS: u64 = 10_000_000;
 /// The verdict in a sentence, and whether it asks for a change.
 fn sentence(data: &Replayed, choice: &Choice<'_>, criteria: &Criteria) -> (String, bool) {
     let best = choice.best;
+    if data.waits_alone {
+        let words = "Only waits and sleeps were seen: nothing can be said about timers that the program \
+                     manages itself.";
+        return (words.into(), false);
+    }
     let (id, share) = (best.structure.id, data.cpu_percent(best));
     if data.profile.span_ns < SHORTEST_NS {
         let span = span(data.profile.span_ns as f64);
@@ -272,7 +277,11 @@ fn changes(plan: &Plan, data: &Data, choice: &Choice<'_>) -> String {
             many => Format::Thousands.write(many),
         };
         let ns = Format::Ns.write(more.per_operation(found.best));
-        let share = percent(more.cpu_percent(found.best));
+        // The rate of the workload itself: of a long one the beginning alone is copied.
+        let more_often = f64::from(more.scale) / f64::from(own.scale.max(1));
+        let calls = own.counts.operations() as f64 * more_often;
+        let share = 100.0 * calls * more.per_operation(found.best) / own.profile.span_ns.max(1) as f64;
+        let share = percent(share);
         let same = if found.best.structure == best { "still " } else { "" };
         lines.push(format!(
             "With {} times as many timers ({mean} on average): {same}{}, {ns} ns an operation, {share} of a CPU",
@@ -284,6 +293,9 @@ fn changes(plan: &Plan, data: &Data, choice: &Choice<'_>) -> String {
 
 /// Capacity, tick and geometry.
 fn advice(data: &Replayed, choice: &Choice<'_>) -> String {
+    if data.waits_alone {
+        return String::new();
+    }
     let counts = &data.counts;
     let capacity = (u64::from(counts.most) * 3 / 2).next_power_of_two().max(16);
     let mut lines = vec![format!(

@@ -30,6 +30,8 @@ pub(crate) struct Data {
     pub(crate) profile: Profile,
     /// What the source could not see.
     pub(crate) unseen: Vec<String>,
+    /// Nothing but waits was seen.
+    pub(crate) waits_alone: bool,
     /// The operations.
     pub(crate) counts: Counts,
     pub(crate) tick_ns: u64,

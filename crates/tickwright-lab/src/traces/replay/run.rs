@@ -49,8 +49,9 @@ pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
     let tick_ns = plan.tick_ns.unwrap_or_else(|| suitable_tick(&plan.input, &profile));
     let mut steps = Steps::of(plan, tick_ns, &profile);
     let counts = steps.count()?;
+    let (unseen, waits_alone) = (found.header.unseen, found.waits_alone);
     let mut data =
-        Data { profile, unseen: found.header.unseen, counts, tick_ns, scale: plan.scale, rows: Vec::new() };
+        Data { profile, unseen, waits_alone, counts, tick_ns, scale: plan.scale, rows: Vec::new() };
     if counts.operations() == 0 {
         return Err(LabError::usage(format!("{} has no operation that can be replayed", plan.input.name())));
     }
