@@ -45,7 +45,7 @@
 //! A timer is armed by the first poll that is pending. When it is dropped in time, it stays in its
 //! wheel, vacant, and the thread uses it for its next time-out. The new deadline is written into
 //! the timer; the wheel is not touched. When the wheel comes to the timer, it is moved to its
-//! deadline then, or leaves if it is vacant. So it takes a lock only for the first use of a timer,
+//! deadline then, or leaves if it is vacant. It takes a lock only for the first use of a timer,
 //! after a fire, and for a deadline before its tick in the queue.
 //!
 //! # What is promised

@@ -43,7 +43,7 @@ impl Random {
     }
 }
 
-/// Polls tasks until each has ended so many rounds. Most sleeps are moved a few times before.
+/// Polls tasks until each has ended n rounds. Most sleeps are moved a few times before.
 fn work(timers: &Timers, ready: &Mutex<mpsc::Receiver<Arc<Task>>>, left: &AtomicUsize, seed: u64) {
     let mut random = Random(seed);
     while left.load(Ordering::SeqCst) > 0 {

@@ -150,8 +150,8 @@ impl Drop for Cover {
     }
 }
 
-/// Calls `inside`, with so many spare blocks of so many bytes for its allocations. Name the sizes
-/// from the greatest to the least.
+/// Calls `inside`, with n spare blocks of given sizes for its allocations. Name the sizes from the
+/// greatest to the least.
 ///
 /// # Errors
 /// [`code::NO_MEMORY`] if there are no spare blocks; then nothing was called.

@@ -32,7 +32,7 @@ static inline int stacks_may_switch(void)
 #endif
 }
 
-/* Starts a runtime with so many workers. */
+/* Starts a runtime with n workers. */
 static inline int create_runtime(tw_runtime **runtime, tw_model model, size_t workers)
 {
     tw_runtime_options options = TW_RUNTIME_OPTIONS_INIT;

@@ -22,7 +22,7 @@ struct peer {
     int (*setup)(size_t n);
     /* Arms all of them, one after another. */
     void (*add)(const uint64_t *delays, size_t n);
-    /* Arms all of them anew, in that order. */
+    /* Arms all of them again, in that order. */
     void (*rearm)(const uint32_t *order, const uint64_t *delays, size_t n);
     /* Disarms all of them, in the order in which they were armed. */
     void (*del)(size_t n);

@@ -1,5 +1,5 @@
-//! The header's contract, said once: what is inside the exported functions gets pointers of the
-//! caller's alone, and asks here what they point to. Nothing of this leaves the crate.
+//! The header's contract, in one place. The exported functions get pointers from the caller, and
+//! ask here what the pointers refer to. Nothing of this leaves the crate.
 
 use core::cell::Cell;
 use core::ffi::c_int;

@@ -271,8 +271,8 @@ where
         range.contains(id).then_some((entry, range))
     }
 
-    /// Sees to it that the dictionary has room for so many ranges: for twice as many where that can
-    /// be had.
+    /// Sees to it that the dictionary has room for n ranges: for twice as many where that can be
+    /// had.
     fn make_room(&mut self, ranges: usize) -> Result<(), IdError> {
         if ranges <= self.room {
             return Ok(());

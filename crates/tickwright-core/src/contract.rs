@@ -89,8 +89,8 @@ impl Order {
     }
 }
 
-/// Whether an operation altered [`TimerQueue::next_wake`], so that a driver must set its alarm anew
-/// (clause 10).
+/// Whether an operation altered [`TimerQueue::next_wake`], so that a driver must set its alarm
+/// again (clause 10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use = "if the head changed, set the alarm again, or it goes off too late"]
 pub enum HeadChange {
@@ -107,7 +107,7 @@ impl HeadChange {
         if changed { Self::Changed } else { Self::Same }
     }
 
-    /// Whether the alarm must be set anew.
+    /// Whether the alarm must be set again.
     #[must_use]
     #[inline]
     pub const fn is_changed(self) -> bool {

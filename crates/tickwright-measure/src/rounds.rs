@@ -42,7 +42,7 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// Whether the cell of so many lanes ends with it.
+    /// Whether the cell of n lanes ends with it.
     #[must_use]
     pub fn is_last_of(self, lanes: usize) -> bool {
         self.place + 1 == lanes
@@ -80,7 +80,7 @@ impl Rounds {
         self
     }
 
-    /// Each round measures so many things.
+    /// Each round measures this many things.
     #[must_use]
     pub fn cells(mut self, cells: usize) -> Self {
         self.cells = cells;

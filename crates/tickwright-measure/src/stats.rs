@@ -131,8 +131,8 @@ fn median_interval(sorted: &[f64]) -> Interval {
     Interval { low: sorted[at], high: sorted[n - 1 - at], coverage }
 }
 
-/// The chance that of so many tosses of a fair coin the split is at least as one-sided as this; 1
-/// for no toss. Two-sided.
+/// The chance that of n tosses of a fair coin the split is at least as one-sided as this; 1 for no
+/// toss. Two-sided.
 pub fn sign_test(one: u64, other: u64) -> f64 {
     let few = one.min(other);
     Binomial::new(0.5, one + other).map_or(1.0, |split| (2.0 * split.cdf(few)).min(1.0))

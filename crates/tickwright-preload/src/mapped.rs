@@ -67,7 +67,7 @@ impl Mapped {
     /// Reads what a dead process left. Returns how many records it had begun but not committed.
     pub fn drain_dead(&self, mut each: impl FnMut(Record)) -> u64 {
         let mut torn = 0;
-        // A process has at most one reservation a thread. The bound is for a damaged head.
+        // Each thread of a process has at most one reservation. The bound is for a damaged head.
         for _ in 0..ring::CAPACITY {
             self.drain(&mut each);
             if !ring::skip(self.header()) {

@@ -32,7 +32,7 @@ pub struct Kind {
     pub verdicts: fn(&Tools) -> [Verdict; 21],
     /// Runs a script on it beside the oracle.
     pub run: fn(&[Op]) -> Result<Vec<Event>, Mismatch>,
-    /// Runs a script on one with a bound.
+    /// Runs a script on a registry with a bound.
     pub run_bounded: fn(&[Op], usize) -> Result<Vec<Event>, Mismatch>,
     /// Runs every script, looking at the end of each, and counts them.
     pub run_all: RunAll,

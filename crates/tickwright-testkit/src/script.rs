@@ -7,9 +7,9 @@
 /// A point in time, relative to what the run has come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// `now` plus so many ticks, saturating.
+    /// `now` plus n ticks, saturating.
     After(u64),
-    /// `now` minus so many ticks, saturating: a past deadline, or a clock that steps back.
+    /// `now` minus n ticks, saturating: a past deadline, or a clock that steps back.
     Before(u64),
     /// This very tick.
     At(u64),
@@ -41,7 +41,7 @@ pub enum Op {
     Pop(When),
     /// `advance` to this `now` with this budget.
     Advance(When, usize),
-    /// `pop_and_reinsert` with this `now`, at the expiry plus so many ticks.
+    /// `pop_and_reinsert` with this `now`, at the expiry plus n ticks.
     Rearm(When, u64),
     /// `clear`.
     Clear,

@@ -52,7 +52,8 @@ fn decoded(op: Op) -> Op {
 }
 
 fn pending_at_most_four(script: &[Op]) -> bool {
-    // An upper bound: what leaves is not taken off, but for removals.
+    // An upper bound: removals and pops are subtracted, and timers that an advance delivers are
+    // not.
     let inserted = script.iter().filter(|op| matches!(op, Op::Insert(_))).count();
     let removed = script.iter().filter(|op| matches!(op, Op::Remove(Whom::Live(_)) | Op::Pop(_))).count();
     inserted <= 4 + removed

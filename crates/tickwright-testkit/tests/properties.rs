@@ -20,8 +20,8 @@ fn config() -> ProptestConfig {
     }
 }
 
-/// Bytes of a script with up to so many ops. Shrinking them shortens the script and makes its
-/// numbers everyday ones.
+/// Bytes of a script with up to n ops. Shrinking them shortens the script and makes its numbers
+/// everyday ones.
 fn bytes(ops: usize) -> impl Strategy<Value = Vec<u8>> {
     vec(any::<[u8; WIDTH]>(), 0..ops).prop_map(|words| words.concat())
 }

@@ -8,7 +8,7 @@ use tickwright_testkit::registry::{Kind, ours};
 use tickwright_testkit::script::{decode, noise};
 use tickwright_testkit::subject::{Make, Subject};
 
-/// The counter starts so many inserts before its end.
+/// The counter starts this many inserts before its end.
 const AT_ONCE: u32 = u32::MAX;
 const SOON: u32 = u32::MAX - 3;
 const LATER: u32 = u32::MAX - 40;

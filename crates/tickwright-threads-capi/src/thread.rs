@@ -31,7 +31,7 @@ pub struct tw_thread_options {
     pub guard_size: usize,
     /// Null, or a text.
     pub name: *const c_char,
-    /// Not 0: nobody joins it.
+    /// Not 0: the thread is detached, so no thread joins it.
     pub detached: c_int,
 }
 

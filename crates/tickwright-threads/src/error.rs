@@ -49,12 +49,12 @@ impl core::error::Error for RuntimeError {}
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CreateError {
-    /// A stack of so many bytes is out of range.
+    /// A stack of this many bytes is out of range.
     Stack {
         /// The bytes.
         asked: usize,
     },
-    /// A guard of so many bytes is out of range.
+    /// A guard of this many bytes is out of range.
     Guard {
         /// The bytes.
         asked: usize,

@@ -41,7 +41,7 @@ const TAKEN: u64 = 64;
 /// What a thread must do that has finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Leaves {
-    /// Nothing: whoever joins or detaches it does the rest.
+    /// Nothing: the thread that joins or detaches it does the rest.
     ToJoiner,
     /// Wake the joiner.
     Waited,
@@ -60,7 +60,7 @@ pub(crate) enum Detached {
     Finished,
 }
 
-/// What a claimant has.
+/// What a thread that claims the word gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Claim {
     /// The outcome may be read.
@@ -86,7 +86,7 @@ impl JoinWord {
         Self(AtomicU64::new(u64::from(generation) << 32))
     }
 
-    /// Names a new thread. By whoever holds the free record; `None` when its generations are used
+    /// Names a new thread. The caller holds the free record. `None` when its generations are used
     /// up.
     pub(crate) fn issue(&self, detached: bool) -> Option<u32> {
         let generation = Series::next(generation_of(self.0.load(Ordering::Relaxed)))?;

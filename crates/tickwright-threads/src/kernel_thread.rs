@@ -34,7 +34,7 @@ mod real {
     use super::word::Word;
     use crate::memory::try_box;
 
-    /// A kernel thread, to be woken.
+    /// A handle that wakes a kernel thread.
     #[derive(Clone)]
     pub(crate) struct KernelThread(Option<&'static Place>);
 
@@ -47,7 +47,7 @@ mod real {
     }
 
     const NONE: u32 = u32::MAX;
-    /// Chunk k has so many places, shifted left by k.
+    /// Chunk k has this many places, shifted left by k.
     const FIRST: u32 = 64;
     const CHUNKS: usize = 24;
 
@@ -362,7 +362,7 @@ mod modelled {
         false
     }
 
-    /// A kernel thread, to be woken.
+    /// A handle that wakes a kernel thread.
     #[derive(Clone)]
     pub(crate) struct KernelThread(Thread);
 

@@ -1,5 +1,5 @@
 //! A stack that overflows hits its guard: the thread is named, then the process aborts. Every other
-//! fault is for whoever handled it before, as if we were not there.
+//! fault goes to the handler that was there before us.
 //!
 //! The handler runs on an alternate stack of ours, a [`SignalStack`]. By that the handler knows the
 //! thread, and whose stack it is: it touches no thread-local variable, whose first use on a thread
@@ -421,7 +421,7 @@ impl SignalStack {
         Self::new(|_| ())
     }
 
-    /// For the calling thread, which runs on a stack of so many bytes of the platform's.
+    /// For the calling thread, which runs on a stack of n bytes from the platform.
     #[inline(never)]
     pub(crate) fn of_thread(len: usize) -> Option<Self> {
         let mark = 0_u8;

@@ -146,8 +146,8 @@ impl Handle {
         self.threads.is_registered(id)
     }
 
-    /// The ids of all threads whose body has not ended, worker by worker, in order. A snapshot.
-    /// Empty without a dictionary.
+    /// The ids of all threads whose body has not ended, worker by worker, in order. A snapshot. It
+    /// is empty for a runtime without a dictionary.
     #[must_use]
     pub fn threads(&self) -> Vec<ThreadId> {
         self.threads.threads()

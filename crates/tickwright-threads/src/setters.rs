@@ -1,5 +1,4 @@
-//! What the settings of a runtime and the attributes of a thread have in common: methods that set
-//! one value each.
+//! The settings of a runtime and the attributes of a thread have methods that set one value each.
 
 /// Methods that take the settings, set a value and return them. Each is a row: the method, its
 /// argument, and the assignment.

@@ -46,7 +46,7 @@ unsafe impl GlobalAlloc for Sparing {
 #[global_allocator]
 static SPARING: Sparing = Sparing;
 
-/// Grants so many allocations, to all threads, while that runs.
+/// Grants n allocations, to all threads, while a closure runs.
 fn with_grants<R>(grants: i64, run: impl FnOnce() -> R) -> R {
     GRANTED.store(grants, Ordering::SeqCst);
     let result = run();

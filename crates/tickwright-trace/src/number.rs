@@ -17,7 +17,7 @@ pub(crate) fn put_signed(bytes: &mut Vec<u8>, number: i64) {
     put(bytes, (number as u64) << 1 ^ (number >> 63) as u64);
 }
 
-/// Takes a number off the front. `None`: it is not whole, or of more than 64 bits.
+/// Takes a number off the front. `None` if the number is cut off, or has more than 64 bits.
 #[inline]
 pub(crate) fn take(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;

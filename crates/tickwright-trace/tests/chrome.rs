@@ -16,7 +16,7 @@ fn imported(json: &[u8]) -> (Chrome, Vec<Event>, Vec<String>) {
     (found, events, reader.sites().iter().map(|(_, name)| name.to_owned()).collect())
 }
 
-/// An event of a frame, at so many us.
+/// An event of a frame, at a time in us.
 fn event(us: u32, name: &str, id: u32, more: &str) -> String {
     format!(
         r#"{{"args":{{"data":{{"frame":"F","timerId":{id}{more}}}}},"name":"{name}","ph":"I","pid":1,"tid":2,"ts":{us}}}"#

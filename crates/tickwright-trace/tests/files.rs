@@ -194,7 +194,7 @@ fn an_endless_source_is_refused() {
     assert!(matches!(Reader::new(io::repeat(7)), Err(TraceError::Foreign)));
 }
 
-/// A disk with room for so many bytes, which accepts some at a time.
+/// A disk with room for n bytes, which accepts some at a time.
 #[derive(Clone, Default)]
 struct Disk(Rc<RefCell<(usize, Vec<u8>)>>);
 

@@ -31,7 +31,7 @@ fn told(text: &str, options: &Options) -> Vec<(i64, u64, &'static str, Option<i6
     events.iter().map(told).collect()
 }
 
-/// A line of ftrace at so many us.
+/// A line of ftrace at a time in us.
 fn line(us: u32, rest: &str) -> String {
     format!("          <idle>-0       [001] ..s1... 100.{us:06}: {rest}\n")
 }

@@ -42,8 +42,8 @@ fn told(text: &str) -> Vec<String> {
     events.iter().map(told).collect()
 }
 
-/// Each text with a stamp of so many us after 1795218604. A text that begins with a number is of
-/// that thread.
+/// Each text with a stamp of n us after 1795218604. A text that begins with a number is of that
+/// thread.
 fn lines(all: &[(u32, &str)]) -> String {
     let line = |&(us, text): &(u32, &str)| {
         let (task, text) = match text.split_once('|') {
@@ -61,7 +61,7 @@ fn assert_told(all: &[(u32, &str)], expected: &[&str]) {
 
 const SPEC: &str = "{it_interval={tv_sec=0, tv_nsec=0}, it_value={tv_sec=0, tv_nsec=";
 
-/// A one-shot setting of a timerfd in so many ms.
+/// A one-shot setting of a timerfd, in n ms.
 fn settime(fd: u32, ms: u32) -> String {
     format!("timerfd_settime({fd}, 0, {SPEC}{}}}}}, NULL) = 0 <0.000006>", ms * 1_000_000)
 }

@@ -1,7 +1,7 @@
 //! Drivers: what wakes a service when its next timer is due.
 //!
 //! A service owns no thread. It tells an [`Alarm`] when it wants to be run next, each time that
-//! changes, and whoever waits at the alarm runs it.
+//! changes, and the thread that waits at the alarm runs it.
 //!
 //! | driver | for |
 //! |---|---|

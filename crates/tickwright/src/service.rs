@@ -47,7 +47,7 @@
 //! `add`, `start`, `cancel`, `take`, `finish`: one operation of the queue, at most one read of the
 //! clock, and O(1) to look an id up. While timers by the wall clock are pending, one read of its
 //! offset comes on top. [`Timing::since`] spares `add` and `start` that read. Nothing is allocated
-//! up to [`Settings::capacity`]. A step of the wall files all timers by the wall anew: O(timers).
+//! up to [`Settings::capacity`]. A step of the wall clock inserts all its timers again: O(timers).
 
 mod base;
 mod entry;

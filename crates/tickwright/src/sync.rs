@@ -117,7 +117,7 @@ pub(crate) fn wait_as_caller<'a, T: AsMut<Waiters>>(
     let mut guard = match coroutine::caller() {
         None => wait(event, guard),
         Some(coroutines) => {
-            // Before the lock is released: whoever tells of the event holds it.
+            // Before the lock is released: the thread that notifies holds it.
             guard.as_mut().wakers.push(coroutines.waker());
             drop(guard);
             coroutines.wait();

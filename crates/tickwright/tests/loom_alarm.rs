@@ -33,7 +33,7 @@ impl Scene {
         Self { host, shards, parker }
     }
 
-    /// A timer that ends the driver when it has fired so often, by whoever's pass.
+    /// A timer that ends the driver when it has fired n times, in any thread's pass.
     fn timer(&self, shard: usize, firings: usize) -> Logged {
         let parker = self.parker.clone();
         Logged::doing(&self.shards, shard, move |_, before| {

@@ -32,7 +32,7 @@ fn scene() -> (Arc<Shards<Ours>>, Logged) {
 }
 
 /// A re-arm in the granule against the firing: it counts, with what was written before it, or the
-/// timer starts anew.
+/// timer starts again.
 fn against_expiry(deadline: u64) {
     explore(None, move || {
         let (shards, timer) = scene();
@@ -366,8 +366,8 @@ fn deadline_0_of_an_idle_timer_is_not_taken_for_its_own() {
     });
 }
 
-/// Beyond the last level nothing is done without the lock, also after the wheel has filed the timer
-/// anew.
+/// Beyond the last level nothing is done without the lock, also after the wheel has inserted the
+/// timer again.
 fn parked(deadline: u64) {
     explore(None, move || {
         let shards = Arc::new(Shards::<Ours>::with_geometry(1, 0));

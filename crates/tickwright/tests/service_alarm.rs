@@ -1,5 +1,5 @@
 //! The alarm of a service is never later than its first timer. That holds whatever the queue says
-//! of its head, and whoever heard of a step of the wall clock.
+//! of its head, and whichever thread heard of a step of the wall clock.
 
 use core::time::Duration;
 use std::sync::{Arc, Mutex};

@@ -199,8 +199,8 @@ fn a_far_timer_is_re_filed_and_keeps_its_deadline() {
     for clock in (0..10_000).step_by(97) {
         let _ = shards.shard(0).unwrap().advance_within(clock, ALL).unwrap();
         assert_eq!((timer.deadline(), shards.check()), (Some(10_000), Ok(())));
-        // Under the lock each time, whether it was filed anew or not, until a re-arm has given it a
-        // level.
+        // Under the lock each time, whether it was inserted again or not, until a re-arm has given
+        // it a level.
         assert_eq!(timer.modify(10_000), Ok(Was::Pending));
     }
     let _ = shards.shard(0).unwrap().advance_within(10_100, ALL).unwrap();

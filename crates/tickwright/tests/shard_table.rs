@@ -11,8 +11,8 @@ use tickwright::shard::{ArmError, Cancelled, Shards, SharedTimer, Was, WouldDead
 ///
 /// - `idle`; `pending` for tick 500 of a shard at 100; `parked` beyond the last level; `due`, left
 ///   behind by a budget;
-/// - `own`: called from its callback; `own-armed`: that has armed it anew for 500; `other`: from
-///   another thread meanwhile;
+/// - `own`: called from its callback; `own-armed`: from its callback, which has armed it again for
+///   500; `other`: from another thread meanwhile;
 /// - `dead`; `gone`: its shards were dropped.
 ///
 /// Cells are the answer and what the timer is then. Answers: `ok`, `yes` and `no` (it was or was

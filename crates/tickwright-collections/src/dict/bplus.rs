@@ -109,7 +109,7 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
         Self { index: Index { order, tree: Tree::new(), nodes: Cells::new(0) } }
     }
 
-    /// An empty dictionary with a pool of so many nodes, and room for 30 entries in each. It never
+    /// An empty dictionary with a pool of n nodes, and room for 30 entries in each. It never
     /// allocates again: where an insert needs a node more, it is refused with [`DictError::Full`].
     ///
     /// # Errors

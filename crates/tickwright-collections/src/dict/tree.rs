@@ -1,4 +1,4 @@
-//! The tree and the list through it. It knows no keys: whoever searches brings the rule.
+//! The tree and the list through it. It knows no keys: the caller of a search brings the rule.
 //!
 //! A rule is a closure that says of a node whether the place looked for lies right of it. Whatever
 //! it answers, also when it contradicts itself, a search walks a path of the tree and ends where a

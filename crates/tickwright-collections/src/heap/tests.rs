@@ -22,7 +22,7 @@ fn job(rank: u32) -> Rc<Job> {
     Rc::new(Job { rank: Cell::new(rank), position: Cell::new(0) })
 }
 
-/// By rank. Panics after so many comparisons, or calls of `placed`, when told to.
+/// By rank. Panics after n comparisons, or calls of `placed`, when told to.
 #[derive(Default)]
 struct ByRank {
     comparisons: Cell<Option<u32>>,

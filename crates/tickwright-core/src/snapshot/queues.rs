@@ -39,7 +39,7 @@ impl<F: Family, T: Plain> SlabQueue<F, T> {
         })
     }
 
-    /// Inserts all timers of a snapshot. `due` returns the deadline of a timer that had so many
+    /// Inserts all timers of a snapshot. `due` returns the deadline of a timer that had this many
     /// ticks left; `sink` is given each new key and its payload. Returns how many timers there
     /// were. Keys of the saved queue mean nothing here.
     ///
@@ -105,7 +105,7 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     }
 
     /// Inserts all timers of a snapshot. `find` returns the timer that a value names; `due` returns
-    /// the deadline of a timer that had so many ticks left. Returns how many timers there were.
+    /// the deadline of a timer that had n ticks left. Returns how many timers there were.
     ///
     /// # Errors
     /// [`SnapshotError`]: [`Unknown`](SnapshotError::Unknown) where `find` returns none, and

@@ -70,7 +70,7 @@ fn a_snapshot_leaves_the_queue_and_gives_new_keys() {
     let length = queue.snapshot(&mut bytes).unwrap();
     assert_eq!((length, queue.len()), (super::bytes::<u32>(60).unwrap(), 60));
     assert_eq!(queue.snapshot(&mut bytes[..length - 1]), Err(SnapshotError::TooShort));
-    // Into a wheel, by a clock that begins anew.
+    // Into a wheel, by a clock that begins again at 0.
     let mut restored: SlabQueue<Wheel, u32> = SlabQueue::new();
     let mut keys = Vec::new();
     assert_eq!(restored.restore(&bytes, |left| left, |key, &value| keys.push((key, value))), Ok(60));

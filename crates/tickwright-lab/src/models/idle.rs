@@ -8,7 +8,7 @@ use crate::structures::candidate::BenchQueue;
 
 /// Ticks from the begin to the first deadline: more than all samples poll.
 const FAR: u64 = 1 << 30;
-/// The deadlines lie within so many ticks.
+/// The deadlines lie within this many ticks.
 const RANGE: u64 = 1 << 20;
 
 /// The ticks of a sample.

@@ -95,7 +95,7 @@ pub(crate) struct OneShot {
 /// The upper quartile of the standard normal distribution.
 const QUARTILE: f64 = 0.674_489_750_196_081_7;
 
-/// Each id has had timers for so many times the longest delay before the first tick.
+/// Before the first tick each id has had timers for this many times the longest delay.
 const HISTORY: u64 = 4;
 
 impl OneShot {

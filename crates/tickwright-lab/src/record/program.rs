@@ -22,7 +22,7 @@ pub(super) enum Unfit {
     Unseen(String),
 }
 
-/// A script may name a script as its interpreter, so many times.
+/// A script may name a script as its interpreter, at most this many times.
 const MOST_SCRIPTS: usize = 4;
 
 const INTERPRETER: u32 = 3;

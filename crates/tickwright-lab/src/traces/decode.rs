@@ -90,7 +90,7 @@ const RESTING: usize = 8;
 /// A periodic timer that has missed more expiries than this skips them.
 const MOST_MISSED: u64 = 1000;
 
-/// After so many deliveries between two events of the trace, periodic timers skip all that they
+/// After this many deliveries between two events of the trace, periodic timers skip all that they
 /// missed.
 const MOST_DELIVERED: u64 = 1 << 16;
 

@@ -53,7 +53,7 @@ pub(crate) struct Data {
     rows: Vec<Row>,
 }
 
-/// A structure under so many lanes.
+/// A structure under n lanes.
 #[derive(Debug)]
 struct Row {
     subject: Subject,

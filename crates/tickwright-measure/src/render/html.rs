@@ -9,7 +9,7 @@ use crate::stats::Verdict;
 
 const STYLE: &str = include_str!("page.css");
 
-/// From so many plots in a row on, they are small and stand beside each other.
+/// From this many plots in a row on, they are small and stand beside each other.
 const FEWEST_BESIDE: usize = 4;
 
 /// A table wraps its cells if one has a longer text.

@@ -55,7 +55,7 @@ impl Section {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Block {
-    /// Paragraphs, a line each; whoever shows them breaks the lines.
+    /// Paragraphs, a line each. The program that shows them breaks the lines.
     Text(String),
     /// Rows under a heading.
     Table(Table),

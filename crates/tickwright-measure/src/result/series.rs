@@ -128,7 +128,7 @@ impl Series {
         Self { name: name.into(), unit, per: None, better: Better::Lower, labels, samples: Vec::new() }
     }
 
-    /// Each sample is the mean of so many of `what`.
+    /// Each sample is the mean of this many of `what`.
     #[must_use]
     pub fn per(mut self, what: &'static str) -> Self {
         self.per = Some(what.into());

@@ -55,7 +55,7 @@ pub fn welch(first: &[f64], second: &[f64]) -> Option<Welch> {
     Some(Welch { difference, low: difference - reach, high: difference + reach, freedom, p })
 }
 
-/// Student's t with so many degrees of freedom; those of two samples that differ are above 0.
+/// Student's t with n degrees of freedom. Two samples that differ have more than 0.
 fn student(freedom: f64) -> Option<StudentsT> {
     StudentsT::new(0.0, 1.0, freedom).ok()
 }

@@ -65,7 +65,8 @@ pub(super) fn undivided<R>(step: impl FnOnce() -> R) -> R {
     return step();
 }
 
-/// A record that is reached by whoever may. It tells a model when it is read and written.
+/// A record that is reached by a thread that may reach it. It tells a model when it is read and
+/// written.
 pub(super) struct RecordCell<R>(UnsafeCell<R>);
 
 impl<R> RecordCell<R> {

@@ -97,7 +97,7 @@ fn wait_for(thread: libc::pthread_t) {
         return here::look_until(|| is_gone(thread));
     }
     // SAFETY: 1. A thread that was created joinable, is neither joined nor detached yet, and is not
-    // the caller, as whoever calls this has looked.
+    // the caller, which the calls of this function have checked.
     unsafe {
         libc::pthread_join(thread, core::ptr::null_mut());
     }
@@ -148,8 +148,8 @@ fn free_left() {
     }
 }
 
-/// Leaves a thread to whoever comes next. Without memory for that it is never joined, and its stack
-/// never given back.
+/// Leaves a thread to the next thread that comes by. Without memory for that it is never joined,
+/// and its stack never given back.
 fn leave(list: &mut Vec<Kept>, thread: Kept) {
     core::mem::forget(keep(list, thread));
 }
@@ -284,8 +284,8 @@ impl Kept {
         Ok(Self { thread, mapping })
     }
 
-    /// Waits until it is gone, and frees its stack. If it is the caller, whoever comes next does
-    /// so.
+    /// Waits until it is gone, and frees its stack. If it is the caller, the next thread that comes
+    /// by does so.
     pub(crate) fn end(self) {
         if is_the_caller(self.thread) {
             return leave(&mut left(), self);

@@ -5,7 +5,8 @@
 //! 1. A request is 8 bytes, which a pipe takes and gives as a whole. It says what is asked, and the
 //!    place in the table that it is about.
 //! 2. A place is taken by a creator and freed by the manager. Between, only the manager changes it.
-//! 3. Every request is answered once: by the manager, or by whoever finds that there is none.
+//! 3. Every request is answered once: by the manager, or by the thread that finds that there is
+//!    none.
 //! 4. The manager never waits for a thread: one that has said that it ends may still run
 //!    destructors, and create threads in them. It looks after such threads again with each request,
 //!    and 100 times a second.

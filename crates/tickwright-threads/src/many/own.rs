@@ -173,8 +173,8 @@ impl Places {
 /// A panic that has begun and not ended: a stack in the middle of unwinding itself.
 ///
 /// The standard library counts panics for each kernel thread: one more where a panic begins, one
-/// less where it is caught. A debt begins on one kernel thread and may end on another. So whoever
-/// makes one counts one more, and whoever settles it counts one less.
+/// less where it is caught. A debt begins on one kernel thread and may end on another. So the
+/// thread that makes a debt counts one more, and the thread that settles it counts one less.
 ///
 /// Worker: counts 1, since thread A unwinds. A waits: the worker settles a debt that another kernel
 /// thread has made, and counts 0 while B runs. A goes on: the worker makes a debt, and counts 1.
@@ -195,7 +195,8 @@ fn debts() -> impl DerefMut<Target = Vec<Debt>> {
 
 /// Enough for an unwinder, whose frames are those of one panic.
 const ROOM: usize = 64 << 10;
-/// Panics in the middle of panics of one thread, in drops that catch them. Nobody has so many.
+/// Panics in the middle of panics of one thread, in drops that catch them. No program has this
+/// many.
 const MOST: usize = 64;
 
 impl Debt {

@@ -40,7 +40,7 @@ impl Links for Table<()> {
 /// and need room of their own.
 const LEAST_MAPPED: usize = 64 << 10;
 
-/// A stack of so many bytes for its thread, with room for handlers, in whole pages.
+/// A stack of n bytes for its thread, with room for handlers, in whole pages.
 pub(super) fn with_room(stack: usize) -> usize {
     in_pages(stack.max(LEAST_MAPPED))
 }

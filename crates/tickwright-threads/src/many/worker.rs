@@ -580,7 +580,7 @@ impl Worker {
         }
     }
 
-    /// The last of a thread, whose record is in no remote queue.
+    /// Ends a thread whose record is in no remote queue.
     #[inline]
     fn leave(&self, id: ThreadId, registered: Registered, record: &Record<()>) {
         record.owner.store(NONE, Ordering::Relaxed);

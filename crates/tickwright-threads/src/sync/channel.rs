@@ -97,7 +97,7 @@ impl<T> fmt::Debug for TrySendError<T> {
     }
 }
 
-/// A mailbox with room for so many letters, at least one: who sends to a full one waits.
+/// A mailbox with room for n letters, at least one. A thread that sends to a full mailbox waits.
 #[must_use]
 pub fn bounded<T>(room: usize) -> (Sender<T>, Receiver<T>) {
     let mailbox = Arc::new(Mailbox {

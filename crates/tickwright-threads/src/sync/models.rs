@@ -1,5 +1,5 @@
-//! Who waits for locks and letters, in all schedules with at most so many preemptions as are said.
-//! A wake-up that is lost is a thread that never ends, which loom reports.
+//! Threads that wait for locks and letters, in all schedules with at most the stated number of
+//! preemptions. A wake-up that is lost is a thread that never ends, which loom reports.
 
 use loom::thread;
 use std::sync::Arc;

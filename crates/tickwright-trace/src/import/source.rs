@@ -5,7 +5,7 @@ use std::io::BufRead;
 
 use crate::error::TraceError;
 
-/// The longest line. Of a longer one, the first so many bytes are kept.
+/// The longest line in bytes. A longer line is cut to this length.
 pub(super) const LONGEST: usize = 1 << 16;
 
 /// Reads a line, of which no more than [`LONGEST`] bytes are kept. Returns whether there is one.

@@ -52,7 +52,7 @@ pub(super) struct Live {
 /// A timer that is armed so often in a row with one delay is periodic.
 const REPEATS: u8 = 3;
 
-/// Beside the pending timers, so many that are not are kept.
+/// This many timers that are not pending are kept too.
 const KEPT: usize = 4096;
 
 impl Live {

@@ -9,7 +9,7 @@ use super::numbers::Numbers;
 pub struct Population {
     /// The mean over time.
     pub mean: f64,
-    /// Half of the time there were at most so many.
+    /// Half of the time there were at most this many.
     pub p50: u64,
     /// One hundredth of the time there were more.
     pub p99: u64,

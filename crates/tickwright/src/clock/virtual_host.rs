@@ -126,7 +126,7 @@ impl VirtualHost {
     }
 
     /// Moves, then tells all who watch, with no lock held: they may have moved on, and started to
-    /// watch anew.
+    /// watch again.
     fn change(&self, change: impl FnOnce(&mut Shown)) {
         change(&mut lock(&self.times.shown));
         let watchers: Vec<_> = lock(&self.times.watchers).iter().filter_map(Weak::upgrade).collect();

@@ -27,8 +27,8 @@ pub enum Woken {
 ///
 /// Nobody is lost between its look and its sleep: what was set, the clock's word and the sleep are
 /// under one lock. An alarm that is set later than it was does not wake the sleeper; one that is
-/// set earlier does. With no alarm set it sleeps for ever, by a clock that moves on command until
-/// that clock gets there.
+/// set earlier does. With no alarm set it sleeps for ever. By a clock that moves on command, it
+/// sleeps until that clock reaches the alarm.
 ///
 /// ```
 /// use core::time::Duration;

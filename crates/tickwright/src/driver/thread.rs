@@ -22,7 +22,7 @@ const AFTER_A_PANIC: Duration = Duration::from_secs(1);
 /// A thread that sleeps at a [`Parker`] and runs a closure whenever its alarm goes off or the wall
 /// was set.
 ///
-/// The closure sets the alarm anew; it may stop the parker, and may drop the driver. Dropping the
+/// The closure sets the alarm again. It may stop the parker, and may drop the driver. Dropping the
 /// driver stops the thread and waits for it, but a thread does not wait for itself.
 ///
 /// ```

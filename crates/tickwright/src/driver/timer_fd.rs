@@ -20,7 +20,7 @@ pub enum Rung {
     Due,
     /// The wall clock was set, so its timers may be due earlier or later than the alarm says.
     Stepped,
-    /// Nothing: the descriptor was not readable, or the alarm was set anew since.
+    /// Nothing: the descriptor was not readable, or the alarm was set again since.
     Quiet,
 }
 
@@ -78,7 +78,7 @@ impl TimerFd {
     }
 
     /// Takes note that it became readable, and says why. To be called before the service is run,
-    /// which sets it anew.
+    /// which sets it again.
     ///
     /// # Errors
     /// The system's, also one from setting the alarm before, which [`Alarm::set`] cannot report.

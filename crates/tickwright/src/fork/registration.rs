@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 ///
 /// The platform lets a registration wait for a fork that is under way. A lock, or a `Once`, that is
 /// held meanwhile would stay locked in the child for ever. So the one who registers leaves the
-/// number of its process: in a child that number is another one, and the child registers anew.
+/// number of its process: a child has another number, and registers again.
 #[derive(Debug, Default)]
 pub struct Registration(AtomicU32);
 

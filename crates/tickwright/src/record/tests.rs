@@ -11,7 +11,7 @@ use crate::scheduler::{Boxed, Next, Scheduler};
 use crate::service::{Settings, Structure};
 use crate::shard::{Shards, Was};
 
-/// A file in memory, of at most so many bytes.
+/// A file in memory, of at most n bytes.
 #[derive(Clone)]
 struct File {
     bytes: Arc<Mutex<Vec<u8>>>,

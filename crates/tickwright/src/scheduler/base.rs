@@ -149,7 +149,7 @@ impl<C> Scheduler<C> {
         self.lock().service.now()
     }
 
-    /// Makes room for so many more timers.
+    /// Makes room for n more timers.
     ///
     /// # Errors
     /// [`Refusal::Full`] when there is no memory for it.

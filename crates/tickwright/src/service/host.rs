@@ -69,7 +69,7 @@ use super::words::Refusal;
 impl<P> Service<P> {
     /// Makes a timer the host tick: of those due in its tick it runs last, and while
     /// [urgent work](Self::begin_urgent) runs it waits. It is that until it is gone; to be armed
-    /// anew, by its callback or by others, does not change it. Its counts begin at 0.
+    /// again, by its callback or by others, does not change it. Its counts begin at 0.
     ///
     /// # Errors
     /// [`Refusal::NotFound`]; [`Refusal::HostTaken`] if another timer is the host tick. Nothing is

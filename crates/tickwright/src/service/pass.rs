@@ -36,8 +36,8 @@ impl<P> Service<P> {
         self.take_within(&mut unlimited)
     }
 
-    /// As [`take`](Self::take), and moves at most so many timers inside the queue on the way, which
-    /// are taken from `moves`. With none of them left the answer is `None`, although there may be a
+    /// As [`take`](Self::take), and moves at most n timers inside the queue on the way, which are
+    /// taken from `moves`. With none of them left the answer is `None`, although there may be a
     /// next one: call it again. So the time that it takes has a bound.
     pub fn take_within(&mut self, moves: &mut usize) -> Option<Due<P>> {
         loop {

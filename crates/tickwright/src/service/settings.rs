@@ -58,7 +58,7 @@ impl Settings {
         self
     }
 
-    /// Makes room for so many timers in advance; up to that many, nothing is allocated.
+    /// Makes room for n timers in advance. Up to n timers, nothing is allocated.
     pub fn capacity(mut self, capacity: usize) -> Self {
         self.capacity = capacity;
         self

@@ -67,7 +67,7 @@ pub(super) struct Table<P> {
     live: usize,
     /// By how much ids turn generations in the circle of 1 to 2^32 - 1; less than that.
     salt: u32,
-    /// The queue takes so many timers without more memory. Never fewer than there are, so arming
+    /// The queue takes this many timers without more memory. Never fewer than there are, so arming
     /// one that exists cannot fail.
     room: usize,
 }

@@ -53,7 +53,7 @@ pub enum Missed {
     /// exchanges do.
     #[default]
     Collapse,
-    /// The grid stays while no period is missed; after a miss it begins anew, one period after the
+    /// The grid stays while no period is missed. After a miss it begins again, one period after the
     /// late run. So do the persistent events (`EV_PERSIST`) of libevent. It is also what tokio
     /// calls `Delay`, except that there being 5 ms late is a miss already. The repeat of libuv has
     /// no grid: it counts from the run each time. So it drifts as [`Delay`](Self::Delay) does, but

@@ -1,4 +1,5 @@
-//! The wall clock: timers that go by it are filed by its offset, and anew when that steps.
+//! The wall clock: timers that go by it are inserted by its offset, and again when the offset
+//! steps.
 
 use super::base::Service;
 use super::entry::{Flag, State};
@@ -10,7 +11,7 @@ use super::entry::{Flag, State};
 const STEP: u64 = 500_000;
 
 impl<P> Service<P> {
-    /// If the wall clock was stepped, files all timers by the wall anew.
+    /// If the wall clock was stepped, inserts all timers by the wall clock again.
     #[inline]
     pub(super) fn look_at_wall(&mut self, now: u64) {
         if self.walls > 0 {

@@ -129,7 +129,7 @@ impl<K> Tree<K> {
         Self { nodes: Vec::new(), free: None, spare: 0, limit: MOST, root: None, first: None, last: None }
     }
 
-    /// Makes a pool of so many nodes, and never of more.
+    /// Makes a pool of n nodes, which never grows.
     pub(super) fn bound(&mut self, nodes: usize) -> bool {
         let missing = nodes.saturating_sub(self.nodes.len());
         let bounded = nodes <= MOST && self.nodes.try_reserve_exact(missing).is_ok();
@@ -139,7 +139,7 @@ impl<K> Tree<K> {
         bounded
     }
 
-    /// Makes room for so many nodes in all.
+    /// Makes room for n nodes in all.
     pub(super) fn reserve(&mut self, nodes: usize) -> bool {
         let missing = nodes.saturating_sub(self.nodes.len());
         nodes <= self.limit && self.nodes.try_reserve(missing).is_ok()

@@ -1,5 +1,5 @@
-//! Narrow nodes, so many levels: against a sorted vector with many entries, with a pool that ends,
-//! and with keys that contradict themselves.
+//! Narrow nodes, so that there are many levels. They are compared with a sorted vector of many
+//! entries, with a pool that ends, and with keys that contradict themselves.
 
 use core::cell::Cell as Mutable;
 use core::cmp::Ordering;
@@ -197,7 +197,7 @@ fn run(entries: usize, script: &[Step]) -> (Wide, usize) {
     (dictionary, live.len())
 }
 
-/// Every shape that a tree of at most so many entries can take, and from each of them every insert,
+/// Every shape that a tree of at most n entries can take, and from each of them every insert,
 /// removal and move.
 #[test]
 fn a_pool_of_the_size_advised_is_enough_for_every_step_from_every_shape() {

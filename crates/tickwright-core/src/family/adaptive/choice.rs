@@ -100,7 +100,7 @@ impl Habit {
         self.count <= -self.most
     }
 
-    /// An eighth of so many timers decides from now on, but not few.
+    /// From now on an eighth of `timers` decides, and at least `EXPIRIES`.
     pub(super) fn judge<L: Limits>(&mut self, timers: usize) {
         let most = i32::MAX / 2;
         self.most = i32::try_from(timers / 8).unwrap_or(most).clamp(L::EXPIRIES.clamp(1, most), most);

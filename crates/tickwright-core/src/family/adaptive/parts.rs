@@ -27,7 +27,7 @@ impl<R> Beside<R> {
         self.0.capacity() * size_of::<R>()
     }
 
-    /// There are records for so many slots from now on.
+    /// Makes records for `n` slots.
     fn cover<P: Handle>(&mut self, slots: usize) -> Result<(), Reject>
     where
         R: Record<P>,
@@ -196,7 +196,7 @@ impl<P: Handle> Parts<P> {
 pub(super) struct Marks(pub(super) Vec<u64>);
 
 impl Marks {
-    /// There is a mark for each of so many slots from now on. Those that are there stay.
+    /// Makes a mark for each of `slots` slots. Marks that are there stay.
     pub(super) fn cover(&mut self, slots: usize) -> Result<(), Reject> {
         let words = slots / 64 + 1;
         room(&mut self.0, words)?;

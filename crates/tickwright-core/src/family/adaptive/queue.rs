@@ -23,7 +23,7 @@ pub struct Adaptive<P: Handle, L> {
     /// The structure whose head leaves first.
     pub(super) first: Kind,
     pub(super) len: usize,
-    /// With more or fewer timers than this, the next insert or removal chooses anew.
+    /// With more or fewer timers than this, the next insert or removal chooses again.
     most: usize,
     least: usize,
     /// Each structure that may come to serve as many timers has room for them.
@@ -117,7 +117,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         }
     }
 
-    /// Notes what serves, and sets the populations at which to choose anew.
+    /// Notes which structure serves, and sets the populations at which to choose again.
     pub(super) fn settle(&mut self) {
         self.first = match self.going {
             Some(going) if going.arrived > 0 => going.to,

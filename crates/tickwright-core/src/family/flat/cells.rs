@@ -30,7 +30,7 @@ pub trait Cells<P>: Sized {
     }
 }
 
-/// Up to so many cells are moved one by one.
+/// Up to this many cells are moved one by one.
 #[cfg(feature = "alloc")]
 const FEW: usize = 24;
 

@@ -21,7 +21,8 @@ const AT_ONCE_SORT: usize = 128;
 const AT_ONCE_FRONT: usize = 32;
 
 impl<P: Handle> Ladder<P> {
-    /// Looks at some entries and drops those that are dead. What moves or is sorted is ready first.
+    /// Looks at some entries and drops those that are dead. A cascade or a sort that is under way
+    /// ends first.
     #[inline(never)]
     pub(super) fn purge_some(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) {
         match self.work {
@@ -121,7 +122,7 @@ impl<P: Handle> Ladder<P> {
         if same { Self::see(nodes, placed, entry.slot()) } else { Seen::Dead }
     }
 
-    /// Drops all that is dead and puts the rest in the order of arrival; `anew` gives new numbers.
+    /// Drops all dead entries and puts the rest in the order of arrival; `anew` gives new numbers.
     /// For a ladder that has run out of numbers, or of memory for entries. O(entries).
     #[cold]
     pub(super) fn rebuild(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, anew: bool) {

@@ -23,8 +23,8 @@ const fn serves(placed: Tick, expiry: Tick) -> bool {
     placed <= expiry && expiry - placed <= u32::MAX as Tick
 }
 
-/// With so many entries in the run, what arrives goes to a bucket, also where it comes before all
-/// of them.
+/// With this many entries in the run, an arrival goes to a bucket, even if it comes before all of
+/// them.
 const SHORT: usize = 64;
 
 /// Puts an entry into a run. There is room.
@@ -44,7 +44,7 @@ fn insert_sorted(run: &mut Vec<Near>, near: Near) {
     run[at] = near;
 }
 
-/// Up to so many entries are moved one by one.
+/// Up to this many entries are moved one by one.
 const FEW: usize = 24;
 
 /// The most entries of `len` timers.

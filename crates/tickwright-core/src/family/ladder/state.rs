@@ -79,7 +79,7 @@ impl LadderRecord {
         *self = Self { expiry, placed: expiry as u32, link: LIVE | sequence };
     }
 
-    /// Places it anew for the tick at which it is due.
+    /// Places the timer again, for the tick at which it is due.
     #[inline]
     pub(super) fn place_again(&mut self) {
         self.placed = self.expiry as u32;

@@ -12,7 +12,7 @@ use tokio::task::unconstrained;
 use super::library::Library;
 use crate::clock::{Meter, OsClock};
 
-/// A runtime with so many workers.
+/// A runtime with n workers.
 fn runtime(workers: usize) -> Result<Runtime, String> {
     let made = Builder::new_multi_thread().worker_threads(workers).enable_time().build();
     made.map_err(|error| format!("tokio's runtime does not start: {error}"))
@@ -64,7 +64,7 @@ pub(crate) fn run<F: Future>(library: Library, future: F) -> Result<F::Output, S
 /// What each thread does: polls in the context of a task, and returns ns per operation.
 pub(crate) type Body = dyn Fn(&mut Context<'_>) -> Result<f64, String> + Send + Sync;
 
-/// Runs `body` in a task of each of so many threads, at the same time. Returns the mean.
+/// Runs `body` in a task of each of n threads, at the same time. Returns the mean.
 pub(crate) fn in_tasks(library: Library, threads: usize, body: Arc<Body>) -> Result<f64, String> {
     let barrier = Arc::new(Barrier::new(threads));
     let task = || {

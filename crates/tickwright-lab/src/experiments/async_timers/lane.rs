@@ -24,13 +24,13 @@ pub(crate) enum Work {
     Create,
     /// A time-out around a future that is ready at once.
     Ready,
-    /// A time-out around a future that is pending once, on so many threads.
+    /// A time-out around a future that is pending once, on n threads.
     Pending(usize),
-    /// One of so many sleeps is moved to an instant that the caller names.
+    /// One of n sleeps is moved to an instant that the caller names.
     Reset(u64),
     /// A sleep is dropped by another thread than the one that armed it.
     Remote,
-    /// A delay queue of so many values: all are inserted, half are removed, the others expire.
+    /// A delay queue of n values: all are inserted, half are removed, the others expire.
     Queue(u64),
 }
 

@@ -42,7 +42,7 @@ pub(crate) trait Sampler {
 /// only about the last of them are named.
 pub(crate) type Past<'p> = dyn Fn(usize, &mut dyn FnMut(u32, u64)) + 'p;
 
-/// For a structure that sweeps: so many arms of each timer bring it into its steady state.
+/// For a structure that sweeps: this many arms of each timer bring it into its steady state.
 const ARMS: usize = 4;
 
 /// What a queue holds.

@@ -13,7 +13,7 @@ use crate::traces::replay::{Data as Replayed, Row};
 
 const EXACT: Criteria = Criteria { no_alloc: false, bytes: None, late_ns: None, negligible: 1.0 };
 
-/// Rows of one second with 1,000 operations; each structure takes so many ms, with so many bytes.
+/// Rows of one second with 1,000 operations; each structure takes n ms, with m bytes.
 fn replayed(rows: &[(&str, f64, usize)]) -> Replayed {
     let row = |&(id, ms, bytes): &(&str, f64, usize)| {
         let structure = registry::find(id).unwrap_or_else(|error| panic!("{error}"));

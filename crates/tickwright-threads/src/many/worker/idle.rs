@@ -17,12 +17,12 @@ use crate::wake_flags::Wakeup;
 /// How long a searching worker sleeps before it looks at the others again, and how long a spawned
 /// thread waits before it is stolen.
 const SEARCH: Duration = Duration::from_micros(500);
-/// Where more than so many wait to begin, half of them are stolen at once.
+/// Where more than this many threads wait to begin, half of them are stolen at once.
 const MANY: u32 = 64;
 
 /// How often a worker looks for work before it sleeps: some microseconds.
 const SPINS: u32 = 200;
-/// After so many times in vain it spins at one sleep of so many only.
+/// After `VAIN` spins in vain it spins only before one sleep in `SELDOM`.
 const VAIN: u32 = 4;
 const SELDOM: u32 = 64;
 

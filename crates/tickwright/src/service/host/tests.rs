@@ -29,7 +29,7 @@ impl SecondCell {
         }
     }
 
-    /// Those that are linked still, heaped anew.
+    /// Those that are still linked, as a new heap.
     fn sweep(&mut self) {
         let mut linked = Vec::new();
         self.truth.for_each(&mut |slot| linked.push(slot));

@@ -113,7 +113,7 @@ impl<const B: usize, const S: u32, const D: usize> Model for Granular<B, S, D> {
         }
     }
 
-    /// A span with so many bits, or near the start of a level.
+    /// A span with n bits, or near the start of a level.
     fn span(random: &mut Random) -> Span {
         let bits = random.below(65);
         let any = u64::from(random.below(u32::MAX)) << 32 | u64::from(random.below(u32::MAX));
