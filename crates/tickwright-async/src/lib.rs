@@ -46,7 +46,7 @@
 //! wheel, vacant, and the thread uses it for its next time-out. The new deadline is written into
 //! the timer; the wheel is not touched. When the wheel comes to the timer, it is moved to its
 //! deadline then, or leaves if it is vacant. It takes a lock only for the first use of a timer,
-//! after a fire, and for a deadline before its tick in the queue.
+//! after a fire, and for a deadline before its filed tick.
 //!
 //! # What is promised
 //!

@@ -2,7 +2,7 @@
 //!
 //! Most of them are still in a queue, vacant: the time-out that they were armed for did not come.
 //! A program has few different delays. So the next time-out of about the same delay mostly has a
-//! later deadline than such a timer has in the queue. It arms the timer without a lock.
+//! later deadline than the tick at which such a timer is filed. It arms the timer without a lock.
 //!
 //! A thread keeps at most [`MOST`] timers of each core. What is more leaves its queue, and is
 //! freed. The models have no pool: their threads are none of the platform's.

@@ -12,7 +12,7 @@
 //! A timer may be filed earlier than its deadline. The pass then files it again. So a timer that is
 //! armed for 100, re-armed a thousand times, and has 5000 by tick 100 is moved once, at 100. The
 //! owner stores a later deadline, and does not ask whether the driver sees it. At worst the timer
-//! fires for the deadline before, and the task, which knows the later one, inserts it again.
+//! fires for the deadline before, and the task, which knows the later one, files it again.
 //!
 //! # An earlier deadline takes one if it must
 //! The owner stores the deadline, exchanges the word, and reads `filed`. The pass writes `filed`,

@@ -94,8 +94,8 @@ impl Sleep {
     /// Waits until another instant instead. A task that waits already goes on to wait.
     ///
     /// A later deadline costs one store, without a lock, whatever the delay is. An earlier deadline
-    /// costs an exchange. If it is before the timer's tick in the queue, it also takes the lock of
-    /// the timer's shard.
+    /// costs an exchange. If it is before the tick at which the timer is filed, it also takes the
+    /// lock of the timer's shard.
     #[inline]
     pub fn reset(&mut self, deadline: Instant) {
         self.owner.reset(nanos_at(deadline));

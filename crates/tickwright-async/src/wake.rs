@@ -109,7 +109,7 @@ impl Sleeper {
     /// The thread ends, unless `is_idle` says that something was filed meanwhile.
     pub(crate) fn end(&self, is_idle: impl FnOnce() -> bool) -> bool {
         lock(&self.state).gone = true;
-        // Outside of the lock: a thread that inserts a timer takes the lock of a shard before this
+        // Outside of the lock: a thread that files a timer takes the lock of a shard before this
         // one.
         if is_idle() {
             return true;

@@ -193,7 +193,7 @@ fn a_later_deadline_against_the_fire() {
 }
 
 /// Fails when the owner reads `filed` before its exchange, or when the driver does not exchange the
-/// word after it has written `filed`. The timer is then in the queue for 30, and late.
+/// word after it has written `filed`. The timer is then filed for 30, and late.
 #[test]
 fn an_earlier_deadline_against_a_pass_that_files_again() {
     explore(|| {

@@ -29,7 +29,7 @@ impl Default for AnyClock {
 /// A clock that several threads sleep by. A clock that moves by command wakes them.
 pub(crate) struct Timekeeper {
     clock: Arc<dyn Clock>,
-    /// The clock moves by command, and wakes those who are asleep.
+    /// The clock moves by command, and wakes the threads that sleep.
     by_command: bool,
     asleep: Arc<Waiters>,
 }
@@ -119,7 +119,7 @@ impl Timekeeper {
     /// How long to wait by the machine's clock before this clock, which goes on by itself, is
     /// looked at again.
     pub(crate) fn longest_wait(&self, now: Instant, at: Instant) -> Duration {
-        // A clock that was set tells nobody.
+        // A clock that was set notifies no thread.
         at.duration_since(now).min(self.clock.longest_sleep().unwrap_or(Duration::MAX))
     }
 }

@@ -12,7 +12,7 @@ const SERIES: u32 = 1 << (u32::BITS - COUNT_BITS);
 /// The number of a runtime: a part of the ids of its threads.
 pub(crate) struct Series(u32);
 
-/// Which numbers runtimes have, a bit for each. The first is nobody's own.
+/// Which numbers runtimes have, a bit for each. The first belongs to no runtime.
 static TAKEN: [AtomicU64; (SERIES / 64) as usize] = [const { AtomicU64::new(0) }; (SERIES / 64) as usize];
 
 impl Series {

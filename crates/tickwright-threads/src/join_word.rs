@@ -1,4 +1,5 @@
-//! Who may have what a thread leaves: one atomic word, the generation above and flags below.
+//! Which thread may take what another one leaves: one atomic word, the generation above and flags
+//! below.
 //!
 //! | flag | set by | meaning |
 //! |---|---|---|
@@ -95,7 +96,7 @@ impl JoinWord {
         Some(generation)
     }
 
-    /// The record names nobody from now on. By the one who releases.
+    /// The record names no thread from now on. The thread that releases it calls this.
     pub(crate) fn release(&self) {
         let generation = generation_of(self.0.load(Ordering::Relaxed));
         self.0.store(u64::from(generation) << 32, Ordering::Release);
@@ -111,7 +112,7 @@ impl JoinWord {
         self.look(generation).is_ok_and(|word| word & FINISHED != 0)
     }
 
-    /// Whether nobody will join that thread.
+    /// Whether no thread will join that one.
     #[cfg(all(test, not(loom)))]
     pub(crate) fn is_detached(&self, generation: u32) -> bool {
         self.look(generation).is_ok_and(|word| word & DETACHED != 0)

@@ -75,7 +75,7 @@ mod real {
         PLACES.get(chunk)?.get()?.get(at)
     }
 
-    /// A place that nobody has. `None`: there is no memory.
+    /// A place that no thread has. `None`: there is no memory.
     fn take() -> Option<&'static Place> {
         let mut free = FREE.load(Ordering::Acquire);
         while free as u32 != NONE {

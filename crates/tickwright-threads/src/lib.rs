@@ -6,7 +6,7 @@
 //! | M:N | a stack; as many workers as there are cores run all of them |
 //! | manager | one of the platform's; a manager thread starts and ends it, as in `LinuxThreads` |
 //!
-//! Ids have a generation, so an old one names nobody. Joins answer as POSIX says: self, circle,
+//! Ids have a generation, so an old one names no thread. Joins answer as POSIX says: self, circle,
 //! detached, stale.
 //!
 //! ```

@@ -24,7 +24,7 @@ use crate::stack::{Mapping, Span};
 
 // ---- handlers
 
-/// Who handled a signal before.
+/// The handler that a signal had before ours.
 struct Before {
     action: OnceBox<libc::sigaction>,
     /// It was to be called once, and was.
@@ -138,9 +138,9 @@ struct Below(usize);
 /// What leaf functions may use below the stack pointer, and more.
 const RED_ZONE: usize = 256;
 
-// SAFETY: 1. Below the stack pointer and the red zone nobody keeps anything, and the thread does
-// not go on meanwhile. 2. The base is aligned. 3. If the stack ends there, the handler faults where
-// the kernel would have failed to call it.
+// SAFETY: 1. Below the stack pointer and the red zone there is no data, and the thread does not go
+// on meanwhile. 2. The base is aligned. 3. If the stack ends there, the handler faults where the
+// kernel would have failed to call it.
 unsafe impl Stack for Below {
     fn base(&self) -> StackPointer {
         StackPointer::new(self.0.saturating_sub(RED_ZONE) & !63).unwrap_or(StackPointer::MIN)
@@ -208,7 +208,7 @@ fn pass_on(
     }
 }
 
-/// Memory has broken that nobody has touched yet.
+/// Memory has broken that no thread has touched yet.
 const BUS_MCEERR_AO: c_int = 5;
 
 /// Standard error, from a handler: neither allocates nor locks.
@@ -260,7 +260,7 @@ pub(crate) trait Names {
 
 /// What the handler knows of a thread, by the room that the handler runs in.
 struct Watch {
-    /// 0: nobody runs. Otherwise an address above which the thread's stack does not go.
+    /// 0: no thread runs. Otherwise an address above which the thread's stack does not go.
     top: AtomicUsize,
     /// The bytes of its stack.
     len: AtomicUsize,

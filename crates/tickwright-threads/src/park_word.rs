@@ -2,8 +2,8 @@
 //!
 //! # Invariants
 //! 1. A wake-up is kept until the next park, and several are one.
-//! 2. Of all who wake a parked thread, one finds it parked and hands it to its worker: it is
-//!    never queued twice.
+//! 2. Of all threads that wake a parked thread, one finds it parked and hands it to its worker: it
+//!    is never queued twice.
 //! 3. What was written before a wake-up is seen after the park that it ends.
 
 use crate::primitive::{AtomicU32, Ordering};

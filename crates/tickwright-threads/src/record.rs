@@ -38,7 +38,7 @@ pub(crate) struct Record<S> {
     /// The one to wake when it ends: the bits of a thread of this runtime, or 0: see `slow`.
     /// Written before `expect`.
     pub(crate) joiner: AtomicU64,
-    /// Whom this thread waits for to end; 0: nobody.
+    /// The thread whose end this thread waits for; 0: none.
     joining: AtomicU64,
     /// What its body returned. Written before `finish`.
     pub(crate) value: AtomicU64,
@@ -103,7 +103,7 @@ impl<S> Record<S> {
         }
     }
 
-    /// The name, for a signal handler: if nobody has the lock just now.
+    /// Calls `use_it` with the name, unless another thread has the lock: for a signal handler.
     pub(crate) fn try_name(&self, use_it: impl FnOnce(&str)) {
         if let Ok(slow) = self.slow.try_lock()
             && let Some(name) = &slow.name
@@ -136,7 +136,7 @@ impl<S> Record<S> {
         Ok(self.value.load(Ordering::Relaxed) as usize)
     }
 
-    /// The thread of this record joins that one from now on; `None`: nobody.
+    /// The thread of this record joins that one from now on; `None`: no thread.
     pub(crate) fn joins(&self, other: Option<ThreadId>) {
         // Whoever reads it sees for which thread the record was issued.
         self.joining.store(other.map_or(0, ThreadId::to_bits), Ordering::Release);

@@ -149,7 +149,7 @@ impl<P: HasShard, S> Roster<P, S> {
     ) -> Result<(ThreadId, Registered), CreateError> {
         loop {
             let (number, record) = locked.free.take(&self.table)?;
-            // A record whose generations are used up names nobody ever again.
+            // A record whose generations are used up never names a thread again.
             let Some(generation) = record.join.issue(is_detached) else { continue };
             let Some(id) = ThreadId::new(number, generation) else { continue };
             let error = match locked.registry.insert(id) {

@@ -243,7 +243,7 @@ impl Model {
     }
 }
 
-/// Threads of one model. Those who create and join have a [`Handle`]; this one owns them.
+/// Threads of one model. A `Runtime` owns them. Threads that create and join have a [`Handle`].
 ///
 /// Dropping it waits until every thread has ended, then ends the workers: a thread that never ends
 /// keeps the drop waiting for ever. Dropped by one of its own threads it does not wait: the last

@@ -131,8 +131,8 @@ fn mappings() -> Option<(usize, usize)> {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: 1. It is our mapping, given back once. 2. Who owns the mapping owns what runs on
-        // it: nothing does any more.
+        // SAFETY: 1. It is our mapping, given back once. 2. The owner of the mapping owns what runs
+        // on it: nothing does any more.
         unsafe {
             let Span { guard, end, .. } = self.span;
             libc::munmap(core::ptr::with_exposed_provenance_mut(guard), end - guard);

@@ -85,7 +85,7 @@ fn park_unknown(until: Option<Instant>) {
     }
 }
 
-/// How long a park lasts when nobody can end it any more.
+/// How long a park lasts when no thread can end it any more.
 const BLIND: Duration = Duration::from_millis(1);
 
 /// Whether the standard library still knows the calling thread. It forgets a thread after its last

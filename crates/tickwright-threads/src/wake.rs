@@ -1,4 +1,4 @@
-//! Who may be woken, whatever it is.
+//! What may be woken: a thread of any model.
 
 use std::sync::Arc;
 

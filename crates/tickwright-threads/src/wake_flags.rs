@@ -38,7 +38,7 @@ pub(crate) enum Wakeup {
 // In both words.
 const WAKE: u32 = 1;
 const UNPARKED: u32 = 2;
-/// In the word of all: nobody else may push the record to the remote queue.
+/// In the word of all: no other thread may push the record to the remote queue.
 const QUEUED: u32 = 4;
 /// In the worker's word: threads elsewhere push the record to the remote queue.
 const OPEN: u32 = 8;

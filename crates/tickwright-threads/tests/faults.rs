@@ -29,7 +29,7 @@ fn told() -> Option<String> {
     unsafe {
         libc::alarm(60);
     }
-    // SAFETY: 1. No files of memory for those who are meant to die.
+    // SAFETY: 1. No core files for the processes that are meant to die.
     unsafe {
         libc::setrlimit(libc::RLIMIT_CORE, &libc::rlimit { rlim_cur: 0, rlim_max: 0 });
     }

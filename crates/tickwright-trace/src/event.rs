@@ -12,7 +12,7 @@ pub struct Event {
     pub timer: u64,
     /// What happened.
     pub what: What,
-    /// Who did it, as an index into [`Names`](crate::Names) of threads. 0: unknown.
+    /// The thread that did it, as an index into [`Names`](crate::Names) of threads. 0: unknown.
     pub thread: u32,
     /// The processor it ran on, plus 1. 0: unknown.
     pub cpu: u16,

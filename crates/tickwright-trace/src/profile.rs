@@ -68,7 +68,7 @@ pub struct Profile {
     pub periodic_fires: u64,
     /// The commonest periods.
     pub periods: Vec<Share>,
-    /// Who arms and who cancels, the busiest first.
+    /// Which threads arm and cancel, the busiest first.
     pub threads: Vec<Thread>,
     /// Cancels and re-arms by another thread than the one that armed.
     pub remote: u64,

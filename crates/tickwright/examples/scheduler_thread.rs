@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut left = 3;
     scheduler.timer(beat).named("beat").add(Boxed::new(move |firing| {
         left -= 1;
-        // Who hears it may have gone.
+        // The receiver may have gone.
         let _ = beats.send((firing.lateness(), firing.overruns()));
         if left > 0 { Next::Again } else { Next::Done }
     }))?;

@@ -69,14 +69,14 @@ pub trait Clock: Send + Sync {
     }
 
     /// Whether this clock goes on by command alone, as a [`VirtualClock`]. Then it remembers the
-    /// watcher, and tells it after each move; who sleeps by it is woken so, and by no time-out.
-    /// Clocks that go on by themselves say `false`, and tell nobody.
+    /// watcher, and tells it after each move. That wakes a thread that sleeps by the clock; no
+    /// time-out does. Clocks that advance by themselves return `false`, and tell no watcher.
     fn watch(&self, _watcher: &Weak<dyn Watcher>) -> bool {
         false
     }
 }
 
-/// Who wants to know that a clock was moved: a sleeper.
+/// A sleeper, which is told when a clock was moved.
 pub trait Watcher: Send + Sync {
     /// The clock, its offset, or both, have been moved. Called with no lock held, on the thread
     /// that moved it.

@@ -43,7 +43,7 @@ pub(crate) fn current() -> u64 {
     REGISTERED.get().and_then(|coroutines| coroutines.current()).map_or(0, NonZeroU64::get)
 }
 
-/// The library, if the caller is a coroutine of it. In a model nobody is.
+/// The library, if the caller is a coroutine of it. In a model no caller is one.
 pub(crate) fn caller() -> Option<&'static dyn Coroutines> {
     let coroutines = *REGISTERED.get()?;
     coroutines.current().map(|_| coroutines)

@@ -69,12 +69,12 @@
 //!   dropped by the thread that ran it, without the lock, before a waiting cancel returns. In every
 //!   case once.
 //! - `Finished { suppressed: true }` says that the callback had asked to run again and was not let.
-//!   When several threads cancel the same run, one of them gets it: the first one that waits. Who
-//!   counts references takes the timer's back then; else the callback has done that when it
-//!   answered "done".
-//! - Two who cancel one running timer both wait and are both right. Two callbacks of two schedulers
-//!   that wait for each other wait for ever, and so does one who holds a lock that the callback
-//!   wants.
+//!   When several threads cancel the same run, one of them gets it: the first one that waits. A
+//!   caller that counts references takes the timer's reference back then. In other cases the
+//!   callback did that when it answered "done".
+//! - Two threads that cancel one running timer both wait and are both right. Two callbacks of two
+//!   schedulers that wait for each other wait for ever. So does a thread that holds a lock that the
+//!   callback wants.
 //! - A whole scheduler: [`shutdown`](Scheduler::shutdown). Nothing can be armed afterwards; from a
 //!   callback of its own it is refused.
 //!

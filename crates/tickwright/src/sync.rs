@@ -128,7 +128,7 @@ pub(crate) fn wait_as_caller<'a, T: AsMut<Waiters>>(
     guard
 }
 
-/// Tells all who wait for the event.
+/// Notifies all threads that wait for the event.
 pub(crate) fn tell<T: AsMut<Waiters>>(event: &Condvar, guarded: &mut T) {
     let waiters = guarded.as_mut();
     if waiters.count > 0 {

@@ -22,8 +22,8 @@ fn scene() -> (VirtualHost, Arc<Parker<VirtualClock>>) {
     (host, parker)
 }
 
-/// An alarm is set while the sleeper looks and lies down. Fails when `Parker::change` calls nobody,
-/// and when `wait` lets go of the lock between its look and its sleep.
+/// An alarm is set while the sleeper looks and lies down. Fails when `Parker::change` calls no
+/// thread, and when `wait` lets go of the lock between its look and its sleep.
 #[test]
 fn set_against_wait() {
     explore(None, || {
@@ -34,7 +34,8 @@ fn set_against_wait() {
 }
 
 /// The sleeper sleeps for something far off, or is about to, and something earlier comes. Fails
-/// when `change` calls only who sleeps for ever, and when who has woken still counts as called.
+/// when `change` calls only a thread that sleeps for ever, and when a thread that has woken still
+/// counts as called.
 #[test]
 fn earlier_against_wait() {
     explore(None, || {
@@ -137,8 +138,9 @@ fn sleeper(parker: &Arc<Parker<VirtualClock>>) -> (Arc<AtomicU32>, JoinHandle<()
     (runs, thread)
 }
 
-/// What `settle` says is so: who was called has woken, what was due has run. Fails when it does not
-/// ask for `called`, when nobody tells it of the sleep, and when a due alarm stays set.
+/// What `settle` says is so: a thread that was called has woken, and what was due has run. Fails
+/// when it does not ask for `called`, when it is not told of the sleep, and when a due alarm stays
+/// set.
 #[test]
 fn settled_means_run() {
     explore(Some(3), || {
@@ -175,7 +177,7 @@ fn settled_means_run_also_for_who_only_sees_the_clock() {
     });
 }
 
-/// Fails when `stop` does not tell who settles.
+/// Fails when `stop` does not tell the thread that settles.
 #[test]
 fn stop_against_settle() {
     explore(None, || {

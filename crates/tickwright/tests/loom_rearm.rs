@@ -128,7 +128,7 @@ fn a_fast_re_arm_against_cancel() {
     });
 }
 
-/// Who takes a timer back sees what was written before the re-arms that counted.
+/// A thread that takes a timer back sees what was written before the re-arms that counted.
 fn taken_over(withdraw: fn(&SharedTimer<Ours>) -> bool) {
     explore(None, move || {
         let (shards, timer) = scene();
@@ -281,8 +281,8 @@ fn a_fast_re_arm_against_reduce() {
 #[test]
 fn reduce_under_the_lock_does_not_undo_an_earlier_deadline() {
     explore(Some(3), || {
-        // All in one granule of level 2, whose delays begin at 504. Who reads the new clock goes to
-        // the lock, who reads the old one does not.
+        // All in one granule of level 2, whose delays begin at 504. A thread that reads the new
+        // clock goes to the lock. A thread that reads the old one does not.
         let shards = Arc::new(Shards::<Ours>::with_geometry(1, 0));
         let timer = Logged::armed(&shards, 0, 639);
         let (t, r, s) = (timer.clone(), timer.clone(), shards.clone());

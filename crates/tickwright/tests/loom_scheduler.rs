@@ -45,7 +45,7 @@ unsafe impl Send for Place {}
 
 impl Place {
     fn touch(&self) {
-        // SAFETY: loom checks that nobody else is here.
+        // SAFETY: loom checks that no other thread is here.
         self.0.with_mut(|count| unsafe { *count += 1 });
     }
 }
@@ -263,7 +263,7 @@ fn two_wait_for_one_run() {
     });
 }
 
-/// A timer that runs again and again: who waits, waits for one run.
+/// A timer that runs again and again: a thread that waits, waits for one run.
 #[test]
 fn cancel_sync_does_not_wait_for_the_next_run() {
     explore(Some(3), || {

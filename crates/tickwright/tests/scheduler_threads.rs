@@ -56,7 +56,7 @@ fn idle_is_asleep() {
             )
             .unwrap();
         thread.settle();
-        // Later ones, and time that passes with nothing due, wake nobody.
+        // Later ones, and time that passes with nothing due, wake no thread.
         let armed = thread.wakeups();
         assert!(armed <= before + 1, "{structure}");
         for step in 0..1000 {

@@ -48,7 +48,7 @@ impl Machine {
         self.host.advance(Duration::from_millis(ms));
     }
 
-    /// One pass: who ran, with the overruns.
+    /// One pass: which timers ran, with the overruns.
     fn pass(&mut self) -> Vec<(&'static str, u64)> {
         let mut ran = Vec::new();
         self.service.begin_pass();

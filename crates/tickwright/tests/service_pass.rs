@@ -1,4 +1,4 @@
-//! Passes: nobody starves, whatever is armed for now or for long ago, and order.
+//! Passes: order, and no timer starves, whatever is armed for now or for long ago.
 
 use core::time::Duration;
 use std::sync::{Arc, Mutex};

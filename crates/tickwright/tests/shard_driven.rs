@@ -1,4 +1,4 @@
-//! A shard whose driver sleeps: what its alarm and its buckets promise while nobody advances it.
+//! A shard whose driver sleeps: what its alarm and its buckets promise while no thread advances it.
 #![cfg(not(loom))]
 
 use core::time::Duration;

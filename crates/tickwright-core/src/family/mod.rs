@@ -23,8 +23,8 @@ pub(crate) mod testing;
 mod timer_tree;
 pub mod wheel;
 
-/// The family for who has not measured, over hooks and for services: the 4-ary heap, on every
-/// target. In a slab of its own, [`DefaultQueue`] adapts to its timers instead.
+/// The family to take before you have measured, over hooks and for services: the 4-ary heap, on
+/// every target. In a slab of its own, [`DefaultQueue`] adapts to its timers instead.
 ///
 /// Chosen from what `tickwright latency crossover` found on x86-64 (`records/latency-crossover`).
 /// The measured work is one tick of the handler: read the head, take it, re-arm it, read the head.

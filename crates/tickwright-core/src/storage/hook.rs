@@ -264,10 +264,10 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
         queue
     }
 
-    /// One step of an advance, for who must use the queue between two deliveries: takes one due
-    /// timer out, if there is one. Each node that is moved inside takes one from `budget`, and so
-    /// does the one that is delivered. With nothing left of `budget` only `now` moves. Clauses 15
-    /// and 16 hold for the steps together.
+    /// One step of an advance, for a caller that uses the queue between two deliveries: takes one
+    /// due timer out, if there is one. Each node that is moved inside takes one from `budget`, and
+    /// so does the one that is delivered. With nothing left of `budget` only `now` moves. Clauses
+    /// 15 and 16 hold for the steps together.
     pub fn pop_expired_within(
         &mut self,
         now: Tick,

@@ -50,8 +50,7 @@ struct Pool {
     let_go: Mutex<Vec<Kept>>,
 }
 
-/// A thread in the hands of one keeper, who joins it, and our stack that it runs on until it is
-/// gone.
+/// A thread of one keeper, which joins it, and our stack that it runs on until it is gone.
 pub(crate) struct Kept {
     thread: libc::pthread_t,
     mapping: Mapping,

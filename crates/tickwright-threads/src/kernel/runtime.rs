@@ -58,7 +58,7 @@ pub(crate) struct Kernel {
     starter: Box<dyn Starter>,
     keeper: Timekeeper,
     closing: AtomicBool,
-    /// Who waits until no thread is left.
+    /// The threads that wait until no thread is left.
     closers: Waiters,
     me: Weak<Self>,
 }
@@ -118,7 +118,7 @@ impl Kernel {
         }
     }
 
-    /// Waits until the platform's thread is gone, if nobody else has.
+    /// Waits until the platform's thread is gone, if no other thread has.
     fn reap(&self, record: &Record) {
         if let Some(started) = record.slow(|slow| slow.started.take()) {
             started.reap();

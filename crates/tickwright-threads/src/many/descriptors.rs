@@ -11,8 +11,8 @@ use polling::{Event, Events, Poller};
 use super::remote::Remote;
 use crate::id::ThreadId;
 
-/// Who waits for what. Waiting and waking are O(1) beside the system calls, and O(k) where k
-/// threads wait for one descriptor.
+/// Which threads wait for what. Waiting and waking are O(1) beside the system calls, and O(k) where
+/// k threads wait for one descriptor.
 #[derive(Debug, Default)]
 pub(super) struct Descriptors {
     /// The poller knows just these, each by its own number.
@@ -20,7 +20,7 @@ pub(super) struct Descriptors {
     events: Option<Events>,
 }
 
-/// Who waits for one descriptor. Somebody does.
+/// The threads that wait for one descriptor: at least one.
 #[derive(Debug, Default)]
 struct Waiting {
     readers: Vec<ThreadId>,
@@ -67,7 +67,7 @@ impl Descriptors {
             Entry::Vacant(place) => {
                 let mut waiting = Waiting::default();
                 waiting.side(writable).push(id);
-                // SAFETY: 1. Taken out again before `add`'s caller returns to who owns the
+                // SAFETY: 1. Taken out again before `add`'s caller returns to the owner of the
                 // descriptor; its borrow lasts as long.
                 unsafe { poller.add(fd, waiting.interest(fd)) }?;
                 place.insert(waiting);
@@ -103,8 +103,8 @@ impl Descriptors {
             // SAFETY: 1. Whoever waits for it borrows it until this is done.
             let source = unsafe { BorrowedFd::borrow_raw(fd) };
             let rest = waiting.interest(fd);
-            // An event switches the poller's interest off. Those who cannot be looked for go on,
-            // and look themselves.
+            // An event switches the poller's interest off. Threads whose descriptors cannot be
+            // watched go on, and look themselves.
             if (rest.readable || rest.writable) && poller.modify(source, rest).is_ok() {
                 continue;
             }

@@ -25,7 +25,7 @@ impl Pipe {
         Ok(Self { read, write })
     }
 
-    /// Wakes who sleeps. A full pipe wakes as well.
+    /// Wakes the thread that sleeps. A full pipe wakes as well.
     pub(super) fn write(&self) {
         let _ = (&self.write).write(b"w");
     }

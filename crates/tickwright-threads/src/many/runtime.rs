@@ -178,7 +178,7 @@ impl Threads for WorkerPool {
             return;
         }
         self.look_for_the_end();
-        // The worker itself neither, which drops what is left to nobody.
+        // The worker itself does not either. It drops what is left to no thread.
         if on_worker::on(self, |_| ()).is_some() {
             return;
         }

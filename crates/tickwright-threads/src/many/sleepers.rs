@@ -22,7 +22,7 @@ impl<F: Family> Sleepers for SlabQueue<F, u32> {
     fn insert(&mut self, now: Instant, at: Instant, number: u32) -> Option<Key> {
         // A granular structure is late by a part of the way from its clock to the deadline.
         let _ = self.advance_within(now.as_nanos() >> TICK_BITS, 0, |_| {});
-        // Up, so that nobody wakes early.
+        // Up, so that no thread wakes early.
         let at = at.as_nanos();
         let tick = (at >> TICK_BITS) + u64::from(at & ((1 << TICK_BITS) - 1) != 0);
         TimerQueue::insert(self, tick, number).ok().map(|Inserted { key, .. }| key)

@@ -18,7 +18,7 @@ struct Mailbox<T> {
     room: usize,
     senders: AtomicUsize,
     receivers: AtomicUsize,
-    /// Who waits for letters, and for room.
+    /// The threads that wait for letters, and for room.
     empty: Waiters,
     full: Waiters,
 }
@@ -44,7 +44,7 @@ pub enum TrySendError<T> {
     Closed(T),
 }
 
-/// The mailbox is empty, and nobody can send any more.
+/// The mailbox is empty, and no sender is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecvError;
 
@@ -53,7 +53,7 @@ pub struct RecvError;
 pub enum TryRecvError {
     /// The mailbox is empty, as yet or as of that time.
     Empty,
-    /// And nobody can send any more.
+    /// And no sender is left.
     Closed,
 }
 
@@ -138,12 +138,12 @@ impl<T> Mailbox<T> {
     }
 
     fn take(&self, caller: Option<Ticket>) -> Result<T, TryRecvError> {
-        // Before the look at the letters: who sent the last one was there then.
+        // Before the look at the letters: the sender of the last letter was there then.
         let closed = self.senders.load(Ordering::SeqCst) == 0;
         let mut letters = self.letters();
         let promised = usize::from(self.empty.is_promised(caller));
         let first = if letters.len() > promised { letters.pop_front() } else { None };
-        // What is left is another's, who is on its way.
+        // The letter that is left is for another thread, which is on its way.
         let closed = closed && letters.is_empty();
         drop(letters);
         match first {
@@ -161,7 +161,7 @@ impl<T> Sender<T> {
     /// Sends, and waits for room as long as it takes.
     ///
     /// # Errors
-    /// [`SendError`] with the letter: nobody receives any more.
+    /// [`SendError`] with the letter: no receiver is left.
     pub fn send(&self, letter: T) -> Result<(), SendError<T>> {
         let put = |ticket, letter| match self.0.put(letter, ticket) {
             Ok(()) => Ok(Ok(())),
@@ -184,7 +184,7 @@ impl<T> Receiver<T> {
     /// Receives, and waits for that as long as it takes.
     ///
     /// # Errors
-    /// [`RecvError`]: nobody sends any more.
+    /// [`RecvError`]: no sender is left.
     pub fn recv(&self) -> Result<T, RecvError> {
         self.receive(None).map_err(|_| RecvError)
     }

@@ -125,7 +125,7 @@ impl VirtualHost {
         });
     }
 
-    /// Moves, then tells all who watch, with no lock held: they may have moved on, and started to
+    /// Moves, then tells all watchers, with no lock held: they may have moved on, and started to
     /// watch again.
     fn change(&self, change: impl FnOnce(&mut Shown)) {
         change(&mut lock(&self.times.shown));

@@ -71,10 +71,10 @@ struct State {
     offset: Option<i64>,
     stopped: bool,
     asleep: u32,
-    /// What the last one who went to sleep sleeps for; none is for ever. Who sleeps for longer has
-    /// been called since.
+    /// What the thread that went to sleep last sleeps for; none is for ever. A thread that sleeps
+    /// for longer has been called since.
     until: Option<Instant>,
-    /// Who sleeps was called and has not woken yet.
+    /// The sleeper was called and has not woken yet.
     called: bool,
     /// How many wait for the sleeper to go to sleep.
     settling: u32,
@@ -130,8 +130,9 @@ impl<K: Clock> Parker<K> {
     /// Sleeps until the alarm goes off. For one thread at a time: of several, one is told that it
     /// went off.
     ///
-    /// A clock may jump, and a step of the wall is told to nobody. While an alarm is set, it looks
-    /// every [`longest_sleep`](Clock::longest_sleep), so both are noticed that much later at most.
+    /// A clock may jump, and no thread is notified of a step of the wall clock. While an alarm is
+    /// set, it looks every [`longest_sleep`](Clock::longest_sleep), so both are noticed that much
+    /// later at most.
     pub fn wait(&self) -> Woken {
         let mut state = lock(&self.state);
         loop {
@@ -155,7 +156,7 @@ impl<K: Clock> Parker<K> {
         if state.stopped {
             return Some(Woken::Stopped);
         }
-        // Known from now on: who is told looks at the wall later than this.
+        // Known from now on: a thread that is notified looks at the wall clock later than this.
         let offset = self.clock.wall_offset();
         if core::mem::replace(&mut state.offset, offset) != offset {
             return Some(Woken::Stepped);
@@ -235,8 +236,8 @@ impl<K: Clock> Parker<K> {
         let mut state = lock(&self.state);
         state.alarm = to(state.alarm);
         let earlier = match (state.alarm, state.until) {
-            // A clock that tells of its moves has passed what is slept for and woken nobody, if no
-            // alarm was set then.
+            // A clock that tells of its moves has passed what is slept for and woken no thread, if
+            // no alarm was set then.
             (Some(at), Some(until)) => {
                 at < until || (self.told.load(Ordering::Relaxed) && at <= self.clock.now())
             }
@@ -246,7 +247,7 @@ impl<K: Clock> Parker<K> {
         self.call_if(state, earlier);
     }
 
-    /// Releases the lock. If `needed`, and somebody sleeps who was not called yet, calls them.
+    /// Releases the lock. If `needed`, calls the threads that sleep and were not called yet.
     fn call_if(&self, mut state: MutexGuard<'_, State>, needed: bool) {
         let call = needed && state.asleep > 0 && !state.called;
         state.called |= call;

@@ -50,7 +50,8 @@ struct Told {
     process: Process,
     /// What it was set to.
     at: Option<Instant>,
-    /// The wall was set, and nobody knows of it yet. So said the kernel while it was set.
+    /// The wall clock was set, and no thread knows of it yet. The kernel said so while the alarm
+    /// was set.
     stepped: bool,
     failure: Option<io::Error>,
 }

@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 /// them, or `u32::MAX` when it is done.
 ///
 /// The platform lets a registration wait for a fork that is under way. A lock, or a `Once`, that is
-/// held meanwhile would stay locked in the child for ever. So the one who registers leaves the
+/// held meanwhile would stay locked in the child for ever. So the thread that registers leaves the
 /// number of its process: a child has another number, and registers again.
 #[derive(Debug, Default)]
 pub struct Registration(AtomicU32);

@@ -32,7 +32,7 @@ pub(super) struct Core<C> {
     pub(super) runs: u64,
     /// Whose pass is under way.
     pub(super) pass: Option<ThreadId>,
-    /// Those who wait for `ended`.
+    /// The threads that wait for `ended`.
     pub(super) waiters: Waiters,
     /// Runs whose first canceller waits to hear whether it suppressed anything.
     pub(super) outcomes: Vec<(u64, bool)>,
@@ -180,7 +180,7 @@ impl<C> Scheduler<C> {
         first
     }
 
-    /// Tells `alarm` no more, if that is who is told.
+    /// Stops telling `alarm`, if that is the one that is told.
     pub(super) fn leave_alarm(&self, alarm: &Arc<dyn Alarm>) {
         let mut core = self.lock();
         if core.service.alarm().is_some_and(|set| Arc::ptr_eq(set, alarm)) {
@@ -190,8 +190,9 @@ impl<C> Scheduler<C> {
 }
 
 impl<C> Core<C> {
-    /// In a forked child, where other threads are not: nobody waits, and the pass of another thread
-    /// is over. The timer that it ran is gone, since its callback is on the stack of that thread.
+    /// In a forked child, where other threads are not: no thread waits, and the pass of another
+    /// thread is over. The timer that it ran is gone, since its callback is on the stack of that
+    /// thread.
     fn forget_threads(&mut self) {
         self.waiters.forget();
         self.outcomes.clear();

@@ -21,7 +21,7 @@ pub enum Cancelled<C> {
     },
     /// Its callback ran on another thread, and has ended.
     Finished {
-        /// It had asked to run again, and is not let; the caller is the one who is told.
+        /// It had asked to run again, and is not let. The caller is the one that is told.
         suppressed: bool,
     },
     /// The id names no timer.
@@ -92,7 +92,7 @@ impl<C: Callback> Scheduler<C> {
             return if has_ended { Ok(Cancelled::NotFound) } else { Err(WouldDeadlock) };
         }
         let _ = stop(&mut core.service, id);
-        // The first who waits is told.
+        // The first thread that waits is told.
         let first =
             core.running.as_mut().is_some_and(|running| !core::mem::replace(&mut running.awaited, true));
         while core.running.is_some_and(|running| running.serial == serial) {

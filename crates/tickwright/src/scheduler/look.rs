@@ -85,7 +85,7 @@ impl<C: Callback> Scheduler<C> {
         self.try_dump().unwrap_or_else(|_| no_memory::<Dump>())
     }
 
-    /// The same for who can go on without.
+    /// The same for a caller that can go on without memory.
     ///
     /// # Errors
     /// [`Refusal::Full`] when there is no memory for it.
@@ -108,7 +108,7 @@ impl<C: Callback> Scheduler<C> {
         self.try_report().unwrap_or_else(|_| no_memory::<Report>())
     }
 
-    /// The same for who can go on without.
+    /// The same for a caller that can go on without memory.
     ///
     /// # Errors
     /// [`Refusal::Full`] when there is no memory for it.

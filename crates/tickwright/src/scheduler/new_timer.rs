@@ -96,8 +96,8 @@ impl<'s, C, O: Origin> NewTimer<'s, C, O> {
         scheduler.admit(callback, |core, callback| core.service.add(timing, &origin, callback))
     }
 
-    /// Arms it and [cancels](Scheduler::cancel) another one in the same step: nobody sees both or
-    /// neither.
+    /// Arms it and [cancels](Scheduler::cancel) another one in the same step: no thread sees both
+    /// or neither.
     ///
     /// # Errors
     /// As [`add`](Self::add); the other timer is then as it was.

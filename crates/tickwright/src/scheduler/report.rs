@@ -38,7 +38,7 @@ pub struct Report {
     pub sites: Vec<SiteCounts>,
 }
 
-/// A short text on the stack, which can be padded: who asks for a report may have no memory left.
+/// A short text on the stack, which can be padded. The caller of a report may have no memory left.
 #[derive(Default)]
 struct Short {
     text: [u8; 32],

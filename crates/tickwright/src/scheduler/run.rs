@@ -84,7 +84,7 @@ impl<C: Callback> Scheduler<C> {
     }
 
     /// Releases the lock for others, and takes it again. If somebody waits for it, not before they
-    /// had it, since a lock that is taken again at once is had by nobody else.
+    /// had it, since no other thread gets a lock that is taken again at once.
     #[cold]
     pub(super) fn give_way<'s>(&'s self, core: Held<'s, C>) -> Held<'s, C> {
         let before = self.served.load(Ordering::Relaxed);
@@ -157,7 +157,7 @@ impl<'s, C: Callback> Run<'s, C> {
             }
         }
         if let Some(Running { serial, awaited: true, .. }) = core.running.take()
-            // Without memory the one who waits is told that nothing was suppressed.
+            // Without memory the thread that waits is told that nothing was suppressed.
             && core.outcomes.try_reserve(1).is_ok()
         {
             core.outcomes.push((serial, self.suppressed));

@@ -1,4 +1,4 @@
-//! What needs a look inside: who waits.
+//! What needs a look inside: which threads wait.
 
 use core::time::Duration;
 use std::sync::mpsc;
@@ -71,7 +71,7 @@ fn a_pass_lets_others_have_the_lock() {
     });
 }
 
-/// What another run left for one who waits is not told to one who waits for this run.
+/// A thread that waits for this run is not told what another run left for its waiter.
 #[test]
 fn an_outcome_belongs_to_one_run() {
     let scheduler = Scheduler::new(Settings::new().clock(VirtualHost::new().monotonic()));

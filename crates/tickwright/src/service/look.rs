@@ -48,8 +48,8 @@ impl<P> Service<P> {
     }
 
     /// The first timer in slot `*from` or a later one, and puts the number of the slot behind it
-    /// there. Who begins at 0 meets each timer that is there all the time once, whatever happens to
-    /// others between the calls.
+    /// there. A caller that begins at 0 meets each timer that is there all the time once, whatever
+    /// happens to others between the calls.
     #[must_use]
     pub fn next_from(&self, from: &mut usize) -> Option<Info> {
         let (slot, entry) = self.table.slots(*from).find_map(|slot| Some((slot, self.table.get(slot)?)))?;
@@ -70,7 +70,7 @@ impl<P> Service<P> {
         self.sites.counts().collect()
     }
 
-    /// The same for who can go on without.
+    /// The same for a caller that can go on without memory.
     ///
     /// # Errors
     /// [`Refusal::Full`] when there is no memory for it.

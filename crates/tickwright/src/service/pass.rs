@@ -20,7 +20,7 @@ impl<P> Service<P> {
         self.look_at_wall(now);
         self.statistics.passes += 1;
         self.pass = self.pass.checked_add(1).unwrap_or_else(|| {
-            // The number comes round: nobody is to be taken for one armed in this pass.
+            // The number comes round: no timer may be taken for one that was armed in this pass.
             self.table.change_all(|entry| entry.pass = 0);
             1
         });
@@ -233,7 +233,7 @@ impl<P> Service<P> {
     /// that took all that was due it is in the future, so a driver wakes too early once a bucket at
     /// most.
     pub(super) fn wake_bound(&self) -> Option<Instant> {
-        // The bound may be that of a host tick for which nobody shall wake.
+        // The bound may be that of a host tick for which no thread shall wake.
         let deferred = self.urgent > 0 && self.linked_host().is_some();
         if self.ahead.is_some() || self.held().is_some() || deferred {
             return self.next_wake();

@@ -55,7 +55,7 @@ pub(super) struct Locked<G: WheelGeometry> {
     pub(super) expiring: bool,
     /// The timer whose callback runs, and the thread that runs it.
     running: Option<(Link<G>, ThreadId)>,
-    /// Those who wait for a callback to end.
+    /// The threads that wait for a callback to end.
     waiters: Waiters,
     /// The owner has dropped the shards.
     pub(super) closed: bool,

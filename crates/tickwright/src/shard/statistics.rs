@@ -55,7 +55,7 @@ pub(super) struct Stripes(Box<[Stripe]>);
 
 /// Stripes, and the bits that tell which of them threads own.
 const STRIPES: usize = 64;
-/// The one that nobody owns, for threads that found none free.
+/// The stripe that no thread owns, for threads that found none free.
 const SHARED: usize = STRIPES - 1;
 
 /// Alone in its cache line, and in the pair of lines that some processors fetch together.

@@ -25,7 +25,7 @@ pub(crate) enum State {
     Idle = 0,
     /// In a wheel.
     Pending = 1,
-    /// Taken out because it was due, and nobody has touched it since.
+    /// Taken out because it was due, and not touched since.
     Firing = 2,
     /// Shut down, for ever.
     Dead = 3,

@@ -108,7 +108,8 @@ impl<G: WheelGeometry> Logged<G> {
     }
 }
 
-/// Advances as one of several would-be owners: who is refused leaves the work to the other.
+/// Advances as one of several would-be owners. A thread that is refused leaves the work to the
+/// other.
 pub(crate) fn advance<G: WheelGeometry>(shards: &Shards<G>, shard: usize, now: u64) {
     let _ = shards.shard(shard).unwrap().advance_within(now, usize::MAX);
 }

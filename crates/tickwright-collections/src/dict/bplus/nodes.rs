@@ -36,7 +36,7 @@ const STEPS: [usize; 5] = [16, 8, 4, 2, 1];
 
 const _: () = assert!(WIDTH < 32);
 
-/// Who is told which leaf an object's cell stands in.
+/// What is told which leaf an object's cell stands in.
 pub(super) trait Home {
     /// The leaf of a cell.
     fn leaf(&self, cell: Idx) -> Option<Idx>;

@@ -65,7 +65,7 @@ fn without_its_manager_a_runtime_creates_nothing_and_loses_nothing() {
     assert_eq!(kernel.join(left, Wait::No).unwrap(), 2);
 }
 
-/// The manager's death answers those who wait, whenever it comes.
+/// The manager's death answers the threads that wait, whenever it comes.
 #[test]
 fn a_manager_that_ends_answers_all_who_wait() {
     let (kernel, requests) = start();

@@ -9,7 +9,8 @@ use loom::thread;
 
 use super::{Ordering, WAITS, Word};
 
-/// As the kernel does it: the look at the word and the sleep are one step for who rouses.
+/// As the kernel does it: the look at the word and the sleep are one step for the thread that
+/// rouses.
 #[derive(Debug)]
 pub(super) struct Bed {
     lock: Mutex<()>,

@@ -15,7 +15,7 @@ enum Turn {
     Worker(Option<Pause>),
 }
 
-/// Says who goes on.
+/// Says which thread goes on.
 pub(in crate::many) struct Baton {
     turn: Mutex<Turn>,
     passed: Condvar,

@@ -1,4 +1,4 @@
-//! The remote queue, and the sleep of who takes from it, in all schedules.
+//! The remote queue, and the sleep of the worker that takes from it, in all schedules.
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;

@@ -8,8 +8,8 @@ use super::Waiters;
 use crate::here;
 use crate::primitive::{AtomicU32, Ordering};
 
-/// A door, and who waits for it. Loom's lock always shows its present state to a thread that tries
-/// it; the platform's may show an earlier one, as this word does.
+/// A door, and the threads that wait for it. Loom's lock always shows its present state to a thread
+/// that tries it; the platform's may show an earlier one, as this word does.
 struct Door {
     is_open: AtomicU32,
     waiters: Waiters,

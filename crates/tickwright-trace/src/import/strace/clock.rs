@@ -19,7 +19,7 @@ pub(super) enum Clock {
 }
 
 impl Clock {
-    /// By its name. `None`: it does not go on while nobody computes, or is unknown.
+    /// By its name. `None`: it stands still while no thread computes, or is unknown.
     pub(super) fn of(name: &[u8]) -> Option<Self> {
         match name {
             b"CLOCK_REALTIME" | b"CLOCK_REALTIME_ALARM" => Some(Self::Realtime),

@@ -123,7 +123,7 @@ fn whatever_makes_it_earlier_wakes_it() {
 fn a_clock_that_stood_still_does_not_make_a_bucket_coarse() {
     let (host, shards, driver) = scene(Ticks::MILLISECOND);
     let (timer, log) = logging(&shards, 0);
-    // A night without a timer: nobody has advanced the shard since.
+    // A night without a timer: no thread has advanced the shard since.
     host.advance(Duration::from_millis(8 * 3600 * 1000));
     assert!(driver.settle());
     assert_eq!(driver.thread().wakeups(), 0);
