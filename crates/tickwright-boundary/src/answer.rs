@@ -1,7 +1,7 @@
 //! What functions return, and what they write where the caller wants it.
 //!
 //! The frames of the exported functions: each runs the inside of a function, where `?` returns
-//! codes, and turns its result into C's. The unsafe ones write to places of the caller's.
+//! codes, and turns its result into C's. The unsafe ones write to places of the caller.
 
 use core::ffi::{c_char, c_int};
 use core::fmt::{self, Write};
@@ -53,7 +53,7 @@ pub fn count(inside: impl FnOnce() -> Result<usize, c_int>) -> isize {
 pub unsafe fn value<T>(place: *mut T, inside: impl FnOnce() -> Result<T, c_int>) -> c_int {
     code(|| {
         let value = inside()?;
-        // SAFETY: the caller's word.
+        // SAFETY: the caller promises this.
         unsafe { put(place, value) };
         Ok(0)
     })
@@ -68,23 +68,23 @@ pub unsafe fn found<T>(place: *mut T, inside: impl FnOnce() -> Result<Option<T>,
     code(|| {
         aligned(place)?;
         let Some(found) = inside()? else { return Ok(0) };
-        // SAFETY: the caller's word.
+        // SAFETY: the caller promises this.
         unsafe { put(place, found) };
         Ok(1)
     })
 }
 
-/// Fills a struct of the caller's and returns 0, or returns a code.
+/// Fills a struct of the caller and returns 0, or returns a code.
 ///
 /// # Safety
 /// `place` is null, or as many bytes as its size says may be written.
 pub unsafe fn filled<T: Growing>(place: *mut T, inside: impl FnOnce() -> Result<T, c_int>) -> c_int {
-    // SAFETY: the caller's word.
+    // SAFETY: the caller promises this.
     let done = unsafe { filled_if(place, || inside().map(Some)) };
     done.min(0)
 }
 
-/// Fills a struct of the caller's with what is found and returns 1, or returns 0 or a code. A
+/// Fills a struct of the caller with what is found and returns 1, or returns 0 or a code. A
 /// struct whose size cannot be is refused before anything is done.
 ///
 /// # Safety
@@ -94,10 +94,10 @@ pub unsafe fn filled_if<T: Growing>(
     inside: impl FnOnce() -> Result<Option<T>, c_int>,
 ) -> c_int {
     code(|| {
-        // SAFETY: the caller's word.
+        // SAFETY: the caller promises this.
         let room = unsafe { grow::room(place) }?;
         let Some(found) = inside()? else { return Ok(0) };
-        // SAFETY: 1. `room` has returned that; 2. the caller's word.
+        // SAFETY: 1. `room` has returned that; 2. the caller promises this.
         unsafe { grow::fill(place, room, found) };
         Ok(1)
     })
@@ -114,7 +114,7 @@ pub unsafe fn verdict<V: fmt::Display>(
 ) -> c_int {
     code(|| {
         let Err(violation) = inside()? else { return Ok(0) };
-        // SAFETY: the caller's word.
+        // SAFETY: the caller promises this.
         unsafe { write_text(text, size, &violation) };
         Err(code::BROKEN)
     })
@@ -127,7 +127,7 @@ pub unsafe fn verdict<V: fmt::Display>(
 pub unsafe fn fresh<T>(place: *mut T, value: T) -> c_int {
     code(|| {
         usable(place)?;
-        // SAFETY: 1. Not null, aligned. 2. The rest is the caller's word.
+        // SAFETY: 1. Not null, aligned. 2. The caller promises the rest.
         unsafe { place.write(value) };
         Ok(0)
     })
@@ -139,7 +139,7 @@ pub unsafe fn fresh<T>(place: *mut T, value: T) -> c_int {
 /// It may be read until the end of the call.
 pub unsafe fn borrowed<'t, T>(pointer: *const T) -> Result<&'t T, c_int> {
     usable(pointer)?;
-    // SAFETY: 1. Not null, aligned. 2. The rest is the caller's word.
+    // SAFETY: 1. Not null, aligned. 2. The caller promises the rest.
     Ok(unsafe { &*pointer })
 }
 
@@ -149,7 +149,7 @@ pub unsafe fn borrowed<'t, T>(pointer: *const T) -> Result<&'t T, c_int> {
 /// `place` is null, or may be written.
 pub unsafe fn put<T>(place: *mut T, value: T) {
     if !place.is_null() && place.is_aligned() {
-        // SAFETY: 1. Not null, aligned. 2. The rest is the caller's word.
+        // SAFETY: 1. Not null, aligned. 2. The caller promises the rest.
         unsafe { place.write(value) };
     }
 }
@@ -176,7 +176,7 @@ pub unsafe fn write_text(text: *mut c_char, size: usize, what: &dyn fmt::Display
     } else {
         // SAFETY: as many zeros into the caller's bytes.
         unsafe { text.write_bytes(0, size) };
-        // SAFETY: 1. the caller's word; 2. initialised just now; the last stays zero.
+        // SAFETY: 1. the caller promises this; 2. initialised just now; the last stays zero.
         Cut(unsafe { core::slice::from_raw_parts_mut(text.cast(), size - 1) }, 0)
     };
     let _ = write!(cut, "{what}");

@@ -14,7 +14,7 @@ macro_rules! codes {
 codes! {
     /// A null pointer, an unknown value, or memory that is not what it is passed as.
     INVALID = EINVAL: c"a null pointer, an unknown value, or memory that is not what it is passed as";
-    /// A struct of the caller's has a field that is not known.
+    /// A struct of the caller has a field that is not known.
     TOO_NEW = E2BIG: c"a struct has a field that this library does not know, and it is not 0: use a newer library, or leave the field 0";
     /// The timer or element is in no queue or heap.
     ABSENT = ENOENT: c"there is no such timer, element or link (any more): it is done, was taken out, or was never put in";

@@ -34,12 +34,12 @@ pub unsafe trait Growing: Copy {
 /// `at` is neither null nor misaligned, and its size may be read.
 unsafe fn given<T: Growing>(at: *const T) -> Result<usize, c_int> {
     const { assert!(T::LEAST >= size_of::<usize>() && T::LEAST <= size_of::<T>()) };
-    // SAFETY: 1. the caller's word; 2. promise 1: the size comes first.
+    // SAFETY: 1. the caller promises this; 2. promise 1: the size comes first.
     let size = unsafe { at.cast::<usize>().read() };
     if (T::LEAST..=MOST).contains(&size) { Ok(size) } else { Err(code::INVALID) }
 }
 
-/// Reads a struct of the caller's.
+/// Reads a struct of the caller.
 ///
 /// # Errors
 /// [`code::INVALID`] for null and for a size that cannot be; [`code::TOO_NEW`] where a field that
@@ -49,23 +49,23 @@ unsafe fn given<T: Growing>(at: *const T) -> Result<usize, c_int> {
 /// `at` is null, or as many bytes as its size says may be read.
 pub unsafe fn read<T: Growing>(at: *const T) -> Result<T, c_int> {
     usable(at)?;
-    // SAFETY: 1. usable; 2. the caller's word.
+    // SAFETY: 1. usable; 2. the caller promises this.
     let size = unsafe { given(at) }?;
     if size == size_of::<T>() {
-        // SAFETY: 1. usable; 2. the caller's word; 3. promise 2.
+        // SAFETY: 1. usable; 2. the caller promises this; 3. promise 2.
         return Ok(unsafe { at.read() });
     }
     for unknown in size_of::<T>()..size {
         // SAFETY: below its size.
         let byte = unsafe { at.cast::<u8>().add(unknown) };
-        // SAFETY: the caller's word.
+        // SAFETY: the caller promises this.
         if unsafe { byte.read() } != 0 {
             return Err(code::TOO_NEW);
         }
     }
     let mut value = T::DEFAULT;
     let bytes = size.min(size_of::<T>());
-    // SAFETY: 1. the caller's word; 2. no more than the value has; 3. promise 2.
+    // SAFETY: 1. the caller promises this; 2. no more than the value has; 3. promise 2.
     unsafe { (&raw mut value).cast::<u8>().copy_from_nonoverlapping(at.cast(), bytes) };
     Ok(value)
 }
@@ -82,11 +82,11 @@ pub unsafe fn room<T: Growing>(place: *const T) -> Result<usize, c_int> {
         return Ok(0);
     }
     usable(place)?;
-    // SAFETY: 1. usable; 2. the caller's word.
+    // SAFETY: 1. usable; 2. the caller promises this.
     unsafe { given(place) }
 }
 
-/// Fills a struct of the caller's that has `room` bytes. Its size becomes what was filled.
+/// Fills a struct of the caller that has `room` bytes. Its size becomes what was filled.
 ///
 /// # Safety
 /// [`room`] has returned that for `place`, where as many bytes may be written.
@@ -97,7 +97,7 @@ pub unsafe fn fill<T: Growing>(place: *mut T, room: usize, mut value: T) {
     }
     // SAFETY: promise 1.
     unsafe { (&raw mut value).cast::<usize>().write(bytes) };
-    // SAFETY: 1. the caller's word; 2. no more than the value has.
+    // SAFETY: 1. the caller promises this; 2. no more than the value has.
     unsafe { place.cast::<u8>().copy_from_nonoverlapping((&raw const value).cast(), bytes) };
 }
 
@@ -112,9 +112,9 @@ pub unsafe fn initialize<T: Growing>(place: *mut T, size: usize) -> c_int {
     if !(T::LEAST..=MOST).contains(&size) {
         return code::INVALID;
     }
-    // SAFETY: the caller's word.
+    // SAFETY: the caller promises this.
     unsafe { place.cast::<u8>().write_bytes(0, size) };
-    // SAFETY: the caller's word.
+    // SAFETY: the caller promises this.
     unsafe { fill(place, size, T::DEFAULT) };
     // SAFETY: 1. usable; 2. promise 1: the size comes first.
     unsafe { place.cast::<usize>().write(size) };

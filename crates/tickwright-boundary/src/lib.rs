@@ -3,8 +3,8 @@
 //!
 //! - [`code`]: results, zero or a negated `errno`
 //! - [`answer`]: the frames of exported functions, and what they write where the caller wants it
-//! - [`place`]: pointers of the caller's, before anything is read or written there
-//! - [`grow`]: structs of the caller's whose first field is their size
+//! - [`place`]: pointers of the caller, before anything is read or written there
+//! - [`grow`]: structs of the caller whose first field is their size
 //! - [`spare`]: memory for calls whose allocations cannot be refused
 //! - [`state`]: how memory that holds an object of a library is told from other memory
 //!

@@ -93,7 +93,7 @@ unsafe impl GlobalAlloc for Malloc {
                 return block.cast();
             }
         }
-        // SAFETY: the caller's word.
+        // SAFETY: the caller promises this.
         let block = unsafe { self.alloc(layout) };
         if !block.is_null() {
             // SAFETY: as large as the layout.
@@ -103,25 +103,25 @@ unsafe impl GlobalAlloc for Malloc {
     }
 
     unsafe fn dealloc(&self, block: *mut u8, _: Layout) {
-        // SAFETY: from `malloc`, `calloc`, `realloc` or `posix_memalign`: the caller's word.
+        // SAFETY: from `malloc`, `calloc`, `realloc` or `posix_memalign`: the caller promises this.
         unsafe { libc::free(block.cast()) };
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         if layout.align() <= ALIGNED && layout.align() <= size {
-            // SAFETY: from C's allocator: the caller's word.
+            // SAFETY: from C's allocator: the caller promises this.
             let moved = unsafe { libc::realloc(block.cast(), size) };
             if !moved.is_null() {
                 return moved.cast();
             }
         }
         let Ok(wanted) = Layout::from_size_align(size, layout.align()) else { return null_mut() };
-        // SAFETY: the size is not 0: the caller's word.
+        // SAFETY: the size is not 0: the caller promises this.
         let moved = unsafe { self.alloc(wanted) };
         if !moved.is_null() {
             // SAFETY: 1. both are as large; 2. they are two allocations.
             unsafe { moved.copy_from_nonoverlapping(block, layout.size().min(size)) };
-            // SAFETY: the caller's word.
+            // SAFETY: the caller promises this.
             unsafe { self.dealloc(block, layout) };
         }
         moved

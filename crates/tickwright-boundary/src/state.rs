@@ -97,8 +97,8 @@ pub unsafe fn shared<'t, T: Shared>(at: *const T) -> Result<&'t T, c_int> {
 /// # Safety
 /// `at` is neither null nor misaligned.
 unsafe fn word<'t, T: Shared>(at: *const T) -> &'t AtomicU64 {
-    // SAFETY: 1. the caller's word; 2. promise 1: there is the state, readable by the header's
-    // contract; 3. promise 2.
+    // SAFETY: 1. the caller promises this; 2. promise 1: there is the state, readable by the
+    // header's contract; 3. promise 2.
     unsafe { &*at.cast::<AtomicU64>() }
 }
 
@@ -126,12 +126,12 @@ pub fn end<T: Shared>(shared: &T) -> Result<(), c_int> {
 /// `place` is null, or may be written.
 pub unsafe fn begin<T>(place: *mut *mut T) -> Result<(), c_int> {
     usable(place)?;
-    // SAFETY: 1. Not null, aligned. 2. The rest is the caller's word.
+    // SAFETY: 1. Not null, aligned. 2. The caller promises the rest.
     unsafe { place.write(core::ptr::null_mut()) };
     Ok(())
 }
 
-/// Puts what `make` makes for its address into memory of the library's, and writes that address to
+/// Puts what `make` makes for its address into memory of the library, and writes that address to
 /// `place`.
 ///
 /// # Safety
@@ -147,7 +147,7 @@ pub unsafe fn create<T>(place: *mut *mut T, make: impl FnOnce(*const T) -> T) ->
     let _ = at.expose_provenance();
     // SAFETY: memory of its layout, from just now.
     unsafe { at.write(make(at)) };
-    // SAFETY: 1. Not null, aligned, as `begin` has seen. 2. The rest is the caller's word.
+    // SAFETY: 1. Not null, aligned, as `begin` has seen. 2. The caller promises the rest.
     unsafe { place.write(at) };
     Ok(0)
 }

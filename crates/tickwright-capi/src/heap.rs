@@ -19,7 +19,7 @@ use crate::contract::lendable;
 pub type tw_compare_fn =
     Option<unsafe extern "C-unwind" fn(a: *const c_void, b: *const c_void, user: *mut c_void) -> c_int>;
 
-/// An element of the caller's.
+/// An element of the caller.
 #[derive(Debug)]
 struct Element(*mut c_void);
 
@@ -71,7 +71,7 @@ pub struct tw_heap {
     heap: Heap<Element, ByCaller>,
 }
 
-// SAFETY: 1. `repr(C)`, the state comes first; 2. nobody borrows the state mutably, ever.
+// SAFETY: 1. `repr(C)`, the state comes first; 2. no code ever borrows the state mutably.
 unsafe impl Lendable for tw_heap {
     const READY: u64 = 0x7469_636b_6865_6170;
     const LENT: u64 = 0x7469_636b_7573_6572;

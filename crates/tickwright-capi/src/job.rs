@@ -175,12 +175,12 @@ pub(crate) fn cancelled(found: Cancelled<Call>) -> Result<c_int, c_int> {
     }
 }
 
-/// A span of the caller's, which may not be negative.
+/// A span of the caller, which may not be negative.
 fn span(ns: i64) -> Result<u64, c_int> {
     u64::try_from(ns).map_err(|_| code::INVALID)
 }
 
-/// A delay of the caller's in ns. One beyond the clock's end stays beyond it.
+/// A delay of the caller in ns. One beyond the clock's end stays beyond it.
 fn delay(delay_ms: i64) -> Result<u64, c_int> {
     Ok(span(delay_ms)?.saturating_mul(1_000_000))
 }

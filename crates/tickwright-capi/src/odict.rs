@@ -22,7 +22,7 @@ use tickwright_collections::{
 
 use crate::contract::lendable;
 
-/// A link of the caller's.
+/// A link of the caller.
 #[repr(C)]
 #[derive(Debug)]
 pub struct tw_odlink {
@@ -144,7 +144,7 @@ impl Membership<Node> for ByCaller {
 
 type Dict = HookDict<'static, ByCaller, Node>;
 
-/// A dictionary of the caller's.
+/// A dictionary of the caller.
 #[repr(C)]
 #[derive(Debug)]
 pub struct tw_odict {
@@ -188,7 +188,7 @@ fn refused(error: DictError) -> c_int {
     }
 }
 
-/// Writes a link that is found in a dictionary: 1, or 0 where there is none.
+/// Searches a dictionary and writes the link that it finds. Returns 1, or 0 if there is none.
 ///
 /// # Safety
 /// `found` is null, or may be written.
@@ -198,7 +198,7 @@ unsafe fn search(
     search: impl FnOnce(&mut Dict) -> Result<Option<Entry>, c_int>,
 ) -> c_int {
     let link = || Ok(with(odict, search)?.map(|entry| of(entry.get())));
-    // SAFETY: the caller's word.
+    // SAFETY: the caller promises this.
     unsafe { answer::found(found, link) }
 }
 

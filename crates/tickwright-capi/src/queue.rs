@@ -177,7 +177,7 @@ fn shown<F: Known>(pending: Option<Pending<TimerRef<'static, F, ()>>>) -> Option
     pending.map(|pending| (timer::of(pending.key), pending.expiry))
 }
 
-/// Writes a timer that is shown: 1, or 0 where there is none.
+/// Writes the timer that a call shows to its caller. Returns 1, or 0 if there is no timer.
 ///
 /// # Safety
 /// Both places are null, or may be written.
@@ -189,11 +189,11 @@ unsafe fn show(
     let found = || {
         aligned(tick)?;
         let Some((found, due)) = shown()? else { return Ok(None) };
-        // SAFETY: the caller's word.
+        // SAFETY: the caller promises this.
         unsafe { put(tick, due) };
         Ok(Some(found))
     };
-    // SAFETY: the caller's word.
+    // SAFETY: the caller promises this.
     unsafe { answer::found(timer, found) }
 }
 

@@ -16,7 +16,7 @@ use tickwright_core::{Timer, TimerRef};
 
 use crate::family::{Known, Numbered, with_family};
 
-/// A timer of the caller's.
+/// A timer of the caller.
 #[repr(C)]
 #[derive(Debug)]
 pub struct tw_timer {

@@ -35,7 +35,7 @@ pub struct tw_sched_info {
     pub interval_ns: u64,
     /// The caller's token.
     pub token: *const c_void,
-    /// The callback's data, unless it runs.
+    /// The callback's data; null while the callback runs.
     pub data: *mut c_void,
 }
 
@@ -135,7 +135,7 @@ unsafe fn pending<T>(
         if info.state != State::Pending {
             return Ok(0);
         }
-        // SAFETY: the caller's word.
+        // SAFETY: the caller promises this.
         unsafe { put(place, tell(scheduler, info.due)) };
         Ok(1)
     };

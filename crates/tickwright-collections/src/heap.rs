@@ -1,4 +1,4 @@
-//! A priority queue by itself: a binary heap with a comparator of the user's, whose elements know
+//! A priority queue by itself: a binary heap with a comparator of the user, whose elements know
 //! where they are.
 //!
 //! It is no timer family: it has no clock, no arrival numbers, and its greatest element leaves

@@ -107,7 +107,7 @@ pub enum SnapshotError {
     Payload(u16),
     /// It was cut off, or a bit has changed.
     Damaged,
-    /// A payload stands for no value, or for no timer of the caller's.
+    /// A payload stands for no value, or for no timer of the caller.
     Unknown,
     /// The queue did not take a timer.
     Rejected(Reject),

@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn what_was_refused_is_not_counted() {
         let (count, bytes) = (allocations(), live_bytes());
-        // More than the system can ever provide.
+        // More than any system can provide.
         assert!(Vec::<u8>::new().try_reserve_exact(isize::MAX as usize).is_err());
         let mut few = vec![1u8; 100];
         assert!(few.try_reserve_exact(isize::MAX as usize - 200).is_err());

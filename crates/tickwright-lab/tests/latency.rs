@@ -95,7 +95,7 @@ fn files_that_cannot_be_written_cost_no_run() {
     assert!(!fs::exists(file).unwrap());
 }
 
-/// Short, and without a claim on the machine.
+/// A short run that asks for no priority.
 const SHORT: [&str; 6] = ["--duration", "480ms", "--slice", "20ms", "--priority", "none"];
 
 #[test]

@@ -1,5 +1,5 @@
-//! Runs this program again as a child process: for work that a limit may end, or that a tool has to
-//! watch from outside.
+//! Runs this program again as a child process. A limit may end that child, or a tool may watch it
+//! from outside.
 //!
 //! ```text
 //! parent                                  child

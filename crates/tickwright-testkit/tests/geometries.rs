@@ -1,5 +1,4 @@
-//! Wheels of other sizes than the usual: every clause holds whatever the constants, so that no two
-//! of them are mixed up.
+//! Wheels of unusual sizes. A clause fails here if the code takes one of its constants for another.
 
 use tickwright_core::Wheel;
 use tickwright_testkit::clauses::{self, Tools, Verdict};

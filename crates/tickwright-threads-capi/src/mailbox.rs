@@ -14,7 +14,7 @@ use tickwright_threads::this_thread;
 
 use crate::contract::shared;
 
-/// A pointer of the caller's on its way.
+/// A pointer of the caller on its way.
 #[derive(Debug)]
 struct Letter(*mut c_void);
 

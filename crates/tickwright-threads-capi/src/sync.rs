@@ -85,7 +85,7 @@ impl tw_mutex {
     }
 }
 
-/// A lock of the caller's, which stays until it is destroyed.
+/// A lock of the caller, which stays until it is destroyed.
 fn mutex(at: *const tw_mutex) -> Result<&'static tw_mutex, c_int> {
     shared(at)
 }

@@ -84,7 +84,7 @@ unsafe fn attributes(options: *const tw_thread_options) -> Result<Attributes, c_
     if options.is_null() {
         return Ok(attributes);
     }
-    // SAFETY: the caller's word.
+    // SAFETY: the caller promises this.
     let options = unsafe { grow::read(options) }?;
     attributes = with(attributes, options.stack_size, Attributes::stack);
     attributes = with(attributes, options.guard_size, Attributes::guard);
@@ -123,7 +123,7 @@ unsafe fn joined(
     join: impl FnOnce(&Handle, ThreadId) -> Result<usize, JoinError>,
 ) -> c_int {
     let left = || about(runtime, thread, join).map(core::ptr::with_exposed_provenance_mut);
-    // SAFETY: the caller's word.
+    // SAFETY: the caller promises this.
     unsafe { answer::value(value, left) }
 }
 
@@ -157,7 +157,7 @@ pub extern "C" fn tw_thread_park() {
     this_thread::park();
 }
 
-/// Waits for a descriptor of the caller's.
+/// Waits for a descriptor of the caller.
 fn until_ready(fd: c_int, wait: impl FnOnce(&BorrowedFd<'_>) -> std::io::Result<()>) -> c_int {
     answer::code(|| {
         if fd < 0 {

@@ -193,7 +193,7 @@ pub enum JoinError {
     /// ever. A thread that joins with a time counts as waiting until it has given up. So a circle
     /// may be reported that its time would have broken a moment later.
     Deadlock,
-    /// It is detached, or somebody else joins it already. `EINVAL`.
+    /// It is detached, or another thread joins it already. `EINVAL`.
     NotJoinable,
     /// It runs still, and the caller does not wait. `EBUSY`. It may be joined later.
     Busy,

@@ -25,7 +25,7 @@ use crate::wake::Waiter;
 
 /// A kernel thread of a runtime, for the thread that runs on it.
 pub(crate) trait Host {
-    /// The thread that runs.
+    /// The thread that runs on this kernel thread now.
     fn current(&self) -> Option<ThreadId>;
 
     /// The thread's runtime.
@@ -61,7 +61,8 @@ pub(crate) trait Host {
     /// The addresses of the thread's stack.
     fn stack(&self) -> Option<Range<usize>>;
 
-    /// Waits until a descriptor is ready. `None`: the caller waits itself, as a kernel thread.
+    /// Waits until a descriptor is ready. `None`: this host cannot, so the caller waits as a kernel
+    /// thread.
     fn wait_for_descriptor(&self, fd: i32, writable: bool) -> Option<io::Result<()>>;
 }
 

@@ -368,9 +368,9 @@ impl Watch {
             // On a stack of ours, whose guard we know.
             return self.running().is_some_and(|running| running.span.get().guard().contains(&address));
         }
-        // A stack of the platform's, whose cache gives at most four times what was asked for. Above
-        // the stack pointer all of it can be touched; so the stack pointer itself has left the
-        // stack.
+        // A stack of the platform, whose cache gives at most four times what was asked for. A
+        // fault never lies above the stack pointer, since all of the stack there can be touched. So
+        // the stack pointer itself has left the stack.
         let (len, deep) = (self.len.load(Ordering::Relaxed), top.saturating_sub(address));
         sp.is_some_and(|sp| (sp.saturating_sub(RED_ZONE)..top).contains(&address))
             && (len / 2..len.saturating_mul(5)).contains(&deep)

@@ -202,7 +202,7 @@ impl<T> JoinHandle<T> {
     /// Waits for the thread to end, and takes what its body returned.
     ///
     /// # Errors
-    /// [`JoinError`]: a panic, a circle, or somebody has joined or detached it by its id.
+    /// [`JoinError`]: a panic, a circle, or a thread that has joined or detached it by its id.
     pub fn join(mut self) -> Result<T, JoinError> {
         let joined = self.handle.join(self.id);
         self.open = joined.is_err();

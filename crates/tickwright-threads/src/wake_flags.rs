@@ -31,7 +31,7 @@ pub(crate) enum Wakeup {
     Yielded = 0,
     /// Go on.
     Wake = WAKE as isize,
-    /// Go on, and end the next park.
+    /// Go on, and end the thread's next park too.
     Unpark = (WAKE | UNPARKED) as isize,
 }
 

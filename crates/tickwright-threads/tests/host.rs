@@ -119,7 +119,7 @@ mod alone {
         }
     }
 
-    /// Sets how many bytes of address space the process may have, and answers how many it might.
+    /// Sets how many bytes of address space the process may have. Returns the limit before.
     fn limit(bytes: libc::rlim_t) -> libc::rlim_t {
         let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
         // SAFETY: 1. A place for the answer.

@@ -247,7 +247,7 @@ fn a_descriptor_that_is_ready_when_other_work_comes(runtime: &Runtime) {
 
 /// A thread that was placed behind one that never yields is begun by the other worker, which
 /// sleeps.
-/// The start of a runtime waits for its first thread, and takes no wake-up of the caller's.
+/// The start of a runtime waits for its first thread, and takes no wake-up of the caller.
 #[test]
 fn an_unpark_before_a_runtime_starts_is_kept() {
     for model in [common::manager(), common::two_workers()] {

@@ -28,17 +28,17 @@ struct Sparing;
 // allows.
 unsafe impl GlobalAlloc for Sparing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's word.
+        // SAFETY: the caller promises this.
         if grant() { unsafe { System.alloc(layout) } } else { core::ptr::null_mut() }
     }
 
     unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: the caller's word.
+        // SAFETY: the caller promises this.
         if grant() { unsafe { System.realloc(old, layout, size) } } else { core::ptr::null_mut() }
     }
 
     unsafe fn dealloc(&self, old: *mut u8, layout: Layout) {
-        // SAFETY: the caller's word.
+        // SAFETY: the caller promises this.
         unsafe { System.dealloc(old, layout) }
     }
 }

@@ -229,7 +229,7 @@ impl<W: Write> Writer<W> {
         self.send()
     }
 
-    /// Writes `out`. After an error, what follows `sent` is still to be written, to the byte.
+    /// Writes `out`. After an error, exactly the bytes from `sent` on are still to be written.
     fn send(&mut self) -> Result<(), TraceError> {
         let Some(to) = &mut self.to else { return Ok(()) };
         while self.sent < self.out.len() {

@@ -110,7 +110,7 @@ fn reduce_against_the_driver_and_its_pass() {
     });
 }
 
-/// Somebody else's pass, told an older time, is under way when the alarm goes off. Fails when the
+/// Another thread's pass, with an older time, is under way when the alarm goes off. Fails when the
 /// end of a pass leaves an alarm alone that it takes to be set.
 #[test]
 fn a_pass_of_another_thread_against_the_driver() {
@@ -126,8 +126,8 @@ fn a_pass_of_another_thread_against_the_driver() {
     });
 }
 
-/// A callback, or somebody meanwhile, arms during the pass. Fails when the end of a pass does not
-/// set the alarm, or sets it to nothing.
+/// A callback, or another thread, arms during the pass. Fails when the end of a pass does not set
+/// the alarm, or sets it to nothing.
 #[test]
 fn a_self_arming_timer_and_an_arm_against_the_driver() {
     explore(Some(3), || {

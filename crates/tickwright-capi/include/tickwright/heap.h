@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* A heap, in memory of the library's. */
+/* A heap, in memory of the library. */
 typedef struct tw_heap tw_heap;
 
 /* Returns more than 0 if `a` ranks higher and so leaves earlier, less than 0 if `b` does, and 0 if

@@ -56,7 +56,7 @@
 extern "C" {
 #endif
 
-/* A scheduler, in memory of the library's. */
+/* A scheduler, in memory of the library. */
 typedef struct tw_sched tw_sched;
 
 /* The clock of a scheduler. Its numbers are none of tw_family's. */
@@ -173,7 +173,7 @@ TW_API int tw_sched_add_at(tw_sched *sched, uint64_t at_ns, tw_sched_fn call, vo
 TW_API int tw_sched_add_since(tw_sched *sched, uint64_t since_ns, int64_t delay_ms,
                               tw_sched_fn call, void *data);
 
-/* What the delay of a timer counts from. */
+/* The time from which the delay of a timer counts. */
 typedef enum tw_base {
     TW_BASE_NOW = 0,   /* `when_ns` is counted from now: each call reads the clock */
     TW_BASE_CLOCK = 1, /* `when_ns` is a time of the clock (tw_sched_now) */

@@ -59,7 +59,7 @@
 extern "C" {
 #endif
 
-/* A runtime, in memory of the library's. */
+/* A runtime, in memory of the library. */
 typedef struct tw_runtime tw_runtime;
 
 /* The id of a thread. */
@@ -280,7 +280,7 @@ TW_API int tw_thread_wait_readable(int fd);
  * Threads: any. */
 TW_API int tw_thread_wait_writable(int fd);
 
-/* A lock, in memory of the library's. An M:N thread that waits for it lets others run on its
+/* A lock, in memory of the library. An M:N thread that waits for it lets others run on its
  * worker. A thread may hold it across waits. It is not recursive. */
 typedef struct tw_mutex tw_mutex;
 
@@ -327,7 +327,7 @@ TW_API int tw_mutex_trylock(tw_mutex *mutex);
  * Threads: any. */
 TW_API int tw_mutex_unlock(tw_mutex *mutex);
 
-/* A condition, in memory of the library's: a thread waits for what another one changes under a
+/* A condition, in memory of the library: a thread waits for what another one changes under a
  * lock. */
 typedef struct tw_cond tw_cond;
 
@@ -381,7 +381,7 @@ TW_API int tw_cond_signal(tw_cond *cond);
  * Threads: any. */
 TW_API int tw_cond_broadcast(tw_cond *cond);
 
-/* A mailbox, in memory of the library's: pointers go from thread to thread, in the order in which
+/* A mailbox, in memory of the library: pointers go from thread to thread, in the order in which
  * they were sent. Many may send, and many may receive. */
 typedef struct tw_mailbox tw_mailbox;
 
@@ -464,7 +464,7 @@ TW_API int tw_mailbox_timedreceive(tw_mailbox *mailbox, void **letter, uint64_t 
  * Threads: any. */
 TW_API ptrdiff_t tw_mailbox_len(const tw_mailbox *mailbox);
 
-/* A key, in memory of the library's: a pointer that each thread has of its own, null at first. M:N
+/* A key, in memory of the library: a pointer that each thread has of its own, null at first. M:N
  * threads have each their own, where a thread-local variable would be their worker's. */
 typedef struct tw_key tw_key;
 

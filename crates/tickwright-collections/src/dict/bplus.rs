@@ -48,7 +48,7 @@ use tickwright_nodes::Record;
 use tickwright_nodes::Violation;
 use tickwright_nodes::arena::{Columns as _, Idx};
 
-/// The leaf of a cell; of a free cell the next free one.
+/// The leaf that a cell is in. A free cell names the next free cell.
 #[derive(Debug)]
 struct InLeaf(Option<Idx>);
 

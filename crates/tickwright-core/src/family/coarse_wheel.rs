@@ -48,9 +48,10 @@
 //!
 //! *Why a far node is never late.* Take k as in invariant 7. The node's last granule L has bit k,
 //! `clock` has not, and above bit k the two are equal. The bucket ends where bit k of `clock`
-//! turns: at L with all bits below k cleared. That is not after L, and the expiry is after L. There
-//! the node goes into the top level, or differs from `clock` only in a lower bit. So a timer is
-//! inserted again less than 64 times, however far it is. Nodes with the same expiry have the same
+//! turns: at L with all bits below k cleared. That end is at or before L, and the expiry is after
+//! L. There the node goes into the top level, or differs from `clock` only in a lower bit. So a
+//! timer is inserted again less than 64 times, however far it is. Nodes with the same expiry have
+//! the same
 //! L: they are in the same far bucket, in the order of their arrival.
 //!
 //! # Order

@@ -39,7 +39,7 @@ use crate::explain::Explanation;
 use crate::storage::shell::timer_queue;
 use crate::storage::{Discipline, Family, Handle, Ordered, in_order};
 
-/// What the hooks of timers are made for: queues of family `F`.
+/// Marks the hook of a timer for queues of family `F`.
 #[derive(Debug)]
 pub struct InQueue<F>(PhantomData<fn() -> F>);
 

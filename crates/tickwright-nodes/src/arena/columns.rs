@@ -190,7 +190,7 @@ impl<R> Nodes<Idx, R> for Records<R> {
 /// Records in one vector, slots in another.
 #[derive(Debug)]
 pub struct Apart<R, T> {
-    /// What an algorithm walks.
+    /// The links that an algorithm follows.
     pub records: Records<R>,
     #[doc(hidden)]
     pub slots: Vec<Slot<T>>,

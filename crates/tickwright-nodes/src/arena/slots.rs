@@ -188,7 +188,7 @@ impl<C: Columns> Arena<C> {
         }
     }
 
-    /// The present occupation of a slot, and its value. `None`: the slot is not live.
+    /// The id of the value that is in a slot now, and the value. `None`: the slot is not live.
     #[inline]
     #[must_use]
     pub fn live(&self, index: Idx) -> Option<(SlotId, &C::Value)> {

@@ -189,7 +189,7 @@ impl Drop for Joinable {
             None => unsafe {
                 libc::pthread_detach(self.thread);
             },
-            // It runs on our memory, perhaps this very code: somebody joins it later.
+            // It runs on our memory, perhaps this very code: another thread joins it later.
             Some((mapping, pool)) => leave(&mut lock(&pool.let_go), Kept { thread: self.thread, mapping }),
         }
     }

@@ -89,7 +89,7 @@ impl Kernel {
         }
     }
 
-    /// A thread that was registered is not started.
+    /// Undoes a registration, because the thread is not started.
     fn withdraw(&self, id: ThreadId, record: &Record, registered: Registered) {
         self.unregister(id, registered);
         self.roster.release(id, record);

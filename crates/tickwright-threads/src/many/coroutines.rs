@@ -1,5 +1,5 @@
-//! Threads of this model as schedulers and shards see them: each is somebody of its own, and waits
-//! without its worker.
+//! Threads of this model as schedulers and shards see them: each has an identity of its own, and
+//! waits without its worker.
 
 use core::num::NonZeroU64;
 use core::task::Waker;

@@ -65,7 +65,7 @@ pub(crate) fn park() -> bool {
     true
 }
 
-/// The worker of this runtime that the caller is a thread of.
+/// Calls `use_it` with the caller's worker, if the caller is a thread of this runtime.
 #[inline]
 pub(super) fn with_of<R>(pool: &WorkerPool, use_it: impl FnOnce(&Worker) -> R) -> Option<R> {
     on(pool, |worker| worker.current().is_some().then(|| use_it(worker)))?

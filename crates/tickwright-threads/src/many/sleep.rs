@@ -54,7 +54,7 @@ impl SleepState {
         }
         self.announce(how);
         // Both words are written. A thread that hands us work from now on wakes us; a creator
-        // notifies us if we are idle. What came before is seen here.
+        // notifies us if we are idle. Work that was handed over before that is seen here.
         if !has_work() && (searches || !others_wait()) {
             sleep();
         }

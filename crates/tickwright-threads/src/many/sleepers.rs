@@ -3,7 +3,7 @@
 use tickwright::clock::Instant;
 use tickwright_core::{Family, Inserted, Key, SlabQueue, TimerQueue, for_each_family};
 
-/// A timer queue over record numbers, whatever its family.
+/// A timer queue of any family, whose payloads are the numbers of records.
 pub(super) trait Sleepers {
     /// `None`: no memory.
     fn insert(&mut self, now: Instant, at: Instant, number: u32) -> Option<Key>;
@@ -15,7 +15,8 @@ pub(super) trait Sleepers {
     fn is_empty(&self) -> bool;
 }
 
-/// One tick is 1024 ns: wheels file finer ones in levels that they would only cascade through.
+/// One tick is 1024 ns. With finer ticks a wheel would have lower levels that timers only cascade
+/// through.
 const TICK_BITS: u32 = 10;
 
 impl<F: Family> Sleepers for SlabQueue<F, u32> {

@@ -225,7 +225,7 @@ impl Worker {
         });
     }
 
-    /// Begins the new thread that has waited longest, unless somebody has taken it.
+    /// Begins the new thread that has waited longest, unless another worker has taken it.
     fn begin_next(&self, remote: &Remote) -> bool {
         let Some(spawned) = remote.locked(|locked| remote.pop(&mut locked.own)) else { return false };
         remote.begun.store(remote.begun.load(Ordering::Relaxed) + 1, Ordering::Relaxed);

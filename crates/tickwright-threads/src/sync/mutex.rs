@@ -62,7 +62,7 @@ impl<T: ?Sized> Mutex<T> {
     pub fn lock(&self) -> MutexGuard<'_, T> {
         loop {
             let attempt = |caller, ()| self.try_lock_as(caller).ok_or(());
-            // Without a time it does not fail. A wake-up that somebody else could use comes again
+            // Without a time it does not fail. A wake-up that another thread could use comes again
             // when the guard is dropped.
             if let Ok(guard) = self.waiters.acquire(None, false, (), attempt) {
                 return guard;

@@ -47,7 +47,7 @@ struct List {
 
 struct Place {
     ticket: u64,
-    /// It was woken, and somebody else was faster.
+    /// It was woken, and another thread was faster.
     lost: bool,
     waiter: Waiter,
 }

@@ -89,7 +89,8 @@ impl Calibration {
         Some(near.filter(|usual| usual.abs_diff(hz) * 20 < *usual).unwrap_or(hz.max(1)))
     }
 
-    /// Whether jiffies can be converted now. At the end of the source, what there is must do.
+    /// Whether jiffies can be converted now. At the end of the source, the rate is taken from the
+    /// lines that were read.
     pub(super) fn knows_jiffies(&mut self, at_the_end: bool) -> bool {
         if self.hz.is_none() && at_the_end {
             self.hz = self.slope();

@@ -115,7 +115,7 @@ impl OverTime {
 
     pub(super) fn finish(self, span_ns: u64) -> Population {
         if self.by_time.is_empty() {
-            // No time passed: what was pending at the end is all there is.
+            // No time passed, so the population at the end is all that is known.
             let now = self.population;
             return Population {
                 mean: now as f64,

@@ -31,8 +31,8 @@ pub enum SystemClock {
     /// Linux), [`Monotonic`](Self::Monotonic).
     BootTime,
     /// The steady timeline of [`Monotonic`](Self::Monotonic), and the offset of the time of day
-    /// (`CLOCK_REALTIME`) to it. The offset changes when somebody sets the wall clock, at a leap
-    /// second and at a resume; not by slewing.
+    /// (`CLOCK_REALTIME`) to it. The offset changes when the wall clock is set, at a leap second
+    /// and at a resume; not by slewing.
     RealTime,
 }
 

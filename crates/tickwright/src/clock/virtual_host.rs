@@ -112,7 +112,7 @@ impl VirtualHost {
         self.change(|shown| shown.running += span);
     }
 
-    /// Somebody sets the wall clock: forward by that many nanoseconds, or back.
+    /// Sets the wall clock forward by that many nanoseconds, or back.
     pub fn step_wall(&self, by: i64) {
         self.change(|shown| shown.offset = shown.offset.saturating_add(by));
     }

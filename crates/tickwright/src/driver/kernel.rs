@@ -47,7 +47,7 @@ fn refused(number: i32) -> io::Result<()> {
     if number == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(number)) }
 }
 
-/// Starts a thread of the platform's, and returns how to wait for it. The platform may keep the
+/// Starts a thread of the platform, and returns how to wait for it. The platform may keep the
 /// beginning of the name. `stack` is in bytes; `None`: as the platform has it. The standard library
 /// knows the thread without a name. The work must not unwind.
 ///

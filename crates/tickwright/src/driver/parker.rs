@@ -59,8 +59,9 @@ pub struct Parker<K> {
 }
 
 thread_local! {
-    /// The driver thread that the caller is, by the address of what it shares with its driver; 0
-    /// is none. `thread::current` would allocate on a thread that is not the standard library's.
+    /// The address of what this driver thread shares with its driver. It is 0 if the caller is no
+    /// driver thread. `thread::current` would allocate on a thread that is not the standard
+    /// library's.
     pub(super) static DRIVER: Cell<usize> = const { Cell::new(0) };
 }
 

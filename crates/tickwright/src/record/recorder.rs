@@ -207,7 +207,7 @@ impl fmt::Debug for Recorder {
     }
 }
 
-/// What one queue tells a [`Recorder`]. A timer is a number of the caller's.
+/// What one queue tells a [`Recorder`]. A timer is a number of the caller.
 ///
 /// Each call is one event. The caller says what happened: the recorder checks nothing.
 #[derive(Clone, Debug)]

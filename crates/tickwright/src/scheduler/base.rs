@@ -52,7 +52,7 @@ pub(super) struct Running {
     pub(super) thread: ThreadId,
     /// Which run of all it is.
     pub(super) serial: u64,
-    /// Somebody waits to hear whether it was kept from running again.
+    /// A thread waits to be told whether the timer was kept from running again.
     pub(super) awaited: bool,
     /// Of its callback.
     pub(super) token: usize,

@@ -1,4 +1,4 @@
-//! What a scheduler calls: a plain function with data, a boxed closure, or a type of the user's.
+//! What a scheduler calls: a plain function with data, a boxed closure, or a type of the user.
 
 use core::fmt;
 use core::time::Duration;

@@ -83,8 +83,8 @@ impl<C: Callback> Scheduler<C> {
         Ok(ran)
     }
 
-    /// Releases the lock for others, and takes it again. If somebody waits for it, not before they
-    /// had it, since no other thread gets a lock that is taken again at once.
+    /// Releases the lock for others, and takes it again. If another thread waits for it, not before
+    /// they had it, since no other thread gets a lock that is taken again at once.
     #[cold]
     pub(super) fn give_way<'s>(&'s self, core: Held<'s, C>) -> Held<'s, C> {
         let before = self.served.load(Ordering::Relaxed);

@@ -144,7 +144,7 @@ impl Slack {
     pub(super) const NONE: Self = Self(0);
     const UNIT: u64 = 1024;
 
-    /// The greatest that is not above `ns`.
+    /// The greatest span that is not above `ns`.
     #[inline]
     pub(super) fn at_most(ns: u64) -> Self {
         let units = ns / Self::UNIT;

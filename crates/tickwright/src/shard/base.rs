@@ -46,7 +46,7 @@ pub(super) struct Base<G: WheelGeometry> {
 /// What the lock of a shard protects.
 pub(super) struct Locked<G: WheelGeometry> {
     pub(super) now: Tick,
-    /// Timers that wake a driver, and those that do not.
+    /// Two wheels: timers that wake a driver, and timers that do not.
     wheels: Box<[G::Wheel<Link<G>>; 2]>,
     len: [usize; 2],
     records: Records<G>,

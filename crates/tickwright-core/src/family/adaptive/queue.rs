@@ -58,7 +58,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         timers.saturating_add(timers / 2).saturating_add(16)
     }
 
-    /// Makes room for `timers` in `slots` slots, in all structures that may come to serve them.
+    /// Makes room for `timers` in `slots` slots, in each structure that may serve them later.
     #[cold]
     fn grow(&mut self, timers: usize, slots: usize) -> Result<(), Reject> {
         // More than a ladder can number.
@@ -168,11 +168,11 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
     }
 }
 
-// SAFETY: the promises of `Discipline`, 1. and 2. hold for each structure, whose timers `kind_of`
-// tells apart, and the marks hold bits only. Records that lie beside the slab are there for each
-// slot that was inserted (`cover`). 3. No user code is called at all. No structure is called whose
-// memory was not made (`grow` comes before `begin`). 4. It holds structures that promise so,
-// numbers and vectors of numbers.
+// SAFETY: the promises of `Discipline`, 1. and 2. hold for each structure. `kind_of` tells the
+// structures' timers apart. The marks hold bits only. Records that lie beside the slab are there
+// for each slot that was inserted (`cover`). 3. No user code is called at all. No structure is
+// called whose memory was not made (`grow` comes before `begin`). 4. It holds structures that
+// promise so, numbers and vectors of numbers.
 unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
     type Record = SlotRecord<P>;
     const NEW: Self = Self {

@@ -273,7 +273,7 @@ fn a_budget_may_end_between_two_that_are_re_filed() {
         let wake = bench.wheel.next_wake(&bench.nodes);
         assert_eq!(wake.is_some_and(|wake| wake <= 32 * granule), budget < 10, "{budget}: {wake:?}");
         if budget % 2 == 0 {
-            // An insert finishes what was begun.
+            // An insert finishes the cascade that was begun.
             let other = bench.insert(41 * granule - 1);
             assert_eq!(bench.wheel.far_occupied & bench.wheel.clock, 0);
             let _ = bench.wheel.remove(&mut bench.nodes, other);

@@ -31,7 +31,7 @@ pub trait Arity {
     const ID: &'static str;
     /// The name of the bounded heap.
     const BOUNDED_ID: &'static str;
-    /// The name of the heap in memory of the caller's.
+    /// The name of the heap in memory of the caller.
     const LENT_ID: &'static str;
 }
 

@@ -405,7 +405,8 @@ fn a_list_takes_a_timer_in_order_where_there_is_no_memory() {
             assert_eq!(led, expiry < earliest);
             assert_eq!((queue.check(&records, 4), queue.heap.len), (Ok(()), 1));
         }
-        // The list has one with expiry 49 at most: not in the order of its delay, if later than 41.
+        // The list has one timer, which is due at 49 at the latest. If it is due after 41, the list
+        // is not in the order of its delay.
         let _ = queue.insert(&mut records, 5, 41, 21);
         assert_eq!(queue.check(&records, 5), Ok(()));
         let mut last = 0;

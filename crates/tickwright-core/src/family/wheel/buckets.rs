@@ -90,7 +90,8 @@ impl<P: crate::storage::Handle, const BUCKETS: usize, const LEVELS: usize> Bucke
     #[inline]
     pub(super) fn add(&mut self, at: BucketNumber<BUCKETS>, expiry: Tick) -> bool {
         let bucket = &mut self.array.as_flattened_mut()[at.index()];
-        // The mark decides, not the chain: a cascade from both ends holds part of the chain aside.
+        // The mark decides whether the bucket is in use. The chain may look empty while a cascade
+        // from both ends holds a part of it.
         if self.occupied[at.level()] & at.bit() == 0 {
             bucket.min = expiry;
             self.occupied[at.level()] |= at.bit();

@@ -83,7 +83,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         }
     }
 
-    /// Empties a bucket in one go; `clock` is its minimum. Returns how many nodes it held.
+    /// Empties a bucket at once; `clock` is its earliest expiry. Returns how many nodes it held.
     pub(super) fn cascade_whole(
         &mut self,
         nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,

@@ -131,7 +131,7 @@ pub(crate) struct Attack {
     moved: Vec<u64>,
     /// Ids of the timers to remove, in the order of removal.
     removed: Vec<u32>,
-    /// The ticks of the advances.
+    /// The ticks to which the advances go.
     ticks: Vec<u64>,
     budget: usize,
 }

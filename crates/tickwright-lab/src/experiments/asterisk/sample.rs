@@ -27,7 +27,7 @@ pub(crate) struct Sample {
 /// Where delays come from.
 #[derive(Debug)]
 pub(crate) enum Delays {
-    /// Eight bytes of the system's random source for each, as in 2009.
+    /// Each delay is drawn from eight bytes of the system's random source, as in 2009.
     System(File),
     /// Drawn before the clock starts.
     Drawn { delays: Vec<u32>, at: usize },

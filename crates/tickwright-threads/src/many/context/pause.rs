@@ -1,4 +1,4 @@
-//! What both back ends speak of.
+//! Types that both back ends use.
 
 /// Why a thread leaves its stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -24,7 +24,7 @@ impl Door {
         self.is_open.load(Ordering::Relaxed) == 0
     }
 
-    /// As `Mutex::lock` waits: one look after it has entered.
+    /// Waits as `Mutex::lock` does, with one look after it has entered.
     fn wait(&self) {
         while self.is_shut() {
             let ticket = self.waiters.enter();

@@ -178,7 +178,7 @@ pub(super) enum TimeOut {
     /// The wait has none, or does not wait at all.
     None,
     At(Due),
-    /// The arguments do not have it yet.
+    /// The time is not among the arguments yet.
     Missing,
     /// It cannot be read.
     Bad,

@@ -195,7 +195,7 @@ fn by_the_machines_clocks_it_is_never_early() {
         for delay in [0, 1, 1000, 1_000_000] {
             let at = clock.now() + Duration::from_nanos(delay);
             parker.set(Some(at));
-            // Somebody may set the wall meanwhile.
+            // The wall clock may be set meanwhile.
             while parker.wait() != Woken::Due {}
             assert!(clock.now() >= at);
         }

@@ -38,8 +38,8 @@ impl<G: WheelGeometry> Locked<G> {
         }
     }
 
-    /// Sets the alarm if it would go off too late for a timer that was armed for `deadline`. Words
-    /// and wheels are whole: an alarm is the caller's code.
+    /// Sets the alarm if it would go off too late for a timer that was armed for `deadline`. The
+    /// alarm is code of the caller, so words and wheels are whole before it is called.
     ///
     /// A deadline at or after the alarm's own needs no earlier alarm. The end of a pass sets it in
     /// any case.
@@ -159,7 +159,7 @@ impl<G: WheelGeometry> Locked<G> {
             let p = wheels[which].due(records, *now, budget)?;
             Some((wheels[which].expiry(records, p), which))
         };
-        // The tuple's order: the earlier, then the standard one.
+        // The tuple's order takes the earlier timer, and of equals the one of the standard wheel.
         let (_, which) = [due(0), due(1)].into_iter().flatten().min()?;
         let popped = self.wheels[which].pop(&mut self.records, self.now, budget)?;
         self.len[which] -= 1;

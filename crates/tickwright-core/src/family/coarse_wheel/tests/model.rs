@@ -1,4 +1,4 @@
-//! The wheel beside a model: what expires when by the arithmetic alone, and in which order.
+//! The wheel beside a model, which computes the expiries and their order by arithmetic alone.
 
 use std::vec::Vec;
 
