@@ -61,8 +61,8 @@ impl Owner {
         node.state(Ordering::Acquire) == State::Fired && has_fired_for(node, self.deadline)
     }
 
-    /// Waits until the deadline: ready when it has fired. The timer is armed by the first call, and
-    /// wakes the task of the last.
+    /// Waits until the deadline: ready when it has fired. The first call arms the timer. The timer
+    /// wakes the task of the last call.
     #[inline]
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(node) = &self.node else { return Poll::Pending };

@@ -35,7 +35,8 @@ impl Core {
         started.map(drop)
     }
 
-    /// A timer that outlived all handles has left. The driver ends, if it was the last.
+    /// Is called when a timer that outlived all handles has left. If it was the last timer, the
+    /// driver ends.
     pub(crate) fn call_driver_to_end(&self) {
         match &self.wake {
             Wake::Hook(hook) => hook(),

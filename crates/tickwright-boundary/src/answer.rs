@@ -176,7 +176,7 @@ pub unsafe fn write_text(text: *mut c_char, size: usize, what: &dyn fmt::Display
     } else {
         // SAFETY: as many zeros into the caller's bytes.
         unsafe { text.write_bytes(0, size) };
-        // SAFETY: 1. the caller promises this; 2. initialised just now; the last stays zero.
+        // SAFETY: 1. the caller promises this; 2. initialized just now; the last stays zero.
         Cut(unsafe { core::slice::from_raw_parts_mut(text.cast(), size - 1) }, 0)
     };
     let _ = write!(cut, "{what}");

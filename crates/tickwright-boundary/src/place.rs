@@ -4,7 +4,7 @@ use core::ffi::c_int;
 
 use crate::code;
 
-/// Refuses a place for an answer that is not aligned.
+/// Refuses a place that is not aligned for its answer.
 pub fn aligned<T>(place: *const T) -> Result<(), c_int> {
     if place.is_aligned() { Ok(()) } else { Err(code::INVALID) }
 }

@@ -22,7 +22,7 @@ fn add_call(sched: &tw_sched, timing: Timing, origin: Place, call: Call) -> Resu
     Ok((added.1, added.0.to_bits()))
 }
 
-/// The same, and what became of an old timer.
+/// The same. Also returns what became of an old timer.
 fn place(
     sched: &tw_sched,
     old: TimerId,

@@ -53,7 +53,7 @@ impl HeapOrder<Element> for ByCaller {
     }
 
     fn position(&self, element: &Element) -> Option<usize> {
-        // SAFETY: as in `placed`, and initialised by the header's contract.
+        // SAFETY: as in `placed`, and initialized by the header's contract.
         self.place(element).map(|place| unsafe { place.read() })
     }
 

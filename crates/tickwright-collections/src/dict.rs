@@ -91,7 +91,7 @@
 //!            (30)               lines down: the tree, links up omitted
 //!           /    \              arrows: the list, also backwards
 //!        (12)    (40)
-//!        /  \    ^  \           hint (12)', key 20: its neighbour 30 is greater, so the place
+//!        /  \    ^  \           hint (12)', key 20: its neighbor 30 is greater, so the place
 //!     (10)->(12)'->(30)->...     is between the two, in two comparisons
 //! ```
 //! The link lies at one distance from the start of the object, the same for all objects of a
@@ -102,7 +102,7 @@
 //! | operation | worst | usual | comparisons |
 //! |---|---|---|---|
 //! | find, insert | O(log n) | O(log n) down, O(1) links | one per level |
-//! | the same with a hint, d entries off | O(log n) | O(log d) | 2 to a neighbour, 4 + 2 a level |
+//! | the same with a hint, d entries off | O(log n) | O(log d) | 2 to a neighbor, 4 + 2 a level |
 //! | append, prepend | O(log n) to balance | O(1) | 1 |
 //! | remove | O(log n), red-black at most 3 rotations | O(1) links | 0 |
 //! | rekeyed | O(log n) | O(1) if it stays, else remove, insert with a hint | 2 if it stays |
@@ -301,7 +301,7 @@ pub enum DictError {
     WrongLink,
     /// All 2^31 - 1 identities of this process are used up.
     NoIdentity,
-    /// This dictionary cannot do that: an unordered one knows no neighbours, for instance. None of
+    /// This dictionary cannot do that: an unordered one knows no neighbors, for instance. None of
     /// this crate's says so.
     NotOffered,
 }

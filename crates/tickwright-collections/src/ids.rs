@@ -211,7 +211,7 @@ where
         self.give_range(id..=id)
     }
 
-    /// Gives ids back: what one grant gave, several of them that are neighbours, or a part.
+    /// Gives ids back: what one grant gave, several of them that are neighbors, or a part.
     ///
     /// # Errors
     /// [`IdError::NotTaken`] when one of them is free, [`IdError::OutOfRange`]; [`IdError::Full`]
@@ -232,7 +232,7 @@ where
         if before.is_some_and(|(_, range)| range.last >= first) {
             return Err(IdError::NotTaken);
         }
-        // Neighbours that touch become one; `before` ends below `first` and `after` starts above
+        // Neighbors that touch become one; `before` ends below `first` and `after` starts above
         // `last`.
         let before = before.filter(|(_, range)| range.last + 1 == first);
         let after = after.filter(|(_, range)| last + 1 == range.first);

@@ -22,7 +22,7 @@ use crate::interrupt;
 use crate::output::{OutputArgs, command_line};
 use crate::result::{Finding, Label, Report, SCHEMA, Section, Series};
 
-/// The resources of a run, and its remarks beside the data.
+/// What a run may use: a clock and other resources, and a place for remarks.
 pub struct Lab<'m> {
     /// The clock that measures.
     pub meter: &'m dyn Meter,

@@ -8,7 +8,7 @@ use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table, pre
 
 use crate::format::Format;
 
-/// Whether standard output may be coloured: it is a terminal that understands escape sequences.
+/// Whether standard output may be colored: it is a terminal that understands escape sequences.
 pub fn coloured() -> bool {
     io::stdout().is_terminal() && styled()
 }

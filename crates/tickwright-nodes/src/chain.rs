@@ -5,7 +5,7 @@
 
 use crate::{Handle, Nodes, Violation};
 
-/// What a node remembers of its neighbours.
+/// What a node remembers of its neighbors.
 #[derive(Clone, Copy, Debug)]
 pub struct Links<P> {
     /// The node behind it.
@@ -15,7 +15,7 @@ pub struct Links<P> {
 }
 
 impl<P> Links<P> {
-    /// No neighbours.
+    /// No neighbors.
     pub const NONE: Self = Self { next: None, prev: None };
 }
 

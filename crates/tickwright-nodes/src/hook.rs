@@ -155,7 +155,7 @@ impl<F: Hooked> Hook<F> {
         }
     }
 
-    /// Whether it is in some structure. True also for ever after that structure was forgotten.
+    /// Whether it is in some structure. It stays true for ever if that structure was forgotten.
     #[inline]
     #[must_use]
     pub fn is_linked(&self) -> bool {

@@ -54,7 +54,7 @@ impl Side {
     }
 }
 
-/// The neighbours of a node, and what the balance remembers of it.
+/// The neighbors of a node, and what the balance remembers of it.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Links<P, M> {

@@ -9,7 +9,7 @@ use core::fmt;
 pub enum Violation {
     /// More or fewer nodes are reachable than are pending.
     Count,
-    /// A neighbour does not point back (`next`/`prev`, `child`/`parent`).
+    /// A neighbor does not point back (`next`/`prev`, `child`/`parent`).
     BackLink,
     /// A node stands before one with an earlier expiry.
     Order,

@@ -129,7 +129,7 @@ macro_rules! real {
     ($name:ident, $site:expr, fn($($type:ty),*) $(-> $out:ty)?, $($argument:expr),*) => {{
         type Real = unsafe extern "C-unwind" fn($($type),*) $(-> $out)?;
         let real = super::next::behind(super::next::Name::$name, $site);
-        // SAFETY: 1. The type is that of the function of this name in its header.
+        // SAFETY: 1. The type is the one that the C header gives to the function of this name.
         let real = unsafe { core::mem::transmute::<*mut core::ffi::c_void, Real>(real) };
         // SAFETY: 1. The arguments are the caller's, who promises what the real function asks.
         unsafe { real($($argument),*) }

@@ -1,5 +1,5 @@
-//! The expected answers: the contract in the simplest terms that std has. Imports nothing from
-//! `tickwright-core`.
+//! The expected answers. This is the contract in the simplest collections of `std`. Imports nothing
+//! from `tickwright-core`.
 //!
 //! Where a queue is granular the oracle is [told](Oracle::settle) the expiry that the queue chose,
 //! once that was found to be within the bound. From then on it expects just that expiry.

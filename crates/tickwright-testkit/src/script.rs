@@ -56,7 +56,7 @@ pub const MOST_OPS: usize = 1024;
 /// Budgets that an advance is given.
 pub const BUDGETS: [usize; 4] = [usize::MAX, 0, 1, 2];
 
-/// Spans with edges: everyday ones, then every power of two and its neighbours.
+/// Spans with edges: everyday ones, then every power of two and its neighbors.
 pub const SPANS: [u64; 256] = spans();
 
 const fn spans() -> [u64; 256] {

@@ -1,5 +1,5 @@
-//! Deadlines at and beside every power of two, from clocks at and before every power of two, on all
-//! of ours.
+//! Deadlines at and beside every power of two, from clocks at and before every power of two. All
+//! structures of ours run them.
 
 use tickwright_testkit::registry::ours;
 use tickwright_testkit::script::{Op, When};

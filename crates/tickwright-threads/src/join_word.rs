@@ -152,7 +152,7 @@ impl JoinWord {
         Ok(if before & FINISHED != 0 { Claim::Finished } else { Claim::Running })
     }
 
-    /// The claimant, who has said whom to wake, will wait.
+    /// The claimant has named the thread to wake, and will wait.
     pub(crate) fn expect(&self, generation: u32) -> Claim {
         let running = self.change(generation, |word| {
             if word & FINISHED == 0 { Ok(word | WAITED) } else { Err(JoinError::Busy) }

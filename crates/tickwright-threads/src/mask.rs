@@ -22,7 +22,7 @@ impl Mask {
         &raw const self.0
     }
 
-    /// The caller takes no signals.
+    /// Blocks all signals for the caller.
     pub(crate) fn block_all() {
         let mut all = MaybeUninit::uninit();
         // SAFETY: 1. Memory for a set, which the call fills.

@@ -9,7 +9,7 @@ pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, fence};
 pub(crate) use core::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Locks that models follow, too.
+/// Locks that loom's models replace by loom's.
 pub(crate) mod modelled {
     #[cfg(loom)]
     pub(crate) use loom::sync::{Mutex, MutexGuard};

@@ -81,7 +81,7 @@ impl Mapping {
         Ok(mapping)
     }
 
-    /// One less in `count`, which has counted it, when it is given back.
+    /// Takes one off `count`, which has counted the stack, when the stack is given back.
     pub(crate) fn counted(mut self, count: Arc<AtomicUsize>) -> Self {
         self.count = Some(count);
         self

@@ -1,4 +1,4 @@
-//! What threads do, in every model: behaviours that the tests of glibc, GNU Pth and NGPT ask for,
+//! What threads do, in every model: behaviors that the tests of glibc, GNU Pth and NGPT ask for,
 //! in our own words.
 
 mod common;
@@ -245,7 +245,7 @@ fn circle(runtime: &Runtime, size: usize) {
     }
     ready.open();
     gone(runtime);
-    // Whoever was told has not joined its neighbour, whose outcome is still there.
+    // Whoever was told has not joined its neighbor, whose outcome is still there.
     let left: Vec<_> = ids.lock().unwrap().iter().map(|&id| runtime.join(id)).collect();
     let told = left.iter().filter(|outcome| outcome.is_ok()).count();
     assert!(told >= 1, "{left:?}");

@@ -49,7 +49,7 @@ impl Drop for Opens {
     }
 }
 
-/// A neighbour on the same worker, which opens the gate after it had ten turns.
+/// A neighbor on the same worker, which opens the gate after it had ten turns.
 fn neighbour(stage: &Arc<Stage>) -> impl FnOnce() + Send + 'static {
     let stage = Arc::clone(stage);
     move || {

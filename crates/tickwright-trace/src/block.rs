@@ -21,7 +21,7 @@ pub(crate) const BASE: u8 = 6;
 /// Kinds from here on may be skipped by a reader that does not know them.
 pub(crate) const OPTIONAL: u8 = 0x80;
 
-/// The most bytes of a block, stored and plain.
+/// The most bytes of a block, both as stored and after decompression.
 pub(crate) const MOST: usize = 1 << 20;
 
 /// The most names of a table, and the most losses.

@@ -3,9 +3,9 @@
 //! ```text
 //!   count | times | kinds | timers | threads | processors | queues | sites | delays | periods
 //! ```
-//! Each column has a number per event, the last two one per event that arms. Times are differences
-//! to the time before, delays are from the time to the deadline. Neighbours in a column are alike,
-//! so a compressor finds much.
+//! Each column has a number per event, the last two one per event that arms. A time is the
+//! difference from the time before. A delay is the difference from the event's time to the
+//! deadline. Neighbors in a column are alike, so a compressor finds much.
 
 use crate::event::{Event, Ns, What};
 use crate::number::{put, put_signed, take, take_as, take_signed};
@@ -38,7 +38,7 @@ pub(crate) fn encode(events: &[Event], bytes: &mut Vec<u8>) {
     armed().for_each(|(_, (_, period))| put(bytes, period));
 }
 
-/// Reads columns into `events`. `None`: they are damaged.
+/// Reads columns into `events`. `None` if the columns are damaged.
 pub(crate) fn decode(mut bytes: &[u8], events: &mut Vec<Event>) -> Option<()> {
     let bytes = &mut bytes;
     events.clear();

@@ -654,7 +654,7 @@ proptest! {
     }
 }
 
-/// Any recording that the environment names: its events make sense, one after the other.
+/// Reads a recording that the environment names, and checks its events in order.
 #[test]
 fn a_recording_of_yours() {
     let Ok(path) = std::env::var("TICKWRIGHT_STRACE_TRACE") else {

@@ -98,7 +98,7 @@ impl Drop for Probe {
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A timer that is due, and that answers `answers` (the last one first).
+/// A timer that is due. Its callback returns `answers`, the last one first.
 #[derive(Clone)]
 struct Scene {
     host: VirtualHost,

@@ -690,7 +690,7 @@ fn a_shutdown_ends_the_pass_that_is_under_way() {
         let runner = scope.spawn(|| scheduler.run_queue());
         running.wait();
         let ended = scheduler.shutdown_each(|_| {
-            // The callback goes on when its neighbour is handed out, and the shutdown waits for it.
+            // The callback goes on when its neighbor is handed out, and the shutdown waits for it.
             go.wait();
         });
         assert_eq!((ended, runner.join().unwrap()), (Ok(()), Ok(1)));

@@ -428,7 +428,7 @@ impl Drop for Payload {
 }
 
 impl Payload {
-    /// A callback that holds one.
+    /// A callback that holds a payload.
     fn held(alive: &Arc<AtomicUsize>) -> impl Fn(&Firing<'_>) + Send + Sync + 'static {
         let payload = Self::new(alive);
         move |_| assert!(payload.0.load(Ordering::Relaxed) > 0, "fired after its drop")

@@ -31,7 +31,7 @@ impl Settings {
     /// Creates timers that a task of the current tokio runtime runs, with one sleep of tokio for
     /// all of them. They go by the clock of the runtime. So `tokio::time::pause` and `advance` work
     /// on them, and a runtime that shuts down ends them. tokio sleeps to the next millisecond, and
-    /// so do they. A clock that was set is not used.
+    /// so do they. A clock that was set by [`Settings`] is not used.
     ///
     /// # Errors
     /// That of tokio, outside of a runtime.

@@ -25,7 +25,7 @@
 //! # Costs
 //! As the trees of the [dictionary](super) in comparisons. But a search meets at most log15 n nodes
 //! instead of log2 n. An insert or removal moves up to 30 keys in each node that it changes. Hints
-//! are verified and not used; neighbours are O(1), by a look through a leaf. A node is 30 keys and
+//! are verified and not used; neighbors are O(1), by a look through a leaf. A node is 30 keys and
 //! 136 bytes, in whole cache lines, and between half and fully filled.
 //!
 //! # References

@@ -270,8 +270,8 @@ impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
 
     fn withdraw_all(&mut self) {
         // One at a time through the algorithm: another dictionary, on another thread, may claim an
-        // object as soon as it is released. It then writes the object's links. So they must not be
-        // needed any more.
+        // object as soon as it is released. That dictionary then writes the object's links, so this
+        // one must not need them any more.
         while let Some(p) = self.sorted.first() {
             self.withdraw(p);
         }

@@ -12,7 +12,7 @@ use tickwright_nodes::chain::{self, Chain, Chained};
 use tickwright_nodes::tree::{self as bst, Balance, Left, Linked, Right, Side};
 use tickwright_nodes::{Handle, Nodes, Record};
 
-/// What a node of a dictionary remembers: its neighbours in the tree and in the list.
+/// What a node of a dictionary remembers: its neighbors in the tree and in the list.
 #[derive(Debug)]
 pub struct DictRecord<P, B: Balance> {
     tree: bst::Links<P, B::Mark>,
@@ -74,7 +74,7 @@ pub(crate) struct Tree<P, B> {
 impl<P: Handle, B: Balance> Tree<P, B> {
     pub(crate) const NEW: Self = Self { root: None, list: Chain::EMPTY, balance: PhantomData };
 
-    /// The neighbour of a node in the list.
+    /// The neighbor of a node in the list.
     #[inline]
     pub(crate) fn beside<N: Nodes<P, DictRecord<P, B>>>(nodes: &N, p: P, side: Side) -> Option<P> {
         let list = &nodes.record(p).list;
@@ -107,7 +107,7 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         }
     }
 
-    /// The place next to `p`: of two neighbours the lower one has no child on the side of the
+    /// The place next to `p`: of two neighbors the lower one has no child on the side of the
     /// other.
     #[inline]
     fn gap<N: Nodes<P, DictRecord<P, B>>>(nodes: &N, p: P, side: Side) -> Option<Place<P>> {
@@ -157,7 +157,7 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         }
     }
 
-    /// First the neighbour, then upwards until the place is known to be below, then down.
+    /// First the neighbor, then upwards until the place is known to be below, then down.
     ///
     /// ```text
     ///          bound       The place is right of the hint, so on the way up only nodes

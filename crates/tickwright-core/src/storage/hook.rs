@@ -404,8 +404,8 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
 
     fn release_all(&mut self) {
         // One at a time through the algorithm: another queue, on another thread, may claim a node
-        // as soon as it is released. It then writes the node's links. So they must not be needed
-        // any more.
+        // as soon as it is released. That queue then writes the node's links, so this one must not
+        // need them any more.
         while let Some(p) = self.order.any(&self.nodes) {
             let _ = self.order.remove(&mut self.nodes, p);
             self.release(p);

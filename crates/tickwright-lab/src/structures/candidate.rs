@@ -48,7 +48,7 @@ pub(crate) trait BenchQueue {
     }
 
     /// Takes the timer that the last [`look_at_head`](Self::look_at_head) found, without another
-    /// search: a removal by handle. No operation may come in between. The default calls
+    /// search: a removal by handle. No operation may come between the two calls. The default calls
     /// [`pop_expired`](Self::pop_expired).
     fn take_head(&mut self, now: u64) -> Option<(u32, u64)> {
         self.pop_expired(now)

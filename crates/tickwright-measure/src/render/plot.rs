@@ -82,7 +82,7 @@ fn legend(names: impl Iterator<Item = String>, width: usize) -> Vec<String> {
     lines
 }
 
-/// The marks of the horizontal axis; one that would touch its neighbour is left out.
+/// The marks of the horizontal axis; one that would touch its neighbor is left out.
 fn below(plot: &Plot, x: &Scale) -> String {
     let mut line = String::new();
     for mark in x.marks(6) {

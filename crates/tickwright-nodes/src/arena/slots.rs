@@ -178,7 +178,7 @@ impl<C: Columns> Arena<C> {
         }
     }
 
-    /// The value of an occupation, to change. `None`: it is over.
+    /// The value with this id, to change. `None` if the value has left its slot.
     #[inline]
     #[must_use]
     pub fn get_mut(&mut self, id: SlotId) -> Option<&mut C::Value> {

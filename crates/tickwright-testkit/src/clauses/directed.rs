@@ -64,7 +64,8 @@ pub fn idle_time_is_free<M: Make>(_: &Tools) -> Verdict {
             cost.as_nanos() / unit.as_nanos().max(1)
         ));
     }
-    // As many advances as a queue that walks through its ticks could not make in a lifetime.
+    // Advances by this many ticks reach the end of time. A queue that walks through its ticks could
+    // not make them in a lifetime.
     const STEP: u64 = 1 << 47;
     let arena = M::arena(1);
     let walk = || {
@@ -239,7 +240,7 @@ fn after_a_panic<M: Make>(nth: Option<usize>) -> Option<String> {
     (!seen.iter().copied().eq(0..MANY)).then(|| format!("all in all {seen:?} left"))
 }
 
-/// Takes head after head out; each time the one before said who would be next.
+/// Takes the heads out one by one. Before each removal `second` names the head that comes next.
 pub(super) fn second_becomes_head<M: Make>() -> Option<String> {
     const MANY: u32 = 40;
     let arena = M::arena(MANY as usize);

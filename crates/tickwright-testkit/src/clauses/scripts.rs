@@ -1,5 +1,5 @@
-//! The scripts by which clauses are judged, the plainest first: the first witness is then the
-//! shortest.
+//! The scripts by which clauses are judged. The plainest come first, so that the first witness is
+//! the shortest.
 
 use crate::script::{Op, SPANS, When, Whom, decode, gust, noise};
 

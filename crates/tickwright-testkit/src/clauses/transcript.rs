@@ -340,7 +340,7 @@ pub(crate) struct Fact {
 }
 
 impl Fact {
-    /// Whether its deadline had come when it was asked for.
+    /// Whether the timer's deadline had come when the timer was armed.
     pub(crate) fn was_past(&self) -> bool {
         self.deadline < self.floor
     }

@@ -173,7 +173,7 @@ impl Drop for Funnel {
         if let Some(manager) = lock(&self.manager).take() {
             self.requests.close();
             if !self.requests.is_ours() {
-                // There is no such thread here that could be let go.
+                // A forked child has no such thread, so the handle is forgotten.
                 core::mem::forget(manager);
             }
         }

@@ -25,7 +25,7 @@ impl Started {
 
 /// How a model starts and ends the platform's threads.
 pub(crate) trait Starter: Send + Sync {
-    /// The model in a word.
+    /// The name of the model, in one word.
     fn model(&self) -> &'static str;
 
     /// The bytes of such a thread's stack.

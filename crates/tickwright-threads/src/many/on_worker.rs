@@ -71,7 +71,8 @@ pub(super) fn with_of<R>(pool: &WorkerPool, use_it: impl FnOnce(&Worker) -> R) -
     on(pool, |worker| worker.current().is_some().then(|| use_it(worker)))?
 }
 
-/// The worker of this runtime that the caller is, be it a thread of it or the worker itself.
+/// Calls `use_it` with the caller's worker, if the caller is a thread of this runtime or the worker
+/// itself.
 #[inline]
 pub(super) fn on<R>(pool: &WorkerPool, use_it: impl FnOnce(&Worker) -> R) -> Option<R> {
     let worker = own()?;

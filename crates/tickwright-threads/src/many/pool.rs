@@ -36,8 +36,8 @@ impl Links for Table<()> {
     }
 }
 
-/// The least that is mapped for a stack. The program's signal handlers run on whatever stack runs,
-/// and need room of their own.
+/// The fewest bytes that are mapped for a stack. The program's signal handlers run on whatever
+/// stack runs, and need room of their own.
 const LEAST_MAPPED: usize = 64 << 10;
 
 /// A stack of n bytes for its thread, with room for handlers, in whole pages.

@@ -178,7 +178,7 @@ impl Threads for WorkerPool {
             return;
         }
         self.look_for_the_end();
-        // The worker itself does not either. It drops what is left to no thread.
+        // The worker itself does not wait either: it drops what no thread owns any more.
         if on_worker::on(self, |_| ()).is_some() {
             return;
         }

@@ -182,7 +182,7 @@ impl<'o, W: Write> Import<'o, W> {
         if let Said::Start { now, was_armed, expires } = line.said {
             self.has[line.queue as usize] = true;
             self.says_armed |= was_armed.is_some();
-            // A tick far beyond the deadline wrapped: it does not tell the slope.
+            // A tick far beyond the deadline has wrapped, so the slope is not taken from it.
             let now = now.filter(|&now| now <= expires.saturating_add(1 << 31));
             if let Some(now) = now.filter(|_| line.queue == Queue::Wheel) {
                 self.clocks.jiffy(line.time, now);

@@ -17,8 +17,8 @@
 //!   interval timer. A time of 0 disarms.
 //! - A timerfd fires when it is read, other timers when their signal comes. One expiry is written
 //!   for both, however many they say there were: [`Strace::missed`] counts the others.
-//! - Some programs wait for a timerfd but do not read it, or block the signal. A timer that is to
-//!   fire once, and of which 100 ms after its deadline no line has said so, fires at its deadline.
+//! - Some programs wait for a timerfd but do not read it, or block the signal. A one-shot timer
+//!   fires at its deadline if no line within 100 ms after that says that it has fired.
 //! - A deadline on `CLOCK_REALTIME` is a stamp. What other clocks say at a stamp, expiries show: a
 //!   call that returned because its time was over ended at its deadline. Until there is one, events
 //!   wait, up to 65,536. Then the delay of the most urgent deadline so far is taken for 0, and

@@ -92,8 +92,8 @@ impl Live {
         self.timers.remove(&timer).map(|timer| timer.ended())
     }
 
-    /// Lets a timer expire. Returns what it was, if it was pending. A timer with a period stays
-    /// pending.
+    /// Notes that a timer expired. Returns the timer that ended, if it was pending. A timer with a
+    /// period stays pending.
     pub(super) fn fire(&mut self, timer: u64, now: Ns) -> Option<Ended> {
         let timer = self.timers.get_mut(&timer).filter(|timer| timer.is_pending)?;
         let ended = timer.ended();

@@ -123,7 +123,7 @@ impl<K: Clock + 'static> Parker<K> {
 }
 
 impl<K: Clock> Parker<K> {
-    /// The clock that it sleeps by.
+    /// The clock by which the thread sleeps.
     pub fn clock(&self) -> &K {
         &self.clock
     }

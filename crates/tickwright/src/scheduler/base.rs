@@ -13,7 +13,7 @@ use crate::sync::{Arc, Condvar, MutexGuard, ThreadId, Waiters, lock, no_memory, 
 /// Timers that call back. See the [module](super).
 pub struct Scheduler<C> {
     pub(super) core: ForkLock<Core<C>>,
-    /// A callback has ended, or a pass.
+    /// Notified when a callback or a pass has ended.
     pub(super) ended: Condvar,
     /// How many wait for the lock, and how many have had it after a wait: hints for a pass, which
     /// makes room. No step of the protocol reads them.

@@ -29,7 +29,7 @@ pub(super) struct IntIds {
 const LEAST: usize = 64;
 
 impl IntIds {
-    /// With ids that go on after `last`.
+    /// Creates ids that continue after `last`.
     #[cfg(test)]
     pub(super) fn after(last: i32) -> Self {
         Self { last, ..Self::default() }

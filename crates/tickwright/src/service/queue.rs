@@ -143,7 +143,8 @@ where
     }
 
     fn insert(&mut self, slot: Idx, deadline: Tick) {
-        // What it says of its head is about `next_wake`; the alarm is set by what is exact.
+        // The reported head change is about `next_wake`. The alarm is set by the exact expiry, so
+        // the report is not needed.
         let _ = self[0].order.insert(&mut self[0].arena.columns, slot, deadline, self[0].now);
         self[0].len += 1;
     }

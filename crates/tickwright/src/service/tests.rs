@@ -97,7 +97,7 @@ fn a_slack_is_kept_to_four_bits() {
     ] {
         assert_eq!(Slack::at_most(asked).ns(), kept, "{asked}");
     }
-    // Never more than was asked for, and never an eighth less.
+    // The kept slack is at most what was asked for, and less by an eighth at most.
     for power in 10..44 {
         for asked in [1 << power, (1 << power) + 1, (3 << power) / 2, (2 << power) - 1] {
             let kept = Slack::at_most(asked).ns();

@@ -129,8 +129,8 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
     ///
     /// It is set under the shard's lock: it must not wait, panic or call the shards. A re-arm in
     /// place never sets it, because the timer stays in its bucket and wake-ups come from the ends
-    /// of buckets. Without an alarm the locked paths pay one branch. The alarm before is dropped as
-    /// it stands.
+    /// of buckets. Without an alarm the locked paths pay one branch. The previous alarm is dropped
+    /// and stays set as it is.
     pub fn set_alarm(&self, alarm: Option<Arc<dyn Alarm>>) {
         let mut state = lock(&self.base.state);
         let before = core::mem::replace(&mut state.outside.alarm, alarm);

@@ -2,9 +2,9 @@
 //! in which leaf each stands.
 //!
 //! A node is a sorted row of keys, and below each key a child, or in a leaf the cell of an object.
-//! The first key of an inner node is never asked for: what is less than the second is below the
-//! first. So leaves and inner nodes split, borrow and merge alike, and an inner node's first key is
-//! set right when it moves inside.
+//! A search never reads the first key of an inner node: a key below the second one belongs to the
+//! first child. So leaves and inner nodes split, borrow and merge alike, and an inner node's first
+//! key is set right when it moves inside.
 //!
 //! ```text
 //!                [ ? | 30 ]                 each key is a fence: nothing left of it is greater,
@@ -384,7 +384,7 @@ impl<K: Copy + Ord> Tree<K> {
     }
 
     /// Takes out the entry at a spot. Returns the spot where it would go in again: between the same
-    /// neighbours, in a leaf that is not full. None when the tree is empty.
+    /// neighbors, in a leaf that is not full. None when the tree is empty.
     pub(super) fn remove(&mut self, home: &mut impl Home, spot: Spot) -> Option<Spot> {
         let mut p = spot.leaf;
         let mut again = spot;

@@ -14,7 +14,7 @@ const SIZES: [usize; 6] = [1, 2, 3, 4, 12, 50];
 type ByValue = By<fn(&u32) -> u32>;
 const KEY: ByValue = By(|&key| key);
 
-/// Records and keys in vectors, named by their places.
+/// Records and keys in a vector; an index names a node.
 struct Store<B: Balance>(Vec<(DictRecord<usize, B>, u32)>);
 
 impl<B: Balance> Nodes<usize, DictRecord<usize, B>> for Store<B> {
@@ -243,7 +243,7 @@ fn every_search_from_every_hint<B: Balance>() {
     }
 }
 
-/// A neighbour is found in two comparisons, what is d entries off in about 2 log d on average, and
+/// A neighbor is found in two comparisons, what is d entries off in about 2 log d on average, and
 /// all within two paths.
 fn hints_save_comparisons<B: Balance>() {
     let n: u32 = if cfg!(miri) { 64 } else { 1024 };

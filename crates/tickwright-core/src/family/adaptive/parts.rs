@@ -55,7 +55,7 @@ impl<P: Handle, R: Record<P>> Nodes<P, R> for Beside<R> {
 pub(super) struct Late<D>(pub(super) Vec<D>);
 
 impl<D> Late<D> {
-    /// It is there from now on.
+    /// Makes the structure, if it is not there yet.
     fn make<P: Handle>(&mut self) -> Result<(), Reject>
     where
         D: Discipline<P>,

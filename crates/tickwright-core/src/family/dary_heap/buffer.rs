@@ -19,8 +19,8 @@ pub struct Degree<const D: usize>;
 
 /// What follows from the number of children per entry.
 pub trait Arity {
-    /// Nothing, aligned as a group of siblings of 16 bytes each: so they share one cache line. On
-    /// 32-bit targets it asks for no alignment, as most of them have no cache.
+    /// A type of size 0, aligned as a group of siblings of 16 bytes each. So siblings share one
+    /// cache line. On 32-bit targets it asks for no alignment, as most of them have no cache.
     type Line: Copy + Debug;
     /// The empty list of lines: it gives a struct its alignment and takes no room.
     const ALIGNED: [Self::Line; 0] = [];
@@ -179,7 +179,7 @@ pub trait Buffer<P: Handle, const D: usize>: Sized {
     }
 }
 
-/// How many groups `len` entries take: the root stands alone in the first.
+/// The number of groups that `len` entries take. The root stands alone in the first group.
 #[must_use]
 pub const fn groups_for<const D: usize>(len: usize) -> usize {
     if len == 0 { 0 } else { (len - 1).div_ceil(D) + 1 }

@@ -1,4 +1,4 @@
-//! What a heap is found to be broken by.
+//! Verifies the invariants of a heap, and names the one that is broken.
 
 use super::buffer::{Buffer, Entry, groups_for};
 use super::{Heap, InCell};

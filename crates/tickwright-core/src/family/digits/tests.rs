@@ -28,7 +28,7 @@ fn the_worked_life_names_the_right_buckets() {
     }
 }
 
-/// Each power of two and its neighbours.
+/// Each power of two and its neighbors.
 fn edges() -> impl Iterator<Item = Tick> {
     (0..64).flat_map(|bit| [(1u64 << bit) - 1, 1 << bit, (1 << bit) + 1]).chain([Tick::MAX - 1, Tick::MAX])
 }
@@ -47,7 +47,7 @@ fn bounds_hold<const BUCKETS: usize>(levels: u32) {
             assert!((first..=last).contains(&expiry));
             // Above level 0 the clock is before the granule: no bucket is entered late.
             assert!(at.level() == 0 || first > clock, "{clock}, {expiry}");
-            // Every tick of the granule has the same bucket, the neighbours have not.
+            // Every tick of the granule has the same bucket, the neighbors have not.
             assert_eq!((Number::of(clock, first.max(clock)), Number::of(clock, last)), (at, at));
             if let Some(after) = last.checked_add(1) {
                 assert_ne!(Number::of(clock, after), at);

@@ -14,7 +14,7 @@ use crate::storage::{Handle, Nodes};
 pub(super) enum Place {
     /// In the run, with its tick and arrival.
     Run(Near),
-    /// Among what is in work.
+    /// Among the entries that a cascade or a sort works on.
     Work(Entry),
     /// In a bucket.
     Bucket(Number, Entry),
@@ -77,7 +77,7 @@ impl<P: Handle> Ladder<P> {
             .map(move |entry| Place::Bucket(at, entry))
     }
 
-    /// The expiry of the head, where no entry need be searched.
+    /// The expiry of the head, where it is known without a search.
     #[inline]
     pub(super) fn known_head(&self, nodes: &impl Nodes<P, LadderRecord>) -> Option<Tick> {
         match self.work {

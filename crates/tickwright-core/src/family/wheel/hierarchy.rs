@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   insert, reschedule   schedule -> push -> BucketNumber::of      1 bucket, its tail, the node
-//!   remove               unlink                                    neighbours, 1 bucket
+//!   remove               unlink                                    neighbors, 1 bucket
 //!   due, pop             first bucket at level 0: its head
 //!                        else cascade_to_head -> cascade_* -> push
 //! ```

@@ -355,7 +355,7 @@ fn wrong_places_are_named() {
     }
     assert_eq!(broken(|wheel, _| wheel.cascade = cascade(lowest)), Err(Violation::Bucket));
     // The second bucket of level 1 is moved down although the first is occupied. The timer in the
-    // first is before the clock of the cascade, and in order where it is.
+    // first bucket is due before the clock of the cascade, and no order is broken there.
     let (mut second, nodes) = raw([70, 140]);
     second.cascade = Some(Cascade { from: BucketNumber::new(1, 2), clock: 130 });
     assert_eq!(second.check(&nodes, 2), Err(Violation::Bucket));

@@ -105,7 +105,7 @@ impl Times {
     }
 
     /// The points of the histogram that rest on a call or more, and the worst call as the last
-    /// point. A point is a number of calls that one longer call comes in, and its ns.
+    /// point. A point is a pair (n, ns): one call in n takes longer than ns.
     pub(crate) fn tail(&self) -> impl Iterator<Item = (f64, f64)> {
         let calls = self.calls as f64;
         let shares = SHARES.into_iter().zip(self.at).filter(move |(share, _)| share.of < calls);

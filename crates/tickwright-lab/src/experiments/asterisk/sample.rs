@@ -86,8 +86,8 @@ pub(crate) struct Measure<'a> {
     pub(crate) meter: &'a dyn Meter,
     /// The sample is given up at this time.
     pub(crate) until: u64,
-    /// Every id is asked when it is due. Where ids are looked for through all entries, that would
-    /// take longer than what is measured: then the deletes alone tell.
+    /// Every id is asked when it is due. Where ids are looked for through all entries, that takes
+    /// longer than the measured work. There the check rests on the deletes alone.
     pub(crate) look: bool,
 }
 

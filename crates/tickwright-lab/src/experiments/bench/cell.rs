@@ -33,7 +33,7 @@ pub(crate) struct Cell {
     /// ns of asking and of keeping the answer, without a queue. Every price of a question includes
     /// it.
     pub(crate) harness_question: Option<f64>,
-    /// In the order of the registry.
+    /// The structures of the cell, in the order of the registry.
     pub(crate) rows: Vec<Row>,
 }
 

@@ -58,7 +58,7 @@ pub(crate) struct Processors {
 /// Pins the calling thread, and the threads that it starts, to a processor.
 ///
 /// # Errors
-/// The processor does not exist, or is not allowed.
+/// An error if the processor does not exist, or is not allowed.
 pub(crate) fn pin(cpu: Option<usize>) -> io::Result<()> {
     let Some(cpu) = cpu else { return Ok(()) };
     if cpu >= CpuSet::MAX_CPU {

@@ -45,7 +45,7 @@ impl<'p> Setup<'p> {
     }
 }
 
-/// What the measuring threads of a run share.
+/// Data that the measuring threads of a run share.
 #[derive(Debug)]
 pub(super) struct Shared<'s> {
     pub(super) lines: &'s Lines,

@@ -161,7 +161,7 @@ where
     fn advance(&self, _: usize, now: u64) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let State { queue, ends, .. } = &mut *state;
-        // A lane may be behind the others: then the queue's clock stays.
+        // A lane may be behind the others. Then its advance does not move the queue's clock.
         TimerQueue::advance(queue, now, |_| ends.fired += 1);
     }
 

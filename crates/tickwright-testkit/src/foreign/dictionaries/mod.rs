@@ -2,7 +2,7 @@
 //! baselines of ours. Each says what it does not offer, and the suite for dictionaries is run on
 //! what it does.
 //!
-//! | | order | duplicates | neighbours | `rekeyed` | entry of another one |
+//! | | order | duplicates | neighbors | `rekeyed` | entry of another one |
 //! |---|---|---|---|---|---|
 //! | [`BTreeDict`] | yes | in order of arrival | O(log n) | not offered | may name one of its own |
 //! | `IntrusiveDict` | yes | in order of arrival | O(1) amortised | yes | refused |

@@ -75,7 +75,7 @@ impl Host for Worker {
     }
 
     fn stack(&self) -> Option<Range<usize>> {
-        // A portable stack is the platform's.
+        // A portable stack is that of a kernel thread.
         if self.pool.settings.portable { own_stack() } else { Some(self.running.span.get().stack()) }
     }
 

@@ -264,7 +264,7 @@ impl Wait {
 /// The clock of a futex operation that waits, `Some(None)` for a time from now on.
 fn futex_clock(operation: &[u8]) -> Option<Option<Clock>> {
     let (command, is_calendar) = match operation.strip_prefix(b"0x") {
-        // Old versions do not know each flag.
+        // Old versions of strace do not know each flag and print a number.
         Some(hex) => {
             let length = hex.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
             let number = u32::from_str_radix(core::str::from_utf8(&hex[..length]).ok()?, 16).ok()?;

@@ -23,6 +23,6 @@ pub struct Strace {
     pub missed: u64,
     /// Deadlines on a clock of which only a guess is known.
     pub guessed: u64,
-    /// Calls that could have waited, but had no time-out, or one of 0. They are no timers.
+    /// Calls that may wait, but had no time-out, or a time-out of 0. They are no timers.
     pub untimed: u64,
 }

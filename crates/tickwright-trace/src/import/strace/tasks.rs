@@ -1,4 +1,4 @@
-//! Threads, and the processes that they are of.
+//! Threads and their processes.
 //!
 //! A thread whose creation no line shows is taken for one of the first process: with `-e trace=`,
 //! a trace has no `clone`. To a terminal, strace does not number the only thread that there is; the

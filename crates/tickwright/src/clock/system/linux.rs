@@ -21,7 +21,7 @@ pub(super) fn wall() -> i64 {
     nanoseconds(clock_gettime(ClockId::Realtime))
 }
 
-/// An `i64` of them lasts for 292 years from 1970.
+/// Nanoseconds in an `i64` last for 292 years from 1970.
 #[allow(clippy::useless_conversion, reason = "the fields are narrower on some targets")]
 fn nanoseconds(time: Timespec) -> i64 {
     i64::from(time.tv_sec).saturating_mul(1_000_000_000).saturating_add(i64::from(time.tv_nsec))

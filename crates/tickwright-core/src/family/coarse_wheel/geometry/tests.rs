@@ -5,7 +5,7 @@ use crate::contract::{Span, Tick};
 
 type Standard = Geometry<64, 3, 9>;
 
-/// Each power of two and its neighbours.
+/// Each power of two and its neighbors.
 fn edges() -> impl Iterator<Item = u64> {
     (0..64).flat_map(|bit| [(1u64 << bit) - 1, 1 << bit, (1 << bit) + 1]).chain([u64::MAX - 1, u64::MAX])
 }
@@ -91,7 +91,7 @@ fn the_clock_and_an_index_say_when_a_bucket_ends() {
             let index = Standard::index(deadline, level);
             let end = Standard::bucket_end(deadline, level);
             assert_eq!(Standard::first(1 << index, clock, level), Some((index, end)), "{clock} + {delay}");
-            // As late as the bucket may still be there.
+            // The latest tick at which the bucket may still be in use.
             if end > clock + 1 {
                 assert_eq!(
                     Standard::first(1 << index, end - 1, level),

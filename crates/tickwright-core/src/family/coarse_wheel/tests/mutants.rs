@@ -128,7 +128,7 @@ fn a_wrong_count_is_named() {
 #[test]
 fn a_cycle_ends_the_walk() {
     let mut bench = full();
-    // The last one is its own neighbour on both sides.
+    // The last one is its own neighbor on both sides.
     bench.nodes.0[23].links.prev = Some(23);
     bench.nodes.0[23].links.next = Some(23);
     bench.nodes.0[22].links.next = Some(23);
