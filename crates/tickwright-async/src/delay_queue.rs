@@ -108,7 +108,7 @@ impl<T> DelayQueue<T> {
         Ok(self.expired(*key, removed.value))
     }
 
-    /// As [`remove`](Self::remove), with `None` for a value that is not in the queue.
+    /// Like [`remove`](Self::remove), with `None` for a value that is not in the queue.
     pub fn try_remove(&mut self, key: &Key) -> Option<Expired<T>> {
         self.remove(key).ok()
     }

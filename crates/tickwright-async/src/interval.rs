@@ -85,7 +85,7 @@ impl Interval {
         poll_fn(|cx| self.poll_tick(cx)).await
     }
 
-    /// As [`tick`](Self::tick), for one poll.
+    /// Like [`tick`](Self::tick), for one poll.
     pub fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
         ready!(Pin::new(&mut self.sleep).poll(cx));
         let due = self.sleep.nanos();

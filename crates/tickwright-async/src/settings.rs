@@ -70,7 +70,7 @@ impl Settings {
         Self { clock: Some(clock), aligned: false, ..self }
     }
 
-    /// As [`clock`](Self::clock), for a clock that began with the time of the machine.
+    /// Like [`clock`](Self::clock), for a clock that began with the time of the machine.
     pub(crate) fn aligned_clock(self, clock: Arc<dyn Clock>) -> Self {
         Self { clock: Some(clock), aligned: true, ..self }
     }
@@ -93,8 +93,8 @@ impl Settings {
         Ok(timers)
     }
 
-    /// As [`start`](Self::start), without a clock; if no thread can be started now, the next timer
-    /// that is armed tries again.
+    /// Like [`start`](Self::start), without a clock; if no thread can be started now, the next
+    /// timer that is armed tries again.
     pub(crate) fn start_or_retry(self) -> Timers {
         let timers = Self { clock: None, ..self }.make(Wake::Thread(Sleeper::default()));
         timers.core.call_driver(u64::MAX);

@@ -25,7 +25,7 @@ use crate::contract::shared;
 #[repr(C)]
 #[derive(Debug)]
 pub struct tw_firing {
-    /// Of this struct.
+    /// The size of this struct in bytes.
     pub size: usize,
     /// Who calls.
     pub sched: *mut tw_sched,

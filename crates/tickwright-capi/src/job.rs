@@ -43,7 +43,7 @@ pub struct tw_timing {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct tw_job {
-    /// Of this struct.
+    /// The size of this struct in bytes.
     pub size: usize,
     /// The callback.
     pub call: tw_sched_fn,

@@ -37,7 +37,7 @@ pub struct tw_queue {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct tw_expired {
-    /// Of this struct.
+    /// The size of this struct in bytes.
     pub size: usize,
     /// The timer.
     pub timer: *mut tw_timer,
@@ -51,7 +51,7 @@ pub struct tw_expired {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct tw_advance {
-    /// Of this struct.
+    /// The size of this struct in bytes.
     pub size: usize,
     /// Timers handed to the callback.
     pub delivered: usize,

@@ -27,7 +27,7 @@ use crate::job::{
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct tw_sched_options {
-    /// Of this struct.
+    /// The size of this struct in bytes.
     pub size: usize,
     /// What its timers are kept in.
     pub family: tw_family,

@@ -21,7 +21,7 @@ pub type tw_state = c_int;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct tw_sched_info {
-    /// Of this struct.
+    /// The size of this struct in bytes.
     pub size: usize,
     /// Its id.
     pub id: u64,
@@ -43,7 +43,7 @@ pub struct tw_sched_info {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct tw_sched_counts {
-    /// Of this struct.
+    /// The size of this struct in bytes.
     pub size: usize,
     /// Timers there are.
     pub timers: u64,

@@ -44,7 +44,7 @@ fn sources() -> String {
     texts.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A type of Rust's as C writes it. Types of the library have the same names in both.
+/// Returns the C name of a Rust type. Types of the library have the same names in both.
 fn c_type(rust: &str) -> String {
     let rust = rust.trim();
     for (pointer, c) in [("*mut ", " *"), ("*const ", " const *")] {

@@ -55,7 +55,7 @@
 //!
 //! # Invariants
 //! 1. Every node but the root is a child of its `up`, and of no other; the root has no `up`
-//!    ([`Violation::BackLink`], [`Violation::Head`] for the root). So many nodes are reachable as
+//!    ([`Violation::BackLink`], [`Violation::Head`] for the root). As many nodes are reachable as
 //!    there are entries ([`Violation::Count`]).
 //! 2. From left to right no key is greater than the one behind it ([`Violation::Order`]). Equals
 //!    stand in the order of their arrival, since an insert goes right of them and rotations keep

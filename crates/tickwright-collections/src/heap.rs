@@ -161,7 +161,7 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         self.elements.try_reserve_exact(additional).map_err(|_| HeapError::Full)
     }
 
-    /// What it compares by.
+    /// The comparator.
     #[must_use]
     pub const fn order(&self) -> &C {
         &self.order
@@ -351,7 +351,7 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
     }
 }
 
-/// As [`Heap::clear`]: an element that outlives the heap knows that it is in none.
+/// Like [`Heap::clear`]: an element that outlives the heap knows that it is in none.
 impl<T, C: HeapOrder<T>> Drop for Heap<T, C> {
     fn drop(&mut self) {
         self.clear();

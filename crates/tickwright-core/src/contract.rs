@@ -340,8 +340,8 @@ pub trait TimerQueue {
         self.advance_within(now, usize::MAX, sink).delivered
     }
 
-    /// As [`advance`](Self::advance), until `budget` timers were delivered or moved (clause 16). A
-    /// budget of 0 only moves `now`.
+    /// Like [`advance`](Self::advance), until `budget` timers were delivered or moved (clause 16).
+    /// A budget of 0 only moves `now`.
     fn advance_within(
         &mut self,
         now: Tick,

@@ -60,8 +60,8 @@ fn with_grants<R>(grants: usize, f: impl FnOnce() -> R) -> R {
     result
 }
 
-/// The timers that a test tries to insert; some families are bounded below it, which is as good a
-/// refusal.
+/// The timers that a test tries to insert; some families have a lower bound, and refuse there just
+/// as well.
 const MANY: u64 = if cfg!(miri) { 20 } else { 200 };
 
 fn an_insert_without_memory_hands_the_value_back<F: Family>() {

@@ -77,7 +77,7 @@ impl Membership<Object> for Second {
     }
 }
 
-/// As [`child`], with an object in a dictionary.
+/// Like [`child`], with an object in a dictionary.
 fn object(case: &str) {
     let mut dictionary: HookDict<'static, Second, Object> = HookDict::new(Second);
     let object = Box::pin(Object { key: 1, links: [Link::new(), Link::new()] });

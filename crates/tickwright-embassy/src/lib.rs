@@ -30,8 +30,9 @@
 //! - `schedule_wake_queue_item` takes storage that is `'static`: a shorter loan would dangle.
 //! - A queue that is dropped or replaced gives its tasks back: their next timers work.
 //!
-//! What cannot differ, as the interface has no words for it: a waker has one deadline, the earliest
-//! that it asked for. A timer that was dropped is not cancelled, so it may wake its task once more.
+//! Two things cannot differ, since the interface has no means for them. A waker has one deadline,
+//! the earliest that it asked for. A timer that was dropped is not cancelled, so it may wake its
+//! task once more.
 //!
 //! # Size
 //! An item takes 8 words of each task, where `embassy-time-queue-utils` takes 6. The crate sets the

@@ -15,7 +15,7 @@ type Heap<const N: usize> = <BoundedHeap<4, N> as Family>::Of<Idx>;
 /// What the heap keeps for a slot.
 type RecordOf<const N: usize> = <Heap<N> as Discipline<Idx>>::Record;
 
-/// A timer, or room for one.
+/// A timer, or an empty place for one.
 struct Slot<R> {
     record: R,
     waker: Option<Waker>,

@@ -47,7 +47,7 @@ impl Queue {
         self.schedule_wake_queue_item(at, item, waker)
     }
 
-    /// As [`schedule_wake`](Self::schedule_wake), with the storage that belongs to `waker`: for
+    /// Like [`schedule_wake`](Self::schedule_wake), with the storage that belongs to `waker`: for
     /// other executors, such as a `block_on` of one's own. The storage is used by queues alone, and
     /// by one waker at a time.
     pub fn schedule_wake_queue_item(

@@ -38,7 +38,7 @@ impl Task {
     }
 }
 
-/// So many tasks, and the log in which they note that they were woken.
+/// Creates n tasks, and the log in which they note that they were woken.
 pub(crate) fn tasks(n: usize) -> (Vec<Task>, Log) {
     let log = Log::default();
     let task = |task| Task {

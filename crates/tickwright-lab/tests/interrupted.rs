@@ -64,7 +64,7 @@ impl Run {
     fn signal(&self, signals: &[&str]) {
         let pid = self.child.id();
         let kills: Vec<String> = signals.iter().map(|signal| format!("kill {signal} {pid}")).collect();
-        // A process that has ended is no mistake here.
+        // It is no error here if a process has already ended.
         let _ =
             Command::new("sh").args(["-c", &format!("{{ {}; }} 2>&-", kills.join("; "))]).status().unwrap();
     }

@@ -24,7 +24,7 @@ pub enum Format {
     Percent,
     /// A change in percent, with its sign: +1.1 %.
     Change,
-    /// So many digits after the point.
+    /// The number of digits after the point.
     Fixed(u8),
 }
 

@@ -67,7 +67,7 @@ impl<S> Taken<S> {
 }
 
 impl Rounds {
-    /// So many rounds that count, after one that warms up. Equal seeds make equal orders.
+    /// This many rounds count, after one that warms up. Equal seeds make equal orders.
     #[must_use]
     pub fn new(counted: usize, seed: u64) -> Self {
         Self { counted, warm_up: 1, cells: 1, random: Pcg64Mcg::seed_from_u64(seed ^ ORDER) }

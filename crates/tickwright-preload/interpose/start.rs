@@ -153,7 +153,7 @@ fn copy_maps(to: *mut u8) -> u64 {
     while bytes < MAPS {
         // SAFETY: 1. `bytes` is within the copy.
         let to = unsafe { to.add(bytes) };
-        // SAFETY: 1. So much room is left.
+        // SAFETY: 1. The copy has room for these bytes.
         let read = unsafe { sys::read(file, to.cast(), MAPS - bytes) };
         if read <= 0 {
             break;

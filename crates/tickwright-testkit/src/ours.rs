@@ -63,7 +63,7 @@ where
     }
 }
 
-/// As [`NoWalk`], for queues whose arrival numbers begin at `FIRST`: near the last one they are
+/// Like [`NoWalk`], for queues whose arrival numbers begin at `FIRST`: near the last one they are
 /// numbered again soon.
 #[derive(Debug)]
 pub struct Worn<const FIRST: u32>;

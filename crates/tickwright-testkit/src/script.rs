@@ -226,7 +226,7 @@ pub fn gust(seed: u64) -> Vec<Op> {
     ops
 }
 
-/// So many bytes that look random and are always the same for a seed (Steele, Lea and Flood's
+/// Returns n bytes that look random and are always the same for a seed (Steele, Lea and Flood's
 /// SplitMix64, OOPSLA 2014).
 #[must_use]
 pub fn noise(seed: u64, bytes: usize) -> Vec<u8> {

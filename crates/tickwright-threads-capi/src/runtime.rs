@@ -41,7 +41,7 @@ unsafe impl Shared for tw_runtime {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct tw_runtime_options {
-    /// Of this struct.
+    /// The size of this struct in bytes.
     pub size: usize,
     /// For the M:N model.
     pub workers: usize,

@@ -23,7 +23,7 @@ pub type tw_thread_fn = Option<unsafe extern "C-unwind" fn(argument: *mut c_void
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct tw_thread_options {
-    /// Of this struct.
+    /// The size of this struct in bytes.
     pub size: usize,
     /// In bytes, or `usize::MAX`.
     pub stack_size: usize,

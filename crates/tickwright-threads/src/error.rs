@@ -10,7 +10,7 @@ use crate::limits::{LEAST_STACK, LONGEST_NAME, MOST_GUARD, MOST_STACK};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RuntimeError {
-    /// So many workers were asked for, and there must be 1 to 255.
+    /// This number of workers was asked for, and there must be 1 to 255.
     Workers(usize),
     /// No structure for sleeping threads has this name.
     Structure(String),

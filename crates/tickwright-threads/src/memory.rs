@@ -52,7 +52,7 @@ struct Inner<T> {
 }
 
 // SAFETY: 1. Owners on several threads share the value by reference, and the last one drops it on
-// its own: hence both.
+// its own thread. So the value must be `Send` and `Sync`.
 unsafe impl<T: Send + Sync> Send for Counted<T> {}
 // SAFETY: 1. As above. 2. A reference to an owner makes another owner.
 unsafe impl<T: Send + Sync> Sync for Counted<T> {}

@@ -42,7 +42,7 @@ pub(crate) struct Record<S> {
     joining: AtomicU64,
     /// What its body returned. Written before `finish`.
     pub(crate) value: AtomicU64,
-    /// Whether `slow` holds anything.
+    /// Whether a field of `slow` is set.
     pub(crate) has_slow: AtomicU32,
     /// The next in a list: free records, an remote queue, a run queue. A record is in one at a
     /// time.

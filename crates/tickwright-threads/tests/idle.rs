@@ -15,7 +15,7 @@ const PLAIN: Attributes = Attributes::new();
 /// Longer than a test may take: it fails then instead of spinning for ever.
 const TOO_LONG: Duration = Duration::from_secs(10);
 
-/// Spins without a switch until that is so. False: it took too long.
+/// Spins without a switch until `is_so` returns true. Returns false if that took too long.
 fn spin_until(is_so: impl Fn() -> bool) -> bool {
     let begun = Instant::now();
     while !is_so() {

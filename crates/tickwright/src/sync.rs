@@ -106,8 +106,8 @@ impl Waiters {
     }
 }
 
-/// As [`wait`], for an event whose waiters the lock guards. A waiting coroutine releases its kernel
-/// thread. Wake-ups may be spurious.
+/// Like [`wait`], for an event whose waiters the lock guards. A waiting coroutine releases its
+/// kernel thread. Wake-ups may be spurious.
 pub(crate) fn wait_as_caller<'a, T: AsMut<Waiters>>(
     event: &Condvar,
     mutex: &'a Mutex<T>,

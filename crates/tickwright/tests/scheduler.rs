@@ -587,7 +587,7 @@ impl Callback for Numbered {
     }
 }
 
-/// It is asked for under the lock.
+/// The scheduler asks for the token under its lock.
 #[test]
 fn a_token_that_panics_leaves_the_scheduler_whole() {
     struct Rude(Arc<AtomicUsize>);

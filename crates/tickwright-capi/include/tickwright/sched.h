@@ -268,8 +268,8 @@ TW_API int tw_sched_add_job(tw_sched *sched, const tw_job *job, uint64_t *id);
 TW_API int tw_sched_replace_job(tw_sched *sched, uint64_t old, const tw_job *job, int *became,
                                 uint64_t *id);
 
-/* As tw_sched_add, with the place of the call. `name` and `file` stay where they are for as long as
- * the scheduler, as literals do; they are told apart by address. Null is fine.
+/* Like tw_sched_add, with the place of the call. `name` and `file` stay where they are for as long
+ * as the scheduler, as literals do; they are told apart by address. Null is fine.
  *
  * Returns:
  *   id  above 0; an error adds nothing, and cleans nothing up
@@ -278,7 +278,7 @@ TW_API int tw_sched_replace_job(tw_sched *sched, uint64_t old, const tw_job *job
 TW_API int tw_sched_add_from(tw_sched *sched, int64_t delay_ms, tw_sched_fn call, void *data,
                              const char *name, const char *file, int line);
 
-/* As tw_sched_add_variable, with the place of the call, as tw_sched_add_from.
+/* Like tw_sched_add_variable, with the place of the call, as tw_sched_add_from.
  *
  * Returns:
  *   id  above 0; an error adds nothing, and cleans nothing up
@@ -287,7 +287,7 @@ TW_API int tw_sched_add_from(tw_sched *sched, int64_t delay_ms, tw_sched_fn call
 TW_API int tw_sched_add_variable_from(tw_sched *sched, int64_t delay_ms, tw_sched_fn call,
                                       void *data, const char *name, const char *file, int line);
 
-/* As tw_sched_add_at, with the place of the call, as tw_sched_add_from.
+/* Like tw_sched_add_at, with the place of the call, as tw_sched_add_from.
  *
  * Returns:
  *   id  above 0; an error adds nothing, and cleans nothing up
@@ -296,7 +296,7 @@ TW_API int tw_sched_add_variable_from(tw_sched *sched, int64_t delay_ms, tw_sche
 TW_API int tw_sched_add_at_from(tw_sched *sched, uint64_t at_ns, tw_sched_fn call, void *data,
                                 const char *name, const char *file, int line);
 
-/* As tw_sched_add_since, with the place of the call, as tw_sched_add_from.
+/* Like tw_sched_add_since, with the place of the call, as tw_sched_add_from.
  *
  * Returns:
  *   id  above 0; an error adds nothing, and cleans nothing up
@@ -306,7 +306,7 @@ TW_API int tw_sched_add_since_from(tw_sched *sched, uint64_t since_ns, int64_t d
                                    tw_sched_fn call, void *data, const char *name,
                                    const char *file, int line);
 
-/* As tw_sched_replace_job, with the place of the call, as tw_sched_add_from.
+/* Like tw_sched_replace_job, with the place of the call, as tw_sched_add_from.
  *
  * Returns:
  *   id  above 0; an error adds nothing, and cleans nothing up
@@ -338,7 +338,7 @@ TW_API int tw_sched_replace_job_from(tw_sched *sched, uint64_t old, const tw_job
  * Threads: any. */
 TW_API int tw_sched_arm(tw_sched *sched, uint64_t id, int64_t delay_ms);
 
-/* As tw_sched_arm; the delay is counted from `since_ns`, a time that the clock has shown: see
+/* Like tw_sched_arm; the delay is counted from `since_ns`, a time that the clock has shown: see
  * TW_BASE_SINCE.
  *
  * Returns:
@@ -347,7 +347,7 @@ TW_API int tw_sched_arm(tw_sched *sched, uint64_t id, int64_t delay_ms);
  * Threads: any. */
 TW_API int tw_sched_arm_since(tw_sched *sched, uint64_t id, uint64_t since_ns, int64_t delay_ms);
 
-/* As tw_sched_arm, with everything that a timing can have.
+/* Like tw_sched_arm, with everything that a timing can have.
  *
  * Returns:
  *   0  done

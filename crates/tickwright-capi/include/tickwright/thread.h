@@ -183,7 +183,7 @@ TW_API int tw_thread_create(tw_runtime *runtime, tw_thread *thread,
  * Threads: any. */
 TW_API int tw_thread_join(tw_runtime *runtime, tw_thread thread, void **value);
 
-/* As tw_thread_join, without waiting.
+/* Like tw_thread_join, without waiting.
  *
  * Returns:
  *   0  done
@@ -192,7 +192,7 @@ TW_API int tw_thread_join(tw_runtime *runtime, tw_thread thread, void **value);
  * Threads: any. */
 TW_API int tw_thread_tryjoin(tw_runtime *runtime, tw_thread thread, void **value);
 
-/* As tw_thread_join, until the runtime's clock shows `until_ns`.
+/* Like tw_thread_join, until the runtime's clock shows `until_ns`.
  *
  * Returns:
  *   0  done
@@ -356,7 +356,7 @@ TW_API int tw_cond_destroy(tw_cond *cond);
  * Threads: any. */
 TW_API int tw_cond_wait(tw_cond *cond, tw_mutex *mutex);
 
-/* As tw_cond_wait, for `ns` nanoseconds or a little more.
+/* Like tw_cond_wait, for `ns` nanoseconds or a little more.
  *
  * Returns:
  *   0  the calling thread holds the lock again
@@ -420,7 +420,7 @@ TW_API int tw_mailbox_close(tw_mailbox *mailbox);
  * Threads: any. */
 TW_API int tw_mailbox_send(tw_mailbox *mailbox, void *letter);
 
-/* As tw_mailbox_send, without waiting.
+/* Like tw_mailbox_send, without waiting.
  *
  * Returns:
  *   0  done
@@ -438,7 +438,7 @@ TW_API int tw_mailbox_trysend(tw_mailbox *mailbox, void *letter);
  * Threads: any. */
 TW_API int tw_mailbox_receive(tw_mailbox *mailbox, void **letter);
 
-/* As tw_mailbox_receive, without waiting.
+/* Like tw_mailbox_receive, without waiting.
  *
  * Returns:
  *   0  `*letter` is written
@@ -447,7 +447,7 @@ TW_API int tw_mailbox_receive(tw_mailbox *mailbox, void **letter);
  * Threads: any. */
 TW_API int tw_mailbox_tryreceive(tw_mailbox *mailbox, void **letter);
 
-/* As tw_mailbox_receive, for `ns` nanoseconds or a little more.
+/* Like tw_mailbox_receive, for `ns` nanoseconds or a little more.
  *
  * Returns:
  *   0  `*letter` is written

@@ -214,7 +214,7 @@ impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
          `tickwright-collections`, or make the dictionary by `HookDict::with_identity`"
     );
 
-    /// As [`new`](HookDict::new) with any balance.
+    /// Like [`new`](HookDict::new) with any balance.
     #[must_use]
     pub const fn balanced(order: O) -> Self {
         let () = Self::DRAWS_AN_IDENTITY;

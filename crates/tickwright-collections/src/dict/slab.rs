@@ -53,7 +53,7 @@ impl<O: KeyOrder<T>, T> SlabDict<O, T> {
 }
 
 impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
-    /// As [`new`](SlabDict::new) with any balance.
+    /// Like [`new`](SlabDict::new) with any balance.
     #[must_use]
     pub const fn balanced(order: O) -> Self {
         Self { sorted: Sorted::new(order, Cells::new(0)) }
@@ -71,8 +71,8 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
         Ok(dictionary)
     }
 
-    /// As [`balanced`](Self::balanced), with new cells starting after generation `last`: for tests
-    /// of retirement.
+    /// Like [`balanced`](Self::balanced), with new cells starting after generation `last`: for
+    /// tests of retirement.
     #[doc(hidden)]
     #[must_use]
     pub fn with_last_generation(order: O, last: u32) -> Self {

@@ -261,8 +261,9 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         }
     }
 
-    /// As [`insert`](Discipline::insert), but a deadline that has come expires at `now + 1`, hence
-    /// never in the pass that is under way. At `now = u64::MAX` no tick follows: it is due at once.
+    /// Like [`insert`](Discipline::insert), but a deadline that has come expires at `now + 1`,
+    /// hence never in the pass that is under way. At `now = u64::MAX` no tick follows: it is due at
+    /// once.
     #[inline]
     pub fn insert_behind(
         &mut self,

@@ -2,7 +2,7 @@
 //!
 //! # Invariants
 //! 1. Every node but the root is a child of its `up`, and of no other; the root has no `up`
-//!    ([`Violation::BackLink`], [`Violation::Head`] for the root). So many nodes are reachable as
+//!    ([`Violation::BackLink`], [`Violation::Head`] for the root). As many nodes are reachable as
 //!    are pending ([`Violation::Count`]).
 //! 2. In order, from left to right, expiries never decrease ([`Violation::Order`]). Equals stand in
 //!    the order of their arrival, since an insert goes right of them and rotations keep the order.

@@ -127,7 +127,7 @@ macro_rules! timer_queue {
                 /// number of delivered timers.
                 fn advance(&mut self, now: Tick, sink: impl FnMut(Expired<$key, $value>)) -> usize;
 
-                /// As [`advance`](Self::advance), until `budget` timers were delivered or moved
+                /// Like [`advance`](Self::advance), until `budget` timers were delivered or moved
                 /// inside the structure. A budget of 0 only moves `now`.
                 fn advance_within(
                     &mut self,

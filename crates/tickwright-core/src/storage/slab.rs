@@ -103,7 +103,7 @@ impl<F: Family, T> SlabQueue<F, T> {
         Ok(queue)
     }
 
-    /// As [`new`](Self::new), with new slots starting after generation `last`: for tests of
+    /// Like [`new`](Self::new), with new slots starting after generation `last`: for tests of
     /// retirement.
     #[doc(hidden)]
     #[must_use]
@@ -177,7 +177,7 @@ impl<F: Family, T> SlabQueue<F, T> {
         self.arena.columns.heap_bytes() + self.order.heap_bytes()
     }
 
-    /// As [`pop_expired`](Self::pop_expired), but moves at most `budget` timers inside the
+    /// Like [`pop_expired`](Self::pop_expired), but moves at most `budget` timers inside the
     /// structure, which are taken from the budget. With nothing left of it the answer is `None`,
     /// although something may be due: call it again.
     pub fn pop_expired_within(&mut self, now: Tick, budget: &mut usize) -> Option<Expired<Key, T>> {

@@ -42,10 +42,10 @@ pub(crate) struct Notes {
 
 /// Receives each answer inside a timed loop.
 pub(crate) trait Witness {
-    /// A timer was delivered at `now`.
+    /// Is told that a timer was delivered at `now`.
     fn delivered(&mut self, id: u32, expiry: u64, now: u64);
 
-    /// The queue returned `answer` for the head or the next wake-up.
+    /// Is told that the queue returned `answer` for the head or the next wake-up.
     fn read(&mut self, answer: Option<u64>);
 }
 

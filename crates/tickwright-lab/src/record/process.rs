@@ -19,7 +19,7 @@ pub(super) struct Process {
     /// What the recorder calls it.
     pub(super) number: u32,
     maps: Vec<Mapping>,
-    /// The start of the process by the kernel. Another process with its id has another one.
+    /// The start of the process by the kernel. A later process with the same id has another start.
     began: Option<String>,
     cpu: Duration,
     /// The records that the recorder knows to be lost.

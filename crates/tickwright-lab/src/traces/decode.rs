@@ -84,7 +84,7 @@ pub(crate) struct Decoder {
 /// Takes operations. It breaks off when no more are wanted.
 pub(crate) type Sink<'s> = dyn FnMut(Step) -> ControlFlow<()> + 's;
 
-/// So many ids rest, so that a granular structure delivers a timer before its id is used again.
+/// This many ids rest, so that a granular structure delivers a timer before its id is used again.
 const RESTING: usize = 8;
 
 /// A periodic timer that has missed more expiries than this skips them.

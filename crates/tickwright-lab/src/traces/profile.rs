@@ -84,7 +84,7 @@ pub(crate) struct Periodic {
 /// The fewest events that are made, and the most.
 const EVENTS: (u64, u64) = (200_000, 8_000_000);
 
-/// So many waits are drawn to choose from those that are under way at the start.
+/// This many waits are drawn, to choose those that are under way at the start.
 const DRAWN: usize = 1 << 12;
 
 /// The most timers.

@@ -46,13 +46,13 @@ pub trait Columns: Sized {
     /// Gets memory for `additional` more, and for later growth.
     ///
     /// # Errors
-    /// [`Full`] when there is none.
+    /// [`Full`] when there is no memory.
     fn try_reserve(&mut self, additional: usize) -> Result<(), Full>;
 
     /// Gets memory for `additional` more.
     ///
     /// # Errors
-    /// [`Full`] when there is none.
+    /// [`Full`] when there is no memory.
     fn try_reserve_exact(&mut self, additional: usize) -> Result<(), Full>;
 
     /// Appends a free slot. There is memory for it.
@@ -118,7 +118,7 @@ impl<R> Records<R> {
     /// Gets memory for `additional` more, and for later growth.
     ///
     /// # Errors
-    /// [`Full`] when there is none.
+    /// [`Full`] when there is no memory.
     pub fn try_reserve(&mut self, additional: usize) -> Result<(), Full> {
         self.0.try_reserve(additional).map_err(|_| Full)
     }
@@ -126,7 +126,7 @@ impl<R> Records<R> {
     /// Gets memory for `additional` more.
     ///
     /// # Errors
-    /// [`Full`] when there is none.
+    /// [`Full`] when there is no memory.
     pub fn try_reserve_exact(&mut self, additional: usize) -> Result<(), Full> {
         self.0.try_reserve_exact(additional).map_err(|_| Full)
     }

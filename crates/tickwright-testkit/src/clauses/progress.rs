@@ -9,7 +9,7 @@ use crate::subject::{Make, Subject};
 /// and once when it leaves.
 const MOST: usize = 65;
 
-/// So many timers are pending at first.
+/// This many timers are pending at first.
 const MANY: u32 = 320;
 
 /// Timers, and the tick that a run advances to.

@@ -37,7 +37,7 @@ pub(crate) enum Entry {
         said: Option<u64>,
     },
     Deliver(Fired),
-    /// A pop or an advance is over. `all` when everything due was asked for.
+    /// A pop or an advance has ended. `all` when everything due was asked for.
     Over {
         all: bool,
         answer: Option<Advanced>,

@@ -169,8 +169,8 @@ impl Remote {
     }
 }
 
-/// Wakes the first worker that sleeps. A worker that wakes meanwhile is passed over: it may have
-/// work.
+/// Wakes the first worker that sleeps. A worker that wakes meanwhile is left out, since it may have
+/// found work.
 pub(super) fn wake_one<'p>(mut remotes: impl Iterator<Item = &'p Remote>) -> bool {
     remotes.any(Remote::wake)
 }

@@ -36,11 +36,11 @@ pub struct Receiver<T>(Arc<Mailbox<T>>);
 /// Nobody can receive it any more: here it is.
 pub struct SendError<T>(pub T);
 
-/// Why a letter was not sent without waiting, and the letter.
+/// A letter that could not be sent without waiting, and the reason.
 pub enum TrySendError<T> {
     /// The mailbox is full.
     Full(T),
-    /// Nobody can receive it any more.
+    /// No receiver is left.
     Closed(T),
 }
 

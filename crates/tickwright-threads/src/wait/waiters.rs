@@ -27,7 +27,7 @@ mod models;
 ///
 /// A waiter enters, looks again at what it waits for, and waits. A thread that changes that wakes
 /// after the change. So the waiter sees the change, or it is found here. Both fences are needed
-/// where the look takes no lock that the change takes, as a failing `Mutex::try_lock`. Without them
+/// where look and change have no lock in common, as in a failing `Mutex::try_lock`. Without them
 /// the waiter may see the state before the change while `wake_one` sees an empty list. `wake_all`
 /// locks the list instead.
 pub(crate) struct Waiters {
@@ -197,8 +197,9 @@ impl Waiters {
         promised
     }
 
-    /// The caller waits no more. False: it was woken, which counts. O(waiters), as `was_woken`:
-    /// lists are short, and a waiter looks once for each time that it is woken.
+    /// The caller stops waiting. Returns false if it was woken already; that wake-up counts.
+    /// O(waiters), as `was_woken`: lists are short, and a waiter looks once for each time that it
+    /// is woken.
     pub(crate) fn leave(&self, ticket: Ticket) -> bool {
         let mut list = self.list();
         let place = list.queue.iter().position(|each| each.ticket == ticket.0);

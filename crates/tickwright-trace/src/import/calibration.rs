@@ -12,7 +12,7 @@ const HZ_MANY: u64 = 1024;
 /// A slope above this is no number of jiffies a second: a line is damaged, or a tick wrapped.
 const HZ_MOST: i128 = 1_000_000;
 
-/// So much of a trace tells the slope to a few percent.
+/// This much of a trace gives the rate to a few percent.
 const ENOUGH: Ns = 1_000_000_000;
 
 /// What is known of the clocks.
@@ -70,7 +70,7 @@ impl Calibration {
         self.ticks.map_or(0, |[first, last]| last.0.saturating_sub(first.0))
     }
 
-    /// Jiffies a second, by all that was read.
+    /// The number of jiffies in a second, by all lines so far.
     fn slope(&self) -> Option<u64> {
         let [first, last] = self.ticks?;
         // The jiffies of a 32-bit kernel wrap five minutes after it started.

@@ -34,7 +34,7 @@ pub(super) enum Said {
     Expire {
         now: Option<u64>,
     },
-    /// So many events were lost (0: unknown).
+    /// The number of events that were lost (0: unknown).
     Lost(u64),
 }
 

@@ -49,7 +49,7 @@ pub(super) struct Live {
     pending: usize,
 }
 
-/// A timer that is armed so often in a row with one delay is periodic.
+/// A timer that is armed this many times in a row with one delay is periodic.
 const REPEATS: u8 = 3;
 
 /// This many timers that are not pending are kept too.

@@ -31,7 +31,7 @@ impl Ticks {
     /// For wheels.
     pub const MILLISECOND: Self = Self::of(1_000_000);
 
-    /// So many nanoseconds each; 0 makes 1.
+    /// Ticks of n nanoseconds each; 0 makes 1.
     #[must_use]
     pub const fn of(nanoseconds: u64) -> Self {
         let length = if nanoseconds == 0 { 1 } else { nanoseconds };

@@ -59,7 +59,7 @@ impl VirtualHost {
         Self::starting_at(Instant::ZERO, 0)
     }
 
-    /// As [`new`](Self::new). `None`: its locks have no memory. The reference count ends the
+    /// Like [`new`](Self::new). `None`: its locks have no memory. The reference count ends the
     /// process without memory, as everywhere in the standard library.
     #[must_use]
     pub fn try_new() -> Option<Self> {
@@ -94,7 +94,7 @@ impl VirtualHost {
         self.clock(SystemClock::Monotonic)
     }
 
-    /// Goes on while the machine is suspended.
+    /// A clock that advances while the machine is suspended too.
     #[must_use]
     pub fn boot_time(&self) -> VirtualClock {
         self.clock(SystemClock::BootTime)

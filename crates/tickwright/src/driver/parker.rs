@@ -103,8 +103,8 @@ impl<K: Clock + 'static> Parker<K> {
         Self::try_new(clock).unwrap_or_else(|| no_memory::<State>())
     }
 
-    /// As [`new`](Self::new). `None`: its lock has no memory. The reference count ends the process
-    /// without memory, as everywhere in the standard library.
+    /// Like [`new`](Self::new). `None`: its lock has no memory. The reference count ends the
+    /// process without memory, as everywhere in the standard library.
     #[must_use]
     pub fn try_new(clock: K) -> Option<Arc<Self>> {
         let state = State { offset: clock.wall_offset(), ..State::default() };

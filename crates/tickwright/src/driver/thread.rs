@@ -95,7 +95,7 @@ impl<K: Clock + 'static> DriverThread<K> {
         })
     }
 
-    /// As [`spawn`](Self::spawn), for a program that starts its threads by itself: `start` gets
+    /// Like [`spawn`](Self::spawn), for a program that starts its threads by itself: `start` gets
     /// what the thread runs, and returns how to wait for it.
     ///
     /// # Errors
@@ -171,7 +171,7 @@ impl<K: Clock + 'static> DriverThread<K> {
         Arc::as_ptr(&self.shared).addr()
     }
 
-    /// As [`stop`](Self::stop). A second time it stops nothing, and returns the same.
+    /// Like [`stop`](Self::stop). A second time it stops nothing, and returns the same.
     pub(crate) fn end(&mut self) -> Result<(), DriverPanicked> {
         self.halt();
         self.panics().map_or(Ok(()), Err)

@@ -96,7 +96,7 @@ unsafe fn try_hold<T>(at: *const ()) -> bool {
 /// Releases the lock if it is held.
 ///
 /// # Safety
-/// As [`try_hold`], on the same thread.
+/// Like [`try_hold`], on the same thread.
 unsafe fn release<T>(at: *const (), is_child: bool) {
     // SAFETY: 1. The caller's promise.
     let slot = unsafe { &*at.cast::<Slot<T>>() };
@@ -111,7 +111,7 @@ unsafe fn release<T>(at: *const (), is_child: bool) {
     }
 }
 
-/// A lock, whatever it guards.
+/// A registered lock of any type.
 #[derive(Clone, Copy)]
 struct Entry {
     at: *const (),

@@ -53,7 +53,7 @@ impl Recorder {
         Self::with_clock(to, of, SystemClock::default())
     }
 
-    /// As [`new`](Self::new), on another clock: the one of the services that are recorded.
+    /// Like [`new`](Self::new), on another clock: the one of the services that are recorded.
     ///
     /// # Errors
     /// As [`new`](Self::new).

@@ -66,14 +66,14 @@ impl<C: Callback> Scheduler<C> {
         self.stop(id, Service::cancel)
     }
 
-    /// As [`cancel`](Self::cancel), and the id is stale afterwards also if the timer is kept:
+    /// Like [`cancel`](Self::cancel), and the id is stale afterwards also if the timer is kept:
     /// nothing can arm it again.
     pub fn shutdown_timer(&self, id: TimerId) -> Cancelled<C> {
         self.lock().remove(id, Service::shutdown)
     }
 
-    /// As [`shutdown_timer`](Self::shutdown_timer), and waits as [`cancel_sync`](Self::cancel_sync)
-    /// does.
+    /// Like [`shutdown_timer`](Self::shutdown_timer), and waits as
+    /// [`cancel_sync`](Self::cancel_sync) does.
     ///
     /// # Errors
     /// As `cancel_sync`.
@@ -160,7 +160,7 @@ impl<C: Callback> Scheduler<C> {
         Ok(callbacks)
     }
 
-    /// As [`shutdown`](Self::shutdown), and hands each callback to `each`, without the lock.
+    /// Like [`shutdown`](Self::shutdown), and hands each callback to `each`, without the lock.
     /// Allocates nothing.
     ///
     /// # Errors

@@ -39,8 +39,8 @@ impl<C: Callback> Scheduler<C> {
         self.run_queue_within(usize::MAX)
     }
 
-    /// As [`run_queue`](Self::run_queue), at most `budget` callbacks. What is left keeps its order,
-    /// and [`timeout`](Self::timeout) is zero.
+    /// Like [`run_queue`](Self::run_queue), at most `budget` callbacks. What is left keeps its
+    /// order, and [`timeout`](Self::timeout) is zero.
     ///
     /// To find the first callback a wheel may have to move many timers. All of them are moved,
     /// whatever the budget. The lock is released after each 256 of them, and between callbacks, so
@@ -50,7 +50,7 @@ impl<C: Callback> Scheduler<C> {
     /// As `run_queue`.
     ///
     /// # Panics
-    /// As `run_queue`.
+    /// Like `run_queue`.
     pub fn run_queue_within(&self, budget: usize) -> Result<usize, RunError> {
         let me = this_thread();
         let mut core = self.lock();

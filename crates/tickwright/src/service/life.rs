@@ -24,7 +24,7 @@ impl<P> Service<P> {
         self.add_numbered(timing, origin, payload).map(|(id, _)| id)
     }
 
-    /// As [`add`](Self::add). Returns the `int` id too, or 0 where none are issued.
+    /// Like [`add`](Self::add). Returns the `int` id too, or 0 where none are issued.
     #[inline(always)]
     pub(crate) fn add_numbered(
         &mut self,
@@ -103,7 +103,7 @@ impl<P> Service<P> {
         self.remove(id, true)
     }
 
-    /// As [`cancel`](Self::cancel), and a timer that is kept goes too: its id is stale from then
+    /// Like [`cancel`](Self::cancel), and a timer that is kept goes too: its id is stale from then
     /// on, so nothing arms it again.
     pub fn shutdown(&mut self, id: TimerId) -> Removal<P> {
         self.remove(id, false)
@@ -159,7 +159,7 @@ impl<P> Service<P> {
         self.free_numbered(slot, int)
     }
 
-    /// As [`free`](Self::free), of a timer with that `int` id.
+    /// Like [`free`](Self::free), of a timer with that `int` id.
     #[inline]
     fn free_numbered(&mut self, slot: Idx, int: i32) -> Option<P> {
         self.host.take_if(|host| host.slot == slot);
@@ -241,7 +241,7 @@ impl<P> Service<P> {
         self.file_for(slot, deadline);
     }
 
-    /// As [`file`](Self::file), due at `due` on the steady timeline. It counts as armed when it
+    /// Like [`file`](Self::file), due at `due` on the steady timeline. It counts as armed when it
     /// was.
     pub(super) fn file_at(&mut self, slot: Idx, due: u64, now: u64) {
         let slack = self.table.entry(slot).slack;

@@ -36,7 +36,7 @@ impl<P> Service<P> {
         self.take_within(&mut unlimited)
     }
 
-    /// As [`take`](Self::take), and moves at most n timers inside the queue on the way, which are
+    /// Like [`take`](Self::take), and moves at most n timers inside the queue on the way, which are
     /// taken from `moves`. With none of them left the answer is `None`, although there may be a
     /// next one: call it again. So the time that it takes has a bound.
     pub fn take_within(&mut self, moves: &mut usize) -> Option<Due<P>> {
@@ -47,7 +47,7 @@ impl<P> Service<P> {
             let mut slot = self.next_slot(moves)?;
             let pass = self.pass;
             if self.table.entry(slot).pass == pass {
-                // All that is left of what is due was armed in this pass as well, but for a host
+                // All other due timers were armed in this pass as well. The one exception is a host
                 // tick that was put aside.
                 self.ahead = Some(slot);
                 slot = self.release_host()?;

@@ -105,7 +105,7 @@ impl Timing {
         Self { target, period_ns: None, missed: Missed::default(), slack_ns: 0 }
     }
 
-    /// As [`after`](Self::after), in ns: for the C interface, which has no `Duration` to take
+    /// Like [`after`](Self::after), in ns: for the C interface, which has no `Duration` to take
     /// apart.
     #[doc(hidden)]
     #[inline]
@@ -113,7 +113,7 @@ impl Timing {
         Self::aimed(Target::After(delay))
     }
 
-    /// As [`since`](Self::since), in ns.
+    /// Like [`since`](Self::since), in ns.
     #[doc(hidden)]
     #[inline]
     pub fn since_nanos(instant: Instant, delay: u64) -> Self {

@@ -23,8 +23,8 @@ impl<G: WheelGeometry> SharedTimer<G> {
         self.arm_locked(Arm::Add, deadline, None, false).map(|_| ())
     }
 
-    /// As [`add`](Self::add), on another shard, to which the timer then belongs. While its callback
-    /// runs it stays where that runs. Two locks.
+    /// Like [`add`](Self::add), on another shard, to which the timer then belongs. While its
+    /// callback runs it stays where that runs. Two locks.
     ///
     /// # Errors
     /// Those of [`add`](Self::add), and [`ArmError::NoSuchShard`].
@@ -48,7 +48,8 @@ impl<G: WheelGeometry> SharedTimer<G> {
         self.arm(Arm::Modify, deadline, 0)
     }
 
-    /// As [`modify`](Self::modify), for a caller that knows what time it is, in the shard's ticks.
+    /// Like [`modify`](Self::modify), for a caller that knows what time it is, in the shard's
+    /// ticks.
     ///
     /// The unlocked path then judges by `now`, if that is later than what the shard was last told.
     /// Under a driver that sleeps, a time-out that is shortened thus leaves a bucket that is much
@@ -61,8 +62,8 @@ impl<G: WheelGeometry> SharedTimer<G> {
         self.arm(Arm::Modify, deadline, now)
     }
 
-    /// As [`modify`](Self::modify), on another shard. Takes both locks. A timer whose callback runs
-    /// stays where it runs.
+    /// Like [`modify`](Self::modify), on another shard. Takes both locks. A timer whose callback
+    /// runs stays where it runs.
     ///
     /// # Errors
     /// Those of [`modify`](Self::modify), and [`ArmError::NoSuchShard`].
@@ -71,7 +72,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
         self.arm_locked(Arm::Modify, deadline, Some(shard), false)
     }
 
-    /// As [`modify`](Self::modify), but a timer that is not pending stays so: [`Was::Idle`] then
+    /// Like [`modify`](Self::modify), but a timer that is not pending stays so: [`Was::Idle`] then
     /// means that nothing happened.
     ///
     /// # Errors
@@ -81,7 +82,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
         self.arm(Arm::PendingOnly, deadline, 0)
     }
 
-    /// As [`modify`](Self::modify), but a pending timer only ever moves to an earlier deadline.
+    /// Like [`modify`](Self::modify), but a pending timer only ever moves to an earlier deadline.
     ///
     /// # Errors
     /// As [`modify`](Self::modify).

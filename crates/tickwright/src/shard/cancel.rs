@@ -40,7 +40,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
         self.withdraw(&mut held, Word::IDLE)
     }
 
-    /// As [`cancel`](Self::cancel), but does nothing while the timer's callback runs.
+    /// Like [`cancel`](Self::cancel), but does nothing while the timer's callback runs.
     pub fn try_cancel(&self) -> Cancelled {
         let mut held = self.node.set.lock_timer(&self.node, None);
         if held.home.runs(&self.node).is_some() {
@@ -77,7 +77,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
         self.withdraw(&mut held, Word::DEAD)
     }
 
-    /// As [`shutdown`](Self::shutdown), and waits until the callback does not run: then it never
+    /// Like [`shutdown`](Self::shutdown), and waits until the callback does not run: then it never
     /// will again. Returns whether the timer was pending.
     ///
     /// What [`cancel_sync`](Self::cancel_sync) says about locks and about two callbacks applies.

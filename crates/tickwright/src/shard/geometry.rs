@@ -38,7 +38,7 @@ pub trait WheelGeometry: Debug + Send + Sync + Sized + 'static + sealed::Sealed 
     fn level<P: Handle>(wheel: &Self::Wheel<P>, nodes: &impl Nodes<P, RecordOf<Self, P>>, p: P)
     -> Option<u8>;
 
-    /// As `insert`, but a deadline that has passed expires at the next tick, not in the pass that
+    /// Like `insert`, but a deadline that has passed expires at the next tick, not in the pass that
     /// is under way.
     #[doc(hidden)]
     fn insert_behind<P: Handle>(

@@ -84,7 +84,8 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
         self.advance_within(now, usize::MAX).map(|advance| advance.delivered)
     }
 
-    /// As [`advance`](Self::advance), until `budget` timers were fired or moved inside the wheels.
+    /// Like [`advance`](Self::advance), until `budget` timers were fired or moved inside the
+    /// wheels.
     ///
     /// # Errors
     /// [`Busy`], as there.
@@ -129,7 +130,7 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
     ///
     /// It is set under the shard's lock: it must not wait, panic or call the shards. A re-arm in
     /// place never sets it, because the timer stays in its bucket and wake-ups come from the ends
-    /// of buckets. Without an alarm the locked paths pay one branch. The previous alarm is dropped
+    /// of buckets. Without an alarm the locked paths pay one branch. The previous alarm is dropped,
     /// and stays set as it is.
     pub fn set_alarm(&self, alarm: Option<Arc<dyn Alarm>>) {
         let mut state = lock(&self.base.state);

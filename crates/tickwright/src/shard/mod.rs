@@ -144,8 +144,8 @@ impl Shards {
         Self::with_geometry(shards, 0)
     }
 
-    /// As [`new`](Self::new), but the clocks start at `now`. Deadlines from 2^58 - 1 on are always
-    /// re-armed under the lock, so start near 0.
+    /// Like [`new`](Self::new), but the clocks start at `now`. Deadlines from 2^58 - 1 on are
+    /// always re-armed under the lock, so start near 0.
     #[must_use]
     pub fn starting_at(shards: usize, now: Tick) -> Self {
         Self::with_geometry(shards, now)
@@ -153,7 +153,7 @@ impl Shards {
 }
 
 impl<G: WheelGeometry> Shards<G> {
-    /// As [`starting_at`](Shards::starting_at), with wheels of another geometry.
+    /// Like [`starting_at`](Shards::starting_at), with wheels of another geometry.
     #[must_use]
     pub fn with_geometry(shards: usize, now: Tick) -> Self {
         let shards = u32::try_from(shards).unwrap_or(u32::MAX).max(1);

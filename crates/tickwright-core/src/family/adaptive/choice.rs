@@ -14,7 +14,7 @@ pub trait Limits: Copy + Debug + 'static {
     const HEAP: usize;
     /// Timers in the wheel, at least `HEAP`. Beyond, a ladder takes over once most expire.
     const WHEEL: usize;
-    /// So many expiries, beyond the moves and removals meanwhile, say that most timers expire. An
+    /// This many expiries, beyond the moves and removals meanwhile, say that most timers expire. An
     /// eighth of the timers, if that is more.
     const EXPIRIES: i32;
 }

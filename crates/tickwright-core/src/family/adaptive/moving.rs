@@ -18,8 +18,8 @@ use super::queue::{Adaptive, SlotRecord};
 use crate::contract::{HeadChange, Tick, Violation};
 use crate::storage::{Discipline, Handle, Nodes, Popped};
 
-/// So many timers are moved by each insert, removal, re-arm and expiry. Each of these adds one at
-/// most, so a move of n ends within n / 3 of them.
+/// Each insert, removal, re-arm and expiry moves this many timers. Each of these adds one at most,
+/// so a move of n ends within n / 3 of them.
 const STEP: usize = 4;
 
 /// What a step may spend inside the structure that is left. Enough for some timers to come to the

@@ -18,7 +18,7 @@ pub(super) fn room<T>(vec: &mut Vec<T>, len: usize) -> Result<(), Reject> {
     vec.try_reserve_exact(len.saturating_sub(vec.len())).map_err(|_| Reject::Full)
 }
 
-/// Records by the numbers of their slots.
+/// Records in a vector; the number of its slot is a record's index.
 #[derive(Debug)]
 pub(super) struct Beside<R>(pub(super) Vec<R>);
 

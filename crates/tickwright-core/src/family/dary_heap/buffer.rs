@@ -151,8 +151,8 @@ pub trait Buffer<P: Handle, const D: usize>: Sized {
     /// How many groups are in use.
     fn groups(&self) -> usize;
 
-    /// Puts groups `0..groups` in use. Those that this adds are empty, as those that it drops must
-    /// be.
+    /// Puts groups `0..groups` in use. Groups that this adds are empty. Groups that it drops must
+    /// be empty.
     fn set_groups(&mut self, groups: usize);
 
     /// A group, if it is in use.

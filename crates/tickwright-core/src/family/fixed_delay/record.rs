@@ -28,7 +28,7 @@ const _: () = assert!(size_of::<FixedDelayRecord<core::num::NonZeroU32>>() == 24
 /// Where a node stands, as its record tells.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Place<P> {
-    /// Its entry is in the heap. It is the head of a list, or alone.
+    /// Its entry is in the heap. The node is the head of a list, or alone.
     InHeap { cell: usize, list: Option<usize> },
     /// Behind the node `prev` of a list.
     Inside { prev: P, list: usize },

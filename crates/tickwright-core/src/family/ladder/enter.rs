@@ -17,7 +17,7 @@ use crate::storage::{Handle, Nodes};
 /// The most entries that are sorted at once.
 const SORTED: usize = 64;
 
-/// So many entries of the next bucket are asked for while those of this one are delivered.
+/// This many entries of the next bucket are prefetched while those of this bucket are delivered.
 const AHEAD: usize = 16;
 
 /// The levels whose entries hold all digits of their ticks that are not the clock's.
@@ -67,7 +67,7 @@ pub(super) fn tick_at(clock: Tick, level: usize, entry: Entry) -> Tick {
     clock >> above << above | Tick::from(entry.low()) & ((1 << above) - 1)
 }
 
-/// Whether an entry of the bucket of `level` that has been entered may be for the tick `placed`.
+/// Whether an entry of the current bucket of `level` may be for the tick `placed`.
 #[inline]
 pub(super) fn is_for(clock: Tick, level: usize, entry: Entry, placed: Tick) -> bool {
     if level < NEAR_LEVELS {

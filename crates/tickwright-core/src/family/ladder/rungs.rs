@@ -175,7 +175,7 @@ impl Rungs {
         self.occupied[at.level()] &= !at.bit();
     }
 
-    /// Takes all marks from mixed buckets.
+    /// Clears the marks of all mixed buckets.
     pub(super) fn forget_mixed(&mut self) {
         self.mixed = [0; LEVELS];
     }

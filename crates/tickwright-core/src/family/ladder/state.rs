@@ -265,7 +265,7 @@ impl<P: Handle> Ladder<P> {
         at
     }
 
-    /// As [`append`](Self::append), for an entry whose record was not read yet.
+    /// Like [`append`](Self::append), for an entry whose record was not read yet.
     #[inline]
     pub(super) fn append_unseen(&mut self, tick: Tick, slot: u32) -> Number {
         let at = self.append(tick, slot);

@@ -56,8 +56,8 @@ fn every_power_of_two_is_passed_in_order() {
     }
 }
 
-/// So many in one bucket that it is emptied from both ends; equals and unequals mixed, some of them
-/// two levels down.
+/// One bucket has so many timers that it is emptied from both ends; equals and unequals mixed, some
+/// of them two levels down.
 #[test]
 fn long_buckets_keep_their_order() {
     for n in [7, 8, 9, 10, 11, 12, 100, 101, 1000] {

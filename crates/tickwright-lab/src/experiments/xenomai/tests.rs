@@ -47,7 +47,7 @@ fn judged<C: Candidate, M: Machine>(
     judged_until::<C, M>(length, machine, &|| false)
 }
 
-/// The arguments and the plan of a request in virtual time, as a user would type it.
+/// Parses a request in virtual time, as a user would type it. Returns its arguments and its plan.
 fn asked(more: &[&str]) -> (XenomaiArgs, Plan) {
     let words = [&["--mode", "virtual"], more].concat();
     let args: XenomaiArgs = request::words(&words).expect("the words are right");

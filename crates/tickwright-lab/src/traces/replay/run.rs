@@ -26,7 +26,7 @@ const PIECE: usize = 1 << 14;
 /// Operations of a piece when caches are overwritten before each.
 const COLD_PIECE: usize = 64;
 
-/// So many operations are kept in memory (16 bytes each). A longer trace is decoded in each pass.
+/// This many operations are kept in memory (16 bytes each). A longer trace is decoded in each pass.
 const KEPT: u64 = 1 << 22;
 
 /// Bytes that are overwritten between pieces: more than a last-level cache usually has for a core.

@@ -116,7 +116,7 @@ fn a_thread_behind_a_busy_worker_is_seen_by_one_without_work() {
     });
 }
 
-/// Each takes one, though the first that was called may see both.
+/// Each worker takes one thread, though the first worker that was called may see both.
 #[test]
 fn two_threads_find_two_workers_without_work() {
     model(2, || {

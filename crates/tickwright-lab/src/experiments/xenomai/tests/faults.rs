@@ -12,7 +12,7 @@ const UNKNOWN: u8 = 4;
 const WRONG_SECOND: u8 = 5;
 const FORGETS_STOP: u8 = 6;
 
-/// std's map with one fault, at the 500th call of the faulty operation.
+/// A queue over std's map, with one fault at the 500th call of the faulty operation.
 struct Faulty<const FAULT: u8>;
 
 struct FaultyQueue<const FAULT: u8> {
