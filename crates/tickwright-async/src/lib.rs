@@ -44,9 +44,9 @@
 //!
 //! A timer is armed by the first poll that is pending. When it is dropped in time, it stays in its
 //! wheel, vacant, and the thread uses it for its next time-out. The new deadline is written into
-//! the timer; the wheel is not touched. When the wheel comes to the timer, it is moved to its
-//! deadline then, or leaves if it is vacant. It takes a lock only for the first use of a timer,
-//! after a fire, and for a deadline before its filed tick.
+//! the timer; the wheel is not touched. When the wheel reaches the tick of the timer, it moves the
+//! timer to its deadline, or drops it if it is vacant. It takes a lock only for the first use of a
+//! timer, after a fire, and for a deadline before its filed tick.
 //!
 //! # What is promised
 //!

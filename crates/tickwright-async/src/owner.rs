@@ -14,7 +14,7 @@ pub(crate) struct Owner {
     /// `None` only while it is dropped.
     node: Option<Arc<Node>>,
     /// Which waker the timer has: the address of its data and of its functions. The waker lives
-    /// while it is in the timer, so that no other has the same two.
+    /// while it is in the timer, so no other waker has the same two addresses.
     waker: (usize, usize),
     /// When it is due, in nanoseconds. If it is armed, the timer has the same.
     deadline: u64,
@@ -103,7 +103,7 @@ impl Owner {
                     return Poll::Pending;
                 }
                 State::Fired if has_fired_for(node, self.deadline) => return Poll::Ready(()),
-                // It fired for an earlier deadline, just when it got a later one.
+                // It fired for its earlier deadline at the moment when it got a later one.
                 State::Fired => {
                     self.waker = NONE;
                     node.set_state(State::Idle, Ordering::Relaxed);

@@ -84,8 +84,8 @@ pub unsafe fn filled<T: Growing>(place: *mut T, inside: impl FnOnce() -> Result<
     done.min(0)
 }
 
-/// Fills a struct of the caller with what is found and returns 1, or returns 0 or a code. A
-/// struct whose size cannot be is refused before anything is done.
+/// Fills a struct of the caller with what is found and returns 1, or returns 0 or a code. A struct
+/// whose size is impossible is refused before anything is done.
 ///
 /// # Safety
 /// `place` is null, or as many bytes as its size says may be written.
@@ -154,7 +154,7 @@ pub unsafe fn put<T>(place: *mut T, value: T) {
     }
 }
 
-/// Writes text and a zero into `size` bytes, cut off where it does not fit, and answers how long
+/// Writes text and a zero into `size` bytes, cut off where it does not fit, and returns how long
 /// the whole text is.
 ///
 /// # Safety

@@ -73,7 +73,7 @@ pub unsafe fn read<T: Growing>(at: *const T) -> Result<T, c_int> {
 /// How many bytes a caller's struct has; 0 for null.
 ///
 /// # Errors
-/// [`code::INVALID`] for one that is not aligned, and for a size that cannot be.
+/// [`code::INVALID`] for a place that is not aligned, and for an impossible size.
 ///
 /// # Safety
 /// `place` is null, or its size may be read.

@@ -29,7 +29,7 @@ pub unsafe trait Lendable: Sized {
     const LENT: u64;
 }
 
-/// What several threads use.
+/// A struct of C that several threads may use at once.
 ///
 /// # Safety
 /// 1. It is `repr(C)`, and its first field is an `AtomicU64`, its state.
@@ -66,7 +66,7 @@ pub unsafe fn lendable<'t, T: Lendable>(at: *const T) -> Result<&'t Cell<u64>, c
     }
 }
 
-/// Runs `inside` while `at`, which [`lendable`] has answered, is lent.
+/// Runs `inside` while `at`, which [`lendable`] has returned, is lent.
 pub fn lend<T: Lendable, R>(at: *const T, now: &Cell<u64>, inside: impl FnOnce() -> R) -> R {
     now.set(state(T::LENT, at));
     let done = inside();
@@ -102,13 +102,13 @@ unsafe fn word<'t, T: Shared>(at: *const T) -> &'t AtomicU64 {
     unsafe { &*at.cast::<AtomicU64>() }
 }
 
-/// Whether something that [`shared`] has answered is being destroyed.
+/// Whether something that [`shared`] has returned is being destroyed.
 pub fn is_ending<T: Shared>(shared: &T) -> bool {
     // SAFETY: a reference is neither null nor misaligned.
     unsafe { word(shared) }.load(Ordering::Relaxed) != state(T::READY, shared)
 }
 
-/// Begins to destroy something that [`shared`] has answered.
+/// Begins to destroy something that [`shared`] has returned.
 ///
 /// # Errors
 /// [`code::ALREADY`] when that has begun.

@@ -41,7 +41,7 @@ pub struct tw_firing {
     pub token: *const c_void,
 }
 
-/// Is called when a timer is due; answers whether it runs again.
+/// Is called when a timer is due; returns whether it runs again.
 pub type tw_sched_fn =
     Option<unsafe extern "C-unwind" fn(data: *mut c_void, firing: *const tw_firing) -> i64>;
 

@@ -107,7 +107,7 @@ fn of(node: &Node) -> *mut tw_odlink {
     core::ptr::with_exposed_provenance_mut(core::ptr::from_ref(node).addr())
 }
 
-/// Answers where the key is of the struct that a link is in.
+/// Returns where the key is of the struct that a link is in.
 pub type tw_key_fn =
     Option<unsafe extern "C-unwind" fn(link: *const tw_odlink, user: *mut c_void) -> *const c_void>;
 
@@ -212,8 +212,8 @@ fn clear(odict: *mut tw_odict) -> Result<c_int, c_int> {
 fn insert(odict: *mut tw_odict, link: *mut tw_odlink, position: Position<Entry>) -> Result<c_int, c_int> {
     with(odict, |dictionary| {
         let node = offered(link)?;
-        // SAFETY: the references that the dictionary hands out end in this file, before the call
-        // returns: the caller gets pointers.
+        // SAFETY: 1. The references that the dictionary hands out end in this file, before the call
+        // returns. 2. The caller gets pointers.
         unsafe { dictionary.insert_pinned(position, node) }.map_err(refused)?;
         Ok(0)
     })

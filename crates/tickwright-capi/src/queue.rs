@@ -75,7 +75,7 @@ unsafe impl Growing for tw_advance {
 /// Is called with each timer that is due.
 pub type tw_fire_fn = Option<unsafe extern "C-unwind" fn(fired: *const tw_expired, user: *mut c_void)>;
 
-/// Answers the next deadline of a timer that is due.
+/// Returns the next deadline of a timer that is due.
 pub type tw_rearm_fn =
     Option<unsafe extern "C-unwind" fn(timer: *mut tw_timer, expiry: u64, user: *mut c_void) -> u64>;
 
@@ -105,7 +105,7 @@ fn checked<'q>(queue: *const tw_queue) -> Result<&'q tw_queue, c_int> {
 /// The queue behind a head.
 ///
 /// # Safety
-/// `checked` has answered the head, and its family is `F`; no other reference to the queue is
+/// `checked` has returned the head, and its family is `F`; no other reference to the queue is
 /// alive.
 unsafe fn behind<'q, F: Known>(queue: *const tw_queue) -> &'q mut HookQueue<'static, F, ()> {
     // SAFETY: `tw_queue_init` has put a `Made<F>` there: the state and the family say so.

@@ -35,7 +35,7 @@ fn mark(at: *const tw_timer, number: c_int) -> u64 {
 
 /// What a body holds.
 enum Body {
-    /// Nothing yet, or what a timer left that was pending nowhere when it was moved here.
+    /// No timer yet, or the bytes of a timer that was not pending when it was moved here.
     Fresh,
     /// A timer of that family.
     Of(c_int),

@@ -193,7 +193,7 @@ pub trait KeyOrder<T> {
     fn compare(&self, a: &Self::Key<'_>, b: &Self::Key<'_>) -> Ordering;
 }
 
-/// The order of what a function answers for an object: a [`KeyOrder`] in a word, for keys that are
+/// The order of what a function returns for an object: a [`KeyOrder`] in a word, for keys that are
 /// no references.
 ///
 /// ```
@@ -428,7 +428,7 @@ pub trait Dictionary {
     fn remove(&mut self, entry: Self::Entry) -> Result<Self::Value, DictError>;
 
     /// To be called after the key of an entry has changed: gives it the place of an insert now,
-    /// behind its equals. The entry stays valid. Answers whether it had to move.
+    /// behind its equals. The entry stays valid. Returns whether it had to move.
     ///
     /// # Errors
     /// As [`get`](Self::get).

@@ -2,7 +2,7 @@
 //! dictionaries.
 //!
 //! Ids and addresses are unique: an object is in both dictionaries or in none.
-//! [`around`](Registry::around) answers the last object at or below an address, which is how one
+//! [`around`](Registry::around) returns the last object at or below an address, which is how one
 //! finds the area that an address lies in.
 //!
 //! The dictionaries are parameters. Over hooks an object has two links, and nothing allocates; over

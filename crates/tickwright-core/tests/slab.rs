@@ -13,7 +13,7 @@ use tickwright_core::{
     for_each_slab_only_family,
 };
 
-/// Below the capacity of every bounded family in the list.
+/// A number of timers that fits into every bounded family in the list.
 const FEW: u64 = 6;
 
 type Queue<F> = SlabQueue<F, u64>;

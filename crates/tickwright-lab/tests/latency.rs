@@ -361,8 +361,8 @@ fn a_stopped_process_tells_the_gap_and_averages_nothing() {
     line(&mut run.out, "RTD|").unwrap();
     let mut told = String::new();
     let state = || fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // A stop between two turns touches no sample, and none is told: then the next line is of a
-    // structure, and another stop follows. A turn takes nearly all of the time.
+    // A stop between two turns touches no sample, so no gap is reported. Then the next line is that
+    // of a structure, and the test stops the process again. A turn takes nearly all of the time.
     for attempt in 0.. {
         assert!(attempt < 10, "no gap was told");
         signal("-STOP", pid);

@@ -36,8 +36,8 @@ extern crate alloc;
 #[cfg(any(test, feature = "testing"))]
 extern crate std;
 
-/// A function that is constant except in models: loom's types are not built by constant
-/// expressions.
+/// Makes a function constant except in models, since constant expressions cannot build loom's
+/// types.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! const_unless_loom {

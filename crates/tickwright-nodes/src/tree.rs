@@ -118,7 +118,7 @@ mod sealed {
 /// impl tickwright_nodes::tree::Balance for Mine {}
 /// ```
 pub trait Balance: sealed::Sealed + Debug + Sized + 'static {
-    /// What it remembers of each node.
+    /// What the balance remembers of each node.
     type Mark: Copy + PartialEq + Debug + Send + Sync;
 
     /// The mark of a new leaf.
@@ -425,7 +425,7 @@ struct Checker<'q, N, V> {
 }
 
 impl<N, V> Checker<'_, N, V> {
-    /// Verifies the tree below `p`, whose own `up` is right; answers its mark and height.
+    /// Verifies the tree below `p`, whose own `up` is right; returns its mark and height.
     fn below<P, R, B>(&mut self, p: P, depth: u32) -> Result<(B::Mark, u32), Violation>
     where
         P: Handle,

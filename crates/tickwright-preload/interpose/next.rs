@@ -58,7 +58,7 @@ pub(crate) fn resolve() {
     }
 }
 
-/// The function behind this library's, for the caller that returns to `site`.
+/// The real function that this library's function hides, for the caller that returns to `site`.
 #[inline]
 pub(crate) fn behind(name: Name, site: usize) -> *mut c_void {
     let real = REAL[name as usize].load(Acquire);

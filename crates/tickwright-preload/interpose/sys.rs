@@ -113,7 +113,7 @@ pub(crate) fn gettid() -> u32 {
 
 fn clock(clock: c_int) -> u64 {
     let mut now = Timespec::default();
-    // SAFETY: 1. A place for a time.
+    // SAFETY: 1. It fills a place for a time.
     unsafe { clock_gettime(clock, &raw mut now) };
     now.ns()
 }

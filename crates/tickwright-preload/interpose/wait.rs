@@ -40,7 +40,7 @@ fn ms(time_out: c_int) -> Option<u64> {
 }
 
 fn ns(time_out: *const Timespec) -> Option<u64> {
-    // SAFETY: 1. Not null, and the caller's.
+    // SAFETY: 1. Not null. 2. The caller promises that it may be read.
     (!time_out.is_null()).then(|| unsafe { *time_out }.ns())
 }
 
@@ -122,7 +122,7 @@ unsafe extern "C-unwind" fn select_for(
     site: usize,
 ) -> c_int {
     // The kernel writes to the time-out, so it is read before.
-    // SAFETY: 1. Not null, and the caller's.
+    // SAFETY: 1. Not null. 2. The caller promises that it may be read.
     let delay_ns = (!time_out.is_null()).then(|| unsafe { *time_out }.ns());
     waiting(SELECT, delay_ns, site, || {
         real!(

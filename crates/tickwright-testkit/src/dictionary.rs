@@ -94,7 +94,7 @@ pub trait Subject {
     /// What the dictionary says.
     fn remove(&mut self, number: usize) -> Result<usize, DictError>;
 
-    /// Changes a key and tells the dictionary. Answers whether the object moved.
+    /// Changes a key and tells the dictionary. Returns whether the object moved.
     ///
     /// # Errors
     /// What the dictionary says.

@@ -219,7 +219,7 @@ pub fn gust(seed: u64) -> Vec<Op> {
                     _ => Op::Rearm(When::After(0), within(byte())),
                 });
             }
-            // Mostly the same `now`: what is due by it is not done with.
+            // Mostly the same `now`, since timers that are due by it are still pending.
             when = When::After(if byte().is_multiple_of(8) { within(byte()) } else { 0 });
         }
     }

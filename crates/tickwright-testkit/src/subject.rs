@@ -146,7 +146,7 @@ pub trait Subject {
     /// [`Full`] with the value.
     fn insert(&mut self, deadline: u64, value: u32) -> Result<(Self::Key, bool), Full>;
 
-    /// Takes a timer out; answers its value and whether the head changed.
+    /// Takes a timer out; returns its value and whether the head changed.
     ///
     /// # Errors
     /// [`Stale`].
@@ -218,7 +218,7 @@ pub trait Subject {
         None
     }
 
-    /// Re-arms the head if it is due, at the tick `rearm` answers for its expiry.
+    /// Re-arms the head if it is due, at the tick `rearm` returns for its expiry.
     fn rearm_expired(&mut self, now: u64, rearm: &mut dyn FnMut(u64) -> u64) -> Option<Fired> {
         let _ = (now, rearm);
         unreachable!("rearm is not offered")

@@ -256,7 +256,7 @@ fn a_reschedule_needs_no_memory() {
     for_each_slab_only_family!(all []);
 }
 
-/// All that a dictionary does, on a hook one; answers how many entries went through it.
+/// All that a dictionary does, on a hook one; returns how many entries went through it.
 fn whole_life<B: Balance>(objects: &[Object<B>]) -> usize {
     let mut dictionary = HookDict::<_, _, B>::balanced(ByKey);
     let mut hint = None;

@@ -24,7 +24,7 @@ pub struct tw_mutex {
     state: AtomicU64,
     lock: Mutex<()>,
     guard: UnsafeCell<Option<MutexGuard<'static, ()>>>,
-    /// The id of the thread that holds it; 0: none of a runtime's.
+    /// The id of the thread that holds it; 0 if no runtime has created that thread.
     owner: AtomicU64,
     /// A variable of its kernel thread's; 0: nobody holds it.
     kernel: AtomicUsize,

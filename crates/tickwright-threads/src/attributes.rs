@@ -8,7 +8,7 @@ use crate::setters::setters;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Place {
     /// With its creator if that is a thread of the runtime, else as [`Spread`](Self::Spread). An
-    /// idle worker may take it until it has begun.
+    /// idle worker may take the thread until the thread has begun.
     #[default]
     Near,
     /// With the workers in turn.

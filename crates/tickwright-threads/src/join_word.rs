@@ -127,7 +127,7 @@ impl JoinWord {
         }
     }
 
-    /// Changes the word of that thread, or says why not. Answers what it was.
+    /// Changes the word of that thread, or says why not. Returns what it was.
     fn change(
         &self,
         generation: u32,

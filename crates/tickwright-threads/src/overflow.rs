@@ -49,7 +49,7 @@ pub(crate) fn notice() {
 fn notice_one(signal: c_int, before: &Before) {
     let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = fault;
     let mut old = MaybeUninit::<libc::sigaction>::uninit();
-    // SAFETY: 1. Asks only, and fills `old` when it answers 0.
+    // SAFETY: 1. Asks only, and fills `old` when it returns 0.
     if unsafe { libc::sigaction(signal, core::ptr::null(), old.as_mut_ptr()) } != 0 {
         return;
     }
@@ -58,7 +58,7 @@ fn notice_one(signal: c_int, before: &Before) {
     if old.sa_sigaction == handler as usize {
         return;
     }
-    // Known before ours can be called.
+    // Noted before our handler can be called.
     let _ = before.action.set(Box::new(old));
     // With its mask, and all of its flags but one: ours is not called once.
     let mut ours = old;
@@ -124,7 +124,7 @@ impl Interrupted {
         Self { sp, alternate: start..start.saturating_add(len) }
     }
 
-    /// The stack below what was interrupted, if the handler runs on the alternate one.
+    /// The stack below the interrupted code, if the handler runs on the alternate stack.
     fn below(&self) -> Option<Below> {
         let sp = self.sp?;
         let here = core::ptr::from_ref(&sp).addr();
@@ -450,7 +450,7 @@ impl SignalStack {
             Self::free(number);
             return None;
         }
-        // SAFETY: 1. Filled, since the call answered 0.
+        // SAFETY: 1. Filled, since the call returned 0.
         Some(Self { before: unsafe { before.assume_init() }, number })
     }
 

@@ -13,7 +13,7 @@ use tickwright_threads::{Attributes, LEAST_STACK, Model, OneToOne, Runtime, this
 const PLAIN: Attributes = Attributes::new();
 const WHAT: &str = "TICKWRIGHT_FAULT";
 
-/// Runs a test of this file in a process of its own, which does what is said there. It ends by an
+/// Runs a test of this file in a process of its own, which does what `what` says. It ends by an
 /// alarm if it hangs.
 fn child(test: &str, what: &str) -> Output {
     let own = std::env::current_exe().unwrap();

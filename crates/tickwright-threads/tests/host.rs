@@ -177,7 +177,7 @@ mod alone {
         }
     }
 
-    /// Runs `inside` in a child, and answers how that ended.
+    /// Runs `inside` in a child, and returns how that ended.
     fn in_a_child(inside: impl FnOnce() -> Result<(), &'static CStr>) -> i32 {
         // SAFETY: 1. The child does what this library promises of forked children, and no more than
         // the C library allows them.

@@ -371,7 +371,7 @@ fn the_platform_knows_the_names_of_its_threads() {
     assert_eq!(named.unwrap().join().unwrap(), "a name of more \n");
 }
 
-/// Runs `body` in a child process, and answers what it answers; 0 if it does not end.
+/// Runs `body` in a child process, and returns what it returns; 0 if it does not end.
 fn in_a_child(body: impl FnOnce() -> i32) -> i32 {
     let mut status = 0;
     // SAFETY: 1. The child runs `body` on this thread alone, and ends at once.
@@ -427,7 +427,7 @@ fn a_body_that_is_dropped_instead_of_run_may_ask_and_panic() {
         let runtime = common::start(common::own_stacks());
         let asks = Asks(runtime.handle());
         let least = libc::rlimit { rlim_cur: 1 << 30, rlim_max: 1 << 30 };
-        // SAFETY: 1. A limit of this child alone.
+        // SAFETY: 1. It sets a limit for this child alone.
         unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const least) };
         let large = PLAIN.stack(1 << 30).name("large");
         let created = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {

@@ -24,7 +24,7 @@ fn grant() -> bool {
 
 struct Sparing;
 
-// SAFETY: 1. Every call goes to the system's allocator unchanged, or answers null as the trait
+// SAFETY: 1. Every call goes to the system's allocator unchanged, or returns null as the trait
 // allows.
 unsafe impl GlobalAlloc for Sparing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

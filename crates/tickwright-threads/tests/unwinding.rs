@@ -137,7 +137,7 @@ fn a_join(runtime: &Runtime) {
     beside(runtime, move || assert_eq!(handle.join(other).unwrap(), 3), move || gate.open());
 }
 
-/// The one who has the lock is of the same worker, in the models that have one.
+/// The thread that holds the lock is on the same worker, in the models that have workers.
 fn a_lock(runtime: &Runtime) {
     let lock = Arc::new(sync::Mutex::new(0));
     let (held, gate, wanted) = (Arc::new(Gate::default()), Arc::new(Gate::default()), Arc::clone(&lock));

@@ -62,8 +62,8 @@ pub trait Clock: Send + Sync {
     }
 
     /// The longest time that a thread which waits for this clock may sleep before it looks again.
-    /// Its sleep may stand still, or not hear of a step, while this clock advances. `None`: as long
-    /// as it likes.
+    /// The clock that it sleeps by may stand still while this clock advances, and may not notify it
+    /// of a step. `None`: as long as it likes.
     fn longest_sleep(&self) -> Option<Duration> {
         None
     }

@@ -14,7 +14,7 @@
 //!
 //! A forked child has the thread that forked, and no driver thread: start another one there.
 //! [`DriverThread::stop`] and the drop of a driver of the parent's return at once in the child, and
-//! `settle` answers `false`. The child of a callback goes on as the driver thread.
+//! `settle` returns `false`. The child of a callback goes on as the driver thread.
 //!
 //! A child has a [`TimerFd`] of its own. Its number stays and its alarm is set as the parent's was.
 //! The two do not disturb each other. An `epoll` instance is the parent's, so that the child needs

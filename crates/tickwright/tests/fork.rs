@@ -19,7 +19,7 @@ use tickwright::shard::{Cancelled, Shards, Was};
 
 const MS: Duration = Duration::from_millis(1);
 
-/// Runs `act` in a forked child, which is killed if it hangs, and requires that it answers `true`.
+/// Runs `act` in a forked child, which is killed if it hangs, and requires that it returns `true`.
 fn in_a_child(act: impl FnOnce() -> bool) {
     // SAFETY: 1. The child calls what this crate promises of forked children, and ends without the
     // parent's handlers.

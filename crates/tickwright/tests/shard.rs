@@ -603,7 +603,7 @@ fn handles_and_shards_cross_threads() {
     crosses::<SharedTimer<Geometry<64, 3, 3>>>();
 }
 
-/// What a payload does when it is dropped.
+/// A payload that may panic when it is dropped.
 struct Fragile {
     alive: Arc<AtomicUsize>,
     panics: bool,

@@ -382,7 +382,7 @@ TW_API int tw_cond_signal(tw_cond *cond);
 TW_API int tw_cond_broadcast(tw_cond *cond);
 
 /* A mailbox, in memory of the library: pointers go from thread to thread, in the order in which
- * they were sent. Many may send, and many may receive. */
+ * they were sent. Many threads may send, and many may receive. */
 typedef struct tw_mailbox tw_mailbox;
 
 /* Makes a mailbox, and returns it in `*mailbox`, which must not be null. It holds at most

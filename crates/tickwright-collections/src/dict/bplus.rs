@@ -145,7 +145,7 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
         self.index.nodes.get_mut(entry)
     }
 
-    /// Changes an object and gives it the place of its key, as [`Dictionary::rekeyed`]; answers
+    /// Changes an object and gives it the place of its key, as [`Dictionary::rekeyed`]; returns
     /// whether it moved.
     ///
     /// # Errors

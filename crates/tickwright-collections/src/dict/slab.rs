@@ -96,7 +96,7 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
         self.sorted.nodes.get_mut(entry)
     }
 
-    /// Changes an object and gives it the place of its key, as [`Dictionary::rekeyed`]; answers
+    /// Changes an object and gives it the place of its key, as [`Dictionary::rekeyed`]; returns
     /// whether it moved. Should `change` panic behind a change of the key, the entry stays where it
     /// is.
     ///

@@ -400,7 +400,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
         self.hole = false;
     }
 
-    /// Puts the last cell out of use. Answers it, and what stood in it.
+    /// Puts the last cell out of use. Returns it, and what stood in it.
     #[inline]
     fn take_last(&mut self) -> (usize, u128, Option<P>) {
         let last = Self::ROOT + self.cells() - 1;

@@ -132,10 +132,10 @@ pub struct Delays<P: Handle> {
     lists: Lists<P>,
 }
 
-/// What a node has left behind.
+/// What a node leaves behind when it is unlinked.
 #[derive(Clone, Copy, Debug)]
 struct Left {
-    /// It was the head of the queue.
+    /// The node was the head of the queue.
     led: bool,
     /// The cell of its entry, which no successor took.
     cell: Option<usize>,

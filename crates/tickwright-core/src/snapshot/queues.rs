@@ -27,7 +27,7 @@ impl<F: Family, T: Plain> SlabQueue<F, T> {
         write(into, self.len(), || timers.next())
     }
 
-    /// Writes all pending timers to `into` and removes them, as before the power goes. Returns how
+    /// Writes all pending timers to `into` and removes them, as before a power cut. Returns how
     /// many bytes they take. As n times `peek` and a removal.
     ///
     /// # Errors
@@ -88,7 +88,7 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
         write(into, self.len(), || timers.next())
     }
 
-    /// Writes all pending timers to `into` and removes them, as before the power goes. Returns how
+    /// Writes all pending timers to `into` and removes them, as before a power cut. Returns how
     /// many bytes they take. As n times `peek` and a removal.
     ///
     /// # Errors

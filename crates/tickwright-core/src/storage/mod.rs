@@ -66,7 +66,7 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     const ORDER: Order;
 
     /// Whether [`due`](Self::due) and [`pop`](Self::pop) ever move nodes inside, at the cost of the
-    /// budget. Where they do not, an advance answers `moved: 0`.
+    /// budget. Where they do not, an advance returns `moved: 0`.
     const MOVES: bool = false;
 
     /// Makes room for `additional` more nodes beyond `len`, so that as many inserts cannot fail.

@@ -219,7 +219,7 @@ struct Merge {
     window: VecDeque<Event>,
     /// The number of the first event of the window.
     first: u64,
-    /// Time, copy and number of the next event of each copy.
+    /// For each copy, its next event: the event's time, the copy and the event's number.
     next: BinaryHeap<Reverse<(Ns, u32, u64)>>,
     /// Copies whose next event was not read yet.
     starved: Vec<u32>,

@@ -71,7 +71,7 @@ fn one() -> f64 {
     1.0
 }
 
-/// Periodic timers of one period.
+/// Periodic timers that have the same period.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Periodic {

@@ -350,7 +350,7 @@ fn spawn(
     };
     let mut thread = MaybeUninit::uninit();
     // SAFETY: 1. Filled attributes. 2. `begin` takes what `run` is. 3. The call fills `thread` when
-    // it answers 0.
+    // it returns 0.
     match unsafe { libc::pthread_create(thread.as_mut_ptr(), attr, begin, run.cast()) } {
         // SAFETY: 1. Filled.
         0 => Ok(unsafe { thread.assume_init() }),

@@ -102,8 +102,8 @@ impl Kernel {
         unsafe { here::enter(&member) };
         let outcome = catch_unwind(AssertUnwindSafe(body));
         if !self.roster.is_here() {
-            // The body has forked, and this is the child. Locks of the runtime may be held for
-            // ever.
+            // The body has forked, and this thread is in the child. Locks of the runtime may be
+            // held for ever.
             process::child_has_ended(outcome.is_err());
             drop_quietly(outcome);
             process::end_the_child();

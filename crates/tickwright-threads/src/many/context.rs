@@ -22,7 +22,8 @@ pub(super) struct On {
     _known: ValgrindStackRegistration,
 }
 
-// SAFETY: 1. Plain memory, and a number that valgrind knows it by. What runs on it is not in it.
+// SAFETY: 1. It holds plain memory, and the number by which valgrind knows that memory. The thread
+// that runs on the stack is not in it.
 unsafe impl Send for On {}
 
 impl On {

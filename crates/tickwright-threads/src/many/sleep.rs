@@ -13,8 +13,8 @@
 //!    then looks for queued threads. So no thread waits to begin while every worker without work is
 //!    idle, unless one of them has been notified.
 //! 4. A notification that finds its worker awake does not count: the creator tries the next
-//!    worker. A worker that was notified and has work when it wakes sees the threads that wait, and
-//!    notifies another.
+//!    worker. A notified worker may have work of its own when it wakes. It then sees the threads
+//!    that wait, and notifies another worker.
 
 use crate::primitive::{AtomicU32, Ordering, fence};
 

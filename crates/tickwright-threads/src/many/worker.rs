@@ -124,8 +124,8 @@ impl Worker {
         let plain = !pool.settings.portable
             && !pool.settings.knobs.sigmask_per_switch
             && !pool.settings.knobs.global_queue;
-        // Called on the worker's own kernel thread. Contexts that are kernel threads have their
-        // own.
+        // Called on the worker's own kernel thread. Contexts that are kernel threads have such
+        // places of their own.
         let places = if pool.settings.portable { Places::NONE } else { Places::current() };
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
         let spins = plain && pool.remotes().len() > 2 && processors > 1 && !pool.keeper.moves_by_command();
@@ -353,8 +353,8 @@ impl Worker {
         self.resume(fiber);
     }
 
-    /// A place for one more thread that has begun. With it there is room for all of them in each
-    /// list that they can be in. `None`: there is no memory.
+    /// Returns a place for one more thread that has begun. With it there is room for all of them in
+    /// each list that they can be in. `None`: there is no memory.
     #[inline]
     fn place(&self) -> Option<u32> {
         let vacant = self.vacant.borrow_mut().pop();

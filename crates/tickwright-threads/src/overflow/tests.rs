@@ -3,7 +3,7 @@ use super::*;
 /// Where the alternate stack of the calling thread is, and whether it has one.
 fn alternate() -> (usize, bool) {
     let mut now = MaybeUninit::<libc::stack_t>::uninit();
-    // SAFETY: 1. Asks only, and fills `now` when it answers 0.
+    // SAFETY: 1. Asks only, and fills `now` when it returns 0.
     assert_eq!(unsafe { libc::sigaltstack(core::ptr::null(), now.as_mut_ptr()) }, 0);
     // SAFETY: 1. Filled.
     let now = unsafe { now.assume_init() };

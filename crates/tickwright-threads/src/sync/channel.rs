@@ -33,7 +33,7 @@ pub struct Sender<T>(Arc<Mailbox<T>>);
 #[derive(Debug)]
 pub struct Receiver<T>(Arc<Mailbox<T>>);
 
-/// Nobody can receive it any more: here it is.
+/// No receiver is left. This is the letter.
 pub struct SendError<T>(pub T);
 
 /// A letter that could not be sent without waiting, and the reason.
@@ -48,12 +48,12 @@ pub enum TrySendError<T> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecvError;
 
-/// Why nothing was received.
+/// The reason why no letter was received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TryRecvError {
-    /// The mailbox is empty, as yet or as of that time.
+    /// The mailbox is empty, now or at the end of the given time.
     Empty,
-    /// And no sender is left.
+    /// The mailbox is empty, and no sender can fill it any more.
     Closed,
 }
 

@@ -39,7 +39,7 @@ impl Condvar {
     }
 
     /// The same until the clock of the caller's runtime shows `at` at the latest.
-    /// Answers also whether it was told.
+    /// Returns also whether it was told.
     pub fn wait_until<'m, T: ?Sized>(
         &self,
         guard: MutexGuard<'m, T>,

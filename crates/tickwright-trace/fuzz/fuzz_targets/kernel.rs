@@ -1,4 +1,4 @@
-//! Lines of a kernel's trace from the fuzzer's bytes.
+//! Imports the fuzzer's bytes as a trace of the kernel.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

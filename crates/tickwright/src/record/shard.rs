@@ -8,7 +8,7 @@ use tickwright_core::Tick;
 use super::recorder::QueueRecorder;
 use crate::shard::{ArmError, Firing, Shard, SharedTimer, Was, WheelGeometry, WouldDeadlock};
 
-/// A shared timer that records what is done with it. Reading calls go to the timer.
+/// A shared timer that records what is done with it. Calls that only read go to the timer itself.
 ///
 /// A lock of its own keeps the events of one timer in the order of its operations. One that is
 /// armed while it begins to fire may be in the trace before that expiry.

@@ -23,7 +23,7 @@ impl File {
         Self { bytes: Arc::default(), most: usize::MAX }
     }
 
-    /// The events, and the names of threads and of sites.
+    /// Reads the events, and the names of threads and of sites.
     fn read(&self) -> (Vec<Event>, Vec<String>, Vec<String>) {
         let bytes = self.bytes.lock().unwrap().clone();
         let mut reader = Reader::new(&bytes[..]).unwrap();

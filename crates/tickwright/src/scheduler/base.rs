@@ -135,7 +135,7 @@ impl<C> Scheduler<C> {
     }
 
     /// Arms a timer that is idle, or gives a pending one another time: its id stays. One that runs
-    /// is armed when its callback has ended, whatever that answers.
+    /// is armed when its callback has ended, whatever that returns.
     ///
     /// # Errors
     /// [`Refusal`]; the timer is then as it was.

@@ -11,7 +11,7 @@ use crate::service::{Next, TimerId};
 /// scheduler. It may use every operation of the scheduler except those that would wait for itself.
 /// Those are refused.
 pub trait Callback: Send + Sized {
-    /// Runs it. What it answers decides whether and when it runs again.
+    /// Runs it. What it returns decides whether and when it runs again.
     fn call(&mut self, firing: &Firing<'_, Self>) -> Next;
 
     /// A number to [cancel](Scheduler::cancel_matching) several timers by. Asked under the
@@ -160,7 +160,7 @@ impl Boxed {
         Self(Box::new(Tagged { call, token }))
     }
 
-    /// Boxes a closure that runs once. It answers [`Next::Done`] even for a timer with a period.
+    /// Boxes a closure that runs once. It returns [`Next::Done`] even for a timer with a period.
     /// A kept timer that is started again runs nothing: use [`new`](Self::new) for that.
     pub fn once(call: impl FnOnce(&Firing<'_, Self>) + Send + 'static) -> Self {
         let mut call = Some(call);

@@ -1,4 +1,4 @@
-//! Running what is due.
+//! Runs the callbacks of timers that are due.
 
 use core::mem::needs_drop;
 
@@ -28,7 +28,7 @@ error_texts! { RunError:
 }
 
 impl<C: Callback> Scheduler<C> {
-    /// Runs every callback that is due now and was armed before, and answers how many.
+    /// Runs every callback that is due now and was armed before, and returns how many.
     ///
     /// # Errors
     /// [`RunError`]; nothing was run then.

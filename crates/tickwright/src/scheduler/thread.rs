@@ -31,7 +31,7 @@ use crate::sync::Arc;
 /// when the scheduler is dropped.
 pub struct SchedulerThread {
     driver: DriverThread<Arc<dyn Clock>>,
-    /// Takes the alarm away again.
+    /// Removes this thread's alarm from the scheduler, at the end.
     leave: Box<dyn Fn() + Send + Sync>,
 }
 

@@ -59,7 +59,7 @@ pub(super) enum Flag {
     Periodic = 4,
     /// It was run before.
     Started = 8,
-    /// Running, and not to be armed again by what its callback answers.
+    /// Running, and not to be armed again by what its callback returns.
     Suppressed = 16,
     /// Running, and started again meanwhile.
     Restarted = 32,

@@ -16,7 +16,7 @@ use super::words::{Info, Refusal, Statistics};
 use crate::clock::Instant;
 
 impl<P> Service<P> {
-    /// What is known of a timer.
+    /// Returns what is known of a timer, or `None` for a stale id.
     #[must_use]
     pub fn find(&self, id: TimerId) -> Option<Info> {
         let slot = self.table.find(id)?;

@@ -54,7 +54,7 @@ pub(super) trait Queue: Send {
     fn remove(&mut self, slot: Idx);
     /// Moves a slot that is linked.
     fn reschedule(&mut self, slot: Idx, deadline: Tick);
-    /// Unlinks the first that is due, and answers its expiry. Moves at most `moves` inside; with
+    /// Unlinks the first that is due, and returns its expiry. Moves at most `moves` inside; with
     /// none of them left it may answer `None` too early.
     fn pop(&mut self, now: Tick, moves: &mut usize) -> Option<(Idx, Tick)>;
     /// Moves the queue's clock forward.

@@ -112,7 +112,7 @@ pub enum Removal<P> {
     Disarmed,
     /// It is kept, and was idle already.
     Idle,
-    /// It runs, and will not be armed again by what its callback answers.
+    /// It runs, and will not be armed again by what its callback returns.
     Running,
     /// The id names no timer.
     NotFound,

@@ -24,7 +24,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
     }
 
     /// Like [`add`](Self::add), on another shard, to which the timer then belongs. While its
-    /// callback runs it stays where that runs. Two locks.
+    /// callback runs, the timer stays on the shard of that callback. Takes two locks.
     ///
     /// # Errors
     /// Those of [`add`](Self::add), and [`ArmError::NoSuchShard`].

@@ -45,7 +45,7 @@ pub(super) trait Home {
     fn set_leaf(&mut self, cell: Idx, leaf: Idx);
 }
 
-/// What is below, with the length, is two lines; the keys are four.
+/// The keys are four cache lines. The children and the length are two.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Node<K> {

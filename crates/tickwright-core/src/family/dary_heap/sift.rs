@@ -37,7 +37,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
         nodes.record_mut(p).set_cell(cell as u32);
     }
 
-    /// Puts an entry into the hole or above it: later parents come down. Answers its cell.
+    /// Puts an entry into the hole or above it: later parents come down. Returns its cell.
     ///
     /// Here and below an entry travels as its parts, which fit in registers. An entry that is
     /// stored by its parts and read as a whole waits for the store.
@@ -65,7 +65,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
         hole
     }
 
-    /// Puts an entry into the hole or below it: earlier children come up. Answers its cell.
+    /// Puts an entry into the hole or below it: earlier children come up. Returns its cell.
     #[inline(always)]
     pub(in crate::family) fn sink<R: InCell>(
         &mut self,
@@ -85,7 +85,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
         hole
     }
 
-    /// Puts an entry into the hole, or above or below it. Answers its cell.
+    /// Puts an entry into the hole, or above or below it. Returns its cell.
     #[inline(always)]
     pub(in crate::family) fn settle<R: InCell>(
         &mut self,

@@ -136,7 +136,7 @@ impl Rungs {
         core::mem::replace(&mut self.array.as_flattened_mut()[at.index()].list, List::EMPTY)
     }
 
-    /// Empties a bucket. Answers its list.
+    /// Empties a bucket. Returns its list.
     #[inline]
     pub(super) fn take(&mut self, at: Number) -> List {
         self.occupied[at.level()] &= !at.bit();
@@ -170,7 +170,7 @@ impl Rungs {
         bucket.min = change(bucket.min);
     }
 
-    /// Takes the mark from an occupied bucket.
+    /// Clears the mark of an occupied bucket.
     pub(super) fn forget_occupied(&mut self, at: Number) {
         self.occupied[at.level()] &= !at.bit();
     }

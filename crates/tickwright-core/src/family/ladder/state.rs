@@ -188,7 +188,7 @@ impl Purge {
         matches!(self.reading, Some((reading, _)) if reading == at)
     }
 
-    /// Stops reading a bucket. Answers what has not been read.
+    /// Stops reading a bucket. Returns what has not been read.
     #[inline]
     pub(super) fn give_up(&mut self, at: Number) -> Option<Rest> {
         if self.holds(at) { self.reading.take().map(|(_, rest)| rest) } else { None }

@@ -37,7 +37,7 @@ struct Counted {
     now: Tick,
     vacant: Vec<Idx>,
     live: Vec<Idx>,
-    /// The most lookups of one call, and which of them it was.
+    /// The most lookups of one call, and the name of that call.
     worst: (usize, &'static str),
 }
 

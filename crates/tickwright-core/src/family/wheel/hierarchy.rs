@@ -74,7 +74,7 @@ impl<P, const BUCKETS: usize> Chained<P> for WheelRecord<P, BUCKETS> {
 }
 
 /// A bucket that is half emptied. The nodes that have left it are placed by `clock`, the bucket's
-/// minimum when it was entered. `clock` becomes the wheel's when the bucket is empty.
+/// minimum when it was entered. `clock` becomes the wheel's clock when the bucket is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cascade<const BUCKETS: usize> {
     pub(super) from: BucketNumber<BUCKETS>,

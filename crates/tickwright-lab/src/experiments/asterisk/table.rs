@@ -144,7 +144,7 @@ impl Table {
 
 /// The smallest trial; up to twice as many timers nothing takes long.
 const TRIAL: usize = 512;
-/// What few timers cannot take, however busy the machine is: a minute.
+/// A minute. A few timers never take so long, however busy the machine is.
 const LONGEST: u64 = 60_000_000_000;
 /// A trial that takes this long tells enough.
 const LONG_TRIAL: u64 = 20_000_000;

@@ -71,7 +71,7 @@ pub(crate) struct Row {
 /// Measures every dictionary at every population with every kind of keys.
 ///
 /// # Errors
-/// The first wrong result. An interruption is noted in `lab`.
+/// The first wrong result. An interruption is no error: it is noted in `lab`.
 pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Vec<Cell>, LabError> {
     let parts = plan.populations.len() * (plan.keys.len() + 1);
     let rounds = Rounds::new(plan.rounds, plan.seed);

@@ -80,7 +80,7 @@ impl Seen {
         self.lateness.clear();
     }
 
-    /// Records the points of `due`. The timer's owner sees them at `now`.
+    /// Records the points of `due`. The timer's owner sees these points at `now`.
     #[inline]
     pub(super) fn note(&mut self, grid: &Grid, due: Due, now: u64, stopped: bool) {
         let late = now.saturating_sub(due.expected);

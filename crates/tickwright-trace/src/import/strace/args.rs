@@ -87,7 +87,7 @@ fn after_string(text: &[u8], at: usize) -> usize {
 pub(super) struct Outcome<'a> {
     /// `None` for a question mark.
     pub(super) value: Option<i64>,
-    /// `EINTR` and the like, or nothing.
+    /// The name of the error, such as `EINTR`, or empty.
     pub(super) error: &'a [u8],
     /// How long it took (`-T`).
     pub(super) took: Option<Ns>,

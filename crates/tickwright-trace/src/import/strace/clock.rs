@@ -83,7 +83,7 @@ impl Clocks {
         }
     }
 
-    /// A guess of the stamp. `time` is that of the arming.
+    /// A guess of the stamp. `time` is the time at which the timer was armed.
     pub(super) fn guess(&self, due: Due, time: Ns) -> Ns {
         match due {
             Due::On(clock, at) => self.guessed[clock as usize].map_or(time, |ahead| at.saturating_sub(ahead)),

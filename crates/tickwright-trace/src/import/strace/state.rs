@@ -1,4 +1,4 @@
-//! What happens from line to line.
+//! The state of the import between two lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;

@@ -9,7 +9,7 @@ use crate::hardware::Counted;
 use crate::render;
 use crate::result::Better;
 
-/// Short, and without a claim on the machine.
+/// A short run that asks for no priority.
 const SHORT: [&str; 9] =
     ["-q", "--priority", "none", "--structures", "list/hook,rb/hook", "-D", "100ms", "--slice", "10ms"];
 
