@@ -9,7 +9,7 @@ use crate::sync::{Condvar, Mutex, lock};
 pub(crate) enum Wake {
     /// A thread of our own sleeps.
     Thread(Sleeper),
-    /// The caller's loop sleeps, or something else that runs the timers.
+    /// The caller's loop sleeps, or other code of the caller runs the timers.
     Hook(Box<dyn Fn() + Send + Sync>),
 }
 
@@ -50,8 +50,8 @@ impl Default for State {
 }
 
 impl Sleeper {
-    /// Asks for a look at that tick. Returns whether the caller has to start a thread, which then
-    /// counts as started.
+    /// Asks the driver thread to look at `tick` at the latest. Returns whether the caller has to
+    /// start a thread, which then counts as started.
     pub(crate) fn call(&self, tick: u64) -> bool {
         let mut state = lock(&self.state);
         self.look_by(&mut state, tick);
@@ -118,7 +118,7 @@ impl Sleeper {
         !core::mem::replace(&mut lock(&self.state).gone, false)
     }
 
-    /// No thread could be started.
+    /// Notes that no thread could be started.
     pub(crate) fn give_up(&self) {
         lock(&self.state).gone = true;
     }

@@ -1,4 +1,4 @@
-//! The trait of the clients for AWS.
+//! The adapter for the sleep trait of the AWS clients.
 
 mod common;
 

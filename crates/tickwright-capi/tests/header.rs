@@ -260,7 +260,8 @@ fn no_line_of_a_header_is_longer_than_100_columns() {
     }
 }
 
-/// Which mistakes a compiler is to refuse, and that it takes the same without them.
+/// Programs that a compiler accepts, and for each the mistake with which the compiler must refuse
+/// it.
 const MISTAKES: &[(&str, &str)] = &[
     ("size_t bytes(void) { return tw_queue_bytes(TW_FAMILY_LIST, 0); }", "TW_FAMILY_LIST=>TW_CLOCK_VIRTUAL"),
     (

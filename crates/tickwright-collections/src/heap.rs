@@ -334,8 +334,8 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         at
     }
 
-    /// Moves the element at `from` to `to`, which is above or below it; those between move on by
-    /// one. Then tells all of them.
+    /// Moves the element at `from` to `to`, which is above or below it. The elements between move
+    /// by one place. Then tells all of them their new positions.
     fn travel(&mut self, from: usize, to: usize) {
         let (top, bottom) = (from.min(to), from.max(to));
         let levels = bottom.ilog2() - top.ilog2();

@@ -36,9 +36,9 @@ impl<B: Balance> Object<B> {
 #[derive(Clone, Copy, PartialEq)]
 enum Mood {
     Sane,
-    /// Panics at the call of this number, from 0.
+    /// Panics at the call with this number; the first call is 0.
     Panics(u32),
-    /// Answers at random.
+    /// Returns a random order.
     Contradicts,
 }
 

@@ -76,7 +76,8 @@ impl Queue {
                 inserted.head.is_changed()
             }
             Err(_) => {
-                // It sleeps in another queue, which a driver never sees. Its task asks again.
+                // The timer is pending in another queue, a case that a time driver never meets. Its
+                // task is woken, and arms it again.
                 waker.wake_by_ref();
                 false
             }

@@ -113,7 +113,7 @@ pub enum Slot<T> {
         /// What it holds.
         value: T,
     },
-    /// It is on the free list, or retired.
+    /// The slot is on the free list, or it is retired.
     Free {
         /// The generation of the last occupation.
         last: u32,

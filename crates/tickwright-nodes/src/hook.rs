@@ -14,8 +14,8 @@
 //! critical section, with the feature `critical-section`. Without that feature hooks are not shared
 //! there, and the compiler says so ([`Shareable`]).
 //!
-//! A structure dropped or forgotten, a node dropped or inserted twice: see `HookQueue` of
-//! `tickwright-core`.
+//! `HookQueue` of `tickwright-core` says what happens when a structure is dropped or forgotten, and
+//! when a node is dropped or inserted twice.
 
 use core::fmt;
 use core::marker::{PhantomData, PhantomPinned};

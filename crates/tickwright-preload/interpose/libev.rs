@@ -85,7 +85,7 @@ unsafe extern "C-unwind" fn again(of: *mut c_void, timer: *mut EvTimer, _: No, _
 
 /// The delay is the program's. The loop counts it from the time at which it woke.
 fn arm(timer: *mut EvTimer, delay: f64, site: usize) {
-    // SAFETY: 1. A timer that was started.
+    // SAFETY: 1. libev passes a timer that was started.
     let repeat = unsafe { (*timer).repeat };
     let [delay_ns, period_ns] = [delay, repeat].map(|seconds| (seconds * sys::SECOND as f64) as u64);
     emit::arm_in(LIBEV, timer as usize, delay_ns, period_ns, site);

@@ -57,7 +57,8 @@ fn there_and_back<B: Balance>(keys: &[u64]) {
         assert_eq!(equals, keys.iter().filter(|&other| other == key).count());
         assert_eq!(slab.find(key).map(|entry| *slab.get(entry).unwrap()), Some(*key));
     }
-    // One in the order in which they came, the other from the least on.
+    // The slab loses its entries in the order of their inserts, the hook dictionary from the least
+    // key on.
     for (entry, key) in entries.into_iter().zip(keys) {
         assert_eq!(slab.remove(entry), Ok(*key));
         assert_eq!(slab.check(), Ok(()));

@@ -31,7 +31,7 @@ pub struct tw_runtime {
     runtime: Mutex<Option<Runtime>>,
 }
 
-// SAFETY: 1. `repr(C)`, the state comes first; 2. nobody borrows it mutably, ever.
+// SAFETY: 1. `repr(C)`, the state comes first; 2. no code ever borrows it mutably.
 unsafe impl Shared for tw_runtime {
     const READY: u64 = 0x7469_636b_7468_7264;
     const ENDING: u64 = 0x7469_636b_7468_656e;

@@ -7,8 +7,8 @@
 //!
 //! # Invariants
 //! 1. A host is entered on its own kernel thread, and leaves before it is dropped.
-//! 2. A host whose `current` is `None` is as good as none: the kernel thread runs the runtime's
-//!    code.
+//! 2. While a host's `current` is `None`, the kernel thread runs the runtime's code. Callers then
+//!    do as if there were no host.
 
 use core::cell::Cell;
 use core::ops::Range;

@@ -454,7 +454,8 @@ impl SignalStack {
         Some(Self { before: unsafe { before.assume_init() }, number })
     }
 
-    /// It is for what runs there. `running` must not be dropped before this is.
+    /// The watch is for the thread that runs on that stack. `running` must not be dropped before
+    /// this is.
     pub(crate) fn is_of(&self, running: &Running) {
         if let Some(watch) = watch_of(self.number) {
             watch.running.store(core::ptr::from_ref(running).cast_mut(), Ordering::Relaxed);

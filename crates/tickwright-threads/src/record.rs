@@ -142,8 +142,8 @@ impl<S> Record<S> {
         self.joining.store(other.map_or(0, ThreadId::to_bits), Ordering::Release);
     }
 
-    /// Makes it free for another thread, by the party that releases it. What was in it is dropped,
-    /// with no lock held.
+    /// Makes the record free for another thread. The party that releases it calls this. What was in
+    /// it is dropped, with no lock held.
     pub(crate) fn release(&self) {
         let slow = (self.has_slow.load(Ordering::Relaxed) != 0).then(|| {
             self.has_slow.store(0, Ordering::Relaxed);

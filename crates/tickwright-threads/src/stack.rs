@@ -58,7 +58,7 @@ impl Mapping {
     /// Maps a stack; both sizes are in whole pages. Memory is the platform's until it is touched.
     pub(crate) fn new(stack: usize, guard: usize) -> io::Result<Self> {
         let len = stack + guard;
-        // SAFETY: 1. A mapping at an address of the platform's choice replaces none.
+        // SAFETY: 1. The platform chooses the address, so the mapping replaces no other.
         let base = unsafe {
             libc::mmap(
                 core::ptr::null_mut(),

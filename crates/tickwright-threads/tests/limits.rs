@@ -233,7 +233,7 @@ fn the_platform_runs_out_in_the_middle() {
     {
         let runtime = start(model);
         let door = Doorkeeper::new();
-        // What this test itself allocates it has before the limit is set.
+        // The test allocates its own memory before the limit is set.
         let mut created = Vec::with_capacity(4096);
         let before = limit_address_space(2 << 30);
         let error = loop {

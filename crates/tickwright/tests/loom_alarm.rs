@@ -58,7 +58,8 @@ impl Scene {
     }
 }
 
-/// Armed while the driver looks and lies down. Fails when an arm does not set the alarm.
+/// A timer is armed while the driver looks and goes to sleep. Fails when an arm does not set the
+/// alarm.
 #[test]
 fn arm_against_the_driver() {
     explore(None, || {

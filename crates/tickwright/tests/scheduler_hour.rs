@@ -146,7 +146,8 @@ fn hour(structure: Structure, tick: Duration) -> Vec<Event> {
                 log.lock().unwrap().push(Event::Started { number, ok });
             }
             _ => {
-                // Two steps in ten let time pass: by this much on average, that makes an hour.
+                // Two steps in ten advance the clock. Their average length makes the run an hour
+                // long.
                 host.advance(Duration::from_nanos(random.below(11 * HOUR / STEPS)));
                 let _ = scheduler.run_queue_within(1 + random.below(50) as usize).unwrap();
             }

@@ -18,7 +18,7 @@ const OPERATIONS: u64 = if cfg!(miri) { 200 } else { 60_000 };
 /// Passes over all shards before the workers stop, however few processors there are.
 const PASSES: u64 = OPERATIONS / 10;
 
-/// A small generator: the schedule is what is random here.
+/// A small generator of random numbers. The interesting randomness is that of the schedule.
 struct Random(u64);
 
 impl Random {

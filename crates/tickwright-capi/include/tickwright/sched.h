@@ -561,8 +561,8 @@ TW_API int tw_sched_fd_ack(tw_sched *sched);
  * Threads: any. */
 TW_API int tw_sched_now(const tw_sched *sched, uint64_t *ns);
 
-/* Moves a virtual clock forward. If the scheduler has a thread, and no callback calls, that thread
- * has run what is due when this returns.
+/* Moves a virtual clock forward. If the scheduler has a thread, that thread has run all due timers
+ * when this returns. A call from a callback does not wait for that.
  *
  * Returns:
  *   0  done
@@ -571,7 +571,8 @@ TW_API int tw_sched_now(const tw_sched *sched, uint64_t *ns);
  * Threads: any. */
 TW_API int tw_sched_advance(tw_sched *sched, uint64_t ns);
 
-/* Sets the time of day of a virtual clock forward by `ns`, or back; else as tw_sched_advance.
+/* Sets the time of day of a virtual clock forward by `ns`, or back; otherwise it is like
+ * tw_sched_advance.
  *
  * Returns:
  *   0  done

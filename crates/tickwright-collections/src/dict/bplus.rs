@@ -263,8 +263,8 @@ impl<O: PlainKey<T>, T> Index<O, T> {
         let behind = Spot { at: spot.at + 1, ..spot };
         let stays = self.tree.before(spot).is_none_or(|(before, _)| before <= key)
             && self.tree.after(behind).is_none_or(|(after, _)| key < after);
-        // Whom it is to stand behind. While it is searched for, the entry stands where it was,
-        // under its old key.
+        // The place behind which the entry is to stand. During the search, the entry still stands
+        // at its old place, under its old key.
         let target = if stays { None } else { self.tree.spot(&key, true) };
         let before = target.and_then(|target| self.tree.before(target));
         // An order that contradicts itself may lead back to the entry.

@@ -324,8 +324,8 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         ((self.clock >> power) | 1) << power
     }
 
-    /// The far bucket that ends first. One that is being emptied comes before all others. Of the
-    /// others it is the lowest: a higher one ends only after the range that the lowest lies in.
+    /// The far bucket that ends first. A bucket that is being emptied comes before all others.
+    /// Otherwise it is the lowest bucket: a higher one ends only after the range of the lowest.
     #[inline]
     fn first_far(&self) -> Option<usize> {
         let being_emptied = self.far_occupied & self.clock;

@@ -9,7 +9,7 @@
 //! A delay may have one list of 256, by a hash of the delay. It takes that list when the list is
 //! empty, or when the list has held a single timer since it was empty. That timer then stays in the
 //! heap, alone. So delays that occur once do not block delays that occur often. A delay whose list
-//! is another's uses the heap: nothing is searched.
+//! belongs to another delay uses the heap. No second list is searched.
 //!
 //! # Invariants
 //! 1. Each pending node has an entry in the heap, or stands behind another in a list: as many nodes
@@ -314,7 +314,7 @@ impl<P: Handle> Delays<P> {
                 }
             });
             if !linked {
-                // Behind all: the nodes come in order.
+                // The entry goes behind all others, since the nodes come in order.
                 self.heap.push(nodes, key(expiry, arrival), p);
             }
             arrival += 1;

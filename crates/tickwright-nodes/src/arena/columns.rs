@@ -8,10 +8,10 @@ use crate::{Nodes, Record, hint};
 
 /// Records and slots by index. Each slot has a record; there may be more records than slots.
 pub trait Columns: Sized {
-    /// What an algorithm keeps for a slot.
+    /// The record that an algorithm keeps for a slot.
     type Record: Record<Idx>;
 
-    /// What a live slot holds.
+    /// The value that a live slot holds.
     type Value;
 
     /// What an algorithm reads and writes its records through.

@@ -123,7 +123,7 @@ fn stacks_of_gone(let_go: &mut Vec<Kept>) -> impl Iterator<Item = Mapping> {
     let_go.extract_if(.., |each| is_gone(each.thread)).map(|each| each.mapping)
 }
 
-/// Adds one to a list. `None`: there is no memory for that, and the caller has it still.
+/// Adds an item to a list. Returns the item if there is no memory for that, else `None`.
 fn keep<T>(list: &mut Vec<T>, one: T) -> Option<T> {
     if list.try_reserve(1).is_err() {
         return Some(one);
@@ -164,8 +164,8 @@ impl Drop for Pool {
 }
 
 impl Joinable {
-    /// Waits until it is gone. What it ran on is free then. The caller itself, which has ended but
-    /// for variables of its own, is let go.
+    /// Waits until the thread is gone. Its stack is free then. If the thread is the caller, it has
+    /// ended but for its thread-local variables, and this lets it go without waiting.
     pub(crate) fn join(mut self) {
         if is_the_caller(self.thread) {
             return;

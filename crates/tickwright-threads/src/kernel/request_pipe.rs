@@ -104,7 +104,8 @@ impl CreateRequest {
     }
 }
 
-/// The right to a thread's stack. Dropped, the manager frees that, as soon as the thread is gone.
+/// The right to a thread's stack. When it is dropped, the manager frees the stack as soon as the
+/// thread is gone.
 pub(crate) struct StackLease {
     requests: Arc<RequestPipe>,
     place: u32,

@@ -131,7 +131,7 @@ impl Places {
     pub(super) fn save(&self) -> Saved {
         let mut saved = Saved { errno: 0, exceptions: Exceptions::NONE };
         if !self.errno.is_null() {
-            // SAFETY: 1. Of this kernel thread, as long as that is there.
+            // SAFETY: 1. It belongs to this kernel thread, and lives as long as the thread.
             saved.errno = unsafe { self.errno.read() };
         }
         if !self.exceptions.is_null() {
@@ -149,7 +149,7 @@ impl Places {
     #[inline(always)]
     pub(super) fn restore(&self, saved: &Saved) {
         if !self.errno.is_null() {
-            // SAFETY: 1. Of this kernel thread, as long as that is there.
+            // SAFETY: 1. It belongs to this kernel thread, and lives as long as the thread.
             unsafe { self.errno.write(saved.errno) };
         }
         if !saved.exceptions.is_none() {
@@ -162,7 +162,7 @@ impl Places {
     #[inline(always)]
     pub(super) fn reset(&self) {
         if !self.errno.is_null() {
-            // SAFETY: 1. Of this kernel thread, as long as that is there.
+            // SAFETY: 1. It belongs to this kernel thread, and lives as long as the thread.
             unsafe { self.errno.write(0) };
         }
     }

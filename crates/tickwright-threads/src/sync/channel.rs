@@ -111,7 +111,7 @@ pub fn bounded<T>(room: usize) -> (Sender<T>, Receiver<T>) {
     (Sender(Arc::clone(&mailbox)), Receiver(mailbox))
 }
 
-/// A mailbox with room for all letters that memory has room for.
+/// A mailbox without a bound on its letters, except memory.
 #[must_use]
 pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
     bounded(usize::MAX)

@@ -64,7 +64,8 @@ impl Live {
     pub(super) fn arm(&mut self, event: &Event, deadline: Ns, delay: u64, period: u64) -> Option<Ended> {
         let before = self.timers.get(&event.timer).copied();
         let repeats = match before {
-            // Armed again within a tenth of its delay after it expired, with the same delay.
+            // The timer was armed again with the same delay, within a tenth of that delay after it
+            // expired.
             Some(old) if !old.is_pending && is_same(old.delay, delay) => {
                 let rest = u64::try_from(event.time.saturating_sub(old.fired)).unwrap_or(u64::MAX);
                 if rest <= delay / 10 { old.repeats.saturating_add(1) } else { 0 }

@@ -32,7 +32,7 @@ struct Trace {
     writer: Option<Writer<Box<dyn Write + Send>>>,
     /// The first error. Nothing is recorded after it.
     error: Option<TraceError>,
-    /// By the address of the file's name, line and column.
+    /// The number of each call site, by the address of the file's name, the line and the column.
     sites: HashMap<(usize, u32, u32), u32>,
     threads: u32,
     events: u64,

@@ -35,7 +35,7 @@ pub struct Adaptive<P: Handle, L> {
     habit: Habit,
     /// Whether it is a wheel that gives way to a ladder once most timers expire.
     is_undecided: bool,
-    /// Not later than the greatest `now` that was seen.
+    /// A time at or before the greatest `now` that was seen.
     pub(super) now: Tick,
     /// No timer is due before this tick.
     pub(super) quiet: Tick,

@@ -363,8 +363,8 @@ impl Nodes<usize, CoarseRecord<usize>> for Counted<'_> {
     }
 }
 
-/// However long nothing happens, at most 64 re-files of what is pending, and not one step where
-/// that is not far.
+/// However long nothing happens, a pending timer is re-filed at most 64 times, and never if it is
+/// not far.
 #[test]
 fn idle_time_costs_nothing() {
     for gap in [1 << 20, 1 << 35, 1 << 50, 1 << 62, Tick::MAX - 1] {

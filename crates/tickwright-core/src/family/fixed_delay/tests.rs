@@ -284,8 +284,8 @@ fn records(count: usize) -> Records {
 }
 
 /// Timers 1 to 3 have delay 20 and are due at 20, 20 and 25. Timers 4 and 5 have delay 7 and are
-/// due at 12. Timer 6 is alone with a delay of 384, whose list is that of 7. Timer 7 is alone in
-/// its list.
+/// due at 12. Timer 6 has a delay of 384, which hashes to the list of delay 7, so it is in the heap
+/// without a list. Timer 7 is alone in its list.
 fn whole() -> (Delays<Id>, Records) {
     let mut queue = Delays::NEW;
     let mut records = records(9);

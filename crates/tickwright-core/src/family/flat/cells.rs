@@ -21,7 +21,7 @@ pub trait Cells<P>: Sized {
     /// The number of cells at the front for which `is_before` holds. Where it does not, it does not
     /// hold for any behind.
     fn count(&self, is_before: impl Fn(&Cell<P>) -> bool) -> usize;
-    /// Puts a cell in front of all that are not later. There is room. Returns where it is.
+    /// Puts a cell in front of all that are not later. There is room. Returns the cell's index.
     fn insert_sorted(&mut self, cell: Cell<P>) -> usize;
     fn remove(&mut self, at: usize);
     fn clear(&mut self);

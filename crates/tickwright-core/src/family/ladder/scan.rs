@@ -154,7 +154,7 @@ impl<P: Handle> Ladder<P> {
         if witnesses().count() == self.live {
             return witnesses().for_each(visit);
         }
-        // Some have two. That is rare, and this is asked by checks alone.
+        // Some timers have two witnesses. That is rare, and only checks call this function.
         let mut seen: Vec<u32> = witnesses().map(Handle::number).collect();
         seen.sort_unstable();
         seen.dedup();

@@ -449,12 +449,12 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         at: BucketNumber<BUCKETS>,
         left: &mut usize,
     ) -> Result<(), Violation> {
-        // What a half done cascade has moved is placed by the cascade's clock, ...
+        // Nodes that a half-done cascade has moved are placed by the cascade's clock.
         let placed_by = match self.cascade {
             Some(Cascade { from, clock }) if at.level() < from.level() => clock,
             _ => self.clock,
         };
-        // ... and what it has still to move is not earlier than that.
+        // Nodes that a cascade has still to move are not earlier than its clock.
         let not_before = match self.cascade {
             Some(Cascade { from, clock }) if at == from => clock,
             _ => placed_by,

@@ -27,7 +27,8 @@ const AT_10K: Bound = Bound::AtMost(0.85);
 const ANYWHERE: Bound = Bound::AtMost(1.0);
 /// Upper bound of the B+ tree's look-ups to std's B-tree, at a million entries.
 const BPLUS: Bound = Bound::AtMost(1.2);
-/// Upper bound of an ascending insert by hint or at the end to one by search: a third.
+/// Upper bound of the ratio of an ascending insert, by hint or at the end, to an insert by search:
+/// a third.
 const ASCENT: Bound = Bound::AtMost(0.333);
 
 pub(super) fn sections(plan: &Plan, cells: &[Cell], findings: &[Finding]) -> Vec<Section> {

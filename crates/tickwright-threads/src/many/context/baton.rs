@@ -78,7 +78,8 @@ impl Threaded {
         if let Some(main) = self.main.take() {
             let (baton, begin) = (Arc::clone(&self.baton), Begin(main));
             let started = std::thread::Builder::new().stack_size(PORTABLE_STACK).spawn(move || {
-                // The whole of it, which is what may be sent.
+                // Captures the whole struct: only that may be sent to another thread, not its
+                // field.
                 let begin = begin;
                 baton.wait_for_context();
                 (begin.0)(Arc::as_ptr(&baton).cast());

@@ -5,7 +5,7 @@
 pub(in crate::many) enum Pause {
     /// It can go on.
     Yielded,
-    /// It goes on when it is notified.
+    /// The thread goes on when it is notified.
     Parked,
     /// Its body has ended. The stack goes on with another body, or ends.
     Ended,

@@ -28,7 +28,7 @@ fn verdict(bench: &Wheel) -> Result<(), Violation> {
     bench.wheel.check(&bench.nodes, bench.len)
 }
 
-/// What is changed, and how.
+/// A change: its description, and the function that makes it.
 type Change = (&'static str, fn(&mut Wheel));
 
 /// Requires that each change of a whole wheel is named.
