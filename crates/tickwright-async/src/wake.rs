@@ -72,7 +72,7 @@ impl Sleeper {
         }
     }
 
-    /// Before a look at all shards: what is asked for from now on counts.
+    /// Is called before a look at all shards. From now on, requests for earlier looks count.
     pub(crate) fn begin(&self) {
         lock(&self.state).until = u64::MAX;
     }

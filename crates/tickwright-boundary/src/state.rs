@@ -111,7 +111,7 @@ pub fn is_ending<T: Shared>(shared: &T) -> bool {
 /// Begins to destroy something that [`shared`] has returned.
 ///
 /// # Errors
-/// [`code::ALREADY`] when that has begun.
+/// [`code::ALREADY`] when its end has begun already.
 pub fn end<T: Shared>(shared: &T) -> Result<(), c_int> {
     let (ready, ending) = (state(T::READY, shared), state(T::ENDING, shared));
     // SAFETY: a reference is neither null nor misaligned.

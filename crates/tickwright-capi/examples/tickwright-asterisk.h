@@ -303,7 +303,7 @@ static inline void ast_sched_clean_by_callback(struct ast_sched_context *con, as
     tw_ast_cleaning = outer;
 }
 
-/* Every timer as text, to be freed; NULL without memory. */
+/* Returns every timer as text, which the caller frees. Returns NULL without memory. */
 static inline char *tw_ast_text(struct ast_sched_context *con)
 {
     ptrdiff_t length = tw_sched_dump(con, NULL, 0);

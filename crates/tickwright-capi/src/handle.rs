@@ -137,7 +137,7 @@ pub(crate) fn forget_threads(returning: &mut usize) {
     }
 }
 
-// SAFETY: 1. `repr(C)`, the state comes first; 2. nobody borrows it mutably, ever.
+// SAFETY: 1. `repr(C)`, the state comes first; 2. no code ever borrows it mutably.
 unsafe impl Shared for tw_sched {
     const READY: u64 = 0x7469_636b_7363_6865;
     const ENDING: u64 = 0x7469_636b_656e_6421;

@@ -162,7 +162,7 @@ struct Made {
 const _: () =
     assert!(size_of::<Made>() <= size_of::<tw_odict>() && align_of::<Made>() <= align_of::<tw_odict>());
 
-// SAFETY: 1. `repr(C)`, the state comes first; 2. nobody borrows the state mutably, ever.
+// SAFETY: 1. `repr(C)`, the state comes first; 2. no code ever borrows the state mutably.
 unsafe impl Lendable for tw_odict {
     const READY: u64 = 0x7469_636b_6f64_6963;
     const LENT: u64 = 0x7469_636b_6f72_6472;

@@ -98,7 +98,7 @@ unsafe impl Lendable for tw_queue {
 /// [`code::INVALID`] where no queue is, [`code::BUSY`] where one is that a callback may not touch.
 fn checked<'q>(queue: *const tw_queue) -> Result<&'q tw_queue, c_int> {
     lendable(queue)?;
-    // SAFETY: 1. a queue, as its state says; 2. nobody borrows the head mutably, ever.
+    // SAFETY: 1. a queue, as its state says; 2. no code ever borrows the head mutably.
     Ok(unsafe { &*queue })
 }
 

@@ -278,7 +278,7 @@ pub trait TimerQueue {
     /// How many timers are pending.
     fn len(&self) -> usize;
 
-    /// Whether none is pending.
+    /// Whether no timer is pending.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -46,7 +46,7 @@ pub trait Plain: Sized {
     /// Writes the value into [`BYTES`](Self::BYTES) bytes.
     fn write(&self, bytes: &mut [u8]);
 
-    /// Reads a value from [`BYTES`](Self::BYTES) bytes. `None`: they stand for none.
+    /// Reads a value from [`BYTES`](Self::BYTES) bytes. `None` if the bytes stand for no value.
     fn read(bytes: &[u8]) -> Option<Self>;
 }
 

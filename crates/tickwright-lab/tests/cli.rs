@@ -700,7 +700,7 @@ fn memory_that_is_refused_is_an_error_that_says_so() {
         assert_eq!(stdout(&output), "", "no figure of what was refused");
         said
     };
-    // At each of these another allocation is the first to fail.
+    // At each of these limits another allocation is the first to fail.
     for kib in [40_000, 30_000, 15_000] {
         let said = limited(kib, "bench memory --n 1M --structures heap4/hook");
         for word in ["heap4/hook", "1000000 timers", "fewer timers", "ulimit -v"] {

@@ -165,7 +165,7 @@ pub struct Gap<P, M> {
     pub side: Side,
     /// The child that rose into the place.
     pub child: Option<P>,
-    /// The mark that left the tree.
+    /// The mark of the node that left the tree.
     pub mark: M,
 }
 

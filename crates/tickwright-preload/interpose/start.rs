@@ -126,7 +126,7 @@ fn name(path: &mut [u8; LONGEST], folder: *const c_char) -> bool {
 
 /// Maps a ring whose file has room for the front. Null if the system refuses.
 fn map(file: c_int) -> *mut Ring {
-    // SAFETY: 1. A descriptor of this function's caller.
+    // SAFETY: 1. The descriptor is the caller's, and open.
     let is_long = unsafe { sys::ftruncate(file, BYTES as i64) } == 0;
     // A page that the file lacks would end the program when it is written to: so it is there first.
     // SAFETY: 1. As above.

@@ -22,9 +22,9 @@ pub enum Event {
     Removed(u32),
     /// It got another deadline.
     Rescheduled(u32),
-    /// It left, at this `now`.
+    /// It was delivered at this `now`.
     Delivered(Fired, u64),
-    /// It was due and armed again, at this `now`.
+    /// It was due and was armed again at this `now`.
     Rearmed(Fired, u64),
     /// All were taken out.
     Cleared,

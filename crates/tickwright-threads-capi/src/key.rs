@@ -47,7 +47,7 @@ pub struct tw_key {
     destructor: tw_destructor_fn,
 }
 
-// SAFETY: 1. `repr(C)`, the state comes first; 2. nobody borrows it mutably, ever.
+// SAFETY: 1. `repr(C)`, the state comes first; 2. no code ever borrows it mutably.
 unsafe impl Shared for tw_key {
     const READY: u64 = 0x7469_636b_6b65_7921;
     const ENDING: u64 = 0x7469_636b_6b65_656e;

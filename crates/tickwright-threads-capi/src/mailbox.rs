@@ -41,7 +41,7 @@ pub struct tw_mailbox {
     left: Condvar,
 }
 
-// SAFETY: 1. `repr(C)`, the state comes first; 2. nobody borrows it mutably, ever.
+// SAFETY: 1. `repr(C)`, the state comes first; 2. no code ever borrows it mutably.
 unsafe impl Shared for tw_mailbox {
     const READY: u64 = 0x7469_636b_6d61_696c;
     const ENDING: u64 = 0x7469_636b_6d61_656e;

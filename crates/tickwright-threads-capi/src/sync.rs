@@ -38,13 +38,13 @@ pub struct tw_cond {
     condition: Condvar,
 }
 
-// SAFETY: 1. `repr(C)`, the state comes first; 2. nobody borrows it mutably, ever.
+// SAFETY: 1. `repr(C)`, the state comes first; 2. no code ever borrows it mutably.
 unsafe impl Shared for tw_mutex {
     const READY: u64 = 0x7469_636b_6d75_7465;
     const ENDING: u64 = 0x7469_636b_6d75_656e;
 }
 
-// SAFETY: 1. `repr(C)`, the state comes first; 2. nobody borrows it mutably, ever.
+// SAFETY: 1. `repr(C)`, the state comes first; 2. no code ever borrows it mutably.
 unsafe impl Shared for tw_cond {
     const READY: u64 = 0x7469_636b_636f_6e64;
     const ENDING: u64 = 0x7469_636b_636f_656e;

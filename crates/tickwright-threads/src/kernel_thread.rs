@@ -124,8 +124,8 @@ mod real {
         }
     }
 
-    /// The calling thread ends. If a destructor after this one waits, it takes a place again, and
-    /// this is called once more.
+    /// Is called when the calling thread ends. If a destructor after this one waits, it takes a
+    /// place again, and this is called once more.
     extern "C" fn ends(_: *mut c_void) {
         ENDING.set(true);
         if let Some(place) = MINE.take() {

@@ -245,7 +245,8 @@ fn circle(runtime: &Runtime, size: usize) {
     }
     ready.open();
     gone(runtime);
-    // Whoever was told has not joined its neighbor, whose outcome is still there.
+    // A thread that was told of the circle has not joined its neighbor, whose outcome is still
+    // there.
     let left: Vec<_> = ids.lock().unwrap().iter().map(|&id| runtime.join(id)).collect();
     let told = left.iter().filter(|outcome| outcome.is_ok()).count();
     assert!(told >= 1, "{left:?}");

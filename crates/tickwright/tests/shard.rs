@@ -231,7 +231,7 @@ fn reduce_only_makes_earlier() {
     assert_eq!((after.requeued, after.no_op), (before.requeued, before.no_op + 1));
     assert_eq!((timer.reduce(1 << 60), timer.deadline()), (Ok(Was::Pending), Some(1 << 60)));
     assert_eq!((timer.reduce(7), timer.deadline()), (Ok(Was::Pending), Some(7)));
-    // Due and not yet taken: it keeps its turn.
+    // A timer that is due and not yet taken keeps its turn.
     let _ = shards.shard(0).unwrap().advance_within(50, 0).unwrap();
     assert_eq!((timer.reduce(3), timer.deadline()), (Ok(Was::Pending), Some(3)));
     assert_eq!(shards.check(), Ok(()));

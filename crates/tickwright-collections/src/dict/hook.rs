@@ -207,7 +207,8 @@ impl<O, T> HookDict<'_, O, T> {
 }
 
 impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
-    /// Where a dictionary could draw no identity, a program that makes one does not compile.
+    /// A dictionary needs an identity. A program that makes one does not compile on a target that
+    /// cannot draw identities.
     const DRAWS_AN_IDENTITY: () = assert!(
         hook::IDENTITIES_ARE_DRAWN,
         "this target has no compare-exchange: enable the feature `critical-section` of \

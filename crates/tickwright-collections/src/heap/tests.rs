@@ -280,7 +280,7 @@ fn a_panic_in_placed_loses_nobody_and_is_found() {
     order.placings.set(None);
     holds_each_once(&heap, &jobs);
     assert_eq!(heap.verify(), Err(Violation::Position));
-    // By position it is refused; by rank it leaves.
+    // A removal by position is refused. A pop takes the element out.
     assert_eq!(heap.remove(&jobs[3]).unwrap_err(), HeapError::WrongHeap);
     assert!(Rc::ptr_eq(&heap.pop().unwrap(), &jobs.remove(3)));
     holds_each_once(&heap, &jobs);

@@ -235,7 +235,7 @@ impl<F: Family, T> SlabQueue<F, T> {
 
     fn release_all(&mut self) {
         self.order.clear();
-        // Before values are dropped: that may panic.
+        // The records are forgotten before values are dropped, since a drop may panic.
         self.arena.columns.forget();
         self.arena.clear();
     }

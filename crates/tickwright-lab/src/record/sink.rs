@@ -18,7 +18,7 @@ pub(super) struct Sink<W: Write> {
     pub(super) result: Outcome,
 }
 
-/// What came of a trace.
+/// What a recording wrote and lost.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     /// Events of each source.

@@ -18,7 +18,7 @@ use tickwright_trace::What;
 const LATE_NS: u64 = 1_000_000_000;
 
 /// The most expiries of one timer that are added in one turn. A timer with a period of some
-/// nanoseconds has no end of them.
+/// nanoseconds would have millions.
 const MOST_AT_ONCE: u64 = 1000;
 
 /// Something that happened to a timer.

@@ -179,7 +179,7 @@ impl Nodes<Index, CoarseRecord<Index>> for Records {
     }
 }
 
-/// What a call did before it took the lock.
+/// Facts about a call before it took the lock.
 #[derive(Clone, Copy, Default)]
 struct Before {
     lost_race: bool,

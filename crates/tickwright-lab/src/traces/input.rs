@@ -235,7 +235,7 @@ impl Merge {
         self.next.extend(self.starved.drain(..).map(due));
     }
 
-    /// Hands out the events up to a time; `None`: all.
+    /// Hands out the events up to `until`, or all events if it is `None`.
     fn emit(
         &mut self,
         until: Option<Ns>,

@@ -18,7 +18,7 @@ pub struct Compared {
 }
 
 impl Compared {
-    /// In words, for the direction that is good: a rate that rises is better.
+    /// Says the verdict in words, by the direction that is good: a rate that rises is better.
     #[must_use]
     pub fn words(&self) -> &'static str {
         match (self.shift.verdict(), self.better) {

@@ -134,9 +134,9 @@ impl<T: Into<Self>> From<Option<T>> for Cell {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Table {
-    /// From left to right.
+    /// The columns, from left to right.
     pub columns: Vec<Column>,
-    /// Each as long as there are columns, or shorter.
+    /// The rows. A row has at most as many cells as there are columns.
     pub rows: Vec<Vec<Cell>>,
 }
 

@@ -13,8 +13,8 @@ pub(crate) enum Started {
 }
 
 impl Started {
-    /// The thread, whose body has ended, is joined: waits until it is gone and frees its stack, or
-    /// has the manager do so.
+    /// Joins the thread, whose body has ended. Waits until it is gone and frees its stack, or has
+    /// the manager do so.
     pub(crate) fn reap(self) {
         match self {
             Self::Own(thread) => thread.join(),

@@ -80,7 +80,7 @@ impl Context {
         }
     }
 
-    /// The memory of one that is done.
+    /// Returns the memory of a context whose thread has ended.
     pub(super) fn into_mapping(self) -> Mapping {
         match self {
             Self::Switched(stack) => stack.into_stack().mapping,

@@ -98,7 +98,7 @@ pub(crate) struct Worker {
     way: Cell<Way>,
     switches: Cell<u32>,
     row: Cell<u32>,
-    /// What others had begun when they were last looked at, after a search.
+    /// How many threads each other worker had begun at this worker's last look, after a search.
     seen: RefCell<Vec<u64>>,
     /// How many others had begun in all when it last had nothing to do.
     began: Cell<u64>,

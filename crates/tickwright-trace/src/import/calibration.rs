@@ -21,7 +21,7 @@ pub(super) struct Calibration {
     /// The first tick that was read, with its time, and the last.
     ticks: Option<[(Ns, u64); 2]>,
     hz: Option<u64>,
-    /// For each clock, its time less that of the trace.
+    /// For each clock, the difference of its time from the trace's time.
     clocks: Vec<i128>,
 }
 

@@ -13,7 +13,7 @@
 //!   timer.
 //! - Times of `timer_list` are jiffies. How many there are a second is told by the lines
 //!   themselves.
-//! - Times of `hrtimer` are those of one of the kernel's clocks, not of the trace.
+//! - Times of `hrtimer` are by one of the kernel's clocks, not by the clock of the trace.
 
 use std::collections::HashMap;
 use std::io::{BufRead, Write};

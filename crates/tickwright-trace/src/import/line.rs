@@ -107,7 +107,7 @@ pub(super) fn remedy(line: &str) -> Option<&'static str> {
 /// What precedes the name of a timer event, which event it is, and what follows.
 fn split(line: &str) -> Option<(&str, Queue, Said, &str)> {
     let mut from = 0;
-    // The name of a thread may contain that of an event: a time stands before the right one.
+    // The name of a thread may contain the name of an event. The right one has a time before it.
     while let Some(at) = line[from..].find("timer_").map(|at| at + from) {
         from = at + "timer_".len();
         let begin = if line[..at].ends_with("hr") { at - 2 } else { at };

@@ -61,7 +61,8 @@ impl Pending {
         false
     }
 
-    /// The detachment of this timer was a cancellation, if there was one.
+    /// Ends the wait of this timer's detachment, if there is one. The detachment was then a
+    /// cancellation.
     pub(super) fn close(&mut self, timer: u64) {
         let waiting = self.detached.remove(&timer).and_then(|number| self.get(number));
         if let Some(waiting) = waiting {

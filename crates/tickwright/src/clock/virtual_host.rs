@@ -125,8 +125,8 @@ impl VirtualHost {
         });
     }
 
-    /// Moves, then tells all watchers, with no lock held: they may have moved on, and started to
-    /// watch again.
+    /// Moves the clocks, then tells all watchers. It holds no lock then, since a watcher may move
+    /// the clocks or start to watch again.
     fn change(&self, change: impl FnOnce(&mut Shown)) {
         change(&mut lock(&self.times.shown));
         let watchers: Vec<_> = lock(&self.times.watchers).iter().filter_map(Weak::upgrade).collect();

@@ -159,7 +159,7 @@ fn notice_forks() -> bool {
 /// The guard of the list, during a fork.
 struct Kept(UnsafeCell<Option<MutexGuard<'static, List>>>);
 
-// SAFETY: 1. Touched by the thread alone that holds the lock of the list.
+// SAFETY: 1. Only the thread that holds the lock of the list touches it.
 unsafe impl Sync for Kept {}
 
 static KEPT: Kept = Kept(UnsafeCell::new(None));

@@ -58,8 +58,8 @@ impl<P> Service<P> {
             if by_wall {
                 self.walls -= 1;
                 if shifted(now, offset) < due {
-                    // The wall runs slower than what it was filed by. In this pass it does not come
-                    // again, also if there is no later tick.
+                    // The wall clock is behind the offset by which the timer was inserted. The
+                    // timer does not come again in this pass, even if there is no later tick.
                     self.table.entry(slot).pass = pass;
                     self.file_at(slot, unshifted(due, offset), now);
                     continue;
@@ -157,7 +157,7 @@ impl<P> Service<P> {
         if self.alarm.is_none() {
             return;
         }
-        // Whoever was told of a step, and found a pass under way, relies on this look.
+        // A thread that was told of a step, and found a pass under way, relies on this look.
         if self.walls > 0 {
             self.look_at_wall(self.clock.now().as_nanos());
         }

@@ -110,7 +110,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         } else if by_len == Kind::Ladder || !self.is_small() {
             if self.wheel_is_large() && !self.habit.is_to_expire() { Kind::Wheel } else { Kind::Ladder }
         } else if by_len < self.kind && self.len >= self.kind.least::<L>() {
-            // Small, but not small enough.
+            // It is small, but not so small that a change pays.
             self.kind
         } else {
             by_len

@@ -44,7 +44,7 @@ impl Baton {
         }
     }
 
-    /// On the context's thread.
+    /// Is called on the context's thread: hands the turn to the worker, and waits for it.
     pub(super) fn pause(&self, why: Pause) {
         self.pass(Turn::Worker(Some(why)));
         self.wait_for_context();

@@ -111,8 +111,8 @@ impl<W: Write> Events<W> {
         self.waiting.push(Waiting { key: Reverse((event.time, self.arrived)), event });
     }
 
-    /// Writes the events before `until`: no earlier one can come. More than [`MOST`] do not wait,
-    /// whatever comes.
+    /// Writes the events before `until`, since no earlier event can come. At most [`MOST`] events
+    /// wait; beyond that, the first are written anyway.
     pub(super) fn write(&mut self, until: Ns, clocks: &Clocks) -> Result<(), TraceError> {
         while let Some(first) = self.waiting.peek() {
             let event = first.event;
