@@ -242,8 +242,8 @@ impl Debt {
 pub(super) struct Panics(Vec<On>);
 
 impl Panics {
-    /// The calling kernel thread counts no panics from now on. `None`, and no change: the platform
-    /// has no other thread or no stack.
+    /// Takes the count of panics from the calling kernel thread, which counts none from now on.
+    /// Returns `None` and changes nothing if the platform has no other thread or no stack.
     pub(super) fn save() -> Option<Self> {
         let mut saved = Self(Vec::new());
         while thread::panicking() {
