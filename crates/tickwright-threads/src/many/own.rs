@@ -92,7 +92,7 @@ mod weak {
 fn get_globals() -> Option<GetGlobals> {
     weak::linked().or_else(|| {
         // A runtime that only a library of the program needs, or that was loaded later.
-        // SAFETY: 1. A text with its end.
+        // SAFETY: 1. The text ends with a zero byte.
         let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__cxa_get_globals".as_ptr()) };
         // SAFETY: 1. Null, or the function of this name, whose type the ABI says.
         unsafe { core::mem::transmute::<*mut c_void, Option<GetGlobals>>(found) }
