@@ -55,7 +55,8 @@ struct State {
     /// What the clock shows, or showed when it was resumed.
     shown: u64,
     resumed: Option<Instant>,
-    /// Threads in `block_on`, those of them that wait, and guards that keep the clock.
+    /// Three counts: threads in `block_on`, those of them that wait, and guards that stop the
+    /// clock.
     active: usize,
     parked: usize,
     holds: usize,

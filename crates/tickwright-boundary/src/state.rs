@@ -16,8 +16,8 @@ use std::alloc::alloc;
 use crate::code;
 use crate::place::usable;
 
-/// What one thread at a time uses. While the library's own borrow of it crosses a callback, it is
-/// lent, and every function refuses it.
+/// A struct of C that one thread at a time may use. It is *lent* while the library's own borrow of
+/// it crosses a callback. Every function refuses a lent struct.
 ///
 /// # Safety
 /// 1. It is `repr(C)`, and its first field is a `Cell<u64>`, its state.

@@ -45,13 +45,13 @@ pub struct tw_sched_info {
 pub struct tw_sched_counts {
     /// The size of this struct in bytes.
     pub size: usize,
-    /// Timers there are.
+    /// How many timers there are.
     pub timers: u64,
     /// Those that are pending.
     pub pending: u64,
-    /// The most there were.
+    /// The most timers that there were at once.
     pub high_water: u64,
-    /// Times that one was armed.
+    /// How often a timer was armed.
     pub armed: u64,
     /// Callbacks run.
     pub fired: u64,

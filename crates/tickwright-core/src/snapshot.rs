@@ -183,7 +183,7 @@ fn write<T: Plain>(
     body[6..8].copy_from_slice(&T::BYTES.to_le_bytes());
     body[8..HEADER].copy_from_slice(&count.to_le_bytes());
     for place in body[HEADER..].chunks_exact_mut(entry::<T>()) {
-        // A queue that has fewer timers than it says is broken: what is missing fails the restore.
+        // A queue that has fewer timers than its length says is broken, so its snapshot is refused.
         let Some((left, payload)) = next() else { return Err(SnapshotError::Damaged) };
         place[..8].copy_from_slice(&left.to_le_bytes());
         payload.write(&mut place[8..]);

@@ -24,7 +24,7 @@ fn refused(args: &[&str], code: i32, words: &[&str]) {
     }
 }
 
-/// `--json=FILE`, and so on.
+/// The argument `--json=FILE`, or another flag with its file.
 fn to(flag: &str, file: &Path) -> String {
     format!("{flag}={}", file.display())
 }

@@ -131,8 +131,8 @@ impl<P: Handle> Chain<P> {
         }
     }
 
-    /// Its nodes from the head on. On a chain with a cycle it does not end: take no more than there
-    /// can be.
+    /// Its nodes from the head on. On a chain with a cycle the iterator does not end. Take at most
+    /// as many nodes as there can be.
     pub fn iter<'n, R: Chained<P> + 'n, N: Nodes<P, R>>(
         &self,
         nodes: &'n N,

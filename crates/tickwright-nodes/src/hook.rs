@@ -36,7 +36,7 @@ use core::sync::atomic::Ordering;
 /// abort.
 pub const PINNED: u32 = 1 << 31;
 
-/// What hooks are made for: the structures of one kind.
+/// Marks the hooks that structures of one kind use.
 ///
 /// # Safety
 /// Apart from handles, what [`Record`](Self::Record) holds is `Send` and `Sync`: no `Cell`, no

@@ -7,7 +7,7 @@ use core::fmt::Debug;
 /// An index is also a number, so that a record without room for an `Option<P>` can remember one on
 /// the free list. A pointer has no number: nothing keeps a free list of hooks.
 pub trait Handle: Copy + Eq + Debug + 'static {
-    /// Whether it is an index.
+    /// Whether the handle is an index.
     const NUMBERED: bool = false;
 
     /// The number of an index, never 0; 0 for a pointer.

@@ -134,7 +134,7 @@ pub(crate) fn offered(op: Op, offers: Offers) -> Option<Op> {
     }
 }
 
-/// What `when` is for a run that has come to `oracle`'s state.
+/// Returns the tick that `when` means for a run in `oracle`'s state.
 pub(crate) fn resolve(oracle: &Oracle, when: When) -> u64 {
     let now = oracle.now();
     match when {

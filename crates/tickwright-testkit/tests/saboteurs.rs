@@ -46,7 +46,7 @@ enum Fault {
     StandsStillUnderABudget,
     /// It delivers half as much as it says that it used.
     CountsMovesThatAreNone,
-    /// What arrives takes as much of the next budget.
+    /// Each arriving timer takes one from the next budget.
     StarvesUnderInserts,
     BatchIsLostInAPanic,
     SecondIsTheLast,

@@ -60,7 +60,7 @@ impl Until {
         Self::Time(this_thread::now() + Duration::from_nanos(ns))
     }
 
-    /// Waits at a condition.
+    /// Waits at a condition of the mailbox.
     ///
     /// # Errors
     /// [`code::BUSY`] for a call that does not wait, [`code::LATE`] when the time is over.

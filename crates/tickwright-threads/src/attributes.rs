@@ -4,7 +4,7 @@ use crate::error::CreateError;
 use crate::limits::{LEAST_STACK, LONGEST_NAME, MOST_GUARD, MOST_STACK};
 use crate::setters::setters;
 
-/// Where an M:N thread starts. The other models leave that to the platform.
+/// Where an M:N thread starts. In the other models the platform chooses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Place {
     /// With its creator if that is a thread of the runtime, else as [`Spread`](Self::Spread). An

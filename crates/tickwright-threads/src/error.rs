@@ -189,9 +189,9 @@ pub enum JoinError {
     /// A thread joins itself, or waits for one that waits for it, directly or through others.
     /// `EDEADLK`.
     ///
-    /// Of the joins of one runtime: a circle through threads of several is not seen, and waits for
-    /// ever. A thread that joins with a time counts as waiting until it has given up. So a circle
-    /// may be reported that its time would have broken a moment later.
+    /// Only joins of one runtime are checked. A circle through threads of several runtimes is not
+    /// seen, and waits for ever. A thread that joins with a time counts as waiting until it has
+    /// given up. So a circle may be reported that its time would have broken a moment later.
     Deadlock,
     /// It is detached, or another thread joins it already. `EINVAL`.
     NotJoinable,

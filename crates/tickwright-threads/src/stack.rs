@@ -103,8 +103,8 @@ impl Mapping {
     }
 }
 
-/// Why there is no other stack: the host's bound on mappings if it is that, else what `other` makes
-/// of what the platform said.
+/// Returns the reason why there is no other stack. It is the host's bound on mappings if that was
+/// reached, else the error that `other` makes of the platform's.
 pub(crate) fn why_none(error: io::Error, other: impl FnOnce(io::Error) -> CreateError) -> CreateError {
     let bound = (error.raw_os_error() == Some(libc::ENOMEM)).then(mappings).flatten();
     match bound {

@@ -92,7 +92,7 @@ thread_local! {
     static JOINS: RefCell<Option<Joins>> = const { RefCell::new(None) };
 }
 
-/// Joins in a destructor of a variable of its own.
+/// Starts a thread that joins another one in the destructor of a thread-local variable.
 fn joins_at_its_end(handle: &Handle, kernel: &Runtime) -> ThreadId {
     let joins = Joins(handle.clone(), parked(handle));
     let body = move || {

@@ -49,7 +49,7 @@ struct Notes(Runtime, Arc<AtomicUsize>);
 
 impl Drop for Notes {
     fn drop(&mut self) {
-        // Whatever it asks of a runtime is answered.
+        // A drop may ask a runtime for anything.
         let id = self.0.create(&PLAIN, || 1).unwrap();
         self.1.fetch_add(self.0.join(id).unwrap(), Ordering::SeqCst);
     }

@@ -63,7 +63,7 @@ pub struct Lost {
 pub struct Names(pub(crate) Vec<String>);
 
 impl Names {
-    /// The name of a number.
+    /// Returns the name that has this number.
     #[must_use]
     pub fn get(&self, number: u32) -> Option<&str> {
         let at = (number as usize).checked_sub(1)?;

@@ -41,7 +41,7 @@ fn importers() {
 #[test]
 fn the_reader() {
     replay("reader", |bytes| {
-        // It may be damaged: what precedes that is read.
+        // The trace may be damaged. The events before the damage are read.
         if let Ok(reader) = Reader::new(bytes) {
             reader.events().for_each(drop);
         }

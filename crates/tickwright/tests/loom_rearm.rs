@@ -21,7 +21,7 @@ use tickwright::shard::{ArmError, Cancelled, Shards, SharedTimer, Was, WouldDead
 /// Deadlines in the granule of 70.
 const EARLIER: u64 = 66;
 const LATER: u64 = 71;
-/// Another granule, another level.
+/// A deadline in another granule and at another level.
 const ELSEWHERE: u64 = 300;
 const NEAR: u64 = 10;
 

@@ -20,7 +20,8 @@ fn exact() -> impl Iterator<Item = Structure> {
     Structure::all().into_iter().filter(Structure::is_exact)
 }
 
-/// Runs one pass and answers (payload, due in s, overruns) of each; all go on.
+/// Runs one pass and returns (payload, due in s, overruns) of each timer that ran. All timers go
+/// on.
 fn pass(service: &mut Service<&'static str>) -> Vec<(&'static str, u64, u64)> {
     service.begin_pass();
     let mut ran = Vec::new();

@@ -115,7 +115,7 @@ fn a_step_that_is_heard_of_while_busy_is_not_lost() {
     assert_eq!(fired.load(Ordering::SeqCst), 1, "a day late by the wall, and the driver sleeps");
 }
 
-/// The same when the step came before the alarm was there.
+/// The same, when the wall clock stepped before the service was given its alarm.
 #[test]
 fn a_step_before_the_alarm_was_given_is_not_lost() {
     use tickwright::service::When;

@@ -170,8 +170,8 @@ fn one_held_ahead_and_armed_for_the_past_does_not_end_the_pass_early() {
     });
 }
 
-/// A callback that takes long, and adds a timer: what becomes due meanwhile is the next pass's,
-/// also where adding moves the queue's clock.
+/// A callback that takes long, and adds a timer. Timers that become due meanwhile belong to the
+/// next pass, even if the add moves the queue's clock.
 #[test]
 fn what_becomes_due_in_a_pass_waits_for_the_next() {
     each(|structure| {

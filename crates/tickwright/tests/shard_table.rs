@@ -172,7 +172,8 @@ fn cell(state: &str, operation: &'static str) -> String {
                     scope.spawn(|| shards.shard(0).unwrap().advance_within(200, 1).unwrap().delivered);
                 running.recv().unwrap();
                 if operation.ends_with("_sync") {
-                    // It has to wait for the callback, so that must be let go first or meanwhile.
+                    // The operation waits for the callback, so the callback must be let go first or
+                    // meanwhile.
                     go.send(()).unwrap();
                     note(&timer);
                 } else {

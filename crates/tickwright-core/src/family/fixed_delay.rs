@@ -139,7 +139,7 @@ struct Left {
     led: bool,
     /// The cell of its entry, which no successor took.
     cell: Option<usize>,
-    /// The number of its list, whatever is left of it.
+    /// The number of its list, even if that list is empty now.
     list: Option<usize>,
 }
 

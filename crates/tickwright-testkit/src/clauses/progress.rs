@@ -28,7 +28,8 @@ const SPREADS: [Spread; 5] = [
     Spread { name: "in a bucket half due", deadline: |nth| (1 << 24) + nth * 51_000, now: 3 << 23 },
     Spread { name: "far apart", deadline: |nth| (1 << (nth % 34)) + nth, now: 1 << 34 },
     // Each of the single ones keeps the others from falling by more than a level at a time.
-    // Arrivals that doubled what is left to move at each level would pass at few levels.
+    // Suppose that arrivals doubled the timers left to move at each level. With few levels that
+    // would pass unnoticed.
     Spread {
         name: "at one tick and one at each power of two before it",
         deadline: |nth| LAST - LAST.checked_shr(nth as u32).unwrap_or(0),

@@ -292,7 +292,8 @@ impl Kept {
         wait_for(self.thread);
     }
 
-    /// What it ran on, if it is gone. Where the platform cannot say, it is waited for.
+    /// Returns the thread's stack, if the thread is gone. Where the platform cannot say whether it
+    /// is, this waits for it.
     pub(crate) fn end_now(self) -> Result<Mapping, Self> {
         if is_gone(self.thread) { Ok(self.mapping) } else { Err(self) }
     }

@@ -128,7 +128,7 @@ impl Table {
         Ok(self.next)
     }
 
-    /// Takes what is in a place for as long as the manager works on it.
+    /// Takes the state out of a place, and leaves `Busy` there while the manager works on it.
     fn hand(&mut self, number: u32) -> Option<State> {
         Some(core::mem::replace(&mut self.places.get_mut(&number)?.state, State::Busy))
     }

@@ -81,7 +81,7 @@ impl Kernel {
         here::with(|host| host.runtime()) == Some(core::ptr::from_ref(self).cast())
     }
 
-    /// The body of this thread has ended, or it was never started.
+    /// Removes a thread from the registry: its body has ended, or it was never started.
     fn unregister(&self, id: ThreadId, registered: Registered) {
         self.roster.unregister(id, registered);
         if self.closing.load(Ordering::SeqCst) {

@@ -100,8 +100,8 @@ pub(super) unsafe fn pause(way: Way, portable: bool, why: Pause) {
         // runs there.
         unsafe { &*way.cast::<Baton>() }.pause(why);
     } else {
-        // SAFETY: 1. Of this type, says the caller. 2. It lives on the calling stack as long as
-        // `main` runs there.
+        // SAFETY: 1. The caller promises that it has this type. 2. It lives on the calling stack as
+        // long as `main` runs there.
         unsafe { &*way.cast::<Yielder<(), Pause>>() }.suspend(why);
     }
 }

@@ -92,7 +92,7 @@ mod weak {
 fn get_globals() -> Option<GetGlobals> {
     weak::linked().or_else(|| {
         // A runtime that only a library of the program needs, or that was loaded later.
-        // SAFETY: 1. A text with its end.
+        // SAFETY: 1. The text ends with a zero byte.
         let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__cxa_get_globals".as_ptr()) };
         // SAFETY: 1. Null, or the function of this name, whose type the ABI says.
         unsafe { core::mem::transmute::<*mut c_void, Option<GetGlobals>>(found) }
@@ -242,8 +242,8 @@ impl Debt {
 pub(super) struct Panics(Vec<On>);
 
 impl Panics {
-    /// The calling kernel thread counts no panics from now on. `None`, and no change: the platform
-    /// has no other thread or no stack.
+    /// Takes the count of panics from the calling kernel thread, which counts none from now on.
+    /// Returns `None` and changes nothing if the platform has no other thread or no stack.
     pub(super) fn save() -> Option<Self> {
         let mut saved = Self(Vec::new());
         while thread::panicking() {

@@ -128,7 +128,8 @@ struct List {
     entries: [Vec<Entry>; 4],
 }
 
-/// Takes a lock of the list, which the caller has locked. False: it is taken for so long.
+/// Takes a lock of the list, which the caller has locked. Returns false if another thread holds the
+/// lock for `patience`.
 fn try_for(entry: &Entry, patience: Duration) -> bool {
     let begun = Instant::now();
     loop {

@@ -3,11 +3,11 @@
 /// The order in which a fork takes locks: one that is held while another is taken comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Of a user of schedulers.
+    /// Locks of code that uses schedulers.
     Outer = 0,
-    /// Of timers: a scheduler, a shard.
+    /// Locks of a scheduler or a shard.
     Timers = 1,
-    /// Of an alarm.
+    /// Locks of an alarm.
     Alarm = 2,
     /// Nothing is taken under it.
     Leaf = 3,

@@ -72,7 +72,7 @@ pub(super) struct Table<P> {
     room: usize,
 }
 
-/// Far apart from service to service (the golden ratio of 2^32).
+/// The salts of any two services are far apart (steps by the golden ratio of 2^32).
 fn salt() -> u32 {
     static SERVICES: AtomicU32 = AtomicU32::new(1);
     SERVICES.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9E37_79B9) % u32::MAX

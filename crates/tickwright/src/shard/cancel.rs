@@ -121,7 +121,8 @@ impl<G: WheelGeometry> SharedTimer<G> {
         let state = self.word().state();
         let pending = state == State::Pending;
         if pending {
-            // The count that the shard held is not the last one: the caller has one too.
+            // The shard's count is not the last one, since the caller holds a counted reference
+            // too.
             drop(held.home.take_out(Link::of(node)));
         }
         let dead = next == Word::DEAD;

@@ -84,9 +84,9 @@ impl<G: WheelGeometry> SharedTimer<G> {
     /// thread may change it at any time. Takes the shard's lock only for a deadline beyond the last
     /// level.
     ///
-    /// Two deadlines from 2^58 - 1 on read otherwise. One that had passed when it was armed reads
-    /// as the shard's clock at that time. One to which a due timer was reduced reads as the one
-    /// before.
+    /// Two deadlines from 2^58 - 1 on read otherwise. A deadline that had passed when the timer was
+    /// armed reads as the shard's clock at that time. A deadline to which a due timer was reduced
+    /// reads as the deadline before.
     #[must_use]
     pub fn deadline(&self) -> Option<Tick> {
         let word = self.word();

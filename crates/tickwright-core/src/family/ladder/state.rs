@@ -85,7 +85,7 @@ impl LadderRecord {
         self.placed = self.expiry as u32;
     }
 
-    /// Gives it another expiry, for which the witness is early enough.
+    /// Gives the timer another expiry, for which its witness is early enough.
     #[inline]
     pub(super) fn stretch(&mut self, expiry: Tick, sequence: u32) {
         self.expiry = expiry;

@@ -356,7 +356,7 @@ fn what_leaves_a_full_run_counts_and_keeps_its_order() {
             }
             loop {
                 let before = queue.order.run.len();
-                // Without a limit the run gets full: a bucket comes into it as a whole.
+                // Without a limit the run gets full, because a bucket comes into it as a whole.
                 let budget = if level > 2 { usize::MAX } else { budget };
                 let advance = queue.advance_within(now, budget, |expired| leave.push(expired.value));
                 let gone = before.saturating_sub(queue.order.run.len());

@@ -19,7 +19,7 @@ pub(crate) struct Plan {
 /// The measurements.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Data {
-    /// One per population, pattern, structure and kind of call.
+    /// A row for each population, pattern, structure and kind of call.
     pub(crate) rows: Vec<Row>,
     /// One per population, pattern and structure that was not run.
     pub(crate) skipped: Vec<Skipped>,

@@ -60,7 +60,7 @@ impl Work {
     }
 }
 
-/// A work on a library.
+/// One kind of work on one library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Lane {
     pub(crate) work: Work,

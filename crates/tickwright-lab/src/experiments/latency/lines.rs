@@ -13,7 +13,7 @@ use crate::output;
 const PER_HEADING: usize = 21;
 const SECOND: Duration = Duration::from_secs(1);
 
-/// The lines of a run. Its threads print whole lines in turns.
+/// The lines of a run. The run's threads print whole lines in turns.
 #[derive(Debug)]
 pub(super) struct Lines {
     /// Whether lines are wanted.

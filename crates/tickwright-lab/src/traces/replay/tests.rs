@@ -115,7 +115,8 @@ fn extreme_times_do_not_panic() {
     }
 }
 
-/// 10,000 timers of 1 ns and a second of silence: each of them skips what it missed.
+/// 10,000 timers with a period of 1 ns, and a second without events. Each timer skips the periods
+/// that it missed.
 #[test]
 fn a_flood_of_periodic_timers_is_bounded() {
     let mut events: Vec<Event> =

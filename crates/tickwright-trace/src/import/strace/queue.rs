@@ -12,7 +12,7 @@ use crate::header::{Base, Header};
 use crate::import::source::Strings;
 use crate::writer::Writer;
 
-/// What happened, with the deadline as the line has it.
+/// What happened to a timer. The deadline is on the clock that the line names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Did {
     Arm { due: Due, period: u64, was_pending: bool },

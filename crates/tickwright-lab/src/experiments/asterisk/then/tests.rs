@@ -43,7 +43,8 @@ fn at_most_so_many_freed_entries_are_kept_and_used_again() {
     );
 }
 
-/// A walk starts at the nearer end. Equal entries come last when it walks forward, first backward.
+/// A walk starts at the nearer end. An entry comes after its equals when the walk goes forward, and
+/// before them when it goes backward.
 #[test]
 fn the_list_puts_equals_last_forward_and_first_backward() {
     let context = context::<List<u64>>();
