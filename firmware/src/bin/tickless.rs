@@ -154,7 +154,7 @@ fn count(counter: &AtomicU32) {
 }
 
 /// Runs `work` with interrupts masked. This is the longest time that the service delays an
-/// interrupt: one or two operations of the queue.
+/// interrupt: once the program runs, two operations of the queue.
 fn with<R>(work: impl FnOnce(&mut Service) -> R) -> R {
     critical_section::with(|cs| work(&mut SERVICE.borrow_ref_mut(cs)))
 }
