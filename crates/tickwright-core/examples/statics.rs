@@ -7,7 +7,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use tickwright_core::{BoundedHeap, HookQueue, Reject, Tick, Timer};
+use tickwright_core::{BoundedHeap, HookQueue, Reject, Tick, Timer, TimerRef};
 
 /// A 4-ary heap whose buffer for eight timers lies in the queue itself.
 type Heap = BoundedHeap<4, 8>;
@@ -34,12 +34,24 @@ fn main() -> Result<(), Reject> {
     while let Some(now) = queue.next_wake() {
         let Some(head) = queue.peek() else { break };
         let Task { name, period } = head.key.get().payload;
-        println!("{now:4}  {name}");
-        if period > 0 {
+        let fired = if period > 0 {
             // Re-armed on its grid in one step; nothing is freed, nothing can fail.
-            queue.pop_and_reinsert(now, |expiry, timer| expiry.saturating_add(timer.payload.period));
+            queue.pop_and_reinsert(now, |expiry, _| expiry.saturating_add(period)).is_some()
         } else {
-            queue.clear();
+            queue.pop_expired(now).is_some()
+        };
+        // Nothing may be due at a wake-up of a wheel: then it has only moved timers inside.
+        if !fired {
+            continue;
+        }
+        // Popped first: so the work could arm, move and cancel timers, its own too.
+        println!("{now:4}  {name}");
+        if head.key == TimerRef::from(&SLEEP) {
+            // The periodic ones would go on for ever.
+            for timer in [&BLINK, &SENSE] {
+                let removed = queue.remove(TimerRef::from(timer));
+                println!("{now:4}  {} cancelled: {}", timer.payload.name, removed.is_ok());
+            }
         }
     }
     Ok(())

@@ -79,7 +79,7 @@ typedef struct tw_queue tw_queue;
  *
  * Returns:
  *   bytes  for tw_queue_init
- *   0 the number is no family, or that many timers cannot be
+ *   0      the number is no family, or that many timers cannot be
  * Threads: any. */
 TW_API size_t tw_queue_bytes(tw_family family, size_t capacity);
 
