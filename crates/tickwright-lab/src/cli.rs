@@ -20,6 +20,7 @@ use crate::experiments::heap::HeapArgs;
 #[cfg(target_os = "linux")]
 use crate::experiments::latency::{LatencyArgs, WorkerArgs};
 use crate::experiments::matrix::MatrixArgs;
+use crate::experiments::mcu::McuArgs;
 use crate::experiments::memory::MemoryArgs;
 use crate::experiments::nptl::ChildArgs;
 use crate::experiments::scheduler::SchedulerArgs;
@@ -219,4 +220,9 @@ pub(crate) enum Bench {
     /// The heap with the caller's comparator: push, pop, remove and push again. Answers are
     /// verified and comparisons are counted; nothing is timed
     Heap(HeapArgs),
+    /// Which structure on a microcontroller, below which number of timers: instructions, flash, RAM
+    ///
+    /// Measures nothing: it shows the project's record of emulated processors, or with --file your
+    /// own.
+    Mcu(McuArgs),
 }

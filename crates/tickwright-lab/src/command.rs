@@ -34,6 +34,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
         Some(Command::Bench(Bench::Threads(args))) => execute(&args, &args.output),
         Some(Command::Bench(Bench::Async(args))) => execute(&args, &args.output),
         Some(Command::Bench(Bench::Heap(args))) => execute(&args, &args.output),
+        Some(Command::Bench(Bench::Mcu(args))) => execute(&args, &args.output),
         Some(Command::Reproduce(experiment)) => experiment.execute(),
         #[cfg(target_os = "linux")]
         Some(Command::Latency(args)) => args.execute(),

@@ -14,6 +14,7 @@ pub(crate) mod helenos;
 pub(crate) mod latency;
 pub(crate) mod linux;
 pub(crate) mod matrix;
+pub(crate) mod mcu;
 pub(crate) mod memory;
 pub(crate) mod nptl;
 pub(crate) mod request;

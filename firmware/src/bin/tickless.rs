@@ -115,11 +115,11 @@ impl Service {
     }
 
     /// Arms a timer for the tick `deadline`, or moves it there if it is pending.
-    fn arm_at(&mut self, timer: &'static Timer<SortedList, Job>, deadline: u64) -> Result<(), Reject> {
-        let head = match self.queue.reschedule(TimerRef::from(timer), deadline) {
+    fn arm_at(&mut self, timer: &'static Timer<SortedList, Job>, due: u64) -> Result<(), Reject> {
+        let head = match self.queue.reschedule(TimerRef::from(timer), due) {
             Ok(head) => head,
             // Not pending here.
-            Err(_) => self.queue.insert(deadline, timer)?.head,
+            Err(_) => self.queue.insert(due, timer)?.head,
         };
         if head.is_changed() {
             self.set_alarm();

@@ -1,0 +1,168 @@
+//! `tickwright bench mcu`: what structures without an allocator cost on emulated microcontrollers.
+//!
+//! This command measures nothing. It reads the CSV that `ci/mcu.py` writes, by default the record
+//! of the project, which is compiled in. The figures are instructions on an emulator. They are the
+//! same on each run with one compiler, so each is one sample and has no interval.
+
+mod choice;
+mod data;
+mod record;
+mod tables;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use self::data::Plan;
+use self::record::{Kind, Record, Row};
+use crate::error::LabError;
+use crate::experiment::{Experiment, Lab, Parameters};
+use crate::experiments::request;
+use crate::output::OutputArgs;
+use crate::output::text::plain;
+use crate::result::{Better, Finding, Section, Series, Unit, labels};
+
+/// Arguments of `bench mcu`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct McuArgs {
+    /// CSV that `ci/mcu.py --save` wrote, - for standard input; without it the project's record
+    #[arg(long, value_name = "CSV")]
+    file: Option<PathBuf>,
+    /// Processor to show; without it the first of the file
+    #[arg(long, value_name = "NAME")]
+    processor: Option<String>,
+    /// Optimization level of the compiler: s for size, 3 for speed
+    #[arg(long, value_name = "LEVEL", default_value = "s")]
+    level: String,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// The record that is compiled in.
+const OURS: (&str, &str) =
+    ("records/microcontroller.csv", include_str!("../../../../records/microcontroller.csv"));
+
+/// Bytes that a CSV may have: the record has 46,000.
+const MOST: u64 = 16 << 20;
+
+impl McuArgs {
+    fn record(&self) -> Result<(String, Record), LabError> {
+        let Some(path) = &self.file else {
+            let (name, text) = OURS;
+            return Ok((name.to_owned(), Record::parse(name, text)?));
+        };
+        let name = plain(&path.display().to_string());
+        let text = read(path, &name)?;
+        let record = Record::parse(&name, &text)?;
+        Ok((name, record))
+    }
+}
+
+fn read(path: &Path, name: &str) -> Result<String, LabError> {
+    let mut text = String::new();
+    let read = if path == Path::new("-") {
+        std::io::stdin().lock().take(MOST + 1).read_to_string(&mut text)
+    } else {
+        File::open(path).and_then(|file| file.take(MOST + 1).read_to_string(&mut text))
+    };
+    read.map_err(|error| LabError::usage(format!("'{name}' cannot be read: {error}")))?;
+    if text.len() as u64 > MOST {
+        let message =
+            format!("'{name}' has more than {MOST} bytes: name a CSV that `ci/mcu.py --save` wrote");
+        return Err(LabError::usage(message));
+    }
+    Ok(text)
+}
+
+impl Experiment for McuArgs {
+    type Plan = Plan;
+    type Data = ();
+
+    fn name(&self) -> String {
+        "bench mcu".into()
+    }
+
+    fn plan(&self) -> Result<Plan, LabError> {
+        let (name, record) = self.record()?;
+        let processors = record.distinct(|row| &row.processor);
+        let processor = match &self.processor {
+            None => processors.first().copied().unwrap_or_default().to_owned(),
+            Some(wanted) if processors.contains(&wanted.as_str()) => wanted.clone(),
+            Some(wanted) => return Err(unknown("processor", wanted, &name, &processors)),
+        };
+        let of_it = record.only(|row| row.processor == processor);
+        let levels = of_it.distinct(|row| &row.level);
+        if !levels.contains(&self.level.as_str()) {
+            return Err(unknown("optimization level", &self.level, &name, &levels));
+        }
+        let rows = of_it.only(|row| row.level == self.level).rows;
+        Ok(Plan { name, processor, level: self.level.clone(), rows })
+    }
+
+    fn parameters(&self, plan: &Plan) -> Parameters {
+        request::parameters([
+            ("file", plan.name.clone().into()),
+            ("processor", plan.processor.clone().into()),
+            ("level", plan.level.clone().into()),
+        ])
+    }
+
+    fn is_timed(&self) -> bool {
+        false
+    }
+
+    fn run(&self, plan: &Plan, lab: &mut Lab<'_>) -> Result<(), LabError> {
+        // The host that reads the file is not the one that is described.
+        lab.notes.clear();
+        lab.notes.push(format!(
+            "read from {}: instructions on an emulator, not cycles; nothing was measured on this host",
+            plan.name
+        ));
+        Ok(())
+    }
+
+    fn series(&self, plan: &Plan, (): &()) -> Vec<Series> {
+        let of_row = |row: &Row| {
+            let of = || {
+                labels([
+                    ("processor", row.processor.clone().into()),
+                    ("level", row.level.clone().into()),
+                    ("structure", row.structure.clone().into()),
+                    ("n", row.n.into()),
+                ])
+            };
+            match row.kind {
+                Kind::Bytes => {
+                    vec![Series::new(row.of.clone(), Unit::Bytes, of()).of([row.mean as f64])]
+                }
+                Kind::Instructions => [("", Some(row.mean)), (", worst", row.worst)]
+                    .into_iter()
+                    .filter_map(|(suffix, count)| {
+                        let name = format!("{}{suffix}", row.of);
+                        let series = Series::new(name, Unit::Instructions, of()).per("call");
+                        Some(series.better(Better::Lower).of([count? as f64]))
+                    })
+                    .collect(),
+            }
+        };
+        plan.rows.iter().flat_map(of_row).collect()
+    }
+
+    fn findings(&self, plan: &Plan, (): &()) -> Vec<Finding> {
+        choice::findings(&plan.rows)
+    }
+
+    fn sections(&self, plan: &Plan, (): &(), _: &[Finding]) -> Vec<Section> {
+        tables::sections(plan)
+    }
+}
+
+fn unknown(what: &str, wanted: &str, file: &str, known: &[&str]) -> LabError {
+    let wanted = plain(wanted);
+    LabError::usage(format!("no {what} '{wanted}' in '{file}': it has {}", known.join(", ")))
+}
+
+#[cfg(test)]
+mod tests;

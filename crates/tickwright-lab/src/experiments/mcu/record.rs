@@ -1,0 +1,150 @@
+//! The CSV of `ci/mcu.py`: one figure a row. A mistake in it is reported by line.
+
+use std::collections::HashMap;
+
+use crate::error::LabError;
+use crate::output::text::plain;
+
+/// The columns, in this order.
+const HEADER: [&str; 8] = ["what", "processor", "level", "structure", "n", "of", "mean", "worst"];
+
+/// What a figure counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    /// Instructions of a call.
+    Instructions,
+    /// Bytes of flash, of RAM, of a queue or of a timer.
+    Bytes,
+}
+
+/// One figure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Row {
+    pub(super) kind: Kind,
+    pub(super) processor: String,
+    /// The optimization level: `3` or `s`.
+    pub(super) level: String,
+    pub(super) structure: String,
+    /// Timers that are pending. Of bytes: timers that there are.
+    pub(super) n: u64,
+    /// The operation, or what takes the bytes.
+    pub(super) of: String,
+    /// The mean of the calls, or the bytes.
+    pub(super) mean: u64,
+    /// The most that one call took. Bytes have none.
+    pub(super) worst: Option<u64>,
+}
+
+/// All figures, in the order of the file. There is at least one, and none is there twice.
+#[derive(Debug)]
+pub(super) struct Record {
+    pub(super) rows: Vec<Row>,
+}
+
+impl Record {
+    /// Reads a CSV; `name` is for messages.
+    ///
+    /// # Errors
+    /// A usage error with the file, the line and the remedy: a header that differs, a field that is
+    /// missing, no number or in excess, a figure that is there twice, no figure at all.
+    pub(super) fn parse(name: &str, text: &str) -> Result<Self, LabError> {
+        let mut lines = text.lines().zip(1usize..);
+        let header = lines.next().map_or("", |(line, _)| line);
+        if header.trim_start_matches('\u{feff}') != HEADER.join(",") {
+            let message = format!("the header must be `{}`", HEADER.join(","));
+            return Err(damaged(name, 1, &message));
+        }
+        let mut rows = Vec::new();
+        let mut seen = HashMap::new();
+        for (line, at) in lines.filter(|(line, _)| !line.is_empty()) {
+            let row = Row::parse(line).map_err(|why| damaged(name, at, &why))?;
+            if let Some(first) = seen.insert(row.key(), at) {
+                return Err(damaged(name, at, &format!("line {first} has this figure already")));
+            }
+            rows.push(row);
+        }
+        if rows.is_empty() {
+            return Err(damaged(name, 2, "a figure is missing: there is nothing behind the header"));
+        }
+        Ok(Self { rows })
+    }
+
+    /// The distinct values of a field, in the order of the file.
+    pub(super) fn distinct<'r>(&'r self, field: impl Fn(&'r Row) -> &'r String) -> Vec<&'r str> {
+        distinct(self.rows.iter().map(|row| field(row).as_str()))
+    }
+
+    /// The figures for which `keep` holds.
+    pub(super) fn only(&self, keep: impl Fn(&Row) -> bool) -> Self {
+        Self { rows: self.rows.iter().filter(|row| keep(row)).cloned().collect() }
+    }
+}
+
+impl Row {
+    fn parse(line: &str) -> Result<Self, String> {
+        let fields: Vec<&str> = line.split(',').collect();
+        let [what, processor, level, structure, n, of, mean, worst] = *fields.as_slice() else {
+            return Err(format!("it has {} fields, not {}", fields.len(), HEADER.len()));
+        };
+        let kind = match what {
+            "instructions" => Kind::Instructions,
+            "bytes" => Kind::Bytes,
+            _ => return Err(format!("what is '{}', not 'instructions' or 'bytes'", plain(what))),
+        };
+        for (field, text) in
+            [("processor", processor), ("level", level), ("structure", structure), ("of", of)]
+        {
+            if text.is_empty() {
+                return Err(format!("{field} is empty"));
+            }
+        }
+        let mean = number("mean", mean)?;
+        let worst = match kind {
+            Kind::Instructions => Some(number("worst", worst)?),
+            Kind::Bytes if worst.is_empty() => None,
+            Kind::Bytes => return Err(format!("worst is '{}', and bytes have none", plain(worst))),
+        };
+        if let Some(worst) = worst.filter(|worst| *worst < mean) {
+            return Err(format!("worst is {worst}, less than the mean of {mean}"));
+        }
+        Ok(Self {
+            kind,
+            processor: plain(processor),
+            level: plain(level),
+            structure: plain(structure),
+            n: number("n", n)?,
+            of: plain(of),
+            mean,
+            worst,
+        })
+    }
+
+    /// What tells a figure from all others.
+    fn key(&self) -> (Kind, [String; 4], u64) {
+        let Self { kind, processor, level, structure, n, of, .. } = self.clone();
+        (kind, [processor, level, structure, of], n)
+    }
+}
+
+/// Distinct values, in the order of their first appearance.
+pub(super) fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
+    values.fold(Vec::new(), |mut found, value| {
+        if !found.contains(&value) {
+            found.push(value);
+        }
+        found
+    })
+}
+
+/// A whole number that a figure of floating point holds exactly.
+fn number(field: &str, text: &str) -> Result<u64, String> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let value: Option<u64> = digits.then(|| text.parse().ok()).flatten();
+    value
+        .filter(|value| *value < 1 << 53)
+        .ok_or_else(|| format!("{field} is '{}', no whole number below 2^53", plain(text)))
+}
+
+fn damaged(name: &str, line: usize, why: &str) -> LabError {
+    LabError::usage(format!("'{name}', line {line}: {why}; `ci/mcu.py --save` writes such a file"))
+}
