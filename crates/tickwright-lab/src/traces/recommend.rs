@@ -173,7 +173,7 @@ impl Experiment for RecommendArgs {
             };
             // What was measured before counts, whatever happens to the copies.
             match replay::run(&scaled, lab) {
-                // The beginning of a long trace is copied. It must have as many timers as all of it.
+                // The beginning of a long trace is copied. It must have as many timers.
                 Ok(data) if data.profile.population.mean < 0.75 * own.profile.population.mean => {
                     notes
                         .push(format!("not replayed with {scale} copies: it would take too many operations"));
