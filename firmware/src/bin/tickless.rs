@@ -30,6 +30,9 @@ const BITS: u32 = if cfg!(feature = "counter32") { 32 } else { 16 };
 const START: u32 = if cfg!(feature = "counter32") { 0u32.wrapping_sub(HZ as u32 / 2) } else { 0 };
 const HALF_TURN: u64 = Widened::<BITS>::HALF_TURN;
 
+/// A timer of a sorted list, with a job.
+type JobTimer = Timer<SortedList, Job>;
+
 /// What a timer does when it is due.
 struct Job {
     name: &'static str,
@@ -43,22 +46,18 @@ struct Job {
 }
 
 impl Job {
-    const fn new(
-        name: &'static str,
-        period: u64,
-        work: fn() -> Result<(), Reject>,
-    ) -> Timer<SortedList, Self> {
+    const fn new(name: &'static str, period: u64, work: fn() -> Result<(), Reject>) -> JobTimer {
         Timer::new(Self { name, period, work, runs: AtomicU32::new(0), late: AtomicU32::new(0) })
     }
 }
 
 // Nothing is ever allocated: timers and queue are statics.
-static BLINK: Timer<SortedList, Job> = Job::new("blink", 10 * MS, nothing);
-static SENSE: Timer<SortedList, Job> = Job::new("sense", 16 * MS, start_conversion);
-static READ: Timer<SortedList, Job> = Job::new("read", 0, nothing);
-static BACK_OFF: Timer<SortedList, Job> = Job::new("back off", 10 * MS, back_off);
-static LOGOUT: Timer<SortedList, Job> = Job::new("log out", 0, nothing);
-static REQUEST: Timer<SortedList, Job> = Job::new("request", 0, nothing);
+static BLINK: JobTimer = Job::new("blink", 10 * MS, nothing);
+static SENSE: JobTimer = Job::new("sense", 16 * MS, start_conversion);
+static READ: JobTimer = Job::new("read", 0, nothing);
+static BACK_OFF: JobTimer = Job::new("back off", 10 * MS, back_off);
+static LOGOUT: JobTimer = Job::new("log out", 0, nothing);
+static REQUEST: JobTimer = Job::new("request", 0, nothing);
 
 /// Only the time of the run is of interest here. A program would switch a pin.
 fn nothing() -> Result<(), Reject> {
@@ -109,17 +108,17 @@ impl Service {
     }
 
     /// Arms a timer `ticks` from now, or moves it there if it is pending.
-    fn arm(&mut self, timer: &'static Timer<SortedList, Job>, ticks: u64) -> Result<(), Reject> {
+    fn arm(&mut self, timer: &'static JobTimer, ticks: u64) -> Result<(), Reject> {
         let now = self.now();
         self.arm_at(timer, now.saturating_add(ticks))
     }
 
     /// Arms a timer for the tick `deadline`, or moves it there if it is pending.
-    fn arm_at(&mut self, timer: &'static Timer<SortedList, Job>, due: u64) -> Result<(), Reject> {
-        let head = match self.queue.reschedule(TimerRef::from(timer), due) {
+    fn arm_at(&mut self, timer: &'static JobTimer, deadline: u64) -> Result<(), Reject> {
+        let head = match self.queue.reschedule(TimerRef::from(timer), deadline) {
             Ok(head) => head,
             // Not pending here.
-            Err(_) => self.queue.insert(due, timer)?.head,
+            Err(_) => self.queue.insert(deadline, timer)?.head,
         };
         if head.is_changed() {
             self.set_alarm();
@@ -128,7 +127,7 @@ impl Service {
     }
 
     /// Moves a pending timer to `ticks` from now. `false`: it has fired or was cancelled.
-    fn postpone(&mut self, timer: &'static Timer<SortedList, Job>, ticks: u64) -> bool {
+    fn postpone(&mut self, timer: &'static JobTimer, ticks: u64) -> bool {
         let deadline = self.now().saturating_add(ticks);
         let Ok(head) = self.queue.reschedule(TimerRef::from(timer), deadline) else { return false };
         if head.is_changed() {
@@ -138,7 +137,7 @@ impl Service {
     }
 
     /// Cancels a pending timer. `false`: it has fired or was cancelled.
-    fn cancel(&mut self, timer: &'static Timer<SortedList, Job>) -> bool {
+    fn cancel(&mut self, timer: &'static JobTimer) -> bool {
         let Ok(removed) = self.queue.remove(TimerRef::from(timer)) else { return false };
         if removed.head.is_changed() {
             self.set_alarm();
