@@ -69,7 +69,7 @@ impl<T> Cache<T> {
     fn append(&mut self, p: Idx) {
         let records = &mut self.arena.columns.records;
         let links = self.by_use.push_back(records, p);
-        *records.record_mut(p) = Neighbors(links);
+        *records.record_mut(p) = Neighbours(links);
     }
 
     fn unlink(&mut self, p: Idx) {
