@@ -154,7 +154,7 @@ def picture(rows):
     """Four panels, one an operation: mean instructions over n, axes doubling; Cortex-M3 at "s"."""
     value = {tuple(row[:6]): row[6:] for row in rows}
     name, level, width, height = PROCESSORS[0][0], "s", 230, 190
-    low, high = 4, 10
+    low, high = 4, 11
 
     def x(at):
         return 40 + at * (width - 70) / (len(SIZES) - 1)
