@@ -10,7 +10,7 @@ C_LIKE = re.compile(
     r"|(?P<line>//[^\n]*)|(?P<block>/\*.*?\*/)",
     re.S,
 )
-ENDS = (".rs", ".c", ".h", ".cc", ".py", ".sh")
+ENDS = (".rs", ".c", ".h", ".cc", ".py", ".sh", ".toml")
 
 
 def lines(path, text):

@@ -23,7 +23,7 @@ impl Scene {
         Self { start: timers.now(), clock, timers, task: Counter::new() }
     }
 
-    /// When the tick was due in milliseconds from the start.
+    /// Returns when the tick was due, in ms from the start.
     fn poll(&self, interval: &mut Interval) -> Poll<u128> {
         interval.poll_tick(&mut self.task.context()).map(|due| (due - self.start).as_millis())
     }

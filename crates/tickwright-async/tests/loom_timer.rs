@@ -1,5 +1,5 @@
-//! The owner of a timer against the driver, in all schedules: the shipped code of both. A wake-up
-//! that is lost is a timer that waits though it is due, which each model asks for at its end.
+//! Models of a timer's owner and its driver, over the shipped code. loom runs all schedules. At its
+//! end each model checks that no timer still waits after its deadline: a lost wake-up.
 //!
 //! That each can fail was tried: the change of the code that its comment names, made by hand, fails
 //! it.

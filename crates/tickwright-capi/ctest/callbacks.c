@@ -27,7 +27,8 @@ static void everything(const tw_expired *fired, void *user)
     EQUAL(tw_queue_now(queue, &tick), 0);
     EQUAL(tick, 100);
     EQUAL(tw_queue_remove(queue, fired->timer), -ENOENT); /* itself */
-    CHECK(tw_queue_remove(queue, &party->neighbour) >= 0);  /* its neighbour, which is due as well */
+    /* Its neighbour, which is due as well. */
+    CHECK(tw_queue_remove(queue, &party->neighbour) >= 0);
     CHECK(tw_queue_insert(queue, &party->neighbour, 300) >= 0);
     CHECK(tw_queue_insert(queue, fired->timer, 200) >= 0);
 }

@@ -1,4 +1,5 @@
-/* A test framework in one page: a check that fails says where and what, and ends the program. Valid as C11 and as C++. */
+/* A test framework in one page: a check that fails says where and what, and ends the program.
+ * Valid as C11 and as C++. */
 #ifndef CHECK_H
 #define CHECK_H
 

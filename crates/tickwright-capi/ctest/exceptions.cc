@@ -1,5 +1,6 @@
-// Callbacks and threads that leave by an exception, which the caller would catch: the process ends, and nothing goes on with a queue, heap or scheduler that is
-// half done. Each case in a process of its own.
+// Callbacks and threads that leave by an exception, which the caller would catch: the process ends,
+// and nothing goes on with a queue, heap or scheduler that is half done. Each case in a process of
+// its own.
 #include <sys/wait.h>
 #include <unistd.h>
 

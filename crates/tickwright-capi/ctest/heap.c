@@ -52,7 +52,8 @@ static void few(void)
 
     EQUAL(tw_heap_push(heap, &three[0]), 0);
     EQUAL(tw_heap_push(other, &three[1]), 0);
-    EQUAL(tw_heap_push(heap, &three[1]), -EXDEV); /* its position is the other's head, as is that of three[0] here */
+    /* Its position is the other's head, as is that of three[0] here. */
+    EQUAL(tw_heap_push(heap, &three[1]), -EXDEV);
     EQUAL(tw_heap_push(other, &three[0]), -EXDEV);
     EQUAL(tw_heap_check(heap, NULL, 0), 0);
     EQUAL(tw_heap_check(other, NULL, 0), 0);

@@ -1,5 +1,7 @@
-/* Every function about threads works in the destructors of keys, which run last in a thread, and in handlers of exit. A thread that forks is
- * a process of its own then, which ends as a process does whose last thread returns. Each case is a child, so that one which aborts or hangs is told. */
+/* Every function about threads works in the destructors of keys, which run last in a thread, and
+ * in handlers of exit. A thread that forks is a process of its own then, which ends as a process
+ * does whose last thread returns. Each case is a child, so that one which aborts or hangs is
+ * told. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -134,7 +136,8 @@ static void start(tw_model model)
     EQUAL(create_sched(&sched, TW_FAMILY_HEAP4, TW_CLOCK_MONOTONIC, 0, 0), 0);
 }
 
-/* In the destructor of a key of a thread: for M:N that is one of its worker's, which ends when nothing can be created any more. */
+/* In the destructor of a key of a thread: for M:N that is one of its worker's, which ends when
+ * nothing can be created any more. */
 static int in_a_destructor(tw_model model)
 {
     tw_thread thread;
@@ -246,7 +249,8 @@ int main(void)
             if (MODELS[model] != FOREIGN)
                 EQUAL(child(in_a_handler, MODELS[model]), 0);
         }
-        /* The memory of the parent's threads, which the child has a copy of, is lost there for tools that look. */
+        /* The memory of the parent's threads, which the child has a copy of, is lost there for
+         * tools that look. */
         if (MODELS[model] != FOREIGN && stacks_may_switch())
             EQUAL(child(a_thread_forks, MODELS[model]), 0);
     }

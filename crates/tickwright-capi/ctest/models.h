@@ -22,7 +22,8 @@ static inline int under_valgrind(void)
     return found;
 }
 
-/* Valgrind and the compilers' sanitizers take a switch of stacks for an error of the program, unless that tells them of each. */
+/* Valgrind and the compilers' sanitizers take a switch of stacks for an error of the program,
+ * unless that tells them of each. */
 static inline int stacks_may_switch(void)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -138,7 +138,8 @@ static int64_t once_more(void *data, const tw_firing *firing)
     return --*(int *)data > 0;
 }
 
-/* Each call of a scheduler is refused or done; what was refused is not cleaned up, what was done is, once. */
+/* Each call of a scheduler is refused or done; what was refused is not cleaned up, what was done
+ * is, once. */
 static void schedulers(tw_family family)
 {
     enum { COUNT = 150 };
@@ -209,8 +210,9 @@ static void schedulers(tw_family family)
     CHECK(refusals > COUNT);
 }
 
-/* Making a scheduler with each clock, a thread, a descriptor, and turning a clock: each grant more gets
- * further, until all is done. What is refused says so, and leaves the scheduler as it was. */
+/* Making a scheduler with each clock, a thread, a descriptor, and turning a clock: each grant
+ * more gets further, until all is done. What is refused says so, and leaves the scheduler as it
+ * was. */
 static void drives(tw_clock clock)
 {
     int grants, refusals = 0, done = 0;

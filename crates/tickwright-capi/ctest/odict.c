@@ -1,4 +1,5 @@
-/* The ordered dictionary against a sorted array, over two dictionaries at once; then misuse, and orders that lie. */
+/* The ordered dictionary against a sorted array, over two dictionaries at once; then misuse, and
+ * orders that lie. */
 #include "check.h"
 
 enum { OBJECTS = 40, KEYS = 12, STEPS = 20000 };
@@ -207,7 +208,8 @@ static void conformance(uint64_t random)
     EQUAL(tw_odict_destroy(&other), 0);
 }
 
-/* The sequences of HelenOS's own test: ascending, descending, scattered with the one before as a hint. */
+/* The sequences of HelenOS's own test: ascending, descending, scattered with the one before as a
+ * hint. */
 static void sequences(void)
 {
     enum { COUNT = 100 };

@@ -1,4 +1,5 @@
-/* One script, and the same log from every exact family; the coarse wheel within its bound. Ends of the range, and clocks that go back. */
+/* One script, and the same log from every exact family; the coarse wheel within its bound. Ends
+ * of the range, and clocks that go back. */
 #include "check.h"
 
 enum { TIMERS = 200, STEPS = 20000 };

@@ -1,4 +1,5 @@
-/* When callbacks run, and in which order: also the test that Asterisk's scheduler came with, in our words. */
+/* When callbacks run, and in which order: also the test that Asterisk's scheduler came with, in
+ * our words. */
 #include "check.h"
 
 enum { MOST = 64 };

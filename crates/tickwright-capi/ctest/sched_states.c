@@ -1,4 +1,5 @@
-/* Every state x every cancel, from outside and from inside; clean-up once, however a timer ends; what callbacks may do. */
+/* Every state x every cancel, from outside and from inside; clean-up once, however a timer ends;
+ * what callbacks may do. */
 #include "check.h"
 
 typedef int (*cancel_fn)(tw_sched *sched, uint64_t id);

@@ -1,4 +1,5 @@
-/* A callback that runs on another thread: cancelled from there, by two at once, and at the end of everything. And drivers: the thread, the descriptor. */
+/* A callback that runs on another thread: cancelled from there, by two at once, and at the end
+ * of everything. And drivers: the thread, the descriptor. */
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -143,7 +144,8 @@ static int64_t adds_until_refused(void *data, const tw_firing *firing)
         if (id == -ECANCELED)
             break;
         CHECK(id > 0);
-        CHECK(tw_sched_cancel_try(firing->sched, (uint64_t)id) <= 0); /* the destroy may have been quicker */
+        /* The destroy may have been quicker. */
+        CHECK(tw_sched_cancel_try(firing->sched, (uint64_t)id) <= 0);
     }
     EQUAL(tw_sched_destroy(firing->sched), -EDEADLK);
     EQUAL(tw_sched_start_thread(firing->sched, NULL), READ(call->again) ? -EALREADY : -ECANCELED);

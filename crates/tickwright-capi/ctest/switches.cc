@@ -1,4 +1,5 @@
-// C++ exceptions of threads that wait in the middle of them: each has its own, whoever runs on its worker meanwhile.
+// C++ exceptions of threads that wait in the middle of them: each has its own, whoever runs on its
+// worker meanwhile.
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -82,7 +83,8 @@ static void *body(void *argument)
     return argument;
 }
 
-// A thread that ends while others are inside their catch blocks leaves nothing to the next one on its stack.
+// A thread that ends while others are inside their catch blocks leaves nothing to the next one on
+// its stack.
 static void *brief(void *)
 {
     CHECK(std::current_exception() == nullptr);
@@ -116,7 +118,8 @@ static void in_model(tw_model model)
 
 int main()
 {
-    // Under valgrind too, which is told of these stacks, and sees exceptions that are used after they were freed.
+    // Under valgrind too, which is told of these stacks, and sees exceptions that are used after
+    // they were freed.
     in_model(TW_MODEL_MN);
     in_model(TW_MODEL_ONE_TO_ONE);
     return 0;

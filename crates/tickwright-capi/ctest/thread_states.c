@@ -1,4 +1,5 @@
-/* What threads do, in every model: values, ids, joins of each kind, detaching, waiting, attributes. */
+/* What threads do, in every model: values, ids, joins of each kind, detaching, waiting,
+ * attributes. */
 #include "models.h"
 
 static tw_runtime *runtime;

@@ -1,4 +1,5 @@
-/* A program written against the names of Asterisk's scheduler, with tickwright-asterisk.h for its header. */
+/* A program written against the names of Asterisk's scheduler, with tickwright-asterisk.h for
+ * its header. */
 #define _POSIX_C_SOURCE 200809L
 #include <poll.h>
 #include <semaphore.h>

@@ -1,11 +1,13 @@
-/* A registrar, much as those of SIP: who is registered, and for how long, over UDP on the loopback. One thread, one poll loop; each registration is a
- * timer of one scheduler, which a refresh moves and whose callback ends it.
+/* A registrar, much as those of SIP: who is registered, and for how long, over UDP on the loopback.
+ * One thread runs one poll loop. Each registration is a timer of one scheduler: a refresh moves the
+ * timer, and its callback ends the registration.
  *
  *     registrar                  serves, and says on which port
- *     registrar --load N [MS]    serves in a child, registers N users there, refreshes some, removes some, lets the rest expire (after MS, 300), and
- *                                verifies what the registrar has counted
+ *     registrar --load N [MS]    serves in a child, registers N users there, refreshes some, removes
+ *                                some, lets the rest expire (after MS, 300), and verifies the counts
  *
- * Requests are datagrams of one line; a real one would parse SIP. Spans are in ms. Every answer begins with the number of its request.
+ * Requests are datagrams of one line; a real registrar would parse SIP. Spans are in ms. Each
+ * answer begins with the number of its request.
  *
  *     1 REGISTER alice 60000     -> 1 new, or refreshed, or removed (by 0 ms)
  *     2 EXPIRED 500              -> 2 counts of all, as soon as 500 registrations have expired
@@ -165,7 +167,8 @@ static void serve(int fd)
 
 static unsigned long requests;
 
-/* Sends requests and takes the answers, some at a time; asks again when none comes. `heard` is told the request's place among them, and the answer. */
+/* Sends requests and takes the answers, some at a time; asks again when none comes. `heard` gets the
+ * request's place among them, and the answer. */
 static void exchange(int fd, size_t n, void (*say)(size_t at, char line[LINE]), void (*heard)(size_t at, const char *answer))
 {
     unsigned long first = requests;
@@ -182,8 +185,9 @@ static void exchange(int fd, size_t n, void (*say)(size_t at, char line[LINE]), 
             if (send(fd, text, strlen(text), 0) < 0)
                 die("send");
         }
-        /* On the loopback a datagram is lost only when a buffer is full. A registrar that other work holds up
-         * must not get the same request twice: a registration might expire in between. */
+        /* On the loopback a datagram is lost only when a buffer is full. A registrar that other
+         * work holds up must not get the same request twice: a registration might expire in
+         * between. */
         if (poll(&readable, 1, 20000) == 0) {
             sent = base;
             continue;

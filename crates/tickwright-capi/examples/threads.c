@@ -1,7 +1,9 @@
-/* What a thread costs in each model: P toplevel threads keep a ring of C slots each, join the thread in a slot before they put another one there, and
- * create `starts` threads in all, which return at once.
+/* What a thread costs in each model. P toplevel threads keep a ring of C slots each. They join the
+ * thread in a slot before they put another one there. They create `starts` threads in all, which
+ * return at once.
  *
- *   cc -O2 threads.c $(pkg-config --cflags --libs tickwright) -o threads && ./threads 4 10 100000
+ *   cc -O2 threads.c $(pkg-config --cflags --libs tickwright-threads) -o threads
+ *   ./threads 4 10 100000
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -33,7 +33,8 @@ struct peer {
     void (*teardown)(void);
     /* Calls `work` where the library wants to be called from; null: anywhere. */
     void (*inside)(void (*work)(void *), void *argument);
-    /* Whether each add reads the clock; the others take a time that stands still between two turns of a loop. */
+    /* Whether each add reads the clock; the others take a time that stands still between two
+     * turns of a loop. */
     int clock_per_add;
     /* Whether each call takes a lock. */
     int locks;

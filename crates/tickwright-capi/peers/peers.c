@@ -1,9 +1,10 @@
-/* The same adds, re-arms and deletes of N timers through several libraries, in rounds of random order; JSON on standard output.
+/* The same adds, re-arms and deletes of N timers through several libraries, in rounds of random
+ * order; JSON on standard output.
  *
  *     peers [--n 100,1000,10000] [--rounds 9] [--seed 1]
- *
- * Delays are uniform from 1 to 60,000 ms, as in Asterisk's experiment of 2009; adds and deletes go by number, re-arms in random order. Before anything
- * is timed each library shows that it counts right and fires a small sample in order. */
+ * Delays are uniform from 1 to 60,000 ms, as in Asterisk's experiment of 2009; adds and deletes
+ * go by number, re-arms in random order. Before anything is timed each library shows that it
+ * counts right and fires a small sample in order. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -122,8 +123,9 @@ static void with_peer(const struct peer *peer, size_t n, void (*call)(void *), v
         call(argument);
 }
 
-/* A sample that really fires: all of it, each once, none before one with a shorter delay. Where each add reads the clock, a
- * timer may fire after one with a longer delay that was added before it: by no more than the adds took. */
+/* A sample that really fires: all of it, each once, none before one with a shorter delay. Where
+ * each add reads the clock, a timer may fire after one with a longer delay that was added before
+ * it: by no more than the adds took. */
 static uint64_t sample_delays[SAMPLE], sample_last, sample_slack_ms;
 static size_t sample_fired[SAMPLE], sample_count;
 static const char *sample_name;

@@ -1,8 +1,10 @@
 /* Ours, locked: the scheduler, which any thread may use. Four rows, two by two:
  *
  *   sched        an add makes a timer and a delete ends it; each call reads the clock
- *   sched-since  the same, and each loop reads the clock once (TW_BASE_SINCE), as the others do at each turn of theirs
- *   kept, kept-since  the timers are made before, and an add starts one: so do the others, whose handles are made before */
+ *   sched-since  the same, and each loop reads the clock once (TW_BASE_SINCE), as the others do
+ *                at each turn of theirs
+ *   kept, kept-since  the timers are made before, and an add starts one: so do the others, whose
+ *                     handles are made before */
 #include <poll.h>
 #include <stdlib.h>
 #include <tickwright.h>

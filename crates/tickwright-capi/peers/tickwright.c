@@ -5,7 +5,8 @@
 
 #include "peer.h"
 
-/* Small, as a timer in a connection is a part of something else: the others' handles are what their libraries make them. */
+/* Small, as a timer in a connection is a part of something else: the others' handles are what
+ * their libraries make them. */
 static tw_timer *timers;
 static void *memory;
 static tw_queue *queue;

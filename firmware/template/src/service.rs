@@ -101,8 +101,8 @@ impl Service {
         Some((event, expiry))
     }
 
-    /// Sets the alarm for the next wake-up. It comes sooner where the clock or the alarm cannot
-    /// wait for so long; then nothing is due, and the alarm is set again.
+    /// Sets the alarm for the next wake-up, or for half a turn of the counter if that is sooner. In
+    /// the second case nothing is due when it goes off, and the alarm is set again.
     fn set_alarm(&mut self) {
         let now = self.now();
         let next = self.queue.next_wake().unwrap_or(Tick::MAX);

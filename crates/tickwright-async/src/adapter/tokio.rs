@@ -61,7 +61,8 @@ fn take(driver: &Driver) -> Option<Waker> {
     driver.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()
 }
 
-/// Runs what is due, and sleeps until the next. Ready when no handle and no timer is left.
+/// Fires the timers that are due, and arms the sleep for the next one. Returns ready when no
+/// handle and no timer is left.
 fn poll(
     core: &Weak<Core>,
     driver: &Driver,

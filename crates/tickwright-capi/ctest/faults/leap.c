@@ -1,5 +1,5 @@
-/* A frame of 12 KiB, compiled without stack probes, at the end of an M:N thread's stack: it must meet the guard, and not the stack of the neighbor below.
- * The process ends, with a report. */
+/* A frame of 12 KiB, compiled without stack probes, at the end of an M:N thread's stack: it must
+ * meet the guard, and not the stack of the neighbor below. The process ends, with a report. */
 #include "../check.h"
 
 enum { COUNT = 8, DATA = 16384 };

@@ -1,5 +1,6 @@
-/* A program that repairs its own faults loads the library by a plug-in, runs threads, and closes it. Its faults are repaired as before, and its handler
- * is reached without an allocation on threads that never called the library. Argument: the library. */
+/* A program that repairs its own faults loads the library by a plug-in, runs threads, and closes
+ * it. Its faults are repaired as before, and its handler is reached without an allocation on
+ * threads that never called the library. Argument: the library. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -76,7 +77,8 @@ static void *find(const char *name)
     return found;
 }
 
-/* On a thread that ends before the library is closed: otherwise its variables would keep the library. */
+/* On a thread that ends before the library is closed: otherwise its variables would keep the
+ * library. */
 static void *use(void *argument)
 {
     int (*create)(tw_runtime **, tw_model, const tw_runtime_options *) =

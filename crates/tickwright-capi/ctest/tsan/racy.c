@@ -1,5 +1,5 @@
-/* A program that is wrong on purpose: two schedulers, run by two threads, count in one plain integer. ThreadSanitizer has to say so, or it sees no
- * callback with our suppressions. */
+/* A program that is wrong on purpose: two schedulers, run by two threads, count in one plain
+ * integer. ThreadSanitizer has to say so, or it sees no callback with our suppressions. */
 #include <pthread.h>
 
 #include "../check.h"

@@ -33,14 +33,20 @@ pub mod wheel;
 /// times as fast as the list, where the trees are 2 to 4 times. By instructions the trees are
 /// cheaper by hooks, up to a half. What they save there they lose to jumps and cache lines.
 ///
-/// | choose instead | when |
-/// |---|---|
-/// | [`SortedList`](crate::SortedList) | at most a dozen or two timers for ever: with up to 16 it is the fastest, by hooks up to 32; its worst insert walks all |
-/// | [`RbTreeCached`](crate::RbTreeCached) | no array may grow, and nodes are the caller's: few timers cost less than over a heap, and an insert is O(log n) without a buffer |
-/// | [`Wheel`](crate::Wheel), [`CoarseWheel`](crate::CoarseWheel) | time-outs by the thousand that are mostly moved or cancelled, in ticks of about a millisecond |
-/// | [`FixedDelay`](crate::FixedDelay) | most timers have one of a few delays, counted from the queue's `now` |
-/// | [`BoundedHeap`](crate::BoundedHeap) | without an allocator: this default needs the feature `alloc` |
-/// | on a microcontroller [`SortedList`](crate::SortedList), from some twenty timers on [`RbTreeCached`](crate::RbTreeCached) | see below |
+/// Choose instead:
+///
+/// - [`SortedList`](crate::SortedList): at most a dozen or two timers for ever. With up to 16 it is
+///   the fastest, by hooks up to 32. Its worst insert walks all.
+/// - [`RbTreeCached`](crate::RbTreeCached): no array may grow, and nodes are the caller's. Few
+///   timers cost less than over a heap, and an insert is O(log n) without a buffer.
+/// - [`Wheel`](crate::Wheel), [`CoarseWheel`](crate::CoarseWheel): time-outs by the thousand that
+///   are mostly moved or cancelled, in ticks of about a millisecond.
+/// - [`FixedDelay`](crate::FixedDelay): most timers have one of a few delays, counted from the
+///   queue's `now`.
+/// - [`BoundedHeap`](crate::BoundedHeap): without an allocator. This default needs the feature
+///   `alloc`.
+/// - On a microcontroller [`SortedList`](crate::SortedList), and from some thirty timers on
+///   [`RbTreeCached`](crate::RbTreeCached).
 ///
 /// The figures are from an emulated Cortex-M3 (`records/microcontroller`, opt-level "s";
 /// instructions, not cycles). There the list is cheapest in every operation with up to 16 timers.

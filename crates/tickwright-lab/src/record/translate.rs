@@ -14,7 +14,7 @@ use std::collections::{BTreeSet, HashMap};
 use tickwright_preload::ring::{Record, op, source};
 use tickwright_trace::What;
 
-/// How late a timer of an event loop may be before its expiry counts as not shown.
+/// An event loop runs a timer at most this late. A later expiry counts as unseen.
 const LATE_NS: u64 = 1_000_000_000;
 
 /// The most expiries of one timer that are added in one turn. A timer with a period of some

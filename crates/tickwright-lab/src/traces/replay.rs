@@ -43,7 +43,7 @@ pub(crate) struct ReplaySettings {
     /// Rounds at most; below 6 no difference can be shown
     #[arg(long, allow_hyphen_values = true, default_value = "21", value_parser = Rounds::parse)]
     pub(crate) rounds: Rounds,
-    /// Begin no round after this time, once there are 6
+    /// Start no new round after this time, once 6 rounds are done
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = crate::duration::parse)]
     pub(crate) within: Duration,
     /// Seed of the order of structures
