@@ -218,7 +218,7 @@ impl Locked {
                         record::fire(&node);
                         // SAFETY: 1. this is the driver, and it has made the word firing.
                         let waker = unsafe { node.replace_waker(None) };
-                        // The owner may have stored a later deadline meanwhile: it compares the two.
+                        // The owner may have stored a later deadline: it compares the two.
                         node.filed.store(due, Ordering::Relaxed);
                         // Release: the owner, which reads fired, may write the waker again.
                         node.set_state(State::Fired, Ordering::Release);
