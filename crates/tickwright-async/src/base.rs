@@ -72,8 +72,8 @@ pub(crate) struct Node {
     /// Its key in the queue, under the lock.
     pub(crate) key: AtomicU64,
     pub(crate) core: Arc<Core>,
-    /// The owner's while the word is idle, vacant or fired; the driver's while it is firing or
-    /// lapsing. While it is armed nobody touches it.
+    /// The owner's while the word is idle, vacant or fired; the driver's while it is firing. While
+    /// it is armed nobody touches it.
     pub(crate) waker: Cell<Option<Waker>>,
     /// Where the last user of the timer was made.
     #[cfg(feature = "sites")]
@@ -132,7 +132,7 @@ impl Node {
     ///
     /// # Safety
     /// The caller is the owner, and the word is idle, vacant or fired. Or the caller is the driver
-    /// that has made the word firing or lapsing.
+    /// that has made the word firing.
     pub(crate) unsafe fn replace_waker(&self, waker: Option<Waker>) -> Option<Waker> {
         self.waker.with_mut(|place| {
             // SAFETY: 1. the caller has the waker for itself; 2. the place lives as long as `self`.

@@ -81,11 +81,9 @@ impl Owner {
                     }
                     put_waker(node, &mut self.waker, cx.waker());
                     node.deadline.store(self.deadline, Ordering::Relaxed);
+                    note_arm(node, &mut self.armed, self.deadline);
                     let armed = node.exchange(seen, State::Armed, Ordering::AcqRel);
                     if armed.is_ok() {
-                        if !core::mem::replace(&mut self.armed, true) {
-                            record::arm(node, self.deadline);
-                        }
                         Core::hasten(node);
                         return Poll::Pending;
                     }
@@ -98,29 +96,28 @@ impl Owner {
                     }
                     put_waker(node, &mut self.waker, cx.waker());
                     node.deadline.store(self.deadline, Ordering::Relaxed);
-                    let was_armed = self.armed;
-                    self.armed = Core::file(node).is_ok();
-                    if self.armed && !was_armed {
-                        record::arm(node, self.deadline);
-                    }
-                    if !self.armed {
+                    note_arm(node, &mut self.armed, self.deadline);
+                    if Core::file(node).is_err() {
+                        self.armed = false;
+                        record::cancel(node);
                         // Not lost: the task tries again.
                         cx.waker().wake_by_ref();
                     }
                     return Poll::Pending;
                 }
                 State::Fired if has_fired_for(node, self.deadline) => return Poll::Ready(()),
-                // It fired for its earlier deadline at the moment when it got a later one.
+                // It fired for its earlier deadline at the moment when it got a later one, or for
+                // none.
                 State::Fired => {
                     (self.waker, self.armed) = (NONE, false);
                     node.set_state(State::Idle, Ordering::Relaxed);
                     Err(State::Idle)
                 }
-                State::Firing | State::Lapsing => {
+                State::Firing => {
                     if is_past() {
                         return Poll::Ready(());
                     }
-                    // In a moment it has fired, or is idle.
+                    // In a moment it has fired.
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
                 }
@@ -171,7 +168,7 @@ impl Owner {
                 self.waker = NONE;
             }
             // The driver is about to take the waker. Another timer takes the place.
-            Err(State::Firing | State::Lapsing) => {
+            Err(State::Firing) => {
                 let core = Arc::clone(&node.core);
                 self.node = Some(pool::take(&core, 0));
                 self.waker = NONE;
@@ -188,7 +185,7 @@ impl Drop for Owner {
             match node.exchange(State::Armed, State::Vacant, Ordering::AcqRel) {
                 Ok(()) | Err(State::Idle | State::Vacant | State::Armed) => record::cancel(&node),
                 // The driver is about to take the waker, and drops the timer.
-                Err(State::Firing | State::Lapsing) => return,
+                Err(State::Firing) => return,
                 Err(State::Fired) => {
                     // Nobody but the owner writes it now. The driver has taken the waker.
                     node.set_state(State::Idle, Ordering::Relaxed);
@@ -202,6 +199,15 @@ impl Drop for Owner {
             drop(unsafe { node.replace_waker(None) });
         }
         pool::put(node);
+    }
+}
+
+/// Notes that a timer is about to be armed: before, so that what the driver does comes after it, a
+/// panic of its hook too.
+#[inline]
+fn note_arm(node: &Arc<Node>, armed: &mut bool, deadline: u64) {
+    if !core::mem::replace(armed, true) {
+        record::arm(node, deadline);
     }
 }
 

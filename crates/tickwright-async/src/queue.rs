@@ -19,6 +19,7 @@
 //! exchanges the word, and reads the deadline. So one of the two sees what the other did: the one
 //! whose exchange is the later one.
 
+use core::any::Any;
 use core::panic::AssertUnwindSafe;
 use core::task::Waker;
 use std::panic::{catch_unwind, resume_unwind};
@@ -41,6 +42,35 @@ const BATCH: usize = 32;
 #[derive(Default)]
 struct Taken {
     timers: Vec<(Arc<Node>, Option<Waker>)>,
+    /// How many wakers were called, and the first panic of one.
+    woken: usize,
+    panic: Option<Box<dyn Any + Send>>,
+}
+
+impl Taken {
+    /// Calls the wakers, each of them even if one panics. No lock is held.
+    fn release(&mut self) {
+        for (node, waker) in self.timers.drain(..) {
+            let Some(waker) = waker else { continue };
+            self.woken += 1;
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
+                self.panic.get_or_insert(payload);
+            }
+            drop(node);
+        }
+    }
+
+    /// The end of it: how many wakers were called.
+    ///
+    /// # Panics
+    /// With the first panic of a waker.
+    fn end(mut self) -> usize {
+        self.release();
+        match self.panic.take() {
+            Some(panic) => resume_unwind(panic),
+            None => self.woken,
+        }
+    }
 }
 
 impl Core {
@@ -53,19 +83,41 @@ impl Core {
     pub(crate) fn file(node: &Arc<Node>) -> Result<(), NotFiled> {
         let core = &node.core;
         let due = node.due();
-        let mut state = lock(&core.shard(node).state);
+        let shard = core.shard(node);
+        let mut state = lock(&shard.state);
         // The value that a refused insert gives back is a second count.
         let key = state.queue.insert(due, Arc::clone(node)).map_err(|_| NotFiled)?.key;
         node.key.store(key.to_bits(), Ordering::Relaxed);
         node.filed.store(due, Ordering::Relaxed);
         // Relaxed: the driver reads it under the lock, and so it sees the waker.
         node.set_state(State::Armed, Ordering::Relaxed);
-        // Without a driver nobody fires it, unless another call has started one.
-        if !core.look_by(state, due) && node.exchange(State::Armed, State::Vacant, Ordering::AcqRel).is_ok() {
-            core.unfile(node);
-            return Err(NotFiled);
+        if !core.look_by(state, due) {
+            core.let_go(shard);
         }
         Ok(())
+    }
+
+    /// No driver could be started, and nobody would fire what is filed: the timers of the shard
+    /// leave it, and their tasks are woken to file them again.
+    #[cold]
+    fn let_go(&self, shard: &Shard) {
+        let mut taken = Taken::default();
+        let mut state = lock(&shard.state);
+        let _ = state.queue.retain(|_, node| {
+            // Its owner may arm and disarm it meanwhile.
+            let waker = loop {
+                let waker = Locked::lapse(node);
+                if waker.is_some() || node.exchange(State::Vacant, State::Idle, Ordering::Relaxed).is_ok() {
+                    break waker;
+                }
+            };
+            taken.timers.push((Arc::clone(node), waker));
+            false
+        });
+        // So the next timer that is filed calls the driver.
+        state.alarm = u64::MAX;
+        drop(state);
+        taken.end();
     }
 
     /// Moves an armed timer, if it is filed after its deadline. Only its owner may, which has just
@@ -120,28 +172,14 @@ impl Core {
     /// # Panics
     /// With the first panic of a waker, after all wakers were called.
     pub(crate) fn run(&self) -> (usize, u64) {
-        let (mut fired, mut next, mut panic) = (0, u64::MAX, None);
+        let (mut next, mut taken) = (u64::MAX, Taken::default());
         for shard in &self.shards {
-            let at = self.run_shard(shard, &mut |taken: &mut Taken| {
-                for (node, waker) in taken.timers.drain(..) {
-                    let Some(waker) = waker else { continue };
-                    fired += 1;
-                    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
-                        panic.get_or_insert(payload);
-                    }
-                    drop(node);
-                }
-            });
-            next = next.min(at);
+            next = next.min(self.run_shard(shard, &mut taken));
         }
-        if let Some(panic) = panic {
-            resume_unwind(panic);
-        }
-        (fired, next)
+        (taken.end(), next)
     }
 
-    fn run_shard(&self, shard: &Shard, release: &mut impl FnMut(&mut Taken)) -> u64 {
-        let mut taken = Taken::default();
+    fn run_shard(&self, shard: &Shard, taken: &mut Taken) -> u64 {
         loop {
             let nanos = self.time.now();
             let now = self.scale.now(nanos);
@@ -150,10 +188,9 @@ impl Core {
             let due = state.queue.next_wake().is_some_and(|at| at <= now);
             while due && taken.timers.len() < BATCH {
                 let Some(expired) = state.queue.pop_expired(now) else { break };
-                state.fire(expired.value, now, &mut taken, |due| nanos.saturating_sub(self.scale.start(due)));
+                state.fire(expired.value, now, taken, |due| nanos.saturating_sub(self.scale.start(due)));
             }
-            let next = state.queue.next_wake().unwrap_or(u64::MAX);
-            state.alarm = next;
+            let next = state.raise_alarm();
             drop(state);
             if taken.timers.is_empty() {
                 if next > now {
@@ -161,13 +198,14 @@ impl Core {
                 }
                 continue;
             }
-            release(&mut taken);
+            taken.release();
         }
     }
 
-    /// The tick at which the first timer is filed, without firing it.
+    /// The tick at which the first timer is filed, without firing it. Whoever is told a later tick
+    /// than before is called for what is filed before that.
     pub(crate) fn next(&self) -> u64 {
-        let next = |shard: &Shard| lock(&shard.state).queue.next_wake().unwrap_or(u64::MAX);
+        let next = |shard: &Shard| lock(&shard.state).raise_alarm();
         self.shards.iter().map(next).min().unwrap_or(u64::MAX)
     }
 
@@ -184,7 +222,7 @@ impl Core {
                 }
                 vacant.is_err()
             });
-            state.alarm = state.queue.next_wake().unwrap_or(u64::MAX);
+            state.raise_alarm();
             is_empty &= state.queue.is_empty();
             drop(state);
         }
@@ -193,6 +231,12 @@ impl Core {
 }
 
 impl Locked {
+    /// Notes that the driver looks again when the first timer is filed, and returns that tick.
+    fn raise_alarm(&mut self) -> u64 {
+        self.alarm = self.queue.next_wake().unwrap_or(u64::MAX);
+        self.alarm
+    }
+
     fn reschedule(&mut self, node: &Node, deadline: u64) {
         if let Some(key) = Key::from_bits(node.key.load(Ordering::Relaxed)) {
             let moved = self.queue.reschedule(key, deadline);
@@ -246,7 +290,7 @@ impl Locked {
                         return;
                     }
                 }
-                State::Idle | State::Firing | State::Fired | State::Lapsing => {
+                State::Idle | State::Firing | State::Fired => {
                     debug_assert!(false, "a timer in a queue is armed or vacant");
                     break None;
                 }
@@ -255,17 +299,17 @@ impl Locked {
         taken.timers.push((node, waker));
     }
 
-    /// There is no memory to file an armed timer again: its task is woken, and arms it again.
-    /// `None`: it is not armed any more.
+    /// Fires an armed timer for no deadline, when its shard cannot keep it: its task is woken, and
+    /// files it again. `None`: it is not armed any more.
     #[cold]
-    fn lapse(node: &Node) -> Option<Waker> {
-        node.exchange(State::Armed, State::Lapsing, Ordering::Acquire).ok()?;
-        // SAFETY: 1. this is the driver, and it has made the word lapsing.
+    fn lapse(node: &Arc<Node>) -> Option<Waker> {
+        node.exchange(State::Armed, State::Firing, Ordering::Acquire).ok()?;
+        record::cancel(node);
+        // SAFETY: 1. this thread has the lock, and it has made the word firing.
         let waker = unsafe { node.replace_waker(None) };
-        // It stays in the timer too: the owner knows it to be there.
-        // SAFETY: as above.
-        drop(unsafe { node.replace_waker(waker.clone()) });
-        node.set_state(State::Idle, Ordering::Release);
+        // Before every deadline: none has passed.
+        node.filed.store(0, Ordering::Relaxed);
+        node.set_state(State::Fired, Ordering::Release);
         waker
     }
 

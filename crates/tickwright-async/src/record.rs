@@ -1,8 +1,11 @@
 //! Notes what happens to timers, with the feature `record`. Without it nothing is left of these
-//! calls.
+//! calls. The recorder of a fire is called under the lock of a shard, so that the owner's next event
+//! comes after it.
 
 use crate::base::Node;
 use crate::sync::Arc;
+#[cfg(feature = "record")]
+use crate::{sync::Ordering, word::State};
 
 /// An idle or vacant timer was armed.
 #[inline]
@@ -14,11 +17,13 @@ pub(crate) fn arm(node: &Arc<Node>, deadline: u64) {
     let _ = (node, deadline);
 }
 
-/// An armed timer got another deadline.
+/// A timer that was armed got another deadline. One that has fired since is armed by the next poll.
 #[inline]
 pub(crate) fn rearm(node: &Arc<Node>, deadline: u64) {
     #[cfg(feature = "record")]
-    if let Some(recorder) = &node.core.recorder {
+    if let Some(recorder) = &node.core.recorder
+        && node.state(Ordering::Relaxed) == State::Armed
+    {
         recorder.rearm(number(node), ticks(node, recorder, deadline));
     }
     let _ = (node, deadline);

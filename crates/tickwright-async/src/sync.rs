@@ -22,7 +22,8 @@ pub(crate) use core::sync::atomic::Ordering;
 pub(crate) use std::sync::Arc;
 use std::sync::PoisonError;
 
-/// Locks. A panic of another holder does not matter: no lock is held while foreign code runs.
+/// Locks. A panic of another holder does not matter: no lock is held while foreign code runs, but
+/// for a recorder's writer.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -62,13 +62,25 @@ struct State {
     holds: usize,
     /// One of the threads moves the clock.
     moving: bool,
-    /// How often a timer was armed that is earlier than all others.
-    earlier: u64,
+    /// How often the clock was set, stopped or resumed, or got a timer that is earlier than all
+    /// others. A thread that waits looks again.
+    changes: u64,
 }
 
 impl State {
     fn now(&self) -> u64 {
         self.resumed.map_or(self.shown, |at| self.shown.saturating_add(nanos(at.elapsed())))
+    }
+
+    /// Whether the clock may move by itself.
+    fn all_wait(&self) -> bool {
+        self.parked == self.active && self.holds == 0
+    }
+
+    /// Moves the clock to `at`, and never back.
+    fn go_to(&mut self, at: u64) {
+        let ahead = at.saturating_sub(self.now());
+        self.shown = self.shown.saturating_add(ahead);
     }
 }
 
@@ -84,7 +96,7 @@ impl TestClock {
     pub fn new() -> Self {
         // In whole ticks of any resolution.
         let shown = machine() >> 30 << 30;
-        let state = State { shown, resumed: None, active: 0, parked: 0, holds: 0, moving: false, earlier: 0 };
+        let state = State { shown, resumed: None, active: 0, parked: 0, holds: 0, moving: false, changes: 0 };
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
             called: Condvar::new(),
@@ -108,19 +120,18 @@ impl TestClock {
 
     /// Stops the clock. A clock that stands still stays so.
     pub fn pause(&self) {
-        let mut state = lock(&self.shared.state);
-        state.shown = state.now();
-        state.resumed = None;
+        self.shared.change(|state| {
+            state.shown = state.now();
+            state.resumed = None;
+        });
     }
 
     /// Lets the clock go with the time of the machine. Timers fire in [`block_on`](Self::block_on)
     /// and [`advance`](Self::advance).
     pub fn resume(&self) {
-        let mut state = lock(&self.shared.state);
-        if state.resumed.is_none() {
-            state.resumed = Some(Instant::now());
-        }
-        self.shared.called.notify_all();
+        self.shared.change(|state| {
+            state.resumed.get_or_insert_with(Instant::now);
+        });
     }
 
     /// Whether the clock stands still.
@@ -138,7 +149,7 @@ impl TestClock {
         let target = lock(&self.shared.state).now().saturating_add(nanos(span));
         loop {
             let next = self.shared.next().unwrap_or(u64::MAX).min(target);
-            self.shared.go_to(next);
+            self.shared.change(|state| state.go_to(next));
             self.shared.run();
             if next == target {
                 return;
@@ -162,7 +173,7 @@ impl TestClock {
             state: Mutex::new(Waiting { notified: false, parked: false }),
         });
         lock(&self.shared.state).active += 1;
-        let _active = Active(&self.shared);
+        let _active = Active(&waiter);
         let waker = Waker::from(Arc::clone(&waiter));
         let mut cx = Context::from_waker(&waker);
         let mut future = pin!(future);
@@ -193,8 +204,7 @@ impl Shared {
         let shared = Arc::downgrade(self);
         let earlier = move || {
             if let Some(shared) = shared.upgrade() {
-                lock(&shared.state).earlier += 1;
-                shared.called.notify_all();
+                shared.change(|_| {});
             }
         };
         let timers = settings.aligned_clock(Arc::clone(self) as Arc<dyn Clock>).driven(earlier);
@@ -221,11 +231,12 @@ impl Shared {
         self.cores().into_iter().map(next).min().filter(|&at| at < u64::MAX)
     }
 
-    /// Moves the clock to `at`, and never back.
-    fn go_to(&self, at: u64) {
+    /// Changes what the threads in `block_on` wait for, and lets them look.
+    fn change(&self, change: impl FnOnce(&mut State)) {
         let mut state = lock(&self.state);
-        let ahead = at.saturating_sub(state.now());
-        state.shown = state.shown.saturating_add(ahead);
+        change(&mut state);
+        state.changes += 1;
+        self.called.notify_all();
     }
 }
 
@@ -256,34 +267,42 @@ impl Waiter {
                     state.parked += 1;
                 }
             }
-            let is_free = state.parked == state.active && state.holds == 0 && !state.moving;
-            if !is_free {
+            if state.moving || !state.all_wait() {
                 state = self.sleep(state, Duration::MAX);
                 continue;
             }
             state.moving = true;
-            let (running, earlier) = (state.resumed.is_some(), state.earlier);
+            let changes = state.changes;
             drop(state);
-            let left = self.move_clock(running);
+            let mut moving = Moving { shared: &self.shared, moved: true };
+            let left = self.move_clock();
+            moving.moved = left.is_none();
+            drop(moving);
             state = lock(&self.shared.state);
-            state.moving = false;
-            match left {
-                Some(left) if state.earlier == earlier => state = self.sleep(state, left),
-                // Others that wait have to look again.
-                _ => self.shared.called.notify_all(),
+            if let Some(left) = left
+                && state.changes == changes
+            {
+                state = self.sleep(state, left);
             }
         }
     }
 
     /// Moves the clock to the next deadline, and fires what is due. `Some`: nothing was due, and
     /// how long to wait before the next look.
-    fn move_clock(&self, running: bool) -> Option<Duration> {
+    fn move_clock(&self) -> Option<Duration> {
         let Some(next) = self.shared.next() else { return Some(Duration::MAX) };
-        let left = next.saturating_sub(lock(&self.shared.state).now());
-        if running && left > 0 {
-            return Some(Duration::from_nanos(left));
+        {
+            let mut state = lock(&self.shared.state);
+            let left = next.saturating_sub(state.now());
+            if state.resumed.is_some() && left > 0 {
+                return Some(Duration::from_nanos(left));
+            }
+            // A hold may have come since the look, or a thread.
+            if !state.all_wait() {
+                return None;
+            }
+            state.go_to(next);
         }
-        self.shared.go_to(next);
         self.shared.run();
         None
     }
@@ -319,13 +338,35 @@ impl Wakes for Waiter {
 }
 
 /// A thread is in `block_on`.
-struct Active<'a>(&'a Shared);
+struct Active<'a>(&'a Waiter);
 
 impl Drop for Active<'_> {
     fn drop(&mut self) {
-        lock(&self.0.state).active -= 1;
+        let shared = &self.0.shared;
+        let mut state = lock(&shared.state);
+        state.active -= 1;
+        // It may leave by a panic of a waker, while it moves the clock.
+        if core::mem::take(&mut lock(&self.0.state).parked) {
+            state.parked -= 1;
+        }
         // The others may all wait now.
-        self.0.called.notify_all();
+        shared.called.notify_all();
+    }
+}
+
+/// One thread moves the clock. The others look again if it did, or has panicked. If it did not,
+/// they would wake one another for ever.
+struct Moving<'a> {
+    shared: &'a Shared,
+    moved: bool,
+}
+
+impl Drop for Moving<'_> {
+    fn drop(&mut self) {
+        lock(&self.shared.state).moving = false;
+        if self.moved {
+            self.shared.called.notify_all();
+        }
     }
 }
 

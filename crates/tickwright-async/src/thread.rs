@@ -28,11 +28,11 @@ impl Core {
     pub(crate) fn start_thread(self: &Arc<Self>) -> std::io::Result<()> {
         let Wake::Thread(sleeper) = &self.wake else { return Ok(()) };
         let core = Arc::clone(self);
-        let started = std::thread::Builder::new().name("tickwright".into()).spawn(move || core.drive());
+        let started = start(move || core.drive());
         if started.is_err() {
             sleeper.give_up();
         }
-        started.map(drop)
+        started
     }
 
     /// Is called when a timer that outlived all handles has left. If it was the last timer, the
@@ -44,23 +44,29 @@ impl Core {
         }
     }
 
+    /// Fires what is due, for a driver that goes on after the panic of a waker. Returns the tick at
+    /// which to look again.
+    pub(crate) fn run_on(&self, note_panic: impl FnOnce()) -> u64 {
+        match catch_unwind(AssertUnwindSafe(|| self.run())) {
+            Ok((_, next)) => next,
+            // Each waker was called. What is due next is not known: look again.
+            Err(panic) => {
+                note_panic();
+                // Its drop is foreign code too.
+                if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+                    core::mem::forget(panic);
+                }
+                0
+            }
+        }
+    }
+
     fn drive(&self) {
         let Wake::Thread(sleeper) = &self.wake else { return };
         be_precise();
         loop {
             sleeper.begin();
-            let next = match catch_unwind(AssertUnwindSafe(|| self.run())) {
-                Ok((_, next)) => next,
-                // Each waker was called. What is due next is not known: look again.
-                Err(panic) => {
-                    sleeper.note_panic();
-                    // Its drop is foreign code too.
-                    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
-                        core::mem::forget(panic);
-                    }
-                    0
-                }
-            };
+            let next = self.run_on(|| sleeper.note_panic());
             if self.handles.load(Ordering::Acquire) == 0 && self.sweep() && sleeper.end(|| self.sweep()) {
                 return;
             }
@@ -77,3 +83,12 @@ fn be_precise() {
     #[cfg(target_os = "linux")]
     let _ = rustix::thread::set_current_timer_slack(core::num::NonZeroU64::new(1));
 }
+
+fn start(drive: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+    #[cfg(all(test, not(loom)))]
+    tests::refuse()?;
+    std::thread::Builder::new().name("tickwright".into()).spawn(drive).map(drop)
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;

@@ -13,8 +13,8 @@
 //!      └─────────────────────────────────────────────────────────────────────────────┘
 //! ```
 //!
-//! *Lapsing* is as firing, when a queue has no memory to file a timer again. Idle comes next, and
-//! the task that is woken arms its timer again.
+//! A timer that its shard cannot keep, for lack of memory or of a driver, is fired for no deadline.
+//! The task that is woken sees that, and files its timer again.
 //!
 //! *Armed* and *vacant* timers are in a queue, *idle* and *fired* ones are not. The transitions 1,
 //! 2 and 3 are one compare-exchange each, by the owner, without a lock. A later deadline is no
@@ -37,8 +37,6 @@ pub(crate) enum State {
     Firing,
     /// Out of the queue, and its waker is taken. `filed` is the deadline that it fired for.
     Fired,
-    /// Out of the queue for lack of memory. The driver takes its waker, and makes it idle.
-    Lapsing,
 }
 
 impl State {
@@ -49,8 +47,7 @@ impl State {
             1 => Self::Vacant,
             2 => Self::Armed,
             3 => Self::Firing,
-            4 => Self::Fired,
-            _ => Self::Lapsing,
+            _ => Self::Fired,
         }
     }
 }

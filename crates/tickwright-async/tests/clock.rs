@@ -236,3 +236,64 @@ fn a_timer_that_was_moved_and_came_due_in_one_jump_has_fired() {
     assert!(sleep.is_elapsed(), "for the later deadline");
     assert_eq!(timers.report().lateness.worst(), ms(2));
 }
+
+#[test]
+fn a_panic_of_a_waker_leaves_the_clock_to_others() {
+    struct Panicking;
+    impl std::task::Wake for Panicking {
+        fn wake(self: Arc<Self>) {
+            panic!("of a waker, as the test wants it");
+        }
+    }
+    let clock = TestClock::new();
+    let start = clock.timers().now();
+    let waker = Waker::from(Arc::new(Panicking));
+    let mut bad = pin!(clock.timers().sleep(ms(5)));
+    assert!(bad.as_mut().poll(&mut core::task::Context::from_waker(&waker)).is_pending());
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        // Its own waker is not called, so it still counts as waiting when the other panics.
+        clock.block_on(async { sleep(Duration::from_secs(3600)).await });
+    }));
+    assert!(panicked.is_err());
+    clock.block_on(async { sleep(ms(10)).await });
+    assert_eq!(clock.timers().now() - start, ms(15));
+}
+
+#[test]
+fn a_thread_in_real_time_sees_the_pause() {
+    let clock = TestClock::new();
+    clock.resume();
+    let sleeper = {
+        let clock = clock.clone();
+        std::thread::spawn(move || clock.block_on(async { sleep(Duration::from_secs(3600)).await }))
+    };
+    // It waits in real time, or is about to.
+    while !format!("{clock:?}").contains("waiting: 1") {
+        std::thread::yield_now();
+    }
+    clock.pause();
+    sleeper.join().unwrap();
+}
+
+#[test]
+fn a_thread_in_real_time_sees_an_advance() {
+    let clock = TestClock::new();
+    clock.resume();
+    let sleeper = {
+        let clock = clock.clone();
+        std::thread::spawn(move || {
+            clock.block_on(async {
+                sleep(Duration::from_secs(3600)).await;
+                let before = clock.timers().now();
+                sleep(ms(1)).await;
+                clock.timers().now() - before
+            })
+        })
+    };
+    while !format!("{clock:?}").contains("waiting: 1") {
+        std::thread::yield_now();
+    }
+    clock.advance(Duration::from_secs(3600));
+    // By the clock of the machine, which is not the test's.
+    assert!(sleeper.join().unwrap() < Duration::from_secs(1800));
+}

@@ -44,6 +44,35 @@ fn each_timer_is_armed_and_ends_once() {
         moved.await;
     });
     drop(timers);
+    let kinds = kinds(recorder, &file);
+    let count = |kind: &str| kinds.iter().filter(|one| **one == kind).count();
+    // Three bare sleeps, three in time-outs, three time-outs and two uses of a slot... each ends.
+    assert_eq!(count("arm"), count("fire") + count("cancel"), "{kinds:?}");
+    assert_eq!((count("fire"), count("cancel"), count("rearm")), (6, 3, 1), "{kinds:?}");
+}
+
+#[test]
+fn a_timer_that_has_fired_is_armed_and_not_rearmed() {
+    let file = File::default();
+    let recorder = Recorder::new(file.clone(), "test").unwrap();
+    let clock = TestClock::new();
+    let timers = clock.timers_with(Settings::new().recorded(recorder.queue("async", 1).unwrap()));
+    clock.block_on(async {
+        let mut every = timers.interval(SECOND);
+        for _ in 0..3 {
+            every.tick().await;
+        }
+        let mut sleep = timers.sleep(SECOND);
+        core::future::poll_fn(|cx| core::pin::Pin::new(&mut sleep).poll(cx)).await;
+        sleep.reset_after(SECOND);
+        sleep.await;
+    });
+    drop(timers);
+    // The first tick is at once.
+    assert_eq!(kinds(recorder, &file), ["arm", "fire"].repeat(4));
+}
+
+fn kinds(recorder: Recorder, file: &File) -> Vec<&'static str> {
     recorder.finish().unwrap();
     let bytes = file.0.lock().unwrap().clone();
     let mut reader = Reader::new(&bytes[..]).unwrap();
@@ -51,8 +80,5 @@ fn each_timer_is_armed_and_ends_once() {
     while let Some(block) = reader.next_block().unwrap() {
         kinds.extend(block.iter().map(|event| event.what.name()));
     }
-    let count = |kind: &str| kinds.iter().filter(|one| **one == kind).count();
-    // Three bare sleeps, three in time-outs, three time-outs and two uses of a slot... each ends.
-    assert_eq!(count("arm"), count("fire") + count("cancel"), "{kinds:?}");
-    assert_eq!((count("fire"), count("cancel"), count("rearm")), (6, 3, 1), "{kinds:?}");
+    kinds
 }

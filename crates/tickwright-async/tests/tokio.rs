@@ -125,3 +125,20 @@ fn drops_in_every_order() {
 fn futures_poll<F: Future>(future: core::pin::Pin<&mut F>) -> bool {
     future.poll(&mut core::task::Context::from_waker(core::task::Waker::noop())).is_pending()
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_of_a_waker_does_not_end_the_driver() {
+    struct Panicking;
+    impl std::task::Wake for Panicking {
+        fn wake(self: std::sync::Arc<Self>) {
+            panic!("of a waker, as the test wants it");
+        }
+    }
+    let timers = timers();
+    let waker = std::task::Waker::from(std::sync::Arc::new(Panicking));
+    let mut sleep = Box::pin(timers.sleep(ms(5)));
+    assert!(sleep.as_mut().poll(&mut core::task::Context::from_waker(&waker)).is_pending());
+    timers.sleep(ms(10)).await;
+    timers.sleep(ms(10)).await;
+    assert!(sleep.is_elapsed());
+}

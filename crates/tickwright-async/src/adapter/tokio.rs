@@ -31,7 +31,8 @@ impl Settings {
     /// Creates timers that a task of the current tokio runtime runs, with one sleep of tokio for
     /// all of them. They go by the clock of the runtime. So `tokio::time::pause` and `advance` work
     /// on them, and a runtime that shuts down ends them. tokio sleeps to the next millisecond, and
-    /// so do they. A clock that was set by [`Settings`] is not used.
+    /// so do they. A clock that was set by [`Settings`] is not used. A panic of a waker does not end
+    /// the task.
     ///
     /// # Errors
     /// That of tokio, outside of a runtime.
@@ -74,7 +75,7 @@ fn poll(
         let Some(core) = core.upgrade() else { return Poll::Ready(()) };
         // Before the look, so that a timer that is filed from now on wakes this task.
         *driver.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(cx.waker().clone());
-        let (_, next) = core.run();
+        let next = core.run_on(|| {});
         if core.handles.load(Ordering::Acquire) == 0 && core.sweep() {
             return Poll::Ready(());
         }

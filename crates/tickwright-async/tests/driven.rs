@@ -1,0 +1,58 @@
+//! Timers that the caller's loop runs: when its hook is called.
+
+mod common;
+
+use core::pin::pin;
+use core::task::{Context, Waker};
+use core::time::Duration;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tickwright_async::{Settings, Timers};
+
+fn counted() -> (Timers, Arc<AtomicUsize>) {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&calls);
+    let hook = move || {
+        counter.fetch_add(1, Ordering::Relaxed);
+    };
+    (Settings::new().shards(1).driven(hook), calls)
+}
+
+fn is_pending(sleep: core::pin::Pin<&mut tickwright_async::Sleep>) -> bool {
+    sleep.poll(&mut Context::from_waker(Waker::noop())).is_pending()
+}
+
+#[test]
+fn the_loop_is_called_for_what_is_due_before_it_was_told() {
+    let (timers, calls) = counted();
+    let second = Duration::from_secs(1);
+    // A thread that ends takes its timers with it.
+    std::thread::spawn({
+        let timers = timers.clone();
+        move || {
+            let mut sleep = pin!(timers.sleep(100 * second));
+            assert!(is_pending(sleep.as_mut()));
+            assert_eq!(timers.run(), 0);
+        }
+    })
+    .join()
+    .unwrap();
+    assert_eq!(calls.load(Ordering::Relaxed), 1);
+    assert_eq!(timers.poll_timeout(), None, "so the loop sleeps without an end");
+    let mut sleep = pin!(timers.sleep(200 * second));
+    assert!(is_pending(sleep.as_mut()));
+    assert_eq!(calls.load(Ordering::Relaxed), 2);
+}
+
+#[test]
+fn a_hook_that_panics_leaves_its_timer_to_be_dropped() {
+    let timers = Settings::new().shards(1).driven(|| panic!("of the hook, as the test wants it"));
+    let mut sleep = Box::pin(timers.sleep(Duration::from_secs(1)));
+    assert!(catch_unwind(AssertUnwindSafe(|| is_pending(sleep.as_mut()))).is_err());
+    assert_eq!(timers.report().live, 1, "it is armed");
+    drop(sleep);
+    assert_eq!(timers.report().live, 0, "a dropped timer is not armed");
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(timers)));
+}
