@@ -136,8 +136,7 @@ impl Drop for Timers {
     fn drop(&mut self) {
         // Release and Acquire: the driver that sees 0 sees all that was armed by handles.
         if self.core.handles.fetch_sub(1, Ordering::AcqRel) == 1 {
-            // What is vacant would keep the core, and the driver too.
-            self.core.sweep();
+            // The driver sweeps out what is vacant. Without one, the pools of threads do.
             self.core.call_driver_to_end();
         }
     }

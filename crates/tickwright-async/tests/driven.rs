@@ -56,3 +56,17 @@ fn a_hook_that_panics_leaves_its_timer_to_be_dropped() {
     assert_eq!(timers.report().live, 0, "a dropped timer is not armed");
     let _ = catch_unwind(AssertUnwindSafe(|| drop(timers)));
 }
+
+#[test]
+fn the_memory_goes_with_the_handles_and_the_threads() {
+    let (timers, calls) = counted();
+    std::thread::spawn(move || {
+        for _ in 0..3 {
+            let mut sleeps = [1, 2, 3].map(|span| Box::pin(timers.sleep(Duration::from_secs(span))));
+            assert!(sleeps.iter_mut().all(|sleep| is_pending(sleep.as_mut())));
+        }
+    })
+    .join()
+    .unwrap();
+    assert_eq!(Arc::strong_count(&calls), 1);
+}

@@ -48,14 +48,21 @@ fn task() -> (Arc<Woken>, Waker) {
 struct Scene {
     clock: Arc<Moved>,
     timers: Timers,
+    /// How often the driver was called.
+    calls: Arc<AtomicUsize>,
 }
 
 impl Scene {
     fn new() -> Self {
         let clock = Arc::new(Moved(AtomicU64::new(0)));
         let settings = Settings::new().resolution(Duration::from_nanos(8)).shards(1);
-        let timers = settings.clock(Arc::clone(&clock) as Arc<dyn Clock>).driven(|| {});
-        Self { clock, timers }
+        let calls = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&calls);
+        let hook = move || {
+            counter.fetch_add(1, Ordering::SeqCst);
+        };
+        let timers = settings.clock(Arc::clone(&clock) as Arc<dyn Clock>).driven(hook);
+        Self { clock, timers, calls }
     }
 
     /// The driver's pass at that tick.
@@ -71,6 +78,17 @@ impl Scene {
     fn at(&self, tick: u64) -> std::time::Instant {
         let now = self.clock.0.load(Ordering::SeqCst);
         self.timers.now() + Self::span(tick) - Self::span(now)
+    }
+
+    /// The driver asks, on a thread of its own, how long it may sleep. Returns whether it is woken
+    /// at tick `due` at the latest: by itself, or by a call since. Ask when all has happened.
+    fn looks(&self, due: u64) -> loom::thread::JoinHandle<impl FnOnce() -> bool + use<>> {
+        let (scene, due) = (self.clone(), self.at(due));
+        loom::thread::spawn(move || {
+            let before = scene.calls.load(Ordering::SeqCst);
+            let next = scene.timers.next_deadline();
+            move || next.is_some_and(|at| at <= due) || scene.calls.load(Ordering::SeqCst) > before
+        })
     }
 
     /// The driver's pass at that tick, on a thread of its own.
@@ -235,7 +253,42 @@ fn a_slot_is_cleared_and_set_against_a_pass_that_files_again() {
     });
 }
 
-/// Two owners and the driver meet at one shard.
+/// Fails when `file` does not call the driver, or when the look leaves the alarm at the tick of a
+/// timer that is gone.
+#[test]
+fn a_timer_that_is_filed_against_a_look() {
+    explore(|| {
+        let scene = Scene::new();
+        let (_woken, waker) = task();
+        let mut sleep = scene.timers.sleep(Scene::span(3));
+        assert!(poll(&mut sleep, &waker).is_pending());
+        scene.run_at(0);
+        drop(sleep);
+        let driver = scene.looks(5);
+        let mut sleep = scene.timers.sleep(Scene::span(5));
+        assert!(poll(&mut sleep, &waker).is_pending());
+        let is_woken = driver.join().unwrap();
+        assert!(is_woken(), "the driver sleeps on");
+    });
+}
+
+/// Fails when `expedite` does not call the driver.
+#[test]
+fn an_earlier_deadline_against_a_look() {
+    explore(|| {
+        let scene = Scene::new();
+        let (_woken, waker) = task();
+        let mut sleep = scene.timers.sleep(Scene::span(30));
+        assert!(poll(&mut sleep, &waker).is_pending());
+        let (at_5, driver) = (scene.at(5), scene.looks(5));
+        sleep.reset(at_5);
+        let is_woken = driver.join().unwrap();
+        assert!(is_woken(), "the driver sleeps on");
+    });
+}
+
+/// Two owners and the driver meet at one shard. Fails when a drop leaves an armed
+/// timer.
 #[test]
 fn two_owners_against_a_pass() {
     let mut builder = loom::model::Builder::new();
@@ -265,7 +318,9 @@ fn two_owners_against_a_pass() {
     });
 }
 
-/// The last handle goes while a timer is armed and dropped.
+/// The last handle goes while a timer is armed and dropped. Fails when a timer that outlives
+/// all handles stays in its queue: it keeps the core. Fails too when the last handle does not call
+/// the driver, which would wait for ever.
 #[test]
 fn the_last_handle_against_a_drop() {
     explore(|| {
@@ -273,10 +328,14 @@ fn the_last_handle_against_a_drop() {
         let (woken, waker) = task();
         let mut sleep = scene.timers.sleep(Scene::span(5));
         assert!(poll(&mut sleep, &waker).is_pending());
+        let (clock, calls) = (Arc::clone(&scene.clock), Arc::clone(&scene.calls));
+        let before = calls.load(Ordering::SeqCst);
         let handles = loom::thread::spawn(move || drop(scene));
         drop(sleep);
         handles.join().unwrap();
         drop(waker);
+        assert!(calls.load(Ordering::SeqCst) > before, "the driver ends");
+        assert_eq!(Arc::strong_count(&clock), 1, "the core is gone");
         assert_eq!((woken.0.load(Ordering::SeqCst), Arc::strong_count(&woken)), (0, 1));
     });
 }
