@@ -50,7 +50,8 @@
 //!
 //! # What is promised
 //!
-//! - A timer is never early, not lost, and wakes its task once.
+//! - A timer is never early and not lost. It wakes its task once, and once more at most for each
+//!   deadline that was moved while it fired.
 //! - Its lateness is at most the sum of three: its [resolution](Settings::resolution) of 16.4 us,
 //!   your slack, and the machine's time to wake a thread.
 //! - No duration is too long and no input panics.

@@ -1,6 +1,6 @@
 //! Notes what happens to timers, with the feature `record`. Without it nothing is left of these
-//! calls. The recorder of a fire is called under the lock of a shard, so that the owner's next event
-//! comes after it.
+//! calls. The recorder of a fire is called under the lock of a shard, so that the owner's next
+//! event comes after it.
 
 use crate::base::Node;
 use crate::sync::Arc;

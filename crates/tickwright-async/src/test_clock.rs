@@ -13,7 +13,7 @@ use tickwright::clock::{self, Clock};
 
 use crate::base::Core;
 use crate::settings::Settings;
-use crate::sync::{Arc, Condvar, Mutex, MutexGuard, lock};
+use crate::sync::{Arc, AtomicU64, Condvar, Mutex, MutexGuard, Ordering, lock};
 use crate::time::{machine, nanos};
 use crate::timers::Timers;
 
@@ -44,6 +44,9 @@ pub struct TestClock {
 }
 
 struct Shared {
+    /// What the clock shows while it stands still, so that a look takes no lock; [`u64::MAX`] while
+    /// it runs. Written under the lock of `state`.
+    still: AtomicU64,
     state: Mutex<State>,
     /// A thread in `block_on` may go on.
     called: Condvar,
@@ -86,7 +89,9 @@ impl State {
 
 impl Clock for Shared {
     fn now(&self) -> clock::Instant {
-        clock::Instant::from_nanos(lock(&self.state).now())
+        // Acquire: who sees a time sees what was done before the clock was moved there.
+        let still = self.still.load(Ordering::Acquire);
+        clock::Instant::from_nanos(if still < u64::MAX { still } else { lock(&self.state).now() })
     }
 }
 
@@ -98,6 +103,7 @@ impl TestClock {
         let shown = machine() >> 30 << 30;
         let state = State { shown, resumed: None, active: 0, parked: 0, holds: 0, moving: false, changes: 0 };
         let shared = Arc::new(Shared {
+            still: AtomicU64::new(shown),
             state: Mutex::new(state),
             called: Condvar::new(),
             timers: Mutex::new(Vec::new()),
@@ -231,11 +237,18 @@ impl Shared {
         self.cores().into_iter().map(next).min().filter(|&at| at < u64::MAX)
     }
 
+    /// Shows the time to those who look without the lock.
+    fn show(&self, state: &State) {
+        let still = if state.resumed.is_none() { state.shown } else { u64::MAX };
+        self.still.store(still, Ordering::Release);
+    }
+
     /// Changes what the threads in `block_on` wait for, and lets them look.
     fn change(&self, change: impl FnOnce(&mut State)) {
         let mut state = lock(&self.state);
         change(&mut state);
         state.changes += 1;
+        self.show(&state);
         self.called.notify_all();
     }
 }
@@ -302,6 +315,7 @@ impl Waiter {
                 return None;
             }
             state.go_to(next);
+            self.shared.show(&state);
         }
         self.shared.run();
         None

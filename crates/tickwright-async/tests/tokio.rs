@@ -135,7 +135,7 @@ async fn a_panic_of_a_waker_does_not_end_the_driver() {
         }
     }
     let timers = timers();
-    let waker = std::task::Waker::from(std::sync::Arc::new(Panicking));
+    let waker = core::task::Waker::from(std::sync::Arc::new(Panicking));
     let mut sleep = Box::pin(timers.sleep(ms(5)));
     assert!(sleep.as_mut().poll(&mut core::task::Context::from_waker(&waker)).is_pending());
     timers.sleep(ms(10)).await;

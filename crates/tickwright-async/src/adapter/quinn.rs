@@ -16,7 +16,7 @@ use crate::timers::Timers;
 /// A runtime for quinn whose timers are ours: sockets and tasks are those of another runtime.
 ///
 /// A QUIC connection moves its timer with nearly every packet, mostly to a later deadline. That is
-/// one exchange here.
+/// one store here.
 ///
 /// ```no_run
 /// # #[cfg(feature = "example-quic")] {

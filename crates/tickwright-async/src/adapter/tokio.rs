@@ -31,8 +31,8 @@ impl Settings {
     /// Creates timers that a task of the current tokio runtime runs, with one sleep of tokio for
     /// all of them. They go by the clock of the runtime. So `tokio::time::pause` and `advance` work
     /// on them, and a runtime that shuts down ends them. tokio sleeps to the next millisecond, and
-    /// so do they. A clock that was set by [`Settings`] is not used. A panic of a waker does not end
-    /// the task.
+    /// so do they. A clock that was set by [`Settings`] is not used. A panic of a waker does not
+    /// end the task.
     ///
     /// # Errors
     /// That of tokio, outside of a runtime.

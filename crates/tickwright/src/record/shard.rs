@@ -1,18 +1,17 @@
 //! A timer of a shard that records.
 
-use core::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tickwright_core::Tick;
 
 use super::recorder::QueueRecorder;
-use crate::shard::{ArmError, Firing, Shard, SharedTimer, Was, WheelGeometry, WouldDeadlock};
+use crate::shard::{ArmError, Cancelled, Firing, Shard, SharedTimer, Was, WheelGeometry, WouldDeadlock};
 
-/// A shared timer that records what is done with it. Calls that only read go to the timer itself.
+/// A shared timer that records what is done with it. Clones are the same timer.
 ///
 /// A lock of its own keeps the events of one timer in the order of its operations. One that is
 /// armed while it begins to fire may be in the trace before that expiry.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct RecordedTimer<G: WheelGeometry> {
     timer: SharedTimer<G>,
     log: Arc<Log>,
@@ -31,6 +30,15 @@ impl Log {
         self.order.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    #[track_caller]
+    fn armed(&self, was: Was, deadline: Tick, now: Tick) {
+        let delay = deadline.saturating_sub(now);
+        match was {
+            Was::Idle => self.recorder.arm(self.identity(), delay),
+            Was::Pending => self.recorder.rearm(self.identity(), delay),
+        }
+    }
+
     /// The address: one timer has it as long as it lives.
     fn identity(&self) -> u64 {
         core::ptr::from_ref(self).addr() as u64
@@ -38,12 +46,13 @@ impl Log {
 }
 
 impl<G: WheelGeometry> RecordedTimer<G> {
-    /// A timer that belongs to `shard`, is not pending, and records. See [`Shard::timer`].
+    /// A timer that belongs to `shard`, is not pending, and records. See [`Shard::timer`]. The
+    /// callback gets the timer, to arm it again: [`Firing::timer`] is the one that does not record.
     #[must_use]
     pub fn new(
         shard: &Shard<'_, G>,
         recorder: &QueueRecorder,
-        callback: impl Fn(&Firing<'_, G>) + Send + Sync + 'static,
+        callback: impl Fn(&Firing<'_, G>, &Self) + Send + Sync + 'static,
     ) -> Self {
         let log = Arc::new(Log { recorder: recorder.clone(), order: Mutex::new(()) });
         let fired = Arc::clone(&log);
@@ -51,7 +60,7 @@ impl<G: WheelGeometry> RecordedTimer<G> {
             let held = fired.hold();
             fired.recorder.fire(fired.identity());
             drop(held);
-            callback(firing);
+            callback(firing, &Self { timer: firing.timer().clone(), log: Arc::clone(&fired) });
         });
         Self { timer, log }
     }
@@ -66,6 +75,15 @@ impl<G: WheelGeometry> RecordedTimer<G> {
         self.arm(deadline, now, || self.timer.add(deadline).map(|()| Was::Idle)).map(|_| ())
     }
 
+    /// See [`SharedTimer::add_on`].
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn add_on(&self, shard: usize, deadline: Tick, now: Tick) -> Result<(), ArmError> {
+        self.arm(deadline, now, || self.timer.add_on(shard, deadline).map(|()| Was::Idle)).map(|_| ())
+    }
+
     /// See [`SharedTimer::modify_at`].
     ///
     /// # Errors
@@ -75,11 +93,61 @@ impl<G: WheelGeometry> RecordedTimer<G> {
         self.arm(deadline, now, || self.timer.modify_at(deadline, now))
     }
 
+    /// See [`SharedTimer::modify_on`].
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn modify_on(&self, shard: usize, deadline: Tick, now: Tick) -> Result<Was, ArmError> {
+        self.arm(deadline, now, || self.timer.modify_on(shard, deadline))
+    }
+
+    /// See [`SharedTimer::modify_pending`].
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn modify_pending(&self, deadline: Tick, now: Tick) -> Result<Was, ArmError> {
+        let _held = self.log.hold();
+        let was = self.timer.modify_pending(deadline)?;
+        if was.is_pending() {
+            self.log.armed(was, deadline, now);
+        }
+        Ok(was)
+    }
+
+    /// See [`SharedTimer::reduce`].
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn reduce(&self, deadline: Tick, now: Tick) -> Result<Was, ArmError> {
+        let _held = self.log.hold();
+        let before = self.timer.deadline();
+        let was = self.timer.reduce(deadline)?;
+        // A later deadline changes nothing.
+        if !was.is_pending() || before.is_none_or(|before| deadline < before) {
+            self.log.armed(was, deadline, now);
+        }
+        Ok(was)
+    }
+
     /// See [`SharedTimer::cancel`].
     #[track_caller]
     pub fn cancel(&self) -> Was {
         let _held = self.log.hold();
         self.cancelled(self.timer.cancel())
+    }
+
+    /// See [`SharedTimer::try_cancel`].
+    #[track_caller]
+    pub fn try_cancel(&self) -> Cancelled {
+        let _held = self.log.hold();
+        let cancelled = self.timer.try_cancel();
+        if cancelled == Cancelled::Removed {
+            self.cancelled(Was::Pending);
+        }
+        cancelled
     }
 
     /// See [`SharedTimer::cancel_sync`]. It may wait for the callback, so its event may come after
@@ -99,6 +167,45 @@ impl<G: WheelGeometry> RecordedTimer<G> {
         self.cancelled(self.timer.shutdown())
     }
 
+    /// See [`SharedTimer::shutdown_sync`], and [`cancel_sync`](Self::cancel_sync) on its event.
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn shutdown_sync(&self) -> Result<Was, WouldDeadlock> {
+        self.timer.shutdown_sync().map(|was| self.cancelled(was))
+    }
+
+    /// See [`SharedTimer::is_pending`].
+    #[must_use]
+    pub fn is_pending(&self) -> bool {
+        self.timer.is_pending()
+    }
+
+    /// See [`SharedTimer::is_running`].
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        self.timer.is_running()
+    }
+
+    /// See [`SharedTimer::is_shut_down`].
+    #[must_use]
+    pub fn is_shut_down(&self) -> bool {
+        self.timer.is_shut_down()
+    }
+
+    /// See [`SharedTimer::deadline`].
+    #[must_use]
+    pub fn deadline(&self) -> Option<Tick> {
+        self.timer.deadline()
+    }
+
+    /// See [`SharedTimer::shard`].
+    #[must_use]
+    pub fn shard(&self) -> usize {
+        self.timer.shard()
+    }
+
     #[track_caller]
     fn arm(
         &self,
@@ -106,14 +213,9 @@ impl<G: WheelGeometry> RecordedTimer<G> {
         now: Tick,
         operation: impl FnOnce() -> Result<Was, ArmError>,
     ) -> Result<Was, ArmError> {
-        let log = &self.log;
-        let _held = log.hold();
+        let _held = self.log.hold();
         let was = operation()?;
-        let delay = deadline.saturating_sub(now);
-        match was {
-            Was::Idle => log.recorder.arm(log.identity(), delay),
-            Was::Pending => log.recorder.rearm(log.identity(), delay),
-        }
+        self.log.armed(was, deadline, now);
         Ok(was)
     }
 
@@ -123,13 +225,5 @@ impl<G: WheelGeometry> RecordedTimer<G> {
             self.log.recorder.cancel(self.log.identity());
         }
         was
-    }
-}
-
-impl<G: WheelGeometry> Deref for RecordedTimer<G> {
-    type Target = SharedTimer<G>;
-
-    fn deref(&self) -> &SharedTimer<G> {
-        &self.timer
     }
 }

@@ -9,7 +9,7 @@ use super::{Recorded, RecordedTimer, Recorder};
 use crate::clock::VirtualHost;
 use crate::scheduler::{Boxed, Next, Scheduler};
 use crate::service::{Settings, Structure};
-use crate::shard::{Shards, Was};
+use crate::shard::{Cancelled, Shards, Was};
 
 /// A file in memory, of at most n bytes.
 #[derive(Clone)]
@@ -164,7 +164,7 @@ fn a_shared_timer_records_from_each_thread() {
     let recorder = Recorder::with_clock(file.clone(), "test", host.monotonic()).unwrap();
     let shards = Shards::new(1);
     let shard = shards.shard(0).unwrap();
-    let timer = RecordedTimer::new(&shard, &recorder.queue("shards", MS as u64).unwrap(), |_| ());
+    let timer = RecordedTimer::new(&shard, &recorder.queue("shards", MS as u64).unwrap(), |_, _| ());
     timer.add(1_000, 0).unwrap();
     assert!(timer.add(1_000, 0).is_err(), "pending: no event");
     std::thread::scope(|scope| {
@@ -181,6 +181,39 @@ fn a_shared_timer_records_from_each_thread() {
     assert_eq!(file.whats(), expected);
     let (events, threads, _) = file.read();
     assert_eq!((threads.len(), events[0].thread == events[1].thread), (2, false));
+}
+
+#[test]
+fn every_operation_of_a_shared_timer_is_recorded() {
+    let (file, host) = (File::new(), VirtualHost::new());
+    let recorder = Recorder::with_clock(file.clone(), "test", host.monotonic()).unwrap();
+    let shards = Shards::new(2);
+    let shard = shards.shard(0).unwrap();
+    let ticks = recorder.queue("shards", MS as u64).unwrap();
+    // Periodic by its callback, until tick 33.
+    let timer = RecordedTimer::new(&shard, &ticks, |firing, timer| {
+        if firing.now() < 33 {
+            timer.add(firing.now() + 10, firing.now()).unwrap();
+        }
+    });
+    assert_eq!(timer.modify_pending(5, 0), Ok(Was::Idle), "no event");
+    timer.add(10, 0).unwrap();
+    // A bucket ends after its deadlines.
+    [11, 22, 33].map(|now| assert_eq!(shard.advance(now), Ok(1)));
+    assert_eq!(timer.reduce(60, 30), Ok(Was::Idle));
+    assert_eq!(timer.reduce(50, 30), Ok(Was::Pending));
+    assert_eq!(timer.reduce(55, 30), Ok(Was::Pending), "no event");
+    assert_eq!(timer.modify_pending(70, 30), Ok(Was::Pending));
+    assert_eq!(timer.modify_on(1, 80, 30), Ok(Was::Pending));
+    assert_eq!((timer.shard(), timer.deadline()), (1, Some(80)));
+    assert_eq!((timer.try_cancel(), timer.try_cancel()), (Cancelled::Removed, Cancelled::NotPending));
+    timer.add_on(0, 90, 30).unwrap();
+    assert_eq!(timer.clone().shutdown_sync(), Ok(Was::Pending));
+    assert!(timer.is_shut_down() && !timer.is_pending() && !timer.is_running());
+    recorder.finish().unwrap();
+    let periods = [arm(10), What::Fire].repeat(3);
+    let moves = [arm(30), rearm(20), rearm(40), rearm(50), What::Cancel, arm(60), What::Cancel];
+    assert_eq!(file.whats(), [&periods[..], &moves].concat());
 }
 
 #[test]

@@ -203,17 +203,58 @@ impl Lane {
                 (T::timeout(SHORT, pending::<()>()).await, begun.elapsed())
             })?)
         }
+        /// A sleep that is over.
+        fn slept<S: Sleeps>(library: Library) -> Result<(), String> {
+            judge(run(library, async {
+                let begun = Instant::now();
+                S::sleep(SHORT).await;
+                (false, begun.elapsed())
+            })?)
+        }
+        /// A sleep of minutes that is moved.
+        fn moved<S: Sleeps<Sleep: Reset>>(library: Library) -> Result<(), String> {
+            judge(run(library, async {
+                let (begun, mut sleep) = (Instant::now(), Box::pin(S::sleep(LONG)));
+                let is_over = poll_fn(|cx| Poll::Ready(sleep.as_mut().poll(cx).is_ready())).await;
+                sleep.as_mut().reset(begun + SHORT);
+                sleep.await;
+                (is_over, begun.elapsed())
+            })?)
+        }
+        let library = self.library;
         match self.work {
-            Work::Ready | Work::Pending(_) => match self.library {
-                Library::Tokio => over::<Tokio>(self.library)?,
-                Library::Pingora => over::<Pingora>(self.library)?,
-                Library::Slot => judge(run(self.library, async {
+            Work::Ready | Work::Pending(_) => match library {
+                Library::Tokio => over::<Tokio>(library)?,
+                Library::Pingora => over::<Pingora>(library)?,
+                Library::Slot => judge(run(library, async {
                     let begun = Instant::now();
                     (slot().timeout(SHORT, pending::<()>()).await.is_ok(), begun.elapsed())
                 })?)?,
-                _ => over::<Ours>(self.library)?,
+                _ => over::<Ours>(library)?,
             },
-            _ => {}
+            Work::Create | Work::Remote => match library {
+                Library::Tokio => slept::<Tokio>(library)?,
+                Library::Pingora => slept::<Pingora>(library)?,
+                Library::AsyncIo => slept::<AsyncIo>(library)?,
+                Library::FuturesTimer => slept::<FuturesTimer>(library)?,
+                Library::Ours | Library::Slot => slept::<Ours>(library)?,
+            },
+            Work::Reset(_) => match library {
+                Library::Tokio => moved::<Tokio>(library)?,
+                Library::AsyncIo => moved::<AsyncIo>(library)?,
+                Library::FuturesTimer => moved::<FuturesTimer>(library)?,
+                Library::Slot => judge(run(library, async {
+                    let (begun, mut slot) = (Instant::now(), slot());
+                    slot.set_after(LONG);
+                    let is_over = poll_fn(|cx| Poll::Ready(slot.poll_elapsed(cx).is_ready())).await;
+                    slot.set(begun + SHORT);
+                    poll_fn(|cx| slot.poll_elapsed(cx)).await;
+                    (is_over, begun.elapsed())
+                })?)?,
+                Library::Ours | Library::Pingora => moved::<Ours>(library)?,
+            },
+            // Each sample counts what expires.
+            Work::Queue(_) => {}
         }
         self.sample(100, clock).map(drop)
     }
@@ -226,6 +267,9 @@ fn judge((in_time, took): (bool, Duration)) -> Result<(), String> {
     match in_time {
         true => Err("a future that is never ready was ready".into()),
         false if took < SHORT => Err(format!("a time-out of {SHORT:?} was over after {took:?}")),
+        false if took > LONG / 2 => {
+            Err(format!("a time-out of {SHORT:?} was over after {took:?}: it was not moved"))
+        }
         false => Ok(()),
     }
 }

@@ -10,7 +10,9 @@ use std::fs;
 use std::thread;
 
 use super::context::{run, tokio};
-use super::library::{AsyncIo, FuturesTimer, Library, Ours, Pingora, Sleeps, Tokio, slot};
+use super::library::{AsyncIo, FuturesTimer, Library, Ours, Pingora, Sleeps, Tokio};
+use tickwright_async::Timers;
+
 use crate::clock::{Meter, OsClock};
 use crate::error::LabError;
 use crate::progress::Progress;
@@ -121,13 +123,20 @@ pub(crate) fn resting(n: u64) -> Result<Vec<Resting>, LabError> {
             Library::Tokio => {
                 let runtime = tokio(1).map_err(LabError::failed)?;
                 let _entered = runtime.enter();
-                rest::<Tokio>(n)
+                rest(n, Tokio::sleep)
             }
-            Library::Pingora => rest::<Pingora>(n),
-            Library::AsyncIo => rest::<AsyncIo>(n),
-            Library::FuturesTimer => rest::<FuturesTimer>(n),
-            Library::Ours => rest::<Ours>(n),
-            Library::Slot => rest_in_slots(n),
+            Library::Pingora => rest(n, Pingora::sleep),
+            Library::AsyncIo => rest(n, AsyncIo::sleep),
+            Library::FuturesTimer => rest(n, FuturesTimer::sleep),
+            // New ones, which have no memory from before.
+            Library::Ours | Library::Slot => {
+                let timers = Timers::new()
+                    .map_err(|error| LabError::failed(format!("no thread for timers: {error}")))?;
+                match library {
+                    Library::Slot => rest_in_slots(n, &timers),
+                    _ => rest(n, |after| timers.sleep(after)),
+                }
+            }
         };
         let (future, heap, wakes) = rested;
         let more = wakes.map(|wakes| wakes.saturating_sub(before.unwrap_or(0)));
@@ -141,25 +150,25 @@ pub(crate) fn resting(n: u64) -> Result<Vec<Resting>, LabError> {
 const FAR: Duration = Duration::from_secs(600);
 
 /// The size of the future, the bytes of the heap for a timer, and the wake-ups of all threads.
-fn rest<S: Sleeps>(n: u64) -> (usize, f64, Option<u64>) {
-    let mut sleeps: Vec<Pin<Box<S::Sleep>>> = Vec::with_capacity(n as usize);
+fn rest<F: Future>(n: u64, sleep: impl Fn(Duration) -> F) -> (usize, f64, Option<u64>) {
+    let mut sleeps: Vec<Pin<Box<F>>> = Vec::with_capacity(n as usize);
     let live = allocator::live_bytes();
     for _ in 0..n {
-        let mut sleep = Box::pin(S::sleep(FAR));
+        let mut sleep = Box::pin(sleep(FAR));
         let _ = sleep.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         sleeps.push(sleep);
     }
-    let future = size_of::<S::Sleep>();
+    let future = size_of::<F>();
     // The boxes hold the futures.
     let heap = (allocator::live_bytes() - live) as f64 / n as f64 - future as f64;
     (future, heap, wakes())
 }
 
-fn rest_in_slots(n: u64) -> (usize, f64, Option<u64>) {
+fn rest_in_slots(n: u64, timers: &Timers) -> (usize, f64, Option<u64>) {
     let mut slots = Vec::with_capacity(n as usize);
     let live = allocator::live_bytes();
     for _ in 0..n {
-        let mut slot = slot();
+        let mut slot = timers.slot();
         slot.set_after(FAR);
         let _ = slot.poll_elapsed(&mut Context::from_waker(Waker::noop()));
         slots.push(slot);
