@@ -2,12 +2,13 @@
 
 mod common;
 
+use core::panic::AssertUnwindSafe;
 use core::pin::pin;
+use core::sync::atomic::{AtomicUsize, Ordering};
 use core::task::{Context, Waker};
 use core::time::Duration;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::catch_unwind;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tickwright_async::{Settings, Timers};
 
