@@ -33,6 +33,10 @@ impl Settings {
     /// on them, and a runtime that shuts down ends them. tokio sleeps to the next millisecond, and
     /// so do they. A clock that was set by [`Settings`] is not used.
     ///
+    /// A thread that has not entered the runtime sees the time of the machine, as tokio's `Instant`
+    /// does. So under a paused clock use the timers inside of it. After the runtime has ended, a
+    /// pending sleep stays pending and nobody wakes its task, where tokio's sleep is ready.
+    ///
     /// # Errors
     /// That of tokio, outside of a runtime.
     ///
