@@ -1,4 +1,6 @@
-//! Delay queues: what comes out and when, what wakes the task, and what keys mean afterwards.
+//! Delay queues: what comes out and when, and what wakes the task.
+
+mod keys;
 
 use core::future::poll_fn;
 use core::pin::pin;
@@ -6,7 +8,7 @@ use core::time::Duration;
 use std::time::Instant;
 
 use tickwright_async::DelayQueue;
-use tickwright_async::delay_queue::{Key, NotQueued};
+use tickwright_async::delay_queue::Key;
 
 use crate::scene::{Scene, Task};
 
@@ -17,9 +19,7 @@ crate::behaviours! {
         a_reset_to_the_past_wakes_the_task, resets_of_two_values_cross,
         an_earlier_reset_of_either_value_wakes_earlier, a_later_reset_of_the_first_lets_the_second_go,
         a_value_that_was_inserted_as_due_is_reset, an_earlier_insert_wakes_earlier,
-        inserts_between_two_takes_lose_nothing, the_end_wakes_the_task, peek_names_the_next_value,
-        memory_is_given_back_when_the_queue_is_empty, compact_keeps_the_keys_of_values,
-        stale_keys_are_refused_also_after_compact, keys_serve_again_after_a_removal;
+        inserts_between_two_takes_lose_nothing, the_end_wakes_the_task;
     virtual_time: values_come_at_their_milliseconds_and_at_no_other, a_reset_within_a_bucket_is_exact,
         a_queue_of_years_goes_on
 }
@@ -361,109 +361,6 @@ fn the_end_wakes_the_task(scene: &Scene) {
         }
         line.task.woken();
         line.ends();
-    }
-}
-
-fn peek_names_the_next_value(scene: &Scene) {
-    let mut line = Line::new(scene);
-    // Two deadlines of one bucket, the later one first.
-    let late = line.insert("late", 40);
-    let (now, early) = (line.insert("now", 0), line.insert("early", 35));
-    assert_eq!(line.queue.peek(), Some(now));
-    scene.advance(36);
-    assert_eq!(line.queue.peek(), Some(now), "due, and not taken yet");
-    line.takes("now");
-    assert_eq!(line.queue.peek(), Some(early));
-    line.takes("early");
-    assert_eq!(line.queue.peek(), Some(late));
-    line.pending();
-    scene.advance(4);
-    line.task.woken();
-    assert_eq!(line.queue.peek(), Some(late));
-    line.takes("late");
-    assert_eq!(line.queue.peek(), None);
-}
-
-fn memory_is_given_back_when_the_queue_is_empty(scene: &Scene) {
-    let mut line = Line::new(scene);
-    line.queue.reserve(100);
-    line.insert("egg", 5);
-    line.insert("tea", 5);
-    scene.advance(5);
-    line.takes("egg");
-    line.takes("tea");
-    line.queue.compact();
-    line.ends();
-    let (egg, tea) = (line.insert("egg", 10), line.insert("tea", 10));
-    assert_eq!((line.remove(&egg), line.remove(&tea)), (Some("egg"), Some("tea")));
-    line.queue.shrink_to_fit();
-    line.ends();
-    line.insert("again", 15);
-    line.pending();
-    scene.advance(10);
-    line.task.woken();
-    line.takes("again");
-    line.ends();
-}
-
-fn compact_keeps_the_keys_of_values(scene: &Scene) {
-    let mut line = Line::new(scene);
-    line.insert("1", 10);
-    line.insert("2", 10);
-    let (third, fourth) = (line.insert("3", 20), line.insert("4", 20));
-    scene.advance(10);
-    line.takes("1");
-    line.takes("2");
-    line.queue.compact();
-    let (fifth, sixth) = (line.insert("5", 20), line.insert("6", 20));
-    line.reset(&fourth, 30);
-    line.reset(&sixth, 31);
-    line.pending();
-    scene.advance(9);
-    line.task.asleep();
-    assert_eq!(line.remove(&third), Some("3"));
-    line.queue.compact();
-    scene.advance(1);
-    line.task.woken();
-    assert_eq!(line.takes("5"), fifth);
-    scene.advance(11);
-    assert_eq!((line.takes("4"), line.takes("6")), (fourth, sixth));
-    line.ends();
-}
-
-fn stale_keys_are_refused_also_after_compact(scene: &Scene) {
-    let mut line = Line::new(scene);
-    let (egg, tea) = (line.insert("egg", 10), line.insert("tea", 20));
-    assert_eq!(line.remove(&egg), Some("egg"));
-    line.queue.compact();
-    scene.advance(20);
-    assert_eq!(line.takes("tea"), tea);
-    line.queue.compact();
-    for key in [egg, tea] {
-        assert!(!line.queue.contains(&key));
-        assert_eq!(line.queue.remove(&key), Err(NotQueued));
-        assert_eq!(line.queue.reset(&key, Duration::ZERO), Err(NotQueued));
-        assert_eq!(line.queue.deadline(&key), None);
-    }
-    line.ends();
-}
-
-fn keys_serve_again_after_a_removal(scene: &Scene) {
-    let mut line = Line::new(scene);
-    let mut before: Option<Key> = None;
-    for round in 1..=5 {
-        let key = line.insert("egg", round * 5);
-        assert!(before.is_none_or(|before| before != key && !line.queue.contains(&before)));
-        line.pending();
-        scene.advance(5);
-        line.task.woken();
-        if round % 2 == 0 {
-            assert_eq!(line.remove(&key), Some("egg"));
-        } else {
-            assert_eq!(line.takes("egg"), key);
-        }
-        line.ends();
-        before = Some(key);
     }
 }
 

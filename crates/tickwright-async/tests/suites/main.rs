@@ -13,6 +13,7 @@ mod pause;
 mod runtime;
 mod scene;
 mod sleep;
+mod table;
 mod timeout;
 
 /// Makes tests of behaviours. Those of the second list move the clock by more than a test can wait

@@ -1,32 +1,32 @@
 //! Timers and the clock that they go by, whatever drives them.
 //!
-//! The clock of three drivers is virtual: it moves when the scene advances it, and what a look shows
-//! is exact. The driver thread goes by the clock of the machine:
+//! The clock of three drivers is virtual: it moves when the scene advances it, and what a look
+//! shows is exact. The driver thread goes by the clock of the machine:
 //!
 //! - A wake-up that must come is waited for. If it does not come within [`PATIENCE`], it is lost.
 //! - A test may look too late to see that a timer is still pending. Such a look shows nothing, so
 //!   the behaviour is played again, with a longer unit of time.
 #![allow(unreachable_pub, reason = "a module of a test binary")]
 
+mod callers_loop;
+mod task;
+
 use core::any::Any;
 use core::cell::Cell;
-use core::fmt::Debug;
 use core::future::Future;
 use core::panic::AssertUnwindSafe;
-use core::pin::{Pin, pin};
-use core::sync::atomic::{AtomicBool, Ordering};
-use core::task::Poll;
 use core::time::Duration;
 use std::panic::{catch_unwind, resume_unwind};
 #[cfg(feature = "tokio")]
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Instant;
 
-use tickwright::clock::VirtualHost;
 use tickwright_async::{Settings, TestClock, Timers};
 
-use crate::common::{Counter, Unpark};
+pub use task::Task;
+
+use crate::common::Unpark;
+use callers_loop::CallersLoop;
 
 /// No test waits so long for a wake-up, however busy the machine is.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -52,18 +52,11 @@ pub enum Kind {
 
 enum Driver {
     TestClock(TestClock),
-    Driven(Loop),
+    Driven(CallersLoop),
     /// The thread has entered the runtime: outside of it tokio shows the time of the machine.
     #[cfg(feature = "tokio")]
     Tokio(Rc<tokio::runtime::Runtime>),
     Thread,
-}
-
-/// A loop that knows the next deadline only from the last pass, and looks again when it is called.
-struct Loop {
-    host: VirtualHost,
-    is_called: Arc<AtomicBool>,
-    next: Cell<Option<Instant>>,
 }
 
 /// The payload of a play that shows nothing, since the machine was late.
@@ -112,11 +105,8 @@ impl Scene {
                 (clock.timers(), Driver::TestClock(clock))
             }
             Kind::Driven => {
-                let (host, is_called) = (VirtualHost::new(), Arc::new(AtomicBool::new(false)));
-                let called = Arc::clone(&is_called);
-                let settings = exact().clock(Arc::new(host.monotonic()));
-                let timers = settings.driven(move || called.store(true, Ordering::SeqCst));
-                (timers, Driver::Driven(Loop { host, is_called, next: Cell::new(None) }))
+                let (timers, driver) = CallersLoop::start(exact());
+                (timers, Driver::Driven(driver))
             }
             #[cfg(feature = "tokio")]
             Kind::Tokio => unreachable!("it takes a runtime"),
@@ -248,7 +238,7 @@ impl Scene {
 
     /// A task of this scene.
     pub fn task(&self) -> Task<'_> {
-        Task { scene: self, counter: Counter::new(), seen: Cell::new(0) }
+        Task::new(self)
     }
 }
 
@@ -257,108 +247,10 @@ fn exact() -> Settings {
     Settings::new().resolution(Duration::from_nanos(8))
 }
 
-impl Loop {
-    /// When the loop has to call `run`.
-    fn next(&self, timers: &Timers) -> Option<Instant> {
-        if self.is_called.swap(false, Ordering::SeqCst) {
-            self.next.set(timers.next_deadline());
-        }
-        self.next.get()
-    }
-
-    fn go_to(&self, timers: &Timers, target: Instant) {
-        loop {
-            let next = self.next(timers).filter(|&at| at <= target);
-            self.host.advance(next.unwrap_or(target).saturating_duration_since(timers.now()));
-            if next.is_none() {
-                return;
-            }
-            timers.run();
-            self.next.set(timers.next_deadline());
-        }
-    }
-
-    fn block_on<F: Future>(&self, timers: &Timers, future: F) -> F::Output {
-        let (task, mut future) = (Counter::new(), pin!(future));
-        loop {
-            let before = task.count();
-            if let Poll::Ready(output) = task.poll(future.as_mut()) {
-                return output;
-            }
-            while task.count() == before {
-                let next = self.next(timers).expect("a timer is pending, or the loop sleeps for ever");
-                self.go_to(timers, next);
-            }
-        }
-    }
-}
-
 /// Lets the driver's task run.
 #[cfg(feature = "tokio")]
 async fn turn() {
     for _ in 0..8 {
         tokio::task::yield_now().await;
-    }
-}
-
-/// A task that looks when the test says so. Wait for a wake-up before you poll for what it brings,
-/// or the wake-up comes when the task seems to be asleep.
-pub struct Task<'a> {
-    scene: &'a Scene,
-    counter: Counter,
-    /// How many wake-ups the test has seen.
-    seen: Cell<usize>,
-}
-
-impl Task<'_> {
-    /// Requires that the future is pending.
-    #[track_caller]
-    pub fn pending<F: Future<Output: Debug>>(&self, future: Pin<&mut F>) {
-        let polled = self.counter.poll(future);
-        self.scene.require(polled.is_pending(), &format!("not pending: {polled:?}"));
-    }
-
-    /// Requires that the first poll is ready.
-    #[track_caller]
-    pub fn ready_at_once<F: Future>(&self, future: Pin<&mut F>) -> F::Output {
-        match self.counter.poll(future) {
-            Poll::Ready(output) => output,
-            Poll::Pending => panic!("{:?}: not ready at once", self.scene.kind),
-        }
-    }
-
-    /// Requires that the future is ready.
-    #[track_caller]
-    pub fn ready<F: Future>(&self, mut future: Pin<&mut F>) -> F::Output {
-        let mut output = None;
-        let is_ready = self.scene.comes(|| {
-            if let Poll::Ready(value) = self.counter.poll(future.as_mut()) {
-                output = Some(value);
-            }
-            output.is_some()
-        });
-        assert!(is_ready, "{:?}: not ready", self.scene.kind);
-        output.unwrap()
-    }
-
-    /// Requires that the task was woken since the last look.
-    #[track_caller]
-    pub fn woken(&self) {
-        let is_woken = self.scene.comes(|| self.counter.count() > self.seen.get());
-        assert!(is_woken, "{:?}: a wake-up is lost", self.scene.kind);
-        self.seen.set(self.counter.count());
-    }
-
-    /// Requires that the task was not woken since the last look.
-    #[track_caller]
-    pub fn asleep(&self) {
-        self.scene.settle();
-        self.scene.require(self.counter.count() == self.seen.get(), "woken early, or twice");
-    }
-
-    /// Takes the wake-ups until now as seen.
-    pub fn forget(&self) {
-        self.scene.settle();
-        self.seen.set(self.counter.count());
     }
 }
