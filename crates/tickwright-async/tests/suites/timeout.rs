@@ -93,8 +93,10 @@ fn the_longest_duration_outlasts_a_decade(scene: &Scene) {
 
 fn a_deadline_that_is_now_gives_a_pending_future_up(scene: &Scene) {
     let (timers, task) = (&scene.timers, scene.task());
-    let given_up = task.ready_at_once(pin!(timers.timeout_at(timers.now(), pending::<()>())));
-    assert!(given_up.is_err());
+    for deadline in [timers.now(), timers.now() - Duration::from_secs(1)] {
+        let given_up = task.ready_at_once(pin!(timers.timeout_at(deadline, pending::<()>())));
+        assert!(given_up.is_err());
+    }
     let given_up = task.ready_at_once(pin!(timers.timeout(Duration::ZERO, pending::<()>())));
     assert!(given_up.is_err());
 }
