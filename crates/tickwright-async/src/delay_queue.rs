@@ -32,6 +32,9 @@ struct Entry<T> {
 /// removal costs no lock, unless it changes what is due first. Two deadlines within one
 /// [resolution](Timers::resolution) come out in the order of their inserts.
 ///
+/// It differs from the `DelayQueue` of tokio-util in two points. A stale key is an error, not a
+/// panic. Values never move in memory, so only an empty queue gives its memory back.
+///
 /// ```
 /// use core::future::poll_fn;
 /// use core::time::Duration;
@@ -143,7 +146,8 @@ impl<T> DelayQueue<T> {
     }
 
     /// Takes the next value whose delay is over. `None`: the queue is empty. Pending: nothing is
-    /// due, and the task is woken when something is, or when the queue becomes empty.
+    /// due, and the task is woken when something is, or when the queue becomes empty. After a
+    /// removal or a reset the task may be woken too early: the queue is then pending again.
     pub fn poll_expired(&mut self, cx: &mut Context<'_>) -> Poll<Option<Expired<T>>> {
         // What was due at the last look needs no other look.
         let mut now = self.queue.now();

@@ -53,7 +53,8 @@ pub struct Interval {
 
 /// Intervals.
 impl Timers {
-    /// Ticks every `period`, for the first time at once. A period of zero is treated as 1 ns.
+    /// Ticks every `period`, for the first time at once. A period of zero is treated as 1 ns, where
+    /// tokio panics.
     #[must_use]
     #[cfg_attr(feature = "sites", track_caller)]
     pub fn interval(&self, period: Duration) -> Interval {

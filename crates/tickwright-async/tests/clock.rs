@@ -86,6 +86,31 @@ fn a_clock_stops_at_each_deadline_on_the_way() {
 }
 
 #[test]
+fn a_clock_is_stopped_and_moved_inside_of_a_task() {
+    let clock = TestClock::new();
+    let timers = clock.timers();
+    clock.resume();
+    clock.block_on(async {
+        clock.pause();
+        assert!(clock.is_paused());
+        for is_polled in [true, false] {
+            let start = timers.now();
+            let mut sleep = pin!(sleep(ms(300)));
+            if is_polled {
+                assert!(!clock.is_ready(sleep.as_mut()));
+            }
+            clock.advance(ms(100));
+            assert_eq!(timers.now() - start, ms(100));
+            assert!(!clock.is_ready(sleep.as_mut()));
+            sleep.await;
+            // It was stopped within a tick.
+            let late = timers.now() - start - ms(300);
+            assert!(late < timers.resolution(), "{late:?}");
+        }
+    });
+}
+
+#[test]
 fn several_threads_wait_and_the_clock_moves_when_all_do() {
     let clock = TestClock::new();
     let start = clock.timers().now();

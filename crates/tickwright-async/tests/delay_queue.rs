@@ -48,15 +48,6 @@ fn an_empty_queue_has_ended() {
 }
 
 #[test]
-fn a_value_without_a_delay_is_there_at_once() {
-    let mut scene = Scene::new();
-    scene.queue.insert("now", Duration::ZERO);
-    let past = scene.timers.now() - ms(5);
-    scene.queue.insert_at("before", past);
-    assert_eq!((scene.poll(), scene.poll(), scene.poll()), (some("before"), some("now"), NONE));
-}
-
-#[test]
 fn one_value_comes_at_its_time_and_once() {
     let mut scene = Scene::new();
     let at = scene.timers.now() + ms(5);
@@ -160,15 +151,6 @@ fn a_value_that_is_due_can_be_removed_before_it_is_taken() {
 }
 
 #[test]
-fn a_removal_of_the_last_value_wakes_the_task() {
-    let mut scene = Scene::new();
-    let key = scene.queue.insert("egg", ms(500));
-    assert_eq!(scene.poll(), Poll::Pending);
-    scene.queue.try_remove(&key);
-    assert_eq!((scene.task.count(), scene.poll()), (1, NONE));
-}
-
-#[test]
 fn clear_wakes_the_task() {
     let mut scene = Scene::new();
     let key = scene.queue.insert("egg", ms(500));
@@ -198,17 +180,6 @@ fn a_reset_moves_a_value_to_and_fro() {
 }
 
 #[test]
-fn a_reset_to_the_past_wakes_the_task() {
-    let mut scene = Scene::new();
-    scene.advance(100);
-    let key = scene.queue.insert("egg", ms(1000));
-    assert_eq!(scene.poll(), Poll::Pending);
-    let past = scene.timers.now() - ms(50);
-    assert_eq!(scene.queue.reset_at(&key, past), Ok(()));
-    assert_eq!((scene.task.count(), scene.poll()), (1, some("egg")));
-}
-
-#[test]
 fn a_reset_of_the_first_value_gives_way_to_the_second() {
     let mut scene = Scene::new();
     let first = scene.queue.insert("first", ms(10));
@@ -235,34 +206,11 @@ fn a_value_that_is_due_but_not_taken_can_be_reset() {
 }
 
 #[test]
-fn an_insert_before_the_first_wakes_earlier() {
-    let mut scene = Scene::new();
-    scene.queue.insert("later", ms(1000));
-    assert_eq!(scene.poll(), Poll::Pending);
-    scene.queue.insert("sooner", ms(3));
-    scene.advance(2);
-    assert_eq!(scene.task.count(), 0, "it is not due");
-    scene.advance(1);
-    assert_eq!((scene.task.count(), scene.poll()), (1, some("sooner")));
-}
-
-#[test]
 fn an_insert_into_a_queue_that_has_ended_wakes_the_task() {
     let mut scene = Scene::new();
     assert_eq!(scene.poll(), NONE);
     scene.queue.insert("egg", ms(5));
     assert_eq!((scene.task.count(), scene.poll()), (1, Poll::Pending));
-}
-
-#[test]
-fn an_insert_into_the_past_wakes_the_task() {
-    let mut scene = Scene::new();
-    scene.advance(100);
-    scene.queue.insert("later", ms(1000));
-    assert_eq!(scene.poll(), Poll::Pending);
-    let past = scene.timers.now() - ms(1);
-    scene.queue.insert_at("past", past);
-    assert_eq!((scene.task.count(), scene.poll(), scene.poll()), (1, some("past"), Poll::Pending));
 }
 
 #[test]

@@ -3,7 +3,6 @@
 mod common;
 
 use core::task::Poll;
-use core::time::Duration;
 use std::time::Instant;
 
 use common::{Counter, ms};
@@ -59,33 +58,6 @@ fn the_first_tick_comes_at_the_start() {
 }
 
 #[test]
-fn burst_makes_up_for_every_tick() {
-    let scene = Scene::new();
-    let mut interval = scene.timers.interval(ms(300));
-    assert_eq!(interval.missed_tick_behavior(), MissedTickBehavior::Burst);
-    scene.expect(&mut interval, &[(0, &[0]), (1000, &[300, 600, 900]), (199, &[]), (1, &[1200])]);
-}
-
-#[test]
-fn delay_starts_a_new_grid() {
-    let scene = Scene::new();
-    let mut interval = scene.timers.interval(ms(300));
-    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    scene.expect(&mut interval, &[(0, &[0]), (650, &[300]), (299, &[]), (1, &[950]), (300, &[1250])]);
-}
-
-#[test]
-fn skip_stays_on_the_grid() {
-    let scene = Scene::new();
-    let mut interval = scene.timers.interval(ms(300));
-    interval.set_missed_tick_behavior(MissedTickBehavior::Skip);
-    scene.expect(
-        &mut interval,
-        &[(0, &[0]), (650, &[300]), (249, &[]), (1, &[900]), (900, &[1200]), (299, &[]), (1, &[2100])],
-    );
-}
-
-#[test]
 fn a_little_late_is_not_missed() {
     for behavior in [MissedTickBehavior::Burst, MissedTickBehavior::Delay, MissedTickBehavior::Skip] {
         let scene = Scene::new();
@@ -104,28 +76,6 @@ fn short_periods_keep_their_grid() {
 }
 
 #[test]
-fn reset_starts_a_period_from_now() {
-    let scene = Scene::new();
-    let mut interval = scene.timers.interval(ms(100));
-    scene.expect(&mut interval, &[(0, &[0]), (50, &[])]);
-    interval.reset();
-    scene.expect(&mut interval, &[(99, &[]), (1, &[150]), (100, &[250])]);
-}
-
-#[test]
-fn reset_immediately_after_and_at() {
-    let scene = Scene::new();
-    let mut interval = scene.timers.interval(ms(100));
-    scene.expect(&mut interval, &[(0, &[0]), (50, &[])]);
-    interval.reset_immediately();
-    scene.expect(&mut interval, &[(0, &[50]), (10, &[])]);
-    interval.reset_after(ms(20));
-    scene.expect(&mut interval, &[(19, &[]), (1, &[80]), (10, &[])]);
-    interval.reset_at(scene.start + ms(500));
-    scene.expect(&mut interval, &[(409, &[]), (1, &[500]), (100, &[600])]);
-}
-
-#[test]
 fn a_tick_that_was_not_waited_for_to_the_end_is_not_lost() {
     let scene = Scene::new();
     let mut interval = scene.timers.interval(ms(100));
@@ -133,20 +83,6 @@ fn a_tick_that_was_not_waited_for_to_the_end_is_not_lost() {
     scene.clock.advance(ms(100));
     drop(interval.tick());
     assert_eq!(scene.poll(&mut interval), Poll::Ready(100));
-}
-
-#[test]
-fn no_period_is_refused() {
-    let scene = Scene::new();
-    let mut zero = scene.timers.interval(Duration::ZERO);
-    scene.clock.advance(ms(1));
-    assert!(scene.poll(&mut zero).is_ready() && scene.poll(&mut zero).is_ready());
-    for behavior in [MissedTickBehavior::Burst, MissedTickBehavior::Delay, MissedTickBehavior::Skip] {
-        let mut long = scene.timers.interval(Duration::MAX);
-        long.set_missed_tick_behavior(behavior);
-        assert!(scene.poll(&mut long).is_ready());
-        assert!(scene.poll(&mut long).is_pending());
-    }
 }
 
 #[test]

@@ -10,42 +10,6 @@ use common::{Counter, ms};
 use tickwright_async::{TestClock, sleep, sleep_until};
 
 #[test]
-fn a_sleep_of_zero_is_ready_at_once() {
-    let clock = TestClock::new();
-    assert!(clock.is_ready(pin!(clock.timers().sleep(Duration::ZERO))));
-    assert_eq!(clock.timers().report().locks, 0);
-}
-
-#[test]
-fn a_deadline_that_has_passed_is_ready_at_once() {
-    let clock = TestClock::new();
-    let timers = clock.timers();
-    let start = timers.now();
-    clock.advance(ms(100));
-    assert!(clock.is_ready(pin!(timers.sleep_until(start + ms(99)))));
-    assert!(clock.is_ready(pin!(timers.sleep_until(start + ms(100)))));
-    assert!(!clock.is_ready(pin!(timers.sleep_until(start + ms(101)))));
-    assert!(clock.is_ready(pin!(timers.sleep_until(start - ms(100)))), "before the clock began");
-}
-
-#[test]
-fn a_sleep_ends_at_its_deadline_and_not_before() {
-    let clock = TestClock::new();
-    let timers = clock.timers();
-    for delay in [1, 2, 63, 64, 65, 1000, 4096, 100_000, 86_400_000] {
-        let mut sleep = pin!(timers.sleep(ms(delay)));
-        assert!(!clock.is_ready(sleep.as_mut()), "{delay}");
-        clock.advance(ms(delay) - Duration::from_nanos(1));
-        assert!(!clock.is_ready(sleep.as_mut()), "{delay}");
-        assert!(!sleep.is_elapsed());
-        clock.advance(Duration::from_nanos(1));
-        assert!(sleep.is_elapsed());
-        assert!(clock.is_ready(sleep.as_mut()), "{delay}");
-        assert!(clock.is_ready(sleep.as_mut()), "and it stays so");
-    }
-}
-
-#[test]
 fn a_sleep_that_was_never_polled_holds_no_timer() {
     let clock = TestClock::new();
     let timers = clock.timers();
@@ -159,53 +123,6 @@ fn a_later_deadline_takes_no_lock() {
     assert_eq!(counter.count(), 0);
     clock.advance(Duration::from_nanos(1));
     assert_eq!(counter.count(), 1);
-}
-
-#[test]
-fn an_earlier_deadline_counts() {
-    let clock = TestClock::new();
-    let timers = clock.timers();
-    let counter = Counter::new();
-    let mut sleep = pin!(timers.sleep(ms(1000)));
-    assert_eq!(counter.poll(sleep.as_mut()), Poll::Pending);
-    sleep.reset_after(ms(2));
-    clock.advance(ms(2));
-    assert_eq!(counter.count(), 1);
-    assert_eq!(counter.poll(sleep.as_mut()), Poll::Ready(()));
-}
-
-#[test]
-fn a_reset_to_the_past_wakes_the_task() {
-    let clock = TestClock::new();
-    let timers = clock.timers();
-    let counter = Counter::new();
-    clock.advance(ms(50));
-    let mut sleep = pin!(timers.sleep(ms(1000)));
-    assert_eq!(counter.poll(sleep.as_mut()), Poll::Pending);
-    let past = timers.now() - ms(20);
-    sleep.reset(past);
-    clock.advance(Duration::ZERO);
-    assert_eq!(counter.count(), 1);
-    assert_eq!(counter.poll(sleep), Poll::Ready(()));
-}
-
-#[test]
-fn a_sleep_that_has_fired_is_reset() {
-    let clock = TestClock::new();
-    let timers = clock.timers();
-    let counter = Counter::new();
-    let mut sleep = pin!(timers.sleep(ms(10)));
-    for round in 1..=3 {
-        assert_eq!(counter.poll(sleep.as_mut()), Poll::Pending);
-        clock.advance(ms(10));
-        assert_eq!(counter.count(), round);
-        assert!(sleep.is_elapsed());
-        sleep.reset_after(ms(10));
-        assert!(!sleep.is_elapsed());
-    }
-    assert_eq!(counter.poll(sleep.as_mut()), Poll::Pending, "the same waker is put in again");
-    clock.advance(ms(10));
-    assert_eq!(counter.count(), 4);
 }
 
 #[test]

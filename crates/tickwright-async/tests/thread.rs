@@ -4,34 +4,18 @@ mod common;
 
 use core::future::Future;
 use core::pin::pin;
-use core::task::{Context, Poll, Waker};
+use core::task::{Context, Waker};
 use core::time::Duration;
 use std::sync::Arc;
 use std::task::Wake;
-use std::thread::Thread;
 use std::time::Instant;
 
 use common::ms;
 use tickwright_async::{Settings, Timers};
 
-struct Unpark(Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
 /// The smallest executor.
 fn block_on<F: Future>(future: F) -> F::Output {
-    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-    let mut future = pin!(future);
-    loop {
-        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            return output;
-        }
-        std::thread::park();
-    }
+    common::Unpark::block_on(future)
 }
 
 #[test]

@@ -61,16 +61,6 @@ fn a_future_that_is_pending_and_then_ready_leaves_no_timer_to_wait_for() {
 }
 
 #[test]
-fn a_deadline_in_the_past_gives_a_pending_future_up_at_once() {
-    let clock = TestClock::new();
-    let (timers, task) = (clock.timers(), Counter::new());
-    clock.advance(ms(10));
-    let past = timers.now() - ms(5);
-    assert!(matches!(task.poll(pin!(timers.timeout_at(past, pending::<()>()))), Poll::Ready(Err(_))));
-    assert!(matches!(task.poll(pin!(timers.timeout(Duration::ZERO, pending::<()>()))), Poll::Ready(Err(_))));
-}
-
-#[test]
 fn the_future_is_reached_and_given_back() {
     let clock = TestClock::new();
     let mut given = clock.timers().timeout(ms(5), ready(1));

@@ -34,6 +34,10 @@ impl Settings {
     /// so do they. A clock that was set by [`Settings`] is not used. A panic of a waker does not
     /// end the task.
     ///
+    /// A thread that has not entered the runtime sees the time of the machine, as tokio's `Instant`
+    /// does. So under a paused clock use the timers inside of it. After the runtime has ended, a
+    /// pending sleep stays pending and nobody wakes its task, where tokio's sleep is ready.
+    ///
     /// # Errors
     /// That of tokio, outside of a runtime.
     ///

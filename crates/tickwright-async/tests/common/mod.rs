@@ -8,6 +8,7 @@ use core::task::{Context, Poll, Waker};
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
 use std::task::Wake;
+use std::thread::Thread;
 
 pub fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
@@ -63,4 +64,26 @@ impl Wake for Logging {
 /// A waker that writes a number down.
 pub fn logging(log: &Arc<Mutex<Vec<u64>>>, number: u64) -> Waker {
     Waker::from(Arc::new(Logging(Arc::clone(log), number)))
+}
+
+/// The smallest executor: its waker unparks the thread.
+pub struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+impl Unpark {
+    pub fn block_on<F: Future>(future: F) -> F::Output {
+        let waker = Waker::from(Arc::new(Self(std::thread::current())));
+        let mut future = core::pin::pin!(future);
+        loop {
+            if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+                return output;
+            }
+            std::thread::park();
+        }
+    }
 }

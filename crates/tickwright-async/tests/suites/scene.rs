@@ -1,0 +1,256 @@
+//! Timers and the clock that they go by, whatever drives them.
+//!
+//! The clock of three drivers is virtual: it moves when the scene advances it, and what a look
+//! shows is exact. The driver thread goes by the clock of the machine:
+//!
+//! - A wake-up that must come is waited for. If it does not come within [`PATIENCE`], it is lost.
+//! - A test may look too late to see that a timer is still pending. Such a look shows nothing, so
+//!   the behaviour is played again, with a longer unit of time.
+#![allow(unreachable_pub, reason = "a module of a test binary")]
+
+mod callers_loop;
+mod task;
+
+use core::any::Any;
+use core::cell::Cell;
+use core::future::Future;
+use core::panic::AssertUnwindSafe;
+use core::time::Duration;
+use std::panic::{catch_unwind, resume_unwind};
+#[cfg(feature = "tokio")]
+use std::rc::Rc;
+use std::time::Instant;
+
+use tickwright_async::{Settings, TestClock, Timers};
+
+pub use task::Task;
+
+use crate::common::Unpark;
+use callers_loop::CallersLoop;
+
+/// No test waits so long for a wake-up, however busy the machine is.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The unit of the first play by the clock of the machine. It doubles with each play.
+const UNIT: Duration = Duration::from_micros(500);
+
+/// How often a behaviour is played at most.
+const PLAYS: u32 = 8;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Under a `TestClock`.
+    TestClock,
+    /// A loop of the caller's calls `run`, and sleeps for `poll_timeout`.
+    Driven,
+    /// One sleep of tokio, whose clock is paused.
+    #[cfg(feature = "tokio")]
+    Tokio,
+    /// A thread, by the clock of the machine.
+    Thread,
+}
+
+enum Driver {
+    TestClock(TestClock),
+    Driven(CallersLoop),
+    /// The thread has entered the runtime: outside of it tokio shows the time of the machine.
+    #[cfg(feature = "tokio")]
+    Tokio(Rc<tokio::runtime::Runtime>),
+    Thread,
+}
+
+/// The payload of a play that shows nothing, since the machine was late.
+struct Late;
+
+/// Plays a behaviour, again if the machine was too late to see it.
+pub fn play(kind: Kind, behaviour: fn(&Scene)) {
+    for number in 0..PLAYS {
+        let unit = if kind == Kind::Thread { UNIT * 2_u32.pow(number) } else { Duration::from_millis(1) };
+        let play = || match kind {
+            #[cfg(feature = "tokio")]
+            Kind::Tokio => {
+                let mut builder = tokio::runtime::Builder::new_current_thread();
+                let runtime = Rc::new(builder.enable_time().start_paused(true).build().unwrap());
+                let _entered = runtime.enter();
+                behaviour(&Scene::on_tokio(Rc::clone(&runtime)));
+            }
+            _ => behaviour(&Scene::new(kind, unit)),
+        };
+        match catch_unwind(AssertUnwindSafe(play)) {
+            Ok(()) => return,
+            Err(payload) if <dyn Any>::is::<Late>(&*payload) => {}
+            Err(payload) => resume_unwind(payload),
+        }
+    }
+    panic!("{kind:?}: the machine was late in each of {PLAYS} plays");
+}
+
+pub struct Scene {
+    pub timers: Timers,
+    kind: Kind,
+    driver: Driver,
+    start: Instant,
+    unit: Duration,
+    /// How far the scene has come.
+    elapsed: Cell<Duration>,
+    /// A look came later than the scene says.
+    is_late: Cell<bool>,
+}
+
+impl Scene {
+    fn new(kind: Kind, unit: Duration) -> Self {
+        let (timers, driver) = match kind {
+            Kind::TestClock => {
+                let clock = TestClock::new();
+                (clock.timers(), Driver::TestClock(clock))
+            }
+            Kind::Driven => {
+                let (timers, driver) = CallersLoop::start(exact());
+                (timers, Driver::Driven(driver))
+            }
+            #[cfg(feature = "tokio")]
+            Kind::Tokio => unreachable!("it takes a runtime"),
+            Kind::Thread => (Timers::new().unwrap(), Driver::Thread),
+        };
+        Self::of(kind, timers, driver, unit)
+    }
+
+    #[cfg(feature = "tokio")]
+    fn on_tokio(runtime: Rc<tokio::runtime::Runtime>) -> Self {
+        let timers = exact().on_tokio().unwrap();
+        Self::of(Kind::Tokio, timers, Driver::Tokio(runtime), Duration::from_millis(1))
+    }
+
+    fn of(kind: Kind, timers: Timers, driver: Driver, unit: Duration) -> Self {
+        let start = timers.now();
+        let (elapsed, is_late) = (Cell::new(Duration::ZERO), Cell::new(false));
+        Self { timers, kind, driver, start, unit, elapsed, is_late }
+    }
+
+    /// Other timers, with a driver of the same kind. On tokio they share the runtime.
+    pub fn another(&self) -> Self {
+        match &self.driver {
+            #[cfg(feature = "tokio")]
+            Driver::Tokio(runtime) => Self::on_tokio(Rc::clone(runtime)),
+            _ => Self::new(self.kind, self.unit),
+        }
+    }
+
+    /// Whether the clock moves without the scene.
+    pub fn is_real(&self) -> bool {
+        self.kind == Kind::Thread
+    }
+
+    /// `n` units: milliseconds, if the clock is virtual.
+    pub fn span(&self, n: u32) -> Duration {
+        self.unit * n
+    }
+
+    /// The instant `n` units after the start.
+    pub fn at(&self, n: u32) -> Instant {
+        self.start + self.span(n)
+    }
+
+    /// The instant `n` units from where the scene is.
+    pub fn ahead(&self, n: u32) -> Instant {
+        self.start + self.elapsed.get() + self.span(n)
+    }
+
+    /// How many units after the start an instant is, rounded down.
+    pub fn units(&self, at: Instant) -> u128 {
+        at.duration_since(self.start).as_nanos() / self.unit.as_nanos()
+    }
+
+    /// Goes on by `n` units, and fires what is due on the way.
+    pub fn advance(&self, n: u32) {
+        self.advance_by(self.span(n));
+    }
+
+    pub fn advance_by(&self, span: Duration) {
+        self.elapsed.set(self.elapsed.get() + span);
+        let target = self.start + self.elapsed.get();
+        match &self.driver {
+            Driver::TestClock(clock) => clock.advance(span),
+            Driver::Driven(host) => host.go_to(&self.timers, target),
+            #[cfg(feature = "tokio")]
+            Driver::Tokio(runtime) => runtime.block_on(async {
+                turn().await;
+                tokio::time::advance(span).await;
+                turn().await;
+            }),
+            Driver::Thread => {
+                while let Some(left) = target.checked_duration_since(Instant::now()).filter(|d| !d.is_zero())
+                {
+                    std::thread::sleep(left);
+                }
+            }
+        }
+    }
+
+    /// Lets the driver do what it was called for.
+    pub fn settle(&self) {
+        match &self.driver {
+            Driver::TestClock(clock) => clock.advance(Duration::ZERO),
+            Driver::Driven(host) => host.go_to(&self.timers, self.timers.now()),
+            #[cfg(feature = "tokio")]
+            Driver::Tokio(runtime) => runtime.block_on(turn()),
+            Driver::Thread => {}
+        }
+    }
+
+    /// Runs a future with the timers of the scene entered. A virtual clock moves by itself.
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        let _entered = self.timers.enter();
+        let output = match &self.driver {
+            Driver::TestClock(clock) => clock.block_on(future),
+            Driver::Driven(host) => host.block_on(&self.timers, future),
+            #[cfg(feature = "tokio")]
+            Driver::Tokio(runtime) => runtime.block_on(future),
+            Driver::Thread => Unpark::block_on(future),
+        };
+        self.elapsed.set(self.timers.now() - self.start);
+        output
+    }
+
+    /// Whether something has happened. By the clock of the machine it is waited for.
+    pub fn comes(&self, mut has_come: impl FnMut() -> bool) -> bool {
+        self.settle();
+        let began = Instant::now();
+        while !has_come() {
+            if !self.is_real() || began.elapsed() > PATIENCE {
+                return false;
+            }
+            std::thread::sleep(Duration::from_micros(50));
+        }
+        true
+    }
+
+    /// Fails, unless `holds` or the look came too late.
+    #[track_caller]
+    pub fn require(&self, holds: bool, what: &str) {
+        let is_late = self.is_real() && self.timers.now() >= self.ahead(1);
+        self.is_late.set(self.is_late.get() || is_late);
+        if !holds && self.is_late.get() {
+            resume_unwind(Box::new(Late));
+        }
+        assert!(holds, "{:?}, {} units from the start: {what}", self.kind, self.units(self.ahead(0)));
+    }
+
+    /// A task of this scene.
+    pub fn task(&self) -> Task<'_> {
+        Task::new(self)
+    }
+}
+
+/// Settings by which a virtual clock is exact.
+fn exact() -> Settings {
+    Settings::new().resolution(Duration::from_nanos(8))
+}
+
+/// Lets the driver's task run.
+#[cfg(feature = "tokio")]
+async fn turn() {
+    for _ in 0..8 {
+        tokio::task::yield_now().await;
+    }
+}

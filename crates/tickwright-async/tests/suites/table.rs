@@ -1,0 +1,79 @@
+//! The table of `README.md`: each test that it names exists.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+const TABLE: &str = include_str!("README.md");
+
+/// The names between backticks.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+/// The names of the tests and behaviours of a folder, and of those in it.
+fn tests(folder: &Path, names: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            tests(&path, names);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let mut is_test = false;
+            for line in fs::read_to_string(&path).unwrap().lines() {
+                let words = line.trim_start_matches("async ");
+                if let Some((name, arguments)) = words.strip_prefix("fn ").and_then(|f| f.split_once('(')) {
+                    // An unused behaviour does not pass clippy: it is dead code.
+                    if is_test || arguments.starts_with("scene: &Scene)") {
+                        names.insert(name.to_string());
+                    }
+                }
+                is_test = line.starts_with("#[test]")
+                    || line.starts_with("#[tokio::test")
+                    || is_test && line.starts_with("#[");
+            }
+        }
+    }
+}
+
+/// Rows of the table as (theirs, ours).
+fn rows() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let rows = TABLE.lines().filter(|line| line.starts_with("| `"));
+    rows.map(|row| {
+        let (theirs, ours) = row.trim_matches(['|', ' ']).split_once(" | ").expect("two columns");
+        (theirs.trim_matches('`'), ours)
+    })
+}
+
+#[test]
+fn each_test_that_the_table_names_exists() {
+    let mut names = BTreeSet::new();
+    tests(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests"), &mut names);
+    assert!(names.contains("each_test_that_the_table_names_exists"), "{names:?}");
+    let mut number = 0;
+    for (theirs, ours) in rows() {
+        number += 1;
+        if let Some(why) = ours.strip_prefix("none: ") {
+            assert!(!why.is_empty(), "{theirs}: say why it does not apply");
+            continue;
+        }
+        // What follows a semicolon is about them.
+        let ours = ours.split(';').next().unwrap_or_default();
+        assert!(quoted(ours).next().is_some(), "{theirs}: name a test, or write `none: ` and why");
+        for name in quoted(ours) {
+            assert!(names.contains(name), "README.md, {theirs}: there is no test `{name}`");
+        }
+    }
+    assert!(number > 100, "the table has {number} rows");
+}
+
+#[test]
+fn no_test_has_two_rows() {
+    for file in TABLE.split("\n## ").skip(1) {
+        let mut seen = BTreeSet::new();
+        for row in file.lines().filter(|line| line.starts_with("| `")) {
+            let theirs = quoted(row).next();
+            assert!(seen.insert(theirs), "README.md: {theirs:?} has two rows");
+        }
+        assert!(!seen.is_empty(), "README.md: a file without a row");
+    }
+}
