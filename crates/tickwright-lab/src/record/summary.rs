@@ -9,6 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use tickwright_preload::ring::source;
 use tickwright_trace::Header;
+use tickwright_trace::header::calendar;
 
 use super::collector::Totals;
 use super::sink::Outcome;
@@ -41,27 +42,11 @@ pub(super) fn header(program: &[OsString]) -> Header {
     Header {
         of: words.join(" "),
         clock: "CLOCK_MONOTONIC".into(),
-        started: date(since.as_secs()),
+        started: calendar(i64::try_from(since.as_secs()).unwrap_or(i64::MAX)),
         host: facts.into_iter().filter_map(|(name, fact)| Some((name.to_owned(), fact?))).collect(),
         unseen: UNSEEN.map(String::from).to_vec(),
         ..Header::of("record")
     }
-}
-
-/// A time in seconds since 1970, as RFC 3339 writes it.
-fn date(seconds: u64) -> String {
-    let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Years begin in March, so that the leap day is the last: see "civil from days" of H. Hinnant.
-    let shifted = days + 719_468;
-    let (era, day) = (shifted / 146_097, shifted % 146_097);
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    let year = year + era * 400 + next;
-    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
 /// How a recording ended.
@@ -138,17 +123,4 @@ pub(super) fn unseen_program(program: &OsStr, status: ExitStatus, remedy: &str) 
          or the folder for temporary files allows no programs (TMPDIR names another): {remedy}",
         plain(&program.to_string_lossy())
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dates_are_those_of_the_calendar() {
-        assert_eq!(date(0), "1970-01-01T00:00:00Z");
-        assert_eq!(date(951_782_400), "2000-02-29T00:00:00Z");
-        assert_eq!(date(1_795_218_604), "2026-11-20T23:50:04Z");
-        assert_eq!(date(4_102_444_799), "2099-12-31T23:59:59Z");
-    }
 }
