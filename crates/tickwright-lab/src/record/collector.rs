@@ -91,7 +91,7 @@ impl<W: Write> Collector<W> {
         let mut most = 0;
         for (number, process) in &mut self.processes {
             let batch = &mut self.batch;
-            most = most.max(process.ring.drain(|record| batch.push((*number, record))));
+            most = most.max(process.ring.drain(|record| batch.push((*number, record))).records);
         }
         self.losses();
         self.deliver(now_ns);
