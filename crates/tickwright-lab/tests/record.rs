@@ -149,6 +149,14 @@ fn a_timer_of_the_kernel_expires_without_a_call() {
 }
 
 #[test]
+fn threads_that_outlive_the_main_thread_are_recorded() {
+    let Some((output, trace)) = calls("leaderless") else { return };
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(trace.names("sleep"), ["arm", "fire"].repeat(200));
+    assert!(stderr(&output).contains(": 0 records lost"), "{}", stderr(&output));
+}
+
+#[test]
 fn children_and_threads_are_followed() {
     let Some((output, trace)) = calls("family") else { return };
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));

@@ -129,6 +129,22 @@ static void family(const char *program)
     CHECK(wait(&status) > 0 && status == 0);
 }
 
+static void *survivor(void *nothing)
+{
+    for (int n = 0; n < 200; n++)
+        nanosleep(&MS, NULL);
+    exit(0);
+    return nothing;
+}
+
+/* The main thread ends, another goes on. */
+static void leaderless(void)
+{
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, survivor, NULL) == 0);
+    pthread_exit(NULL);
+}
+
 static void *waiter(void *which)
 {
     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -187,6 +203,8 @@ int main(int count, char **words)
         timers();
     else if (!strcmp(mode, "expiry"))
         expiry();
+    else if (!strcmp(mode, "leaderless"))
+        leaderless();
     else if (!strcmp(mode, "family"))
         family(words[0]);
     else if (!strcmp(mode, "sleep"))
