@@ -149,6 +149,20 @@ fn a_timer_of_the_kernel_expires_without_a_call() {
 }
 
 #[test]
+fn a_deadline_that_has_passed_expires_when_it_is_armed() {
+    let Some((output, trace)) = calls("past") else { return };
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let events = trace.of("timerfd");
+    assert_eq!(trace.names("timerfd")[..4], ["arm", "fire", "arm", "fire"]);
+    for pair in [&events[..2], &events[2..4]] {
+        assert_eq!(pair[1].time, pair[0].time, "{pair:?}");
+    }
+    let last = events.last().unwrap();
+    assert_eq!(last.what, What::Cancel);
+    assert!(events[4..].iter().all(|event| (events[2].time..=last.time).contains(&event.time)));
+}
+
+#[test]
 fn threads_that_outlive_the_main_thread_are_recorded() {
     let Some((output, trace)) = calls("leaderless") else { return };
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));

@@ -24,6 +24,8 @@ pub(super) struct Process {
     cpu: Duration,
     /// The records that the recorder knows to be lost.
     pub(super) lost: u64,
+    /// Whether its ring was read to the head in the last turn.
+    pub(super) is_read: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -40,7 +42,7 @@ impl Process {
         let pid = ring.header().pid.load(Relaxed);
         let maps = mappings(&ring.maps());
         let (began, cpu) = (None, Duration::ZERO);
-        let mut process = Self { ring, path, pid, number, maps, began, cpu, lost: 0 };
+        let mut process = Self { ring, path, pid, number, maps, began, cpu, lost: 0, is_read: false };
         process.is_alive();
         process
     }

@@ -68,7 +68,7 @@ pub(super) fn text(ended: &Ended<'_>, totals: &Totals, outcome: &Outcome) -> Str
     line(format!(
         "{} of {} in {:.1} s: {file} ({})",
         counted(events, "event"),
-        counted(totals.timers as u64, "timer"),
+        counted(totals.timers, "timer"),
         ended.elapsed.as_secs_f64(),
         counted(outcome.bytes, "byte")
     ));

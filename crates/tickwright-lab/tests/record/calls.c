@@ -106,6 +106,19 @@ static void expiry(void)
     close(file);
 }
 
+/* Deadlines that have passed, by one nanosecond after the boot and by a second. */
+static void past(void)
+{
+    struct itimerspec first = { { 0, 0 }, { 0, 1 } }, often = { { 0, 1000 }, { 0, 1 } };
+    int file = timerfd_create(CLOCK_MONOTONIC, 0);
+    unsigned long long count;
+    CHECK(timerfd_settime(file, TFD_TIMER_ABSTIME, &first, NULL) == 0);
+    CHECK(read(file, &count, sizeof count) == sizeof count && count == 1);
+    CHECK(timerfd_settime(file, TFD_TIMER_ABSTIME, &often, NULL) == 0);
+    nanosleep(&MS, NULL);
+    CHECK(close(file) == 0);
+}
+
 static void *sleeper(void *nothing)
 {
     nanosleep(&MS, NULL);
@@ -203,6 +216,8 @@ int main(int count, char **words)
         timers();
     else if (!strcmp(mode, "expiry"))
         expiry();
+    else if (!strcmp(mode, "past"))
+        past();
     else if (!strcmp(mode, "leaderless"))
         leaderless();
     else if (!strcmp(mode, "family"))
