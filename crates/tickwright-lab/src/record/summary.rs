@@ -17,15 +17,17 @@ use crate::host::Host;
 use crate::output::text::plain;
 
 /// What the library cannot see, and how it sees some of the rest.
-const UNSEEN: [&str; 10] = [
+const UNSEEN: [&str; 11] = [
     "timers that the program implements itself: only the time-out of its wait is seen, \
      which is the earliest deadline",
     "calls of libraries that are linked into the program or bind their own symbols",
     "raw system calls: the futex time-outs of Rust and Go programs, io_uring",
     "time-outs of sockets (SO_RCVTIMEO), mutexes, message queues and sigtimedwait; \
-     itimers of processor time",
+     itimers and POSIX timers of processor time (beyond 256 at once, such a POSIX timer is taken \
+     for one of wall time)",
     "static and setuid programs that the recorded program starts",
     "processes that begin after a chroot, in a container, or without the environment",
+    "children by vfork, _Fork or a raw clone: until an exec, their calls count as their parent's",
     "the wait of an event loop repeats its earliest timer: leave out one of the two sources",
     "timerfd, POSIX timers, itimers and repeating timers of libev are taken to fire at their deadline",
     "event loops count a delay from the time at which the loop woke: \
