@@ -48,6 +48,8 @@ pub(super) struct Totals {
     pub(super) processes: u32,
     pub(super) records: u64,
     pub(super) timers: u64,
+    /// Expiries that were too many for the trace.
+    pub(super) left_out: u64,
     /// What the records cost the processes, by their own measurements.
     pub(super) cost: Duration,
     /// The processor time of processes with records.
@@ -193,6 +195,7 @@ impl<W: Write> Collector<W> {
     /// Notes expiries of a process that were too many for the trace.
     fn leave_out(&mut self, number: u32) {
         let Some(left_out) = self.translator.left_out(number) else { return };
+        self.totals.left_out = self.totals.left_out.saturating_add(left_out.count);
         let pid = self.processes.get(&number).map_or(0, |process| process.pid);
         let note = format!("timers of process {pid} expired too often to be written");
         self.sink.lost(left_out.time_ns, self.start_ns, left_out.count, &note);

@@ -33,8 +33,8 @@ pub(super) struct Outcome {
     pub(super) threads: usize,
     /// Events that were recorded but not written.
     pub(super) unwritten: u64,
-    /// Records that found no room in their ring or were not finished, and expiries that were too
-    /// many.
+    /// Records that found no room in their ring or were not finished, and expiries that were left
+    /// out.
     pub(super) lost: u64,
     /// Why the file could not be written on.
     pub(super) error: Option<io::Error>,

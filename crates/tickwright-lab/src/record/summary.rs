@@ -87,7 +87,11 @@ pub(super) fn text(ended: &Ended<'_>, totals: &Totals, outcome: &Outcome) -> Str
             some => some.join(", "),
         }
     ));
-    line(format!("{} lost", counted(outcome.lost, "record")));
+    line(format!("{} lost", counted(outcome.lost.saturating_sub(totals.left_out), "record")));
+    if totals.left_out > 0 {
+        let expiries = if totals.left_out == 1 { "expiry" } else { "expiries" };
+        line(format!("{} {expiries} left out: a timer expired too often to be written", totals.left_out));
+    }
     if outcome.unwritten > 0 {
         let why =
             if outcome.is_full { "the trace reached --max-mib" } else { "the trace could not be written" };
@@ -126,3 +130,6 @@ pub(super) fn unseen_program(program: &OsStr, status: ExitStatus, remedy: &str) 
         plain(&program.to_string_lossy())
     )
 }
+
+#[cfg(test)]
+mod tests;

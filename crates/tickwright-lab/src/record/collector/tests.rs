@@ -167,6 +167,7 @@ fn expiries_that_are_too_many_are_counted_as_lost() {
     collector.turn(300 * MS);
     collector.finish(300 * MS);
     let (written, lost) = (count(&collector), collector.sink.result.lost);
+    assert_eq!(collector.totals.left_out, lost);
     drop(collector);
     assert_eq!(written + lost, 100_000 + 3, "an arm, an expiry at once, each microsecond, a cancel");
     assert_eq!(written, 1003);
