@@ -130,7 +130,8 @@ fn timers_of_the_kernel_are_armed_moved_and_stopped() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(trace.names("timerfd"), ["arm", "rearm", "cancel", "arm", "cancel"], "the last by close");
     let names = trace.names("posix-timer");
-    assert_eq!(names, ["arm", "cancel", "arm", "cancel"], "the last by timer_delete");
+    let turn = ["arm", "cancel"];
+    assert_eq!(names, turn.repeat(3), "two by timer_delete, none of processor time");
     assert_eq!(trace.names("itimer"), ["arm", "cancel", "arm", "cancel"], "setitimer, alarm");
     let What::Arm { period, .. } = trace.of("timerfd")[0].what else { panic!() };
     assert_eq!(period, 5_000_000_000);
@@ -146,6 +147,35 @@ fn a_timer_of_the_kernel_expires_without_a_call() {
     let Some((deadline, 1_000_000)) = events[0].what.armed() else { panic!("{events:?}") };
     assert_eq!(events[1].time, deadline);
     assert_eq!(events[2].time, deadline + 1_000_000);
+}
+
+#[test]
+fn a_deadline_that_has_passed_expires_when_it_is_armed() {
+    let Some((output, trace)) = calls("past") else { return };
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let events = trace.of("timerfd");
+    assert_eq!(trace.names("timerfd")[..4], ["arm", "fire", "arm", "fire"]);
+    for pair in [&events[..2], &events[2..4]] {
+        assert_eq!(pair[1].time, pair[0].time, "{pair:?}");
+    }
+    let last = events.last().unwrap();
+    assert_eq!(last.what, What::Cancel);
+    assert!(events[4..].iter().all(|event| (events[2].time..=last.time).contains(&event.time)));
+}
+
+#[test]
+fn a_child_of_a_vfork_does_not_close_its_parents_timers() {
+    let Some((output, trace)) = calls("vforked") else { return };
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(trace.names("timerfd"), ["arm", "rearm", "cancel", "arm", "cancel"]);
+}
+
+#[test]
+fn threads_that_outlive_the_main_thread_are_recorded() {
+    let Some((output, trace)) = calls("leaderless") else { return };
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(trace.names("sleep"), ["arm", "fire"].repeat(200));
+    assert!(stderr(&output).contains(": 0 records lost"), "{}", stderr(&output));
 }
 
 #[test]

@@ -96,6 +96,16 @@ pub(crate) fn fire(source: u8, id: usize, site: usize) {
     record(source, id, site, sys::now(), Record { op: op::FIRE, ..Record::default() });
 }
 
+/// Whether the ring is that of the calling process, and not of a parent whose memory it shares.
+/// Costs a system call.
+pub(crate) fn is_of_this_process() -> bool {
+    let ring = RING.load(Acquire);
+    // SAFETY: 1. Not null. 2. A ring is mapped until the process ends. 3. Its parts are atomics.
+    let pid = (!ring.is_null()).then(|| unsafe { (*ring).header.pid.load(Relaxed) });
+    // SAFETY: 1. It has no arguments.
+    pid == Some(unsafe { sys::getpid() } as u64)
+}
+
 fn record(source: u8, id: usize, site: usize, time_ns: u64, rest: Record) {
     let ring = RING.load(Acquire);
     if ring.is_null() {

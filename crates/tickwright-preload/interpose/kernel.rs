@@ -1,13 +1,14 @@
 //! Timers of the kernel: `timerfd_settime`, `timer_settime`, `setitimer`, `alarm`.
 //!
-//! Their expiries are no calls: the recorder places them at the deadline.
+//! Their expiries are no calls: the recorder places them at the deadline. Timers that count
+//! processor time are left out.
 
 use core::ffi::{c_int, c_uint, c_void};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::emit;
 use super::enter::No;
 use super::sys::{self, Itimerspec, Itimerval, SECOND};
+use super::{cpu_timers, emit};
 use crate::ring::source::{ITIMER, POSIX, TIMERFD};
 
 /// The flag of a deadline, for both kinds.
@@ -20,6 +21,7 @@ static TIMERFDS: [AtomicU64; 1024] = [const { AtomicU64::new(0) }; 1024];
 
 enter! {
     timerfd_settime => timerfd;
+    timer_create => create;
     timer_settime => posix;
     timer_delete => delete;
     setitimer => itimer;
@@ -55,6 +57,28 @@ unsafe extern "C-unwind" fn timerfd(
     result
 }
 
+unsafe extern "C-unwind" fn create(
+    clock: c_int,
+    event: *mut c_void,
+    timer: *mut *mut c_void,
+    _: No,
+    _: No,
+    site: usize,
+) -> c_int {
+    let result =
+        real!(TimerCreate, site, fn(c_int, *mut c_void, *mut *mut c_void) -> c_int, clock, event, timer);
+    if result == 0 && !timer.is_null() {
+        // SAFETY: 1. Not null, and the real function has written it.
+        let id = unsafe { *timer } as usize;
+        // An id may be given again. After a fork the parent's timers are not there.
+        cpu_timers::remove(id);
+        if cpu_timers::is_cpu_clock(clock) {
+            cpu_timers::insert(id);
+        }
+    }
+    result
+}
+
 unsafe extern "C-unwind" fn posix(
     timer: *mut c_void,
     flags: c_int,
@@ -73,7 +97,7 @@ unsafe extern "C-unwind" fn posix(
         new,
         old
     );
-    if result == 0 && !new.is_null() {
+    if result == 0 && !new.is_null() && !cpu_timers::holds(timer as usize) {
         // SAFETY: 1. Not null, and the kernel has read it.
         set(POSIX, timer as usize, flags, unsafe { *new }, before, site);
     }
@@ -81,7 +105,10 @@ unsafe extern "C-unwind" fn posix(
 }
 
 unsafe extern "C-unwind" fn delete(timer: *mut c_void, _: No, _: No, _: No, _: No, site: usize) -> c_int {
-    emit::stop(POSIX, timer as usize, site);
+    // Once it is deleted, another thread may get its id.
+    if !cpu_timers::remove(timer as usize) {
+        emit::stop(POSIX, timer as usize, site);
+    }
     real!(TimerDelete, site, fn(*mut c_void) -> c_int, timer)
 }
 
@@ -125,7 +152,9 @@ unsafe extern "C-unwind" fn alarm_in(seconds: c_uint, _: No, _: No, _: No, _: No
 unsafe extern "C-unwind" fn shut(file: c_int, _: No, _: No, _: No, _: No, site: usize) -> c_int {
     if let Some(word) = TIMERFDS.get(file as usize / 64) {
         let bit = 1 << (file % 64);
-        if word.load(Relaxed) & bit != 0 && word.fetch_and(!bit, Relaxed) & bit != 0 {
+        // A child of a vfork has the memory of its parent and descriptors of its own.
+        let is_set = word.load(Relaxed) & bit != 0;
+        if is_set && emit::is_of_this_process() && word.fetch_and(!bit, Relaxed) & bit != 0 {
             emit::stop(TIMERFD, file as usize, site);
         }
     }

@@ -7,6 +7,7 @@ mod next;
 
 pub(crate) mod sys;
 
+mod cpu_timers;
 mod emit;
 mod kernel;
 mod libev;

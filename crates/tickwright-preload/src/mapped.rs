@@ -8,7 +8,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use crate::ring::{self, BYTES, FRONT, Header, MAGIC, MAPS, MAPS_AT, Record, Ring};
+use crate::ring::{self, BYTES, FRONT, Header, MAGIC, MAPS, MAPS_AT, Portion, Record, Ring};
 
 /// A ring that is mapped. The recorded process may write to it at any time.
 #[derive(Debug)]
@@ -59,8 +59,8 @@ impl Mapped {
         &self.ring().header
     }
 
-    /// Reads what was committed, in order. Returns how many records there were.
-    pub fn drain(&self, each: impl FnMut(Record)) -> usize {
+    /// Reads what was committed, in order, up to the first slot that is reserved and not committed.
+    pub fn drain(&self, each: impl FnMut(Record)) -> Portion {
         ring::drain(self.header(), &self.ring().slots, each)
     }
 

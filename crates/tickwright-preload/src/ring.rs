@@ -195,20 +195,11 @@ impl Record {
 /// Returns whether there was room; if not, the record is counted as lost.
 #[inline]
 pub fn push(header: &Header, slots: &[Slot], record: &Record) -> bool {
-    let (head, tail) = (&header.head.0, &header.tail.0);
-    let mut at = head.load(Relaxed);
-    loop {
-        // The tail's acquire pairs with the recorder's release: it has read the slot.
-        if at.wrapping_sub(tail.load(Acquire)) >= slots.len() as u64 {
-            header.lost_at_ns.store(record.time_ns, Relaxed);
-            header.lost.fetch_add(1, Relaxed);
-            return false;
-        }
-        match head.compare_exchange_weak(at, at + 1, Relaxed, Relaxed) {
-            Ok(_) => break,
-            Err(now) => at = now,
-        }
-    }
+    let Some(at) = reserve(header, slots.len() as u64, header.head.0.load(Relaxed)) else {
+        header.lost_at_ns.store(record.time_ns, Relaxed);
+        header.lost.fetch_add(1, Relaxed);
+        return false;
+    };
     let slot = &slots[at as usize & (slots.len() - 1)];
     for (word, value) in slot.words.iter().zip(record.words()) {
         word.store(value, Relaxed);
@@ -217,10 +208,45 @@ pub fn push(header: &Header, slots: &[Slot], record: &Record) -> bool {
     true
 }
 
+/// Takes the next position. `None`: all slots are in use. The head was loaded as `at`, perhaps long
+/// ago.
+#[inline]
+pub(crate) fn reserve(header: &Header, slots: u64, mut at: u64) -> Option<u64> {
+    let (head, tail) = (&header.head.0, &header.tail.0);
+    loop {
+        // The tail's acquire pairs with the recorder's release: it has read the slot.
+        if at.wrapping_sub(tail.load(Acquire)) < slots {
+            match head.compare_exchange_weak(at, at + 1, Relaxed, Relaxed) {
+                Ok(_) => return Some(at),
+                Err(now) => at = now,
+            }
+            continue;
+        }
+        // A thread may have been preempted since it loaded the head, and the tail may have passed
+        // that head: the difference is then huge. A head that has not moved was the head when the
+        // tail was loaded, so the ring was full.
+        let now = head.load(Relaxed);
+        if now == at {
+            return None;
+        }
+        at = now;
+    }
+}
+
+/// What the recorder read at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(dead_code, reason = "the recorder's side")]
+pub struct Portion {
+    /// How many records it read.
+    pub records: usize,
+    /// Whether it read up to the head. If not, a writer has reserved a slot and not committed it.
+    pub is_whole: bool,
+}
+
 /// Reads at most `slots.len()` records in order, and gives their slots back. Stops at the first one
 /// that is not committed.
 #[allow(dead_code, reason = "the recorder's side")]
-pub fn drain(header: &Header, slots: &[Slot], mut each: impl FnMut(Record)) -> usize {
+pub fn drain(header: &Header, slots: &[Slot], mut each: impl FnMut(Record)) -> Portion {
     let tail = header.tail.0.load(Relaxed);
     let mut at = tail;
     // Slots behind the head may have no memory. A head that makes no sense is taken for an empty
@@ -236,7 +262,8 @@ pub fn drain(header: &Header, slots: &[Slot], mut each: impl FnMut(Record)) -> u
         at = at.wrapping_add(1);
     }
     header.tail.0.store(at, Release);
-    at.wrapping_sub(tail) as usize
+    let records = at.wrapping_sub(tail);
+    Portion { records: records as usize, is_whole: records == taken }
 }
 
 /// Gives back a slot that a dead process reserved but never committed. Returns whether there was

@@ -4,7 +4,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use std::collections::HashMap;
 use std::thread;
 
-use crate::ring::{Header, Record, Slot, drain, op, push, skip};
+use crate::ring::{Header, Portion, Record, Slot, drain, op, push, reserve, skip};
 
 fn ring(slots: usize) -> (Header, Vec<Slot>) {
     (Header::default(), (0..slots).map(|_| Slot::default()).collect())
@@ -26,8 +26,8 @@ fn record(time_ns: u64) -> Record {
 
 fn all(header: &Header, slots: &[Slot]) -> Vec<Record> {
     let mut found = Vec::new();
-    let count = drain(header, slots, |record| found.push(record));
-    assert_eq!(count, found.len());
+    let portion = drain(header, slots, |record| found.push(record));
+    assert_eq!(portion.records, found.len());
     found
 }
 
@@ -64,10 +64,10 @@ fn the_end_of_the_slots_is_no_end() {
     }
 }
 
-#[test]
-fn writers_side_by_side_lose_nothing_uncounted() {
-    const EACH: u64 = 20_000;
-    let (header, slots) = ring(64);
+/// Writers and a recorder side by side over this many slots. Returns how many records came out, and
+/// how many were counted as lost.
+fn side_by_side(slots: usize) -> (u64, u64) {
+    let (header, slots) = ring(slots);
     let mut seen: HashMap<u32, u64> = HashMap::new();
     let mut read = 0;
     thread::scope(|scope| {
@@ -76,20 +76,50 @@ fn writers_side_by_side_lose_nothing_uncounted() {
                 push(&header, &slots, &Record { time_ns, thread, ..Record::default() });
             }
         };
-        let writers: Vec<_> = (0..3).map(|thread| scope.spawn(move || write(thread))).collect();
+        let writers: Vec<_> = (0..WRITERS).map(|thread| scope.spawn(move || write(thread))).collect();
         loop {
             let is_over = writers.iter().all(|writer| writer.is_finished());
-            read += drain(&header, &slots, |record| {
+            let portion = drain(&header, &slots, |record| {
                 let before = seen.insert(record.thread, record.time_ns).unwrap_or(0);
                 assert!(record.time_ns > before, "a thread's records are in order");
-            }) as u64;
+            });
+            read += portion.records as u64;
             if is_over {
                 break;
             }
             thread::yield_now();
         }
     });
-    assert_eq!(read + header.lost.load(Relaxed), 3 * EACH);
+    (read, header.lost.load(Relaxed))
+}
+
+const WRITERS: u32 = 3;
+const EACH: u64 = 20_000;
+const ALL: u64 = WRITERS as u64 * EACH;
+
+#[test]
+fn writers_side_by_side_lose_nothing_uncounted() {
+    let (read, lost) = side_by_side(64);
+    assert_eq!(read + lost, ALL);
+    assert!(read >= 64, "a ring is full only when its slots are in use");
+}
+
+#[test]
+fn a_ring_that_cannot_fill_loses_nothing() {
+    assert_eq!(side_by_side(ALL.next_power_of_two() as usize), (ALL, 0));
+}
+
+#[test]
+fn a_head_that_the_recorder_has_passed_is_loaded_again() {
+    let (header, slots) = ring(4);
+    let loaded = header.head.0.load(Relaxed);
+    for time in 0..3 {
+        push(&header, &slots, &record(time));
+    }
+    assert_eq!(all(&header, &slots).len(), 3);
+    assert_eq!(reserve(&header, 4, loaded), Some(3));
+    // Three more positions are free, and a head that is too old does not hide that.
+    assert_eq!([loaded; 4].map(|old| reserve(&header, 4, old)), [Some(4), Some(5), Some(6), None]);
 }
 
 #[test]
@@ -100,8 +130,10 @@ fn a_writer_that_died_in_the_middle_costs_its_own_record() {
     header.head.0.fetch_add(1, Relaxed);
     push(&header, &slots, &record(2));
     assert_eq!(all(&header, &slots), [record(0)], "the recorder waits for the writer");
+    assert_eq!(drain(&header, &slots, |_| ()), Portion { records: 0, is_whole: false });
     assert!(skip(&header));
     assert_eq!(all(&header, &slots), [record(2)]);
+    assert_eq!(drain(&header, &slots, |_| ()), Portion { records: 0, is_whole: true });
     assert!(!skip(&header));
 }
 

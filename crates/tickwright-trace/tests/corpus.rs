@@ -7,44 +7,76 @@ use tickwright_trace::import::{chrome, kernel, strace};
 use tickwright_trace::text::from_csv;
 use tickwright_trace::{Header, Reader, TraceError};
 
-/// Every file of a corpus. A trace that comes of it can be read to its end.
-fn replay(target: &str, import: impl Fn(&[u8]) -> Result<Vec<u8>, TraceError>) {
+/// The inputs of a target by name, in order.
+fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
     let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz");
     if !fuzz.exists() {
         eprintln!("skipped: the inputs are in the repository, not in the package");
-        return;
+        return Vec::new();
     }
-    let corpus = fuzz.join("corpus").join(target);
-    let mut files = 0;
-    for entry in fs::read_dir(&corpus).expect("the corpus is part of the repository") {
-        let path = entry.expect("the corpus can be read").path();
-        let bytes = fs::read(&path).expect("the corpus can be read");
-        if let Ok(file) = import(&bytes) {
+    let folder = fuzz.join("corpus").join(target);
+    let mut inputs = Vec::new();
+    for entry in fs::read_dir(&folder).expect("the corpus is part of the repository") {
+        let entry = entry.expect("the corpus can be read");
+        let bytes = fs::read(entry.path()).expect("the corpus can be read");
+        inputs.push((entry.file_name().to_string_lossy().into_owned(), bytes));
+    }
+    assert!(!inputs.is_empty(), "{} is empty", folder.display());
+    inputs.sort();
+    inputs
+}
+
+/// What a name gives when its input is imported: the number of events, or `None` for an error.
+type Expected<'a> = &'a [(&'a str, Option<usize>)];
+
+/// Imports every file of a corpus. A trace that comes of it can be read to its end. The files that
+/// are named give what is expected, and are there.
+fn replay(target: &str, expected: Expected<'_>, import: impl Fn(&[u8]) -> Result<Vec<u8>, TraceError>) {
+    let inputs = corpus(target);
+    let mut found = Vec::new();
+    for (name, bytes) in &inputs {
+        let events = import(bytes).ok().map(|file| {
             let mut reader = Reader::new(&file[..]).expect("what was written can be read");
-            while reader.next_block().expect("what was written can be read").is_some() {}
-            assert!(reader.is_complete(), "{}", path.display());
-        }
-        files += 1;
+            let mut events = 0;
+            while let Some(block) = reader.next_block().expect("what was written can be read") {
+                events += block.len();
+            }
+            assert!(reader.is_complete(), "{target}/{name}");
+            events
+        });
+        found.push((name.as_str(), events));
     }
-    assert!(files > 0, "{} is empty", corpus.display());
+    check(target, expected, &found);
+}
+
+fn check(target: &str, expected: Expected<'_>, found: &[(&str, Option<usize>)]) {
+    for one in expected.iter().filter(|_| !found.is_empty()) {
+        assert!(found.contains(one), "{target}: {one:?} is not among {found:?}");
+    }
 }
 
 #[test]
 fn importers() {
-    replay("strace", |bytes| Ok(strace::import(bytes, "corpus", Vec::new())?.0));
-    replay("chrome", |bytes| Ok(chrome::import(bytes, "corpus", Vec::new())?.0));
+    let strace = [("extremes", Some(4)), ("file", Some(25)), ("terminal", Some(24))];
+    replay("strace", &strace, |bytes| Ok(strace::import(bytes, "corpus", Vec::new())?.0));
+    let chrome = [("cut-gzip", None), ("extremes", Some(2))];
+    replay("chrome", &chrome, |bytes| Ok(chrome::import(bytes, "corpus", Vec::new())?.0));
     let options = kernel::Options { hz: Some(250), of: String::new() };
-    replay("kernel", |bytes| Ok(kernel::import(bytes, &options, Vec::new())?.0));
-    replay("csv", |bytes| Ok(from_csv(bytes, &Header::of("corpus"), Vec::new())?.0));
+    let kernel = [("extremes", Some(3))];
+    replay("kernel", &kernel, |bytes| Ok(kernel::import(bytes, &options, Vec::new())?.0));
+    let csv = [("extremes", Some(3))];
+    replay("csv", &csv, |bytes| Ok(from_csv(bytes, &Header::of("corpus"), Vec::new())?.0));
 }
 
 #[test]
 fn the_reader() {
-    replay("reader", |bytes| {
-        // The trace may be damaged. The events before the damage are read.
-        if let Ok(reader) = Reader::new(bytes) {
-            reader.events().for_each(drop);
-        }
-        Err(TraceError::Empty)
-    });
+    // The events before the damage are read.
+    let expected = [("cut", Some(17)), ("damaged", Some(17)), ("whole", Some(25))];
+    let inputs = corpus("reader");
+    let mut found = Vec::new();
+    for (name, bytes) in &inputs {
+        let reader = Reader::new(&bytes[..]).ok();
+        found.push((name.as_str(), reader.map(|reader| reader.events().filter(Result::is_ok).count())));
+    }
+    check("reader", &expected, &found);
 }

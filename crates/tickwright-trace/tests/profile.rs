@@ -93,6 +93,28 @@ fn periodic_timers_are_found() {
     assert_eq!(profile.periods, [Share { ns: 1000, count: 15 }]);
 }
 
+/// A timer of 1 ms that expires nine times, each time `off` after its deadline, and is armed again.
+fn repeating(off: Ns) -> Profile {
+    let wait = 1_000_000 + off;
+    let turns = (1..10).map(|turn| turn * wait);
+    let turn = |now| [Event::new(now, 1, What::Fire), arm(now, 1, 1_000_000)];
+    let events: Vec<Event> = [arm(0, 1, 1_000_000)].into_iter().chain(turns.flat_map(turn)).collect();
+    described(&events)
+}
+
+#[test]
+fn a_periodic_timer_may_expire_a_little_before_or_after_its_deadline() {
+    // libuv and libevent count from the time at which the loop woke, so they expire timers early.
+    for off in [-100_000, -1000, 0, 1000, 100_000] {
+        let profile = repeating(off);
+        assert_eq!((profile.fires, profile.periodic_fires), (9, 6), "{off} ns");
+        assert_eq!(profile.periods, [Share { ns: 1_000_000, count: 6 }], "{off} ns");
+    }
+    for off in [-300_000, 300_000] {
+        assert_eq!(repeating(off).periodic_fires, 0, "{off} ns");
+    }
+}
+
 #[test]
 fn remote_cancels_expiries_in_a_tick_and_names_are_counted() {
     let by = |thread, event: Event| Event { thread, site: thread, ..event };

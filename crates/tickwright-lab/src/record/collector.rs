@@ -19,6 +19,9 @@ use super::translate::{Seen, Translator};
 const LOOK_NS: u64 = 50_000_000;
 /// How often it writes what it has, and looks for timers that are overdue.
 const FLUSH_NS: u64 = 1_000_000_000;
+/// How long a writer may take from its look at the clock to the end of its record. A timer that is
+/// taken to fire at its deadline is given this time for a record that stops it.
+const SETTLE_NS: u64 = 20_000_000;
 
 /// All that is known of the recorded processes.
 #[derive(Debug)]
@@ -27,6 +30,7 @@ pub(super) struct Collector<W: Write> {
     start_ns: u64,
     /// Which sources are written.
     only: [bool; 12],
+    /// The files that were looked at and are still there.
     known: HashSet<OsString>,
     processes: BTreeMap<u32, Process>,
     translator: Translator,
@@ -43,7 +47,9 @@ pub(super) struct Collector<W: Write> {
 pub(super) struct Totals {
     pub(super) processes: u32,
     pub(super) records: u64,
-    pub(super) timers: usize,
+    pub(super) timers: u64,
+    /// Expiries that were too many for the trace.
+    pub(super) left_out: u64,
     /// What the records cost the processes, by their own measurements.
     pub(super) cost: Duration,
     /// The processor time of processes with records.
@@ -91,7 +97,9 @@ impl<W: Write> Collector<W> {
         let mut most = 0;
         for (number, process) in &mut self.processes {
             let batch = &mut self.batch;
-            most = most.max(process.ring.drain(|record| batch.push((*number, record))));
+            let portion = process.ring.drain(|record| batch.push((*number, record)));
+            process.is_read = portion.is_whole;
+            most = most.max(portion.records);
         }
         self.losses();
         self.deliver(now_ns);
@@ -103,6 +111,8 @@ impl<W: Write> Collector<W> {
             self.flushed_ns = now_ns;
             self.translator.overdue(now_ns, &mut self.seen);
             self.write();
+            let all: Vec<u32> = self.processes.keys().copied().collect();
+            all.into_iter().for_each(|number| self.leave_out(number));
             self.sink.flush();
         }
         // A ring that fills up faster than that loses records.
@@ -113,7 +123,7 @@ impl<W: Write> Collector<W> {
     pub(super) fn finish(&mut self, now_ns: u64) {
         self.turn(now_ns);
         self.bury(now_ns);
-        self.translator.until(now_ns, &mut self.seen);
+        self.settle(now_ns);
         self.write();
         let left: Vec<u32> = self.processes.keys().copied().collect();
         left.into_iter().for_each(|number| self.forget(number));
@@ -170,12 +180,31 @@ impl<W: Write> Collector<W> {
                 self.totals.cost += Duration::from_nanos(ps / 1000);
             }
         }
-        // Timers of a process whose ring was read until now are over by now.
-        self.translator.until(now_ns, &mut self.seen);
+        self.settle(now_ns.saturating_sub(SETTLE_NS));
         self.write();
     }
 
+    /// Adds the expiries up to `until_ns` of processes whose rings were read to the head. Elsewhere
+    /// a record that is not committed may have stopped a timer before its deadline.
+    fn settle(&mut self, until_ns: u64) {
+        for (number, _) in self.processes.iter().filter(|(_, process)| process.is_read) {
+            self.translator.until(*number, until_ns, &mut self.seen);
+        }
+    }
+
+    /// Notes expiries of a process that were too many for the trace.
+    fn leave_out(&mut self, number: u32) {
+        let Some(left_out) = self.translator.left_out(number) else { return };
+        self.totals.left_out = self.totals.left_out.saturating_add(left_out.count);
+        let pid = self.processes.get(&number).map_or(0, |process| process.pid);
+        let note = format!("timers of process {pid} expired too often to be written");
+        self.sink.lost(left_out.time_ns, self.start_ns, left_out.count, &note);
+    }
+
     fn write(&mut self) {
+        // Expiries that no call showed are behind the records that they precede. The sort is
+        // stable: what happened to one timer stays in order.
+        self.seen.sort_by_key(|seen| seen.time_ns);
         let mut names = OfProcesses(&mut self.processes);
         for seen in self.seen.drain(..) {
             self.sink.push(&seen, self.start_ns, &mut names);
@@ -204,6 +233,9 @@ impl<W: Write> Collector<W> {
             let pid = process.pid;
             self.losses();
             self.deliver(now_ns);
+            // No record follows.
+            self.translator.until(number, now_ns, &mut self.seen);
+            self.write();
             if torn > 0 {
                 let note = format!("process {pid} was killed while it wrote");
                 self.sink.lost(now_ns, self.start_ns, torn, &note);
@@ -217,9 +249,18 @@ impl<W: Write> Collector<W> {
     }
 
     fn forget(&mut self, number: u32) {
+        self.leave_out(number);
+        self.translator.forget(number);
+        self.sink.forget(number);
         if let Some(process) = self.processes.remove(&number) {
             self.totals.cpu += process.cpu();
-            let _ = fs::remove_file(&process.path);
+            // A file that stays would be found again.
+            if let (Ok(()), Some(name)) = (fs::remove_file(&process.path), process.path.file_name()) {
+                self.known.remove(name);
+            }
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

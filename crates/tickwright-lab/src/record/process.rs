@@ -24,6 +24,8 @@ pub(super) struct Process {
     cpu: Duration,
     /// The records that the recorder knows to be lost.
     pub(super) lost: u64,
+    /// Whether its ring was read to the head in the last turn.
+    pub(super) is_read: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -39,7 +41,8 @@ impl Process {
     pub(super) fn new(ring: Mapped, path: PathBuf, number: u32) -> Self {
         let pid = ring.header().pid.load(Relaxed);
         let maps = mappings(&ring.maps());
-        let mut process = Self { ring, path, pid, number, maps, began: None, cpu: Duration::ZERO, lost: 0 };
+        let (began, cpu) = (None, Duration::ZERO);
+        let mut process = Self { ring, path, pid, number, maps, began, cpu, lost: 0, is_read: false };
         process.is_alive();
         process
     }
@@ -97,17 +100,27 @@ struct Stat {
 }
 
 fn stat(pid: u64) -> Option<Stat> {
-    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name of the program is in brackets, and may hold any character.
-    let (_, rest) = text.rsplit_once(')')?;
-    let fields: Vec<&str> = rest.split_whitespace().collect();
-    let state = fields.first()?;
-    let ticks: u64 = fields.get(11..13)?.iter().filter_map(|field| field.parse::<u64>().ok()).sum();
-    Some(Stat {
-        is_running: !["Z", "X", "x"].contains(state),
-        began: (*fields.get(19)?).to_owned(),
-        cpu: Duration::from_millis(ticks.saturating_mul(1000 / TICKS_PER_SECOND)),
-    })
+    Stat::of(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+impl Stat {
+    /// From the line of `/proc/PID/stat`: see proc_pid_stat(5), where fields count from 1.
+    fn of(text: &str) -> Option<Self> {
+        // The name of the program is in brackets, and may hold any character.
+        let (_, rest) = text.rsplit_once(')')?;
+        let fields: Vec<&str> = rest.split_whitespace().collect();
+        let field = |number: usize| fields.get(number - 3).copied();
+        let ticks: u64 = [field(14)?, field(15)?].iter().filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
+        // A main thread that has ended is a zombie for as long as other threads go on.
+        let threads: u64 = field(20)?.parse().unwrap_or(0);
+        let is_running = match field(3)? {
+            "X" | "x" => false,
+            "Z" => threads > 1,
+            _ => true,
+        };
+        let cpu = Duration::from_millis(ticks.saturating_mul(1000 / TICKS_PER_SECOND));
+        Some(Self { is_running, began: field(22)?.to_owned(), cpu })
+    }
 }
 
 /// The parts of files among the lines of `/proc/PID/maps`.

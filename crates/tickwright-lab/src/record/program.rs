@@ -46,9 +46,11 @@ pub(super) fn check(program: &OsStr) -> Result<PathBuf, Unfit> {
             let line = script.split(|byte| *byte == b'\n').next().unwrap_or_default();
             let mut words = line.split(|byte| b" \t".contains(byte)).filter(|word| !word.is_empty());
             let named = words.next().map(OsStr::from_bytes).ok_or(Unfit::NotExecutable)?;
-            // `env` starts another program, which it looks for as a shell does.
+            // `env` starts another program, which it looks for as a shell does. With an option or a
+            // variable before the program, `env` itself is checked: it may change where to look.
             let is_env = Path::new(named).file_name() == Some(OsStr::new("env"));
-            let meant = if is_env { words.next().map(OsStr::from_bytes) } else { None };
+            let is_plain = |word: &&[u8]| !word.starts_with(b"-") && !word.contains(&b'=');
+            let meant = words.next().filter(|_| is_env).filter(is_plain).map(OsStr::from_bytes);
             file = find(meant.unwrap_or(named)).ok_or(Unfit::Missing)?;
             continue;
         }

@@ -13,9 +13,16 @@ use super::translate::Seen;
 pub(super) struct Sink<W: Write> {
     writer: Option<Writer<Counting<W>>>,
     limit: u64,
-    threads: HashMap<(u32, u32), u32>,
-    sites: HashMap<(u32, u64), u32>,
+    /// The processes that have not ended, by number.
+    known: HashMap<u32, Known>,
     pub(super) result: Outcome,
+}
+
+/// The numbers of names in the trace.
+#[derive(Debug, Default)]
+struct Known {
+    threads: HashMap<u32, u32>,
+    sites: HashMap<u64, u32>,
 }
 
 /// What a recording wrote and lost.
@@ -26,7 +33,8 @@ pub(super) struct Outcome {
     pub(super) threads: usize,
     /// Events that were recorded but not written.
     pub(super) unwritten: u64,
-    /// Records that found no room in their ring, or were not finished.
+    /// Records that found no room in their ring or were not finished, and expiries that were left
+    /// out.
     pub(super) lost: u64,
     /// Why the file could not be written on.
     pub(super) error: Option<io::Error>,
@@ -76,8 +84,7 @@ impl<W: Write> Sink<W> {
     /// When not even the header can be written.
     pub(super) fn new(to: W, header: &Header, limit: u64) -> Result<Self, TraceError> {
         let writer = Some(Writer::new(Counting { to, bytes: 0 }, header)?);
-        let (threads, sites, result) = (HashMap::new(), HashMap::new(), Outcome::default());
-        Ok(Self { writer, limit, threads, sites, result })
+        Ok(Self { writer, limit, known: HashMap::new(), result: Outcome::default() })
     }
 
     /// Whether events are still written.
@@ -95,24 +102,26 @@ impl<W: Write> Sink<W> {
     fn try_push(&mut self, seen: &Seen, start_ns: u64, names: &mut impl Names) -> Option<()> {
         let name = source::NAMES.get(usize::from(seen.source))?;
         let base = self.with(|writer| writer.base(name, tick_ns(seen.source)))?;
-        let thread = match (seen.thread, self.threads.get(&(seen.process, seen.thread))) {
+        let known = self.known.entry(seen.process).or_default();
+        let (thread, site) = (known.threads.get(&seen.thread).copied(), known.sites.get(&seen.site).copied());
+        let thread = match (seen.thread, thread) {
             (0, _) => 0,
-            (_, Some(number)) => *number,
+            (_, Some(number)) => number,
             (thread, None) => {
                 let name = names.thread(seen.process, thread);
-                let number = self.with(|writer| known(writer.thread(&name)))?;
-                self.threads.insert((seen.process, thread), number);
-                self.result.threads = self.threads.len();
+                let number = self.with(|writer| unless_full(writer.thread(&name)))?;
+                self.known.entry(seen.process).or_default().threads.insert(thread, number);
+                self.result.threads += 1;
                 number
             }
         };
-        let site = match (seen.site, self.sites.get(&(seen.process, seen.site))) {
+        let site = match (seen.site, site) {
             (0, _) => 0,
-            (_, Some(number)) => *number,
+            (_, Some(number)) => number,
             (address, None) => {
                 let name = names.site(seen.process, address);
-                let number = self.with(|writer| known(writer.site(&name)))?;
-                self.sites.insert((seen.process, address), number);
+                let number = self.with(|writer| unless_full(writer.site(&name)))?;
+                self.known.entry(seen.process).or_default().sites.insert(address, number);
                 number
             }
         };
@@ -125,9 +134,20 @@ impl<W: Write> Sink<W> {
 
     /// Notes lost records.
     pub(super) fn lost(&mut self, time_ns: u64, start_ns: u64, count: u64, note: &str) {
-        self.result.lost += count;
+        self.result.lost = self.result.lost.saturating_add(count);
         let time = i64::try_from(time_ns.saturating_sub(start_ns)).unwrap_or(i64::MAX);
         self.with(|writer| writer.lost(time, count, note));
+    }
+
+    /// Forgets the names of a process that has ended: none of its events follows.
+    pub(super) fn forget(&mut self, process: u32) {
+        self.known.remove(&process);
+    }
+
+    /// How many processes it knows names of.
+    #[cfg(test)]
+    pub(super) fn processes(&self) -> usize {
+        self.known.len()
     }
 
     /// Writes what there is.
@@ -179,7 +199,7 @@ impl<W: Write> Sink<W> {
 }
 
 /// A table of names that is full costs a name and not the trace.
-fn known(number: Result<u32, TraceError>) -> Result<u32, TraceError> {
+fn unless_full(number: Result<u32, TraceError>) -> Result<u32, TraceError> {
     match number {
         Err(TraceError::Unfit(_)) => Ok(0),
         other => other,

@@ -9,6 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use tickwright_preload::ring::source;
 use tickwright_trace::Header;
+use tickwright_trace::header::calendar;
 
 use super::collector::Totals;
 use super::sink::Outcome;
@@ -16,15 +17,17 @@ use crate::host::Host;
 use crate::output::text::plain;
 
 /// What the library cannot see, and how it sees some of the rest.
-const UNSEEN: [&str; 10] = [
+const UNSEEN: [&str; 11] = [
     "timers that the program implements itself: only the time-out of its wait is seen, \
      which is the earliest deadline",
     "calls of libraries that are linked into the program or bind their own symbols",
     "raw system calls: the futex time-outs of Rust and Go programs, io_uring",
     "time-outs of sockets (SO_RCVTIMEO), mutexes, message queues and sigtimedwait; \
-     itimers of processor time",
+     itimers and POSIX timers of processor time (beyond 256 at once, such a POSIX timer is taken \
+     for one of wall time)",
     "static and setuid programs that the recorded program starts",
     "processes that begin after a chroot, in a container, or without the environment",
+    "children by vfork, _Fork or a raw clone: until an exec, their calls count as their parent's",
     "the wait of an event loop repeats its earliest timer: leave out one of the two sources",
     "timerfd, POSIX timers, itimers and repeating timers of libev are taken to fire at their deadline",
     "event loops count a delay from the time at which the loop woke: \
@@ -41,27 +44,11 @@ pub(super) fn header(program: &[OsString]) -> Header {
     Header {
         of: words.join(" "),
         clock: "CLOCK_MONOTONIC".into(),
-        started: date(since.as_secs()),
+        started: calendar(i64::try_from(since.as_secs()).unwrap_or(i64::MAX)),
         host: facts.into_iter().filter_map(|(name, fact)| Some((name.to_owned(), fact?))).collect(),
         unseen: UNSEEN.map(String::from).to_vec(),
         ..Header::of("record")
     }
-}
-
-/// A time in seconds since 1970, as RFC 3339 writes it.
-fn date(seconds: u64) -> String {
-    let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Years begin in March, so that the leap day is the last: see "civil from days" of H. Hinnant.
-    let shifted = days + 719_468;
-    let (era, day) = (shifted / 146_097, shifted % 146_097);
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    let year = year + era * 400 + next;
-    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
 /// How a recording ended.
@@ -83,7 +70,7 @@ pub(super) fn text(ended: &Ended<'_>, totals: &Totals, outcome: &Outcome) -> Str
     line(format!(
         "{} of {} in {:.1} s: {file} ({})",
         counted(events, "event"),
-        counted(totals.timers as u64, "timer"),
+        counted(totals.timers, "timer"),
         ended.elapsed.as_secs_f64(),
         counted(outcome.bytes, "byte")
     ));
@@ -100,7 +87,11 @@ pub(super) fn text(ended: &Ended<'_>, totals: &Totals, outcome: &Outcome) -> Str
             some => some.join(", "),
         }
     ));
-    line(format!("{} lost", counted(outcome.lost, "record")));
+    line(format!("{} lost", counted(outcome.lost.saturating_sub(totals.left_out), "record")));
+    if totals.left_out > 0 {
+        let expiries = if totals.left_out == 1 { "expiry" } else { "expiries" };
+        line(format!("{} {expiries} left out: a timer expired too often to be written", totals.left_out));
+    }
     if outcome.unwritten > 0 {
         let why =
             if outcome.is_full { "the trace reached --max-mib" } else { "the trace could not be written" };
@@ -141,14 +132,4 @@ pub(super) fn unseen_program(program: &OsStr, status: ExitStatus, remedy: &str) 
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dates_are_those_of_the_calendar() {
-        assert_eq!(date(0), "1970-01-01T00:00:00Z");
-        assert_eq!(date(951_782_400), "2000-02-29T00:00:00Z");
-        assert_eq!(date(1_795_218_604), "2026-11-20T23:50:04Z");
-        assert_eq!(date(4_102_444_799), "2099-12-31T23:59:59Z");
-    }
-}
+mod tests;

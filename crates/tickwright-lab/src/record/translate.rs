@@ -5,11 +5,12 @@
 //!   ARM  pending     -> rearm    STOP  pending -> cancel      otherwise -> nothing
 //! ```
 //!
-//! Timers of the kernel, and repeating timers of libev, expire without a call: they fire at their
-//! deadline here. A timer of libevent, libuv or libev that expires once is seen to expire. Where a
-//! version of the library does not show it, the timer fires here, once it is late by [`LATE_NS`].
+//! Timers of the kernel, and repeating timers of libev, expire without a call. They fire at their
+//! deadline here, or when they are armed if that is later. A timer of libevent, libuv or libev that
+//! expires once is seen to expire. Where a version of the library does not show it, the timer fires
+//! here, once it is late by [`LATE_NS`].
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use tickwright_preload::ring::{Record, op, source};
 use tickwright_trace::What;
@@ -17,8 +18,8 @@ use tickwright_trace::What;
 /// An event loop runs a timer at most this late. A later expiry counts as unseen.
 const LATE_NS: u64 = 1_000_000_000;
 
-/// The most expiries of one timer that are added in one turn. A timer with a period of some
-/// nanoseconds would have millions.
+/// The most expiries of one timer that are added in one turn; the rest is counted as left out. A
+/// timer with a period of some nanoseconds would have millions.
 const MOST_AT_ONCE: u64 = 1000;
 
 /// Something that happened to a timer.
@@ -37,9 +38,9 @@ pub(super) struct Seen {
     pub(super) site: u64,
 }
 
+/// A timer of one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Key {
-    process: u32,
     source: u8,
     /// For a wait its thread.
     id: u64,
@@ -53,19 +54,38 @@ struct Timer {
 
 #[derive(Clone, Copy, Debug)]
 struct Pending {
+    /// The timer cannot have expired before.
+    armed_ns: u64,
     deadline_ns: u64,
     period_ns: u64,
 }
 
-/// The timers of all processes. Deadlines of events count from `start_ns`.
+/// Expiries of one process that happened and were not added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LeftOut {
+    /// The time of the first.
+    pub(super) time_ns: u64,
+    pub(super) count: u64,
+}
+
+/// The timers of all processes that have not ended. Deadlines of events count from `start_ns`.
 #[derive(Debug)]
 pub(super) struct Translator {
     start_ns: u64,
-    timers: HashMap<Key, Timer>,
+    processes: BTreeMap<u32, Timers>,
+    /// How many timers there were. Their numbers count from 1.
+    count: u64,
+}
+
+/// The timers of one process.
+#[derive(Debug, Default)]
+struct Timers {
+    all: HashMap<Key, Timer>,
     /// Pending timers that expire without a call, by deadline.
     silent: BTreeSet<(u64, Key)>,
-    /// Processes and sources that have shown an expiry.
-    showing: BTreeSet<(u32, u8)>,
+    /// The event loops that have shown an expiry.
+    showing: BTreeSet<u8>,
+    left_out: Option<LeftOut>,
 }
 
 fn is_wait(of: u8) -> bool {
@@ -78,28 +98,41 @@ fn is_silent(of: u8, period_ns: u64) -> bool {
 
 impl Translator {
     pub(super) fn new(start_ns: u64) -> Self {
-        Self { start_ns, timers: HashMap::new(), silent: BTreeSet::new(), showing: BTreeSet::new() }
+        Self { start_ns, processes: BTreeMap::new(), count: 0 }
     }
 
     /// How many timers there were.
-    pub(super) fn timers(&self) -> usize {
-        self.timers.len()
+    pub(super) fn timers(&self) -> u64 {
+        self.count
     }
 
-    /// Takes what a process recorded, after the expiries that precede it.
+    /// How many processes it knows timers of.
+    #[cfg(test)]
+    pub(super) fn processes(&self) -> usize {
+        self.processes.len()
+    }
+
+    /// Takes what a process recorded, after the expiries of that process that precede it.
     pub(super) fn record(&mut self, process: u32, record: &Record, out: &mut Vec<Seen>) {
-        self.until(record.time_ns, out);
+        self.until(process, record.time_ns, out);
         let id = if is_wait(record.source) { u64::from(record.thread) } else { record.id };
-        let key = Key { process, source: record.source, id };
-        let next = self.timers.len() as u64 + 1;
-        let known = self.timers.get(&key).copied();
-        if known.is_none() && record.op != op::ARM {
-            return;
+        let key = Key { source: record.source, id };
+        let of = self.processes.entry(process).or_default();
+        if record.op == op::FIRE && !is_wait(record.source) {
+            of.showing.insert(record.source);
         }
-        let mut timer = known.unwrap_or(Timer { number: next, pending: None });
+        let timer = match of.all.get_mut(&key) {
+            Some(timer) => timer,
+            None if record.op != op::ARM => return,
+            None => {
+                self.count += 1;
+                of.all.entry(key).or_insert(Timer { number: self.count, pending: None })
+            }
+        };
+        let number = timer.number;
         let seen = |what| Seen {
             time_ns: record.time_ns,
-            timer: timer.number,
+            timer: number,
             source: record.source,
             what,
             process,
@@ -107,16 +140,13 @@ impl Translator {
             cpu: record.cpu.saturating_add(1),
             site: record.site,
         };
-        if record.op == op::FIRE && !is_wait(record.source) {
-            self.showing.insert((process, record.source));
-        }
         let was = timer.pending.take();
         if let Some(was) = was {
-            self.silent.remove(&(was.deadline_ns, key));
+            of.silent.remove(&(was.deadline_ns, key));
         }
         match record.op {
             op::ARM => {
-                let (deadline, period) = (self.since_start(record.deadline_ns), record.period_ns);
+                let (deadline, period) = (since(self.start_ns, record.deadline_ns), record.period_ns);
                 // A thread left its wait without a return: it was cancelled, or jumped.
                 let is_left = was.is_some() && is_wait(record.source);
                 if is_left {
@@ -126,76 +156,112 @@ impl Translator {
                     Some(_) if !is_left => What::Rearm { deadline, period },
                     _ => What::Arm { deadline, period },
                 }));
-                let armed = Pending { deadline_ns: record.deadline_ns, period_ns: period };
-                timer.pending = Some(armed);
+                let (armed_ns, deadline_ns) = (record.time_ns, record.deadline_ns);
+                timer.pending = Some(Pending { armed_ns, deadline_ns, period_ns: period });
                 if is_silent(record.source, period) {
-                    self.silent.insert((armed.deadline_ns, key));
+                    of.silent.insert((deadline_ns, key));
                 }
             }
             op::FIRE if was.is_some() => out.push(seen(What::Fire)),
             op::STOP if was.is_some() => out.push(seen(What::Cancel)),
             _ => {}
         }
-        self.timers.insert(key, timer);
     }
 
-    /// Adds the expiries up to `now_ns` of timers that expire without a call.
-    pub(super) fn until(&mut self, now_ns: u64, out: &mut Vec<Seen>) {
-        while let Some(&(deadline_ns, key)) = self.silent.first() {
+    /// Adds the expiries of a process up to `now_ns` of timers that expire without a call.
+    pub(super) fn until(&mut self, process: u32, now_ns: u64, out: &mut Vec<Seen>) {
+        let Some(of) = self.processes.get_mut(&process) else { return };
+        while let Some(&(deadline_ns, key)) = of.silent.first() {
             if deadline_ns > now_ns {
                 break;
             }
-            self.silent.pop_first();
-            let Some(timer) = self.timers.get_mut(&key) else { continue };
-            let Some(Pending { period_ns, .. }) = timer.pending.take() else { continue };
-            let seen = |time_ns| Seen::quiet(time_ns, timer.number, key, What::Fire);
+            of.silent.pop_first();
+            let Some(timer) = of.all.get_mut(&key) else { continue };
+            let Some(Pending { armed_ns, period_ns, .. }) = timer.pending.take() else { continue };
+            let number = timer.number;
+            let mut fire = |time_ns| out.push(Seen::quiet(time_ns, number, process, key, What::Fire));
+            if deadline_ns < armed_ns || period_ns == 0 {
+                // The kernel takes a deadline that has passed, and the timer expires at once.
+                fire(deadline_ns.max(armed_ns));
+            }
             if period_ns == 0 {
-                out.push(seen(deadline_ns));
                 continue;
             }
-            let over = (now_ns - deadline_ns) / period_ns + 1;
-            out.extend((0..over.min(MOST_AT_ONCE)).map(|turn| seen(deadline_ns + turn * period_ns)));
-            let deadline_ns = deadline_ns.saturating_add(over.saturating_mul(period_ns));
-            timer.pending = Some(Pending { deadline_ns, period_ns });
-            self.silent.insert((deadline_ns, key));
+            // Later expiries stay on the grid of the first deadline.
+            let expiries = |from_ns: u64, to_ns: u64| {
+                to_ns.checked_sub(from_ns).map_or(0, |over_ns| (over_ns / period_ns).saturating_add(1))
+            };
+            let passed = if deadline_ns < armed_ns { expiries(deadline_ns, armed_ns) } else { 0 };
+            let first_ns = deadline_ns.saturating_add(passed.saturating_mul(period_ns));
+            let count = expiries(first_ns, now_ns);
+            let added = count.min(MOST_AT_ONCE);
+            (0..added).for_each(|turn| fire(first_ns + turn * period_ns));
+            if count > added {
+                let time_ns = first_ns + added * period_ns;
+                let sum = of.left_out.get_or_insert(LeftOut { time_ns, count: 0 });
+                sum.count = sum.count.saturating_add(count - added);
+            }
+            let next_ns = count.checked_mul(period_ns).and_then(|over_ns| first_ns.checked_add(over_ns));
+            let deadline_ns = next_ns.unwrap_or(u64::MAX);
+            timer.pending = Some(Pending { armed_ns, deadline_ns, period_ns });
+            // A timer that is due after the end of time does not expire again.
+            if next_ns.is_some() {
+                of.silent.insert((deadline_ns, key));
+            }
         }
+    }
+
+    /// Takes what [`Translator::until`] left out of a process since the last call.
+    pub(super) fn left_out(&mut self, process: u32) -> Option<LeftOut> {
+        self.processes.get_mut(&process)?.left_out.take()
     }
 
     /// Adds expiries of event loops that do not show them. Costs O(timers): call it once a second.
     pub(super) fn overdue(&mut self, now_ns: u64, out: &mut Vec<Seen>) {
-        for (key, timer) in &mut self.timers {
-            let is_shown = key.source > source::LIBEV || self.showing.contains(&(key.process, key.source));
-            let Some(pending) = timer.pending.filter(|_| !is_shown) else { continue };
-            if pending.deadline_ns.saturating_add(LATE_NS) < now_ns {
-                out.push(Seen::quiet(pending.deadline_ns, timer.number, *key, What::Fire));
-                let next = pending.deadline_ns.saturating_add(pending.period_ns);
-                timer.pending =
-                    (pending.period_ns > 0).then_some(Pending { deadline_ns: next.max(now_ns), ..pending });
+        for (process, of) in &mut self.processes {
+            for (key, timer) in &mut of.all {
+                let is_shown = key.source > source::LIBEV || of.showing.contains(&key.source);
+                let is_meant = |of: &Pending| !is_shown && !is_silent(key.source, of.period_ns);
+                let Some(pending) = timer.pending.filter(is_meant) else { continue };
+                let deadline_ns = pending.deadline_ns.max(pending.armed_ns);
+                if deadline_ns.saturating_add(LATE_NS) < now_ns {
+                    out.push(Seen::quiet(deadline_ns, timer.number, *process, *key, What::Fire));
+                    let next = deadline_ns.saturating_add(pending.period_ns);
+                    timer.pending = (pending.period_ns > 0)
+                        .then_some(Pending { deadline_ns: next.max(now_ns), ..pending });
+                }
             }
         }
     }
 
     /// Ends the timers of a process that has ended while others go on.
     pub(super) fn ended(&mut self, process: u32, now_ns: u64, out: &mut Vec<Seen>) {
-        for (key, timer) in self.timers.iter_mut().filter(|(key, _)| key.process == process) {
+        let Some(of) = self.processes.get_mut(&process) else { return };
+        of.silent.clear();
+        for (key, timer) in &mut of.all {
             if let Some(pending) = timer.pending.take() {
-                self.silent.remove(&(pending.deadline_ns, *key));
-                out.push(Seen::quiet(now_ns, timer.number, *key, What::Cancel));
+                let time_ns = now_ns.max(pending.armed_ns);
+                out.push(Seen::quiet(time_ns, timer.number, process, *key, What::Cancel));
             }
         }
     }
 
-    fn since_start(&self, time_ns: u64) -> i64 {
-        // The difference of two times of one clock; it fits unless a record is damaged.
-        i64::try_from(i128::from(time_ns) - i128::from(self.start_ns)).unwrap_or(i64::MAX)
+    /// Forgets the timers of a process: none of its records follows.
+    pub(super) fn forget(&mut self, process: u32) {
+        self.processes.remove(&process);
     }
+}
+
+/// The difference of two times of one clock; it fits unless a record is damaged.
+fn since(start_ns: u64, time_ns: u64) -> i64 {
+    i64::try_from(i128::from(time_ns) - i128::from(start_ns)).unwrap_or(i64::MAX)
 }
 
 impl Seen {
     /// An event that no call has shown.
-    fn quiet(time_ns: u64, timer: u64, key: Key, what: What) -> Self {
+    fn quiet(time_ns: u64, timer: u64, process: u32, key: Key, what: What) -> Self {
         let thread = if is_wait(key.source) { key.id as u32 } else { 0 };
-        Self { time_ns, timer, source: key.source, what, process: key.process, thread, cpu: 0, site: 0 }
+        Self { time_ns, timer, source: key.source, what, process, thread, cpu: 0, site: 0 }
     }
 }
 

@@ -88,6 +88,17 @@ static void timers(void)
     CHECK(timer_settime(timer, 0, &far, NULL) == 0 && timer_settime(timer, 0, &none, NULL) == 0);
     CHECK(timer_settime(timer, 0, &far, NULL) == 0 && timer_delete(timer) == 0);
 
+    /* Timers of processor time, and one of wall time that gets the id of such a one. */
+    clockid_t clocks[] = { CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID, 0 };
+    CHECK(clock_getcpuclockid(0, &clocks[2]) == 0);
+    for (int n = 0; n < 3; n++) {
+        CHECK(timer_create(clocks[n], &nothing, &timer) == 0);
+        CHECK(timer_settime(timer, 0, &far, NULL) == 0 && timer_settime(timer, 0, &none, NULL) == 0);
+        CHECK(timer_settime(timer, 0, &far, NULL) == 0 && timer_delete(timer) == 0);
+    }
+    CHECK(timer_create(CLOCK_REALTIME, &nothing, &timer) == 0);
+    CHECK(timer_settime(timer, 0, &far, NULL) == 0 && timer_delete(timer) == 0);
+
     struct itimerval minute = { { 0, 0 }, { 60, 0 } }, off = { { 0, 0 }, { 0, 0 } };
     CHECK(setitimer(ITIMER_REAL, &minute, NULL) == 0 && setitimer(ITIMER_REAL, &off, NULL) == 0);
     CHECK(alarm(100) == 0 && alarm(0) > 90);
@@ -104,6 +115,36 @@ static void expiry(void)
         expired += count;
     }
     close(file);
+}
+
+/* Deadlines that have passed, by one nanosecond after the boot and by a second. */
+static void past(void)
+{
+    struct itimerspec first = { { 0, 0 }, { 0, 1 } }, often = { { 0, 1000 }, { 0, 1 } };
+    int file = timerfd_create(CLOCK_MONOTONIC, 0);
+    unsigned long long count;
+    CHECK(timerfd_settime(file, TFD_TIMER_ABSTIME, &first, NULL) == 0);
+    CHECK(read(file, &count, sizeof count) == sizeof count && count == 1);
+    CHECK(timerfd_settime(file, TFD_TIMER_ABSTIME, &often, NULL) == 0);
+    nanosleep(&MS, NULL);
+    CHECK(close(file) == 0);
+}
+
+/* A child of a vfork closes its descriptor, and the parent goes on with its own. */
+static void vforked(void)
+{
+    struct itimerspec far = { { 0, 0 }, { 1000, 0 } }, none = { { 0, 0 }, { 0, 0 } };
+    int file = timerfd_create(CLOCK_MONOTONIC, 0), status;
+    CHECK(timerfd_settime(file, 0, &far, NULL) == 0);
+    if (vfork() == 0) {
+        close(file);
+        _exit(0);
+    }
+    CHECK(wait(&status) > 0 && status == 0);
+    CHECK(timerfd_settime(file, 0, &far, NULL) == 0);
+    CHECK(timerfd_settime(file, 0, &none, NULL) == 0);
+    CHECK(timerfd_settime(file, 0, &far, NULL) == 0);
+    CHECK(close(file) == 0);
 }
 
 static void *sleeper(void *nothing)
@@ -127,6 +168,22 @@ static void family(const char *program)
         _exit(1);
     }
     CHECK(wait(&status) > 0 && status == 0);
+}
+
+static void *survivor(void *nothing)
+{
+    for (int n = 0; n < 200; n++)
+        nanosleep(&MS, NULL);
+    exit(0);
+    return nothing;
+}
+
+/* The main thread ends, another goes on. */
+static void leaderless(void)
+{
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, survivor, NULL) == 0);
+    pthread_exit(NULL);
 }
 
 static void *waiter(void *which)
@@ -187,6 +244,12 @@ int main(int count, char **words)
         timers();
     else if (!strcmp(mode, "expiry"))
         expiry();
+    else if (!strcmp(mode, "past"))
+        past();
+    else if (!strcmp(mode, "vforked"))
+        vforked();
+    else if (!strcmp(mode, "leaderless"))
+        leaderless();
     else if (!strcmp(mode, "family"))
         family(words[0]);
     else if (!strcmp(mode, "sleep"))

@@ -14,7 +14,7 @@ struct Timer {
     is_pending: bool,
     /// How often it expired and was armed again at once with the same delay.
     repeats: u8,
-    /// When it expired last.
+    /// The deadline at which it expired last. The expiry itself may be late, or a little early.
     fired: Ns,
 }
 
@@ -63,15 +63,13 @@ impl Live {
     /// Arms a timer. Returns what it was before, if it was pending.
     pub(super) fn arm(&mut self, event: &Event, deadline: Ns, delay: u64, period: u64) -> Option<Ended> {
         let before = self.timers.get(&event.timer).copied();
-        let repeats = match before {
-            // The timer was armed again with the same delay, within a tenth of that delay after it
-            // expired.
-            Some(old) if !old.is_pending && is_same(old.delay, delay) => {
-                let rest = u64::try_from(event.time.saturating_sub(old.fired)).unwrap_or(u64::MAX);
-                if rest <= delay / 10 { old.repeats.saturating_add(1) } else { 0 }
-            }
-            _ => 0,
+        // The timer was armed again with the same delay, within a tenth of that delay of its
+        // deadline. A loop that counts from the time at which it woke expires timers a little
+        // early, so the arm may precede the deadline.
+        let again = |old: &Timer| {
+            !old.is_pending && is_same(old.delay, delay) && event.time.abs_diff(old.fired) <= delay / 10
         };
+        let repeats = before.filter(again).map_or(0, |old| old.repeats.saturating_add(1));
         let was_pending = before.filter(|old| old.is_pending);
         if was_pending.is_none() {
             self.make_room();

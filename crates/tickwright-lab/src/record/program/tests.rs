@@ -62,6 +62,12 @@ fn what_cannot_be_started_is_told_apart() {
 fn a_script_is_as_its_interpreter() {
     assert_eq!(judged("script", b"#!/bin/sh -e\n", 0o755), Ok(()));
     assert_eq!(judged("by-env", b"#!/usr/bin/env sh\n", 0o755), Ok(()));
+    for words in ["-S sh -e", "-S PATH=/bin sh", "-i sh", "VAR=x sh", "-", ""] {
+        let script = format!("#!/usr/bin/env {words}\n");
+        assert_eq!(judged("by-env-with-more", script.as_bytes(), 0o755), Ok(()), "{words}");
+    }
+    let lost = judged("by-env-lost", b"#!/usr/bin/env no-such-program-anywhere\n", 0o755);
+    assert_eq!(lost, Err(Unfit::Missing));
     assert_eq!(judged("lost", b"#!/nowhere/at/all\n", 0o755), Err(Unfit::Missing));
     let static_program = file("interpreter", &elf_file(2, LOAD, ""), 0o755);
     let script = format!("#! {}\n", static_program.display());

@@ -71,6 +71,21 @@ fn events_are_written_with_their_names() {
 }
 
 #[test]
+fn names_of_a_process_that_has_ended_are_forgotten_and_stay_counted() {
+    let mut file = Vec::new();
+    let mut sink = Sink::new(&mut file, &Header::of("record"), u64::MAX).unwrap();
+    for process in 0..100 {
+        sink.push(&Seen { process, ..seen(1) }, 1000, &mut Plain);
+        sink.forget(process);
+    }
+    assert_eq!(sink.processes(), 0);
+    assert_eq!(sink.result.threads, 100);
+    sink.lost(1000, 1000, u64::MAX, "a damaged count");
+    sink.lost(1000, 1000, 1, "one more");
+    assert_eq!(sink.result.lost, u64::MAX);
+}
+
+#[test]
 fn a_full_disk_keeps_what_was_written() {
     let mut file = Vec::new();
     let disk = Disk { left: 100_000, file: &mut file };

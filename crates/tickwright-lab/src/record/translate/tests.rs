@@ -29,7 +29,7 @@ impl Case {
     }
 
     fn until(&mut self, ms: u64) -> &mut Self {
-        self.translator.until(ms * MS, &mut self.out);
+        self.translator.until(0, ms * MS, &mut self.out);
         self
     }
 }
@@ -106,8 +106,75 @@ fn a_period_of_a_nanosecond_has_an_end() {
     let mut case = Case::new();
     let record = Record { source: source::TIMERFD, deadline_ns: 1, period_ns: 1, ..Record::default() };
     case.translator.record(0, &record, &mut case.out);
-    case.until(1000);
+    case.translator.until(0, 1500, &mut case.out);
     assert_eq!(case.out.len(), 1001);
+    case.translator.until(0, 3000, &mut case.out);
+    assert_eq!(case.out.len(), 2001);
+    let left_out = LeftOut { time_ns: 1001, count: 500 + 500 };
+    assert_eq!(case.translator.left_out(0), Some(left_out), "those of both turns");
+    assert_eq!(case.translator.left_out(0), None);
+    assert_eq!(case.translator.left_out(1), None, "another process");
+}
+
+#[test]
+fn a_deadline_that_has_passed_fires_when_it_is_armed() {
+    for of in [source::TIMERFD, source::POSIX] {
+        let mut case = Case::new();
+        case.on(of, 50, op::ARM, 0, 0).until(60).on(of, 70, op::ARM, 65, 0).on(of, 75, op::STOP, NOT, 0);
+        assert_eq!(case.came(), [(50, "arm"), (50, "fire"), (70, "arm"), (70, "fire")]);
+    }
+}
+
+#[test]
+fn a_period_whose_deadline_has_passed_counts_from_the_arm() {
+    let mut case = Case::new();
+    // The grid of the period is 3, 13, 23 ms and so on. What precedes the arm never fired.
+    case.on(source::TIMERFD, 50, op::ARM, 3, 10).until(64);
+    assert_eq!(case.came(), [(50, "arm"), (50, "fire"), (53, "fire"), (63, "fire")]);
+    assert_eq!(case.translator.left_out(0), None);
+    // A deadline on the grid, and one that is now.
+    case.on(source::TIMERFD, 64, op::ARM, 44, 10).until(75);
+    case.on(source::TIMERFD, 75, op::ARM, 75, 10).until(86);
+    let first = [(64, "rearm"), (64, "fire"), (74, "fire")];
+    assert_eq!(case.came(), [&first[..], &[(75, "rearm"), (75, "fire"), (85, "fire")]].concat());
+}
+
+#[test]
+fn a_short_period_from_the_past_leaves_nothing_out_that_happened() {
+    let mut case = Case::new();
+    // A deadline of 1 ns after the boot, as `timerfd_settime(ABSTIME, {0, 1})` has it.
+    let armed = Record { time_ns: 50 * MS, deadline_ns: 1, period_ns: 1000, ..Record::default() };
+    case.translator.record(0, &Record { source: source::TIMERFD, ..armed }, &mut case.out);
+    case.translator.until(0, 50 * MS + 2000, &mut case.out);
+    let fires: Vec<u64> = case.out[1..].iter().map(|seen| seen.time_ns - 50 * MS).collect();
+    assert_eq!(fires, [0, 1, 1001]);
+    assert_eq!(case.translator.left_out(0), None);
+}
+
+#[test]
+fn a_time_at_the_end_of_the_clock_is_survived() {
+    for period_ns in [0, 1, 1000, u64::MAX] {
+        for deadline_ns in [0, 1, u64::MAX] {
+            let mut case = Case::new();
+            let armed = Record { deadline_ns, period_ns, source: source::TIMERFD, ..Record::default() };
+            for time_ns in [0, u64::MAX, 5, u64::MAX] {
+                case.translator.record(0, &Record { time_ns, ..armed }, &mut case.out);
+                case.translator.until(0, u64::MAX, &mut case.out);
+            }
+            case.translator.ended(0, 0, &mut case.out);
+            assert!(case.out.len() <= 4 * 1003, "{}", case.out.len());
+        }
+    }
+}
+
+#[test]
+fn expiries_of_a_process_do_not_hang_on_the_records_of_another() {
+    let mut case = Case::new();
+    case.on(source::TIMERFD, 1, op::ARM, 10, 0);
+    let record = Record { time_ns: 30 * MS, deadline_ns: 40 * MS, ..Record::default() };
+    case.translator.record(1, &record, &mut case.out);
+    case.on(source::TIMERFD, 9, op::STOP, NOT, 0).until(100);
+    assert_eq!(case.came(), [(1, "arm"), (30, "arm"), (9, "cancel")]);
 }
 
 #[test]
@@ -139,6 +206,26 @@ fn a_process_that_ends_takes_its_timers_with_it() {
     case.translator.ended(0, 5 * MS, &mut case.out);
     case.until(100);
     assert_eq!(case.came(), [(5, "cancel")]);
+}
+
+#[test]
+fn a_timer_that_was_armed_after_the_last_look_at_the_clock_ends_later() {
+    let mut case = Case::new();
+    case.on(source::TIMERFD, 8, op::ARM, 10, 0);
+    case.translator.ended(0, 5 * MS, &mut case.out);
+    assert_eq!(case.came(), [(8, "arm"), (8, "cancel")]);
+}
+
+#[test]
+fn a_process_that_is_forgotten_leaves_its_count() {
+    let mut case = Case::new();
+    case.on(source::LIBUV, 1, op::ARM, 10, 0).on(source::LIBUV, 11, op::FIRE, NOT, 0);
+    case.on(source::TIMERFD, 1, op::ARM, 10, 10);
+    case.translator.forget(0);
+    assert_eq!(case.translator.processes(), 0);
+    assert_eq!(case.translator.timers(), 2);
+    case.until(100).on(source::POLL, 101, op::ARM, 110, 0);
+    assert_eq!(case.out.last().unwrap().timer, 3, "a number is given once");
 }
 
 #[test]

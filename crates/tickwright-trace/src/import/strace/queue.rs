@@ -8,7 +8,7 @@ use super::call::{BASES, CALLS};
 use super::clock::{Clocks, Due};
 use crate::error::TraceError;
 use crate::event::{Event, Ns, What};
-use crate::header::{Base, Header};
+use crate::header::{Base, Header, calendar};
 use crate::import::source::Strings;
 use crate::writer::Writer;
 
@@ -190,7 +190,7 @@ fn header(of: &str, start: Ns, is_relative: bool) -> Header {
                   a lower bound of the timers.";
     let (clock, started) = match is_relative {
         true => ("since the first line", String::new()),
-        false => ("CLOCK_REALTIME", calendar(start)),
+        false => ("CLOCK_REALTIME", calendar(start.div_euclid(1_000_000_000))),
     };
     Header {
         of: of.into(),
@@ -199,36 +199,5 @@ fn header(of: &str, start: Ns, is_relative: bool) -> Header {
         bases,
         unseen: vec![unseen.into()],
         ..Header::of("strace")
-    }
-}
-
-/// A time since 1970 by the calendar (RFC 3339).
-fn calendar(ns: Ns) -> String {
-    let seconds = ns.div_euclid(1_000_000_000);
-    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    // Years begin in March here, so that a leap day is the last of its year.
-    let days = days + 719_468;
-    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = era * 400 + year + i64::from(month <= 2);
-    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dates() {
-        let second = 1_000_000_000;
-        assert_eq!(calendar(0), "1970-01-01T00:00:00Z");
-        assert_eq!(calendar(951_827_696 * second), "2000-02-29T12:34:56Z");
-        assert_eq!(calendar(1_795_218_604 * second + 5), "2026-11-20T23:50:04Z");
-        assert_eq!(calendar(4_107_542_399 * second), "2100-02-28T23:59:59Z");
     }
 }
