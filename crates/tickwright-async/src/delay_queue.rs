@@ -181,10 +181,14 @@ impl<T> DelayQueue<T> {
 
     /// What is due first has changed: the timer follows, or the task is woken if nothing is left or
     /// something is due.
+    #[inline]
     fn follow(&mut self, head: HeadChange) {
-        if !head.is_changed() || self.waker.is_none() {
-            return;
+        if head.is_changed() && self.waker.is_some() {
+            self.follow_head();
         }
+    }
+
+    fn follow_head(&mut self) {
         // By the clock of the machine the driver fires at once what is due. By another one it may
         // not run before that is moved.
         let is_due = |tick| !self.core.time.is_machine() && tick <= self.core.scale.now(self.core.time.now());
@@ -273,7 +277,7 @@ impl<T> DelayQueue<T> {
     }
 
     fn expired(&self, key: Key, entry: Entry<T>) -> Expired<T> {
-        Expired { value: entry.value, deadline: instant(entry.deadline), key }
+        Expired { value: entry.value, deadline: entry.deadline, key }
     }
 }
 

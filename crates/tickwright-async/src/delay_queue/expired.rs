@@ -3,6 +3,8 @@
 use core::fmt;
 use std::time::Instant;
 
+use crate::time::instant;
+
 /// Names a value in a [`DelayQueue`](super::DelayQueue). It is stale for ever once the value has
 /// left, also when the memory is used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -28,7 +30,8 @@ impl core::error::Error for NotQueued {}
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expired<T> {
     pub(super) value: T,
-    pub(super) deadline: Instant,
+    /// In nanoseconds: few ask for the instant.
+    pub(super) deadline: u64,
     pub(super) key: Key,
 }
 
@@ -50,7 +53,7 @@ impl<T> Expired<T> {
 
     /// When it was due.
     pub fn deadline(&self) -> Instant {
-        self.deadline
+        instant(self.deadline)
     }
 
     /// The key that it had. It is stale.

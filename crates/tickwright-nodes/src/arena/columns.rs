@@ -245,6 +245,7 @@ impl<R: Record<Idx>, T> Columns for Apart<R, T> {
         Ok(())
     }
 
+    #[inline]
     fn push(&mut self, last: u32) {
         self.records.push();
         self.slots.push(Slot::Free { last });
@@ -342,6 +343,7 @@ impl<R: Record<Idx>, T> Columns for Together<R, T> {
         self.0.try_reserve_exact(additional).map_err(|_| Full)
     }
 
+    #[inline]
     fn push(&mut self, last: u32) {
         self.0.push(Cell { record: R::IDLE, slot: Slot::Free { last } });
     }

@@ -91,7 +91,7 @@ impl<C: Columns> Arena<C> {
                 self.free = self.columns.next_vacant(index);
                 index
             }
-            None => match self.grow() {
+            None => match self.append() {
                 Some(index) => index,
                 None => return Err(value),
             },
@@ -108,19 +108,32 @@ impl<C: Columns> Arena<C> {
         Ok(SlotId { index, generation })
     }
 
+    /// Appends a free slot.
+    #[inline]
+    fn append(&mut self) -> Option<Idx> {
+        let used = self.columns.len();
+        if used == 0 || used == self.columns.capacity() {
+            self.grow()?;
+        }
+        let index = Idx::of(self.columns.len())?;
+        self.columns.push(self.first_generation);
+        Some(index)
+    }
+
+    /// Gets memory for one more slot, and for slot 0, which it appends.
     #[cold]
-    fn grow(&mut self) -> Option<Idx> {
-        let used = self.columns.len().max(1);
-        let index = Idx::of(used)?;
-        let missing = used + 1 - self.columns.len();
-        if self.limit < MOST && used + 1 > self.columns.capacity() {
+    fn grow(&mut self) -> Option<()> {
+        let missing = if self.columns.is_empty() { 2 } else { 1 };
+        let slots = self.columns.len() + missing;
+        Idx::of(slots - 1)?;
+        if self.limit < MOST && slots > self.columns.capacity() {
             return None;
         }
         self.columns.try_reserve(missing).ok()?;
-        for _ in 0..missing {
+        if self.columns.is_empty() {
             self.columns.push(self.first_generation);
         }
-        Some(index)
+        Some(())
     }
 
     /// Takes the value out of a live slot, and puts the slot on the free list or retires it.
