@@ -94,7 +94,7 @@ impl Run for Faulty {
     }
 
     fn operate(&self, lane: usize, op: &Op) -> Did {
-        let hundredth = op.at % 100 == 0;
+        let hundredth = op.at.is_multiple_of(100);
         match (self.fault, op.deadline) {
             (Fault::Loses, Some(_)) if hundredth => Did::Armed,
             (Fault::Refuses, Some(_)) if hundredth => {
