@@ -113,8 +113,8 @@ def run(folder, recorded, seed):
 
 
 def main():
-    # unbound has CPU 0 for itself. A thread has the CPUs of the thread that starts it, so this comes
-    # before the server that answers.
+    # unbound has CPU 0 for itself. A thread has the CPUs of the thread that starts it.
+    # So this comes before the server that answers.
     others = os.sched_getaffinity(0) - {0}
     if not others or 0 not in os.sched_getaffinity(0):
         sys.exit("unbound needs CPU 0 for itself, and dnsperf another: this machine offers one CPU")

@@ -19,7 +19,7 @@ import subprocess
 import sys
 
 LIMIT = 1.05
-# `recommend` keeps a current structure that it cannot tell from the best: within the margin of a tie.
+# `recommend` keeps a current structure that it cannot tell from the best: the margin of a tie.
 TIE = 1.20
 LATE = "coarse"
 # The sentences of a verdict that names a structure: traces/recommend/verdict.rs writes them.

@@ -87,7 +87,7 @@ impl RecommendArgs {
     }
 }
 
-/// What is copied: the whole trace, or its beginning where `scale` copies of the trace have too many
+/// What is copied: the whole trace, or its beginning where `scale` copies of it have too many
 /// operations. `None`: of the beginning, most would be the timers with which a profile begins.
 fn to_copy(input: &Input, own: &Replayed, scale: u32) -> Result<Option<Input>, LabError> {
     let most = MOST_OPERATIONS / u64::from(scale.max(1));

@@ -173,7 +173,7 @@ fn the_arms_at_the_start_of_a_profile_are_not_timed() {
         let all: u64 = data.untimed.iter().sum();
         assert_eq!(data.timed(), (data.counts.operations() - all) as f64);
         assert!(data.timed() > 3000.0, "{}", data.timed());
-        // The meter moves by 10 ns between two readings: a piece takes 10 ns. The piece at the start
+        // The meter moves by 10 ns between two readings: a piece takes 10 ns. The first piece
         // does not count.
         let row = &data.rows[0];
         assert!(row.total_ns.iter().all(|ns| *ns <= 10.0 * pieces), "{:?}", row.total_ns);
