@@ -5,7 +5,9 @@
 2. Each test and file that UNSAFE.md names exists.
 3. The table at the end of UNSAFE.md, between two marks, counts the unsafe sites of each file. Files
    that it does not have, and counts that differ, are errors. `--save` writes the table.
-4. Each file with unsafe code outside tests, or its folder, is named above the table.
+4. Each file with unsafe code outside tests, or its folder, is named above the table. Where several
+   files have one name, a part of its path names it that no other has, or its crate and its name in
+   one section.
 """
 
 import pathlib
@@ -65,6 +67,31 @@ def table(counts):
     return "\n".join([BEGIN, "", "| file | sites |", "|---|---:|", *rows, "", END])
 
 
+def names(words, name):
+    """Whether words name a path, and not only a longer one that ends or begins with it."""
+    return re.search(rf"(?<![\w/.-]){re.escape(name)}(?![\w-])", words) is not None
+
+
+def is_named(prose, name, others):
+    """Whether UNSAFE.md names a file, or its folder, so that none of `others` is meant."""
+    parts = pathlib.PurePath(name).parts
+    for length in range(1, len(parts) + 1):
+        end = "/".join(parts[-length:])
+        if not any(("/" + other).endswith("/" + end) for other in others) and names(prose, end):
+            return True
+    crate = parts[1] if len(parts) > 1 else ""
+    ends = ["/".join(parts[-length:]) for length in range(1, len(parts))]
+    folders = ["/".join(parts[begin:end]) + "/" for end in range(1, len(parts)) for begin in range(end)]
+    for section in re.split(r"^## ", prose, flags=re.M):
+        heading = section.partition("\n")[0]
+        of_crate = f"`{crate}`" in heading or f"`{crate}/" in section or f"crates/{crate}/" in section
+        if of_crate and any(names(section, end) for end in ends):
+            return True
+        if of_crate and any(f"`{folder}`" in section for folder in folders):
+            return True
+    return False
+
+
 def wrong(page, files):
     """What is wrong, as lines."""
     found = []
@@ -92,9 +119,7 @@ def wrong(page, files):
         if not any(("/" + name).endswith("/" + path) for name, _ in files):
             found.append(f"UNSAFE.md: there is no file {path}")
     for name in counts:
-        path = pathlib.PurePath(name)
-        folders = [f"`{folder.name}/`" for folder in path.parents if folder.name]
-        if path.name not in prose and not any(folder in prose for folder in folders):
+        if not is_named(prose, name, [other for other, _ in files if other != name]):
             found.append(f"UNSAFE.md: {name} has unsafe code and is not named")
     if not rest:
         found.append(f"UNSAFE.md: there is no {BEGIN}")
@@ -117,6 +142,19 @@ def self_test():
         ("nothing", good),
     ]:
         assert wrong(broken, [(name, text)])[0], (broken, text)
+    # Two crates have a file of one name: a section of the other crate does not name this one.
+    two = [(name, good), ("crates/c/src/b.rs", good)]
+    marks = table({name: 1, "crates/c/src/b.rs": 1})
+    for prose, findings in [
+        ("## `a`: `b.rs`\n\n## `c`: `b.rs`\n", 0),
+        ("## `a`: `b.rs`\n", 1),
+        ("`crates/a/src/b.rs`, `c/src/b.rs`\n", 0),
+        ("`src/b.rs`\n", 2),
+        ("`other_b.rs`\n", 2),
+        ("## `a`: `src/`\n\n## `c`: `xb.rs`\n", 1),
+    ]:
+        found = wrong(prose + marks, two)[0]
+        assert len(found) == findings, (prose, found)
     assert sites('let x = "unsafe {"; // unsafe {') == 0
 
 

@@ -24,21 +24,36 @@ impl Folder {
         self.0.join(name)
     }
 
-    /// Compiles `tests/record/NAME.c`. `None`, with the reason, where that cannot be done.
+    /// Compiles `tests/record/NAME.c`. `None`, with the reason, where there is no compiler, or no
+    /// library that `more` names.
     fn program(&self, name: &str, more: &[&str]) -> Option<PathBuf> {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/record/{name}.c"));
         let program = self.file(name);
-        let compiler = std::env::var_os("CC").unwrap_or("cc".into());
-        let compiled =
-            Command::new(compiler).arg("-pthread").arg("-o").arg(&program).arg(source).args(more).output();
-        match compiled {
-            Ok(output) if output.status.success() => Some(program),
-            Ok(output) if more.is_empty() => panic!("{}", String::from_utf8_lossy(&output.stderr)),
-            _ => {
-                eprintln!("skipped: there is no C compiler, or it has not what {name}.c needs: {more:?}");
-                None
-            }
+        self.compiled(&source, &program, more).then_some(program)
+    }
+
+    /// Compiles a program. `false`, with the reason, if even one that does nothing cannot be
+    /// compiled with `more`. A program that alone fails is an error.
+    fn compiled(&self, source: &Path, program: &Path, more: &[&str]) -> bool {
+        let compile = |source: &Path, program: &Path| {
+            let compiler = std::env::var_os("CC").unwrap_or("cc".into());
+            Command::new(compiler).arg("-pthread").arg("-o").arg(program).arg(source).args(more).output()
+        };
+        let Ok(output) = compile(source, program) else {
+            eprintln!("skipped: there is no C compiler");
+            return false;
+        };
+        if output.status.success() {
+            return true;
         }
+        let nothing = self.file("nothing.c");
+        fs::write(&nothing, "int main(void) { return 0; }\n").unwrap();
+        let has_libraries =
+            compile(&nothing, &self.file("nothing")).is_ok_and(|probe| probe.status.success());
+        let wrong = String::from_utf8_lossy(&output.stderr);
+        assert!(!has_libraries && !more.is_empty(), "{}: {wrong}", source.display());
+        eprintln!("skipped: {more:?} cannot be linked here, which {} needs", source.display());
+        false
     }
 }
 
@@ -96,6 +111,24 @@ impl Trace {
 
 fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_program_that_does_not_compile_is_skipped_only_where_its_library_is_missing() {
+    let folder = Folder::new("compile");
+    let (broken, program) = (folder.file("broken.c"), folder.file("broken"));
+    fs::write(&broken, "int main(void) { return undeclared; }\n").unwrap();
+    let missing = ["-lno_such_library_of_tickwright"];
+    assert!(!folder.compiled(&broken, &program, &missing));
+    let has_compiler = {
+        let sound = folder.file("sound.c");
+        fs::write(&sound, "int main(void) { return 0; }\n").unwrap();
+        folder.compiled(&sound, &program, &[])
+    };
+    for more in [&[][..], &["-lm"]] {
+        let tried = std::panic::catch_unwind(|| folder.compiled(&broken, &program, more));
+        assert_eq!(tried.is_err(), has_compiler, "{more:?}");
+    }
 }
 
 /// Runs a mode of `calls.c`.

@@ -20,6 +20,13 @@ pub(super) fn report(experiment: &str) -> Report {
 }
 
 #[test]
+fn the_command_of_the_last_part_names_the_workload_that_it_runs() {
+    let part = PLAN.iter().find(|part| part.name == "recommend").unwrap();
+    let words: Vec<&str> = part.command.split(' ').map(|word| word.trim_matches('\'')).collect();
+    assert_eq!(words.split_first(), Some((&"recommend", &RECORDED[..])));
+}
+
+#[test]
 fn the_plan_fits_into_a_minute() {
     assert!(length(PLAN) < LONGEST, "{} s", length(PLAN).as_secs());
 }

@@ -177,6 +177,14 @@ impl Input {
         Ok(found)
     }
 
+    /// Whether it begins with timers that are under way: a profile arms them all at its first time.
+    pub(crate) fn begins_full(&self) -> bool {
+        match self {
+            Self::Made(events) => events.get(1).is_some_and(|second| second.time == events[0].time),
+            Self::File { .. } => false,
+        }
+    }
+
     /// The first `most` events.
     ///
     /// # Errors

@@ -8,19 +8,20 @@
 //! ```
 //! Lanes run freely in a window. A timer belongs to one lane there: to the one that touches it
 //! first, which also makes the operations of others on it. So an arm precedes its cancel, and lanes
-//! contend as threads do. Each timer that was armed must expire once, be cancelled, or be pending
-//! at the end.
+//! contend as threads do. After the last window, outside the timed part, each structure is advanced
+//! beyond the last deadline. By then each timer that was armed has expired once or was cancelled.
 
 mod divide;
 mod subject;
 
-use std::sync::{Barrier, Mutex};
+use core::time::Duration;
+use std::sync::{Barrier, Mutex, PoisonError};
 use std::thread;
 
 use self::divide::{Work, divide};
-use self::subject::{Ends, Subject};
+use self::subject::{Did, Run, Subject};
 use super::input::Input;
-use super::replay::{ReplayArgs, suitable_tick};
+use super::replay::{Plan as ReplayPlan, ReplayArgs, suitable_tick};
 use crate::clock::{Meter, OsClock};
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
@@ -41,6 +42,8 @@ pub(crate) struct Plan {
     lanes: usize,
     tick_ns: Option<u64>,
     rounds: usize,
+    /// No round begins after this time, once there are enough.
+    within: Duration,
     seed: u64,
 }
 
@@ -85,8 +88,9 @@ impl Experiment for OnThreads<'_> {
         }
         let input = Input::of(&self.0.trace.trace, &self.0.trace.base, settings.seed.get())?;
         let lanes = thread::available_parallelism().map_or(1, usize::from);
-        let plan = settings.plan(Input::Made(Vec::new()), Vec::new());
-        Ok(Plan { input, lanes, tick_ns: plan.tick_ns, rounds: plan.rounds, seed: plan.seed })
+        let ReplayPlan { tick_ns, rounds, within, seed, .. } =
+            settings.plan(Input::Made(Vec::new()), Vec::new());
+        Ok(Plan { input, lanes, tick_ns, rounds, within, seed })
     }
 
     fn parameters(&self, plan: &Plan) -> Parameters {
@@ -115,17 +119,17 @@ impl Experiment for OnThreads<'_> {
             lab.notes.push(format!("only the first {} operations are replayed", work.operations));
         }
         let alone = work.merged();
-        let lanes = [1, work.lanes];
-        let rows: Vec<(Subject, usize)> =
-            lanes.into_iter().flat_map(|lanes| Subject::ALL.map(|subject| (subject, lanes))).collect();
+        let rows = rows_of(work.lanes);
         let mut unlocked = vec![None; rows.len()];
         let clock = OsClock::start();
         let progress = Progress::steps(((plan.rounds + 1) * rows.len()) as u64, "replay");
-        let taken = Rounds::new(plan.rounds, plan.seed).run(rows.len(), |turn| {
+        let begun = clock.now();
+        let more = || u128::from(clock.now().saturating_sub(begun)) <= plan.within.as_nanos();
+        let taken = Rounds::new(plan.rounds, plan.seed).run_while(rows.len(), more, |turn| {
             let (subject, lanes) = rows[turn.lane];
             progress.doing(format!("{}, {lanes} threads", subject.name()));
-            let (ns, ends) = pass(subject, if lanes == 1 { &alone } else { &work }, clock)?;
-            unlocked[turn.lane] = ends.unlocked.map(|some| 100.0 * some as f64 / work.operations as f64);
+            let (ns, _, some) = pass(subject, if lanes == 1 { &alone } else { &work }, clock)?;
+            unlocked[turn.lane] = some.map(|some| 100.0 * some as f64 / work.operations as f64);
             progress.step();
             Ok::<_, LabError>(ns as f64 / work.operations as f64)
         })?;
@@ -190,15 +194,65 @@ impl Experiment for OnThreads<'_> {
     }
 }
 
-/// Runs all windows on a fresh structure. Returns the time and how timers ended.
-fn pass(subject: Subject, work: &Work, clock: OsClock) -> Result<(u64, Ends), LabError> {
+/// Each structure on one lane, and on all lanes where there are several.
+fn rows_of(lanes: usize) -> Vec<(Subject, usize)> {
+    let all = [1, lanes];
+    let all = if lanes > 1 { &all[..] } else { &all[..1] };
+    all.iter().flat_map(|&lanes| Subject::ALL.map(|subject| (subject, lanes))).collect()
+}
+
+/// How timers ended, as the lanes counted it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Ends {
+    armed: u64,
+    fired: u64,
+    cancelled: u64,
+    /// Operations that the structure refused.
+    refused: u64,
+    /// Timers that are pending after the last of their ticks.
+    pending: u64,
+}
+
+impl Ends {
+    fn count(&mut self, did: Did) {
+        match did {
+            Did::Armed => self.armed += 1,
+            Did::Cancelled => self.cancelled += 1,
+            Did::Refused => self.refused += 1,
+            Did::Moved | Did::Nothing => {}
+        }
+    }
+
+    /// Each timer that was armed has one end.
+    fn judge(self, name: &str) -> Result<Self, LabError> {
+        let Self { armed, fired, cancelled, refused, pending } = self;
+        if refused == 0 && pending == 0 && armed == fired + cancelled {
+            return Ok(self);
+        }
+        Err(LabError::failed(format!(
+            "{name}: {armed} timers were armed, {fired} expired, {cancelled} were cancelled, {pending} are \
+             pending beyond the last deadline and {refused} operations were refused: no time of this run counts"
+        )))
+    }
+}
+
+/// Runs all windows on a fresh structure. Returns the time, the ends of timers, and the number of
+/// re-arms without a lock.
+fn pass(subject: Subject, work: &Work, clock: OsClock) -> Result<(u64, Ends, Option<u64>), LabError> {
     let run = subject.make(work.lanes, work.timers);
+    let (ns, ends) = pass_on(&*run, work, clock);
+    Ok((ns, ends.judge(subject.name())?, run.unlocked()))
+}
+
+/// Runs all windows, then advances beyond the last deadline, outside the timed part.
+fn pass_on(run: &dyn Run, work: &Work, clock: OsClock) -> (u64, Ends) {
     let meeting = Barrier::new(work.lanes);
-    let times = Mutex::new(Vec::new());
+    let lanes = Mutex::new(Vec::new());
     thread::scope(|scope| {
         for lane in 0..work.lanes {
-            let (run, meeting, times) = (&*run, &meeting, &times);
+            let (meeting, lanes) = (&meeting, &lanes);
             scope.spawn(move || {
+                let mut counts = Ends::default();
                 meeting.wait();
                 let begun = clock.now();
                 for window in &work.windows {
@@ -206,32 +260,31 @@ fn pass(subject: Subject, work: &Work, clock: OsClock) -> Result<(u64, Ends), La
                     for op in &window.lanes[lane] {
                         if op.at > now {
                             now = op.at;
-                            run.advance(lane, now);
+                            counts.refused += u64::from(!run.advance(lane, now));
                         }
-                        run.operate(lane, op);
+                        counts.count(run.operate(lane, op));
                     }
                     meeting.wait();
                 }
                 let took = clock.now().saturating_sub(begun);
-                if let Ok(mut times) = times.lock() {
-                    times.push(took);
-                }
+                lanes.lock().unwrap_or_else(PoisonError::into_inner).push((took, counts));
             });
         }
     });
-    let ends = run.ends();
-    if ends.armed != ends.fired + ends.cancelled + ends.pending {
-        return Err(LabError::failed(format!(
-            "{}: {} timers were armed, {} expired, {} were cancelled and {} are pending",
-            subject.name(),
-            ends.armed,
-            ends.fired,
-            ends.cancelled,
-            ends.pending
-        )));
-    }
-    let slowest = times.into_inner().ok().and_then(|times| times.into_iter().max());
-    Ok((slowest.unwrap_or(0), ends))
+    let lanes = lanes.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let slowest = lanes.iter().map(|(took, _)| *took).max();
+    let sum = |of: fn(&Ends) -> u64| lanes.iter().map(|(_, counts)| of(counts)).sum::<u64>();
+    let mut ends = Ends {
+        armed: sum(|counts| counts.armed),
+        cancelled: sum(|counts| counts.cancelled),
+        refused: sum(|counts| counts.refused),
+        ..Ends::default()
+    };
+    let last = work.last_deadline();
+    let end = last.saturating_add(run.lateness(last));
+    ends.refused += (0..work.lanes).filter(|lane| !run.advance(*lane, end)).count() as u64;
+    (ends.fired, ends.pending) = (run.fired(), run.pending());
+    (slowest.unwrap_or(0), ends)
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use clap::Args;
 
 use self::data::{Criteria, Data, Plan};
 use super::input::Input;
-use super::replay::{self, Plan as ReplayPlan, ReplaySettings};
+use super::replay::{self, Data as Replayed, Plan as ReplayPlan, ReplaySettings};
 use super::samples;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
@@ -67,8 +67,8 @@ fn percent(text: &str) -> Result<f64, String> {
 /// The numbers of copies for the question of what happens with more timers.
 const SCALES: [u32; 3] = [4, 16, 64];
 
-/// Replays of copies have about this number of operations at most: of a longer trace the beginning
-/// is copied.
+/// Replays of copies have about this number of operations at most, of all copies together: of a
+/// longer trace the beginning is copied.
 const MOST_OPERATIONS: u64 = 1_000_000;
 
 impl RecommendArgs {
@@ -84,6 +84,20 @@ impl RecommendArgs {
             Input::File { .. } => format!("{name} (CRC-32 {:08x})", checksum(path)?),
         };
         Ok((input, plain(&name)))
+    }
+}
+
+/// What is copied: the whole trace, or its beginning where `scale` copies of it have too many
+/// operations. `None`: of the beginning, most would be the timers with which a profile begins.
+fn to_copy(input: &Input, own: &Replayed, scale: u32) -> Result<Option<Input>, LabError> {
+    let most = MOST_OPERATIONS / u64::from(scale.max(1));
+    let copies = u64::from(own.scale.max(1));
+    match input {
+        Input::File { path, bases } if own.counts.operations().div_ceil(copies) <= most => {
+            Ok(Some(Input::File { path: path.clone(), bases: bases.clone() }))
+        }
+        _ if most < own.initial / copies * 5 / 4 => Ok(None),
+        input => Ok(Some(Input::Made(input.first(most)?))),
     }
 }
 
@@ -152,16 +166,12 @@ impl Experiment for RecommendArgs {
         let mut notes = core::mem::take(&mut lab.notes);
         let rivals = verdict::finalists(&own, &plan.criteria, plan.current);
         for scale in SCALES.map(|scale| scale.saturating_mul(self.settings.scale)) {
-            let more_often = u64::from(scale / self.settings.scale.max(1));
             if lab.interrupted || interrupt::requested() {
                 break;
             }
-            let most = MOST_OPERATIONS / more_often;
-            let input = match &plan.replay.input {
-                Input::File { path, bases } if own.counts.operations() <= most => {
-                    Input::File { path: path.clone(), bases: bases.clone() }
-                }
-                input => Input::Made(input.first(most)?),
+            let Some(input) = to_copy(&plan.replay.input, &own, scale)? else {
+                notes.push(format!("not replayed with {scale} copies: it would take too many operations"));
+                break;
             };
             let scaled = ReplayPlan {
                 scale,

@@ -16,6 +16,8 @@ use core::time::Duration;
 
 use clap::Args;
 
+#[cfg(test)]
+pub(crate) use self::data::LeftOut;
 pub(crate) use self::data::{Data, Plan, Row};
 use super::describe::TraceArgs;
 use super::input::Input;
@@ -43,7 +45,7 @@ pub(crate) struct ReplaySettings {
     /// Rounds at most; below 6 no difference can be shown
     #[arg(long, allow_hyphen_values = true, default_value = "21", value_parser = Rounds::parse)]
     pub(crate) rounds: Rounds,
-    /// Start no new round after this time, once 6 rounds are done
+    /// Start no new round after this time, once 6 rounds are done. Answers are compared before
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = crate::duration::parse)]
     pub(crate) within: Duration,
     /// Seed of the order of structures

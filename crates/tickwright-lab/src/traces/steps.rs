@@ -51,6 +51,16 @@ impl Step {
         }
     }
 
+    /// The tick that it names: a deadline, or the time. 0 if it names none.
+    pub(crate) fn reaches(self) -> u64 {
+        match self {
+            Self::Insert { deadline, .. } | Self::Reschedule { deadline, .. } => deadline,
+            Self::Clock { at } => at,
+            Self::Advance { now } => now,
+            Self::Remove { .. } => 0,
+        }
+    }
+
     /// Runs the operation.
     #[inline]
     pub(crate) fn run<Q: BenchQueue, W: Witness>(self, queue: &mut Q, witness: &mut W) {

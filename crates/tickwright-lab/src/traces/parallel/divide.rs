@@ -48,6 +48,12 @@ impl Work {
         };
         Self { windows: self.windows.iter().map(merge).collect(), lanes: 1, ..*self }
     }
+
+    /// The greatest deadline; 0 if nothing is armed.
+    pub(super) fn last_deadline(&self) -> u64 {
+        let ops = self.windows.iter().flat_map(|window| &window.lanes).flatten();
+        ops.filter_map(|op| op.deadline).max().unwrap_or(0)
+    }
 }
 
 /// Operations of a window.

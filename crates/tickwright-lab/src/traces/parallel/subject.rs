@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use tickwright::shard::{Shards, SharedTimer, Was};
+use tickwright::shard::{Linux, Shards, SharedTimer, Was};
 use tickwright::{DaryHeap, Family, Key, SlabQueue, TimerQueue, Wheel};
 
 use super::divide::Op;
@@ -16,24 +16,37 @@ pub(super) enum Subject {
     LockedHeap,
 }
 
-/// How timers ended. Each one that was armed has one end.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Ends {
-    pub(super) armed: u64,
-    pub(super) fired: u64,
-    pub(super) cancelled: u64,
-    pub(super) pending: u64,
-    /// Re-arms without a lock.
-    pub(super) unlocked: Option<u64>,
+/// What an operation did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Did {
+    /// The timer was not pending, and is now.
+    Armed,
+    /// The pending timer has another deadline.
+    Moved,
+    /// The pending timer is cancelled.
+    Cancelled,
+    /// It was cancelled, and was not pending.
+    Nothing,
+    /// The structure refused the operation, so its timer may be lost.
+    Refused,
 }
 
-/// A run of a structure.
+/// A run of a structure. The lanes count what became of the operations; the run counts firings.
 pub(super) trait Run: Sync {
-    /// Delivers what is due for a lane.
-    fn advance(&self, lane: usize, now: u64);
+    /// Delivers what is due for a lane. Returns whether the structure took the call.
+    fn advance(&self, lane: usize, now: u64) -> bool;
     /// Arms, re-arms or cancels. In a window one lane alone names a timer.
-    fn operate(&self, lane: usize, op: &Op);
-    fn ends(&self) -> Ends;
+    fn operate(&self, lane: usize, op: &Op) -> Did;
+    /// The most ticks by which a timer with a deadline up to `deadline` may be late.
+    fn lateness(&self, deadline: u64) -> u64;
+    /// Timers that fired so far.
+    fn fired(&self) -> u64;
+    /// Timers that are pending, as the structure counts them.
+    fn pending(&self) -> u64;
+    /// Re-arms without a lock.
+    fn unlocked(&self) -> Option<u64> {
+        None
+    }
 }
 
 impl Subject {
@@ -53,8 +66,6 @@ impl Subject {
                 shards: Shards::new(lanes),
                 timers: core::iter::repeat_with(OnceLock::new).take(timers).collect(),
                 fired: Arc::default(),
-                armed: Counter::default(),
-                cancelled: Counter::default(),
             }),
             Self::LockedWheel => Locked::<Wheel>::boxed(timers),
             Self::LockedHeap => Locked::<DaryHeap<4>>::boxed(timers),
@@ -85,47 +96,46 @@ struct Sharded {
     shards: Shards,
     timers: Vec<OnceLock<SharedTimer>>,
     fired: Arc<Counter>,
-    armed: Counter,
-    cancelled: Counter,
 }
 
 impl Run for Sharded {
-    fn advance(&self, lane: usize, now: u64) {
-        if let Ok(shard) = self.shards.shard(lane) {
-            // One lane advances its shard, so it is never busy.
-            let _ = shard.advance(now);
-        }
+    fn advance(&self, lane: usize, now: u64) -> bool {
+        // One lane advances its shard, so it is never busy.
+        self.shards.shard(lane).is_ok_and(|shard| shard.advance(now).is_ok())
     }
 
-    fn operate(&self, lane: usize, op: &Op) {
-        let Ok(shard) = self.shards.shard(lane) else { return };
+    fn operate(&self, lane: usize, op: &Op) -> Did {
+        let Ok(shard) = self.shards.shard(lane) else { return Did::Refused };
         let timer = self.timers[op.timer as usize].get_or_init(|| {
             let fired = Arc::clone(&self.fired);
             shard.timer(move |firing| fired.add(firing.shard()))
         });
         match op.deadline {
-            Some(deadline) => {
-                if timer.modify_at(deadline, op.at) == Ok(Was::Idle) {
-                    self.armed.add(lane);
-                }
-            }
-            None => {
-                if timer.cancel() == Was::Pending {
-                    self.cancelled.add(lane);
-                }
-            }
+            Some(deadline) => match timer.modify_at(deadline, op.at) {
+                Ok(Was::Idle) => Did::Armed,
+                Ok(Was::Pending) => Did::Moved,
+                Err(_) => Did::Refused,
+            },
+            None if timer.cancel() == Was::Pending => Did::Cancelled,
+            None => Did::Nothing,
         }
     }
 
-    fn ends(&self) -> Ends {
+    fn lateness(&self, deadline: u64) -> u64 {
+        Linux::lateness(deadline)
+    }
+
+    fn fired(&self) -> u64 {
+        self.fired.sum()
+    }
+
+    fn pending(&self) -> u64 {
         let all = (0..self.shards.len()).filter_map(|number| self.shards.shard(number).ok());
-        Ends {
-            armed: self.armed.sum(),
-            fired: self.fired.sum(),
-            cancelled: self.cancelled.sum(),
-            pending: all.map(|shard| shard.pending() as u64).sum(),
-            unlocked: Some(self.shards.statistics().matched),
-        }
+        all.map(|shard| shard.pending() as u64).sum()
+    }
+
+    fn unlocked(&self) -> Option<u64> {
+        Some(self.shards.statistics().matched)
     }
 }
 
@@ -137,7 +147,7 @@ struct Locked<F: Family> {
 struct State<F: Family> {
     queue: SlabQueue<F, u32>,
     keys: Vec<Option<Key>>,
-    ends: Ends,
+    fired: u64,
 }
 
 impl<F: Family> Locked<F>
@@ -148,7 +158,7 @@ where
     where
         State<F>: Send,
     {
-        let state = State { queue: SlabQueue::default(), keys: vec![None; timers], ends: Ends::default() };
+        let state = State { queue: SlabQueue::default(), keys: vec![None; timers], fired: 0 };
         Box::new(Self { state: Mutex::new(state) })
     }
 }
@@ -158,37 +168,43 @@ where
     SlabQueue<F, u32>: TimerQueue<Key = Key, Value = u32>,
     State<F>: Send,
 {
-    fn advance(&self, _: usize, now: u64) {
+    fn advance(&self, _: usize, now: u64) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let State { queue, ends, .. } = &mut *state;
+        let State { queue, fired, .. } = &mut *state;
         // A lane may be behind the others. Then its advance does not move the queue's clock.
-        TimerQueue::advance(queue, now, |_| ends.fired += 1);
+        TimerQueue::advance(queue, now, |_| *fired += 1);
+        true
     }
 
-    fn operate(&self, _: usize, op: &Op) {
+    fn operate(&self, _: usize, op: &Op) -> Did {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let State { queue, keys, ends } = &mut *state;
+        let State { queue, keys, .. } = &mut *state;
         let key = &mut keys[op.timer as usize];
         match op.deadline {
             Some(deadline) => {
                 if key.is_some_and(|key| TimerQueue::reschedule(queue, key, deadline).is_ok()) {
-                    return;
+                    return Did::Moved;
                 }
-                if let Ok(inserted) = TimerQueue::insert(queue, deadline, op.timer) {
-                    *key = Some(inserted.key);
-                    ends.armed += 1;
-                }
+                let Ok(inserted) = TimerQueue::insert(queue, deadline, op.timer) else { return Did::Refused };
+                *key = Some(inserted.key);
+                Did::Armed
             }
-            None => {
-                if key.take().is_some_and(|key| TimerQueue::remove(queue, key).is_ok()) {
-                    ends.cancelled += 1;
-                }
-            }
+            None if key.take().is_some_and(|key| TimerQueue::remove(queue, key).is_ok()) => Did::Cancelled,
+            None => Did::Nothing,
         }
     }
 
-    fn ends(&self) -> Ends {
+    fn lateness(&self, _: u64) -> u64 {
+        // Both queues are exact.
+        0
+    }
+
+    fn fired(&self) -> u64 {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).fired
+    }
+
+    fn pending(&self) -> u64 {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        Ends { pending: TimerQueue::len(&state.queue) as u64, ..state.ends }
+        TimerQueue::len(&state.queue) as u64
     }
 }

@@ -1,15 +1,15 @@
-use tickwright_trace::Profile;
+use tickwright_trace::{Event, Profile, What};
 
 use super::ask::answers;
 use super::data::{Criteria, Data, Plan};
-use super::verdict::{findings, sections};
+use super::verdict::{findings, range, sections};
 use crate::experiments::request;
 use crate::render;
 use crate::structures::registry;
 use crate::traces::decode::Counts;
 use crate::traces::input::Input;
-use crate::traces::recommend::RecommendArgs;
-use crate::traces::replay::{Data as Replayed, Row};
+use crate::traces::recommend::{RecommendArgs, to_copy};
+use crate::traces::replay::{Data as Replayed, LeftOut, Row};
 
 const EXACT: Criteria = Criteria { no_alloc: false, bytes: None, late_ns: None, negligible: 1.0 };
 
@@ -31,7 +31,7 @@ fn replayed(rows: &[(&str, f64, usize)]) -> Replayed {
         scale: 1,
         rows,
         unseen: vec!["static timers".into()],
-        waits_alone: false,
+        ..Replayed::default()
     }
 }
 
@@ -63,8 +63,9 @@ fn the_fastest_exact_structure_is_recommended_with_the_share_of_a_cpu_that_it_sa
 
 #[test]
 fn conditions_exclude_structures() {
+    let words = verdict(&ROWS, "binary-heap", Criteria { no_alloc: true, ..EXACT });
+    assert!(words.contains("it allocates") && words.contains("wheel/hook is the fastest"), "{words}");
     for (criteria, id) in [
-        (Criteria { no_alloc: true, ..EXACT }, "wheel/hook"),
         (Criteria { bytes: Some(32), ..EXACT }, "heap4/slab"),
         (Criteria { late_ns: Some(5e6), ..EXACT }, "coarse/slab"),
         (Criteria { late_ns: Some(1e6), ..EXACT }, "wheel/slab"),
@@ -95,8 +96,98 @@ fn a_structure_that_is_as_good_is_kept() {
     let rows = [("binary-heap", 31.0, 2400), ("wheel/slab", 30.0, 9000)];
     let words = verdict(&rows, "binary-heap", EXACT);
     assert!(words.starts_with("Keep binary-heap") && words.contains("no difference shown"), "{words}");
-    let words = verdict(&ROWS, "list/slab", EXACT);
-    assert!(words.contains("The current structure cannot run"), "{words}");
+}
+
+#[test]
+fn a_current_structure_that_the_conditions_forbid_is_not_kept() {
+    let no_alloc = Criteria { no_alloc: true, ..EXACT };
+    let rows = [("binary-heap", 30.0, 2400), ("wheel/hook", 60.0, 9000)];
+    for (rows, current, criteria, why) in [
+        (&rows, "binary-heap", no_alloc, "it allocates"),
+        (&rows, "binary-heap", Criteria { negligible: 50.0, ..no_alloc }, "it allocates"),
+        (
+            &[("btree-map", 30.0, 9000), ("wheel/hook", 60.0, 900)],
+            "btree-map",
+            Criteria { bytes: Some(90), ..EXACT },
+            "it takes 100 bytes a timer, more than 90",
+        ),
+        (
+            &[("coarse/hook", 10.0, 900), ("wheel/hook", 60.0, 900)],
+            "coarse/hook",
+            EXACT,
+            "it delivers up to 3.00 ms late",
+        ),
+    ] {
+        let words = verdict(rows, current, criteria);
+        let begin = format!("{current} does not fulfil the conditions: {why}. Of those that do, wheel/hook");
+        assert!(words.starts_with(&begin), "{words}");
+    }
+    // The caller owns its nodes.
+    let words = verdict(&[("intrusive-rb", 30.0, 900), ("wheel/hook", 60.0, 900)], "intrusive-rb", no_alloc);
+    assert!(words.starts_with("Keep intrusive-rb"), "{words}");
+}
+
+#[test]
+fn a_current_structure_that_did_not_run_is_named_with_the_reason() {
+    let said = |why: &str, is_able| {
+        let structure = registry::find("list/slab").unwrap();
+        let mut own = replayed(&ROWS);
+        own.left_out.push(LeftOut { structure, why: why.into(), is_able });
+        let data = Data { own, more: Vec::new() };
+        findings(&plan("list/slab", EXACT), &data).swap_remove(0).here
+    };
+    let words = said("insertion is O(n)", true);
+    assert!(
+        words.contains("list/slab, was left out, as it would take too long: insertion is O(n)."),
+        "{words}"
+    );
+    let words = said("bounded below this population", false);
+    assert!(words.contains("list/slab, cannot run this workload: bounded below this population."), "{words}");
+}
+
+#[test]
+fn advice_says_why_its_count_of_timers_is_not_that_of_the_trace() {
+    let text = |max| {
+        let mut own = replayed(&ROWS);
+        own.profile.population.max = max;
+        let data = Data { own, more: Vec::new() };
+        let plan = plan("binary-heap", EXACT);
+        render::sections(&sections(&plan, &data, &findings(&plan, &data)))
+    };
+    let words = text(88).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("The trace itself has at most 88 pending"), "{words}");
+    assert!(!text(90).contains("The trace itself"));
+}
+
+#[test]
+fn the_range_of_the_picture_is_that_of_all_copies() {
+    let mut data = replayed(&ROWS);
+    let population = &mut data.profile.population;
+    (population.mean, population.p99, population.max, data.scale) = (10.0, 20, 30, 4);
+    assert_eq!(range(&data), [40.0, 80.0, 120.0]);
+}
+
+/// 60,000 arms at the start, and 140,000 later.
+fn long() -> Input {
+    let event = |at: i64| {
+        let time = (at - 60_000).max(0);
+        Event::new(time, at as u64, What::Arm { deadline: time + 1_000_000, period: 0 })
+    };
+    Input::Made((0..200_000).map(event).collect())
+}
+
+#[test]
+fn copies_have_the_operations_that_are_allowed_and_not_those_of_the_start_alone() {
+    let input = long();
+    for (own_scale, scale, events) in
+        [(1, 4, Some(200_000)), (1, 8, Some(125_000)), (2, 8, Some(125_000)), (1, 16, None)]
+    {
+        let own =
+            Replayed { scale: own_scale, initial: 60_000 * u64::from(own_scale), ..Replayed::default() };
+        let copied = to_copy(&input, &own, scale).unwrap();
+        let len = copied.map(|input| if let Input::Made(events) = input { events.len() } else { 0 });
+        assert_eq!(len, events, "{scale} copies of {own_scale}");
+    }
 }
 
 #[test]

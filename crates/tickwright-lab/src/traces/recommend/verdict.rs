@@ -14,20 +14,38 @@ use crate::traces::steps::KINDS;
 impl Criteria {
     /// Whether a structure may be recommended.
     fn admit(&self, data: &Replayed, row: &Row) -> bool {
-        let allocates = !row.structure.id.ends_with("/hook");
+        row.structure.kind == Kind::Ours && self.broken(data, row).is_none()
+    }
+
+    /// The condition that a structure does not fulfil, whoever wrote it.
+    fn broken(&self, data: &Replayed, row: &Row) -> Option<String> {
         let late = (row.late_ticks * data.tick_ns) as f64;
         let exact = row.structure.ties.exact();
-        row.structure.kind == Kind::Ours
-            && !(self.no_alloc && allocates)
-            && self.bytes.is_none_or(|most| bytes(data, row) <= f64::from(most))
-            && self.late_ns.map_or(exact, |most| exact || late <= most)
+        let bytes = bytes(data, row);
+        if self.no_alloc && !is_callers(row.structure) {
+            return Some("it allocates".into());
+        }
+        if let Some(most) = self.bytes.filter(|most| bytes > f64::from(*most)) {
+            return Some(format!(
+                "it takes {} bytes a timer, more than {most}",
+                Format::Fixed(0).write(bytes)
+            ));
+        }
+        if !exact && self.late_ns.is_none_or(|most| late > most) {
+            return Some(format!("it delivers up to {} late", span(late)));
+        }
+        None
     }
+}
+
+/// Whether the caller owns the nodes: such a structure does not allocate.
+fn is_callers(structure: &Structure) -> bool {
+    structure.id.ends_with("/hook") || structure.id == "intrusive-rb"
 }
 
 /// Bytes for a pending timer. Where the caller owns the nodes, they count.
 fn bytes(data: &Replayed, row: &Row) -> f64 {
-    let is_callers = row.structure.id.ends_with("/hook") || row.structure.id == "intrusive-rb";
-    let node = if is_callers { registry::bytes_per_timer(row.structure) } else { 0 };
+    let node = if is_callers(row.structure) { registry::bytes_per_timer(row.structure) } else { 0 };
     row.bytes as f64 / f64::from(data.counts.most.max(1)) + node as f64
 }
 
@@ -40,16 +58,18 @@ fn family(structure: &Structure) -> &str {
 struct Choice<'d> {
     best: &'d Row,
     next: Option<&'d Row>,
+    /// The structure that the program has now, and its row if it ran.
+    asked: &'d Structure,
     current: Option<&'d Row>,
 }
 
-fn choose<'d>(data: &'d Replayed, criteria: &Criteria, current: &Structure) -> Option<Choice<'d>> {
+fn choose<'d>(data: &'d Replayed, criteria: &Criteria, current: &'d Structure) -> Option<Choice<'d>> {
     let ranked = data.ranked();
     let mut admitted = ranked.iter().filter(|row| criteria.admit(data, row)).copied();
     let best = admitted.next()?;
     let is_other = |row: &&Row| family(row.structure) != family(best.structure) && row.structure != current;
     let next = admitted.find(is_other);
-    Some(Choice { best, next, current: data.row(current.id) })
+    Some(Choice { best, next, asked: current, current: data.row(current.id) })
 }
 
 /// The structures for the questions about more timers: the recommended one, the runner-up, the
@@ -90,6 +110,7 @@ const SHORTEST_NS: u64 = 10_000_000;
 
 /// The verdict in a sentence, and whether it asks for a change.
 fn sentence(data: &Replayed, choice: &Choice<'_>, criteria: &Criteria) -> (String, bool) {
+    let asked = choice.asked;
     let best = choice.best;
     if data.waits_alone {
         let words = "Only waits and sleeps were seen: nothing can be said about timers that the program \
@@ -106,11 +127,24 @@ fn sentence(data: &Replayed, choice: &Choice<'_>, criteria: &Criteria) -> (Strin
         return (words, false);
     }
     let Some(current) = choice.current else {
-        let words =
-            format!("{id}: {} of a CPU. The current structure cannot run this workload.", percent(share));
-        return (words, true);
+        let left_out = data.left_out.iter().find(|left| left.structure == asked);
+        let did = match left_out {
+            Some(left) if left.is_able => format!("was left out, as it would take too long: {}", left.why),
+            Some(left) => format!("cannot run this workload: {}", left.why),
+            None => "did not run".into(),
+        };
+        let share = percent(share);
+        return (format!("{id}: {share} of a CPU. The current structure, {}, {did}.", asked.id), true);
     };
     let (was, now) = (current.structure.id, data.cpu_percent(current));
+    if let Some(why) = criteria.broken(data, current) {
+        let (now, share) = (percent(now), percent(share));
+        let words = format!(
+            "{was} does not fulfil the conditions: {why}. Of those that do, {id} is the fastest: it takes {share} \
+             of a CPU, {was} {now}."
+        );
+        return (words, true);
+    }
     if now.max(share) < criteria.negligible {
         let (now, share) = (percent(now), percent(share));
         let words =
@@ -201,7 +235,7 @@ fn span(ns: f64) -> String {
 }
 
 fn table(data: &Replayed, choice: &Choice<'_>, criteria: &Criteria) -> Table {
-    let kind = (0..KINDS.len()).max_by_key(|kind| data.counts.kinds[*kind]).unwrap_or(0);
+    let kind = data.commonest();
     let mut table = Table::new()
         .columns(["", "structure"], Format::Text)
         .column("ns an operation", Format::Ns)
@@ -279,7 +313,7 @@ fn changes(plan: &Plan, data: &Data, choice: &Choice<'_>) -> String {
         let ns = Format::Ns.write(more.per_operation(found.best));
         // The rate of the workload itself: of a long one the beginning alone is copied.
         let more_often = f64::from(more.scale) / f64::from(own.scale.max(1));
-        let calls = own.counts.operations() as f64 * more_often;
+        let calls = own.lasting() * more_often;
         let share = 100.0 * calls * more.per_operation(found.best) / own.profile.span_ns.max(1) as f64;
         let share = percent(share);
         let same = if found.best.structure == best { "still " } else { "" };
@@ -302,6 +336,14 @@ fn advice(data: &Replayed, choice: &Choice<'_>) -> String {
         "Capacity: at most {} timers were pending; {capacity} leaves room.",
         Format::Thousands.write(f64::from(counts.most))
     )];
+    let by_trace = data.profile.population.max.saturating_mul(u64::from(data.scale));
+    if by_trace > 0 && by_trace != u64::from(counts.most) {
+        lines.push(format!(
+            "The trace itself has at most {} pending: there a timer ends when the program ran it. In a replay it \
+             ends on its tick, and a periodic one goes on until its cancel.",
+            Format::Thousands.write(by_trace as f64)
+        ));
+    }
     let (tick, p1) = (data.tick_ns as f64, data.profile.delays.p1 as f64);
     if p1 >= 100.0 * tick {
         lines.push(format!(
@@ -332,6 +374,12 @@ fn mean(data: &Replayed) -> f64 {
     data.profile.population.mean * f64::from(data.scale)
 }
 
+/// The average, 99th percentile and maximum of pending timers, of all copies.
+pub(super) fn range(data: &Replayed) -> [f64; 3] {
+    let (population, copies) = (&data.profile.population, f64::from(data.scale));
+    [mean(data), population.p99 as f64 * copies, population.max as f64 * copies]
+}
+
 /// Cost by population, and the range of this workload at the foot of the plot.
 fn picture(data: &Data) -> Section {
     let all: Vec<&Replayed> = core::iter::once(&data.own).chain(&data.more).collect();
@@ -346,8 +394,7 @@ fn picture(data: &Data) -> Section {
         .map(|structure| (structure.id, all.iter().filter_map(|data| cost(data, structure)).collect()))
         .collect();
     let least = curves.iter().flat_map(|(_, points)| points).map(|(_, ns)| *ns).fold(f64::INFINITY, f64::min);
-    let population = &data.own.profile.population;
-    let range = [mean(&data.own), population.p99 as f64, population.max as f64];
+    let range = range(&data.own);
     let title = "Cost by population, of copies of this workload";
     let plot = Plot::new(title, pending, Axis::log("ns an operation", Format::Ns));
     let plot = curves.into_iter().fold(plot, |plot, (id, points)| plot.curve(id, points));

@@ -34,10 +34,27 @@ pub(crate) struct Data {
     pub(crate) waits_alone: bool,
     /// The operations.
     pub(crate) counts: Counts,
+    /// Those among them that run before the clock starts, by kind. They fill the queue: see
+    /// [`initial`](Self::initial).
+    pub(crate) untimed: [u64; 4],
+    /// Timers of a profile that are pending when it begins, of all copies. A program that has run
+    /// for long armed them before.
+    pub(crate) initial: u64,
+    /// Structures that did not run.
+    pub(crate) left_out: Vec<LeftOut>,
     pub(crate) tick_ns: u64,
     pub(crate) scale: u32,
     /// One for each structure that ran.
     pub(crate) rows: Vec<Row>,
+}
+
+/// A structure that did not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LeftOut {
+    pub(crate) structure: &'static Structure,
+    pub(crate) why: String,
+    /// It could run, and would take too long.
+    pub(crate) is_able: bool,
 }
 
 /// The figures of a structure.
@@ -103,14 +120,35 @@ impl Row {
 }
 
 impl Data {
+    /// The number of timed operations, by kind.
+    pub(crate) fn timed_kinds(&self) -> [u64; 4] {
+        core::array::from_fn(|kind| self.counts.kinds[kind].saturating_sub(self.untimed[kind]))
+    }
+
+    /// The number of timed operations, at least 1.
+    pub(crate) fn timed(&self) -> f64 {
+        self.timed_kinds().iter().sum::<u64>().max(1) as f64
+    }
+
+    /// The index of the commonest kind of timed operations.
+    pub(crate) fn commonest(&self) -> usize {
+        let kinds = self.timed_kinds();
+        (0..kinds.len()).max_by_key(|kind| kinds[*kind]).unwrap_or(0)
+    }
+
+    /// The operations in the time of the trace.
+    pub(crate) fn lasting(&self) -> f64 {
+        self.counts.operations().saturating_sub(self.initial) as f64
+    }
+
     /// The time of a row for one operation, in ns.
     pub(crate) fn per_operation(&self, row: &Row) -> f64 {
-        row.total() / self.counts.operations().max(1) as f64
+        row.total() / self.timed()
     }
 
     /// The share of one CPU that a structure takes, in percent of the time of the trace.
     pub(crate) fn cpu_percent(&self, row: &Row) -> f64 {
-        100.0 * row.total() / self.profile.span_ns.max(1) as f64
+        100.0 * self.per_operation(row) * self.lasting() / self.profile.span_ns.max(1) as f64
     }
 
     /// Rows by their time, the fastest first.

@@ -8,7 +8,7 @@ use crate::clock::Meter;
 use crate::error::LabError;
 use crate::models::verify::{Answer, Fold, Judge, Log, Script, Witness};
 use crate::structures::candidate::{BenchQueue, Candidate};
-use crate::structures::registry::{Structure, Visitor};
+use crate::structures::registry::{self, Structure, Visitor};
 use crate::traces::steps::{Chunk, Guarded, KINDS, Step};
 
 /// Calls its argument with all operations, piece by piece. The error ends it.
@@ -17,8 +17,9 @@ pub(super) type Feed<'f> =
 
 /// What a pass is for.
 pub(super) enum Purpose<'p> {
-    /// Compare the answers with the oracle's, and weigh the queue.
-    Verify,
+    /// Compare the answers with the oracle's, and weigh the queue. The number is the last tick to
+    /// which the queue is advanced at the end.
+    Verify(u64),
     /// Time all operations together.
     Time,
     /// Time each operation alone; the number is what a reading of the clock costs. Before each
@@ -40,12 +41,16 @@ pub(super) struct Passed {
     pub(super) calls: [Option<Calls>; 4],
     pub(super) idle_wakes: u64,
     pub(super) late_ticks: u64,
+    /// Timers that were pending at the end were not compared beyond this tick. `None`: all were.
+    pub(super) compared_to: Option<u64>,
 }
 
 /// A pass over a structure.
 pub(super) struct Pass<'p> {
     pub(super) feed: &'p Feed<'p>,
     pub(super) capacity: usize,
+    /// This many operations run before the clock starts. A piece ends with them.
+    pub(super) untimed: u64,
     pub(super) purpose: Purpose<'p>,
     pub(super) meter: &'p dyn Meter,
 }
@@ -74,21 +79,25 @@ impl Pass<'_> {
         mut queue: Q,
         before: isize,
     ) -> Result<Passed, LabError> {
-        let Self { feed, purpose, meter, capacity } = self;
+        let Self { feed, purpose, meter, capacity, mut untimed } = self;
         let mut passed = Passed::default();
         let queue = &mut queue;
         match purpose {
-            Purpose::Verify => verify(structure, queue, feed, before, &mut passed)?,
+            Purpose::Verify(end) => verify(structure, queue, feed, (before, end), &mut passed)?,
             Purpose::Time => feed(&mut |chunk| {
-                passed.ns += timed(queue, chunk, &mut passed.fold, meter);
+                let ns = timed(queue, chunk, &mut passed.fold, meter);
+                passed.ns += if counts(&mut untimed, chunk) { ns } else { 0 };
                 Ok(())
             })?,
             Purpose::Cold(waste) => feed(&mut |chunk| {
                 pollute(waste);
-                passed.ns += timed(queue, chunk, &mut passed.fold, meter);
+                let ns = timed(queue, chunk, &mut passed.fold, meter);
+                passed.ns += if counts(&mut untimed, chunk) { ns } else { 0 };
                 Ok(())
             })?,
-            Purpose::Calls(clock, waste) => calls(queue, feed, (clock, waste), meter, &mut passed)?,
+            Purpose::Calls(clock, waste) => {
+                calls(queue, feed, (clock, waste, untimed), meter, &mut passed)?;
+            }
             Purpose::Wakes => {
                 let mut deadlines = vec![0; capacity];
                 feed(&mut |chunk| {
@@ -99,6 +108,13 @@ impl Pass<'_> {
         }
         Ok(passed)
     }
+}
+
+/// Whether the time of a piece counts. `untimed` is the number of operations before those that do.
+fn counts(untimed: &mut u64, chunk: &Chunk) -> bool {
+    let counts = *untimed == 0;
+    *untimed = untimed.saturating_sub(chunk.0.len() as u64);
+    counts
 }
 
 /// The timed loop: compiled once for each structure, shared by cold and warm runs.
@@ -127,15 +143,21 @@ impl Witness for Both<'_> {
     }
 }
 
+/// Compares all answers. A trace may end before any timer is due: then its own operations ask for
+/// no answer. So the queue is advanced at the end beyond each deadline that ever was. There each
+/// pending timer must come, and no timer that was cancelled. This part counts for no memory and no
+/// fold.
 fn verify<Q: BenchQueue>(
     structure: &'static Structure,
     queue: &mut Q,
     feed: &Feed<'_>,
-    before: isize,
+    (before, end): (isize, u64),
     passed: &mut Passed,
 ) -> Result<(), LabError> {
     use crate::models::verify::Evidence;
     let mut judge = Judge::default();
+    let wrongly = |wrong: String| LabError::failed(format!("{} answered wrongly: {wrong}", structure.id));
+    let mut last = 0;
     let mut own = allocator::live_bytes() - before;
     let mut most = own;
     feed(&mut |chunk| {
@@ -146,8 +168,19 @@ fn verify<Q: BenchQueue>(
         let log_growth = isize::try_from(both.log.bytes() - logged).unwrap_or(0);
         own += allocator::live_bytes() - start - log_growth;
         most = most.max(own);
-        let judged = judge.judge(structure, chunk, &Answer::Logged(both.log), &expected);
-        judged.map_err(|wrong| LabError::failed(format!("{} answered wrongly: {wrong}", structure.id)))
+        last = chunk.0.iter().map(|step| step.reaches()).fold(last, u64::max);
+        judge.judge(structure, chunk, &Answer::Logged(both.log), &expected).map_err(wrongly)
+    })?;
+    // Delays begin at tick 0 or later, so no bound is longer than that of the last deadline.
+    let bound = registry::lateness(structure)(last);
+    let all = last.saturating_add(bound);
+    passed.compared_to = (end < all).then_some(end);
+    let rest = Chunk(vec![Step::Advance { now: all.min(end) }]);
+    let expected = judge.expect(&rest, Evidence::Log);
+    let mut log = Log::of(&rest);
+    rest.run(queue, &mut log);
+    judge.judge(structure, &rest, &Answer::Logged(log), &expected).map_err(|wrong| {
+        wrongly(format!("after the last operation, advanced to tick {}: {wrong}", all.min(end)))
     })?;
     passed.bytes = usize::try_from(most).unwrap_or(0).saturating_sub(queue.callers_bytes());
     Ok(())
@@ -156,7 +189,7 @@ fn verify<Q: BenchQueue>(
 fn calls<Q: BenchQueue>(
     queue: &mut Q,
     feed: &Feed<'_>,
-    (clock, waste): (u64, &mut [u8]),
+    (clock, waste, mut untimed): (u64, &mut [u8], u64),
     meter: &dyn Meter,
     passed: &mut Passed,
 ) -> Result<(), LabError> {
@@ -167,11 +200,14 @@ fn calls<Q: BenchQueue>(
     let mut times = [histogram()?, histogram()?, histogram()?, histogram()?];
     feed(&mut |chunk| {
         pollute(waste);
+        let counts = counts(&mut untimed, chunk);
         for step in &chunk.0 {
             let start = meter.now();
             step.run(queue, &mut passed.fold);
             let ns = meter.now().saturating_sub(start).saturating_sub(clock);
-            times[step.kind()].saturating_record(ns);
+            if counts {
+                times[step.kind()].saturating_record(ns);
+            }
         }
         Ok(())
     })?;
@@ -238,3 +274,6 @@ fn pollute(waste: &mut [u8]) {
     }
     core::hint::black_box(waste);
 }
+
+#[cfg(test)]
+mod tests;

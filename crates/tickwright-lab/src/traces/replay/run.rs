@@ -1,10 +1,12 @@
 //! Decodes a workload, then runs it on every structure.
 
 use core::ops::ControlFlow;
+use core::time::Duration;
+use std::collections::HashMap;
 
-use tickwright_trace::Profile;
+use tickwright_trace::{Profile, What};
 
-use super::data::{Data, Plan, Row};
+use super::data::{Data, LeftOut, Plan, Row};
 use super::pass::{Feed, Pass, Passed, Purpose};
 use crate::clock::calibrate;
 use crate::error::LabError;
@@ -13,6 +15,7 @@ use crate::output::table::count;
 use crate::progress::Progress;
 use crate::render::Format;
 use crate::rounds::Rounds;
+use crate::stats::FEWEST_ROUNDS;
 use crate::structures::candidate::Candidate;
 use crate::structures::registry::{self, Structure, Visitor};
 use crate::traces::decode::{Counts, Decoder};
@@ -38,6 +41,9 @@ const CALL_ROUNDS: usize = 5;
 /// A structure that is called at each tick is left out above this number of ticks.
 const MOST_TICKS: u64 = 20_000_000;
 
+/// A structure that is called at each tick is advanced at most so far beyond the last operation.
+const MOST_TICKS_AT_END: u64 = 2_000_000;
+
 /// Runs a replay.
 ///
 /// # Errors
@@ -48,14 +54,18 @@ pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
     lab.notes.extend(found.notes);
     let tick_ns = plan.tick_ns.unwrap_or_else(|| suitable_tick(&plan.input, &profile));
     let mut steps = Steps::of(plan, tick_ns, &profile);
+    let decoding = lab.meter.now();
     let counts = steps.count()?;
+    let decoding = Duration::from_nanos(lab.meter.now().saturating_sub(decoding));
     let (unseen, waits_alone) = (found.header.unseen, found.waits_alone);
+    let (untimed, initial) = (steps.untimed, steps.initial);
+    let scale = plan.scale;
     let mut data =
-        Data { profile, unseen, waits_alone, counts, tick_ns, scale: plan.scale, rows: Vec::new() };
+        Data { profile, unseen, waits_alone, counts, untimed, initial, tick_ns, scale, ..Data::default() };
     if counts.operations() == 0 {
         return Err(LabError::usage(format!("{} has no operation that can be replayed", plan.input.name())));
     }
-    let structures = able(plan, &counts, lab)?;
+    let structures = able(plan, &counts, &mut data.left_out, lab)?;
     let capacity = counts.ids as usize;
     let biggest = structures.iter().map(|structure| registry::bytes_per_timer(structure)).max();
     allocator::room(
@@ -64,6 +74,10 @@ pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
     )?;
     let passes = structures.len() * (2 + plan.rounds + 1 + CALL_ROUNDS);
     let progress = Progress::steps(passes as u64, "replay");
+    if let Some(words) = long(decoding, structures.len(), steps.kept.is_some(), plan.within) {
+        progress.say(&format!("tickwright: {words}"));
+    }
+    let untimed = untimed.iter().sum();
     let feed = |take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>| steps.each(take);
     let clock = calibrate(lab.meter).cost_ns as u64;
     let mut waste = vec![0; if plan.cold { WASTE } else { 0 }];
@@ -71,7 +85,7 @@ pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
     let pass = |structure: &'static Structure, purpose: Purpose<'_>| {
         progress.step();
         let feed: &Feed<'_> = &feed;
-        registry::visit(structure, Pass { feed, capacity, purpose, meter })
+        registry::visit(structure, Pass { feed, capacity, untimed, purpose, meter })
     };
     if steps.kept.is_none() {
         let many = Format::Thousands.write(counts.operations() as f64);
@@ -86,17 +100,21 @@ pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
             return Ok(data);
         }
         progress.doing(format!("{}: answers", structure.id));
-        let answers = pass(structure, Purpose::Verify).and_then(|verified| {
+        let answers = pass(structure, Purpose::Verify(end_of(structure, &counts))).and_then(|verified| {
             let take = |take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>| {
                 steps.decode_by(Decoder::new(tick_ns).with_times(), take).map(drop)
             };
             progress.step();
-            let wakes = Pass { feed: &take, capacity, purpose: Purpose::Wakes, meter };
+            let wakes = Pass { feed: &take, capacity, untimed, purpose: Purpose::Wakes, meter };
             Ok((verified, registry::visit(structure, wakes)?))
         });
         let Some((verified, wakes)) = unless_interrupted(answers, lab)? else { return Ok(data) };
         let Passed { idle_wakes, late_ticks, .. } = wakes;
         right.push(verified.fold);
+        if let Some(tick) = verified.compared_to {
+            let why = "it is called at each tick; what is pending then was not compared";
+            lab.notes.push(format!("{}: answers were compared up to tick {tick}: {why}", structure.id));
+        }
         let calls = [const { Vec::new() }; 4];
         let bytes = verified.bytes;
         data.rows.push(Row { structure, total_ns: Vec::new(), calls, bytes, idle_wakes, late_ticks });
@@ -141,6 +159,30 @@ pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
     Ok(data)
 }
 
+/// A replay that takes longer says so before it begins.
+const LONG: Duration = Duration::from_secs(60);
+
+/// How long a replay takes that [`LONG`] does not suffice for, and how to shorten it. The judge of
+/// one structure decodes nothing, but answers each operation as decoding does: two passes over it
+/// take about twice the time of `decoding`.
+fn long(decoding: Duration, structures: usize, is_kept: bool, within: Duration) -> Option<String> {
+    // Each later pass decodes again if the operations are not kept: the fewest rounds, one that
+    // warms up, and those of single calls.
+    let again = if is_kept { 0 } else { FEWEST_ROUNDS as usize + 1 + CALL_ROUNDS };
+    let times =
+        |passes: usize| decoding.saturating_mul(u32::try_from(passes * structures).unwrap_or(u32::MAX));
+    let (compared, all) = (times(2), times(2 + again).saturating_add(within));
+    let span = |time: Duration| Format::Span.write(time.as_nanos() as f64);
+    (all > LONG).then(|| {
+        format!(
+            "about {}: {} to compare the answers of {structures} structures, which --within does not \
+             bound; fewer --structures, or one --base, take less",
+            span(all),
+            span(compared)
+        )
+    })
+}
+
 /// An interruption while a trace was decoded ends the run; it is no error.
 fn unless_interrupted<T>(taken: Result<T, LabError>, lab: &mut Lab<'_>) -> Result<Option<T>, LabError> {
     match taken {
@@ -161,6 +203,10 @@ struct Steps<'p> {
     spread: i64,
     piece: usize,
     kept: Option<Vec<Chunk>>,
+    /// See [`Data::untimed`].
+    untimed: [u64; 4],
+    /// See [`Data::initial`].
+    initial: u64,
 }
 
 impl<'p> Steps<'p> {
@@ -168,10 +214,20 @@ impl<'p> Steps<'p> {
         let piece = if plan.cold { COLD_PIECE } else { PIECE };
         // Copies are shifted by a second altogether, or by a quarter of a shorter trace.
         let spread = i64::try_from(profile.span_ns / 4).unwrap_or(i64::MAX).min(1_000_000_000);
-        Self { input: &plan.input, tick_ns, scale: plan.scale, spread, piece, kept: None }
+        Self {
+            input: &plan.input,
+            tick_ns,
+            scale: plan.scale,
+            spread,
+            piece,
+            kept: None,
+            untimed: [0; 4],
+            initial: 0,
+        }
     }
 
-    /// Decodes once: counts operations, and keeps them unless there are too many.
+    /// Decodes once: counts operations, and keeps them unless there are too many. Finds those that
+    /// are not timed.
     fn count(&mut self) -> Result<Counts, LabError> {
         let mut kept = Some(Vec::new());
         let mut all = 0;
@@ -186,7 +242,36 @@ impl<'p> Steps<'p> {
             Ok(())
         })?;
         self.kept = kept;
+        if self.input.begins_full() {
+            (self.untimed, self.initial) = self.filling()?;
+        }
+        let untimed = self.untimed.iter().sum();
+        if untimed >= counts.operations() {
+            // Nothing else happens: filling is the work.
+            (self.untimed, self.initial) = ([0; 4], 0);
+        } else if let Some(kept) = &mut self.kept {
+            split(kept, untimed);
+        }
         Ok(counts)
+    }
+
+    /// The operations up to the last arm with which a copy begins, by kind; and the number of those
+    /// arms.
+    fn filling(&self) -> Result<([u64; 4], u64), LabError> {
+        let mut decoder = Decoder::new(self.tick_ns);
+        let mut begins: HashMap<u32, i64> = HashMap::new();
+        let (mut untimed, mut initial) = ([0; 4], 0);
+        self.input.superposed(self.scale, self.spread, |copy, event| {
+            decoder.push(copy, event, &mut |_| ControlFlow::Continue(()));
+            let begin = *begins.entry(copy).or_insert(event.time);
+            if event.time == begin && matches!(event.what, What::Arm { .. }) {
+                untimed = decoder.counts().kinds;
+                initial += 1;
+            }
+            // The last copy begins after a time of `spread` at most, which the others fill.
+            if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        Ok((untimed, initial))
     }
 
     fn each(&self, take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>) -> Result<(), LabError> {
@@ -208,9 +293,13 @@ impl<'p> Steps<'p> {
     ) -> Result<Counts, LabError> {
         let mut chunk = Chunk(Vec::with_capacity(self.piece));
         let mut done = Ok(());
+        // A piece ends with the operations that are not timed.
+        let mut untimed: u64 = self.untimed.iter().sum();
         let mut put = |step: Step| {
             chunk.0.push(step);
-            if chunk.0.len() < self.piece {
+            let is_last = untimed == 1;
+            untimed = untimed.saturating_sub(1);
+            if chunk.0.len() < self.piece && !is_last {
                 return ControlFlow::Continue(());
             }
             done = if interrupt::requested() { Err(LabError::Interrupted) } else { take(&chunk) };
@@ -233,6 +322,22 @@ impl<'p> Steps<'p> {
     }
 }
 
+/// Makes a piece end after the first `untimed` operations.
+fn split(kept: &mut Vec<Chunk>, untimed: u64) {
+    let mut left = usize::try_from(untimed).unwrap_or(usize::MAX);
+    for at in 0..kept.len() {
+        let here = kept[at].0.len();
+        if left < here {
+            if left > 0 {
+                let rest = kept[at].0.split_off(left);
+                kept.insert(at + 1, Chunk(rest));
+            }
+            return;
+        }
+        left -= here;
+    }
+}
+
 /// The tick of the selected queues if they have one. Otherwise the power of ten, from a microsecond
 /// to a millisecond, that is at most a tenth of the shortest delays.
 pub(crate) fn suitable_tick(input: &Input, profile: &Profile) -> u64 {
@@ -242,26 +347,37 @@ pub(crate) fn suitable_tick(input: &Input, profile: &Profile) -> u64 {
 }
 
 /// The structures that can run the workload. The others are noted with the reason.
-fn able(plan: &Plan, counts: &Counts, lab: &mut Lab<'_>) -> Result<Vec<&'static Structure>, LabError> {
+fn able(
+    plan: &Plan,
+    counts: &Counts,
+    without: &mut Vec<LeftOut>,
+    lab: &mut Lab<'_>,
+) -> Result<Vec<&'static Structure>, LabError> {
     let mut left_out: Vec<(String, Vec<&str>)> = Vec::new();
     let mut able = Vec::new();
     for &structure in &plan.structures {
         let horizon = registry::visit(structure, Horizon);
-        let why = match registry::why_not(structure, counts.most as usize)? {
-            Some(why) => Some(why),
-            None if counts.longest > horizon => Some("the longest delay is beyond its horizon".to_owned()),
+        let population = counts.most as usize;
+        let would_take_long = structure.sensible.is_some_and(|sensible| population > sensible.most);
+        let why = match registry::why_not(structure, population)? {
+            Some(why) => Some((why, would_take_long)),
+            None if counts.longest > horizon => {
+                Some(("the longest delay is beyond its horizon".to_owned(), false))
+            }
             None if PER_TICK.contains(&structure.id) && counts.ticks > MOST_TICKS => {
-                Some(format!("it is called at each tick, and there are {} ticks", counts.ticks))
+                Some((format!("it is called at each tick, and there are {} ticks", counts.ticks), true))
             }
             None => None,
         };
-        match why {
-            None => able.push(structure),
-            Some(why) => match left_out.iter_mut().find(|(known, _)| *known == why) {
-                Some((_, ids)) => ids.push(structure.id),
-                None => left_out.push((why, vec![structure.id])),
-            },
+        let Some((why, is_able)) = why else {
+            able.push(structure);
+            continue;
+        };
+        match left_out.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, ids)) => ids.push(structure.id),
+            None => left_out.push((why.clone(), vec![structure.id])),
         }
+        without.push(LeftOut { structure, why, is_able });
     }
     lab.notes.extend(left_out.into_iter().map(|(why, ids)| format!("not run: {}: {why}", ids.join(", "))));
     if able.is_empty() {
@@ -273,6 +389,12 @@ fn able(plan: &Plan, counts: &Counts, lab: &mut Lab<'_>) -> Result<Vec<&'static 
 /// Structures of others that do work at each tick, whether a timer is due or not.
 const PER_TICK: [&str; 3] = ["hash-wheel", "nexus-timer", "delay-queue"];
 
+/// The last tick to which a structure is advanced when its answers are compared.
+fn end_of(structure: &Structure, counts: &Counts) -> u64 {
+    let is_called_per_tick = PER_TICK.contains(&structure.id);
+    if is_called_per_tick { counts.ticks.saturating_add(MOST_TICKS_AT_END) } else { u64::MAX }
+}
+
 struct Horizon;
 
 impl Visitor for Horizon {
@@ -282,3 +404,6 @@ impl Visitor for Horizon {
         C::HORIZON
     }
 }
+
+#[cfg(test)]
+mod tests;

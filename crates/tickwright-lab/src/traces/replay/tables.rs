@@ -11,7 +11,7 @@ use crate::traces::steps::KINDS;
 pub(crate) fn series(data: &Data) -> Vec<Series> {
     let of_row = |row: &Row| {
         let structure = || ("structure", row.structure.id.into());
-        let operations = data.counts.operations().max(1) as f64;
+        let operations = data.timed();
         let mut all = vec![
             Series::new("replay", Unit::Ns, labels([structure()]))
                 .per("operation")
@@ -84,6 +84,13 @@ fn workload(data: &Data) -> Section {
         (counts.early, "expiries before their deadline count as removals"),
         (counts.too_late, "cancels after the deadline do nothing: the timer was delivered before"),
     ];
+    if data.initial > 0 {
+        words += &format!(
+            "\n{} timers are pending when the profile begins; the {} operations until then are not timed.",
+            Format::Thousands.write(data.initial as f64),
+            Format::Thousands.write(data.untimed.iter().sum::<u64>() as f64)
+        );
+    }
     for (count, what) in odd.iter().filter(|(count, _)| *count > 0) {
         words += &format!("\n{count} {what}.");
     }
@@ -102,7 +109,7 @@ fn times(data: &Data) -> Section {
         .column("idle wake-ups", Format::Thousands)
         .column("late by", Format::Span)
         .column("equal deadlines", Format::Text);
-    let operations = data.counts.operations().max(1) as f64;
+    let operations = data.timed();
     for row in &ranked {
         let interval = crate::stats::summarise(row.total_ns.iter().copied()).map(|summary| summary.interval);
         let ties = match row.structure.ties {
@@ -149,7 +156,7 @@ fn calls(data: &Data) -> Section {
 
 /// The percentiles of the commonest kind, for the fastest structures.
 fn percentiles(data: &Data) -> Section {
-    let kind = (0..KINDS.len()).max_by_key(|kind| data.counts.kinds[*kind]).unwrap_or(0);
+    let kind = data.commonest();
     let axes = (Axis::log("one call in", Format::Count), Axis::log("ns", Format::Ns));
     let plot = Plot::new(format!("Calls of {}: the slowest in so many", KINDS[kind]), axes.0, axes.1);
     let plot = data.ranked().into_iter().take(6).fold(plot.marked(Mark::Line), |plot, row| {

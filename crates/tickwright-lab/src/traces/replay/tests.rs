@@ -158,6 +158,28 @@ fn every_structure_answers_a_mixed_workload_rightly() {
     }
 }
 
+/// A thousand timers are pending when the profile begins: their arms are not timed, whatever the
+/// number of copies.
+#[test]
+fn the_arms_at_the_start_of_a_profile_are_not_timed() {
+    let words = "timers = 1000\nexpire = 10\ncancel = 90\ntouched_after_ms = 10\ndelays = [{ ms = 2000 }]";
+    for (scale, pieces) in [("1", 1.0), ("2", 1.0)] {
+        let data = replayed(words, &["--structures", "heap4/slab", "--scale", scale, "--tick", "1ms"]);
+        let copies = u64::from(data.scale);
+        assert_eq!(data.initial, 1000 * copies);
+        // The second copy begins later, so some operations of the first one come before.
+        let [inserts, _, removes, _] = data.untimed;
+        assert!(inserts >= 1000 * copies && (scale == "1") == (removes == 0), "{:?}", data.untimed);
+        let all: u64 = data.untimed.iter().sum();
+        assert_eq!(data.timed(), (data.counts.operations() - all) as f64);
+        assert!(data.timed() > 3000.0, "{}", data.timed());
+        // The meter moves by 10 ns between two readings: a piece takes 10 ns. The first piece
+        // does not count.
+        let row = &data.rows[0];
+        assert!(row.total_ns.iter().all(|ns| *ns <= 10.0 * pieces), "{:?}", row.total_ns);
+    }
+}
+
 #[test]
 fn copies_multiply_the_population_and_the_operations() {
     let one = "timers = 50\nexpire = 10\ncancel = 90\ndelays = [{ ms = 2000 }]";

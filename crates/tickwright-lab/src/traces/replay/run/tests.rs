@@ -1,0 +1,31 @@
+use super::*;
+
+#[test]
+fn a_replay_of_more_than_a_minute_says_so_before_it_begins() {
+    let within = Duration::from_secs(10);
+    let said = |ms: u64, is_kept| long(Duration::from_millis(ms), 30, is_kept, within);
+    assert_eq!((said(10, true), said(800, true)), (None, None));
+    let kept = said(1000, true).unwrap_or_default();
+    assert!(kept.starts_with("about 70.0 s: 60.0 s to compare the answers of 30 structures"), "{kept}");
+    // Each of the twelve rounds decodes again.
+    assert!(said(800, false).unwrap_or_default().contains("about 346"), "{:?}", said(800, false));
+}
+
+#[test]
+fn a_piece_ends_with_the_operations_that_are_not_timed() {
+    let piece = |steps: &[u32]| Chunk(steps.iter().map(|&id| Step::Remove { id }).collect());
+    let ids = |kept: &[Chunk]| kept.iter().map(|piece| piece.0.len()).collect::<Vec<_>>();
+    for (untimed, lengths) in [
+        (0, vec![3, 3, 1]),
+        (2, vec![2, 1, 3, 1]),
+        (3, vec![3, 3, 1]),
+        (5, vec![3, 2, 1, 1]),
+        (6, vec![3, 3, 1]),
+    ] {
+        let mut kept = vec![piece(&[0, 1, 2]), piece(&[3, 4, 5]), piece(&[6])];
+        split(&mut kept, untimed);
+        assert_eq!(ids(&kept), lengths, "{untimed}");
+        let order: Vec<Step> = kept.iter().flat_map(|piece| piece.0.clone()).collect();
+        assert_eq!(order, piece(&[0, 1, 2, 3, 4, 5, 6]).0);
+    }
+}
