@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The Debian packages: built with dpkg-buildpackage, judged by lintian, and used as a program meets
-# them that was compiled against the installed files. COMMAND=no leaves the command out, which takes
-# most of the time. As root on a machine to spare, INSTALL=yes installs them and runs the tests of C
-# against that.
+# The Debian packages: built with dpkg-buildpackage, judged by lintian, and tested as any installed
+# library is (ci/ctest_installed.sh), unpacked into a folder. COMMAND=no leaves the command out,
+# which takes most of the time. As root on a machine to spare, INSTALL=yes installs them and tests
+# that. RESULT=FOLDER keeps the packages there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -26,6 +26,7 @@ done
 
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
+trap 'echo "deb: line $LINENO failed" >&2' ERR
 mkdir "$work/tickwright"
 git ls-files -z --cached --others --exclude-standard | tar --null -T - -cf - | tar -xf - -C "$work/tickwright"
 profiles=
@@ -39,30 +40,47 @@ fi
 }
 lintian --fail-on error --allow-root "$work"/*.changes
 ls "$work"/*.deb
+if [ -n "${RESULT:-}" ]; then
+    cp "$work"/*.deb "$work"/*.changes "$RESULT/"
+fi
 echo "deb: packages are built, and lintian finds no error"
 
-# Used without being installed: unpacked into one folder.
+# used WHERE FOLDER: the command's files are whole.
+used() {
+    local program="$2/usr/bin/tickwright" share="$2/usr/share"
+    if [ -n "$profiles" ]; then
+        return 0
+    fi
+    test "$("$program" --version)" = "tickwright ${version%-*}"
+    for page in "$share"/man/man1/tickwright*.1.gz; do
+        gunzip -c "$page" | grep '^\.SH NAME' >/dev/null
+        if command -v man >/dev/null; then
+            MANPAGER=cat man -l "$page" 2>/dev/null | grep tickwright >/dev/null
+        fi
+    done
+    for completions in bash-completion/completions/tickwright zsh/vendor-completions/_tickwright \
+        fish/vendor_completions.d/tickwright.fish; do
+        grep recommend "$share/$completions" >/dev/null
+    done
+    bash -c 'source "$1" && complete -p tickwright' bash "$share/bash-completion/completions/tickwright" >/dev/null
+    echo "deb: the command, its pages and completions, $1"
+}
+version="$(dpkg-parsechangelog -l debian/changelog -S Version)"
+
+# Used without being installed: unpacked into one folder. valgrind looks for debug data beside the
+# libraries.
 for package in "$work"/*.deb; do
     dpkg-deb -x "$package" "$work/root"
 done
 pkgconfig="$(dirname "$(find "$work/root" -name tickwright.pc)")"
-export PKG_CONFIG_PATH="$pkgconfig" LD_LIBRARY_PATH="${pkgconfig%/pkgconfig}"
-read -ra flags < <(pkg-config --cflags --libs tickwright-threads)
-for test in crates/tickwright-capi/ctest/*.c; do
-    name="$(basename "$test" .c)"
-    if [ "$name" != no_memory ]; then
-        cc -std=c11 -O1 "$test" -o "$work/test" "${flags[@]}" -pthread
-        "$work/test"
-    fi
-done
-echo "deb: the tests of C run against the packages"
-
+find "$work/root/usr/lib/debug" -name '*.debug' -exec cp {} "${pkgconfig%/pkgconfig}/" \;
+used "unpacked" "$work/root"
 if [ "${INSTALL:-no}" = yes ]; then
     apt-get install -qq -y "$work"/*.deb >/dev/null
-    unset PKG_CONFIG_PATH LD_LIBRARY_PATH
-    read -ra flags < <(pkg-config --cflags --libs tickwright-threads)
-    cc -std=c11 crates/tickwright-capi/ctest/thread_states.c -o "$work/test" "${flags[@]}" -pthread
-    "$work/test"
-    man -w 3 tw_sched_create >/dev/null
-    echo "deb: and with the packages installed"
+    used "installed" ""
+    ci/ctest_installed.sh
+    echo "deb: the tests of C run with the packages installed"
+else
+    ci/ctest_installed.sh "$pkgconfig"
+    echo "deb: the tests of C run against the packages"
 fi

@@ -65,7 +65,7 @@ def _problem(tree, included, path, block):
             return "Rust that no test compiles: include the page under cfg(doctest) in a crate's lib.rs"
         return None
     if language == "c":
-        return None if f"/{path}" in _text(tree, "ci/ctest.sh") else "C that ci/ctest.sh does not compile"
+        return None if f"/{path}" in _text(tree, "ci/ctest_installed.sh") else "C that ci/ctest_installed.sh does not compile"
     if language == "sql":
         return None if path == "docs/fleet.md" else "SQL that ci/fleet.py does not run"
     if language in SHELLS:

@@ -39,7 +39,7 @@ BREAKS = [
     ("Rust that is no test", LIB, "docs/a.md", "docs/b.md", "no test compiles"),
     ("a block that is ignored", "docs/a.md", "```rust", "```rust,ignore", "are ignored"),
     ("a block without a language", "docs/a.md", "```rust", "```", "without a language"),
-    ("C that is not compiled", "docs/a.md", "```rust", "```c", "ci/ctest.sh"),
+    ("C that is not compiled", "docs/a.md", "```rust", "```c", "ci/ctest_installed.sh"),
     ("a script that is not there", "docs/a.md", "ci/pages.sh", "ci/other.sh", "is not there"),
     ("a table of TOML that does not parse", "docs/a.md", "```sh", "```toml", "toml that does not"),
     ("JSON that does not parse", "docs/a.md", "```sh", "```json", "does not parse"),

@@ -1,39 +1,5 @@
-/* Memory runs out at each allocation in turn: nothing half-done. Queues never ask for any.
- * Linked statically, with --wrap for each function of malloc's, so that the library's calls come
- * here. */
-#include "models.h"
-
-static long granted = -1; /* without limit */
-
-static int grant(void)
-{
-    if (granted < 0)
-        return 1;
-    return granted > 0 && granted--;
-}
-
-#ifdef __cplusplus
-extern "C" {
-#endif
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-int __real_posix_memalign(void **result, size_t alignment, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-int __wrap_posix_memalign(void **result, size_t alignment, size_t size);
-
-void *__wrap_malloc(size_t size) { return grant() ? __real_malloc(size) : NULL; }
-void *__wrap_calloc(size_t count, size_t size) { return grant() ? __real_calloc(count, size) : NULL; }
-void *__wrap_realloc(void *old, size_t size) { return grant() ? __real_realloc(old, size) : NULL; }
-int __wrap_posix_memalign(void **result, size_t alignment, size_t size)
-{
-    return grant() ? __real_posix_memalign(result, alignment, size) : ENOMEM;
-}
-#ifdef __cplusplus
-}
-#endif
+/* Memory runs out at each allocation in turn: nothing half-done. Queues never ask for any. */
+#include "supply.h"
 
 struct item {
     size_t position;
@@ -62,13 +28,13 @@ static void heaps(void)
         tw_heap *heap = NULL;
         void *popped;
         int i, result, pushed = 0;
-        granted = grants;
+        grant_only(grants);
         result = tw_heap_create(&heap, 0, by_value, NULL, 0);
         if (result != 0) {
             EQUAL(result, -ENOMEM);
             CHECK(heap == NULL);
             refusals++;
-            granted = -1;
+            grant_all();
             continue;
         }
         for (i = 0; i < COUNT; i++) {
@@ -80,16 +46,16 @@ static void heaps(void)
                 EQUAL(result, -ENOMEM);
                 EQUAL(items[i].position, 0);
                 refusals++;
-                granted = -1;
+                grant_all();
                 EQUAL(tw_heap_len(heap), pushed);
                 EQUAL(tw_heap_check(heap, NULL, 0), 0);
-                granted = 0;
+                grant_only(0);
             }
         }
         for (i = 0; i < pushed; i++)
             EQUAL(tw_heap_pop(heap, &popped), 1);
         EQUAL(tw_heap_destroy(heap), 0);
-        granted = -1;
+        grant_all();
     }
     CHECK(refusals > COUNT);
 }
@@ -104,7 +70,7 @@ static void queues(tw_family family)
     tw_queue *queue;
     tw_expired fired = TW_EXPIRED_INIT;
     int i, round;
-    granted = 0;
+    grant_only(0);
     EQUAL(tw_queue_init(&queue, memory, size, family, COUNT), 0);
     for (round = 0; round < 20; round++) {
         for (i = 0; i < COUNT; i++)
@@ -119,7 +85,7 @@ static void queues(tw_family family)
         EQUAL(tw_queue_clear(queue), 0);
     }
     EQUAL(tw_queue_destroy(queue), 0);
-    granted = -1;
+    grant_all();
     free(memory);
 }
 
@@ -155,10 +121,10 @@ static void schedulers(tw_family family)
         job.call = once_more;
         job.cleanup = clean;
         cleaned = 0;
-        granted = grants;
+        grant_only(grants);
         result = create_sched(&sched, family, CLOCKS[grants % 4], 0, (size_t)(grants % 2) * 10);
         if (result != 0) {
-            granted = -1;
+            grant_all();
             EQUAL(result, -ENOMEM);
             CHECK(sched == NULL);
             refusals++;
@@ -178,13 +144,13 @@ static void schedulers(tw_family family)
                 EQUAL(result, -ENOMEM);
                 EQUAL(ids[i], 0);
                 refusals++;
-                granted = -1;
+                grant_all();
                 EQUAL(tw_sched_check(sched, NULL, 0), 0);
-                granted = 0;
+                grant_only(0);
             }
             added += result > 0;
         }
-        granted = 0; /* all the rest asks for nothing, or says so */
+        grant_only(0); /* all the rest asks for nothing, or says so */
         for (i = 0; i < COUNT; i += 7) {
             result = tw_sched_arm(sched, ids[i], 0);
             EQUAL(result, ids[i] == 0 ? -ENOENT : 0);
@@ -205,7 +171,7 @@ static void schedulers(tw_family family)
         EQUAL(tw_sched_check(sched, NULL, 0), 0);
         EQUAL(tw_sched_destroy(sched), 0);
         EQUAL(cleaned, added);
-        granted = -1;
+        grant_all();
     }
     CHECK(refusals > COUNT);
 }
@@ -220,9 +186,9 @@ static void drives(tw_clock clock)
         tw_sched *sched = NULL;
         int result, count = 1;
         CHECK(grants < 200);
-        granted = grants;
+        grant_only(grants);
         result = create_sched(&sched, TW_FAMILY_DEFAULT, clock, 0, 0);
-        granted = -1;
+        grant_all();
         if (result != 0) {
             EQUAL(result, -ENOMEM);
             CHECK(sched == NULL);
@@ -230,16 +196,16 @@ static void drives(tw_clock clock)
             continue;
         }
         CHECK(tw_sched_add(sched, 0, once_more, &count) > 0);
-        granted = grants;
+        grant_only(grants);
         result = tw_sched_start_thread(sched, grants % 2 == 0 ? NULL : "a thread with a name of some length");
-        granted = -1;
+        grant_all();
         if (result == -ENOMEM) {
             refusals++;
             EQUAL(tw_sched_stop_thread(sched), -ENOENT);
         } else {
             EQUAL(result, 0);
             done++;
-            granted = grants;
+            grant_only(grants);
             result = tw_sched_advance(sched, 1000000);
             if (clock != TW_CLOCK_VIRTUAL)
                 EQUAL(result, -ENOTSUP);
@@ -247,12 +213,12 @@ static void drives(tw_clock clock)
                 EQUAL(result, 0);
             else
                 refusals++;
-            granted = -1;
+            grant_all();
             EQUAL(tw_sched_stop_thread(sched), 0);
         }
-        granted = grants;
+        grant_only(grants);
         result = tw_sched_fd(sched);
-        granted = -1;
+        grant_all();
         if (result == -ENOMEM) {
             refusals++;
             EQUAL(tw_sched_fd_ack(sched), -ENOENT);
@@ -274,7 +240,7 @@ static void scheduler_with_room(tw_family family)
     int i, round, runs = 0, ids[COUNT];
     EQUAL(create_sched(&sched, family, TW_CLOCK_MONOTONIC, 0, COUNT), 0);
     for (round = 0; round < 20; round++) {
-        granted = 0;
+        grant_only(0);
         for (i = 0; i < COUNT; i++)
             CHECK((ids[i] = tw_sched_add(sched, i % 2 * 1000000, once_more, &runs)) > 0);
         CHECK(tw_sched_run(sched, SIZE_MAX) >= 0);
@@ -282,122 +248,9 @@ static void scheduler_with_room(tw_family family)
             int answer = tw_sched_cancel_sync(sched, (uint64_t)ids[i]);
             CHECK(answer == 0 || answer == -ENOENT);
         }
-        granted = -1;
+        grant_all();
     }
     EQUAL(tw_sched_destroy(sched), 0);
-}
-
-static void *same(void *argument)
-{
-    return argument;
-}
-
-/* A runtime is made whole, or is refused. Workers and the manager are threads of the standard
- * library's, which ends the process: so they are not tried here, and the header says so. */
-static void runtimes(void)
-{
-    int grants, refusals = 0, done = 0;
-    for (grants = 0; done < 3; grants++) {
-        tw_runtime *runtime = (tw_runtime *)&grants;
-        int result;
-        CHECK(grants < 2000);
-        granted = grants;
-        result = create_runtime(&runtime, TW_MODEL_ONE_TO_ONE, 2);
-        granted = -1;
-        if (result != 0) {
-            EQUAL(result, -ENOMEM);
-            CHECK(runtime == NULL);
-            refusals++;
-            continue;
-        }
-        done++;
-        EQUAL(tw_runtime_len(runtime), 0);
-        EQUAL(tw_runtime_destroy(runtime), 0);
-    }
-    CHECK(refusals > 0);
-}
-
-/* Creating threads needs memory of several kinds, and on a refusal there is no thread. */
-static void threads(void)
-{
-    static const tw_model MODELS[] = { TW_MODEL_ONE_TO_ONE, TW_MODEL_MANAGER, TW_MODEL_MN };
-    static const char *const NAMES[] = { NULL, "with a name" };
-    int i, grants, refusals, named;
-    for (i = 0; i < (stacks_may_switch() ? 3 : 2); i++) {
-        for (named = 0; named < 2; named++) {
-            tw_runtime *runtime = NULL;
-            tw_thread_options attr;
-            EQUAL(create_runtime(&runtime, MODELS[i], 2), 0);
-            EQUAL(tw_thread_options_init(&attr, sizeof attr), 0);
-            attr.name = NAMES[named];
-            for (grants = refusals = 0; grants < 30; grants++) {
-                tw_thread thread = 0;
-                void *value = NULL;
-                int result;
-                granted = grants;
-                result = tw_thread_create(runtime, &thread, &attr, same, &granted);
-                granted = -1;
-                if (result != 0) {
-                    EQUAL(result, -ENOMEM);
-                    EQUAL(thread, 0);
-                    refusals++;
-                    continue;
-                }
-                EQUAL(tw_thread_join(runtime, thread, &value), 0);
-                CHECK(value == &granted);
-            }
-            CHECK(refusals > 0 && refusals < 30);
-            EQUAL(tw_runtime_len(runtime), 0);
-            EQUAL(tw_runtime_destroy(runtime), 0);
-        }
-    }
-}
-
-/* What threads meet at: each is made, or is refused, and a letter or a value is kept, or is not. */
-static void meetings(void)
-{
-    int grants, refusals = 0, done = 0;
-    for (grants = 0; done < 3; grants++) {
-        tw_mutex *mutex = NULL;
-        tw_cond *cond = NULL;
-        tw_mailbox *mailbox = NULL;
-        tw_key *key = NULL;
-        void *value = NULL;
-        int results[6] = { 0 }, i, refused = 0;
-        CHECK(grants < 200);
-        granted = grants;
-        results[0] = tw_mutex_create(&mutex);
-        granted = grants;
-        results[1] = tw_cond_create(&cond);
-        granted = grants;
-        results[2] = tw_mailbox_create(&mailbox, 4);
-        granted = grants;
-        results[3] = tw_key_create(&key, NULL);
-        granted = grants;
-        results[4] = mailbox == NULL ? 0 : tw_mailbox_send(mailbox, &grants);
-        granted = grants;
-        results[5] = key == NULL ? 0 : tw_key_set(key, &grants);
-        granted = -1;
-        for (i = 0; i < 6; i++) {
-            CHECK(results[i] == 0 || results[i] == -ENOMEM);
-            refused += results[i] != 0;
-        }
-        EQUAL(mutex == NULL, results[0] != 0);
-        EQUAL(cond == NULL, results[1] != 0);
-        if (mailbox != NULL)
-            EQUAL(tw_mailbox_len(mailbox), results[4] == 0);
-        if (key != NULL) {
-            EQUAL(tw_key_get(key, &value), 0);
-            CHECK(value == (results[5] == 0 ? &grants : NULL));
-        }
-        EQUAL(tw_mutex_destroy(mutex), 0);
-        EQUAL(tw_cond_destroy(cond), 0);
-        EQUAL(tw_mailbox_destroy(mailbox), 0);
-        EQUAL(tw_key_destroy(key), 0);
-        refusals += refused;
-        done += refused == 0;
-    }
-    CHECK(refusals > 6);
 }
 
 int main(void)
@@ -412,8 +265,5 @@ int main(void)
         queues(FAMILIES[i]);
     for (i = 0; i < 4; i++)
         drives(CLOCKS[i]);
-    runtimes();
-    meetings();
-    threads();
     return 0;
 }

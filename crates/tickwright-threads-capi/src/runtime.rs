@@ -102,11 +102,16 @@ fn model(number: tw_model, options: &tw_runtime_options) -> Result<Model, c_int>
 const MOST_WORKERS: usize = 255;
 
 /// How many workers a runtime of that model will have.
-fn workers(number: tw_model, options: &tw_runtime_options) -> usize {
+///
+/// # Errors
+/// [`code::NO_MEMORY`]: the standard library reads files to count the processors.
+fn workers(number: tw_model, options: &tw_runtime_options) -> Result<usize, c_int> {
     match (number, options.workers) {
-        (TW_MODEL_MN, usize::MAX) => std::thread::available_parallelism().map_or(1, NonZero::get),
-        (TW_MODEL_MN, workers) => workers,
-        _ => 1,
+        (TW_MODEL_MN, usize::MAX) => covered(&[(2, 1 << 14), (16, 1 << 10)], || {
+            std::thread::available_parallelism().map_or(1, NonZero::get).min(MOST_WORKERS)
+        }),
+        (TW_MODEL_MN, workers) => Ok(workers),
+        _ => Ok(1),
     }
 }
 
@@ -126,15 +131,16 @@ exported!(
         answer::code(|| {
             // SAFETY: the header's contract.
             unsafe { begin(runtime) }?;
-            let options = if options.is_null() {
+            let mut options = if options.is_null() {
                 tw_runtime_options::DEFAULT
             } else {
                 // SAFETY: the header's contract.
                 unsafe { grow::read(options) }?
             };
+            options.workers = workers(number, &options)?;
             // The registry and the workers' queues; small ones, some for each worker.
-            let workers = workers(number, &options).min(MOST_WORKERS);
-            let blocks = [(2, 1 << 17), (2, 1 << 13), (4 + workers, 1 << 11), (48 + 24 * workers, 512)];
+            let workers = options.workers.min(MOST_WORKERS);
+            let blocks = [(2, 1 << 17), (2, 1 << 13), (4 + workers, 1 << 12), (48 + 24 * workers, 512)];
             let start = || Runtime::new(model(number, &options)?).map_err(|error| not_started(&error));
             let started = covered(&blocks, start)??;
             let (handle, started) = (started.handle(), Mutex::new(Some(started)));

@@ -111,7 +111,7 @@ impl Timekeeper {
         let ticket = self.asleep.enter();
         // A move before this look is seen by it; one after it finds us in the list.
         if self.now() < at {
-            wait();
+            ticket.wait_by(wait);
         }
         self.asleep.leave(ticket);
     }

@@ -45,6 +45,23 @@ impl fmt::Display for RuntimeError {
 
 impl core::error::Error for RuntimeError {}
 
+impl RuntimeError {
+    /// A thread that the runtime itself needs was refused.
+    pub(crate) fn of_thread(what: &'static str, error: CreateError) -> Self {
+        let error = match error {
+            CreateError::OutOfStacks { error: Some(error), .. }
+            | CreateError::NoStack { error }
+            | CreateError::StackRefused { error, .. }
+            | CreateError::TooMany { error: Some(error) } => error,
+            CreateError::OutOfMemory | CreateError::MapCount { .. } => {
+                io::Error::from_raw_os_error(libc::ENOMEM)
+            }
+            _ => io::Error::from_raw_os_error(libc::EAGAIN),
+        };
+        Self::Start { what, error }
+    }
+}
+
 /// A thread was not created. Its body has been dropped, and all other threads go on.
 #[derive(Debug)]
 #[non_exhaustive]

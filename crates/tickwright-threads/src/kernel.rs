@@ -11,3 +11,4 @@ mod starter;
 pub use manager::Manager;
 pub use one_to_one::OneToOne;
 pub use pthread::Stacks;
+pub(crate) use pthread::{Joinable, start_own};

@@ -85,6 +85,7 @@
 
 mod attributes;
 mod clock;
+mod countdown;
 mod errno;
 mod error;
 mod here;

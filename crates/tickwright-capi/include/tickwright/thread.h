@@ -99,13 +99,13 @@ typedef struct tw_runtime_options {
 TW_API int tw_runtime_options_init(tw_runtime_options *options, size_t size);
 
 /* Starts a runtime, and returns it in `*runtime`, which must not be null. Null options are the
- * defaults. On an error `*runtime` is null. Without memory for the workers of TW_MODEL_MN, or for
- * the manager of TW_MODEL_MANAGER, the process ends; no other call does that.
+ * defaults. On an error `*runtime` is null, and no thread of it is left.
  *
  * Returns:
  *   0  done
- * Errors: -E2BIG, -ENOMEM, -EAGAIN, -EMFILE; and
+ * Errors: -E2BIG, -ENOMEM, -EMFILE; and
  *   -EINVAL  also if an option is out of range
+ *   -EAGAIN  the system has no thread to give for a worker or the manager
  * Threads: any. */
 TW_API int tw_runtime_create(tw_runtime **runtime, tw_model model,
                              const tw_runtime_options *options);
@@ -161,7 +161,8 @@ TW_API int tw_thread_options_init(tw_thread_options *options, size_t size);
 typedef void *(*tw_thread_fn)(void *argument);
 
 /* Creates a thread, and returns its id in `*thread`. Null options are the defaults. The thread may
- * run, and even be gone, before this returns. On an error nothing was created.
+ * run, and even be gone, before this returns. On an error nothing was created. If there is no
+ * memory when an M:N thread is to begin, it begins as soon as there is some.
  *
  * Returns:
  *   0  done

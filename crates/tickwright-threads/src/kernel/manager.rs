@@ -20,26 +20,23 @@
 #[cfg(test)]
 mod tests;
 
-use std::io;
 use std::sync::{Arc, Mutex};
-use std::thread::{self, JoinHandle};
 
 use tickwright::clock::Clock;
 
 use super::one_to_one::OneToOne;
-use super::pthread::{Pthread, Refused, Run};
+use super::pthread::{Joinable, OWN_STACK, Pthread, Refused, Run, start_own};
 use super::request_pipe::RequestPipe;
 use super::runtime::Kernel;
 use super::starter::{Started, Starter};
 use crate::attributes::Attributes;
+use crate::countdown::Countdown;
 use crate::error::RuntimeError;
-use crate::here;
 use crate::mask::Mask;
 use crate::overflow::SignalStack;
 use crate::primitive::lock;
 use crate::registry::Dictionary;
 use crate::setters::setters;
-use crate::sync::unbounded;
 use crate::threads::Threads;
 
 /// Settings of the manager model: each thread is one of the platform's, started and buried by one
@@ -91,41 +88,38 @@ impl Manager {
 
     pub(crate) fn start(self) -> Result<Arc<dyn Threads>, RuntimeError> {
         let (pthread, dictionary, keeper) = self.0.parts()?;
-        let funnel = Funnel::new(pthread).map_err(|(what, error)| RuntimeError::Start { what, error })?;
-        Ok(Kernel::new(Box::new(funnel), dictionary, keeper))
+        Ok(Kernel::new(Box::new(Funnel::new(pthread)?), dictionary, keeper))
     }
 }
 
-/// The manager's own stack, in bytes.
-const STACK: usize = 2 << 20;
+const NAME: &str = "tw-manager";
 
 /// The manager starts the thread.
 struct Funnel {
     pthread: Pthread,
     requests: Arc<RequestPipe>,
-    manager: Mutex<Option<JoinHandle<()>>>,
+    manager: Mutex<Option<Joinable>>,
 }
 
 impl Funnel {
-    fn new(pthread: Pthread) -> Result<Self, (&'static str, io::Error)> {
-        let requests = Arc::new(RequestPipe::new().map_err(|error| ("pipe", error))?);
-        // The manager runs when it drops its end. Then the platform and the standard library have
-        // allocated what they keep for its kernel thread.
-        // A mailbox of this crate: std's would take the caller's `unpark` away.
-        let (starting, started) = unbounded::<()>();
+    fn new(pthread: Pthread) -> Result<Self, RuntimeError> {
+        let requests = RequestPipe::new().map_err(|error| RuntimeError::Start { what: "pipe", error })?;
+        let requests = Arc::new(requests);
         let own = Arc::clone(&requests);
-        let manager = thread::Builder::new().name("tw-manager".into()).stack_size(STACK).spawn(move || {
+        let begun = Countdown::new(1);
+        let mine = Arc::clone(&begun);
+        let manager = move || {
             // Handlers of the program's signals run in its own threads.
             Mask::block_all();
-            let watched = SignalStack::of_thread(STACK);
+            let watched = SignalStack::of_thread(OWN_STACK);
             if let Some(stack) = &watched {
-                stack.is_called(Some("tw-manager"), None);
+                stack.is_called(Some(NAME), None);
             }
-            drop(starting);
+            mine.count();
             own.serve();
-        });
-        let manager = Mutex::new(Some(manager.map_err(|error| ("manager", error))?));
-        let _ = started.recv();
+        };
+        let manager = Mutex::new(Some(start_own("manager", NAME, Box::new(manager))?));
+        begun.wait();
         Ok(Self { pthread, requests, manager })
     }
 }
@@ -157,11 +151,7 @@ impl Starter for Funnel {
         {
             // An M:N thread keeps no worker: the manager may wait for threads that wait for others
             // of it.
-            if here::is_shared() {
-                here::look_until(|| manager.is_finished());
-            }
-            // It does not panic.
-            let _ = manager.join();
+            manager.join();
         }
         self.requests.clear();
     }

@@ -10,11 +10,11 @@ use once_cell::race::OnceBox;
 use tickwright::fork::{ForkLock, Order};
 
 use crate::attributes::Attributes;
-use crate::error::CreateError;
+use crate::error::{CreateError, RuntimeError};
 use crate::here;
 use crate::memory::try_box;
 use crate::primitive::lock;
-use crate::stack::{Attr, Mapping, in_pages, why_none};
+use crate::stack::{Attr, Mapping, in_pages, page, why_none};
 
 /// What a thread of the platform runs.
 pub(crate) type Run = Box<dyn FnOnce() + Send>;
@@ -271,6 +271,27 @@ impl Pthread {
 
 fn map(stack: usize, guard: usize) -> Result<Mapping, CreateError> {
     Mapping::new(stack, guard).map_err(|error| why_none(error, |error| CreateError::NoStack { error }))
+}
+
+/// The stack of a thread that a runtime runs itself on, in bytes.
+pub(crate) const OWN_STACK: usize = 2 << 20;
+
+/// Starts a thread that a runtime runs itself on: a worker or the manager. Its name is at most 15
+/// bytes. The standard library would allocate a handle for it from memory that cannot be refused.
+pub(crate) fn start_own(what: &'static str, name: &str, run: Run) -> Result<Joinable, RuntimeError> {
+    let name = shown_name(name);
+    let named = try_box(move || {
+        show_name(name);
+        run();
+    });
+    let started = match named {
+        Ok(named) => spawn(OWN_STACK, page(), None, false, named),
+        Err(_) => Err((CreateError::OutOfMemory, Box::new(|| ()) as Run)),
+    };
+    match started {
+        Ok(thread) => Ok(Joinable { thread, own: None, open: true }),
+        Err((error, _)) => Err(RuntimeError::of_thread(what, error)),
+    }
 }
 
 impl Kept {

@@ -1,8 +1,9 @@
 //! Threads of one worker that wait for descriptors.
 
+use core::num::NonZero;
 use core::time::Duration;
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, TryReserveError};
 use std::io;
 use std::os::fd::BorrowedFd;
 
@@ -13,12 +14,22 @@ use crate::id::ThreadId;
 
 /// Which threads wait for what. Waiting and waking are O(1) beside the system calls, and O(k) where
 /// k threads wait for one descriptor.
-#[derive(Debug, Default)]
+///
+/// Memory is allocated when a thread begins to wait, which may be refused. The worker allocates
+/// none while it looks.
+#[derive(Debug)]
 pub(super) struct Descriptors {
     /// The poller knows just these, each by its own number.
     waiting: HashMap<i32, Waiting>,
-    events: Option<Events>,
+    /// How many threads these are.
+    threads: usize,
+    events: Events,
+    /// Empty, with room for all of these threads, except between `look` and `give_back`.
+    ready: Vec<ThreadId>,
 }
+
+/// How many events one look takes at most.
+const EVENTS: NonZero<usize> = NonZero::new(256).unwrap();
 
 /// The threads that wait for one descriptor: at least one.
 #[derive(Debug, Default)]
@@ -32,13 +43,26 @@ impl Waiting {
         if writable { &mut self.writers } else { &mut self.readers }
     }
 
+    /// Makes room for one thread more.
+    fn reserve(&mut self, writable: bool) -> io::Result<()> {
+        self.side(writable).try_reserve(1).map_err(no_memory)
+    }
+
     /// What the poller is to look for.
     fn interest(&self, fd: i32) -> Event {
         Event::new(fd as usize, !self.readers.is_empty(), !self.writers.is_empty())
     }
 }
 
+fn no_memory(_: TryReserveError) -> io::Error {
+    io::Error::from_raw_os_error(libc::ENOMEM)
+}
+
 impl Descriptors {
+    pub(super) fn new() -> Self {
+        Self { waiting: HashMap::new(), threads: 0, events: Events::with_capacity(EVENTS), ready: Vec::new() }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
@@ -53,27 +77,32 @@ impl Descriptors {
                 remote.poller.get_or_init(|| made)
             }
         };
+        self.ready.try_reserve(self.threads + 1).map_err(no_memory)?;
+        self.waiting.try_reserve(1).map_err(no_memory)?;
         match self.waiting.entry(fd) {
             Entry::Occupied(mut there) => {
                 let waiting = there.get_mut();
+                waiting.reserve(writable)?;
                 waiting.side(writable).push(id);
                 // SAFETY: 1. Whoever waits for it borrows it until this is done.
                 let changed = poller.modify(unsafe { BorrowedFd::borrow_raw(fd) }, waiting.interest(fd));
                 if changed.is_err() {
                     waiting.side(writable).pop();
                 }
-                changed
+                changed?;
             }
             Entry::Vacant(place) => {
                 let mut waiting = Waiting::default();
+                waiting.reserve(writable)?;
                 waiting.side(writable).push(id);
                 // SAFETY: 1. Taken out again before `add`'s caller returns to the owner of the
                 // descriptor; its borrow lasts as long.
                 unsafe { poller.add(fd, waiting.interest(fd)) }?;
                 place.insert(waiting);
-                Ok(())
             }
         }
+        self.threads += 1;
+        Ok(())
     }
 
     /// Whether that thread's descriptor is not ready yet.
@@ -82,11 +111,12 @@ impl Descriptors {
         waiting.is_some_and(|there| if writable { &there.writers } else { &there.readers }.contains(&id))
     }
 
-    /// Waits for so long at most, and says whose descriptors are ready. They wait no longer.
+    /// Waits for so long at most, and says whose descriptors are ready. They wait no longer. The
+    /// list is to be given back.
     pub(super) fn look(&mut self, remote: &Remote, most: Option<Duration>) -> Vec<ThreadId> {
-        let mut ready = Vec::new();
+        let mut ready = core::mem::take(&mut self.ready);
         let Some(poller) = remote.poller.get().filter(|_| !self.waiting.is_empty()) else { return ready };
-        let events = self.events.get_or_insert_with(Events::new);
+        let events = &mut self.events;
         events.clear();
         // An error is an interrupted wait, or one without events: the worker looks again.
         let _ = poller.wait(events, most);
@@ -113,6 +143,15 @@ impl Descriptors {
             ready.append(&mut rest.writers);
             let _ = poller.delete(source);
         }
+        self.threads -= ready.len();
         ready
+    }
+
+    /// Takes back the memory of a list that `look` returned.
+    pub(super) fn give_back(&mut self, mut list: Vec<ThreadId>) {
+        if list.capacity() > self.ready.capacity() {
+            list.clear();
+            self.ready = list;
+        }
     }
 }

@@ -6,7 +6,6 @@
 use core::sync::atomic::{AtomicBool, AtomicUsize};
 use std::io::Write as _;
 use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle as KernelThread;
 
 use tickwright::clock::Instant;
 
@@ -19,6 +18,7 @@ use crate::attributes::Attributes;
 use crate::clock::Timekeeper;
 use crate::error::CreateError;
 use crate::id::ThreadId;
+use crate::kernel::Joinable;
 use crate::memory::try_text;
 use crate::primitive::{AtomicU32, Ordering};
 use crate::record::{NONE, Record, Table};
@@ -63,7 +63,7 @@ pub(crate) struct WorkerPool {
     pub(super) stopped: AtomicBool,
     /// Threads that wait until no thread is left.
     pub(super) closers: Waiters,
-    pub(super) workers: Mutex<Vec<KernelThread<()>>>,
+    pub(super) workers: Mutex<Vec<Joinable>>,
 }
 
 /// False: there is no memory for the name.

@@ -1,7 +1,8 @@
 //! The runtime of M:N threads: starting its workers, and the interface of all models.
 
+use core::num::NonZero;
 use core::sync::atomic::AtomicBool;
-use std::io;
+use std::io::{self, Write as _};
 use std::sync::{Arc, Mutex};
 
 use tickwright::clock::Instant;
@@ -12,19 +13,21 @@ use super::remote::Remote;
 use super::settings::ManyToMany;
 use super::sleep::IdleWorkers;
 use super::sleepers::{self, Structure};
-use super::worker::Worker;
+use super::worker::{Outfit, Worker};
 use super::{coroutines, on_worker};
 use crate::attributes::Attributes;
 use crate::clock::Timekeeper;
+use crate::countdown::Countdown;
 use crate::error::{CreateError, JoinError, RuntimeError};
 use crate::id::ThreadId;
+use crate::kernel::{Joinable, start_own};
 use crate::kernel_thread::KernelThread;
+use crate::memory::try_box;
 use crate::overflow::{self, Names, SignalStack};
 use crate::primitive::{AtomicU32, Ordering, fence, lock};
 use crate::record::{MOST_SHARDS, Record};
 use crate::roster::{Roster, answers_of_roster};
 use crate::stack::in_pages;
-use crate::sync::unbounded;
 use crate::threads::{Body, Threads, Wait};
 use crate::wait::Waiters;
 use crate::wake::Wake;
@@ -77,35 +80,57 @@ impl WorkerPool {
             closing: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
             closers: Waiters::new(),
-            workers: Mutex::new(Vec::new()),
+            workers: Mutex::new(Vec::with_capacity(workers)),
         });
-        // The worker runs when it drops its end. Then the platform and the standard library have
-        // allocated what they keep for its kernel thread.
-        // A mailbox of this crate: std's would take the caller's `unpark` away.
-        let (starting, started) = unbounded::<()>();
+        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let begun = Countdown::new(workers);
         for index in 0..workers {
-            let (own, starting) = (Arc::clone(&pool), starting.clone());
-            let started = std::thread::Builder::new().name(format!("worker-{index}")).spawn(move || {
-                let _ = own.remotes()[index].thread.set(KernelThread::current());
-                let worker = Worker::new(own, index);
-                let stack = SignalStack::of_worker();
-                if let Some(stack) = &stack {
-                    stack.is_of(&worker.running);
-                }
-                drop(starting);
-                on_worker::work_as(&worker);
-            });
-            match started {
+            match pool.start_worker(index, Outfit::new(&pool, processors), &begun) {
                 Ok(worker) => lock(&pool.workers).push(worker),
                 Err(error) => {
                     pool.stop();
-                    return Err(RuntimeError::Start { what: "worker", error });
+                    pool.join_workers();
+                    return Err(error);
                 }
             }
         }
-        drop(starting);
-        let _ = started.recv();
+        begun.wait();
         Ok(pool)
+    }
+
+    fn start_worker(
+        self: &Arc<Self>,
+        index: usize,
+        outfit: Outfit,
+        begun: &Arc<Countdown>,
+    ) -> Result<Joinable, RuntimeError> {
+        let (own, begun) = (Arc::clone(self), Arc::clone(begun));
+        let work = try_box(move || {
+            let _ = own.remotes()[index].thread.set(KernelThread::current());
+            let worker = Worker::new(own, index, outfit);
+            let stack = SignalStack::of_worker();
+            if let Some(stack) = &stack {
+                stack.is_of(&worker.running);
+            }
+            begun.count();
+            drop(begun);
+            on_worker::work_as(&worker);
+        });
+        let work = work.map_err(|_| RuntimeError::of_thread("worker", CreateError::OutOfMemory))?;
+        let mut name = [0; 16];
+        let mut rest = &mut name[..];
+        // It fits: there are at most 255.
+        let _ = write!(rest, "worker-{index}");
+        let room = rest.len();
+        let name = core::str::from_utf8(&name[..16 - room]).unwrap_or_default();
+        start_own("worker", name, work)
+    }
+
+    /// Waits until the workers have ended, once.
+    fn join_workers(&self) {
+        for worker in core::mem::take(&mut *lock(&self.workers)) {
+            worker.join();
+        }
     }
 
     #[inline]
@@ -183,10 +208,7 @@ impl Threads for WorkerPool {
             return;
         }
         self.closers.wait_while(|| !self.is_stopped());
-        for worker in core::mem::take(&mut *lock(&self.workers)) {
-            // A worker does not panic; if it did, its threads are gone, and nothing is left to do.
-            let _ = worker.join();
-        }
+        self.join_workers();
     }
 }
 

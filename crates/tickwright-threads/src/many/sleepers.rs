@@ -4,7 +4,7 @@ use tickwright::clock::Instant;
 use tickwright_core::{Family, Inserted, Key, SlabQueue, TimerQueue, for_each_family};
 
 /// A timer queue of any family, whose payloads are the numbers of records.
-pub(super) trait Sleepers {
+pub(super) trait Sleepers: Send {
     /// `None`: no memory.
     fn insert(&mut self, now: Instant, at: Instant, number: u32) -> Option<Key>;
     /// A key that was delivered is passed over.
@@ -19,7 +19,10 @@ pub(super) trait Sleepers {
 /// through.
 const TICK_BITS: u32 = 10;
 
-impl<F: Family> Sleepers for SlabQueue<F, u32> {
+impl<F: Family> Sleepers for SlabQueue<F, u32>
+where
+    Self: Send,
+{
     fn insert(&mut self, now: Instant, at: Instant, number: u32) -> Option<Key> {
         // A granular structure is late by a part of the way from its clock to the deadline.
         let _ = self.advance_within(now.as_nanos() >> TICK_BITS, 0, |_| {});

@@ -13,7 +13,6 @@ mod host;
 mod idle;
 
 use core::cell::{Cell, RefCell};
-use core::num::NonZero;
 use core::panic::AssertUnwindSafe;
 use core::time::Duration;
 use std::collections::VecDeque;
@@ -108,6 +107,29 @@ pub(crate) struct Worker {
     spun: Cell<u32>,
 }
 
+/// What a worker begins with. Its creator makes it: on the worker's own kernel thread the memory
+/// could not be refused.
+pub(super) struct Outfit {
+    seen: Vec<u64>,
+    sleepers: Box<dyn Sleepers>,
+    by_the_machine: Box<dyn Sleepers>,
+    descriptors: Descriptors,
+    /// How many processors there are.
+    processors: usize,
+}
+
+impl Outfit {
+    pub(super) fn new(pool: &WorkerPool, processors: usize) -> Self {
+        Self {
+            seen: vec![0; pool.remotes().len()],
+            sleepers: (pool.structure)(),
+            by_the_machine: (pool.structure)(),
+            descriptors: Descriptors::new(),
+            processors,
+        }
+    }
+}
+
 /// Ends the child whose only thread has ended.
 #[inline]
 fn end_if_forked() {
@@ -117,17 +139,16 @@ fn end_if_forked() {
 }
 
 impl Worker {
-    pub(super) fn new(pool: Arc<WorkerPool>, index: usize) -> Self {
+    /// Allocates nothing.
+    pub(super) fn new(pool: Arc<WorkerPool>, index: usize, outfit: Outfit) -> Self {
+        let Outfit { seen, sleepers, by_the_machine, descriptors, processors } = outfit;
         let running = Running::new(Arc::clone(&pool) as _);
-        let seen = vec![0; pool.remotes().len()];
-        let (sleepers, by_the_machine) = ((pool.structure)(), (pool.structure)());
         let plain = !pool.settings.portable
             && !pool.settings.knobs.sigmask_per_switch
             && !pool.settings.knobs.global_queue;
         // Called on the worker's own kernel thread. Contexts that are kernel threads have such
         // places of their own.
         let places = if pool.settings.portable { Places::NONE } else { Places::current() };
-        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
         let spins = plain && pool.remotes().len() > 2 && processors > 1 && !pool.keeper.moves_by_command();
         Self {
             pool,
@@ -138,7 +159,7 @@ impl Worker {
             ready: RefCell::default(),
             sleepers: RefCell::new(sleepers),
             by_the_machine: RefCell::new(by_the_machine),
-            descriptors: RefCell::default(),
+            descriptors: RefCell::new(descriptors),
             next_body: Cell::new(None),
             running,
             lingering: RefCell::default(),

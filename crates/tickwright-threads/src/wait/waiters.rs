@@ -2,9 +2,11 @@
 //!
 //! A thread enters the list, where others find it, and then waits. Whoever changes what it waits
 //! for wakes it. A wake-up that comes before the wait is kept. A wait may return without cause, so
-//! it stands in a loop.
+//! it stands in a loop. A waiter for whose place there is no memory is found by nobody, and looks
+//! again every millisecond.
 
 use core::fmt;
+use core::time::Duration;
 use std::collections::VecDeque;
 use std::sync::PoisonError;
 
@@ -65,8 +67,22 @@ impl Default for Waiters {
 }
 
 /// A place in the list, to be left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ticket(u64);
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ticket {
+    number: u64,
+    /// False: there was no memory for the place.
+    is_listed: bool,
+}
+
+/// How long a waiter without a place waits before it looks again.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
+
+impl Ticket {
+    /// Waits by `wait` until woken, or for a short time if nobody can wake the caller.
+    pub(crate) fn wait_by(self, wait: impl FnOnce()) {
+        if self.is_listed { wait() } else { here::wait_for(LOOK_AGAIN) }
+    }
+}
 
 impl Waiters {
     tickwright_nodes::const_unless_loom! {
@@ -93,24 +109,31 @@ impl Waiters {
         let waiter = here::waiter();
         let mut list = self.list();
         list.next += 1;
-        let ticket = list.next;
-        list.queue.push_back(Place { ticket, lost: false, waiter });
+        let number = list.next;
+        let is_listed = list.queue.try_reserve(1).is_ok();
+        if is_listed {
+            list.queue.push_back(Place { ticket: number, lost: false, waiter });
+        }
         self.count(&list);
         drop(list);
         fence(Ordering::SeqCst);
-        Ticket(ticket)
+        Ticket { number, is_listed }
     }
 
     /// The same, at its old place: it was woken, and there was nothing left for it.
     #[cold]
-    fn enter_again(&self, Ticket(ticket): Ticket) {
+    fn enter_again(&self, Ticket { number, .. }: Ticket) -> Ticket {
         let waiter = here::waiter();
         let mut list = self.list();
-        let place = list.queue.partition_point(|each| each.ticket < ticket);
-        list.queue.insert(place, Place { ticket, lost: true, waiter });
+        let place = list.queue.partition_point(|each| each.ticket < number);
+        let is_listed = list.queue.try_reserve(1).is_ok();
+        if is_listed {
+            list.queue.insert(place, Place { ticket: number, lost: true, waiter });
+        }
         self.count(&list);
         drop(list);
         fence(Ordering::SeqCst);
+        Ticket { number, is_listed }
     }
 
     /// Waits in the list until `attempt` succeeds, unless it does at once. `Err`: the clock of the
@@ -138,7 +161,7 @@ impl Waiters {
     #[cold]
     fn acquire_as<R, E>(
         &self,
-        ticket: Ticket,
+        mut ticket: Ticket,
         until: Option<Instant>,
         passes_on: bool,
         mut input: E,
@@ -162,13 +185,20 @@ impl Waiters {
                 Err(input) => input,
                 acquired => return acquired,
             };
-            self.enter_again(ticket);
+            ticket = self.enter_again(ticket);
         }
     }
 
     /// Waits until woken. False: the clock of the caller's runtime shows `until`, and the caller
-    /// has left.
+    /// has left. Without a place it returns as if woken.
     pub(crate) fn wait(&self, ticket: Ticket, until: Option<Instant>) -> bool {
+        if !ticket.is_listed {
+            if until.is_some_and(|at| here::now() >= at) {
+                return false;
+            }
+            here::wait_for(LOOK_AGAIN);
+            return true;
+        }
         while !self.was_woken(ticket) {
             match until {
                 None => here::wait(),
@@ -184,13 +214,13 @@ impl Waiters {
     #[inline]
     pub(crate) fn is_promised(&self, caller: Option<Ticket>) -> bool {
         let to = self.promised.load(Ordering::Relaxed);
-        to != 0 && Some(Ticket(to)) != caller
+        to != 0 && Some(to) != caller.map(|ticket| ticket.number)
     }
 
     /// The caller, which has left, has what it waited for, or waits no more. True: that was
     /// promised to it.
-    fn done(&self, Ticket(ticket): Ticket) -> bool {
-        let promised = self.promised.load(Ordering::Relaxed) == ticket;
+    fn done(&self, ticket: Ticket) -> bool {
+        let promised = self.promised.load(Ordering::Relaxed) == ticket.number;
         if promised {
             self.promised.store(0, Ordering::Relaxed);
         }
@@ -202,7 +232,7 @@ impl Waiters {
     /// is woken.
     pub(crate) fn leave(&self, ticket: Ticket) -> bool {
         let mut list = self.list();
-        let place = list.queue.iter().position(|each| each.ticket == ticket.0);
+        let place = list.queue.iter().position(|each| each.ticket == ticket.number);
         let left = place.and_then(|place| list.queue.remove(place));
         self.count(&list);
         left.is_some()
@@ -210,7 +240,7 @@ impl Waiters {
 
     /// Whether the caller was woken.
     pub(crate) fn was_woken(&self, ticket: Ticket) -> bool {
-        !self.list().queue.iter().any(|each| each.ticket == ticket.0)
+        !self.list().queue.iter().any(|each| each.ticket == ticket.number)
     }
 
     /// Wakes the one that something is promised to, else the one that has waited longest. After the
@@ -253,8 +283,8 @@ impl Waiters {
     pub(crate) fn wait_while(&self, is_so: impl Fn() -> bool) {
         while is_so() {
             let ticket = self.enter();
-            while is_so() && !self.was_woken(ticket) {
-                here::wait();
+            while is_so() && (!ticket.is_listed || !self.was_woken(ticket)) {
+                ticket.wait_by(here::wait);
             }
             self.leave(ticket);
         }

@@ -35,9 +35,10 @@ impl Worker {
     }
 
     fn wake_all(&self, ready: Vec<ThreadId>) {
-        for id in ready {
+        for &id in &ready {
             self.wake_thread(id);
         }
+        self.descriptors.borrow_mut().give_back(ready);
     }
 
     pub(super) fn wake_sleepers(&self) {
