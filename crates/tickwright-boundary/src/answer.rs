@@ -46,12 +46,14 @@ pub fn count(inside: impl FnOnce() -> Result<usize, c_int>) -> isize {
     }
 }
 
-/// Writes a value to `place` and returns 0, or returns a code.
+/// Writes a value to `place` and returns 0, or returns a code. A place that is not aligned is
+/// refused before anything is done.
 ///
 /// # Safety
 /// `place` is null, or may be written.
 pub unsafe fn value<T>(place: *mut T, inside: impl FnOnce() -> Result<T, c_int>) -> c_int {
     code(|| {
+        aligned(place)?;
         let value = inside()?;
         // SAFETY: the caller promises this.
         unsafe { put(place, value) };

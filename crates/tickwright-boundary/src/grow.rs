@@ -22,10 +22,27 @@ const MOST: usize = 4096;
 /// 1. It is `repr(C)`, and its first field is a `usize`, the size in bytes.
 /// 2. Any bytes that a C program can have in the other fields are values of theirs.
 pub unsafe trait Growing: Copy {
-    /// What a field is that the caller does not have. Its size is that of the type.
+    /// What a field is that the caller does not have. Its size is that of the type. The default of
+    /// a field that is added is 0: an older library refuses a newer caller's others.
     const DEFAULT: Self;
-    /// The size of the first version. Raise it never: what is added comes behind.
+    /// The size of the first version: [`end_of!`](crate::end_of) of its last field, for ever. What
+    /// is added comes behind.
     const LEAST: usize;
+}
+
+/// Where a field of a type ends, in bytes from the beginning.
+#[macro_export]
+macro_rules! end_of {
+    ($type:ty, $field:ident) => {
+        core::mem::offset_of!($type, $field) + $crate::grow::size_by(|value: &$type| &value.$field)
+    };
+}
+
+/// The size of what a function returns a reference to. For [`end_of!`](crate::end_of).
+#[doc(hidden)]
+#[must_use]
+pub const fn size_by<T, F>(_: fn(&T) -> &F) -> usize {
+    size_of::<F>()
 }
 
 /// The size that a caller gave.

@@ -392,9 +392,36 @@ static void meetings(void)
     CHECK(refusals > 6);
 }
 
+/* The list of a thread's values grows, beyond each spare block at last. */
+static void many_keys(void)
+{
+    enum { KEYS = 1000 };
+    static tw_key *keys[KEYS];
+    int i, result, refused = 0;
+    for (i = 0; i < KEYS; i++)
+        EQUAL(tw_key_create(&keys[i], NULL), 0);
+    for (i = 0; i < KEYS; i++) {
+        grant_only(0);
+        result = tw_key_set(keys[i], &keys[i]);
+        grant_all();
+        CHECK(result == 0 || result == -ENOMEM);
+        refused += result != 0;
+        if (result != 0)
+            EQUAL(tw_key_set(keys[i], &keys[i]), 0);
+    }
+    CHECK(refused > 0);
+    for (i = 0; i < KEYS; i++) {
+        void *value = NULL;
+        EQUAL(tw_key_get(keys[i], &value), 0);
+        CHECK(value == &keys[i]);
+        EQUAL(tw_key_destroy(keys[i]), 0);
+    }
+}
+
 int main(void)
 {
     runtimes();
+    many_keys();
     descriptors();
     all_waits();
     meetings();

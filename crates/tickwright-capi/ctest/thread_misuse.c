@@ -127,7 +127,16 @@ static void arguments(tw_runtime *threads, tw_model model)
     name[255] = 0;
     attr.name = name;
     EQUAL(tw_thread_create(threads, &thread, &attr, nothing, NULL), 0);
+    /* A result that could not be written is not taken. */
+    EQUAL(tw_thread_join(threads, thread, (void **)(void *)((char *)&thread + 1)), -EINVAL);
+    EQUAL(tw_thread_create(threads, (tw_thread *)(void *)((char *)&thread + 1), &attr, nothing, NULL), -EINVAL);
+    EQUAL(tw_thread_stack((void **)(void *)((char *)&thread + 1), NULL), -EINVAL);
+    EQUAL(tw_thread_stack(NULL, (size_t *)(void *)((char *)&thread + 1)), -EINVAL);
     EQUAL(tw_thread_join(threads, thread, NULL), 0);
+    EQUAL(tw_runtime_len(threads), 0);
+    attr.flags = 1;
+    EQUAL(tw_thread_create(threads, &thread, &attr, nothing, NULL), -E2BIG);
+    attr.flags = 0;
     /* Nobody wants to know. */
     attr.detached = -1;
     EQUAL(tw_thread_create(threads, NULL, &attr, nothing, NULL), 0);

@@ -93,6 +93,8 @@ static void *reads(void *argument)
 {
     int fd = (int)(intptr_t)argument;
     char byte = 0;
+    EQUAL(tw_thread_wait_readable(0x3fffffff), -EBADF); /* not open */
+    EQUAL(tw_thread_wait_writable(0x3fffffff), -EBADF);
     EQUAL(tw_thread_wait_readable(fd), 0);
     EQUAL(read(fd, &byte, 1), 1);
     return (void *)(intptr_t)byte;
@@ -192,6 +194,8 @@ static void misuse(void)
     EQUAL(tw_key_create(NULL, NULL), -EINVAL);
     EQUAL(tw_thread_wait_readable(-1), -EBADF);
     EQUAL(tw_thread_wait_writable(-1), -EBADF);
+    EQUAL(tw_thread_wait_readable(0x3fffffff), -EBADF);
+    EQUAL(tw_thread_wait_writable(0x3fffffff), -EBADF);
 
     EQUAL(tw_mutex_unlock(mutex), -EPERM);
     EQUAL(tw_cond_wait(cond, mutex), -EPERM);

@@ -7,7 +7,7 @@ use crate::contract::shared;
 use tickwright::clock::Instant;
 use tickwright::scheduler::{Cancelled, TimerId};
 use tickwright::service::{Refused, Timing, When};
-use tickwright_boundary::answer::{self, put};
+use tickwright_boundary::answer::{self, aligned, put};
 use tickwright_boundary::{code, exported, grow};
 
 use crate::handle::{Call, tw_sched, tw_sched_fn};
@@ -67,6 +67,8 @@ unsafe fn add_job(
     id: *mut u64,
     origin: Place,
 ) -> Result<c_int, c_int> {
+    aligned(became)?;
+    aligned(id)?;
     let sched = shared(sched)?;
     // SAFETY: the header's contract.
     let job = unsafe { grow::read(job) }?;

@@ -8,7 +8,7 @@ use tickwright::clock::Instant;
 use tickwright::scheduler::Cancelled;
 use tickwright::service::{Missed, Origin, Refusal, Site, Timing, When};
 use tickwright_boundary::grow::Growing;
-use tickwright_boundary::{code, numbers};
+use tickwright_boundary::{code, end_of, numbers};
 
 use crate::handle::Call;
 pub use crate::handle::{tw_cleanup_fn, tw_clock, tw_firing, tw_sched_fn};
@@ -78,7 +78,7 @@ unsafe impl Growing for tw_job {
             reserved: [0; 3],
         },
     };
-    const LEAST: usize = size_of::<Self>();
+    const LEAST: usize = end_of!(Self, timing);
 }
 
 numbers! {

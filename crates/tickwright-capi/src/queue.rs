@@ -14,7 +14,7 @@ use core::ffi::{c_char, c_int, c_void};
 use tickwright_boundary::answer::{self, aligned, put};
 use tickwright_boundary::grow::{self, Growing};
 use tickwright_boundary::state::{Lendable, begin, lend, state};
-use tickwright_boundary::{code, exported};
+use tickwright_boundary::{code, end_of, exported};
 use tickwright_core::{Expired, HookQueue, Pending, Tick, TimerRef};
 
 use crate::contract::lendable;
@@ -63,13 +63,13 @@ pub struct tw_advance {
 unsafe impl Growing for tw_expired {
     const DEFAULT: Self =
         Self { size: size_of::<Self>(), timer: core::ptr::null_mut(), deadline: 0, expiry: 0 };
-    const LEAST: usize = size_of::<Self>();
+    const LEAST: usize = end_of!(Self, expiry);
 }
 
 // SAFETY: 1. `repr(C)`, the size comes first; 2. numbers.
 unsafe impl Growing for tw_advance {
     const DEFAULT: Self = Self { size: size_of::<Self>(), delivered: 0, moved: 0 };
-    const LEAST: usize = size_of::<Self>();
+    const LEAST: usize = end_of!(Self, moved);
 }
 
 /// Is called with each timer that is due.
@@ -279,7 +279,6 @@ exported!(
     /// When a pending timer is due.
     fn tw_queue_expiry(queue: *const tw_queue, timer: *const tw_timer, tick: *mut u64) -> c_int {
         let expiry = || {
-            aligned(tick)?;
             on_queue!(queue, queue => {
                 let node = timer::known(timer.cast_mut())?;
                 let absent = || if node.is_linked() { code::ELSEWHERE } else { code::ABSENT };
@@ -387,10 +386,7 @@ exported!(
 
     /// The queue's now.
     fn tw_queue_now(queue: *const tw_queue, tick: *mut u64) -> c_int {
-        let now = || {
-            aligned(tick)?;
-            on_queue!(queue, queue => Ok(queue.now()))
-        };
+        let now = || on_queue!(queue, queue => Ok(queue.now()));
         // SAFETY: the header's contract.
         unsafe { answer::value(tick, now) }
     }

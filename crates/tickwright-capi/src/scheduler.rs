@@ -8,11 +8,11 @@ use tickwright::clock::{SystemClock, VirtualHost};
 use tickwright::fork::{ForkLock, Order};
 use tickwright::scheduler::{Cancelled, Scheduler, TimerId};
 use tickwright::service::{Settings, Structure, Timing};
-use tickwright_boundary::answer::{self, borrowed, put};
+use tickwright_boundary::answer::{self, aligned, borrowed, put};
 use tickwright_boundary::grow::{self, Growing};
 use tickwright_boundary::spare::covered;
 use tickwright_boundary::state::{Shared, begin, create, destroy, end, state};
-use tickwright_boundary::{code, exported};
+use tickwright_boundary::{code, end_of, exported};
 
 use crate::contract::shared;
 use crate::family::{TW_FAMILY_DEFAULT, structure, tw_family};
@@ -48,7 +48,7 @@ unsafe impl Growing for tw_sched_options {
         tick_ns: 0,
         capacity: 0,
     };
-    const LEAST: usize = size_of::<Self>();
+    const LEAST: usize = end_of!(Self, capacity);
 }
 
 /// The machine's clock of that number.
@@ -193,6 +193,7 @@ exported!(
     /// Ends every timer with a token.
     fn tw_sched_shutdown_token(sched: *mut tw_sched, token: *const c_void, running: *mut u64) -> isize {
         answer::count(|| {
+            aligned(running)?;
             let sched = shared(sched)?;
             RETURNING.set(RETURNING.get() + 1);
             *sched.returning.lock() += 1;

@@ -6,9 +6,9 @@ use core::time::Duration;
 use tickwright::clock::Instant;
 use tickwright::scheduler::Scheduler;
 use tickwright::service::State;
-use tickwright_boundary::answer::{self, put, write_text};
+use tickwright_boundary::answer::{self, aligned, put, write_text};
 use tickwright_boundary::grow::Growing;
-use tickwright_boundary::{code, exported};
+use tickwright_boundary::{code, end_of, exported};
 
 use crate::contract::shared;
 use crate::handle::{Call, timer, tw_sched};
@@ -87,7 +87,7 @@ unsafe impl Growing for tw_sched_info {
         token: core::ptr::null(),
         data: core::ptr::null_mut(),
     };
-    const LEAST: usize = size_of::<Self>();
+    const LEAST: usize = end_of!(Self, data);
 }
 
 // SAFETY: 1. `repr(C)`, the size comes first; 2. numbers.
@@ -109,7 +109,7 @@ unsafe impl Growing for tw_sched_counts {
         late_most_ns: 0,
         late_max_ns: 0,
     };
-    const LEAST: usize = size_of::<Self>();
+    const LEAST: usize = end_of!(Self, late_max_ns);
 }
 
 /// Nanoseconds of a duration that was made from a `u64` of them.
@@ -139,7 +139,10 @@ unsafe fn pending<T>(
         unsafe { put(place, tell(scheduler, info.due)) };
         Ok(1)
     };
-    answer::code(|| timer(sched, id, inside))
+    answer::code(|| {
+        aligned(place)?;
+        timer(sched, id, inside)
+    })
 }
 
 exported!(

@@ -49,8 +49,16 @@ fn name(declaration: &str) -> &str {
 fn program(code: &str) -> String {
     let mut c = String::from("#include <stdio.h>\n#include <tickwright.h>\nint main(void)\n{\n");
     for (of, body) in bodies(code, "struct") {
-        // A struct that starts with its size grows by fields, which are lines of their own.
-        if !body.trim_start().starts_with("size_t size;") {
+        // A struct that starts with its size grows by fields, which are lines of their own. Its
+        // size tells which it has only if the last one ends there.
+        if body.trim_start().starts_with("size_t size;") {
+            let last = name(body.trim_end().strip_suffix(';').unwrap().rsplit(';').next().unwrap());
+            writeln!(
+                c,
+                "_Static_assert(offsetof({of}, {last}) + sizeof((({of} *)0)->{last}) == sizeof({of}), \"padding\");"
+            )
+            .unwrap();
+        } else {
             writeln!(c, "printf(\"size {of} %zu\\n\", sizeof({of}));").unwrap();
         }
         for field in body.split(';').filter(|field| !field.trim().is_empty()) {

@@ -56,10 +56,18 @@ impl Queue {
         item: &'static mut TimerQueueItem,
         waker: &Waker,
     ) -> bool {
+        const {
+            assert!(size_of::<Item>() <= size_of::<TimerQueueItem>());
+            assert!(align_of::<Item>() <= align_of::<TimerQueueItem>());
+        }
+        // From the mutable reference, so that the queue may write to it.
+        let place = core::ptr::from_mut(item).cast::<Item>();
         // SAFETY: 1. Zeros are a timer that is not pending. 2. Every queue of this crate interprets
         // the storage as this one type, and by the interface nothing else interprets it. 3. It is
-        // never moved and lives as long as its task, which is a static.
-        let timer: &'static Item = unsafe { item.as_ref() };
+        // never moved and lives as long as its task, which is a static. 4. It fits, as asserted.
+        // 5. The interface gives the storage out again while the queue has a pointer to it: what
+        // the two point to is the same, and Embassy's own queue does that too.
+        let timer: &'static Item = unsafe { &*place };
         if at == u64::MAX {
             // Never.
             return false;

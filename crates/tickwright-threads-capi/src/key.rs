@@ -95,7 +95,8 @@ exported!(
             if key.local.is_set() {
                 set();
             } else {
-                // The value, and its places in the lists of the thread and of all threads.
+                key.local.try_reserve().map_err(|_| code::NO_MEMORY)?;
+                // The value, its first list, and its place in that of all threads.
                 covered(&[(3, 1 << 13), (6, 1 << 10)], set)?;
             }
             Ok(0)

@@ -9,7 +9,7 @@ use crate::contract::shared;
 use tickwright_boundary::grow::{self, Growing};
 use tickwright_boundary::spare::covered;
 use tickwright_boundary::state::{Shared, begin, create, destroy, end, state};
-use tickwright_boundary::{answer, code, exported, numbers};
+use tickwright_boundary::{answer, code, end_of, exported, numbers};
 use tickwright_threads::{Handle, Manager, ManyToMany, Model, OneToOne, Runtime, RuntimeError, this_thread};
 
 /// The number of a model.
@@ -62,7 +62,7 @@ unsafe impl Growing for tw_runtime_options {
         guard_size: usize::MAX,
         kept_stacks: usize::MAX,
     };
-    const LEAST: usize = size_of::<Self>();
+    const LEAST: usize = end_of!(Self, kept_stacks);
 }
 
 fn not_started(error: &RuntimeError) -> c_int {

@@ -1,14 +1,14 @@
 //! Threads: creating, joining, detaching, waiting.
 
-use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::time::Duration;
 use std::os::fd::BorrowedFd;
 
 use crate::contract::shared;
 use tickwright::clock::Instant;
-use tickwright_boundary::answer::{self, put};
+use tickwright_boundary::answer::{self, aligned, put};
 use tickwright_boundary::grow::{self, Growing};
-use tickwright_boundary::{code, exported};
+use tickwright_boundary::{code, end_of, exported};
 use tickwright_threads::{Attributes, CreateError, Handle, JoinError, ThreadId, this_thread};
 
 use crate::runtime::{tw_runtime, with};
@@ -33,6 +33,8 @@ pub struct tw_thread_options {
     pub name: *const c_char,
     /// Not 0: the thread is detached, so no thread joins it.
     pub detached: c_int,
+    /// 0.
+    pub flags: c_uint,
 }
 
 // SAFETY: 1. `repr(C)`, the size comes first; 2. a pointer and numbers.
@@ -43,8 +45,9 @@ unsafe impl Growing for tw_thread_options {
         guard_size: usize::MAX,
         name: core::ptr::null(),
         detached: 0,
+        flags: 0,
     };
-    const LEAST: usize = size_of::<Self>();
+    const LEAST: usize = end_of!(Self, flags);
 }
 
 /// Calls `inside` with a runtime and the id of a thread.
@@ -86,6 +89,9 @@ unsafe fn attributes(options: *const tw_thread_options) -> Result<Attributes, c_
     }
     // SAFETY: the caller promises this.
     let options = unsafe { grow::read(options) }?;
+    if options.flags != 0 {
+        return Err(code::TOO_NEW);
+    }
     attributes = with(attributes, options.stack_size, Attributes::stack);
     attributes = with(attributes, options.guard_size, Attributes::guard);
     if !options.name.is_null() {
@@ -245,11 +251,14 @@ exported!(
 
     /// Where the caller's stack is.
     fn tw_thread_stack(lowest: *mut *mut c_void, size: *mut usize) -> c_int {
-        let Some(stack) = this_thread::stack() else { return 0 };
+        let stack = || {
+            aligned(size)?;
+            let Some(stack) = this_thread::stack() else { return Ok(None) };
+            // SAFETY: the header's contract.
+            unsafe { put(size, stack.len()) };
+            Ok(Some(core::ptr::with_exposed_provenance_mut(stack.start)))
+        };
         // SAFETY: the header's contract.
-        unsafe { put(lowest, core::ptr::with_exposed_provenance_mut(stack.start)) };
-        // SAFETY: the header's contract.
-        unsafe { put(size, stack.len()) };
-        1
+        unsafe { answer::found(lowest, stack) }
     }
 );

@@ -9,7 +9,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
 use core::sync::atomic::{AtomicU64, Ordering};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, TryReserveError};
 use std::rc::Rc;
 
 use crate::here;
@@ -98,6 +98,16 @@ impl<T: 'static> Local<T> {
             }
         };
         use_it(&value)
+    }
+
+    /// Makes room for the calling thread's value beside those of its other keys. So no list of them
+    /// grows when the value is made.
+    ///
+    /// # Errors
+    /// There is no memory for it.
+    pub fn try_reserve(&self) -> Result<(), TryReserveError> {
+        let me = here::current();
+        change(|all| all.get_mut(&me).map_or(Ok(()), |values| values.try_reserve(1)))
     }
 
     /// Whether the calling thread has a value.

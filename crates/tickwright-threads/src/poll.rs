@@ -6,10 +6,14 @@ use std::os::fd::RawFd;
 
 /// Waits until one of `events` has come, for `most_ms` milliseconds at most; -1: without a limit.
 /// `false`: none has, or a signal came in between.
+///
+/// # Errors
+/// `EBADF` for a descriptor that is not open; what the system says.
 pub(crate) fn poll(fd: RawFd, events: c_short, most_ms: c_int) -> io::Result<bool> {
     let mut ask = libc::pollfd { fd, events, revents: 0 };
     // SAFETY: 1. One entry, which is ours alone.
     match unsafe { libc::poll(&raw mut ask, 1, most_ms) } {
+        0.. if ask.revents & libc::POLLNVAL != 0 => Err(io::Error::from_raw_os_error(libc::EBADF)),
         0.. => Ok(ask.revents != 0),
         _ => match io::Error::last_os_error() {
             error if error.kind() == io::ErrorKind::Interrupted => Ok(false),

@@ -47,7 +47,8 @@
  * A struct whose first field is `size` may get more fields at its end in later versions, under one
  * SONAME. The caller sets `size` to the sizeof of the struct: TW_..._INIT does, and so does the
  * function tw_..._init. The library reads and writes that many bytes at most. In a struct that it
- * fills it sets `size` to the bytes that it has filled. A size of 0 is -EINVAL.
+ * fills it sets `size` to the bytes that it has filled. A size of 0 is -EINVAL. The default of a
+ * field that is added is 0, which an older library takes; it refuses others with -E2BIG.
  *
  * All other sizes, and all numbers in macros and enums, are part of the ABI: they change with the
  * SONAME alone.

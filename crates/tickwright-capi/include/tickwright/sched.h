@@ -225,7 +225,7 @@ typedef enum tw_missed {
 } tw_missed;
 
 /* When a timer is due. All zeros: now, once. A number less than 0 is -EINVAL, and so is a reserved
- * one that is not 0. This struct keeps its size. */
+ * one that is not 0 -E2BIG. This struct keeps its size. */
 typedef struct tw_timing {
     tw_base base;
     tw_missed missed;
@@ -373,7 +373,7 @@ TW_API int tw_sched_arm_since(tw_sched *sched, uint64_t id, uint64_t since_ns, i
  *
  * Returns:
  *   0  done
- * Errors: -EINVAL, -ENOENT, -ENOMEM, -ECANCELED; and
+ * Errors: -EINVAL, -ENOENT, -ENOMEM, -E2BIG, -ECANCELED; and
  *   -ENOTSUP  the clock knows no time of day
  * Threads: any. */
 TW_API int tw_sched_arm_timing(tw_sched *sched, uint64_t id, const tw_timing *timing);

@@ -145,9 +145,10 @@ typedef struct tw_thread_options {
                           TW_DEFAULT: 64 KiB for M:N threads, a page for others */
     const char *name;  /* up to 255 bytes of UTF-8, copied; null: none */
     int detached;      /* not 0: nobody joins it */
+    unsigned flags;    /* 0; others are -E2BIG */
 } tw_thread_options;
 
-#define TW_THREAD_OPTIONS_INIT { sizeof(tw_thread_options), TW_DEFAULT, TW_DEFAULT, NULL, 0 }
+#define TW_THREAD_OPTIONS_INIT { sizeof(tw_thread_options), TW_DEFAULT, TW_DEFAULT, NULL, 0, 0 }
 
 /* Sets all options to their defaults. `size` is sizeof(tw_thread_options).
  *
@@ -233,6 +234,7 @@ TW_API int tw_thread_equal(tw_thread one, tw_thread other);
  * Returns:
  *   1  `*lowest` and `*size` are written
  *   0  no runtime has created the caller, or the system does not say
+ * Errors: -EINVAL.
  * Threads: any. */
 TW_API int tw_thread_stack(void **lowest, size_t *size);
 
@@ -267,7 +269,8 @@ TW_API int tw_thread_unpark(tw_runtime *runtime, tw_thread thread);
  * Returns:
  *   0  a read does not wait
  * Errors: -ENOMEM; and
- *   -EBADF  also if it is less than 0
+ *   -EBADF   also if it is less than 0
+ *   -EMFILE  no descriptor is left for the first wait of an M:N worker
  * Threads: any. */
 TW_API int tw_thread_wait_readable(int fd);
 
@@ -277,7 +280,8 @@ TW_API int tw_thread_wait_readable(int fd);
  * Returns:
  *   0  a write does not wait
  * Errors: -ENOMEM; and
- *   -EBADF  also if it is less than 0
+ *   -EBADF   also if it is less than 0
+ *   -EMFILE  no descriptor is left for the first wait of an M:N worker
  * Threads: any. */
 TW_API int tw_thread_wait_writable(int fd);
 

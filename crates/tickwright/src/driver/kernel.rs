@@ -2,7 +2,7 @@
 //! memory that cannot be refused, and a thread of a C program needs none.
 
 use core::ffi::{CStr, c_void};
-use core::mem::MaybeUninit;
+use core::mem::{ManuallyDrop, MaybeUninit};
 use core::ptr::null_mut;
 use std::io;
 
@@ -47,7 +47,8 @@ fn refused(number: i32) -> io::Result<()> {
     if number == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(number)) }
 }
 
-/// Starts a thread of the platform, and returns how to wait for it. The platform may keep the
+/// Starts a thread of the platform, and returns how to wait for it. Without a wait it goes by
+/// itself. The platform may keep the
 /// beginning of the name. `stack` is in bytes; `None`: as the platform has it. The standard library
 /// knows the thread without a name. The work must not unwind.
 ///
@@ -71,11 +72,29 @@ pub fn start_thread(name: Option<&CStr>, stack: Option<usize>, work: Work) -> io
     if let Some(name) = name {
         named(thread, name);
     }
+    let thread = Thread(thread);
     Ok(Box::new(move || {
-        // SAFETY: a thread of this function's, joined once: this is called once.
-        unsafe { libc::pthread_join(thread, null_mut()) };
+        thread.join();
         Ok(())
     }))
+}
+
+/// A thread that was started: joined, or detached when this goes.
+struct Thread(libc::pthread_t);
+
+impl Thread {
+    fn join(self) {
+        let thread = ManuallyDrop::new(self).0;
+        // SAFETY: neither joined nor detached: this takes what does either.
+        unsafe { libc::pthread_join(thread, null_mut()) };
+    }
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        // SAFETY: neither joined nor detached: `join` does not come here.
+        unsafe { libc::pthread_detach(self.0) };
+    }
 }
 
 /// Gives the first 15 bytes of a name to a thread.
