@@ -1,4 +1,4 @@
-//! A timer of a shard that records.
+//! A shared timer that records its operations.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,21 +7,21 @@ use tickwright_core::Tick;
 use super::recorder::QueueRecorder;
 use crate::shard::{ArmError, Cancelled, Firing, Shard, SharedTimer, Was, WheelGeometry, WouldDeadlock};
 
-/// A shared timer that records what is done with it. Clones are the same timer.
+/// A shared timer that records the operations on it. A clone is a handle to the same timer.
 ///
-/// A lock of its own keeps the events of one timer in the order of its operations. One that is
-/// armed while it begins to fire may be in the trace before that expiry.
+/// A lock of its own keeps the events of one timer in the order of its operations. A timer that is
+/// armed while it begins to fire may have the arm in the trace before that expiry.
 #[derive(Clone, Debug)]
 pub struct RecordedTimer<G: WheelGeometry> {
     timer: SharedTimer<G>,
     log: Arc<Log>,
 }
 
-/// Where a timer notes what happened.
+/// Where a timer records its events.
 #[derive(Debug)]
 struct Log {
     recorder: QueueRecorder,
-    /// Held from an operation to its event.
+    /// Held from an operation until its event is recorded.
     order: Mutex<()>,
 }
 
@@ -39,7 +39,7 @@ impl Log {
         }
     }
 
-    /// The address: one timer has it as long as it lives.
+    /// The identity is the address: a timer keeps it for as long as the timer lives.
     fn identity(&self) -> u64 {
         core::ptr::from_ref(self).addr() as u64
     }
@@ -47,7 +47,8 @@ impl Log {
 
 impl<G: WheelGeometry> RecordedTimer<G> {
     /// A timer that belongs to `shard`, is not pending, and records. See [`Shard::timer`]. The
-    /// callback gets the timer, to arm it again: [`Firing::timer`] is the one that does not record.
+    /// callback gets the recorded timer, to arm it again. [`Firing::timer`] returns the plain
+    /// timer, which does not record.
     #[must_use]
     pub fn new(
         shard: &Shard<'_, G>,
@@ -65,7 +66,7 @@ impl<G: WheelGeometry> RecordedTimer<G> {
         Self { timer, log }
     }
 
-    /// See [`SharedTimer::add`]. `now` is the time in ticks of the shard: the delay in the trace
+    /// See [`SharedTimer::add`]. `now` is the time in ticks of the shard; the delay in the trace
     /// counts from it.
     ///
     /// # Errors
@@ -125,7 +126,7 @@ impl<G: WheelGeometry> RecordedTimer<G> {
         let _held = self.log.hold();
         let before = self.timer.deadline();
         let was = self.timer.reduce(deadline)?;
-        // A later deadline changes nothing.
+        // A later deadline leaves the timer as it is.
         if !was.is_pending() || before.is_none_or(|before| deadline < before) {
             self.log.armed(was, deadline, now);
         }
@@ -150,8 +151,8 @@ impl<G: WheelGeometry> RecordedTimer<G> {
         cancelled
     }
 
-    /// See [`SharedTimer::cancel_sync`]. It may wait for the callback, so its event may come after
-    /// that of an arm by another thread.
+    /// See [`SharedTimer::cancel_sync`]. This call may wait for the callback. So its event may
+    /// follow that of an arm by another thread.
     ///
     /// # Errors
     /// As there.
@@ -167,7 +168,7 @@ impl<G: WheelGeometry> RecordedTimer<G> {
         self.cancelled(self.timer.shutdown())
     }
 
-    /// See [`SharedTimer::shutdown_sync`], and [`cancel_sync`](Self::cancel_sync) on its event.
+    /// See [`SharedTimer::shutdown_sync`]. For its event, see [`cancel_sync`](Self::cancel_sync).
     ///
     /// # Errors
     /// As there.
