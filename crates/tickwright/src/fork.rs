@@ -65,7 +65,7 @@ impl<T> ForkLock<T> {
     /// must not take a lock, allocate, or call the user's code.
     ///
     /// # Panics
-    /// Panics without memory, as every allocation of the standard library does.
+    /// Without memory it ends as every allocation of the standard library does.
     pub fn new(order: Order, value: T, forget: fn(&mut T)) -> Self {
         Self::try_new(order, value, forget).unwrap_or_else(|| no_memory::<Slot<T>>())
     }

@@ -138,7 +138,7 @@ impl<C> Scheduler<C> {
     /// running, it is armed when its callback has ended, whatever the callback returns.
     ///
     /// # Errors
-    /// [`Refusal`]; the timer is then as it was.
+    /// [`Refusal`] says why; the timer is then as it was.
     #[doc(alias = "reschedule")]
     #[doc(alias = "modify")]
     pub fn start(&self, id: TimerId, timing: Timing) -> Result<(), Refusal> {
@@ -154,7 +154,7 @@ impl<C> Scheduler<C> {
     /// Makes room for n more timers.
     ///
     /// # Errors
-    /// [`Refusal::Full`] when there is no memory for it.
+    /// [`Refusal::Full`] if there is no memory for them.
     pub fn reserve(&self, additional: usize) -> Result<(), Refusal> {
         self.lock().service.reserve(additional)
     }
@@ -165,14 +165,14 @@ impl<C> Scheduler<C> {
         self.lock().service.shared_clock()
     }
 
-    /// Tells `alarm` from now on when the queue is to be run: for an event loop, a
+    /// From now on, sets `alarm` to the time at which the queue must run. An event loop passes a
     /// [`TimerFd`](crate::driver).
     pub fn set_alarm(&self, alarm: Option<Arc<dyn Alarm>>) {
         self.lock().service.set_alarm(alarm);
     }
 
-    /// The same if it has none so far, or that of a thread which is the parent's; whether that was
-    /// so.
+    /// Sets an alarm if the scheduler has none so far, or only that of a thread in the parent.
+    /// Returns whether it did.
     pub(super) fn set_first_alarm(&self, alarm: Arc<dyn Alarm>) -> bool {
         let mut core = self.lock();
         let first = core.service.alarm().is_none_or(|alarm| alarm.is_orphaned());
@@ -182,7 +182,7 @@ impl<C> Scheduler<C> {
         first
     }
 
-    /// Stops telling `alarm`, if that is the one that is told.
+    /// Removes `alarm` if it is the scheduler's alarm.
     pub(super) fn leave_alarm(&self, alarm: &Arc<dyn Alarm>) {
         let mut core = self.lock();
         if core.service.alarm().is_some_and(|set| Arc::ptr_eq(set, alarm)) {
@@ -192,9 +192,9 @@ impl<C> Scheduler<C> {
 }
 
 impl<C> Core<C> {
-    /// In a forked child, where other threads are not: no thread waits, and the pass of another
-    /// thread is over. The timer that it ran is gone, since its callback is on the stack of that
-    /// thread.
+    /// Called in a forked child, which has no other threads: no thread waits, and another thread's
+    /// pass is over. The timer that such a pass ran is gone, since its callback is on that thread's
+    /// stack.
     fn forget_threads(&mut self) {
         self.waiters.forget();
         self.outcomes.clear();
