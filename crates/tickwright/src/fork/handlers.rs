@@ -41,7 +41,7 @@ pub(crate) struct Slot<T> {
 // when no slot moves.
 unsafe impl<T: Send> Send for Slot<T> {}
 
-// SAFETY: 1. A mutex may be shared; 2. Only a thread that forks touches `guard` and `is_held`,
+// SAFETY: 1. A mutex may be shared; 2. only a thread that forks touches `guard` and `is_held`,
 // under the lock of the list. From `try_hold` to `release` that thread keeps the lock.
 unsafe impl<T: Send> Sync for Slot<T> {}
 

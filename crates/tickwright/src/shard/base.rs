@@ -160,8 +160,8 @@ impl<G: WheelGeometry> Link<G> {
     /// Makes a link to a node; the link holds no count of its own.
     pub(super) fn of(node: &Arc<Node<G>>) -> Self {
         // The pointer comes from the counted reference, not from a borrow of the node. The counts
-        // lie before the node, and `from_raw` must reach them. SAFETY: 1. a counted reference is
-        // never null.
+        // lie before the node, and `from_raw` must reach them.
+        // SAFETY: 1. a counted reference is never null.
         Self(unsafe { NonNull::new_unchecked(Arc::as_ptr(node).cast_mut()) })
     }
 
@@ -217,12 +217,12 @@ struct Records<G: WheelGeometry>(PhantomData<fn() -> G>);
 impl<G: WheelGeometry> Records<G> {
     #[inline]
     fn node(&self, p: Link<G>) -> &Node<G> {
-        // SAFETY: 1. The caller passes a wheel only links that were inserted and not taken out
-        // since. Promise 1 of `Discipline` covers the links that a wheel passes, and `Locked` those
-        // that it passes itself. 2. For such a link the shard holds a counted reference
-        // (`Link::retain`), so the node lives. 3. The one other link is that of the running
-        // callback's timer. Its pass holds a counted reference, and so does the pass of a thread
-        // that a fork left behind.
+        // SAFETY: 1. Every link here, except one, was inserted into a wheel and not taken out
+        // since. Promise 1 of `Discipline` ensures this for the links that a wheel passes. `Locked`
+        // ensures it for the links that it passes itself. 2. For such a link the shard holds a
+        // counted reference (`Link::retain`), so the node lives. 3. The one other link is that of
+        // the running callback's timer. Its pass holds a counted reference, and so does the pass of
+        // a thread that a fork left behind.
         unsafe { p.pointer().as_ref() }
     }
 }
