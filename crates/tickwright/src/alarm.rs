@@ -5,7 +5,7 @@
 use crate::clock::Instant;
 use crate::sync::Arc;
 
-/// An alarm that goes off once, at the time it was last set to.
+/// An alarm that goes off once, at the time to which it was last set.
 ///
 /// A service sets it under its own lock whenever its next wake-up becomes earlier, and after each
 /// run. So the alarm is never later than the service's next timer. No thread has to poll in

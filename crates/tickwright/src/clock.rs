@@ -53,7 +53,7 @@ use crate::sync::Arc;
 ///
 /// Costs: every operation with a relative time calls `now`, which should take tens of nanoseconds.
 pub trait Clock: Send + Sync {
-    /// The time. It is never earlier than an instant that any thread read before.
+    /// The present instant. It is never earlier than an instant that any thread read before.
     fn now(&self) -> Instant;
 
     /// The offset that makes [`now`](Self::now) the time since 1970-01-01 UTC, in nanoseconds, at
@@ -85,7 +85,7 @@ pub trait Watcher: Send + Sync {
     fn clock_moved(&self);
 }
 
-/// A pointer to a clock is that clock.
+/// A pointer to a clock is a clock, too: it passes each call to that clock.
 macro_rules! clock_behind {
     ($pointer:ty) => {
         impl<K: Clock + ?Sized> Clock for $pointer {

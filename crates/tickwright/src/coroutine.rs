@@ -24,7 +24,7 @@ pub trait Coroutines: Sync {
     fn waker(&self) -> Waker;
 
     /// Waits until the calling coroutine is woken. A wake-up from before the call ends the wait at
-    /// once. It may return without cause.
+    /// once. The call may also return without a wake-up.
     fn wait(&self);
 }
 

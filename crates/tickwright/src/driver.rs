@@ -23,10 +23,10 @@
 //!
 //! In the child all locks are free and their data is whole, whatever other threads did at the
 //! moment of the fork. The fork waits for those threads. So do not fork inside of a
-//! [`Clock`](crate::clock::Clock), an [`Alarm`] or an [`Origin`](crate::service::Origin). Do not
-//! fork either while you hold a lock that one of these takes. A fork inside of one of these takes
-//! two seconds longer. A child that is made without `fork` (by `vfork` or `clone`) may call `exec`,
-//! but nothing of this crate.
+//! [`Clock`](crate::clock::Clock), an [`Alarm`] or an [`Origin`](crate::service::Origin). Also do
+//! not fork while you hold a lock that one of these takes. A fork inside of one of these takes two
+//! seconds longer. A child that is made without `fork` (by `vfork` or `clone`) may call `exec`, but
+//! nothing of this crate.
 
 #[cfg(unix)]
 mod kernel;

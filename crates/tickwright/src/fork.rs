@@ -40,14 +40,14 @@ pub use registration::Registration;
 pub struct Process(u32);
 
 impl Process {
-    /// This one.
+    /// The calling process.
     #[must_use]
     pub fn this() -> Self {
         Self(os::forks())
     }
 
     /// Whether the caller is in the process that made this value, and not in a child that was
-    /// forked since. No system call.
+    /// forked since. It makes no system call.
     #[must_use]
     pub fn is_this(self) -> bool {
         self == Self::this()
@@ -70,7 +70,7 @@ impl<T> ForkLock<T> {
         Self::try_new(order, value, forget).unwrap_or_else(|| no_memory::<Slot<T>>())
     }
 
-    /// The same. Returns `None` if there is no memory.
+    /// Like [`new`](Self::new), but returns `None` if there is no memory.
     pub fn try_new(order: Order, value: T, forget: fn(&mut T)) -> Option<Self> {
         // A vector reports a failed allocation, and a vector of one element becomes a box.
         let mut one = Vec::new();
@@ -82,7 +82,7 @@ impl<T> ForkLock<T> {
         lock.slot[0].register(order).then_some(lock)
     }
 
-    /// Locks.
+    /// Takes the lock.
     pub fn lock(&self) -> MutexGuard<'_, T> {
         lock(self)
     }

@@ -51,7 +51,7 @@ impl ThreadId {
     }
 }
 
-/// The calling thread.
+/// The id of the calling thread.
 #[cfg(not(loom))]
 pub(crate) fn this_thread() -> ThreadId {
     thread_local!(static HERE: u8 = const { 0 });
@@ -59,7 +59,7 @@ pub(crate) fn this_thread() -> ThreadId {
     ThreadId { kernel, coroutine: crate::coroutine::current() }
 }
 
-/// The calling thread.
+/// The id of the calling thread.
 #[cfg(loom)]
 pub(crate) fn this_thread() -> ThreadId {
     loom::thread::current().id()
@@ -70,8 +70,8 @@ pub(crate) fn no_memory<T>() -> ! {
     std::alloc::handle_alloc_error(core::alloc::Layout::new::<T>())
 }
 
-/// Locks. A panic under the lock does no harm. User code (clocks, origins, tokens) runs under a
-/// lock only while the state is whole, and the library's code leaves it whole.
+/// Takes the lock. A panic under the lock does no harm. User code (clocks, origins, tokens) runs
+/// under a lock only while the state is whole, and the library's code leaves it whole.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -156,7 +156,7 @@ impl<T> Cell<T> {
         Self(UnsafeCell::new(value))
     }
 
-    /// Where to read.
+    /// The address to read from.
     #[inline]
     pub(crate) fn read(&self) -> *const T {
         #[cfg(not(loom))]
@@ -165,7 +165,7 @@ impl<T> Cell<T> {
         return self.0.with(|value| value);
     }
 
-    /// Where to write.
+    /// The address to write to.
     #[inline]
     pub(crate) fn write(&self) -> *mut T {
         #[cfg(not(loom))]

@@ -50,7 +50,7 @@ fn room_that_there_is_not_is_refused() {
     let scheduler = Scheduler::new(Settings::new().clock(host.monotonic()));
     assert_eq!(scheduler.reserve(usize::MAX), Err(Refusal::Full));
     assert_eq!(scheduler.reserve(10), Ok(()));
-    // It is as it was.
+    // The scheduler still works.
     scheduler.add(Duration::ZERO, Boxed::new(|_| Next::Done)).unwrap();
     assert_eq!(scheduler.run_queue(), Ok(1));
 }

@@ -177,7 +177,7 @@ fn cancelled_while_deferred_it_is_gone() {
         assert_eq!((m.service.check(), m.service.host()), (Ok(()), None), "{structure}");
         m.service.end_urgent();
         assert_eq!((m.service.timeout(), m.pass()), (None, vec![]), "{structure}");
-        // The place is free.
+        // The service has no host tick now, so another timer may become it.
         let next = m.add(10, "tick");
         assert_eq!(m.service.set_host(next), Ok(()), "{structure}");
     }

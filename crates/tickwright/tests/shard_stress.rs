@@ -10,7 +10,7 @@ use tickwright::family::coarse_wheel::Geometry;
 use tickwright::shard::{ArmError, Busy, Firing, Linux, Shards, SharedTimer, Was, WheelGeometry};
 
 const SHARDS: usize = 2;
-/// Shard 0 has two.
+/// Shard 0 has two owners.
 const OWNERS: usize = 3;
 const TIMERS: usize = 24;
 const WORKERS: u64 = 3;

@@ -19,17 +19,17 @@ use super::Instant;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ticks {
-    /// Not 0.
+    /// The length in ns; never 0.
     length: u64,
     /// 2^64 / `length`, rounded down. Multiplying by it replaces a division, which would cost as
-    /// much as arming a timer. Not for 1.
+    /// much as arming a timer. For a length of 1 it is not used.
     reciprocal: u64,
 }
 
 impl Ticks {
-    /// For exact queues.
+    /// Ticks of 1 ns: the default for exact queues.
     pub const NANOSECOND: Self = Self::of(1);
-    /// For wheels.
+    /// Ticks of 1 ms: the default for wheels.
     pub const MILLISECOND: Self = Self::of(1_000_000);
 
     /// Ticks of `nanoseconds` each; 0 is treated as 1.

@@ -41,7 +41,7 @@ struct Times {
     watchers: ForkLock<Vec<Weak<dyn Watcher>>>,
 }
 
-/// What the clocks show.
+/// The times of the clocks.
 #[derive(Clone, Copy, Debug)]
 struct Shown {
     /// The monotonic clock.

@@ -18,8 +18,8 @@ use crate::sync::Arc;
 /// [`SharedTimer::modify_at`](crate::shard::SharedTimer::modify_at).
 ///
 /// The driver sets the shard's clock, alarm and length of a tick, and keeps the shards alive. When
-/// the driver is dropped, it takes the clock and the alarm away; the length stays. It contains and
-/// reports panics of callbacks; the timers after one fire at once.
+/// the driver is dropped, it takes the clock and the alarm away; the length stays. It catches and
+/// reports panics of callbacks. After a panic the other due timers fire at once.
 ///
 /// ```
 /// use core::time::Duration;

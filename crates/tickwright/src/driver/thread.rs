@@ -22,8 +22,9 @@ const AFTER_A_PANIC: Duration = Duration::from_secs(1);
 /// A thread that sleeps at a [`Parker`], and runs a closure whenever the alarm goes off or the wall
 /// is set.
 ///
-/// The closure sets the alarm again. It may stop the parker, and may drop the driver. Dropping the
-/// driver stops the thread and waits for its end. A thread that drops its own driver does not wait.
+/// The closure sets the alarm again. The closure may stop the parker, and may drop the driver.
+/// Dropping the driver stops the thread and waits for its end. A thread that drops its own driver
+/// does not wait.
 ///
 /// ```
 /// use core::time::Duration;
@@ -68,7 +69,7 @@ struct Shared {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DriverPanicked {
-    /// How often.
+    /// How often it panicked.
     pub count: u64,
     /// The message of the first panic.
     pub first: String,
@@ -126,7 +127,7 @@ impl<K: Clock + 'static> DriverThread<K> {
         Ok(Self { parker, shared, thread })
     }
 
-    /// The alarm.
+    /// The parker at which the thread sleeps: the alarm.
     pub fn parker(&self) -> &Arc<Parker<K>> {
         &self.parker
     }

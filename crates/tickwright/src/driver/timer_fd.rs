@@ -33,8 +33,8 @@ pub enum Rung {
 /// [`SystemClock::RealTime`] the alarm goes off at a wall-clock time, which is computed when the
 /// alarm is set. It also goes off if the wall clock is set while it is armed.
 ///
-/// A forked child has a timerfd of its own under the same number, set to the same time. What the
-/// child does with it does not affect the parent.
+/// A forked child has a timerfd of its own under the same number, set to the same time. The child's
+/// operations on it do not affect the parent's.
 #[derive(Debug)]
 pub struct TimerFd {
     fd: Arc<OwnedFd>,
@@ -49,7 +49,7 @@ struct Told {
     clock: SystemClock,
     /// The process that made the descriptor.
     process: Process,
-    /// What it was set to.
+    /// The instant to which the alarm is set.
     at: Option<Instant>,
     /// The wall clock was set while the alarm was set. The kernel has reported this to us, and we
     /// have not reported it yet.
@@ -130,7 +130,7 @@ impl Told {
         self.arm()
     }
 
-    /// Sets it to `at`.
+    /// Sets the descriptor to `self.at`.
     fn arm(&mut self) -> Result<(), Errno> {
         let Some(at) = self.at.map(Instant::as_nanos) else {
             return self.settime(TimerfdTimerFlags::empty(), 0);

@@ -191,8 +191,8 @@ impl List {
         self.entries.iter().flatten()
     }
 
-    /// Takes every lock. Tries to take every lock. If another thread holds a lock, returns `false`;
-    /// without `all`, leaves that lock out instead.
+    /// Tries to take every lock. If another thread holds a lock, returns `false`; without `all`,
+    /// leaves that lock out instead.
     ///
     /// A fork waits for a leaf without a limit, and never leaves it out. A thread that holds a leaf
     /// takes no other lock and runs no code of the user. So the holder is another thread, which

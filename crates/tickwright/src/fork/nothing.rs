@@ -9,7 +9,7 @@ pub(super) fn forks() -> u32 {
     0
 }
 
-/// Never asked.
+/// Never called: no lock forgets anything here.
 pub(crate) fn forker() -> (ThreadId, ThreadId) {
     (this_thread(), this_thread())
 }

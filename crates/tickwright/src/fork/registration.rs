@@ -14,7 +14,7 @@ pub struct Registration(AtomicU32);
 const DONE: u32 = u32::MAX;
 
 impl Registration {
-    /// Not yet.
+    /// No handlers are registered yet.
     #[must_use]
     pub const fn new() -> Self {
         Self(AtomicU32::new(0))

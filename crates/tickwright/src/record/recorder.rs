@@ -211,7 +211,7 @@ impl fmt::Debug for Recorder {
 
 /// The events of one queue, for a [`Recorder`]. The caller names each timer by a number.
 ///
-/// Each call is one event. The recorder checks nothing: the caller must say what happened.
+/// Each call records one event. The recorder checks nothing: the caller must say what happened.
 #[derive(Clone, Debug)]
 pub struct QueueRecorder {
     recorder: Recorder,

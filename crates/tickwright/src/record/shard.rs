@@ -9,7 +9,7 @@ use crate::shard::{ArmError, Cancelled, Firing, Shard, SharedTimer, Was, WheelGe
 
 /// A shared timer that records the operations on it. A clone is a handle to the same timer.
 ///
-/// A lock of its own keeps the events of one timer in the order of its operations. A timer that is
+/// Each timer has a lock, which keeps its events in the order of its operations. A timer that is
 /// armed while it begins to fire may have the arm in the trace before that expiry.
 #[derive(Clone, Debug)]
 pub struct RecordedTimer<G: WheelGeometry> {
@@ -70,7 +70,7 @@ impl<G: WheelGeometry> RecordedTimer<G> {
     /// counts from it.
     ///
     /// # Errors
-    /// As there.
+    /// The errors of that call.
     #[track_caller]
     pub fn add(&self, deadline: Tick, now: Tick) -> Result<(), ArmError> {
         self.arm(deadline, now, || self.timer.add(deadline).map(|()| Was::Idle)).map(|_| ())
@@ -79,7 +79,7 @@ impl<G: WheelGeometry> RecordedTimer<G> {
     /// See [`SharedTimer::add_on`].
     ///
     /// # Errors
-    /// As there.
+    /// The errors of that call.
     #[track_caller]
     pub fn add_on(&self, shard: usize, deadline: Tick, now: Tick) -> Result<(), ArmError> {
         self.arm(deadline, now, || self.timer.add_on(shard, deadline).map(|()| Was::Idle)).map(|_| ())
@@ -88,7 +88,7 @@ impl<G: WheelGeometry> RecordedTimer<G> {
     /// See [`SharedTimer::modify_at`].
     ///
     /// # Errors
-    /// As there.
+    /// The errors of that call.
     #[track_caller]
     pub fn modify_at(&self, deadline: Tick, now: Tick) -> Result<Was, ArmError> {
         self.arm(deadline, now, || self.timer.modify_at(deadline, now))
@@ -97,7 +97,7 @@ impl<G: WheelGeometry> RecordedTimer<G> {
     /// See [`SharedTimer::modify_on`].
     ///
     /// # Errors
-    /// As there.
+    /// The errors of that call.
     #[track_caller]
     pub fn modify_on(&self, shard: usize, deadline: Tick, now: Tick) -> Result<Was, ArmError> {
         self.arm(deadline, now, || self.timer.modify_on(shard, deadline))
@@ -106,7 +106,7 @@ impl<G: WheelGeometry> RecordedTimer<G> {
     /// See [`SharedTimer::modify_pending`].
     ///
     /// # Errors
-    /// As there.
+    /// The errors of that call.
     #[track_caller]
     pub fn modify_pending(&self, deadline: Tick, now: Tick) -> Result<Was, ArmError> {
         let _held = self.log.hold();
@@ -120,7 +120,7 @@ impl<G: WheelGeometry> RecordedTimer<G> {
     /// See [`SharedTimer::reduce`].
     ///
     /// # Errors
-    /// As there.
+    /// The errors of that call.
     #[track_caller]
     pub fn reduce(&self, deadline: Tick, now: Tick) -> Result<Was, ArmError> {
         let _held = self.log.hold();
@@ -155,7 +155,7 @@ impl<G: WheelGeometry> RecordedTimer<G> {
     /// follow that of an arm by another thread.
     ///
     /// # Errors
-    /// As there.
+    /// The errors of that call.
     #[track_caller]
     pub fn cancel_sync(&self) -> Result<Was, WouldDeadlock> {
         self.timer.cancel_sync().map(|was| self.cancelled(was))
@@ -171,7 +171,7 @@ impl<G: WheelGeometry> RecordedTimer<G> {
     /// See [`SharedTimer::shutdown_sync`]. For its event, see [`cancel_sync`](Self::cancel_sync).
     ///
     /// # Errors
-    /// As there.
+    /// The errors of that call.
     #[track_caller]
     pub fn shutdown_sync(&self) -> Result<Was, WouldDeadlock> {
         self.timer.shutdown_sync().map(|was| self.cancelled(was))

@@ -21,14 +21,14 @@ pub struct Scheduler<C> {
     pub(super) served: AtomicUsize,
 }
 
-/// The lock, held.
+/// The lock while a thread holds it.
 pub(super) type Held<'a, C> = MutexGuard<'a, Core<C>>;
 
 /// What the lock guards.
 pub(super) struct Core<C> {
     pub(super) service: Service<C>,
     pub(super) running: Option<Running>,
-    /// Runs begun.
+    /// How many runs have begun.
     pub(super) runs: u64,
     /// The thread whose pass is under way.
     pub(super) pass: Option<ThreadId>,
@@ -54,7 +54,7 @@ pub(super) struct Running {
     pub(super) serial: u64,
     /// A thread waits to learn whether its cancel kept the timer from running again.
     pub(super) awaited: bool,
-    /// Of its callback.
+    /// The token of the callback.
     pub(super) token: usize,
 }
 

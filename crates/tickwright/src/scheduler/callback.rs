@@ -11,7 +11,7 @@ use crate::service::{Next, TimerId};
 /// any time one callback per scheduler runs. The callback may use every operation of the scheduler
 /// except those that would wait for this callback. Those are refused.
 pub trait Callback: Send + Sized {
-    /// Runs it. Its result decides whether and when it runs again.
+    /// Runs the callback. Its result decides whether and when it runs again.
     fn call(&mut self, firing: &Firing<'_, Self>) -> Next;
 
     /// A number by which one call [cancels](Scheduler::cancel_matching) several timers. The
@@ -56,7 +56,7 @@ impl<'a, C> Firing<'a, C> {
         self.now
     }
 
-    /// How late it is.
+    /// How late the callback runs.
     #[must_use]
     pub fn lateness(&self) -> Duration {
         self.now.duration_since(self.due)

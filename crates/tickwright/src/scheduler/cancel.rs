@@ -14,7 +14,7 @@ pub enum Cancelled<C> {
     Disarmed,
     /// The timer is kept, and was idle already.
     Idle,
-    /// Its callback runs.
+    /// The timer's callback is running.
     Running {
         /// Whether the callback runs on the calling thread: then the caller is that callback.
         here: bool,
@@ -57,10 +57,9 @@ impl<C: Callback> Scheduler<C> {
         self.lock().remove(id, Service::cancel)
     }
 
-    /// Cancels a timer. Cancels a timer. When this returns, its callback is not running and will
-    /// not run again. The callback of a kept timer may run again after the timer is started. If the
-    /// callback ran on another thread, this call waited for its end. The [table](super) has every
-    /// case.
+    /// Cancels a timer. When this returns, its callback is not running and will not run again. The
+    /// callback of a kept timer may run again after the timer is started. If the callback ran on
+    /// another thread, this call waited for its end. The [table](super) has every case.
     ///
     /// # Errors
     /// [`WouldDeadlock`] from inside the timer's own callback; nothing is changed then.

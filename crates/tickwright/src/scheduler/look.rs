@@ -132,7 +132,7 @@ impl<C: Callback> Scheduler<C> {
         self.lock().service.heap_bytes()
     }
 
-    /// Verifies all invariants. O(timers).
+    /// Checks all invariants. O(timers).
     ///
     /// # Errors
     /// The first violation found; it shows a bug in this library.

@@ -84,8 +84,8 @@ impl<'s, C, O: Origin> NewTimer<'s, C, O> {
         NewTimer { scheduler: self.scheduler, timing: self.timing, origin }
     }
 
-    /// Arms it. When the timer is done, it is removed. In a function that returns `Box<dyn Error>`,
-    /// `?` takes the error as it is.
+    /// Arms the timer. When the timer is done, it is removed. If a function returns
+    /// `Box<dyn Error>`, `?` converts the error.
     ///
     /// # Errors
     /// [`Refused`], with the callback: there is no memory, the clock has no wall time, or the
@@ -106,8 +106,8 @@ impl<'s, C, O: Origin> NewTimer<'s, C, O> {
     }
 
     /// For the C interface: like [`replace`](Self::replace), or like [`add`](Self::add) if there is
-    /// no old timer. It returns both ids of the new timer. The timer may have lost its id when this
-    /// returns, since another thread may have run it.
+    /// no old timer. It returns both ids of the new timer. The id may be stale when this returns,
+    /// since another thread may have run the timer.
     ///
     /// # Errors
     /// As `replace`.

@@ -35,7 +35,7 @@ pub struct Listed {
 pub struct Report {
     /// The counts.
     pub statistics: Statistics,
-    /// By origin.
+    /// The counts by origin.
     pub sites: Vec<SiteCounts>,
 }
 

@@ -1,4 +1,4 @@
-//! The host tick of a scheduler, and the guard that holds it back.
+//! The host tick of a scheduler, and the guard that makes it wait.
 
 use core::fmt;
 

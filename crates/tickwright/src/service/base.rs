@@ -139,7 +139,7 @@ impl<P> Service<P> {
         self.structure
     }
 
-    /// How long a tick is.
+    /// The length of a tick.
     #[must_use]
     pub fn ticks(&self) -> Ticks {
         self.ticks

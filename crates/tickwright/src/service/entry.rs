@@ -23,7 +23,7 @@ pub enum State {
     Idle,
     /// Armed, and not run yet.
     Pending,
-    /// In its callback.
+    /// Its callback is running.
     Running,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Entry {
     /// The due time in ns: by the wall if [`WALL`](Flag::Wall) is set, otherwise on the steady
     /// timeline.
     pub(super) due: u64,
-    /// In ns.
+    /// The period in ns.
     pub(super) period: u64,
     /// The `int` id, or 0 if the service issues none.
     pub(super) int: i32,
@@ -55,11 +55,11 @@ const _: () = assert!(size_of::<Slot<Entry>>() == 32);
 pub(super) enum Flag {
     /// The timer stays when it is done or cancelled, until it is shut down.
     Kept = 1,
-    /// Due by the wall.
+    /// The timer is due by the wall.
     Wall = 2,
     /// The timer has a period of its own, apart from the delay with which it was armed.
     Periodic = 4,
-    /// It was run before.
+    /// The timer has run since its timing was set.
     Started = 8,
     /// The timer is running, and the result of its callback must not arm it again.
     Suppressed = 16,

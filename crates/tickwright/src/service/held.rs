@@ -32,8 +32,7 @@ pub(super) struct Host {
     /// The expiry of the host tick while it is put aside: it came due and left the queue, but is
     /// still pending.
     pub(super) held: Option<Tick>,
-    /// What was counted. The counts. `waits` is true from the moment at which the tick is counted
-    /// as deferred.
+    /// The counts. `waits` is true from the moment at which the tick is counted as deferred.
     pub(super) tick: HostTick,
 }
 

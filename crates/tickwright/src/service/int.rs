@@ -14,7 +14,7 @@
 
 #[derive(Clone, Copy, Default)]
 struct Cell {
-    /// 0: empty.
+    /// 0 if the cell is empty.
     id: i32,
     slot: u32,
 }

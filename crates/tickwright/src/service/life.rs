@@ -260,7 +260,7 @@ impl<P> Service<P> {
         self.link(slot, deadline, was_linked);
     }
 
-    /// Links a timer into the queue, or moves it there.
+    /// Links a timer into the queue, or moves a linked one.
     #[inline]
     fn link(&mut self, slot: Idx, deadline: Tick, was_linked: bool) {
         let queue = self.table.queue_mut();

@@ -56,7 +56,7 @@ impl<P> Service<P> {
         self.info(slot, entry)
     }
 
-    /// What was counted.
+    /// Counts since the service was made.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         let pending = self.table.queue().len() + self.aside();

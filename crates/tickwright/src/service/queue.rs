@@ -49,7 +49,7 @@ pub(super) trait Queue: Send {
 
     /// How many slots are linked.
     fn len(&self) -> usize;
-    /// Links a slot that is not linked. There is room.
+    /// Links a slot that is not linked. The caller has reserved room for it.
     fn insert(&mut self, slot: Idx, deadline: Tick);
     /// Unlinks a linked slot.
     fn remove(&mut self, slot: Idx);

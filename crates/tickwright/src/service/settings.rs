@@ -37,7 +37,7 @@ impl Settings {
         self
     }
 
-    /// The clock.
+    /// Sets the clock.
     pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
         self.clock = Source::of(clock);
         self

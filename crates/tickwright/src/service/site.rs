@@ -18,10 +18,10 @@ pub struct Site {
 /// A description of where a timer comes from. Its key is cheap to compare, and the description is
 /// built once.
 ///
-/// Origins with equal keys are counted as one. The scheduler calls this under its lock: the origin
-/// must not call the scheduler.
+/// Origins with equal keys are counted as one. The scheduler calls both methods under its lock:
+/// they must not call the scheduler.
 pub trait Origin {
-    /// Tells origins apart.
+    /// The key that tells origins apart.
     fn key(&self) -> [usize; 3];
     /// The description of the origin. The service asks for it once per key.
     fn site(&self) -> Site;

@@ -63,7 +63,7 @@ pub(super) struct Table<P> {
     queue: Box<dyn Queue>,
     /// The payloads by slot. A place is `None` while its timer runs, and if the slot has no timer.
     payloads: Vec<Option<P>>,
-    /// How many there are.
+    /// How many timers there are.
     live: usize,
     /// The distance by which ids rotate generations in the circle of 1 to 2^32 - 1. It is less than
     /// 2^32 - 1.

@@ -7,8 +7,8 @@ use crate::clock::{Instant, nanos};
 /// The point in time for which a timer is armed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// The timer is due this long after it is armed. A step of the wall clock does not touch it. A
-    /// timer with a delay of 584 years or more is never due.
+    /// The timer is due this long after it is armed. A step of the wall clock does not change that.
+    /// A timer with a delay of 584 years or more is never due.
     After(Duration),
     /// The timer is due this long after this instant, which the service's clock has shown. Pass the
     /// time at which a pass or a callback began, or at which a loop woke. Arming then reads no
@@ -20,10 +20,10 @@ pub enum When {
     /// at once.
     At(Instant),
     /// The timer is due when the wall clock shows this time, counted from 1970-01-01 UTC. If the
-    /// wall clock is stepped, the timer's due time moves with it. Timers that are then due in the
-    /// same tick run in no stated order. If the wall clock is set to a time before 1970, its timers
-    /// wait until it shows 1970 again. A date in July 2554 or later (2^64 ns) is treated as that
-    /// moment.
+    /// wall clock is stepped, the timer's due time moves with it. After a step, timers that are due
+    /// in the same tick run in no particular order. If the wall clock is set to a time before 1970,
+    /// its timers wait until it shows 1970 again. A date in July 2554 or later (2^64 ns) is treated
+    /// as that moment.
     Wall(Duration),
 }
 
@@ -91,7 +91,7 @@ pub(super) enum Target {
 }
 
 impl Timing {
-    /// At `when`, once.
+    /// The timer is due once, at `when`.
     #[inline]
     pub fn at(when: When) -> Self {
         Self::aimed(match when {
@@ -120,8 +120,8 @@ impl Timing {
         Self::aimed(Target::Since(instant.as_nanos(), delay))
     }
 
-    /// `delay` after `instant`, once. If a loop arms many timers at one time, this spares each call
-    /// its read of the clock:
+    /// The timer is due once, `delay` after `instant`. If a loop arms many timers at one time, this
+    /// spares each call its read of the clock:
     ///
     /// ```
     /// use core::time::Duration;
@@ -143,7 +143,7 @@ impl Timing {
         Self::at(When::Since(instant, delay))
     }
 
-    /// `delay` from now, once. A delay of 584 years or more is never due.
+    /// The timer is due once, `delay` from now. A delay of 584 years or more is never due.
     #[inline]
     pub fn after(delay: Duration) -> Self {
         Self::after_nanos(nanos(delay))
@@ -159,7 +159,7 @@ impl Timing {
         self
     }
 
-    /// Sets the policy for missed periods. Without it, [`Missed::Collapse`].
+    /// Sets the policy for missed periods. The default is [`Missed::Collapse`].
     pub fn missed(mut self, missed: Missed) -> Self {
         self.missed = missed;
         self

@@ -37,7 +37,7 @@ error_texts! { Refusal:
 /// if the function returns that.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Refused<P> {
-    /// Why.
+    /// The reason.
     pub reason: Refusal,
     /// The value that the caller wanted to add.
     pub payload: P,
@@ -80,13 +80,13 @@ pub enum Next {
 #[must_use = "it runs until `finish` says what becomes of it"]
 #[non_exhaustive]
 pub struct Due<P> {
-    /// Its id.
+    /// The timer's id.
     pub id: TimerId,
     /// The payload that was added with the timer.
     pub payload: P,
     /// The time at which it was due, on the steady timeline.
     pub due: Instant,
-    /// The time.
+    /// The time at which it was taken.
     pub now: Instant,
     /// How many other periods have passed besides the one for which it runs.
     pub overruns: u64,
@@ -122,7 +122,7 @@ pub enum Removal<P> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Info {
-    /// Its id.
+    /// The timer's id.
     pub id: TimerId,
     /// Its `int` id, if the service issues such ids.
     pub int_id: Option<i32>,
@@ -156,7 +156,7 @@ pub struct Statistics {
     pub cancelled: u64,
     /// How many periods passed without a run of their own.
     pub overruns: u64,
-    /// Passes begun.
+    /// How many passes have begun.
     pub passes: u64,
     /// How many steps of the wall clock the service noticed.
     pub steps: u64,

@@ -15,7 +15,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
     ///
     /// A deadline at or before the shard's clock fires at the next advance. While a pass over this
     /// shard is under way, the timer fires at the next tick. `u64::MAX` has no next tick, so there
-    /// it fires in the next pass. One lock.
+    /// it fires in the next pass. Costs one lock.
     ///
     /// # Errors
     /// [`ArmError::AlreadyPending`], [`ArmError::ShutDown`], [`ArmError::ShardsGone`].
@@ -40,8 +40,8 @@ impl<G: WheelGeometry> SharedTimer<G> {
     /// The call is one compare-exchange, without a lock, if two conditions hold. First, the
     /// deadline falls into the bucket that holds the timer. Second, a timer armed now would not get
     /// a finer level, by the time of the shard's last advance or arm under the lock. The timer then
-    /// stays on its shard and keeps its place in the bucket. [`modify_at`](Self::modify_at) takes a
-    /// better time.
+    /// stays on its shard and keeps its place in the bucket. [`modify_at`](Self::modify_at) lets
+    /// the caller pass a later time.
     ///
     /// # Errors
     /// [`ArmError::ShutDown`], [`ArmError::ShardsGone`].

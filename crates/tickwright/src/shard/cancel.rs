@@ -35,7 +35,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
     ///
     /// If it was, it will not fire, and the caller sees everything that was written before the
     /// timer's re-arms. The call does not wait for a running callback:
-    /// [`cancel_sync`](Self::cancel_sync) waits. One lock.
+    /// [`cancel_sync`](Self::cancel_sync) waits. Costs one lock.
     pub fn cancel(&self) -> Was {
         let mut held = self.node.set.lock_timer(&self.node, None);
         self.withdraw(&mut held, Word::IDLE)
@@ -57,12 +57,12 @@ impl<G: WheelGeometry> SharedTimer<G> {
     /// pending at the end.
     ///
     /// When it returns, the timer is neither pending nor running, unless another thread armed it
-    /// again. Do not hold a lock that the callback takes. Two waits have no bound:
+    /// again. Do not hold a lock that the callback takes. Two kinds of wait have no bound:
     ///
-    /// - for a callback that always re-arms its timer, on a shard that is advanced without a pause;
-    ///   [`shutdown_sync`](Self::shutdown_sync) ends after one callback;
-    /// - of two callbacks, on two shards, for each other's timers. The library does not detect
-    ///   that.
+    /// - a wait for a callback that always re-arms its timer, on a shard that is advanced without a
+    ///   pause; [`shutdown_sync`](Self::shutdown_sync) ends after one callback;
+    /// - the waits of two callbacks, on two shards, for each other's timers. The library does not
+    ///   detect that.
     ///
     /// # Errors
     /// [`WouldDeadlock`] from the timer's own callback; nothing has changed then.
@@ -74,7 +74,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
     ///
     /// From now on every call that arms it returns
     /// [`ArmError::ShutDown`](super::ArmError::ShutDown). The call does not wait for a running
-    /// callback. One lock.
+    /// callback. Costs one lock.
     pub fn shutdown(&self) -> Was {
         let mut held = self.node.set.lock_timer(&self.node, None);
         self.withdraw(&mut held, Word::DEAD)

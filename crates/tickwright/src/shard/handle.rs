@@ -45,7 +45,7 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
         Ok(Self { set, base, number })
     }
 
-    /// Its number, from 0.
+    /// The number of the shard, counted from 0.
     #[must_use]
     pub fn number(&self) -> usize {
         self.number as usize
@@ -63,8 +63,8 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
     }
 
     /// Creates a timer that wakes no driver: [`next_wake`](Self::next_wake) and
-    /// [`next_expiry`](Self::next_expiry) leave it out. It fires when the shard is advanced for
-    /// another reason.
+    /// [`next_expiry`](Self::next_expiry) leave it out. The timer fires when the shard is advanced
+    /// for another reason.
     #[must_use]
     pub fn deferrable_timer(
         &self,
@@ -122,12 +122,12 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
     }
 
     /// Sets the alarm that goes off when the shard must be advanced; `None` means no alarm. The
-    /// shard sets it to the instant at which a tick begins. [`set_clock`](Self::set_clock) sets the
-    /// length of a tick.
+    /// shard sets the alarm to the instant at which a tick begins. [`set_clock`](Self::set_clock)
+    /// sets the length of a tick.
     ///
-    /// The shard sets it at once, after every advance, and whenever the next wake-up becomes
+    /// The shard sets the alarm at once, after every advance, and whenever the next wake-up becomes
     /// earlier than the alarm. So the alarm is never later than the first expiry, and a thread that
-    /// waits at the alarm need not poll. Deferrable timers never set it.
+    /// waits at the alarm need not poll. Deferrable timers never set the alarm.
     ///
     /// The shard sets the alarm under its own lock: the alarm must not wait, panic or call the
     /// shards. A re-arm in its bucket never sets the alarm: wake-ups are the ends of buckets, and

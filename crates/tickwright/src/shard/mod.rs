@@ -15,7 +15,7 @@
 //!
 //! **`docs/rearm.md` of the repository has the argument**: ground rules, the word, states and
 //! transitions, and the proof. Its table lists changes to the code; each makes a named test fail.
-//! Read it before you change anything here. Files: `word` (the word), `rearm` (the rule, the
+//! Read that page before you change anything here. Files: `word` (the word), `rearm` (the rule, the
 //! unlocked path, the locked path), `arm` and `cancel` (the calls), and `expire` (a pass). The
 //! other files are `base` (the types and the unsafe code), `base/locked` (what the lock protects),
 //! and `ghost` (the loom models' shadow).
@@ -88,8 +88,8 @@ pub use statistics::Statistics;
 use crate::sync::{Arc, lock};
 use base::{Base, Outside, Set};
 
-/// Shards, each with its own lock, clock and wheels. Share it by reference or in an `Arc`. Any
-/// thread may advance any shard.
+/// Shards, each with its own lock, clock and wheels. Share the value by reference or in an `Arc`.
+/// Any thread may advance any shard.
 ///
 /// Dropping it makes every pending timer idle, and releases the shards' references to the timers.
 /// Timers that other owners still hold then refuse to be armed.

@@ -21,7 +21,7 @@ use crate::sync::Ordering;
 pub(super) enum Arm {
     /// Only a timer that is not pending.
     Add,
-    /// In any case.
+    /// Any timer, pending or not.
     Modify,
     /// Only a timer that is pending.
     PendingOnly,

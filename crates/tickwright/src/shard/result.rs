@@ -6,7 +6,7 @@ pub(super) const NO_SUCH_SHARD: &str =
 /// Whether a timer was pending when a call took effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Was {
-    /// It was pending.
+    /// The timer was pending.
     Pending,
     /// The timer was not pending: it was idle, firing or shut down.
     Idle,
@@ -26,7 +26,7 @@ impl Was {
 pub enum ArmError {
     /// The timer is already pending.
     AlreadyPending,
-    /// It was shut down.
+    /// The timer was shut down.
     ShutDown,
     /// The [`Shards`](super::Shards) from which the timer was made were dropped.
     ShardsGone,

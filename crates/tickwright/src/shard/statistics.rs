@@ -1,4 +1,4 @@
-//! How re-arms went.
+//! Counts of what the arming calls have done.
 
 use core::ops::AddAssign;
 use core::sync::atomic::{AtomicU64, Ordering};

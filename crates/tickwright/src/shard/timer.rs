@@ -11,8 +11,8 @@ use super::word::{State, Word};
 use crate::sync::{Arc, AtomicU32, AtomicU64, Cell, Ordering};
 
 impl<'a, G: WheelGeometry> Firing<'a, G> {
-    /// The timer that is firing. It is not pending, unless it was armed again since. A callback
-    /// that re-arms it makes a periodic timer.
+    /// The timer that is firing. The timer is not pending, unless it was armed again since. A
+    /// callback that re-arms it makes a periodic timer.
     #[must_use]
     pub fn timer(&self) -> &'a SharedTimer<G> {
         self.timer
@@ -82,8 +82,8 @@ impl<G: WheelGeometry> SharedTimer<G> {
     }
 
     /// Returns the deadline in ticks of the shard, or `None` if the timer is not pending. Another
-    /// thread may change it at any time. It takes the shard's lock only for a deadline beyond the
-    /// last level.
+    /// thread may change the deadline at any time. The call takes the shard's lock only for a
+    /// deadline beyond the last level.
     ///
     /// Two deadlines from 2^58 - 1 on read differently. A deadline that had passed when the timer
     /// was armed reads as the shard's clock at that time. A deadline to which a due timer was

@@ -113,7 +113,7 @@ fn whatever_makes_it_earlier_wakes_it() {
     timer.add_on(1, 70).unwrap();
     assert_eq!(shards.shard(1).unwrap().drain_to(0), Ok(1));
     fires(71, 70);
-    // Due already.
+    // The timer is due already.
     timer.add(0).unwrap();
     assert!(driver.settle());
     assert_eq!(log.lock().unwrap().drain(..).count(), 1);

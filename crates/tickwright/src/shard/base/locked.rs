@@ -229,7 +229,7 @@ impl<G: WheelGeometry> Locked<G> {
         self.wheels.iter().all(|wheel| wheel.next_wake(&self.records).is_none_or(|wake| wake > self.now))
     }
 
-    /// Every pending timer.
+    /// Visits every pending timer.
     pub(crate) fn for_each(&self, mut visit: impl FnMut(Link<G>, &Node<G>)) {
         for wheel in self.wheels.iter() {
             wheel.for_each(&self.records, |p| visit(p, self.records.node(p)));
