@@ -32,8 +32,8 @@
 //! Deadlines are rounded up to ticks and the clock is rounded down, so no timer is early. A tick is
 //! 1 ns, or 1 ms for wheels ([`Settings::tick`] changes it).
 //!
-//! The table in [`clock`] says what a step of the wall, a suspend or a pause of the machine means
-//! to each kind of timer.
+//! The table in [`clock`](crate::clock) says what a step of the wall, a suspend or a pause of the
+//! machine means to each kind of timer.
 //!
 //! # Passes
 //!
