@@ -97,7 +97,7 @@ fn a_period_of_zero_on_a_grid_does_not_starve_others() {
     });
 }
 
-/// "A pass takes what was due when it began and armed before."
+/// "A pass runs the timers that were due when it began and were armed before."
 #[test]
 fn a_pass_takes_all_that_was_due_and_armed_before() {
     each(|structure| {
