@@ -29,7 +29,7 @@ impl Random {
     }
 }
 
-/// All that is counted runs in here.
+/// The counted code runs in this function.
 #[inline(never)]
 fn measured(work: impl FnOnce()) {
     work();

@@ -10,7 +10,7 @@ use tickwright::shard::{Shards, SharedTimer};
 
 const CALLS: u64 = 1000;
 
-/// All that is counted runs in here.
+/// The counted code runs in this function.
 #[inline(never)]
 fn measured(work: impl FnOnce()) {
     work();
@@ -28,7 +28,7 @@ fn main() {
     };
     match &*operation {
         "add" => measured(add),
-        // Stays in its bucket: no lock.
+        // The timer stays in its bucket, so the re-arm takes no lock.
         "rearm-unlocked" => {
             let _ = timers[0].modify(1030);
             measured(|| {
@@ -37,7 +37,7 @@ fn main() {
                 }
             });
         }
-        // Into another bucket, under the lock.
+        // The timer moves to another bucket, under the lock.
         "rearm-locked" => measured(|| {
             for call in 0..CALLS {
                 let _ = timers[0].modify(1024 + 64 * (call % 16));

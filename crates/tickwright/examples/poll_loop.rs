@@ -1,7 +1,8 @@
 //! An event loop around `poll`: messages come by a socket, and a silent connection is closed.
 //!
-//! The queue's ticks are milliseconds, so [`Ticks`] converts. It rounds the clock down to a whole
-//! tick, so that nothing leaves early. It rounds deadlines up, and converts the wake-up exactly.
+//! The queue's ticks are milliseconds, so [`Ticks`] converts them. It rounds the clock down to a
+//! whole tick, so that nothing leaves early. It rounds deadlines up, and converts the wake-up
+//! exactly.
 //!
 //! Run it with `cargo run -p tickwright --example poll_loop`. It takes about 30 ms.
 

@@ -1,4 +1,4 @@
-//! Records time-outs of a made-up server, and prints what that costs.
+//! Records time-outs of a made-up server, and prints the cost of recording.
 //!
 //! `cargo run --release -p tickwright --features record --example recorded`, then
 //! `tickwright recommend recorded.twt`.
@@ -13,8 +13,8 @@ use tickwright::{DefaultQueue, TimerQueue};
 const CONNECTIONS: usize = 1_000;
 const ROUNDS: u64 = 300;
 
-/// Each connection has a time-out of 30 s. It is moved whenever something arrives: every 10 ms or
-/// so. A connection in a thousand goes, and another one comes.
+/// Each connection has a time-out of 30 s. The server moves the time-out at each request: every 10
+/// ms or so. One connection in a thousand closes instead, and a new one takes its place.
 fn serve(queue: &mut impl TimerQueue<Key: Copy, Value = usize>) -> Result<u64, Box<dyn Error>> {
     let mut operations = 0;
     let mut keys = Vec::with_capacity(CONNECTIONS);

@@ -23,16 +23,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut left = 3;
     scheduler.timer(beat).named("beat").add(Boxed::new(move |firing| {
         left -= 1;
-        // The receiver may have gone.
+        // The receiver may have been dropped.
         let _ = beats.send((firing.lateness(), firing.overruns()));
         if left > 0 { Next::Again } else { Next::Done }
     }))?;
 
-    // The reply came, so the time-out goes. When `cancel_sync` returns, its callback does not run.
+    // The reply came, so the program cancels the time-out. After `cancel_sync` returns, the
+    // callback is not running and never runs again.
     let timeout = scheduler.add(Duration::from_secs(5), Boxed::once(|_| println!("no reply")))?;
     assert!(matches!(scheduler.cancel_sync(timeout)?, Cancelled::Removed(_)));
 
-    // The channel ends with the callback that owns its other end.
+    // The channel closes when the scheduler drops the callback that owns the sender.
     for (lateness, overruns) in heard {
         println!("{} us late, {overruns} periods missed", lateness.as_micros());
     }

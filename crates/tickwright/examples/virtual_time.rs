@@ -1,4 +1,5 @@
-//! A day of time-outs in no time: the code under test takes a clock, and the test moves it.
+//! Simulates a day of time-outs without waiting: the code under test takes a clock, which the test
+//! moves.
 //!
 //! ```text
 //! cargo run -p tickwright --example virtual_time
@@ -35,7 +36,7 @@ fn main() -> Result<(), Refused<Boxed>> {
     let tried = Arc::new(AtomicUsize::new(0));
     retry(&scheduler, &tried)?;
 
-    // Nothing sleeps: the clock moves to what is due next.
+    // Nothing sleeps: the test moves the clock through the day.
     let day = Duration::from_secs(24 * 60 * 60);
     let end = scheduler.now() + day;
     while let Some(wait) = scheduler.timeout()
@@ -44,7 +45,8 @@ fn main() -> Result<(), Refused<Boxed>> {
         host.advance(wait);
         assert_eq!(scheduler.run_queue(), Ok(1));
     }
-    // 1 + 2 + 4 + ... + 32 are 63 minutes, then one an hour.
+    // The first six attempts take 1 + 2 + 4 + ... + 32 = 63 minutes. Then the code tries once an
+    // hour.
     println!("tried {} times in a day", tried.load(Ordering::Relaxed));
     assert_eq!(tried.load(Ordering::Relaxed), 6 + 22);
 

@@ -1,17 +1,18 @@
-//! Clocks: what a timer service reads the time from.
+//! Clocks: the sources from which a timer service reads the time.
 //!
-//! A clock has a **steady** timeline that never steps and never runs back; timers stand on it, and
-//! its points are [`Instant`]s. A clock that people set (the wall clock) is a steady clock plus an
-//! offset that may change. When the offset changes, timers by the wall clock are inserted again.
-//! Other timers are not touched.
+//! A clock has a **steady** timeline, which never steps and never runs back. Its points are
+//! [`Instant`]s, and timers stand on it. A clock that people set (the wall clock) is a steady clock
+//! plus an offset, and the offset may change. When the offset changes, timers by the wall clock are
+//! inserted again. Other timers are not touched.
 //!
-//! [`SystemClock`] has the three of the machine, [`VirtualHost`] the same three of a machine that a
-//! test moves by command.
+//! [`SystemClock`] has three clocks of the machine. [`VirtualHost`] has the same three clocks for a
+//! machine that a test moves by command.
 //!
 //! # What happens to timers when time does something odd
 //!
-//! *Relative*: due so long after it was armed. *Periodic*: on a grid from there. *Wall*: due when
-//! the wall shows a date, or on a grid from there; only [`SystemClock::RealTime`] has those.
+//! *Relative*: a timer that is due a given time after it was armed. *Periodic*: a timer that is due
+//! on a grid from there. *Wall*: a timer that is due when the wall shows a date, or on a grid from
+//! that date; only [`SystemClock::RealTime`] has wall timers.
 //!
 //! | event | [`Monotonic`](SystemClock::Monotonic) | [`BootTime`](SystemClock::BootTime) | [`RealTime`](SystemClock::RealTime) |
 //! |---|---|---|---|
@@ -21,11 +22,11 @@
 //! | the virtual machine is paused, its clocks with it | nothing: the world went on without them | nothing | nothing; the wall is behind the world, until somebody sets it: then as set forward |
 //! | the same, and the clocks jump when it goes on | what came due fires at once, periodic ones with overruns | the same | the same |
 //!
-//! At "the resume" and "now" mean: when the driver looks. A thread that sleeps by a steady clock
-//! hears of no step and of no suspend. So a parked thread looks at least every
-//! [`longest_sleep`](Clock::longest_sleep), one second. The kernel notifies a
-//! [timerfd](crate::driver). Time that is slewed (NTP) moves the steady timeline and the wall
-//! alike, and is none of these.
+//! "At the resume" and "now" mean the driver's next look at the clock. No thread that sleeps by a
+//! steady clock is notified of a step or of a suspend. So a parked thread looks at the clock at
+//! least every [`longest_sleep`](Clock::longest_sleep), one second. The kernel does notify a
+//! [timerfd](crate::driver). Slewing (NTP) moves the steady timeline and the wall alike. It is none
+//! of these events.
 
 mod instant;
 mod source;
@@ -47,43 +48,44 @@ use crate::sync::Arc;
 
 /// A source of time.
 ///
-/// A service asks it under its lock: it must not call the service back, and is not to panic.
+/// A service calls the clock under the service's own lock. So the clock must not call the service,
+/// and must not panic.
 ///
-/// Costs: `now` is on the path of every operation with a relative time, and is meant to take tens
-/// of nanoseconds.
+/// Costs: every operation with a relative time calls `now`, which should take tens of nanoseconds.
 pub trait Clock: Send + Sync {
-    /// The time. Never earlier than before, on whatever thread.
+    /// The present instant. It is never earlier than an instant that any thread read before.
     fn now(&self) -> Instant;
 
-    /// What to add to [`now`](Self::now) for the time since 1970-01-01 UTC, at this moment, in
-    /// nanoseconds; `None` for a clock that has no such meaning.
+    /// The offset that makes [`now`](Self::now) the time since 1970-01-01 UTC, in nanoseconds, at
+    /// this moment. `None` if the clock has no such meaning.
     fn wall_offset(&self) -> Option<i64> {
         None
     }
 
-    /// The longest time that a thread which waits for this clock may sleep before it looks again.
-    /// The clock that it sleeps by may stand still while this clock advances, and may not notify it
-    /// of a step. `None`: as long as it likes.
+    /// The longest time for which a thread that waits by this clock may sleep before it looks
+    /// again. The thread sleeps by a system clock, which may stand still while this clock advances.
+    /// A step of this clock may wake no thread. `None`: the thread may sleep without a limit.
     fn longest_sleep(&self) -> Option<Duration> {
         None
     }
 
-    /// Whether this clock goes on by command alone, as a [`VirtualClock`]. Then it remembers the
-    /// watcher, and tells it after each move. That wakes a thread that sleeps by the clock; no
-    /// time-out does. Clocks that advance by themselves return `false`, and tell no watcher.
+    /// Whether this clock advances by command alone, as a [`VirtualClock`] does. Such a clock
+    /// remembers the watcher and notifies it after each move. The notification alone wakes a thread
+    /// that sleeps by the clock; no time-out does. Clocks that advance by themselves return `false`
+    /// and notify no watcher.
     fn watch(&self, _watcher: &Weak<dyn Watcher>) -> bool {
         false
     }
 }
 
-/// A sleeper, which is told when a clock was moved.
+/// A sleeper that a clock notifies after each move.
 pub trait Watcher: Send + Sync {
-    /// The clock, its offset, or both, have been moved. Called with no lock held, on the thread
-    /// that moved it.
+    /// The clock calls this after the clock, its offset, or both have moved. The thread that moved
+    /// the clock makes the call, and holds no lock.
     fn clock_moved(&self);
 }
 
-/// A pointer to a clock is that clock.
+/// A pointer to a clock is a clock, too: it passes each call to that clock.
 macro_rules! clock_behind {
     ($pointer:ty) => {
         impl<K: Clock + ?Sized> Clock for $pointer {

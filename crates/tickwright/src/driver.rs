@@ -1,7 +1,7 @@
-//! Drivers: what wakes a service when its next timer is due.
+//! Drivers: a driver wakes a service when the service's next timer is due.
 //!
-//! A service owns no thread. It tells an [`Alarm`] when it wants to be run next, each time that
-//! changes, and the thread that waits at the alarm runs it.
+//! A service owns no thread. It sets an [`Alarm`] to the time at which it wants to run next, each
+//! time that this changes. The thread that waits at the alarm runs the service.
 //!
 //! | driver | for |
 //! |---|---|
@@ -12,19 +12,21 @@
 //!
 //! # Forks
 //!
-//! A forked child has the thread that forked, and no driver thread: start another one there.
-//! [`DriverThread::stop`] and the drop of a driver of the parent's return at once in the child, and
-//! `settle` returns `false`. The child of a callback goes on as the driver thread.
+//! A forked child has only the thread that forked, so it has no driver thread: start another one
+//! there. If the driver is the parent's, [`DriverThread::stop`] and its drop return at once in the
+//! child, and `settle` returns `false`. If a callback forks, its thread goes on as the child's
+//! driver thread.
 //!
-//! A child has a [`TimerFd`] of its own. Its number stays and its alarm is set as the parent's was.
-//! The two do not disturb each other. An `epoll` instance is the parent's, so that the child needs
-//! another one.
+//! A child has a [`TimerFd`] of its own. The descriptor keeps its number, and its alarm is set as
+//! the parent's was. The two timerfds do not affect each other. The child shares an inherited
+//! `epoll` instance with the parent, so it must make its own.
 //!
-//! Locks are free and data whole in the child, whatever other threads did at the moment of the
-//! fork: a fork waits for them. So do not fork inside of a [`Clock`](crate::clock::Clock), an
-//! [`Alarm`] or an [`Origin`](crate::service::Origin). Do not fork either while you hold a lock
-//! that one of these takes. Such a fork is two seconds late. Children that are made without `fork`
-//! (`vfork`, `clone`) call `exec`, or nothing of this crate.
+//! In the child all locks are free and their data is whole, whatever other threads did at the
+//! moment of the fork. The fork waits for those threads. So do not fork inside of a
+//! [`Clock`](crate::clock::Clock), an [`Alarm`] or an [`Origin`](crate::service::Origin). Also do
+//! not fork while you hold a lock that one of these takes. A fork inside of one of these takes two
+//! seconds longer. A child that is made without `fork` (by `vfork` or `clone`) may call `exec`, but
+//! nothing of this crate.
 
 #[cfg(unix)]
 mod kernel;

@@ -1,7 +1,7 @@
-//! Errors that are a sentence each.
+//! Error types whose text is one sentence.
 
-/// Says what an error prints: `error_texts! { TYPE: PATTERN => TEXT, ... }`, with the patterns of a
-/// `match`.
+/// Implements the text of an error: `error_texts! { TYPE: PATTERN => TEXT, ... }`, with the
+/// patterns of a `match`.
 macro_rules! error_texts {
     ($error:ident: $($case:pat => $text:expr),+ $(,)?) => {
         impl core::fmt::Display for $error {

@@ -1,17 +1,17 @@
-//! Forks: locks that are free in a forked child, and what they guard whole there.
+//! Forks: a forked child finds its locks free, and the data under them whole.
 //!
 //! A forked child has one thread, the one that forked. A lock that another thread held at that
 //! moment would stay locked in the child for ever. So a fork first takes every lock of this kind,
 //! and releases all of them afterwards, in the parent and in the child. In the child each lock
-//! first forgets what threads that are gone did with its data.
+//! first removes from its data what threads that are gone have noted there.
 //!
 //! The handlers are those of `pthread_atfork`. A process that is made without them (`vfork`,
 //! `posix_spawn`, a bare `clone`) has to call `exec` before it uses anything of this crate.
 //!
 //! A fork tries each lock, and never waits for one while it keeps others. So it cannot deadlock
-//! with threads that take the locks in any order. A lock that stays taken for two seconds is left
-//! out: a thread that forks inside of a clock or an alarm holds it itself. Leaves, under which no
-//! such code runs, are always waited for.
+//! with threads that take the locks in any order. A fork leaves out a lock that stays taken for two
+//! seconds. A thread that forks inside of a clock or an alarm holds such a lock itself. Leaves are
+//! locks under which no such code runs: a fork always waits for them.
 
 #[cfg(all(unix, not(loom), not(miri)))]
 mod handlers;
@@ -40,48 +40,49 @@ pub use registration::Registration;
 pub struct Process(u32);
 
 impl Process {
-    /// This one.
+    /// The calling process.
     #[must_use]
     pub fn this() -> Self {
         Self(os::forks())
     }
 
     /// Whether the caller is in the process that made this value, and not in a child that was
-    /// forked since. No system call.
+    /// forked since. It makes no system call.
     #[must_use]
     pub fn is_this(self) -> bool {
         self == Self::this()
     }
 }
 
-/// A lock that a forked child finds free, and its data whole. It may move; it is an allocation.
+/// A lock that a forked child finds free, and whose data it finds whole. The lock is one
+/// allocation, so the value may move.
 pub struct ForkLock<T> {
     slot: Box<[Slot<T>; 1]>,
 }
 
 impl<T> ForkLock<T> {
-    /// Guards `value`. In a child `forget` removes what other threads did; it must not take a lock,
-    /// allocate, or call the user's code.
+    /// Guards `value`. In a child, `forget` removes from the value what other threads noted. It
+    /// must not take a lock, allocate, or call the user's code.
     ///
     /// # Panics
-    /// Without memory, as every allocation of the standard library.
+    /// Without memory it ends as every allocation of the standard library does.
     pub fn new(order: Order, value: T, forget: fn(&mut T)) -> Self {
         Self::try_new(order, value, forget).unwrap_or_else(|| no_memory::<Slot<T>>())
     }
 
-    /// The same. `None`: there is no memory.
+    /// Like [`new`](Self::new), but returns `None` if there is no memory.
     pub fn try_new(order: Order, value: T, forget: fn(&mut T)) -> Option<Self> {
-        // A vector of one becomes a box, and a vector's allocation may be refused.
+        // A vector reports a failed allocation, and a vector of one element becomes a box.
         let mut one = Vec::new();
         one.try_reserve_exact(1).ok()?;
         one.push(Slot::new(value, forget));
         let slot: Box<[Slot<T>; 1]> = one.into_boxed_slice().try_into().ok()?;
-        // From now on the drop unregisters it.
+        // From here on, dropping the lock unregisters it.
         let lock = Self { slot };
         lock.slot[0].register(order).then_some(lock)
     }
 
-    /// Locks.
+    /// Takes the lock.
     pub fn lock(&self) -> MutexGuard<'_, T> {
         lock(self)
     }

@@ -10,7 +10,7 @@
 //! | any of these, and the question which structure is best for it | `record`, with the feature `record` |
 //! | time-outs that many threads re-arm | [`shard`]: re-arming one inside its bucket takes no lock |
 //!
-//! [`clock`] says what time it is, by the machine or by command, which is what tests use
+//! [`clock`] returns the time, of the machine or by command. Tests use the latter
 //! ([`VirtualHost`](clock::VirtualHost)). [`driver`] wakes a service when its next timer is due.
 
 #[macro_use]

@@ -7,8 +7,8 @@
 //!   RecordedTimer        shards         ┘
 //! ```
 //!
-//! A [`Recorder`] writes one trace. Each queue has a [`QueueRecorder`], which also serves queues
-//! that are not of this library.
+//! A [`Recorder`] writes one trace. Each queue has a [`QueueRecorder`]. A queue of another library
+//! can have one, too.
 //!
 //! ```
 //! use tickwright::record::{Recorded, Recorder};
@@ -27,15 +27,15 @@
 //!
 //! # Costs
 //!
-//! An event takes a lock of the recorder, a reading of its clock, and 2 to 8 bytes in the file.
+//! Each event costs a lock of the recorder, a reading of its clock, and 2 to 8 bytes in the file.
 //! That is some 70 ns on one thread (`examples/recorded.rs` prints it). Every 4,096 events a block
-//! is written under that lock. What is not recorded costs nothing: the wrappers are types of their
-//! own.
+//! is written under that lock. A queue or timer without a recorder costs nothing more: the wrappers
+//! are types of their own.
 //!
 //! # What is not promised
 //!
-//! - A shared timer that is recorded takes the recorder's lock, so a re-arm in its bucket is no
-//!   longer free of locks. Its trace shows the same operations.
+//! - A recorded shared timer takes the recorder's lock, so a re-arm in its bucket is no longer free
+//!   of locks. Its trace shows the same operations as without that lock.
 //! - A child of a fork must not use a recorder of its parent.
 
 mod queue;

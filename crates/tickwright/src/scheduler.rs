@@ -1,4 +1,5 @@
-//! A callback scheduler: delays in, callbacks out, ids to cancel by. To be shared between threads.
+//! A callback scheduler: a caller adds a callback with a delay, and cancels it by its id. Threads
+//! can share a scheduler.
 //!
 //! ```
 //! use core::time::Duration;
@@ -22,12 +23,12 @@
 //!
 //! # Who runs the callbacks
 //!
-//! The thread that calls [`run_queue`](Scheduler::run_queue): a poll loop that sleeps for
-//! [`timeout`](Scheduler::timeout), or a thread of its own ([`SchedulerThread`]). Callbacks run
-//! without the lock, one at a time. A second thread that calls `run_queue` meanwhile gets
-//! [`Busy`](RunError::Busy), and a callback gets [`WithinCallback`](RunError::WithinCallback). A
-//! pass takes what was due when it began and armed before. Equal due times run in the order in
-//! which they were armed.
+//! Callbacks run on the thread that calls [`run_queue`](Scheduler::run_queue). That is a poll loop
+//! that sleeps for [`timeout`](Scheduler::timeout), or a thread of the scheduler's own
+//! ([`SchedulerThread`]). Callbacks run without the lock, one at a time. A second thread that calls
+//! `run_queue` meanwhile gets [`Busy`](RunError::Busy), and a callback gets
+//! [`WithinCallback`](RunError::WithinCallback). A pass runs the timers that were due when it began
+//! and were armed before. Timers with equal due times run in the order in which they were armed.
 //!
 //! # Tests on virtual time
 //!
@@ -51,8 +52,8 @@
 //! # Ok::<(), tickwright::service::Refused<Boxed>>(())
 //! ```
 //!
-//! After one long `advance` instead, [`Missed`] says what becomes of the
-//! periods in between.
+//! If the test makes one long `advance` instead, [`Missed`] decides what happens to the periods in
+//! between.
 //!
 //! # Four ways to cancel
 //!
@@ -65,32 +66,32 @@
 //! | running on another thread | `Running { here: false }`: nothing is changed | `Running { here: false }`: will not run again, returns at once | waits; `Finished`, will not run again | as async; `_sync`: waits, `Finished` |
 //! | done, cancelled, never was | `NotFound` | `NotFound` | `NotFound` | `NotFound` |
 //!
-//! - A callback that is handed back is dropped by the caller. The callback of a timer that ran is
-//!   dropped by the thread that ran it, without the lock, before a waiting cancel returns. In every
-//!   case once.
-//! - `Finished { suppressed: true }` says that the callback had asked to run again and was not let.
-//!   When several threads cancel the same run, one of them gets it: the first one that waits. A
-//!   caller that counts references takes the timer's reference back then. In other cases the
-//!   callback did that when it answered "done".
-//! - Two threads that cancel one running timer both wait and are both right. Two callbacks of two
-//!   schedulers that wait for each other wait for ever. So does a thread that holds a lock that the
-//!   callback wants.
-//! - A whole scheduler: [`shutdown`](Scheduler::shutdown). Nothing can be armed afterwards; from a
-//!   callback of its own it is refused.
+//! - The caller that gets a callback back drops it. After a run, the thread that ran the callback
+//!   drops it: without the lock, and before a waiting cancel returns. Every callback is dropped
+//!   exactly once.
+//! - `Finished { suppressed: true }` says that the callback had asked to run again and the cancel
+//!   prevented it. If several threads cancel the same run, only the first one that waits gets
+//!   `true`. A caller that counts references then releases the timer's reference. In other cases
+//!   the callback released it when it returned "done".
+//! - If two threads cancel one running timer, both wait, and both results are right. If callbacks
+//!   of two schedulers wait for each other, they wait for ever. A thread that cancels under a lock
+//!   also waits for ever if the callback needs that lock.
+//! - [`shutdown`](Scheduler::shutdown) ends a whole scheduler. The scheduler then refuses every
+//!   arm. From one of the scheduler's own callbacks, `shutdown` returns an error.
 //!
 //! # A panic in a callback
 //!
-//! The timer is gone (a kept one is idle), and threads that wait for it go on. All other timers are
-//! as they were. The panic goes on to the caller of `run_queue`. If the drop of the callback panics
-//! while that unwinds, the process ends, as everywhere in Rust.
+//! The timer is removed (a kept one is idle), and threads that wait for its end go on. All other
+//! timers are as they were. The panic goes on to the caller of `run_queue`. If the drop of the
+//! callback panics during that unwinding, the process ends, as everywhere in Rust.
 //!
 //! # Forks
 //!
-//! A forked child has a copy that is whole, whatever other threads did with the scheduler at the
-//! moment of the fork. Its timers are pending for the same times, and no thread runs it. Start a
-//! thread there, or run the queue. A timer whose callback ran on another thread is gone in the
-//! child, a kept one too; that callback is not dropped. What holds of drivers is
-//! [there](crate::driver#forks).
+//! A forked child has a whole copy of the scheduler, whatever other threads did with it at the
+//! moment of the fork. The copy's timers are pending for the same times, and no thread runs its
+//! queue. Start a thread in the child, or run the queue there. If a timer's callback ran on another
+//! thread, the timer is gone in the child, even if it was kept. That callback is not dropped. For
+//! drivers in a child, see [there](crate::driver#forks).
 
 mod base;
 mod callback;

@@ -1,9 +1,10 @@
-//! A timer service: a clock over a queue, and the life of each timer. One thread's;
-//! [`Scheduler`](crate::scheduler::Scheduler) is the one to share.
+//! A timer service: a clock over a queue, and the life of each timer. One thread owns it; to share
+//! timers between threads, take a [`Scheduler`](crate::scheduler::Scheduler).
 //!
-//! A [`Service`] holds payloads of any type and says when one is due. [`take`](Service::take) hands
-//! the payload out and marks its timer as running. [`finish`](Service::finish) says what becomes of
-//! it. What runs in between is the caller's affair.
+//! A [`Service`] holds payloads of any type, and returns each when it is due.
+//! [`take`](Service::take) returns the payload and marks its timer as running.
+//! [`finish`](Service::finish) decides what happens to the timer afterwards. The caller runs its
+//! own code in between.
 //!
 //! ```
 //! use core::time::Duration;
@@ -28,26 +29,27 @@
 //!
 //! # Time
 //!
-//! Deadlines are rounded up to ticks and the clock down, so nothing is early. A tick is 1 ns, or 1
-//! ms for wheels ([`Settings::tick`] changes it).
+//! Deadlines are rounded up to ticks and the clock is rounded down, so no timer is early. A tick is
+//! 1 ns, or 1 ms for wheels ([`Settings::tick`] changes it).
 //!
-//! What a step of the wall, a sleep of the machine or a pause means to each kind of timer is in
-//! [`clock`](crate::clock).
+//! The table in [`clock`](crate::clock) says what a step of the wall, a suspend or a pause of the
+//! machine means to each kind of timer.
 //!
 //! # Passes
 //!
-//! A pass begins with [`begin_pass`](Service::begin_pass), which looks at the clock once. The pass
-//! takes nothing that is due later, and nothing that is armed after it began. So a timer that is
-//! always armed for now cannot keep a pass from ending: the next pass takes it first. A poll loop
-//! sleeps for [`timeout`](Service::timeout) between two passes. [`end_pass`](Service::end_pass)
-//! sets the alarm; without an alarm it does nothing.
+//! A pass begins with [`begin_pass`](Service::begin_pass), which reads the clock once. The pass
+//! takes no timer that is due later, and no timer that is armed after the pass began. So a timer
+//! that is always armed for now cannot keep a pass from ending: the next pass takes it first. A
+//! poll loop sleeps for [`timeout`](Service::timeout) between two passes.
+//! [`end_pass`](Service::end_pass) sets the alarm; without an alarm it does nothing.
 //!
 //! # Costs
 //!
-//! `add`, `start`, `cancel`, `take`, `finish`: one operation of the queue, at most one read of the
-//! clock, and O(1) to look an id up. While timers by the wall clock are pending, one read of its
-//! offset comes on top. [`Timing::since`] spares `add` and `start` that read. Nothing is allocated
-//! up to [`Settings::capacity`]. A step of the wall clock inserts all its timers again: O(timers).
+//! Costs of `add`, `start`, `cancel`, `take` and `finish`: one operation of the queue, at most one
+//! read of the clock, and O(1) for the id. While timers by the wall clock are pending, each also
+//! reads the wall's offset once. [`Timing::since`] spares `add` and `start` the read of the clock.
+//! Up to [`Settings::capacity`] nothing is allocated. A step of the wall clock inserts all timers
+//! by the wall again: O(timers).
 
 mod base;
 mod entry;

@@ -1,10 +1,10 @@
-//! Everything that threads meet at: atomics, locks, events, cells, the name of a thread. Under
-//! `cfg(loom)` these are loom's, so that the models drive the shipped functions and none of their
-//! copies.
+//! Everything through which threads meet: atomics, locks, events, cells, and thread ids. Under
+//! `cfg(loom)` these are loom's types, so the models run the shipped functions and no copies of
+//! them.
 //!
-//! `Arc` stays the standard one: its counting is not ours to verify, and loom's holds no trait
-//! objects. So do the counters of [`statistics`](crate::shard), which no step of the protocol
-//! reads.
+//! `Arc` stays the standard one: its counting is not ours to verify, and loom's `Arc` holds no
+//! trait objects. The counters of [`statistics`](crate::shard) also stay standard: the protocol
+//! never reads them.
 
 #[cfg(not(loom))]
 use core::cell::UnsafeCell;
@@ -32,10 +32,10 @@ use std::sync::{PoisonError, TryLockError};
 
 use crate::coroutine;
 
-/// Tells a thread from all other threads that live. It takes the address of a variable that each
-/// kernel thread has, and the number of the [coroutine](crate::coroutine) on it, or 0. The standard
-/// library has a name for a thread that it did not start, and allocates it when that thread first
-/// asks. A thread of a C program may ask without memory.
+/// An id that tells a thread from all other living threads. It combines the address of a variable
+/// that each kernel thread has with the number of the [coroutine](crate::coroutine) on that thread,
+/// or 0. The standard library also has an id for a thread that it did not start. It allocates that
+/// id when the thread first asks. A thread of a C program may ask when there is no memory.
 #[cfg(not(loom))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ThreadId {
@@ -45,13 +45,13 @@ pub(crate) struct ThreadId {
 
 #[cfg(not(loom))]
 impl ThreadId {
-    /// The kernel thread by itself.
+    /// The id of the kernel thread alone.
     pub(crate) fn without_coroutine(self) -> Self {
         Self { coroutine: 0, ..self }
     }
 }
 
-/// The calling thread.
+/// The id of the calling thread.
 #[cfg(not(loom))]
 pub(crate) fn this_thread() -> ThreadId {
     thread_local!(static HERE: u8 = const { 0 });
@@ -59,24 +59,24 @@ pub(crate) fn this_thread() -> ThreadId {
     ThreadId { kernel, coroutine: crate::coroutine::current() }
 }
 
-/// The calling thread.
+/// The id of the calling thread.
 #[cfg(loom)]
 pub(crate) fn this_thread() -> ThreadId {
     loom::thread::current().id()
 }
 
-/// Ends the process for lack of memory, as every allocation of the standard library.
+/// Ends the process for lack of memory, as every allocation of the standard library does.
 pub(crate) fn no_memory<T>() -> ! {
     std::alloc::handle_alloc_error(core::alloc::Layout::new::<T>())
 }
 
-/// Locks. A panic elsewhere does not matter. User code (clocks, origins, tokens) runs under a lock
-/// only while the state is whole, and ours leaves it whole.
+/// Takes the lock. A panic under the lock does no harm. User code (clocks, origins, tokens) runs
+/// under a lock only while the state is whole, and the library's code leaves it whole.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Locks, if that needs no wait.
+/// Takes the lock if that needs no wait.
 pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     match mutex.try_lock() {
         Ok(guard) => Some(guard),
@@ -85,7 +85,7 @@ pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     }
 }
 
-/// Waits for the event, with the lock released meanwhile.
+/// Releases the lock, waits for the event, and takes the lock again.
 pub(crate) fn wait<'a, T>(event: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
     event.wait(guard).unwrap_or_else(PoisonError::into_inner)
 }
@@ -94,20 +94,20 @@ pub(crate) fn wait<'a, T>(event: &Condvar, guard: MutexGuard<'a, T>) -> MutexGua
 #[derive(Default)]
 pub(crate) struct Waiters {
     pub(crate) count: usize,
-    /// Those of the coroutines among them.
+    /// The wakers of those waiters that are coroutines.
     wakers: Vec<Waker>,
 }
 
 impl Waiters {
-    /// In a forked child, where they are not. The wakers are the parent's, and so is what their
-    /// drops would touch.
+    /// Called in a forked child, which does not have these waiters. The wakers belong to the
+    /// parent, and their drops would touch the parent's data, so they are forgotten.
     pub(crate) fn forget(&mut self) {
         core::mem::forget(core::mem::take(self));
     }
 }
 
-/// Like [`wait`], for an event whose waiters the lock guards. A waiting coroutine releases its
-/// kernel thread. Wake-ups may be spurious.
+/// Like [`wait`], but the lock guards the list of the event's waiters. A waiting coroutine releases
+/// its kernel thread. Wake-ups may be spurious.
 pub(crate) fn wait_as_caller<'a, T: AsMut<Waiters>>(
     event: &Condvar,
     mutex: &'a Mutex<T>,
@@ -117,7 +117,7 @@ pub(crate) fn wait_as_caller<'a, T: AsMut<Waiters>>(
     let mut guard = match coroutine::caller() {
         None => wait(event, guard),
         Some(coroutines) => {
-            // Before the lock is released: the thread that notifies holds it.
+            // Added before the lock is released: the thread that notifies holds the lock.
             guard.as_mut().wakers.push(coroutines.waker());
             drop(guard);
             coroutines.wait();
@@ -137,8 +137,8 @@ pub(crate) fn tell<T: AsMut<Waiters>>(event: &Condvar, guarded: &mut T) {
     }
 }
 
-/// The same for a while at most. A model waits for the event alone: what rests on a time-out is not
-/// modelled.
+/// Like [`wait`], but for at most the given time. A model waits for the event alone: it does not
+/// cover what depends on a time-out.
 pub(crate) fn wait_for<'a, T>(
     event: &Condvar,
     guard: MutexGuard<'a, T>,
@@ -147,7 +147,7 @@ pub(crate) fn wait_for<'a, T>(
     event.wait_timeout(guard, most).unwrap_or_else(PoisonError::into_inner).0
 }
 
-/// A cell that tells the model when it is read and written.
+/// A cell that reports its reads and writes to the model.
 #[derive(Debug)]
 pub(crate) struct Cell<T>(UnsafeCell<T>);
 
@@ -156,7 +156,7 @@ impl<T> Cell<T> {
         Self(UnsafeCell::new(value))
     }
 
-    /// Where to read.
+    /// The address to read from.
     #[inline]
     pub(crate) fn read(&self) -> *const T {
         #[cfg(not(loom))]
@@ -165,7 +165,7 @@ impl<T> Cell<T> {
         return self.0.with(|value| value);
     }
 
-    /// Where to write.
+    /// The address to write to.
     #[inline]
     pub(crate) fn write(&self) -> *mut T {
         #[cfg(not(loom))]

@@ -1,4 +1,4 @@
-//! Drivers: what a second one on a shard, and a watcher that is not born yet, lose.
+//! Drivers: what the second driver of a shard, and a watcher that is still being made, could lose.
 #![cfg(not(loom))]
 
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -9,8 +9,8 @@ use tickwright::clock::{Clock, Instant, Ticks, VirtualClock, VirtualHost, Watche
 use tickwright::driver::{Alarm, Parker, ShardDriver};
 use tickwright::shard::Shards;
 
-/// "A second one takes the alarm away from the first"; then the first one goes, as in
-/// `self.driver = ShardDriver::spawn(..)?`.
+/// The documentation says "a second one takes the alarm away from the first". Here the first driver
+/// is dropped afterwards, as in `self.driver = ShardDriver::spawn(..)?`.
 #[test]
 fn the_end_of_the_first_driver_leaves_the_second_one_its_alarm() {
     let host = VirtualHost::new();
@@ -31,8 +31,8 @@ fn the_end_of_the_first_driver_leaves_the_second_one_its_alarm() {
     assert!(!timer.is_pending(), "slept through");
 }
 
-/// While one parker is being made, another one is made on the same machine: by another thread, here
-/// in between.
+/// While one parker is being made, another thread makes another parker on the same machine. Here
+/// the test makes it in between.
 struct InBetween {
     clock: VirtualClock,
     other: Mutex<Option<Arc<Parker<VirtualClock>>>>,
@@ -52,8 +52,8 @@ impl Clock for InBetween {
     }
 }
 
-/// `Parker::new` watches inside `Arc::new_cyclic`, where its `Weak` counts 0 strong ones;
-/// `VirtualClock::watch` throws such away.
+/// If `Parker::new` watched inside `Arc::new_cyclic`, the strong count of its `Weak` would be 0
+/// there. `VirtualClock::watch` removes such watchers.
 #[test]
 fn a_parker_that_is_being_made_is_not_forgotten_by_its_clock() {
     let host = VirtualHost::new();

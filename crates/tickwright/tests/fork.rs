@@ -1,5 +1,5 @@
-//! Forked children: schedulers, shards and drivers are whole there, without the parent's threads,
-//! and nothing hangs.
+//! Forked children: schedulers, shards and drivers are whole in the child, without the parent's
+//! threads, and nothing hangs.
 #![cfg(unix)]
 
 use core::panic::AssertUnwindSafe;
@@ -19,26 +19,27 @@ use tickwright::shard::{Cancelled, Shards, Was};
 
 const MS: Duration = Duration::from_millis(1);
 
-/// Runs `act` in a forked child, which is killed if it hangs, and requires that it returns `true`.
+/// Runs `act` in a forked child, and requires that it returns `true`. A child that hangs is killed.
 fn in_a_child(act: impl FnOnce() -> bool) {
-    // SAFETY: 1. The child calls what this crate promises of forked children, and ends without the
-    // parent's handlers.
+    // SAFETY: 1. The child calls only what this crate allows in forked children, and ends without
+    // the parent's exit handlers.
     let child = unsafe { libc::fork() };
     assert!(child >= 0);
     if child == 0 {
-        // SAFETY: a system call.
+        // SAFETY: `alarm` is a system call and touches no memory.
         unsafe { libc::alarm(60) };
         let right = catch_unwind(AssertUnwindSafe(act)).unwrap_or(false);
-        // SAFETY: ends the process.
+        // SAFETY: `_exit` ends the process.
         unsafe { libc::_exit(i32::from(!right)) };
     }
     let mut status = 0;
-    // SAFETY: 1. A place for the answer.
+    // SAFETY: 1. `status` may be written.
     while unsafe { libc::waitpid(child, &raw mut status, 0) } != child {}
     assert_eq!(status, 0, "the child's: 256 is a wrong answer, 14 a hang");
 }
 
-/// What waits until it is told to go on.
+/// Two channels: a thread reports by the first that it has begun, and waits at the second until it
+/// may go on.
 fn gate() -> (Sender<()>, Receiver<()>, Sender<()>, Receiver<()>) {
     let (begun, has_begun) = mpsc::channel();
     let (go, goes) = mpsc::channel();
@@ -53,12 +54,12 @@ fn counting(count: &Arc<AtomicUsize>) -> Boxed {
     })
 }
 
-/// The platform lets a registration wait for the fork that is under way.
+/// The platform makes a registration wait for a fork that is under way.
 #[test]
 fn a_child_registers_what_its_parent_was_registering() {
     let registration = &Registration::new();
     thread::scope(|scope| {
-        // Inside the scope: a failure drops `go`, which ends the thread.
+        // The gate is made inside the scope: a failure then drops `go`, which ends the thread.
         let (begun, has_begun, go, goes) = gate();
         let registers = scope.spawn(move || {
             registration.ensure(|| {
@@ -69,7 +70,7 @@ fn a_child_registers_what_its_parent_was_registering() {
         has_begun.recv().unwrap();
         in_a_child(|| registration.ensure(|| true) && registration.ensure(|| false));
         in_a_child(|| {
-            // Its handler runs, so the parent had registered it, but not noted it.
+            // The child's handler runs, so the parent had registered it but not stored that yet.
             registration.is_done();
             registration.ensure(|| false)
         });
@@ -203,7 +204,7 @@ fn a_shared_timer_that_fires_on_another_thread_is_idle_in_the_child() {
     assert_eq!(runner.join().unwrap(), 1);
 }
 
-/// Threads that take every lock there is, again and again, while this one forks.
+/// Threads take every lock of the crate, again and again, while this thread forks.
 #[test]
 fn locks_that_others_hold_are_free_in_the_child() {
     let host = VirtualHost::new();
@@ -230,7 +231,7 @@ fn locks_that_others_hold_are_free_in_the_child() {
     thread::scope(|scope| {
         scope.spawn(busy);
         scope.spawn(busy);
-        // However this ends, the threads do.
+        // Stops the threads when the test ends, also by a panic.
         struct Stop<'a>(&'a AtomicBool);
         impl Drop for Stop<'_> {
             fn drop(&mut self) {
@@ -252,7 +253,7 @@ fn locks_that_others_hold_are_free_in_the_child() {
     driver.stop().unwrap();
 }
 
-/// Locks that come and go while others fork.
+/// Locks are made and dropped while other threads fork.
 #[test]
 fn schedulers_are_made_and_dropped_beside_forks() {
     let stop = AtomicBool::new(false);
@@ -304,21 +305,22 @@ mod descriptors {
             let number = fd.as_raw_fd();
             fd.set(Some(clock.now()));
             assert!(is_readable(&fd, Duration::from_secs(60)));
-            // Set as the parent's: it goes off, and what the child reads is its own.
+            // The child's alarm is set as the parent's was. It goes off in the child, and the
+            // child's read does not affect the parent.
             in_a_child(|| {
                 let set = is_readable(&fd, Duration::from_secs(60)) && fd.acknowledge().unwrap() == Rung::Due;
                 fd.set(None);
                 set && number == fd.as_raw_fd() && !is_readable(&fd, Duration::ZERO)
             });
             assert_eq!(fd.acknowledge().unwrap(), Rung::Due, "{clock:?}");
-            // The child's alarm is not the parent's.
+            // Setting the alarm in the child does not set the parent's.
             fd.set(None);
             in_a_child(|| {
                 fd.set(Some(Instant::ZERO));
                 is_readable(&fd, Duration::from_secs(60))
             });
             assert!(!is_readable(&fd, Duration::ZERO), "{clock:?}");
-            // Nor does its end close it.
+            // The end of the child does not close the parent's descriptor either.
             fd.set(Some(Instant::ZERO));
             assert!(is_readable(&fd, Duration::from_secs(60)), "{clock:?}");
         }

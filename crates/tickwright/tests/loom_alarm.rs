@@ -1,8 +1,8 @@
-//! Shards with an alarm and a clock, in all schedules: the shipped code of both. A wake-up that is
-//! lost is a driver that sleeps for ever, which loom reports as a deadlock. See `loom_rearm.rs` and
-//! `loom_driver.rs`.
+//! Shards with an alarm and a clock, in all schedules: the models run the shipped code of shards
+//! and parkers. After a lost wake-up the driver sleeps for ever, which loom reports as a deadlock.
+//! See `loom_rearm.rs` and `loom_driver.rs`.
 //!
-//! That each can fail was tried: the change of the code that its comment names, made by hand, fails
+//! Each model was shown to fail: its comment names a change of the code which, made by hand, fails
 //! it.
 #![cfg(loom)]
 
@@ -24,7 +24,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// Two shards; the first one wakes a parker. Ticks are nanoseconds.
+    /// Makes two shards; the first one wakes a parker. Ticks are nanoseconds.
     fn new() -> Self {
         let host = VirtualHost::new();
         let shards = Arc::new(Shards::with_geometry(2, 0));
@@ -33,7 +33,8 @@ impl Scene {
         Self { host, shards, parker }
     }
 
-    /// A timer that ends the driver when it has fired n times, in any thread's pass.
+    /// Makes a timer that stops the driver when it has fired n times, whichever thread's pass fires
+    /// it.
     fn timer(&self, shard: usize, firings: usize) -> Logged {
         let parker = self.parker.clone();
         Logged::doing(&self.shards, shard, move |_, before| {
@@ -49,7 +50,7 @@ impl Scene {
         timer
     }
 
-    /// The driver of the first shard: waits and advances.
+    /// The driver of the first shard: it waits and advances.
     fn drive(&self) {
         while self.parker.wait() != Woken::Stopped {
             let now = self.parker.clock().now().as_nanos();
@@ -58,8 +59,8 @@ impl Scene {
     }
 }
 
-/// A timer is armed while the driver looks and goes to sleep. Fails when an arm does not set the
-/// alarm.
+/// A timer is armed while the driver checks the alarm and goes to sleep. This fails if an arm does
+/// not set the alarm.
 #[test]
 fn arm_against_the_driver() {
     explore(None, || {
@@ -72,8 +73,8 @@ fn arm_against_the_driver() {
     });
 }
 
-/// Two arm at once, the later one perhaps last. Fails when the alarm is set after the lock was
-/// released.
+/// Two threads arm at once, and the later deadline may come last. This fails if the alarm is set
+/// after the lock was released.
 #[test]
 fn two_arms_against_the_driver() {
     explore(Some(3), || {
@@ -87,8 +88,8 @@ fn two_arms_against_the_driver() {
     });
 }
 
-/// Made earlier while the driver is about to sleep for something far off, or advances for another
-/// reason. Fails when a reduce does not set the alarm.
+/// A timer is reduced while the driver is about to sleep until a far deadline, or advances for
+/// another reason. This fails if a reduce does not set the alarm.
 #[test]
 fn reduce_against_the_driver_and_its_pass() {
     explore(Some(3), || {
@@ -101,7 +102,7 @@ fn reduce_against_the_driver_and_its_pass() {
         together!(
             move || {
                 reduced.timer.reduce(10).unwrap();
-                // What is armed for the past during a pass is due at the next tick.
+                // A timer that is armed for the past during a pass is due at the next tick.
                 host.advance(Duration::from_nanos(1));
             },
             move || advance(&other.shards, 0, 6),
@@ -111,8 +112,8 @@ fn reduce_against_the_driver_and_its_pass() {
     });
 }
 
-/// Another thread's pass, with an older time, is under way when the alarm goes off. Fails when the
-/// end of a pass leaves an alarm alone that it takes to be set.
+/// Another thread's pass, with an older time, is under way when the alarm goes off. This fails if
+/// the end of a pass leaves the alarm alone because it takes the alarm to be set.
 #[test]
 fn a_pass_of_another_thread_against_the_driver() {
     explore(Some(3), || {
@@ -127,8 +128,8 @@ fn a_pass_of_another_thread_against_the_driver() {
     });
 }
 
-/// A callback, or another thread, arms during the pass. Fails when the end of a pass does not set
-/// the alarm, or sets it to nothing.
+/// A callback or another thread arms a timer during the pass. This fails if the end of a pass does
+/// not set the alarm, or clears it.
 #[test]
 fn a_self_arming_timer_and_an_arm_against_the_driver() {
     explore(Some(3), || {
@@ -173,8 +174,8 @@ fn a_re_arm_in_place_against_the_driver() {
     });
 }
 
-/// A timer comes over from another shard. Fails when an arm sets the alarm of the shard that the
-/// timer left alone.
+/// A timer moves over from another shard. This fails if an arm sets only the alarm of the shard
+/// that the timer left.
 #[test]
 fn migrate_against_the_driver() {
     explore(None, || {
@@ -192,7 +193,7 @@ fn migrate_against_the_driver() {
     });
 }
 
-/// Fails when a drain does not set the alarm.
+/// This fails if a drain does not set the alarm.
 #[test]
 fn drain_against_the_driver() {
     explore(None, || {
@@ -206,8 +207,8 @@ fn drain_against_the_driver() {
     });
 }
 
-/// Arming looks at the clock, while that moves and the driver takes what is due. Fails when a pass
-/// under way is forwarded: the timer is taken a second time in the pass that it was armed in.
+/// An arm reads the clock while the clock moves and the driver takes due timers. This fails if a
+/// pass under way is forwarded: the pass that armed the timer then takes it a second time.
 #[test]
 fn the_clock_against_the_driver() {
     explore(Some(3), || {

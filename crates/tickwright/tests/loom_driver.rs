@@ -1,7 +1,7 @@
-//! Alarms against sleepers in all schedules: the shipped parker, with loom's locks and events. A
-//! wake-up that is lost is a deadlock, which loom reports. See `loom_rearm.rs`.
+//! Alarms against sleepers in all schedules: the models run the shipped parker, with loom's locks
+//! and events. A lost wake-up is a deadlock, which loom reports. See `loom_rearm.rs`.
 //!
-//! That each can fail was tried: the change of the code that its comment names, made by hand, fails
+//! Each model was shown to fail: its comment names a change of the code which, made by hand, fails
 //! it.
 #![cfg(loom)]
 
@@ -22,8 +22,8 @@ fn scene() -> (VirtualHost, Arc<Parker<VirtualClock>>) {
     (host, parker)
 }
 
-/// An alarm is set while the sleeper looks and lies down. Fails when `Parker::change` calls no
-/// thread, and when `wait` lets go of the lock between its look and its sleep.
+/// An alarm is set while the sleeper checks it and goes to sleep. This fails if `Parker::change`
+/// notifies no thread, and if `wait` releases the lock between its check and its sleep.
 #[test]
 fn set_against_wait() {
     explore(None, || {
@@ -33,9 +33,9 @@ fn set_against_wait() {
     });
 }
 
-/// The sleeper sleeps for something far off, or is about to, and something earlier comes. Fails
-/// when `change` calls only a thread that sleeps for ever, and when a thread that has woken still
-/// counts as called.
+/// The sleeper sleeps until a far alarm, or is about to, and the alarm is set to an earlier
+/// instant. This fails if `change` notifies only a thread that sleeps without a limit. It also
+/// fails if a woken thread still counts as notified.
 #[test]
 fn earlier_against_wait() {
     explore(None, || {
@@ -50,8 +50,8 @@ fn earlier_against_wait() {
     });
 }
 
-/// The clock gets there while the sleeper looks and lies down. Fails when `clock_moved` does not
-/// take the lock, and when the clock tells before it moves.
+/// The clock reaches the alarm while the sleeper checks it and goes to sleep. This fails if
+/// `clock_moved` does not take the lock, and if the clock notifies before it moves.
 #[test]
 fn advance_against_wait() {
     explore(None, || {
@@ -71,8 +71,8 @@ fn advance_against_wait() {
     });
 }
 
-/// Both at once: armed by one thread for a time that another one lets come. Fails as the two
-/// before.
+/// Both at once: one thread sets the alarm, and another thread advances the clock to it. This fails
+/// as the two models before do.
 #[test]
 fn set_against_advance_and_wait() {
     explore(Some(3), || {
@@ -89,8 +89,9 @@ fn set_against_advance_and_wait() {
     });
 }
 
-/// The wall is set while the sleeper looks and lies down. Fails when `clock_moved` asks for the
-/// alarm alone, and when the offset is taken from where the sleep begins.
+/// The wall is set while the sleeper checks the offset and goes to sleep. This fails if
+/// `clock_moved` looks only at the alarm, and if the known offset is read only when the sleep
+/// begins.
 #[test]
 fn a_step_against_wait() {
     explore(None, || {
@@ -101,7 +102,7 @@ fn a_step_against_wait() {
     });
 }
 
-/// Fails when `stop` does not call.
+/// This fails if `stop` does not notify.
 #[test]
 fn stop_against_wait() {
     explore(None, || {
@@ -111,8 +112,8 @@ fn stop_against_wait() {
     });
 }
 
-/// Whoever is first, the thread ends; what was set before the stop may or may not be told. Fails
-/// when `wait` looks for the stop only where it begins.
+/// The thread ends whether the set or the stop comes first. It may or may not report the alarm that
+/// was set before the stop. This fails if `wait` checks for the stop only when it begins.
 #[test]
 fn stop_against_set_and_wait() {
     explore(Some(3), || {
@@ -126,7 +127,7 @@ fn stop_against_set_and_wait() {
     });
 }
 
-/// A thread that waits until it is stopped, and how often it was told of something.
+/// A thread that waits until it is stopped, and the number of its other wake-ups.
 fn sleeper(parker: &Arc<Parker<VirtualClock>>) -> (Arc<AtomicU32>, JoinHandle<()>) {
     let runs = Arc::new(AtomicU32::new(0));
     let (parker, ran) = (parker.clone(), runs.clone());
@@ -138,9 +139,9 @@ fn sleeper(parker: &Arc<Parker<VirtualClock>>) -> (Arc<AtomicU32>, JoinHandle<()
     (runs, thread)
 }
 
-/// What `settle` says is so: a thread that was called has woken, and what was due has run. Fails
-/// when it does not ask for `called`, when it is not told of the sleep, and when a due alarm stays
-/// set.
+/// The promise of `settle` holds: a thread that was notified has woken, and every due timer has
+/// been run. This fails if `settle` does not check `called`, if a sleep does not notify it, and if
+/// a due alarm stays set.
 #[test]
 fn settled_means_run() {
     explore(Some(3), || {
@@ -158,7 +159,7 @@ fn settled_means_run() {
     });
 }
 
-/// Fails when `settle` does not ask for what is due, or not for the sleep.
+/// This fails if `settle` does not check for a due alarm, or does not check that a thread sleeps.
 #[test]
 fn settled_means_run_also_for_who_only_sees_the_clock() {
     explore(Some(3), || {
@@ -177,7 +178,7 @@ fn settled_means_run_also_for_who_only_sees_the_clock() {
     });
 }
 
-/// Fails when `stop` does not tell the thread that settles.
+/// This fails if `stop` does not notify the thread in `settle`.
 #[test]
 fn stop_against_settle() {
     explore(None, || {

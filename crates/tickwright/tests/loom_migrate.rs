@@ -8,7 +8,7 @@ use std::sync::Arc;
 use loom_common::{Logged, Ours, advance, explore, settle, together};
 use tickwright::shard::{ArmError, Shards};
 
-/// In the granule of 70.
+/// A deadline in the granule of 70.
 const EARLIER: u64 = 66;
 const ELSEWHERE: u64 = 300;
 

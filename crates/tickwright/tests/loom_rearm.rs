@@ -1,13 +1,13 @@
-//! The lock-free re-arm against everything else, in all schedules: the shipped code, compiled with
-//! loom's atomics.
+//! The lock-free re-arm against every other operation, in all schedules: the models run the shipped
+//! code, compiled with loom's atomics.
 //!
-//! `ci/loom.sh` runs it. Each linearization point moves a shadow of the timer on and compares
-//! (`src/shard/ghost.rs`). A breach is a fire that is early or not due, a false report of a re-arm
-//! or cancel, or an arming after shutdown. The shadow keeps the first one, and the model asks for
-//! it.
+//! `ci/loom.sh` runs it. At each linearization point the timer's shadow takes the same step and
+//! compares (`src/shard/ghost.rs`). The shadow finds a fire that is early or not due, a false
+//! result of a re-arm or cancel, and an arm after shutdown. The shadow keeps the first such error,
+//! and the model asks for it.
 //!
-//! Ticks in the models: 70 stands at level 1 in the granule 64..72, whose bucket ends at 72; 582 is
-//! 64 buckets later.
+//! Ticks in the models: deadline 70 is at level 1 in the granule 64..72, whose bucket ends at 72.
+//! Deadline 582 is 64 buckets later.
 #![cfg(loom)]
 
 mod loom_common;
@@ -31,8 +31,8 @@ fn scene() -> (Arc<Shards<Ours>>, Logged) {
     (shards, timer)
 }
 
-/// A re-arm in the granule against the firing: it counts, with what was written before it, or the
-/// timer starts again.
+/// A re-arm in the granule against the firing. Either the re-arm counts, with what was written
+/// before it, or it starts the timer again.
 fn against_expiry(deadline: u64) {
     explore(None, move || {
         let (shards, timer) = scene();
@@ -75,7 +75,7 @@ fn a_deadline_64_buckets_later_against_expiry() {
     });
 }
 
-/// The second of a batch is due and not yet taken while the first one's callback runs.
+/// The second timer of a batch is due and not yet taken while the callback of the first one runs.
 fn in_the_detached_window(deadline: u64) {
     explore(None, move || {
         let shards = Arc::new(Shards::<Ours>::with_geometry(2, 0));
@@ -104,7 +104,8 @@ fn a_slow_re_arm_of_a_detached_timer() {
 fn a_detached_timer_is_not_fired_a_rotation_early() {
     in_the_detached_window(582);
     explore(None, || {
-        // Level 0: the bucket of 5 ends at 6, and so does that of 69, a rotation later.
+        // At level 0 the bucket of 5 ends at 6. The bucket of 69 has the same index, a rotation
+        // later.
         let shards = Arc::new(Shards::<Ours>::with_geometry(1, 0));
         let first = Logged::armed(&shards, 0, 5);
         let second = Logged::armed(&shards, 0, 5);
@@ -120,7 +121,7 @@ fn a_fast_re_arm_against_cancel() {
         let (shards, timer) = scene();
         let (t, c) = (timer.clone(), timer.clone());
         together!(move || t.publish(1, EARLIER), move || {
-            // A cancel that comes second takes over what the re-armer wrote.
+            // A cancel that comes second sees what the re-arming thread wrote.
             let was_pending = c.timer.cancel().is_pending();
             assert!(was_pending || c.shadow().is_some());
         });
@@ -128,7 +129,7 @@ fn a_fast_re_arm_against_cancel() {
     });
 }
 
-/// A thread that takes a timer back sees what was written before the re-arms that counted.
+/// A thread that cancels a timer sees what was written before the re-arms that counted.
 fn taken_over(withdraw: fn(&SharedTimer<Ours>) -> bool) {
     explore(None, move || {
         let (shards, timer) = scene();
@@ -188,8 +189,8 @@ fn a_fast_re_arm_against_cancel_then_re_arm_and_expiry() {
             move || t.publish(1, EARLIER),
             move || {
                 c.timer.cancel();
-                // The same word as before: an exchange that compares it may succeed, and has the
-                // right to.
+                // The word is the same as before. So a compare-exchange of the other thread may
+                // succeed, and that is correct.
                 c.timer.modify(70).unwrap();
             },
             move || advance(&s, 0, 72)
@@ -249,7 +250,7 @@ fn two_fast_re_arms_against_expiry() {
     });
 }
 
-/// Reduce never makes it later, whatever comes in between.
+/// Reduce never makes the timer later, whatever comes in between.
 fn fast_against_reduce(from: u64, to: u64, bound: Option<usize>) {
     explore(bound, move || {
         let (shards, timer) = scene();
@@ -262,7 +263,8 @@ fn fast_against_reduce(from: u64, to: u64, bound: Option<usize>) {
                 r.timer.reduce(to).unwrap();
             }
         );
-        // Either order ends here: reduced after it, or overwritten by it.
+        // There are two right results: the reduce came after the re-arm, or the re-arm overwrote
+        // it.
         let last = timer.shadow().unwrap();
         assert!(last == from.min(to) || last == from, "{last}");
         settle(&shards, &[&timer]);
@@ -281,8 +283,8 @@ fn a_fast_re_arm_against_reduce() {
 #[test]
 fn reduce_under_the_lock_does_not_undo_an_earlier_deadline() {
     explore(Some(3), || {
-        // All in one granule of level 2, whose delays begin at 504. A thread that reads the new
-        // clock goes to the lock. A thread that reads the old one does not.
+        // All deadlines are in one granule of level 2, whose delays begin at 504. A thread that
+        // reads the new clock takes the lock. A thread that reads the old clock does not.
         let shards = Arc::new(Shards::<Ours>::with_geometry(1, 0));
         let timer = Logged::armed(&shards, 0, 639);
         let (t, r, s) = (timer.clone(), timer.clone(), shards.clone());
@@ -366,8 +368,8 @@ fn deadline_0_of_an_idle_timer_is_not_taken_for_its_own() {
     });
 }
 
-/// Beyond the last level nothing is done without the lock, also after the wheel has inserted the
-/// timer again.
+/// A timer beyond the last level is re-armed only under the lock, even after the wheel has inserted
+/// it again.
 fn parked(deadline: u64) {
     explore(None, move || {
         let shards = Arc::new(Shards::<Ours>::with_geometry(1, 0));

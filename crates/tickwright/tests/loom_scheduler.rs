@@ -1,13 +1,12 @@
-//! The scheduler in all schedules of two threads (three: at most three preemptions): a pass against
-//! each operation on the timer that is due. The schedules bring the timer into each state: queued,
-//! taken from the queue, running, finished.
+//! The scheduler in all schedules of two threads (three: at most three preemptions). A pass runs
+//! against each operation on the due timer. The schedules bring the timer into each state: queued,
+//! taken from the queue, running, and finished.
 //!
-//! What a callback touches is a loom cell, and so is what its drop touches. Loom reports two
-//! accesses if a callback runs, or is dropped, beside another or after a waiting cancel has
-//! returned.
+//! The callback touches a loom cell, and so does its drop. Loom reports two unordered accesses. So
+//! it finds a callback or a drop that runs beside another, or after a waiting cancel has returned.
 //!
-//! That the models can fail was tried. Each of these changes to the shipped code, made by hand,
-//! fails at least the test named:
+//! The models were shown to fail. Each of these changes to the shipped code, made by hand, fails at
+//! least the named test:
 //!
 //! | change | test |
 //! |---|---|
@@ -34,18 +33,17 @@ use tickwright::clock::VirtualHost;
 use tickwright::scheduler::{Callback, Cancelled, Firing, Next, Scheduler, TimerId};
 use tickwright::service::{Settings, Site, State, Timing};
 
-/// What callback, drop and test touch: only one at a time may.
+/// A cell that callback, drop and test touch, only one at a time.
 struct Place(UnsafeCell<u32>);
 
-// SAFETY: 1. the cell is reached through `touch` alone; 2. loom fails the model when two touches
-// are not ordered.
+// SAFETY: 1. only `touch` reaches the cell; 2. loom fails the model if two touches are not ordered.
 unsafe impl Sync for Place {}
 // SAFETY: a `u32` may be sent.
 unsafe impl Send for Place {}
 
 impl Place {
     fn touch(&self) {
-        // SAFETY: loom checks that no other thread is here.
+        // SAFETY: loom checks that no other thread touches the cell now.
         self.0.with_mut(|count| unsafe { *count += 1 });
     }
 }
@@ -56,7 +54,7 @@ struct Probe {
     counts: Arc<Counts>,
     answers: Vec<Next>,
     act: fn(&Firing<'_, Self>),
-    /// Does not end before this is told to.
+    /// If there is a gate, the callback waits for its notification before it ends.
     gate: Option<Arc<Notify>>,
 }
 
@@ -98,7 +96,7 @@ impl Drop for Probe {
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A timer that is due. Its callback returns `answers`, the last one first.
+/// A scheduler with one timer that is due. Its callback returns `answers`, the last one first.
 #[derive(Clone)]
 struct Scene {
     host: VirtualHost,
@@ -141,12 +139,12 @@ fn scene(answers: &[Next]) -> Scene {
 
 impl Scene {
     fn pass(&self) {
-        // Whoever is refused leaves the work to the other.
+        // A thread that is refused leaves the work to the other thread.
         let _ = self.scheduler.run_queue();
     }
 
-    /// All threads are done: nothing that is not pending runs any more, and each callback is
-    /// dropped once.
+    /// Call it after all threads are done. It checks that only pending timers still run, and that
+    /// each callback is dropped once.
     fn settle(self) {
         let Self { host, scheduler, counts, id, .. } = self;
         assert_eq!(scheduler.check(), Ok(()));
@@ -225,7 +223,7 @@ fn cancel_sync_against_a_pass() {
             together!(move || runner.pass(), move || {
                 let Scene { scheduler, counts, place, id, .. } = canceller;
                 let found = scheduler.cancel_sync(id).unwrap();
-                // Neither the callback nor its drop may be under way.
+                // At this point neither the callback nor its drop may be under way.
                 place.touch();
                 match found {
                     Cancelled::Removed(_) => {}
@@ -263,7 +261,7 @@ fn two_wait_for_one_run() {
     });
 }
 
-/// A timer that runs again and again: a thread that waits, waits for one run.
+/// A timer runs again and again: a thread that waits for it waits for one run only.
 #[test]
 fn cancel_sync_does_not_wait_for_the_next_run() {
     explore(Some(3), || {
@@ -316,7 +314,7 @@ fn re_arm_then_cancel_against_a_pass() {
     });
 }
 
-/// It was popped, and waits for the next pass: armed for now by its own callback.
+/// The timer's own callback armed it for now. So it was popped, and waits for the next pass.
 #[test]
 fn cancel_sync_against_one_that_re_arms_itself_for_now() {
     explore(Some(3), || {
@@ -396,8 +394,8 @@ fn shutdown_and_cancel_sync_against_a_pass() {
     });
 }
 
-/// The last handle goes while a pass is under way: the runner's own keeps the scheduler until it
-/// has ended.
+/// The last other handle is dropped while a pass is under way. The runner's own handle keeps the
+/// scheduler until the pass has ended.
 #[test]
 fn drop_against_a_pass() {
     for answers in [&[][..], &[Next::Again]] {

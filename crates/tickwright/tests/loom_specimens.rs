@@ -1,7 +1,8 @@
-//! The lab's specimens, in all schedules: two ways to re-arm that hold, and two that must fail.
+//! The lab's specimens, in all schedules: two ways to re-arm that are right, and two that must
+//! fail.
 //!
-//! The lab itself cannot be compiled with `cfg(loom)`, because its dependencies give that flag a
-//! meaning of their own. So this test compiles the specimens' file with loom's atomics and locks.
+//! The lab itself cannot be compiled with `cfg(loom)`, because its dependencies use that flag for
+//! something else. So this test compiles the specimens' file with loom's atomics and locks.
 //! `loom_rearm.rs` has the models of the library's protocol.
 #![cfg(loom)]
 
@@ -24,7 +25,7 @@ use loom::sync::atomic::{AtomicU64, Ordering};
 use loom_common::{explore, together};
 use shard::{AlwaysRequeue, AsPosted, IndexUnderLock, Rearm, Shard, Timer, UnderLock};
 
-/// One firing: the deadline, the time, the payload that the callback saw.
+/// One firing: the deadline, the time, and the payload that the callback saw.
 type Entry = (u64, u64, u64);
 
 /// A timer whose callback logs, and the payload that a re-arm publishes.
@@ -58,7 +59,7 @@ impl<W: Rearm> Logged<W> {
     }
 }
 
-/// One timer in the bucket that ends at 72; re-armed against its expiry.
+/// One timer in the bucket that ends at 72; a re-arm runs against its expiry.
 fn against_expiry<W: Rearm>(deadline: u64) {
     explore(None, move || {
         let shard = Arc::new(Shard::<W>::new());
@@ -82,8 +83,9 @@ fn against_expiry<W: Rearm>(deadline: u64) {
     });
 }
 
-/// Two timers in one bucket. The second is due and not yet taken while the first one's callback
-/// runs, and another thread re-arms it. Returns all that goes wrong in some schedule.
+/// Two timers in one bucket. The second timer is due and not yet taken while the first one's
+/// callback runs, and another thread re-arms the second. Returns all errors that occur in some
+/// schedule.
 fn complaints<W: Rearm>(at: u64, deadline: u64) -> Vec<String> {
     let found = Arc::new(Mutex::new(BTreeSet::new()));
     let noted = Arc::clone(&found);
@@ -113,7 +115,8 @@ fn complaints<W: Rearm>(at: u64, deadline: u64) -> Vec<String> {
     found.iter().cloned().collect()
 }
 
-/// Three threads at one timer: a re-arm, a cancel and start, and the expiry.
+/// Three threads use one timer: one re-arms it, one cancels and starts it, and one advances to its
+/// expiry.
 fn against_cancel_and_expiry<W: Rearm>() {
     explore(Some(3), || {
         let shard = Arc::new(Shard::<W>::new());
@@ -159,9 +162,9 @@ fn compared_under_the_lock_by_bucket_expiry_holds() {
     holds::<UnderLock>();
 }
 
-/// Between its look at the timer and its write of the deadline the timer fires: the re-arm is
-/// reported, and lost. And the index of a timer that is due and not yet taken means the next
-/// rotation's bucket.
+/// The timer fires between the re-arm's look at it and the write of the deadline. The re-arm then
+/// returns success, and is lost. The specimen also compares indices of buckets. For a timer that is
+/// due and not yet taken, the index then means the bucket of the next rotation.
 #[test]
 fn the_patch_as_posted_fails() {
     for (at, deadline, early) in [(5, 69, "EARLY: 69 at 14"), (70, 582, "EARLY: 582 at 79")] {
@@ -172,7 +175,7 @@ fn the_patch_as_posted_fails() {
     }
 }
 
-/// Under the lock nothing is lost; the index is as wrong as before.
+/// Under the lock no re-arm is lost, but comparing indices is as wrong as before.
 #[test]
 fn indices_compared_under_the_lock_fail() {
     assert_eq!(complaints::<IndexUnderLock>(5, 69), ["EARLY: 69 at 14"]);

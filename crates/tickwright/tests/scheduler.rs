@@ -1,4 +1,4 @@
-//! The scheduler, run by its caller on the virtual clock.
+//! Tests of the scheduler, which the test itself runs on the virtual clock.
 
 use core::panic::AssertUnwindSafe;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -25,7 +25,7 @@ fn exact() -> impl Iterator<Item = Structure> {
     Structure::all().into_iter().filter(Structure::is_exact)
 }
 
-/// What callbacks have noted.
+/// The notes of the callbacks.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u32>>>);
 
@@ -44,7 +44,7 @@ impl Log {
     }
 }
 
-/// What Asterisk's own test asks of its scheduler, on each structure.
+/// Asterisk's own test checks this for its scheduler; here every structure must pass.
 #[test]
 fn waits_for_the_earliest_and_runs_equals_in_the_order_of_adding() {
     for structure in exact() {
@@ -227,7 +227,7 @@ fn cancelling_from_inside() {
             let got = seen.lock().unwrap().unwrap();
             let sync = form.ends_with("sync") && form != "async";
             assert_eq!(got, if sync { Err(WouldDeadlock) } else { Ok(Cancelled::Running { here: true }) });
-            // `try` and the refused ones change nothing.
+            // `try` and the refused forms change nothing.
             let lives = again && (sync || form == "try");
             assert_eq!(scheduler.find(id).is_some(), lives, "{form}");
             assert_eq!(scheduler.check(), Ok(()));
@@ -351,7 +351,7 @@ fn every_callback_is_dropped_once_however_it_ends() {
     assert_eq!(drops.load(Ordering::SeqCst), 4);
 }
 
-/// Callbacks are dropped without the lock: their drops may use the scheduler.
+/// Callbacks are dropped without the lock, so their drops may use the scheduler.
 #[test]
 fn the_drop_of_a_callback_may_use_the_scheduler() {
     struct Asks(Arc<Scheduler<Boxed>>, Arc<AtomicUsize>);
@@ -383,7 +383,7 @@ fn the_drop_of_a_callback_may_use_the_scheduler() {
     assert_eq!(drops.load(Ordering::Relaxed), 4);
 }
 
-/// A poll loop must not come back before anything is due.
+/// A poll loop must not return before a timer is due.
 #[test]
 fn the_time_out_of_a_poll_is_rounded_up() {
     let host = VirtualHost::new();
@@ -574,7 +574,7 @@ fn many_origins_are_counted_as_others_and_cost_no_more_memory() {
     assert_eq!(sites.iter().map(|row| row.added).sum::<u64>(), 5_000);
 }
 
-/// Its token is whether the number is odd.
+/// The token is 1 if the number is odd, otherwise 0.
 struct Numbered(usize);
 
 impl Callback for Numbered {
@@ -690,15 +690,16 @@ fn a_shutdown_ends_the_pass_that_is_under_way() {
         let runner = scope.spawn(|| scheduler.run_queue());
         running.wait();
         let ended = scheduler.shutdown_each(|_| {
-            // The callback goes on when its neighbor is handed out, and the shutdown waits for it.
+            // The callback may end once the shutdown returns its neighbor; the shutdown waits for
+            // that end.
             go.wait();
         });
         assert_eq!((ended, runner.join().unwrap()), (Ok(()), Ok(1)));
     });
 }
 
-/// What a callback armed before it panicked counts no more: the timer is gone, or idle if it is
-/// kept.
+/// If a callback arms its own timer and then panics, the arm no longer counts: the timer is
+/// removed, or idle if it is kept.
 #[test]
 fn a_callback_that_starts_its_own_timer_and_panics() {
     for structure in Structure::all() {
@@ -720,13 +721,13 @@ fn a_callback_that_starts_its_own_timer_and_panics() {
         let state = |id| scheduler.find(id).map(|info| info.state);
         assert_eq!((state(once), state(kept)), (None, Some(State::Idle)), "{structure}");
         assert_eq!((scheduler.timeout(), scheduler.check()), (None, Ok(())), "{structure}");
-        // A kept one goes on as before.
+        // A kept timer can be started again as before.
         scheduler.start(kept, Timing::after(ms(1))).unwrap();
         assert_eq!(state(kept), Some(State::Pending));
     }
 }
 
-/// Any key may be an origin's, also one of zeros.
+/// Any key may be an origin's, even one of zeros.
 #[test]
 fn an_origin_whose_key_is_zero_has_a_name() {
     struct Numbered(usize);
@@ -751,7 +752,7 @@ fn an_origin_whose_key_is_zero_has_a_name() {
     assert_eq!(added, [("zero", 3), ("other", 2)]);
 }
 
-/// Families are compared, and not their names.
+/// Equality compares the families, and not their names.
 #[test]
 fn structures_of_one_name_differ_by_their_parameters() {
     let (usual, other) = (Structure::of::<Wheel>(), Structure::of::<Wheel<32, 13>>());

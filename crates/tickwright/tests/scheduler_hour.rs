@@ -1,5 +1,5 @@
-//! An hour of virtual time with 100,000 random operations: every exact structure gives one and the
-//! same log.
+//! An hour of virtual time with 100,000 random operations: every exact structure must give the same
+//! log.
 
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
@@ -8,7 +8,7 @@ use tickwright::clock::{Instant, VirtualHost};
 use tickwright::scheduler::{Callback, Cancelled, Firing, Next, Scheduler, TimerId};
 use tickwright::service::{Missed, Settings, Site, Structure, Timing};
 
-/// A generator of its own, so that the script never changes (xorshift64*, Vigna 2016).
+/// A generator of the test's own, so that the script never changes (xorshift64*, Vigna 2016).
 #[derive(Clone)]
 struct Random(u64);
 
@@ -78,7 +78,7 @@ const STEPS: u64 = if cfg!(miri) { 500 } else { 100_000 };
 const HOUR: u64 = 3_600_000_000_000;
 
 fn timing(random: &mut Random) -> Timing {
-    // Many equal deadlines, a few far ones.
+    // Many deadlines are equal, and a few are far.
     let ms = match random.below(10) {
         0 => 0,
         1..6 => random.below(200),

@@ -1,5 +1,5 @@
-//! The scheduler between threads: its own, others that cancel, and an alarm. On the virtual clock,
-//! without sleeps.
+//! The scheduler between threads: its own thread, threads that cancel, and an alarm. The tests use
+//! the virtual clock and do not sleep.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;
@@ -26,7 +26,7 @@ fn scene(structure: Structure) -> (VirtualHost, Arc<Scheduler<Boxed>>, Scheduler
     (host, scheduler, thread)
 }
 
-/// A callback that says when it has begun, and ends when it is told to.
+/// A callback that reports when it has begun, and ends when the test lets it.
 fn held(again: bool) -> (Boxed, Receiver<()>, Sender<()>) {
     let (begun, has_begun) = mpsc::channel();
     let (go, goes) = mpsc::channel();
@@ -56,7 +56,7 @@ fn idle_is_asleep() {
             )
             .unwrap();
         thread.settle();
-        // Later ones, and time that passes with nothing due, wake no thread.
+        // Later timers wake no thread, and neither does time that passes with nothing due.
         let armed = thread.wakeups();
         assert!(armed <= before + 1, "{structure}");
         for step in 0..1000 {
@@ -85,7 +85,7 @@ fn a_thread_that_sleeps_lets_the_host_tick_wait_and_hears_when_it_may_run() {
         });
         let tick = scheduler.add(secs(1), count).unwrap();
         scheduler.set_host(tick).unwrap();
-        // It sleeps until the tick is due; then urgent work begins.
+        // The thread sleeps until the tick is due; then urgent work begins.
         thread.settle();
         let urgent = scheduler.urgent();
         thread.settle();
@@ -157,8 +157,8 @@ fn a_thread_with_nothing_to_do_ends_with_its_scheduler() {
     thread.stop().unwrap();
 }
 
-/// What Asterisk's test asks: to delete, and wait for, what runs on another thread, without a
-/// deadlock.
+/// Asterisk's test checks this: a thread deletes a timer that runs on another thread, and waits for
+/// its end, without a deadlock.
 #[test]
 fn cancel_sync_waits_for_a_callback_on_another_thread() {
     for again in [true, false] {
@@ -180,8 +180,8 @@ fn cancel_sync_waits_for_a_callback_on_another_thread() {
                 })
             })
             .collect();
-        // Nothing shows that they wait by now; if they come later, they find it gone, which is
-        // right too.
+        // The test cannot see whether the threads wait by now. A thread that comes later finds the
+        // timer gone, which is right, too.
         ended.store(true, Ordering::SeqCst);
         go.send(()).unwrap();
         let told =
@@ -227,7 +227,7 @@ fn shutdown_waits_for_the_callback_that_runs() {
         drop(other.shutdown().unwrap());
         assert!(told.load(Ordering::SeqCst), "it did not wait");
     });
-    // As soon as it has begun, nothing can be added any more.
+    // From the moment at which the shutdown has begun, every add is refused.
     while scheduler.add(secs(1), Boxed::once(|_| {})).is_ok() {
         thread::yield_now();
     }
@@ -249,8 +249,8 @@ fn a_panic_does_not_stop_the_thread() {
     assert!(thread.stop().is_err());
 }
 
-/// Whatever alarm it is given: it is set under the lock for each earlier timer, and after each
-/// pass.
+/// The scheduler sets the alarm, of whatever type, under the lock for each earlier timer, and after
+/// each pass.
 #[test]
 fn an_alarm_hears_of_every_earlier_timer() {
     #[derive(Default)]
@@ -286,8 +286,8 @@ fn an_alarm_hears_of_every_earlier_timer() {
     assert_eq!(take(), [], "nobody is told any more");
 }
 
-/// Threads that add, move and cancel at random while one runs: every callback is dropped once, and
-/// none is lost.
+/// Threads add, move and cancel timers at random while one thread runs them. Every callback is
+/// dropped once, and none is lost.
 #[test]
 fn a_storm() {
     const ROUNDS: usize = 2_000;
@@ -321,7 +321,8 @@ fn a_storm() {
                                     let _keep = &counted;
                                     answer
                                 });
-                                // Not 0: a virtual clock stands still for one that is always due.
+                                // The delay is not 0: a virtual clock stands still, so such a timer
+                                // would always be due.
                                 let after = Timing::after(Duration::from_millis(1 + below(50)));
                                 ids.push(scheduler.timer(after).named("storm").add(callback).unwrap());
                                 added.fetch_add(1, Ordering::Relaxed);

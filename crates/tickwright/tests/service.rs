@@ -1,4 +1,4 @@
-//! The service on the virtual clock: grids, policies, slack, steps of the wall, sleep.
+//! The service on the virtual clock: grids, policies, slack, steps of the wall, and suspends.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
@@ -20,8 +20,8 @@ fn exact() -> impl Iterator<Item = Structure> {
     Structure::all().into_iter().filter(Structure::is_exact)
 }
 
-/// Runs one pass and returns (payload, due in s, overruns) of each timer that ran. All timers go
-/// on.
+/// Runs one pass and returns (payload, due in s, overruns) of each timer that ran. It arms all of
+/// these timers again.
 fn pass(service: &mut Service<&'static str>) -> Vec<(&'static str, u64, u64)> {
     service.begin_pass();
     let mut ran = Vec::new();
@@ -64,7 +64,8 @@ fn each_policy_does_what_its_table_says() {
     }
 }
 
-/// A run that is late, but not by a period, at 23 of 20: the grid stays, but for one that has none.
+/// A timer that was due at 20 runs at 23, late by less than a period. The grid stays, except for
+/// the policy without a grid.
 #[test]
 fn no_period_was_missed() {
     for (missed, next) in [
@@ -84,8 +85,9 @@ fn no_period_was_missed() {
     }
 }
 
-/// The rule of libevent: the next is due a period after this one was, unless that is before now;
-/// then a period after now. Now is the moment of the run, and not that of its end.
+/// The rule of libevent: the timer is next due one period after it was due. If that is before now,
+/// it is due one period after now. Now is the moment at which the run begins, and not that at which
+/// it ends.
 #[test]
 fn a_persistent_timer_keeps_its_grid_until_it_misses() {
     let host = VirtualHost::new();
@@ -93,8 +95,8 @@ fn a_persistent_timer_keeps_its_grid_until_it_misses() {
     let timing = Timing::after(secs(100)).every(secs(100)).missed(Missed::Persist);
     let id = service.add(timing, &Site::here("t"), "t").unwrap();
     let mut now = 0;
-    // Runs at; takes so long; the next is due at. At 400 the next is just due, so it was not
-    // missed.
+    // The columns: the time of the run, how long it takes, the overruns, and the next due time. At
+    // 400 the next due time is exactly now, so no period was missed.
     for (at, takes, overruns, next) in [
         (103, 0, 0, 200),
         (250, 0, 0, 300),
@@ -116,7 +118,8 @@ fn a_persistent_timer_keeps_its_grid_until_it_misses() {
     }
 }
 
-/// One that goes on without a period of its own goes on after its delay, and its policy is kept.
+/// A timer without a period of its own that asks to run again does so after its delay, and keeps
+/// its policy.
 #[test]
 fn policies_without_a_period() {
     for (missed, next, overruns) in [
@@ -144,7 +147,7 @@ fn a_grid_does_not_drift_in_a_million_periods() {
     service.add(Timing::after(period).every(period).missed(Missed::Skip), &Site::here("t"), ()).unwrap();
     let mut ran = 0;
     for step in 0..1_000_000u64 {
-        // Always late, by another amount.
+        // Each run is late, by a changing amount.
         host.advance(Duration::from_nanos(333_333 + step % 2 * 7));
         host.advance(Duration::from_nanos(0));
         service.begin_pass();
@@ -170,7 +173,7 @@ fn a_timer_armed_in_a_pass_waits_for_the_next() {
         for _ in 0..5 {
             let ran: Vec<_> = pass(&mut service).into_iter().map(|(name, ..)| name).collect();
             assert_eq!(ran, ["a", "b"], "{structure}: each once, in order");
-            // A wheel may round up to the next tick.
+            // A wheel may round the due time up to the next tick.
             host.advance(Duration::from_millis(10));
         }
         assert_eq!(service.statistics().fired, 10);
@@ -271,7 +274,7 @@ fn a_periodic_timer_by_the_wall_runs_once_after_a_step_forward_and_comes_nearer_
     host.advance(secs(10));
     assert_eq!(pass(&mut service), [("t", 10, 0)]);
     host.step_wall(53 * SECOND as i64);
-    // By the wall it is 63: 20 is due, and 30 to 60 were missed.
+    // The wall shows 63: 20 is due, and 30 to 60 were missed.
     assert_eq!(pass(&mut service).iter().map(|ran| ran.2).collect::<Vec<_>>(), [4]);
     assert_eq!(service.timeout(), Some(secs(7)));
     host.step_wall(-1000 * SECOND as i64);
@@ -312,8 +315,8 @@ fn a_clock_without_a_wall_refuses_times_by_it() {
     assert_eq!((service.statistics().timers, service.check()), (0, Ok(())));
 }
 
-/// Class 20: what is armed for `d` has run after `d`, at any phase of a tick, and not a nanosecond
-/// before.
+/// Class 20: a timer that is armed for `d` has run after `d`, at any phase of a tick, and never a
+/// nanosecond before.
 #[test]
 fn after_the_delay_it_runs_at_every_phase_of_a_tick() {
     for structure in exact() {
@@ -354,7 +357,7 @@ fn every_deadline_is_ordinary() {
                 .unwrap();
         }
         host.advance(secs(1));
-        // With all that slack it is up to the structure when.
+        // With that much slack, the structure chooses the tick.
         let _ = pass(&mut service);
         host.advance(Duration::MAX);
         let _ = pass(&mut service);
@@ -378,7 +381,7 @@ fn a_kept_timer_goes_through_its_states() {
     service.begin_pass();
     let due = service.take().unwrap();
     assert_eq!(state(&service), Some(State::Running));
-    // Cancelled and armed again while it runs: the last word counts.
+    // The timer is cancelled and armed again while it runs: the last call counts.
     assert_eq!(service.cancel(id), Removal::Running);
     assert_eq!(service.cancel(id), Removal::Running);
     service.start(id, Timing::after(secs(2))).unwrap();
@@ -400,8 +403,8 @@ fn finishing_what_does_not_run_changes_nothing() {
     assert_eq!(service.check(), Ok(()));
 }
 
-/// Small steps of the wall clock, each below the step that inserts timers again. The timer is
-/// inserted by an offset below the noted one, and run by one above it.
+/// The wall clock makes small steps, each too small to insert the timers again. The timer is
+/// inserted by an offset below the noted one, and runs by an offset above it.
 #[test]
 fn timers_by_the_wall_are_at_most_a_millisecond_late() {
     const MS: i64 = 1_000_000;
@@ -435,7 +438,7 @@ fn timers_by_the_wall_are_at_most_a_millisecond_late() {
                 while !run(&mut service) {
                     host.advance(Duration::from_nanos(10_000));
                 }
-                // By the wall, unless the step alone leaps farther.
+                // The lateness is at most 1 ms by the wall, unless the step alone leaps farther.
                 let late = wall() - due;
                 assert!((0..=MS.max(on - back)).contains(&late), "back {back}, on {on}: {late} ns late");
             }
@@ -443,7 +446,7 @@ fn timers_by_the_wall_are_at_most_a_millisecond_late() {
     }
 }
 
-/// A pass after which no timer is armed again.
+/// Runs a pass that arms no timer again.
 fn finished(service: &mut Service<&'static str>) -> Vec<&'static str> {
     service.begin_pass();
     let mut ran = Vec::new();
@@ -478,7 +481,7 @@ fn a_delay_since_a_given_time_reads_no_clock_and_is_never_early_by_that_time() {
         let clock = CountedClock(host.real_time(), Arc::clone(&reads));
         let mut service = Service::new(Settings::new().structure(structure).clock(clock));
         let base = service.now();
-        // The instant is 3 s old when it is used.
+        // The instant is 3 s old when the timer is armed with it.
         host.advance(secs(3));
         let before = reads.load(Ordering::Relaxed);
         let id = service.add(Timing::since(base, secs(10)), &Site::here("add"), "add").unwrap();
@@ -495,7 +498,7 @@ fn a_delay_since_a_given_time_reads_no_clock_and_is_never_early_by_that_time() {
         host.advance(secs(40));
         assert_eq!(finished(&mut service), ["add", "kept"], "{structure}");
 
-        // The wall is looked at while timers by it are pending.
+        // The service looks at the wall while timers by the wall are pending.
         service.add(Timing::at(When::Wall(secs(1000))), &Site::here("wall"), "wall").unwrap();
         let before = reads.load(Ordering::Relaxed);
         service.start(kept, Timing::since(base, secs(60))).unwrap();

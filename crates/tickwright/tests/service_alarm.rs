@@ -1,5 +1,6 @@
-//! The alarm of a service is never later than its first timer. That holds whatever the queue says
-//! of its head, and whichever thread heard of a step of the wall clock.
+//! The alarm of a service must never be later than the service's first timer. That must hold
+//! whatever the queue reports about its head, and whichever thread was notified of a step of the
+//! wall clock.
 
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
@@ -45,7 +46,7 @@ fn the_alarm_is_never_later_than_the_first_timer() {
     assert!(late.is_empty(), "{late:#?}");
 }
 
-/// What it means: the driver sleeps through it.
+/// Shows the effect: if the alarm is too late, the driver sleeps past the timer.
 #[test]
 fn a_driver_thread_runs_a_wheel_in_time() {
     let host = VirtualHost::new();
@@ -71,8 +72,8 @@ fn a_driver_thread_runs_a_wheel_in_time() {
     assert_eq!(scheduler.find(soon), None, "it is two hours late, and the driver sleeps");
 }
 
-/// A driver that hears of a step while another thread runs the queue is refused as busy; the one
-/// who runs does not look again.
+/// A driver is notified of a step while another thread runs the queue, so it is refused as busy.
+/// The other thread must then look at the wall.
 #[test]
 fn a_step_that_is_heard_of_while_busy_is_not_lost() {
     use core::sync::atomic::{AtomicUsize, Ordering};
@@ -115,7 +116,7 @@ fn a_step_that_is_heard_of_while_busy_is_not_lost() {
     assert_eq!(fired.load(Ordering::SeqCst), 1, "a day late by the wall, and the driver sleeps");
 }
 
-/// The same, when the wall clock stepped before the service was given its alarm.
+/// The same, but the wall clock stepped before the service got its alarm.
 #[test]
 fn a_step_before_the_alarm_was_given_is_not_lost() {
     use tickwright::service::When;

@@ -1,4 +1,4 @@
-//! What a service says of itself: passes, memory, and room that there is not.
+//! What a service reports about itself: passes, memory, and a lack of memory.
 
 use core::time::Duration;
 
@@ -28,8 +28,9 @@ fn memory_grows_with_the_timers() {
     assert!(full >= empty + 1000 * 32, "{empty} bytes empty, {full} with 1000 payloads of 32");
 }
 
-/// A plain callback with 8 bytes of data: the entry and the generation take 48, the structure at
-/// most 24. A reservation of `fixed-delay` holds a record of 24 and a heap entry of 16 for each.
+/// The callback is plain and has 8 bytes of data: the entry and the generation take 48 bytes, the
+/// structure at most 24. A reservation of `fixed-delay` holds a record of 24 bytes and a heap entry
+/// of 16 bytes for each timer.
 #[test]
 fn a_timer_takes_at_most_72_bytes() {
     for structure in Structure::all() {
@@ -49,7 +50,7 @@ fn room_that_there_is_not_is_refused() {
     let scheduler = Scheduler::new(Settings::new().clock(host.monotonic()));
     assert_eq!(scheduler.reserve(usize::MAX), Err(Refusal::Full));
     assert_eq!(scheduler.reserve(10), Ok(()));
-    // It is as it was.
+    // The scheduler still works.
     scheduler.add(Duration::ZERO, Boxed::new(|_| Next::Done)).unwrap();
     assert_eq!(scheduler.run_queue(), Ok(1));
 }

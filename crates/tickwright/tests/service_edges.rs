@@ -1,5 +1,5 @@
-//! Extreme inputs, counts, clocks that misbehave, and user code that panics where it is asked
-//! something.
+//! Extreme inputs, counts, clocks that misbehave, and user code that panics when the service calls
+//! it.
 
 use core::panic::AssertUnwindSafe;
 use core::time::Duration;
@@ -12,7 +12,8 @@ use tickwright::service::{Missed, Origin, Service, Settings, Site, Timing, When}
 
 const SECOND: u64 = 1_000_000_000;
 
-/// "Never" by the wall, at the end of time, with the wall behind it.
+/// A timer for the last date of the wall, at the end of the steady timeline, while the wall is
+/// behind.
 #[test]
 fn a_pass_at_the_end_of_time_ends() {
     let (sender, receiver) = mpsc::channel();
@@ -51,7 +52,7 @@ fn a_refused_add_counts_nothing() {
     assert_eq!((service.statistics().high_water, service.sites().len()), (0, 0));
 }
 
-/// An origin is the user's code.
+/// An origin is the user's code, so it may panic.
 #[test]
 fn an_origin_that_panics_leaves_the_scheduler_whole() {
     struct Bad;
@@ -74,7 +75,8 @@ fn an_origin_that_panics_leaves_the_scheduler_whole() {
     assert_eq!(scheduler.report().statistics.timers, 0, "a slot is lost for ever");
 }
 
-/// One on a grid that has begun comes within a period, also if it is the one held ahead.
+/// After the wall was set back, a grid goes on within one period. That holds even for a timer that
+/// was popped ahead of the next pass.
 #[test]
 fn the_one_held_ahead_goes_with_the_wall() {
     let host = VirtualHost::starting_at(Instant::ZERO, 5_000 * SECOND as i64);
@@ -99,7 +101,7 @@ fn the_one_held_ahead_goes_with_the_wall() {
     assert!(left <= Duration::from_secs(10), "it comes in {left:?}");
 }
 
-/// Else a poll loop sleeps through steps and suspends.
+/// Without such looks a poll loop sleeps through steps and suspends.
 #[test]
 fn a_poll_loop_is_told_to_look_at_a_clock_that_may_jump() {
     struct Jumps;
@@ -123,8 +125,8 @@ fn a_poll_loop_is_told_to_look_at_a_clock_that_may_jump() {
     assert!(scheduler.timeout_ms() <= 1000, "{} ms", scheduler.timeout_ms());
 }
 
-/// An async cancel before it does not swallow the news that a run was kept from going on: a count
-/// of references would leak.
+/// A run was kept from going on, and an async cancel came first. A thread that then waits must
+/// still learn it, or a count of references would leak.
 #[test]
 fn who_waits_after_an_async_cancel_hears_that_it_was_suppressed() {
     use std::sync::{Arc, Barrier};
@@ -155,7 +157,7 @@ fn who_waits_after_an_async_cancel_hears_that_it_was_suppressed() {
     assert!(matches!(found, Cancelled::Finished { suppressed: true } | Cancelled::NotFound), "{found:?}");
 }
 
-/// A clock that goes back.
+/// Tests a clock that goes back.
 #[test]
 fn a_clock_that_goes_back_runs_nothing_early_nor_twice() {
     use core::sync::atomic::{AtomicU64, Ordering};
@@ -183,14 +185,13 @@ fn a_clock_that_goes_back_runs_nothing_early_nor_twice() {
     }
 }
 
-/// `Due::due` and `Due::now` are both of the steady timeline, and a timer is not run before it is
-/// due.
+/// `Due::due` and `Due::now` are both on the steady timeline, and no timer runs before it is due.
 #[test]
 fn a_due_time_is_never_after_now() {
     let host = VirtualHost::starting_at(Instant::ZERO, 0);
     let mut service = Service::new(Settings::new().clock(host.real_time()));
     service.add(Timing::at(When::Wall(Duration::from_secs(3600))), &Site::here("other"), ()).unwrap();
-    // The wall is slewed, by less than counts as a step, and a grid goes on by it.
+    // The wall is slewed by less than a step, and a grid by the wall goes on.
     host.step_wall(900_000);
     service
         .add(
@@ -207,7 +208,7 @@ fn a_due_time_is_never_after_now() {
     assert!(due.due <= due.now, "due {:?}, now {:?}", due.due, due.now);
 }
 
-/// A clock is the user's code too. After a panic in it the scheduler goes on.
+/// A clock is the user's code, too. After a panic of the clock the scheduler goes on.
 #[test]
 fn a_clock_that_panics_once_does_not_block_the_scheduler() {
     use core::sync::atomic::{AtomicBool, Ordering};
@@ -228,7 +229,7 @@ fn a_clock_that_panics_once_does_not_block_the_scheduler() {
     assert!(scheduler.shutdown().is_ok());
 }
 
-/// Whoever waits for a callback that panics goes on.
+/// A thread that waits for a callback goes on when the callback panics.
 #[test]
 fn who_waits_for_a_callback_that_panics_goes_on() {
     use std::sync::{Arc, Barrier};

@@ -1,4 +1,5 @@
-//! The host tick: deferred while urgent work runs, last of its tick, late and never lost.
+//! The host tick: deferred while urgent work runs, last among the timers of its tick, late and
+//! never lost.
 
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
@@ -13,7 +14,7 @@ use tickwright::service::{
 
 const MS: u64 = 1_000_000;
 
-/// The point that many milliseconds after the clock's origin.
+/// The instant `ms` milliseconds after the clock's origin.
 fn at_ms(ms: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(ms)
 }
@@ -28,7 +29,7 @@ struct Machine {
     tick: TimerId,
 }
 
-/// A service with a host tick on a grid of 10 ms.
+/// Makes a service with a host tick on a grid of 10 ms.
 fn machine(structure: Structure, missed: Missed) -> Machine {
     let host = VirtualHost::new();
     let settings = Settings::new().clock(host.monotonic()).structure(structure).tick(ms(1));
@@ -48,7 +49,7 @@ impl Machine {
         self.host.advance(Duration::from_millis(ms));
     }
 
-    /// One pass: which timers ran, with the overruns.
+    /// Runs one pass, and returns the timers that ran, with their overruns.
     fn pass(&mut self) -> Vec<(&'static str, u64)> {
         let mut ran = Vec::new();
         self.service.begin_pass();
@@ -93,7 +94,7 @@ fn deferred_while_urgent_work_runs_and_delivered_late() {
     }
 }
 
-/// Also of the wheels, which may be late by themselves.
+/// This covers the wheels, too, whose timers may be late anyway.
 #[test]
 fn no_structure_loses_it() {
     for structure in Structure::all() {
@@ -142,7 +143,7 @@ fn of_those_due_in_its_tick_it_runs_last_in_whichever_order_they_were_armed() {
         m.add(11, "later");
         m.advance(20);
         assert_eq!(m.pass(), [("after", 0), ("tick", 1), ("later", 0)], "{structure}: armed first");
-        // It is armed for 30 again; these were armed earlier or later than that.
+        // The host tick is armed for 30 again; these timers were armed earlier or later than that.
         m.add(10, "x");
         m.add(10, "y");
         m.advance(10);
@@ -176,7 +177,7 @@ fn cancelled_while_deferred_it_is_gone() {
         assert_eq!((m.service.check(), m.service.host()), (Ok(()), None), "{structure}");
         m.service.end_urgent();
         assert_eq!((m.service.timeout(), m.pass()), (None, vec![]), "{structure}");
-        // The place is free.
+        // The service has no host tick now, so another timer may become it.
         let next = m.add(10, "tick");
         assert_eq!(m.service.set_host(next), Ok(()), "{structure}");
     }
@@ -230,8 +231,8 @@ fn armed_anew_from_its_own_callback() {
         m.service.end_urgent();
         m.service.begin_pass();
         let due = m.service.take().unwrap();
-        // Urgent work begins in the callback, which asks for now: in this pass it does not come
-        // again, and in the next it waits.
+        // The callback arms the tick for now, and then urgent work begins. So the tick does not run
+        // again in this pass, and waits in the next.
         m.service
             .start(due.id, Timing::at(When::At(Instant::ZERO)).every(ms(10)).missed(Missed::Skip))
             .unwrap();
@@ -245,7 +246,7 @@ fn armed_anew_from_its_own_callback() {
     }
 }
 
-/// At 47, deferred since 10 on a grid of 10.
+/// Urgent work ends at 47; the tick has been deferred since 10, on a grid of 10.
 #[test]
 fn a_long_deferral_counts_by_the_policy() {
     for structure in exact() {
@@ -258,7 +259,7 @@ fn a_long_deferral_counts_by_the_policy() {
             }
             m.service.end_urgent();
             let mut ran = Vec::new();
-            // What is armed for the past in a pass comes in the next.
+            // A timer that is armed for the past during a pass runs in the next pass.
             for _ in 0..6 {
                 ran.extend(m.pass());
             }
@@ -352,8 +353,8 @@ fn a_guard_holds_the_host_tick_of_a_scheduler_back() {
 }
 
 proptest! {
-    /// Whatever comes between: as many runs and overruns as periods that passed, and others are
-    /// never late for it.
+    /// Whatever happens in between, runs and overruns together are the periods that have passed.
+    /// Other timers are never late because of the host tick.
     #[test]
     fn never_lost(
         structure in 0usize..6,

@@ -1,5 +1,5 @@
-//! Random operations on the service; after each, its own check, its counts, and the alarm against
-//! what is next.
+//! Random operations on the service. After each one the test runs the service's own check, and
+//! checks its counts and its alarm.
 
 use core::time::Duration;
 use std::sync::{Arc, Mutex};

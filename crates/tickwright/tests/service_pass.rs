@@ -1,4 +1,5 @@
-//! Passes: order, and no timer starves, whatever is armed for now or for long ago.
+//! Passes: their order, and that no timer starves, even if others are always armed for now or for
+//! the past.
 
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
@@ -17,7 +18,7 @@ fn each(mut test: impl FnMut(Structure) -> Result<(), String>) {
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
-/// A burst that is far behind, beside another timer that is due.
+/// A burst that is far behind, and another due timer beside it.
 #[test]
 fn a_burst_far_behind_does_not_hold_others_back() {
     each(|structure| {
@@ -96,7 +97,7 @@ fn a_period_of_zero_on_a_grid_does_not_starve_others() {
     });
 }
 
-/// "A pass takes what was due when it began and armed before."
+/// "A pass runs the timers that were due when it began and were armed before."
 #[test]
 fn a_pass_takes_all_that_was_due_and_armed_before() {
     each(|structure| {
@@ -108,7 +109,7 @@ fn a_pass_takes_all_that_was_due_and_armed_before() {
             service.add(Timing::after(Duration::from_millis(at * 7)), &Site::here("x"), at).unwrap();
         }
         host.advance(Duration::from_secs(60));
-        // Each re-armed in the past, in three passes.
+        // Each timer is re-armed in the past, in three passes.
         for pass in 0..3 {
             service.begin_pass();
             let mut ran = 0;
@@ -143,8 +144,8 @@ fn the_pass_counter_comes_round_unseen() {
     assert!(service.take().is_some(), "due, armed 65536 passes ago, and not taken");
 }
 
-/// What is armed for the past is filed behind all that is due by now, also if it is the first that
-/// this pass takes.
+/// A timer that is armed for the past goes behind all timers that are due now, even if this pass
+/// takes it first.
 #[test]
 fn one_held_ahead_and_armed_for_the_past_does_not_end_the_pass_early() {
     each(|structure| {
@@ -170,8 +171,8 @@ fn one_held_ahead_and_armed_for_the_past_does_not_end_the_pass_early() {
     });
 }
 
-/// A callback that takes long, and adds a timer. Timers that become due meanwhile belong to the
-/// next pass, even if the add moves the queue's clock.
+/// A callback takes long and adds a timer. Timers that become due meanwhile belong to the next
+/// pass, even if the add moves the queue's clock.
 #[test]
 fn what_becomes_due_in_a_pass_waits_for_the_next() {
     each(|structure| {
@@ -203,7 +204,7 @@ fn what_becomes_due_in_a_pass_waits_for_the_next() {
     });
 }
 
-/// It is pending until then, and can be cancelled and re-armed as any other.
+/// The timer is pending until then, and can be cancelled and re-armed like any other.
 #[test]
 fn what_waits_for_the_next_pass_can_be_cancelled_and_armed() {
     each(|structure| {

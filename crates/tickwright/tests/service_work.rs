@@ -1,5 +1,5 @@
-//! How much work an operation of a scheduler is, in looks at timers. The tests count what a poll
-//! loop asks for at each turn, and what happens under the lock.
+//! How much work an operation of a scheduler takes, counted in looks at timers. The tests count the
+//! work of a poll loop at each turn, and the work under the lock.
 
 use core::cell::Cell;
 use core::time::Duration;
@@ -14,18 +14,18 @@ use tickwright::{CoarseWheel, HeadChange, Order, Reject, Tick, Violation, Wheel}
 
 thread_local! {
     static LOOKS: Cell<usize> = const { Cell::new(0) };
-    /// The most looks of one pop.
+    /// The greatest number of looks in one pop.
     static MOST: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The looks that `act` takes.
+/// Returns the number of looks that `act` takes.
 fn looks<R>(act: impl FnOnce() -> R) -> (usize, R) {
     let before = LOOKS.get();
     let result = act();
     (LOOKS.get() - before, result)
 }
 
-/// A family whose looks at timers are counted.
+/// A family that counts its looks at timers.
 struct Counted<F>(F);
 
 impl<F: Family> Family for Counted<F> {
@@ -68,8 +68,8 @@ impl<P: Handle, R, N: Nodes<P, R>> Nodes<P, R> for CountedNodesMut<'_, N> {
     }
 }
 
-// SAFETY: 1. to 4. each call is passed on to a discipline that keeps the promises, with the same
-// handles and the same nodes.
+// SAFETY: 1. to 4. each call goes to a discipline that keeps the promises, with the same handles
+// and the same nodes.
 unsafe impl<P: Handle, D: Discipline<P>> Discipline<P> for Counting<D> {
     type Record = D::Record;
     const NEW: Self = Self(D::NEW);
@@ -197,14 +197,14 @@ fn what_a_poll_loop_asks_does_not_grow_with_the_timers() {
                 host.advance(Duration::from_nanos(10_000_000_000 / N));
             }
             let mean = sum as f64 / (2 * N) as f64;
-            // A pass that enters a bucket moves its timers, once for each bucket.
+            // A pass that enters a bucket moves the bucket's timers, once for each bucket.
             assert!(mean < 50.0, "{structure}, alarm {alarm}: {mean} looks, at most {most}");
             assert!(alarm || most < 50, "{structure}: {most} looks");
         }
     }
 }
 
-/// What is too short is put right by the pass that finds nothing.
+/// A time-out that is too short is corrected by a pass that finds nothing due.
 #[test]
 fn a_loop_that_waits_and_runs_does_not_spin() {
     for structure in Structure::all() {
@@ -227,12 +227,12 @@ fn a_loop_that_waits_and_runs_does_not_spin() {
     }
 }
 
-/// A bucket full of timers is entered to find one callback: no pop looks at more than a bounded
-/// number of them.
+/// A pass enters a bucket full of timers to find one callback. No pop may look at more than a
+/// bounded number of them.
 #[test]
 fn the_lock_is_not_held_for_a_whole_bucket() {
     const N: u64 = 20_000;
-    // Of level 3: [2 * 64^3, 3 * 64^3) ticks.
+    // The bucket is at level 3: [2 * 64^3, 3 * 64^3) ticks.
     let (first, width) = (2 * 64_u64.pow(3), 64_u64.pow(3));
     let host = VirtualHost::new();
     let settings = Settings::new().clock(host.monotonic()).structure(Structure::of::<Counted<Wheel>>());
@@ -246,7 +246,7 @@ fn the_lock_is_not_held_for_a_whole_bucket() {
     assert_eq!(scheduler.run_queue_within(1), Ok(1));
     assert!(MOST.get() < 256 * 20, "{} looks in one hold of the lock", MOST.get());
     assert_eq!(scheduler.check(), Ok(()));
-    // All that is due runs, in order, whatever was moved in which slice.
+    // Every due timer runs, in order, whichever slice moved it.
     let due = scheduler.dump().timers.iter().filter(|timer| timer.info.due <= scheduler.now()).count();
     assert_eq!(scheduler.run_queue(), Ok(due));
     assert!(MOST.get() < 256 * 20, "{} looks in one hold of the lock", MOST.get());

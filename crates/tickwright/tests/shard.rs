@@ -1,4 +1,5 @@
-//! One thread, exact answers: buckets and their edges, clocks, statistics, passes, ends.
+//! Tests on one thread with exact results: buckets and their edges, clocks, statistics, passes, and
+//! drops.
 #![cfg(not(loom))]
 
 use core::panic::AssertUnwindSafe;
@@ -13,8 +14,8 @@ use tickwright::shard::{
 
 const ALL: usize = usize::MAX;
 
-/// Ticks at which a delay enters the next level, and the granules there, as Linux has them; not
-/// taken from the code under test.
+/// The delays at which Linux's levels begin, and the granules of these levels. They do not come
+/// from the code under test.
 const STARTS: [u64; 9] = [0, 63, 504, 4032, 32256, 258_048, 2_064_384, 16_515_072, 132_120_576];
 const CUTOFF: u64 = 1_056_964_608;
 
@@ -22,14 +23,14 @@ fn granule(delay: u64) -> u64 {
     8u64.pow(STARTS.iter().rposition(|&start| delay >= start).unwrap() as u32)
 }
 
-/// Where a bucket of `granule` ends that holds `deadline`.
+/// The end of the bucket that holds `deadline`, if the granule is `granule`.
 fn end(deadline: u64, granule: u64) -> u64 {
     (deadline / granule + 1).saturating_mul(granule)
 }
 
 type Log = Arc<Mutex<Vec<(u64, u64)>>>;
 
-/// A timer that logs deadline and expiry.
+/// A timer that logs its deadline and its expiry.
 fn logging<G: WheelGeometry>(shards: &Shards<G>, log: &Log) -> SharedTimer<G> {
     let log = log.clone();
     let fire = move |firing: &Firing<'_, G>| log.lock().unwrap().push((firing.deadline(), firing.expiry()));
@@ -65,7 +66,8 @@ fn every_level_boundary_from_every_clock() {
                 timer.add(deadline).unwrap();
                 let expected = match delay {
                     0 => clock,
-                    // Filed at the last level when its bucket there comes into reach.
+                    // The wheel inserts the timer at the last level once its bucket there is within
+                    // reach.
                     _ if delay >= CUTOFF => end(deadline, granule(CUTOFF - 1)),
                     _ => end(deadline, granule(delay)),
                 };
@@ -90,7 +92,7 @@ fn every_granule_edge_of_a_re_arm() {
             let log = Log::default();
             let timer = logging(&shards, &log);
             let width = 8u64.pow(level);
-            // In the middle of a granule that begins well inside the level.
+            // The timer is in the middle of a granule that begins well inside the level.
             let first = (clock + start + width) / width * width;
             timer.add(first + width / 2).unwrap();
             for deadline in [first, first + width - 1] {
@@ -108,7 +110,8 @@ fn every_granule_edge_of_a_re_arm() {
                 assert_eq!((after.requeued - before.requeued, after.locks), (1, before.locks + 1));
                 timer.modify(first).unwrap();
             }
-            // The same place in the wheel, one rotation on: another bucket.
+            // This deadline has the same index in the wheel, one rotation later: it is another
+            // bucket.
             timer.modify(first + 64 * width).unwrap();
             let _ = shards.shard(0).unwrap().advance_within(first + width, ALL).unwrap();
             assert_eq!(fired(&log), [], "a rotation early");
@@ -122,14 +125,14 @@ fn a_timer_that_would_get_a_finer_level_is_requeued() {
     let shards = Shards::new(1);
     let log = Log::default();
     let timer = logging(&shards, &log);
-    // Level 3, granules of 512: its bucket ends at 4608.
+    // The timer is at level 3, whose granules are 512 ticks: its bucket ends at 4608.
     timer.add(4100).unwrap();
     let _ = shards.shard(0).unwrap().advance_within(4099, ALL).unwrap();
     assert_eq!(timer.modify(4101), Ok(Was::Pending));
     assert_eq!(shards.statistics(), statistics([0, 1, 1, 0, 0], 2));
     let _ = shards.shard(0).unwrap().advance_within(4102, ALL).unwrap();
     assert_eq!(fired(&log), [(4101, 4102)], "within a tick, not 507 later");
-    // The deadline that it has is no reason: nothing was asked for.
+    // Re-arming to the same deadline is no reason to requeue the timer: nothing changes.
     timer.add(9000).unwrap();
     let _ = shards.shard(0).unwrap().advance_within(8999, ALL).unwrap();
     let before = shards.statistics();
@@ -148,7 +151,8 @@ fn lateness_is_an_eighth_of_the_delay_also_after_re_arms() {
         random ^= random >> 7;
         random ^= random << 17;
         let delay = 1 + (random >> 20) % (1 << (random % 24));
-        // The deadline that it has changes nothing: lateness then counts from the re-arm before.
+        // Re-arming to the same deadline changes nothing: the lateness then counts from the re-arm
+        // before.
         let same = timer.deadline() == Some(clock + delay);
         timer.modify(clock + delay).unwrap();
         let expiry = shards.shard(0).unwrap().next_expiry().unwrap();
@@ -168,12 +172,12 @@ fn deadlines_that_the_word_does_not_hold() {
             let shards = Shards::starting_at(1, clock);
             let log = Log::default();
             let timer = logging(&shards, &log);
-            // Of a deadline that neither the word holds nor the wheel, having passed, it is known
-            // that it has passed.
+            // If a deadline has passed and fits neither the word nor the wheel, only the fact that
+            // it has passed is known.
             let known = |deadline: u64| if deadline < limit { deadline } else { deadline.max(clock) };
             timer.add(deadline).unwrap();
             assert_eq!(timer.deadline(), Some(known(deadline)));
-            // 2^58 later means the same bits.
+            // A deadline that is 2^58 later has the same lower bits.
             for other in [deadline, deadline.wrapping_add(1 << 58), deadline ^ 1, deadline] {
                 assert_eq!(timer.modify(other), Ok(Was::Pending));
                 assert_eq!(timer.deadline(), Some(known(other)));
@@ -199,8 +203,8 @@ fn a_far_timer_is_re_filed_and_keeps_its_deadline() {
     for clock in (0..10_000).step_by(97) {
         let _ = shards.shard(0).unwrap().advance_within(clock, ALL).unwrap();
         assert_eq!((timer.deadline(), shards.check()), (Some(10_000), Ok(())));
-        // Under the lock each time, whether it was inserted again or not, until a re-arm has given
-        // it a level.
+        // Each of these re-arms takes the lock, whether it requeues the timer or not, until a
+        // re-arm has given the timer a level.
         assert_eq!(timer.modify(10_000), Ok(Was::Pending));
     }
     let _ = shards.shard(0).unwrap().advance_within(10_100, ALL).unwrap();
@@ -221,10 +225,10 @@ fn reduce_only_makes_earlier() {
     assert_eq!(shards.statistics(), statistics([1, 0, 1, 0, 2], 1));
     assert_eq!(timer.reduce(5), Ok(Was::Pending));
     assert_eq!(shards.statistics(), statistics([1, 1, 1, 0, 2], 2));
-    // Beyond the last level, where the word does not say the deadline.
+    // The timer is beyond the last level, where the word does not hold the deadline.
     timer.modify(u64::MAX - 1).unwrap();
     assert_eq!((timer.reduce(u64::MAX), timer.deadline()), (Ok(Was::Pending), Some(u64::MAX - 1)));
-    // To the same deadline it stays where it is: that is no requeue.
+    // A reduce to the same deadline leaves the timer in its place: it is no requeue.
     let before = shards.statistics();
     assert_eq!((timer.reduce(u64::MAX - 1), timer.deadline()), (Ok(Was::Pending), Some(u64::MAX - 1)));
     let after = shards.statistics();
@@ -237,7 +241,7 @@ fn reduce_only_makes_earlier() {
     assert_eq!(shards.check(), Ok(()));
     let _ = shards.shard(0).unwrap().advance_within(50, ALL).unwrap();
     assert_eq!(fired(&log), [(3, 8)]);
-    // The same at a coarser level, which the wheel has not yet looked at again.
+    // The same at a coarser level, whose bucket the wheel has not yet examined again.
     timer.add(130).unwrap();
     let _ = shards.shard(0).unwrap().advance_within(150, 0).unwrap();
     assert_eq!(
@@ -278,14 +282,14 @@ fn what_is_armed_for_the_past_leaves_at_the_next_advance_and_never_in_the_same_p
         });
         timer.add(3).unwrap();
         for pass in 0..5 {
-            // A budget, so that a pass without an end is a failure and no wait.
+            // With a budget, a pass without an end fails the test and does not hang it.
             let passed = shards.shard(0).unwrap().advance_within(100 + pass, 10).unwrap();
             assert!(passed.complete);
             assert_eq!((passed.delivered, count.load(Ordering::Relaxed) as u64), (1, pass + 1));
             assert_eq!(shards.shard(0).unwrap().next_wake(), Some(100 + pass + 1));
         }
     }
-    // The end of time has no next tick. The pass ends all the same.
+    // No tick follows the end of time. The pass ends nevertheless.
     let shards = Shards::new(1);
     let timer = shards.shard(0).unwrap().timer(|firing| {
         firing.timer().modify(u64::MAX).unwrap();
@@ -411,7 +415,7 @@ fn a_pass_is_alone_on_its_shard() {
     assert_eq!(shards.shard(0).unwrap().advance(20).unwrap(), 1);
 }
 
-/// Counts how many payloads are left.
+/// A payload that decrements the number of living payloads on its drop.
 struct Payload(Arc<AtomicUsize>);
 
 impl Payload {
@@ -428,7 +432,7 @@ impl Drop for Payload {
 }
 
 impl Payload {
-    /// A callback that holds a payload.
+    /// Makes a callback that holds a payload.
     fn held(alive: &Arc<AtomicUsize>) -> impl Fn(&Firing<'_>) + Send + Sync + 'static {
         let payload = Self::new(alive);
         move |_| assert!(payload.0.load(Ordering::Relaxed) > 0, "fired after its drop")
@@ -447,7 +451,7 @@ fn a_timer_without_handles_still_fires_and_is_then_dropped() {
     assert_eq!(alive.load(Ordering::Relaxed), 1, "the shard holds it");
     assert_eq!(shards.shard(0).unwrap().advance(50).unwrap(), 1);
     assert_eq!(alive.load(Ordering::Relaxed), 0);
-    // One that is not pending goes with its last handle.
+    // A timer that is not pending is dropped with its last handle.
     drop(shards.shard(0).unwrap().timer(Payload::held(&alive)));
     assert_eq!(alive.load(Ordering::Relaxed), 0);
 }
@@ -515,7 +519,7 @@ fn a_panic_in_a_callback_leaves_a_whole_shard() {
         assert!(passed.is_err(), "it passes through");
         assert_eq!(shards.check(), Ok(()));
         assert!(!rash.is_running());
-        // Re-armed before the panic, it stays so.
+        // A timer that was re-armed before the panic stays pending.
         assert_eq!(rash.is_pending(), deadline == 11);
         assert_eq!(rash.cancel_sync().unwrap().is_pending(), deadline == 11);
         assert_eq!(shards.shard(0).unwrap().advance(50).unwrap(), 1, "the rest of the pass");

@@ -1,4 +1,4 @@
-//! What a shard tells its alarm, and how it takes its clock: one thread, exact answers.
+//! How a shard sets its alarm and reads its clock: one thread, exact results.
 #![cfg(not(loom))]
 
 use core::panic::AssertUnwindSafe;
@@ -13,7 +13,7 @@ use tickwright::shard::{ArmError, Linux, Shards, SharedTimer, Was, WheelGeometry
 
 const ALL: usize = usize::MAX;
 
-/// Notes what it is set to, in ns.
+/// An alarm that notes its settings, in ns.
 #[derive(Default)]
 struct Noting(Mutex<Vec<Option<u64>>>);
 
@@ -30,7 +30,7 @@ impl Noting {
         alarm
     }
 
-    /// What it was set to since the last time.
+    /// Returns the settings since the last call.
     fn told(&self) -> Vec<Option<u64>> {
         core::mem::take(&mut self.0.lock().unwrap())
     }
@@ -63,7 +63,7 @@ fn it_is_set_when_the_next_wake_becomes_earlier_and_after_every_advance() {
     assert_eq!(alarm.told(), [Some(21)]);
     let _ = shards.shard(0).unwrap().advance_within(21, ALL).unwrap();
     assert_eq!(alarm.told(), [None]);
-    // Due, and left by a budget of none.
+    // The timer is due, but a budget of 0 leaves it.
     one.add(21).unwrap();
     let _ = shards.shard(0).unwrap().advance_within(22, 0).unwrap();
     let told = alarm.told();
@@ -124,7 +124,7 @@ fn a_pass_sets_it_once_at_its_end_also_when_a_callback_panics() {
     assert_eq!(shards.check(), Ok(()));
 }
 
-/// Panics when it is set.
+/// An alarm that panics when it is set.
 struct Trap;
 
 impl Alarm for Trap {
@@ -151,7 +151,7 @@ fn both_go_with_the_shards() {
     let alarm = Noting::new(&shards, 0);
     let clock = Arc::new(Hand::default());
     shards.shard(0).unwrap().set_clock(clock.clone(), Ticks::NANOSECOND);
-    // A timer keeps the wheels, and not what is outside.
+    // A timer keeps the wheels alive, but not the alarm and the clock.
     let timer = quiet(&shards, 0);
     drop(shards);
     assert_eq!((Arc::strong_count(&alarm), Arc::strong_count(&clock)), (1, 1));
@@ -180,14 +180,14 @@ fn a_clock_is_looked_at_by_whoever_takes_the_lock_to_arm() {
         (shards.shard(0).unwrap().now(), shards.shard(0).unwrap().next_expiry()),
         (1_000_000, Some(1_000_011))
     );
-    // Never back, and a pass says the time too.
+    // The shard's time never goes back, and a pass also sets it.
     clock.0.store(5, Ordering::Relaxed);
     timer.modify(1_000_020).unwrap();
     let _ = shards.shard(0).unwrap().advance_within(1_000_005, ALL).unwrap();
     timer.modify(1_000_040).unwrap();
     assert_eq!(shards.shard(0).unwrap().now(), 1_000_005);
     timer.cancel();
-    // From another shard, which has none.
+    // The timer comes from another shard, which has no clock.
     clock.0.store(2_000_000, Ordering::Relaxed);
     let stranger = quiet(&shards, 1);
     stranger.add_on(0, 2_000_007).unwrap();
@@ -219,7 +219,7 @@ fn a_pass_under_way_does_not_see_the_clock_move() {
     assert_eq!(shards.shard(0).unwrap().now(), 6);
 }
 
-/// Whatever is done: the alarm is never later than the first expiry.
+/// After any operation, the alarm is not later than the first expiry.
 fn never_too_late<G: WheelGeometry>(clocked: bool) {
     let shards: Shards<G> = Shards::with_geometry(2, 0);
     let clock = Arc::new(Hand::default());
@@ -305,7 +305,7 @@ fn ticks_become_instants_and_back() {
     shard.remove_clock();
     assert_eq!(alarm.told(), [], "the ticks are as before");
     assert_eq!((shard.advance(4), alarm.told()), (Ok(1), vec![None]));
-    // The clock's last tick is the first of these, and no alarm goes off in the others.
+    // The first of these ticks is the clock's last one; for the others no alarm goes off.
     for (tick, at) in [(u64::MAX / 10, Some(u64::MAX / 10 * 10)), (u64::MAX / 10 + 1, None), (u64::MAX, None)]
     {
         let _ = shard.advance_within(tick - 2, ALL).unwrap();

@@ -1,4 +1,5 @@
-//! A shard whose driver sleeps: what its alarm and its buckets promise while no thread advances it.
+//! A shard whose driver sleeps: the promises of its alarm and its buckets while no thread advances
+//! it.
 #![cfg(not(loom))]
 
 use core::time::Duration;
@@ -11,8 +12,8 @@ use tickwright::shard::{Shards, SharedTimer};
 
 const MINUTE: u64 = 60_000;
 
-/// A timer armed now would not get a finer level, judged by what its owner knows: the shard's clock
-/// stands still while its driver sleeps.
+/// The shard's clock stands still while its driver sleeps. By the time that the caller knows, a
+/// timer armed now would not get a finer level.
 #[test]
 fn a_re_arm_in_place_under_a_driver_that_sleeps_keeps_the_bound_on_lateness() {
     let host = VirtualHost::new();
@@ -24,7 +25,7 @@ fn a_re_arm_in_place_under_a_driver_that_sleeps_keeps_the_bound_on_lateness() {
         let now = driver.ticks().now(host.monotonic().now());
         timer.modify(now + hours * 60 * MINUTE).unwrap();
         assert!(driver.settle());
-        // Most of that goes by; then the deadline is moved to a second from now.
+        // Most of that delay passes; then the deadline moves to one second from now.
         host.advance(Duration::from_millis(hours * 60 * MINUTE - 2000));
         assert!(driver.settle());
         let now = driver.ticks().now(host.monotonic().now());
@@ -42,7 +43,7 @@ fn a_re_arm_in_place_under_a_driver_that_sleeps_keeps_the_bound_on_lateness() {
     );
 }
 
-/// Notes what it is set to, in ns.
+/// An alarm that notes its setting, in ns.
 #[derive(Default)]
 struct Bell(Mutex<Option<u64>>);
 
@@ -52,8 +53,8 @@ impl Alarm for Bell {
     }
 }
 
-/// At the alarm's word alone nothing is early, and nothing later than 8/63 of the delay, as long as
-/// re-arms go through the lock.
+/// A driver that wakes only at the alarm fires no timer early. As long as re-arms take the lock, it
+/// fires none later than 8/63 of the delay.
 #[test]
 fn a_driver_that_looks_only_when_rung_is_never_late() {
     for seed in 1..=200_u64 {

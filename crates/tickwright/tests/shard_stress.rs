@@ -1,5 +1,5 @@
-//! Many threads, many timers, real atomics. The books must balance, whatever the schedule was: what
-//! was started has fired, was cancelled, or is still pending.
+//! A stress test with many threads, many timers and real atomics. In every schedule the counts must
+//! add up: each timer that was started has fired, was cancelled, or is still pending.
 #![cfg(not(loom))]
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,15 +10,15 @@ use tickwright::family::coarse_wheel::Geometry;
 use tickwright::shard::{ArmError, Busy, Firing, Linux, Shards, SharedTimer, Was, WheelGeometry};
 
 const SHARDS: usize = 2;
-/// Shard 0 has two.
+/// Shard 0 has two owners.
 const OWNERS: usize = 3;
 const TIMERS: usize = 24;
 const WORKERS: u64 = 3;
 const OPERATIONS: u64 = if cfg!(miri) { 200 } else { 60_000 };
-/// Passes over all shards before the workers stop, however few processors there are.
+/// How many passes over all shards run before the workers stop, however few processors there are.
 const PASSES: u64 = OPERATIONS / 10;
 
-/// A small generator of random numbers. The interesting randomness is that of the schedule.
+/// A small generator of random numbers. The schedule supplies the randomness that matters.
 struct Random(u64);
 
 impl Random {
@@ -30,7 +30,7 @@ impl Random {
     }
 }
 
-/// What is known of a timer.
+/// The notes about one timer.
 #[derive(Default)]
 struct Book {
     started: AtomicU64,
@@ -71,7 +71,7 @@ fn open<G: WheelGeometry>() -> Books<G> {
 }
 
 impl<G: WheelGeometry> Books<G> {
-    /// Delays of all levels, the short ones more often, and some beyond.
+    /// Delays of all levels, more often short ones, and some beyond the last level.
     fn delay(random: &mut Random) -> u64 {
         let bits = random.below(34);
         random.below(2 << bits)
@@ -81,7 +81,7 @@ impl<G: WheelGeometry> Books<G> {
         let (timer, book) = &self.timers[random.below(TIMERS as u64) as usize];
         let now = self.shards.shard(timer.shard()).unwrap().now();
         let deadline = match random.below(4) {
-            // Near where it stands: the re-arms that may stay.
+            // Deadlines near the present one: such re-arms may stay in the bucket.
             0 | 1 => timer.deadline().unwrap_or(now).saturating_add(random.below(9)).saturating_sub(4),
             2 => now + Self::delay(random),
             _ => now.saturating_sub(random.below(3)),
@@ -133,7 +133,8 @@ impl<G: WheelGeometry> Books<G> {
                     while steps < OPERATIONS || passes.load(Ordering::Relaxed) < PASSES {
                         self.step(&mut random);
                         steps += 1;
-                        // Few processors: else a thread would have thousands of steps to itself.
+                        // With few processors a thread would otherwise run thousands of steps
+                        // alone.
                         if random.below(8) == 0 {
                             thread::yield_now();
                         }
@@ -147,7 +148,8 @@ impl<G: WheelGeometry> Books<G> {
                     let mut random = Random(0xD1B5_4A32_D192_ED03 ^ owner as u64);
                     begin.wait();
                     while done.load(Ordering::Acquire) < WORKERS {
-                        // Some passes find nothing new, some a second, some a month.
+                        // Some passes advance the clock by almost nothing, some by a second, some
+                        // by a month.
                         let stride = 1 << [0, 3, 6, 12, 22][random.below(5) as usize];
                         let now = self.shards.shard(shard).unwrap().now() + random.below(stride);
                         let budget = if random.below(4) == 0 { 1 } else { usize::MAX };
@@ -184,7 +186,7 @@ impl<G: WheelGeometry> Books<G> {
         let fired: u64 = self.timers.iter().map(|(_, book)| book.fired.load(Ordering::Relaxed)).sum();
         assert!(fired > PASSES / 10, "{fired}: the owners did not get far");
 
-        // Everything that is left fires, once.
+        // Every timer that is left fires, once.
         for shard in 0..SHARDS {
             assert!(self.shards.shard(shard).unwrap().advance_within(u64::MAX, usize::MAX).unwrap().complete);
             assert_eq!(
@@ -206,8 +208,8 @@ fn the_books_balance<G: WheelGeometry>() -> Books<G> {
     books
 }
 
-/// More threads than there are stripes to count in, and ended threads whose stripes others take
-/// over.
+/// The test runs more threads than there are stripes to count in. Later threads take over the
+/// stripes of threads that have ended.
 #[test]
 fn matches_are_counted_exactly() {
     let shards = Shards::new(1);

@@ -1,4 +1,4 @@
-//! Every operation in every state of a timer: what it returns and what it leaves.
+//! Every operation in every state of a timer: its result, and the state that it leaves.
 #![cfg(not(loom))]
 
 use std::sync::mpsc::{Receiver, channel};
@@ -7,17 +7,17 @@ use std::thread;
 
 use tickwright::shard::{ArmError, Cancelled, Shards, SharedTimer, Was, WouldDeadlock};
 
-/// Columns are states, as the one thread sees them that calls:
+/// Columns are states of the timer, as the calling thread sees them:
 ///
 /// - `idle`; `pending` for tick 500 of a shard at 100; `parked` beyond the last level; `due`, left
 ///   behind by a budget;
 /// - `own`: called from its callback; `own-armed`: from its callback, which has armed it again for
 ///   500; `other`: from another thread meanwhile;
-/// - `dead`; `gone`: its shards were dropped.
+/// - `dead`: shut down; `gone`: its shards were dropped.
 ///
-/// Cells are the answer and what the timer is then. Answers: `ok`, `yes` and `no` (it was or was
-/// not pending), `removed`, `not`, `running`, or the error: `pending!`, `shut!`, `gone!`,
-/// `deadlock!`. Then: `-` idle, `P` pending, `D` dead.
+/// Each cell has the result and the state of the timer afterwards. The results are `ok`, `yes` and
+/// `no` (it was or was not pending), `removed`, `not`, `running`, or an error: `pending!`, `shut!`,
+/// `gone!`, `deadlock!`. The states are `-` idle, `P` pending, `D` dead.
 const TABLE: &str = "
                idle     pending    parked     due        own         own-armed   other     dead    gone
 add            ok/P     pending!/P pending!/P pending!/P ok/P        pending!/P  ok/P      shut!/D gone!/-
@@ -34,7 +34,7 @@ shutdown       no/D     yes/D      yes/D      yes/D      no/D        yes/D      
 shutdown_sync  no/D     yes/D      yes/D      yes/D      deadlock!/- deadlock!/P no/D      no/D    no/D
 ";
 
-/// What an answer is called in the table.
+/// The name of a result in the table.
 trait Word {
     fn word(self) -> &'static str;
 }
@@ -115,7 +115,8 @@ fn noted_in(answer: &Answer) -> String {
     answer.lock().unwrap().clone()
 }
 
-/// A timer in the state, and the answer when called there, with what it is at once afterwards.
+/// Puts a timer into the state, calls the operation, and returns its result with the timer's state
+/// right afterwards.
 fn cell(state: &str, operation: &'static str) -> String {
     let shards = Shards::starting_at(2, 100);
     let answer = Answer::default();
@@ -125,7 +126,7 @@ fn cell(state: &str, operation: &'static str) -> String {
         "own-armed" => Some(true),
         _ => None,
     };
-    // For `other`: the callback says that it runs, and waits to be let go.
+    // For `other`: the callback reports that it runs, and waits until the test lets it go on.
     let (runs, running) = channel::<()>();
     let (go, going) = channel::<()>();
     let going: Mutex<Option<Receiver<()>>> = Mutex::new((state == "other").then_some(going));
@@ -172,8 +173,8 @@ fn cell(state: &str, operation: &'static str) -> String {
                     scope.spawn(|| shards.shard(0).unwrap().advance_within(200, 1).unwrap().delivered);
                 running.recv().unwrap();
                 if operation.ends_with("_sync") {
-                    // The operation waits for the callback, so the callback must be let go first or
-                    // meanwhile.
+                    // The operation waits for the callback, so the test must let the callback go on
+                    // first or meanwhile.
                     go.send(()).unwrap();
                     note(&timer);
                 } else {

@@ -1,5 +1,5 @@
-//! What the kernel was asked for, as `/proc` tells it. It is the clock, close on exec, and the flag
-//! that makes it tell of a step of the wall clock.
+//! Checks what the kernel was asked for, as `/proc` reports it. That is the clock, close on exec,
+//! and the flag by which the kernel reports a step of the wall clock.
 #![cfg(all(target_os = "linux", not(loom)))]
 
 use core::time::Duration;

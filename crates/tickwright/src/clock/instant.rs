@@ -7,8 +7,8 @@ use core::time::Duration;
 /// A point on a clock's steady timeline: nanoseconds since the clock's origin.
 ///
 /// Each [`Clock`](super::Clock) has an origin of its own, so compare only instants of one clock.
-/// The first is [`ZERO`](Self::ZERO), the last is [`MAX`](Self::MAX), 584 years later. Arithmetic
-/// saturates at both.
+/// The first instant is [`ZERO`](Self::ZERO). The last one is [`MAX`](Self::MAX), 584 years later.
+/// Arithmetic saturates at both.
 ///
 /// ```
 /// use core::time::Duration;

@@ -6,7 +6,7 @@ use core::fmt;
 use super::{Clock, Instant, SystemClock};
 use crate::sync::Arc;
 
-/// The clock of a service. The machine's own take no allocation and no indirect call.
+/// The clock of a service. The machine's own clocks cost no allocation and no indirect call.
 #[derive(Clone)]
 pub(crate) enum Source {
     System(SystemClock),

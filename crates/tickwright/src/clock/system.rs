@@ -15,28 +15,28 @@ use core::time::Duration;
 
 use super::{Clock, Instant};
 
-/// A clock of the machine. A value and not a type of its own each, so that a program can choose at
-/// run time.
+/// A clock of the machine. The clocks are values of one type, so a program can choose one at run
+/// time.
 ///
-/// On Linux `now` counts from the machine's start, as the kernel's clocks do. It is the same
-/// instant in every process, and small enough for [shards](crate::shard) for nine years. Elsewhere
-/// it counts from the first look of this process.
+/// On Linux `now` counts from the machine's start, as the kernel's clocks do. The same instant
+/// means the same moment in every process. It is small enough for [shards](crate::shard) for nine
+/// years. Elsewhere it counts from the first reading in this process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SystemClock {
-    /// Goes on while the machine runs, and stands still while it is suspended. `CLOCK_MONOTONIC`;
-    /// one look costs some 20 ns.
+    /// Advances while the machine runs, and stands still while the machine is suspended. This is
+    /// `CLOCK_MONOTONIC`; one reading costs some 20 ns.
     #[default]
     Monotonic,
-    /// Goes on while the machine is suspended too. `CLOCK_BOOTTIME`; where there is none (not
-    /// Linux), [`Monotonic`](Self::Monotonic).
+    /// Advances while the machine is suspended, too. This is `CLOCK_BOOTTIME` on Linux. Other
+    /// systems have no such clock: there it is the same as [`Monotonic`](Self::Monotonic).
     BootTime,
     /// The steady timeline of [`Monotonic`](Self::Monotonic), and the offset of the time of day
     /// (`CLOCK_REALTIME`) to it. The offset changes when the wall clock is set, at a leap second
-    /// and at a resume; not by slewing.
+    /// and at a resume. Slewing does not change it.
     RealTime,
 }
 
-/// How long a sleep by the monotonic clock may go on before one looks whether another clock has
+/// The longest sleep by the monotonic clock. Then the sleeper checks whether another clock has
 /// jumped.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -49,8 +49,8 @@ impl Clock for SystemClock {
         })
     }
 
-    /// The offset is the same in each look unless the wall clock was set. The two clocks cannot be
-    /// read in one instant, so it is right to the time between the reads, some 50 ns. For
+    /// Each reading returns the same offset unless the wall clock was set. The two clocks cannot be
+    /// read at one instant, so the offset is exact to the time between the reads, some 50 ns. For
     /// [`RealTime`](Self::RealTime) alone.
     fn wall_offset(&self) -> Option<i64> {
         static KNOWN: AtomicI64 = AtomicI64::new(i64::MIN);
@@ -65,9 +65,10 @@ impl Clock for SystemClock {
 
 /// The offset between two clocks that are read one after the other.
 ///
-/// The truth lies between the wall minus the time after it was read, and minus the time before.
-/// The known offset is moved into these bounds and no further. So it only comes nearer to the
-/// truth, and after a few looks it stays.
+/// The true offset lies between two bounds. One is the wall minus the steady time read after it;
+/// the other is the wall minus the steady time read before it. The function moves the known offset
+/// into these bounds and no further. So the known offset only approaches the true one, and after a
+/// few readings it stays.
 fn offset(known: &AtomicI64, steady: impl Fn() -> u64, wall: impl Fn() -> i64) -> i64 {
     let steady = || i64::try_from(steady()).unwrap_or(i64::MAX);
     let before = steady();
@@ -75,7 +76,7 @@ fn offset(known: &AtomicI64, steady: impl Fn() -> u64, wall: impl Fn() -> i64) -
     let after = steady();
     let last = known.load(Ordering::Relaxed);
     let offset = last.max(wall.saturating_sub(after)).min(wall.saturating_sub(before));
-    // Two threads may write over each other across a step: the next look puts it right.
+    // Two threads may overwrite each other's offset across a step: the next reading corrects it.
     if offset != last {
         known.store(offset, Ordering::Relaxed);
     }

@@ -6,7 +6,8 @@ use super::Instant;
 
 /// How long a queue's tick is. Tick 0 begins at the clock's [`Instant::ZERO`].
 ///
-/// Deadlines round up and `now` rounds down: so what a queue calls due is due.
+/// Deadlines round up and `now` rounds down. So a timer that the queue calls due is due on the
+/// clock, too.
 ///
 /// ```
 /// use tickwright::clock::{Instant, Ticks};
@@ -18,24 +19,24 @@ use super::Instant;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ticks {
-    /// Not 0.
+    /// The length in ns; never 0.
     length: u64,
-    /// 2^64 / `length`, rounded down, to divide by a multiplication: a division of such numbers
-    /// costs as much as arming a timer. Not for 1.
+    /// 2^64 / `length`, rounded down. Multiplying by it replaces a division, which would cost as
+    /// much as arming a timer. For a length of 1 it is not used.
     reciprocal: u64,
 }
 
 impl Ticks {
-    /// For exact queues.
+    /// Ticks of 1 ns: the default for exact queues.
     pub const NANOSECOND: Self = Self::of(1);
-    /// For wheels.
+    /// Ticks of 1 ms: the default for wheels.
     pub const MILLISECOND: Self = Self::of(1_000_000);
 
-    /// Ticks of n nanoseconds each; 0 makes 1.
+    /// Ticks of `nanoseconds` each; 0 is treated as 1.
     #[must_use]
     pub const fn of(nanoseconds: u64) -> Self {
         let length = if nanoseconds == 0 { 1 } else { nanoseconds };
-        // At most 2^63 from a length of 2 on.
+        // The reciprocal is at most 2^63 if `length` is 2 or more.
         Self { length, reciprocal: ((1 << 64) / length as u128) as u64 }
     }
 
@@ -45,15 +46,15 @@ impl Ticks {
         self.length
     }
 
-    /// The tick that a clock showing `now` is in.
+    /// The tick that contains the instant `now`.
     #[must_use]
     pub const fn now(self, now: Instant) -> Tick {
         self.divide(now.as_nanos()).0
     }
 
     /// Quotient and remainder. With r for the reciprocal, 2^64 = r length + e with e < length. So x
-    /// r / 2^64 = x / length - (x e / length) / 2^64. What is taken off is below 1. Rounded down,
-    /// the product is the quotient or one less.
+    /// r / 2^64 = x / length - (x e / length) / 2^64. The subtracted term is less than 1. So the
+    /// product, rounded down, is the quotient or one less.
     const fn divide(self, x: u64) -> (u64, u64) {
         let length = self.length;
         if length == 1 {
@@ -71,7 +72,7 @@ impl Ticks {
         quotient + (remainder > 0) as u64
     }
 
-    /// When a tick begins, or [`Instant::MAX`] where a clock never gets to it.
+    /// The instant at which `tick` begins, or [`Instant::MAX`] if no clock ever reaches it.
     #[must_use]
     pub const fn start(self, tick: Tick) -> Instant {
         Instant::from_nanos(tick.saturating_mul(self.length))

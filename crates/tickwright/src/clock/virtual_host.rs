@@ -7,12 +7,12 @@ use super::{Clock, Instant, SystemClock, Watcher, nanos};
 use crate::fork::{ForkLock, Order};
 use crate::sync::{Arc, lock, no_memory};
 
-/// A machine with the three clocks of [`SystemClock`], which stand still until told to go on.
-/// Clones are the same machine.
+/// A machine with the three clocks of [`SystemClock`], which stand still until a caller moves them.
+/// A clone is a handle to the same machine.
 ///
 /// All times saturate: steady ones at [`Instant::MAX`], the offset of the wall at the ends of
-/// `i64`. Safe to move and read from any thread; clocks never run back. A thread that sleeps by one
-/// of the clocks is woken by the thread that moves it, before the call returns.
+/// `i64`. Any thread may read and move the clocks; no steady clock ever runs back. A call that
+/// moves a clock wakes the threads that sleep by it before the call returns.
 ///
 /// ```
 /// use core::time::Duration;
@@ -41,12 +41,12 @@ struct Times {
     watchers: ForkLock<Vec<Weak<dyn Watcher>>>,
 }
 
-/// What the clocks show.
+/// The times of the clocks.
 #[derive(Clone, Copy, Debug)]
 struct Shown {
     /// The monotonic clock.
     running: Instant,
-    /// The sum of all suspends: what boot time is ahead.
+    /// The sum of all suspends: boot time is ahead of the monotonic clock by this much.
     suspended: Duration,
     /// The wall minus the monotonic clock, in ns.
     offset: i64,
@@ -59,8 +59,8 @@ impl VirtualHost {
         Self::starting_at(Instant::ZERO, 0)
     }
 
-    /// Like [`new`](Self::new). `None`: its locks have no memory. The reference count ends the
-    /// process without memory, as everywhere in the standard library.
+    /// Like [`new`](Self::new). Returns `None` if there is no memory for its locks. Without memory
+    /// for the reference count the process ends, as everywhere in the standard library.
     #[must_use]
     pub fn try_new() -> Option<Self> {
         Self::try_starting_at(Instant::ZERO, 0)
@@ -82,42 +82,42 @@ impl VirtualHost {
         Some(Self { times: Arc::new(times) })
     }
 
-    /// Its clock of that kind.
+    /// The machine's clock of that kind.
     #[must_use]
     pub fn clock(&self, kind: SystemClock) -> VirtualClock {
         VirtualClock { host: self.clone(), kind }
     }
 
-    /// Stands still while the machine is suspended.
+    /// A clock that stands still while the machine is suspended.
     #[must_use]
     pub fn monotonic(&self) -> VirtualClock {
         self.clock(SystemClock::Monotonic)
     }
 
-    /// A clock that advances while the machine is suspended too.
+    /// A clock that advances while the machine is suspended, too.
     #[must_use]
     pub fn boot_time(&self) -> VirtualClock {
         self.clock(SystemClock::BootTime)
     }
 
-    /// The monotonic timeline, and the time of day.
+    /// A clock with the monotonic timeline and the time of day.
     #[must_use]
     pub fn real_time(&self) -> VirtualClock {
         self.clock(SystemClock::RealTime)
     }
 
-    /// All clocks go on by `span`. Time that passes while nobody calls this is a machine that is
-    /// paused.
+    /// Advances all clocks by `span`. Without such calls the machine is like one that is paused.
     pub fn advance(&self, span: Duration) {
         self.change(|shown| shown.running += span);
     }
 
-    /// Sets the wall clock forward by that many nanoseconds, or back.
+    /// Moves the wall clock forward by `by` nanoseconds, or back if `by` is negative.
     pub fn step_wall(&self, by: i64) {
         self.change(|shown| shown.offset = shown.offset.saturating_add(by));
     }
 
-    /// The machine sleeps for `span`: boot time and the wall go on, the monotonic clock does not.
+    /// Suspends the machine for `span`: boot time and the wall advance, the monotonic clock does
+    /// not.
     pub fn suspend(&self, span: Duration) {
         self.change(|shown| {
             shown.suspended = shown.suspended.saturating_add(span);
@@ -125,8 +125,8 @@ impl VirtualHost {
         });
     }
 
-    /// Moves the clocks, then tells all watchers. It holds no lock then, since a watcher may move
-    /// the clocks or start to watch again.
+    /// Moves the clocks, then notifies all watchers. It holds no lock while it notifies them, since
+    /// a watcher may move the clocks or start to watch again.
     fn change(&self, change: impl FnOnce(&mut Shown)) {
         change(&mut lock(&self.times.shown));
         let watchers: Vec<_> = lock(&self.times.watchers).iter().filter_map(Weak::upgrade).collect();

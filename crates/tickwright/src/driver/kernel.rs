@@ -1,5 +1,5 @@
-//! A thread of the platform, without the standard library's handle. The handle is allocated from
-//! memory that cannot be refused, and a thread of a C program needs none.
+//! A thread of the platform, without the standard library's handle. That handle's allocation cannot
+//! report a failure, and a thread of a C program needs no handle.
 
 use core::ffi::{CStr, c_void};
 use core::mem::{ManuallyDrop, MaybeUninit};
@@ -12,21 +12,21 @@ use super::Join;
 type Work = Box<dyn FnOnce() + Send>;
 
 extern "C" fn run(work: *mut c_void) -> *mut c_void {
-    // SAFETY: from `Box::into_raw` in `start_thread`, which gave it to this thread alone.
+    // SAFETY: `work` is from `Box::into_raw` in `start_thread`, which gave it to this thread alone.
     let work = unsafe { Box::from_raw(work.cast::<Work>()) };
     work();
     null_mut()
 }
 
-/// The attributes of a thread, given back when they go.
+/// The attributes of a thread, destroyed on drop.
 struct Attributes(libc::pthread_attr_t);
 
 impl Attributes {
     fn new(stack: Option<usize>) -> io::Result<Self> {
         let mut attributes = MaybeUninit::uninit();
-        // SAFETY: it may be written.
+        // SAFETY: `attributes` may be written.
         refused(unsafe { libc::pthread_attr_init(attributes.as_mut_ptr()) })?;
-        // SAFETY: written by `pthread_attr_init`.
+        // SAFETY: `pthread_attr_init` has written `attributes`.
         let mut attributes = Self(unsafe { attributes.assume_init() });
         if let Some(bytes) = stack {
             // SAFETY: initialized.
@@ -38,7 +38,7 @@ impl Attributes {
 
 impl Drop for Attributes {
     fn drop(&mut self) {
-        // SAFETY: initialized, and no longer used.
+        // SAFETY: the attributes are initialized, and no longer used.
         unsafe { libc::pthread_attr_destroy(&raw mut self.0) };
     }
 }
@@ -47,27 +47,27 @@ fn refused(number: i32) -> io::Result<()> {
     if number == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(number)) }
 }
 
-/// Starts a thread of the platform, and returns how to wait for it. Without a wait it goes by
-/// itself. The platform may keep the
-/// beginning of the name. `stack` is in bytes; `None`: as the platform has it. The standard library
-/// knows the thread without a name. The work must not unwind.
+/// Starts a thread of the platform, and returns the function that waits for its end. If nobody
+/// calls that function, the thread is detached. The platform may cut the end off the name. `stack`
+/// is in bytes; `None` takes the platform's default. To the standard library the thread has no
+/// name. The work must not unwind.
 ///
 /// # Errors
-/// What the system says: no thread to give, or a stack size that it does not take.
+/// The system's error: it has no thread to give, or it does not take the stack size.
 pub fn start_thread(name: Option<&CStr>, stack: Option<usize>, work: Work) -> io::Result<Join> {
     let attributes = Attributes::new(stack)?;
     let work = Box::into_raw(Box::new(work));
     let mut thread = MaybeUninit::<libc::pthread_t>::uninit();
     let about = &raw const attributes.0;
-    // SAFETY: 1. `thread` may be written; 2. the attributes are initialized; 3. `run` takes what it
-    // gets, and does not unwind.
+    // SAFETY: 1. `thread` may be written; 2. the attributes are initialized; 3. `run` accepts
+    // `work`, and does not unwind.
     let started = refused(unsafe { libc::pthread_create(thread.as_mut_ptr(), about, run, work.cast()) });
     if let Err(error) = started {
-        // SAFETY: no thread has it.
+        // SAFETY: no thread has `work`.
         drop(unsafe { Box::from_raw(work) });
         return Err(error);
     }
-    // SAFETY: written by `pthread_create`.
+    // SAFETY: `pthread_create` has written `thread`.
     let thread = unsafe { thread.assume_init() };
     if let Some(name) = name {
         named(thread, name);
@@ -104,7 +104,7 @@ fn named(thread: libc::pthread_t, name: &CStr) {
     for (to, from) in first.iter_mut().take(15).zip(name.to_bytes()) {
         *to = *from as core::ffi::c_char;
     }
-    // SAFETY: 1. a thread that is not joined yet; 2. a text with a zero at its end.
+    // SAFETY: 1. the thread is not joined yet; 2. the text has a zero at its end.
     unsafe { libc::pthread_setname_np(thread, first.as_ptr()) };
 }
 

@@ -1,4 +1,5 @@
-//! The alarm of a thread: it sleeps until the alarm goes off, and an earlier one wakes it.
+//! The alarm of a thread: the thread sleeps until the alarm goes off. Setting it earlier wakes the
+//! thread.
 
 use core::cell::Cell;
 use core::fmt;
@@ -14,21 +15,21 @@ use crate::sync::{Arc, Condvar, MutexGuard, lock, no_memory, wait, wait_for};
 /// Why [`Parker::wait`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Woken {
-    /// The alarm went off. It is not set any more.
+    /// The alarm went off. It is no longer set.
     Due,
     /// The wall clock was set, so its timers may be due earlier or later than the alarm says. The
     /// alarm stays as it was.
     Stepped,
-    /// [`stop`](Parker::stop) was called; the answer from then on.
+    /// [`stop`](Parker::stop) was called. Every later wait returns this, too.
     Stopped,
 }
 
 /// An [`Alarm`] at which a thread waits, by a clock.
 ///
-/// Nobody is lost between its look and its sleep: what was set, the clock's word and the sleep are
-/// under one lock. An alarm that is set later than it was does not wake the sleeper; one that is
-/// set earlier does. With no alarm set it sleeps for ever. By a clock that moves on command, it
-/// sleeps until that clock reaches the alarm.
+/// No wake-up is lost between a thread's look and its sleep. One lock covers the alarm, the clock's
+/// notice and the sleep. Setting the alarm later does not wake the sleeper; setting it earlier
+/// does. While no alarm is set, the thread sleeps without a limit. By a clock that moves on
+/// command, the thread sleeps until that clock reaches the alarm.
 ///
 /// ```
 /// use core::time::Duration;
@@ -48,46 +49,46 @@ pub enum Woken {
 /// ```
 pub struct Parker<K> {
     clock: K,
-    /// The clock tells us when it moves: sleep without a time-out. Written before anybody else has
-    /// the parker.
+    /// The clock notifies the parker when it moves, so the thread sleeps without a time-out.
+    /// Written before another thread has the parker.
     told: AtomicBool,
     state: ForkLock<State>,
-    /// Something is earlier than what the sleeper sleeps for.
+    /// Notified when the alarm becomes earlier than `until`.
     called: Condvar,
-    /// The sleeper has gone to sleep, or never will again.
+    /// Notified when the sleeper has gone to sleep, and when the parker is stopped.
     resting: Condvar,
 }
 
 thread_local! {
     /// The address of what this driver thread shares with its driver. It is 0 if the caller is no
-    /// driver thread. `thread::current` would allocate on a thread that is not the standard
-    /// library's.
+    /// driver thread. `thread::current` would allocate on a thread that the standard library has
+    /// not started.
     pub(super) static DRIVER: Cell<usize> = const { Cell::new(0) };
 }
 
 #[derive(Default)]
 struct State {
     alarm: Option<Instant>,
-    /// The offset of the wall that the waiting thread knows of.
+    /// The offset of the wall that the waiting thread has seen last.
     offset: Option<i64>,
     stopped: bool,
     asleep: u32,
-    /// What the thread that went to sleep last sleeps for; none is for ever. A thread that sleeps
-    /// for longer has been called since.
+    /// The instant until which the last thread to fall asleep sleeps; `None` is without a limit.
+    /// Threads that sleep for longer have been notified since.
     until: Option<Instant>,
-    /// The sleeper was called and has not woken yet.
+    /// The sleeper was notified and has not woken yet.
     called: bool,
-    /// How many wait for the sleeper to go to sleep.
+    /// How many threads wait for the sleeper to go to sleep.
     settling: u32,
     wakeups: u64,
-    /// The driver thread that waits here, by its [`DRIVER`]; 0 is none.
+    /// The [`DRIVER`] of the driver thread that waits here; 0 if none does.
     driver: usize,
-    /// The driver thread is the parent's, and this is a forked child.
+    /// This is a forked child, and the driver thread is the parent's.
     orphaned: bool,
 }
 
 impl State {
-    /// In a forked child, where the threads that wait here are not.
+    /// Called in a forked child, which does not have the threads that wait here.
     fn forget_threads(&mut self) {
         (self.asleep, self.called, self.settling) = (0, false, 0);
         if self.driver != 0 && self.driver != DRIVER.get() {
@@ -97,14 +98,14 @@ impl State {
 }
 
 impl<K: Clock + 'static> Parker<K> {
-    /// One whose alarm is not set.
+    /// Makes a parker whose alarm is not set.
     #[must_use]
     pub fn new(clock: K) -> Arc<Self> {
         Self::try_new(clock).unwrap_or_else(|| no_memory::<State>())
     }
 
-    /// Like [`new`](Self::new). `None`: its lock has no memory. The reference count ends the
-    /// process without memory, as everywhere in the standard library.
+    /// Like [`new`](Self::new), but returns `None` if there is no memory for its lock. Without
+    /// memory for the reference count the process ends, as everywhere in the standard library.
     #[must_use]
     pub fn try_new(clock: K) -> Option<Arc<Self>> {
         let state = State { offset: clock.wall_offset(), ..State::default() };
@@ -115,7 +116,7 @@ impl<K: Clock + 'static> Parker<K> {
             called: Condvar::new(),
             resting: Condvar::new(),
         });
-        // Only now: a clock forgets watchers that do not live.
+        // The parker exists before it watches: a clock forgets watchers that have been dropped.
         let watcher: Weak<dyn Watcher> = Arc::<Self>::downgrade(&parker);
         parker.told.store(parker.clock.watch(&watcher), Ordering::Relaxed);
         Some(parker)
@@ -128,12 +129,12 @@ impl<K: Clock> Parker<K> {
         &self.clock
     }
 
-    /// Sleeps until the alarm goes off. For one thread at a time: of several, one is told that it
-    /// went off.
+    /// Sleeps until the alarm goes off. One thread at a time should wait: if several do,
+    /// [`Woken::Due`] goes to one of them.
     ///
-    /// A clock may jump, and no thread is notified of a step of the wall clock. While an alarm is
-    /// set, it looks every [`longest_sleep`](Clock::longest_sleep), so both are noticed that much
-    /// later at most.
+    /// A clock may jump, and no thread is notified of a step of the wall clock. So while an alarm
+    /// is set, the thread looks every [`longest_sleep`](Clock::longest_sleep). It notices a jump or
+    /// a step that much later at most.
     pub fn wait(&self) -> Woken {
         let mut state = lock(&self.state);
         loop {
@@ -152,12 +153,13 @@ impl<K: Clock> Parker<K> {
         }
     }
 
-    /// Whether there is something to wake for now.
+    /// Why the thread must not sleep now, if there is a reason.
     fn why(&self, state: &mut State) -> Option<Woken> {
         if state.stopped {
             return Some(Woken::Stopped);
         }
-        // Known from now on: a thread that is notified looks at the wall clock later than this.
+        // The parker notes the offset now: a thread that [`Woken::Stepped`] wakes reads the wall
+        // clock later than this.
         let offset = self.clock.wall_offset();
         if core::mem::replace(&mut state.offset, offset) != offset {
             return Some(Woken::Stepped);
@@ -177,17 +179,17 @@ impl<K: Clock> Parker<K> {
         }
     }
 
-    /// Ends the waiting, now and from now on.
+    /// Ends this wait and all later ones.
     pub fn stop(&self) {
         lock(&self.state).stopped = true;
         self.called.notify_all();
         self.resting.notify_all();
     }
 
-    /// Waits until a thread is asleep here with nothing to wake for: all that was due has been run.
-    /// Says `false` when stopped. For tests and simulations on a clock that moves by command; if no
-    /// thread ever waits here, neither does this end. `false` in a forked child, too, while the
-    /// [`DriverThread`](super::DriverThread) is the parent's.
+    /// Waits until a thread is asleep here with nothing to wake for: then every due timer has been
+    /// run. Returns `false` if the parker is stopped. For tests and simulations on a clock that
+    /// moves by command. If no thread ever waits here, this call never returns. In a forked child
+    /// it returns `false`, too, while the [`DriverThread`](super::DriverThread) is the parent's.
     pub fn settle(&self) -> bool {
         let mut state = lock(&self.state);
         state.settling += 1;
@@ -201,12 +203,13 @@ impl<K: Clock> Parker<K> {
         !state.stopped && !state.orphaned
     }
 
-    /// Whether that driver thread waits here: in a forked child, one that forked.
+    /// Whether that driver thread waits here. In a forked child it does if it is the thread that
+    /// forked.
     pub(super) fn is_of(&self, driver: usize) -> bool {
         lock(&self.state).driver == driver
     }
 
-    /// A driver thread will wait here: the one whose [`DRIVER`] this is.
+    /// Notes that a driver thread will wait here; `driver` is the [`DRIVER`] of that thread.
     pub(super) fn adopt(&self, driver: usize) {
         let mut state = lock(&self.state);
         (state.driver, state.orphaned) = (driver, false);
@@ -217,18 +220,18 @@ impl<K: Clock> Parker<K> {
         is_due || self.clock.wall_offset() != state.offset
     }
 
-    /// How often a thread has come out of its sleep here: for alarms, for looks at a clock that may
-    /// jump, and for nothing.
+    /// How often a thread has come out of its sleep here. The causes are alarms, looks at a clock
+    /// that may jump, and spurious wake-ups.
     pub fn wakeups(&self) -> u64 {
         lock(&self.state).wakeups
     }
 
-    /// What the alarm is set to.
+    /// The instant to which the alarm is set.
     pub fn alarm(&self) -> Option<Instant> {
         lock(&self.state).alarm
     }
 
-    /// Sets the alarm, unless it goes off earlier anyway.
+    /// Sets the alarm to `at`, unless it is set to an earlier instant.
     pub(super) fn at_latest(&self, at: Instant) {
         self.change(|alarm| Some(alarm.map_or(at, |alarm| alarm.min(at))));
     }
@@ -237,8 +240,8 @@ impl<K: Clock> Parker<K> {
         let mut state = lock(&self.state);
         state.alarm = to(state.alarm);
         let earlier = match (state.alarm, state.until) {
-            // A clock that tells of its moves has passed what is slept for and woken no thread, if
-            // no alarm was set then.
+            // A clock that notifies may have passed `until` and woken no thread, because no alarm
+            // was set then.
             (Some(at), Some(until)) => {
                 at < until || (self.told.load(Ordering::Relaxed) && at <= self.clock.now())
             }
@@ -248,7 +251,7 @@ impl<K: Clock> Parker<K> {
         self.call_if(state, earlier);
     }
 
-    /// Releases the lock. If `needed`, calls the threads that sleep and were not called yet.
+    /// Releases the lock. If `needed`, notifies the threads that sleep and were not notified yet.
     fn call_if(&self, mut state: MutexGuard<'_, State>, needed: bool) {
         let call = needed && state.asleep > 0 && !state.called;
         state.called |= call;
@@ -260,7 +263,7 @@ impl<K: Clock> Parker<K> {
 }
 
 impl<K: Clock> Alarm for Parker<K> {
-    /// One lock, and a call of the sleeper only if this is earlier than what it sleeps for.
+    /// Costs one lock. It notifies the sleeper only if `at` is earlier than the end of the sleep.
     fn set(&self, at: Option<Instant>) {
         self.change(|_| at);
     }

@@ -9,16 +9,17 @@ use crate::clock::{Clock, Ticks};
 use crate::shard::{Linux, Shards, WheelGeometry};
 use crate::sync::Arc;
 
-/// A thread that sleeps until something is due on a shard, and runs its callbacks: one for each
-/// shard that needs one.
+/// A thread that sleeps until something is due on a shard, and runs the shard's callbacks. Each
+/// shard that needs a driver needs one of its own.
 ///
-/// The shard's time stands still between two reads of the clock, by the driver and by arms under
-/// the lock. A re-arm in place that shortens a time-out judges by that time. Where it matters, pass
-/// the time: [`SharedTimer::modify_at`](crate::shard::SharedTimer::modify_at).
+/// The shard's time stands still between two reads of the clock. The driver reads the clock, and so
+/// do arms under the lock. A re-arm in its bucket that shortens a time-out judges by the shard's
+/// time. Where the difference matters, pass the time:
+/// [`SharedTimer::modify_at`](crate::shard::SharedTimer::modify_at).
 ///
-/// It sets the shard's clock, alarm and length of a tick, and keeps the shards alive. At its end it
-/// takes the clock and the alarm away; the length stays. It contains and reports panics of
-/// callbacks; the timers after one fire at once.
+/// The driver sets the shard's clock, alarm and length of a tick, and keeps the shards alive. When
+/// the driver is dropped, it takes the clock and the alarm away; the length stays. It catches and
+/// reports panics of callbacks. After a panic the other due timers fire at once.
 ///
 /// ```
 /// use core::time::Duration;
@@ -49,19 +50,21 @@ pub struct ShardDriver<K: Clock + 'static, G: WheelGeometry = Linux> {
     shard: usize,
     ticks: Ticks,
     thread: DriverThread<K>,
-    /// What it has given to the shard, to be told from what others gave it since.
+    /// The alarm and the clock that this driver gave to the shard. Others may have replaced them
+    /// since.
     alarm: Weak<dyn Alarm>,
     clock: Weak<dyn Clock>,
 }
 
 impl<K: Clock + Clone + 'static, G: WheelGeometry> ShardDriver<K, G> {
-    /// Starts the thread for a shard with ticks of that length; tick 0 begins at the clock's
-    /// origin. One driver a shard: a second one takes the alarm away from the first. Timers keep
-    /// their deadlines in ticks when they move, so give all shards ticks of one length.
+    /// Starts the thread for a shard. `ticks` is the length of a tick; tick 0 begins at the clock's
+    /// origin. Start one driver for each shard: a second one takes the alarm away from the first. A
+    /// timer keeps its deadline in ticks when it moves to another shard, so give all shards ticks
+    /// of one length.
     ///
     /// # Errors
-    /// Of kind `InvalidInput`, with [`NoSuchShard`](crate::shard::NoSuchShard). The system's error
-    /// when it has no thread to give.
+    /// An error of kind `InvalidInput`, with [`NoSuchShard`](crate::shard::NoSuchShard), if there
+    /// is no such shard. The system's error if it has no thread to give.
     pub fn spawn(shards: &Arc<Shards<G>>, shard: usize, clock: K, ticks: Ticks) -> io::Result<Self> {
         let number = shard;
         let shard = shards.shard(number).map_err(|no| io::Error::new(io::ErrorKind::InvalidInput, no))?;
@@ -70,7 +73,7 @@ impl<K: Clock + Clone + 'static, G: WheelGeometry> ShardDriver<K, G> {
             let (shards, parker) = (Arc::clone(shards), Arc::clone(&parker));
             move || {
                 let now = ticks.now(parker.clock().now());
-                // Busy: another pass is under way, and its end sets the alarm.
+                // If the shard is busy, another pass is under way, and its end sets the alarm.
                 let _ = shards.shard(number).map(|shard| shard.advance_within(now, usize::MAX));
             }
         };
@@ -95,7 +98,7 @@ impl<K: Clock + 'static, G: WheelGeometry> ShardDriver<K, G> {
         self.shard
     }
 
-    /// How long a tick of its shard is.
+    /// The length of a tick of its shard.
     pub fn ticks(&self) -> Ticks {
         self.ticks
     }
@@ -105,16 +108,16 @@ impl<K: Clock + 'static, G: WheelGeometry> ShardDriver<K, G> {
         &self.thread
     }
 
-    /// Waits until all that is due has fired: [`Parker::settle`].
+    /// Waits until every due timer has fired: [`Parker::settle`].
     pub fn settle(&self) -> bool {
         self.thread.settle()
     }
 
-    /// Stops the thread and waits until it has ended, unless this is that thread. What is pending
-    /// stays so.
+    /// Stops the thread and waits until it has ended, unless the caller is that thread. Pending
+    /// timers stay pending.
     ///
     /// # Errors
-    /// [`DriverPanicked`]: how often a callback panicked.
+    /// [`DriverPanicked`] if a callback panicked; it says how often.
     pub fn stop(mut self) -> Result<(), DriverPanicked> {
         self.thread.end()
     }
@@ -122,7 +125,7 @@ impl<K: Clock + 'static, G: WheelGeometry> ShardDriver<K, G> {
 
 impl<K: Clock + 'static, G: WheelGeometry> Drop for ShardDriver<K, G> {
     fn drop(&mut self) {
-        // A second driver may have set its own: those stay.
+        // A second driver may have set its own alarm and clock: those stay.
         let _ = self.shards.shard(self.shard).map(|shard| shard.take_away(&self.alarm, &self.clock));
     }
 }

@@ -14,16 +14,17 @@ use crate::clock::Clock;
 use crate::fork::{ForkLock, Order, Process};
 use crate::sync::{Arc, lock};
 
-/// The next look after a panic comes at most this long after it, if nobody set the alarm meanwhile.
-/// So an alarm that the panic kept from being set is not lost. And a queue that always panics does
-/// not keep a processor busy.
+/// The longest time from a panic to the next look, if no thread sets the alarm meanwhile. So an
+/// alarm that the panic kept from being set is not lost. The pause also keeps a queue that always
+/// panics from using a whole processor.
 const AFTER_A_PANIC: Duration = Duration::from_secs(1);
 
-/// A thread that sleeps at a [`Parker`] and runs a closure whenever its alarm goes off or the wall
-/// was set.
+/// A thread that sleeps at a [`Parker`], and runs a closure whenever the alarm goes off or the wall
+/// is set.
 ///
-/// The closure sets the alarm again. It may stop the parker, and may drop the driver. Dropping the
-/// driver stops the thread and waits for it, but a thread does not wait for itself.
+/// The closure sets the alarm again. The closure may stop the parker, and may drop the driver.
+/// Dropping the driver stops the thread and waits for its end. A thread that drops its own driver
+/// does not wait.
 ///
 /// ```
 /// use core::time::Duration;
@@ -49,15 +50,15 @@ const AFTER_A_PANIC: Duration = Duration::from_secs(1);
 pub struct DriverThread<K: Clock + 'static> {
     parker: Arc<Parker<K>>,
     shared: Arc<Shared>,
-    /// Taken when it is joined.
+    /// `None` once the thread is joined.
     thread: Option<Join>,
 }
 
-/// Waits for a thread that was started: what [`DriverThread::spawn_by`] is given for it. An error
-/// is the panic of the thread.
+/// Waits for the end of a started thread: [`DriverThread::spawn_by`] gets one from its `start`. An
+/// error holds the thread's panic.
 pub type Join = Box<dyn FnOnce() -> std::thread::Result<()> + Send + Sync>;
 
-/// What the thread tells.
+/// What the thread and its driver share.
 struct Shared {
     runs: AtomicU64,
     panics: ForkLock<Option<DriverPanicked>>,
@@ -68,9 +69,9 @@ struct Shared {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DriverPanicked {
-    /// How often.
+    /// How often it panicked.
     pub count: u64,
-    /// What the first panic said.
+    /// The message of the first panic.
     pub first: String,
 }
 
@@ -83,11 +84,11 @@ impl fmt::Display for DriverPanicked {
 impl core::error::Error for DriverPanicked {}
 
 impl<K: Clock + 'static> DriverThread<K> {
-    /// Starts the thread. NUL characters are left out of its name.
+    /// Starts the thread. The thread's name is `name` without its NUL characters.
     ///
     /// # Errors
-    /// What the system says when it has no thread to give; of kind `OutOfMemory` when a lock has no
-    /// memory.
+    /// The system's error if it has no thread to give. An error of kind `OutOfMemory` if there is
+    /// no memory for a lock.
     pub fn spawn(name: &str, parker: Arc<Parker<K>>, run: impl FnMut() + Send + 'static) -> io::Result<Self> {
         Self::spawn_by(parker, run, |work| {
             let thread = Builder::new().name(name.replace('\0', "")).spawn(work)?;
@@ -95,11 +96,11 @@ impl<K: Clock + 'static> DriverThread<K> {
         })
     }
 
-    /// Like [`spawn`](Self::spawn), for a program that starts its threads by itself: `start` gets
-    /// what the thread runs, and returns how to wait for it.
+    /// Like [`spawn`](Self::spawn), for a program that starts its threads by itself. `start` gets
+    /// the work of the thread, and returns a function that waits for its end.
     ///
     /// # Errors
-    /// What `start` says; of kind `OutOfMemory` when a lock has no memory.
+    /// The error of `start`. An error of kind `OutOfMemory` if there is no memory for a lock.
     pub fn spawn_by(
         parker: Arc<Parker<K>>,
         mut run: impl FnMut() + Send + 'static,
@@ -126,7 +127,7 @@ impl<K: Clock + 'static> DriverThread<K> {
         Ok(Self { parker, shared, thread })
     }
 
-    /// The alarm.
+    /// The parker at which the thread sleeps: the alarm.
     pub fn parker(&self) -> &Arc<Parker<K>> {
         &self.parker
     }
@@ -136,7 +137,8 @@ impl<K: Clock + 'static> DriverThread<K> {
         self.shared.runs.load(Ordering::Relaxed)
     }
 
-    /// How often the thread came out of its sleep: [`Parker::wakeups`]. An idle one does not.
+    /// How often the thread came out of its sleep: [`Parker::wakeups`]. An idle thread stays
+    /// asleep.
     pub fn wakeups(&self) -> u64 {
         self.parker.wakeups()
     }
@@ -146,22 +148,23 @@ impl<K: Clock + 'static> DriverThread<K> {
         lock(&self.shared.panics).clone()
     }
 
-    /// Waits until all that is due has been run: [`Parker::settle`]. Not from inside the closure.
+    /// Waits until every due timer has been run: [`Parker::settle`]. Do not call it from inside the
+    /// closure.
     pub fn settle(&self) -> bool {
         self.parker.settle()
     }
 
-    /// Tells the thread to end, and waits until it has. [`Parker::stop`] does not wait, and neither
-    /// does this on that thread, or in a forked child without it.
+    /// Tells the thread to end, and waits until it has ended. It does not wait on that thread, nor
+    /// in a forked child without that thread. [`Parker::stop`] never waits.
     ///
     /// # Errors
-    /// [`DriverPanicked`], if its closure ever did, or the drop of what the closure owns.
+    /// [`DriverPanicked`] if the closure ever panicked, or if dropping what it owns panicked.
     pub fn stop(mut self) -> Result<(), DriverPanicked> {
         self.end()
     }
 
-    /// Whether the thread is in this process. In a forked child it is if it was the one that
-    /// forked.
+    /// Whether the thread is in this process. In a forked child this is `true` if the driver thread
+    /// is the one that forked.
     pub fn is_here(&self) -> bool {
         self.shared.process.is_this() || self.parker.is_of(self.number())
     }
@@ -171,7 +174,7 @@ impl<K: Clock + 'static> DriverThread<K> {
         Arc::as_ptr(&self.shared).addr()
     }
 
-    /// Like [`stop`](Self::stop). A second time it stops nothing, and returns the same.
+    /// Like [`stop`](Self::stop). A second call stops nothing and returns the same result.
     pub(crate) fn end(&mut self) -> Result<(), DriverPanicked> {
         self.halt();
         self.panics().map_or(Ok(()), Err)
@@ -180,8 +183,7 @@ impl<K: Clock + 'static> DriverThread<K> {
     fn halt(&mut self) {
         self.parker.stop();
         match self.thread.take() {
-            // There is nothing to join or to detach: what the handle names is a thread of the
-            // parent's.
+            // There is nothing to join or to detach: the handle names a thread of the parent's.
             Some(thread) if !self.is_here() => core::mem::forget(thread),
             Some(thread) if DRIVER.get() != self.number() => {
                 let _ = thread().map_err(|panic| self.shared.note(panic));
@@ -211,7 +213,7 @@ impl Shared {
             *panics = Some(DriverPanicked { count: 1, first });
         }
         drop(panics);
-        // Its drop is the user's code too.
+        // Dropping the panic's value runs the user's code, too.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
             core::mem::forget(panic);
         }

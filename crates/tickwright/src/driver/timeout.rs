@@ -1,17 +1,18 @@
-//! How long a loop may sleep that waits by a time-out.
+//! The time-out of a loop that sleeps in `poll` or a similar call.
 
 use core::time::Duration;
 
 use crate::clock::Instant;
 
-/// The time-out in milliseconds for `poll` and its like, so that it returns when `wake` has come.
+/// The time-out in milliseconds for `poll` and similar calls, which then return once `wake` has
+/// come.
 ///
-/// Both `now` and `wake` are of the same clock. [`Ticks::start`](crate::clock::Ticks::start)
+/// `now` and `wake` are instants of the same clock. [`Ticks::start`](crate::clock::Ticks::start)
 /// converts the ticks of a queue.
 ///
-/// The result rounds up, since a loop that wakes too early finds nothing due and polls again at
-/// once. It is 0 if `wake` is past, and -1 (wait for ever) if `wake` is `None`. It is at most
-/// [`i32::MAX`] (24 days): then the loop wakes once in vain, and asks again.
+/// The result rounds up: a loop that wakes too early finds nothing due and polls again at once. It
+/// is 0 if `wake` is past, and -1 (wait for ever) if `wake` is `None`. It is at most [`i32::MAX`]
+/// (24 days): a longer wait takes several calls.
 ///
 /// ```
 /// use tickwright::clock::{Instant, Ticks};
@@ -35,10 +36,10 @@ pub fn timeout_ms(now: Instant, wake: Option<Instant>) -> i32 {
     })
 }
 
-/// The time-out as a duration, for `ppoll`, `kevent` and others that count nanoseconds.
+/// The time-out as a duration, for `ppoll`, `kevent` and other calls that take nanoseconds.
 ///
-/// As in [`timeout_ms`] both `now` and `wake` are of the same clock. The result is exact, zero if
-/// `wake` is past, and `None` (wait for ever) if `wake` is `None`.
+/// As in [`timeout_ms`], `now` and `wake` are instants of the same clock. The result is exact. It
+/// is zero if `wake` is past, and `None` (wait for ever) if `wake` is `None`.
 #[must_use]
 pub fn timeout(now: Instant, wake: Option<Instant>) -> Option<Duration> {
     wake.map(|at| at.duration_since(now))

@@ -20,25 +20,26 @@ pub enum Rung {
     Due,
     /// The wall clock was set, so its timers may be due earlier or later than the alarm says.
     Stepped,
-    /// Nothing: the descriptor was not readable, or the alarm was set again since.
+    /// The descriptor was not readable, or the alarm was set again since.
     Quiet,
 }
 
-/// An [`Alarm`] that is a `timerfd`, on the kernel's clock that belongs to the service's.
+/// An [`Alarm`] that is a `timerfd`. It uses the kernel's clock that belongs to the service's
+/// clock.
 ///
-/// Put it into `poll`, `epoll` or another loop, for reading. When it is readable,
-/// [`acknowledge`](Self::acknowledge) it, then run the service unless the answer is
-/// [`Rung::Quiet`]. Never blocks, is closed on `exec`. By [`SystemClock::RealTime`] it goes off at
-/// the wall-clock time that was computed when it was set. It also goes off when the wall clock is
-/// set while an alarm is.
+/// Put the descriptor into `poll`, `epoll` or another loop, for reading. When the descriptor is
+/// readable, [`acknowledge`](Self::acknowledge) it. Then run the service unless the result is
+/// [`Rung::Quiet`]. The descriptor never blocks, and is closed on `exec`. By
+/// [`SystemClock::RealTime`] the alarm goes off at a wall-clock time, which is computed when the
+/// alarm is set. It also goes off if the wall clock is set while it is armed.
 ///
-/// A forked child has a timerfd of its own under the same number, set to the same time. What the
-/// child does with it does not affect the parent.
+/// A forked child has a timerfd of its own under the same number, set to the same time. The child's
+/// operations on it do not affect the parent's.
 #[derive(Debug)]
 pub struct TimerFd {
     fd: Arc<OwnedFd>,
     clock: SystemClock,
-    /// The lock also keeps two settings apart: the later one is the one that holds.
+    /// The lock orders two settings: the later one holds.
     told: ForkLock<Told>,
 }
 
@@ -46,24 +47,24 @@ pub struct TimerFd {
 struct Told {
     fd: Arc<OwnedFd>,
     clock: SystemClock,
-    /// Whose the descriptor is.
+    /// The process that made the descriptor.
     process: Process,
-    /// What it was set to.
+    /// The instant to which the alarm is set.
     at: Option<Instant>,
-    /// The wall clock was set, and no thread knows of it yet. The kernel said so while the alarm
-    /// was set.
+    /// The wall clock was set while the alarm was set. The kernel has reported this to us, and we
+    /// have not reported it yet.
     stepped: bool,
     failure: Option<io::Error>,
 }
 
-/// Due at once. 0 would mean no alarm.
+/// The alarm is due at once: a time of 0 would disarm it.
 const AT_ONCE: u64 = 1;
 
 impl TimerFd {
-    /// One that is not set.
+    /// Makes an alarm that is not set.
     ///
     /// # Errors
-    /// The system's: too many open descriptors, no memory.
+    /// The system's error: too many open descriptors, or no memory.
     pub fn new(clock: SystemClock) -> io::Result<Self> {
         let fd = Arc::new(create(clock)?);
         let process = Process::this();
@@ -72,17 +73,18 @@ impl TimerFd {
         Ok(Self { fd, clock, told })
     }
 
-    /// The clock that it goes by.
+    /// The clock by which the alarm goes off.
     #[must_use]
     pub fn clock(&self) -> SystemClock {
         self.clock
     }
 
-    /// Takes note that it became readable, and says why. To be called before the service is run,
-    /// which sets it again.
+    /// Acknowledges that the descriptor became readable, and returns the reason. Call it before you
+    /// run the service, which sets the alarm again.
     ///
     /// # Errors
-    /// The system's, also one from setting the alarm before, which [`Alarm::set`] cannot report.
+    /// The system's error. It may come from an earlier setting, since [`Alarm::set`] cannot report
+    /// one.
     pub fn acknowledge(&self) -> io::Result<Rung> {
         let mut told = lock(&self.told);
         if let Some(failure) = told.failure.take() {
@@ -112,13 +114,13 @@ fn create(clock: SystemClock) -> Result<OwnedFd, Errno> {
 }
 
 impl Told {
-    /// In a forked child. What fails here is tried again when it is used next.
+    /// Called in a forked child. The next use of the alarm tries again what fails here.
     fn forget_parent(&mut self) {
         let _ = self.own();
     }
 
-    /// Makes sure that the descriptor is this process's own: in a child, the parent's has the same
-    /// number.
+    /// Makes sure that the descriptor is this process's own: a child inherits the parent's under
+    /// the same number.
     fn own(&mut self) -> Result<(), Errno> {
         if self.process.is_this() {
             return Ok(());
@@ -128,7 +130,7 @@ impl Told {
         self.arm()
     }
 
-    /// Sets it to `at`.
+    /// Sets the descriptor to `self.at`.
     fn arm(&mut self) -> Result<(), Errno> {
         let Some(at) = self.at.map(Instant::as_nanos) else {
             return self.settime(TimerfdTimerFlags::empty(), 0);
@@ -140,16 +142,16 @@ impl Told {
         loop {
             let at = if self.stepped { AT_ONCE } else { at.saturating_add_signed(offset).max(AT_ONCE) };
             match self.settime(flags, at) {
-                // The wall was set since the last read, and this answer is all we hear of it: pass
-                // it on.
+                // The wall was set since the last read. The kernel reports it with this error
+                // alone, so keep it for the caller.
                 Err(Errno::CANCELED) => {
                     self.stepped = true;
                     continue;
                 }
                 result => result?,
             }
-            // From here on the kernel tells of a step. One that came between our look and the
-            // setting is found here.
+            // From here on the kernel reports a step. This look finds a step that came between the
+            // look before and the setting.
             match self.clock.wall_offset() {
                 Some(now) if now != offset => offset = now,
                 _ => return Ok(()),
@@ -158,7 +160,7 @@ impl Told {
     }
 
     fn settime(&self, flags: TimerfdTimerFlags, at: u64) -> Result<(), Errno> {
-        // Both fit: of u64 nanoseconds there are fewer seconds than i64 holds.
+        // Both casts are lossless: a `u64` of nanoseconds has fewer seconds than an `i64` holds.
         let it_value = Timespec { tv_sec: (at / 1_000_000_000) as _, tv_nsec: (at % 1_000_000_000) as _ };
         let it_interval = Timespec { tv_sec: 0, tv_nsec: 0 };
         timerfd_settime(&self.fd, flags, &Itimerspec { it_interval, it_value }).map(|_| ())
@@ -166,8 +168,8 @@ impl Told {
 }
 
 impl Alarm for TimerFd {
-    /// One system call, by real time and a few looks at the clock. An error, which a descriptor of
-    /// this type has no reason for, is kept for [`acknowledge`](TimerFd::acknowledge).
+    /// Costs one system call; by real time also a few readings of the clock. The system has no
+    /// reason to refuse, but an error would be kept for [`acknowledge`](TimerFd::acknowledge).
     fn set(&self, at: Option<Instant>) {
         let mut told = lock(&self.told);
         told.at = at;

@@ -1,4 +1,4 @@
-//! The list of locks, and what a fork does with them.
+//! The list of locks, and the fork handlers that take and release them.
 
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
@@ -11,36 +11,38 @@ use std::time::Instant;
 use super::{Order, Registration};
 use crate::sync::{ThreadId, lock, this_thread, try_lock};
 
-/// How many forks lie between this process and the one that was started.
+/// The number of forks between the first process and this one.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
 pub(super) fn forks() -> u32 {
     FORKS.load(Ordering::Relaxed)
 }
 
-/// How long a fork tries one lock while it keeps others, before it releases all and begins again.
+/// How long a fork tries to take one lock while it holds others. Then it releases all locks and
+/// begins again.
 const PATIENCE: Duration = Duration::from_millis(10);
-/// How long a fork tries in all.
+/// How long a fork tries in total.
 const LONGEST: Duration = Duration::from_secs(2);
 
-/// Room for a guard, whatever it guards.
+/// Room for the guard of a lock, whatever the lock holds.
 type Room = UnsafeCell<MaybeUninit<[usize; 4]>>;
 
 /// A lock in the list. It must stay where it is from `register` to `unregister`.
 pub(crate) struct Slot<T> {
     mutex: Mutex<T>,
-    /// During a fork, the guard. Only the thread that forks touches it, under the lock of the list.
+    /// Holds the guard during a fork. Only the thread that forks touches the guard, under the lock
+    /// of the list.
     guard: Room,
     is_held: UnsafeCell<bool>,
     forget: fn(&mut T),
 }
 
-// SAFETY: 1. The value may move to another thread; 2. there is no guard in the room but during a
-// fork, when nothing moves.
+// SAFETY: 1. The value may move to another thread; 2. the room holds a guard only during a fork,
+// when no slot moves.
 unsafe impl<T: Send> Send for Slot<T> {}
 
-// SAFETY: 1. A mutex may be shared; 2. `guard` and `is_held` are touched only by a thread that
-// forks, under the lock of the list. From `try_hold` to `release` that thread keeps the lock.
+// SAFETY: 1. A mutex may be shared; 2. only a thread that forks touches `guard` and `is_held`,
+// under the lock of the list. From `try_hold` to `release` that thread keeps the lock.
 unsafe impl<T: Send> Sync for Slot<T> {}
 
 impl<T> Slot<T> {
@@ -49,14 +51,15 @@ impl<T> Slot<T> {
         Self { mutex: Mutex::new(value), guard, is_held: UnsafeCell::new(false), forget }
     }
 
-    /// From now on forks take it. False: there is no memory.
+    /// Adds the lock to the list: from now on every fork takes it. Returns `false` if there is no
+    /// memory.
     pub(crate) fn register(&self, order: Order) -> bool {
         let entry =
             Entry { at: core::ptr::from_ref(self).cast(), try_hold: try_hold::<T>, release: release::<T> };
         notice_forks() && lock(&LIST).add(order, entry)
     }
 
-    /// To be called before it moves or goes.
+    /// Call it before the slot moves or is dropped.
     pub(crate) fn unregister(&self) {
         lock(&LIST).remove(core::ptr::from_ref(self).cast());
     }
@@ -70,7 +73,7 @@ impl<T> Deref for Slot<T> {
     }
 }
 
-/// Takes the lock if it is free, or held already.
+/// Takes the lock if it is free. Returns `true` if the fork holds it, now or from before.
 ///
 /// # Safety
 /// `at` is a registered `Slot<T>`, and the caller holds the lock of the list.
@@ -81,12 +84,12 @@ unsafe fn try_hold<T>(at: *const ()) -> bool {
     }
     // SAFETY: 1. The caller's promise.
     let slot = unsafe { &*at.cast::<Slot<T>>() };
-    // SAFETY: 1. Under the lock of the list.
+    // SAFETY: 1. The caller holds the lock of the list.
     let is_held = unsafe { &mut *slot.is_held.get() };
     if !*is_held {
         let Some(guard) = try_lock(&slot.mutex) else { return false };
-        // SAFETY: 1. The room is large enough and aligned, see above; 2. under the lock of the
-        // list.
+        // SAFETY: 1. The room is large enough and aligned, see above; 2. the caller holds the lock
+        // of the list.
         unsafe { slot.guard.get().cast::<MutexGuard<'_, T>>().write(guard) };
         *is_held = true;
     }
@@ -96,14 +99,14 @@ unsafe fn try_hold<T>(at: *const ()) -> bool {
 /// Releases the lock if it is held.
 ///
 /// # Safety
-/// Like [`try_hold`], on the same thread.
+/// Like [`try_hold`], and on the same thread.
 unsafe fn release<T>(at: *const (), is_child: bool) {
     // SAFETY: 1. The caller's promise.
     let slot = unsafe { &*at.cast::<Slot<T>>() };
-    // SAFETY: 1. Under the lock of the list.
+    // SAFETY: 1. The caller holds the lock of the list.
     if unsafe { slot.is_held.get().replace(false) } {
-        // SAFETY: 1. It is held, so `try_hold` has written the guard; 2. it is read once, since it
-        // is held no more.
+        // SAFETY: 1. The slot is held, so `try_hold` has written the guard; 2. the guard is read
+        // once, since `is_held` is now `false`.
         let mut guard = unsafe { slot.guard.get().cast::<MutexGuard<'_, T>>().read() };
         if is_child {
             (slot.forget)(&mut guard);
@@ -119,7 +122,7 @@ struct Entry {
     release: unsafe fn(*const (), bool),
 }
 
-// SAFETY: 1. The slot behind it is shared between threads: `Slot` is `Sync`.
+// SAFETY: 1. The slot behind the pointer is shared between threads: `Slot` is `Sync`.
 unsafe impl Send for Entry {}
 
 struct List {
@@ -128,13 +131,13 @@ struct List {
     entries: [Vec<Entry>; 4],
 }
 
-/// Takes a lock of the list, which the caller has locked. Returns false if another thread holds the
-/// lock for `patience`.
+/// Tries to take one lock of the list; the caller holds the lock of the list. Returns `false` if
+/// another thread holds the lock for longer than `patience`.
 fn try_for(entry: &Entry, patience: Duration) -> bool {
     let begun = Instant::now();
     loop {
-        // SAFETY: 1. `entry` is in the list, so it is registered, with the function of its type; 2.
-        // the list is locked.
+        // SAFETY: 1. `entry` is in the list, so its slot is registered with the function of its
+        // type; 2. the caller holds the lock of the list.
         if unsafe { (entry.try_hold)(entry.at) } {
             return true;
         }
@@ -149,10 +152,10 @@ static LIST: Mutex<List> = Mutex::new(List { forker: None, entries: [const { Vec
 
 static REGISTRATION: Registration = Registration::new();
 
-/// Registers the handlers, while no lock is held. False: there is no memory.
+/// Registers the handlers; the caller holds no lock. Returns `false` if there is no memory.
 fn notice_forks() -> bool {
     REGISTRATION.ensure(|| {
-        // SAFETY: 1. The functions are there for as long as the library.
+        // SAFETY: 1. The functions exist for as long as the library.
         0 == unsafe { libc::pthread_atfork(Some(before), Some(in_the_parent), Some(in_the_child)) }
     })
 }
@@ -188,11 +191,12 @@ impl List {
         self.entries.iter().flatten()
     }
 
-    /// Takes every lock. False: one of them is taken; unless `all` is false, which leaves it out.
+    /// Tries to take every lock. If another thread holds a lock, returns `false`; without `all`,
+    /// leaves that lock out instead.
     ///
-    /// A fork waits for a leaf as long as it takes, and never leaves it out. Under a leaf no lock
-    /// is taken and no code of the user runs. So its holder is another thread, which will release
-    /// it.
+    /// A fork waits for a leaf without a limit, and never leaves it out. A thread that holds a leaf
+    /// takes no other lock and runs no code of the user. So the holder is another thread, which
+    /// will release the leaf.
     fn try_hold(&self, all: bool) -> bool {
         let patience = |order| if order == Order::Leaf as usize { Duration::MAX } else { PATIENCE };
         let entries = self.entries.iter().enumerate();
@@ -202,16 +206,17 @@ impl List {
 
     fn release(&self, is_child: bool) {
         for entry in self.entries() {
-            // SAFETY: 1. As above; 2. the locks were taken by this thread, or not at all.
+            // SAFETY: 1. As above; 2. this thread took the locks that are held.
             unsafe { (entry.release)(entry.at, is_child) };
         }
     }
 }
 
-/// While a child forgets: the thread that forked, as it was in the parent, and as it is here.
+/// The thread that forked, as it was known in the parent, and as it is known here. For the time
+/// while a child forgets.
 pub(crate) fn forker() -> (ThreadId, ThreadId) {
-    // SAFETY: 1. This is the thread that forked, in the child, and `after` has the list no more
-    // than to read.
+    // SAFETY: 1. This is the thread that forked, in the child, and `after` only reads the list
+    // meanwhile.
     let kept = unsafe { (*KEPT.0.get()).as_ref() };
     let was = kept.and_then(|list| list.forker).unwrap_or_else(this_thread);
     (was, was.without_coroutine())
@@ -219,7 +224,7 @@ pub(crate) fn forker() -> (ThreadId, ThreadId) {
 
 extern "C" fn before() {
     let begun = Instant::now();
-    // In the child it is a coroutine no more.
+    // `forker` may be a coroutine; in the child the same thread is none.
     let forker = this_thread();
     loop {
         let mut list = lock(&LIST);
@@ -255,8 +260,8 @@ extern "C" fn in_the_child() {
     after(true);
 }
 
-/// Gives the number of a descriptor to another one, which goes; what had the number before is
-/// closed.
+/// Gives the number of a descriptor to another one, whose own number is closed. The descriptor that
+/// had the number before is closed.
 #[cfg(target_os = "linux")]
 pub(crate) fn replace(at: &std::os::fd::OwnedFd, by: std::os::fd::OwnedFd) -> Result<(), rustix::io::Errno> {
     use std::os::fd::AsRawFd;

@@ -1,4 +1,4 @@
-//! Where there are no forks, or a tool that cannot follow them: plain locks.
+//! Plain locks, for systems without forks and for tools that cannot follow forks.
 
 use core::ops::Deref;
 
@@ -9,7 +9,7 @@ pub(super) fn forks() -> u32 {
     0
 }
 
-/// Never asked.
+/// Never called: no lock forgets anything here.
 pub(crate) fn forker() -> (ThreadId, ThreadId) {
     (this_thread(), this_thread())
 }
@@ -36,7 +36,7 @@ impl<T> Deref for Slot<T> {
     }
 }
 
-/// There is nothing to replace where there are no forks.
+/// A system without forks has nothing to replace.
 #[cfg(target_os = "linux")]
 pub(crate) fn replace(
     _at: &std::os::fd::OwnedFd,

@@ -1,6 +1,7 @@
 //! The order in which a fork takes its locks.
 
-/// The order in which a fork takes locks: one that is held while another is taken comes first.
+/// The order in which a fork takes locks. If a thread takes lock B while it holds lock A, then A
+/// comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Locks of code that uses schedulers.
@@ -9,6 +10,6 @@ pub enum Order {
     Timers = 1,
     /// Locks of an alarm.
     Alarm = 2,
-    /// Nothing is taken under it.
+    /// A thread takes no lock while it holds one of these.
     Leaf = 3,
 }

@@ -1,27 +1,27 @@
-//! The handlers of forks, registered once.
+//! The fork handlers, registered once.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-/// Whether handlers are registered with the platform: 0, the process in which a thread registers
-/// them, or `u32::MAX` when it is done.
+/// Whether the handlers are registered with the platform. The value is 0 before, then the number of
+/// the process whose thread registers them, and `u32::MAX` when that is done.
 ///
-/// The platform lets a registration wait for a fork that is under way. A lock, or a `Once`, that is
-/// held meanwhile would stay locked in the child for ever. So the thread that registers leaves the
-/// number of its process: a child has another number, and registers again.
+/// The platform makes a registration wait for a fork that is under way. A lock or a `Once` that the
+/// thread held meanwhile would stay locked in the child for ever. So the registering thread stores
+/// the number of its process instead. A child has another number, and registers again.
 #[derive(Debug, Default)]
 pub struct Registration(AtomicU32);
 
 const DONE: u32 = u32::MAX;
 
 impl Registration {
-    /// Not yet.
+    /// No handlers are registered yet.
     #[must_use]
     pub const fn new() -> Self {
         Self(AtomicU32::new(0))
     }
 
-    /// Calls `register` unless that was done; whether they are registered now. Waits while another
-    /// thread of this process registers.
+    /// Calls `register` unless the handlers are registered. Returns whether they are registered
+    /// now. Waits while another thread of this process registers.
     pub fn ensure(&self, register: impl FnOnce() -> bool) -> bool {
         loop {
             let found = self.0.load(Ordering::Acquire);
@@ -39,8 +39,8 @@ impl Registration {
         }
     }
 
-    /// The handler of the child calls it. That the handler runs shows that it is registered, even
-    /// if the thread that registered it had not noted that yet.
+    /// The handler of the child calls this. Since the handler runs, it is registered. The thread
+    /// that registered it may not have stored that yet.
     pub fn is_done(&self) {
         self.0.store(DONE, Ordering::Release);
     }

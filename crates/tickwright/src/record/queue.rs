@@ -10,30 +10,31 @@ use tickwright_core::{
 
 use super::recorder::QueueRecorder;
 
-/// What tells timers of a queue apart in a trace.
+/// A number that tells the timers of a queue apart in a trace.
 pub trait Identity {
     /// The number of the timer.
     fn identity(&self) -> u64;
 }
 
-/// Each insert makes a timer of its own.
+/// Each insert makes a new timer with a new key.
 impl Identity for Key {
     fn identity(&self) -> u64 {
         self.to_bits()
     }
 }
 
-/// The address of the timer: it is the same one whenever it is inserted.
+/// The identity is the address of the timer: it is the same at each insert.
 impl<F: Family, T> Identity for TimerRef<'_, F, T> {
     fn identity(&self) -> u64 {
         core::ptr::from_ref(&self.payload).addr() as u64
     }
 }
 
-/// A queue that records what is done with it. Reading calls go to the queue.
+/// A queue wrapper that records the operations on the queue. Calls that only read go to the queue
+/// and are not recorded.
 ///
 /// A delay counts from the queue's [`now`](TimerQueue::now). Advance the queue before an insert, as
-/// a loop does: otherwise its delays are too long by the time that has passed.
+/// a loop does. Otherwise the recorded delays are too long by the time that has passed.
 #[derive(Debug)]
 pub struct Recorded<Q> {
     queue: Q,
@@ -41,13 +42,13 @@ pub struct Recorded<Q> {
 }
 
 impl<Q> Recorded<Q> {
-    /// Records what is done with `queue` from now on. What is pending already is seen when it is
-    /// moved, cancelled or due.
+    /// Records the operations on `queue` from now on. A timer that is pending already appears in
+    /// the trace when it is moved, cancelled or due.
     pub const fn new(queue: Q, recorder: QueueRecorder) -> Self {
         Self { queue, recorder }
     }
 
-    /// The queue, which is recorded no longer.
+    /// Returns the queue, and records it no longer.
     pub fn into_inner(self) -> Q {
         self.queue
     }
@@ -150,8 +151,8 @@ impl<Q: TimerQueue<Key: Identity>> TimerQueue for Recorded<Q> {
         })
     }
 
-    /// Each pending timer that the queue can name is recorded as cancelled: the queue is emptied
-    /// one by one.
+    /// Empties the queue timer by timer. It records a cancel for each pending timer that the queue
+    /// can name.
     fn clear(&mut self) {
         while let Some(head) = self.queue.peek() {
             if self.queue.remove(head.key).is_err() {

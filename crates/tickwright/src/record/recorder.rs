@@ -14,13 +14,13 @@ use crate::clock::{Clock, Instant, SystemClock};
 
 /// Writes one trace for all queues and threads of a program. Clones write to the same trace.
 ///
-/// When the last clone and the last [`QueueRecorder`] are gone, what is left is written; only
-/// [`finish`](Self::finish) returns errors.
+/// When the last clone and the last [`QueueRecorder`] are dropped, the remaining events are
+/// written. Only [`finish`](Self::finish) returns errors.
 #[derive(Clone)]
 pub struct Recorder(Arc<Shared>);
 
 struct Shared {
-    /// Tells recorders apart for the threads that know their numbers.
+    /// The recorder's own number. A thread remembers its trace number together with it.
     id: u64,
     clock: Arc<dyn Clock>,
     start: Instant,
@@ -30,9 +30,10 @@ struct Shared {
 struct Trace {
     /// `None` once it is finished.
     writer: Option<Writer<Box<dyn Write + Send>>>,
-    /// The first error. Nothing is recorded after it.
+    /// The first error. After an error nothing more is recorded.
     error: Option<TraceError>,
-    /// The number of each call site, by the address of the file's name, the line and the column.
+    /// The number of each call site. Its key is the address of the file's name, the line and the
+    /// column.
     sites: HashMap<(usize, u32, u32), u32>,
     threads: u32,
     events: u64,
@@ -40,7 +41,8 @@ struct Trace {
 }
 
 thread_local! {
-    /// The recorder that this thread wrote to last, and its number there.
+    /// The number of the recorder to which this thread wrote last, and the thread's number in that
+    /// trace.
     static NUMBER: Cell<(u64, u32)> = const { Cell::new((0, 0)) };
 }
 
@@ -53,7 +55,7 @@ impl Recorder {
         Self::with_clock(to, of, SystemClock::default())
     }
 
-    /// Like [`new`](Self::new), on another clock: the one of the services that are recorded.
+    /// Like [`new`](Self::new), on another clock: give it the clock of the recorded services.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -79,12 +81,12 @@ impl Recorder {
         Ok(Self(Arc::new(Shared { id, clock: Arc::new(clock), start, trace: Mutex::new(trace) })))
     }
 
-    /// A queue of the program, whose tick has `tick_ns` ns (0: unknown). The same name is the same
-    /// queue.
+    /// Returns the recorder of one queue of the program. Its tick has `tick_ns` ns (0: unknown). A
+    /// second call with the same name returns a recorder of the same queue.
     ///
     /// # Errors
-    /// [`TraceError::Unfit`] beyond 256 queues, or after [`finish`](Self::finish);
-    /// [`TraceError::Io`].
+    /// [`TraceError::Unfit`] beyond 256 queues, or after [`finish`](Self::finish).
+    /// [`TraceError::Io`] if a write fails.
     pub fn queue(&self, name: &str, tick_ns: u64) -> Result<QueueRecorder, TraceError> {
         let mut trace = self.lock();
         let writer = trace.writer.as_mut().ok_or(TraceError::Unfit("the trace is finished"))?;
@@ -98,16 +100,16 @@ impl Recorder {
         self.lock().events
     }
 
-    /// How many events were lost, all after an error.
+    /// How many events were lost; events are lost only after an error.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.lock().lost
     }
 
-    /// Writes what there is, so that it is in the file whatever happens to the program.
+    /// Writes all events so far, so that the file has them whatever happens to the program.
     ///
     /// # Errors
-    /// The first error of this recorder. What was written before it can be read.
+    /// The first error of this recorder. A reader can read what was written before the error.
     pub fn flush(&self) -> Result<(), TraceError> {
         let mut trace = self.lock();
         if let Some(error) = trace.error.take() {
@@ -120,7 +122,7 @@ impl Recorder {
     /// Ends the trace. Later events are not recorded. A second call does nothing.
     ///
     /// # Errors
-    /// The first error of this recorder. What was written before it can be read.
+    /// The first error of this recorder. A reader can read what was written before the error.
     pub fn finish(&self) -> Result<(), TraceError> {
         self.lock().finish()
     }
@@ -174,7 +176,7 @@ impl Trace {
         self.threads += 1;
         let thread = std::thread::current();
         let number = writer.thread(&format!("{} #{}", thread.name().unwrap_or("thread"), self.threads))?;
-        // A thread that ends has no place for it any more, and gets a new number each time.
+        // A thread that ends can no longer store the number, and gets a new number at each call.
         let _ = NUMBER.try_with(|cell| cell.set((recorder, number)));
         Ok(number)
     }
@@ -207,9 +209,9 @@ impl fmt::Debug for Recorder {
     }
 }
 
-/// What one queue tells a [`Recorder`]. A timer is a number of the caller.
+/// The events of one queue, for a [`Recorder`]. The caller names each timer by a number.
 ///
-/// Each call is one event. The caller says what happened: the recorder checks nothing.
+/// Each call records one event. The recorder checks nothing: the caller must say what happened.
 #[derive(Clone, Debug)]
 pub struct QueueRecorder {
     recorder: Recorder,
@@ -253,7 +255,7 @@ impl QueueRecorder {
         self.push(timer, Some(Location::caller()), |now| what(now.saturating_add(delay)));
     }
 
-    /// Records an event for an instant of the recorder's clock.
+    /// Records an event at an instant of the recorder's clock.
     pub(crate) fn at(&self, timer: u64, at: Instant, what: impl FnOnce(i64) -> What) {
         let deadline = self.recorder.since_start(at);
         self.push(timer, None, |_| what(deadline));
@@ -261,7 +263,8 @@ impl QueueRecorder {
 
     fn push(&self, timer: u64, site: Option<&Location<'_>>, what: impl FnOnce(i64) -> What) {
         let mut trace = self.recorder.lock();
-        // Under the lock, so that the events of all threads are in the order of their times.
+        // The clock is read under the lock, so the events of all threads are in the order of their
+        // times.
         let now = self.recorder.now();
         let event = Event { base: self.base, ..Event::new(now, timer, what(now)) };
         trace.push(event, site, self.recorder.0.id);

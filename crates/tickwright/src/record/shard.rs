@@ -1,4 +1,4 @@
-//! A timer of a shard that records.
+//! A shared timer that records its operations.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,21 +7,21 @@ use tickwright_core::Tick;
 use super::recorder::QueueRecorder;
 use crate::shard::{ArmError, Cancelled, Firing, Shard, SharedTimer, Was, WheelGeometry, WouldDeadlock};
 
-/// A shared timer that records what is done with it. Clones are the same timer.
+/// A shared timer that records the operations on it. A clone is a handle to the same timer.
 ///
-/// A lock of its own keeps the events of one timer in the order of its operations. One that is
-/// armed while it begins to fire may be in the trace before that expiry.
+/// Each timer has a lock, which keeps its events in the order of its operations. A timer that is
+/// armed while it begins to fire may have the arm in the trace before that expiry.
 #[derive(Clone, Debug)]
 pub struct RecordedTimer<G: WheelGeometry> {
     timer: SharedTimer<G>,
     log: Arc<Log>,
 }
 
-/// Where a timer notes what happened.
+/// Where a timer records its events.
 #[derive(Debug)]
 struct Log {
     recorder: QueueRecorder,
-    /// Held from an operation to its event.
+    /// Held from an operation until its event is recorded.
     order: Mutex<()>,
 }
 
@@ -39,7 +39,7 @@ impl Log {
         }
     }
 
-    /// The address: one timer has it as long as it lives.
+    /// The identity is the address: a timer keeps it for as long as the timer lives.
     fn identity(&self) -> u64 {
         core::ptr::from_ref(self).addr() as u64
     }
@@ -47,7 +47,8 @@ impl Log {
 
 impl<G: WheelGeometry> RecordedTimer<G> {
     /// A timer that belongs to `shard`, is not pending, and records. See [`Shard::timer`]. The
-    /// callback gets the timer, to arm it again: [`Firing::timer`] is the one that does not record.
+    /// callback gets the recorded timer, to arm it again. [`Firing::timer`] returns the plain
+    /// timer, which does not record.
     #[must_use]
     pub fn new(
         shard: &Shard<'_, G>,
@@ -65,11 +66,11 @@ impl<G: WheelGeometry> RecordedTimer<G> {
         Self { timer, log }
     }
 
-    /// See [`SharedTimer::add`]. `now` is the time in ticks of the shard: the delay in the trace
+    /// See [`SharedTimer::add`]. `now` is the time in ticks of the shard; the delay in the trace
     /// counts from it.
     ///
     /// # Errors
-    /// As there.
+    /// The errors of that call.
     #[track_caller]
     pub fn add(&self, deadline: Tick, now: Tick) -> Result<(), ArmError> {
         self.arm(deadline, now, || self.timer.add(deadline).map(|()| Was::Idle)).map(|_| ())
@@ -78,7 +79,7 @@ impl<G: WheelGeometry> RecordedTimer<G> {
     /// See [`SharedTimer::add_on`].
     ///
     /// # Errors
-    /// As there.
+    /// The errors of that call.
     #[track_caller]
     pub fn add_on(&self, shard: usize, deadline: Tick, now: Tick) -> Result<(), ArmError> {
         self.arm(deadline, now, || self.timer.add_on(shard, deadline).map(|()| Was::Idle)).map(|_| ())
@@ -87,7 +88,7 @@ impl<G: WheelGeometry> RecordedTimer<G> {
     /// See [`SharedTimer::modify_at`].
     ///
     /// # Errors
-    /// As there.
+    /// The errors of that call.
     #[track_caller]
     pub fn modify_at(&self, deadline: Tick, now: Tick) -> Result<Was, ArmError> {
         self.arm(deadline, now, || self.timer.modify_at(deadline, now))
@@ -96,7 +97,7 @@ impl<G: WheelGeometry> RecordedTimer<G> {
     /// See [`SharedTimer::modify_on`].
     ///
     /// # Errors
-    /// As there.
+    /// The errors of that call.
     #[track_caller]
     pub fn modify_on(&self, shard: usize, deadline: Tick, now: Tick) -> Result<Was, ArmError> {
         self.arm(deadline, now, || self.timer.modify_on(shard, deadline))
@@ -105,7 +106,7 @@ impl<G: WheelGeometry> RecordedTimer<G> {
     /// See [`SharedTimer::modify_pending`].
     ///
     /// # Errors
-    /// As there.
+    /// The errors of that call.
     #[track_caller]
     pub fn modify_pending(&self, deadline: Tick, now: Tick) -> Result<Was, ArmError> {
         let _held = self.log.hold();
@@ -119,13 +120,13 @@ impl<G: WheelGeometry> RecordedTimer<G> {
     /// See [`SharedTimer::reduce`].
     ///
     /// # Errors
-    /// As there.
+    /// The errors of that call.
     #[track_caller]
     pub fn reduce(&self, deadline: Tick, now: Tick) -> Result<Was, ArmError> {
         let _held = self.log.hold();
         let before = self.timer.deadline();
         let was = self.timer.reduce(deadline)?;
-        // A later deadline changes nothing.
+        // A later deadline leaves the timer as it is.
         if !was.is_pending() || before.is_none_or(|before| deadline < before) {
             self.log.armed(was, deadline, now);
         }
@@ -150,11 +151,11 @@ impl<G: WheelGeometry> RecordedTimer<G> {
         cancelled
     }
 
-    /// See [`SharedTimer::cancel_sync`]. It may wait for the callback, so its event may come after
-    /// that of an arm by another thread.
+    /// See [`SharedTimer::cancel_sync`]. This call may wait for the callback. So its event may
+    /// follow that of an arm by another thread.
     ///
     /// # Errors
-    /// As there.
+    /// The errors of that call.
     #[track_caller]
     pub fn cancel_sync(&self) -> Result<Was, WouldDeadlock> {
         self.timer.cancel_sync().map(|was| self.cancelled(was))
@@ -167,10 +168,10 @@ impl<G: WheelGeometry> RecordedTimer<G> {
         self.cancelled(self.timer.shutdown())
     }
 
-    /// See [`SharedTimer::shutdown_sync`], and [`cancel_sync`](Self::cancel_sync) on its event.
+    /// See [`SharedTimer::shutdown_sync`]. For its event, see [`cancel_sync`](Self::cancel_sync).
     ///
     /// # Errors
-    /// As there.
+    /// The errors of that call.
     #[track_caller]
     pub fn shutdown_sync(&self) -> Result<Was, WouldDeadlock> {
         self.timer.shutdown_sync().map(|was| self.cancelled(was))

@@ -11,7 +11,7 @@ use crate::scheduler::{Boxed, Next, Scheduler};
 use crate::service::{Settings, Structure};
 use crate::shard::{Cancelled, Shards, Was};
 
-/// A file in memory, of at most n bytes.
+/// A file in memory that holds at most n bytes.
 #[derive(Clone)]
 struct File {
     bytes: Arc<Mutex<Vec<u8>>>,
@@ -190,7 +190,7 @@ fn every_operation_of_a_shared_timer_is_recorded() {
     let shards = Shards::new(2);
     let shard = shards.shard(0).unwrap();
     let ticks = recorder.queue("shards", MS as u64).unwrap();
-    // Periodic by its callback, until tick 33.
+    // The callback re-arms the timer periodically until tick 33.
     let timer = RecordedTimer::new(&shard, &ticks, |firing, timer| {
         if firing.now() < 33 {
             timer.add(firing.now() + 10, firing.now()).unwrap();
@@ -198,7 +198,7 @@ fn every_operation_of_a_shared_timer_is_recorded() {
     });
     assert_eq!(timer.modify_pending(5, 0), Ok(Was::Idle), "no event");
     timer.add(10, 0).unwrap();
-    // A bucket ends after its deadlines.
+    // A bucket ends after the deadlines in it.
     let passes = [11, 22, 33].map(|now| shard.advance(now));
     assert_eq!(passes, [Ok(1); 3]);
     assert_eq!(timer.reduce(60, 30), Ok(Was::Idle));

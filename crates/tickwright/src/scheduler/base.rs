@@ -1,4 +1,4 @@
-//! The scheduler, what its lock guards, and what needs no callback.
+//! The scheduler, the data under its lock, and the operations that run no callback.
 
 use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -15,26 +15,26 @@ pub struct Scheduler<C> {
     pub(super) core: ForkLock<Core<C>>,
     /// Notified when a callback or a pass has ended.
     pub(super) ended: Condvar,
-    /// How many wait for the lock, and how many have had it after a wait: hints for a pass, which
-    /// makes room. No step of the protocol reads them.
+    /// How many threads wait for the lock, and how many took it after a wait. A pass makes room by
+    /// these hints. The protocol's correctness does not depend on them.
     pub(super) queued: AtomicUsize,
     pub(super) served: AtomicUsize,
 }
 
-/// The lock, held.
+/// The lock while a thread holds it.
 pub(super) type Held<'a, C> = MutexGuard<'a, Core<C>>;
 
 /// What the lock guards.
 pub(super) struct Core<C> {
     pub(super) service: Service<C>,
     pub(super) running: Option<Running>,
-    /// Runs begun.
+    /// How many runs have begun.
     pub(super) runs: u64,
-    /// Whose pass is under way.
+    /// The thread whose pass is under way.
     pub(super) pass: Option<ThreadId>,
     /// The threads that wait for `ended`.
     pub(super) waiters: Waiters,
-    /// Runs whose first canceller waits to hear whether it suppressed anything.
+    /// Runs whose first canceller waits to learn whether it suppressed anything.
     pub(super) outcomes: Vec<(u64, bool)>,
     pub(super) shut: bool,
 }
@@ -45,35 +45,35 @@ impl<C> AsMut<Waiters> for Core<C> {
     }
 }
 
-/// The callback that runs.
+/// The callback that is running.
 #[derive(Clone, Copy)]
 pub(super) struct Running {
     pub(super) id: TimerId,
     pub(super) thread: ThreadId,
-    /// Which run of all it is.
+    /// The number of this run among all runs.
     pub(super) serial: u64,
-    /// A thread waits to be told whether the timer was kept from running again.
+    /// A thread waits to learn whether its cancel kept the timer from running again.
     pub(super) awaited: bool,
-    /// Of its callback.
+    /// The token of the callback.
     pub(super) token: usize,
 }
 
 impl<C> Scheduler<C> {
-    /// An empty scheduler: as [`Service::new`].
+    /// Makes an empty scheduler, as [`Service::new`] does.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         Self::with(Service::new(settings)).unwrap_or_else(|| no_memory::<Core<C>>())
     }
 
-    /// An empty scheduler, with [`Settings::capacity`].
+    /// Makes an empty scheduler with [`Settings::capacity`].
     ///
     /// # Errors
-    /// [`Refusal::Full`] when there is no memory for it.
+    /// [`Refusal::Full`] if there is no memory for the capacity.
     pub fn try_new(settings: Settings) -> Result<Self, Refusal> {
         Self::with(Service::try_new(settings)?).ok_or(Refusal::Full)
     }
 
-    /// `None`: there is no memory.
+    /// Returns `None` if there is no memory.
     fn with(service: Service<C>) -> Option<Self> {
         let core = Core {
             service,
@@ -108,13 +108,13 @@ impl<C> Scheduler<C> {
     /// Runs `callback` after `delay`. [`timer`](Self::timer) gives it a period, a name and more.
     ///
     /// # Errors
-    /// [`Refused`] with the callback: no memory, or the scheduler is shut down.
+    /// [`Refused`], with the callback, if there is no memory or the scheduler is shut down.
     #[track_caller]
     pub fn add(&self, delay: Duration, callback: C) -> Result<TimerId, Refused<C>> {
         self.timer(Timing::after(delay)).add(callback)
     }
 
-    /// Does with the callback what is refused after a shutdown.
+    /// Runs `act` on the callback under the lock, or refuses the callback after a shutdown.
     #[inline(always)]
     pub(super) fn admit<R>(
         &self,
@@ -127,18 +127,18 @@ impl<C> Scheduler<C> {
         }
     }
 
-    /// The lock, unless nothing can be armed any more.
+    /// Takes the lock, unless the scheduler accepts no more timers.
     #[inline]
     fn lock_for_more(&self) -> Result<Held<'_, C>, Refusal> {
         let core = self.lock();
         if core.shut { Err(Refusal::Shutdown) } else { Ok(core) }
     }
 
-    /// Arms a timer that is idle, or gives a pending one another time: its id stays. One that runs
-    /// is armed when its callback has ended, whatever that returns.
+    /// Arms an idle timer, or gives a pending timer another time; its id stays. If the timer is
+    /// running, it is armed when its callback has ended, whatever the callback returns.
     ///
     /// # Errors
-    /// [`Refusal`]; the timer is then as it was.
+    /// [`Refusal`] says why; the timer is then as it was.
     #[doc(alias = "reschedule")]
     #[doc(alias = "modify")]
     pub fn start(&self, id: TimerId, timing: Timing) -> Result<(), Refusal> {
@@ -154,7 +154,7 @@ impl<C> Scheduler<C> {
     /// Makes room for n more timers.
     ///
     /// # Errors
-    /// [`Refusal::Full`] when there is no memory for it.
+    /// [`Refusal::Full`] if there is no memory for them.
     pub fn reserve(&self, additional: usize) -> Result<(), Refusal> {
         self.lock().service.reserve(additional)
     }
@@ -165,14 +165,14 @@ impl<C> Scheduler<C> {
         self.lock().service.shared_clock()
     }
 
-    /// Tells `alarm` from now on when the queue is to be run: for an event loop, a
+    /// From now on, sets `alarm` to the time at which the queue must run. An event loop passes a
     /// [`TimerFd`](crate::driver).
     pub fn set_alarm(&self, alarm: Option<Arc<dyn Alarm>>) {
         self.lock().service.set_alarm(alarm);
     }
 
-    /// The same if it has none so far, or that of a thread which is the parent's; whether that was
-    /// so.
+    /// Sets an alarm if the scheduler has none so far, or only that of a thread in the parent.
+    /// Returns whether it did.
     pub(super) fn set_first_alarm(&self, alarm: Arc<dyn Alarm>) -> bool {
         let mut core = self.lock();
         let first = core.service.alarm().is_none_or(|alarm| alarm.is_orphaned());
@@ -182,7 +182,7 @@ impl<C> Scheduler<C> {
         first
     }
 
-    /// Stops telling `alarm`, if that is the one that is told.
+    /// Removes `alarm` if it is the scheduler's alarm.
     pub(super) fn leave_alarm(&self, alarm: &Arc<dyn Alarm>) {
         let mut core = self.lock();
         if core.service.alarm().is_some_and(|set| Arc::ptr_eq(set, alarm)) {
@@ -192,9 +192,9 @@ impl<C> Scheduler<C> {
 }
 
 impl<C> Core<C> {
-    /// In a forked child, where other threads are not: no thread waits, and the pass of another
-    /// thread is over. The timer that it ran is gone, since its callback is on the stack of that
-    /// thread.
+    /// Called in a forked child, which has no other threads: no thread waits, and another thread's
+    /// pass is over. The timer that such a pass ran is gone, since its callback is on that thread's
+    /// stack.
     fn forget_threads(&mut self) {
         self.waiters.forget();
         self.outcomes.clear();

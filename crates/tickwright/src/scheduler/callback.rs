@@ -7,21 +7,21 @@ use super::base::Scheduler;
 use crate::clock::Instant;
 use crate::service::{Next, TimerId};
 
-/// A callback. It runs without any lock held, on the thread that runs the queue, one at a time per
-/// scheduler. It may use every operation of the scheduler except those that would wait for itself.
-/// Those are refused.
+/// A callback. The scheduler calls it without any lock held, on the thread that runs the queue. At
+/// any time one callback per scheduler runs. The callback may use every operation of the scheduler
+/// except those that would wait for this callback. Those are refused.
 pub trait Callback: Send + Sized {
-    /// Runs it. What it returns decides whether and when it runs again.
+    /// Runs the callback. Its result decides whether and when it runs again.
     fn call(&mut self, firing: &Firing<'_, Self>) -> Next;
 
-    /// A number to [cancel](Scheduler::cancel_matching) several timers by. Asked under the
-    /// scheduler's lock: it must not call back.
+    /// A number by which one call [cancels](Scheduler::cancel_matching) several timers. The
+    /// scheduler asks for it under its lock: it must not call the scheduler.
     fn token(&self) -> usize {
         0
     }
 }
 
-/// What a callback is told.
+/// What a callback learns about its run.
 pub struct Firing<'a, C> {
     pub(super) scheduler: &'a Scheduler<C>,
     pub(super) id: TimerId,
@@ -31,7 +31,7 @@ pub struct Firing<'a, C> {
 }
 
 impl<'a, C> Firing<'a, C> {
-    /// The scheduler that runs it.
+    /// The scheduler that runs the callback.
     #[must_use]
     pub fn scheduler(&self) -> &'a Scheduler<C> {
         self.scheduler
@@ -43,26 +43,26 @@ impl<'a, C> Firing<'a, C> {
         self.id
     }
 
-    /// When it was due, by the clock's steady timeline. A timer on a grid that has missed periods
-    /// is due at the last of them.
+    /// The time at which the timer was due, on the clock's steady timeline. A timer on a grid that
+    /// has missed periods is due at the last of them.
     #[must_use]
     pub fn due(&self) -> Instant {
         self.due
     }
 
-    /// The time when it was called.
+    /// The time at which the callback was called.
     #[must_use]
     pub fn now(&self) -> Instant {
         self.now
     }
 
-    /// How late it is.
+    /// How late the callback runs.
     #[must_use]
     pub fn lateness(&self) -> Duration {
         self.now.duration_since(self.due)
     }
 
-    /// How many of its periods have passed beside the one that it is run for.
+    /// How many other periods have passed besides the one for which the callback runs.
     #[must_use]
     pub fn overruns(&self) -> u64 {
         self.overruns
@@ -88,7 +88,7 @@ pub struct Plain<T: Send> {
 }
 
 impl<T: Send> Plain<T> {
-    /// `call` is called with `data`.
+    /// Makes a callback that calls `call` with `data`.
     pub const fn new(data: T, call: fn(&mut T, &Firing<'_, Self>) -> Next) -> Self {
         Self { call, data }
     }
@@ -98,7 +98,7 @@ impl<T: Send> Plain<T> {
         &self.data
     }
 
-    /// The data, and the end of the callback.
+    /// Ends the callback and returns its data.
     pub fn into_data(self) -> T {
         self.data
     }
@@ -146,7 +146,7 @@ impl<F: FnMut(&Firing<'_, Boxed>) -> Next + Send> Closure for Tagged<F> {
     }
 }
 
-/// A closure in a box: one allocation for each that owns anything.
+/// A closure in a box. The box is one allocation, unless the closure owns nothing.
 pub struct Boxed(Box<dyn Closure>);
 
 impl Boxed {
@@ -160,8 +160,9 @@ impl Boxed {
         Self(Box::new(Tagged { call, token }))
     }
 
-    /// Boxes a closure that runs once. It returns [`Next::Done`] even for a timer with a period.
-    /// A kept timer that is started again runs nothing: use [`new`](Self::new) for that.
+    /// Boxes a closure that runs once. It returns [`Next::Done`] even for a timer with a period. If
+    /// a kept timer with such a closure is started again, it runs nothing: use [`new`](Self::new)
+    /// for that.
     pub fn once(call: impl FnOnce(&Firing<'_, Self>) + Send + 'static) -> Self {
         let mut call = Some(call);
         Self::new(move |firing| {

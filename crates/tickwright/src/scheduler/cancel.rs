@@ -5,30 +5,31 @@ use super::callback::Callback;
 use crate::service::{Removal, Service, TimerId};
 use crate::sync::{this_thread, wait_as_caller};
 
-/// What a cancel found. The table is in the [module](super).
+/// The result of a cancel. The table in the [module](super) has every case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cancelled<C> {
-    /// It is gone, and here is its callback.
+    /// The timer was removed, and this is its callback.
     Removed(C),
-    /// It was pending; it is kept, and idle.
+    /// The timer was pending; it is kept, and is idle now.
     Disarmed,
-    /// It is kept, and was idle already.
+    /// The timer is kept, and was idle already.
     Idle,
-    /// Its callback runs.
+    /// The timer's callback is running.
     Running {
-        /// On the calling thread: the caller is that callback.
+        /// Whether the callback runs on the calling thread: then the caller is that callback.
         here: bool,
     },
-    /// Its callback ran on another thread, and has ended.
+    /// The timer's callback ran on another thread, and has ended.
     Finished {
-        /// It had asked to run again, and is not let. The caller is the one that is told.
+        /// The callback had asked to run again, and the cancel prevented that. Only one caller per
+        /// run gets `true`.
         suppressed: bool,
     },
     /// The id names no timer.
     NotFound,
 }
 
-/// To wait would be to wait for oneself: a callback asked for its own end, or for that of its
+/// The caller would wait for itself: a callback waited for its own end, or for that of its
 /// scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WouldDeadlock;
@@ -38,7 +39,7 @@ error_texts! { WouldDeadlock:
 }
 
 impl<C: Callback> Scheduler<C> {
-    /// Cancels a timer that does not run.
+    /// Cancels a timer unless it is running.
     pub fn try_cancel(&self, id: TimerId) -> Cancelled<C> {
         let mut core = self.lock();
         match core.running {
@@ -49,30 +50,30 @@ impl<C: Callback> Scheduler<C> {
         }
     }
 
-    /// Cancels a timer, and never waits: one that runs will not run again.
-    /// [`cancel_sync`](Self::cancel_sync) waits for its end.
+    /// Cancels a timer, and never waits. A running timer will not run again.
+    /// [`cancel_sync`](Self::cancel_sync) waits for the end of such a run.
     #[inline]
     pub fn cancel(&self, id: TimerId) -> Cancelled<C> {
         self.lock().remove(id, Service::cancel)
     }
 
-    /// Cancels a timer. When this returns, the timer's callback does not run and will not run
-    /// again. The callback of a kept timer may run again after the timer is started. If the
-    /// callback ran on another thread, this waited for it. The [table](super) has every case.
+    /// Cancels a timer. When this returns, its callback is not running and will not run again. The
+    /// callback of a kept timer may run again after the timer is started. If the callback ran on
+    /// another thread, this call waited for its end. The [table](super) has every case.
     ///
     /// # Errors
-    /// [`WouldDeadlock`] from inside its own callback; nothing is changed then.
+    /// [`WouldDeadlock`] from inside the timer's own callback; nothing is changed then.
     pub fn cancel_sync(&self, id: TimerId) -> Result<Cancelled<C>, WouldDeadlock> {
         self.stop(id, Service::cancel)
     }
 
-    /// Like [`cancel`](Self::cancel), and the id is stale afterwards also if the timer is kept:
+    /// Like [`cancel`](Self::cancel), but a kept timer goes, too. Its id is stale afterwards, so
     /// nothing can arm it again.
     pub fn shutdown_timer(&self, id: TimerId) -> Cancelled<C> {
         self.lock().remove(id, Service::shutdown)
     }
 
-    /// Like [`shutdown_timer`](Self::shutdown_timer), and waits as
+    /// Like [`shutdown_timer`](Self::shutdown_timer), but waits as
     /// [`cancel_sync`](Self::cancel_sync) does.
     ///
     /// # Errors
@@ -87,12 +88,13 @@ impl<C: Callback> Scheduler<C> {
             return Ok(core.remove(id, stop));
         };
         if thread == this_thread() {
-            // If it has ended, its callback is being dropped: here, by the caller of this.
+            // If the timer is gone, its run has ended: this thread drops the callback, and that
+            // drop called this function.
             let has_ended = core.service.find(id).is_none();
             return if has_ended { Ok(Cancelled::NotFound) } else { Err(WouldDeadlock) };
         }
         let _ = stop(&mut core.service, id);
-        // The first thread that waits is told.
+        // Only the first waiting thread learns whether the cancel suppressed a run.
         let first =
             core.running.as_mut().is_some_and(|running| !core::mem::replace(&mut running.awaited, true));
         while core.running.is_some_and(|running| running.serial == serial) {
@@ -103,12 +105,12 @@ impl<C: Callback> Scheduler<C> {
         Ok(Cancelled::Finished { suppressed })
     }
 
-    /// Cancels every timer whose callback has this [token](Callback::token), kept ones too. Hands
-    /// each callback to `each`, one by one and without the lock. A timer that runs will not run
-    /// again. Returns how many were removed, and the one that runs: wait for its end with
-    /// [`shutdown_timer_sync`](Self::shutdown_timer_sync).
+    /// Cancels every timer whose callback has this [token](Callback::token), including kept timers.
+    /// It hands each callback to `each`, one by one and without the lock. A running timer will not
+    /// run again. Returns how many timers were removed, and the id of the running one. Wait for its
+    /// end with [`shutdown_timer_sync`](Self::shutdown_timer_sync).
     ///
-    /// Timers that fire or are added meanwhile may be missed; every other one is met once.
+    /// It may miss timers that fire or are added meanwhile. It meets every other timer once.
     /// Allocates nothing. O(timers).
     pub fn cancel_matching(&self, token: usize, mut each: impl FnMut(C)) -> (usize, Option<TimerId>) {
         let (mut removed, mut running, mut from) = (0, None, 0);
@@ -126,7 +128,7 @@ impl<C: Callback> Scheduler<C> {
         (removed, running)
     }
 
-    /// Shuts down the next timer that is wanted.
+    /// Shuts down the next timer that has the token.
     fn remove_next(
         &self,
         from: &mut usize,
@@ -141,18 +143,18 @@ impl<C: Callback> Scheduler<C> {
         }
     }
 
-    /// Whether the caller is one of its callbacks, or the drop of one that has run.
+    /// Whether the caller is one of the scheduler's callbacks, or the drop of one that has run.
     #[must_use]
     #[doc(hidden)]
     pub fn within_callback(&self) -> bool {
         self.lock().pass == Some(this_thread())
     }
 
-    /// Ends the scheduler: waits for the callback that runs on another thread, hands all others
-    /// out, and refuses whatever is armed afterwards. A second time it does nothing.
+    /// Ends the scheduler. It waits for a callback that runs on another thread, returns all other
+    /// callbacks, and refuses every later arm. A second call does nothing.
     ///
     /// # Errors
-    /// [`WouldDeadlock`] from inside a callback of its own; nothing is changed then.
+    /// [`WouldDeadlock`] from inside one of the scheduler's own callbacks; nothing is changed then.
     pub fn shutdown(&self) -> Result<Vec<C>, WouldDeadlock> {
         let mut core = self.refuse_more()?;
         let callbacks = core.service.clear();
@@ -160,7 +162,7 @@ impl<C: Callback> Scheduler<C> {
         Ok(callbacks)
     }
 
-    /// Like [`shutdown`](Self::shutdown), and hands each callback to `each`, without the lock.
+    /// Like [`shutdown`](Self::shutdown), but hands each callback to `each`, without the lock.
     /// Allocates nothing.
     ///
     /// # Errors
@@ -177,7 +179,7 @@ impl<C: Callback> Scheduler<C> {
         Ok(())
     }
 
-    /// Begins a shutdown: nothing can be armed from now on.
+    /// Begins a shutdown: from now on the scheduler refuses every arm.
     fn refuse_more(&self) -> Result<Held<'_, C>, WouldDeadlock> {
         let mut core = self.lock();
         if core.pass == Some(this_thread()) {

@@ -1,4 +1,4 @@
-//! What a scheduler says of its timers and of itself.
+//! What a scheduler reports about its timers and about itself.
 
 use core::cmp::Reverse;
 use core::time::Duration;
@@ -17,24 +17,26 @@ use crate::sync::no_memory;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Inspected<R> {
-    /// What is known of the timer.
+    /// The scheduler's information about the timer.
     pub info: Info,
     /// Its callback's [token](Callback::token).
     pub token: usize,
-    /// What was seen of the callback; `None` while it runs.
+    /// The result of looking at the callback; `None` while the callback runs.
     pub seen: Option<R>,
 }
 
 impl<C: Callback> Scheduler<C> {
-    /// How long there is nothing to run: the time-out of a poll loop. Zero if something is due,
-    /// `None` if nothing is pending. Over a wheel it may be too short, once for each bucket: then
-    /// the queue is run for nothing, and the next answer is right. O(levels) at most.
+    /// How long there is nothing to run: a poll loop takes it as its time-out. It is zero if
+    /// something is due, and `None` if nothing is pending. Over a wheel it may be too short, once
+    /// for each bucket. Then a run of the queue finds nothing due, and the next result is right.
+    /// O(levels) at most.
     #[must_use]
     pub fn timeout(&self) -> Option<Duration> {
         self.lock().service.timeout()
     }
 
-    /// The same as a time-out for `poll`: in ms, rounded up, -1 for none, at most [`i32::MAX`].
+    /// The same as a time-out for `poll`, in ms and rounded up. It is -1 if nothing is pending, and
+    /// at most [`i32::MAX`].
     #[must_use]
     pub fn timeout_ms(&self) -> i32 {
         timeout_ms(Instant::ZERO, self.timeout().map(|left| Instant::ZERO + left))
@@ -52,14 +54,15 @@ impl<C: Callback> Scheduler<C> {
         Some(self.when(id)?.duration_since(self.now()))
     }
 
-    /// What is known of a timer.
+    /// Returns the information about a timer.
     #[must_use]
     pub fn find(&self, id: TimerId) -> Option<Info> {
         self.lock().service.find(id)
     }
 
-    /// What is known of a timer, and what `look` finds in its callback, which is not there to be
-    /// looked at while it runs. `look` is called under the lock: it must not call back.
+    /// Returns the information about a timer, and the result of `look` on its callback. While the
+    /// callback runs, `look` is not called. The scheduler calls `look` under its lock: `look` must
+    /// not call the scheduler.
     pub fn inspect<R>(&self, id: TimerId, look: impl FnOnce(&C) -> R) -> Option<Inspected<R>> {
         let core = self.lock();
         let info = core.service.find(id)?;
@@ -67,28 +70,28 @@ impl<C: Callback> Scheduler<C> {
         Some(Inspected { info, token, seen: core.service.payload(id).map(look) })
     }
 
-    /// The `int` id of a timer, where those are issued.
+    /// The `int` id of a timer, if the scheduler issues such ids.
     #[must_use]
     pub fn int_id(&self, id: TimerId) -> Option<i32> {
         self.lock().service.int_id(id)
     }
 
-    /// The timer of an `int` id.
+    /// The timer that has an `int` id.
     #[must_use]
     pub fn from_int(&self, int: i32) -> Option<TimerId> {
         self.lock().service.from_int(int)
     }
 
-    /// Every timer there is, with its origin. O(timers log timers).
+    /// Lists every timer, with its origin. O(timers log timers).
     #[must_use]
     pub fn dump(&self) -> Dump {
         self.try_dump().unwrap_or_else(|_| no_memory::<Dump>())
     }
 
-    /// The same for a caller that can go on without memory.
+    /// Like [`dump`](Self::dump), but returns an error if there is no memory.
     ///
     /// # Errors
-    /// [`Refusal::Full`] when there is no memory for it.
+    /// [`Refusal::Full`] if there is no memory for the list.
     pub fn try_dump(&self) -> Result<Dump, Refusal> {
         let mut timers = Vec::new();
         let core = self.lock();
@@ -102,44 +105,44 @@ impl<C: Callback> Scheduler<C> {
         Ok(Dump { now, timers })
     }
 
-    /// What was counted: timers, runs, lateness, and by origin.
+    /// Returns the counts of timers, runs and lateness, in total and by origin.
     #[must_use]
     pub fn report(&self) -> Report {
         self.try_report().unwrap_or_else(|_| no_memory::<Report>())
     }
 
-    /// The same for a caller that can go on without memory.
+    /// Like [`report`](Self::report), but returns an error if there is no memory.
     ///
     /// # Errors
-    /// [`Refusal::Full`] when there is no memory for it.
+    /// [`Refusal::Full`] if there is no memory for the report.
     pub fn try_report(&self) -> Result<Report, Refusal> {
         let core = self.lock();
         Ok(Report { statistics: core.service.statistics(), sites: core.service.try_sites()? })
     }
 
-    /// What was counted, without the origins. Allocates nothing.
+    /// Returns the counts without those by origin. Allocates nothing.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         self.lock().service.statistics()
     }
 
-    /// Bytes on the heap, without what callbacks own themselves.
+    /// Bytes on the heap, except those that callbacks own themselves.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         self.lock().service.heap_bytes()
     }
 
-    /// Verifies all invariants. O(timers).
+    /// Checks all invariants. O(timers).
     ///
     /// # Errors
-    /// The first violation found: a bug in this library.
+    /// The first violation found; it shows a bug in this library.
     pub fn check(&self) -> Result<(), Violation> {
         self.lock().service.check()
     }
 }
 
 impl<C: Callback> Core<C> {
-    /// The token of a timer's callback, also while that runs.
+    /// The token of a timer's callback, also while the callback runs.
     pub(super) fn token(&self, id: TimerId) -> Option<usize> {
         match self.service.payload(id) {
             Some(callback) => Some(callback.token()),

@@ -1,10 +1,10 @@
-//! A timer to be: when, where it comes from, and what runs.
+//! A timer that is not armed yet: its time, its origin and its callback.
 
 use super::base::Scheduler;
 use super::cancel::Cancelled;
 use crate::service::{Origin, Refused, Service, Site, TimerId, Timing};
 
-/// A timer to be: [`Scheduler::timer`] makes one, and [`add`](Self::add) or
+/// A timer that is not armed yet: [`Scheduler::timer`] makes one, and [`add`](Self::add) or
 /// [`replace`](Self::replace) arms it.
 ///
 /// ```
@@ -35,14 +35,14 @@ pub struct NewTimer<'s, C, O = Site> {
 pub struct Placed<C> {
     /// The new timer's id.
     pub id: TimerId,
-    /// Its `int` id, or 0 where none are issued.
+    /// The timer's `int` id, or 0 if the scheduler issues none.
     pub int_id: i32,
-    /// What became of the old one.
+    /// What the cancel of the old timer found.
     pub old: Cancelled<C>,
 }
 
 impl<C> Scheduler<C> {
-    /// A timer to be that runs by `timing`. Its origin is the calling line.
+    /// Begins a new timer with this `timing`. Its origin is the calling line.
     #[track_caller]
     pub fn timer(&self, timing: Timing) -> NewTimer<'_, C> {
         NewTimer { scheduler: self, timing, origin: Site::here("") }
@@ -64,14 +64,14 @@ impl<C> Scheduler<C> {
     /// ```
     ///
     /// # Errors
-    /// [`Refused`] with the callback: no memory, or the scheduler is shut down.
+    /// [`Refused`], with the callback, if there is no memory or the scheduler is shut down.
     pub fn keep(&self, origin: &impl Origin, callback: C) -> Result<TimerId, Refused<C>> {
         self.admit(callback, |core, callback| core.service.keep(origin, callback))
     }
 }
 
 impl<C> NewTimer<'_, C> {
-    /// Names its callback, for [`dump`](Scheduler::dump) and [`report`](Scheduler::report).
+    /// Names the callback, for [`dump`](Scheduler::dump) and [`report`](Scheduler::report).
     pub fn named(mut self, name: &'static str) -> Self {
         self.origin.name = name;
         self
@@ -79,16 +79,16 @@ impl<C> NewTimer<'_, C> {
 }
 
 impl<'s, C, O: Origin> NewTimer<'s, C, O> {
-    /// Another origin than the calling line.
+    /// Sets an origin other than the calling line.
     pub fn origin<N: Origin>(self, origin: N) -> NewTimer<'s, C, N> {
         NewTimer { scheduler: self.scheduler, timing: self.timing, origin }
     }
 
-    /// Arms it. When it is done, it is gone. In a function that returns `Box<dyn Error>`, `?` takes
-    /// the error as it is.
+    /// Arms the timer. When the timer is done, it is removed. If a function returns
+    /// `Box<dyn Error>`, `?` converts the error.
     ///
     /// # Errors
-    /// [`Refused`] with the callback: no memory, a wall time on a clock without one, or the
+    /// [`Refused`], with the callback: there is no memory, the clock has no wall time, or the
     /// scheduler is shut down.
     #[expect(clippy::should_implement_trait, reason = "as `Scheduler::add`: nobody adds a timer by `+`")]
     pub fn add(self, callback: C) -> Result<TimerId, Refused<C>> {
@@ -96,18 +96,18 @@ impl<'s, C, O: Origin> NewTimer<'s, C, O> {
         scheduler.admit(callback, |core, callback| core.service.add(timing, &origin, callback))
     }
 
-    /// Arms it and [cancels](Scheduler::cancel) another one in the same step: no thread sees both
-    /// or neither.
+    /// Arms the timer and [cancels](Scheduler::cancel) the timer `old` in the same step: no thread
+    /// sees both or neither.
     ///
     /// # Errors
-    /// As [`add`](Self::add); the other timer is then as it was.
+    /// As for [`add`](Self::add); the timer `old` is then as it was.
     pub fn replace(self, old: TimerId, callback: C) -> Result<(TimerId, Cancelled<C>), Refused<C>> {
         self.place(Some(old), callback).map(|placed| (placed.id, placed.old))
     }
 
-    /// For the C interface: as [`replace`](Self::replace), or without an old one as
-    /// [`add`](Self::add). It returns both ids. The timer may have lost its id when this returns,
-    /// since another thread may have run it.
+    /// For the C interface: like [`replace`](Self::replace), or like [`add`](Self::add) if there is
+    /// no old timer. It returns both ids of the new timer. The id may be stale when this returns,
+    /// since another thread may have run the timer.
     ///
     /// # Errors
     /// As `replace`.
@@ -121,7 +121,7 @@ impl<'s, C, O: Origin> NewTimer<'s, C, O> {
         })
     }
 
-    /// For the C interface: as [`add`](Self::add), and returns both ids as `place` does.
+    /// For the C interface: like [`add`](Self::add), but returns both ids as `place` does.
     ///
     /// # Errors
     /// As `add`.

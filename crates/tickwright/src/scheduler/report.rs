@@ -1,4 +1,4 @@
-//! What a scheduler shows of itself.
+//! What a scheduler reports about itself.
 
 use core::fmt;
 use core::time::Duration;
@@ -7,13 +7,14 @@ use crate::clock::{Instant, nanos};
 use crate::service::{Info, Lateness, Site, SiteCounts, State, Statistics};
 
 /// Everything that a scheduler holds, at one moment: [`Scheduler::dump`](super::Scheduler::dump).
-/// Printed, it is a table.
+/// It prints as a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Dump {
     /// The clock's time.
     pub now: Instant,
-    /// The timers, running ones first, then by when they are due, idle ones last.
+    /// The timers. Running ones come first, pending ones follow in the order of their due times,
+    /// and idle ones come last.
     pub timers: Vec<Listed>,
 }
 
@@ -21,20 +22,20 @@ pub struct Dump {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Listed {
-    /// What is known of it.
+    /// The scheduler's information about the timer.
     pub info: Info,
     /// Its callback's [token](super::Callback::token).
     pub token: usize,
 }
 
-/// What a scheduler has counted: [`Scheduler::report`](super::Scheduler::report). Printed, it is a
-/// few lines.
+/// The counts of a scheduler: [`Scheduler::report`](super::Scheduler::report). It prints as a few
+/// lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
     /// The counts.
     pub statistics: Statistics,
-    /// By origin.
+    /// The counts by origin.
     pub sites: Vec<SiteCounts>,
 }
 
@@ -48,7 +49,7 @@ struct Short {
 impl Short {
     fn of(what: fmt::Arguments<'_>) -> Self {
         let mut short = Self::default();
-        // What does not fit is cut off.
+        // A text that is too long is cut off.
         let _ = fmt::Write::write_fmt(&mut short, what);
         short
     }
@@ -70,7 +71,7 @@ impl fmt::Display for Short {
     }
 }
 
-/// A duration as a person reads it.
+/// A duration that prints in a unit that suits its length.
 struct Readable(Duration);
 
 impl fmt::Display for Readable {

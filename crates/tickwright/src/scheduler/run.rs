@@ -9,16 +9,16 @@ use crate::sync::{Ordering, ThreadId, tell, this_thread};
 
 /// How many timers a pass moves inside the queue before it releases the lock.
 const SLICE: usize = 256;
-/// How often a pass lets others go first before it takes the lock again.
+/// How many times a pass yields to other threads before it takes the lock again.
 const YIELDS: u32 = 1000;
 
 /// Why the queue was not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RunError {
-    /// Another thread runs it.
+    /// Another thread is running it.
     Busy,
-    /// The caller is one of its callbacks.
+    /// The caller is one of the scheduler's callbacks.
     WithinCallback,
 }
 
@@ -28,23 +28,23 @@ error_texts! { RunError:
 }
 
 impl<C: Callback> Scheduler<C> {
-    /// Runs every callback that is due now and was armed before, and returns how many.
+    /// Runs every callback that is due now and was armed before the call. Returns how many ran.
     ///
     /// # Errors
-    /// [`RunError`]; nothing was run then.
+    /// [`RunError`] says why no callback ran.
     ///
     /// # Panics
-    /// Only if a callback does: the panic goes through, and the scheduler is whole.
+    /// Only if a callback panics: the panic goes through, and the scheduler stays usable.
     pub fn run_queue(&self) -> Result<usize, RunError> {
         self.run_queue_within(usize::MAX)
     }
 
-    /// Like [`run_queue`](Self::run_queue), at most `budget` callbacks. What is left keeps its
-    /// order, and [`timeout`](Self::timeout) is zero.
+    /// Like [`run_queue`](Self::run_queue), but runs at most `budget` callbacks. The callbacks that
+    /// are left keep their order, and [`timeout`](Self::timeout) is zero.
     ///
-    /// To find the first callback a wheel may have to move many timers. All of them are moved,
-    /// whatever the budget. The lock is released after each 256 of them, and between callbacks, so
-    /// other threads wait for a bounded time.
+    /// A wheel may have to move many timers before it finds the first callback. It moves all of
+    /// them, whatever the budget. It releases the lock after each 256 moves, and between callbacks,
+    /// so other threads wait for a bounded time.
     ///
     /// # Errors
     /// As `run_queue`.
@@ -83,8 +83,9 @@ impl<C: Callback> Scheduler<C> {
         Ok(ran)
     }
 
-    /// Releases the lock for others, and takes it again. If another thread waits for it, not before
-    /// they had it, since no other thread gets a lock that is taken again at once.
+    /// Releases the lock for other threads, and takes it again. If another thread waits for the
+    /// lock, this one first yields until that thread had it, or [`YIELDS`] times. Otherwise this
+    /// thread would take the lock again at once, and the other one would starve.
     #[cold]
     pub(super) fn give_way<'s>(&'s self, core: Held<'s, C>) -> Held<'s, C> {
         let before = self.served.load(Ordering::Relaxed);
@@ -108,7 +109,8 @@ impl<C: Callback> Scheduler<C> {
     fn fire<'s>(&'s self, core: Held<'s, C>, me: ThreadId, due: Due<C>) -> Held<'s, C> {
         let Due { id, payload, due, now, overruns } = due;
         let mut run = Run { scheduler: self, id, callback: Some(payload), suppressed: false };
-        // Should `token` panic, the lock is released before the run ends.
+        // If `token` panics, this local is dropped first, so the lock is released before the run
+        // ends.
         let mut core = core;
         let token = run.callback.as_ref().map_or(0, C::token);
         core.runs += 1;
@@ -120,7 +122,8 @@ impl<C: Callback> Scheduler<C> {
     }
 }
 
-/// A run under way. If the callback or its drop panics, this ends the run, and the pass with it.
+/// A run that is under way. If the callback or its drop panics, the drop of this value ends the run
+/// and the pass.
 struct Run<'s, C: Callback> {
     scheduler: &'s Scheduler<C>,
     id: TimerId,
@@ -132,15 +135,15 @@ impl<'s, C: Callback> Run<'s, C> {
     fn end(mut self, next: Next) -> Held<'s, C> {
         let scheduler = self.scheduler;
         let mut core = self.finish(next, false);
-        // It holds nothing any more, and has no panic to end for.
+        // The run has no callback any more, so its drop, which is for panics, has nothing to do.
         debug_assert!(self.callback.is_none());
         core::mem::forget(self);
         tell(&scheduler.ended, &mut *core);
         core
     }
 
-    /// Says how it ended, and drops the callback if the timer is gone: without the lock, and before
-    /// anybody hears of the end. No callback runs any more.
+    /// Finishes the timer, and drops the callback if the timer is gone. The drop happens without
+    /// the lock, and before any thread is notified of the end. From then on no callback runs.
     fn finish(&mut self, next: Next, panicked: bool) -> Held<'s, C> {
         let scheduler = self.scheduler;
         let mut core = scheduler.lock();
@@ -157,7 +160,7 @@ impl<'s, C: Callback> Run<'s, C> {
             }
         }
         if let Some(Running { serial, awaited: true, .. }) = core.running.take()
-            // Without memory the thread that waits is told that nothing was suppressed.
+            // Without memory, the waiting thread learns that nothing was suppressed.
             && core.outcomes.try_reserve(1).is_ok()
         {
             core.outcomes.push((serial, self.suppressed));

@@ -1,4 +1,4 @@
-//! What needs a look inside: which threads wait.
+//! Tests that look inside the scheduler, to see which threads wait.
 
 use core::time::Duration;
 use std::sync::mpsc;
@@ -9,15 +9,15 @@ use crate::clock::VirtualHost;
 use crate::service::Settings;
 use crate::sync::Ordering;
 
-/// Spins until it is so.
+/// Spins until `so` returns `true`.
 fn until(mut so: impl FnMut() -> bool) {
     while !so() {
         thread::yield_now();
     }
 }
 
-/// Several cancel one run and all of them wait: the first one is told that the timer was kept from
-/// running again, and no other.
+/// Several threads cancel one run, and all of them wait. Only the first one learns that its cancel
+/// kept the timer from running again.
 #[test]
 fn the_first_of_those_who_cancel_a_run_is_told_that_it_was_suppressed() {
     for cancellers in 1..4 {
@@ -53,7 +53,7 @@ fn the_first_of_those_who_cancel_a_run_is_told_that_it_was_suppressed() {
     }
 }
 
-/// A pass that makes room is overtaken by a thread that waits for the lock.
+/// A pass that makes room lets a thread that waits for the lock go first.
 #[test]
 fn a_pass_lets_others_have_the_lock() {
     let scheduler: Scheduler<Boxed> = Scheduler::new(Settings::new().clock(VirtualHost::new().monotonic()));
@@ -71,7 +71,7 @@ fn a_pass_lets_others_have_the_lock() {
     });
 }
 
-/// A thread that waits for this run is not told what another run left for its waiter.
+/// A thread that waits for this run does not get the outcome of another run.
 #[test]
 fn an_outcome_belongs_to_one_run() {
     let scheduler = Scheduler::new(Settings::new().clock(VirtualHost::new().monotonic()));
@@ -96,7 +96,7 @@ fn an_outcome_belongs_to_one_run() {
     assert_eq!(scheduler.lock().outcomes, [(u64::MAX, true)]);
 }
 
-/// A timer that is pending is cancelled while another one runs.
+/// A pending timer can be cancelled while another one runs.
 #[test]
 fn a_run_keeps_no_other_timer_from_being_cancelled() {
     let scheduler = Scheduler::new(Settings::new().clock(VirtualHost::new().monotonic()));

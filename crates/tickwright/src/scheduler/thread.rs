@@ -11,8 +11,8 @@ use crate::clock::Clock;
 use crate::driver::{DriverPanicked, DriverThread, Parker};
 use crate::sync::Arc;
 
-/// A thread that sleeps until the next callback of a scheduler is due, and runs the queue. Others
-/// may run it too: they take turns.
+/// A thread that sleeps until the next callback of a scheduler is due, and runs the queue. Other
+/// threads may run the queue, too: the threads take turns.
 ///
 /// ```
 /// use core::time::Duration;
@@ -26,12 +26,12 @@ use crate::sync::Arc;
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 ///
-/// A drop stops the thread and waits for it, unless one of its own callbacks drops it. The
-/// scheduler stays, and its timers wait for the next thread that runs the queue. It ends on its own
-/// when the scheduler is dropped.
+/// Its drop stops the thread and waits for the thread's end, unless one of the thread's own
+/// callbacks drops it. The scheduler stays, and its timers wait for the next thread that runs the
+/// queue. The thread ends by itself when the scheduler is dropped.
 pub struct SchedulerThread {
     driver: DriverThread<Arc<dyn Clock>>,
-    /// Removes this thread's alarm from the scheduler, at the end.
+    /// Removes this thread's alarm from the scheduler when the thread ends.
     leave: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -39,8 +39,8 @@ impl SchedulerThread {
     /// Starts a thread called `name` for `scheduler`.
     ///
     /// # Errors
-    /// [`AlreadyExists`](io::ErrorKind::AlreadyExists) when the scheduler has an alarm already, of
-    /// another thread or the user's. Otherwise the system's error when it has no thread to give.
+    /// [`AlreadyExists`](io::ErrorKind::AlreadyExists) if the scheduler already has an alarm, of
+    /// another thread or of the user. The system's error if it has no thread to give.
     pub fn start<C: Callback + 'static>(name: &str, scheduler: &Arc<Scheduler<C>>) -> io::Result<Self> {
         let parker = Parker::new(scheduler.clock());
         let alarm: Arc<dyn Alarm> = Arc::clone(&parker) as _;
@@ -59,7 +59,8 @@ impl SchedulerThread {
         });
         let at = Arc::clone(&parker);
         let run = move || match scheduler.upgrade() {
-            // Whoever is running it now sets the alarm afterwards.
+            // If another thread is running the queue now, that thread sets the alarm at the end of
+            // its pass.
             Some(scheduler) => drop(scheduler.run_queue()),
             None => at.stop(),
         };
@@ -67,28 +68,29 @@ impl SchedulerThread {
         Ok(Self { driver, leave })
     }
 
-    /// How often the thread came out of its sleep. One that has nothing to do does not.
+    /// How often the thread came out of its sleep. An idle thread stays asleep.
     #[must_use]
     pub fn wakeups(&self) -> u64 {
         self.driver.wakeups()
     }
 
-    /// Waits until all that is due has been run, on a virtual clock; `false` if the thread has
-    /// ended, or will. Not from a callback.
+    /// On a virtual clock, waits until every due timer has been run. Returns `false` if the thread
+    /// has ended or is about to end. Do not call it from a callback.
     pub fn settle(&self) -> bool {
         self.driver.settle()
     }
 
-    /// The panics of callbacks that it ran.
+    /// The panics of the callbacks that the thread ran.
     #[must_use]
     pub fn panics(&self) -> Option<DriverPanicked> {
         self.driver.panics()
     }
 
-    /// Stops the thread and waits until it has ended, unless this is a callback that it runs.
+    /// Stops the thread and waits until it has ended, unless the caller is a callback that the
+    /// thread runs.
     ///
     /// # Errors
-    /// [`DriverPanicked`], if a callback ever did.
+    /// [`DriverPanicked`] if a callback ever panicked.
     pub fn stop(mut self) -> Result<(), DriverPanicked> {
         (self.leave)();
         self.driver.end()

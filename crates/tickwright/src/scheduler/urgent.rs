@@ -1,17 +1,18 @@
-//! The host tick of a scheduler, and the guard that holds it back.
+//! The host tick of a scheduler, and the guard that makes it wait.
 
 use core::fmt;
 
 use super::base::Scheduler;
 use crate::service::{HostTick, Refusal, TimerId};
 
-/// While it lives, the host tick of its scheduler waits. Any thread may hold one, or several.
+/// While this guard lives, the host tick of its scheduler waits. Any thread may hold one or more
+/// guards.
 #[must_use = "dropped at once, it holds nothing back"]
 pub struct Urgent<'a, C>(&'a Scheduler<C>);
 
 impl<C> Scheduler<C> {
-    /// Makes a timer the [host tick](crate::service::host): of those due in its tick it runs last,
-    /// and not while [urgent work](Self::urgent) runs.
+    /// Makes a timer the [host tick](crate::service::host). Among timers that are due in the same
+    /// tick the host tick runs last. While [urgent work](Self::urgent) runs, the host tick waits.
     ///
     /// # Errors
     /// [`Refusal::NotFound`], [`Refusal::HostTaken`].
@@ -25,8 +26,8 @@ impl<C> Scheduler<C> {
         self.lock().service.host()
     }
 
-    /// Urgent work begins, and ends when the guard is dropped: meanwhile the host tick waits, and
-    /// the alarm is set for what comes after it.
+    /// Begins urgent work, which ends when the guard is dropped. Meanwhile the host tick waits, and
+    /// the alarm is set for the timer after it.
     pub fn urgent(&self) -> Urgent<'_, C> {
         self.lock().service.begin_urgent();
         Urgent(self)

@@ -1,4 +1,4 @@
-//! What a service is made of.
+//! The fields of a service.
 
 use core::fmt;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::alarm::Alarm;
 use crate::clock::{Clock, Instant, Source, Ticks};
 use crate::sync::no_memory;
 
-/// Timers of one thread, on a clock. See the [module](super).
+/// The timers of one thread, on a clock. See the [module](super).
 pub struct Service<P> {
     pub(super) clock: Source,
     pub(super) structure: Structure,
@@ -26,14 +26,16 @@ pub struct Service<P> {
     pub(super) table: Table<P>,
     pub(super) ints: Option<IntIds>,
     pub(super) sites: Sites,
-    /// Popped already, and the first of the next pass: it was armed in the pass that popped it.
+    /// A timer that was popped already and is the first of the next pass. It was armed in the pass
+    /// that popped it.
     pub(super) ahead: Option<Idx>,
     pub(super) host: Option<Host>,
-    /// How many say that urgent work runs.
+    /// How many callers say that urgent work runs.
     pub(super) urgent: usize,
     pub(super) pass: u16,
     pub(super) cutoff: Tick,
-    /// Pending timers by the wall, the offset that they are filed by, and when it last stepped.
+    /// How many pending timers go by the wall, the offset by which they are in the queue, and the
+    /// last step's time.
     pub(super) walls: usize,
     pub(super) wall_offset: i64,
     pub(super) stepped_at: u64,
@@ -43,11 +45,12 @@ pub struct Service<P> {
 }
 
 impl<P> Service<P> {
-    /// An empty service. If there is no memory for [`Settings::capacity`], it is made without.
+    /// An empty service. If there is no memory for [`Settings::capacity`], the service starts
+    /// without that capacity.
     ///
     /// # Panics
-    /// Without memory for an empty one, as every allocation of the standard library;
-    /// [`try_new`](Self::try_new) does not.
+    /// Without memory for an empty service it ends as every allocation of the standard library
+    /// does. [`try_new`](Self::try_new) returns an error instead.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         let capacity = settings.capacity;
@@ -57,10 +60,10 @@ impl<P> Service<P> {
         service
     }
 
-    /// An empty service with [`Settings::capacity`].
+    /// Makes an empty service with [`Settings::capacity`].
     ///
     /// # Errors
-    /// [`Refusal::Full`] when there is no memory for it.
+    /// [`Refusal::Full`] if there is no memory for the capacity.
     pub fn try_new(settings: Settings) -> Result<Self, Refusal> {
         let ticks = settings.tick.unwrap_or(settings.structure.default_tick());
         let queue = settings.structure.build().ok_or(Refusal::Full)?;
@@ -103,10 +106,10 @@ impl<P> Service<P> {
         Ok(service)
     }
 
-    /// Makes room for `additional` more timers, so that as many adds allocate nothing.
+    /// Makes room for `additional` more timers: that many adds then allocate nothing.
     ///
     /// # Errors
-    /// [`Refusal::Full`] when there is no memory for it.
+    /// [`Refusal::Full`] if there is no memory for them.
     pub fn reserve(&mut self, additional: usize) -> Result<(), Refusal> {
         if let Some(ints) = &mut self.ints {
             ints.reserve(additional).ok_or(Refusal::Full)?;
@@ -136,14 +139,14 @@ impl<P> Service<P> {
         self.structure
     }
 
-    /// How long a tick is.
+    /// The length of a tick.
     #[must_use]
     pub fn ticks(&self) -> Ticks {
         self.ticks
     }
 }
 
-/// Whoever waits at its alarm looks once more, and finds it gone.
+/// The drop wakes the thread that waits at the alarm; that thread then finds the service gone.
 impl<P> Drop for Service<P> {
     fn drop(&mut self) {
         if let Some(alarm) = &self.alarm {

@@ -1,10 +1,11 @@
-//! One timer of a service: what is noted of it beside the record that the structure keeps.
+//! One timer of a service: what the service notes about it. The structure keeps its own record
+//! beside this.
 
 use tickwright_nodes::arena::Slot;
 
 use super::timing::{Missed, Timing};
 
-/// Where a timer is in its life.
+/// The states of a timer.
 ///
 /// ```text
 ///                 start                     take
@@ -18,27 +19,28 @@ use super::timing::{Missed, Timing};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum State {
-    /// Not armed. Only timers that are kept are ever idle.
+    /// Not armed. Only kept timers are ever idle.
     Idle,
-    /// Armed, and not yet run.
+    /// Armed, and not run yet.
     Pending,
-    /// In its callback.
+    /// Its callback is running.
     Running,
 }
 
-/// What is noted of a timer, but for its payload: 28 bytes. Packed, so that the generation of its
-/// slot fills 32 with it.
+/// What the service notes about a timer, without the payload: 28 bytes. The struct is packed, so
+/// that it fills 32 bytes together with the generation of its slot.
 #[derive(Clone, Copy)]
 #[repr(C, packed(4))]
 pub(super) struct Entry {
-    /// In ns: by the wall if [`WALL`](Flag::Wall) is set, else by the steady timeline.
+    /// The due time in ns: by the wall if [`WALL`](Flag::Wall) is set, otherwise on the steady
+    /// timeline.
     pub(super) due: u64,
-    /// In ns.
+    /// The period in ns.
     pub(super) period: u64,
-    /// The `int` id, or 0 where none are issued.
+    /// The `int` id, or 0 if the service issues none.
     pub(super) int: i32,
     pub(super) site: u16,
-    /// In which pass it was armed.
+    /// The number of the pass in which the timer was armed.
     pub(super) pass: u16,
     pub(super) slack: Slack,
     pub(super) state: State,
@@ -48,26 +50,27 @@ pub(super) struct Entry {
 
 const _: () = assert!(size_of::<Slot<Entry>>() == 32);
 
-/// What is true of a timer or not.
+/// Yes-or-no properties of a timer.
 #[derive(Clone, Copy)]
 pub(super) enum Flag {
-    /// Kept when it is done or cancelled, until it is shut down.
+    /// The timer stays when it is done or cancelled, until it is shut down.
     Kept = 1,
-    /// Due by the wall.
+    /// The timer is due by the wall.
     Wall = 2,
-    /// It has a period of its own, and not only the delay that it was armed with.
+    /// The timer has a period of its own, apart from the delay with which it was armed.
     Periodic = 4,
-    /// It was run before.
+    /// The timer has run since its timing was set.
     Started = 8,
-    /// Running, and not to be armed again by what its callback returns.
+    /// The timer is running, and the result of its callback must not arm it again.
     Suppressed = 16,
-    /// Running, and started again meanwhile.
+    /// The timer is running, and was started again meanwhile.
     Restarted = 32,
-    /// Linked into the queue. Pending and not linked: taken from the queue already, and next.
+    /// The timer is linked into the queue. A timer that is pending and not linked was taken from
+    /// the queue already: it is next.
     Linked = 64,
 }
 
-/// What a timer is armed for, in ns: when, by which clock, and how far that is from now.
+/// The aim of a timer, in ns: its due time, the clock of that time, and the delay until then.
 pub(super) struct Aim {
     pub(super) wall: bool,
     pub(super) due: u64,
@@ -75,7 +78,7 @@ pub(super) struct Aim {
 }
 
 impl Entry {
-    /// A timer that is not armed.
+    /// Makes a timer that is not armed.
     pub(super) fn idle(site: u16) -> Self {
         Self {
             due: 0,
@@ -90,7 +93,7 @@ impl Entry {
         }
     }
 
-    /// Notes what it is armed for. It was not run since.
+    /// Notes the timer's aim. The timer has not run since.
     #[inline]
     pub(super) fn aim(&mut self, aim: &Aim, timing: &Timing) {
         self.due = aim.due;
@@ -103,7 +106,7 @@ impl Entry {
         self.flags = kept | wall | (u8::from(periodic) * Flag::Periodic as u8);
     }
 
-    /// Notes that it is armed, and in the queue from now on.
+    /// Notes that the timer is armed, and is in the queue from now on.
     #[inline]
     pub(super) fn arm(&mut self, pass: u16) {
         self.pass = pass;
@@ -122,7 +125,7 @@ impl Entry {
         self.flags = if on { self.flags | bit } else { self.flags & !bit };
     }
 
-    /// Clears a flag, and says whether it was set.
+    /// Clears a flag, and returns whether it was set.
     #[inline]
     pub(super) fn take(&mut self, flag: Flag) -> bool {
         let was = self.is(flag);
@@ -144,7 +147,7 @@ impl Slack {
     pub(super) const NONE: Self = Self(0);
     const UNIT: u64 = 1024;
 
-    /// The greatest span that is not above `ns`.
+    /// The greatest slack that is not above `ns`.
     #[inline]
     pub(super) fn at_most(ns: u64) -> Self {
         let units = ns / Self::UNIT;

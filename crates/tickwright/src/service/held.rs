@@ -1,4 +1,4 @@
-//! Which timer is the host tick, whether it waits, and what was counted of it.
+//! The host tick: which timer it is, whether it waits, and its counts.
 
 use core::time::Duration;
 
@@ -7,36 +7,37 @@ use tickwright_nodes::arena::Idx;
 
 use super::table::TimerId;
 
-/// The host tick of a service, and what was counted of it.
+/// The host tick of a service, and its counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HostTick {
     /// The timer.
     pub id: TimerId,
-    /// Whether it is due, or was when urgent work ended, and has not run since.
+    /// Whether the host tick is due, or was due when urgent work ended, and has not run since.
     pub waits: bool,
-    /// Times that it was run.
+    /// How many times it ran.
     pub runs: u64,
-    /// Times that it was due and had to wait. As many as were late, but for one that still waits
-    /// and those that were cancelled or given another time while they waited.
+    /// How many times it was due and had to wait. It is `late` plus the deferrals without a late
+    /// run. Such a timer still waits, or was cancelled or moved while it waited.
     pub deferred: u64,
-    /// Runs that had waited.
+    /// How many of its runs had waited.
     pub late: u64,
-    /// The latest of those: from when it was due to its run.
+    /// The longest time from the due time to such a run.
     pub latest: Duration,
 }
 
-/// The timer that is the host tick.
+/// The timer that is the host tick, and its state.
 pub(super) struct Host {
     pub(super) slot: Idx,
-    /// It came due, was taken out of the queue and is pending all the same; with its expiry.
+    /// The expiry of the host tick while it is put aside: it came due and left the queue, but is
+    /// still pending.
     pub(super) held: Option<Tick>,
-    /// What was counted. There it waits from when it was counted as deferred.
+    /// The counts. `waits` is true from the moment at which the tick is counted as deferred.
     pub(super) tick: HostTick,
 }
 
 impl Host {
-    /// It is not pending any more, or at another time.
+    /// Notes that the host tick is no longer pending, or has another time.
     pub(super) fn let_go(&mut self) {
         (self.held, self.tick.waits) = (None, false);
     }

@@ -1,11 +1,11 @@
 //! The host tick: one timer that waits while more urgent work runs.
 //!
 //! A kernel may emulate the timer of another kernel: a real-time kernel under which Linux runs, or
-//! a hypervisor. It then has the other kernel's tick in its own queue. It is the least urgent timer
-//! there is: to interrupt urgent work for it is waste. So while the caller says that [such work
-//! runs](super::Service::begin_urgent) and the host tick heads the queue, the alarm is set for the
-//! *second* timer. The tick is deferred, and run late: as soon as the urgent work has ended. It is
-//! never lost.
+//! a hypervisor. Its own queue then holds the other kernel's tick. That tick is the least urgent
+//! timer of all: it is not worth an interrupt of urgent work. So while the caller says that [such
+//! work runs](super::Service::begin_urgent) and the host tick heads the queue, the alarm is set for
+//! the *second* timer. The tick is deferred, and runs late: as soon as the urgent work has ended.
+//! It is never lost.
 //!
 //! ```
 //! use core::time::Duration;
@@ -39,21 +39,22 @@
 //! # What Xenomai does, and where this differs
 //!
 //! Xenomai's cobalt kernel keeps the tick of Linux as a timer of the lowest priority. The tick may
-//! head the queue while a real-time thread runs or is about to. Then the hardware is programmed for
-//! the second timer and a mark is left. The tick is passed on when Linux gets the processor back.
-//! The same here, but:
+//! head the queue while a real-time thread runs or is about to. Then the kernel programs the
+//! hardware for the second timer, and sets a mark. It passes the tick on when Linux gets the
+//! processor back. This module does the same, with four differences:
 //!
-//! - *Second* is an operation of each structure. There, from 2009 to 2015, it was whatever the
-//!   iterator returned after the head. For a list that is right. For a heap it is the next cell of
-//!   the array, which may be the later child. With heaps, timers were then programmed too late
-//!   (fixed by f7572f693).
-//! - Lowest among those of its own tick is what [`take`](super::Service::take) sees to. There it is
-//!   a priority in the sort key. The heap compared it as an unsigned number, and the tree still
-//!   does, so that the least urgent of equals comes first.
-//! - There, the handler of the tick may run beside another timer's and leaves a flag. Here the
-//!   callback itself waits. So the code that waits for the tick sees what the policy for missed
-//!   periods says. Skip gives one run and the overruns. Burst gives a run for each period.
-//! - With nothing else pending, no alarm is set at all until the urgent work ends.
+//! - Here, *second* is an operation of each structure. In Xenomai, from 2009 to 2015, *second* was
+//!   whatever the iterator returned after the head. For a list that is the second timer. For a heap
+//!   that is the next cell of the array, which may be the later child. So with heaps the kernel
+//!   programmed timers too late (fixed by f7572f693).
+//! - Here, [`take`](super::Service::take) runs the host tick last among the timers of its own tick.
+//!   In Xenomai a priority in the sort key does that. The heap compared this priority as an
+//!   unsigned number, and the tree still does. So among equals the least urgent timer comes first.
+//! - In Xenomai the tick's handler may run beside that of another timer, and only sets a flag. Here
+//!   the callback itself waits. So the code that waits for the tick gets what the policy for missed
+//!   periods gives. Skip gives one run and the number of overruns. Burst gives one run for each
+//!   period.
+//! - If nothing else is pending, no alarm is set until the urgent work ends.
 
 use core::time::Duration;
 
@@ -67,13 +68,13 @@ use super::table::TimerId;
 use super::words::Refusal;
 
 impl<P> Service<P> {
-    /// Makes a timer the host tick: of those due in its tick it runs last, and while
-    /// [urgent work](Self::begin_urgent) runs it waits. It is that until it is gone; to be armed
-    /// again, by its callback or by others, does not change it. Its counts begin at 0.
+    /// Makes a timer the host tick. Among timers that are due in the same tick it runs last, and
+    /// while [urgent work](Self::begin_urgent) runs it waits. The timer stays the host tick until
+    /// it is removed, even if its callback or another caller arms it again. Its counts begin at 0.
     ///
     /// # Errors
-    /// [`Refusal::NotFound`]; [`Refusal::HostTaken`] if another timer is the host tick. Nothing is
-    /// changed.
+    /// [`Refusal::NotFound`] for a stale id; [`Refusal::HostTaken`] if another timer is the host
+    /// tick. Nothing is changed.
     pub fn set_host(&mut self, id: TimerId) -> Result<(), Refusal> {
         let slot = self.table.find(id).ok_or(Refusal::NotFound)?;
         match &self.host {
@@ -97,8 +98,8 @@ impl<P> Service<P> {
         Some(tick)
     }
 
-    /// Urgent work begins: from now on the host tick waits, and no alarm is set for it. Calls nest.
-    /// One look at the queue's head and second if an alarm is set.
+    /// Begins urgent work: from now on the host tick waits, and no alarm is set for it. Calls nest.
+    /// If an alarm is set, this costs one look at the queue's head and second.
     pub fn begin_urgent(&mut self) {
         self.urgent = self.urgent.saturating_add(1);
         if self.urgent == 1 && self.host.is_some() {
@@ -106,8 +107,9 @@ impl<P> Service<P> {
         }
     }
 
-    /// Urgent work has ended; when all has, the host tick waits no longer: if it is due, the alarm
-    /// is set for now. Without a [`begin_urgent`](Self::begin_urgent), nothing happens.
+    /// Ends urgent work. When all of it has ended, the host tick waits no longer: if it is due, the
+    /// alarm is set for now. Without a [`begin_urgent`](Self::begin_urgent) before it, this does
+    /// nothing.
     pub fn end_urgent(&mut self) {
         let was = self.urgent;
         self.urgent = was.saturating_sub(1);
@@ -126,7 +128,7 @@ impl<P> Service<P> {
         self.urgent > 0
     }
 
-    /// Whether that is the slot of the host tick.
+    /// Whether `slot` is the host tick's.
     pub(super) fn is_host(&self, slot: Idx) -> bool {
         self.host.as_ref().is_some_and(|host| host.slot == slot)
     }
@@ -136,7 +138,7 @@ impl<P> Service<P> {
         self.host.as_ref()?.held
     }
 
-    /// The expiry of the head, or that of the second if the head is the host tick.
+    /// The expiry of the head, or the expiry of the second if the head is the host tick.
     pub(super) fn first_but_host(&self) -> Option<Tick> {
         let queue = self.table.queue();
         let head = queue.head()?;
@@ -144,7 +146,7 @@ impl<P> Service<P> {
         Some(queue.expiry(first))
     }
 
-    /// Its slot while it is in the queue.
+    /// The slot of the host tick while it is in the queue.
     pub(super) fn linked_host(&self) -> Option<Idx> {
         let slot = self.host.as_ref()?.slot;
         self.table.get(slot).filter(|entry| entry.is(Flag::Linked)).map(|_| slot)
@@ -159,8 +161,9 @@ impl<P> Service<P> {
         Some(self.table.queue().expiry(self.linked_host()?))
     }
 
-    /// [`next_slot`](Self::next_slot) where there is a host tick. The host tick is put aside. It is
-    /// taken when nothing of its tick is left and nothing urgent runs.
+    /// [`next_slot`](Self::next_slot) of a service with a host tick. When the host tick leaves the
+    /// queue, it is put aside. It is returned when no other timer of its tick is left and no urgent
+    /// work runs.
     pub(super) fn next_beside_host(&mut self, moves: &mut usize) -> Option<Idx> {
         loop {
             if let Some(tick) = self.held()
@@ -172,7 +175,8 @@ impl<P> Service<P> {
             }
             let expiry = self.host_expiry();
             let Some(slot) = self.ahead.take().or_else(|| self.pop(moves)) else {
-                // With no moves left, others of its tick may still be there.
+                // With no moves left, the queue may still hold other timers of the host tick's
+                // tick.
                 return if *moves > 0 { self.release_host() } else { None };
             };
             let Some(host) = self.host.as_mut().filter(|host| host.slot == slot) else { return Some(slot) };
@@ -193,7 +197,7 @@ impl<P> Service<P> {
         Some(host.slot)
     }
 
-    /// A pending timer that is kept beside the queue is not any more.
+    /// Notes that a pending timer is no longer beside the queue.
     pub(super) fn drop_aside(&mut self, slot: Idx) {
         if self.ahead == Some(slot) {
             self.ahead = None;
@@ -203,12 +207,12 @@ impl<P> Service<P> {
         }
     }
 
-    /// How many timers are pending beside the queue.
+    /// How many pending timers are beside the queue.
     pub(super) fn aside(&self) -> usize {
         usize::from(self.ahead.is_some()) + usize::from(self.held().is_some())
     }
 
-    /// Whether what is noted of the host tick is true.
+    /// Whether the notes about the host tick are true.
     pub(super) fn host_is_right(&self) -> bool {
         let Some(host) = &self.host else { return true };
         let Some(entry) = self.table.get(host.slot) else { return false };

@@ -1,20 +1,20 @@
-//! Ids for C programs that keep them in an `int`: positive, and one is not issued again before
-//! about 2^31 others were.
+//! Ids for C programs that keep them in an `int`: each is positive. An id is not issued again
+//! before about 2^31 others were issued.
 //!
-//! Ids count up. The timer of one is found in a ring of a power of two of cells, at the id's lower
-//! bits:
+//! Ids count up. A ring of cells finds the timer of an id; its length is a power of two. The id's
+//! lower bits name the cell:
 //!
 //! ```text
 //!   id 1000 1010 ──> cell 1010 [ id, slot ]      a cell is right only if it holds the whole id
 //! ```
 //!
-//! A number whose cell still holds an older timer is passed over. At most half of the cells are in
-//! use; when there are more timers, the ring is doubled. Two ids that differ in the lower bits of
-//! the old ring differ in those of the new one, so nothing collides.
+//! If the next id's cell still holds an older timer, that id is skipped. At most half of the cells
+//! are in use; if there are more timers, the ring is doubled. Two ids in different cells of the old
+//! ring have different lower bits, so they are in different cells of the new ring.
 
 #[derive(Clone, Copy, Default)]
 struct Cell {
-    /// 0: empty.
+    /// 0 if the cell is empty.
     id: i32,
     slot: u32,
 }
@@ -37,12 +37,13 @@ impl IntIds {
 
     #[inline]
     fn cell(&self, id: i32) -> usize {
-        // The ring's length is a power of two, or 0: then there is no such cell.
+        // The ring's length is a power of two, or 0. If it is 0, no cell exists and `get` finds
+        // none.
         id as usize & self.ring.len().wrapping_sub(1)
     }
 
-    /// Reserves room for `additional` more timers. `None` when memory is short, or above 2^30
-    /// timers.
+    /// Reserves room for `additional` more timers. Returns `None` if there is no memory, or for
+    /// more than 2^30 timers.
     #[must_use]
     pub(super) fn reserve(&mut self, additional: usize) -> Option<()> {
         let live = self.live.saturating_add(additional);
@@ -63,14 +64,14 @@ impl IntIds {
         Some(())
     }
 
-    /// The next id, for a timer that [`put`](Self::put) follows with; `None` when there is no
-    /// memory, or there are 2^30 timers.
+    /// The next id, for a timer that the caller then passes to [`put`](Self::put). Returns `None`
+    /// if there is no memory, or there are 2^30 timers.
     #[inline]
     pub(super) fn next(&mut self) -> Option<i32> {
         if self.live >= self.ring.len() / 2 {
             self.reserve(1)?;
         }
-        // Half of the cells are empty, so one is found.
+        // Half of the cells are empty, so the loop finds one.
         loop {
             self.last = self.last.checked_add(1).unwrap_or(1);
             if self.ring[self.cell(self.last)].id == 0 {
@@ -92,7 +93,7 @@ impl IntIds {
         (id > 0 && cell.id == id).then_some(cell.slot)
     }
 
-    /// The timer of an id that was put is gone.
+    /// Forgets an id that was put, since its timer is gone.
     #[inline]
     pub(super) fn release(&mut self, id: i32) {
         let at = self.cell(id);

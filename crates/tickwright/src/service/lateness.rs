@@ -1,9 +1,9 @@
-//! How late timers were: a histogram in powers of two.
+//! How late timers were, as a histogram in powers of two.
 
 use core::fmt;
 use core::time::Duration;
 
-/// Counts of latenesses: bucket 0 holds 0 ns, bucket b from 2^(b-1) up to 2^b - 1 ns.
+/// Counts of latenesses. Bucket 0 holds 0 ns; bucket b holds 2^(b-1) to 2^b - 1 ns.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Lateness {
     counts: [u64; 65],
@@ -22,33 +22,33 @@ impl Lateness {
         self.max_ns = self.max_ns.max(ns);
     }
 
-    /// How many were counted.
+    /// How many latenesses were counted.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// The greatest; zero if there is none.
+    /// The greatest lateness; zero if none was counted.
     #[must_use]
     pub fn max(&self) -> Duration {
         Duration::from_nanos(self.max_ns)
     }
 
-    /// Their mean, rounded down to ns; zero if there is none.
+    /// The mean lateness, rounded down to ns; zero if none was counted.
     #[must_use]
     pub fn mean(&self) -> Duration {
-        // It is at most the greatest, so it fits.
+        // The mean is at most the greatest lateness, so it fits.
         Duration::from_nanos((self.sum_ns / u128::from(self.count().max(1))) as u64)
     }
 
-    /// The buckets that hold any: (the greatest lateness that belongs there, how many).
+    /// The buckets that are not empty, as (the greatest lateness of the bucket, its count).
     pub fn buckets(&self) -> impl Iterator<Item = (Duration, u64)> + '_ {
         let last = |bucket: u32| Duration::from_nanos(u64::MAX.checked_shr(u64::BITS - bucket).unwrap_or(0));
         (0..).zip(&self.counts).filter(|(_, count)| **count > 0).map(move |(at, count)| (last(at), *count))
     }
 
-    /// An upper bound of the lateness that `share` (0 to 1) of all did not exceed: the end of its
-    /// bucket, or the maximum.
+    /// An upper bound of the lateness that `share` (0 to 1) of all timers did not exceed. It is the
+    /// end of that lateness's bucket, or the maximum if that is less.
     #[must_use]
     pub fn quantile(&self, share: f64) -> Duration {
         let wanted = (share.clamp(0.0, 1.0) * self.count() as f64).ceil().max(1.0) as u64;

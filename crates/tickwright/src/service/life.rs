@@ -1,4 +1,4 @@
-//! The life of a timer: added, armed, cancelled, gone.
+//! The life of a timer: it is added, armed, cancelled and removed.
 
 use tickwright_core::Tick;
 use tickwright_core::storage::Handle;
@@ -15,16 +15,17 @@ use super::words::{Refusal, Refused, Removal};
 use crate::clock::Instant;
 
 impl<P> Service<P> {
-    /// Adds a timer and arms it. When it is done, it is gone.
+    /// Adds a timer and arms it. When the timer is done, it is removed.
     ///
     /// # Errors
-    /// [`Refused`] with the payload: no memory, or a wall time on a clock without one.
+    /// [`Refused`], with the payload, if there is no memory, or for a wall time on a clock without
+    /// one.
     #[inline]
     pub fn add(&mut self, timing: Timing, origin: &impl Origin, payload: P) -> Result<TimerId, Refused<P>> {
         self.add_numbered(timing, origin, payload).map(|(id, _)| id)
     }
 
-    /// Like [`add`](Self::add). Returns the `int` id too, or 0 where none are issued.
+    /// Like [`add`](Self::add). It also returns the `int` id, or 0 if the service issues none.
     #[inline(always)]
     pub(crate) fn add_numbered(
         &mut self,
@@ -32,7 +33,8 @@ impl<P> Service<P> {
         origin: &impl Origin,
         payload: P,
     ) -> Result<(TimerId, i32), Refused<P>> {
-        // The origin and the clock are the user's code: they are asked while all is whole.
+        // The origin and the clock run the user's code, so they are called while the service is
+        // whole.
         let site = self.sites.number(origin);
         let now = self.now_for(&timing);
         let aim = match self.aim(&timing, now) {
@@ -51,11 +53,11 @@ impl<P> Service<P> {
         Ok((id, int))
     }
 
-    /// Adds a timer that is not armed, and that is kept when it is done or cancelled, until it is
-    /// [shut down](Self::shutdown).
+    /// Adds a timer that is not armed. It stays when it is done or cancelled, until it is [shut
+    /// down](Self::shutdown).
     ///
     /// # Errors
-    /// [`Refused`] with the payload when there is no memory.
+    /// [`Refused`], with the payload, if there is no memory.
     pub fn keep(&mut self, origin: &impl Origin, payload: P) -> Result<TimerId, Refused<P>> {
         let site = self.sites.number(origin);
         let mut timer = Entry::idle(site);
@@ -63,11 +65,11 @@ impl<P> Service<P> {
         self.place(timer, payload).map(|(id, ..)| id)
     }
 
-    /// Arms a timer that is idle, or moves one that is pending. A timer that runs is armed when it
-    /// has finished, whatever its callback returns.
+    /// Arms an idle timer, or moves a pending one. A running timer is armed when it has finished,
+    /// whatever its callback returns.
     ///
     /// # Errors
-    /// [`Refusal`]; the timer is then as it was.
+    /// [`Refusal`] says why; the timer is then as it was.
     #[inline]
     pub fn start(&mut self, id: TimerId, timing: Timing) -> Result<(), Refusal> {
         let now = self.now_for(&timing);
@@ -78,7 +80,7 @@ impl<P> Service<P> {
         let (slot, entry) = self.table.find_mut(id).ok_or(Refusal::NotFound)?;
         let aim = aim?;
         if entry.is(Flag::Suppressed) && !entry.is(Flag::Kept) {
-            // Cancelled in its run: it is as good as gone.
+            // The timer was cancelled during its run: the caller must find it gone.
             return Err(Refusal::NotFound);
         }
         let was_wall = entry.is(Flag::Wall) && entry.state == State::Pending;
@@ -96,21 +98,21 @@ impl<P> Service<P> {
         Ok(())
     }
 
-    /// Takes a timer out; one that is kept becomes idle. One that runs is not armed again when it
-    /// finishes.
+    /// Cancels a timer: removes it, or makes it idle if it is kept. A running timer is not armed
+    /// again when it finishes.
     #[inline]
     pub fn cancel(&mut self, id: TimerId) -> Removal<P> {
         self.remove(id, true)
     }
 
-    /// Like [`cancel`](Self::cancel), and a timer that is kept goes too: its id is stale from then
-    /// on, so nothing arms it again.
+    /// Like [`cancel`](Self::cancel), but removes a kept timer, too: its id is stale from then on,
+    /// so nothing arms it again.
     pub fn shutdown(&mut self, id: TimerId) -> Removal<P> {
         self.remove(id, false)
     }
 
-    /// Removes all timers that do not run and hands their payloads out; those that run are gone
-    /// when they finish. O(slots).
+    /// Removes all timers that are not running, and returns their payloads. A running timer is
+    /// removed when it finishes. O(slots).
     pub fn clear(&mut self) -> Vec<P> {
         self.table.queue_mut().clear();
         (self.ahead, self.walls) = (None, 0);
@@ -153,13 +155,13 @@ impl<P> Service<P> {
         Ok((id, slot, timer.int))
     }
 
-    /// Gives the slot of a timer that is not in the queue back.
+    /// Gives back the slot of a timer that is not in the queue.
     pub(super) fn free(&mut self, slot: Idx) -> Option<P> {
         let int = self.table.entry(slot).int;
         self.free_numbered(slot, int)
     }
 
-    /// Like [`free`](Self::free), of a timer with that `int` id.
+    /// Like [`free`](Self::free), but the caller knows the timer's `int` id.
     #[inline]
     fn free_numbered(&mut self, slot: Idx, int: i32) -> Option<P> {
         self.host.take_if(|host| host.slot == slot);
@@ -169,18 +171,19 @@ impl<P> Service<P> {
         self.table.vacate(slot)
     }
 
-    /// The time to which a timing is aimed. A delay from a given instant needs none: then this is
-    /// the instant, unless more than the delay rests on the time.
+    /// The `now` by which a timing is converted to a due time. A delay from a given instant does
+    /// not need the time: then this is the instant, unless something else needs the time.
     #[inline]
     fn now_for(&self, timing: &Timing) -> u64 {
         match timing.target {
-            // The lateness of a granular structure counts from now, and the wall is looked at then.
+            // Two cases need it: the lateness of a granular structure counts from now, and timers
+            // by the wall need a look at the wall.
             Target::Since(instant, _) if self.walls == 0 && self.structure.is_exact() => instant,
             _ => self.clock.now().as_nanos(),
         }
     }
 
-    /// What a timing means now.
+    /// Converts a timing to a due time.
     #[inline]
     fn aim(&self, timing: &Timing, now: u64) -> Result<Aim, Refusal> {
         let (wall, due, delay) = match timing.target {
@@ -195,7 +198,7 @@ impl<P> Service<P> {
         Ok(Aim { wall, due, delay })
     }
 
-    /// The tick for a due time, by the wall or by the steady timeline.
+    /// The deadline for a due time, which is by the wall or on the steady timeline.
     #[inline]
     fn deadline(&mut self, wall: bool, due: u64, slack: Slack, now: u64) -> Tick {
         self.look_at_wall(now);
@@ -203,7 +206,7 @@ impl<P> Service<P> {
         self.deadline_at(due, slack, now)
     }
 
-    /// A time by the wall on the steady timeline.
+    /// Converts a time by the wall to the steady timeline.
     #[cold]
     fn steady(&mut self, date: u64) -> u64 {
         if self.walls == 0 {
@@ -212,12 +215,12 @@ impl<P> Service<P> {
         unshifted(date, self.wall_offset)
     }
 
-    /// The tick for a due time on the steady timeline.
+    /// The deadline for a due time on the steady timeline.
     #[inline]
     fn deadline_at(&mut self, due: u64, slack: Slack, now: u64) -> Tick {
         let ticks = self.ticks;
         if !self.structure.is_exact() {
-            // Lateness counts from the queue's clock.
+            // Lateness counts from the queue's clock, so the clock must be at `now`.
             self.table.queue_mut().touch(ticks.now(Instant::from_nanos(now)));
         }
         let earliest = ticks.deadline(Instant::from_nanos(due));
@@ -230,8 +233,8 @@ impl<P> Service<P> {
         }
     }
 
-    /// Puts a timer into the queue, by the due time noted in it; one that is there already is
-    /// moved. Room was reserved when the slot was occupied.
+    /// Puts a timer into the queue, by the due time in its entry. A timer that is there already
+    /// moves. The service reserved room in the queue when it occupied the slot.
     pub(super) fn file(&mut self, slot: Idx, now: u64) {
         let entry = self.table.entry(slot);
         let (wall, due, slack) = (entry.is(Flag::Wall), entry.due, entry.slack);
@@ -241,8 +244,8 @@ impl<P> Service<P> {
         self.file_for(slot, deadline);
     }
 
-    /// Like [`file`](Self::file), due at `due` on the steady timeline. It counts as armed when it
-    /// was.
+    /// Like [`file`](Self::file), but due at `due` on the steady timeline. The timer keeps the pass
+    /// in which it was armed.
     pub(super) fn file_at(&mut self, slot: Idx, due: u64, now: u64) {
         let slack = self.table.entry(slot).slack;
         let deadline = self.deadline_at(due, slack, now);
@@ -257,7 +260,7 @@ impl<P> Service<P> {
         self.link(slot, deadline, was_linked);
     }
 
-    /// Links a timer into the queue, or moves it there.
+    /// Links a timer into the queue, or moves a linked one.
     #[inline]
     fn link(&mut self, slot: Idx, deadline: Tick, was_linked: bool) {
         let queue = self.table.queue_mut();
@@ -285,7 +288,8 @@ impl<P> Service<P> {
         }
     }
 
-    /// Takes a timer out. It stays, idle, if it is a kept one and that is `allowed`.
+    /// Takes a timer out of the queue. A kept timer stays, idle, if `allowed`; otherwise the timer
+    /// is removed.
     #[inline]
     fn remove(&mut self, id: TimerId, allowed: bool) -> Removal<P> {
         let Some((slot, entry)) = self.table.find_mut(id) else { return Removal::NotFound };
@@ -318,8 +322,7 @@ impl<P> Service<P> {
         self.free_numbered(slot, int).map_or(Removal::NotFound, Removal::Removed)
     }
 
-    /// Counts a run of a callback that ended in a panic. What armed the timer meanwhile counts no
-    /// more.
+    /// Counts a run whose callback panicked. A start of the timer during that run no longer counts.
     pub(crate) fn note_panic(&mut self, id: TimerId) {
         if let Some(slot) = self.table.find(id) {
             let entry = self.table.entry(slot);
@@ -329,12 +332,12 @@ impl<P> Service<P> {
         }
     }
 
-    /// Forgets a timer that runs, and whose payload will not come back.
+    /// Forgets a running timer whose payload will not come back.
     pub(crate) fn abandon(&mut self, id: TimerId) {
         if let Some(slot) = self.table.find(id)
             && self.table.entry(slot).state == State::Running
         {
-            // There is no payload to hand out.
+            // The slot has no payload to return.
             let _ = self.free(slot);
         }
     }

@@ -1,4 +1,4 @@
-//! What a service says of its timers and of itself.
+//! What a service reports about its timers and about itself.
 
 use core::time::Duration;
 
@@ -16,39 +16,38 @@ use super::words::{Info, Refusal, Statistics};
 use crate::clock::Instant;
 
 impl<P> Service<P> {
-    /// Returns what is known of a timer, or `None` for a stale id.
+    /// Returns the information about a timer, or `None` for a stale id.
     #[must_use]
     pub fn find(&self, id: TimerId) -> Option<Info> {
         let slot = self.table.find(id)?;
         self.info(slot, self.table.get(slot)?)
     }
 
-    /// Every timer, by the order of slots. O(slots).
+    /// Every timer, in the order of the slots. O(slots).
     pub fn iter(&self) -> impl Iterator<Item = Info> + '_ {
         self.table.iter().filter_map(|(slot, entry)| self.info(slot, entry))
     }
 
-    /// The `int` id of a timer; `None` if [`Settings::int_ids`](super::Settings::int_ids) was not
-    /// asked for.
+    /// The `int` id of a timer; `None` without [`Settings::int_ids`](super::Settings::int_ids).
     #[must_use]
     pub fn int_id(&self, id: TimerId) -> Option<i32> {
         Some(self.table.get(self.table.find(id)?)?.int).filter(|&int| int > 0)
     }
 
-    /// The timer of an `int` id.
+    /// The timer that has an `int` id.
     #[must_use]
     pub fn from_int(&self, int: i32) -> Option<TimerId> {
         self.table.id(Idx::from_number(self.ints.as_ref()?.find(int)?)?)
     }
 
-    /// The payload of a timer that does not run.
+    /// The payload of a timer that is not running.
     #[must_use]
     pub fn payload(&self, id: TimerId) -> Option<&P> {
         self.table.payload(self.table.find(id)?)
     }
 
-    /// The first timer in slot `*from` or a later one, and puts the number of the slot behind it
-    /// there. A caller that begins at 0 meets each timer that is there all the time once, whatever
+    /// Returns the first timer in slot `*from` or a later one, and sets `*from` to the slot after
+    /// it. A caller that begins at 0 meets each timer that exists all the time once, whatever
     /// happens to others between the calls.
     #[must_use]
     pub fn next_from(&self, from: &mut usize) -> Option<Info> {
@@ -57,23 +56,23 @@ impl<P> Service<P> {
         self.info(slot, entry)
     }
 
-    /// What was counted.
+    /// Counts since the service was made.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         let pending = self.table.queue().len() + self.aside();
         Statistics { timers: self.table.live(), pending, ..self.statistics.clone() }
     }
 
-    /// What was counted for each origin.
+    /// Returns the counts of each origin.
     #[must_use]
     pub fn sites(&self) -> Vec<SiteCounts> {
         self.sites.counts().collect()
     }
 
-    /// The same for a caller that can go on without memory.
+    /// Like [`sites`](Self::sites), but returns an error if there is no memory.
     ///
     /// # Errors
-    /// [`Refusal::Full`] when there is no memory for it.
+    /// [`Refusal::Full`] if there is no memory for the counts.
     pub fn try_sites(&self) -> Result<Vec<SiteCounts>, Refusal> {
         let mut sites = Vec::new();
         sites.try_reserve_exact(self.sites.counts().count()).map_err(|_| Refusal::Full)?;
@@ -81,16 +80,16 @@ impl<P> Service<P> {
         Ok(sites)
     }
 
-    /// Bytes on the heap, without what payloads own themselves and the counts by origin.
+    /// Bytes on the heap, except the counts by origin and what payloads own themselves.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         self.table.heap_bytes() + self.ints.as_ref().map_or(0, IntIds::heap_bytes)
     }
 
-    /// Verifies the queue, and that it and the timers agree. O(slots).
+    /// Checks the queue, and that the queue and the timers agree. O(slots).
     ///
     /// # Errors
-    /// The first violation found: a bug in this library.
+    /// The first violation found; it shows a bug in this library.
     pub fn check(&self) -> Result<(), Violation> {
         self.table.check()?;
         let (mut filed, mut walls) = (0, 0);

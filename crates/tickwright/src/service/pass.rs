@@ -1,4 +1,5 @@
-//! A pass: what is due is taken, runs, and is finished; and when the next pass is to be.
+//! A pass: it takes due timers, the caller runs them, and the pass finishes them. Also the time of
+//! the next pass.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -14,40 +15,42 @@ use crate::alarm::Alarm;
 use crate::clock::{Instant, nanos};
 
 impl<P> Service<P> {
-    /// Begins a pass: what is due now, and was armed before, can be taken.
+    /// Begins a pass, which can take timers that are due now and were armed before.
     pub fn begin_pass(&mut self) {
         let now = self.clock.now().as_nanos();
         self.look_at_wall(now);
         self.statistics.passes += 1;
         self.pass = self.pass.checked_add(1).unwrap_or_else(|| {
-            // The number comes round: no timer may be taken for one that was armed in this pass.
+            // The number starts again from 1, so old numbers must go: an old one could equal the
+            // number of this pass.
             self.table.change_all(|entry| entry.pass = 0);
             1
         });
         self.cutoff = self.ticks.now(Instant::from_nanos(now));
-        // So that whatever is armed from now on, for however long ago, comes after what is due.
+        // From now on, a timer that is armed for a past time comes after the timers that are due
+        // now.
         self.table.queue_mut().touch(self.cutoff);
     }
 
-    /// Takes the next timer of this pass; the [host tick](Self::set_host) after all others of its
-    /// tick. It runs from now on.
+    /// Takes the next timer of this pass. The [host tick](Self::set_host) comes after all others of
+    /// its tick. The timer runs from now on.
     pub fn take(&mut self) -> Option<Due<P>> {
         let mut unlimited = usize::MAX;
         self.take_within(&mut unlimited)
     }
 
-    /// Like [`take`](Self::take), and moves at most n timers inside the queue on the way, which are
-    /// taken from `moves`. With none of them left the answer is `None`, although there may be a
-    /// next one: call it again. So the time that it takes has a bound.
+    /// Like [`take`](Self::take), but moves at most `*moves` timers inside the queue, and subtracts
+    /// them from `moves`. With no moves left the result is `None`, although there may be a next
+    /// timer: call it again. So one call takes a bounded time.
     pub fn take_within(&mut self, moves: &mut usize) -> Option<Due<P>> {
         loop {
-            // The clock is the user's code: it is asked while all is whole.
+            // The clock is the user's code, so it is called while the service is whole.
             let now = self.clock.now().as_nanos();
             let offset = if self.walls > 0 { self.clock.get().wall_offset() } else { None };
             let mut slot = self.next_slot(moves)?;
             let pass = self.pass;
             if self.table.entry(slot).pass == pass {
-                // All other due timers were armed in this pass as well. The one exception is a host
+                // All other due timers were armed in this pass, too. The one exception is a host
                 // tick that was put aside.
                 self.ahead = Some(slot);
                 slot = self.release_host()?;
@@ -69,7 +72,7 @@ impl<P> Service<P> {
         }
     }
 
-    /// Marks a timer as running: one by the wall with the wall's `offset`.
+    /// Marks a timer as running. For a timer by the wall, `offset` is the wall's.
     fn run(&mut self, slot: Idx, now: u64, offset: Option<i64>) -> Option<Due<P>> {
         let id = self.table.id(slot)?;
         let payload = self.table.take_payload(slot)?;
@@ -84,8 +87,8 @@ impl<P> Service<P> {
         entry.set(Flag::Started, true);
         let site = entry.site;
         let due = offset.map_or(due, |offset| unshifted(due, offset));
-        // To a timer by the wall that was due in the past because of a step, it became due with
-        // that.
+        // A step can make a timer by the wall due in the past. Its lateness then counts from the
+        // step.
         let since = offset.map_or(due, |_| due.max(self.stepped_at));
         self.statistics.fired += 1;
         self.count_overruns(overruns);
@@ -102,8 +105,8 @@ impl<P> Service<P> {
         self.statistics.overruns = self.statistics.overruns.saturating_add(overruns);
     }
 
-    /// Says what becomes of a timer that was [taken](Self::take). Only the id of a running timer is
-    /// meant; for another one nothing happens, and the payload comes back.
+    /// Ends the run of a timer that was [taken](Self::take), as `next` says. `id` must be that of a
+    /// running timer. For another id nothing happens, and the payload comes back.
     pub fn finish(&mut self, id: TimerId, payload: P, next: Next) -> Finished<P> {
         let nothing = |payload| Finished { payload: Some(payload), suppressed: false };
         let Some(slot) = self.table.find(id) else { return nothing(payload) };
@@ -128,7 +131,7 @@ impl<P> Service<P> {
         Finished { payload, suppressed: suppressed && next != Next::Done }
     }
 
-    /// Sets when a timer is due again, by what it answered.
+    /// Sets the time at which a timer is due again, as `next` says.
     fn set_next(&mut self, slot: Idx, next: Next, now: u64) {
         let base = match self.table.entry(slot).is(Flag::Wall) {
             true => shifted(now, self.clock.get().wall_offset().unwrap_or(self.wall_offset)),
@@ -139,8 +142,8 @@ impl<P> Service<P> {
             Next::After(period) => nanos(period),
             Next::Again | Next::Done => entry.period,
         };
-        // Of a periodic timer the missed periods were counted when it was taken; what passed
-        // meanwhile is counted the next time.
+        // When a periodic timer was taken, its missed periods were counted. The next take counts
+        // those that pass meanwhile.
         let (overruns, from) = match entry.is(Flag::Periodic) {
             true => (0, entry.due),
             false => {
@@ -152,12 +155,13 @@ impl<P> Service<P> {
         self.count_overruns(overruns);
     }
 
-    /// Ends a pass: sets the alarm for what comes next.
+    /// Ends a pass, and sets the alarm for the next one.
     pub fn end_pass(&mut self) {
         if self.alarm.is_none() {
             return;
         }
-        // A thread that was told of a step, and found a pass under way, relies on this look.
+        // A thread that was notified of a step, and found a pass under way, relies on this look at
+        // the wall.
         if self.walls > 0 {
             self.look_at_wall(self.clock.now().as_nanos());
         }
@@ -168,7 +172,8 @@ impl<P> Service<P> {
         }
     }
 
-    /// From now on `alarm` is told when the service is to be run, and `None` is told any more.
+    /// From now on the service sets `alarm` to the time at which it must run; with `None` it sets
+    /// no alarm.
     pub fn set_alarm(&mut self, alarm: Option<Arc<dyn Alarm>>) {
         self.alarm = alarm;
         self.end_pass();
@@ -178,21 +183,23 @@ impl<P> Service<P> {
         self.alarm.as_ref()
     }
 
-    /// How long there is nothing to do; zero if something is due, `None` if nothing is pending. At
-    /// most what the clock [can be trusted for](crate::clock::Clock::longest_sleep) where that
-    /// matters: then look again. O(levels) at most: over a wheel it may be too short, and the pass
-    /// that finds nothing due puts it right ([`next_wake`](Self::next_wake) is exact).
+    /// How long there is nothing to do. It is zero if something is due, and `None` if nothing is
+    /// pending. If the clock may jump, it is at most
+    /// [`longest_sleep`](crate::clock::Clock::longest_sleep): look again after that time. Costs
+    /// O(levels) at most. Over a wheel it may be too short: the next pass finds nothing due and
+    /// corrects that ([`next_wake`](Self::next_wake) is exact).
     #[must_use]
     pub fn timeout(&mut self) -> Option<Duration> {
         let now = self.clock.now().as_nanos();
         self.look_at_wall(now);
         let left = self.wake_bound()?.duration_since(Instant::from_nanos(now));
-        // Where only the wall may jump, and no timer goes by it, no look is needed.
+        // If only the wall may jump, and no timer goes by the wall, the loop needs no look in
+        // between.
         let may_jump = |_: &Duration| self.walls > 0 || self.clock.get().wall_offset().is_none();
         Some(self.clock.get().longest_sleep().filter(may_jump).map_or(left, |most| left.min(most)))
     }
 
-    /// Takes the next timer that is due out of the queue, also one that was armed in this pass.
+    /// Takes the next due timer out of the queue, even if it was armed in this pass.
     #[inline]
     pub(super) fn next_slot(&mut self, moves: &mut usize) -> Option<Idx> {
         if self.host.is_some() {
@@ -201,9 +208,9 @@ impl<P> Service<P> {
         self.ahead.take().or_else(|| self.pop(moves))
     }
 
-    /// Takes the first timer that is due out of the queue. A timer that became due after the pass
-    /// began counts as armed in it. The clock of a granular queue may be ahead, since lateness
-    /// counts from it.
+    /// Takes the first due timer out of the queue. A timer that became due after the pass began
+    /// counts as armed in this pass. Such timers exist: the clock of a granular queue may be ahead
+    /// of the cutoff, since lateness counts from it.
     #[inline]
     pub(super) fn pop(&mut self, moves: &mut usize) -> Option<Idx> {
         let (slot, expiry) = self.table.queue_mut().pop(self.cutoff, moves)?;
@@ -216,9 +223,9 @@ impl<P> Service<P> {
         Some(slot)
     }
 
-    /// When the service is to be run (the past: at once); `None` if nothing is pending, or nothing
-    /// but a host tick that waits. Exact, and at the cost of
-    /// [`next_expiry`](tickwright_core::TimerQueue::next_expiry).
+    /// The instant at which the service must run; a past instant means at once. It is `None` if
+    /// nothing is pending, or only a host tick that waits. It is exact, and costs what
+    /// [`next_expiry`](tickwright_core::TimerQueue::next_expiry) costs.
     #[must_use]
     pub fn next_wake(&self) -> Option<Instant> {
         if self.ahead.is_some() || (self.held().is_some() && self.urgent == 0) {
@@ -228,12 +235,12 @@ impl<P> Service<P> {
         first.map(|tick| self.ticks.start(tick))
     }
 
-    /// Not later than [`next_wake`](Self::next_wake), at the queue's cost for its own bound. That
-    /// is O(1) or O(levels), where `next_wake` may look at each timer of a bucket. After a pass
-    /// that took all that was due it is in the future, so a driver wakes too early once a bucket at
-    /// most.
+    /// A lower bound of [`next_wake`](Self::next_wake), at the cost of the queue's own bound. That
+    /// cost is O(1) or O(levels), where `next_wake` may look at each timer of a bucket. After a
+    /// pass that took all due timers, the bound is in the future. So a driver wakes too early at
+    /// most once for each bucket.
     pub(super) fn wake_bound(&self) -> Option<Instant> {
-        // The bound may be that of a host tick for which no thread shall wake.
+        // The bound may be that of a host tick, and no thread should wake for it now.
         let deferred = self.urgent > 0 && self.linked_host().is_some();
         if self.ahead.is_some() || self.held().is_some() || deferred {
             return self.next_wake();

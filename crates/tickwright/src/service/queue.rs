@@ -1,13 +1,13 @@
-//! The queue of a service: a structure, chosen when the service is made, and one slab for its
-//! records and the service's own entries.
+//! The queue of a service. It is a structure, chosen when the service is made, and one slab. The
+//! slab holds the structure's records and the service's own entries.
 //!
 //! ```text
 //!   slot      0          1           2             3
 //!   cell   [ unused | record      | record     | vacant -> 1 ]     what the structure walks
 //!          [        | gen, entry  | gen, entry | gen, free   ]     what the service notes
 //! ```
-//! A record and its entry are at most 64 bytes for every family of the library. So to arm a timer
-//! again reads one or two cache lines of its own, beside those of the structure and its neighbors.
+//! A record and its entry are at most 64 bytes for every family of the library. So a re-arm reads
+//! one or two cache lines of the timer's own, beside those of the structure and the neighbors.
 
 use core::num::NonZeroU32;
 
@@ -22,45 +22,46 @@ pub(super) type RecordOf<F> = <<F as Family>::Of<Idx> as Discipline<Idx>>::Recor
 
 /// A structure and the slots of its timers, whatever its family.
 pub(super) trait Queue: Send {
-    /// Takes a slot for a timer that is not linked. `None`: there is no memory, or no slot number.
+    /// Takes a slot for a timer that is not linked. Returns `None` if there is no memory, or no
+    /// slot number left.
     fn occupy(&mut self, entry: Entry) -> Option<SlotId>;
     /// Gives back a slot that is not linked, and returns whether it was live.
     fn vacate(&mut self, slot: Idx) -> bool;
     /// Gets memory for `additional` more slots.
     fn reserve_slots(&mut self, additional: usize) -> Result<(), Full>;
-    /// Makes room for `additional` more linked slots, so that as many inserts cannot fail.
+    /// Makes room for `additional` more linked slots: that many inserts then cannot fail.
     fn reserve(&mut self, additional: usize) -> Result<(), Full>;
     fn heap_bytes(&self) -> usize;
 
-    /// How many slots there are, live or not, slot 0 among them.
+    /// How many slots there are, live or not, including slot 0.
     fn slots(&self) -> usize;
-    /// For how many slots there is memory.
+    /// The number of slots for which there is memory.
     fn slot_capacity(&self) -> usize;
     /// How many slots are live.
     fn live(&self) -> usize;
     /// The generation and the entry of a live slot.
     fn get(&self, slot: Idx) -> Option<(NonZeroU32, &Entry)>;
-    /// The same, and the entry may be changed.
+    /// Like [`get`](Self::get), but the caller may change the entry.
     fn get_mut(&mut self, slot: Idx) -> Option<(NonZeroU32, &mut Entry)>;
-    /// Slots that are not used yet begin after generation `last`: for tests of retirement.
+    /// The generations of unused slots begin after `last`: for tests of retirement.
     #[cfg(test)]
     fn start_after(&mut self, last: u32);
 
     /// How many slots are linked.
     fn len(&self) -> usize;
-    /// Links a slot that is not. There is room.
+    /// Links a slot that is not linked. The caller has reserved room for it.
     fn insert(&mut self, slot: Idx, deadline: Tick);
-    /// Unlinks a slot that is linked.
+    /// Unlinks a linked slot.
     fn remove(&mut self, slot: Idx);
-    /// Moves a slot that is linked.
+    /// Moves a linked slot.
     fn reschedule(&mut self, slot: Idx, deadline: Tick);
-    /// Unlinks the first that is due, and returns its expiry. Moves at most `moves` inside; with
-    /// none of them left it may answer `None` too early.
+    /// Unlinks the first due slot, and returns its expiry. It moves at most `*moves` slots inside
+    /// the queue; with no moves left it may return `None` although a slot is due.
     fn pop(&mut self, now: Tick, moves: &mut usize) -> Option<(Idx, Tick)>;
     /// Moves the queue's clock forward.
     fn touch(&mut self, now: Tick);
     fn next_expiry(&self) -> Option<Tick>;
-    /// A lower bound of [`next_expiry`](Self::next_expiry): looks at no timer of a bucket.
+    /// A lower bound of [`next_expiry`](Self::next_expiry); it looks at no timer of a bucket.
     fn next_wake(&self) -> Option<Tick>;
     fn head(&self) -> Option<Idx>;
     fn second(&self) -> Option<Idx>;
@@ -80,8 +81,8 @@ struct Linked<F: Family> {
     len: usize,
 }
 
-/// An array of one: a vector of one becomes a box of that, and the allocation of a vector may be
-/// refused.
+/// An array of one element: a vector of one element becomes a box of it, and a vector reports a
+/// failed allocation.
 impl<F: Family> Queue for [Linked<F>; 1]
 where
     F::Of<Idx>: Discipline<Idx, Record: Send> + Send,
@@ -143,8 +144,8 @@ where
     }
 
     fn insert(&mut self, slot: Idx, deadline: Tick) {
-        // The reported head change is about `next_wake`. The alarm is set by the exact expiry, so
-        // the report is not needed.
+        // The returned head change is about `next_wake`. The service sets the alarm by the exact
+        // expiry, so it does not need the report.
         let _ = self[0].order.insert(&mut self[0].arena.columns, slot, deadline, self[0].now);
         self[0].len += 1;
     }
@@ -206,7 +207,7 @@ where
     }
 }
 
-/// An empty queue of family `F`. `None`: there is no memory for it.
+/// Makes an empty queue of family `F`. Returns `None` if there is no memory for it.
 pub(super) fn boxed<F: Family>() -> Option<Box<dyn Queue>>
 where
     F::Of<Idx>: Discipline<Idx, Record: Send> + Send,

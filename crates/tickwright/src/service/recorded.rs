@@ -12,7 +12,7 @@ use super::queue::Queue;
 use crate::clock::Ticks;
 use crate::record::QueueRecorder;
 
-/// The queue of a service, which records if there is a recorder.
+/// Wraps the queue of a service if there is a recorder.
 pub(super) fn recorded(
     queue: Box<dyn Queue>,
     recorder: Option<QueueRecorder>,
@@ -31,7 +31,7 @@ struct RecordedQueue {
 }
 
 impl RecordedQueue {
-    /// The slot and its generation: an id of its own for each timer that was added.
+    /// The identity is the slot and its generation: each added timer has its own.
     fn identity(&self, slot: Idx) -> u64 {
         let generation = self.queue.get(slot).map_or(0, |(generation, _)| generation.get());
         u64::from(generation) << 32 | u64::from(slot.number())

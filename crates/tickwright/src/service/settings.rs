@@ -1,11 +1,11 @@
-//! What a service is made of.
+//! The settings of a service.
 
 use core::time::Duration;
 
 use super::structure::Structure;
 use crate::clock::{Clock, Source, Ticks, nanos};
 
-/// What a service is made of.
+/// The settings of a service.
 #[derive(Clone, Debug, Default)]
 #[must_use = "settings do nothing by themselves"]
 pub struct Settings {
@@ -24,41 +24,42 @@ impl Settings {
         Self::default()
     }
 
-    /// The structure that holds what is pending.
+    /// Sets the structure that holds the pending timers.
     pub fn structure(mut self, structure: Structure) -> Self {
         self.structure = structure;
         self
     }
 
-    /// The length of a tick; 0 counts as 1 ns. Timers that are due in the same tick run in the
-    /// order in which they were armed.
+    /// Sets the length of a tick; 0 is treated as 1 ns. Timers that are due in the same tick run in
+    /// the order in which they were armed.
     pub fn tick(mut self, tick: Duration) -> Self {
         self.tick = Some(Ticks::of(nanos(tick)));
         self
     }
 
-    /// The clock.
+    /// Sets the clock.
     pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
         self.clock = Source::of(clock);
         self
     }
 
-    /// Issues an `int` id to each timer too, for C programs
+    /// Issues an `int` id to each timer, too, for C programs
     /// ([`Service::int_id`](super::Service::int_id)).
     pub fn int_ids(mut self) -> Self {
         self.int_ids = true;
         self
     }
 
-    /// Records what is done with the timers. See [`record`](crate::record): the recorder shall have
-    /// the same clock.
+    /// Records the operations on the timers. Give the recorder the same clock; see
+    /// [`record`](crate::record).
     #[cfg(feature = "record")]
     pub fn recorded(mut self, recorder: crate::record::QueueRecorder) -> Self {
         self.recorder = Some(recorder);
         self
     }
 
-    /// Makes room for n timers in advance. Up to n timers, nothing is allocated.
+    /// Makes room for `capacity` timers in advance. Up to that number, the service allocates
+    /// nothing.
     pub fn capacity(mut self, capacity: usize) -> Self {
         self.capacity = capacity;
         self

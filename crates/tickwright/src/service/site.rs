@@ -1,5 +1,5 @@
-//! Where timers come from: the name of a callback, the call that armed it, and how many of them
-//! there were.
+//! Where timers come from: the name of a callback, the call that added it, and counts for each
+//! origin.
 
 use core::panic::Location;
 use std::collections::HashMap;
@@ -7,27 +7,27 @@ use std::collections::HashMap;
 /// The origin of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Site {
-    /// What its callback is called; may be empty.
+    /// The name of its callback; may be empty.
     pub name: &'static str,
-    /// The file of the call that added it.
+    /// The file of the call that added the timer.
     pub file: &'static str,
     /// The line of that call.
     pub line: u32,
 }
 
-/// Something that says where a timer comes from: cheap to compare, and described once.
+/// A description of where a timer comes from. Its key is cheap to compare, and the description is
+/// built once.
 ///
-/// Two origins with equal keys are counted as one. A scheduler asks under its lock: it must not be
-/// called back.
+/// Origins with equal keys are counted as one. The scheduler calls both methods under its lock:
+/// they must not call the scheduler.
 pub trait Origin {
-    /// Tells origins apart.
+    /// The key that tells origins apart.
     fn key(&self) -> [usize; 3];
-    /// What it is called. Asked for once per key.
+    /// The description of the origin. The service asks for it once per key.
     fn site(&self) -> Site;
 }
 
-/// The address of a text of the program tells it from others; so equal texts at two addresses are
-/// two origins.
+/// The key holds the address of the text. So equal texts at two addresses are two origins.
 impl Origin for Site {
     fn key(&self) -> [usize; 3] {
         [self.name.as_ptr().addr(), self.file.as_ptr().addr(), self.line as usize]
@@ -39,7 +39,7 @@ impl Origin for Site {
 }
 
 impl Site {
-    /// The calling line, and `name` for the callback.
+    /// The calling line, with `name` for the callback.
     #[track_caller]
     #[must_use]
     pub fn here(name: &'static str) -> Self {
@@ -48,26 +48,28 @@ impl Site {
     }
 }
 
-/// What was counted for one origin.
+/// The counts of one origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SiteCounts {
     /// The origin.
     pub site: Site,
-    /// Timers that came from there.
+    /// Timers that this origin added.
     pub added: u64,
-    /// Runs of their callbacks.
+    /// Runs of the callbacks of these timers.
     pub fired: u64,
     /// Runs that ended in a panic.
     pub panicked: u64,
 }
 
-/// How many origins are told apart; what comes after is counted as one, called "(others)".
+/// The number of origins that are counted apart. All later ones are counted as one, called
+/// "(others)".
 const MOST: usize = 1024;
 const _: () = assert!(MOST <= NONE as usize);
-/// Recent origins are found without hashing.
+/// The number of recent origins that are found without hashing.
 const RECENT: usize = 64;
-/// In place of the number of an origin: none is noted there. Any key may be an origin's.
+/// Stands for the number of an origin in an unused cell. The key cannot show that, since every key
+/// may be an origin's.
 const NONE: u16 = u16::MAX;
 
 /// The origins seen so far, by number.
@@ -75,7 +77,7 @@ pub(super) struct Sites {
     rows: Vec<SiteCounts>,
     known: HashMap<[usize; 3], u16>,
     recent: [([usize; 3], u16); RECENT],
-    /// The one before: a loop that adds timers asks for the same again.
+    /// The last origin: a loop that adds timers looks up the same one again.
     last: ([usize; 3], u16),
 }
 
@@ -110,7 +112,7 @@ impl Sites {
         let number = match self.known.get(&key).copied() {
             Some(number) => number,
             None if self.rows.len() >= MOST => return 0,
-            // Without memory it is one of the others too.
+            // Without memory the origin counts as one of the others, too.
             None if self.rows.try_reserve(1).is_err() || self.known.try_reserve(1).is_err() => return 0,
             None => {
                 let number = self.rows.len() as u16;
@@ -132,7 +134,7 @@ impl Sites {
         self.rows[usize::from(number)].site
     }
 
-    /// Those that added any.
+    /// The counts of the origins that added a timer.
     pub(super) fn counts(&self) -> impl Iterator<Item = SiteCounts> + '_ {
         self.rows.iter().filter(|row| row.added > 0).copied()
     }

@@ -1,4 +1,5 @@
-//! Which structure a service keeps its timers in, chosen when it is made.
+//! The structure in which a service keeps its timers; the caller chooses it when the service is
+//! made.
 
 use core::any::TypeId;
 use core::fmt;
@@ -53,28 +54,29 @@ impl Structure {
         for_each_family!(rows [])
     }
 
-    /// Its name: `list`, `heap4`, `wheel`, ... One family may have several structures of one name,
-    /// which differ by parameters; a name is parsed as the one in the library's list.
+    /// Its name: `list`, `heap4`, `wheel`, ... Several structures may share a name if they differ
+    /// by parameters alone. A parsed name gives the structure in the library's list.
     #[must_use]
     pub fn id(&self) -> &'static str {
         self.id
     }
 
-    /// Whether timers are due to the tick, and run in the order of (due tick, arrival). Else they
-    /// may be late, and never early.
+    /// Whether timers are due on the exact tick, and run in the order of (due tick, arrival).
+    /// Timers of other structures may be late, and are never early.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.lateness.is_none()
     }
 
-    /// How late a timer may be that is armed for `delay` ticks from now, in ticks.
+    /// How late a timer may be, in ticks, if it is armed for `delay` ticks from now.
     #[must_use]
     pub fn lateness(&self, delay: Span) -> Span {
         self.lateness.map_or(0, |bound| bound(delay))
     }
 
-    /// The tick that it is given if nobody says: what its
-    /// [family declares](Family::DEFAULT_TICK_NS), 1 ns, or 1 ms for the wheels.
+    /// The length of a tick unless the settings give one:
+    /// [`DEFAULT_TICK_NS`](Family::DEFAULT_TICK_NS) of its family. That is 1 ns, or 1 ms for the
+    /// wheels.
     #[must_use]
     pub fn default_tick(&self) -> Ticks {
         self.default_tick
@@ -87,14 +89,14 @@ impl Structure {
 }
 
 impl Default for Structure {
-    /// [`DefaultFamily`](tickwright_core::DefaultFamily): the 4-ary heap, exact to the nanosecond,
-    /// and never far behind the best.
+    /// [`DefaultFamily`](tickwright_core::DefaultFamily): the 4-ary heap. It is exact to the
+    /// nanosecond, and never far behind the fastest structure.
     fn default() -> Self {
         Self::of::<tickwright_core::DefaultFamily>()
     }
 }
 
-/// Structures are equal when their families are: a wheel of 32 buckets is not one of 64, though
+/// Structures are equal if their families are. A wheel of 32 buckets and one of 64 differ, though
 /// both are called `wheel`.
 impl PartialEq for Structure {
     fn eq(&self, other: &Self) -> bool {
@@ -116,7 +118,7 @@ impl fmt::Display for Structure {
     }
 }
 
-/// A name that no structure has.
+/// The error for a name that no structure has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownStructure(String);
 

@@ -1,4 +1,4 @@
-//! The timers of a service: the queue with their slots, and their payloads beside it.
+//! The timers of a service: the queue with their slots, and a table of their payloads.
 //!
 //! ```text
 //!   slot        0        1        2        3
@@ -6,8 +6,8 @@
 //!   payloads [ none   | P      | P      | none        ]     what an operation reads that needs it
 //! ```
 //!
-//! An id is a slot and its generation, turned by a number of the service's own. So the id of one
-//! service is most likely stale in another.
+//! An id is a slot and its generation. The service rotates the generation by a number of its own.
+//! So the id of one service is almost certainly stale in another.
 
 use core::fmt;
 use core::num::{NonZeroU32, NonZeroU64};
@@ -20,10 +20,10 @@ use tickwright_nodes::arena::{Full, Idx};
 use super::entry::Entry;
 use super::queue::Queue;
 
-/// Names one timer of a service or scheduler: 64 bits, never 0. Stale for ever once the timer is
-/// gone.
+/// Names one timer of a service or scheduler: 64 bits, never 0. It stays stale for ever once the
+/// timer is removed.
 ///
-/// It means nothing to another service than its own; there it is almost certainly not found.
+/// It means nothing to a service other than its own, which almost certainly does not find it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TimerId(NonZeroU64);
 
@@ -32,14 +32,14 @@ impl TimerId {
         Idx::from_number(self.0.get() as u32)
     }
 
-    /// As a number that is never 0.
+    /// Returns the id as a number, which is never 0.
     #[must_use]
     pub fn to_bits(self) -> u64 {
         self.0.get()
     }
 
-    /// The id of [`to_bits`](Self::to_bits); `None` for 0. Whether it names a timer is for the
-    /// service to say.
+    /// The id whose [`to_bits`](Self::to_bits) is `bits`; `None` for 0. Only the service can tell
+    /// whether it names a timer.
     #[must_use]
     pub fn from_bits(bits: u64) -> Option<Self> {
         NonZeroU64::new(bits).map(Self)
@@ -61,14 +61,15 @@ impl fmt::Display for TimerId {
 /// The timers of a service, and the queue over them.
 pub(super) struct Table<P> {
     queue: Box<dyn Queue>,
-    /// By slot: `None` while the timer runs, and where there is none.
+    /// The payloads by slot. A place is `None` while its timer runs, and if the slot has no timer.
     payloads: Vec<Option<P>>,
-    /// How many there are.
+    /// How many timers there are.
     live: usize,
-    /// By how much ids turn generations in the circle of 1 to 2^32 - 1; less than that.
+    /// The distance by which ids rotate generations in the circle of 1 to 2^32 - 1. It is less than
+    /// 2^32 - 1.
     salt: u32,
-    /// The queue takes this many timers without more memory. Never fewer than there are, so arming
-    /// one that exists cannot fail.
+    /// The queue takes this many timers without more memory. It is never less than the number of
+    /// timers, so arming an existing timer cannot fail.
     room: usize,
 }
 
@@ -78,13 +79,13 @@ fn salt() -> u32 {
     SERVICES.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9E37_79B9) % u32::MAX
 }
 
-/// The id of an occupation of a slot. Its upper half is never 0: so an `int` id is no id of a
-/// timer.
+/// The id of a slot in its present generation. Its upper half is never 0, so no `int` id equals the
+/// id of a timer.
 #[inline]
 fn named(slot: Idx, generation: NonZeroU32, salt: u32) -> TimerId {
     let (sum, over) = generation.get().overflowing_add(salt);
     let bits = u64::from(sum + u32::from(over)) << 32 | u64::from(slot.number());
-    // The number of a slot is never 0: nothing is added to it.
+    // The number of a slot is never 0, so `bits - 1` does not wrap and the sum is `bits`.
     TimerId(NonZeroU64::MIN.saturating_add(bits - 1))
 }
 
@@ -103,7 +104,7 @@ impl<P> Table<P> {
         &mut *self.queue
     }
 
-    /// Room for `additional` more timers, idle or linked.
+    /// Makes room for `additional` more timers, idle or linked.
     pub(super) fn reserve(&mut self, additional: usize) -> Result<(), Full> {
         self.queue.reserve_slots(additional)?;
         let slots = self.queue.slot_capacity();
@@ -111,7 +112,7 @@ impl<P> Table<P> {
         self.make_room(self.live().checked_add(additional).ok_or(Full)?)
     }
 
-    /// Room in the queue for `timers` in all.
+    /// Makes room in the queue for `timers` in total.
     fn make_room(&mut self, timers: usize) -> Result<(), Full> {
         if timers > self.room {
             self.queue.reserve(timers.saturating_sub(self.queue.len()))?;
@@ -120,7 +121,7 @@ impl<P> Table<P> {
         Ok(())
     }
 
-    /// Room for twice as many timers, or for one more.
+    /// Makes room for twice as many timers, or, without memory for those, for one more.
     #[cold]
     fn make_more_room(&mut self) -> Result<(), Full> {
         let timers = self.live() + 1;
@@ -136,8 +137,8 @@ impl<P> Table<P> {
         self.queue.heap_bytes() + self.payloads.capacity() * size_of::<Option<P>>()
     }
 
-    /// Takes a slot for a timer that is not linked, and returns its id too. When memory or slot
-    /// numbers are used up, nothing is changed, and the payload comes back.
+    /// Takes a slot for a timer that is not linked, and returns the slot and the timer's id. If
+    /// memory or slot numbers are used up, nothing is changed, and the payload comes back.
     #[inline(always)]
     pub(super) fn occupy(&mut self, timer: Entry, payload: P) -> Result<(TimerId, Idx), P> {
         if self.live() >= self.room && self.make_more_room().is_err() {
@@ -154,7 +155,7 @@ impl<P> Table<P> {
         Ok((named(slot, id.generation, self.salt), slot))
     }
 
-    /// Makes a place for the payload of a slot that is new.
+    /// Makes a place for the payload of a new slot.
     #[cold]
     fn append_payloads(&mut self, slot: Idx) -> Result<(), Full> {
         let places = slot.at() + 1;
@@ -163,14 +164,14 @@ impl<P> Table<P> {
         Ok(())
     }
 
-    /// Gives a slot back that is not linked; its id is stale from now on.
+    /// Gives back a slot that is not linked; its id is stale from now on.
     #[inline]
     pub(super) fn vacate(&mut self, slot: Idx) -> Option<P> {
         self.live -= usize::from(self.queue.vacate(slot));
         self.take_payload(slot)
     }
 
-    /// The payload of a timer, if it does not run.
+    /// The payload of a timer that is not running.
     pub(super) fn payload(&self, slot: Idx) -> Option<&P> {
         self.payloads.get(slot.at())?.as_ref()
     }

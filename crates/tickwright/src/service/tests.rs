@@ -1,4 +1,4 @@
-//! The parts that only this module sees: ids, the ring of `int` ids, grids, slack.
+//! Tests of the parts that only this module sees: ids, the ring of `int` ids, grids, slack.
 
 use core::time::Duration;
 
@@ -58,12 +58,12 @@ fn two_services_do_not_share_ids() {
     assert_eq!(tables[0].find(two), None);
 }
 
-/// The C interface takes a number without an upper half for an `int` id.
+/// The C interface takes a number whose upper half is 0 for an `int` id.
 #[test]
 fn no_id_looks_like_an_int_id() {
     for turn in [u32::MAX - 2, u32::MAX - 1, u32::MAX, 0, 1] {
         let mut table = table();
-        // The generation that would be 0 by the sum alone is among them.
+        // One of these generations would become 0 by the sum alone.
         table.start_after(turn.wrapping_sub(table.salt()).min(u32::MAX - 1));
         let slot = occupy(&mut table);
         let id = table.id(slot).unwrap();
@@ -97,7 +97,8 @@ fn a_slack_is_kept_to_four_bits() {
     ] {
         assert_eq!(Slack::at_most(asked).ns(), kept, "{asked}");
     }
-    // The kept slack is at most what was asked for, and less by an eighth at most.
+    // The kept slack is at most the requested one, and at most an eighth less than that, apart from
+    // the unit of 1024 ns.
     for power in 10..44 {
         for asked in [1 << power, (1 << power) + 1, (3 << power) / 2, (2 << power) - 1] {
             let kept = Slack::at_most(asked).ns();
@@ -133,7 +134,7 @@ fn int_ids_count_up_and_pass_over_live_ones_when_they_come_round() {
 }
 
 proptest! {
-    /// Against a map, with the ring growing and the counter coming round.
+    /// Compares the ids with a map, while the ring grows and the counter wraps around.
     #[test]
     fn int_ids_are_those_of_a_map(start in prop_oneof![Just(0), Just(i32::MAX - 40)], steps in prop::collection::vec(0u8..4, 1..600)) {
         let mut ids = IntIds::after(start);
@@ -163,7 +164,7 @@ proptest! {
         }
     }
 
-    /// Deliveries and overruns together are the periods that have passed, and a grid stays one.
+    /// Deliveries and overruns together are the periods that have passed, and a grid stays a grid.
     #[test]
     fn skipped_periods_are_counted(due in 0u64..1_000, period in 1u64..50, late in 0u64..500) {
         let now = due + late;
@@ -220,7 +221,7 @@ fn lateness_is_counted_in_powers_of_two() {
     assert_eq!((none.max(), none.mean(), none.quantile(0.5)), (ns(0), ns(0), ns(0)));
 }
 
-/// Nothing is allocated for a timer once there is room.
+/// With room for a timer, adding the timer allocates nothing.
 #[test]
 fn room_is_made_in_advance() {
     struct Still;

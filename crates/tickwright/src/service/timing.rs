@@ -1,34 +1,35 @@
-//! When a timer is due: once or on a grid, how late it may be, and what becomes of periods that
-//! were missed.
+//! When a timer is due: once or on a grid, how late it may be, and what happens to missed periods.
 
 use core::time::Duration;
 
 use crate::clock::{Instant, nanos};
 
-/// The point in time that a timer is armed for.
+/// The point in time for which a timer is armed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// The timer is due this long after it is armed. A step of the wall clock does not touch it.
-    /// From 584 years on it is never due.
+    /// The timer is due this long after it is armed. A step of the wall clock does not change that.
+    /// A timer with a delay of 584 years or more is never due.
     After(Duration),
-    /// The timer is due this long after this instant, which the service's clock has shown. It is
-    /// the time at which a pass or a callback began, or at which a loop woke. Arming it then reads
-    /// no clock (but over granular structures, and while timers by the wall are pending). It never
-    /// runs before `instant + delay`; seen from the call, that is earlier than `After` by the age
-    /// of the instant.
+    /// The timer is due this long after this instant, which the service's clock has shown. Pass the
+    /// time at which a pass or a callback began, or at which a loop woke. Arming then reads no
+    /// clock. Two cases do read it: a granular structure, and pending timers by the wall. The timer
+    /// never runs before `instant + delay`. That is earlier than with `After` by the time that has
+    /// passed since the instant.
     Since(Instant, Duration),
-    /// The timer is due when the service's clock shows this instant. A past one is due at once.
+    /// The timer is due when the service's clock shows this instant. An instant in the past is due
+    /// at once.
     At(Instant),
-    /// The timer is due when the wall clock shows this, counted from 1970-01-01 UTC. If the wall
-    /// clock is stepped, the timer goes with it. Timers that are then due in the same tick run in
-    /// no stated order. A wall that is set to before 1970 holds its timers until it gets there. A
-    /// date from July 2554 on (2^64 ns) counts as that moment.
+    /// The timer is due when the wall clock shows this time, counted from 1970-01-01 UTC. If the
+    /// wall clock is stepped, the timer's due time moves with it. After a step, timers that are due
+    /// in the same tick run in no particular order. If the wall clock is set to a time before 1970,
+    /// its timers wait until it shows 1970 again. A date in July 2554 or later (2^64 ns) is treated
+    /// as that moment.
     Wall(Duration),
 }
 
-/// What becomes of a timer that runs again, when whole periods have passed in the meantime.
+/// What happens to a repeating timer if whole periods have passed before its run.
 ///
-/// Say the period is 10, the timer was due at 20, and it is run only at 47:
+/// For example, the period is 10, the timer was due at 20, and it runs only at 47:
 ///
 /// | | is told | is due again at | and then |
 /// |---|---|---|---|
@@ -38,30 +39,30 @@ pub enum When {
 /// | `Collapse` (default) | 2 overruns | 47, at once | a new grid: 57, 67 |
 /// | `Persist` | 2 overruns | 57 | a new grid: 67, 77 |
 ///
-/// If it is run at 23, no period is missed. Then it is due again at 30, but with `Delay` 10 after
-/// its callback has ended, at 33 or later.
+/// If the timer runs at 23, it has missed no period. Then it is due again at 30. With `Delay` it is
+/// due 10 after its callback has ended, at 33 or later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Missed {
-    /// Each missed period is made up for, one run each.
+    /// The timer runs once for each missed period.
     Burst,
-    /// Missed periods are counted as overruns and left out. No drift.
+    /// Missed periods are left out, and counted as overruns. No drift.
     Skip,
-    /// The next period begins when the callback ends, also if none was missed. So the timer drifts
-    /// at each firing, by its lateness and by the time that its callback takes.
+    /// The next period begins when the callback ends, even if no period was missed. So the timer
+    /// drifts at each firing, by its lateness and by the duration of its callback.
     Delay,
-    /// One period from the previous due time, but never before now: what schedulers of telephone
-    /// exchanges do.
+    /// The timer is due one period after its previous due time, but never before now. Schedulers of
+    /// telephone exchanges do this.
     #[default]
     Collapse,
-    /// The grid stays while no period is missed. After a miss it begins again, one period after the
-    /// late run. So do the persistent events (`EV_PERSIST`) of libevent. It is also what tokio
-    /// calls `Delay`, except that there being 5 ms late is a miss already. The repeat of libuv has
-    /// no grid: it counts from the run each time. So it drifts as [`Delay`](Self::Delay) does, but
-    /// for the time that the callback takes.
+    /// The grid stays while no period is missed. After a miss a new grid begins, one period after
+    /// the late run. The persistent events (`EV_PERSIST`) of libevent do this. What tokio calls
+    /// `Delay` does it, too, except that in tokio a run that is 5 ms late already counts as a miss.
+    /// The repeat of libuv has no grid: it counts from the run each time. So it drifts as
+    /// [`Delay`](Self::Delay) does, except by the duration of the callback.
     Persist,
 }
 
-/// When a timer is due, and how.
+/// When a timer is due, its period, its slack, and its policy for missed periods.
 ///
 /// ```
 /// use core::time::Duration;
@@ -90,7 +91,7 @@ pub(super) enum Target {
 }
 
 impl Timing {
-    /// At `when`, once.
+    /// The timer is due once, at `when`.
     #[inline]
     pub fn at(when: When) -> Self {
         Self::aimed(match when {
@@ -105,8 +106,7 @@ impl Timing {
         Self { target, period_ns: None, missed: Missed::default(), slack_ns: 0 }
     }
 
-    /// Like [`after`](Self::after), in ns: for the C interface, which has no `Duration` to take
-    /// apart.
+    /// Like [`after`](Self::after), in ns: for the C interface, which has no `Duration`.
     #[doc(hidden)]
     #[inline]
     pub fn after_nanos(delay: u64) -> Self {
@@ -120,8 +120,8 @@ impl Timing {
         Self::aimed(Target::Since(instant.as_nanos(), delay))
     }
 
-    /// `delay` after `instant`, once. This spares each call its read of the clock where many timers
-    /// are armed at one time:
+    /// The timer is due once, `delay` after `instant`. If a loop arms many timers at one time, this
+    /// spares each call its read of the clock:
     ///
     /// ```
     /// use core::time::Duration;
@@ -137,36 +137,38 @@ impl Timing {
     /// # Ok::<(), tickwright::service::Refused<Boxed>>(())
     /// ```
     ///
-    /// What holds then is at [`When::Since`].
+    /// For the exact terms see [`When::Since`].
     #[inline]
     pub fn since(instant: Instant, delay: Duration) -> Self {
         Self::at(When::Since(instant, delay))
     }
 
-    /// `delay` from now, once. From 584 years on it is never due.
+    /// The timer is due once, `delay` from now. A delay of 584 years or more is never due.
     #[inline]
     pub fn after(delay: Duration) -> Self {
         Self::after_nanos(nanos(delay))
     }
 
-    /// And then every `period`, on a grid. For a grid that never moves add
+    /// Repeats the timer every `period` after that, on a grid. For a grid that never moves, add
     /// `.missed(Missed::Skip)`. By default ([`Missed::Collapse`]) a timer that missed a period runs
-    /// once more at once, and a new grid begins. A period of 0 is due again at each pass. Without
-    /// `every`, a callback that asks to run again runs after the delay of the timer's first arm.
+    /// once more at once, and then begins a new grid. A timer with a period of 0 is due again at
+    /// each pass. Without `every`, a callback that asks to run again runs after the delay with
+    /// which its timer was first armed.
     pub fn every(mut self, period: Duration) -> Self {
         self.period_ns = Some(nanos(period));
         self
     }
 
-    /// What becomes of missed periods. Without it, [`Missed::Collapse`].
+    /// Sets the policy for missed periods. The default is [`Missed::Collapse`].
     pub fn missed(mut self, missed: Missed) -> Self {
         self.missed = missed;
         self
     }
 
-    /// How much later than asked for will do. Within that time the roundest tick is chosen, so that
-    /// timers meet there and one wake-up serves them all. Rounded down to 1024 ns and to four
-    /// significant bits, so to at least seven eighths from 8 us on; at most 4.5 hours.
+    /// Allows the timer to be this much later than asked for. The service chooses the roundest tick
+    /// within that time. So timers meet at that tick, and one wake-up serves them all. The slack is
+    /// rounded down to 1024 ns and to four significant bits, so from 8 us on at least seven eighths
+    /// of it remain. It is at most 4.5 hours.
     pub fn slack(mut self, slack: Duration) -> Self {
         self.slack_ns = nanos(slack);
         self
@@ -174,26 +176,26 @@ impl Timing {
 }
 
 impl Missed {
-    /// For a timer that was due at `due`, seen at `now`, returns three numbers. They are the whole
-    /// periods that have passed, the due time that its delivery stands for, and the time from which
+    /// Returns three numbers for a timer that was due at `due` and is delivered at `now`. They are
+    /// the whole periods that have passed, the due time of this delivery, and the time from which
     /// the next period counts.
     pub(super) fn deliver(self, due: u64, period: u64, now: u64) -> (u64, u64, u64) {
         let behind = now.saturating_sub(due).checked_div(period).unwrap_or(0);
         match self {
             Self::Burst => (0, due, due),
             Self::Skip => {
-                // The point of the grid that was reached last: behind * period <= now - due.
+                // The last point of the grid that was reached: behind * period <= now - due.
                 let reached = due + behind * period;
                 (behind, reached, reached)
             }
             Self::Delay | Self::Collapse => (behind, due, due),
-            // At the very moment when the next one is due, none was missed.
+            // If `now` is exactly the next due time, no period was missed.
             Self::Persist if due.saturating_add(period) < now => (behind, due, now),
             Self::Persist => (0, due, due),
         }
     }
 
-    /// When a timer is due again `period` after it was at `due`, if it is asked at `now`.
+    /// The next due time of a timer that was due at `due`, computed at `now`.
     pub(super) fn next(self, due: u64, period: u64, now: u64) -> u64 {
         match self {
             Self::Burst | Self::Skip | Self::Persist => due.saturating_add(period),
@@ -203,11 +205,12 @@ impl Missed {
     }
 }
 
-/// The tick from `earliest` to `latest` with the most zeros at its end (the later of two such), so
-/// that timers with slack meet.
+/// The tick from `earliest` to `latest` with the most zeros at its end, so that timers with slack
+/// meet. Of two such ticks it is the later one.
 pub(super) fn roundest(earliest: u64, latest: u64) -> u64 {
     let Some(before) = earliest.checked_sub(1).filter(|_| latest > earliest) else { return earliest };
-    // Above the highest bit in which they differ both are the same, and in it `latest` has the one.
+    // `before` and `latest` agree above the highest bit in which they differ. At that bit `latest`
+    // has the 1.
     let bit = (before ^ latest).ilog2();
     latest >> bit << bit
 }

@@ -1,13 +1,12 @@
-//! The wall clock: timers that go by it are inserted by its offset, and again when the offset
-//! steps.
+//! The wall clock: timers by the wall are inserted by its offset, and again when the offset steps.
 
 use super::base::Service;
 use super::entry::{Flag, State};
 
-/// The wall clock may move this far against the steady one before all wall timers are inserted
-/// again. It is half of the 1 ms that they may be late; they are never early. It is half because
-/// the offset may be wrong twice. A timer may be inserted by an offset that is this much below the
-/// noted one, and run at one that is this much above.
+/// If the wall clock moves farther than this against the steady clock, all wall timers are inserted
+/// again. This is half of the 1 ms by which wall timers may be late; they are never early. It is
+/// half because the error can occur twice. A timer may be inserted by an offset that is this much
+/// below the noted one. It may then run by an offset that is this much above it.
 const STEP: u64 = 500_000;
 
 impl<P> Service<P> {
@@ -36,7 +35,7 @@ impl<P> Service<P> {
             let before = entry.due.saturating_sub(wall_now);
             let on_a_grid = entry.is(Flag::Periodic) && entry.is(Flag::Started) && entry.period > 0;
             if on_a_grid && before > entry.period {
-                // The wall was set back: the grid goes on from there.
+                // The wall was set back: the grid goes on from the new time.
                 entry.due -= (before - 1) / entry.period * entry.period;
             }
             let due = unshifted(entry.due, offset);
@@ -47,16 +46,16 @@ impl<P> Service<P> {
     }
 }
 
-/// Steady time as wall time.
+/// Converts a steady time to a wall time.
 pub(super) fn shifted(steady: u64, offset: i64) -> u64 {
     steady.saturating_add_signed(offset)
 }
 
-/// Wall time as steady time.
+/// Converts a wall time to a steady time.
 pub(super) fn unshifted(wall: u64, offset: i64) -> u64 {
     match offset.checked_neg() {
         Some(back) => wall.saturating_add_signed(back),
-        // The offset is -2^63.
+        // The offset is -2^63, whose negative does not fit an `i64`.
         None => wall.saturating_add(1 << 63),
     }
 }

@@ -1,4 +1,4 @@
-//! The words in which a service answers.
+//! The types that a service returns.
 
 use core::fmt;
 use core::time::Duration;
@@ -13,11 +13,11 @@ use crate::clock::Instant;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// There is no memory for it.
+    /// There is no memory for the timer.
     Full,
-    /// The clock has no wall time, so nothing can be armed by it.
+    /// The clock has no wall time, so no timer can be armed by it.
     NoWall,
-    /// The id names no timer: it is done, cancelled or shut down, or never was.
+    /// The id names no timer: the timer is done, cancelled or shut down, or never existed.
     NotFound,
     /// The scheduler is shut down.
     Shutdown,
@@ -33,13 +33,13 @@ error_texts! { Refusal:
     Self::HostTaken => "another timer is the host tick: shut it down first",
 }
 
-/// A refused payload, which comes back unharmed. `?` turns it into its [`Refusal`] where that is
-/// asked for.
+/// A refused payload, which comes back unchanged. The operator `?` converts it to its [`Refusal`]
+/// if the function returns that.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Refused<P> {
-    /// Why.
+    /// The reason.
     pub reason: Refusal,
-    /// What was to be added.
+    /// The value that the caller wanted to add.
     pub payload: P,
 }
 
@@ -63,103 +63,103 @@ impl<P> From<Refused<P>> for Refusal {
     }
 }
 
-/// What becomes of a timer after it has run.
+/// What happens to a timer after it has run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// It is done: gone, or idle if it is kept.
+    /// The timer is done: it is removed, or idle if it is kept.
     Done,
-    /// Again after its period, or, if it has none, after the delay that it was armed with; counted
-    /// from when it was due.
+    /// The timer runs again after its period, counted from its due time. Without a period, the
+    /// delay with which it was armed counts.
     Again,
-    /// Again so much after it was due. The period stays what it is.
+    /// The timer runs again this long after its due time. Its period does not change.
     After(Duration),
 }
 
-/// A timer whose time has come.
+/// A timer that is due and was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "it runs until `finish` says what becomes of it"]
 #[non_exhaustive]
 pub struct Due<P> {
-    /// Its id.
+    /// The timer's id.
     pub id: TimerId,
-    /// What was given with it.
+    /// The payload that was added with the timer.
     pub payload: P,
-    /// When it was due, by the steady timeline.
+    /// The time at which it was due, on the steady timeline.
     pub due: Instant,
-    /// The time.
+    /// The time at which it was taken.
     pub now: Instant,
-    /// How many of its periods have passed beside the one that it is run for.
+    /// How many other periods have passed besides the one for which it runs.
     pub overruns: u64,
 }
 
-/// What [`Service::finish`](super::Service::finish) made of a timer.
+/// The result of [`Service::finish`](super::Service::finish).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finished<P> {
-    /// The payload, if the timer is gone.
+    /// The payload, if the timer was removed.
     pub payload: Option<P>,
-    /// It was to run again and does not, because it was cancelled meanwhile.
+    /// The timer was to run again and does not, because it was cancelled meanwhile.
     pub suppressed: bool,
 }
 
-/// What [`Service::cancel`](super::Service::cancel) and
-/// [`Service::shutdown`](super::Service::shutdown) did.
+/// The result of [`Service::cancel`](super::Service::cancel) and
+/// [`Service::shutdown`](super::Service::shutdown).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Removal<P> {
-    /// It was pending or idle and is gone: here is its payload.
+    /// The timer was pending or idle and is removed: this is its payload.
     Removed(P),
-    /// It was pending; it is kept, and idle.
+    /// The timer was pending; it is kept, and is idle now.
     Disarmed,
-    /// It is kept, and was idle already.
+    /// The timer is kept, and was idle already.
     Idle,
-    /// It runs, and will not be armed again by what its callback returns.
+    /// The timer is running. The result of its callback will not arm it again.
     Running,
     /// The id names no timer.
     NotFound,
 }
 
-/// What is known of a timer.
+/// Information about a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Info {
-    /// Its id.
+    /// The timer's id.
     pub id: TimerId,
-    /// Its `int` id, where those are issued.
+    /// Its `int` id, if the service issues such ids.
     pub int_id: Option<i32>,
     /// Whether it is idle, pending or running.
     pub state: State,
-    /// When it is due (pending), or was (running), by the steady timeline.
+    /// The steady time at which it is due (pending), or was due (running).
     pub due: Instant,
-    /// Its period, or the delay that it was armed with.
+    /// Its period, or the delay with which it was armed.
     pub period: Duration,
-    /// Whether that is a period.
+    /// Whether `period` is a period, and not that delay.
     pub periodic: bool,
-    /// Where it comes from.
+    /// The origin of the timer.
     pub site: Site,
 }
 
-/// What was counted since the service was made.
+/// Counts since the service was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Statistics {
-    /// Timers there are: idle, pending and running.
+    /// How many timers exist: idle, pending and running.
     pub timers: usize,
-    /// Timers that are pending.
+    /// How many timers are pending.
     pub pending: usize,
-    /// The most timers that there were at one time.
+    /// The greatest number of timers that existed at one time.
     pub high_water: usize,
-    /// Times that a timer was armed by its user.
+    /// How often the user armed a timer.
     pub armed: u64,
-    /// Times that a timer was run.
+    /// How often a timer ran.
     pub fired: u64,
-    /// Timers cancelled while they were pending.
+    /// How many pending timers were cancelled.
     pub cancelled: u64,
-    /// Periods that passed without a run of their own.
+    /// How many periods passed without a run of their own.
     pub overruns: u64,
-    /// Passes begun.
+    /// How many passes have begun.
     pub passes: u64,
-    /// Steps of the wall clock that were seen.
+    /// How many steps of the wall clock the service noticed.
     pub steps: u64,
-    /// How late they ran: from when they were due to the start of the callback.
+    /// How late timers ran: the time from the due time to the start of the callback.
     pub lateness: Lateness,
 }

@@ -15,7 +15,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
     ///
     /// A deadline at or before the shard's clock fires at the next advance. While a pass over this
     /// shard is under way, the timer fires at the next tick. `u64::MAX` has no next tick, so there
-    /// it fires in the next pass. One lock.
+    /// it fires in the next pass. Costs one lock.
     ///
     /// # Errors
     /// [`ArmError::AlreadyPending`], [`ArmError::ShutDown`], [`ArmError::ShardsGone`].
@@ -23,23 +23,25 @@ impl<G: WheelGeometry> SharedTimer<G> {
         self.arm_locked(Arm::Add, deadline, None, false).map(|_| ())
     }
 
-    /// Like [`add`](Self::add), on another shard, to which the timer then belongs. While its
-    /// callback runs, the timer stays on the shard of that callback. Takes two locks.
+    /// Like [`add`](Self::add), but on another shard; the timer then belongs to that shard. While
+    /// its callback runs, the timer stays on the shard of that callback. Takes two locks.
     ///
     /// # Errors
-    /// Those of [`add`](Self::add), and [`ArmError::NoSuchShard`].
+    /// The errors of [`add`](Self::add), and [`ArmError::NoSuchShard`].
     pub fn add_on(&self, shard: usize, deadline: Tick) -> Result<(), ArmError> {
         let shard = self.target(shard)?;
         self.arm_locked(Arm::Add, deadline, Some(shard), false).map(|_| ())
     }
 
     /// Arms the timer for `deadline`, in ticks of the shard, whether it is pending or not. Returns
-    /// whether it was. If it was, the callback sees everything that the caller wrote before.
+    /// whether the timer was pending. If it was pending, the callback sees everything that the
+    /// caller wrote before this call.
     ///
-    /// This is one compare-exchange, without a lock, if two things hold. The deadline falls into
-    /// the bucket that the timer is in. And a timer armed now would not get a finer level, by the
-    /// time that the shard was last told. The timer then stays on its shard and keeps its place in
-    /// the bucket. [`modify_at`](Self::modify_at) takes a better time.
+    /// The call is one compare-exchange, without a lock, if two conditions hold. First, the
+    /// deadline falls into the bucket that holds the timer. Second, a timer armed now would not get
+    /// a finer level, by the time of the shard's last advance or arm under the lock. The timer then
+    /// stays on its shard and keeps its place in the bucket. [`modify_at`](Self::modify_at) lets
+    /// the caller pass a later time.
     ///
     /// # Errors
     /// [`ArmError::ShutDown`], [`ArmError::ShardsGone`].
@@ -48,12 +50,11 @@ impl<G: WheelGeometry> SharedTimer<G> {
         self.arm(Arm::Modify, deadline, 0)
     }
 
-    /// Like [`modify`](Self::modify), for a caller that knows what time it is, in the shard's
-    /// ticks.
+    /// Like [`modify`](Self::modify), for a caller that knows the time, in the shard's ticks.
     ///
-    /// The unlocked path then judges by `now`, if that is later than what the shard was last told.
-    /// Under a driver that sleeps, a time-out that is shortened thus leaves a bucket that is much
-    /// wider than its delay. A wrong `now` costs precision or a lock, and nothing else.
+    /// The unlocked path then uses `now` if it is later than the shard's time. This matters under a
+    /// driver that sleeps. A time-out that is shortened then leaves a bucket that is much wider
+    /// than its delay. A wrong `now` costs precision or a lock, but never correctness.
     ///
     /// # Errors
     /// As [`modify`](Self::modify).
@@ -62,18 +63,18 @@ impl<G: WheelGeometry> SharedTimer<G> {
         self.arm(Arm::Modify, deadline, now)
     }
 
-    /// Like [`modify`](Self::modify), on another shard. Takes both locks. A timer whose callback
-    /// runs stays where it runs.
+    /// Like [`modify`](Self::modify), but on another shard. Takes both locks. While the timer's
+    /// callback runs, the timer stays on the shard of that callback.
     ///
     /// # Errors
-    /// Those of [`modify`](Self::modify), and [`ArmError::NoSuchShard`].
+    /// The errors of [`modify`](Self::modify), and [`ArmError::NoSuchShard`].
     pub fn modify_on(&self, shard: usize, deadline: Tick) -> Result<Was, ArmError> {
         let shard = self.target(shard)?;
         self.arm_locked(Arm::Modify, deadline, Some(shard), false)
     }
 
-    /// Like [`modify`](Self::modify), but a timer that is not pending stays so: [`Was::Idle`] then
-    /// means that nothing happened.
+    /// Like [`modify`](Self::modify), but a timer that is not pending stays idle: [`Was::Idle`]
+    /// then means that nothing happened.
     ///
     /// # Errors
     /// As [`modify`](Self::modify).

@@ -1,7 +1,8 @@
-//! Cancelling and shutting down; waiting for a callback to end.
+//! Cancels and shuts down timers, and waits for the end of a callback.
 //!
 //! `node.ghost` is a shadow of the timer for the loom models. Each call marks the point where an
-//! operation takes effect, and compares. Without `cfg(loom)` the calls compile to nothing.
+//! operation takes effect, and compares the timer with its shadow. Without `cfg(loom)` the calls
+//! compile to nothing.
 
 use super::base::{Held, Link, SharedTimer};
 use super::geometry::WheelGeometry;
@@ -13,11 +14,11 @@ use crate::sync::{Ordering, this_thread, wait_as_caller};
 #[must_use = "a timer whose callback runs was not cancelled"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cancelled {
-    /// It was pending and will not fire.
+    /// The timer was pending and will not fire.
     Removed,
-    /// It was not pending, and its callback did not run.
+    /// The timer was not pending, and its callback was not running.
     NotPending,
-    /// Its callback ran: nothing was done.
+    /// The timer's callback was running: nothing was done.
     Running,
 }
 
@@ -33,8 +34,8 @@ impl<G: WheelGeometry> SharedTimer<G> {
     /// Makes the timer idle. Returns whether it was pending.
     ///
     /// If it was, it will not fire, and the caller sees everything that was written before the
-    /// re-arms. A callback that runs is not waited for: [`cancel_sync`](Self::cancel_sync) waits.
-    /// One lock.
+    /// timer's re-arms. The call does not wait for a running callback:
+    /// [`cancel_sync`](Self::cancel_sync) waits. Costs one lock.
     pub fn cancel(&self) -> Was {
         let mut held = self.node.set.lock_timer(&self.node, None);
         self.withdraw(&mut held, Word::IDLE)
@@ -52,15 +53,16 @@ impl<G: WheelGeometry> SharedTimer<G> {
         }
     }
 
-    /// Makes the timer idle, and waits until its callback does not run. Returns whether it was
+    /// Makes the timer idle, and waits until its callback is not running. Returns whether it was
     /// pending at the end.
     ///
     /// When it returns, the timer is neither pending nor running, unless another thread armed it
-    /// again. Do not hold a lock that the callback takes. Two waits have no bound:
+    /// again. Do not hold a lock that the callback takes. Two kinds of wait have no bound:
     ///
-    /// - for a callback that always re-arms its timer, on a shard that is advanced without a pause;
-    ///   [`shutdown_sync`](Self::shutdown_sync) ends after one callback;
-    /// - of two callbacks, on two shards, for each other's timers. That is not detected.
+    /// - a wait for a callback that always re-arms its timer, on a shard that is advanced without a
+    ///   pause; [`shutdown_sync`](Self::shutdown_sync) ends after one callback;
+    /// - the waits of two callbacks, on two shards, for each other's timers. The library does not
+    ///   detect that.
     ///
     /// # Errors
     /// [`WouldDeadlock`] from the timer's own callback; nothing has changed then.
@@ -70,17 +72,19 @@ impl<G: WheelGeometry> SharedTimer<G> {
 
     /// Makes the timer idle for ever. Returns whether it was pending.
     ///
-    /// Arming it is refused from now on, with [`ArmError::ShutDown`](super::ArmError::ShutDown). A
-    /// callback that runs is not waited for. One lock.
+    /// From now on every call that arms it returns
+    /// [`ArmError::ShutDown`](super::ArmError::ShutDown). The call does not wait for a running
+    /// callback. Costs one lock.
     pub fn shutdown(&self) -> Was {
         let mut held = self.node.set.lock_timer(&self.node, None);
         self.withdraw(&mut held, Word::DEAD)
     }
 
-    /// Like [`shutdown`](Self::shutdown), and waits until the callback does not run: then it never
-    /// will again. Returns whether the timer was pending.
+    /// Like [`shutdown`](Self::shutdown), but waits until the callback is not running: from then on
+    /// it never runs again. Returns whether the timer was pending.
     ///
-    /// What [`cancel_sync`](Self::cancel_sync) says about locks and about two callbacks applies.
+    /// The remarks of [`cancel_sync`](Self::cancel_sync) about locks and about two callbacks apply
+    /// here.
     ///
     /// # Errors
     /// [`WouldDeadlock`] from the timer's own callback; nothing has changed then.
@@ -88,14 +92,14 @@ impl<G: WheelGeometry> SharedTimer<G> {
         self.withdraw_sync(Word::DEAD)
     }
 
-    /// Whether its callback ran a moment ago: a hint.
+    /// Whether its callback was running a moment ago: a hint.
     #[must_use]
     pub fn is_running(&self) -> bool {
         self.node.set.lock_timer(&self.node, None).home.runs(&self.node).is_some()
     }
 
-    /// Waits until the callback does not run, and makes the timer idle or dead. One that is to be
-    /// dead is so before the wait: its callback cannot arm it.
+    /// Waits until the callback is not running, and makes the timer idle or dead. A timer that
+    /// becomes dead is dead before the wait, so its callback cannot arm it.
     fn withdraw_sync(&self, next: Word) -> Result<Was, WouldDeadlock> {
         let mut was = Was::Idle;
         loop {
@@ -114,22 +118,22 @@ impl<G: WheelGeometry> SharedTimer<G> {
         }
     }
 
-    /// Takes the timer out if it is pending, and makes it idle or dead. Returns whether it was
-    /// pending.
+    /// Takes the timer out of its wheel if it is pending, and makes it idle or dead. Returns
+    /// whether it was pending.
     fn withdraw(&self, held: &mut Held<'_, G>, next: Word) -> Was {
         let node = &self.node;
         let state = self.word().state();
         let pending = state == State::Pending;
         if pending {
-            // The shard's count is not the last one, since the caller holds a counted reference
+            // The shard's count is not the last one, since the caller holds a counted reference,
             // too.
             drop(held.home.take_out(Link::of(node)));
         }
         let dead = next == Word::DEAD;
-        // A callback that runs ends by itself, and makes its timer idle unless the word has
+        // For a running timer, the end of the callback makes the timer idle, unless the word has
         // changed.
         if pending || dead {
-            // Acquire: the caller sees what was written before the re-arms.
+            // Acquire: the caller sees everything that was written before the re-arms.
             node.word.swap(next.0, Ordering::Acquire);
         }
         node.ghost.withdrawn(pending, dead);
@@ -138,7 +142,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
 }
 
 impl<G: WheelGeometry> Held<'_, G> {
-    /// Waits, with the lock released, until a callback of this shard has ended.
+    /// Releases the lock, and waits until a callback of this shard has ended.
     fn wait_for_an_end(self) {
         let Self { base, home, away: _ } = self;
         drop(wait_as_caller(&base.ended, &base.state, home));

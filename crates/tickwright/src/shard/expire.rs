@@ -1,4 +1,4 @@
-//! Advancing a shard: takes each due timer under the lock, and runs its callback without it.
+//! Advances a shard: takes each due timer under the lock, and runs its callback without the lock.
 
 use tickwright_core::{Advance, Tick};
 
@@ -16,19 +16,20 @@ pub struct Busy;
 
 error_texts! { Busy: Self => BUSY }
 
-/// What a pass has in hand. A panic drops it, and the shard stays usable: the callback has ended,
-/// and the next advance fires the rest.
+/// The state of a pass that is under way. A panic drops it, and the shard stays usable: the drop
+/// ends the callback, and the next advance fires the rest.
 struct Pass<'a, G: WheelGeometry> {
     base: &'a Base<G>,
     shard: usize,
     now: Tick,
-    /// The timer that fires now. The shard names it as running, so it must live.
+    /// The timer that fires now. The shard names it as the running timer, so it must stay alive.
     current: Option<SharedTimer<G>>,
-    /// The timer that fired before. It may be the last handle, and then the callback's own drop
-    /// runs. So it is dropped with no lock held, and not between the take of a timer and its
-    /// callback.
+    /// The timer that fired before. This may be its last handle, and then the drop of the callback
+    /// runs the user's code. So the handle is dropped with no lock held, and not between the take
+    /// of a timer and its callback.
     previous: Option<SharedTimer<G>>,
-    /// A callback runs, with no lock held: only then a panic has something to end.
+    /// Whether a callback runs, with no lock held: only then must the drop after a panic end
+    /// something.
     unlocked: bool,
 }
 
@@ -53,7 +54,7 @@ impl<G: WheelGeometry> Drop for Pass<'_, G> {
     }
 }
 
-/// Advances the clock of a shard and fires what is due; at most `budget` timers are fired or moved.
+/// Advances the clock of a shard and fires due timers; it fires or moves at most `budget` timers.
 pub(super) fn advance<G: WheelGeometry>(
     base: &Base<G>,
     shard: usize,
@@ -69,8 +70,8 @@ pub(super) fn advance<G: WheelGeometry>(
     let (mut left, mut delivered) = (budget, 0);
     let mut pass = Pass { base, shard, now, current: None, previous: None, unlocked: false };
     let thread = this_thread();
-    // At `Tick::MAX` no tick follows, at which a timer that is armed meanwhile could fire. There a
-    // pass fires at most as many as were pending when it began.
+    // After `Tick::MAX` no tick follows at which a timer that is armed meanwhile could fire. So at
+    // `Tick::MAX` a pass fires at most as many timers as were pending when it began.
     let most = if now == Tick::MAX { state.len() } else { usize::MAX };
     while delivered < most
         && let Some(taken) = state.take(&mut left, thread)

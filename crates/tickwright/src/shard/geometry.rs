@@ -8,19 +8,19 @@ use tickwright_core::{HeadChange, Span, Tick};
 
 use super::word::PARKED;
 
-/// The geometry of Linux's timer wheel, and the default: 64 buckets a level, each level 8 times as
-/// coarse as the one below, 9 levels.
+/// The geometry of Linux's timer wheel, and the default. It has 9 levels of 64 buckets, and each
+/// level is 8 times as coarse as the one below.
 pub type Linux = Geometry<64, 3, 9>;
 
 /// The geometry of a shard's wheels. It is a [`Geometry`] with at most 15 levels.
 ///
-/// The trait is sealed. It exists so that one type parameter stands for three numbers.
+/// The trait is sealed. It exists so that one type parameter stands for the three numbers.
 pub trait WheelGeometry: Debug + Send + Sync + Sized + 'static + sealed::Sealed {
     /// The wheel over handles of type `P`.
     #[doc(hidden)]
     type Wheel<P: Handle>: Discipline<P>;
 
-    /// Evaluated, it fails to compile when the word has too few bits for a level.
+    /// Compile-time check: fails to compile if the word has too few bits for a level.
     #[doc(hidden)]
     const FITS_THE_WORD: ();
 
@@ -28,18 +28,19 @@ pub trait WheelGeometry: Debug + Send + Sync + Sized + 'static + sealed::Sealed 
     #[doc(hidden)]
     fn start(level: u8) -> Span;
 
-    /// Whether two deadlines have one bucket at `level`: the same granule, not the same index.
+    /// Whether two deadlines have the same bucket at `level`: the same granule, not only the same
+    /// index.
     #[doc(hidden)]
     fn same_bucket(a: Tick, b: Tick, level: u8) -> bool;
 
-    /// The level of `p`, if it is in a normal bucket: the bucket's end then follows from the
+    /// The level of `p`, if `p` is in a normal bucket. The bucket's end then follows from the
     /// deadline and this level.
     #[doc(hidden)]
     fn level<P: Handle>(wheel: &Self::Wheel<P>, nodes: &impl Nodes<P, RecordOf<Self, P>>, p: P)
     -> Option<u8>;
 
-    /// Like `insert`, but a deadline that has passed expires at the next tick, not in the pass that
-    /// is under way.
+    /// Like `insert`, but a deadline that has passed expires at the next tick, and not in the pass
+    /// that is under way.
     #[doc(hidden)]
     fn insert_behind<P: Handle>(
         wheel: &mut Self::Wheel<P>,
@@ -50,7 +51,7 @@ pub trait WheelGeometry: Debug + Send + Sync + Sized + 'static + sealed::Sealed 
     ) -> HeadChange;
 }
 
-/// What a wheel of geometry `G` keeps for each node.
+/// The record that a wheel of geometry `G` keeps for each node.
 pub(super) type RecordOf<G, P> = <<G as WheelGeometry>::Wheel<P> as Discipline<P>>::Record;
 
 mod sealed {

@@ -1,15 +1,15 @@
-//! A shadow of each timer, for the loom models: what the timer should be doing.
+//! A shadow of each timer for the loom models: the shadow has the state that the timer should have.
 //!
-//! The shard calls it at each point where an operation takes effect. The shadow moves on, compares,
-//! and notes the first thing that is wrong. It is outside of the model's memory, so it hides no
-//! race. Without `cfg(loom)` it has no size and no code.
+//! The shard calls the shadow at each point where an operation takes effect. The shadow takes the
+//! same step, compares, and notes the first error. The shadow lies outside the model's memory, so
+//! it hides no race. Without `cfg(loom)` it has no size and no code.
 
 #[cfg(loom)]
 use std::sync::{Mutex, PoisonError};
 
 use tickwright_core::Tick;
 
-/// What the timer should be doing.
+/// The state that the timer should have.
 #[derive(Default)]
 struct Shadow {
     deadline: Option<Tick>,
@@ -19,8 +19,8 @@ struct Shadow {
 }
 
 impl Shadow {
-    /// The first thing that was wrong. Noted, not panicked about: the schedule ends in order, and
-    /// the model asks then.
+    /// Notes the first error. It does not panic: the schedule ends in order, and then the model
+    /// asks for the error.
     fn require(&mut self, right: bool, complaint: &str) {
         if !right && self.complaint.is_none() {
             self.complaint = Some(complaint.into());
@@ -32,7 +32,7 @@ impl Shadow {
 pub(crate) struct Ghost(#[cfg(loom)] Mutex<Shadow>);
 
 impl Ghost {
-    /// Takes one step of the shadow, in a model.
+    /// In a model, takes one step of the shadow.
     #[cfg(loom)]
     fn follow<R>(&self, step: impl FnOnce(&mut Shadow) -> R) -> R {
         step(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
@@ -42,7 +42,7 @@ impl Ghost {
     #[inline(always)]
     fn follow(&self, _step: impl FnOnce(&mut Shadow)) {}
 
-    /// An arming call has taken effect.
+    /// Notes that an arming call has taken effect.
     #[inline]
     pub(crate) fn armed(&self, deadline: Tick, was_pending: bool) {
         self.follow(|shadow| {
@@ -54,7 +54,7 @@ impl Ghost {
         });
     }
 
-    /// An arming call has found the timer pending, and good as it is.
+    /// Notes that an arming call has found the timer pending, and has left it as it is.
     #[inline]
     pub(crate) fn kept(&self) {
         self.follow(|shadow| {
@@ -62,7 +62,7 @@ impl Ghost {
         });
     }
 
-    /// The shard has taken the timer to fire it.
+    /// Notes that the shard has taken the timer to fire it.
     #[inline]
     pub(crate) fn fired(&self, deadline: Tick, now: Tick) {
         self.follow(|shadow| {
@@ -75,13 +75,13 @@ impl Ghost {
         });
     }
 
-    /// Its callback has ended.
+    /// Notes that the timer's callback has ended.
     #[inline]
     pub(crate) fn ended(&self) {
         self.follow(|shadow| shadow.running = false);
     }
 
-    /// A cancel or shutdown has taken effect.
+    /// Notes that a cancel or shutdown has taken effect.
     #[inline]
     pub(crate) fn withdrawn(&self, was_pending: bool, dead: bool) {
         self.follow(|shadow| {
@@ -91,7 +91,7 @@ impl Ghost {
         });
     }
 
-    /// What the timer should be pending for, or what was wrong.
+    /// Returns the deadline for which the timer should be pending, or the first error.
     #[cfg(loom)]
     pub(crate) fn verdict(&self) -> Result<Option<Tick>, String> {
         self.follow(|shadow| shadow.complaint.clone().map_or(Ok(shadow.deadline), Err))

@@ -1,4 +1,4 @@
-//! One shard, as its users see it.
+//! The public view of one shard.
 
 use core::fmt;
 use std::sync::Weak;
@@ -13,25 +13,26 @@ use crate::alarm::Alarm;
 use crate::clock::{Clock, Ticks};
 use crate::sync::{Arc, Ordering, lock};
 
-/// There is no shard of that number.
+/// There is no shard with that number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NoSuchShard;
 
 error_texts! { NoSuchShard: Self => NO_SUCH_SHARD }
 
-/// Why a shard was not drained. Nothing has changed then.
+/// Why a shard was not drained. Nothing has changed in that case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DrainError {
     /// A pass over the shard is under way, on another thread or in the caller's own callback.
     Busy,
-    /// There is no shard of the target's number.
+    /// There is no shard with the target's number.
     NoSuchShard,
 }
 
 error_texts! { DrainError: Self::Busy => BUSY, Self::NoSuchShard => NO_SUCH_SHARD }
 
-/// One of some [`Shards`](super::Shards): [`Shards::shard`](super::Shards::shard) returns it.
+/// One of the shards of a [`Shards`](super::Shards): [`Shards::shard`](super::Shards::shard)
+/// returns it.
 pub struct Shard<'a, G: WheelGeometry = Linux> {
     set: &'a Arc<Set<G>>,
     base: &'a Base<G>,
@@ -44,26 +45,26 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
         Ok(Self { set, base, number })
     }
 
-    /// Its number, from 0.
+    /// The number of the shard, counted from 0.
     #[must_use]
     pub fn number(&self) -> usize {
         self.number as usize
     }
 
-    /// Creates a timer that belongs to this shard and is not pending. One allocation, which holds
-    /// the callback too.
+    /// Creates a timer that belongs to this shard and is not pending. It makes one allocation,
+    /// which also holds the callback.
     ///
-    /// The callback runs on the thread that advances the shard, with no lock held, never twice at
-    /// once for one timer. It may do anything with any timer, its own included, except wait for
-    /// itself.
+    /// The callback runs on the thread that advances the shard, with no lock held. For one timer it
+    /// never runs twice at once. It may do anything with any timer, including its own, except wait
+    /// for its own end.
     #[must_use]
     pub fn timer(&self, callback: impl Fn(&Firing<'_, G>) + Send + Sync + 'static) -> SharedTimer<G> {
         SharedTimer::new(self.set, self.number, false, callback)
     }
 
     /// Creates a timer that wakes no driver: [`next_wake`](Self::next_wake) and
-    /// [`next_expiry`](Self::next_expiry) leave it out. It fires when the shard is advanced for
-    /// another reason.
+    /// [`next_expiry`](Self::next_expiry) leave it out. The timer fires when the shard is advanced
+    /// for another reason.
     #[must_use]
     pub fn deferrable_timer(
         &self,
@@ -72,20 +73,20 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
         SharedTimer::new(self.set, self.number, true, callback)
     }
 
-    /// Advances the clock to tick `now` (never back) and runs the callbacks of what is due, on this
+    /// Advances the clock to tick `now` (never back), and runs the callbacks of due timers on this
     /// thread, with no lock held. Returns the number of fired timers.
     ///
     /// A timer that a callback arms for the past fires at the next tick. A panic of a callback
-    /// passes through; the shard stays whole, and the next advance fires the rest.
+    /// passes through. The shard stays whole, and the next advance fires the rest.
     ///
     /// # Errors
-    /// [`Busy`] while another pass over this shard is under way; the clock has then not moved.
+    /// [`Busy`] while another pass over this shard is under way; the clock has not moved then.
     pub fn advance(&self, now: Tick) -> Result<usize, Busy> {
         self.advance_within(now, usize::MAX).map(|advance| advance.delivered)
     }
 
-    /// Like [`advance`](Self::advance), until `budget` timers were fired or moved inside the
-    /// wheels.
+    /// Like [`advance`](Self::advance), but stops after `budget` timers were fired or moved inside
+    /// the wheels.
     ///
     /// # Errors
     /// [`Busy`], as there.
@@ -99,10 +100,10 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
         self.base.clock.load(Ordering::Relaxed)
     }
 
-    /// The tick to advance at: a lower bound of [`next_expiry`](Self::next_expiry), in O(levels).
-    /// `None` if no timer that wakes a driver is pending.
+    /// The tick at which to advance: a lower bound of [`next_expiry`](Self::next_expiry), in
+    /// O(levels). `None` if no timer that wakes a driver is pending.
     ///
-    /// It comes from the ends of buckets and never from deadlines, so a re-arm in place leaves it.
+    /// It depends on the ends of buckets alone, so a re-arm in its bucket does not change it.
     #[must_use]
     pub fn next_wake(&self) -> Option<Tick> {
         lock(&self.base.state).next_wake()
@@ -120,81 +121,82 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
         lock(&self.base.state).len()
     }
 
-    /// Sets the alarm that goes off when the shard is to be advanced; `None`: no alarm. The shard
-    /// sets it to the instant at which a tick begins. [`set_clock`](Self::set_clock) sets the
-    /// length of a tick.
+    /// Sets the alarm that goes off when the shard must be advanced; `None` means no alarm. The
+    /// shard sets the alarm to the instant at which a tick begins. [`set_clock`](Self::set_clock)
+    /// sets the length of a tick.
     ///
-    /// The shard sets it at once, after every advance, and whenever the next wake-up becomes
-    /// earlier than the alarm. So it is never later than the first expiry, and a thread that waits
-    /// at it need not look. Deferrable timers never set it.
+    /// The shard sets the alarm at once, after every advance, and whenever the next wake-up becomes
+    /// earlier than the alarm. So the alarm is never later than the first expiry, and a thread that
+    /// waits at the alarm need not poll. Deferrable timers never set the alarm.
     ///
-    /// It is set under the shard's lock: it must not wait, panic or call the shards. A re-arm in
-    /// place never sets it, because the timer stays in its bucket and wake-ups come from the ends
-    /// of buckets. Without an alarm the locked paths pay one branch. The previous alarm is dropped,
-    /// and stays set as it is.
+    /// The shard sets the alarm under its own lock: the alarm must not wait, panic or call the
+    /// shards. A re-arm in its bucket never sets the alarm: wake-ups are the ends of buckets, and
+    /// the timer stays in its bucket. Without an alarm the locked paths cost one branch more. The
+    /// previous alarm is dropped, and keeps its setting.
     pub fn set_alarm(&self, alarm: Option<Arc<dyn Alarm>>) {
         let mut state = lock(&self.base.state);
         let before = core::mem::replace(&mut state.outside.alarm, alarm);
         state.set_alarm();
         drop(state);
-        // With no lock held: its drop may be the caller's code.
+        // Dropped with no lock held: the drop may run the caller's code.
         drop(before);
     }
 
     /// Sets the clock that the shard reads whenever a timer is armed under the lock, and the length
-    /// of the shard's tick. Without a clock the shard's time is that of the last advance.
+    /// of the shard's tick. Without a clock, the shard's time is that of its last advance.
     ///
-    /// Tick 0 begins at the clock's origin. The alarm is set by the same ticks. Before this call a
-    /// tick is 1 ns. Choose the length before the first advance and the first timer: the shard's
-    /// time and deadlines keep their numbers. So do the deadlines of timers that move to another
-    /// shard: give all shards ticks of one length. Leave the clock of a shard that a
-    /// [`ShardDriver`](crate::driver::ShardDriver) drives to the driver.
+    /// Tick 0 begins at the clock's origin. The alarm uses the same ticks. Before this call a tick
+    /// is 1 ns. Choose the length before the first advance and the first timer: the shard's time
+    /// and deadlines keep their values in ticks. Timers that move to another shard also keep their
+    /// deadlines in ticks, so give all shards ticks of one length. If a
+    /// [`ShardDriver`](crate::driver::ShardDriver) drives the shard, leave the clock to the driver.
     ///
-    /// A shard whose driver sleeps until something is due needs one. A bucket is chosen by the
-    /// delay from the shard's time. Suppose that the clock stood still for an hour. Then a timer
-    /// for the next millisecond would get the bucket of a timer for the next hour, which is minutes
-    /// wide. No timer is early either way.
+    /// A shard needs a clock if its driver sleeps until something is due. The shard chooses a
+    /// bucket by the delay from its own time. Suppose that this time stood still for an hour. Then
+    /// a timer for the next millisecond would get the bucket of a delay of one hour, which is
+    /// minutes wide. No timer is early with or without a clock.
     ///
-    /// It is read under the shard's lock: it must not call the shards.
+    /// The shard reads the clock under its own lock: the clock must not call the shards.
     pub fn set_clock(&self, clock: Arc<dyn Clock>, ticks: Ticks) {
         let mut state = lock(&self.base.state);
         let before = state.outside.clock.replace(clock);
         if core::mem::replace(&mut state.outside.ticks, ticks) != ticks {
             state.set_alarm();
         }
-        // The clock is the user's code: it is asked while all is whole.
+        // The clock is the user's code, so it is called while the shard is whole.
         state.read_clock(self.base);
         drop(state);
         drop(before);
     }
 
-    /// Takes the clock away. The shard's time is that of the last advance again, and the length of
-    /// a tick stays.
+    /// Removes the clock. The shard's time is again that of the last advance, and the length of a
+    /// tick stays.
     pub fn remove_clock(&self) {
         let before = lock(&self.base.state).outside.clock.take();
-        // With no lock held: its drop may be the caller's code.
+        // Dropped with no lock held: the drop may run the caller's code.
         drop(before);
     }
 
-    /// Takes an alarm and a clock away, if they are the ones that are set.
+    /// Removes an alarm and a clock if the shard still has them.
     pub(crate) fn take_away(&self, alarm: &Weak<dyn Alarm>, clock: &Weak<dyn Clock>) {
         let mut state = lock(&self.base.state);
         let outside = &mut state.outside;
         let alarm = outside.alarm.take_if(|set| Weak::ptr_eq(&Arc::downgrade(set), alarm));
         let clock = outside.clock.take_if(|set| Weak::ptr_eq(&Arc::downgrade(set), clock));
         drop(state);
-        // With no lock held: their drops may be the caller's code.
+        // Dropped with no lock held: the drops may run the caller's code.
         drop((alarm, clock));
     }
 
-    /// Moves every pending timer to the shard of number `target` and keeps the deadlines. Returns
+    /// Moves every pending timer to shard number `target`; the timers keep their deadlines. Returns
     /// how many moved.
     ///
-    /// It is for a shard that will not be advanced again. Idle timers stay, and so do timers that
+    /// It is for a shard that no thread will advance again. Idle timers stay, and so do timers that
     /// are armed here later. O(timers), with both locks held.
     ///
     /// # Errors
-    /// [`DrainError::Busy`] while a pass over this shard is under way; [`DrainError::NoSuchShard`].
+    /// [`DrainError::Busy`] while a pass over this shard is under way; [`DrainError::NoSuchShard`]
+    /// for a wrong `target`.
     pub fn drain_to(&self, target: usize) -> Result<usize, DrainError> {
         let (number, to) = self.set.shard(target).ok_or(DrainError::NoSuchShard)?;
         if number == self.number {

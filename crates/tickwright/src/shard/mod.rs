@@ -1,10 +1,10 @@
 //! Timers that threads share. Each shard has one lock, one clock and one pair of wheels. A re-arm
 //! that keeps its bucket takes no lock.
 //!
-//! Most timers are time-outs. They are re-armed again and again, a little later each time, and
-//! rarely fire. In a [coarse wheel](tickwright_core::family::coarse_wheel) the new deadline mostly
-//! falls into the bucket that the timer is in already. All that such a re-arm reads and writes of a
-//! timer is **one word**, so one compare-exchange decides.
+//! Most timers are time-outs. A program re-arms them again and again, each time a little later, and
+//! they rarely fire. In a [coarse wheel](tickwright_core::family::coarse_wheel) the new deadline
+//! mostly falls into the bucket that already holds the timer. Such a re-arm reads and writes only
+//! **one word** of the timer, so one compare-exchange decides.
 //!
 //! ```text
 //!   SharedTimer ─> node { word, shard, record, callback }    word: deadline 58 | level 4 | state 2
@@ -14,11 +14,11 @@
 //! ```
 //!
 //! **`docs/rearm.md` of the repository has the argument**: ground rules, the word, states and
-//! transitions, and the proof. Its table lists changes that each make a named test fail. Read it
-//! before you change anything here. Files: `word` (the word), `rearm` (the rule, the unlocked path,
-//! the locked path), `arm` and `cancel` (the calls), and `expire` (a pass). Further `base` (the
-//! types and the unsafe code), `base/locked` (what the lock protects), and `ghost` (the shadow that
-//! the loom models compare with).
+//! transitions, and the proof. Its table lists changes to the code; each makes a named test fail.
+//! Read that page before you change anything here. Files: `word` (the word), `rearm` (the rule, the
+//! unlocked path, the locked path), `arm` and `cancel` (the calls), and `expire` (a pass). The
+//! other files are `base` (the types and the unsafe code), `base/locked` (what the lock protects),
+//! and `ghost` (the loom models' shadow).
 //!
 //! # Costs
 //!
@@ -29,32 +29,36 @@
 //! | cancel, shutdown | 1 | 1 | remove: O(1) |
 //! | advance, k fired | k + 1 | 2 k | O(levels + k); far timers move at times |
 //!
-//! A timer is one allocation of 88 bytes and its callback (64-bit). A shard takes 41 KB for its two
-//! wheels, a [`Shards`] 8 KB for its counters. An alarm adds one O(levels) look and one setting to
-//! an advance, and to an arm for a deadline before it. A clock is read once by each arm under the
-//! lock.
+//! A timer is one allocation of 88 bytes plus its callback (on 64-bit machines). A shard takes 41
+//! KB for its two wheels; a [`Shards`] takes 8 KB for its counters. An alarm adds one look in
+//! O(levels) and one setting to each advance, and to each arm for a deadline before the alarm. Each
+//! arm under the lock reads the clock once.
 //!
 //! # Time
 //!
-//! All times of a shard are in its ticks, a bare [`Tick`]. A program that advances the shard itself
-//! chooses what a tick is. [`Shard::set_clock`] gives the shard a clock and the length of its tick;
-//! [`Ticks`](crate::clock::Ticks) converts between ticks and the clock's instants.
+//! All times of a shard are in its ticks, as a bare [`Tick`]. A program that advances the shard
+//! itself chooses the length of a tick. [`Shard::set_clock`] gives the shard a clock and the length
+//! of its tick; [`Ticks`](crate::clock::Ticks) converts between ticks and the clock's instants.
 //!
 //! # What is not promised
 //!
-//! - Order within a bucket is the wheel's; a re-arm in place keeps its place and its shard.
+//! - Order within a bucket is that of the wheel; a re-arm in its bucket keeps the timer's place and
+//!   shard.
 //! - A shard wakes no thread until it has a clock and an alarm ([`Shard::set_clock`],
 //!   [`Shard::set_alarm`]); [`ShardDriver`](crate::driver::ShardDriver) sets both.
-//! - [`SharedTimer::cancel`] does not wait for a callback that runs. Two callbacks that wait for
-//!   each other's timers wait for ever.
-//! - A callback that owns a handle to its own timer keeps it alive for ever: use [`Firing::timer`].
-//!   One that owns an `Arc` of the shards keeps those alive while it is pending: use a `Weak`.
-//! - A timer is still called running while its callback is dropped after its last firing. A
-//!   `cancel_sync` from that drop, of the timer that fires next, returns `WouldDeadlock`.
-//! - Deadlines from 2^58 - 1 on always take the lock: start clocks near 0.
-//! - A target needs 64-bit atomics.
-//! - In a forked child no pass is under way but one of the thread that forked. A timer whose
-//!   callback ran on another thread is idle there, or pending if it was armed again.
+//! - [`SharedTimer::cancel`] does not wait for a running callback. Two callbacks that wait for each
+//!   other's timers wait for ever.
+//! - A callback that owns a handle to its own timer keeps the timer alive for ever: use
+//!   [`Firing::timer`] instead. A callback that owns an `Arc` of the shards keeps the shards alive
+//!   while its timer is pending: use a `Weak`.
+//! - If a callback is dropped after its last firing, its timer still counts as running during that
+//!   drop. If that drop calls `cancel_sync` for the timer that fires next, the call returns
+//!   `WouldDeadlock`.
+//! - Re-arms with deadlines from 2^58 - 1 on always take the lock: start clocks near 0.
+//! - The target must have 64-bit atomics.
+//! - In a forked child only a pass of the thread that forked can be under way. If a timer's
+//!   callback ran on another thread, the timer is idle in the child, or pending if it was armed
+//!   again.
 
 mod arm;
 mod base;
@@ -84,11 +88,11 @@ pub use statistics::Statistics;
 use crate::sync::{Arc, lock};
 use base::{Base, Outside, Set};
 
-/// Shards, each with its own lock, clock and wheels. Share it by reference or in an `Arc`. Any
-/// thread may advance any shard.
+/// Shards, each with its own lock, clock and wheels. Share the value by reference or in an `Arc`.
+/// Any thread may advance any shard.
 ///
-/// Dropping it makes every pending timer idle and drops the shards' hold on it. Timers that others
-/// still hold then refuse to be armed.
+/// Dropping it makes every pending timer idle, and releases the shards' references to the timers.
+/// Timers that other owners still hold then refuse to be armed.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -114,7 +118,7 @@ use base::{Base, Outside, Set};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// The wheels have Linux's geometry. Another one is a type, with at most 15 levels, because a
+/// The wheels have Linux's geometry. Another geometry is a type, with at most 15 levels, because a
 /// timer's word has four bits for its level:
 ///
 /// ```
@@ -137,15 +141,15 @@ pub struct Shards<G: WheelGeometry = Linux> {
 impl Shards {
     /// Creates `shards` shards with Linux's geometry, whose clocks start at 0.
     ///
-    /// 0 is treated as 1, and more than 2^32 - 1 as 2^32 - 1. Each takes 41 KB; without memory for
-    /// them the process ends, as with every allocation.
+    /// `shards = 0` is treated as 1, and more than 2^32 - 1 as 2^32 - 1. Each shard takes 41 KB.
+    /// Without memory for them the process ends, as with every allocation of the standard library.
     #[must_use]
     pub fn new(shards: usize) -> Self {
         Self::with_geometry(shards, 0)
     }
 
-    /// Like [`new`](Self::new), but the clocks start at `now`. Deadlines from 2^58 - 1 on are
-    /// always re-armed under the lock, so start near 0.
+    /// Like [`new`](Self::new), but the clocks start at `now`. Re-arms with deadlines from 2^58 - 1
+    /// on always take the lock, so start near 0.
     #[must_use]
     pub fn starting_at(shards: usize, now: Tick) -> Self {
         Self::with_geometry(shards, now)
@@ -153,7 +157,7 @@ impl Shards {
 }
 
 impl<G: WheelGeometry> Shards<G> {
-    /// Like [`starting_at`](Shards::starting_at), with wheels of another geometry.
+    /// Like [`starting_at`](Shards::starting_at), but the wheels have another geometry.
     #[must_use]
     pub fn with_geometry(shards: usize, now: Tick) -> Self {
         let shards = u32::try_from(shards).unwrap_or(u32::MAX).max(1);
@@ -172,7 +176,7 @@ impl<G: WheelGeometry> Shards<G> {
         false
     }
 
-    /// The shard of that number; they count from 0 to [`len`](Self::len)` - 1`.
+    /// The shard with that number; numbers go from 0 to [`len`](Self::len)` - 1`.
     ///
     /// # Errors
     /// [`NoSuchShard`].
@@ -180,7 +184,7 @@ impl<G: WheelGeometry> Shards<G> {
         Shard::of(&self.set, number)
     }
 
-    /// Counts of what the arming calls have done so far, on all shards.
+    /// Returns counts of what the arming calls have done so far, on all shards.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         let mut sum = self.set.stripes.sum();
@@ -190,18 +194,18 @@ impl<G: WheelGeometry> Shards<G> {
         sum
     }
 
-    /// Verifies every invariant of every shard, one shard after the other, in O(timers). Other
+    /// Checks every invariant of every shard, one shard after the other, in O(timers). Other
     /// threads may use the shards meanwhile.
     ///
     /// # Errors
-    /// The first violation found: a bug in this library.
+    /// The first violation found; it shows a bug in this library.
     pub fn check(&self) -> Result<(), Violation> {
         self.set.bases.iter().enumerate().try_for_each(|(shard, base)| lock(&base.state).check(shard))
     }
 }
 
 impl<G: WheelGeometry> SharedTimer<G> {
-    /// Whether it belongs to these shards.
+    /// Whether the timer belongs to these shards.
     #[must_use]
     pub fn belongs_to(&self, shards: &Shards<G>) -> bool {
         Arc::ptr_eq(&self.node.set, &shards.set)
@@ -210,14 +214,14 @@ impl<G: WheelGeometry> SharedTimer<G> {
 
 impl<G: WheelGeometry> Drop for Shards<G> {
     fn drop(&mut self) {
-        /// Drops the shards' hold on timer after timer. When a callback's own drop panics, this
-        /// one's drop goes on with the rest while unwinding.
+        /// Releases the shards' references, timer after timer. If the drop of a callback panics,
+        /// the drop of this value releases the rest during the unwinding.
         struct Emptying<'a, G: WheelGeometry>(&'a Set<G>);
         impl<G: WheelGeometry> Emptying<'_, G> {
             fn run(&self) {
                 for base in &self.0.bases {
-                    // A function, so that the lock is released before the timer: its drop may run
-                    // the caller's code.
+                    // This is a function so that it releases the lock before the timer is dropped:
+                    // that drop may run the caller's code.
                     let empty_one = || lock(&base.state).empty_one();
                     while empty_one().is_some() {}
                 }
@@ -228,8 +232,8 @@ impl<G: WheelGeometry> Drop for Shards<G> {
                 self.run();
             }
         }
-        // All shards are closed first: a drop below may arm other timers. Clocks and alarms go
-        // last, with no lock held.
+        // All shards are closed first, because a drop below may try to arm other timers. Clocks and
+        // alarms are dropped last, with no lock held.
         let close = |base: &Base<G>| {
             let mut state = lock(&base.state);
             state.closed = true;

@@ -1,11 +1,12 @@
 //! Arming: first the rule and the path without the lock, then the path under the lock.
 //!
-//! A re-arm that keeps its bucket is one compare-exchange of the timer's [word](super::word). All
-//! else takes the lock of the shard. `docs/rearm.md` has the argument; the numbers (1), (2) and (3)
-//! below are those of its table.
+//! A re-arm that keeps its bucket is one compare-exchange of the timer's [word](super::word). Every
+//! other re-arm takes the lock of the shard. `docs/rearm.md` has the proof; the numbers (1), (2)
+//! and (3) below are those of its table.
 //!
 //! `node.ghost` is a shadow of the timer for the loom models. Each call marks the point where an
-//! operation takes effect, and compares. Without `cfg(loom)` the calls compile to nothing.
+//! operation takes effect, and compares the timer with its shadow. Without `cfg(loom)` the calls
+//! compile to nothing.
 
 use tickwright_core::Tick;
 
@@ -15,29 +16,31 @@ use super::result::{ArmError, Was};
 use super::word::{DEADLINES, PARKED, State, Word};
 use crate::sync::Ordering;
 
-/// What the caller wants.
+/// Which timers a call arms.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Arm {
-    /// Only if it is not pending.
+    /// Only a timer that is not pending.
     Add,
-    /// In any case.
+    /// Any timer, pending or not.
     Modify,
-    /// Only if it is pending.
+    /// Only a timer that is pending.
     PendingOnly,
-    /// If it is not pending, or pending for later.
+    /// A timer that is not pending, or is pending for a later deadline.
     Reduce,
 }
 
-/// The rule: whether a timer at `level` for `current` may stay in its bucket for `deadline`.
+/// The rule: whether a timer that is armed at `level` for `current` may stay in its bucket for
+/// `deadline`.
 ///
-/// 1. Both deadlines have the same bucket at that level. This needs no clock.
+/// 1. Both deadlines have the same bucket at that level. This condition needs no clock.
 /// 2. The word can hold the deadline.
-/// 3. A timer armed now would not get a finer level. This bounds the lateness, and a stale clock
-///    will do: it costs precision, not safety.
+/// 3. A timer armed now would not get a finer level. This condition bounds the lateness. A stale
+///    clock costs precision, not correctness.
 ///
-/// With Linux's geometry, a timer at level 2 for 1000 may stay for 1003: both are in the bucket
-/// that ends at 1024. It may not stay for 1024. At tick 1001 it may not stay for 1003 either, since
-/// a delay of 2 belongs to level 0.
+/// An example in Linux's geometry: a timer at level 2 for 1000 may stay for 1003. Both deadlines
+/// are in the bucket that ends at 1024. The timer may not stay for 1024, which is in the next
+/// bucket. At tick 1001 the timer may not stay for 1003 either, since a delay of 2 belongs to level
+/// 0.
 #[inline]
 fn fits<G: WheelGeometry>(current: Tick, level: u8, deadline: Tick, clock: impl FnOnce() -> Tick) -> bool {
     G::same_bucket(current, deadline, level)
@@ -46,7 +49,8 @@ fn fits<G: WheelGeometry>(current: Tick, level: u8, deadline: Tick, clock: impl 
 }
 
 impl<G: WheelGeometry> SharedTimer<G> {
-    /// Arms on the timer's own shard. `now` is the time that the caller knows, or 0.
+    /// Arms the timer on its own shard. `now` is the time that the caller knows, or 0 if the caller
+    /// knows none.
     #[inline]
     pub(super) fn arm(&self, how: Arm, deadline: Tick, now: Tick) -> Result<Was, ArmError> {
         match self.arm_unlocked(how, deadline, now) {
@@ -55,10 +59,10 @@ impl<G: WheelGeometry> SharedTimer<G> {
         }
     }
 
-    /// (1): writes the word if the word's own value allows it. Waits for no thread.
+    /// (1): writes the word, if the word's old value allows it. It waits for no thread.
     ///
     /// # Errors
-    /// The lock is needed. `true`: it lost a compare-exchange before.
+    /// The caller must take the lock. `true` means that the call lost a compare-exchange before.
     #[inline]
     fn arm_unlocked(&self, how: Arm, deadline: Tick, now: Tick) -> Result<(), bool> {
         let node = &*self.node;
@@ -67,7 +71,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
         for _ in 0..2 {
             let Some(next) = self.admitted(how, seen, deadline, now) else { break };
             // Release, and an exchange even if the word stays the same: the callback must see what
-            // the caller wrote before.
+            // the caller wrote before the re-arm.
             match node.word.compare_exchange(seen.0, next.0, Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => {
                     if next == seen && seen.deadline() != deadline {
@@ -100,7 +104,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
 
 // Under the lock.
 
-/// How a call under the lock ended: the column of the statistics, and the answer.
+/// How a call under the lock ended: it selects the column of the statistics, and the result.
 enum Outcome {
     Matched,
     Requeued,
@@ -111,7 +115,7 @@ enum Outcome {
 }
 
 impl<G: WheelGeometry> SharedTimer<G> {
-    /// (2) and (3): under the lock of the timer's shard, and of the target's.
+    /// (2) and (3): arms under the lock of the timer's shard, and under that of the target.
     #[cold]
     #[inline(never)]
     pub(super) fn arm_locked(
@@ -147,8 +151,8 @@ impl<G: WheelGeometry> SharedTimer<G> {
 
     fn arm_held(&self, held: &mut Held<'_, G>, how: Arm, deadline: Tick) -> Outcome {
         let node = &self.node;
-        // Only a holder of this lock changes the state. The deadline can change until the word is
-        // exchanged.
+        // Only the holder of this lock changes the state. Other threads can change the deadline
+        // until the word is exchanged.
         let word = self.word();
         match word.state() {
             State::Dead => return Outcome::Refused(ArmError::ShutDown),
@@ -170,8 +174,8 @@ impl<G: WheelGeometry> SharedTimer<G> {
                     return Outcome::Kept;
                 }
                 if held.home.is_due(node) {
-                    // It keeps its place in the pass: a reduce must not make it later. Level 0
-                    // admits no other deadline without the lock.
+                    // The timer keeps its place in the pass: a reduce must not make it later. At
+                    // level 0 the unlocked path admits no other deadline.
                     node.word.swap(Word::pending(deadline, 0).0, Ordering::Relaxed);
                     return Outcome::Matched;
                 }
@@ -181,8 +185,8 @@ impl<G: WheelGeometry> SharedTimer<G> {
         let p = Link::of(node);
         held.home.remove(p);
         let next = held.insert(self, p, deadline);
-        // An exchange, not a store: it comes after the earlier re-arms in the word's order, and
-        // passes on what they published.
+        // It is an exchange, not a store: it comes after the earlier re-arms in the word's order,
+        // and passes on what they published.
         node.word.swap(next.0, Ordering::Relaxed);
         if how != Arm::Reduce {
             node.ghost.armed(deadline, true);
@@ -192,8 +196,8 @@ impl<G: WheelGeometry> SharedTimer<G> {
 
     /// (3): parks the word of a pending timer if `deadline` is earlier than its own.
     ///
-    /// Only the holder of the lock writes a parked word. Until then an unlocked re-arm may come in
-    /// between, and be earlier.
+    /// Only the holder of the lock writes a parked word. Before the write, an unlocked re-arm may
+    /// come in between, and its deadline may be the earlier one.
     fn park_for_reduce(&self, held: &Held<'_, G>, deadline: Tick) -> bool {
         let node = &self.node;
         let parked = Word::pending(deadline, PARKED);
@@ -227,8 +231,8 @@ impl<G: WheelGeometry> Held<'_, G> {
         }
     }
 
-    /// Inserts a timer that is in no wheel: on the target, unless its callback runs. Then it stays
-    /// where that runs.
+    /// Inserts a timer that is in no wheel. It goes to the target, unless its callback is running.
+    /// If the callback is running, the timer stays on the callback's shard.
     fn insert(&mut self, timer: &SharedTimer<G>, p: Link<G>, deadline: Tick) -> Word {
         let node = &timer.node;
         match &mut self.away {

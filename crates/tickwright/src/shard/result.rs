@@ -1,4 +1,4 @@
-//! What the arming calls return: whether the timer was pending, or why it was not armed.
+//! The results of the arming calls: whether the timer was pending, or why it was not armed.
 
 pub(super) const NO_SUCH_SHARD: &str =
     "there is no shard of that number: they count from 0 to Shards::len() - 1";
@@ -6,9 +6,9 @@ pub(super) const NO_SUCH_SHARD: &str =
 /// Whether a timer was pending when a call took effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Was {
-    /// It was pending.
+    /// The timer was pending.
     Pending,
-    /// It was not pending: idle, firing or shut down.
+    /// The timer was not pending: it was idle, firing or shut down.
     Idle,
 }
 
@@ -20,17 +20,17 @@ impl Was {
     }
 }
 
-/// Why a timer was not armed. Nothing has changed then.
+/// Why a timer was not armed. Nothing has changed in that case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ArmError {
-    /// It is pending already.
+    /// The timer is already pending.
     AlreadyPending,
-    /// It was shut down.
+    /// The timer was shut down.
     ShutDown,
-    /// The [`Shards`](super::Shards) that it was made from were dropped.
+    /// The [`Shards`](super::Shards) from which the timer was made were dropped.
     ShardsGone,
-    /// There is no shard of that number.
+    /// There is no shard with that number.
     NoSuchShard,
 }
 

@@ -1,30 +1,32 @@
-//! How re-arms went.
+//! Counts of what the arming calls have done.
 
 use core::ops::AddAssign;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts of what the arming calls have done: `add`, `modify`, `modify_pending`, `reduce`, and
-/// those that name a shard.
+/// Counts of what the arming calls have done. The calls are `add`, `modify`, `modify_pending`,
+/// `reduce`, and their forms that name a shard.
 ///
-/// Each call on a shard that exists ended in exactly one of the first five. Read while other
-/// threads arm, the counts are no snapshot. They are exact once those calls have returned.
+/// Each call on an existing shard counts in exactly one of the first five. If other threads arm
+/// during the read, the counts are no snapshot. The counts are exact once those calls have
+/// returned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Statistics {
-    /// The timer was pending and stayed where it was, with the new deadline.
+    /// The timer was pending and stayed in its place, with the new deadline.
     pub matched: u64,
-    /// It was pending, and was removed and inserted again.
+    /// The timer was pending, and was removed and inserted again.
     pub requeued: u64,
-    /// It was not pending and now is.
+    /// The timer was not pending and is pending now.
     pub started: u64,
-    /// It was pending already (`add`), is shut down, or its shards are gone.
+    /// The timer was already pending (`add`), is shut down, or its shards are gone.
     pub refused: u64,
-    /// Nothing to do: `modify_pending` of an idle timer, `reduce` to a later deadline.
+    /// The call had nothing to do: `modify_pending` of an idle timer, or `reduce` to a later
+    /// deadline.
     pub no_op: u64,
-    /// Locks of shards that arming calls took. A lock taken in vain, because the timer had just
-    /// moved to another shard, is not counted.
+    /// How many locks of shards the arming calls took. If the timer had just moved to another
+    /// shard, the lock of the former shard is not counted.
     pub locks: u64,
-    /// Unlocked re-arms that lost their compare-exchange and took the lock.
+    /// How many unlocked re-arms lost their compare-exchange and took the lock.
     pub lost_races: u64,
 }
 
@@ -48,17 +50,18 @@ impl AddAssign for Statistics {
     }
 }
 
-/// Counters for what happens without a lock. A thread adds to a stripe of its own, without an
-/// atomic addition. A match that is counted must not bring back the contention that it avoided, nor
-/// cost as much.
+/// Counters for calls that take no lock. Each thread adds to a stripe of its own, without an atomic
+/// addition. A match avoids contention, so its count must not bring contention back, nor cost as
+/// much.
 pub(super) struct Stripes(Box<[Stripe]>);
 
-/// Stripes, and the bits that tell which of them threads own.
+/// The number of stripes; one word has a bit for each.
 const STRIPES: usize = 64;
-/// The stripe that no thread owns, for threads that found none free.
+/// The stripe that no thread owns: threads share it if they find no free one.
 const SHARED: usize = STRIPES - 1;
 
-/// Alone in its cache line, and in the pair of lines that some processors fetch together.
+/// A stripe is alone in its cache line, and in the pair of lines that some processors fetch
+/// together.
 #[derive(Default)]
 #[repr(align(128))]
 struct Stripe {
@@ -66,7 +69,7 @@ struct Stripe {
     no_op: AtomicU64,
 }
 
-/// The right of a thread to one stripe of every set of shards, until it ends.
+/// A thread's right to one stripe of every set of shards, until the thread ends.
 struct Owned(usize);
 
 static OWNED: Claims<AtomicU64> = Claims(AtomicU64::new(1 << SHARED));
@@ -81,10 +84,10 @@ impl Drop for Owned {
     }
 }
 
-/// One bit for each stripe: whether a thread owns it.
+/// One bit for each stripe, which is set if a thread owns the stripe.
 struct Claims<W>(W);
 
-/// The claims as threads use them, and as the models do.
+/// Implements the claims: once for the atomics of threads, and once for those of the models.
 macro_rules! claims {
     ($word:ty) => {
         impl Claims<$word> {
@@ -103,13 +106,13 @@ macro_rules! claims {
                 }
             }
 
-            /// Adds 1 to a counter of that stripe, on a thread that owns the stripe or shares it.
+            /// Adds 1 to a counter of `stripe`; the calling thread owns that stripe or shares it.
             #[inline]
             fn add_one(counter: &$word, stripe: usize) {
                 if stripe == SHARED {
                     counter.fetch_add(1, Ordering::Relaxed);
                 } else {
-                    // No other thread writes it.
+                    // No other thread writes this counter.
                     counter.store(counter.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
                 }
             }
@@ -138,7 +141,7 @@ impl Stripes {
 
     #[inline]
     fn count(&self, column: impl FnOnce(&Stripe) -> &AtomicU64) {
-        // A thread that is ending has given its stripe back.
+        // A thread that is ending has already released its stripe.
         let at = MINE.try_with(|mine| mine.0).unwrap_or(SHARED);
         let Some(counter) = self.0.get(at).map(column) else { return };
         Claims::<AtomicU64>::add_one(counter, at);

@@ -1,4 +1,4 @@
-//! Creating a timer, its queries, and those of a firing.
+//! Makes timers; also the queries of a timer and of a firing.
 
 use core::fmt;
 
@@ -11,20 +11,21 @@ use super::word::{State, Word};
 use crate::sync::{Arc, AtomicU32, AtomicU64, Cell, Ordering};
 
 impl<'a, G: WheelGeometry> Firing<'a, G> {
-    /// The timer that fires. It is not pending, unless it was armed again since. Re-arming it here
-    /// makes a periodic timer.
+    /// The timer that is firing. The timer is not pending, unless it was armed again since. A
+    /// callback that re-arms it makes a periodic timer.
     #[must_use]
     pub fn timer(&self) -> &'a SharedTimer<G> {
         self.timer
     }
 
-    /// The deadline of the last re-arm before it fired, as [`SharedTimer::deadline`] returns it.
+    /// The deadline of the last re-arm before the timer fired, as [`SharedTimer::deadline`] returns
+    /// it.
     #[must_use]
     pub fn deadline(&self) -> Tick {
         self.deadline
     }
 
-    /// The end of its bucket: the tick at which it was due.
+    /// The end of the timer's bucket: the tick at which it was due.
     #[must_use]
     pub fn expiry(&self) -> Tick {
         self.expiry
@@ -36,7 +37,7 @@ impl<'a, G: WheelGeometry> Firing<'a, G> {
         self.now
     }
 
-    /// The number of the shard on which it fires.
+    /// The number of the shard on which the timer fires.
     #[must_use]
     pub fn shard(&self) -> usize {
         self.shard
@@ -67,26 +68,26 @@ impl<G: WheelGeometry> SharedTimer<G> {
         Word(self.node.word.load(Ordering::Relaxed))
     }
 
-    /// Whether it was pending a moment ago: a hint, since other threads may arm, cancel and fire
-    /// it.
+    /// Whether the timer was pending a moment ago: a hint, since other threads may arm, cancel and
+    /// fire it.
     #[must_use]
     pub fn is_pending(&self) -> bool {
         self.word().state() == State::Pending
     }
 
-    /// Whether it was shut down, which is for ever.
+    /// Whether the timer is shut down; a shutdown is for ever.
     #[must_use]
     pub fn is_shut_down(&self) -> bool {
         self.word().state() == State::Dead
     }
 
     /// Returns the deadline in ticks of the shard, or `None` if the timer is not pending. Another
-    /// thread may change it at any time. Takes the shard's lock only for a deadline beyond the last
-    /// level.
+    /// thread may change the deadline at any time. The call takes the shard's lock only for a
+    /// deadline beyond the last level.
     ///
-    /// Two deadlines from 2^58 - 1 on read otherwise. A deadline that had passed when the timer was
-    /// armed reads as the shard's clock at that time. A deadline to which a due timer was reduced
-    /// reads as the deadline before.
+    /// Two deadlines from 2^58 - 1 on read differently. A deadline that had passed when the timer
+    /// was armed reads as the shard's clock at that time. A deadline to which a due timer was
+    /// reduced reads as the deadline before.
     #[must_use]
     pub fn deadline(&self) -> Option<Tick> {
         let word = self.word();
@@ -101,20 +102,20 @@ impl<G: WheelGeometry> SharedTimer<G> {
         }
     }
 
-    /// The number of the shard that it belonged to a moment ago.
+    /// The number of the shard to which the timer belonged a moment ago.
     #[must_use]
     pub fn shard(&self) -> usize {
         self.node.shard.load(Ordering::Relaxed) as usize
     }
 
-    /// Whether it does not wake a driver: see
+    /// Whether the timer wakes no driver: see
     /// [`Shard::deferrable_timer`](super::Shard::deferrable_timer).
     #[must_use]
     pub fn is_deferrable(&self) -> bool {
         self.node.deferrable
     }
 
-    /// The deadline of a model's shadow, or what went wrong.
+    /// The deadline of the timer's shadow in a model, or the first error.
     #[cfg(loom)]
     #[doc(hidden)]
     pub fn verdict(&self) -> Result<Option<Tick>, String> {

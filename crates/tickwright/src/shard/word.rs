@@ -1,4 +1,4 @@
-//! The word: all that an unlocked re-arm may read or write of a timer.
+//! The word: the only part of a timer that an unlocked re-arm may read or write.
 //!
 //! ```text
 //!   63                                            6 5      2 1     0
@@ -9,23 +9,23 @@ use core::fmt;
 
 use tickwright_core::Tick;
 
-/// The level of a pending timer whose deadline and level do not name its bucket. Its deadline is
-/// beyond the last level, or does not fit 58 bits. The wheel's record has the true deadline, and
-/// the unlocked path refuses such a word.
+/// The level in a parked word. The deadline and the level of such a word do not name the timer's
+/// bucket. The timer's deadline is beyond the last level, or does not fit 58 bits. The wheel's
+/// record has the true deadline, and the unlocked path refuses such a word.
 pub(crate) const PARKED: u8 = 15;
 
-/// The first deadline that the word does not hold.
+/// The first deadline that does not fit the word.
 pub(crate) const DEADLINES: Tick = (1 << 58) - 1;
 
-/// The state that the word holds. A timer whose callback has re-armed it is both pending and
-/// running; the shard knows which callback runs.
+/// The states in the word. If a running callback has re-armed its timer, the timer is both pending
+/// and running. The shard knows which callback runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// Not pending. All other bits are 0.
     Idle = 0,
     /// In a wheel.
     Pending = 1,
-    /// Taken out because it was due, and not touched since.
+    /// Taken out of the wheel because it was due, and not armed since.
     Firing = 2,
     /// Shut down, for ever.
     Dead = 3,
@@ -39,10 +39,11 @@ impl Word {
     pub(crate) const IDLE: Self = Self(State::Idle as u64);
     pub(crate) const FIRING: Self = Self(State::Firing as u64);
     pub(crate) const DEAD: Self = Self(State::Dead as u64);
-    /// The bits of the level, all set: put into a pending word they park it.
+    /// All bits of the level: setting them in a pending word parks it.
     pub(crate) const PARK: u64 = (PARKED as u64) << 2;
 
-    /// Pending at a level, or parked where the word cannot hold the deadline.
+    /// The word of a timer that is pending at a level. The word is parked if it cannot hold the
+    /// deadline.
     #[inline]
     pub(crate) const fn pending(deadline: Tick, level: u8) -> Self {
         if deadline < DEADLINES {
@@ -62,19 +63,19 @@ impl Word {
         }
     }
 
-    /// Where its bucket is counted, or [`PARKED`].
+    /// The level of the timer's bucket, or [`PARKED`].
     #[inline]
     pub(crate) const fn level(self) -> u8 {
         (self.0 >> 2) as u8 & PARKED
     }
 
-    /// The deadline; means nothing unless pending and not parked.
+    /// The deadline; it has a meaning only if the word is pending and not parked.
     #[inline]
     pub(crate) const fn deadline(self) -> Tick {
         self.0 >> 6
     }
 
-    /// The deadline if the word says it all.
+    /// The deadline and the level, if the word alone names the timer's bucket.
     #[inline]
     pub(crate) const fn whole(self) -> Option<(Tick, u8)> {
         if matches!(self.state(), State::Pending) && self.level() != PARKED {

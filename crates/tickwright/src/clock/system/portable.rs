@@ -1,4 +1,4 @@
-//! Anywhere: what the standard library has.
+//! Other systems: the clocks of the standard library.
 #![expect(clippy::disallowed_types, reason = "where there are forks there is a better clock")]
 
 use std::sync::OnceLock;
@@ -7,7 +7,8 @@ use std::time::{Instant, SystemTime};
 pub(super) fn monotonic() -> u64 {
     static ORIGIN: OnceLock<Instant> = OnceLock::new();
 
-    // The first look may come second to another thread's: nothing then, not less.
+    // Another thread may set the origin after this thread read the clock. The difference is then
+    // zero, not negative.
     let since = Instant::now().saturating_duration_since(*ORIGIN.get_or_init(Instant::now));
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }

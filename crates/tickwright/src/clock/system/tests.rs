@@ -6,7 +6,7 @@ use crate::clock::{Clock, Instant};
 
 const ALL: [SystemClock; 3] = [SystemClock::Monotonic, SystemClock::BootTime, SystemClock::RealTime];
 
-/// Two clocks that go on by `pace` at each look, and their true offset.
+/// Two clocks that advance by `pace` at each reading, and their true offset.
 struct Machine {
     steady: AtomicU64,
     pace: u64,
@@ -41,13 +41,14 @@ fn an_offset_stays_until_the_wall_is_set() {
     }
 }
 
-/// Looks of uneven length: the estimate never moves away from the truth, so it settles.
+/// Readings take different times. The estimate never moves away from the true offset, so it
+/// settles.
 #[test]
 fn an_offset_only_comes_nearer() {
     let mut error = u64::MAX;
     let known = AtomicI64::new(i64::MIN);
     for round in 0..1000_u64 {
-        // Two gaps: before the wall is read, and after.
+        // Two gaps: one before the wall is read, and one after.
         let (a, b) = (round * 7919 % 61, round * 104_729 % 53);
         let times = [1000 * round, 1000 * round + a + b];
         let at = AtomicU64::new(0);
@@ -65,7 +66,7 @@ fn no_value_of_a_clock_panics() {
     for steady in [0, 1, u64::MAX] {
         for wall in [i64::MIN, -1, 0, i64::MAX] {
             let _ = offset(&AtomicI64::new(i64::MIN), || steady, || wall);
-            // A steady clock that is not.
+            // A clock that claims to be steady and is not.
             let at = AtomicU64::new(steady);
             let back = || at.fetch_sub(1, Ordering::Relaxed);
             let _ = offset(&AtomicI64::new(i64::MAX), back, || wall);
@@ -100,7 +101,7 @@ fn sleepers_look_up_where_a_clock_may_jump() {
     assert_eq!(longest, [None, Some(Duration::from_secs(1)), Some(Duration::from_secs(1))]);
 }
 
-/// The fallback of other systems is compiled into the tests of all.
+/// Every system compiles the fallback of other systems into its tests.
 #[test]
 fn the_portable_clocks_go_on() {
     let (one, two) = (portable::monotonic(), portable::boot_time());

@@ -23,7 +23,8 @@ fn never_early_and_due_when_the_tick_begins() {
 }
 
 proptest::proptest! {
-    /// The multiplication by the reciprocal is the division.
+    /// The multiplication by the reciprocal returns the same quotient and remainder as the
+    /// division.
     #[test]
     fn ticks_are_quotients(length: u64, shift in 0u32..64, x: u64, down in 0u32..64) {
         let (length, x) = ((length >> shift).max(1), x >> down);

@@ -6,7 +6,7 @@ use std::thread;
 use super::VirtualHost;
 use crate::clock::{Clock, Instant, SystemClock, Watcher};
 
-/// What the three clocks and the wall show.
+/// The instants of the three clocks and the time of day.
 fn seen(host: &VirtualHost) -> (u64, u64, u64, i128) {
     let real = host.real_time();
     let wall = i128::from(real.now().as_nanos()) + i128::from(real.wall_offset().unwrap());
@@ -71,7 +71,8 @@ fn watchers_are_told_of_each_move_and_forgotten_when_gone() {
     let host = VirtualHost::new();
     let (one, two) = (Arc::new(Counting::default()), Arc::new(Counting::default()));
     let weak = |watcher: &Arc<Counting>| Arc::downgrade(&(Arc::clone(watcher) as Arc<dyn Watcher>));
-    // Through a reference and a counted pointer: both pass it on.
+    // The test watches through a reference and through a counted pointer: both pass the call to the
+    // clock.
     let by_reference: &dyn Clock = &&host.monotonic();
     assert!(by_reference.watch(&weak(&one)));
     assert!(Arc::new(host.real_time()).watch(&weak(&two)));

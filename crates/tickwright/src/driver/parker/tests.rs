@@ -8,7 +8,7 @@ use super::{Parker, Woken};
 use crate::clock::{Clock, Instant, SystemClock, VirtualClock, VirtualHost};
 use crate::driver::Alarm;
 
-/// A thread that waits until it is stopped, and passes on what it is told.
+/// Starts a thread that waits until the parker is stopped, and sends each result of the wait.
 fn sleeper<K: Clock + 'static>(parker: &Arc<Parker<K>>) -> Receiver<Woken> {
     let (told, hear) = channel();
     let parker = Arc::clone(parker);
@@ -155,7 +155,7 @@ fn a_suspend_rings_what_came_due_by_boot_time() {
     steady.stop();
 }
 
-/// Goes on by itself as far as the parker knows, and jumps without a word.
+/// A clock that seems to advance by itself, and jumps without notifying the parker.
 #[derive(Default)]
 struct Jumping {
     now: AtomicU64,
@@ -179,7 +179,7 @@ fn a_clock_that_jumps_is_looked_at_again() {
     let parker = Parker::new(Arc::clone(&clock));
     parker.set(Some(Instant::from_nanos(u64::MAX - 1)));
     let hear = sleeper(&parker);
-    // It does look, again and again.
+    // The parker looks at the clock again and again.
     while clock.looks.load(Ordering::Relaxed) < 10 {
         thread::yield_now();
     }
@@ -195,7 +195,7 @@ fn by_the_machines_clocks_it_is_never_early() {
         for delay in [0, 1, 1000, 1_000_000] {
             let at = clock.now() + Duration::from_nanos(delay);
             parker.set(Some(at));
-            // The wall clock may be set meanwhile.
+            // Somebody may set the wall clock meanwhile.
             while parker.wait() != Woken::Due {}
             assert!(clock.now() >= at);
         }

@@ -21,7 +21,7 @@ fn scene(ticks: Ticks) -> (VirtualHost, Arc<Shards>, ShardDriver<VirtualClock>) 
     (host, shards, driver)
 }
 
-/// A timer that logs its deadline and when it fired.
+/// A timer that logs its deadline and the time at which it fired.
 fn logging(shards: &Shards, shard: usize) -> (SharedTimer, Log) {
     let log = Log::default();
     let fired = Arc::clone(&log);
@@ -39,7 +39,7 @@ fn it_fires_at_the_end_of_the_bucket_and_not_before() {
             let begin = host.monotonic().now();
             let now = begin.as_nanos();
             timer.add(driver.ticks().deadline(begin + Duration::from_nanos(delay))).unwrap();
-            // None: it was due at once, and has fired.
+            // If there is none, the timer was due at once and has fired.
             let expiry = shards.shard(0).unwrap().next_expiry().unwrap_or(now / MS);
             assert!(expiry > now / MS || delay == 0, "{delay} at {now}: early");
             assert!(expiry * MS >= now + delay, "early");
@@ -76,7 +76,7 @@ fn an_idle_shard_is_asleep_and_re_arms_in_place_do_not_wake_it() {
     for deadline in [1000, 300, 1, 10] {
         deferrable.modify(deadline).unwrap();
     }
-    // Later ones, and a cancel: the alarm stays.
+    // A later deadline and a cancel leave the alarm as it is.
     timer.modify(100_000).unwrap();
     timer.cancel();
     host.advance(Duration::from_nanos(71));
@@ -113,7 +113,7 @@ fn whatever_makes_it_earlier_wakes_it() {
     timer.add_on(1, 70).unwrap();
     assert_eq!(shards.shard(1).unwrap().drain_to(0), Ok(1));
     fires(71, 70);
-    // Due already.
+    // The timer is due already.
     timer.add(0).unwrap();
     assert!(driver.settle());
     assert_eq!(log.lock().unwrap().drain(..).count(), 1);
@@ -123,7 +123,7 @@ fn whatever_makes_it_earlier_wakes_it() {
 fn a_clock_that_stood_still_does_not_make_a_bucket_coarse() {
     let (host, shards, driver) = scene(Ticks::MILLISECOND);
     let (timer, log) = logging(&shards, 0);
-    // A night without a timer: no thread has advanced the shard since.
+    // A night passes without a timer: no thread has advanced the shard since.
     host.advance(Duration::from_millis(8 * 3600 * 1000));
     assert!(driver.settle());
     assert_eq!(driver.thread().wakeups(), 0);
@@ -170,7 +170,7 @@ fn a_pass_of_another_thread_hands_over_at_its_end() {
     std::thread::scope(|scope| {
         scope.spawn(|| shards.shard(0).unwrap().advance_within(6, usize::MAX));
         begun.recv().unwrap();
-        // The driver finds the shard busy, and its alarm has gone off.
+        // The driver's alarm goes off, and the driver finds the shard busy.
         host.advance(Duration::from_nanos(100));
         assert!(driver.settle());
         assert_eq!(log.lock().unwrap().len(), 0);

@@ -8,7 +8,7 @@ use crate::sync::lock;
 
 const ALL: [SystemClock; 3] = [SystemClock::Monotonic, SystemClock::BootTime, SystemClock::RealTime];
 
-/// Whether it is readable: now, or ever.
+/// Whether the descriptor is readable now, or, with `wait`, ever.
 fn readable(fd: &TimerFd, wait: bool) -> bool {
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };
     let mut fds = [PollFd::new(fd, PollFlags::IN)];
@@ -38,7 +38,8 @@ fn it_rings_when_the_time_has_come_and_not_before() {
         let at = clock.now() + Duration::from_millis(2);
         fd.set(Some(at));
         assert!(readable(&fd, true));
-        // By real time the offset is right to some 100 ns, and it is the kernel's wall that rings.
+        // By real time the offset is exact to some 100 ns, and the alarm goes off by the kernel's
+        // wall clock.
         assert!(clock.now() + Duration::from_nanos(1000) >= at, "{clock:?}: early");
         assert_eq!(fd.acknowledge().unwrap(), Rung::Due);
     }
@@ -60,8 +61,8 @@ fn the_last_setting_holds() {
     }
 }
 
-/// Tests may not set the wall. The kernel's word of it can come as the answer to a setting; this is
-/// what is done with it then.
+/// Tests may not set the wall. The kernel can report a step as the result of a setting; this test
+/// covers what the alarm does then.
 #[test]
 fn a_step_that_was_heard_of_rings_whatever_is_set_after_it() {
     let fd = TimerFd::new(SystemClock::RealTime).unwrap();

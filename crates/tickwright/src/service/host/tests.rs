@@ -1,4 +1,5 @@
-//! The alarm is set for the second timer: by whichever structure, and not by its array.
+//! While the host tick is the head, the alarm is set for the second timer in every structure. One
+//! structure that takes its second from its array fails.
 
 use core::num::NonZeroU32;
 use core::time::Duration;
@@ -13,7 +14,7 @@ use crate::service::table::Table;
 use crate::service::{Service, Settings, Site, Structure, Timing};
 
 /// A binary heap whose "second" is the second cell of its array, as it was in Xenomai for six
-/// years. What it is asked else, a true queue answers.
+/// years. A true queue does all other operations.
 struct SecondCell {
     truth: Box<dyn Queue>,
     cells: Vec<Idx>,
@@ -29,7 +30,7 @@ impl SecondCell {
         }
     }
 
-    /// Those that are still linked, as a new heap.
+    /// Rebuilds the heap from the cells that are still linked.
     fn sweep(&mut self) {
         let mut linked = Vec::new();
         self.truth.for_each(&mut |slot| linked.push(slot));
@@ -41,7 +42,7 @@ impl SecondCell {
     }
 }
 
-/// Methods that ask the true queue.
+/// Methods that call the true queue.
 macro_rules! truth {
     ($(fn $name:ident(&self $(, $arg:ident: $of:ty)*) $(-> $out:ty)?;)+) => {
         $(fn $name(&self $(, $arg: $of)*) $(-> $out)? { self.truth.$name($($arg),*) })+
@@ -98,11 +99,11 @@ impl Queue for SecondCell {
     }
 }
 
-/// Every order of the delays: the first is the host's, and while urgent work runs the alarm is for
-/// the earliest of the rest.
+/// Checks every order of the delays. The first delay is the host tick's. While urgent work runs,
+/// the alarm must be set for the earliest of the rest.
 fn programs_the_second(make: &dyn Fn() -> Service<()>, delays: [u64; 4]) -> Result<(), String> {
     let mut order = [0, 1, 2, 3];
-    // All 24, by Heap's method without recursion.
+    // Visits all 24 orders, by Heap's method without recursion.
     let (mut turns, mut at) = ([0; 4], 0);
     loop {
         let mut service = make();
@@ -113,8 +114,8 @@ fn programs_the_second(make: &dyn Fn() -> Service<()>, delays: [u64; 4]) -> Resu
                 service.set_host(id).unwrap();
             }
         }
-        // What the second is, a queue without the host says: wheels may be late, each in its own
-        // way.
+        // A queue without the host tick gives the right wake-up: wheels may be late, each in its
+        // own way.
         let mut without = make();
         for which in order.into_iter().filter(|which| *which > 0) {
             without.add(Timing::after(Duration::from_millis(delays[which])), &Site::here("x"), ()).unwrap();
@@ -137,8 +138,8 @@ fn programs_the_second(make: &dyn Fn() -> Service<()>, delays: [u64; 4]) -> Resu
     }
 }
 
-/// One where the smaller child is in the left cell or the right, equals, and one where the host
-/// does not head the queue.
+/// The first case puts the smaller child into the left cell or the right one, by order. The others
+/// have equal delays, or a host tick that does not head the queue.
 const DELAYS: [[u64; 4]; 4] = [[10, 20, 30, 40], [10, 10, 20, 30], [30, 20, 20, 20], [20, 10, 40, 30]];
 
 #[test]

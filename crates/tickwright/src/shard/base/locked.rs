@@ -1,7 +1,8 @@
 //! The operations of a shard under its lock, and how the locks are taken.
 //!
 //! `node.ghost` is a shadow of the timer for the loom models. Each call marks the point where an
-//! operation takes effect, and compares. Without `cfg(loom)` the calls compile to nothing.
+//! operation takes effect, and compares the timer with its shadow. Without `cfg(loom)` the calls
+//! compile to nothing.
 
 use tickwright_core::storage::{Discipline, Popped};
 use tickwright_core::{Tick, Violation};
@@ -21,7 +22,8 @@ pub(crate) struct Taken<G: WheelGeometry> {
 }
 
 impl<G: WheelGeometry> Locked<G> {
-    /// Advances the clock, never back. Not while a pass is under way: the end of a pass is fixed.
+    /// Advances the clock, and never moves it back. It does nothing while a pass is under way,
+    /// because the end of a pass is fixed.
     pub(crate) fn forward(&mut self, base: &Base<G>, now: Tick) {
         if now > self.now && !self.expiring {
             self.now = now;
@@ -29,8 +31,8 @@ impl<G: WheelGeometry> Locked<G> {
         }
     }
 
-    /// Advances to the shard's own clock, if it has one. A clock that stood still while the driver
-    /// slept would give a timer too coarse a bucket.
+    /// Advances the shard's time to its own clock, if it has one. If the time stood still while the
+    /// driver slept, a new timer would get too coarse a bucket.
     pub(crate) fn read_clock(&mut self, base: &Base<G>) {
         if let Some(clock) = &self.outside.clock {
             let now = self.outside.ticks.now(clock.now());
@@ -39,10 +41,10 @@ impl<G: WheelGeometry> Locked<G> {
     }
 
     /// Sets the alarm if it would go off too late for a timer that was armed for `deadline`. The
-    /// alarm is code of the caller, so words and wheels are whole before it is called.
+    /// alarm is code of the caller, so words and wheels are whole before the call.
     ///
-    /// A deadline at or after the alarm's own needs no earlier alarm. The end of a pass sets it in
-    /// any case.
+    /// If the deadline is not before the alarm's time, the alarm stays. The end of a pass sets the
+    /// alarm in any case.
     pub(crate) fn set_alarm_earlier(&mut self, deadline: Tick) {
         if let Some(alarm) = &self.outside.alarm
             && !self.expiring
@@ -55,7 +57,8 @@ impl<G: WheelGeometry> Locked<G> {
         }
     }
 
-    /// Sets the alarm to the next wake-up, whatever it is set to: it may have gone off meanwhile.
+    /// Sets the alarm to the next wake-up, even if that has not changed: the alarm may have gone
+    /// off meanwhile.
     pub(crate) fn set_alarm(&mut self) {
         if let Some(alarm) = &self.outside.alarm {
             let wake = self.next_wake();
@@ -64,13 +67,13 @@ impl<G: WheelGeometry> Locked<G> {
         }
     }
 
-    /// Inserts a timer that is in no wheel, and whose count this shard holds. Returns what its word
-    /// must be.
+    /// Inserts a timer that is in no wheel; this shard holds a count of the timer. Returns the word
+    /// that the caller must write.
     pub(crate) fn insert(&mut self, node: &Node<G>, p: Link<G>, deadline: Tick) -> Word {
         let (which, now) = (usize::from(node.deferrable), self.now);
         let wheel = &mut self.wheels[which];
         self.len[which] += 1;
-        // A timer armed for the past during a pass fires at the next tick. Else the pass might
+        // A timer armed for the past during a pass fires at the next tick. Otherwise the pass might
         // never end.
         let _ = if self.expiring {
             G::insert_behind(wheel, &mut self.records, p, deadline, now)
@@ -79,34 +82,36 @@ impl<G: WheelGeometry> Locked<G> {
         };
         let level = match G::level(wheel, &self.records, p) {
             Some(level) => level,
-            // Due at once. At level 0 the word admits no other deadline than this one.
+            // Due at once. The timer is due at once. At level 0 the word admits only the same
+            // deadline again.
             None if deadline <= now => 0,
             None => PARKED,
         };
         Word::pending(deadline, level)
     }
 
-    /// Takes a timer that is pending here out of its wheel. This shard keeps its count. As in all
-    /// functions that take a link: `p` is in a wheel of this shard, or the caller holds a count.
+    /// Takes a timer that is pending here out of its wheel. This shard keeps its count of the
+    /// timer. As in all functions that take a link, `p` is in a wheel of this shard, or the caller
+    /// holds a count.
     pub(crate) fn remove(&mut self, p: Link<G>) {
         let which = usize::from(self.records.node(p).deferrable);
         self.len[which] -= 1;
         let _ = self.wheels[which].remove(&mut self.records, p);
     }
 
-    /// Takes a timer that is pending here out, and the count too.
+    /// Takes a timer that is pending here out of its wheel, and returns the shard's count of it.
     pub(crate) fn take_out(&mut self, p: Link<G>) -> SharedTimer<G> {
         self.remove(p);
         Self::release(p)
     }
 
-    /// Moves one timer that is pending here to another shard and keeps its deadline. Returns
-    /// whether there was one.
+    /// Moves one timer that is pending here to another shard; the timer keeps its deadline. Returns
+    /// whether this shard had such a timer.
     pub(crate) fn hand_one_over(&mut self, target: &mut Self, number: u32) -> bool {
         let Some(p) = self.any() else { return false };
         let node = self.records.node(p);
-        // Only the holder of the lock writes a parked word. An exchange: an unlocked re-arm comes
-        // before it and counts, or after it and takes the lock.
+        // Only the holder of the lock writes a parked word. It is an exchange: an unlocked re-arm
+        // either comes before it and counts, or comes after it and takes the lock.
         let word = Word(node.word.fetch_or(Word::PARK, Ordering::Relaxed));
         let deadline = self.deadline(p, word);
         let timer = self.take_out(p);
@@ -116,23 +121,23 @@ impl<G: WheelGeometry> Locked<G> {
         true
     }
 
-    /// Makes one pending timer idle. For a shard that is closed.
+    /// Makes one pending timer idle and returns it. It is for a shard that is closed.
     pub(crate) fn empty_one(&mut self) -> Option<SharedTimer<G>> {
         let p = self.any()?;
         let timer = self.take_out(p);
-        // Relaxed: the thread that re-armed held a reference, and its count orders what that thread
-        // wrote before the timer's drop.
+        // Relaxed is enough: a thread that re-armed held a reference. Its count orders that
+        // thread's writes before the timer's drop.
         timer.node.word.swap(Word::IDLE.0, Ordering::Relaxed);
         timer.node.ghost.withdrawn(true, false);
         Some(timer)
     }
 
-    /// A pending timer, if there is one.
+    /// Any pending timer, if there is one.
     fn any(&self) -> Option<Link<G>> {
         self.wheels.iter().find_map(|wheel| wheel.any(&self.records))
     }
 
-    /// The deadline of a timer that is pending here, and whose word is `word`.
+    /// The deadline of a timer that is pending here; `word` is the timer's word.
     pub(crate) fn deadline(&self, p: Link<G>, word: Word) -> Tick {
         match word.whole() {
             Some((deadline, _)) => deadline,
@@ -140,7 +145,7 @@ impl<G: WheelGeometry> Locked<G> {
         }
     }
 
-    /// Whether a timer that is pending here is due, and only not yet taken.
+    /// Whether a timer that is pending here is due but not yet taken.
     pub(crate) fn is_due(&self, node: &Arc<Node<G>>) -> bool {
         let wheel = &self.wheels[usize::from(node.deferrable)];
         wheel.expiry(&self.records, Link::of(node)) <= self.now
@@ -151,27 +156,29 @@ impl<G: WheelGeometry> Locked<G> {
         self.running.filter(|&(p, _)| p == Link::of(node)).map(|(_, thread)| thread)
     }
 
-    /// Unlinks the first due timer of both wheels; of two that are due at one tick, the one that
-    /// wakes a driver. So neither kind starves the other, however small the budget.
+    /// Unlinks the first due timer of both wheels. Of two timers that are due at one tick it takes
+    /// the one that wakes a driver. So neither kind starves the other, however small the budget.
     fn pop(&mut self, budget: &mut usize) -> Option<Popped<Link<G>>> {
         let Self { wheels, records, now, .. } = self;
         let mut due = |which: usize| {
             let p = wheels[which].due(records, *now, budget)?;
             Some((wheels[which].expiry(records, p), which))
         };
-        // The tuple's order takes the earlier timer, and of equals the one of the standard wheel.
+        // The tuple's order takes the earlier timer, or of equal ones that of the standard wheel.
         let (_, which) = [due(0), due(1)].into_iter().flatten().min()?;
         let popped = self.wheels[which].pop(&mut self.records, self.now, budget)?;
         self.len[which] -= 1;
         Some(popped)
     }
 
-    /// Takes the first due timer out, if the budget allows: from here on it fires.
+    /// Takes the first due timer out of its wheel, if the budget allows it: from here on the timer
+    /// fires.
     pub(crate) fn take(&mut self, budget: &mut usize, thread: ThreadId) -> Option<Taken<G>> {
         let popped = self.pop(budget)?;
         let timer = Self::release(popped.handle);
-        // Acquire: the callback sees what was written before any re-arm that counted. An exchange:
-        // its old value is the last deadline, and a later re-arm sees that the timer fires.
+        // Acquire: the callback sees everything that was written before any re-arm that counted. It
+        // is an exchange: its old value is the last deadline. A later re-arm sees that the timer
+        // fires.
         let word = Word(timer.node.word.swap(Word::FIRING.0, Ordering::Acquire));
         let deadline = word.whole().map_or(popped.deadline, |(deadline, _)| deadline);
         timer.node.ghost.fired(deadline, self.now);
@@ -179,15 +186,15 @@ impl<G: WheelGeometry> Locked<G> {
         Some(Taken { timer, deadline, expiry: popped.expiry })
     }
 
-    /// The callback of the timer has ended, or was unwound.
+    /// Notes that the callback of the timer has returned or was unwound.
     pub(crate) fn finish(&mut self, base: &Base<G>, node: &Node<G>) {
         self.running = None;
         node.note_end();
         tell(&base.ended, self);
     }
 
-    /// For a forked child, which has no other threads: no thread waits, and the pass of another
-    /// thread is over. The timer that it fired is idle, unless it was armed again.
+    /// Called in a forked child, which has no other threads: no thread waits, and another thread's
+    /// pass is over. The timer that such a pass fired is idle, unless it was armed again.
     fn forget_threads(&mut self) {
         self.waiters.forget();
         let Some((p, thread)) = self.running else { return };
@@ -196,17 +203,18 @@ impl<G: WheelGeometry> Locked<G> {
             self.running = Some((p, here));
         } else {
             (self.running, self.expiring) = (None, false);
-            // Its pass holds a count, on the stack of a thread that is gone: the node stays.
+            // Its pass holds a count on the stack of a thread that is gone, so the node stays
+            // alive.
             self.records.node(p).note_end();
         }
     }
 
-    /// How many timers are pending, deferrable ones too.
+    /// How many timers are pending, including deferrable ones.
     pub(crate) fn len(&self) -> usize {
         self.len[0] + self.len[1]
     }
 
-    /// The next tick to wake for: deferrable timers do not count.
+    /// The next tick at which a driver must wake: deferrable timers do not count.
     pub(crate) fn next_wake(&self) -> Option<Tick> {
         self.wheels[0].next_wake(&self.records)
     }
@@ -221,14 +229,14 @@ impl<G: WheelGeometry> Locked<G> {
         self.wheels.iter().all(|wheel| wheel.next_wake(&self.records).is_none_or(|wake| wake > self.now))
     }
 
-    /// Every pending timer.
+    /// Visits every pending timer.
     pub(crate) fn for_each(&self, mut visit: impl FnMut(Link<G>, &Node<G>)) {
         for wheel in self.wheels.iter() {
             wheel.for_each(&self.records, |p| visit(p, self.records.node(p)));
         }
     }
 
-    /// Verifies the wheels, and each timer's word against them.
+    /// Checks the wheels, and each timer's word against them.
     pub(crate) fn check(&self, shard: usize) -> Result<(), Violation> {
         for (wheel, &len) in self.wheels.iter().zip(&self.len) {
             wheel.check(&self.records, len)?;
@@ -244,11 +252,12 @@ impl<G: WheelGeometry> Locked<G> {
                 result = Err(Violation::Position);
             } else if let (Some((deadline, level)), Some(filed)) =
                 (word.whole(), G::level(wheel, &self.records, p))
-                // If it is due and the wheel has not moved it yet, it may have been reduced there.
+                // A due timer that the wheel has not moved yet may have been reduced in its place.
                 && wheel.expiry(&self.records, p) > self.now
             {
                 let noted = wheel.deadline(&self.records, p);
-                // Noted later than asked for: it was in the past when it was armed.
+                // The wheel's deadline is later than the word's if the latter was past when the
+                // timer was armed.
                 let same = G::same_bucket(deadline, noted, level);
                 if filed != level || !same && deadline > noted {
                     result = Err(Violation::Bucket);
@@ -260,7 +269,8 @@ impl<G: WheelGeometry> Locked<G> {
 }
 
 impl<G: WheelGeometry> Node<G> {
-    /// Its callback has ended. A re-arm or a shutdown meanwhile has written the word.
+    /// Notes that the timer's callback has ended. If a re-arm or a shutdown has written the word
+    /// meanwhile, the word stays.
     fn note_end(&self) {
         let (firing, idle) = (Word::FIRING.0, Word::IDLE.0);
         self.ghost.ended();
@@ -268,7 +278,7 @@ impl<G: WheelGeometry> Node<G> {
     }
 }
 
-/// The lock of a timer's shard, and of the shard that it moves to, if that is another.
+/// The lock of a timer's shard and, if the timer moves to another shard, the lock of that shard.
 pub(crate) struct Held<'a, G: WheelGeometry> {
     pub(crate) base: &'a Base<G>,
     pub(crate) home: MutexGuard<'a, Locked<G>>,
@@ -289,7 +299,7 @@ impl<G: WheelGeometry> Set<G> {
             state: Slot::new(Locked::new(now), Locked::forget_threads),
             ended: Condvar::new(),
         });
-        // The shards are in a box and stay there until the drop.
+        // The shards are in a box, and stay at their addresses until the drop.
         let set = Self { bases: bases.collect(), stripes: Stripes::new() };
         if !set.bases.iter().all(|base| base.state.register(Order::Timers)) {
             no_memory::<Base<G>>();
@@ -297,16 +307,16 @@ impl<G: WheelGeometry> Set<G> {
         set
     }
 
-    /// The shard of that number, and the number as timers keep it.
+    /// The shard of that number, and the number in the width that timers store.
     pub(crate) fn shard(&self, number: usize) -> Option<(u32, &Base<G>)> {
-        // There are less than 2^32.
+        // There are fewer than 2^32 shards.
         Some((u32::try_from(number).ok()?, self.bases.get(number)?))
     }
 
     /// Locks the shard that the timer belongs to, and `target`, in the order of their numbers.
     ///
-    /// A timer leaves a shard only under that shard's lock. So the number is not stale when it is
-    /// read again under the lock.
+    /// A timer leaves a shard only under that shard's lock. So the number is right when it is read
+    /// again under the lock.
     pub(crate) fn lock_timer(&self, node: &Node<G>, target: Option<u32>) -> Held<'_, G> {
         loop {
             let shard = node.shard.load(Ordering::Relaxed);
@@ -326,7 +336,7 @@ impl<G: WheelGeometry> Set<G> {
     }
 }
 
-/// Takes both locks: `one` first if `in_order`, else `two` first.
+/// Takes both locks: first `one` if `in_order`, otherwise first `two`.
 pub(crate) fn lock_both<'a, T>(
     one: &'a Mutex<T>,
     two: &'a Mutex<T>,

@@ -1,4 +1,4 @@
-//! The claims of stripes in all schedules.
+//! Loom models of the claims of stripes, in all schedules.
 
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use super::{Claims, SHARED};
 
 claims!(AtomicU64);
 
-/// A thread that claims a stripe, counts once and ends.
+/// Starts a thread that claims a stripe, counts once and ends.
 fn count_once(claims: &Claims<AtomicU64>, counters: &[AtomicU64; 2]) {
     let mine = claims.claim();
     assert!(mine < 2, "a stripe is free for each thread");

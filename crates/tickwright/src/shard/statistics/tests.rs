@@ -30,7 +30,7 @@ fn threads_that_find_no_stripe_share_one_and_lose_nothing() {
             }
         });
         done.wait();
-        // A join waits for the destructors of a thread's locals too; the end of a scope does not.
+        // A join also waits for the destructors of a thread's locals; the end of a scope does not.
         holders.into_iter().for_each(|holder| holder.join().unwrap());
     });
     assert_eq!(stripes.sum().matched, SHARED as u64 + more * each);
@@ -51,7 +51,7 @@ fn an_ended_threads_stripe_is_added_to() {
 fn an_ended_thread_gives_its_stripe_back() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     for _ in 0..2 * STRIPES {
-        // Two at a time, so that one of them owns a stripe other than the first.
+        // Two threads run at a time, so that one of them owns a stripe other than the first.
         let both = Arc::new(Barrier::new(2));
         let own = |both: Arc<Barrier>| {
             thread::spawn(move || {
