@@ -1,23 +1,23 @@
-//! A priority queue by itself: a binary heap with a comparator of the user, whose elements know
-//! where they are.
+//! A priority queue by itself: a binary heap with the user's comparator, whose elements record
+//! their positions.
 //!
-//! It is no timer family: it has no clock, no arrival numbers, and its greatest element leaves
-//! first, as in `std`'s `BinaryHeap`. It is for what else is served by rank: bridge hooks, sorcery
-//! caches, requests. Equal elements leave in any order; where theirs matters, the comparator
-//! compares an arrival number too.
+//! It is not a timer queue: it has no clock and no arrival numbers. Its greatest element leaves
+//! first, as in `std`'s `BinaryHeap`. It serves other work by rank: bridge hooks, sorcery caches,
+//! requests. Equal elements leave in any order. If their order matters, the comparator must also
+//! compare an arrival number.
 //!
 //! # Invariants
 //! 1. No element is greater than the one above it; equals are fine ([`Violation::HeapOrder`]).
-//! 2. An element that records its position records the one it has ([`Violation::Position`]). One
-//!    that was taken out records 0.
+//! 2. An element that records its position records the current one ([`Violation::Position`]). An
+//!    element that was removed records 0.
 //!
 //! # User code
 //! The comparator runs before the first move, and [`HeapOrder::placed`] after the last. An
-//! operation looks for its way with comparisons alone. The way from a cell to one below it is the
-//! bits of the lower cell's number, so nothing has to be kept of it. A comparator that panics
-//! leaves the heap as it was, one that contradicts itself leaves every element in it once. A
-//! `placed` that panics leaves every element in it once and positions that are wrong:
-//! [`Heap::verify`] says so, and removals by them are refused.
+//! operation first searches its path with comparisons alone. The bits of the lower cell's number
+//! encode the path between two cells, so the path needs no storage. A comparator that panics leaves
+//! the heap as it was, one that contradicts itself leaves every element in it once. A `placed` that
+//! panics leaves every element in it once and positions that are wrong: [`Heap::verify`] says so,
+//! and removals by them are refused.
 //!
 //! # Costs
 //! | operation | worst | usual |
