@@ -159,7 +159,8 @@ where
 }
 
 /// The `D`-ary heap in memory that the caller lends, of a size known at run time. `D` is 2 or 4. A
-/// queue that was made without memory takes no timer; [`HookQueue::lent`] makes one with it.
+/// queue that was created without memory refuses every timer; [`HookQueue::lent`] creates a queue
+/// with memory.
 ///
 /// ```
 /// use tickwright_core::family::dary_heap::{Group, groups_for};
@@ -192,11 +193,11 @@ impl<const D: usize, T> HookQueue<'_, LentHeap<D>, T>
 where
     Degree<D>: Arity,
 {
-    /// An empty queue of at most `capacity` timers, whose heap lies in `groups`: at least
-    /// [`groups_for`] the capacity.
+    /// An empty queue of at most `capacity` timers, whose heap lies in `groups`. `groups` must have
+    /// at least [`groups_for`] the capacity.
     ///
     /// # Errors
-    /// [`Reject::Full`] when there are too few groups, or capacity is beyond 2^32 - 5.
+    /// [`Reject::Full`] when there are too few groups, or the capacity exceeds 2^32 - 5.
     pub fn lent(
         capacity: usize,
         groups: &'static mut [Group<HookPtr<LentHeap<D>>, D>],
@@ -207,8 +208,8 @@ where
     }
 }
 
-/// What a node of a heap remembers: its cell while it is linked. The root's cell is `D - 1`, so 0
-/// is none.
+/// The record of a node in a heap: its cell while it is linked. The root's cell is `D - 1`, so 0
+/// stands for none.
 #[derive(Debug)]
 pub struct HeapRecord {
     cell: u32,
@@ -230,9 +231,10 @@ impl<P: Handle> Record<P> for HeapRecord {
     }
 }
 
-/// A record that remembers the cell of its node's entry. Heaps of other families have their own.
+/// A record that stores the cell of its node's entry. Heaps in other families have records of their
+/// own.
 pub(super) trait InCell {
-    /// The cell that [`set_cell`](Self::set_cell) was given last, while the node has an entry.
+    /// Returns the cell that [`set_cell`](Self::set_cell) stored last, while the node has an entry.
     fn cell(&self) -> usize;
 
     /// Remembers a cell.
@@ -255,28 +257,28 @@ impl InCell for HeapRecord {
 #[derive(Debug)]
 pub struct Heap<P, B, const D: usize> {
     buffer: B,
-    /// How many entries there are.
+    /// The number of entries.
     pub(super) len: usize,
-    /// The number of the next arrival.
+    /// The arrival number of the next insert.
     pub(super) next_sequence: u32,
-    /// The root's cell is empty, since the head was taken out and nothing has been inserted since.
+    /// Whether the root's cell is empty: the head was removed and nothing has been inserted since.
     hole: bool,
     _handles: core::marker::PhantomData<P>,
 }
 
 impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
-    /// No entries, no memory taken.
+    /// A heap without entries, which has allocated nothing.
     pub(super) const EMPTY: Self =
         Self { buffer: B::NEW, len: 0, next_sequence: 0, hole: false, _handles: core::marker::PhantomData };
 
-    /// How many cells are in use, from the root's on.
+    /// The number of cells in use, counted from the root's cell.
     #[inline]
     fn cells(&self) -> usize {
         self.len + usize::from(self.hole)
     }
 
-    /// The cell and the entry of the head: the root, or, where that is a hole, the earliest of its
-    /// children.
+    /// The cell and the entry of the head: the root, or the earliest of its children if the root is
+    /// a hole.
     #[inline]
     pub(super) fn first(&self) -> Option<(usize, &Entry<P>)> {
         if self.hole {
@@ -299,7 +301,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
         }
     }
 
-    /// A number for the next arrival, greater than any in the heap.
+    /// Takes a number for the next arrival, greater than any in the heap.
     #[inline]
     fn take_sequence(&mut self, nodes: &mut impl Nodes<P, HeapRecord>) -> u32 {
         if self.next_sequence == u32::MAX {
@@ -310,8 +312,8 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
         sequence
     }
 
-    /// Takes the entry out of `cell`, which is in use. Out of the root's it leaves a hole, for the
-    /// next insert to fill.
+    /// Removes the entry from `cell`, which is in use. A removal from the root's cell leaves a
+    /// hole, which the next insert fills.
     #[inline]
     pub(super) fn vacate<R: InCell>(&mut self, nodes: &mut impl Nodes<P, R>, cell: usize) {
         if B::LEAVES_HOLE && cell == Self::ROOT && self.len > 1 {
@@ -329,14 +331,14 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
         if cell != last
             && let Some(p) = node
         {
-            // Both ways: it may come from another branch, and be earlier than what stands above the
-            // cell.
+            // Both directions are needed: the last entry may come from another branch, and be
+            // earlier than the parent of the cell.
             self.settle(nodes, cell, key, p);
         }
     }
 
-    /// Inserts an entry, into the hole if there is one. Room was reserved. Returns whether it is
-    /// the head.
+    /// Inserts an entry, at the hole if there is one. Room was reserved. Returns whether the entry
+    /// is the head.
     #[inline]
     pub(super) fn push<R: InCell>(&mut self, nodes: &mut impl Nodes<P, R>, key: u128, p: P) -> bool {
         self.len += 1;
@@ -367,7 +369,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
         candidates.into_iter().flatten().max_by_key(Entry::key)
     }
 
-    /// Every entry, in the order of their cells.
+    /// Every entry, in the order of the cells.
     pub(super) fn entries(&self) -> impl Iterator<Item = Entry<P>> + '_ {
         let cells = Self::ROOT..Self::ROOT + self.cells();
         cells.map(|cell| self.entry(cell)).filter(|entry| entry.node.is_some())
@@ -376,31 +378,31 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
     /// Makes room for `additional` entries beyond `len`.
     ///
     /// # Errors
-    /// [`Reject::Full`] when there is none; nothing has changed then.
+    /// [`Reject::Full`] when there is no memory; nothing has changed then.
     #[inline]
     pub(super) fn reserve_entries(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
         self.buffer.reserve(len, additional)
     }
 
-    /// Where the entry in `cell` stands, for people.
+    /// Describes the position of the entry in `cell`, for [`Explanation`](crate::Explanation).
     pub(super) fn whereabouts(&self, cell: usize) -> Whereabouts {
         let position = cell.saturating_sub(Self::ROOT) + 1;
         Whereabouts::Heap { arity: D, position, positions: self.cells() }
     }
 
-    /// Bytes held on the heap.
+    /// The bytes that the heap has allocated.
     pub(super) fn buffer_bytes(&self) -> usize {
         self.buffer.heap_bytes()
     }
 
-    /// Forgets all entries; keeps the memory.
+    /// Removes all entries; keeps the memory.
     pub(super) fn forget_entries(&mut self) {
         self.buffer.clear();
         self.len = 0;
         self.hole = false;
     }
 
-    /// Puts the last cell out of use. Returns it, and what stood in it.
+    /// Takes the last cell out of use. Returns the cell and its former entry.
     #[inline]
     fn take_last(&mut self) -> (usize, u128, Option<P>) {
         let last = Self::ROOT + self.cells() - 1;
@@ -458,7 +460,7 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize> Discipline<P> for Heap<P
         deadline: Tick,
         now: Tick,
     ) -> HeadChange {
-        // First: renumbering moves the node.
+        // The number is taken first, since renumbering moves the node.
         let sequence = self.take_sequence(nodes);
         let from = nodes.record(p).cell as usize;
         let key = key(deadline.max(now), sequence);
