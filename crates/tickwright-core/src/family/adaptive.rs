@@ -8,8 +8,8 @@
 //! 1. Without a move, one structure holds all timers. During a move, a timer is in the new
 //!    structure if it is marked ([`Violation::Position`]), and both structures together hold all
 //!    timers ([`Violation::Count`]).
-//! 2. During a move, every timer in the new structure leaves before every timer in the old one: by
-//!    expiry ([`Violation::Order`]), and within one tick by arrival.
+//! 2. During a move, every timer in the new structure leaves before every timer in the old one. The
+//!    order is by expiry ([`Violation::Order`]), and within one tick by arrival.
 //! 3. Each structure that may later serve `reserved` timers has room for them, and for timers that
 //!    arrive during a move. So no insert within a reservation allocates.
 //! 4. Only [`clear`](crate::SlabQueue::clear) leaves a ladder: entries of removed timers stay in

@@ -48,8 +48,8 @@ impl<const BUCKETS: usize> BucketNumber<BUCKETS> {
         // Equal ticks differ in no bit: the bit 1 that is set here gives them level 0.
         let highest_bit = u64::BITS - 1 - ((clock ^ expiry) | 1).leading_zeros();
         // The division has 16 bits, which hold both numbers. For 32-bit x86 at opt-level 1, rustc
-        // 1.95 (LLVM 22.1.2) replaces a division of 32 bits by a multiplication, and uses its lower
-        // half as the level. The index is then far outside of the wheel.
+        // 1.95 (LLVM 22.1.2) replaces a division of 32 bits by a multiplication. It then uses the
+        // lower half of the product as the level. The index is then far outside of the wheel.
         let level = (highest_bit as u16 / Self::BITS as u16) as u32;
         Self::new(level as usize, (expiry >> (level * Self::BITS)) as usize % BUCKETS)
     }

@@ -40,9 +40,9 @@
 //!
 //! *Why order is exact.* Entries of equal ticks are always in one bucket, in the order of their
 //! appends. If that may not be the order of arrival, the bucket is mixed. A bucket also becomes
-//! mixed when a timer is placed in it while entries are dead: a dead entry for the same tick and
-//! slot counts again. The run is sorted by the arrival numbers in the records. A mixed bucket of
-//! one tick is sorted by them as well, digit by digit, from list to list.
+//! mixed when a timer is placed in it while entries are dead. A dead entry for the same tick and
+//! slot then counts again. The run is sorted by the arrival numbers in the records. A mixed bucket
+//! of one tick is sorted by them as well, digit by digit, from list to list.
 //!
 //! # Costs
 //! | operation | worst | usual | cache lines |

@@ -30,9 +30,9 @@ pub mod wheel;
 /// (`records/latency-crossover`). The measured work is one tick of the handler: read the head,
 /// remove it, re-arm it, read the head. With periods from 1 to 10 ms the heap overtakes the list
 /// before the other structures do. That is between 12 and 16 timers in a slab, and between 32 and
-/// 48 by hooks. At 512 timers the heap is 5 to 8 times as fast as the list, and the trees are 2 to
-/// 4 times as fast as the list. By hooks, the trees run up to half as many instructions again less
-/// than the heap. But they lose more time to jumps and cache lines than that saves.
+/// 48 by hooks. At 512 timers the heap is 5 to 8 times as fast as the list; the trees are only 2 to
+/// 4 times as fast. By hooks, the trees run fewer instructions than the heap, down to half as many.
+/// Jumps and cache lines cost them more than that saves.
 ///
 /// Choose instead:
 ///
@@ -51,14 +51,18 @@ pub mod wheel;
 ///   [`RbTreeCached`](crate::RbTreeCached).
 ///
 /// The figures are from an emulated Cortex-M3 (`records/microcontroller`, opt-level "s";
-/// instructions, not cycles). There the list is the cheapest structure in every operation with up
-/// to 16 timers. The list's worst call takes 178 instructions, and its code 1,096 bytes of flash.
-/// The worst call of `RbTreeCached` takes 332 instructions with 16 timers, and 392 with 64, where
-/// the list takes
-/// 561. The code of `RbTreeCached` takes 1,948 bytes. A bounded heap of 64 timers takes 435
-/// instructions and 6,072 bytes of flash. It needs less RAM: 28 bytes a timer, where the tree takes
-/// 40. The worst call is the longest time for which a queue masks interrupts. A wheel's worst call
-/// grows with the timers of a bucket, up to 2,358 instructions with 64 timers in `Wheel`.
+/// instructions, not cycles). The worst call is the longest time for which a queue masks
+/// interrupts:
+///
+/// - The list is the cheapest structure in every operation with up to 16 timers. The list's worst
+///   call takes 178 instructions with 16 timers and 561 with 64. Its code takes 1,096 bytes of
+///   flash.
+/// - The worst call of `RbTreeCached` takes 332 instructions with 16 timers and 392 with 64. Its
+///   code takes 1,948 bytes.
+/// - The worst call of a bounded heap takes 435 instructions with 64 timers, and its code 6,072
+///   bytes. It needs 28 bytes of RAM a timer, where the tree needs 40.
+/// - A wheel's worst call grows with the timers of a bucket, up to 2,358 instructions with 64
+///   timers in `Wheel`.
 ///
 /// The default is one type for all targets. Xenomai's default is the list, except on x86-64. There
 /// a structure that was no target's default stayed broken for six years. On another processor the

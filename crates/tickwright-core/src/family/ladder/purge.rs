@@ -12,10 +12,9 @@ use crate::storage::{Handle, Nodes};
 /// The number of entries that one call reads. A purge begins when a fifth of all entries is dead.
 /// So it drops some three entries for each entry that dies meanwhile.
 ///
-/// If all `n` entries are in work, a third of them may be dead before the memory is used up. In
-/// that state a purge begins when a quarter is dead. Until the purge ends, another `n / 64` may die
-/// in a cascade, `6n / 128` in a sort, and `n / 32` while the front is read. The sum is less than a
-/// third.
+/// Suppose that all `n` entries are in work: the memory is used up once a third of them is dead. A
+/// purge begins once a quarter is dead. Until the purge ends, another `n / 64` may die in a cascade
+/// or `6n / 128` in a sort, and `n / 32` while the front is read. The sum is less than a third.
 const AT_ONCE: usize = 16;
 const AT_ONCE_CASCADE: usize = 64;
 const AT_ONCE_SORT: usize = 128;

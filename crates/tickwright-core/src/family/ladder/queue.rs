@@ -384,7 +384,7 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
                 first: at.first_tick(placed),
                 last: at.last_tick(placed),
                 moves_at: (at.level() > 0 || placed < expiry).then(|| {
-                    // A live entry that is in no bucket is being moved.
+                    // A timer whose entry is in no bucket is being moved.
                     if self.rungs.is_occupied(at) { self.rungs.at(at).min } else { self.clock }
                 }),
             }

@@ -125,7 +125,7 @@ impl Rungs {
         pool.push(&mut bucket.list, entry);
     }
 
-    /// Appends an entry that is still in the bucket's list, when the list is read. The marks stay.
+    /// Appends an entry that came from this bucket. The marks stay.
     #[inline]
     pub(super) fn push_again(&mut self, pool: &mut Pool, at: Number, entry: Entry) {
         pool.push(&mut self.array.as_flattened_mut()[at.index()].list, entry);
