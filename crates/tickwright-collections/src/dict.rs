@@ -66,7 +66,8 @@
 //! 4. Red-black: the root is black, and no red node has a red child ([`Violation::RedRed`]). From
 //!    any node, each path down to a missing child passes the same number of black nodes
 //!    ([`Violation::BlackHeight`]).
-//! 5. AVL: each node's difference of heights is right, and is -1, 0 or 1 ([`Violation::Balance`]).
+//! 5. AVL: each node's balance factor is the difference of the heights, and is -1, 0 or 1
+//!    ([`Violation::Balance`]).
 //! 6. Slab: exactly the linked cells are live, and the free list holds the others
 //!    ([`Violation::Storage`]). Hooks: each linked node carries this dictionary's identity
 //!    ([`Violation::Owner`]).
@@ -95,7 +96,7 @@
 //!        /  \    ^  \           hint (12)', key 20: its neighbor 30 is greater, so the place
 //!     (10)->(12)'->(30)->...     is between the two, in two comparisons
 //! ```
-//! The link lies at one distance from the start of the object, the same for all objects of a
+//! The distance from the start of the object to the link is the same for all objects of a
 //! dictionary. So a link needs no pointer back to its object. A slab keeps object and record in one
 //! cell, since a search reads both.
 //!
@@ -299,8 +300,8 @@ pub enum DictError {
     /// The appended key is less than the last one, or the prepended key is not less than the first
     /// one.
     OutOfOrder,
-    /// The link is not inside the object, or not where it is in the other objects of this
-    /// dictionary.
+    /// The link is not inside the object, or its distance differs from that in the dictionary's
+    /// other objects.
     WrongLink,
     /// All 2^31 - 1 identities of this process are used up.
     NoIdentity,
@@ -503,7 +504,8 @@ pub trait Dictionary {
         self.seek(Seek::Lt, key, None).ok()?
     }
 
-    /// The entries between two keys, from both ends. An empty range yields no entries.
+    /// Iterates over the entries between two keys, from both ends. An empty range yields no
+    /// entries.
     fn range(&self, from: Bound<&KeyOf<'_, Self>>, to: Bound<&KeyOf<'_, Self>>) -> Range<'_, Self>
     where
         Self: Sized,
@@ -541,7 +543,7 @@ pub trait Dictionary {
         Range { dictionary: self, ends: self.first().zip(self.last()) }
     }
 
-    /// Removes every entry. Objects that a slab owns are dropped.
+    /// Removes every entry. The objects of a slab are dropped.
     fn clear(&mut self);
 
     /// Verifies every invariant of the structure in O(n).

@@ -34,9 +34,10 @@
 //!
 //! # References
 //! Williams, "Algorithm 232: Heapsort", CACM 1964. The operations are those of the heap that
-//! Asterisk got in 2009 (`ast_heap_*`). Two of its faults became tests. Until 2010 a removal from
-//! the middle let the entry that filled the place sink, but never rise, so timers ran late. To this
-//! day it trusts the recorded index, so removing an element twice removes another element.
+//! Asterisk introduced in 2009 (`ast_heap_*`). Two faults of that heap became tests. Until 2010 a
+//! removal from the middle let the entry that filled the place sink, but never rise, so timers ran
+//! late. To this day it trusts the recorded index, so removing an element twice removes another
+//! element.
 
 use alloc::vec::Vec;
 use core::cmp::Ordering;
@@ -53,7 +54,7 @@ pub trait HeapOrder<T> {
     fn compare(&self, a: &T, b: &T) -> Ordering;
 
     /// Tells an element its position: 1 for the head, up to the heap's length, or 0 when it leaves.
-    /// It must not panic, and must not change the element's rank.
+    /// The call must not panic, and must not change the element's rank.
     fn placed(&self, element: &mut T, position: usize) {
         let _ = (element, position);
     }
@@ -335,8 +336,8 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         at
     }
 
-    /// Moves the element at `from` to `to`, which is above or below it. The elements between move
-    /// by one place. Then it tells all of them their new positions.
+    /// Moves the element at `from` to `to`, which must be above or below it. The elements between
+    /// move by one place. Then it tells all of them their new positions.
     fn travel(&mut self, from: usize, to: usize) {
         let (top, bottom) = (from.min(to), from.max(to));
         let levels = bottom.ilog2() - top.ilog2();

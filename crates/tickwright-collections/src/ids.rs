@@ -124,7 +124,7 @@ pub struct Ids<D> {
     taken: u64,
     /// The number of calls that took ids, less the number of calls that gave ids back.
     grants: usize,
-    /// How many free ranges the dictionary has room for.
+    /// The number of free ranges for which the dictionary has room.
     room: usize,
 }
 
@@ -151,12 +151,12 @@ where
         Ok(Self { free, all, taken: 0, grants: 0, room: 1 })
     }
 
-    /// How many ids are taken. O(1).
+    /// The number of taken ids. O(1).
     pub fn taken(&self) -> u64 {
         self.taken
     }
 
-    /// How many ranges of free ids there are. O(1).
+    /// The number of free ranges. O(1).
     pub fn free_ranges(&self) -> usize {
         self.free.len()
     }

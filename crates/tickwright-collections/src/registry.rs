@@ -5,8 +5,8 @@
 //! [`around`](Registry::around) returns the last object at or below an address. That is how a
 //! caller finds the area in which an address lies.
 //!
-//! The dictionaries are parameters. Over hooks an object has two links, and nothing allocates. Over
-//! slabs both dictionaries hold the same small value, such as an `Arc`.
+//! The dictionaries are type parameters. Over hooks an object has two links, and nothing allocates.
+//! Over slabs both dictionaries hold the same small value, such as an `Arc`.
 //!
 //! ```
 //! use core::cmp::Ordering;

@@ -1,9 +1,9 @@
 //! Queue and nodes are statics: they need no allocator, no set-up code and no lifetimes.
 //!
 //! `cargo run --example statics --no-default-features` builds the library without `alloc`. The
-//! example itself takes `std` for `println!` and for a lock. On bare metal the lock is the code
-//! that masks the timer interrupt. `ci/no_std/freestanding.rs` runs the same idea with no library
-//! under it.
+//! example itself uses `std` for `println!` and for a lock. On bare metal the lock is the code that
+//! masks the timer interrupt. `ci/no_std/freestanding.rs` runs the same idea with no library under
+//! it.
 
 use std::sync::{Mutex, PoisonError};
 

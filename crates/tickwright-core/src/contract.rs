@@ -140,7 +140,7 @@ pub struct Expired<K, V> {
     pub key: K,
     /// `max(requested deadline, now at the last (re)insert)`.
     pub deadline: Tick,
-    /// The tick at which it was due in this structure, never before `deadline`.
+    /// The tick at which the timer was due in this structure, never before `deadline`.
     pub expiry: Tick,
     /// The value that the caller gave to the queue.
     pub value: V,
@@ -155,7 +155,7 @@ pub struct Pending<K> {
     pub expiry: Tick,
 }
 
-/// What one call of [`TimerQueue::advance_within`] did.
+/// The result of one call of [`TimerQueue::advance_within`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[must_use = "an advance that ran out of budget has left due timers behind"]
 pub struct Advance {
@@ -318,8 +318,8 @@ pub trait TimerQueue {
     /// The exact expiry of the head (clause 8).
     fn next_expiry(&self) -> Option<Tick>;
 
-    /// The tick for which to set an alarm: a lower bound of [`next_expiry`](Self::next_expiry). It
-    /// is cheap: O(1), O(levels) or O(log n), as the family's table says (clause 9).
+    /// The tick for which to set an alarm: a lower bound of [`next_expiry`](Self::next_expiry). The
+    /// call is cheap: O(1), O(levels) or O(log n), as the family's table says (clause 9).
     fn next_wake(&self) -> Option<Tick>;
 
     /// Advances `now` and removes one due timer, if there is one.

@@ -26,7 +26,8 @@ use crate::contract::{Span, Tick};
 pub struct Explanation {
     /// `max(deadline, now)` of the last insert or reschedule, in ticks.
     pub deadline: Tick,
-    /// The tick at which the timer is due. In a granular structure it is later than `deadline`.
+    /// The tick at which the timer is due. In a granular structure the expiry is later than
+    /// `deadline`.
     pub expiry: Tick,
     /// Where the timer stands.
     pub whereabouts: Whereabouts,

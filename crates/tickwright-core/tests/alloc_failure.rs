@@ -34,7 +34,7 @@ fn granted() -> bool {
 // 2. nothing here allocates or panics.
 unsafe impl GlobalAlloc for Failing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise, passed on.
+        // SAFETY: the caller's promise is passed on.
         if granted() { unsafe { System.alloc(layout) } } else { core::ptr::null_mut() }
     }
 

@@ -1,4 +1,4 @@
-//! What hook storage detects and what it leaves behind, on every family.
+//! The misuse that hook storage detects and the state that it leaves behind, on every family.
 #![cfg(feature = "alloc")] // the list of families names growing heaps
 
 #[macro_use]
@@ -156,7 +156,7 @@ fn a_pinned_node_lives_its_life<F: Family>() {
         // timers.
         let Inserted { key, .. } = unsafe { queue.insert_pinned(deadline, timer.as_ref()) }.unwrap();
         assert_eq!(key.payload, timer.payload);
-        // SAFETY: as above; it is refused.
+        // SAFETY: as above; the insert is refused.
         let twice = unsafe { queue.insert_pinned(1, timer.as_ref()) }.unwrap_err();
         // SAFETY: as above; it is refused.
         let elsewhere = unsafe { other.insert_pinned(1, timer.as_ref()) }.unwrap_err();
@@ -184,8 +184,8 @@ fn a_pinned_node_may_be_freed_once_it_is_delivered<F: Family>() {
     let mut queue: HookQueue<'static, F, u32> = HookQueue::new();
     let mut owners: Vec<_> = (0..3).map(|value| Some(Box::pin(Timer::<F, u32>::new(value)))).collect();
     for owner in owners.iter().flatten() {
-        // SAFETY: the loop below frees a timer only when its delivery has returned, and uses no
-        // reference to it after.
+        // SAFETY: the loop below frees a timer only after its delivery has returned, and then uses
+        // no reference to it.
         let _ = unsafe { queue.insert_pinned(5, owner.as_ref()) }.unwrap();
     }
     while let Some(expired) = queue.pop_expired(due::<F>(0, 5)) {

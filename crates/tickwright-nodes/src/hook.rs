@@ -124,17 +124,17 @@ impl<F: Hooked> fmt::Debug for HookPtr<F> {
 
 // SAFETY: 1. A hook's record is reached only through `HookNodes`. Its maker promises that a
 // structure lends it out of its own borrow, and only for nodes whose owner word names that
-// structure. 2. The owner word names one structure at a time. It goes from 0 to an identity by one
-// step (compare-exchange, or a critical section) and back by the same structure (`claim`,
-// `release`). 3. So access to the record is exclusive wherever the hook is shared; acquire/release
-// on the owner word orders it between structures.
+// structure. 2. The owner word names one structure at a time. The word goes from 0 to an identity
+// in one step (compare-exchange, or a critical section), and the same structure sets it back
+// (`claim`, `release`). 3. So access to the record is exclusive wherever the hook is shared;
+// acquire/release on the owner word orders it between structures.
 unsafe impl<F: Hooked + Shareable> Sync for Hook<F> {}
 
 // SAFETY:
-// 1. A hook can be moved between threads only while no structure points at it (a linked one is
+// 1. A hook can be moved between threads only while no structure points at it (a linked hook is
 //    borrowed or pinned).
-// 2. Its record then holds no pointer that anyone follows; the rest of it is `Send` (promise of
-//    `Hooked`).
+// 2. The hook's record then holds no pointer that anyone follows; the rest of the record is `Send`
+//    (promise of `Hooked`).
 unsafe impl<F: Hooked> Send for Hook<F> {}
 
 /// Why a claim of a hook failed.
@@ -155,7 +155,8 @@ impl<F: Hooked> Hook<F> {
         }
     }
 
-    /// Whether the hook is in a structure. It stays true for ever if that structure was forgotten.
+    /// Whether the hook is in a structure. It stays true for ever if that structure was forgotten
+    /// (`core::mem::forget`).
     #[inline]
     #[must_use]
     pub fn is_linked(&self) -> bool {
@@ -258,8 +259,8 @@ impl<F: Hooked> HookNodes<F> {
     /// handle that it is asked for
     /// 1. was made from a live reference to the hook, or to a whole that the hook is in;
     /// 2. points at a hook that the structure has claimed and not released since. So the hook stays
-    ///    where it is. It is borrowed for as long as the structure lives, or pinned, and the drop
-    ///    of a pinned one aborts.
+    ///    where it is. The hook is borrowed for as long as the structure lives, or pinned, and the
+    ///    drop of a pinned hook aborts.
     #[inline]
     #[must_use]
     pub const unsafe fn new() -> Self {

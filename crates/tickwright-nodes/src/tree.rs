@@ -2,7 +2,7 @@
 //! None of them knows the order.
 //!
 //! A tree searches for a place by its own rule. Then it calls [`attach`] to link a leaf there, or
-//! [`detach`] to unlink a node. Its [`Balance`] then restores the heights. Timer trees and
+//! [`detach`] to unlink a node. The tree's [`Balance`] then restores the heights. Timer trees and
 //! dictionaries are built on it. A new node belongs on the right of nodes with an equal key, which
 //! keeps first-in-first-out. Rotations keep that order.
 //!
@@ -377,15 +377,15 @@ fn unlink<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
     gap
 }
 
-/// No balanced tree of less than 2^64 nodes has a longer path: a red-black tree's longest path has
-/// 2 log2(n + 1) nodes.
+/// No balanced tree of fewer than 2^64 nodes has a longer path: a red-black tree's longest path has
+/// at most 2 log2(n + 1) nodes.
 const DEEPEST: u32 = 128;
 
 /// Verifies shape and balance of a tree. `visit` receives each node in order, to verify the key
 /// order.
 ///
 /// A broken link is reported before a broken balance, because a broken link breaks the balance as
-/// well. Recursion is bounded by 128 levels. The walk enters a child only if the child points back.
+/// well. Recursion is limited to 128 levels. The walk enters a child only if the child points back.
 /// So it visits every node once, even where links form a cycle.
 ///
 /// # Errors

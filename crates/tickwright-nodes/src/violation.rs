@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-/// An invariant that a `check` found broken. Each structure's module lists which of its invariants
-/// each violation stands for.
+/// An invariant that a `check` found violated. Each structure's module lists which of its
+/// invariants each violation stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Violation {

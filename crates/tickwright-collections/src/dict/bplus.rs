@@ -12,7 +12,7 @@
 //! # Invariants
 //! 1. All leaves are equally deep, and each node but the root has 15 to 30 keys
 //!    ([`Violation::Balance`]). A node is a child of its `up`, and nodes of a level are linked in
-//!    order both ways ([`Violation::BackLink`]). The ends and the root are right
+//!    order both ways ([`Violation::BackLink`]). The ends and the root match the tree
 //!    ([`Violation::Head`]).
 //! 2. Keys ascend. Nothing left of a fence is greater than the fence, and nothing below the fence
 //!    is less ([`Violation::Order`]). Equals stand in the order of their arrival, since an insert

@@ -1,10 +1,10 @@
 //! The dictionary's shell over hooks: [`Link`]s lie inside the caller's objects, wherever the
 //! objects live.
 //!
-//! An object may have several links, each for one dictionary at a time. A dictionary learns at its
-//! first insert how far from the start of the object its link lies. It refuses objects whose link
-//! lies at a different distance. So it computes the object's address from the link, and the link
-//! needs no pointer back. The user needs no unsafe code to say where the link is.
+//! An object may have several links, each for one dictionary at a time. A dictionary learns the
+//! distance from the start of the object to its link at the first insert. It refuses objects whose
+//! link lies at a different distance. So it computes the object's address from the link, and the
+//! link needs no pointer back. The user needs no unsafe code to describe where the link is.
 //!
 //! Links that are dropped, inserted twice, offered elsewhere or forgotten are treated [as timers
 //! are](super).
@@ -87,7 +87,7 @@ pub type ObjectRef<'a, T> = ByRef<'a, T>;
 
 type Ptr<B> = HookPtr<InDict<B>>;
 
-/// No object was inserted yet.
+/// The offset before the first insert.
 const UNKNOWN: usize = usize::MAX;
 
 /// Access to links and objects of one dictionary. Only [`HookDict`] creates it.
@@ -120,10 +120,10 @@ impl<'a, T, B: Balance> HookObjects<'a, T, B> {
     #[inline]
     fn reference(&self, p: Ptr<B>) -> &'a T {
         let object = p.as_ptr().as_ptr().wrapping_byte_sub(self.offset).cast::<T>();
-        // SAFETY: 1. `p` was made by `HookDict::locate` from a reference to a whole `T`, at
-        // `offset` from its start. The offset never changes after the first insert. 2. It is linked
-        // (promise 1 of `Discipline`, which `Tree` keeps). The reference was valid for 'a (scoped
-        // by type, pinned by the conditions of `insert_pinned`).
+        // SAFETY: 1. `p` was made by `HookDict::locate` from a reference to a whole `T`; `p` is at
+        // `offset` from its start. The offset never changes after the first insert. 2. The node `p`
+        // is linked (promise 1 of `Discipline`, which `Tree` keeps). The reference to the object
+        // was valid for 'a (scoped by type, pinned by the conditions of `insert_pinned`).
         unsafe { &*object }
     }
 
@@ -146,7 +146,7 @@ impl<T, B: Balance> Objects<Ptr<B>, B> for HookObjects<'_, T, B> {
 /// expression can create it, so it can be a static. The [module](crate::dict) describes it, with
 /// examples.
 ///
-/// An object cannot go away before its dictionary:
+/// The compiler rejects an object that goes away before its dictionary:
 ///
 /// ```compile_fail,E0505
 /// use core::cmp::Ordering;
@@ -187,14 +187,14 @@ pub struct HookDict<'a, O, T, B: Balance = RedBlack> {
 }
 
 // SAFETY: 1. Moving the dictionary moves the right to reach its links' records (see
-// `Sync for Hook`), and its order with it, which is `Send`. 2. It hands out `&'a T`, and `T` is
-// `Sync`. 3. Apart from handles, tree and records hold numbers and marks, and `Balance::Mark` is
-// `Send` and `Sync`. 4. `Balance` is sealed, so each implementation keeps the promises of
-// `Discipline`.
+// `Sync for Hook`). The order moves with it, and is `Send`. 2. The dictionary hands out `&'a T`,
+// and `T` is `Sync`. 3. Apart from handles, tree and records hold numbers and marks, and
+// `Balance::Mark` is `Send` and `Sync`. 4. `Balance` is sealed, so each implementation keeps the
+// promises of `Discipline`.
 unsafe impl<O: Send, T: Sync, B: Balance> Send for HookDict<'_, O, T, B> where InDict<B>: Shareable {}
 
 // SAFETY: 1. Through `&HookDict` records are only read. 2. Objects are only handed out as `&T`, and
-// `T` is `Sync`; so is the order.
+// `T` is `Sync`; the order is `Sync`, too.
 // 3. and 4. As above.
 unsafe impl<O: Sync, T: Sync, B: Balance> Sync for HookDict<'_, O, T, B> where InDict<B>: Shareable {}
 
@@ -226,9 +226,9 @@ impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
     }
 
     const fn without_identity(order: O) -> Self {
-        // SAFETY: the dictionary keeps it to itself, and asks it for handles in its tree alone: 1.
-        // `locate` made each from a reference to a whole object; 2. `link` claimed it, and
-        // `withdraw` releases it behind its removal from the tree.
+        // SAFETY: the dictionary keeps the nodes to itself, and asks them for handles in its tree
+        // alone: 1. `locate` made each handle from a reference to a whole object; 2. `link` claimed
+        // the object's hook, and `withdraw` releases the hook after its removal from the tree.
         let nodes = unsafe { HookNodes::new() };
         Self {
             sorted: Sorted::new(order, HookObjects { nodes, offset: UNKNOWN, _objects: PhantomData }),
@@ -266,7 +266,7 @@ impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
         self.len -= 1;
         // SAFETY: 1. `p` was linked until now, so its object lives for `'a`, longer than this call.
         let hook = unsafe { p.as_ptr().as_ref() };
-        // SAFETY: 1. this dictionary has claimed it; 2. the tree has unlinked it.
+        // SAFETY: 1. this dictionary has claimed the hook; 2. the tree has unlinked it.
         unsafe { hook.release() };
         Some(object)
     }
@@ -349,8 +349,8 @@ impl<'a, O: Membership<T, B>, T, B: Balance> HookDict<'a, O, T, B> {
         let (link, p) = self.locate(object)?;
         let position = position.try_map(|hint| self.validate(hint))?;
         let place = self.sorted.place_of(position, object)?;
-        // All of the user's code has run: nothing fails after the claim. SAFETY: 1. `id` is this
-        // dictionary's, which links the node below.
+        // All of the user's code has run: nothing fails after the claim.
+        // SAFETY: 1. `id` is this dictionary's, which links the node below.
         unsafe { link.0.claim(id, pinned) }?;
         self.len += 1;
         self.sorted.nodes.offset = p.as_ptr().addr().get() - NonNull::from(object).addr().get();

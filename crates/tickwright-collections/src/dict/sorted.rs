@@ -136,7 +136,7 @@ impl<P: Handle, B: Balance, O: KeyOrder<N::Object>, N: Objects<P, B>> Sorted<P, 
         if !earlier && Tree::beside(&self.nodes, p, Right).is_none_or(less) {
             return None;
         }
-        // During the search, `p` still stands at its old place. On either side of it all other
+        // During the search, `p` still stands at its old place. On either side of `p` all other
         // entries are in order.
         let right = |q| if q == p { !earlier } else { !less(q) };
         let place = self.tree.place(&self.nodes, Some(p), right)?;

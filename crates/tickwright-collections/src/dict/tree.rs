@@ -146,7 +146,7 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         loop {
             // The direction of each step cannot be predicted. Both children are read while the key
             // is read, and a conditional move selects one. So the next read can begin before the
-            // comparison ends: no branch and no index waits for it.
+            // comparison ends: it waits for no branch and no index.
             let links = bst::links(nodes, parent);
             let (less, greater) = (links.at(Left), links.at(Right));
             nodes.prefetch(less);

@@ -35,10 +35,10 @@
 //! # Costs
 //! The costs are those of the structure that serves, plus a jump by its kind: 3 to 8 ns for a
 //! timer's whole life. While a move is under way, each operation that changes something moves four
-//! timers from the old structure to the new one. From a wheel, it also moves up to 64 timers within
-//! the wheel. An advance does not count these moves against its budget. A move of n timers ends
-//! within n / 3 operations, or 0.7 n out of a wheel whose buckets are long. A move begins by
-//! clearing a bit for each slot.
+//! timers from the old structure to the new one. When the old structure is a wheel, the operation
+//! also moves up to 64 timers within the wheel. An advance does not count these moves against its
+//! budget. A move of n timers ends within n / 3 operations, or 0.7 n out of a wheel whose buckets
+//! are long. A move begins by clearing a bit for each slot.
 //!
 //! Bytes per timer: slab 16 + slot (8 for a `u32`), and half as much again as the layout shows. A
 //! move needs room for timers that arrive meanwhile. The queue allocates 11 KiB for a wheel from

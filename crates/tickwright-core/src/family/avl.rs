@@ -7,8 +7,8 @@
 //!    the number of pending timers ([`Violation::Count`]).
 //! 2. In order, from left to right, expiries never decrease ([`Violation::Order`]). Equals stand in
 //!    the order of their arrival, since an insert goes right of them and rotations keep the order.
-//! 3. Each node's difference is the height of its right tree minus that of its left one, and is -1,
-//!    0 or 1 ([`Violation::Balance`]).
+//! 3. Each node's balance factor is the height of its right tree minus that of its left tree, and
+//!    is -1, 0 or 1 ([`Violation::Balance`]).
 //! 4. The cached head is the leftmost node ([`Violation::Head`]).
 //!
 //! By invariant 3 the longest path is at most 1.44 log2(n + 2).

@@ -1,5 +1,5 @@
-//! A timing wheel that never cascades. The farther a timer is, the coarser its bucket; it leaves
-//! when its bucket ends.
+//! A timing wheel that never cascades. The farther a timer is, the coarser its bucket. The timer
+//! leaves when its bucket ends.
 //!
 //! # Invariants
 //! `clock` is the tick up to which the wheel has advanced. *X(deadline, level)* is
@@ -42,8 +42,8 @@
 //!
 //! *Why the wheel meets no bucket a turn too early or too late.* At level n a delay is less than
 //! `BUCKETS - 1` granules. So the bucket number `(E >> SHIFT n) + 1` is among the `BUCKETS` numbers
-//! that follow `clock >> SHIFT n`. No two of these share an index, and a bucket's end follows from
-//! `clock` and the index.
+//! that follow `clock >> SHIFT n`. No two of these numbers share an index, and a bucket's end
+//! follows from `clock` and the index.
 //!
 //! *Why a far node is never late.* Take k as in invariant 7. The node's last granule L has bit k
 //! set, `clock` has it clear, and above bit k the two are equal. The far bucket ends when bit k of
@@ -327,7 +327,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
     }
 
     /// The far bucket that ends first. A bucket that is being emptied comes before all others.
-    /// Otherwise it is the lowest bucket: a higher one ends only after the range of the lowest.
+    /// Otherwise it is the lowest bucket: a higher bucket ends only after the range of the lowest.
     #[inline]
     fn first_far(&self) -> Option<usize> {
         let being_emptied = self.far_occupied & self.clock;
@@ -335,7 +335,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         (among != 0).then(|| among.trailing_zeros() as usize)
     }
 
-    /// The earliest end of any bucket. A timer that is not yet due does not expire before it.
+    /// The earliest end of any bucket. A timer that is not yet due does not expire before this end.
     #[inline]
     fn first_end(&self) -> Option<Tick> {
         let far = self.first_far().map(|power| self.far_end(power));
@@ -523,8 +523,8 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
             }
             first.is_some()
         };
-        // All nodes of a lower bucket expire before those of a higher one. Nodes of a bucket that
-        // is being emptied may expire at any time, and go behind their equals.
+        // All nodes of a lower bucket expire before those of a higher bucket. Nodes of a bucket
+        // that is being emptied may expire at any time, and go behind their equals.
         let bits = |map: u64| (0..POWERS).filter(move |&power| (map >> power) & 1 == 1);
         let _ = bits(self.far_occupied & !self.clock).any(&mut scan);
         let _ = bits(self.far_occupied & self.clock).any(&mut scan);

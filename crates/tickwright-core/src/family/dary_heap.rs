@@ -4,8 +4,8 @@
 //! The array holds the keys, so that finding the earliest of `D` siblings reads one cache line and
 //! no node. A node holds only its position. `arrival` is a counter of 32 bits that an entry holds
 //! next to its expiry. A comparison treats the two as one number, without a branch. When the
-//! counter is used up, all entries are sorted in place and numbered again. That costs O(n log n)
-//! once in 2^32 inserts and reschedules, without allocation.
+//! counter is used up, all entries are sorted in place and numbered again. Renumbering costs O(n
+//! log n) once in 2^32 inserts and reschedules, without allocation.
 //!
 //! With four children an entry, a pop leaves a hole at the root, and the next insert fills it with
 //! one sift. It would take two sifts to fill the hole from the end of the array and to raise the
@@ -417,9 +417,10 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
 }
 
 // SAFETY: the promises of `Discipline`, 1. handles come from `insert` and stay in cells in use only
-// while they are linked; 2. `vacate` overwrites the only cell that names the node, records hold no
-// handles while linked, and `clear` puts every cell out of use. 3. No user code is called at
-// all. 4. It holds handles, ticks and numbers only, in a `Buffer`. That type is never exported, so
+// while their nodes are linked; 2. `vacate` overwrites the only cell that names the node, records
+// hold no handles while linked, and `clear` puts every cell out of use. 3. No user code is called
+// at all.
+// 4. The heap holds handles, ticks and numbers only, in a `Buffer`. That type is never exported, so
 // nobody else can name it.
 unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize> Discipline<P> for Heap<P, B, D> {
     type Record = HeapRecord;

@@ -1,7 +1,7 @@
 //! Digit arithmetic: which bucket a tick belongs to. Numbers only, no nodes.
 //!
-//! A tick is written in base `BUCKETS`. With 64 buckets a level, a digit has 6 bits, and level n
-//! belongs to digit n, counted from the lowest.
+//! The scheme writes a tick in base `BUCKETS`. With 64 buckets a level, a digit has 6 bits, and
+//! level n belongs to digit n, counted from the lowest.
 //!
 //! ```text
 //!   70000 = 17 * 64^2 + 5 * 64 + 48      digits  17  5 48

@@ -1,5 +1,5 @@
 //! A list for each delay, and a 4-ary heap of the lists' heads. A timer whose delay has no list is
-//! in the heap itself.
+//! itself in the heap.
 //!
 //! The delay of a timer is its expiry minus `now` at its insert or reschedule, in ticks. A past
 //! deadline has delay 0. `now` never goes back. So timers with the same delay arrive in order of
@@ -64,9 +64,9 @@
 //! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 40 (on 32-bit targets 32). Each entry of
 //! the heap takes 16 more bytes (hook 24; on 32-bit targets 16). `with_capacity` and `reserve` make
 //! room for one entry per timer. Single inserts make room only for the entries that exist. Then a
-//! reschedule that removes a timer from a list may allocate. If it gets no memory, it inserts the
-//! timer into its old list in order, by a scan from the tail: O(n). After a reservation nothing
-//! allocates. `clear` is O(1), plus a pass over the table.
+//! reschedule that removes a timer from a list may allocate. If the reschedule gets no memory, it
+//! inserts the timer into its old list in order, by a scan from the tail: O(n). After a reservation
+//! nothing allocates. `clear` is O(1), plus a pass over the table.
 //!
 //! # Choose when
 //! - most timers have one of a few delays, such as request time-outs, keep-alives and retries;
@@ -325,11 +325,12 @@ impl<P: Handle> Delays<P> {
 }
 
 // SAFETY: the promises of `Discipline`, 1. Handles come from `insert`, and stay in entries, links
-// and tails only while they are linked. 2. A node that leaves is overwritten by its successor or
-// vacated in the heap. The sift of `dary_heap` does that for the only cell that names it. Its
-// neighbors are joined over it, and a tail that names it becomes the node before it or none. A
-// record names neighbors alone. `clear` forgets entries and tails. 3. No user code is called at
-// all. 4. It holds handles, ticks and numbers only.
+// and tails only while they are linked. 2. The successor of a node that leaves overwrites the
+// node's cell, or the heap vacates the cell. The sift of `dary_heap` does both for the only cell
+// that names the node. The node's neighbors are joined over it, and a tail that names it becomes
+// the node before it or none. A record names only neighbors. `clear` forgets entries and tails. 3.
+// No user code is called at all.
+// 4. The queue holds handles, ticks and numbers only.
 unsafe impl<P: Handle> Discipline<P> for Delays<P> {
     type Record = FixedDelayRecord<P>;
     const NEW: Self = Self { heap: Heap::EMPTY, lists: Lists::NONE };

@@ -162,9 +162,9 @@ impl<C> Flat<C> {
 }
 
 // SAFETY: the promises of `Discipline`, 1. handles come from `insert` and stay in cells in use only
-// while they are linked; 2. `unlink` takes out the only cell that names the node, records hold no
-// handles while linked, and `clear` empties all cells. 3. No user code is called at all. 4. It
-// holds handles and ticks only, in `Cells` whose cells nobody else can make or read.
+// while they are linked; 2. `unlink` removes the only cell that names the node, records hold no
+// handles while linked, and `clear` empties all cells. 3. No user code is called at all. 4. The
+// array holds handles and ticks only, in `Cells` whose cells nobody else can create or read.
 unsafe impl<P: Handle, C: Cells<P>> Discipline<P> for Flat<C> {
     type Record = FlatRecord;
     const NEW: Self = Self { cells: C::NEW };

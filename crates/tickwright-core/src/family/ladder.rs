@@ -58,9 +58,9 @@
 //! | advance, m expired | as m pops | amortized O(levels) per timer | the record, in batches |
 //!
 //! `next_wake` may be early after a timer was cancelled or moved: then nothing is due, and the next
-//! result is later. An entry moves at most `LEVELS` times, and six times more in a mixed bucket of
-//! one tick. With a budget of n, an advance moves, drops and delivers at most n entries. After 2^31
-//! inserts and moves all arrivals are numbered again, in O(n).
+//! result is later. An entry moves at most `LEVELS` times, and at most six times more in a mixed
+//! bucket of one tick. With a budget of n, an advance moves, drops and delivers at most n entries.
+//! After 2^31 inserts and moves all arrivals are numbered again, in O(n).
 //!
 //! Bytes per timer: slab 24 + slot (8 for a `u32`), and 3 more for dead entries. Chunks that are
 //! not full add up to 215 KiB, from 256 timers on. With dead entries that is less than two fifths

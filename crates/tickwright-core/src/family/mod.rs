@@ -29,10 +29,10 @@ pub mod wheel;
 /// The choice rests on the results of `tickwright latency crossover` on x86-64
 /// (`records/latency-crossover`). The measured work is one tick of the handler: read the head,
 /// remove it, re-arm it, read the head. With periods from 1 to 10 ms the heap overtakes the list
-/// before the other structures do. That is between 12 and 16 timers in a slab, and between 32 and
-/// 48 by hooks. At 512 timers the heap is 5 to 8 times as fast as the list; the trees are only 2 to
-/// 4 times as fast. By hooks, the trees run fewer instructions than the heap, down to half as many.
-/// Jumps and cache lines cost them more than that saves.
+/// before the other structures do. That happens between 12 and 16 timers in a slab, and between 32
+/// and 48 by hooks. At 512 timers the heap is 5 to 8 times as fast as the list; the trees are only
+/// 2 to 4 times as fast. By hooks, the trees run fewer instructions than the heap, down to half as
+/// many. Jumps and cache lines cost them more than that saves.
 ///
 /// Choose instead:
 ///

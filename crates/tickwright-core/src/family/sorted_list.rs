@@ -101,9 +101,9 @@ impl<P: Handle> List<P> {
 
 // SAFETY: the promises of `Discipline`:
 // 1. handles come from `insert` and from links of nodes that are linked;
-// 2. `remove` joins the neighbors (or head and tail) over the node, which nothing else names.
-//    `clear` forgets head and tail. 3. No user code is called at all. 4. It holds handles and ticks
-//    only.
+// 2. `remove` joins the neighbors (or head and tail) over the node; nothing else names the node.
+//    `clear` forgets head and tail. 3. No user code is called at all. 4. The list holds handles and
+//    ticks only.
 unsafe impl<P: Handle> Discipline<P> for List<P> {
     type Record = ListRecord<P>;
     const NEW: Self = Self { head: None, tail: None };

@@ -80,10 +80,10 @@ fn place<P: Handle, B: Balance>(
 
 // SAFETY: the promises of `Discipline`:
 // 1. handles come from `insert` and from links of nodes that are linked;
-// 2. `bst::unlink` and `unlink_first` take the node out of the links of its parent, its children
-//    and the root. The head moves on when it was the node, and `clear` forgets root and head. 3. No
-//    user code is called at all, and a `Balance` is this crate's. 4. It holds handles, ticks and
-//    marks only.
+// 2. `bst::unlink` and `unlink_first` remove the node from the links of its parent, its children
+//    and the root. If the node was the head, the head moves on; `clear` forgets root and head;
+// 3. no user code is called at all, and a `Balance` is this crate's;
+// 4. the tree holds handles, ticks and marks only.
 unsafe impl<P: Handle, B: Balance, const CACHED: bool> Discipline<P> for TimerTree<P, B, CACHED> {
     type Record = TreeRecord<P, B>;
     const NEW: Self = Self { root: None, head: None, balance: PhantomData };

@@ -2,7 +2,8 @@
 //! `u64` deadline.
 //!
 //! # Invariants
-//! `clock` is the tick that buckets are named by. It follows the queue's `now`, and may lag behind.
+//! `clock` is the tick that buckets are named by. `clock` follows the queue's `now`, and may lag
+//! behind.
 //! 1. A node is in the bucket that `BucketNumber::of(clock, expiry)` names ([`Violation::Bucket`]).
 //!    The node's record has that bucket's number ([`Violation::Position`]). While a cascade is half
 //!    done, the nodes that it has moved are placed by the cascade's own clock, in lower buckets.

@@ -149,7 +149,7 @@ pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 ///
-/// A linked node cannot go away before its queue:
+/// The compiler rejects a linked node that goes away before its queue:
 ///
 /// ```compile_fail,E0505
 /// use tickwright_core::{HookQueue, SortedList, Timer};
@@ -214,8 +214,8 @@ pub struct HookQueue<'a, F: Family, T> {
 }
 
 // SAFETY: 1. Moving the queue moves the right to reach its nodes' records (see `Sync for Hook`). 2.
-// It hands out `&'a Timer`, which may be sent because a `Timer` with `T: Sync` is `Sync`. 3. Apart
-// from handles the discipline and its records are `Send` (promise 4 of `Discipline`).
+// The queue hands out `&'a Timer`, which may be sent because a `Timer` with `T: Sync` is `Sync`. 3.
+// Apart from handles the discipline and its records are `Send` (promise 4 of `Discipline`).
 unsafe impl<F: Family, T: Sync> Send for HookQueue<'_, F, T> where InQueue<F>: Shareable {}
 
 // SAFETY: 1. Through `&HookQueue` records are only read. 2. Payloads are only handed out as
@@ -244,10 +244,11 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     const fn without_identity() -> Self {
         Self {
             order: <F::Of<HookPtr<F>> as Discipline<HookPtr<F>>>::NEW,
-            // SAFETY: the queue keeps its nodes to itself. It lends them to its discipline alone,
-            // which passes handles on that it was given (promise 1 of `Discipline`). 1.
-            // `Timer::pointer` made each from a reference to a whole timer. 2. `link` claimed it,
-            // and `release` follows its removal from the discipline.
+            // SAFETY: the queue keeps its nodes to itself. The queue lends the nodes to its
+            // discipline alone, which passes on only handles that it was given (promise 1 of
+            // `Discipline`). 1. `Timer::pointer` made each handle from a reference to a whole
+            // timer. 2. `link` claimed the timer's hook, and `release` follows the timer's removal
+            // from the discipline.
             nodes: unsafe { HookNodes::new() },
             id: 0,
             now: 0,
@@ -313,8 +314,8 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     /// 1. it is not freed inside a sink or closure that was given it, since an argument counts as
     ///    in use until the call returns. Free it in a loop over
     ///    [`pop_expired`](Self::pop_expired);
-    /// 2. it is not freed by another thread because [`Timer::is_linked`] turned false there: the
-    ///    call that unlinks it has to return first.
+    /// 2. another thread must not free the timer because [`Timer::is_linked`] turned false there:
+    ///    the call that unlinks the timer has to return first.
     ///
     /// The caller need not remove the timer before it is dropped: its drop checks that, and aborts
     /// the process if it is pending.
@@ -343,7 +344,7 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
         // SAFETY: 1. `id` is this queue's, which links the node or releases it below.
         unsafe { timer.hook.claim(id, pinned) }?;
         if let Err(full) = room {
-            // SAFETY: 1. this queue has just claimed it; 2. nothing was told of it.
+            // SAFETY: 1. this queue has just claimed the hook; 2. no discipline was told of it.
             unsafe { timer.hook.release() };
             return Err(full);
         }
@@ -372,7 +373,7 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     #[inline]
     fn key(&self, p: HookPtr<F>) -> Option<TimerRef<'a, F, T>> {
         // SAFETY: 1. `p` was made by `Timer::pointer` of a `Timer<F, T>` with this `T` (the queue's
-        // type), from a reference to the whole object. That was in `link`, or in `find` from a
+        // type), from a reference to the whole object. That happened in `link`, or in `find` from a
         // timer that this queue owns and so links. `Timer` is `repr(C)` with the hook first; 2.
         // that reference was valid for 'a (scoped by type, pinned by the condition of
         // `insert_pinned`).
@@ -393,7 +394,7 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     fn release(&mut self, p: HookPtr<F>) -> Option<(TimerRef<'a, F, T>, <Self as TimerQueue>::Value)> {
         let timer = self.key(p)?;
         self.len -= 1;
-        // SAFETY: 1. this queue has claimed it; 2. the discipline has unlinked it.
+        // SAFETY: 1. this queue has claimed the node; 2. the discipline has unlinked it.
         unsafe { timer.get().hook.release() };
         Some((timer, timer.get()))
     }

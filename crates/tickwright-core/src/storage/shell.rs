@@ -137,7 +137,7 @@ macro_rules! timer_queue {
                     sink: impl FnMut(Expired<$key, $value>),
                 ) -> Advance;
 
-                /// Removes every timer. `now` and the memory stay.
+                /// Removes every timer. `now` and the memory stay unchanged.
                 fn clear(&mut self);
 
                 /// Verifies every invariant of the structure in O(n).

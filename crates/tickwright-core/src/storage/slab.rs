@@ -5,7 +5,7 @@
 //! [`layout`](super::layout) decides whether a record lies beside its payload or apart from it. A
 //! record repeats the generation of its live slot if the record has room for it. So a key is
 //! checked without reading the slot. A slot that has used up its 2^32 - 1 generations is retired
-//! (clause 11): a key is never valid twice.
+//! (clause 11), so no key is ever valid twice.
 
 #![forbid(unsafe_code)]
 
@@ -36,7 +36,8 @@ impl Key {
         self.0.to_bits()
     }
 
-    /// The key of [`to_bits`](Self::to_bits); `None` for a number that is no key (0 among them).
+    /// The key that [`to_bits`](Self::to_bits) returned as this number. Returns `None` for a number
+    /// that is no key (0 among them).
     #[must_use]
     pub fn from_bits(bits: u64) -> Option<Self> {
         SlotId::from_bits(bits).map(Self)

@@ -29,7 +29,7 @@ pub trait Columns: Sized {
     /// The record at an index, if it exists.
     fn record_at(&self, at: usize) -> Option<&Self::Record>;
 
-    /// Lets all records forget their last timers. No slot may be live.
+    /// Lets all records forget their last timers. The caller makes sure that no slot is live.
     fn forget(&mut self);
 
     /// The number of slots, slot 0 included.
@@ -153,7 +153,7 @@ impl<R> Records<R> {
         self.0.get(at)
     }
 
-    /// Lets all records forget their last timers. No slot may be live.
+    /// Lets all records forget their last timers. The caller makes sure that no slot is live.
     pub fn forget(&mut self)
     where
         R: Record<Idx>,

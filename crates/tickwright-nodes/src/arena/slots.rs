@@ -69,7 +69,7 @@ impl<C: Columns> Arena<C> {
         Ok(slots.saturating_sub(self.columns.len()))
     }
 
-    /// Gets memory for `additional` more occupations.
+    /// Makes room for `additional` more occupations.
     ///
     /// # Errors
     /// [`Full`] when there is no memory, or as [`missing`](Self::missing).

@@ -116,7 +116,7 @@ pub(super) struct Spot {
 pub(super) struct Tree<K> {
     nodes: Vec<Node<K>>,
     free: Option<Idx>,
-    /// How many nodes are free.
+    /// The number of free nodes.
     spare: usize,
     /// The most nodes.
     limit: usize,
@@ -183,7 +183,7 @@ impl<K: Copy + Ord> Tree<K> {
         }
     }
 
-    /// The spot in front of everything, or behind everything.
+    /// The spot in front of all entries, or behind all.
     pub(super) fn end(&self, first: bool) -> Option<Spot> {
         match first {
             true => self.first.map(|leaf| Spot { leaf, at: 0 }),
@@ -198,7 +198,7 @@ impl<K: Copy + Ord> Tree<K> {
         Some(Spot { leaf, at })
     }
 
-    /// The key and cell behind a spot.
+    /// The key and the cell of the entry behind a spot.
     #[inline]
     pub(super) fn after(&self, spot: Spot) -> Option<(K, Idx)> {
         let node = self.node(spot.leaf);
@@ -211,7 +211,7 @@ impl<K: Copy + Ord> Tree<K> {
         }
     }
 
-    /// The key and cell in front of a spot.
+    /// The key and the cell of the entry in front of a spot.
     #[inline]
     pub(super) fn before(&self, spot: Spot) -> Option<(K, Idx)> {
         let mut node = self.node(spot.leaf);

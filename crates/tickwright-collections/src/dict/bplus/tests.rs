@@ -160,7 +160,7 @@ enum Step {
     Move(usize, usize),
 }
 
-/// A key that belongs at this rank.
+/// Returns a key that belongs at this rank.
 fn key_at(live: &[(u128, EntryKey)], rank: usize) -> u128 {
     let below = rank.checked_sub(1).map_or(0, |at| live[at].0);
     let above = live.get(rank).map_or(u128::MAX, |&(key, _)| key);

@@ -64,7 +64,7 @@ fn check_names_a_wrong_owner_and_a_wrong_count() {
     assert_eq!(dictionary.check(), Ok(()));
     for object in &objects {
         for wrong in [0, dictionary.id + 1] {
-            // SAFETY: 1. the check alone runs until it is right again.
+            // SAFETY: 1. only `check` runs until the owner word is right again.
             let right = unsafe { object.links[0].0.set_owner(wrong) };
             assert_eq!(dictionary.check(), Err(Violation::Owner));
             // SAFETY: 1. as above.

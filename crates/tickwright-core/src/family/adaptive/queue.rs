@@ -171,10 +171,10 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
 }
 
 // SAFETY: the promises of `Discipline`, 1. and 2. hold for each structure. `kind_of` tells the
-// structures' timers apart. The marks hold bits only. Records that lie beside the slab are there
-// for each slot that was inserted (`cover`). 3. No user code is called at all. No structure is
-// called whose memory was not made (`grow` comes before `begin`). 4. It holds structures that
-// promise so, numbers and vectors of numbers.
+// structures' timers apart. The marks hold bits only. Records beside the slab exist for each slot
+// that was inserted (`cover`). 3. No user code is called at all. No structure is called before its
+// memory was allocated (`grow` comes before `begin`). 4. The queue holds structures that promise
+// the same, numbers and vectors of numbers.
 unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
     type Record = SlotRecord<P>;
     const NEW: Self = Self {

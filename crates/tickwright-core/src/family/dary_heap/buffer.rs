@@ -66,7 +66,7 @@ impl Arity for Degree<4> {
 
 /// One cell of the heap: the expiry, the sequence number among equals, and the node.
 ///
-/// Both numbers count from the end of their range, so that an unused cell is all zeros. A static
+/// Both fields count from the end of their range, so that an unused cell is all zeros. A static
 /// heap then takes no room in the image of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<P> {
@@ -84,8 +84,9 @@ pub(in crate::family) fn key(expiry: Tick, sequence: u32) -> u128 {
 }
 
 impl<P: Handle> Entry<P> {
-    /// An unused cell. It is later than every entry, since no entry has the last sequence number.
-    /// So groups are always whole, and the search for the earliest sibling needs no bound.
+    /// An unused cell. An unused cell is later than every entry, since no entry has the last
+    /// sequence number. So groups are always whole, and the search for the earliest sibling needs
+    /// no bound.
     pub(super) const EMPTY: Self = Self { ticks_to_end: 0, numbers_to_end: 0, node: None };
 
     #[inline]
@@ -152,7 +153,7 @@ pub trait Buffer<P: Handle, const D: usize>: Sized {
     /// [`Reject::Full`] when there is no room; nothing has changed then.
     fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject>;
 
-    /// How many groups are in use.
+    /// The number of groups in use.
     fn groups(&self) -> usize;
 
     /// Sets the number of groups in use. New groups are empty. The caller must have emptied the
@@ -165,7 +166,7 @@ pub trait Buffer<P: Handle, const D: usize>: Sized {
     /// The group at `at`, which must be in use, for writing.
     fn group_mut(&mut self, at: usize) -> &mut [Entry<P>; D];
 
-    /// Fetches `D` adjacent groups into the cache, where that pays.
+    /// Prefetches `D` adjacent groups, if that pays.
     #[inline]
     fn prefetch(&self, first: usize) {
         let _ = first;

@@ -96,7 +96,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
         key: u128,
         p: P,
     ) -> usize {
-        // The root may be a hole: then nothing rises into it.
+        // The root may be a hole: then no entry rises into it.
         let above = if hole > Self::ROOT { self.entry(Self::parent(hole)) } else { Entry::EMPTY };
         if above.node.is_some() && key > above.key() {
             self.rise(nodes, hole, key, p)

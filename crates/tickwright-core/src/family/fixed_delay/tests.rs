@@ -384,8 +384,8 @@ fn a_queue_without_lists_is_a_heap() {
     assert!(order.eq(expected.chain((1..40).filter(|id| id % 3 == 2 && *id != 5)).chain([5])));
 }
 
-/// A reschedule when no memory for an entry is available. The timer stays in its list, in order. A
-/// list that is then not in the order of its delay accepts no more timers.
+/// A reschedule when no memory for an entry is available. The timer stays in its list, in the order
+/// of expiry. A list that is then not in the order of its delay accepts no more timers.
 #[test]
 fn a_list_takes_a_timer_in_order_where_there_is_no_memory() {
     for expiry in 0..50 {

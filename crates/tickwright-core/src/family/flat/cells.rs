@@ -31,7 +31,7 @@ pub trait Cells<P>: Sized {
     }
 }
 
-/// Up to this many cells are moved one by one.
+/// An insert or a removal moves up to this many cells one by one.
 #[cfg(feature = "alloc")]
 const FEW: usize = 24;
 

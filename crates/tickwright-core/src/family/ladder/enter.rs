@@ -19,7 +19,7 @@ use crate::storage::{Handle, Nodes};
 /// The most entries that are sorted at once.
 const SORTED: usize = 64;
 
-/// This many entries of the next bucket are prefetched while those of this bucket are delivered.
+/// While entries of this bucket are delivered, this many entries of the next bucket are prefetched.
 const AHEAD: usize = 16;
 
 /// At these levels, an entry and the clock together determine the full tick.

@@ -44,7 +44,7 @@ fn insert_sorted(run: &mut Vec<Near>, near: Near) {
     run[at] = near;
 }
 
-/// Up to this many entries are moved one by one.
+/// An insert moves up to this many entries one by one.
 const FEW: usize = 24;
 
 /// The most entries of `len` timers.
@@ -192,10 +192,10 @@ impl<P: Handle> Ladder<P> {
     }
 }
 
-// SAFETY: the promises of `Discipline`, 1. Over slots: an entry may name a slot that was taken out,
-// whose record stays readable. Handles that are returned are of live records. Over pointers it does
-// not compile: `IN_SLABS`. 2. Entries hold numbers only, and no record holds a handle. 3. No user
-// code is called at all. 4. It holds numbers, ticks and vectors of them only.
+// SAFETY: the promises of `Discipline`, 1. Over slots: an entry may name a slot that was vacated;
+// its record stays readable. Returned handles belong to live records. Over pointers the ladder does
+// not compile: `IN_SLABS`. 2. Entries hold numbers only, and no record holds a handle.
+// 3. No user code is called at all. 4. The ladder holds numbers, ticks and vectors of them only.
 unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
     type Record = LadderRecord;
     const NEW: Self = Self {

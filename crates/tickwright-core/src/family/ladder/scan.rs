@@ -154,7 +154,8 @@ impl<P: Handle> Ladder<P> {
         if witnesses().count() == self.live {
             return witnesses().for_each(visit);
         }
-        // Some timers have two witnesses. That is rare, and only checks call this function.
+        // Some timers have two witnesses. Two witnesses are rare, and only checks call this
+        // function.
         let mut seen: Vec<u32> = witnesses().map(Handle::number).collect();
         seen.sort_unstable();
         seen.dedup();

@@ -378,8 +378,8 @@ fn what_leaves_a_full_run_counts_and_keeps_its_order() {
     }
 }
 
-/// A timer that is moved to later ticks again and again gets no second entry. Nor does a timer that
-/// takes over the slot of a cancelled one.
+/// A timer that is moved to later ticks again and again gets no second entry. A timer that takes
+/// over the slot of a cancelled timer gets none either.
 #[test]
 fn moves_to_later_ticks_and_used_slots_add_no_entries() {
     let mut queue = Queue::new();

@@ -87,7 +87,8 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         }
     }
 
-    /// Empties a bucket at once; `clock` is its earliest expiry. Returns how many nodes it held.
+    /// Empties a bucket at once; `clock` is its earliest expiry. Returns the number of nodes that
+    /// the bucket held.
     pub(super) fn cascade_whole(
         &mut self,
         nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,

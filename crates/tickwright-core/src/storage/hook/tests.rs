@@ -40,7 +40,7 @@ fn check_names_a_wrong_owner_and_a_wrong_count() {
     }
     assert_eq!(queue.check(), Ok(()));
     for wrong in [0, 1] {
-        // SAFETY: 1. the check alone runs until it is right again.
+        // SAFETY: 1. only `check` runs until the owner word is right again.
         let right = unsafe { timers[1].hook.set_owner(wrong) };
         assert_eq!(queue.check(), Err(Violation::Owner));
         // SAFETY: 1. as above.
