@@ -57,9 +57,9 @@
 //! 1. Every node but the root is a child of its `up`, and of no other; the root has no `up`
 //!    ([`Violation::BackLink`], [`Violation::Head`] for the root). The number of reachable nodes is
 //!    the number of entries ([`Violation::Count`]).
-//! 2. From left to right no key is greater than the one behind it ([`Violation::Order`]). Equals
-//!    stand in the order of their arrival, since an insert goes right of them and rotations keep
-//!    the order.
+//! 2. From left to right no key is greater than the next key ([`Violation::Order`]). Equals stand
+//!    in the order of their arrival, since an insert goes right of them and rotations keep the
+//!    order.
 //! 3. The list holds the nodes in the order of the tree, and each points at its neighbors
 //!    ([`Violation::BackLink`]). The ends of the list are the first and the last node, which have
 //!    no neighbor beyond ([`Violation::Head`]).
@@ -264,11 +264,11 @@ pub enum Seek {
     Equal,
     /// The last entry with the key.
     LastEqual,
-    /// The first entry with the key or a greater one.
+    /// The first entry with the key or a greater key.
     Geq,
     /// The first entry with a greater key.
     Gt,
-    /// The last entry with the key or a lesser one.
+    /// The last entry with the key or a lesser key.
     Leq,
     /// The last entry with a lesser key.
     Lt,
@@ -297,15 +297,15 @@ pub enum DictError {
     WrongDictionary,
     /// The entry or hint was removed, or never was in the dictionary.
     Stale,
-    /// The appended key is less than the last one, or the prepended key is not less than the first
-    /// one.
+    /// The appended key is less than the last key, or the prepended key is not less than the first
+    /// key.
     OutOfOrder,
     /// The link is not inside the object, or its distance differs from that in the dictionary's
     /// other objects.
     WrongLink,
     /// All 2^31 - 1 identities of this process are used up.
     NoIdentity,
-    /// This kind of dictionary lacks the operation: an unordered one has no neighbors, for
+    /// This kind of dictionary lacks the operation: an unordered dictionary has no neighbors, for
     /// instance. No dictionary of this crate returns it.
     NotOffered,
 }
@@ -360,7 +360,7 @@ impl<V> From<Refused<V>> for DictError {
 /// A collection of objects in the order of their keys; equals stand in the order of their arrival.
 /// The [module](self) lists the costs, and says what happens when user code misbehaves.
 ///
-/// A hint is an entry from which to start a search. Any entry gives the right result; a near one
+/// A hint is an entry from which to start a search. Any entry gives the right result; a near entry
 /// gives it sooner.
 pub trait Dictionary {
     /// What has a key.
@@ -480,7 +480,7 @@ pub trait Dictionary {
         self.seek(Seek::LastEqual, key, None).ok()?
     }
 
-    /// The first entry with this key or a greater one.
+    /// The first entry with this key or a greater key.
     #[inline]
     fn find_geq(&self, key: &KeyOf<'_, Self>) -> Option<Self::Entry> {
         self.seek(Seek::Geq, key, None).ok()?
@@ -492,7 +492,7 @@ pub trait Dictionary {
         self.seek(Seek::Gt, key, None).ok()?
     }
 
-    /// The last entry with this key or a lesser one.
+    /// The last entry with this key or a lesser key.
     #[inline]
     fn find_leq(&self, key: &KeyOf<'_, Self>) -> Option<Self::Entry> {
         self.seek(Seek::Leq, key, None).ok()?

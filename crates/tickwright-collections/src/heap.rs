@@ -7,8 +7,8 @@
 //! compare an arrival number.
 //!
 //! # Invariants
-//! 1. No element is greater than the one above it; equals are fine ([`Violation::HeapOrder`]).
-//! 2. An element that records its position records the current one ([`Violation::Position`]). An
+//! 1. No element is greater than its parent; equal elements are fine ([`Violation::HeapOrder`]).
+//! 2. The recorded position of an element is its actual position ([`Violation::Position`]). An
 //!    element that was removed records 0.
 //!
 //! # User code

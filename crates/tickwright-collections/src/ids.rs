@@ -252,8 +252,8 @@ where
 
     /// Removes the ids `first..=last` from the free `range` at `entry`.
     fn cut(&mut self, entry: D::Entry, range: FreeRange, first: u64, last: u64) -> Result<(), IdError> {
-        // The old range stays until the new ranges are inserted, and one more range than grants may
-        // remain.
+        // The old range stays until the new ranges are inserted, so one more range may exist than
+        // outstanding grants allow.
         self.make_room((self.grants + 3).max(self.free.len() + 2))?;
         let left = (range.first < first).then(|| FreeRange { first: range.first, last: first - 1 });
         let right = (last < range.last).then(|| FreeRange { first: last + 1, last: range.last });

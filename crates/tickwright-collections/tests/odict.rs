@@ -548,8 +548,8 @@ fn a_pool_of_the_size_advised_refuses_nothing() {
                 1 => !n << 32,
                 _ => n.wrapping_mul(0x9E37_79B9_7F4A_7C15),
             };
-            // Inserts twice as many entries as the pool is for, and removes every second one: nodes
-            // are then as empty as they can be.
+            // Inserts twice as many entries as the pool is made for, and removes every second
+            // entry: nodes are then as empty as they can be.
             let mut live = Vec::new();
             for n in 0..2 * entries as u64 {
                 if live.len() == entries {

@@ -28,7 +28,8 @@
 //!    wake). It is `None` exactly when the queue is empty. After a complete advance it is in the
 //!    future (no busy spin).
 //! 10. `head_change_is_reported`: an insert, remove or reschedule that alters `next_wake()` reports
-//!     the change. It may report a change that is none, but never misses one.
+//!     the change. It may report a change although `next_wake()` stays the same, but it never
+//!     misses a change.
 //! 11. `stale_keys_stay_stale`: the key of a timer that was delivered or removed is
 //!     [`KeyError::Stale`] for ever. Slab keys carry a generation. A slot that has used all its
 //!     generations is retired. An intrusive node is its own key, and that key is stale while the

@@ -46,7 +46,7 @@ fn an_iterator_takes_out_what_it_is_asked_for<F: Family>() {
 fn retain_asks_for_each_once<F: Family>() {
     let (mut queue, keys) = filled::<F>();
     let mut asked = Vec::new();
-    // Another timer is due at the tick of the removed one: a report of a change is allowed, not
+    // Another timer is due at the tick of the removed timer: a report of a change is allowed, not
     // required.
     let _ = queue.retain(|pending, value| {
         asked.push(pending.key);

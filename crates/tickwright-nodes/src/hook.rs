@@ -125,9 +125,9 @@ impl<F: Hooked> fmt::Debug for HookPtr<F> {
 // SAFETY: 1. A hook's record is reached only through `HookNodes`. Its maker promises that a
 // structure lends it out of its own borrow, and only for nodes whose owner word names that
 // structure. 2. The owner word names one structure at a time. The word goes from 0 to an identity
-// in one step (compare-exchange, or a critical section), and the same structure sets it back
-// (`claim`, `release`). 3. So access to the record is exclusive wherever the hook is shared;
-// acquire/release on the owner word orders it between structures.
+// in one step (compare-exchange, or a critical section). The same structure sets it back (`claim`,
+// `release`). 3. So access to the record is exclusive wherever the hook is shared; acquire/release
+// on the owner word orders it between structures.
 unsafe impl<F: Hooked + Shareable> Sync for Hook<F> {}
 
 // SAFETY:

@@ -7,7 +7,7 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Violation {
-    /// The number of reachable nodes is not the number of pending ones.
+    /// The number of reachable nodes is not the number of pending nodes.
     Count,
     /// A neighbor does not point back (`next`/`prev`, `child`/`parent`).
     BackLink,

@@ -25,7 +25,7 @@
 //! # Costs
 //! Comparisons cost as in the trees of the [dictionary](super). But a search visits at most log15 n
 //! nodes instead of log2 n. An insert or removal moves up to 30 keys in each node that it changes.
-//! Hints are verified but not used. A neighbor takes O(1): a look through one leaf. A node is 30
+//! Hints are verified but not used. A neighbor takes O(1): the walk stays in one leaf. A node is 30
 //! keys and 136 bytes, rounded up to whole cache lines. It is between half and completely filled.
 //!
 //! # References

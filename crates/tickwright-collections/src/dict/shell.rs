@@ -1,4 +1,5 @@
-//! Implements the trait for all dictionaries of this crate, over what each says of its memory.
+//! Implements the trait for all dictionaries of this crate, over what each dictionary says of its
+//! memory.
 //!
 //! A dictionary has an index, which holds the nodes and their order and offers what
 //! [`Sorted`](super::Sorted) does. It also has these functions:

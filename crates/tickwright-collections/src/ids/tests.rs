@@ -1,4 +1,4 @@
-//! Compares with a set of taken ids, and covers what only misuse or little memory causes.
+//! Compares with a set of taken ids, and covers cases that only misuse or little memory causes.
 
 use std::collections::BTreeSet;
 use std::vec::Vec;

@@ -10,10 +10,11 @@
 //! 2. A bit of a level's bitmap is set exactly when its bucket holds a node
 //!    ([`Violation::Occupied`]).
 //! 3. The level and index in a node's record are those of its bucket ([`Violation::Position`]). The
-//!    record of a node in the due list has those of the bucket that the node left, or none.
-//! 4. The expiry of a node in a bucket of level n is X(deadline, n). It is later than `clock`, and
-//!    within one turn of the level. The expiry of a node in the due list is at or before `clock`
-//!    ([`Violation::Bucket`]). So a level and a deadline determine where a node is.
+//!    record of a node in the due list has the level and index of the bucket that the node left, or
+//!    none.
+//! 4. The expiry of a node in a bucket of level n is X(deadline, n). This expiry is later than
+//!    `clock`, and within one turn of the level. The expiry of a node in the due list is at or
+//!    before `clock` ([`Violation::Bucket`]). So a level and a deadline determine where a node is.
 //! 5. Expiries never decrease along the due list ([`Violation::Order`]).
 //! 6. No bucket ends before `quiet_until` ([`Violation::Minimum`]).
 //! 7. A far node waits in far bucket k. Bit k is the highest bit in which `clock` differs from the
@@ -114,9 +115,9 @@ mod geometry;
 /// 64-bit targets the queue is a value of 5 KiB (slab) or 10 KiB (hooks): box it, or make it a
 /// static.
 ///
-/// A bucket of each level is `1 << SHIFT` times as long as one of the level below. [`Geometry`]
-/// lists the numbers that compile. A timer that is not due at once is always at least one tick
-/// late.
+/// A bucket of each level is `1 << SHIFT` times as long as a bucket of the level below.
+/// [`Geometry`] lists the numbers that compile. A timer that is not due at once is always at least
+/// one tick late.
 #[derive(Clone, Copy, Debug)]
 pub struct CoarseWheel<const BUCKETS: usize = 64, const SHIFT: u32 = 3, const DEPTH: usize = 9>;
 
@@ -303,8 +304,8 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         }
     }
 
-    /// The bucket of the levels that ends first. If several end together: the one at the highest
-    /// level.
+    /// The bucket of the levels that ends first. If several buckets end together: the bucket at the
+    /// highest level.
     #[inline]
     fn first_ending(&self) -> Option<Ending> {
         let mut first: Option<Ending> = None;

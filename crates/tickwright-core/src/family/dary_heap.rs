@@ -41,8 +41,8 @@
 //!   entry    expiry: 8 bytes | arrival: 4 | node: 4 (slab) or a pointer (hook);
 //!            both numbers as their distance from the last
 //! ```
-//! With slab handles an entry takes 16 bytes. A group of four is one aligned cache line, a group of
-//! two half a line. For `D` = 2 the children of `c` are group `c`, and the parent of `c` is
+//! With slab handles an entry takes 16 bytes. A group of four is one aligned cache line; a group of
+//! two is half a line. For `D` = 2 the children of `c` are group `c`, and the parent of `c` is
 //! `c / 2`. The children of four siblings are four adjacent groups. Big growing heaps prefetch them
 //! (on x86-64) before the comparison selects a sibling.
 //!
@@ -60,12 +60,12 @@
 //! The table counts lines of the array and the records; the storage also reads a slot or an owner
 //! word. Bytes per timer: slab 16 + 4 + slot (8 for a `u32`), that is 28 and asserted in a test. A
 //! vector that doubles leaves up to half of the array unused; `with_capacity` leaves nothing
-//! unused. Over hooks a timer takes 8 bytes in the node. On 64-bit targets it also takes 32 bytes
-//! in the growing array (24, and padding to whole lines), and 32 in the lent one. In the bounded
-//! array it takes 24 bytes (slab: 16), and each queue about two groups more. On 32-bit targets an
-//! entry takes 16 bytes in each array, and nothing is aligned to lines. A bounded heap of 20 timers
-//! is a queue of 488 bytes. Insert, remove and pop never allocate after `reserve`; bounded heaps
-//! never allocate at all. `clear` is O(1), or O(n) in a bounded heap.
+//! unused. Over hooks a timer takes 8 bytes in the node. On 64-bit targets a timer also takes 32
+//! bytes in the growing array (24, and padding to whole lines), and 32 in the lent array. In the
+//! bounded array it takes 24 bytes (slab: 16), and each queue about two groups more. On 32-bit
+//! targets an entry takes 16 bytes in each array, and nothing is aligned to lines. A bounded heap
+//! of 20 timers is a queue of 488 bytes. Insert, remove and pop never allocate after `reserve`;
+//! bounded heaps never allocate at all. `clear` is O(1), or O(n) in a bounded heap.
 //!
 //! # Choose when
 //! - deadlines are random, nothing is known about them, and most timers expire;

@@ -22,7 +22,7 @@
 //! 3. Expiries never decrease along `next` ([`Violation::Order`]). Arrivals increase where expiries
 //!    are equal, and are below the counter ([`Violation::Sequence`]).
 //! 4. The table holds the last node of each list of two or more. Each `tail` of the table is the
-//!    last node of the chain that starts at one head ([`Violation::Head`]).
+//!    last node of a chain that starts at the list's head ([`Violation::Head`]).
 //! 5. A list has a delay that hashes to its number ([`Violation::Bucket`]). A list of two or more
 //!    is marked as shared; an empty list is not ([`Violation::Occupied`]).
 //!
@@ -336,8 +336,8 @@ unsafe impl<P: Handle> Discipline<P> for Delays<P> {
     const NEW: Self = Self { heap: Heap::EMPTY, lists: Lists::NONE };
     const ORDER: Order = Order::Exact;
 
-    /// A reservation makes room for a heap of all timers; a single insert needs one entry more than
-    /// exist.
+    /// A reservation makes room for a heap of all timers. A single insert makes room for one more
+    /// entry than there are.
     #[inline]
     fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
         if self.lists.0.is_empty() {

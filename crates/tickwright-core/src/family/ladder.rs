@@ -35,14 +35,14 @@
 //! *Why no operation searches.* A removal leaves the timer's entry in its place: the entry is dead.
 //! A timer that is moved to a later tick keeps its entry, too. When the entry's tick comes, the
 //! timer is placed again. When a slot is used again, its new timer takes over the dead entry of the
-//! old one, unless that entry is too late. So a time-out that is moved or cancelled writes one
+//! old timer, unless that entry is too late. So moving or cancelling a time-out writes only one
 //! record. Only a timer that is moved to an earlier tick, or by 2^32 ticks, gets a second entry.
 //!
 //! *Why order is exact.* Entries of equal ticks are always in one bucket, in the order of their
 //! appends. If that may not be the order of arrival, the bucket is mixed. A bucket also becomes
 //! mixed when a timer is placed in it while entries are dead. A dead entry for the same tick and
 //! slot then counts again. The run is sorted by the arrival numbers in the records. A mixed bucket
-//! of one tick is sorted by them as well, digit by digit, from list to list.
+//! of one tick is sorted by arrival numbers as well, digit by digit, from list to list.
 //!
 //! # Costs
 //! | operation | worst | usual | cache lines |

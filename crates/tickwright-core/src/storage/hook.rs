@@ -224,7 +224,7 @@ unsafe impl<F: Family, T: Sync> Send for HookQueue<'_, F, T> where InQueue<F>: S
 unsafe impl<F: Family, T: Sync> Sync for HookQueue<'_, F, T> where InQueue<F>: Shareable {}
 
 impl<'a, F: Family, T> HookQueue<'a, F, T> {
-    /// On a target where a queue cannot draw an identity, a program that creates one does not
+    /// On a target where a queue cannot draw an identity, a program that creates a queue does not
     /// compile.
     const DRAWS_AN_IDENTITY: () = assert!(
         hook::IDENTITIES_ARE_DRAWN,
@@ -271,10 +271,10 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
         queue
     }
 
-    /// One step of an advance, for a caller that uses the queue between two deliveries. It removes
-    /// one due timer, if there is one. Each node that moves inside the structure costs one unit of
-    /// `budget`, and so does the delivered node. When `budget` is used up, only `now` advances.
-    /// Clauses 15 and 16 hold for all steps together.
+    /// One step of an advance, for a caller that uses the queue between two deliveries. The step
+    /// removes one due timer, if there is one. Each node that moves inside the structure costs one
+    /// unit of `budget`, and so does the delivered node. When `budget` is used up, only `now`
+    /// advances. Clauses 15 and 16 hold for all steps together.
     pub fn pop_expired_within(
         &mut self,
         now: Tick,

@@ -1,4 +1,4 @@
-//! Implements the contract for both shells, over what each of them says of its memory.
+//! Implements the contract for both shells, over what each shell says of its memory.
 //!
 //! A shell has the fields `order` and `now`, names its records and its count of pending timers, and
 //! has these functions:

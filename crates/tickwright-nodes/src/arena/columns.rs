@@ -74,7 +74,7 @@ pub trait Columns: Sized {
     /// The slot at an index, if it exists, for writing.
     fn slot_mut(&mut self, at: usize) -> Option<&mut Slot<Self::Value>>;
 
-    /// The bytes that were allocated, without what values own themselves.
+    /// The bytes that the columns have allocated, without what values own themselves.
     fn heap_bytes(&self) -> usize;
 }
 

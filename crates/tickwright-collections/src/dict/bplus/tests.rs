@@ -240,8 +240,8 @@ fn no_smaller_pool_than_the_one_advised_would_be_enough() {
     }
 }
 
-/// The pools are too small for what is inserted. A refused move has already removed its entry:
-/// sometimes a merge has returned one node where two were needed.
+/// The pools are too small for the entries that are inserted. A refused move has already removed
+/// its entry: sometimes a merge has freed one node where the move needs two.
 #[test]
 fn a_refused_move_leaves_the_entry_where_it_was() {
     let (mut refused, mut merged) = (0, 0);

@@ -62,7 +62,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
     /// Makes room for `timers` in `slots` slots, in each structure that may later serve them.
     #[cold]
     fn grow(&mut self, timers: usize, slots: usize) -> Result<(), Reject> {
-        // A ladder cannot number so many timers.
+        // A ladder cannot number 2^31 timers or more.
         if timers >= 1 << 31 {
             return Err(Reject::Full);
         }

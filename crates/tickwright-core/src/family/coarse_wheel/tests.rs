@@ -230,8 +230,8 @@ fn a_far_timer_stands_before_finer_levels() {
     }
 }
 
-/// A far timer that is rescheduled after its far bucket has ended counts as one of the top level,
-/// and stays in its bucket there.
+/// A far timer is rescheduled after its far bucket has ended. It then counts as a timer of the top
+/// level, and stays in its bucket there.
 #[test]
 fn a_far_timer_is_rescheduled_as_if_it_had_been_re_filed() {
     let granule = Small::granule(3);

@@ -1,4 +1,4 @@
-//! Verifies the invariants of a heap, and returns the violated one.
+//! Verifies the invariants of a heap, and returns the first violation.
 
 use super::buffer::{Buffer, Entry, groups_for};
 use super::{Heap, InCell};

@@ -135,7 +135,7 @@ impl<P: Handle> Ladder<P> {
         now: Tick,
         budget: &mut usize,
     ) -> Option<P> {
-        // Each iteration takes one unit from the budget, delivers, or begins a work that the next
+        // Each iteration costs one unit of the budget, delivers, or begins work that the next
         // iteration continues.
         while *budget > 0 && self.live > 0 {
             if !matches!(self.work, Work::None) {

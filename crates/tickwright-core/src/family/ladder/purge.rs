@@ -121,7 +121,7 @@ impl<P: Handle> Ladder<P> {
         if same { Self::see(nodes, placed, entry.slot()) } else { Seen::Dead }
     }
 
-    /// Drops all dead entries and sorts the rest by arrival; with `anew` they get new arrival
+    /// Drops all dead entries and sorts the rest by arrival; with `anew` all timers get new arrival
     /// numbers. It serves a ladder that has used up its arrival numbers, or its memory for entries.
     /// O(entries).
     #[cold]

@@ -7,7 +7,7 @@
 //!   dirty[1]    ..0 1 0 0 0 0 0 0      bit d: its minimum is a lower bound, not known to be exact
 //!   array[1][3]  { min, head, tail }   one bucket: its minimum beside the ends of its chain
 //! ```
-//! A minimum lies beside the ends of the chain, since an insert touches both: one cache line. The
+//! A minimum lies beside the ends of the chain, on one cache line, since an insert writes both. The
 //! caller links the chains. [`add`](Buckets::add), [`remove`](Buckets::remove),
 //! [`empty`](Buckets::empty) and [`set_min`](Buckets::set_min) maintain the marks (invariants 2 and
 //! 4).

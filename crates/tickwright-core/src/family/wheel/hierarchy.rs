@@ -122,12 +122,12 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
             return fell.is_some() && fell == self.buckets.first();
         };
         // The cascade's clock has come, so this expiry is not earlier. The timer's bucket is `from`
-        // or a higher one. In `from` the timer stands behind all nodes that still have to move, and
-        // its insert moves `LEVELS` of them. If an insert moved none, arrivals could consume every
-        // budget, and nothing would ever leave. If it moved one, each level could receive as many
-        // arrivals as moved nodes, so twice as many at the next level. It moves `LEVELS`. While
-        // arrivals do not exceed the budget, the last cascade then grows at most (1 +
-        // 1/LEVELS)^LEVELS times: less than e.
+        // or a higher bucket. In `from` the timer stands behind all nodes that still have to move,
+        // and its insert moves `LEVELS` of them. If an insert moved none, arrivals could consume
+        // every budget, and nothing would ever leave. If an insert moved one node, each level could
+        // receive as many arrivals as moved nodes, so twice as many at the next level. So an insert
+        // moves `LEVELS` nodes. While arrivals do not exceed the budget, the last cascade then
+        // grows at most (1 + 1/LEVELS)^LEVELS times: less than e.
         if nodes.record(p).bucket == cascade.from {
             self.cascade_some(nodes, cascade, &mut { LEVELS });
         }
@@ -238,7 +238,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     }
 }
 
-/// The earliest two of the nodes seen so far; of equals, those that arrived first.
+/// The earliest two of the nodes seen so far; of equals, the nodes that arrived first.
 #[derive(Debug)]
 struct EarliestTwo<P> {
     first: Option<(Tick, P)>,

@@ -10,7 +10,8 @@ use tickwright_nodes::chain::{Chained, Links};
 
 type Twin = SlabTwin<Wheel>;
 
-/// In all cases but one LEVELS differs from BITS; in some, the digits do not fill the last level.
+/// In all cases but one LEVELS differs from BITS. In some cases, the digits do not fill the last
+/// level.
 #[test]
 fn agrees_with_a_sorted_vec_in_every_geometry() {
     let (sizes, seeds) = if cfg!(miri) { (&[5, 40][..], 1..3) } else { (&[5, 40, 300][..], 0..5) };

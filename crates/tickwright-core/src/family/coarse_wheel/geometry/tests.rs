@@ -44,8 +44,8 @@ fn levels_change_at_their_starts_in_every_geometry() {
     levels_change_at_their_starts::<4, 1, 3>();
 }
 
-/// A timer is never early. It is at most one granule late, and from the second level on at most an
-/// eighth of its delay.
+/// A timer is never early. A timer is at most one granule late, and from the second level on at
+/// most an eighth of its delay.
 #[test]
 fn an_end_is_after_its_deadline_and_within_the_granule() {
     for deadline in edges() {

@@ -31,7 +31,7 @@ impl<const B: usize, const S: u32, const D: usize> Granular<B, S, D> {
     }
 
     /// The order: by expiry, then from higher to lower level, then by arrival. Far timers follow
-    /// those of the top level; timers that were due when inserted come last.
+    /// the timers of the top level; timers that were due when inserted come last.
     fn sort(&mut self) {
         self.in_order.sort_by_key(|&Placed { entry, level, arrival, far_until }| {
             let rank = if level == D { D } else { D - 1 - level };
