@@ -16,9 +16,9 @@
 //! # Features
 //! - `alloc` (default): collections that own their objects. Without this feature the crate has
 //!   [`HookDict`], [`Ids`] and [`Registry`]. The crate is `no_std` with the feature and without.
-//! - `critical-section`: draws identities inside a critical section on targets without
-//!   compare-exchange. Links, and dictionaries over them, can then be statics there. On other
-//!   targets the feature changes nothing.
+//! - `critical-section`: targets without compare-exchange claim links and draw identities in the
+//!   critical section that the program provides. Links, and dictionaries over them, can then be
+//!   statics there. On other targets the feature changes nothing.
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
