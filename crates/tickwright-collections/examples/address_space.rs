@@ -26,14 +26,14 @@ fn main() -> Result<(), DictError> {
         space.insert(Mapping { start, len, name })?;
     }
 
-    // The last mapping that does not begin behind an address is the one to ask.
+    // An address can belong only to the last mapping that begins at or before it.
     let at = |address: u64| {
         let mapping = space.get(space.find_leq(&address)?).ok()?;
         (address < mapping.end()).then_some(mapping.name)
     };
     assert_eq!((at(0x1fff), at(0x2000), at(0x2800), at(0x0fff)), (Some("text"), Some("data"), None, None));
 
-    // The first gap of a page or more.
+    // Finds the first gap of a page or more.
     let mut free = 0x1000;
     for entry in space.iter() {
         let mapping = space.get(entry)?;
@@ -46,7 +46,7 @@ fn main() -> Result<(), DictError> {
     println!("a page is free at {free:#x}");
     assert_eq!(free, 0x2800);
 
-    // What lies in a range goes.
+    // Removes all mappings in a range.
     let low: Vec<_> = space.range(Bound::Unbounded, Bound::Excluded(&0x7000)).collect();
     for entry in low {
         space.remove(entry)?;

@@ -1,12 +1,12 @@
-//! An ordered dictionary over links that the caller owns, or over a slab: any key, any order,
-//! equals in the order they came.
+//! An ordered dictionary over links that the caller owns, or over a slab. It takes any key and any
+//! order; equals stay in the order of their arrival.
 //!
-//! An object has a key, and a [`KeyOrder`] says how to get at it and how two compare. The
+//! An object has a key. A [`KeyOrder`] returns the key of an object and compares two keys. The
 //! dictionary is a balanced tree, threaded by a list in order. [`HookDict`] links objects through
-//! [`Link`]s inside them and never allocates; an object with two links can be in two dictionaries.
-//! [`SlabDict`] owns its objects. The balance is a parameter: [`RedBlack`] by default, or [`Avl`];
-//! linking and balancing are those of [`tickwright_nodes::tree`]. What all of them can do is the
-//! trait [`Dictionary`].
+//! [`Link`]s inside them and never allocates. An object with two links can be in two dictionaries.
+//! [`SlabDict`] owns its objects. The balance is a parameter: [`RedBlack`] by default, or [`Avl`].
+//! [`tickwright_nodes::tree`] does the linking and balancing. The trait [`Dictionary`] has the
+//! operations that all of them share.
 //!
 //! ```
 //! use core::cmp::Ordering;
@@ -55,31 +55,33 @@
 //!
 //! # Invariants
 //! 1. Every node but the root is a child of its `up`, and of no other; the root has no `up`
-//!    ([`Violation::BackLink`], [`Violation::Head`] for the root). As many nodes are reachable as
-//!    there are entries ([`Violation::Count`]).
-//! 2. From left to right no key is greater than the one behind it ([`Violation::Order`]). Equals
-//!    stand in the order of their arrival, since an insert goes right of them and rotations keep
-//!    the order.
+//!    ([`Violation::BackLink`], [`Violation::Head`] for the root). The number of reachable nodes is
+//!    the number of entries ([`Violation::Count`]).
+//! 2. From left to right no key is greater than the next key ([`Violation::Order`]). Equals stand
+//!    in the order of their arrival, since an insert goes right of them and rotations keep the
+//!    order.
 //! 3. The list holds the nodes in the order of the tree, and each points at its neighbors
-//!    ([`Violation::BackLink`]). Its ends are the first and the last node, which have no neighbor
-//!    beyond ([`Violation::Head`]).
+//!    ([`Violation::BackLink`]). The ends of the list are the first and the last node, which have
+//!    no neighbor beyond ([`Violation::Head`]).
 //! 4. Red-black: the root is black, and no red node has a red child ([`Violation::RedRed`]). From
 //!    any node, each path down to a missing child passes the same number of black nodes
 //!    ([`Violation::BlackHeight`]).
-//! 5. AVL: each node's difference of heights is right, and is -1, 0 or 1 ([`Violation::Balance`]).
+//! 5. AVL: each node's balance factor is the difference of the heights, and is -1, 0 or 1
+//!    ([`Violation::Balance`]).
 //! 6. Slab: exactly the linked cells are live, and the free list holds the others
 //!    ([`Violation::Storage`]). Hooks: each linked node carries this dictionary's identity
 //!    ([`Violation::Owner`]).
 //!
-//! That equals stand in the order of their arrival is not recorded anywhere, so `check` cannot
-//! verify it: the suite does, with a model.
+//! The order of arrival of equals is not recorded anywhere, so `check` cannot verify it: the
+//! conformance suite does, with a model.
 //!
 //! **When user code misbehaves.** Key getter, comparator and link getter run before the first link
-//! write of an operation, on a whole dictionary. If one panics, nothing has changed (an object that
-//! was to be inserted in a slab is dropped). If the comparator contradicts itself, or a key was
-//! changed without [`Dictionary::rekeyed`], then entries stand where its answers led and searches
-//! may miss them. Links, counts and balance stay right, nothing loops, and every entry can still be
-//! removed. `check` reports [`Violation::Order`] where neighbors are out of order.
+//! write of an operation, while the dictionary is consistent. If one of them panics, the dictionary
+//! has not changed. (An object that was to be inserted in a slab is dropped.) If the comparator
+//! contradicts itself, or a key was changed without [`Dictionary::rekeyed`], entries stand in the
+//! wrong place and searches may miss them. Links, counts and balance stay right, nothing loops, and
+//! every entry can still be removed. `check` reports [`Violation::Order`] where neighbors are out
+//! of order.
 //!
 //! # Layout
 //! ```text
@@ -94,9 +96,9 @@
 //!        /  \    ^  \           hint (12)', key 20: its neighbor 30 is greater, so the place
 //!     (10)->(12)'->(30)->...     is between the two, in two comparisons
 //! ```
-//! The link lies at one distance from the start of the object, the same for all objects of a
-//! dictionary. So it needs no pointer back. A slab keeps object and record in one cell, since a
-//! search reads both.
+//! The distance from the start of the object to the link is the same for all objects of a
+//! dictionary. So a link needs no pointer back to its object. A slab keeps object and record in one
+//! cell, since a search reads both.
 //!
 //! # Costs
 //! | operation | worst | usual | comparisons |
@@ -110,8 +112,8 @@
 //! | range, k entries | O(log n + k) | the same | as two finds, and 1 |
 //! | check | O(n) | O(n) | n - 1 |
 //!
-//! An AVL removal may rotate at every level. Bytes per entry: as above; a hook dictionary never
-//! allocates, a slab only when it grows.
+//! The removal of a node from an AVL tree may rotate at every level. Bytes per entry are listed
+//! above. A hook dictionary never allocates; a slab allocates only when it grows.
 //!
 //! # Choose when
 //! - objects must be found by key in order, by range (the last at or below an address), or walked,
@@ -123,11 +125,11 @@
 //! - order does not matter: a hash map looks up in O(1);
 //! - entries are small, many, and looked up far more often than changed: a B-tree's nodes hold many
 //!   keys on one cache line;
-//! - timers are what is kept: a timer queue keeps the key in its record and has the operations for
+//! - the objects are timers: a timer queue keeps the key in its record and has the operations for
 //!   it.
 //!
-//! Worst case and adversary: chosen keys make a path 2 log2(n + 1) long (AVL 1.44 log2(n + 2)), and
-//! no longer. Equal keys are no worse than others.
+//! Worst case and adversary: chosen keys make a path at most 2 log2(n + 1) long (AVL: 1.44 log2(n +
+//! 2)). Equal keys cost no more than other keys.
 //!
 //! # References
 //! HelenOS `odict` (J. Svoboda, 2016), which replaced an AVL tree in its kernel in 2018. Guibas &
@@ -174,13 +176,13 @@ pub(crate) use tree::DictRecord;
 /// An insert that a dictionary refused.
 pub type Refused<V> = crate::refused::Refused<V, DictError>;
 
-/// How to get at the key of a `T`, and which of two keys comes first. Supplied by the user.
+/// Returns the key of a `T`, and compares two keys. The user supplies it.
 ///
-/// The order must be total and the key of an entry must not change (or [`Dictionary::rekeyed`] must
-/// follow); what happens otherwise says the [module](self). Never subtract keys to compare them:
+/// The order must be total, and the key of an entry must not change unless [`Dictionary::rekeyed`]
+/// follows. The [module](self) says what happens otherwise. Never subtract keys to compare them:
 /// the difference of two wide integers overflows.
 pub trait KeyOrder<T> {
-    /// The key: a number, a reference into the object, a tuple of such.
+    /// The key: a number, a reference into the object, or a tuple of them.
     type Key<'k>
     where
         Self: 'k,
@@ -193,8 +195,8 @@ pub trait KeyOrder<T> {
     fn compare(&self, a: &Self::Key<'_>, b: &Self::Key<'_>) -> Ordering;
 }
 
-/// The order of what a function returns for an object: a [`KeyOrder`] in a word, for keys that are
-/// no references.
+/// The order of the values that a function returns for objects: a [`KeyOrder`] in one word, for
+/// keys that are not references.
 ///
 /// ```
 /// use tickwright_collections::{By, Dictionary, SlabDict};
@@ -233,10 +235,10 @@ impl<T, K: Ord, F: Fn(&T) -> K> KeyOrder<T> for By<F> {
     }
 }
 
-/// An order whose keys are plain values that can be kept apart from the objects, as maps and
-/// B-trees keep them in their nodes.
+/// An order whose keys are plain values that can be kept apart from the objects. Maps and B-trees
+/// keep such copies in their nodes.
 pub trait PlainKey<T>: KeyOrder<T> {
-    /// What is kept: in the same order as the keys.
+    /// The type of the copy. Its `Ord` is the order of the keys.
     type Plain: Copy + Ord + fmt::Debug;
 
     /// The value of a key.
@@ -255,54 +257,56 @@ impl<T, K: Copy + Ord + fmt::Debug, F: Fn(&T) -> K> PlainKey<T> for By<F> {
 /// The key type of a dictionary.
 pub type KeyOf<'k, D> = <<D as Dictionary>::Order as KeyOrder<<D as Dictionary>::Object>>::Key<'k>;
 
-/// Which entry to look for.
+/// The search condition: which entry to look for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Seek {
-    /// The first with the key.
+    /// The first entry with the key.
     Equal,
-    /// The last with the key.
+    /// The last entry with the key.
     LastEqual,
-    /// The first with the key or a greater one.
+    /// The first entry with the key or a greater key.
     Geq,
-    /// The first with a greater key.
+    /// The first entry with a greater key.
     Gt,
-    /// The last with the key or a lesser one.
+    /// The last entry with the key or a lesser key.
     Leq,
-    /// The last with a lesser key.
+    /// The last entry with a lesser key.
     Lt,
 }
 
-/// A dictionary that owns what is in it, and can make room in advance.
+/// A dictionary that owns its objects, and can make room in advance.
 pub trait Reserve: Dictionary {
-    /// Makes room for `additional` more entries, so that as many inserts cannot be refused with
-    /// [`DictError::Full`].
+    /// Makes room for `additional` more entries: none of the next `additional` inserts is refused
+    /// with [`DictError::Full`].
     ///
     /// # Errors
-    /// [`DictError::Full`] when there is no memory for it, or a bound is below it.
+    /// [`DictError::Full`] when there is no memory for them, or when the dictionary's bound is
+    /// lower.
     fn reserve(&mut self, additional: usize) -> Result<(), DictError>;
 }
 
-/// Why a dictionary refused. It is then unchanged.
+/// Why a dictionary refused an operation. The dictionary is then unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DictError {
-    /// A bounded dictionary is full, or a growing one got no memory.
+    /// A bounded dictionary is full, or a growing dictionary got no memory.
     Full,
-    /// The object's link is in this dictionary already.
+    /// The object's link is already in this dictionary.
     AlreadyLinked,
     /// The object's link, or an entry or hint, belongs to another dictionary.
     WrongDictionary,
-    /// The entry or hint was removed, or never was in.
+    /// The entry or hint was removed, or never was in the dictionary.
     Stale,
-    /// Appended before the last entry, or prepended behind the first one or its equals.
+    /// The appended key is less than the last key, or the prepended key is not less than the first
+    /// key.
     OutOfOrder,
-    /// The link is not inside the object, or not where it is in the other objects of this
-    /// dictionary.
+    /// The link is not inside the object, or its distance differs from that in the dictionary's
+    /// other objects.
     WrongLink,
     /// All 2^31 - 1 identities of this process are used up.
     NoIdentity,
-    /// This dictionary cannot do that: an unordered one knows no neighbors, for instance. None of
-    /// this crate's says so.
+    /// This kind of dictionary lacks the operation: an unordered dictionary has no neighbors, for
+    /// instance. No dictionary of this crate returns it.
     NotOffered,
 }
 
@@ -345,36 +349,36 @@ impl From<Full> for DictError {
     }
 }
 
-/// For `?` in functions that let the value go, and where it borrows an object that an error may
-/// not.
+/// Converts for `?` in functions that drop the value, and where the value borrows an object that
+/// the error may not borrow.
 impl<V> From<Refused<V>> for DictError {
     fn from(refused: Refused<V>) -> Self {
         refused.reason
     }
 }
 
-/// Objects in the order of their keys, equals in the order in which they came. See the
-/// [module](self) for costs and for what happens when user code misbehaves.
+/// A collection of objects in the order of their keys; equals stand in the order of their arrival.
+/// The [module](self) lists the costs, and says what happens when user code misbehaves.
 ///
-/// A hint is an entry from which to start a search. Any entry gives the right answer; a near one
+/// A hint is an entry from which to start a search. Any entry gives the right result; a near entry
 /// gives it sooner.
 pub trait Dictionary {
     /// What has a key.
     type Object;
-    /// How objects are ordered.
+    /// The order of the objects.
     type Order: KeyOrder<Self::Object>;
-    /// Names an object that is in the dictionary.
+    /// Names an object of the dictionary.
     type Entry: Copy + Eq + fmt::Debug;
-    /// What goes in and comes out: the object, or a reference to it.
+    /// The value that an insert takes and a removal returns: the object, or a reference to it.
     type Value;
 
     /// The order.
     fn order(&self) -> &Self::Order;
 
-    /// How many entries there are. O(1).
+    /// The number of entries. O(1).
     fn len(&self) -> usize;
 
-    /// Whether there are none.
+    /// Whether the dictionary is empty.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -382,16 +386,16 @@ pub trait Dictionary {
     /// The object of an entry.
     ///
     /// # Errors
-    /// [`DictError::Stale`] or [`DictError::WrongDictionary`] when it is not an entry of this
+    /// [`DictError::Stale`] or [`DictError::WrongDictionary`] when `entry` is not an entry of this
     /// dictionary.
     fn get(&self, entry: Self::Entry) -> Result<&Self::Object, DictError>;
 
-    /// Inserts behind all equals; `hint`, if there is one, is where the search starts.
+    /// Inserts behind all equals. The search starts at `hint`, if there is one.
     ///
     /// # Errors
     /// [`Refused`] with the value: [`DictError::Full`], [`DictError::AlreadyLinked`],
-    /// [`DictError::WrongLink`], [`DictError::NoIdentity`]; [`DictError::Stale`] and
-    /// [`DictError::WrongDictionary`] for the hint, the latter for the value too.
+    /// [`DictError::WrongLink`], [`DictError::NoIdentity`]. For the hint: [`DictError::Stale`]. For
+    /// the hint or the value: [`DictError::WrongDictionary`].
     fn insert_near(
         &mut self,
         hint: Option<Self::Entry>,
@@ -410,15 +414,15 @@ pub trait Dictionary {
     /// Inserts behind the last entry, without a search.
     ///
     /// # Errors
-    /// As [`insert_near`](Self::insert_near), and [`DictError::OutOfOrder`] when its key is less
-    /// than the last one.
+    /// The errors of [`insert_near`](Self::insert_near), and [`DictError::OutOfOrder`] when the
+    /// value's key is less than the last key.
     fn append(&mut self, value: Self::Value) -> Result<Self::Entry, Refused<Self::Value>>;
 
     /// Inserts in front of the first entry, without a search.
     ///
     /// # Errors
-    /// As [`insert_near`](Self::insert_near), and [`DictError::OutOfOrder`] unless its key is less
-    /// than the first one: it belongs behind its equals.
+    /// The errors of [`insert_near`](Self::insert_near), and [`DictError::OutOfOrder`] unless the
+    /// value's key is less than the first key. (An equal key belongs behind its equals.)
     fn prepend(&mut self, value: Self::Value) -> Result<Self::Entry, Refused<Self::Value>>;
 
     /// Takes an entry out.
@@ -427,8 +431,9 @@ pub trait Dictionary {
     /// As [`get`](Self::get).
     fn remove(&mut self, entry: Self::Entry) -> Result<Self::Value, DictError>;
 
-    /// To be called after the key of an entry has changed: gives it the place of an insert now,
-    /// behind its equals. The entry stays valid. Returns whether it had to move.
+    /// Moves an entry to where an insert would put it: behind entries with an equal key. Call it
+    /// after you changed the key of the entry. The entry stays valid. Returns whether the entry had
+    /// to move.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -452,10 +457,10 @@ pub trait Dictionary {
     /// As [`get`](Self::get).
     fn prev(&self, entry: Self::Entry) -> Result<Option<Self::Entry>, DictError>;
 
-    /// Looks an entry up; `hint`, if there is one, is where the search starts.
+    /// Looks an entry up. The search starts at `hint`, if there is one.
     ///
     /// # Errors
-    /// As [`get`](Self::get), for the hint. None without one.
+    /// The errors of [`get`](Self::get), for the hint. None without one.
     fn seek(
         &self,
         seek: Seek,
@@ -475,7 +480,7 @@ pub trait Dictionary {
         self.seek(Seek::LastEqual, key, None).ok()?
     }
 
-    /// The first entry with this key or a greater one.
+    /// The first entry with this key or a greater key.
     #[inline]
     fn find_geq(&self, key: &KeyOf<'_, Self>) -> Option<Self::Entry> {
         self.seek(Seek::Geq, key, None).ok()?
@@ -487,7 +492,7 @@ pub trait Dictionary {
         self.seek(Seek::Gt, key, None).ok()?
     }
 
-    /// The last entry with this key or a lesser one.
+    /// The last entry with this key or a lesser key.
     #[inline]
     fn find_leq(&self, key: &KeyOf<'_, Self>) -> Option<Self::Entry> {
         self.seek(Seek::Leq, key, None).ok()?
@@ -499,7 +504,8 @@ pub trait Dictionary {
         self.seek(Seek::Lt, key, None).ok()?
     }
 
-    /// The entries between two keys, from both ends. Bounds that exclude each other give none.
+    /// Iterates over the entries between two keys, from both ends. An empty range yields no
+    /// entries.
     fn range(&self, from: Bound<&KeyOf<'_, Self>>, to: Bound<&KeyOf<'_, Self>>) -> Range<'_, Self>
     where
         Self: Sized,
@@ -518,8 +524,8 @@ pub trait Dictionary {
                 Bound::Unbounded => true,
             }
         };
-        // The first is within the other bound too, or there is none: then the last does not come
-        // before it.
+        // Keeps the first entry only if it is within the other bound. Then the last entry does not
+        // come before it.
         let front = front.filter(within);
         let back = front.and_then(|_| match to {
             Bound::Included(key) => self.find_leq(key),
@@ -529,7 +535,7 @@ pub trait Dictionary {
         Range { dictionary: self, ends: front.zip(back) }
     }
 
-    /// All entries in order, from both ends.
+    /// Iterates over all entries in order, from both ends.
     fn iter(&self) -> Range<'_, Self>
     where
         Self: Sized,
@@ -537,21 +543,21 @@ pub trait Dictionary {
         Range { dictionary: self, ends: self.first().zip(self.last()) }
     }
 
-    /// Removes every entry. Objects that a slab owns are dropped.
+    /// Removes every entry. The objects of a slab are dropped.
     fn clear(&mut self);
 
     /// Verifies every invariant of the structure in O(n).
     ///
     /// # Errors
-    /// The first [`Violation`] found: the user's order contradicts itself, a key was changed
+    /// The first [`Violation`] found. The user's order contradicts itself, a key was changed
     /// without [`rekeyed`](Self::rekeyed), something overwrote memory, or this library has a bug.
     fn check(&self) -> Result<(), Violation>;
 }
 
-/// Walks entries in order: what [`Dictionary::range`] and [`Dictionary::iter`] answer.
+/// Iterates over entries in order: the result of [`Dictionary::range`] and [`Dictionary::iter`].
 pub struct Range<'d, D: Dictionary> {
     dictionary: &'d D,
-    /// The next from either end.
+    /// The next entry from either end.
     ends: Option<(D::Entry, D::Entry)>,
 }
 

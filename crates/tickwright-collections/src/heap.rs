@@ -1,23 +1,23 @@
-//! A priority queue by itself: a binary heap with a comparator of the user, whose elements know
-//! where they are.
+//! A priority queue by itself: a binary heap with the user's comparator, whose elements record
+//! their positions.
 //!
-//! It is no timer family: it has no clock, no arrival numbers, and its greatest element leaves
-//! first, as in `std`'s `BinaryHeap`. It is for what else is served by rank: bridge hooks, sorcery
-//! caches, requests. Equal elements leave in any order; where theirs matters, the comparator
-//! compares an arrival number too.
+//! It is not a timer queue: it has no clock and no arrival numbers. Its greatest element leaves
+//! first, as in `std`'s `BinaryHeap`. It serves other work by rank: bridge hooks, sorcery caches,
+//! requests. Equal elements leave in any order. If their order matters, the comparator must also
+//! compare an arrival number.
 //!
 //! # Invariants
-//! 1. No element is greater than the one above it; equals are fine ([`Violation::HeapOrder`]).
-//! 2. An element that records its position records the one it has ([`Violation::Position`]). One
-//!    that was taken out records 0.
+//! 1. No element is greater than its parent; equal elements are fine ([`Violation::HeapOrder`]).
+//! 2. The recorded position of an element is its actual position ([`Violation::Position`]). An
+//!    element that was removed records 0.
 //!
 //! # User code
 //! The comparator runs before the first move, and [`HeapOrder::placed`] after the last. An
-//! operation looks for its way with comparisons alone. The way from a cell to one below it is the
-//! bits of the lower cell's number, so nothing has to be kept of it. A comparator that panics
-//! leaves the heap as it was, one that contradicts itself leaves every element in it once. A
-//! `placed` that panics leaves every element in it once and positions that are wrong:
-//! [`Heap::verify`] says so, and removals by them are refused.
+//! operation first searches its path with comparisons alone. The bits of the lower cell's number
+//! encode the path between two cells, so the path needs no storage. A comparator that panics leaves
+//! the heap as it was. A comparator that contradicts itself leaves every element in the heap once.
+//! A `placed` that panics leaves every element in the heap once, but some recorded positions are
+//! wrong. [`Heap::verify`] reports them, and removals by them are refused.
 //!
 //! # Costs
 //! | operation | worst | usual |
@@ -26,17 +26,18 @@
 //! | pop, remove, update | O(log n) | pop O(log n), the others O(1): most elements are leaves |
 //! | peek | O(1) | O(1) |
 //!
-//! A pop compares 2 log_2 n times at most. Memory: the elements, in one array.
+//! A pop makes at most 2 log_2 n comparisons. Memory: the elements, in one array.
 //!
-//! The sifts of the timer heaps of `tickwright-core` are not shared, though they look alike. They
-//! compare numbers that lie in the array, which cannot panic, and so they move while they look.
-//! Looking first, as is needed here, would walk each way twice there.
+//! The timer heaps of `tickwright-core` have their own sifts, though these look alike. Their sifts
+//! compare numbers in the array, which cannot panic, so they move entries while they compare. This
+//! heap has to compare first; there that would walk each path twice.
 //!
 //! # References
 //! Williams, "Algorithm 232: Heapsort", CACM 1964. The operations are those of the heap that
-//! Asterisk got in 2009 (`ast_heap_*`). Two of its faults became tests. Until 2010 a removal from
-//! the middle sank the entry that took the place and never raised it, so timers ran late. To this
-//! day the recorded index is believed, so that removing an element twice takes another one out.
+//! Asterisk introduced in 2009 (`ast_heap_*`). Two faults of that heap became tests. Until 2010 a
+//! removal from the middle let the entry that filled the place sink, but never rise, so timers ran
+//! late. To this day it trusts the recorded index, so removing an element twice removes another
+//! element.
 
 use alloc::vec::Vec;
 use core::cmp::Ordering;
@@ -46,28 +47,28 @@ use tickwright_nodes::Violation;
 
 use crate::refused::Refused;
 
-/// What a [`Heap`] asks about its elements. A function or closure `Fn(&T, &T) -> Ordering` is one
-/// that records no positions.
+/// The comparator of a [`Heap`], and the positions that its elements record. A function or closure
+/// `Fn(&T, &T) -> Ordering` is a `HeapOrder` that records no positions.
 pub trait HeapOrder<T> {
-    /// Which of the two ranks higher. The greatest element leaves first.
+    /// Compares the ranks of two elements. The greatest element leaves first.
     fn compare(&self, a: &T, b: &T) -> Ordering;
 
-    /// Tells an element its position: 1 for the head, up to the heap's length, or 0 when it has
-    /// left. It must not panic, and must not change the element's rank.
+    /// Tells an element its position: 1 for the head, up to the heap's length, or 0 when it leaves.
+    /// The call must not panic, and must not change the element's rank.
     fn placed(&self, element: &mut T, position: usize) {
         let _ = (element, position);
     }
 
-    /// What [`placed`](Self::placed) told last; `None` where elements record nothing. Any number is
-    /// fine in an element that was never in a heap.
+    /// Returns what [`placed`](Self::placed) recorded last; `None` where elements record nothing.
+    /// An element that was never in a heap may return any number.
     fn position(&self, element: &T) -> Option<usize> {
         let _ = element;
         None
     }
 
-    /// Whether the two are one and the same element, not merely equal: by address, or by a number
-    /// that is the element's own. Asked where positions are recorded; where none are, any answer
-    /// will do.
+    /// Whether the two are the same element, not merely equal: by address, or by a number that
+    /// identifies the element. The heap calls it only where positions are recorded; elsewhere any
+    /// result will do.
     fn same(&self, a: &T, b: &T) -> bool;
 }
 
@@ -76,7 +77,7 @@ impl<T, F: Fn(&T, &T) -> Ordering> HeapOrder<T> for F {
         self(a, b)
     }
 
-    /// Is never asked: no positions are recorded.
+    /// Never called: no positions are recorded.
     fn same(&self, _: &T, _: &T) -> bool {
         false
     }
@@ -96,7 +97,7 @@ impl<T, F: Fn(&T, &T) -> Ordering> HeapOrder<T> for F {
 /// # Ok::<(), tickwright_collections::refused::Refused<u32, tickwright_collections::HeapError>>(())
 /// ```
 ///
-/// Elements that are removed or change their rank have a cell for their position:
+/// Elements that are removed or change their rank need a cell for their position:
 ///
 /// ```
 /// use core::cell::Cell;
@@ -140,20 +141,20 @@ impl<T, F: Fn(&T, &T) -> Ordering> HeapOrder<T> for F {
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 pub struct Heap<T, C: HeapOrder<T>> {
-    /// The element at position `p` is at `p - 1`.
+    /// The element at position `p` has index `p - 1`.
     elements: Vec<T>,
     order: C,
 }
 
 impl<T, C: HeapOrder<T>> Heap<T, C> {
-    /// An empty heap. Nothing is allocated before the first push.
+    /// An empty heap. It allocates nothing before the first push.
     #[must_use]
     pub const fn new(order: C) -> Self {
         Self { elements: Vec::new(), order }
     }
 
-    /// Makes room for `additional` more elements, so that as many pushes cannot fail and do not
-    /// allocate.
+    /// Makes room for `additional` more elements, so that the next `additional` pushes cannot fail
+    /// and do not allocate.
     ///
     /// # Errors
     /// [`HeapError::Full`] when there is no memory for them.
@@ -167,13 +168,13 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         &self.order
     }
 
-    /// How many elements it holds.
+    /// The number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
         self.elements.len()
     }
 
-    /// Whether it holds none.
+    /// Whether the heap is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.elements.is_empty()
@@ -185,18 +186,18 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         self.elements.first()
     }
 
-    /// The element at a position, as elements note them. The greatest has position 1; the others,
-    /// up to `len`, are in no particular order. O(1).
+    /// The element at a position, counted as `placed` counts. The greatest has position 1; the
+    /// others, up to `len`, are in no particular order. O(1).
     #[must_use]
     pub fn at(&self, position: usize) -> Option<&T> {
         self.elements.get(position.checked_sub(1)?)
     }
 
-    /// Takes an element in.
+    /// Inserts an element.
     ///
     /// # Errors
-    /// [`HeapError::AlreadyIn`] when its recorded position is its place here, [`HeapError::Full`]
-    /// when there is no memory; the element comes back.
+    /// [`HeapError::AlreadyIn`] when the element is in this heap at its recorded position,
+    /// [`HeapError::Full`] when there is no memory. The error returns the element.
     pub fn push(&mut self, element: T) -> Result<(), Refused<T, HeapError>> {
         if self.find(&element).is_ok() {
             return Err(Refused { reason: HeapError::AlreadyIn, value: element });
@@ -211,25 +212,25 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         Ok(())
     }
 
-    /// Takes the greatest element out.
+    /// Removes and returns the greatest element.
     pub fn pop(&mut self) -> Option<T> {
         self.take(1)
     }
 
-    /// Takes out the element whose recorded position this is.
+    /// Removes and returns the element at the position that `element` records.
     ///
     /// # Errors
-    /// [`HeapError::Stale`] when it records that it is in no heap, or records nothing at all.
-    /// [`HeapError::WrongHeap`] when something else is where it says that it is: it is in another
-    /// heap, or its record was overwritten.
+    /// [`HeapError::Stale`] when the element records that it is in no heap, or records nothing at
+    /// all. [`HeapError::WrongHeap`] when another element is at the recorded position: `element` is
+    /// in another heap, or its record was overwritten.
     pub fn remove(&mut self, element: &T) -> Result<T, HeapError> {
         let position = self.find(element)?;
         self.take(position).ok_or(HeapError::Stale)
     }
 
-    /// Puts an element whose rank has changed where it belongs: by the rank that it has in the
-    /// heap. `element` only says which it is. Until this is done no other operation may run: ranks
-    /// of elements in a heap stand still.
+    /// Moves an element whose rank has changed to its new place. The rank is read from the element
+    /// in the heap. `element` only identifies it. Call this before any other operation: elsewhere
+    /// the ranks of elements in a heap must not change.
     ///
     /// # Errors
     /// As [`remove`](Self::remove).
@@ -240,7 +241,7 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         Ok(())
     }
 
-    /// Takes every element out, tells it so, and drops it. Keeps the memory.
+    /// Removes every element, tells it position 0, and drops it. Keeps the memory.
     pub fn clear(&mut self) {
         while let Some(mut element) = self.elements.pop() {
             self.order.placed(&mut element, 0);
@@ -250,8 +251,8 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
     /// Verifies both invariants in O(n).
     ///
     /// # Errors
-    /// The first [`Violation`] found: a comparator that contradicts itself, a rank or position that
-    /// something else has changed.
+    /// The first [`Violation`] found: a comparator contradicts itself, or something else changed a
+    /// rank or a position.
     pub fn verify(&self) -> Result<(), Violation> {
         for (position, element) in (1..).zip(&self.elements) {
             let above = self.at(position / 2);
@@ -265,7 +266,7 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         Ok(())
     }
 
-    /// The position of an element, as it records it and as it is.
+    /// The position of an element: its record, once the heap has confirmed it.
     fn find(&self, element: &T) -> Result<usize, HeapError> {
         let position =
             self.order.position(element).filter(|&position| position > 0).ok_or(HeapError::Stale)?;
@@ -275,11 +276,11 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         }
     }
 
-    /// Takes out what is at a position; the last element fills the place.
+    /// Removes the element at a position; the last element fills the place.
     fn take(&mut self, position: usize) -> Option<T> {
         self.at(position)?;
         let left = self.len() - 1;
-        // Where the last one goes, while it still stands aside.
+        // The new place of the last element, computed before the element moves.
         let to = match self.elements.last() {
             Some(last) if position <= left => Some(self.settled(position, last, left)),
             _ => None,
@@ -292,8 +293,9 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         Some(taken)
     }
 
-    /// Where an element belongs that is put in `from`, among the first `len`. Both ways: what fills
-    /// a place may come from another branch, and be greater than what stands above.
+    /// The place for an element that starts at `from`, among the first `len` elements. Both
+    /// directions are needed: the element that fills a place may come from another branch, and be
+    /// greater than the parent.
     fn settled(&self, from: usize, element: &T, len: usize) -> usize {
         match self.risen(from, element) {
             to if to == from => self.sunk(from, element, len),
@@ -301,7 +303,7 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         }
     }
 
-    /// `from`, or the position above it to which an element rises.
+    /// Returns `from`, or the position above it to which an element rises.
     fn risen(&self, from: usize, element: &T) -> usize {
         let mut at = from;
         while let Some(above) = self.at(at / 2)
@@ -312,7 +314,7 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         at
     }
 
-    /// `from`, or the position below it, up to `len`, to which an element sinks.
+    /// Returns `from`, or the position below it, up to `len`, to which an element sinks.
     fn sunk(&self, from: usize, element: &T, len: usize) -> usize {
         let mut at = from;
         while at <= len / 2
@@ -334,12 +336,12 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         at
     }
 
-    /// Moves the element at `from` to `to`, which is above or below it. The elements between move
-    /// by one place. Then tells all of them their new positions.
+    /// Moves the element at `from` to `to`, which must be above or below it. The elements between
+    /// move by one place. Then it tells all of them their new positions.
     fn travel(&mut self, from: usize, to: usize) {
         let (top, bottom) = (from.min(to), from.max(to));
         let levels = bottom.ilog2() - top.ilog2();
-        // The way is `bottom`, `bottom >> 1`, ... up to `top`.
+        // The path is `bottom`, `bottom >> 1`, ... up to `top`.
         for step in 0..levels {
             let below = if from == bottom { step } else { levels - 1 - step };
             self.elements.swap((bottom >> below) - 1, (bottom >> (below + 1)) - 1);
@@ -351,7 +353,7 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
     }
 }
 
-/// Like [`Heap::clear`]: an element that outlives the heap knows that it is in none.
+/// Like [`Heap::clear`]: an element that outlives the heap records that it is in none.
 impl<T, C: HeapOrder<T>> Drop for Heap<T, C> {
     fn drop(&mut self) {
         self.clear();
@@ -364,7 +366,7 @@ impl<T: fmt::Debug, C: HeapOrder<T>> fmt::Debug for Heap<T, C> {
     }
 }
 
-/// Why a heap refused. It is then unchanged.
+/// Why a heap refused an operation. The heap is then unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum HeapError {
@@ -372,7 +374,7 @@ pub enum HeapError {
     Full,
     /// The element is in this heap already.
     AlreadyIn,
-    /// The element is in no heap, or does not say where it is.
+    /// The element is in no heap, or does not record its position.
     Stale,
     /// The element is in another heap.
     WrongHeap,

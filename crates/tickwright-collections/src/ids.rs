@@ -1,9 +1,9 @@
-//! An id allocator: the free ids, as ranges in a dictionary. It gives the smallest free id, or the
+//! An id allocator: the free ids, as ranges in a dictionary. It grants the smallest free id, or the
 //! lowest free range that is long enough.
 //!
-//! No two free ranges touch or overlap, so there are at most as many as there were grants not yet
-//! given back, and one. Room for that many is made when ids are taken, so that giving back what one
-//! grant gave needs no memory and cannot fail.
+//! No two free ranges touch or overlap. So there is at most one more free range than outstanding
+//! grants. A grant makes room for that many ranges. So giving back one whole grant needs no memory
+//! and cannot fail.
 //!
 //! ```
 //! use tickwright_collections::{IdError, Ids, SlabDict, ByFirst};
@@ -48,7 +48,7 @@ impl FreeRange {
     }
 }
 
-/// Free ranges by their first ids.
+/// Orders free ranges by their first ids.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ByFirst;
 
@@ -75,21 +75,21 @@ impl PlainKey<FreeRange> for ByFirst {
     }
 }
 
-/// Why an id was not given or taken back. Nothing has changed.
+/// Why a call was refused. Nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum IdError {
-    /// No id is free, or no range of free ones is so long.
+    /// No id is free, or no free range is long enough.
     Exhausted,
-    /// The id, or one of the range, is not taken: it was given back before, or never given.
+    /// The id, or an id of the range, is not taken: it was given back before, or never granted.
     NotTaken,
-    /// The id is taken already.
+    /// The id is already taken.
     Taken,
-    /// The id is not one of this allocator's, or a range is empty, or holds 0.
+    /// The id is not one of this allocator's ids, or the range is empty or contains 0.
     OutOfRange,
     /// No room for one more free range: the dictionary is bounded, or got no memory.
     Full,
-    /// The dictionary refused what it had to accept: [`Ids::check`] tells more.
+    /// The dictionary refused a call that must succeed: [`Ids::check`] tells more.
     Broken,
 }
 
@@ -116,15 +116,15 @@ impl From<DictError> for IdError {
     }
 }
 
-/// Gives ids out and takes them back. The [module](crate::ids) shows and says what it can do.
+/// Grants ids and takes them back. The [module](crate::ids) describes it, with examples.
 #[derive(Debug)]
 pub struct Ids<D> {
     free: D,
     all: FreeRange,
     taken: u64,
-    /// Calls that took ids, less those that gave some back.
+    /// The number of calls that took ids, less the number of calls that gave ids back.
     grants: usize,
-    /// How many free ranges the dictionary has room for.
+    /// The number of free ranges for which the dictionary has room.
     room: usize,
 }
 
@@ -132,12 +132,12 @@ impl<D> Ids<D>
 where
     D: Reserve<Object = FreeRange, Order = ByFirst, Value = FreeRange>,
 {
-    /// An allocator for these ids, all free, over an empty dictionary. A dictionary bounded to `n`
-    /// entries is enough for `n - 2` grants.
+    /// An allocator for the range `ids`, all free, over an empty dictionary. A dictionary bounded
+    /// to `n` entries is enough for `n - 2` grants.
     ///
     /// # Errors
-    /// [`IdError::OutOfRange`] when `ids` is empty or starts at 0, which is never an id;
-    /// [`IdError::Broken`] when something is in `free`; [`IdError::Full`].
+    /// [`IdError::OutOfRange`] when `ids` is empty or starts at 0, which is never an id.
+    /// [`IdError::Broken`] when `free` is not empty. [`IdError::Full`].
     pub fn new(mut free: D, ids: RangeInclusive<u64>) -> Result<Self, IdError> {
         let (first, last) = ids.into_inner();
         if first == 0 || first > last {
@@ -151,17 +151,17 @@ where
         Ok(Self { free, all, taken: 0, grants: 0, room: 1 })
     }
 
-    /// How many ids are taken. O(1).
+    /// The number of taken ids. O(1).
     pub fn taken(&self) -> u64 {
         self.taken
     }
 
-    /// How many ranges of free ids there are. O(1).
+    /// The number of free ranges. O(1).
     pub fn free_ranges(&self) -> usize {
         self.free.len()
     }
 
-    /// Whether this id was given and not given back.
+    /// Whether this id was granted and not given back.
     pub fn is_taken(&self, id: u64) -> bool {
         self.all.contains(id) && self.around(id).is_none()
     }
@@ -211,11 +211,12 @@ where
         self.give_range(id..=id)
     }
 
-    /// Gives ids back: what one grant gave, several of them that are neighbors, or a part.
+    /// Gives ids back: the ids of one grant, of several grants that are neighbors, or a part of a
+    /// grant.
     ///
     /// # Errors
-    /// [`IdError::NotTaken`] when one of them is free, [`IdError::OutOfRange`]; [`IdError::Full`]
-    /// only after parts were given back.
+    /// [`IdError::NotTaken`] when an id of the range is free, [`IdError::OutOfRange`].
+    /// [`IdError::Full`] only if parts of grants were given back before.
     pub fn give_range(&mut self, ids: RangeInclusive<u64>) -> Result<(), IdError> {
         let (first, last) = ids.into_inner();
         if first > last || !self.all.contains(first) || !self.all.contains(last) {
@@ -232,7 +233,7 @@ where
         if before.is_some_and(|(_, range)| range.last >= first) {
             return Err(IdError::NotTaken);
         }
-        // Neighbors that touch become one; `before` ends below `first` and `after` starts above
+        // Adjacent free ranges are merged: `before` ends below `first` and `after` starts above
         // `last`.
         let before = before.filter(|(_, range)| range.last + 1 == first);
         let after = after.filter(|(_, range)| last + 1 == range.first);
@@ -249,9 +250,10 @@ where
         Ok(())
     }
 
-    /// Takes `first..=last` out of the free `range` at `entry`.
+    /// Removes the ids `first..=last` from the free `range` at `entry`.
     fn cut(&mut self, entry: D::Entry, range: FreeRange, first: u64, last: u64) -> Result<(), IdError> {
-        // One range is there until the others are, and one more than grants may be left.
+        // The old range stays until the new ranges are inserted, so one more range may exist than
+        // outstanding grants allow.
         self.make_room((self.grants + 3).max(self.free.len() + 2))?;
         let left = (range.first < first).then(|| FreeRange { first: range.first, last: first - 1 });
         let right = (last < range.last).then(|| FreeRange { first: last + 1, last: range.last });
@@ -271,8 +273,8 @@ where
         range.contains(id).then_some((entry, range))
     }
 
-    /// Sees to it that the dictionary has room for n ranges: for twice as many where that can be
-    /// had.
+    /// Makes sure that the dictionary has room for n ranges, and tries to get room for twice as
+    /// many.
     fn make_room(&mut self, ranges: usize) -> Result<(), IdError> {
         if ranges <= self.room {
             return Ok(());
@@ -288,8 +290,8 @@ where
         Err(IdError::Full)
     }
 
-    /// Verifies the dictionary; that its ranges are this allocator's and do not touch
-    /// ([`Violation::Order`]); and the count ([`Violation::Count`]). O(f).
+    /// Verifies the dictionary. Verifies that its ranges lie among this allocator's ids and do not
+    /// touch ([`Violation::Order`]), and the count ([`Violation::Count`]). O(f).
     ///
     /// # Errors
     /// The first violation found.

@@ -1,5 +1,5 @@
-//! Collections that own their objects, or link yours: ordered dictionaries, ids, a registry, a
-//! priority queue.
+//! Collections that own their objects, or link the caller's: ordered dictionaries, ids, a registry,
+//! a priority queue.
 //!
 //! | you have | use |
 //! |---|---|
@@ -10,14 +10,15 @@
 //! | objects to find by id and by address | [`Registry`] |
 //! | objects of which the first by your comparator is next | [`Heap`] |
 //!
-//! Dictionaries have the trait [`Dictionary`]; [`dict`] states their invariants, layout and costs.
-//! For timers use the queues of `tickwright-core`: they keep deadlines in their records.
+//! Dictionaries implement the trait [`Dictionary`]; [`dict`] states their invariants, layout and
+//! costs. For timers use the queues of `tickwright-core`: they keep deadlines in their records.
 //!
 //! # Features
-//! - `alloc` (default): collections that own their objects. Without it there are [`HookDict`],
-//!   [`Ids`] and [`Registry`]. The crate is `no_std` either way.
-//! - `critical-section`: for targets without compare-exchange. Links and dictionaries over them can
-//!   be statics there. On other targets it changes nothing.
+//! - `alloc` (default): collections that own their objects. Without this feature the crate has
+//!   [`HookDict`], [`Ids`] and [`Registry`]. The crate is `no_std` with the feature and without.
+//! - `critical-section`: targets without compare-exchange claim links and draw identities in the
+//!   critical section that the program provides. Links, and dictionaries over them, can then be
+//!   statics there. On other targets the feature changes nothing.
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -52,7 +53,7 @@ pub use registry::{Registry, RegistryError};
 #[doc(inline)]
 pub use tickwright_nodes::Violation;
 
-/// The examples of the book's page are tests.
+/// Compiles the examples of the book's page as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/dictionaries.md")]
 pub struct BookPage;

@@ -2,16 +2,16 @@
 
 use core::fmt;
 
-/// A refused insert. The value comes back unharmed.
+/// A refused insert. The error returns the value unharmed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Refused<V, E> {
     /// Why.
     pub reason: E,
-    /// What the caller wanted to insert.
+    /// The value that the caller wanted to insert.
     pub value: V,
 }
 
-/// Says the reason alone, so that objects need not be `Debug` for an `unwrap`.
+/// Shows the reason alone, so that objects need not be `Debug` for an `unwrap`.
 impl<V, E: fmt::Debug> fmt::Debug for Refused<V, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Refused").field("reason", &self.reason).finish_non_exhaustive()

@@ -2,11 +2,11 @@
 //! dictionaries.
 //!
 //! Ids and addresses are unique: an object is in both dictionaries or in none.
-//! [`around`](Registry::around) returns the last object at or below an address, which is how one
-//! finds the area that an address lies in.
+//! [`around`](Registry::around) returns the last object at or below an address. That is how a
+//! caller finds the area in which an address lies.
 //!
-//! The dictionaries are parameters. Over hooks an object has two links, and nothing allocates; over
-//! slabs both hold the same small value, such as an `Arc`.
+//! The dictionaries are type parameters. Over hooks an object has two links, and nothing allocates.
+//! Over slabs both dictionaries hold the same small value, such as an `Arc`.
 //!
 //! ```
 //! use core::cmp::Ordering;
@@ -49,8 +49,8 @@
 //! ```
 //!
 //! # Costs
-//! Each look-up is one search, O(log n); `register` and `unregister` are two searches in each
-//! dictionary at most. None of them allocates but where a slab grows.
+//! Each look-up is one search, O(log n). `register` and `unregister` make at most two searches in
+//! each dictionary. They allocate only when a slab grows.
 
 use core::fmt;
 
@@ -61,13 +61,13 @@ use tickwright_nodes::Violation;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RegistryError {
-    /// Another object has the id.
+    /// Another object has this id.
     IdTaken,
-    /// Another object has the address.
+    /// Another object has this address.
     AddressTaken,
-    /// No object has the id.
+    /// No object has this id.
     Unknown,
-    /// What a dictionary says.
+    /// The error of a dictionary.
     Refused(DictError),
 }
 
@@ -90,11 +90,13 @@ impl From<DictError> for RegistryError {
     }
 }
 
-/// Objects by id and by address. The [module](crate::registry) shows and says what it can do.
+/// A registry of objects by id and by address. The [module](crate::registry) describes it, with
+/// examples.
 ///
-/// Should an order panic while an object is registered, it may be in the dictionary by ids alone;
-/// `check` tells ([`Violation::Count`]). An id or address must not change while its object is
-/// registered; should it, searches may miss the object, and [`check`](Self::check) tells.
+/// If an order panics while an object is being registered, the object may be in the dictionary by
+/// ids alone. Then `check` returns [`Violation::Count`]. An id or address must not change while its
+/// object is registered. If it changes, searches may miss the object, and [`check`](Self::check)
+/// reports a violation.
 #[derive(Debug)]
 pub struct Registry<I, A> {
     by_id: I,
@@ -107,12 +109,12 @@ impl<I, A> Registry<I, A> {
         Self { by_id, by_address }
     }
 
-    /// The dictionary by ids, to walk and search.
+    /// The dictionary by ids, for iteration and searches.
     pub const fn ids(&self) -> &I {
         &self.by_id
     }
 
-    /// The dictionary by addresses, to walk and search.
+    /// The dictionary by addresses, for iteration and searches.
     pub const fn addresses(&self) -> &A {
         &self.by_address
     }
@@ -124,21 +126,21 @@ where
     I::Value: Clone,
     A: Dictionary<Object = I::Object, Value = I::Value>,
 {
-    /// How many objects are registered. O(1).
+    /// The number of registered objects. O(1).
     pub fn len(&self) -> usize {
         self.by_id.len()
     }
 
-    /// Whether none is registered.
+    /// Whether no object is registered.
     pub fn is_empty(&self) -> bool {
         self.by_id.is_empty()
     }
 
-    /// Registers an object under the id and the address that it has.
+    /// Registers an object under its own id and address.
     ///
     /// # Errors
-    /// [`RegistryError::IdTaken`], [`RegistryError::AddressTaken`], also for an object that is
-    /// registered; or what a dictionary says.
+    /// [`RegistryError::IdTaken`] or [`RegistryError::AddressTaken`], also when the object itself
+    /// is already registered; or the error of a dictionary.
     pub fn register(&mut self, object: I::Value) -> Result<(), RegistryError> {
         let id = self.by_id.insert(object.clone()).map_err(|refused| match refused.reason {
             DictError::AlreadyLinked => RegistryError::IdTaken,
@@ -151,9 +153,10 @@ where
         registered
     }
 
-    /// Inserts by address the object that was just inserted by id, behind its equals.
+    /// Inserts into the dictionary by addresses the object that was just inserted by id. It goes
+    /// behind its equals.
     fn register_address(&mut self, id: I::Entry, object: I::Value) -> Result<(), RegistryError> {
-        // Both keys can be asked for now that the object is in a dictionary.
+        // Both keys can be read now that the object is in a dictionary.
         if let Some(before) = self.by_id.prev(id)? {
             let (order, before) = (self.by_id.order(), self.by_id.get(before)?);
             if order.compare(&order.key(before), &order.key(self.by_id.get(id)?)).is_eq() {
@@ -176,10 +179,10 @@ where
         Ok(())
     }
 
-    /// Takes out the object with this id.
+    /// Unregisters the object with this id.
     ///
     /// # Errors
-    /// [`RegistryError::Unknown`], or what a dictionary says.
+    /// [`RegistryError::Unknown`], or the error of a dictionary.
     pub fn unregister(&mut self, id: &KeyOf<'_, I>) -> Result<I::Value, RegistryError> {
         let by_id = self.by_id.find(id).ok_or(RegistryError::Unknown)?;
         let address = self.by_address.order().key(self.by_id.get(by_id)?);
@@ -201,29 +204,29 @@ where
         self.by_address.get(self.by_address.find(address)?).ok()
     }
 
-    /// The last object at or below this address. Whether the address lies within it, its length
-    /// says.
+    /// The last object at or below this address. The object's length tells whether the address lies
+    /// within it.
     #[inline]
     pub fn around(&self, address: &KeyOf<'_, A>) -> Option<&I::Object> {
         self.by_address.get(self.by_address.find_leq(address)?).ok()
     }
 
-    /// The objects in the order of their ids.
+    /// Iterates over the objects in the order of their ids.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &I::Object> {
         self.by_id.iter().filter_map(|entry| self.by_id.get(entry).ok())
     }
 
-    /// Takes all objects out.
+    /// Unregisters all objects.
     pub fn clear(&mut self) {
         self.by_address.clear();
         self.by_id.clear();
     }
 
-    /// Verifies both dictionaries, and that each object that is found by id is found by its
-    /// address. O(n log n).
+    /// Verifies both dictionaries, and that a search by address finds each object that is found by
+    /// id. O(n log n).
     ///
     /// # Errors
-    /// The first [`Violation`] found: [`Violation::Count`] when one holds more objects,
+    /// The first [`Violation`] found: [`Violation::Count`] when one dictionary holds more objects,
     /// [`Violation::Order`] when an address is not found.
     pub fn check(&self) -> Result<(), Violation> {
         self.by_id.check()?;

@@ -1,4 +1,4 @@
-//! What `{:?}` shows of each type: its name, and the fields that a report of a bug wants.
+//! What `{:?}` shows of each type: its name, and the fields that a bug report needs.
 #![cfg(feature = "alloc")]
 
 use core::fmt::Debug;

@@ -1,4 +1,4 @@
-//! Dictionaries in the hands of users: objects in two of them, misuse, and orders that panic or
+//! Dictionaries as users meet them: objects in two dictionaries, misuse, and orders that panic or
 //! contradict themselves.
 #![cfg(feature = "alloc")]
 
@@ -32,7 +32,7 @@ impl<B: Balance> Object<B> {
     }
 }
 
-/// What an order does to its dictionary.
+/// How an order misbehaves.
 #[derive(Clone, Copy, PartialEq)]
 enum Mood {
     Sane,
@@ -208,7 +208,7 @@ fn a_full_slab_hands_the_object_back<B: Balance>() {
     assert_eq!((keys(&dictionary), dictionary.heap_bytes()), (vec![1, 6], room));
 }
 
-/// Everything that calls the user's code, as a number of it.
+/// Numbers every operation that calls the user's code.
 fn provoke<B: Balance, D>(dictionary: &mut D, op: u32, value: D::Value)
 where
     D: Dictionary<Object = Object<B>, Order = Moody>,
@@ -241,7 +241,7 @@ fn a_panic_in_user_code_leaves_a_whole_dictionary<B: Balance>() {
                 owned.insert(Object::new(object.key.get())).unwrap();
             }
             if op == 4 {
-                // So that it has to move.
+                // The new key forces the entry to move.
                 hooked.first().unwrap().key.set(8);
                 owned.get(owned.first().unwrap()).unwrap().key.set(8);
             }
@@ -273,7 +273,7 @@ fn a_panic_in_user_code_leaves_a_whole_dictionary<B: Balance>() {
     }
 }
 
-/// Structure is whole where nothing but the order may be wrong.
+/// The structure is consistent; only the order may be wrong.
 fn whole(checked: Result<(), Violation>) -> bool {
     matches!(checked, Ok(()) | Err(Violation::Order))
 }
@@ -337,8 +337,8 @@ fn a_pinned_object_lives_its_life<B: Balance>() {
             1 => Position::Last,
             _ => Position::Sorted(dictionary.last()),
         };
-        // SAFETY: 1. no entry is used after its object is gone: it is removed first; 2. it drops
-        // its links.
+        // SAFETY: 1. no entry is used after its object is gone: the object is removed first; 2. the
+        // object drops its links.
         unsafe { dictionary.insert_pinned(position, object.as_ref()) }.unwrap();
     }
     // SAFETY: as above.
@@ -380,8 +380,8 @@ for_each_balance! {
     a_pinned_object_lives_its_life a_forgotten_dictionary_leaves_its_links_refusing
 }
 
-/// By address, from the highest down, as HelenOS keeps its threads: a search key is a number, and
-/// no object is needed for it.
+/// Orders objects by address, from the highest down, as HelenOS keeps its threads. A search key is
+/// a number, so a search needs no object.
 #[test]
 fn objects_by_address_in_reverse() {
     struct Place {
@@ -461,8 +461,8 @@ fn ranges_with_bounds_that_exclude_each_other_are_empty() {
     }
 }
 
-/// The same link is wanted by two dictionaries, and the order of the one links it in the other
-/// while it is asked.
+/// Two dictionaries want the same link: the order of one inserts the object in the other while it
+/// compares.
 #[test]
 fn an_order_that_links_its_object_elsewhere_is_refused() {
     struct Item {
@@ -527,8 +527,8 @@ fn an_order_that_links_its_object_elsewhere_is_refused() {
     assert_eq!(one.check(), Ok(()));
 }
 
-/// Nodes of full width: entries come and go, and move to anywhere, at the number that the pool was
-/// made for.
+/// Nodes of full width: entries are inserted, removed and moved anywhere, at the population for
+/// which the pool was made.
 #[test]
 fn a_pool_of_the_size_advised_refuses_nothing() {
     type Pooled = BPlusDict<By<fn(&u64) -> u64>, u64>;
@@ -548,8 +548,8 @@ fn a_pool_of_the_size_advised_refuses_nothing() {
                 1 => !n << 32,
                 _ => n.wrapping_mul(0x9E37_79B9_7F4A_7C15),
             };
-            // Twice as many as there is room for, and each second one gone again: nodes as empty as
-            // they become.
+            // Inserts twice as many entries as the pool is made for, and removes every second
+            // entry: nodes are then as empty as they can be.
             let mut live = Vec::new();
             for n in 0..2 * entries as u64 {
                 if live.len() == entries {

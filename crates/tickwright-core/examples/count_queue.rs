@@ -1,13 +1,13 @@
-//! Work whose instructions are counted, one operation of one structure in one storage:
+//! Runs operations whose instructions are counted, one operation of one structure in one storage:
 //!
 //! ```text
 //! valgrind --tool=callgrind --toggle-collect='*measured*' count_queue wheel slab reschedule
 //! ```
 //!
 //! `ci/instructions.py` runs all of them and compares the counts with a record. Each run makes
-//! `MANY` calls on a queue that holds between `MANY` and `2 * MANY` timers with random deadlines.
-//! With a fourth argument, a number, each deadline is one of that many delays from the queue's
-//! `now`. `now` advances by a tick for each timer that is inserted before the count.
+//! `MANY` calls on a queue that holds between `MANY` and `2 * MANY` timers with random deadlines. A
+//! fourth argument n draws each deadline from n delays that start at the queue's `now`. `now`
+//! advances by a tick for each timer that is inserted before the count.
 
 use core::hint::black_box;
 
@@ -29,7 +29,7 @@ impl Random {
     }
 }
 
-/// All that is counted runs in here.
+/// The instruction count covers this function alone.
 #[inline(never)]
 fn measured(work: impl FnOnce()) {
     work();
@@ -42,7 +42,7 @@ fn run<Q: TimerQueue>(
     delays: Option<u64>,
 ) {
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
-    // Room for all of them, so that no insert that is counted makes the storage grow.
+    // The queue reserves room for all timers, so that no counted insert makes the storage grow.
     let filler: Vec<_> =
         values.by_ref().take(MANY).filter_map(|value| queue.insert(u64::MAX, value).ok()).collect();
     for Inserted { key, .. } in filler {

@@ -1,9 +1,9 @@
-//! Queue and nodes are statics: no allocator, no set-up code, no lifetime to think of.
+//! Queue and nodes are statics: they need no allocator, no set-up code and no lifetimes.
 //!
 //! `cargo run --example statics --no-default-features` builds the library without `alloc`. The
-//! example itself takes `std` for `println!` and for a lock. On bare metal the lock is whatever
-//! masks the timer interrupt (`ci/no_std/freestanding.rs` runs the same idea with no library under
-//! it).
+//! example itself uses `std` for `println!` and for a lock. On bare metal the lock is the code that
+//! masks the timer interrupt. `ci/no_std/freestanding.rs` runs the same idea with no library under
+//! it.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -30,24 +30,25 @@ fn main() -> Result<(), Reject> {
     queue.insert(0, &SENSE)?;
     queue.insert(150, &SLEEP)?;
 
-    // The clock of a real program would be a counter; the alarm would be set for `next_wake`.
+    // A real program would read a counter for its clock, and set an alarm for `next_wake`.
     while let Some(now) = queue.next_wake() {
         let Some(head) = queue.peek() else { break };
         let Task { name, period } = head.key.get().payload;
         let fired = if period > 0 {
-            // Re-armed on its grid in one step; nothing is freed, nothing can fail.
+            // One step re-arms the timer on its grid: nothing is freed, and nothing can fail.
             queue.pop_and_reinsert(now, |expiry, _| expiry.saturating_add(period)).is_some()
         } else {
             queue.pop_expired(now).is_some()
         };
-        // Nothing may be due at a wake-up of a wheel: then it has only moved timers inside.
+        // A wheel may wake up with nothing due: then it has only moved timers inside.
         if !fired {
             continue;
         }
-        // Popped first: so the work could arm, move and cancel timers, its own too.
+        // The timer is popped first, so that its work can arm, move and cancel timers, itself
+        // included.
         println!("{now:4}  {name}");
         if head.key == TimerRef::from(&SLEEP) {
-            // The periodic ones would go on for ever.
+            // The periodic timers would run for ever.
             for timer in [&BLINK, &SENSE] {
                 let removed = queue.remove(TimerRef::from(timer));
                 println!("{now:4}  {} cancelled: {}", timer.payload.name, removed.is_ok());

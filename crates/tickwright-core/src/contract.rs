@@ -1,57 +1,57 @@
 //! The contract that every timer queue of this project keeps.
 //!
-//! A queue holds **pending** timers and gives them back when they expire. Ticks are `u64` on the
-//! queue's own clock; the queue knows no wall time and no unit. Every clause below has a number;
-//! the conformance suite (`tickwright-testkit`) holds one named test for each, and runs it on every
-//! structure in every storage.
+//! A queue holds **pending** timers and delivers them when they expire. Ticks are `u64` on the
+//! queue's own clock. The queue knows no wall clock and no unit. Every clause below has a number.
+//! The conformance suite (`tickwright-testkit`) has one named test for each clause, and runs it on
+//! every structure in every storage.
 //!
 //! # Clauses
 //!
-//! 1. `never_early`: a timer leaves only when `now >= deadline`. A granular queue declares its
-//!    lateness bound in [`TimerQueue::ORDER`], counted from the last (re)insert, and keeps it.
+//! 1. `never_early`: a timer leaves only when `now >= deadline`. A granular queue may be late. It
+//!    declares a bound in [`TimerQueue::ORDER`], counted from the last (re)insert, and keeps it.
 //! 2. `none_lost_none_twice`: each inserted timer is delivered or removed exactly once.
 //! 3. `order`: a timer's *expiry* is `max(deadline, now at (re)insert)`, in granular queues rounded
 //!    up to the end of its bucket. Exact queues deliver by (expiry, arrival). So equal deadlines
-//!    leave in the order in which they came, and all exact structures give one and the same event
-//!    log. Granular queues deliver by expiry; what they keep among equals their family says, and it
-//!    is the same in both storages.
-//! 4. `reschedule_is_remove_and_insert`: a rescheduled timer keeps its key and goes behind its
-//!    equals, also when it is rescheduled to the tick it had. In a granular queue it may stay where
-//!    it is when its bucket stays the same, and then keeps its place. The lateness bound holds for
-//!    the new deadline all the same.
-//! 5. `now_is_monotone`: `now()` is the greatest `now` ever passed, effective at once; a smaller
+//!    leave in the order of their arrival, and all exact structures produce the same event log.
+//!    Granular queues deliver by expiry. Each family documents the order that it keeps among
+//!    equals, which is the same in both storages.
+//! 4. `reschedule_is_remove_and_insert`: a rescheduled timer keeps its key and moves behind its
+//!    equals, even when its deadline stays the same. In a granular queue, a timer whose bucket
+//!    stays the same may keep its place. The lateness bound still holds for the new deadline.
+//! 5. `now_is_monotone`: `now()` is the greatest `now` ever passed, from that call on. A smaller
 //!    `now` is clamped to it.
 //! 6. `past_deadlines_are_legal`: a deadline at or before `now()` leaves at the next pop.
 //! 7. `every_deadline_is_ordinary`: every `u64` is a legal deadline. `u64::MAX` is delivered at
-//!    `now = u64::MAX`. Arithmetic saturates, nothing panics, there is no horizon to fall off.
+//!    `now = u64::MAX`. Arithmetic saturates, nothing panics, and there is no horizon.
 //! 8. `next_expiry_is_exact`: `next_expiry()` is the expiry of the head.
 //! 9. `next_wake_is_a_lower_bound`: `next_wake()` is never later than `next_expiry()` (no missed
-//!    wake). It is `None` exactly when the queue is empty, and in the future after a complete
-//!    advance (no busy spin).
-//! 10. `head_change_is_reported`: when an insert, remove or reschedule alters `next_wake()`, it
-//!     says so. Reports may be too many, never too few.
+//!    wake). It is `None` exactly when the queue is empty. After a complete advance it is in the
+//!    future (no busy spin).
+//! 10. `head_change_is_reported`: an insert, remove or reschedule that alters `next_wake()` reports
+//!     the change. It may report a change although `next_wake()` stays the same, but it never
+//!     misses a change.
 //! 11. `stale_keys_stay_stale`: the key of a timer that was delivered or removed is
-//!     [`KeyError::Stale`] for ever. Slab keys carry a generation, and a slot whose generations are
-//!     used up is retired. An intrusive node is its own key and is stale while it is not linked.
-//!     Zero is never a valid key.
+//!     [`KeyError::Stale`] for ever. Slab keys carry a generation. A slot that has used all its
+//!     generations is retired. An intrusive node is its own key, and that key is stale while the
+//!     node is not linked. Zero is never a valid key.
 //! 12. `no_allocation_after_reserve`: after `with_capacity` or `reserve` nothing allocates.
-//! 13. `full_hands_the_value_back`: a bounded queue that is full, and a growing one that gets no
-//!     memory, refuse with [`Reject::Full`], return the value and are otherwise unchanged.
-//! 14. `check_verifies_every_invariant`: `check()` walks the whole structure and names what is
-//!     broken; it is itself tested by breaking links on purpose.
+//! 13. `full_hands_the_value_back`: a bounded queue that is full, and a growing queue that gets no
+//!     memory, refuse with [`Reject::Full`]. They return the value and are otherwise unchanged.
+//! 14. `check_verifies_every_invariant`: `check()` walks the whole structure and names the broken
+//!     invariant. Tests break links on purpose to test `check()` itself.
 //! 15. `idle_time_is_free`: an advance costs nothing for elapsed ticks in which nothing was
 //!     pending.
-//! 16. `budget_bounds_an_advance`: an advance delivers and moves at most `budget` timers; what is
-//!     left over keeps its order, and `next_wake()` is then not in the future. Repeated with one
-//!     `now`, advances deliver what was due in a number of calls linear in the pending timers,
-//!     whatever arrives between them.
+//! 16. `budget_bounds_an_advance`: an advance delivers and moves at most `budget` timers. The
+//!     remaining timers keep their order, and `next_wake()` is then not in the future. Repeated
+//!     advances with one `now` deliver everything that was due. The number of calls is linear in
+//!     the pending timers, whatever is inserted between them.
 //! 17. `user_code_runs_on_a_whole_queue`: comparators, drops, sinks and closures run before the
-//!     first or after the last link write. A panic in one of them leaves a queue that passes
+//!     first link write or after the last one. A panic in one of them leaves a queue that passes
 //!     `check()`.
-//! 18. `second_is_the_next_after_the_head`: `second()` is what `peek()` would say were the head
-//!     removed; it depends on order alone, not on storage layout.
-//! 19. `pop_and_reinsert_is_pop_then_insert`: re-arming the expired head in one step gives the
-//!     event log of popping and inserting it. But the key stays valid and nothing is freed.
+//! 18. `second_is_the_next_after_the_head`: `second()` returns what `peek()` would return if the
+//!     head were removed. It depends on order alone, not on the layout of the storage.
+//! 19. `pop_and_reinsert_is_pop_then_insert`: re-arming the expired head in one step gives the same
+//!     event log as a pop and an insert. But the key stays valid and nothing is freed.
 //! 20. `len_counts_what_is_pending`: `len()` is right after every operation.
 //! 21. `clear_empties`: `clear()` removes every timer, keeps `now()` and the memory, and makes all
 //!     keys stale.
@@ -60,8 +60,8 @@ use core::fmt;
 
 use tickwright_nodes::hook::Claimed;
 
-/// A point on a queue's clock, in ticks since an origin of the caller's choice. All 2^64 values are
-/// ordinary.
+/// A time on a queue's clock, in ticks since an origin that the caller chooses. All 2^64 values are
+/// legal.
 pub type Tick = u64;
 
 /// A distance between two [`Tick`]s, in ticks.
@@ -71,12 +71,13 @@ pub type Span = u64;
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Order {
-    /// Delivered by (expiry, arrival), due exactly at `max(deadline, now at insert)`.
+    /// Timers are delivered by (expiry, arrival), and are due exactly at
+    /// `max(deadline, now at insert)`.
     Exact,
-    /// Due at the end of a bucket, at most `lateness(deadline - now at the last (re)insert)` ticks
-    /// after the deadline.
+    /// Timers are due at the end of a bucket, at most
+    /// `lateness(deadline - now at the last (re)insert)` ticks after the deadline.
     Granular {
-        /// Upper bound of expiry - deadline, as a function of the delay that was asked for.
+        /// Upper bound of expiry - deadline, as a function of the requested delay.
         lateness: fn(Span) -> Span,
     },
 }
@@ -94,14 +95,14 @@ impl Order {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use = "if the head changed, set the alarm again, or it goes off too late"]
 pub enum HeadChange {
-    /// The next wake-up is what it was.
+    /// The next wake-up has not changed.
     Same,
-    /// The next wake-up may have changed: ask for it again.
+    /// The next wake-up may have changed: read [`TimerQueue::next_wake`] again.
     Changed,
 }
 
 impl HeadChange {
-    /// `Changed` when `changed` holds.
+    /// Returns `Changed` when `changed` is true.
     #[inline]
     pub const fn when(changed: bool) -> Self {
         if changed { Self::Changed } else { Self::Same }
@@ -120,68 +121,69 @@ impl HeadChange {
 pub struct Inserted<K> {
     /// Names the timer while it is pending.
     pub key: K,
-    /// Whether the next wake-up is another one now.
+    /// Whether the next wake-up may have changed.
     pub head: HeadChange,
 }
 
-/// What a removal gives back.
+/// The result of a removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Removed<V> {
-    /// What the caller gave to the queue.
+    /// The value that the caller gave to the queue.
     pub value: V,
-    /// Whether the next wake-up is another one now.
+    /// Whether the next wake-up may have changed.
     pub head: HeadChange,
 }
 
 /// A timer that has left the queue because it was due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expired<K, V> {
-    /// The key that it had; stale from now on (except after [`TimerQueue::pop_and_reinsert`]).
+    /// The timer's key; it is stale from now on (except after [`TimerQueue::pop_and_reinsert`]).
     pub key: K,
-    /// `max(deadline asked for, now at the last (re)insert)`.
+    /// `max(requested deadline, now at the last (re)insert)`.
     pub deadline: Tick,
-    /// The tick at which it was due in this structure, never before `deadline`.
+    /// The tick at which the timer was due in this structure, never before `deadline`.
     pub expiry: Tick,
-    /// What the caller gave to the queue.
+    /// The value that the caller gave to the queue.
     pub value: V,
 }
 
-/// A timer that is still pending, as [`TimerQueue::peek`] and [`TimerQueue::second`] show it.
+/// A timer that is still pending: the result of [`TimerQueue::peek`] and [`TimerQueue::second`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pending<K> {
     /// Its key.
     pub key: K,
-    /// The tick at which it is due.
+    /// The tick at which the timer is due.
     pub expiry: Tick,
 }
 
-/// What one call of [`TimerQueue::advance_within`] did.
+/// The result of one call of [`TimerQueue::advance_within`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[must_use = "an advance that ran out of budget has left due timers behind"]
 pub struct Advance {
-    /// Timers handed to the sink.
+    /// The number of timers passed to the sink.
     pub delivered: usize,
-    /// Timers moved inside the structure (cascades); they count against the budget too.
+    /// The number of timers moved inside the structure (cascades); they count against the budget
+    /// too.
     pub moved: usize,
-    /// Nothing that is due is left behind. Where the budget ran out it may be false although
-    /// nothing is: a structure that would have to move timers to know says so.
+    /// Whether no due timer is left. When the budget ran out it may be `false` with nothing due, in
+    /// a structure that would have to move timers to know.
     pub complete: bool,
 }
 
 /// Why a queue refused to take a timer. `?` turns a [`Rejected`] into it; at the end of a closure
-/// name it, as in `Ok::<_, Reject>(())`.
+/// name the type, as in `Ok::<_, Reject>(())`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reject {
-    /// A bounded queue is full, or a growing one got no memory.
+    /// A bounded queue is full, or a growing queue got no memory.
     Full,
     /// The caller-owned node is already pending in this queue.
     AlreadyLinked,
     /// The caller-owned node is pending in another queue.
     WrongQueue,
-    /// All 2^31 - 1 queue identities of this process are used up, so a caller-owned node could not
-    /// be told from another queue's. On a target that can draw none, the queue does not compile:
-    /// see [`HookQueue::new`](crate::HookQueue::new).
+    /// All 2^31 - 1 queue identities of this process are used up. So a caller-owned node could not
+    /// be told from a node of another queue. On a target that cannot draw identities, the queue
+    /// does not compile: see [`HookQueue::new`](crate::HookQueue::new).
     NoIdentity,
 }
 
@@ -214,13 +216,13 @@ impl From<Claimed> for Reject {
     }
 }
 
-/// A refused insert. The value comes back unharmed (clause 13). It is an error if the value is
-/// `Debug`; for others, `map_err(|rejected| rejected.reason)`.
+/// A refused insert. The error returns the value unharmed (clause 13). It implements `Error` if the
+/// value is `Debug`; for other values, use `map_err(|rejected| rejected.reason)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejected<V> {
     /// Why.
     pub reason: Reject,
-    /// What the caller wanted to insert.
+    /// The value that the caller wanted to insert.
     pub value: V,
 }
 
@@ -232,7 +234,8 @@ impl<V> fmt::Display for Rejected<V> {
 
 impl<V: fmt::Debug> core::error::Error for Rejected<V> {}
 
-/// For `?` in functions that let the value go, and where it borrows a node that an error may not.
+/// Converts for `?` in functions that drop the value, and where the value borrows a node that the
+/// error may not borrow.
 impl<V> From<Rejected<V>> for Reject {
     fn from(rejected: Rejected<V>) -> Self {
         rejected.reason
@@ -260,14 +263,15 @@ impl fmt::Display for KeyError {
 
 impl core::error::Error for KeyError {}
 
-/// A queue of pending timers. See the [module](self) for the clauses; each method names the ones it
-/// serves.
+/// A queue of pending timers. See the [module](self) for the clauses; each method names the clauses
+/// that it serves.
 ///
-/// Costs are stated by each family module in one table; `n` is the number of pending timers.
+/// Each family module states the costs in one table; `n` is the number of pending timers.
 pub trait TimerQueue {
     /// Names one pending timer.
     type Key: Copy + Eq + fmt::Debug;
-    /// What the caller stores: a payload in a slab, a reference to its own node under hooks.
+    /// The value that the caller stores: a payload in a slab, a reference to the caller's node
+    /// under hooks.
     type Value;
     /// What the queue promises about order and lateness.
     const ORDER: Order;
@@ -275,7 +279,7 @@ pub trait TimerQueue {
     /// The greatest `now` ever passed to this queue; 0 at first.
     fn now(&self) -> Tick;
 
-    /// How many timers are pending.
+    /// The number of pending timers.
     fn len(&self) -> usize;
 
     /// Whether no timer is pending.
@@ -293,13 +297,13 @@ pub trait TimerQueue {
         value: Self::Value,
     ) -> Result<Inserted<Self::Key>, Rejected<Self::Value>>;
 
-    /// Takes a pending timer out (clauses 2, 10, 11).
+    /// Removes a pending timer (clauses 2, 10, 11).
     ///
     /// # Errors
     /// [`KeyError`] when `key` does not name a pending timer of this queue.
     fn remove(&mut self, key: Self::Key) -> Result<Removed<Self::Value>, KeyError>;
 
-    /// Gives a pending timer another deadline; its key stays valid (clauses 3, 4, 10).
+    /// Changes the deadline of a pending timer; its key stays valid (clauses 3, 4, 10).
     ///
     /// # Errors
     /// [`KeyError`] when `key` does not name a pending timer of this queue.
@@ -308,23 +312,23 @@ pub trait TimerQueue {
     /// The head: the timer that leaves first.
     fn peek(&self) -> Option<Pending<Self::Key>>;
 
-    /// The timer that leaves after the head (clause 18). Tickless drivers that defer a low-priority
-    /// head program the hardware for this one.
+    /// The timer that leaves after the head (clause 18). A tickless driver that defers a
+    /// low-priority head sets its alarm for this timer.
     fn second(&self) -> Option<Pending<Self::Key>>;
 
     /// The exact expiry of the head (clause 8).
     fn next_expiry(&self) -> Option<Tick>;
 
-    /// The tick for which to set an alarm: a lower bound of [`next_expiry`](Self::next_expiry). It
-    /// is cheap: O(1), O(levels) or O(log n), as the family's table says (clause 9).
+    /// The tick for which to set an alarm: a lower bound of [`next_expiry`](Self::next_expiry). The
+    /// call is cheap: O(1), O(levels) or O(log n), as the family's table says (clause 9).
     fn next_wake(&self) -> Option<Tick>;
 
-    /// Moves `now` forward and takes one due timer out, if there is one.
+    /// Advances `now` and removes one due timer, if there is one.
     fn pop_expired(&mut self, now: Tick) -> Option<Expired<Self::Key, Self::Value>>;
 
-    /// Moves `now` forward and, when the head is due, re-arms it in one step at the tick that
-    /// `rearm` returns (clause 19). `rearm` gets the head's expiry and its value; it runs while the
-    /// head is still linked, on a whole queue.
+    /// Advances `now`. If the head is due, re-arms it in one step at the tick that `rearm` returns
+    /// (clause 19). `rearm` receives the head's expiry and value. It runs while the head is still
+    /// linked and the queue is consistent.
     ///
     /// A periodic timer on a drift-free grid is
     /// `queue.pop_and_reinsert(now, |expiry, _| expiry.saturating_add(period))`.
@@ -334,14 +338,14 @@ pub trait TimerQueue {
         rearm: impl FnOnce(Tick, &Self::Value) -> Tick,
     ) -> Option<Expired<Self::Key, ()>>;
 
-    /// Moves `now` forward and hands every due timer to `sink` in order (clauses 15, 17). Returns
-    /// the number of delivered timers.
+    /// Advances `now` and passes every due timer to `sink` in order (clauses 15, 17). Returns the
+    /// number of delivered timers.
     fn advance(&mut self, now: Tick, sink: impl FnMut(Expired<Self::Key, Self::Value>)) -> usize {
         self.advance_within(now, usize::MAX, sink).delivered
     }
 
-    /// Like [`advance`](Self::advance), until `budget` timers were delivered or moved (clause 16).
-    /// A budget of 0 only moves `now`.
+    /// Like [`advance`](Self::advance), but stops once `budget` timers were delivered or moved
+    /// (clause 16). A budget of 0 only advances `now`.
     fn advance_within(
         &mut self,
         now: Tick,
@@ -350,8 +354,8 @@ pub trait TimerQueue {
     ) -> Advance;
 
     /// Iterates over the due timers in order. Each `next` removes one timer; the rest stay pending.
-    /// `now` moves at the first `next`, not at this call. To insert between deliveries, loop over
-    /// [`pop_expired`](Self::pop_expired).
+    /// `now` advances at the first `next`, not at this call. To insert between deliveries, loop
+    /// over [`pop_expired`](Self::pop_expired).
     fn expired(&mut self, now: Tick) -> impl Iterator<Item = Expired<Self::Key, Self::Value>> {
         core::iter::from_fn(move || self.pop_expired(now))
     }

@@ -1,4 +1,4 @@
-//! What a queue can say about one pending timer: where it stands, and when it moves or leaves.
+//! What a queue can tell about one pending timer: where it stands, and when it moves or leaves.
 //!
 //! ```
 //! use tickwright_core::{SlabQueue, Wheel};
@@ -17,29 +17,31 @@ use core::fmt;
 
 use crate::contract::{Span, Tick};
 
-/// Where a pending timer stands and when it moves next, as long as the queue does not change.
+/// Where a pending timer stands and when it moves next. It is valid until the queue changes.
 ///
-/// [`Display`](fmt::Display) writes one line for a person and allocates nothing. The line's text
-/// may change between versions; the fields are for programs.
+/// [`Display`](fmt::Display) writes one line for human readers and allocates nothing. The line's
+/// text may change between versions; the fields are for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Explanation {
     /// `max(deadline, now)` of the last insert or reschedule, in ticks.
     pub deadline: Tick,
-    /// The tick at which the timer is due. In a granular structure it is later than `deadline`.
+    /// The tick at which the timer is due. In a granular structure the expiry is later than
+    /// `deadline`.
     pub expiry: Tick,
     /// Where the timer stands.
     pub whereabouts: Whereabouts,
 }
 
 impl Explanation {
-    /// For structures: an explanation of a timer with this deadline and expiry.
+    /// For implementers of structures: creates the explanation of a timer with this deadline and
+    /// expiry.
     #[must_use]
     pub const fn new(deadline: Tick, expiry: Tick, whereabouts: Whereabouts) -> Self {
         Self { deadline, expiry, whereabouts }
     }
 
-    /// By how many ticks the timer is due after its deadline: 0 in an exact structure.
+    /// The number of ticks by which the timer is due after its deadline: 0 in an exact structure.
     #[must_use]
     pub const fn lateness(&self) -> Span {
         self.expiry.saturating_sub(self.deadline)
@@ -50,55 +52,56 @@ impl Explanation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Whereabouts {
-    /// In its place in a list or tree in order of expiry. It moves with its neighbors alone.
+    /// In a list or tree in order of expiry, at its own place. It moves only relative to its
+    /// neighbors.
     InOrder,
     /// In the array of a heap.
     Heap {
-        /// Children of an entry: 2 or 4.
+        /// The number of children of an entry: 2 or 4.
         arity: usize,
-        /// The entry's position, from 1, which is the root.
+        /// The entry's position; the root is 1.
         position: usize,
-        /// Positions that are in use.
+        /// The number of positions in use.
         positions: usize,
     },
-    /// In the list of one delay, behind another timer.
+    /// In the list of one delay, behind another timer of that delay.
     DelayList {
-        /// The delay of the timers that are appended, in ticks.
+        /// The delay of the timers that are appended to this list, in ticks.
         delay: Span,
     },
     /// In a bucket of the exact wheel.
     Bucket {
         /// The level, from 0.
         level: usize,
-        /// The bucket in the level, from 0.
+        /// The index of the bucket in the level, from 0.
         bucket: usize,
-        /// The first tick that the bucket stands for.
+        /// The first tick that the bucket covers.
         first: Tick,
-        /// The last tick that the bucket stands for.
+        /// The last tick that the bucket covers.
         last: Tick,
-        /// The tick at which the bucket's timers move to lower levels. `None` when the timer
-        /// leaves from here, since it is at level 0 or alone in its bucket.
+        /// The tick at which the bucket's timers move to lower levels. `None` when the timer leaves
+        /// from this bucket, since it is at level 0 or alone in its bucket.
         moves_at: Option<Tick>,
     },
-    /// In a bucket of the coarse wheel, whose timers are due together when it ends.
+    /// In a bucket of the coarse wheel: all its timers are due together when the bucket ends.
     EndingBucket {
         /// The level, from 0.
         level: usize,
-        /// The bucket in the level, from 0.
+        /// The index of the bucket in the level, from 0.
         bucket: usize,
-        /// The first deadline that the bucket stands for.
+        /// The first deadline that the bucket covers.
         first: Tick,
-        /// The last deadline that the bucket stands for.
+        /// The last deadline that the bucket covers.
         last: Tick,
     },
-    /// In a far bucket of the coarse wheel, since no level can take it yet.
+    /// In a far bucket of the coarse wheel, since its deadline is beyond every level.
     FarBucket {
-        /// The power of two that the bucket is for, from 0 to 63.
+        /// The far bucket's power of two, from 0 to 63.
         power: usize,
-        /// The tick at which the timer is inserted again, nearer by then.
+        /// The tick at which the wheel inserts the timer again, with a shorter delay by then.
         reinserted_at: Tick,
     },
-    /// In the list of timers that are due and wait for the next advance.
+    /// In the list of timers that are due and leave at the next advance.
     DueList,
 }
 
@@ -119,7 +122,7 @@ impl fmt::Display for Explanation {
 
 impl fmt::Display for Whereabouts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A bucket's end may be 2^64.
+        // The end of a bucket may be 2^64.
         let end = |last: Tick| u128::from(last) + 1;
         match *self {
             Self::InOrder => f.write_str("fires as soon as the clock reaches it"),

@@ -1,18 +1,19 @@
 //! Timer queues behind one contract: lists, heaps, trees and wheels, in slabs or in your own
 //! structs.
 //!
-//! Read [`contract`] for what every queue promises. [`SlabQueue`] owns its payloads; [`HookQueue`]
+//! [`contract`] states what every queue promises. [`SlabQueue`] owns its payloads; [`HookQueue`]
 //! links nodes in your own structs. The page of [`DefaultFamily`] says which structure to choose.
-//! A tick is whatever you count; the crate `tickwright` converts clocks to ticks (`clock::Ticks`)
+//! The unit of a tick is yours. The crate `tickwright` converts clocks to ticks (`clock::Ticks`)
 //! and a wake-up to the time-out of a poll loop (`driver::timeout`).
 //!
 //! # Features
 //! - `alloc` (default): slab storage, where the queue owns the payloads, and heaps that grow.
-//!   Without it there is [`HookQueue`] over [`SortedList`], [`RbTreeCached`], [`BoundedHeap`] and
-//!   the wheels. The crate is `no_std` either way.
+//!   Without this feature the crate has [`HookQueue`] over [`SortedList`], [`RbTreeCached`],
+//!   [`BoundedHeap`] and the wheels. The crate is `no_std` with the feature and without.
 //! - `critical-section`: for targets without compare-exchange (Cortex-M0, RISC-V without the A
-//!   extension). Timers and queues over hooks can be statics there, and a queue draws its identity
-//!   in the critical section that the program provides. On other targets it changes nothing.
+//!   extension). Timers, and queues over hooks, can then be statics there. A queue draws its
+//!   identity in the critical section that the program provides. On other targets the feature
+//!   changes nothing.
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

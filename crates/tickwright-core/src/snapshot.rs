@@ -1,14 +1,16 @@
-//! The timers of a queue as bytes, for memory that outlives a reset.
+//! The timers of a queue as bytes, for memory that survives a reset.
 //!
 //! ```text
 //!   "TWSN" | version 2 | payload bytes 2 | timers 4 | { ticks left 8 | payload } .. | CRC-32 4
 //! ```
-//! Numbers are little-endian. A timer is saved with the ticks that it had left, so a snapshot knows
-//! no clock. The caller that restores it says when each timer is due, by the clock of that moment.
-//! The order of the entries is the order of delivery, so equals stay in the order of their arrival.
+//! Numbers are little-endian. A timer is saved with the number of ticks that it had left, so a
+//! snapshot contains no clock. The caller that restores the snapshot chooses each deadline, by the
+//! clock of that moment. The entries are in the order of delivery, so equals stay in the order of
+//! their arrival.
 //!
-//! A snapshot that was cut off, or in which a bit has changed, is refused whole: the queue is then
-//! as it was. Bytes behind it are ignored, so that it may lie at the start of a flash page.
+//! A snapshot that was cut off, or in which a bit has changed, is refused as a whole: the queue is
+//! then as it was. Bytes behind the snapshot are ignored, so it may lie at the start of a flash
+//! page.
 //!
 //! ```
 //! use tickwright_core::{SlabQueue, SortedList, snapshot};
@@ -38,7 +40,7 @@ use core::marker::PhantomData;
 
 use crate::contract::{Reject, Span};
 
-/// A payload of a fixed number of bytes, of which any copy means the same: no pointer, no handle.
+/// A payload with a fixed number of bytes that can be copied freely: no pointer, no handle.
 pub trait Plain: Sized {
     /// How many bytes.
     const BYTES: u16;
@@ -97,19 +99,19 @@ impl<const N: usize> Plain for [u8; N] {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SnapshotError {
-    /// The buffer is shorter than [`bytes`].
+    /// The buffer is shorter than [`bytes`] requires.
     TooShort,
-    /// There is no snapshot at the start of the bytes: another mark stands there.
+    /// There is no snapshot at the start of the bytes: the magic number is missing.
     NoSnapshot,
-    /// It was written by a version that this one does not know.
+    /// The snapshot's version is unknown to this version of the library.
     Version(u16),
-    /// Its payloads have another number of bytes.
+    /// The snapshot's payloads have another number of bytes.
     Payload(u16),
-    /// It was cut off, or a bit has changed.
+    /// The snapshot was cut off, or a bit has changed.
     Damaged,
-    /// A payload stands for no value, or for no timer of the caller.
+    /// The bytes of a payload stand for no value, or for no timer of the caller.
     Unknown,
-    /// The queue did not take a timer.
+    /// The queue refused a timer.
     Rejected(Reject),
 }
 
@@ -147,7 +149,7 @@ const fn entry<T: Plain>() -> usize {
     size_of::<Span>() + T::BYTES as usize
 }
 
-/// How many bytes a snapshot of `timers` timers takes. `None`: more than there are.
+/// The number of bytes of a snapshot with `timers` timers. `None` if it exceeds `usize`.
 #[must_use]
 pub const fn bytes<T: Plain>(timers: usize) -> Option<usize> {
     match timers.checked_mul(entry::<T>()) {
@@ -183,7 +185,7 @@ fn write<T: Plain>(
     body[6..8].copy_from_slice(&T::BYTES.to_le_bytes());
     body[8..HEADER].copy_from_slice(&count.to_le_bytes());
     for place in body[HEADER..].chunks_exact_mut(entry::<T>()) {
-        // A queue that has fewer timers than its length says is broken, so its snapshot is refused.
+        // A queue with fewer timers than its `len` is broken, so its snapshot is refused.
         let Some((left, payload)) = next() else { return Err(SnapshotError::Damaged) };
         place[..8].copy_from_slice(&left.to_le_bytes());
         payload.write(&mut place[8..]);
@@ -192,7 +194,7 @@ fn write<T: Plain>(
     Ok(length)
 }
 
-/// A snapshot whose checksum is right and whose payloads all stand for values.
+/// A snapshot with a right checksum, whose payloads all stand for values.
 struct Verified<'b, T> {
     entries: &'b [u8],
     _payloads: PhantomData<T>,
@@ -211,7 +213,8 @@ impl<'b, T: Plain> Verified<'b, T> {
         let payload = number(6).ok_or(SnapshotError::Damaged)?;
         let count = bytes.get(8..HEADER).and_then(|count| count.try_into().ok()).map(u32::from_le_bytes);
         let count = count.and_then(|count| usize::try_from(count).ok()).ok_or(SnapshotError::Damaged)?;
-        // By its own payloads: damage is told from another type.
+        // The check uses the snapshot's own payload size, so it distinguishes damage from another
+        // payload type.
         let length = count.checked_mul(size_of::<Span>() + usize::from(payload));
         let end = length.and_then(|length| length.checked_add(HEADER)).ok_or(SnapshotError::Damaged)?;
         let after = end.checked_add(CHECKSUM).ok_or(SnapshotError::Damaged)?;
@@ -230,8 +233,8 @@ impl<'b, T: Plain> Verified<'b, T> {
         self.entries.len() / entry::<T>()
     }
 
-    /// Ticks left and payload of each timer, in the order of delivery; up to the first payload that
-    /// stands for no value.
+    /// The ticks left and the payload of each timer, in the order of delivery. It ends at the first
+    /// payload that stands for no value.
     fn iter(&self) -> impl Iterator<Item = (Span, T)> + 'b {
         self.entries.chunks_exact(entry::<T>()).map_while(|place| {
             let (left, payload) = place.split_at(size_of::<Span>());

@@ -1,5 +1,5 @@
-//! Memory runs out at each allocation in turn: the value comes back, the queue is what it was, and
-//! later it goes on.
+//! Each allocation in turn fails: the value comes back, the queue is unchanged, and works again
+//! once there is memory.
 #![cfg(feature = "alloc")]
 
 #[macro_use]
@@ -34,7 +34,7 @@ fn granted() -> bool {
 // 2. nothing here allocates or panics.
 unsafe impl GlobalAlloc for Failing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise, passed on.
+        // SAFETY: the caller's promise is passed on.
         if granted() { unsafe { System.alloc(layout) } } else { core::ptr::null_mut() }
     }
 
@@ -52,7 +52,7 @@ unsafe impl GlobalAlloc for Failing {
 #[global_allocator]
 static ALLOCATOR: Failing = Failing;
 
-/// Runs `f` with `grants` allocations to go.
+/// Runs `f`; the next `grants` allocations succeed, and later ones fail.
 fn with_grants<R>(grants: usize, f: impl FnOnce() -> R) -> R {
     LEFT.set(grants);
     let result = f();
@@ -60,8 +60,8 @@ fn with_grants<R>(grants: usize, f: impl FnOnce() -> R) -> R {
     result
 }
 
-/// The timers that a test tries to insert; some families have a lower bound, and refuse there just
-/// as well.
+/// The number of timers that a test tries to insert. Families with a lower bound refuse in the same
+/// way.
 const MANY: u64 = if cfg!(miri) { 20 } else { 200 };
 
 fn an_insert_without_memory_hands_the_value_back<F: Family>() {
@@ -87,7 +87,8 @@ fn an_insert_without_memory_hands_the_value_back<F: Family>() {
         let first = due::<F>(0, MANY + 1 - at);
         assert_eq!(queue.next_expiry(), keys.last().map(|_| first));
         assert!(keys.iter().zip(0..).all(|(&key, value)| queue.get(key) == Some(&value)));
-        // What works without memory still does, and with memory the queue goes on.
+        // Operations that need no memory still work, and once there is memory the queue accepts
+        // timers again.
         if let Some(&key) = keys.first() {
             let _ = with_grants(0, || queue.reschedule(key, 0).unwrap());
             with_grants(0, || queue.remove(key).unwrap());

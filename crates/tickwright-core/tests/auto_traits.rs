@@ -1,6 +1,6 @@
-//! Which types may cross threads, be moved, be named in constants. What must *not* is shown by
-//! `compile_fail` examples in the documentation; the negative asserts here hold where an example
-//! would be too coarse.
+//! Which types may cross threads, be moved, and be named in constants. `compile_fail` examples in
+//! the documentation show what must *not* compile. The negative asserts here cover cases where an
+//! example would be too coarse.
 #![cfg(feature = "alloc")] // the list of families names growing heaps
 
 use core::cell::Cell;
@@ -10,7 +10,7 @@ use std::rc::Rc;
 use tickwright_collections::{Avl, BPlusDict, By, EntryKey, HookDict, Link, ObjectRef, SlabDict};
 use tickwright_core::{Family, HookQueue, Timer, TimerRef, for_each_family, for_each_slab_only_family};
 
-/// `Probe::<T>::SEND` is true where `T: Send`: an inherent constant is preferred to a trait's,
+/// `Probe::<T>::SEND` is true if `T: Send`: the inherent constant has precedence over the trait's
 /// where its bound holds.
 struct Probe<T>(core::marker::PhantomData<T>);
 trait Otherwise {
@@ -62,7 +62,7 @@ macro_rules! suite {
             auto!(SlabQueue<F, Rc<u32>>:         false false true);
         };
 
-        // Constant expressions build both parts, so that they can be statics.
+        // Constant expressions create queue and node, so that they can be statics.
         static _NODE: Timer<F, u32> = Timer::new(1);
         static _QUEUE: std::sync::Mutex<HookQueue<'static, F, u32>> = std::sync::Mutex::new(HookQueue::new());
     };)+ };
@@ -102,7 +102,8 @@ auto!(EntryKey:                                  true  true  true);
 static _LINK: Link = Link::new();
 static _DICTIONARY: std::sync::Mutex<HookDict<'static, (), u32>> = std::sync::Mutex::new(HookDict::new(()));
 
-/// A longer-lived queue and node may stand in for shorter-lived ones: `'a` and `T` are covariant.
+/// A longer-lived queue and node can be used where shorter-lived ones are expected: `'a` and `T`
+/// are covariant.
 #[allow(dead_code)]
 fn covariant<'short, F: Family>(
     queue: HookQueue<'static, F, &'static str>,

@@ -1,4 +1,5 @@
-//! `explain` says where a timer stands, in every family and both storages, and it comes true.
+//! `explain` returns where a timer stands, in every family and both storages, and the prediction
+//! comes true.
 #![cfg(feature = "alloc")]
 
 use tickwright_core::explain::Whereabouts;
@@ -7,7 +8,7 @@ use tickwright_core::{
     RbTreeCached, Removed, SlabQueue, SortedList, Timer, Wheel,
 };
 
-/// Inserts timers for `deadlines` at `now`. Returns what both storages say of each.
+/// Inserts timers for `deadlines` at `now`. Returns the explanation of each timer in both storages.
 fn lines<F: Family>(now: u64, deadlines: &[u64]) -> Vec<String> {
     let mut slab: SlabQueue<F, ()> = SlabQueue::new();
     assert!(slab.pop_expired(now).is_none());
@@ -45,7 +46,7 @@ fn heaps_say_the_position() {
         assert_eq!(in_four[at], format!("due at {position}; in a 4-ary heap at position {position} of 40"));
         assert_eq!(bounded[at], in_four[at]);
     }
-    // A pop leaves a hole at the root, which still is a position in use.
+    // A pop leaves a hole at the root, which still counts as a position in use.
     let mut queue: SlabQueue<DaryHeap<4>, ()> = SlabQueue::new();
     let keys: Vec<_> = (1..=3).map(|at| queue.insert(at, ()).unwrap().key).collect();
     assert!(queue.pop_expired(1).is_some());
@@ -75,7 +76,7 @@ fn the_wheel_says_the_bucket() {
     assert_eq!(lines::<Wheel>(1000, &[5, 70_000, 69_700, u64::MAX]), expected);
 }
 
-/// The budget ends inside the bucket: the rest of it moves at the tick that has come.
+/// The budget ends inside the bucket: the rest of the bucket moves at the current tick.
 #[test]
 fn the_wheel_says_that_a_cascade_is_half_done() {
     let mut queue: SlabQueue<Wheel, ()> = SlabQueue::new();
@@ -127,7 +128,8 @@ fn a_timer_that_is_not_pending_has_no_explanation() {
     assert_eq!(theirs.explain(node), Err(KeyError::Stale));
 }
 
-/// A timer stays where it is until the tick that `explain` names, and then stands lower or leaves.
+/// A timer stays where it is until the tick that `explain` names. Then it moves to a lower level or
+/// leaves.
 #[test]
 fn what_the_wheel_says_comes_true() {
     let mut seed = 7u64;
@@ -171,7 +173,7 @@ fn what_the_wheel_says_comes_true() {
     }
 }
 
-/// A timer of the coarse wheel leaves at the tick that `explain` names, from whatever list.
+/// A timer of the coarse wheel leaves at the tick that `explain` names, whatever list it is in.
 #[test]
 fn what_the_coarse_wheel_says_comes_true() {
     for shift in 0..50 {

@@ -1,4 +1,4 @@
-//! What hook storage detects and what it leaves behind, on every family.
+//! The misuse that hook storage detects and the state that it leaves behind, on every family.
 #![cfg(feature = "alloc")] // the list of families names growing heaps
 
 #[macro_use]
@@ -14,7 +14,7 @@ use tickwright_core::{
     Family, HookQueue, Inserted, KeyError, Reject, Removed, Timer, TimerRef, for_each_family,
 };
 
-/// Rounds of anything that is repeated; Miri interprets each step.
+/// The number of rounds of each loop; it is smaller under Miri, which interprets each step.
 const ROUNDS: u64 = if cfg!(miri) { 60 } else { 5_000 };
 
 type Queue<'a, F> = HookQueue<'a, F, u32>;
@@ -156,7 +156,7 @@ fn a_pinned_node_lives_its_life<F: Family>() {
         // timers.
         let Inserted { key, .. } = unsafe { queue.insert_pinned(deadline, timer.as_ref()) }.unwrap();
         assert_eq!(key.payload, timer.payload);
-        // SAFETY: as above; it is refused.
+        // SAFETY: as above; the insert is refused.
         let twice = unsafe { queue.insert_pinned(1, timer.as_ref()) }.unwrap_err();
         // SAFETY: as above; it is refused.
         let elsewhere = unsafe { other.insert_pinned(1, timer.as_ref()) }.unwrap_err();
@@ -178,14 +178,14 @@ fn a_pinned_node_lives_its_life<F: Family>() {
     drop(timers);
 }
 
-/// The pinned flavour's typical use: a callback structure that frees itself when its timer has
+/// The typical use of pinned timers: a callback structure that frees itself when its timer has
 /// fired.
 fn a_pinned_node_may_be_freed_once_it_is_delivered<F: Family>() {
     let mut queue: HookQueue<'static, F, u32> = HookQueue::new();
     let mut owners: Vec<_> = (0..3).map(|value| Some(Box::pin(Timer::<F, u32>::new(value)))).collect();
     for owner in owners.iter().flatten() {
-        // SAFETY: the loop below frees a timer only when its delivery has returned, and uses no
-        // reference to it after.
+        // SAFETY: the loop below frees a timer only after its delivery has returned, and then uses
+        // no reference to it.
         let _ = unsafe { queue.insert_pinned(5, owner.as_ref()) }.unwrap();
     }
     while let Some(expired) = queue.pop_expired(due::<F>(0, 5)) {
@@ -206,7 +206,7 @@ fn a_pinned_queue_that_is_dropped_lets_its_nodes_go<F: Family>() {
     drop(timer);
 }
 
-/// Claims what it can get of `timers`, delivers it, and again.
+/// Claims the free nodes of `timers`, delivers them, and repeats.
 fn contend<F: Family>(timers: &[Timer<F, u32>], seed: u64, taken: &AtomicUsize) {
     let mut queue = Queue::new();
     let rounds = if cfg!(miri) { 3 } else { 200 };
@@ -225,8 +225,8 @@ fn contend<F: Family>(timers: &[Timer<F, u32>], seed: u64, taken: &AtomicUsize) 
     }
 }
 
-/// Two threads claim the same nodes, each for a queue of its own. No node may end in both or in
-/// neither.
+/// Two threads claim the same nodes, each for its own queue. No node may end up in both queues or
+/// in neither.
 fn queues_race_for_nodes<F: Family>() {
     let timers: [Timer<F, u32>; 8] = core::array::from_fn(|_| Timer::new(0));
     let taken = AtomicUsize::new(0);
@@ -238,7 +238,7 @@ fn queues_race_for_nodes<F: Family>() {
     assert!(taken.into_inner() >= timers.len(), "a claim fails only where the rival has made it");
 }
 
-/// A queue filled here is drained there, while other threads look at its nodes.
+/// One thread fills a queue and another drains it, while further threads read its nodes.
 fn a_queue_moves_between_threads<F: Family>() {
     let timers: [Timer<F, u32>; 8] = core::array::from_fn(|at| Timer::new(at as u32));
     let mut queue = Queue::new();
@@ -260,7 +260,7 @@ fn a_queue_moves_between_threads<F: Family>() {
     assert!(!timers.iter().any(Timer::is_linked));
 }
 
-/// What a panic in a sink, a re-arm closure or a drop leaves behind passes `check()`.
+/// After a panic in a sink, a re-arm closure or a drop, the queue passes `check()`.
 fn a_panic_in_user_code_leaves_a_whole_queue<F: Family>() {
     use core::panic::AssertUnwindSafe;
     use std::panic::catch_unwind;
@@ -287,8 +287,8 @@ fn a_panic_in_user_code_leaves_a_whole_queue<F: Family>() {
     assert_eq!(queue.pop_expired(6).map(|t| t.value.payload), Some(2));
 }
 
-/// Steps of one budget deliver and move as much as one advance of that budget does, and the queue
-/// is free between them.
+/// The steps of one budget deliver and move as much as one advance with that budget. Between the
+/// steps the queue is free for other calls.
 fn steps_are_an_advance<F: Family>() {
     let deadlines = [3, 3, 70, 70, 70, 4100, 1, 90, 5000];
     for budget in 0..30 {

@@ -1,5 +1,5 @@
-//! A pinned timer or object that is dropped while it is linked ends the process. Each case is a
-//! child: this same test binary again.
+//! A pinned timer or object that is dropped while linked aborts the process. Each case runs in a
+//! child process of this same test binary.
 
 use std::process::{Command, Output};
 
@@ -19,7 +19,7 @@ fn run(case: &str) -> Output {
         .unwrap()
 }
 
-/// Does nothing as a test; as a child it drops a pending pinned timer, and must not come back.
+/// As a test it does nothing. As a child it drops a pending pinned timer, and must not return.
 #[test]
 fn child() {
     let Ok(case) = std::env::var(CASE) else { return };
@@ -28,7 +28,7 @@ fn child() {
     }
     let mut queue: HookQueue<'static, SortedList, &str> = HookQueue::new();
     let timer = Box::pin(Timer::new("payload"));
-    // SAFETY: the key is not used; that the timer goes while it is pending is what is tested.
+    // SAFETY: the key is not used; that the timer is dropped while pending is what is tested.
     let _ = unsafe { queue.insert_pinned(10, timer.as_ref()) }.unwrap();
     match case.as_str() {
         "dropped" => drop(timer),
@@ -81,8 +81,8 @@ impl Membership<Object> for Second {
 fn object(case: &str) {
     let mut dictionary: HookDict<'static, Second, Object> = HookDict::new(Second);
     let object = Box::pin(Object { key: 1, links: [Link::new(), Link::new()] });
-    // SAFETY: 1. the entry is not used after the object is gone; 2. it drops its links. That it
-    // goes while one is linked is what is tested.
+    // SAFETY: 1. the entry is not used after the object is gone; 2. the object drops its links. The
+    // test is that an object is dropped while linked.
     unsafe { dictionary.insert_pinned(Position::Last, object.as_ref()) }.unwrap();
     match case {
         "forgotten" => core::mem::forget(dictionary),

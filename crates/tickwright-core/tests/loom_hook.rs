@@ -1,5 +1,5 @@
-//! Nodes that go from one queue or dictionary to another, on two threads, in all schedules. Records
-//! are loom's cells: an access that the owner word does not order fails the model.
+//! Nodes that move from one queue or dictionary to another, on two threads, in all schedules.
+//! Records are loom's cells: the model fails if the owner word does not order an access.
 #![cfg(loom)]
 
 use core::cmp::Ordering;
@@ -13,8 +13,8 @@ fn leak<T>(value: T) -> &'static T {
     Box::leak(Box::new(value))
 }
 
-/// Explores every schedule of `scene`, which returns whether it saw what it is about. Some schedule
-/// has to show that.
+/// Explores every schedule of `scene`, which returns whether the state under test occurred. At
+/// least one schedule must return true.
 fn explore(scene: impl Fn() -> bool + Send + Sync + 'static) {
     let seen = leak(AtomicBool::new(false));
     loom::model(move || {
@@ -25,7 +25,7 @@ fn explore(scene: impl Fn() -> bool + Send + Sync + 'static) {
     assert!(seen.load(Relaxed), "no schedule shows what the model is about");
 }
 
-/// Whether the node was free: then it was in the queue, and is free again.
+/// Returns whether the node was free: then the node was in the queue, and is free again.
 fn passes_through<F: Family>(node: &'static Timer<F, u32>) -> bool {
     let mut queue: HookQueue<'static, F, u32> = HookQueue::new();
     match queue.insert(5, node) {
@@ -63,7 +63,7 @@ fn two_trees_race_for_a_node() {
     two_queues_race_for_a_node::<RbTreeCached>();
 }
 
-/// One queue lets go of its nodes, one by one; another takes each as soon as it is free.
+/// One queue releases its nodes, one by one; another queue claims each node as soon as it is free.
 fn a_queue_takes_what_another_releases<F: Family>(release: fn(HookQueue<'static, F, u32>)) {
     explore(move || {
         let nodes = leak([1, 2].map(Timer::<F, u32>::new));

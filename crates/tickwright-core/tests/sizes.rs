@@ -1,4 +1,4 @@
-//! The sizes of what firmware declares as statics, so that no change makes them larger unnoticed.
+//! The sizes of types that firmware declares as statics, so that no change enlarges them unnoticed.
 //! The numbers are bytes on a 64-bit target.
 #![cfg(target_pointer_width = "64")]
 
@@ -21,7 +21,7 @@ fn wheels_in_slabs_have_not_grown() {
     assert_eq!(size_of::<SlabQueue<CoarseWheel, ()>>(), 5_288);
 }
 
-/// The table of lists is no part of the queue.
+/// The table of lists is allocated, so it is not part of the queue.
 #[cfg(feature = "alloc")]
 #[test]
 fn a_queue_of_fixed_delays_has_not_grown() {

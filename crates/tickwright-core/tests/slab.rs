@@ -1,4 +1,4 @@
-//! What slab storage promises beyond the order of its timers, on every family.
+//! The promises of slab storage beyond the order of its timers, on every family.
 #![cfg(feature = "alloc")]
 
 #[macro_use]
@@ -13,7 +13,7 @@ use tickwright_core::{
     for_each_slab_only_family,
 };
 
-/// A number of timers that fits into every bounded family in the list.
+/// A number of timers that fits into every bounded family of the list.
 const FEW: u64 = 6;
 
 type Queue<F> = SlabQueue<F, u64>;
@@ -46,7 +46,8 @@ fn an_iterator_takes_out_what_it_is_asked_for<F: Family>() {
 fn retain_asks_for_each_once<F: Family>() {
     let (mut queue, keys) = filled::<F>();
     let mut asked = Vec::new();
-    // Another timer is due when the first was: a report of a change is allowed, not required.
+    // Another timer is due at the tick of the removed timer: a report of a change is allowed, not
+    // required.
     let _ = queue.retain(|pending, value| {
         asked.push(pending.key);
         assert_eq!(pending.expiry, due::<F>(0, *value * 7 % 5));
@@ -206,7 +207,7 @@ fn iteration_meets_each_pending_timer_once<F: Family>() {
     assert_eq!(seen, expected);
 }
 
-/// Counts its drops, and panics in the one that it is told to.
+/// Counts its drops, and panics in the drop that the test chooses.
 struct Bomb(Rc<Cell<u32>>, u32);
 impl Drop for Bomb {
     fn drop(&mut self) {
@@ -299,6 +300,6 @@ fn iteration_in_order_is_the_order_of_delivery() {
     let listed: Vec<_> = queue.iter().map(|(pending, &value)| (pending.key, pending.expiry, value)).collect();
     let delivered: Vec<_> =
         core::iter::from_fn(|| queue.pop_expired(u64::MAX)).map(|t| (t.key, t.expiry, t.value)).collect();
-    // All are overdue at the pop, but each keeps the expiry of its insert.
+    // All timers are overdue at the pop, but each keeps the expiry of its insert.
     assert_eq!(listed, delivered);
 }

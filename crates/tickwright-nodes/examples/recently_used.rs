@@ -1,5 +1,5 @@
-//! A cache that forgets what was not used for the longest time: values in an arena, and a chain
-//! through their records.
+//! A cache that evicts the value that was unused for the longest time: values in an arena, and a
+//! chain through their records.
 //!
 //! ```text
 //! cargo run -p tickwright-nodes --example recently_used
@@ -9,7 +9,8 @@ use tickwright_nodes::arena::{Apart, Arena, Columns as _, Idx, SlotId};
 use tickwright_nodes::chain::{Chain, Chained, Links};
 use tickwright_nodes::{Nodes, Record, Violation};
 
-/// What the chain keeps for each slot. A free slot remembers the next free one in `next`.
+/// The record of each slot: its links in the chain. The record of a free slot keeps the next free
+/// slot in `next`.
 struct Neighbours(Links<Idx>);
 
 impl Record<Idx> for Neighbours {
@@ -35,7 +36,7 @@ impl Chained<Idx> for Neighbours {
 }
 
 struct Cache<T> {
-    /// The last used is the tail.
+    /// The tail is the value that was used last.
     by_use: Chain<Idx>,
     arena: Arena<Apart<Neighbours, T>>,
 }
@@ -44,7 +45,7 @@ impl<T> Cache<T> {
     fn new(capacity: usize) -> Self {
         let mut arena = Arena::starting_after(0, Apart::EMPTY);
         arena.bound(capacity);
-        // Without memory every `put` is refused.
+        // If there is no memory, every `put` is refused.
         let _ = arena.reserve(capacity);
         Self { by_use: Chain::EMPTY, arena }
     }
@@ -58,7 +59,7 @@ impl<T> Cache<T> {
         Ok(id)
     }
 
-    /// The value, if it was not forgotten. It counts as used.
+    /// The value, if the cache still holds it. The look-up counts as a use.
     fn get(&mut self, id: SlotId) -> Option<&T> {
         self.arena.get(id)?;
         self.unlink(id.index);

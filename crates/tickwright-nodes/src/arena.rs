@@ -1,5 +1,5 @@
-//! Slots that are named by an index and a generation: how structures own what is put into them.
-//! Safe code only.
+//! Slots that are named by an index and a generation: structures own their values in them. Safe
+//! code only.
 //!
 //! # Layout
 //! ```text
@@ -7,16 +7,16 @@
 //!   record  [ unused | record  | record   | vacant -> 1 ]     what an algorithm walks
 //!   slot    [ unused | gen, T  | gen, T   | gen, free   ]     the value, while the slot is live
 //! ```
-//! [`Apart`] keeps records and slots in two vectors: an algorithm that walks records does not read
+//! [`Apart`] keeps records and slots in two vectors: an algorithm that walks records reads no
 //! values, and its code does not depend on `T`. [`Together`] keeps both in one cell: a search that
-//! compares values reads one place.
+//! compares values reads one address range.
 //!
 //! # Invariants
-//! 1. The generation of a live slot is never 0. The compiler keeps the live/free mark in that zero.
+//! 1. The generation of a live slot is never 0. The compiler encodes a free slot by that zero.
 //! 2. Each occupation of a slot has a generation of its own, so a [`SlotId`] is never valid twice.
 //!    A slot that has used up its generations is retired.
-//! 3. Each free slot that is not retired is on the free list once. The list runs through the
-//!    records ([`Violation::Storage`], as 4.).
+//! 3. Each free slot that is not retired is on the free list exactly once. The list runs through
+//!    the records ([`Violation::Storage`], also for invariant 4).
 //! 4. `len` slots are live, `retired` are retired, and index 0 is neither.
 
 use core::num::NonZeroU32;
@@ -35,24 +35,25 @@ pub use columns::{Apart, Cell, Columns, Records, Together};
 #[cfg(feature = "alloc")]
 pub use slots::Arena;
 
-// An index must not lose bits as a `usize`: then a forged id could alias a real one.
+// An index must not lose bits as a `usize`: otherwise a forged id could alias a real one.
 #[cfg(feature = "alloc")]
 const _: () = assert!(usize::BITS >= u32::BITS, "an arena needs a 32-bit target: use hooks");
 
-/// The index of a slot. Never 0, so that an optional index takes four bytes.
+/// The index of a slot. It is never 0, so that an optional index takes four bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct Idx(NonZeroU32);
 
 impl Idx {
-    /// The index as a place in a vector.
+    /// The index as a `usize`, for a vector.
     #[inline]
     #[must_use]
     pub fn at(self) -> usize {
         self.0.get() as usize
     }
 
-    /// The index of a place in a vector. `None` for place 0, and beyond the last index.
+    /// The index of a position in a vector. Returns `None` for position 0, and beyond the last
+    /// index.
     #[inline]
     #[must_use]
     pub fn of(at: usize) -> Option<Self> {
@@ -74,13 +75,13 @@ impl Handle for Idx {
     }
 }
 
-/// Names one occupation of a slot: stale for ever once the slot is vacated. Eight bytes; an
-/// optional one takes no more.
+/// Names one occupation of a slot. The id is stale for ever once the slot is vacated. An id takes
+/// eight bytes; an optional id takes no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SlotId {
     /// Which slot.
     pub index: Idx,
-    /// Which of its occupations.
+    /// The generation: which occupation of the slot.
     pub generation: NonZeroU32,
 }
 
@@ -94,7 +95,8 @@ impl SlotId {
         u64::from(self.generation.get()) << 32 | u64::from(self.index.0.get())
     }
 
-    /// The id of [`to_bits`](Self::to_bits). `None` for a number that is no id (0 among them).
+    /// The id that [`to_bits`](Self::to_bits) returned as this number. Returns `None` for a number
+    /// that is no id (0 among them).
     #[must_use]
     pub fn from_bits(bits: u64) -> Option<Self> {
         let index = NonZeroU32::new(u32::try_from(bits & u64::from(u32::MAX)).ok()?)?;
@@ -103,7 +105,7 @@ impl SlotId {
     }
 }
 
-/// One slot. `Free` keeps the generation of the last occupation, 0 before the first.
+/// One slot. `Free` keeps the generation of the last occupation; 0 means that there was none.
 #[derive(Debug)]
 pub enum Slot<T> {
     /// It holds a value.
@@ -123,7 +125,7 @@ pub enum Slot<T> {
 const _: () = assert!(size_of::<Slot<u32>>() == 8);
 
 impl<T> Slot<T> {
-    /// Whether it holds a value.
+    /// Whether the slot holds a value.
     #[inline]
     #[must_use]
     pub const fn is_live(&self) -> bool {
@@ -136,15 +138,15 @@ impl<T> Slot<T> {
     }
 }
 
-/// There is no memory for another slot, no index, or a bound is reached.
+/// There is no memory for another slot, no index is left, or the bound is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
-/// The most slots: indices are `u32`, and 0 is none.
+/// The most slots: indices are `u32`, and 0 stands for none.
 pub const MOST: usize = u32::MAX as usize - 1;
 
-/// How many slots hold `total` values beside `retired` slots and slot 0. `None` when they cannot be
-/// numbered.
+/// The number of slots that hold `total` values beside `retired` slots and slot 0. Returns `None`
+/// when indices cannot number them.
 #[must_use]
 pub fn slots_for(total: usize, retired: usize) -> Option<usize> {
     let slots = total.checked_add(retired)?;

@@ -1,15 +1,15 @@
-//! References that name a node by where it is.
+//! References that identify a node by its address.
 
 use core::fmt;
 use core::hash::{Hash, Hasher};
 use core::ops::Deref;
 
-/// A reference to a node that the caller owns. Two are equal when they refer to the same node,
-/// whatever it holds.
+/// A reference to a node that the caller owns. Two references are equal when they refer to the same
+/// node, whatever the node holds.
 pub struct ByRef<'a, T>(&'a T);
 
 impl<'a, T> ByRef<'a, T> {
-    /// The node, for as long as it lives.
+    /// The node, with the lifetime of the reference.
     #[inline]
     #[must_use]
     pub const fn get(self) -> &'a T {
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn references_are_equal_when_they_are_to_one_node() {
-        // Equal values: only the addresses tell them apart.
+        // The values are equal: only the addresses differ.
         let nodes = [7, 7];
         let [first, second] = nodes.each_ref().map(ByRef::from);
         assert_eq!(first, ByRef::from(&nodes[0]));

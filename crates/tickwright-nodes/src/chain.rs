@@ -1,16 +1,17 @@
-//! Chains of nodes: the buckets of wheels, first-in-first-out, and the thread through a dictionary.
+//! Chains of nodes: the buckets of wheels, first-in-first-out queues, and the list through a
+//! dictionary.
 //!
-//! A chain keeps its ends; the links are in the nodes. It holds that `prev` of a node's `next` is
-//! the node, and that `prev` of the head and `next` of the tail are none.
+//! A chain stores its ends; the nodes store the links. Invariant: `prev` of a node's `next` is the
+//! node; `prev` of the head and `next` of the tail are none.
 
 use crate::{Handle, Nodes, Violation};
 
-/// What a node remembers of its neighbors.
+/// The neighbors of a node.
 #[derive(Clone, Copy, Debug)]
 pub struct Links<P> {
     /// The node behind it.
     pub next: Option<P>,
-    /// The node in front of it.
+    /// The node in front of this one.
     pub prev: Option<P>,
 }
 
@@ -19,15 +20,15 @@ impl<P> Links<P> {
     pub const NONE: Self = Self { next: None, prev: None };
 }
 
-/// A record with links in it.
+/// A record that contains links.
 pub trait Chained<P> {
     /// The links, to read.
     fn links(&self) -> &Links<P>;
-    /// The links, to write.
+    /// The links, for writing.
     fn links_mut(&mut self) -> &mut Links<P>;
 }
 
-/// The ends of a chain; both or none.
+/// The ends of a chain: both are set, or both are none.
 #[derive(Clone, Copy, Debug)]
 pub struct Chain<P> {
     /// The first node.
@@ -40,22 +41,22 @@ impl<P: Handle> Chain<P> {
     /// No nodes.
     pub const EMPTY: Self = Self { head: None, tail: None };
 
-    /// Whether it has no nodes.
+    /// Whether the chain has no nodes.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.head.is_none()
     }
 
-    /// The only node, where there is one alone.
+    /// The only node of the chain; none if it has more or no nodes.
     #[inline]
     #[must_use]
     pub fn single(&self) -> Option<P> {
         self.head.filter(|_| self.head == self.tail)
     }
 
-    /// Makes `p` the tail. Returns the links that the caller then writes into its record. The rest
-    /// of the record is the caller's too, and so the record is written once.
+    /// Makes `p` the tail. Returns the links that the caller then writes into the record of `p`.
+    /// The caller also writes the rest of the record, so the record is written only once.
     #[inline]
     #[must_use]
     pub fn push_back<R: Chained<P>, N: Nodes<P, R>>(&mut self, nodes: &mut N, p: P) -> Links<P> {
@@ -79,7 +80,8 @@ impl<P: Handle> Chain<P> {
         Links { next, prev: None }
     }
 
-    /// Puts `p` behind `before`, a node of this chain, otherwise as [`push_back`](Self::push_back).
+    /// Links `p` behind `before`, a node of this chain, otherwise as
+    /// [`push_back`](Self::push_back).
     #[inline]
     #[must_use]
     pub fn push_after<R: Chained<P>, N: Nodes<P, R>>(&mut self, nodes: &mut N, p: P, before: P) -> Links<P> {
@@ -91,7 +93,7 @@ impl<P: Handle> Chain<P> {
         Links { next, prev: Some(before) }
     }
 
-    /// Puts `p` in front of `after`, a node of this chain, otherwise as
+    /// Links `p` in front of `after`, a node of this chain, otherwise as
     /// [`push_back`](Self::push_back).
     #[inline]
     #[must_use]
@@ -104,7 +106,8 @@ impl<P: Handle> Chain<P> {
         Links { next: Some(after), prev }
     }
 
-    /// Takes out a node of this chain with these links. Its own links stay as they were.
+    /// Unlinks a node of this chain, whose links are `links`. The links in the node's record stay
+    /// unchanged.
     #[inline]
     pub fn unlink<R: Chained<P>, N: Nodes<P, R>>(&mut self, nodes: &mut N, links: Links<P>) {
         match links.prev {
@@ -117,7 +120,7 @@ impl<P: Handle> Chain<P> {
         }
     }
 
-    /// Puts all of `other` behind what is here.
+    /// Appends all nodes of `other` to this chain.
     #[inline]
     pub fn append<R: Chained<P>, N: Nodes<P, R>>(&mut self, nodes: &mut N, other: Self) {
         match (self.tail, other.head) {
@@ -131,8 +134,8 @@ impl<P: Handle> Chain<P> {
         }
     }
 
-    /// Its nodes from the head on. On a chain with a cycle the iterator does not end. Take at most
-    /// as many nodes as there can be.
+    /// Iterates over the nodes from the head on. On a chain with a cycle the iterator does not end.
+    /// Take at most as many nodes as the chain can have.
     pub fn iter<'n, R: Chained<P> + 'n, N: Nodes<P, R>>(
         &self,
         nodes: &'n N,
@@ -140,11 +143,11 @@ impl<P: Handle> Chain<P> {
         core::iter::successors(self.head, move |&p| nodes.record(p).links().next)
     }
 
-    /// Verifies the links and lets `visit` verify each record. Every node takes one from `left`;
-    /// more nodes than that are too many, so it ends also on a cycle.
+    /// Verifies the links; `visit` verifies each record. Every node subtracts one from `left`. More
+    /// nodes than that are an error, so the check also ends on a cycle.
     ///
     /// # Errors
-    /// The first violation found, or what `visit` returns.
+    /// The first violation found, or the error of `visit`.
     pub fn check<R: Chained<P>, N: Nodes<P, R>>(
         &self,
         nodes: &N,

@@ -1,6 +1,6 @@
-//! Advice to the processor that changes no result.
+//! Hints to the processor that change no result.
 
-/// Asks for the cache line at `value` and does not wait for it. Any pointer will do.
+/// Prefetches the cache line at `value` without waiting for it. Any pointer is allowed.
 #[inline]
 pub fn prefetch<T>(value: *const T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]

@@ -5,17 +5,18 @@
 //!                         ^ HookPtr: a pointer to the hook, made from a reference to more than
 //!                           the hook
 //! ```
-//! A hook's `owner` word says whose it is. It is 0 for no structure, else the structure's identity.
-//! The top bit tells whether the node was inserted pinned. A structure writes a record only while
-//! the owner word names it and it is borrowed mutably. So a node is claimed by one compare-exchange
-//! and released by one store, and nodes may be shared between threads.
+//! A hook's `owner` word names the structure that owns the node. The word is 0 for no structure;
+//! otherwise it is the structure's identity. The top bit tells whether the node was inserted
+//! pinned. A structure writes a record only while the owner word names the structure and the
+//! structure is borrowed mutably. So one compare-exchange claims a node and one store releases it.
+//! Threads may share nodes.
 //!
 //! A target without compare-exchange (Cortex-M0, RISC-V without the A extension) claims in a
-//! critical section, with the feature `critical-section`. Without that feature hooks are not shared
-//! there, and the compiler says so ([`Shareable`]).
+//! critical section, with the feature `critical-section`. Without that feature hooks cannot be
+//! shared there, and the compiler enforces that ([`Shareable`]).
 //!
-//! `HookQueue` of `tickwright-core` says what happens when a structure is dropped or forgotten, and
-//! when a node is dropped or inserted twice.
+//! `HookQueue` of `tickwright-core` documents the drop of structures and nodes, forgotten
+//! structures and double inserts.
 
 use core::fmt;
 use core::marker::{PhantomData, PhantomPinned};
@@ -32,11 +33,11 @@ use shared::{OwnerWord, RecordCell};
 
 use core::sync::atomic::Ordering;
 
-/// Set in an owner word when the node was inserted pinned: then dropping it while linked must
-/// abort.
+/// The bit of an owner word that is set when the node was inserted pinned: then a drop while linked
+/// must abort.
 pub const PINNED: u32 = 1 << 31;
 
-/// Marks the hooks that structures of one kind use.
+/// Marks the hooks of one kind of structure.
 ///
 /// # Safety
 /// Apart from handles, what [`Record`](Self::Record) holds is `Send` and `Sync`: no `Cell`, no
@@ -48,13 +49,12 @@ pub unsafe trait Hooked: 'static {
     /// The name of the structure.
     const ID: &'static str;
 
-    /// Printed before the process is aborted, because a pinned node was dropped while it was
-    /// linked.
+    /// It is printed before the process aborts, because a pinned node was dropped while linked.
     const DROPPED: &'static str;
 }
 
-/// Structures whose hooks may be shared between threads and interrupts. All are, where the target
-/// has compare-exchange or the feature `critical-section` is on; elsewhere none is.
+/// Structures whose hooks threads and interrupts may share. It is implemented for all where the
+/// target has compare-exchange or the feature `critical-section` is on; elsewhere for none.
 #[diagnostic::on_unimplemented(
     message = "hooks cannot be shared or be statics here: this target has no compare-exchange",
     label = "not `Sync` or `Send` on this target",
@@ -66,22 +66,22 @@ pub trait Shareable {}
 #[cfg(any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas))))]
 impl<F> Shareable for F {}
 
-/// The record that hooks for `F` hold.
+/// The record type of hooks for `F`.
 pub type RecordOf<F> = <F as Hooked>::Record<HookPtr<F>>;
 
-/// The part of a node that algorithms know: links and owner, no value.
+/// The part of a node that algorithms know: the record and the owner, not the value.
 pub struct Hook<F: Hooked> {
     record: RecordCell<RecordOf<F>>,
     owner: OwnerWord,
     _pinned: PhantomPinned,
 }
 
-/// Points at the hook of a linked node.
+/// A pointer to the hook of a linked node.
 pub struct HookPtr<F: Hooked>(NonNull<Hook<F>>);
 
 impl<F: Hooked> HookPtr<F> {
-    /// A handle for the hook at `hook`. Structures that follow it say, by [`HookNodes::new`], that
-    /// it is valid.
+    /// A handle for the hook at the address `hook`. A structure that follows the handle promises,
+    /// by [`HookNodes::new`], that it is valid.
     #[inline]
     #[must_use]
     pub const fn new(hook: NonNull<Hook<F>>) -> Self {
@@ -124,25 +124,25 @@ impl<F: Hooked> fmt::Debug for HookPtr<F> {
 
 // SAFETY: 1. A hook's record is reached only through `HookNodes`. Its maker promises that a
 // structure lends it out of its own borrow, and only for nodes whose owner word names that
-// structure. 2. The owner word names one structure at a time. It goes from 0 to an identity by one
-// step (compare-exchange, or a critical section) and back by the same structure (`claim`,
+// structure. 2. The owner word names one structure at a time. The word goes from 0 to an identity
+// in one step (compare-exchange, or a critical section). The same structure sets it back (`claim`,
 // `release`). 3. So access to the record is exclusive wherever the hook is shared; acquire/release
 // on the owner word orders it between structures.
 unsafe impl<F: Hooked + Shareable> Sync for Hook<F> {}
 
 // SAFETY:
-// 1. A hook can be moved between threads only while no structure points at it (a linked one is
+// 1. A hook can be moved between threads only while no structure points at it (a linked hook is
 //    borrowed or pinned).
-// 2. Its record then holds no pointer that anyone follows; the rest of it is `Send` (promise of
-//    `Hooked`).
+// 2. The hook's record then holds no pointer that anyone follows; the rest of the record is `Send`
+//    (promise of `Hooked`).
 unsafe impl<F: Hooked> Send for Hook<F> {}
 
-/// Why a hook was not claimed.
+/// Why a claim of a hook failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claimed {
-    /// This structure has it already.
+    /// This structure already owns the hook.
     Here,
-    /// Another structure has it.
+    /// Another structure owns the hook.
     Elsewhere,
 }
 
@@ -155,22 +155,23 @@ impl<F: Hooked> Hook<F> {
         }
     }
 
-    /// Whether it is in some structure. It stays true for ever if that structure was forgotten.
+    /// Whether the hook is in a structure. It stays true for ever if that structure was forgotten
+    /// (`core::mem::forget`).
     #[inline]
     #[must_use]
     pub fn is_linked(&self) -> bool {
         self.owner.load(Ordering::Acquire) != 0
     }
 
-    /// The identity of the structure that it is in, 0 for none. The caller that compares it with
-    /// its own identity needs no ordering: its own claim is its own write.
+    /// The identity of the structure that owns the hook; 0 for none. A caller that compares it with
+    /// its own identity needs no ordering: the caller's own claim was its own write.
     #[inline]
     #[must_use]
     pub fn owner(&self) -> u32 {
         self.owner.load(Ordering::Relaxed) & !PINNED
     }
 
-    /// Takes an unowned hook for the structure `id`. `pinned` is [`PINNED`] or 0.
+    /// Claims a free hook for the structure `id`. `pinned` is [`PINNED`] or 0.
     ///
     /// # Errors
     /// Who has it.
@@ -186,20 +187,21 @@ impl<F: Hooked> Hook<F> {
         }
     }
 
-    /// Gives a claimed hook back.
+    /// Releases a claimed hook.
     ///
     /// # Safety
-    /// 1. The caller is the structure that has it.
-    /// 2. No algorithm and no other record holds a handle for it any more.
+    /// 1. The caller is the structure that owns the hook.
+    /// 2. No algorithm and no other record still holds a handle for the hook.
     #[inline]
     pub unsafe fn release(&self) {
         self.owner.store(0, Ordering::Release);
     }
 
-    /// Writes the owner word, and returns the word before: for tests of what notices a wrong one.
+    /// Writes the owner word, and returns the old word. It serves tests of code that detects a
+    /// wrong owner.
     ///
     /// # Safety
-    /// 1. The structure that has the node is only checked until the word is right again.
+    /// 1. Until the word is right again, the structure that owns the node may only be checked.
     #[cfg(any(test, feature = "testing"))]
     #[doc(hidden)]
     pub unsafe fn set_owner(&self, owner: u32) -> u32 {
@@ -229,8 +231,8 @@ impl<F: Hooked> Drop for Hook<F> {
     }
 }
 
-/// Ends the process, also where panics unwind: a structure still points at memory that is about to
-/// go.
+/// Aborts the process, even where panics unwind: a structure still points at memory that is about
+/// to be freed.
 #[cold]
 fn abort(message: &str) -> ! {
     struct PanicAgain;
@@ -244,21 +246,21 @@ fn abort(message: &str) -> ! {
     panic!("{message}");
 }
 
-/// Access to the records of the nodes that one structure has.
+/// Access to the records of the nodes that one structure owns.
 pub struct HookNodes<F: Hooked> {
     _family: PhantomData<fn() -> F>,
 }
 
 impl<F: Hooked> HookNodes<F> {
-    /// The access of one structure.
+    /// Creates the access for one structure.
     ///
     /// # Safety
     /// The structure keeps it to itself, lends it out of its own borrow, and sees to it that each
     /// handle that it is asked for
     /// 1. was made from a live reference to the hook, or to a whole that the hook is in;
     /// 2. points at a hook that the structure has claimed and not released since. So the hook stays
-    ///    where it is. It is borrowed for as long as the structure lives, or pinned, and the drop
-    ///    of a pinned one aborts.
+    ///    where it is. The hook is borrowed for as long as the structure lives, or pinned, and the
+    ///    drop of a pinned hook aborts.
     #[inline]
     #[must_use]
     pub const unsafe fn new() -> Self {
@@ -294,12 +296,13 @@ impl<F: Hooked> Nodes<HookPtr<F>, RecordOf<F>> for HookNodes<F> {
     }
 }
 
-/// Whether [`draw`] can return an identity: not on a target without compare-exchange and without
-/// the feature `critical-section`.
+/// Whether [`draw`] can return an identity. It cannot on a target without compare-exchange and
+/// without the feature `critical-section`.
 pub const IDENTITIES_ARE_DRAWN: bool =
     cfg!(any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas))));
 
-/// An identity that no structure had before. `None`: all 2^31 - 1 are used up.
+/// Draws an identity that no structure had before. Returns `None` when all 2^31 - 1 identities are
+/// used up.
 #[cfg(any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas))))]
 #[must_use]
 pub fn draw() -> Option<NonZeroU32> {
@@ -307,14 +310,14 @@ pub fn draw() -> Option<NonZeroU32> {
     allot(&LAST)
 }
 
-/// Without compare-exchange and without a critical section none can be drawn.
+/// Without compare-exchange and without a critical section it always returns `None`.
 #[cfg(not(any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas)))))]
 #[must_use]
 pub fn draw() -> Option<NonZeroU32> {
     None
 }
 
-/// Returns each identity once, and none when all are gone.
+/// Returns each identity once, and none when all are used up.
 #[cfg(any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas))))]
 fn allot(counter: &AtomicU32) -> Option<NonZeroU32> {
     let next = |last: u32| (last + 1 < PINNED).then_some(last + 1);

@@ -1,5 +1,5 @@
-//! Where nodes live: one algorithm, written once, runs over slots of an arena and over links inside
-//! the caller's structs.
+//! Where nodes live. An algorithm is written once and runs over slots of an arena and over links
+//! inside the caller's structs.
 //!
 //! ```text
 //!   algorithm          chain, tree with a balance, or a timer queue of `tickwright-core`
@@ -18,15 +18,16 @@
 //! | [`chain`] | doubly linked lists |
 //! | [`tree`] | binary search trees, balanced by colors or by heights |
 //!
-//! `tickwright-core` builds timer queues on it, `tickwright-collections` dictionaries.
+//! `tickwright-core` builds timer queues on this crate, and `tickwright-collections` builds
+//! dictionaries.
 //!
 //! # Features
-//! - `alloc` (default): [`arena`]. Without it there are the caller's nodes only. The crate is
-//!   `no_std` either way, and a default build has no dependencies.
+//! - `alloc` (default): [`arena`]. Without this feature only caller-owned nodes exist. The crate is
+//!   `no_std` with the feature and without, and a default build has no dependencies.
 //! - `critical-section`: targets without compare-exchange claim hooks and draw identities in the
-//!   critical section that the program provides. On other targets it changes nothing.
-//! - `testing`: what tests of crates that build on this one share. It needs `std`, and is not for
-//!   other programs.
+//!   critical section that the program provides. On other targets the feature changes nothing.
+//! - `testing`: tools that the tests of the crates above share. The feature needs `std`, and is not
+//!   meant for other programs.
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -36,7 +37,7 @@ extern crate alloc;
 #[cfg(any(test, feature = "testing"))]
 extern crate std;
 
-/// Makes a function constant except in models, since constant expressions cannot build loom's
+/// Makes a function `const` except in models, since constant expressions cannot create loom's
 /// types.
 #[doc(hidden)]
 #[macro_export]

@@ -4,10 +4,10 @@ use std::vec::Vec;
 
 use crate::{Handle, Nodes};
 
-/// How many steps a random test takes.
+/// The number of steps of a random test.
 pub const STEPS: u32 = if cfg!(miri) { 120 } else { 3000 };
 
-/// Nodes in a vector, named by their place in it.
+/// Nodes in a vector, named by their index.
 #[derive(Debug)]
 pub struct VecNodes<R>(pub Vec<R>);
 
@@ -34,7 +34,7 @@ impl Random {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
-    /// The next number, below `bound`.
+    /// The next random number, below `bound`.
     pub fn below(&mut self, bound: u32) -> u32 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -43,7 +43,7 @@ impl Random {
     }
 }
 
-/// The numbers below `n`, shuffled.
+/// The numbers below `n`, in random order.
 #[must_use]
 pub fn shuffled(n: u32, random: &mut Random) -> Vec<u32> {
     let mut numbers: Vec<u32> = (0..n).collect();

@@ -1,10 +1,10 @@
-//! What binary search trees share: linking, unlinking, rotating, walking, verifying. None of it
-//! knows what the order is.
+//! The operations that binary search trees share: linking, unlinking, rotating, walking, verifying.
+//! None of them knows the order.
 //!
-//! A tree searches for a place by its own rule, and has a leaf linked there ([`attach`]) or a node
-//! taken out ([`detach`]). Its [`Balance`] then restores the heights. Timer trees and dictionaries
-//! are built on it. Nodes with equal keys belong on the right of those that are there, which keeps
-//! first-in-first-out; rotations keep the order among them.
+//! A tree searches for a place by its own rule. Then it calls [`attach`] to link a leaf there, or
+//! [`detach`] to unlink a node. The tree's [`Balance`] then restores the heights. Timer trees and
+//! dictionaries are built on it. A new node belongs on the right of nodes with an equal key, which
+//! keeps first-in-first-out. Rotations keep that order.
 //!
 //! ```text
 //!            up                       child[Left] < = the node < = child[Right]
@@ -36,7 +36,7 @@ pub enum Side {
 pub use Side::{Left, Right};
 
 impl Side {
-    /// `Right` when `right` holds.
+    /// Returns `Right` if `right` is true.
     #[inline]
     #[must_use]
     pub const fn right_when(right: bool) -> Self {
@@ -54,7 +54,7 @@ impl Side {
     }
 }
 
-/// The neighbors of a node, and what the balance remembers of it.
+/// The neighbors of a node, and the mark that the balance stores in it.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Links<P, M> {
@@ -62,7 +62,7 @@ pub struct Links<P, M> {
     pub child: [Option<P>; 2],
     /// The parent; none for the root.
     pub up: Option<P>,
-    /// What the balance remembers.
+    /// The mark of the balance.
     pub mark: M,
 }
 
@@ -85,31 +85,32 @@ impl<P: Handle, M> Links<P, M> {
         self.child[side as usize] = child;
     }
 
-    /// The side on which `child` hangs.
+    /// The side of this node on which `child` is linked.
     #[inline]
     pub fn side_of(&self, child: P) -> Side {
         Side::right_when(self.at(Left) != Some(child))
     }
 }
 
-/// A record that holds [`Links`], and whatever its tree is ordered by.
+/// A record that contains [`Links`], and the key that its tree is ordered by.
 pub trait Linked<P: Handle> {
-    /// What the balance remembers.
+    /// The mark of the balance.
     type Mark: Copy + PartialEq + Debug;
 
     /// The links.
     fn links(&self) -> &Links<P, Self::Mark>;
 
-    /// The links, to write.
+    /// The links, for writing.
     fn links_mut(&mut self) -> &mut Links<P, Self::Mark>;
 }
 
-/// Who may keep a balance: this crate alone. Over hooks a wrong one is a dangling pointer.
+/// Seals `Balance`: only this crate implements it. Over hooks a wrong balance would lead to
+/// dangling pointers.
 mod sealed {
     pub trait Sealed {}
 }
 
-/// Keeps a tree shallow, whatever it is ordered by. This trait is sealed: its implementations are
+/// Keeps a tree shallow, whatever its order. This trait is sealed: its implementations are
 /// [`RedBlack`] and [`Avl`].
 ///
 /// ```compile_fail,E0277
@@ -118,13 +119,13 @@ mod sealed {
 /// impl tickwright_nodes::tree::Balance for Mine {}
 /// ```
 pub trait Balance: sealed::Sealed + Debug + Sized + 'static {
-    /// What the balance remembers of each node.
+    /// The mark that the balance stores in each node.
     type Mark: Copy + PartialEq + Debug + Send + Sync;
 
     /// The mark of a new leaf.
     const LEAF: Self::Mark;
 
-    /// What is broken when a path is longer than this balance allows for 2^64 nodes.
+    /// The violation when a path is longer than this balance allows for 2^64 nodes.
     const TOO_DEEP: Violation;
 
     /// Restores the balance after the leaf `p` was linked below `parent`, or as the root.
@@ -149,21 +150,21 @@ pub trait Balance: sealed::Sealed + Debug + Sized + 'static {
     fn check_root(mark: Self::Mark) -> Result<(), Violation>;
 
     /// The height, as this balance counts it, of a node with these children (mark and height; a
-    /// missing one has height 0).
+    /// missing child has height 0).
     ///
     /// # Errors
     /// What is broken.
     fn height(mark: Self::Mark, children: [Option<(Self::Mark, u32)>; 2]) -> Result<u32, Violation>;
 }
 
-/// The place where a node is missing after [`detach`]: the end of the path that became one shorter.
+/// The place that [`detach`] left empty: the end of the path that became one shorter.
 #[derive(Clone, Copy, Debug)]
 pub struct Gap<P, M> {
-    /// Whose child is missing; none when the root is.
+    /// The parent whose child is missing; none when the root is missing.
     pub parent: Option<P>,
-    /// On which side of it.
+    /// The side of the parent.
     pub side: Side,
-    /// The child that rose into the place.
+    /// The child that rose into the gap.
     pub child: Option<P>,
     /// The mark of the node that left the tree.
     pub mark: M,
@@ -175,7 +176,7 @@ pub fn links<'n, P: Handle, R: Linked<P> + 'n, N: Nodes<P, R>>(nodes: &'n N, p: 
     nodes.record(p).links()
 }
 
-/// The links of `p`, to write.
+/// The links of `p`, for writing.
 #[inline]
 pub fn links_mut<'n, P: Handle, R: Linked<P> + 'n, N: Nodes<P, R>>(
     nodes: &'n mut N,
@@ -184,7 +185,7 @@ pub fn links_mut<'n, P: Handle, R: Linked<P> + 'n, N: Nodes<P, R>>(
     nodes.record_mut(p).links_mut()
 }
 
-/// Hangs `p`, whose own links are set, below `parent`, or makes it the root.
+/// Links `p` below `parent`, or as the root. The links of `p` itself must be set.
 #[inline]
 fn hang<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
     root: &mut Option<P>,
@@ -199,8 +200,8 @@ fn hang<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
     }
 }
 
-/// Hangs the leaf `p`, whose own links are set, below `parent`, or makes it the root, and restores
-/// the balance.
+/// Links the leaf `p` below `parent`, or as the root, and restores the balance. The links of `p`
+/// itself must be set.
 #[inline]
 pub fn attach<P, R, N, B>(root: &mut Option<P>, nodes: &mut N, parent: Option<P>, side: Side, p: P)
 where
@@ -213,7 +214,7 @@ where
     B::linked(root, nodes, p, parent);
 }
 
-/// Takes `p` out of the tree and restores the balance.
+/// Unlinks `p` from the tree and restores the balance.
 #[inline]
 pub fn detach<P, R, N, B>(root: &mut Option<P>, nodes: &mut N, p: P)
 where
@@ -226,25 +227,25 @@ where
     B::unlinked(root, nodes, gap);
 }
 
-/// The end of the tree below `top` on one side: its earliest node on the left.
+/// The last node on one side of the tree below `top`: on the left, the earliest node.
 #[inline]
 pub fn outermost<P: Handle, R: Linked<P>, N: Nodes<P, R>>(nodes: &N, top: P, side: Side) -> P {
     let mut at = top;
-    // Everything below `top` that is beyond `at` on this side is below `at`.
+    // Invariant: every node below `top` that is beyond `at` on this side is below `at`.
     while let Some(child) = links(nodes, at).at(side) {
         at = child;
     }
     at
 }
 
-/// The node after `p` in order.
+/// The next node after `p` in order.
 #[inline]
 pub fn next<P: Handle, R: Linked<P>, N: Nodes<P, R>>(nodes: &N, p: P) -> Option<P> {
     if let Some(right) = links(nodes, p).at(Right) {
         return Some(outermost(nodes, right, Left));
     }
     let mut at = p;
-    // `p` is the latest of the tree below `at`.
+    // Invariant: `p` is the latest node of the tree below `at`.
     while let Some(up) = links(nodes, at).up {
         if links(nodes, up).at(Left) == Some(at) {
             return Some(up);
@@ -262,7 +263,7 @@ pub fn is_first<P: Handle, R: Linked<P>, N: Nodes<P, R>>(nodes: &N, p: P) -> boo
     if links(nodes, p).at(Left).is_some() {
         return false;
     }
-    // `p` is the earliest of the tree below `at`.
+    // Invariant: `p` is the earliest node of the tree below `at`.
     while let Some(parent) = up {
         let links = links(nodes, parent);
         if links.at(Left) != Some(at) {
@@ -274,7 +275,7 @@ pub fn is_first<P: Handle, R: Linked<P>, N: Nodes<P, R>>(nodes: &N, p: P) -> boo
     true
 }
 
-/// Moves `down` to `side`, and `rise`, its child on the other one, into its place.
+/// Moves `down` towards `side`, and moves its child `rise` on the other side into its place.
 ///
 /// ```text
 ///        down                  rise
@@ -306,7 +307,7 @@ pub fn rotate<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
     hang(root, nodes, up, side_above, Some(rise));
 }
 
-/// Takes out a node without a left child: its right child rises.
+/// Unlinks a node without a left child: its right child rises.
 #[inline]
 fn unlink_half<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
     root: &mut Option<P>,
@@ -323,8 +324,7 @@ fn unlink_half<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
     Gap { parent, side, child, mark }
 }
 
-/// Takes out the earliest node of the tree: it has no left child, and hangs on the left or is the
-/// root.
+/// Unlinks the earliest node of the tree. It has no left child, and is a left child or the root.
 #[inline]
 pub fn unlink_first<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
     root: &mut Option<P>,
@@ -335,7 +335,8 @@ pub fn unlink_first<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
     unlink_half(root, nodes, up, Left, right, mark)
 }
 
-/// Takes `p` out of the tree. Between two children its successor takes its place and its mark:
+/// Unlinks `p` from the tree. If `p` has two children, its successor takes over its place and its
+/// mark:
 ///
 /// ```text
 ///        p                 s
@@ -376,19 +377,19 @@ fn unlink<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
     gap
 }
 
-/// No balanced tree of less than 2^64 nodes has a longer path: a red-black tree's longest path has
-/// 2 log2(n + 1) nodes.
+/// No balanced tree of fewer than 2^64 nodes has a longer path: a red-black tree's longest path has
+/// at most 2 log2(n + 1) nodes.
 const DEEPEST: u32 = 128;
 
-/// Verifies shape and balance of a tree; `visit` is given each node in order, to verify what it is
-/// ordered by.
+/// Verifies shape and balance of a tree. `visit` receives each node in order, to verify the key
+/// order.
 ///
-/// A broken link is named before a broken balance, which it would break as well. Recursion is
-/// bounded by 128 levels. Each link down is entered only when the node there points back, so that
-/// every node is met once, also where links make a cycle.
+/// A broken link is reported before a broken balance, because a broken link breaks the balance as
+/// well. Recursion is limited to 128 levels. The walk enters a child only if the child points back.
+/// So it visits every node once, even where links form a cycle.
 ///
 /// # Errors
-/// The first violation found, or what `visit` says.
+/// The first violation found, or the error of `visit`.
 pub fn check<P, R, N, B>(
     root: Option<P>,
     nodes: &N,
@@ -418,14 +419,14 @@ where
 struct Checker<'q, N, V> {
     nodes: &'q N,
     visit: V,
-    /// How many nodes are still to be met.
+    /// The number of nodes that are still to be visited.
     missing: usize,
-    /// What was found broken in the balance so far.
+    /// The first violation of the balance so far.
     balance: Result<(), Violation>,
 }
 
 impl<N, V> Checker<'_, N, V> {
-    /// Verifies the tree below `p`, whose own `up` is right; returns its mark and height.
+    /// Verifies the tree below `p`, whose own `up` is right. Returns its mark and height.
     fn below<P, R, B>(&mut self, p: P, depth: u32) -> Result<(B::Mark, u32), Violation>
     where
         P: Handle,

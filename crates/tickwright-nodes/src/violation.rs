@@ -1,43 +1,43 @@
-//! What a check finds broken.
+//! The violations that a check can report.
 
 use core::fmt;
 
-/// An invariant that a `check` found broken. Each structure's module says which of its invariants
-/// each one stands for.
+/// An invariant that a `check` found violated. Each structure's module lists which of its
+/// invariants each violation stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Violation {
-    /// More or fewer nodes are reachable than are pending.
+    /// The number of reachable nodes is not the number of pending nodes.
     Count,
     /// A neighbor does not point back (`next`/`prev`, `child`/`parent`).
     BackLink,
-    /// A node stands before one with an earlier expiry.
+    /// A node stands before a node with an earlier expiry.
     Order,
-    /// The head, tail, root or cached head is not what the links say.
+    /// The head, tail, root or cached head does not match the links.
     Head,
     /// A red node has a red parent, or the root is red.
     RedRed,
     /// Two paths from a node to its missing children pass unequal numbers of black nodes.
     BlackHeight,
-    /// A balance factor is not the difference of the heights, or out of -1..=1.
+    /// A balance factor is not the difference of the heights, or is outside of -1..=1.
     Balance,
     /// A heap entry is earlier than its parent.
     HeapOrder,
-    /// A node's recorded position is not where it is.
+    /// A node's recorded position is not its actual position.
     Position,
-    /// Two entries share an arrival number, or one is not below the counter.
+    /// Two entries share an arrival number, or an arrival number is not below the counter.
     Sequence,
     /// An unused cell is not empty.
     UnusedCell,
-    /// A node is reachable that is not pending, or the free list is broken.
+    /// A node that is not pending is reachable, or the free list is broken.
     Storage,
-    /// A node that is reachable is marked as another queue's, or as unlinked.
+    /// A reachable node is marked as owned by another queue, or as unlinked.
     Owner,
-    /// A mark in a bitmap of buckets is not what the bucket holds.
+    /// A mark in a bitmap of buckets does not match the content of the bucket.
     Occupied,
-    /// The earliest expiry noted for a bucket is not that of its earliest node.
+    /// The recorded minimum of a bucket is not the expiry of its earliest node.
     Minimum,
-    /// A node stands in a bucket that is not the one for its expiry.
+    /// A node stands in a bucket that is not the bucket of its expiry.
     Bucket,
 }
 

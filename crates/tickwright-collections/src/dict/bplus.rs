@@ -1,32 +1,32 @@
-//! The dictionary over a B+ tree: keys side by side in wide nodes, which come from a pool. It owns
-//! its objects. Safe code only.
+//! The dictionary over a B+ tree: keys side by side in wide nodes, which come from a pool. The
+//! dictionary owns its objects. Safe code only.
 //!
-//! An entry is found by its key in the nodes alone. The object is in a cell, as in a
-//! [`SlabDict`](super::SlabDict), and the cell knows its leaf. The pool has a fixed number of
-//! nodes, or grows. When it is exhausted an insert says [`DictError::Full`] before it has changed
-//! anything.
+//! A search for a key reads the nodes alone. The object is in a cell, as in a
+//! [`SlabDict`](super::SlabDict), and the cell records its leaf. The pool has a fixed number of
+//! nodes, or grows. When the pool is exhausted, an insert returns [`DictError::Full`] before it has
+//! changed anything.
 //!
-//! Keys are copied into nodes, so this one wants a [`PlainKey`], and orders by the `Ord` of what is
-//! kept.
+//! Keys are copied into nodes, so this dictionary needs a [`PlainKey`]. It orders by the `Ord` of
+//! the copies.
 //!
 //! # Invariants
 //! 1. All leaves are equally deep, and each node but the root has 15 to 30 keys
-//!    ([`Violation::Balance`]). A node hangs where its `up` says, and nodes of a level are linked
-//!    in order both ways ([`Violation::BackLink`]). The ends and the root are right
+//!    ([`Violation::Balance`]). A node is a child of its `up`, and nodes of a level are linked in
+//!    order both ways ([`Violation::BackLink`]). The ends and the root match the tree
 //!    ([`Violation::Head`]).
-//! 2. Keys ascend; nothing left of a fence is greater than it, nothing below it is less
-//!    ([`Violation::Order`]). Equals stand in the order of their arrival, since an insert goes
-//!    behind them.
-//! 3. The key in the leaf is that of the object ([`Violation::Order`]: it was changed without
-//!    [`Dictionary::rekeyed`]), whose cell names the leaf ([`Violation::Position`]).
+//! 2. Keys ascend. Nothing left of a fence is greater than the fence, and nothing below the fence
+//!    is less ([`Violation::Order`]). Equals stand in the order of their arrival, since an insert
+//!    goes behind them.
+//! 3. The key in the leaf is the key of the object: [`Violation::Order`] if it was changed without
+//!    [`Dictionary::rekeyed`]. The object's cell names the leaf ([`Violation::Position`]).
 //! 4. Each entry is linked once ([`Violation::Count`]); all nodes are in the tree or on the free
 //!    list ([`Violation::Storage`]).
 //!
 //! # Costs
-//! As the trees of the [dictionary](super) in comparisons. But a search meets at most log15 n nodes
-//! instead of log2 n. An insert or removal moves up to 30 keys in each node that it changes. Hints
-//! are verified and not used; neighbors are O(1), by a look through a leaf. A node is 30 keys and
-//! 136 bytes, in whole cache lines, and between half and fully filled.
+//! Comparisons cost as in the trees of the [dictionary](super). But a search visits at most log15 n
+//! nodes instead of log2 n. An insert or removal moves up to 30 keys in each node that it changes.
+//! Hints are verified but not used. A neighbor takes O(1): the walk stays in one leaf. A node is 30
+//! keys and 136 bytes, rounded up to whole cache lines. It is between half and completely filled.
 //!
 //! # References
 //! - Bayer & McCreight, Acta Informatica 1972
@@ -48,7 +48,7 @@ use tickwright_nodes::Record;
 use tickwright_nodes::Violation;
 use tickwright_nodes::arena::{Columns as _, Idx};
 
-/// The leaf that a cell is in. A free cell names the next free cell.
+/// The leaf where a live cell's entry stands. A free cell names the next free cell.
 #[derive(Debug)]
 struct InLeaf(Option<Idx>);
 
@@ -78,8 +78,8 @@ impl<T> Home for Cells<InLeaf, T> {
     }
 }
 
-/// A dictionary that owns its objects, over a B+ tree. The [module](crate::dict::bplus) says what
-/// it can do and costs.
+/// A dictionary that owns its objects, over a B+ tree. The [module](crate::dict::bplus) describes
+/// it and its costs.
 ///
 /// ```
 /// use tickwright_collections::{BPlusDict, By, DictError, Dictionary};
@@ -93,11 +93,10 @@ impl<T> Home for Cells<InLeaf, T> {
 /// # Ok::<(), DictError>(())
 /// ```
 ///
-/// [`rekeyed`](Dictionary::rekeyed) has one more error: [`DictError::Full`] when the entry has to
-/// move and its new leaf cannot be split. The entry is then where it was, and so are all others.
-/// `check` returns [`Violation::Order`] until the key is changed back, or nodes are free and
-/// `rekeyed` is called again. A pool of [`nodes_for(n)`](Self::nodes_for) nodes never refuses a
-/// move among n entries.
+/// [`rekeyed`](Dictionary::rekeyed) has one more error: [`DictError::Full`], when the entry has to
+/// move and its new leaf cannot be split. That entry and all others are then where they were. Until
+/// then `check` returns [`Violation::Order`]: change the key back, or free nodes and call `rekeyed`
+/// again. In a pool of [`nodes_for(n)`](Self::nodes_for) nodes, no move among n entries is refused.
 pub struct BPlusDict<O: PlainKey<T>, T> {
     index: Index<O, T>,
 }
@@ -110,22 +109,22 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
     }
 
     /// An empty dictionary with a pool of n nodes, and room for 30 entries in each. It never
-    /// allocates again: where an insert needs a node more, it is refused with [`DictError::Full`].
+    /// allocates again: an insert that needs one more node is refused with [`DictError::Full`].
     ///
     /// # Errors
-    /// [`DictError::Full`] when there is no memory for it.
+    /// [`DictError::Full`] when the memory for the pool cannot be allocated.
     pub fn pooled(order: O, nodes: usize) -> Result<Self, DictError> {
         let mut dictionary = Self::new(order);
         dictionary.index.nodes.bound(nodes.checked_mul(WIDTH).ok_or(DictError::Full)?)?;
         if dictionary.index.tree.bound(nodes) { Ok(dictionary) } else { Err(DictError::Full) }
     }
 
-    /// The most nodes that a dictionary of at most `entries` entries ever uses, moves included.
+    /// The most nodes that a dictionary of at most `entries` entries ever uses, also during moves.
     ///
-    /// No level of n nodes, n > 1, holds fewer than 15 n entries or children. So `entries` entries
-    /// have at most `entries / 15` leaves. Those have at most a fifteenth as many nodes above them,
-    /// and so on up to the one root. No step needs more on the way. An insert takes the nodes that
-    /// the tree has afterwards, and a move is a removal and an insert.
+    /// A level with n nodes, n > 1, holds at least 15 n entries or children. So `entries` entries
+    /// have at most `entries / 15` leaves. The level above has at most a fifteenth as many nodes,
+    /// and so on up to the one root. No intermediate step needs more nodes. An insert takes the
+    /// nodes that the tree has afterwards. A move is a removal and an insert.
     #[must_use]
     pub const fn nodes_for(entries: usize) -> usize {
         let (mut nodes, mut level) = (1, entries / LEAST);
@@ -136,8 +135,9 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
         nodes
     }
 
-    /// The object of an entry, to change. If its key changes, [`rekeyed`](Dictionary::rekeyed) must
-    /// follow; [`update`](Self::update) does both.
+    /// Returns the object of an entry, for changes. If you change its key, call
+    /// [`rekeyed`](Dictionary::rekeyed) afterwards, or use [`update`](Self::update), which does
+    /// both.
     ///
     /// # Errors
     /// As [`Dictionary::get`].
@@ -145,18 +145,18 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
         self.index.nodes.get_mut(entry)
     }
 
-    /// Changes an object and gives it the place of its key, as [`Dictionary::rekeyed`]; returns
-    /// whether it moved.
+    /// Changes an object and moves it to the place of its new key, as [`Dictionary::rekeyed`] does.
+    /// Returns whether the object moved.
     ///
     /// # Errors
-    /// As [`Dictionary::get`], `change` has not run then; [`DictError::Full`] as `rekeyed`, it has
-    /// run.
+    /// The errors of [`Dictionary::get`]: `change` has not run. [`DictError::Full`], as `rekeyed`
+    /// returns it: `change` has run.
     pub fn update(&mut self, entry: EntryKey, change: impl FnOnce(&mut T)) -> Result<bool, DictError> {
         change(self.get_mut(entry)?);
         self.rekeyed(entry)
     }
 
-    /// Bytes that the dictionary holds on the heap, without what objects own themselves.
+    /// The bytes that the dictionary has allocated, without what the objects themselves own.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         self.index.nodes.arena.columns.heap_bytes() + self.index.tree.heap_bytes()
@@ -218,14 +218,14 @@ impl<O: PlainKey<T>, T> Index<O, T> {
         self.order.plain(&self.order.key(object))
     }
 
-    /// Where a linked cell stands.
+    /// The spot of a linked cell's entry.
     #[inline]
     fn spot_of(&self, cell: Idx) -> Result<Spot, DictError> {
         self.nodes.leaf(cell).and_then(|leaf| self.tree.spot_of(leaf, cell)).ok_or(DictError::Stale)
     }
 
-    /// The place for `object`, when it belongs at this position and there is room: behind its
-    /// equals, or at an end.
+    /// The spot for `object` at this position, when it belongs there: behind its equals, or at an
+    /// end. The tree then has room for it.
     #[inline]
     fn make_place(
         &mut self,
@@ -246,28 +246,28 @@ impl<O: PlainKey<T>, T> Index<O, T> {
         if !fits {
             return Err(DictError::OutOfOrder);
         }
-        // All of the user's code has run. Should the pool have nodes and the cells no room, nodes
-        // are kept for the next.
+        // All of the user's code has run. If the pool has nodes but the cells have no room, the
+        // reserved nodes stay for the next insert.
         if self.tree.make_room(spot) { Ok((spot, key)) } else { Err(DictError::Full) }
     }
 
-    /// Moves the linked `cell` behind the equals of the key that it has by now. Returns whether it
-    /// had to move.
+    /// Moves the linked `cell` behind the equals of its current key. Returns whether the cell had
+    /// to move.
     ///
     /// # Errors
-    /// [`DictError::Full`] when its new leaf cannot be split. The entry is then where it was, and
-    /// so are all others.
+    /// [`DictError::Full`] when its new leaf cannot be split. That entry and all others are then
+    /// where they were.
     fn rekeyed(&mut self, cell: Idx) -> Result<bool, DictError> {
         let spot = self.spot_of(cell)?;
         let key = self.key(self.nodes.object(cell));
         let behind = Spot { at: spot.at + 1, ..spot };
         let stays = self.tree.before(spot).is_none_or(|(before, _)| before <= key)
             && self.tree.after(behind).is_none_or(|(after, _)| key < after);
-        // The place behind which the entry is to stand. During the search, the entry still stands
-        // at its old place, under its old key.
+        // The spot of the entry behind which this entry belongs. During the search, the entry still
+        // stands at its old place, under its old key.
         let target = if stays { None } else { self.tree.spot(&key, true) };
         let before = target.and_then(|target| self.tree.before(target));
-        // An order that contradicts itself may lead back to the entry.
+        // A comparator that contradicts itself may lead back to the entry.
         if stays || before.is_some_and(|(_, before)| before == cell) {
             self.tree.set_key(spot, key);
             return Ok(false);
@@ -278,8 +278,8 @@ impl<O: PlainKey<T>, T> Index<O, T> {
             Some((_, before)) => self.spot_of(before).ok().map(|spot| Spot { at: spot.at + 1, ..spot }),
             None => self.tree.end(true),
         };
-        // Only now is it known which nodes the removal gave back. Where it came from there is room
-        // again.
+        // Only after the removal is it known which nodes it returned. The spot that the entry came
+        // from has room again.
         let fits = self.tree.make_room(target);
         let (spot, key) = if fits { (target, key) } else { (home, old) };
         self.tree.insert(&mut self.nodes, spot, key, cell);

@@ -1,5 +1,5 @@
-//! Where dictionaries that own their objects keep them: an [`Arena`] whose records lie beside the
-//! objects, and the identity that its keys carry.
+//! The cells in which dictionaries keep their own objects: an [`Arena`] whose records lie beside
+//! the objects. Each key carries the identity of its arena.
 
 #![forbid(unsafe_code)]
 
@@ -11,10 +11,10 @@ use tickwright_nodes::{Nodes, Record, Violation};
 
 use super::{DictError, Refused};
 
-/// Names one entry of a dictionary that owns its objects. Twelve bytes; an optional one takes no
-/// more. It is stale for ever once the entry was removed. Every other dictionary knows it for a
-/// foreign one (on targets without compare-exchange dictionaries have no identity, and a foreign
-/// key may name an entry).
+/// Names one entry of a dictionary that owns its objects. A key takes twelve bytes; an optional key
+/// takes no more. The key is stale for ever once its entry was removed. Every other dictionary
+/// refuses it as foreign. On targets without compare-exchange, dictionaries have no identity: there
+/// a foreign key may name an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntryKey {
     dictionary: NonZeroU32,
@@ -48,12 +48,12 @@ impl<R: Record<Idx>, T> Nodes<Idx, R> for Cells<R, T> {
 }
 
 impl<R: Record<Idx>, T> Cells<R, T> {
-    /// No cells. New ones start after generation `last`, which is 0 but in tests of retirement.
+    /// No cells. New cells start after generation `last`. It is 0 except in tests of retirement.
     pub(super) const fn new(last: u32) -> Self {
         Self { arena: Arena::starting_after(last, Columns::EMPTY), identity: None }
     }
 
-    /// Makes room for `capacity` objects, and never for more.
+    /// Makes room for `capacity` objects; the cells never hold more.
     pub(super) fn bound(&mut self, capacity: usize) -> Result<(), DictError> {
         self.arena.reserve(capacity)?;
         self.arena.bound(capacity);
@@ -99,7 +99,7 @@ impl<R: Record<Idx>, T> Cells<R, T> {
         self.identity.ok_or(DictError::NoIdentity)
     }
 
-    /// Puts an object into a free cell, or a new one.
+    /// Stores an object in a free cell, or in a new cell.
     pub(super) fn occupy(&mut self, object: T) -> Result<EntryKey, Refused<T>> {
         let dictionary = match self.identity() {
             Ok(identity) => identity,
@@ -111,12 +111,12 @@ impl<R: Record<Idx>, T> Cells<R, T> {
         }
     }
 
-    /// Takes the object of an unlinked node out.
+    /// Removes and returns the object of an unlinked node.
     pub(super) fn vacate(&mut self, index: Idx) -> Option<T> {
         self.arena.vacate(index).map(|(_, object)| object)
     }
 
-    /// Whether this cell is live: [`Violation::Storage`] otherwise.
+    /// Verifies that this cell is live; the error is [`Violation::Storage`].
     pub(super) fn check_live(&self, p: Idx) -> Result<(), Violation> {
         self.arena.live(p).map(|_| ()).ok_or(Violation::Storage)
     }

@@ -1,13 +1,13 @@
-//! The dictionary's shell over hooks: [`Link`]s lie inside the caller's objects, wherever these
-//! like.
+//! The dictionary's shell over hooks: [`Link`]s lie inside the caller's objects, wherever the
+//! objects live.
 //!
-//! An object may have several links, each for one dictionary at a time. A dictionary learns at its
-//! first insert how far from the start of the object its link lies. It refuses objects where that
-//! is different. So it gets from a link to the object without a pointer back. The user needs no
-//! unsafe code to say where the link is.
+//! An object may have several links, each for one dictionary at a time. A dictionary learns the
+//! distance from the start of the object to its link at the first insert. It refuses objects whose
+//! link lies at a different distance. So it computes the object's address from the link, and the
+//! link needs no pointer back. The user needs no unsafe code to describe where the link is.
 //!
-//! What happens to links that are dropped, inserted twice, offered elsewhere or forgotten is what
-//! [happens to timers](super).
+//! Links that are dropped, inserted twice, offered elsewhere or forgotten are treated [as timers
+//! are](super).
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -25,7 +25,7 @@ use crate::dict::{
     Balance, DictError, DictRecord, Dictionary, KeyOf, KeyOrder, Objects, RedBlack, Refused, Seek, Sorted,
 };
 
-/// What links of dictionaries with balance `B` are made for.
+/// The purpose of a hook that is the link of a dictionary with balance `B`.
 #[derive(Debug)]
 pub struct InDict<B>(PhantomData<fn() -> B>);
 
@@ -40,9 +40,9 @@ unsafe impl<B: Balance> Hooked for InDict<B> {
 #[cfg(all(target_pointer_width = "64", not(loom)))]
 const _: () = assert!(size_of::<Link>() == 56);
 
-/// A place in one dictionary, to embed in your own struct.
+/// The link to one dictionary at a time, to embed in your own struct.
 ///
-/// It is `!Unpin`, and so is your struct, since a dictionary points at it while it is linked.
+/// It is `!Unpin`, and so is your struct, since a dictionary points at the link while it is linked.
 pub struct Link<B: Balance = RedBlack>(Hook<InDict<B>>);
 
 impl<B: Balance> Link<B> {
@@ -54,7 +54,8 @@ impl<B: Balance> Link<B> {
         }
     }
 
-    /// Whether it is in some dictionary. True also for ever after its dictionary was forgotten.
+    /// Whether the link is in a dictionary. It stays true for ever if that dictionary was forgotten
+    /// (`core::mem::forget`).
     #[must_use]
     pub fn is_linked(&self) -> bool {
         self.0.is_linked()
@@ -73,25 +74,26 @@ impl<B: Balance> fmt::Debug for Link<B> {
     }
 }
 
-/// Which link of a `T` a dictionary in this order uses.
+/// Selects the link of a `T` that a dictionary in this order uses.
 pub trait Membership<T, B: Balance = RedBlack>: KeyOrder<T> {
-    /// The link: always the same field. Another one is refused with [`DictError::WrongLink`].
+    /// Returns the link, always the same field. The dictionary refuses another field with
+    /// [`DictError::WrongLink`].
     fn link<'t>(&self, object: &'t T) -> &'t Link<B>;
 }
 
-/// A reference to a caller-owned object: the entry of a [`HookDict`]. Two are equal when they refer
-/// to the same object.
+/// A reference to a caller-owned object: the entry of a [`HookDict`]. Two references are equal when
+/// they refer to the same object.
 pub type ObjectRef<'a, T> = ByRef<'a, T>;
 
 type Ptr<B> = HookPtr<InDict<B>>;
 
-/// No object was inserted yet.
+/// The offset before the first insert.
 const UNKNOWN: usize = usize::MAX;
 
-/// Access to links and objects of one dictionary. Only [`HookDict`] has one.
+/// Access to links and objects of one dictionary. Only [`HookDict`] creates it.
 struct HookObjects<'a, T, B: Balance> {
     nodes: HookNodes<InDict<B>>,
-    /// How far from the start of each object its link lies.
+    /// The distance in bytes from the start of each object to its link.
     offset: usize,
     _objects: PhantomData<&'a T>,
 }
@@ -118,10 +120,10 @@ impl<'a, T, B: Balance> HookObjects<'a, T, B> {
     #[inline]
     fn reference(&self, p: Ptr<B>) -> &'a T {
         let object = p.as_ptr().as_ptr().wrapping_byte_sub(self.offset).cast::<T>();
-        // SAFETY: 1. `p` was made by `HookDict::locate` from a reference to a whole `T`, at
-        // `offset` from its start. The offset never changes after the first insert. 2. It is linked
-        // (promise 1 of `Discipline`, which `Tree` keeps). The reference was valid for 'a (scoped
-        // by type, pinned by the conditions of `insert_pinned`).
+        // SAFETY: 1. `p` was made by `HookDict::locate` from a reference to a whole `T`; `p` is at
+        // `offset` from its start. The offset never changes after the first insert. 2. The node `p`
+        // is linked (promise 1 of `Discipline`, which `Tree` keeps). The reference to the object
+        // was valid for 'a (scoped by type, pinned by the conditions of `insert_pinned`).
         unsafe { &*object }
     }
 
@@ -141,10 +143,10 @@ impl<T, B: Balance> Objects<Ptr<B>, B> for HookObjects<'_, T, B> {
 }
 
 /// An ordered dictionary over objects that the caller owns. It never allocates. A constant
-/// expression builds it, so that it can be a static. The [module](crate::dict) shows and says what
-/// it can do.
+/// expression can create it, so it can be a static. The [module](crate::dict) describes it, with
+/// examples.
 ///
-/// An object cannot go away before its dictionary:
+/// The compiler rejects an object that goes away before its dictionary:
 ///
 /// ```compile_fail,E0505
 /// use core::cmp::Ordering;
@@ -167,8 +169,8 @@ impl<T, B: Balance> Objects<Ptr<B>, B> for HookObjects<'_, T, B> {
 /// dictionary.clear();
 /// ```
 ///
-/// It hands out shared references to its objects, so it crosses threads only where they may be
-/// shared:
+/// The dictionary hands out shared references to its objects, so it crosses threads only where they
+/// may be shared:
 ///
 /// ```compile_fail,E0277
 /// use core::cell::Cell;
@@ -185,21 +187,22 @@ pub struct HookDict<'a, O, T, B: Balance = RedBlack> {
 }
 
 // SAFETY: 1. Moving the dictionary moves the right to reach its links' records (see
-// `Sync for Hook`), and its order with it, which is `Send`. 2. It hands out `&'a T`, and `T` is
-// `Sync`. 3. Apart from handles, tree and records hold numbers and marks, and `Balance::Mark` is
-// `Send` and `Sync`. 4. `Balance` is sealed, so each implementation keeps the promises of
-// `Discipline`.
+// `Sync for Hook`). The order moves with it, and is `Send`. 2. The dictionary hands out `&'a T`,
+// and `T` is `Sync`. 3. Apart from handles, tree and records hold numbers and marks, and
+// `Balance::Mark` is `Send` and `Sync`. 4. `Balance` is sealed, so each implementation keeps the
+// promises of `Discipline`.
 unsafe impl<O: Send, T: Sync, B: Balance> Send for HookDict<'_, O, T, B> where InDict<B>: Shareable {}
 
 // SAFETY: 1. Through `&HookDict` records are only read. 2. Objects are only handed out as `&T`, and
-// `T` is `Sync`; so is the order.
+// `T` is `Sync`; the order is `Sync`, too.
 // 3. and 4. As above.
 unsafe impl<O: Sync, T: Sync, B: Balance> Sync for HookDict<'_, O, T, B> where InDict<B>: Shareable {}
 
 impl<O, T> HookDict<'_, O, T> {
-    /// An empty red-black dictionary. It takes an identity at its first insert. Where the target
-    /// has no compare-exchange, this takes the feature `critical-section`, or does not compile;
-    /// there [`with_identity`](Self::with_identity) works without it.
+    /// An empty red-black dictionary. The dictionary takes an identity at its first insert. On
+    /// targets without compare-exchange, `new` needs the feature `critical-section`; without it the
+    /// call does not compile. There [`with_identity`](Self::with_identity) works without the
+    /// feature.
     #[must_use]
     pub const fn new(order: O) -> Self {
         Self::balanced(order)
@@ -207,8 +210,8 @@ impl<O, T> HookDict<'_, O, T> {
 }
 
 impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
-    /// A dictionary needs an identity. A program that makes one does not compile on a target that
-    /// cannot draw identities.
+    /// A dictionary needs an identity. On a target that cannot draw identities, a program that
+    /// creates a dictionary does not compile.
     const DRAWS_AN_IDENTITY: () = assert!(
         hook::IDENTITIES_ARE_DRAWN,
         "this target has no compare-exchange: enable the feature `critical-section` of \
@@ -223,9 +226,9 @@ impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
     }
 
     const fn without_identity(order: O) -> Self {
-        // SAFETY: the dictionary keeps it to itself, and asks it for handles in its tree alone: 1.
-        // `locate` made each from a reference to a whole object; 2. `link` claimed it, and
-        // `withdraw` releases it behind its removal from the tree.
+        // SAFETY: the dictionary keeps the nodes to itself, and asks them for handles in its tree
+        // alone: 1. `locate` made each handle from a reference to a whole object; 2. `link` claimed
+        // the object's hook, and `withdraw` releases the hook after its removal from the tree.
         let nodes = unsafe { HookNodes::new() };
         Self {
             sorted: Sorted::new(order, HookObjects { nodes, offset: UNKNOWN, _objects: PhantomData }),
@@ -234,8 +237,7 @@ impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
         }
     }
 
-    /// An empty dictionary with an identity of the caller's choice, of which the lower 31 bits
-    /// count.
+    /// An empty dictionary with an identity that the caller chooses; only its lower 31 bits count.
     ///
     /// # Safety
     /// 1. No other dictionary with balance `B` has the same lower 31 bits at any time, whether it
@@ -256,7 +258,7 @@ impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
         Ok(self.id)
     }
 
-    /// Unlinks an object and gives it back to its owner.
+    /// Unlinks an object and returns it to its owner.
     #[inline]
     fn withdraw(&mut self, p: Ptr<B>) -> Option<&'a T> {
         self.sorted.tree.unlink(&mut self.sorted.nodes, p);
@@ -264,15 +266,15 @@ impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
         self.len -= 1;
         // SAFETY: 1. `p` was linked until now, so its object lives for `'a`, longer than this call.
         let hook = unsafe { p.as_ptr().as_ref() };
-        // SAFETY: 1. this dictionary has claimed it; 2. the tree has unlinked it.
+        // SAFETY: 1. this dictionary has claimed the hook; 2. the tree has unlinked it.
         unsafe { hook.release() };
         Some(object)
     }
 
     fn withdraw_all(&mut self) {
-        // One at a time through the algorithm: another dictionary, on another thread, may claim an
-        // object as soon as it is released. That dictionary then writes the object's links, so this
-        // one must not need them any more.
+        // Unlink one object at a time through the algorithm: another dictionary, on another thread,
+        // may claim an object as soon as it is released. That dictionary then writes the object's
+        // links, so this dictionary must not need them any more.
         while let Some(p) = self.sorted.first() {
             self.withdraw(p);
         }
@@ -280,8 +282,8 @@ impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
 }
 
 impl<'a, O: Membership<T, B>, T, B: Balance> HookDict<'a, O, T, B> {
-    /// The link of `object` and a pointer to it that reaches the whole object, when it is where
-    /// this dictionary expects it.
+    /// Returns the link of `object` and a pointer to the link that reaches the whole object. It is
+    /// an error when the link is not where this dictionary expects it.
     #[inline]
     fn locate<'t>(&self, object: &'t T) -> Result<(&'t Link<B>, Ptr<B>), DictError> {
         let link = self.sorted.order.link(object);
@@ -291,11 +293,12 @@ impl<'a, O: Membership<T, B>, T, B: Balance> HookDict<'a, O, T, B> {
         if !inside || self.sorted.nodes.offset != UNKNOWN && self.sorted.nodes.offset != offset {
             return Err(DictError::WrongLink);
         }
-        // From the whole object, so that all of it can be reached through the link.
+        // The pointer is derived from the whole object, so that all of it can be reached through
+        // the link.
         Ok((link, HookPtr::new(whole.cast::<Hook<InDict<B>>>().with_addr(at))))
     }
 
-    /// The node of an object that is in this dictionary.
+    /// The node of an object that must be in this dictionary.
     #[inline]
     fn validate(&self, entry: ObjectRef<'a, T>) -> Result<Ptr<B>, DictError> {
         let (link, p) = self.locate(entry.get())?;
@@ -309,11 +312,12 @@ impl<'a, O: Membership<T, B>, T, B: Balance> HookDict<'a, O, T, B> {
     /// Inserts an object whose lifetime the compiler cannot see.
     ///
     /// # Errors
-    /// As [`Dictionary::insert_near`], [`Dictionary::prepend`] and [`Dictionary::append`].
+    /// The errors of [`Dictionary::insert_near`], [`Dictionary::prepend`] and
+    /// [`Dictionary::append`].
     ///
     /// # Safety
-    /// Every reference to the object that this dictionary hands out says that it lives for `'a`.
-    /// Such references are entries, what removal, search and iteration return, and the arguments of
+    /// Every reference to the object that this dictionary hands out has the lifetime `'a`. Such
+    /// references are entries, the results of removal, search and iteration, and the arguments of
     /// the order's functions. The caller sees to it that
     /// 1. none of them is used after the object is gone; in particular it is not freed by another
     ///    thread because [`Link::is_linked`] turned false there: the call that unlinks it has to
@@ -321,8 +325,8 @@ impl<'a, O: Membership<T, B>, T, B: Balance> HookDict<'a, O, T, B> {
     /// 2. the link is dropped with the object: it does not lie in a `ManuallyDrop`, `MaybeUninit`
     ///    or union.
     ///
-    /// That it is unlinked before it goes is not a condition: the link's drop checks that, and
-    /// aborts the process otherwise.
+    /// The caller need not unlink the object before it is dropped: the link's drop checks that, and
+    /// aborts the process if it is linked.
     pub unsafe fn insert_pinned(
         &mut self,
         position: Position<ObjectRef<'a, T>>,
@@ -345,7 +349,7 @@ impl<'a, O: Membership<T, B>, T, B: Balance> HookDict<'a, O, T, B> {
         let (link, p) = self.locate(object)?;
         let position = position.try_map(|hint| self.validate(hint))?;
         let place = self.sorted.place_of(position, object)?;
-        // All of the user's code has run: after the claim nothing fails.
+        // All of the user's code has run: nothing fails after the claim.
         // SAFETY: 1. `id` is this dictionary's, which links the node below.
         unsafe { link.0.claim(id, pinned) }?;
         self.len += 1;
@@ -389,6 +393,6 @@ impl<O, T, B: Balance> fmt::Debug for HookDict<'_, O, T, B> {
     }
 }
 
-// Its scenes have links in statics, which take compare-exchange or a critical section.
+// The tests have links in statics, which need compare-exchange or a critical section.
 #[cfg(all(test, any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas)))))]
 mod tests;

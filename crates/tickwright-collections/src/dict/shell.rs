@@ -1,7 +1,8 @@
-//! The trait for all dictionaries of this crate, over what each says of its memory.
+//! Implements the trait for all dictionaries of this crate, over what each dictionary says of its
+//! memory.
 //!
-//! A dictionary has an index, with the nodes and the order that they stand in, which offers what
-//! [`Sorted`](super::Sorted) does; and these functions:
+//! A dictionary has an index, which holds the nodes and their order and offers what
+//! [`Sorted`](super::Sorted) does. It also has these functions:
 //!
 //! | function | does |
 //! |---|---|
@@ -11,7 +12,7 @@
 //! | `withdraw_all` | does so for every node |
 //! | `verify` | verifies index and memory |
 
-/// The [`Dictionary`](super::Dictionary) of one type.
+/// Implements [`Dictionary`](super::Dictionary) for one type.
 macro_rules! dictionary {
     (
         impl [$($generics:tt)*] $dictionary:ty;

@@ -1,6 +1,6 @@
 //! The dictionary that owns its objects and names them by keys with generations. Safe code only.
 //!
-//! Unlike the slab of a timer queue it keeps record and object in one cell, since a search reads
+//! Unlike the slab of a timer queue, it keeps record and object in one cell, since a search reads
 //! both.
 
 #![forbid(unsafe_code)]
@@ -25,7 +25,7 @@ impl<B: Balance, T> Objects<Idx, B> for Cells<DictRecord<Idx, B>, T> {
     }
 }
 
-/// An ordered dictionary that owns its objects. The [module](super) says what it can do.
+/// An ordered dictionary that owns its objects. The [module](super) describes it.
 ///
 /// ```
 /// use tickwright_collections::{By, Dictionary, SlabDict};
@@ -59,36 +59,39 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
         Self { sorted: Sorted::new(order, Cells::new(0)) }
     }
 
-    /// An empty dictionary that never holds more than `capacity` entries and never allocates on its
-    /// own again: further inserts are refused with [`DictError::Full`]. A cell is retired after
-    /// 2^32 - 1 entries; from then on the dictionary holds one less.
+    /// An empty dictionary that holds at most `capacity` entries and never allocates on its own
+    /// again. Further inserts are refused with [`DictError::Full`]. A cell is retired after 2^32 -
+    /// 1 entries; each retired cell lowers the capacity by one.
     ///
     /// # Errors
-    /// [`DictError::Full`] when there is no memory for it.
+    /// [`DictError::Full`] when the memory for the cells cannot be allocated.
     pub fn bounded(order: O, capacity: usize) -> Result<Self, DictError> {
         let mut dictionary = Self::balanced(order);
         dictionary.sorted.nodes.bound(capacity)?;
         Ok(dictionary)
     }
 
-    /// Like [`balanced`](Self::balanced), with new cells starting after generation `last`: for
-    /// tests of retirement.
+    /// Like [`balanced`](Self::balanced), but new cells start after generation `last`: for tests of
+    /// retirement.
     #[doc(hidden)]
     #[must_use]
     pub fn with_last_generation(order: O, last: u32) -> Self {
         Self { sorted: Sorted::new(order, Cells::new(last)) }
     }
 
-    /// Makes room for `additional` more entries, so that as many inserts allocate nothing.
+    /// Makes room for `additional` more entries, so that the next `additional` inserts allocate
+    /// nothing.
     ///
     /// # Errors
-    /// [`DictError::Full`] when there is no memory for it, or a bound is below it.
+    /// [`DictError::Full`] when there is no memory for them, or when the dictionary's bound is
+    /// lower.
     pub fn reserve(&mut self, additional: usize) -> Result<(), DictError> {
         Ok(self.sorted.nodes.arena.reserve(additional)?)
     }
 
-    /// The object of an entry, to change. If its key changes, [`rekeyed`](Dictionary::rekeyed) must
-    /// follow; [`update`](Self::update) does both.
+    /// Returns the object of an entry, for changes. If you change its key, call
+    /// [`rekeyed`](Dictionary::rekeyed) afterwards, or use [`update`](Self::update), which does
+    /// both.
     ///
     /// # Errors
     /// As [`Dictionary::get`].
@@ -96,18 +99,18 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
         self.sorted.nodes.get_mut(entry)
     }
 
-    /// Changes an object and gives it the place of its key, as [`Dictionary::rekeyed`]; returns
-    /// whether it moved. Should `change` panic behind a change of the key, the entry stays where it
-    /// is.
+    /// Changes an object and moves it to the place of its new key, as [`Dictionary::rekeyed`] does.
+    /// Returns whether the object moved. If `change` panics after it changed the key, the entry
+    /// stays where it is.
     ///
     /// # Errors
-    /// As [`Dictionary::get`]; `change` has not run then.
+    /// The errors of [`Dictionary::get`]; `change` has not run then.
     pub fn update(&mut self, entry: EntryKey, change: impl FnOnce(&mut T)) -> Result<bool, DictError> {
         change(self.get_mut(entry)?);
         self.rekeyed(entry)
     }
 
-    /// Bytes that the dictionary holds on the heap, without what objects own themselves.
+    /// The bytes that the dictionary has allocated, without what the objects themselves own.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         self.sorted.nodes.arena.columns.heap_bytes()
@@ -118,7 +121,8 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
         self.sorted.nodes.validate(entry)
     }
 
-    // Each caller names its position, so it needs the code for that one alone.
+    // Each caller passes a constant position, so that inlining leaves the code for that position
+    // alone.
     #[inline(always)]
     fn put(&mut self, position: Position<EntryKey>, value: T) -> Result<EntryKey, Refused<T>> {
         let place = position

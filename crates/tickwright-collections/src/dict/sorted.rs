@@ -1,5 +1,5 @@
-//! Keys on top of the [`Tree`]: what every shell does with the user's order. Each function asks it
-//! first and writes links last.
+//! Keys on top of the [`Tree`]: the work that all shells share over the user's order. Each function
+//! calls the order first and writes links last.
 
 use core::cmp::Ordering;
 
@@ -9,20 +9,20 @@ use tickwright_nodes::Violation;
 use tickwright_nodes::tree::{Balance, Left, Right};
 use tickwright_nodes::{Handle, Nodes};
 
-/// Where a dictionary puts an object: [`HookDict::insert_pinned`](super::HookDict::insert_pinned)
-/// takes it.
+/// The position at which a dictionary inserts an object: an argument of
+/// [`HookDict::insert_pinned`](super::HookDict::insert_pinned).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position<E> {
-    /// Behind its equals; the search starts at the entry, if there is one.
+    /// Behind the object's equals. The search starts at the given entry, if there is one.
     Sorted(Option<E>),
-    /// In front of all, as [`Dictionary::prepend`](super::Dictionary::prepend).
+    /// In front of all entries, as [`Dictionary::prepend`](super::Dictionary::prepend).
     First,
-    /// Behind all, as [`Dictionary::append`](super::Dictionary::append).
+    /// Behind all entries, as [`Dictionary::append`](super::Dictionary::append).
     Last,
 }
 
 impl<E> Position<E> {
-    /// The position with the node of its entry.
+    /// The same position, with the node of its entry.
     #[inline]
     pub(super) fn try_map<P>(
         self,
@@ -44,7 +44,7 @@ pub(crate) trait Objects<P: Handle, B: Balance>: Nodes<P, DictRecord<P, B>> {
     fn object(&self, p: P) -> &Self::Object;
 }
 
-/// A tree whose nodes stand in a user's order, and these nodes.
+/// A tree whose nodes stand in a user's order, and the storage of these nodes.
 pub(crate) struct Sorted<P, B, O, N> {
     pub(crate) tree: Tree<P, B>,
     pub(crate) order: O,
@@ -73,7 +73,7 @@ impl<P: Handle, B: Balance, O: KeyOrder<N::Object>, N: Objects<P, B>> Sorted<P, 
         self.order.compare(key, &self.order.key(self.nodes.object(p)))
     }
 
-    /// The place in front of all nodes with this key, or behind them.
+    /// The place behind all nodes with this key if `behind`, otherwise the place in front of them.
     #[inline]
     fn place(&self, hint: Option<P>, key: &O::Key<'_>, behind: bool) -> Option<Place<P>> {
         self.tree.place(&self.nodes, hint, |p| match self.compare(key, p) {
@@ -83,10 +83,11 @@ impl<P: Handle, B: Balance, O: KeyOrder<N::Object>, N: Objects<P, B>> Sorted<P, 
         })
     }
 
-    /// The place for `object`, when it belongs at this position: behind its equals, or at an end.
+    /// The place for `object` at this position, when it belongs there: behind its equals, or at an
+    /// end.
     ///
     /// # Errors
-    /// [`DictError::OutOfOrder`] when it does not belong at that end.
+    /// [`DictError::OutOfOrder`] when the object does not belong at that end.
     #[inline]
     pub(crate) fn place_of(
         &self,
@@ -116,8 +117,8 @@ impl<P: Handle, B: Balance, O: KeyOrder<N::Object>, N: Objects<P, B>> Sorted<P, 
         }
     }
 
-    /// Moves the linked `p` behind the equals of the key that it has by now. Returns whether it had
-    /// to move; no error.
+    /// Moves the linked `p` behind the equals of its current key. Returns whether `p` had to move;
+    /// never an error.
     pub(crate) fn rekeyed(&mut self, p: P) -> Result<bool, DictError> {
         let Some(behind) = self.new_neighbour(p) else { return Ok(false) };
         self.tree.unlink(&mut self.nodes, p);
@@ -126,7 +127,8 @@ impl<P: Handle, B: Balance, O: KeyOrder<N::Object>, N: Objects<P, B>> Sorted<P, 
         Ok(true)
     }
 
-    /// Behind whom the linked `p` belongs by its key; none when it stands there already.
+    /// The node behind which the linked `p` belongs by its key. Returns none when `p` stands there
+    /// already.
     fn new_neighbour(&self, p: P) -> Option<Option<P>> {
         let key = self.order.key(self.nodes.object(p));
         let less = |q| self.compare(&key, q) == Ordering::Less;
@@ -134,29 +136,29 @@ impl<P: Handle, B: Balance, O: KeyOrder<N::Object>, N: Objects<P, B>> Sorted<P, 
         if !earlier && Tree::beside(&self.nodes, p, Right).is_none_or(less) {
             return None;
         }
-        // During the search, `p` still stands at its old place. On either side of it all other
+        // During the search, `p` still stands at its old place. On either side of `p` all other
         // entries are in order.
         let right = |q| if q == p { !earlier } else { !less(q) };
         let place = self.tree.place(&self.nodes, Some(p), right)?;
         let before = Tree::neighbour(&self.nodes, place, Left);
-        // An order that contradicts itself may lead back to where `p` is.
+        // A comparator that contradicts itself may lead back to the place of `p`.
         let stays = before == Some(p) || Tree::neighbour(&self.nodes, place, Right) == Some(p);
         (!stays).then_some(before)
     }
 
-    /// The next node of the linked `p`; no error.
+    /// The next node of the linked `p`; never an error.
     #[inline]
     pub(crate) fn next(&self, p: P) -> Result<Option<P>, DictError> {
         Ok(Tree::beside(&self.nodes, p, Right))
     }
 
-    /// The node in front of the linked `p`; no error.
+    /// The node in front of the linked `p`; never an error.
     #[inline]
     pub(crate) fn prev(&self, p: P) -> Result<Option<P>, DictError> {
         Ok(Tree::beside(&self.nodes, p, Left))
     }
 
-    /// Verifies tree, list and order; `own` verifies that a node is the storage's.
+    /// Verifies tree, list and order. `own` verifies that a node belongs to the storage.
     pub(crate) fn check(
         &self,
         len: usize,

@@ -1,8 +1,9 @@
-//! The tree and the list through it. It knows no keys: the caller of a search brings the rule.
+//! The balanced tree, and the list that threads its nodes in order. The tree knows no keys: the
+//! caller of a search passes a rule.
 //!
-//! A rule is a closure that says of a node whether the place looked for lies right of it. Whatever
-//! it answers, also when it contradicts itself, a search walks a path of the tree and ends where a
-//! child is missing. It runs before the first link write, so it may panic.
+//! A rule is a closure. It returns whether the place in question lies right of a given node. The
+//! rule may contradict itself: a search still walks a path of the tree and ends where a child is
+//! missing. The rule runs before the first link write, so it may panic.
 
 use core::hint::select_unpredictable;
 use core::marker::PhantomData;
@@ -12,7 +13,7 @@ use tickwright_nodes::chain::{self, Chain, Chained};
 use tickwright_nodes::tree::{self as bst, Balance, Left, Linked, Right, Side};
 use tickwright_nodes::{Handle, Nodes, Record};
 
-/// What a node of a dictionary remembers: its neighbors in the tree and in the list.
+/// The record of a dictionary's node: its neighbors in the tree and in the list.
 #[derive(Debug)]
 pub struct DictRecord<P, B: Balance> {
     tree: bst::Links<P, B::Mark>,
@@ -95,7 +96,8 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         select_unpredictable(place.side != side, Some(place.parent), beyond)
     }
 
-    /// The place behind `p`, or in front of all; none in an empty tree.
+    /// The place behind `p`. If `p` is none: the place in front of all nodes. Returns none in an
+    /// empty tree.
     pub(crate) fn place_behind<N: Nodes<P, DictRecord<P, B>>>(
         &self,
         nodes: &N,
@@ -107,8 +109,8 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         }
     }
 
-    /// The place next to `p`: of two neighbors the lower one has no child on the side of the
-    /// other.
+    /// The place next to `p`. Of two neighbors in the list, the lower one in the tree has no child
+    /// on the side of the other.
     #[inline]
     fn gap<N: Nodes<P, DictRecord<P, B>>>(nodes: &N, p: P, side: Side) -> Option<Place<P>> {
         match bst::links(nodes, p).at(side) {
@@ -117,9 +119,9 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         }
     }
 
-    /// The place that `right` leads to; none in an empty tree. `hint` is a node of this tree to
-    /// start from. The search is O(1) when the place is next to it, and O(log n) always. The nearer
-    /// the hint, the fewer nodes are asked on average.
+    /// The place that the rule `right` leads to; none in an empty tree. The search starts at
+    /// `hint`, a node of this tree. A search is O(1) when the place is next to the hint, and O(log
+    /// n) always. The nearer the hint, the fewer nodes are compared on average.
     #[inline]
     pub(crate) fn place<N: Nodes<P, DictRecord<P, B>>>(
         &self,
@@ -140,11 +142,11 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         right: &mut impl FnMut(P) -> bool,
     ) -> Place<P> {
         let mut parent = from;
-        // The place is below `parent`.
+        // Invariant: the place is below `parent`.
         loop {
-            // Which way it goes cannot be predicted. Both children are read while the key is, and
-            // one is moved on a condition. So the next read can begin before the comparison ends:
-            // no branch and no index waits for it.
+            // The direction of each step cannot be predicted. Both children are read while the key
+            // is read, and a conditional move selects one. So the next read can begin before the
+            // comparison ends: it waits for no branch and no index.
             let links = bst::links(nodes, parent);
             let (less, greater) = (links.at(Left), links.at(Right));
             nodes.prefetch(less);
@@ -157,7 +159,7 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         }
     }
 
-    /// First the neighbor, then upwards until the place is known to be below, then down.
+    /// Looks at the neighbor first, then goes up until the place is known to be below, then down.
     ///
     /// ```text
     ///          bound       The place is right of the hint, so on the way up only nodes
@@ -193,7 +195,8 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         }
     }
 
-    /// Links `p`, which is in no tree. `place` is one of this tree as it is; none if it is empty.
+    /// Links `p`, which must be in no tree. `place` is a place of the current tree; none if the
+    /// tree is empty.
     #[inline]
     pub(crate) fn link<N: Nodes<P, DictRecord<P, B>>>(
         &mut self,
@@ -211,7 +214,7 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         bst::attach::<P, DictRecord<P, B>, N, B>(&mut self.root, nodes, parent, side, p);
     }
 
-    /// Unlinks `p`, which is in this tree.
+    /// Unlinks `p`, which must be in this tree.
     #[inline]
     pub(crate) fn unlink<N: Nodes<P, DictRecord<P, B>>>(&mut self, nodes: &mut N, p: P) {
         let list = nodes.record(p).list;
@@ -219,10 +222,10 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         bst::detach::<P, DictRecord<P, B>, N, B>(&mut self.root, nodes, p);
     }
 
-    /// Verifies tree and list; `visit` is given each node in order, with the one before it.
+    /// Verifies tree and list. `visit` receives each node in order, with the node before it.
     ///
     /// # Errors
-    /// The first violation found, or what `visit` says.
+    /// The first violation found, or the error of `visit`.
     pub(crate) fn check<N: Nodes<P, DictRecord<P, B>>>(
         &self,
         nodes: &N,

@@ -1,4 +1,5 @@
-//! Against a sorted vector, with `verify` after every step; then with users that misbehave.
+//! Compares the heap with a sorted vector, and calls `verify` after every step. Then tests users
+//! that misbehave.
 
 use core::cell::Cell;
 use core::cmp::Ordering;
@@ -22,14 +23,14 @@ fn job(rank: u32) -> Rc<Job> {
     Rc::new(Job { rank: Cell::new(rank), position: Cell::new(0) })
 }
 
-/// By rank. Panics after n comparisons, or calls of `placed`, when told to.
+/// By rank. Panics after n comparisons, or n calls of `placed`, when told to.
 #[derive(Default)]
 struct ByRank {
     comparisons: Cell<Option<u32>>,
     placings: Cell<Option<u32>>,
 }
 
-/// Counts down, and panics at its end.
+/// Counts down, and panics at 0.
 fn tick(fuse: &Cell<Option<u32>>) {
     match fuse.get() {
         Some(0) => panic!("as asked"),
@@ -134,8 +135,8 @@ fn it_agrees_with_a_sorted_vector() {
     assert_eq!(drained(heap), descending(ranks));
 }
 
-/// Whatever is removed, from every heap of up to 7 elements and 4 ranks: what fills the place
-/// sinks, stays or rises.
+/// Removes each element from every heap of up to 7 elements and 4 ranks. The element that fills the
+/// place sinks, stays or rises.
 #[test]
 fn every_removal_from_every_small_heap() {
     let (mut rose, mut sank) = (0, 0);
@@ -165,7 +166,7 @@ fn every_removal_from_every_small_heap() {
     assert!(rose > 0 && sank > 0, "{rose} rose, {sank} sank");
 }
 
-/// The fault of 2009: 2 takes the place of the 1 below 9, and belongs above what stood over that.
+/// The fault of 2009: 6 fills the place of the 1 below 3, and must rise above the 3.
 #[test]
 fn what_fills_a_place_in_the_middle_may_have_to_rise() {
     let order = ByRank::default();
@@ -228,7 +229,7 @@ fn verify_names_what_is_broken() {
     assert_eq!(heap.verify(), Err(Violation::Position));
 }
 
-/// What the heap holds, whatever its state: each of them once.
+/// Requires that the heap holds each job once, whatever the state of the heap.
 fn holds_each_once(heap: &Heap<Rc<Job>, &ByRank>, jobs: &[Rc<Job>]) {
     assert_eq!(heap.len(), jobs.len());
     for job in jobs {
@@ -280,7 +281,7 @@ fn a_panic_in_placed_loses_nobody_and_is_found() {
     order.placings.set(None);
     holds_each_once(&heap, &jobs);
     assert_eq!(heap.verify(), Err(Violation::Position));
-    // A removal by position is refused. A pop takes the element out.
+    // A removal by position is refused. A pop removes the element.
     assert_eq!(heap.remove(&jobs[3]).unwrap_err(), HeapError::WrongHeap);
     assert!(Rc::ptr_eq(&heap.pop().unwrap(), &jobs.remove(3)));
     holds_each_once(&heap, &jobs);
@@ -315,8 +316,8 @@ fn room_is_refused_where_there_is_none() {
     assert_eq!(heap.elements.capacity(), before);
 }
 
-/// Ranks are in the elements, and positions outside: an element is known by its number, whatever
-/// rank a copy of it has.
+/// Ranks are in the elements, and positions outside: a number identifies an element, whatever rank
+/// a copy of it has.
 struct ByNumber([Cell<usize>; 4]);
 
 impl HeapOrder<(usize, u32)> for &ByNumber {

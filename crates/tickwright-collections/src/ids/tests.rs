@@ -1,4 +1,4 @@
-//! Against a set of taken ids, and what only misuse or a small memory brings about.
+//! Compares with a set of taken ids, and covers cases that only misuse or little memory causes.
 
 use std::collections::BTreeSet;
 use std::vec::Vec;
@@ -13,7 +13,7 @@ fn ids<B: Balance>(all: RangeInclusive<u64>) -> Ids<Slab<B>> {
     Ids::new(SlabDict::balanced(ByFirst), all).unwrap()
 }
 
-/// The same numbers each run.
+/// Every run draws the same numbers.
 fn random(state: &mut u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;
@@ -127,7 +127,7 @@ fn ranges_that_are_none_are_refused() {
 fn what_was_taken_can_be_given_back_without_memory() {
     let mut ids = Ids::new(Slab::<RedBlack>::bounded(ByFirst, 12).unwrap(), 1..=1000).unwrap();
     let mut given = Vec::new();
-    // As the manual says: n - 2.
+    // As the documentation of `Ids::new` says: n - 2.
     for _ in 0..10 {
         given.push(ids.take().unwrap());
     }

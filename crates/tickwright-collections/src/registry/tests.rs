@@ -1,4 +1,5 @@
-//! A registry over slabs; over hooks the example shows it, and here misuse of it.
+//! Tests a registry over slabs. The example shows a registry over hooks; here only its misuse is
+//! tested.
 
 use core::cell::Cell;
 use core::cmp::Ordering;
@@ -73,7 +74,8 @@ fn over_hooks<B: Balance>() {
     );
     assert!(registry.iter().map(|task| task.id).eq(0..20));
 
-    // An address that changed in secret: named, and refused where it would lose a link.
+    // An address changed while the object was registered: `check` reports it, and a call that would
+    // lose a link is refused.
     tasks[4].address.set(7);
     assert_eq!(registry.check(), Err(Violation::Order));
     assert_eq!(registry.unregister(&tasks[4].id).unwrap_err(), RegistryError::Refused(DictError::Stale));

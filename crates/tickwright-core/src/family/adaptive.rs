@@ -1,18 +1,20 @@
 //! The queue that chooses its structure: a sorted array, a heap, a wheel or a ladder.
 //!
-//! It counts its timers and whether they are mostly moved or mostly expire. When another structure
-//! serves better, timers move there, a few with each operation, and no order changes meanwhile.
+//! The queue counts its timers, and whether they are mostly moved or mostly expire. When another
+//! structure serves better, timers move there, a few with each operation. The order of delivery
+//! does not change meanwhile.
 //!
 //! # Invariants
-//! 1. Without a move, one structure has all timers. During one, a timer is in the new structure if
-//!    it is marked ([`Violation::Position`]), and both together have all ([`Violation::Count`]).
-//! 2. During a move, every timer in the new structure leaves before every one in the old: by
-//!    expiry ([`Violation::Order`]), and of one tick by arrival.
-//! 3. Each structure that may come to serve `reserved` timers has room for them, and for what
-//!    arrives during a move. So no insert within a reservation allocates.
-//! 4. A ladder is left by [`clear`](crate::SlabQueue::clear) alone: entries of timers that were
-//!    removed stay in it, and its clock may be later than what arrives.
-//! 5. `quiet` is not later than any expiry ([`Violation::Minimum`]): a poll before it asks no
+//! 1. Without a move, one structure holds all timers. During a move, a timer is in the new
+//!    structure if it is marked ([`Violation::Position`]), and both structures together hold all
+//!    timers ([`Violation::Count`]).
+//! 2. During a move, every timer in the new structure leaves before every timer in the old one. The
+//!    order is by expiry ([`Violation::Order`]), and within one tick by arrival.
+//! 3. Each structure that may later serve `reserved` timers has room for them, and for timers that
+//!    arrive during a move. So no insert within a reservation allocates.
+//! 4. Only [`clear`](crate::SlabQueue::clear) leaves a ladder: entries of removed timers stay in
+//!    the ladder, and its clock may be later than a new deadline.
+//! 5. `quiet` is not later than any expiry ([`Violation::Minimum`]): a poll before `quiet` calls no
 //!    structure.
 //!
 //! # Layout
@@ -26,21 +28,22 @@
 //!   a move    old: . . . . | 70 70 81 95 ...    its heads go over, four with each operation
 //!             new: 12 30 64 70|                 serves first; arrivals before the boundary, 70
 //! ```
-//! Up to some 87,000 reserved timers flat and heap4 have such arrays: slots of timers that are gone
-//! would leave them mostly unused. A queue that reserves or has had more is a wheel or a ladder,
-//! however few timers it has now, also after `clear`.
+//! Up to some 87,000 reserved timers flat and heap4 have such arrays. In a larger queue, slots of
+//! removed timers would leave the arrays mostly unused. A queue that has reserved or held more is a
+//! wheel or a ladder, even if it has few timers now, and even after `clear`.
 //!
 //! # Costs
-//! Those of the structure that serves, and a jump by its kind: 3 to 8 ns for a timer's whole life.
-//! While a move is under way, each operation that changes something moves four timers from the old
-//! structure to the new one. From a wheel, it also moves up to 64 timers within the wheel. An
-//! advance does not count these against its budget. A move of n timers ends within n / 3
-//! operations, or 0.7 n out of a wheel whose buckets are long. It begins by clearing a bit for each
-//! slot.
+//! The costs are the costs of the serving structure, plus a jump by its kind: 3 to 8 ns for a
+//! timer's whole life. While a move is under way, each operation that changes something moves four
+//! timers from the old structure to the new one. When the old structure is a wheel, the operation
+//! also moves up to 64 timers within the wheel. An advance does not count these moves against its
+//! budget. A move of n timers ends within n / 3 operations, or 0.7 n out of a wheel whose buckets
+//! are long. A move begins by clearing a bit for each slot.
 //!
-//! Bytes per timer: slab 16 + slot (8 for a `u32`), and half as much again as the layout says. A
-//! move needs room for what arrives meanwhile. The queue allocates 11 KiB for a wheel from some 450
-//! timers on, and 18 KiB for a ladder. Memory of structures that were left is kept.
+//! Bytes per timer: slab 16 + slot (8 for a `u32`), and half as much again as the layout shows. A
+//! move needs room for timers that arrive meanwhile. The queue allocates 11 KiB for a wheel from
+//! some 450 timers on, and 18 KiB for a ladder. The queue keeps the memory of structures that it
+//! has left.
 //!
 //! # Choose when
 //! - nobody has measured, or the population changes by orders of magnitude;
@@ -54,7 +57,8 @@
 //! # References
 //! The structures are described in [`flat`](super::flat), [`dary_heap`](super::dary_heap),
 //! [`wheel`](super::wheel) and [`ladder`](super::ladder). A move in bounded steps is the idea of
-//! incremental rehashing (as in Redis's dictionaries); a boundary instead of two searches is ours.
+//! incremental rehashing (as in Redis's dictionaries). The boundary, which replaces two searches,
+//! is ours.
 
 mod choice;
 mod moving;
@@ -73,7 +77,7 @@ use crate::storage::layout::Apart;
 use crate::storage::{Family, Handle, Shape};
 
 /// The adaptive queue, as the type argument of a [`SlabQueue`](crate::SlabQueue). It does not
-/// compile over hooks. `L` says which structure serves how many timers.
+/// compile over hooks. `L` sets how many timers each structure serves.
 ///
 /// ```
 /// use tickwright_core::{AdaptiveQueue, SlabQueue};

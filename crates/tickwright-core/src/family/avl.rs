@@ -1,17 +1,17 @@
-//! An AVL tree with a cached head, as [`RbTreeCached`](super::red_black::RbTreeCached) has: the two
-//! differ in their balance alone.
+//! An AVL tree with a cached head, like [`RbTreeCached`](super::red_black::RbTreeCached): the two
+//! differ only in their balance.
 //!
 //! # Invariants
 //! 1. Every node but the root is a child of its `up`, and of no other; the root has no `up`
-//!    ([`Violation::BackLink`], [`Violation::Head`] for the root). As many nodes are reachable as
-//!    are pending ([`Violation::Count`]).
+//!    ([`Violation::BackLink`], [`Violation::Head`] for the root). The number of reachable nodes is
+//!    the number of pending timers ([`Violation::Count`]).
 //! 2. In order, from left to right, expiries never decrease ([`Violation::Order`]). Equals stand in
 //!    the order of their arrival, since an insert goes right of them and rotations keep the order.
-//! 3. Each node's difference is the height of its right tree minus that of its left one, and is -1,
-//!    0 or 1 ([`Violation::Balance`]).
+//! 3. Each node's balance factor is the height of its right tree minus that of its left tree, and
+//!    is -1, 0 or 1 ([`Violation::Balance`]).
 //! 4. The cached head is the leftmost node ([`Violation::Head`]).
 //!
-//! By 3 the longest path is at most 1.44 log2(n + 2).
+//! By invariant 3 the longest path is at most 1.44 log2(n + 2).
 //!
 //! # Layout
 //! ```text
@@ -49,10 +49,10 @@
 //! # Avoid when
 //! - most timers are cancelled or expire: a removal may turn at every level, a red-black tree's at
 //!   most three times;
-//! - what the red-black tree's page advises to avoid: few timers, mostly expiring ones, allowed
+//! - the reasons to avoid the red-black tree apply too: few timers, mostly expiring ones, allowed
 //!   lateness.
 //!
-//! Worst case and adversary: chosen deadlines can make a removal turn at level after level of the
+//! Worst case and adversary: chosen deadlines can make a removal rotate at level after level of the
 //! sparsest tree, O(log n) times.
 //!
 //! # References

@@ -1,25 +1,25 @@
-//! A timing wheel that never cascades. The farther a timer is, the coarser its bucket; it leaves
-//! when its bucket ends.
+//! A timing wheel that never cascades. The farther a timer is, the coarser its bucket. The timer
+//! leaves when its bucket ends.
 //!
 //! # Invariants
 //! `clock` is the tick up to which the wheel has advanced. *X(deadline, level)* is
-//! [`Geometry::bucket_end`]: the deadline rounded up to the end of its granule at the level.
-//! 1. Each bucket and the due list is linked both ways ([`Violation::BackLink`]) between its head
-//!    and its tail ([`Violation::Head`]). Together they hold every pending node once
+//! [`Geometry::bucket_end`]: the end of the granule of the level that holds the deadline.
+//! 1. Each bucket, and the due list, is linked both ways ([`Violation::BackLink`]) between its head
+//!    and its tail ([`Violation::Head`]). Together the lists hold every pending node once
 //!    ([`Violation::Count`]).
 //! 2. A bit of a level's bitmap is set exactly when its bucket holds a node
 //!    ([`Violation::Occupied`]).
-//! 3. The level and index in a node's record are those of its bucket ([`Violation::Position`]). For
-//!    a node in the due list they are those of the bucket that it left, or none.
-//! 4. A node in a bucket of level n has its expiry X(deadline, n) later than `clock`, and within
-//!    one turn of the level. A node in the due list has its expiry at or before `clock`
-//!    ([`Violation::Bucket`]). So a level and a deadline say where a node is.
+//! 3. The level and index in a node's record are those of its bucket ([`Violation::Position`]). The
+//!    record of a node in the due list has the level and index of the bucket that the node left, or
+//!    none.
+//! 4. The expiry of a node in a bucket of level n is X(deadline, n). This expiry is later than
+//!    `clock`, and within one turn of the level. The expiry of a node in the due list is at or
+//!    before `clock` ([`Violation::Bucket`]). So a level and a deadline determine where a node is.
 //! 5. Expiries never decrease along the due list ([`Violation::Order`]).
 //! 6. No bucket ends before `quiet_until` ([`Violation::Minimum`]).
-//! 7. A far node waits in far bucket k. Bit k is the highest in which `clock` differs from the
-//!    node's last granule, which is its deadline rounded *down* at the top level. While `clock`
-//!    stands at the end of that bucket, its nodes wait there to be inserted again
-//!    ([`Violation::Bucket`]).
+//! 7. A far node waits in far bucket k. Bit k is the highest bit in which `clock` differs from the
+//!    node's last granule: its deadline rounded *down* at the top level. When `clock` is at the end
+//!    of that bucket, its nodes wait there to be inserted again ([`Violation::Bucket`]).
 //!
 //! # Layout
 //! ```text
@@ -31,38 +31,37 @@
 //!   level 8   [ 2^24    x 64 ]  delays  2^26 * 1.97 ..
 //!   far       [ one bucket for each power of two: its nodes are inserted again when it ends ]
 //! ```
-//! When buckets have ended, they move whole to the due list, in the order of their ends. Where ends
-//! are equal, the coarser bucket is first. A node's expiry is fixed when it is inserted: no node
-//! moves from level to level.
+//! Buckets that have ended move whole to the due list, in the order of their ends. Where ends are
+//! equal, the coarser bucket is first. A node's expiry is fixed when it is inserted: no node moves
+//! from level to level.
 //!
-//! *Why a timer is always late by a tick or more.* A bucket leaves as a whole. It must not be early
-//! for any of its timers. So it leaves at its end, which is after the last tick in it. At level 0 a
-//! bucket is one tick wide. A timer for tick 5 waits in the bucket of tick 5, which ends when tick
-//! 6 begins. It is due at 6. At level 1, a timer for tick 100 is in the bucket of ticks 96 to 103
-//! and is due at 104. Only a deadline that has already come is due at once.
+//! *Why a timer is always late by a tick or more.* A bucket leaves as a whole. The bucket must not
+//! be early for any of its timers. So it leaves at its end, which is after its last tick. At level
+//! 0 a bucket is one tick wide. A timer for tick 5 waits in the bucket of tick 5, which ends when
+//! tick 6 begins. So the timer is due at 6. At level 1, a timer for tick 100 is in the bucket of
+//! ticks 96 to 103 and is due at 104. Only a deadline that has already come is due at once.
 //!
-//! *Why no bucket is met a turn too early or too late.* At level n a delay is less than
+//! *Why the wheel meets no bucket a turn too early or too late.* At level n a delay is less than
 //! `BUCKETS - 1` granules. So the bucket number `(E >> SHIFT n) + 1` is among the `BUCKETS` numbers
-//! that follow `clock >> SHIFT n`. No two of these share an index, and a bucket's end follows from
-//! `clock` and the index.
+//! that follow `clock >> SHIFT n`. No two of these numbers share an index, and a bucket's end
+//! follows from `clock` and the index.
 //!
-//! *Why a far node is never late.* Take k as in invariant 7. The node's last granule L has bit k,
-//! `clock` has not, and above bit k the two are equal. The bucket ends where bit k of `clock`
-//! turns: at L with all bits below k cleared. That end is at or before L, and the expiry is after
-//! L. There the node goes into the top level, or differs from `clock` only in a lower bit. So a
-//! timer is inserted again less than 64 times, however far it is. Nodes with the same expiry have
-//! the same
-//! L: they are in the same far bucket, in the order of their arrival.
+//! *Why a far node is never late.* Take k as in invariant 7. The node's last granule L has bit k
+//! set, `clock` has it clear, and above bit k the two are equal. The far bucket ends when bit k of
+//! `clock` becomes set: at L with all bits below k cleared. That end is at or before L, and the
+//! expiry is after L. At that end the node enters the top level, or differs from `clock` only in a
+//! lower bit. So a timer is inserted again less than 64 times, however far it is. Nodes with the
+//! same expiry have the same L: they are in the same far bucket, in the order of their arrival.
 //!
 //! # Order
-//! By expiry. Within a bucket the order is first in, first out; buckets that end together leave
-//! from the highest level to the lowest. A far node leaves after the nodes that were in its top
-//! bucket before it. A timer that was due when it was inserted leaves after all that were due then.
+//! By expiry. Within a bucket the order is first in, first out. Buckets that end together leave
+//! from the highest level to the lowest. A far node leaves after the nodes that were already in its
+//! top bucket. A timer that is due when it is inserted leaves after all timers that were due then.
 //!
 //! # Costs
-//! L is the number of levels (9), B that of buckets that end meanwhile. F is the number of timers
-//! in the first far bucket. R is the number of timers in far buckets that end meanwhile: each is
-//! inserted again, and takes one of a budget.
+//! L is the number of levels (9). B is the number of buckets that end meanwhile. F is the number of
+//! timers in the first far bucket. R is the number of timers in far buckets that end meanwhile:
+//! each is inserted again, and costs one unit of a budget.
 //!
 //! | operation | worst | usual | cache lines |
 //! |---|---|---|---|
@@ -75,28 +74,29 @@
 //! | pop | O(1), after O(L (B + 1) + R) when the time has moved | O(1) | 2 |
 //! | advance, k expired | O(k + L (B + 1) + R) | O(k + L) | 1 to 2 per timer |
 //!
-//! B is at most L * `BUCKETS`, whatever is pending. So in insert, remove and pop only R grows with
-//! the number of pending timers. Timers are far from a delay of 1,056,964,608 ticks on: 12 days of
-//! 1 ms. A queue without such delays has R = 0.
+//! B is at most L * `BUCKETS`, however many timers are pending. So in insert, remove and pop only R
+//! grows with the number of pending timers. Timers are far if their delay is 1,056,964,608 ticks or
+//! more: 12 days of 1 ms. A queue without such delays has R = 0.
 //!
 //! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 40 (on 32-bit targets 32). The queue
-//! itself takes 5 KiB (slab) or 10 KiB (hook), on 32-bit targets 5 KiB. It never allocates.
+//! itself takes 5 KiB (slab) or 10 KiB (hook); on 32-bit targets 5 KiB for both. It never
+//! allocates.
 //!
 //! # Choose when
 //! - timers are time-outs: many, mostly removed or re-armed before they expire, and late by 8/63 of
 //!   the delay is early enough;
-//! - insert, remove and pop must not depend on how many are pending, and no delay is far: see R
-//!   above.
+//! - the cost of insert, remove and pop must not depend on how many timers are pending, and no
+//!   delay is far: see R above.
 //!
 //! # Avoid when
 //! - deadlines are meant to the tick: lateness is up to 8 ticks from a delay of 63, 64 from 504,
 //!   and so on ([`Geometry::lateness`]);
-//! - peek or next_expiry is asked for often while only far timers are pending: they look at each of
-//!   those.
+//! - the program often calls peek or next_expiry while only far timers are pending: both read each
+//!   of those timers.
 //!
 //! # References
-//! Linux, kernel/time/timer.c since 4.8: levels, starts, rounding up. It clamps far timers, where
-//! this wheel inserts them again. Gleixner, "timers: Switch to a non-cascading wheel", 2016;
+//! Linux, kernel/time/timer.c since 4.8: levels, starts, rounding up. Linux clamps far timers,
+//! where this wheel inserts them again. Gleixner, "timers: Switch to a non-cascading wheel", 2016;
 //! Varghese & Lauck, SOSP 1987, scheme 7 without migration.
 
 use core::{fmt, mem};
@@ -115,8 +115,9 @@ mod geometry;
 /// 64-bit targets the queue is a value of 5 KiB (slab) or 10 KiB (hooks): box it, or make it a
 /// static.
 ///
-/// Each level is `1 << SHIFT` times as coarse as the one below. [`Geometry`] says which numbers
-/// compile. A timer that is not due at once is always at least one tick late.
+/// A bucket of each level is `1 << SHIFT` times as long as a bucket of the level below.
+/// [`Geometry`] lists the numbers that compile. A timer that is not due at once is always at least
+/// one tick late.
 #[derive(Clone, Copy, Debug)]
 pub struct CoarseWheel<const BUCKETS: usize = 64, const SHIFT: u32 = 3, const DEPTH: usize = 9>;
 
@@ -137,13 +138,13 @@ const FAR: u8 = u8::MAX - 1;
 /// The level of a node that was due when it was inserted.
 const NONE: u8 = u8::MAX;
 
-/// What a node of the wheel remembers.
+/// The record of a node in the wheel.
 #[derive(Debug)]
 pub struct CoarseRecord<P> {
     /// `max(deadline, now)` of the last insert or reschedule.
     deadline: Tick,
     links: Links<P>,
-    /// The level it was inserted in, [`FAR`] or [`NONE`].
+    /// The level in which the node was inserted, [`FAR`] or [`NONE`].
     level: u8,
     /// Its bucket there.
     index: u8,
@@ -187,11 +188,11 @@ enum Location {
 /// The coarse wheel over handles `P`.
 pub struct Coarse<P, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> {
     /// The tick up to which the wheel has advanced: buckets that end by then have moved to `due`.
-    /// It stands at the end of a far bucket until that bucket is empty. Meanwhile the bucket's bit
-    /// is set in `clock` and in `far_occupied`, and no other's is set in both.
+    /// While a far bucket is being emptied, `clock` stays at the end of that bucket. Meanwhile the
+    /// bucket's bit is set in `clock` and in `far_occupied`. No other bit is set in both.
     clock: Tick,
-    /// No bucket ends before this tick, so up to here an advance only moves `clock`. It may be
-    /// earlier than the first end.
+    /// No bucket ends before this tick, so until then an advance only moves `clock`. It may be
+    /// earlier than the first end of a bucket.
     quiet_until: Tick,
     due: Chain<P>,
     occupied: [u64; DEPTH],
@@ -213,7 +214,7 @@ impl<P: fmt::Debug, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> 
     }
 }
 
-/// A bucket that is occupied, and where it ends.
+/// An occupied bucket, and the tick at which it ends.
 #[derive(Clone, Copy, Debug)]
 struct Ending {
     end: Tick,
@@ -221,7 +222,7 @@ struct Ending {
     index: usize,
 }
 
-/// The wheel's arithmetic, without the parameters at each call.
+/// The wheel's arithmetic, without type parameters at each call.
 impl<P, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coarse<P, BUCKETS, SHIFT, DEPTH> {
     /// [`Geometry::bucket_end`].
     #[inline]
@@ -249,10 +250,11 @@ impl<P, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coarse<P, BU
 }
 
 impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coarse<P, BUCKETS, SHIFT, DEPTH> {
-    /// The level of `p`, which is linked: its bucket ends at
-    /// [`bucket_end`](Geometry::bucket_end)`(deadline, level)`. `None` when it is due or far. O(1).
+    /// The level of the linked `p`: its bucket ends at
+    /// [`bucket_end`](Geometry::bucket_end)`(deadline, level)`. `None` when `p` is due or far.
+    /// O(1).
     ///
-    /// For storages that re-arm a timer within its granule on their own.
+    /// Storages call it that re-arm a timer within its granule without the wheel.
     #[inline]
     pub fn level(&self, nodes: &impl Nodes<P, CoarseRecord<P>>, p: P) -> Option<u8> {
         match self.location(nodes.record(p)) {
@@ -262,7 +264,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
     }
 
     /// Like [`insert`](Discipline::insert), but a deadline that has come expires at `now + 1`,
-    /// hence never in the pass that is under way. At `now = u64::MAX` no tick follows: it is due at
+    /// hence never in the current pass. At `now = u64::MAX` no tick follows, so the timer is due at
     /// once.
     #[inline]
     pub fn insert_behind(
@@ -302,7 +304,8 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         }
     }
 
-    /// The first bucket of the levels to end; of those that end together the highest level's.
+    /// The bucket of the levels that ends first. If several buckets end together: the bucket at the
+    /// highest level.
     #[inline]
     fn first_ending(&self) -> Option<Ending> {
         let mut first: Option<Ending> = None;
@@ -317,15 +320,15 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         first
     }
 
-    /// Where far bucket `power` ends: where that bit of `clock` turns, or `clock` itself while the
-    /// bucket is being emptied.
+    /// The end of far bucket `power`: the tick at which that bit of `clock` turns. While the bucket
+    /// is being emptied: `clock` itself.
     #[inline]
     fn far_end(&self, power: usize) -> Tick {
         ((self.clock >> power) | 1) << power
     }
 
     /// The far bucket that ends first. A bucket that is being emptied comes before all others.
-    /// Otherwise it is the lowest bucket: a higher one ends only after the range of the lowest.
+    /// Otherwise it is the lowest bucket: a higher bucket ends only after the range of the lowest.
     #[inline]
     fn first_far(&self) -> Option<usize> {
         let being_emptied = self.far_occupied & self.clock;
@@ -333,7 +336,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         (among != 0).then(|| among.trailing_zeros() as usize)
     }
 
-    /// The earliest end of any bucket. A timer that is not yet due does not expire before it.
+    /// The earliest end of any bucket. A timer that is not yet due does not expire before this end.
     #[inline]
     fn first_end(&self) -> Option<Tick> {
         let far = self.first_far().map(|power| self.far_end(power));
@@ -344,8 +347,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         }
     }
 
-    /// Links `p` at the tail of the list at `location`. Returns whether the next wake-up may have
-    /// changed.
+    /// Appends `p` to the list at `location`. Returns whether the next wake-up may have changed.
     #[inline]
     fn push(
         &mut self,
@@ -381,8 +383,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         HeadChange::when(opened && nothing_due && (end.is_none() || self.first_end() == end))
     }
 
-    /// Takes `p` out of the list that it is in, which is at `location`. Returns whether the list is
-    /// empty now.
+    /// Removes `p` from its list, which is at `location`. Returns whether the list is now empty.
     #[inline]
     fn unlink(&mut self, nodes: &mut impl Nodes<P, CoarseRecord<P>>, p: P, location: Location) -> bool {
         let links = nodes.record(p).links;
@@ -399,8 +400,8 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         emptied
     }
 
-    /// Where a timer belongs that no level below the top can take, and whose last granule is still
-    /// ahead.
+    /// Where to insert a timer that no level below the top can hold, and whose last granule is
+    /// still ahead.
     #[inline]
     fn top_or_far(&self, deadline: Tick) -> Location {
         if Geometry::<BUCKETS, SHIFT, DEPTH>::in_reach(deadline, self.clock) {
@@ -423,9 +424,9 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         self.clock = self.clock.max(until);
     }
 
-    /// Moves the clock towards `now`. Each far timer that is inserted again on the way takes one
-    /// from `budget`, and the clock stops where that is used up. With `until_due` it also stops
-    /// where something is due. Returns whether far timers were inserted again.
+    /// Moves the clock towards `now`. Each far timer that is inserted again on the way costs one
+    /// unit of `budget`. The clock stops when the budget is used up. With `until_due` the clock
+    /// also stops when a timer is due. Returns whether far timers were inserted again.
     #[inline]
     fn catch_up(
         &mut self,
@@ -435,7 +436,8 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         until_due: bool,
     ) -> bool {
         let mut moved = false;
-        // Each turn moves the clock to the end of a far bucket and empties that, or to `now`.
+        // Each iteration moves the clock to the end of a far bucket and empties the bucket, or
+        // moves the clock to `now`.
         loop {
             let far =
                 self.first_far().map(|power| (power, self.far_end(power))).filter(|&(_, end)| end <= now);
@@ -470,7 +472,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
             && self.catch_up(nodes, now, &mut unlimited, false)
     }
 
-    /// The node other than `without` that leaves first.
+    /// The node that leaves first, not counting `without`.
     fn first(&self, nodes: &impl Nodes<P, CoarseRecord<P>>, without: Option<P>) -> Option<P> {
         let skip = |p: P| if Some(p) == without { nodes.record(p).links.next } else { Some(p) };
         if let Some(p) = self.due.head.and_then(skip) {
@@ -500,8 +502,9 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         }
     }
 
-    /// The far node other than `without` with the earliest expiry, and that expiry. Of equals it is
-    /// the one that is inserted again first. `None` also when all expire after `before`.
+    /// The far node with the earliest expiry, not counting `without`, and that expiry. Of equals it
+    /// returns the node that is inserted again first. It also returns `None` when all far nodes
+    /// expire after `before`.
     fn first_of_far(
         &self,
         nodes: &impl Nodes<P, CoarseRecord<P>>,
@@ -521,8 +524,8 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
             }
             first.is_some()
         };
-        // All nodes of a lower bucket expire before those of a higher one. Nodes of a bucket that
-        // is being emptied may expire at any time, and go behind their equals.
+        // All nodes of a lower bucket expire before those of a higher bucket. Nodes of a bucket
+        // that is being emptied may expire at any time, and go behind their equals.
         let bits = |map: u64| (0..POWERS).filter(move |&power| (map >> power) & 1 == 1);
         let _ = bits(self.far_occupied & !self.clock).any(&mut scan);
         let _ = bits(self.far_occupied & self.clock).any(&mut scan);
@@ -599,7 +602,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
         deadline: Tick,
         now: Tick,
     ) -> HeadChange {
-        // The top level may be able to take a far timer now.
+        // The top level may now be able to hold a far timer.
         let moved = nodes.record(p).level == FAR && self.advance_clock(nodes, now);
         let record = nodes.record(p);
         if let Location::Level(level, _) = self.location(record)
@@ -607,8 +610,9 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
             && Geometry::<BUCKETS, SHIFT, DEPTH>::same_bucket(record.deadline, deadline, level)
             && Self::level_for(deadline - now).is_none_or(|fresh| fresh >= level)
         {
-            // Its expiry stays, and is as early as the lateness of the new delay demands. The
-            // bucket ends after `now`, so the node stays also when the clock catches up.
+            // The node's expiry stays, and is early enough for the lateness of the new delay. The
+            // bucket ends after `now`, so the node also stays in it when the clock advances to
+            // `now`.
             nodes.record_mut(p).deadline = deadline;
             return HeadChange::when(moved);
         }
@@ -661,7 +665,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
             }
             let _ = self.catch_up(nodes, now, budget, true);
         }
-        // Far timers may have used it up.
+        // Far timers may have used up the budget.
         if *budget == 0 { None } else { self.due.head }
     }
 

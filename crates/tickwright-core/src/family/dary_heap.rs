@@ -1,31 +1,32 @@
-//! A heap of `D` = 2 or 4 children per entry in an array, growing, bounded or lent. Equals leave in
-//! the order of their arrival.
+//! A heap with `D` = 2 or 4 children per entry, in an array that grows, is bounded or is lent.
+//! Equals leave in the order of their arrival.
 //!
 //! The array holds the keys, so that finding the earliest of `D` siblings reads one cache line and
-//! no node. A node holds only its position. `arrival` is a counter of 32 bits that an entry carries
-//! next to its expiry; the two are compared as one number, without a branch. When the counter is
-//! used up, all entries are sorted in place and numbered again. That costs O(n log n) once in 2^32
-//! inserts and reschedules, without allocation.
+//! no node. A node holds only its position. `arrival` is a counter of 32 bits that an entry holds
+//! next to its expiry. A comparison treats the two as one number, without a branch. When the
+//! counter is used up, all entries are sorted in place and numbered again. Renumbering costs O(n
+//! log n) once in 2^32 inserts and reschedules, without allocation.
 //!
-//! With four children a level, a pop leaves a hole at the root, and the next insert fills it with
-//! one sift. To fill the hole from the end of the array and to raise the new entry from there would
-//! be two. While there is a hole, the head is the earliest child of the root. A further pop fills
-//! the head's own cell from the end. So draining the queue passes the same groups as without a
-//! hole. With two children it is the textbook's heap: a pop fills the root at once.
+//! With four children an entry, a pop leaves a hole at the root, and the next insert fills it with
+//! one sift. It would take two sifts to fill the hole from the end of the array and to raise the
+//! new entry from there. While there is a hole, the head is the earliest child of the root. The
+//! next pop fills the head's own cell from the end of the array. So draining the queue visits the
+//! same groups as without a hole. With two children an entry it is the textbook heap: a pop fills
+//! the root at once.
 //!
 //! # Invariants
-//! 1. The array has as many entries as timers are pending, and each names a node. Exactly the
-//!    groups that they reach into are in use ([`Violation::Count`]).
-//! 2. An entry is later than its parent, by (expiry, arrival) ([`Violation::HeapOrder`]). The root
-//!    alone may be a hole, with four children a level and while something is pending
+//! 1. The array has one entry for each pending timer, and each entry names a node. The groups in
+//!    use are exactly those that hold entries ([`Violation::Count`]).
+//! 2. No entry is earlier than its parent, by (expiry, arrival) ([`Violation::HeapOrder`]). Only
+//!    the root may be a hole, with four children an entry and while a timer is pending
 //!    ([`Violation::Head`]).
 //! 3. An entry's node names the entry's cell ([`Violation::Position`]).
-//! 4. Arrivals are unique and below the counter ([`Violation::Sequence`]). Checked are the bound,
-//!    and uniqueness between parent and child; all pairs would take a sort, which needs memory or a
-//!    writable heap.
+//! 4. Arrivals are unique and below the counter ([`Violation::Sequence`]). `check` verifies the
+//!    bound, and uniqueness between parent and child. To verify all pairs it would have to sort,
+//!    which needs memory or a writable heap.
 //! 5. Every other cell is empty, all zeros: latest expiry, last sequence number, no node
-//!    ([`Violation::UnusedCell`]). No entry ever has that number, so an empty cell never wins
-//!    against an entry, and no search needs a bound inside a group.
+//!    ([`Violation::UnusedCell`]). No entry ever has that sequence number. So an empty cell never
+//!    precedes an entry, and no search needs a bound inside a group.
 //!
 //! # Layout
 //! ```text
@@ -40,10 +41,10 @@
 //!   entry    expiry: 8 bytes | arrival: 4 | node: 4 (slab) or a pointer (hook);
 //!            both numbers as their distance from the last
 //! ```
-//! With slab handles an entry takes 16 bytes and a group of four is one aligned cache line (of two:
-//! half a line). For `D` = 2 the children of `c` are group `c`, the parent of `c` is `c / 2`. The
-//! children of four siblings are four adjacent groups: big growing heaps fetch them (on x86-64)
-//! before it is known which sibling wins.
+//! With slab handles an entry takes 16 bytes. A group of four is one aligned cache line; a group of
+//! two is half a line. For `D` = 2 the children of `c` are group `c`, and the parent of `c` is
+//! `c / 2`. The children of four siblings are four adjacent groups. Big growing heaps prefetch them
+//! (on x86-64) before the comparison selects a sibling.
 //!
 //! # Costs
 //! | operation | worst | usual | cache lines |
@@ -56,21 +57,21 @@
 //! | pop | O(D log n) | `D` = 2: O(D log n); `D` = 4: O(1) where the root is filled, else O(D log n) | a group and a node per level: log_4 n, log_2 n |
 //! | advance, k expired | O(k D log n) | the same | as k pops |
 //!
-//! The lines are those of the array and the records; the storage reads a slot or an owner word
-//! besides. Bytes per timer: slab 16 + 4 + slot (8 for a `u32`), that is 28 and asserted in a test.
-//! Doubling growth leaves up to half of the array unused, `with_capacity` nothing. Over hooks a
-//! timer takes 8 in the node. On 64-bit targets it takes 32 in the growing array (24, and padding
-//! to whole lines), and 32 in the lent one. In the bounded one it takes 24 (slab 16), and about two
-//! groups more a queue. On 32-bit targets an entry takes 16 bytes in each, and nothing is aligned
-//! to lines. A bounded heap of 20 timers is a queue of 488 bytes. Insert, remove and pop never
-//! allocate after `reserve`; bounded heaps hold no allocation at all. `clear` is O(1), in a bounded
-//! heap O(n).
+//! The table counts lines of the array and the records; the storage also reads a slot or an owner
+//! word. Bytes per timer: slab 16 + 4 + slot (8 for a `u32`), that is 28 and asserted in a test. A
+//! vector that doubles leaves up to half of the array unused; `with_capacity` leaves nothing
+//! unused. Over hooks a timer takes 8 bytes in the node. On 64-bit targets a timer also takes 32
+//! bytes in the growing array (24, and padding to whole lines), and 32 in the lent array. In the
+//! bounded array it takes 24 bytes (slab: 16), and each queue about two groups more. On 32-bit
+//! targets an entry takes 16 bytes in each array, and nothing is aligned to lines. A bounded heap
+//! of 20 timers is a queue of 488 bytes. Insert, remove and pop never allocate after `reserve`;
+//! bounded heaps never allocate at all. `clear` is O(1), or O(n) in a bounded heap.
 //!
 //! # Choose when
 //! - deadlines are random, nothing is known about them, and most timers expire;
 //! - memory counts, and room is reserved or bounded: slab 28 against a tree's 32, hook 32 to 40
 //!   against 48;
-//! - an exact bound is wanted, with a queue in a static and refusal when full ([`BoundedHeap`],
+//! - a strict bound is needed, with a queue in a static and refusal when full ([`BoundedHeap`],
 //!   [`LentHeap`]).
 //!
 //! # Avoid when
@@ -78,16 +79,16 @@
 //!   one), and every 2^32nd insert or reschedule sorts it (at a million a second: once in 72
 //!   minutes);
 //! - nodes must never be looked up through a second array: each move of an entry writes its node;
-//! - timers are walked in order of delivery: the array has no such walk.
+//! - the program iterates over timers in order of delivery: the array cannot.
 //!
 //! # References
 //! Williams, "Algorithm 232: Heapsort", CACM 1964; Johnson, "Priority queues with update and
-//! finding minimum spanning trees", IPL 1975 (`D` children); Knuth, TAOCP 3, 5.2.3. To let the hole
-//! fall to a leaf before the last entry rises from there saves comparisons. It is not done here:
-//! most last entries belong near a leaf, so that stopping early costs little. Two field reports
-//! shaped the tests. Removal from the middle must sift up as well as down. Xenomai's heap did not
-//! until 2007 and Asterisk's not until 2010 (timers ran late or never). A full heap must say so,
-//! where Xenomai's lost the timer.
+//! finding minimum spanning trees", IPL 1975 (`D` children); Knuth, TAOCP 3, 5.2.3. It saves
+//! comparisons to let the hole sink to a leaf before the last entry rises from there. This heap
+//! does not do that: most last entries belong near a leaf, so stopping early costs little. Two bug
+//! reports from the field shaped the tests. A removal from the middle must sift up as well as down.
+//! Xenomai's heap sifted only down until 2007 and Asterisk's until 2010 (timers ran late or never).
+//! A full heap must report that it is full, where Xenomai's lost the timer.
 
 mod buffer;
 mod check;
@@ -104,7 +105,7 @@ use crate::storage::hook::{HookPtr, HookQueue};
 use crate::storage::layout::Apart;
 use crate::storage::{Discipline, Family, Handle, Nodes, Popped, Record, Shape};
 
-// Buffers are this crate's alone: the `unsafe impl` below relies on what they do.
+// Only this crate implements buffers: the `unsafe impl` below relies on their behavior.
 #[cfg(feature = "alloc")]
 pub(super) use buffer::Growing;
 pub use buffer::{Arity, Degree, Group, MOST, groups_for};
@@ -128,8 +129,8 @@ where
     const SHAPE: Shape = Shape::Heap;
 }
 
-/// The `D`-ary heap of at most `CAP` timers, inside the queue: no allocation, and a constant
-/// expression builds it. `D` is 2 or 4.
+/// The `D`-ary heap of at most `CAP` timers, inside the queue. It never allocates, and a constant
+/// expression creates it. `D` is 2 or 4.
 ///
 /// ```
 /// use tickwright_core::{BoundedHeap, HookQueue, Reject, Timer};
@@ -157,9 +158,9 @@ where
     const SHAPE: Shape = Shape::Heap;
 }
 
-/// The `D`-ary heap in memory that the caller lends, whose amount is known when running. `D` is 2
-/// or 4. A queue that was made without memory takes no timer; [`HookQueue::lent`] makes one with
-/// it.
+/// The `D`-ary heap in memory that the caller lends, of a size known at run time. `D` is 2 or 4. A
+/// queue that was created without memory refuses every timer; [`HookQueue::lent`] creates a queue
+/// with memory.
 ///
 /// ```
 /// use tickwright_core::family::dary_heap::{Group, groups_for};
@@ -192,11 +193,11 @@ impl<const D: usize, T> HookQueue<'_, LentHeap<D>, T>
 where
     Degree<D>: Arity,
 {
-    /// An empty queue of at most `capacity` timers, whose heap lies in `groups`: at least
-    /// [`groups_for`] the capacity.
+    /// An empty queue of at most `capacity` timers, whose heap lies in `groups`. `groups` must have
+    /// at least [`groups_for`] the capacity.
     ///
     /// # Errors
-    /// [`Reject::Full`] when there are too few groups, or capacity is beyond 2^32 - 5.
+    /// [`Reject::Full`] when there are too few groups, or the capacity exceeds 2^32 - 5.
     pub fn lent(
         capacity: usize,
         groups: &'static mut [Group<HookPtr<LentHeap<D>>, D>],
@@ -207,8 +208,8 @@ where
     }
 }
 
-/// What a node of a heap remembers: its cell while it is linked. The root's cell is `D - 1`, so 0
-/// is none.
+/// The record of a node in a heap: its cell while it is linked. The root's cell is `D - 1`, so 0
+/// stands for none.
 #[derive(Debug)]
 pub struct HeapRecord {
     cell: u32,
@@ -230,9 +231,10 @@ impl<P: Handle> Record<P> for HeapRecord {
     }
 }
 
-/// A record that remembers the cell of its node's entry. Heaps of other families have their own.
+/// A record that stores the cell of its node's entry. Heaps in other families have records of their
+/// own.
 pub(super) trait InCell {
-    /// The cell that [`set_cell`](Self::set_cell) was given last, while the node has an entry.
+    /// Returns the cell that [`set_cell`](Self::set_cell) stored last, while the node has an entry.
     fn cell(&self) -> usize;
 
     /// Remembers a cell.
@@ -255,28 +257,28 @@ impl InCell for HeapRecord {
 #[derive(Debug)]
 pub struct Heap<P, B, const D: usize> {
     buffer: B,
-    /// How many entries there are.
+    /// The number of entries.
     pub(super) len: usize,
-    /// The number of the next arrival.
+    /// The arrival number of the next insert.
     pub(super) next_sequence: u32,
-    /// The root's cell is empty, since the head was taken out and nothing has been inserted since.
+    /// Whether the root's cell is empty: the head was removed and nothing has been inserted since.
     hole: bool,
     _handles: core::marker::PhantomData<P>,
 }
 
 impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
-    /// No entries, no memory taken.
+    /// A heap without entries, which has allocated nothing.
     pub(super) const EMPTY: Self =
         Self { buffer: B::NEW, len: 0, next_sequence: 0, hole: false, _handles: core::marker::PhantomData };
 
-    /// How many cells are in use, from the root's on.
+    /// The number of cells in use, counted from the root's cell.
     #[inline]
     fn cells(&self) -> usize {
         self.len + usize::from(self.hole)
     }
 
-    /// The cell and the entry of the head: the root, or, where that is a hole, the earliest of its
-    /// children.
+    /// The cell and the entry of the head: the root, or the earliest of its children if the root is
+    /// a hole.
     #[inline]
     pub(super) fn first(&self) -> Option<(usize, &Entry<P>)> {
         if self.hole {
@@ -299,7 +301,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
         }
     }
 
-    /// A number for the next arrival, greater than any in the heap.
+    /// Takes a number for the next arrival, greater than any in the heap.
     #[inline]
     fn take_sequence(&mut self, nodes: &mut impl Nodes<P, HeapRecord>) -> u32 {
         if self.next_sequence == u32::MAX {
@@ -310,8 +312,8 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
         sequence
     }
 
-    /// Takes the entry out of `cell`, which is in use. Out of the root's it leaves a hole, for the
-    /// next insert to fill.
+    /// Removes the entry from `cell`, which is in use. A removal from the root's cell leaves a
+    /// hole, which the next insert fills.
     #[inline]
     pub(super) fn vacate<R: InCell>(&mut self, nodes: &mut impl Nodes<P, R>, cell: usize) {
         if B::LEAVES_HOLE && cell == Self::ROOT && self.len > 1 {
@@ -329,14 +331,14 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
         if cell != last
             && let Some(p) = node
         {
-            // Both ways: it may come from another branch, and be earlier than what stands above the
-            // cell.
+            // Both directions are needed: the last entry may come from another branch, and be
+            // earlier than the parent of the cell.
             self.settle(nodes, cell, key, p);
         }
     }
 
-    /// Inserts an entry, into the hole if there is one. Room was reserved. Returns whether it is
-    /// the head.
+    /// Inserts an entry, at the hole if there is one. Room was reserved. Returns whether the entry
+    /// is the head.
     #[inline]
     pub(super) fn push<R: InCell>(&mut self, nodes: &mut impl Nodes<P, R>, key: u128, p: P) -> bool {
         self.len += 1;
@@ -367,7 +369,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
         candidates.into_iter().flatten().max_by_key(Entry::key)
     }
 
-    /// Every entry, in the order of their cells.
+    /// Every entry, in the order of the cells.
     pub(super) fn entries(&self) -> impl Iterator<Item = Entry<P>> + '_ {
         let cells = Self::ROOT..Self::ROOT + self.cells();
         cells.map(|cell| self.entry(cell)).filter(|entry| entry.node.is_some())
@@ -376,31 +378,31 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
     /// Makes room for `additional` entries beyond `len`.
     ///
     /// # Errors
-    /// [`Reject::Full`] when there is none; nothing has changed then.
+    /// [`Reject::Full`] when there is no memory; nothing has changed then.
     #[inline]
     pub(super) fn reserve_entries(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
         self.buffer.reserve(len, additional)
     }
 
-    /// Where the entry in `cell` stands, for people.
+    /// Describes the position of the entry in `cell`, for [`Explanation`](crate::Explanation).
     pub(super) fn whereabouts(&self, cell: usize) -> Whereabouts {
         let position = cell.saturating_sub(Self::ROOT) + 1;
         Whereabouts::Heap { arity: D, position, positions: self.cells() }
     }
 
-    /// Bytes held on the heap.
+    /// The bytes that the heap has allocated.
     pub(super) fn buffer_bytes(&self) -> usize {
         self.buffer.heap_bytes()
     }
 
-    /// Forgets all entries; keeps the memory.
+    /// Removes all entries; keeps the memory.
     pub(super) fn forget_entries(&mut self) {
         self.buffer.clear();
         self.len = 0;
         self.hole = false;
     }
 
-    /// Puts the last cell out of use. Returns it, and what stood in it.
+    /// Takes the last cell out of use. Returns the cell and its former entry.
     #[inline]
     fn take_last(&mut self) -> (usize, u128, Option<P>) {
         let last = Self::ROOT + self.cells() - 1;
@@ -415,9 +417,10 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
 }
 
 // SAFETY: the promises of `Discipline`, 1. handles come from `insert` and stay in cells in use only
-// while they are linked; 2. `vacate` overwrites the only cell that names the node, records hold no
-// handles while linked, and `clear` puts every cell out of use. 3. No user code is called at
-// all. 4. It holds handles, ticks and numbers only, in a `Buffer`. That type is never exported, so
+// while their nodes are linked; 2. `vacate` overwrites the only cell that names the node, records
+// hold no handles while linked, and `clear` puts every cell out of use. 3. No user code is called
+// at all.
+// 4. The heap holds handles, ticks and numbers only, in a `Buffer`. That type is never exported, so
 // nobody else can name it.
 unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize> Discipline<P> for Heap<P, B, D> {
     type Record = HeapRecord;
@@ -458,7 +461,7 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize> Discipline<P> for Heap<P
         deadline: Tick,
         now: Tick,
     ) -> HeadChange {
-        // First: renumbering moves the node.
+        // The number is taken first, since renumbering moves the node.
         let sequence = self.take_sequence(nodes);
         let from = nodes.record(p).cell as usize;
         let key = key(deadline.max(now), sequence);

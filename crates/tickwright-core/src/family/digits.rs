@@ -1,7 +1,7 @@
 //! Digit arithmetic: which bucket a tick belongs to. Numbers only, no nodes.
 //!
-//! A tick is written in base `BUCKETS`. With 64 buckets a level, a digit has 6 bits, and level n
-//! belongs to digit n, counted from the lowest.
+//! The scheme writes a tick in base `BUCKETS`. With 64 buckets a level, a digit has 6 bits, and
+//! level n belongs to digit n, counted from the lowest.
 //!
 //! ```text
 //!   70000 = 17 * 64^2 + 5 * 64 + 48      digits  17  5 48
@@ -12,12 +12,13 @@
 //! - `BUCKETS` is a power of two from 2 to 64. So a digit is a whole number of bits, and one `u64`
 //!   has a bit for each bucket of a level.
 //! - There are `64 / bits` levels, rounded up. So every tick has a digit at every level, and no
-//!   tick is beyond the top level. With 64 buckets: 11 levels, the top digit has 4 bits.
-//! - A level is at most 63 (2 buckets a level), so `bits * level` is at most 63 and no shift
+//!   tick is beyond the top level. With 64 buckets there are 11 levels, and the top digit has 4
+//!   bits.
+//! - The highest level is 63 (2 buckets a level), so `bits * level` is at most 63 and no shift
 //!   overflows.
-//! - A bucket's number is at most 703 (11 levels of 64), so it fits in a `u16`.
-//! - A clock is not later than an expiry. So above the highest digit that differs the two are
-//!   equal, and in that digit the expiry is greater. Equal ticks belong to level 0.
+//! - A bucket's number is at most 703 (11 levels of 64), so the number fits in a `u16`.
+//! - A clock is never later than an expiry. So clock and expiry agree above the highest digit that
+//!   differs, and in that digit the expiry is greater. Equal ticks belong to level 0.
 
 use crate::contract::Tick;
 
@@ -29,7 +30,7 @@ impl<const BUCKETS: usize> BucketNumber<BUCKETS> {
     /// Bits of a digit.
     pub(in crate::family) const BITS: u32 = BUCKETS.trailing_zeros();
 
-    /// Levels that cover 64 bits.
+    /// The number of levels that cover 64 bits.
     pub(in crate::family) const LEVELS: u32 = u64::BITS.div_ceil(Self::BITS);
 
     /// The bucket of `digit` at `level`.
@@ -44,16 +45,16 @@ impl<const BUCKETS: usize> BucketNumber<BUCKETS> {
     /// `clock` is not later than `expiry`. With 64 buckets `of(1000, 70000)` is level 2, bucket 17.
     #[inline]
     pub(in crate::family) const fn of(clock: Tick, expiry: Tick) -> Self {
-        // Equal ticks differ in no bit: the 1 gives them level 0.
+        // Equal ticks differ in no bit: the bit 1 that is set here gives them level 0.
         let highest_bit = u64::BITS - 1 - ((clock ^ expiry) | 1).leading_zeros();
-        // Divided in 16 bits, which hold both numbers. For 32-bit x86 at opt-level 1, rustc 1.95
-        // (LLVM 22.1.2) divides 32 bits by a multiplication and takes its lower half for the
-        // level. It then reads far outside of the wheel.
+        // The division has 16 bits, which hold both numbers. For 32-bit x86 at opt-level 1, rustc
+        // 1.95 (LLVM 22.1.2) replaces a division of 32 bits by a multiplication. It then uses the
+        // lower half of the product as the level. The index is then far outside of the wheel.
         let level = (highest_bit as u16 / Self::BITS as u16) as u32;
         Self::new(level as usize, (expiry >> (level * Self::BITS)) as usize % BUCKETS)
     }
 
-    /// Where the bucket stands in the array of all buckets.
+    /// The index of the bucket in the array of all buckets.
     #[inline]
     pub(in crate::family) const fn index(self) -> usize {
         self.0 as usize

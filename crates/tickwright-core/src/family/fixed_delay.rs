@@ -1,29 +1,30 @@
 //! A list for each delay, and a 4-ary heap of the lists' heads. A timer whose delay has no list is
-//! in the heap itself.
+//! itself in the heap.
 //!
-//! The delay of a timer is its expiry minus `now` at its insert or reschedule, in ticks; 0 for a
-//! deadline that has passed. `now` never goes back. So timers with the same delay arrive in order
-//! of expiry, and an insert is an append. A head that leaves hands its cell of the heap to the
-//! timer behind it.
+//! The delay of a timer is its expiry minus `now` at its insert or reschedule, in ticks. A past
+//! deadline has delay 0. `now` never goes back. So timers with the same delay arrive in order of
+//! expiry, and an insert is an append. When a head leaves, the timer behind it takes over its cell
+//! of the heap.
 //!
-//! A delay may have one list of 256, by a hash of the delay. It takes that list when the list is
-//! empty, or when the list has held a single timer since it was empty. That timer then stays in the
-//! heap, alone. So delays that occur once do not block delays that occur often. A delay whose list
-//! belongs to another delay uses the heap. No second list is searched.
+//! A hash of the delay selects the one list of 256 that the delay may have. The delay takes that
+//! list if the list is empty, or has held a single timer since it was last empty. That timer then
+//! stays in the heap, without a list. So delays that occur once do not block delays that occur
+//! often. A delay whose list belongs to another delay uses the heap. The queue searches no second
+//! list.
 //!
 //! # Invariants
-//! 1. Each pending node has an entry in the heap, or stands behind another in a list: as many nodes
-//!    are reached as are pending ([`Violation::Count`]). The heap keeps the invariants of
-//!    [`dary_heap`](super::dary_heap), and an entry has the expiry of its node
-//!    ([`Violation::Position`]).
-//! 2. `prev` of a node's `next` is the node, and a node with an entry has no `prev`
-//!    ([`Violation::BackLink`]). Nodes inside of a list name that list ([`Violation::Bucket`]).
+//! 1. Each pending node has an entry in the heap, or stands behind another node in a list. The
+//!    number of reachable nodes is the number of pending timers ([`Violation::Count`]). The heap
+//!    keeps the invariants of [`dary_heap`](super::dary_heap), and an entry has the expiry of its
+//!    node ([`Violation::Position`]).
+//! 2. `prev` of a node's `next` is the node. A node with an entry has no `prev`
+//!    ([`Violation::BackLink`]). Nodes inside a list name that list ([`Violation::Bucket`]).
 //! 3. Expiries never decrease along `next` ([`Violation::Order`]). Arrivals increase where expiries
 //!    are equal, and are below the counter ([`Violation::Sequence`]).
-//! 4. The table has the last node of each list of two or more. Each `tail` of the table is the last
-//!    node that one head leads to ([`Violation::Head`]).
+//! 4. The table holds the last node of each list of two or more. Each `tail` of the table is the
+//!    last node of a chain that starts at the list's head ([`Violation::Head`]).
 //! 5. A list has a delay that hashes to its number ([`Violation::Bucket`]). A list of two or more
-//!    is marked as shared, an empty one is not ([`Violation::Occupied`]).
+//!    is marked as shared; an empty list is not ([`Violation::Occupied`]).
 //!
 //! # Layout
 //! ```text
@@ -39,13 +40,13 @@
 //!              no prev:  place is the cell of the heap, mark is the list's number plus 1; 0: none
 //!              a prev:   place is the list's number, mark is the arrival number
 //! ```
-//! The entries of the heap have 16 bytes in a slab, as in [`dary_heap`](super::dary_heap). The
-//! table has 256 lists: 4 KiB in a slab, 6 KiB by hooks (64-bit). It is allocated at the first
-//! insert. A queue that gets no memory for it works as a heap.
+//! An entry of the heap takes 16 bytes in a slab, as in [`dary_heap`](super::dary_heap). The table
+//! has 256 lists: 4 KiB in a slab, 6 KiB by hooks (64-bit). The first insert allocates the table. A
+//! queue that gets no memory for the table works as a heap.
 //!
 //! # Costs
-//! `h` is the number of entries in the heap: one for each list that is not empty, and one for each
-//! timer without a list.
+//! `h` is the number of entries in the heap: one for each non-empty list, and one for each timer
+//! without a list.
 //!
 //! | operation | worst | usual | cache lines |
 //! |---|---|---|---|
@@ -61,29 +62,29 @@
 //! in O(n log h), without allocation.
 //!
 //! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 40 (on 32-bit targets 32). Each entry of
-//! the heap takes 16 more (hook 24, on 32-bit targets 16). `with_capacity` and `reserve` make room
-//! for an entry per timer; inserts one by one make room for the entries that there are. Then a
-//! reschedule that takes a timer out of a list may allocate. If it gets no memory, it inserts the
-//! timer into its old list in order, by a scan from the tail: O(n). After a reservation nothing
-//! allocates. `clear` is O(1), plus the table.
+//! the heap takes 16 more bytes (hook 24; on 32-bit targets 16). `with_capacity` and `reserve` make
+//! room for one entry per timer. Single inserts make room only for the entries that exist. Then a
+//! reschedule that removes a timer from a list may allocate. If the reschedule gets no memory, it
+//! inserts the timer into its old list in order, by a scan from the tail: O(n). After a reservation
+//! nothing allocates. `clear` is O(1), plus a pass over the table.
 //!
 //! # Choose when
 //! - most timers have one of a few delays, such as request time-outs, keep-alives and retries;
 //! - most of them are cancelled or moved in time: inside of a list neither touches the heap;
-//! - exact order is wanted: equal expiries leave in the order of arrival, across lists too.
+//! - exact order is needed: equal expiries leave in the order of arrival, also across lists.
 //!
 //! # Avoid when
 //! - deadlines are random: [`DaryHeap`](crate::DaryHeap) does the same work with 12 bytes less per
 //!   timer;
-//! - the caller counts delays from a clock that is ahead of the queue's `now`. Example: ticks of a
-//!   nanosecond, deadlines of "the time is 1,203, plus 500", in a queue that was last advanced to
-//!   1,000. Its delay is 703 here, and the next one's another.
+//! - the caller computes deadlines from a clock that is ahead of the queue's `now`. Example: ticks
+//!   are nanoseconds, a deadline is "the time 1,203, plus 500", and the queue was last advanced to
+//!   1,000. The queue sees a delay of 703, and another delay for the next timer.
 //!
 //! # References
-//! libevent, `event_base_init_common_timeout`: a queue per duration, whose head is in the min-heap
-//! (event.c, since 2.0). Varghese & Lauck, SOSP 1987: timers of one interval arrive in order.
-//! Node.js, lib/internal/timers.js: a list per duration, in a map, and a priority queue of lists.
-//! Knuth, TAOCP 3, 6.4: multiplicative hashing by the golden ratio.
+//! libevent, `event_base_init_common_timeout`: a queue per duration, and the head of each queue is
+//! in the min-heap (event.c, since 2.0). Varghese & Lauck, SOSP 1987: timers of one interval arrive
+//! in order. Node.js, lib/internal/timers.js: a list per duration, in a map, and a priority queue
+//! of lists. Knuth, TAOCP 3, 6.4: multiplicative hashing by the golden ratio.
 
 mod check;
 mod lists;
@@ -132,19 +133,19 @@ pub struct Delays<P: Handle> {
     lists: Lists<P>,
 }
 
-/// What a node leaves behind when it is unlinked.
+/// The state that a node leaves behind when it is unlinked.
 #[derive(Clone, Copy, Debug)]
 struct Left {
-    /// The node was the head of the queue.
+    /// Whether the node was the head of the queue.
     led: bool,
-    /// The cell of its entry, which no successor took.
+    /// The cell of the node's entry, if no successor took it.
     cell: Option<usize>,
-    /// The number of its list, even if that list is empty now.
+    /// The number of the node's list, even if that list is now empty.
     list: Option<usize>,
 }
 
 impl<P: Handle> Delays<P> {
-    /// A number for the next arrival, greater than any in the queue.
+    /// Takes a number for the next arrival, greater than any in the queue.
     #[inline]
     fn take_arrival(&mut self, nodes: &mut impl Nodes<P, FixedDelayRecord<P>>) -> u32 {
         if self.heap.next_sequence == u32::MAX {
@@ -155,8 +156,8 @@ impl<P: Handle> Delays<P> {
         arrival
     }
 
-    /// Appends `p` to the list of its delay, or writes the record of a node that is to be in the
-    /// heap. Returns the key of its entry.
+    /// Appends `p` to the list of its delay, or writes the record of a node that belongs in the
+    /// heap. Returns the key of the entry that the heap must insert.
     #[inline]
     fn append(
         &mut self,
@@ -172,7 +173,7 @@ impl<P: Handle> Delays<P> {
         if let Some(list) = self.lists.0.get_mut(number) {
             if let Some(tail) = list.tail
                 && list.delay == delay
-                // It is later in a list that has taken a timer without memory for an entry.
+                // The tail is later if the list has taken a timer that got no memory for an entry.
                 && nodes.record(tail).expiry <= expiry
             {
                 list.link(nodes, tail, p, expiry, number, arrival);
@@ -187,7 +188,7 @@ impl<P: Handle> Delays<P> {
         Some(key(expiry, arrival))
     }
 
-    /// Unlinks `p` from its list. A successor takes the cell that a head had.
+    /// Unlinks `p` from its list. The successor of a head takes over the head's cell.
     #[inline(always)]
     fn leave(&mut self, nodes: &mut impl Nodes<P, FixedDelayRecord<P>>, p: P) -> Left {
         let record = nodes.record(p);
@@ -212,9 +213,9 @@ impl<P: Handle> Delays<P> {
         }
     }
 
-    /// Makes `p`, the second of its list, the head, whose entry is in `cell`. It is not earlier
-    /// than the head was, so its entry can only sink. Never inlined: a timer that leaves the
-    /// inside of a list needs none of it, and saves no registers for it.
+    /// Makes `p`, the second node of its list, the head, whose entry is in `cell`. `p` is not
+    /// earlier than the old head, so the entry can only sink. It is never inlined: a timer that
+    /// leaves from inside a list then saves no registers for it.
     #[inline(never)]
     fn succeed(
         &mut self,
@@ -230,8 +231,8 @@ impl<P: Handle> Delays<P> {
         self.heap.sink(nodes, cell, key(expiry, arrival), p);
     }
 
-    /// Inserts `p` into a list that is not empty, behind the last node that is not later. Needs no
-    /// memory. Returns whether `p` is the head of the queue.
+    /// Inserts `p` into a non-empty list, behind the last node that is not later. Needs no memory.
+    /// Returns whether `p` is the head of the queue.
     #[cold]
     fn insert_sorted(
         &mut self,
@@ -243,7 +244,7 @@ impl<P: Handle> Delays<P> {
     ) -> bool {
         let mut right = None;
         let mut at = self.lists.0.get(number).and_then(|list| list.tail);
-        // Every node from `right` on is later than `expiry`.
+        // Invariant: every node from `right` on is later than `expiry`.
         while let Some(left) = at {
             let record = nodes.record_mut(left);
             if record.expiry <= expiry {
@@ -271,8 +272,8 @@ impl<P: Handle> Delays<P> {
         false
     }
 
-    /// Gives the nodes the numbers 0, 1, ... in their order, when the counter is used up. Takes all
-    /// out, in order, into one chain, and appends each to the list that it was in.
+    /// Renumbers the nodes 0, 1, ... in their order, when the counter is used up. It moves all
+    /// nodes in order into one chain, and then appends each node to its old list.
     #[cold]
     fn renumber(&mut self, nodes: &mut impl Nodes<P, FixedDelayRecord<P>>) {
         let (mut first, mut last) = (None, None);
@@ -292,7 +293,7 @@ impl<P: Handle> Delays<P> {
             }
             last = Some(p);
         }
-        // The heap is empty, and so are all lists; they keep their delays.
+        // The heap and all lists are empty; the lists keep their delays.
         let mut arrival = 0;
         while let Some(p) = first {
             let record = nodes.record_mut(p);
@@ -314,7 +315,7 @@ impl<P: Handle> Delays<P> {
                 }
             });
             if !linked {
-                // The entry goes behind all others, since the nodes come in order.
+                // The entry goes behind all others, since the nodes arrive in order.
                 self.heap.push(nodes, key(expiry, arrival), p);
             }
             arrival += 1;
@@ -324,18 +325,19 @@ impl<P: Handle> Delays<P> {
 }
 
 // SAFETY: the promises of `Discipline`, 1. Handles come from `insert`, and stay in entries, links
-// and tails only while they are linked. 2. A node that leaves is overwritten by its successor or
-// vacated in the heap. The sift of `dary_heap` does that for the only cell that names it. Its
-// neighbors are joined over it, and a tail that names it becomes the node before it or none. A
-// record names neighbors alone. `clear` forgets entries and tails. 3. No user code is called at
-// all. 4. It holds handles, ticks and numbers only.
+// and tails only while they are linked. 2. The successor of a node that leaves overwrites the
+// node's cell, or the heap vacates the cell. The sift of `dary_heap` does both for the only cell
+// that names the node. The node's neighbors are joined over it, and a tail that names it becomes
+// the node before it or none. A record names only neighbors. `clear` forgets entries and tails. 3.
+// No user code is called at all.
+// 4. The queue holds handles, ticks and numbers only.
 unsafe impl<P: Handle> Discipline<P> for Delays<P> {
     type Record = FixedDelayRecord<P>;
     const NEW: Self = Self { heap: Heap::EMPTY, lists: Lists::NONE };
     const ORDER: Order = Order::Exact;
 
-    /// A reservation is for a heap of all timers; a single insert needs one entry more than there
-    /// are.
+    /// A reservation makes room for a heap of all timers. A single insert makes room for one more
+    /// entry than there are.
     #[inline]
     fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
         if self.lists.0.is_empty() {
@@ -377,7 +379,7 @@ unsafe impl<P: Handle> Discipline<P> for Delays<P> {
         deadline: Tick,
         now: Tick,
     ) -> HeadChange {
-        // First: renumbering moves the node.
+        // The number is taken first, since renumbering moves the node.
         let arrival = self.take_arrival(nodes);
         let expiry = deadline.max(now);
         let left = self.leave(nodes, p);
@@ -395,7 +397,8 @@ unsafe impl<P: Handle> Discipline<P> for Delays<P> {
                 if self.heap.reserve_entries(self.heap.len, 1).is_ok() {
                     self.heap.push(nodes, key, p)
                 } else {
-                    // The list that it was in is shared, so `append` has not taken that one.
+                    // The node's old list is shared, so `append` has not given that list to another
+                    // delay.
                     self.lists.leave(Some(Lists::<P>::number_of(expiry - now)), p);
                     left.list.is_some_and(|list| self.insert_sorted(nodes, p, expiry, arrival, list))
                 }

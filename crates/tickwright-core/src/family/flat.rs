@@ -1,10 +1,11 @@
-//! A sorted array: the expiries of all timers lie side by side, the earliest last.
+//! A sorted array: the expiries of all timers lie side by side, the earliest at the end.
 //!
 //! # Invariants
-//! 1. Each pending node is in one cell, and as many cells are in use ([`Violation::Count`]).
+//! 1. Each pending node is in one cell, and the number of cells in use is the number of pending
+//!    timers ([`Violation::Count`]).
 //! 2. Expiries never increase from cell to cell ([`Violation::Order`]). Equals stand in the reverse
-//!    order of their arrival, since an insert stops in front of all that are not later.
-//! 3. A cell holds the expiry that its node's record has ([`Violation::Position`]).
+//!    order of their arrival, since an insert goes in front of all cells that are not later.
+//! 3. A cell holds the same expiry as its node's record ([`Violation::Position`]).
 //!
 //! # Layout
 //! ```text
@@ -12,7 +13,7 @@
 //!                                 ^
 //!                                 head: taken off the end
 //! ```
-//! No cell names another: a search reads one cache line for four timers, and a pop reads one.
+//! No cell points to another: a search reads one cache line for four timers, and a pop reads one.
 //!
 //! # Costs
 //! | operation | worst | usual | cache lines |
@@ -24,8 +25,8 @@
 //! | pop | O(1) | O(1) | 1, the record |
 //! | advance, k expired | O(k) | O(k) | 1 for four timers, their records |
 //!
-//! A removal looks at the timers of the same tick. Bytes per timer: slab 24 + slot (8 for a `u32`),
-//! hook 40 (on 32-bit targets 32, in node and cell). [`FlatQueue`] grows; [`BoundedFlat`] holds a
+//! A removal scans the timers of the same tick. Bytes per timer: slab 24 + slot (8 for a `u32`),
+//! hook 40 (on 32-bit targets 32, in node and cell). [`FlatQueue`] grows; [`BoundedFlat`] has a
 //! fixed number of cells and needs no allocator.
 //!
 //! # Choose when
@@ -33,7 +34,7 @@
 //! - the worst case of peek, second and pop must be constant.
 //!
 //! # Avoid when
-//! - there may be hundreds: each insert moves half of them.
+//! - hundreds of timers may be pending: each insert moves half of them.
 //!
 //! # References
 //! Knuth, TAOCP 3, 5.2.1 (insertion into a sorted table) and 6.2.1 (binary search); Bentley,
@@ -64,8 +65,8 @@ impl Family for FlatQueue {
     const SHAPE: Shape = Shape::List;
 }
 
-/// The sorted array of at most `CAP` timers, inside the queue: no allocation, and a constant
-/// expression builds it.
+/// The sorted array of at most `CAP` timers, inside the queue. It never allocates, and a constant
+/// expression creates it.
 ///
 /// ```
 /// use tickwright_core::{BoundedFlat, HookQueue, Reject, Timer};
@@ -89,10 +90,11 @@ impl<const CAP: usize> Family for BoundedFlat<CAP> {
     const SHAPE: Shape = Shape::List;
 }
 
-/// What a node of the array remembers.
+/// The record of a node in the array.
 #[derive(Debug)]
 pub struct FlatRecord {
-    /// When it is due. On the free list of a slab, the number of the next slot.
+    /// The tick at which the timer is due. In a free slot of a slab: the number of the next free
+    /// slot.
     expiry: Tick,
 }
 
@@ -117,7 +119,7 @@ pub struct Flat<C> {
 }
 
 impl<C> Flat<C> {
-    /// The cell of `p`, which is linked and due at `expiry`.
+    /// The cell of the linked `p`, which is due at `expiry`.
     #[inline]
     fn find<P: Handle>(&self, expiry: Tick, p: P) -> usize
     where
@@ -160,9 +162,9 @@ impl<C> Flat<C> {
 }
 
 // SAFETY: the promises of `Discipline`, 1. handles come from `insert` and stay in cells in use only
-// while they are linked; 2. `unlink` takes out the only cell that names the node, records hold no
-// handles while linked, and `clear` empties all cells. 3. No user code is called at all. 4. It
-// holds handles and ticks only, in `Cells` whose cells nobody else can make or read.
+// while they are linked; 2. `unlink` removes the only cell that names the node, records hold no
+// handles while linked, and `clear` empties all cells. 3. No user code is called at all. 4. The
+// array holds handles and ticks only, in `Cells` whose cells nobody else can create or read.
 unsafe impl<P: Handle, C: Cells<P>> Discipline<P> for Flat<C> {
     type Record = FlatRecord;
     const NEW: Self = Self { cells: C::NEW };

@@ -1,23 +1,23 @@
-//! A ladder: entries lie in arrays by time, apart from their timers. Exact to the tick, first in
-//! first out among equals, for every `u64` deadline. For slabs.
+//! A ladder: entries lie in arrays by time, apart from their timers. It is exact to the tick, first
+//! in first out among equals, for every `u64` deadline. For slabs.
 //!
 //! # Invariants
-//! `clock` is the tick that buckets are named by. An entry is a tick and the number of a slot.
-//! A slot's record says when its timer is due, and for which tick it was *placed*. The timer's
-//! witness is an entry with this tick and slot.
-//! 1. A timer that is pending has a witness ([`Violation::Count`]). It was placed for a tick that
-//!    is not later than its expiry ([`Violation::Order`]).
-//! 2. An entry in a bucket is in that which `BucketNumber::of(clock, tick)` names
+//! `clock` is the tick that buckets are named by. An entry is a tick and the number of a slot. A
+//! slot's record has the tick at which its timer is due, and the tick for which the timer was
+//! *placed*. An entry with the placed tick and the timer's slot is the timer's *witness*.
+//! 1. Every pending timer has a witness ([`Violation::Count`]). The timer was placed for a tick
+//!    that is not later than its expiry ([`Violation::Order`]).
+//! 2. An entry in a bucket is in the bucket that `BucketNumber::of(clock, tick)` names
 //!    ([`Violation::Bucket`]). No entry is earlier than `clock` ([`Violation::Order`]).
-//! 3. `occupied` has a bit for each bucket that holds an entry and for no other. `levels` has one
-//!    for each level with such a bit ([`Violation::Occupied`]).
-//! 4. `min` of a bucket is not later than any tick in it. Where `dirty` has no bit for it, a
-//!    witness of a timer that is due then is in it ([`Violation::Minimum`]).
-//! 5. Witnesses in a bucket are in the order of their arrival numbers, unless `mixed` has a bit for
-//!    it ([`Violation::Sequence`]).
+//! 3. `occupied` has a bit set for exactly the buckets that hold an entry. `levels` has a bit set
+//!    for exactly the levels with such a bucket ([`Violation::Occupied`]).
+//! 4. `min` of a bucket is not later than any tick in it. If its bit in `dirty` is clear, the
+//!    bucket holds the witness of a timer that is due at `min` ([`Violation::Minimum`]).
+//! 5. Witnesses in a bucket are in the order of their arrival numbers, unless the bucket's bit in
+//!    `mixed` is set ([`Violation::Sequence`]).
 //! 6. `run` is sorted by tick and arrival, the earliest last ([`Violation::Order`]).
-//! 7. `entries` counts all entries, `moved` the timers that are due later than they were placed for
-//!    ([`Violation::Count`]).
+//! 7. `entries` is the number of all entries. `moved` is the number of timers that are due later
+//!    than the tick for which they were placed ([`Violation::Count`]).
 //!
 //! # Layout
 //! ```text
@@ -28,21 +28,21 @@
 //!   level 0  [ | | .. |o|o| ..
 //!   run      [ 97/4  97/2  60/9  42/7 ]   the earliest: tick, arrival, slot; sorted
 //! ```
-//! Buckets are those of the [wheel](super::wheel), but a bucket is an array instead of a chain. To
-//! enter one is to read memory in sequence, and the records of its timers are asked for at once.
-//! A bucket of at most 64 entries is sorted into `run`, a longer one moves to lower levels.
+//! Buckets are named as in the [wheel](super::wheel), but a bucket is an array instead of a chain.
+//! Entering a bucket reads memory in sequence, and prefetches the records of its timers together. A
+//! bucket of at most 64 entries is sorted into `run`; a longer bucket moves to lower levels.
 //!
-//! *Why nothing is searched.* A removal leaves its entry where it is: dead. A timer that is moved
-//! to a later tick keeps its entry, too: when that comes, the timer is placed again. A slot that is
-//! used again takes the dead entry of its last timer over, if that is not too late. So a time-out
-//! that is moved or cancelled writes one record. Only a timer that is moved to an earlier tick, or
-//! by 2^32 ticks, gets a second entry.
+//! *Why no operation searches.* A removal leaves the timer's entry in its place: the entry is dead.
+//! A timer that is moved to a later tick keeps its entry, too. When the entry's tick comes, the
+//! timer is placed again. When a slot is used again, its new timer takes over the dead entry of the
+//! old timer, unless that entry is too late. So moving or cancelling a time-out writes only one
+//! record. Only a timer that is moved to an earlier tick, or by 2^32 ticks, gets a second entry.
 //!
 //! *Why order is exact.* Entries of equal ticks are always in one bucket, in the order of their
-//! appends. Where that may not be the order of arrival, the bucket is mixed. So is a bucket in
-//! which a timer is placed while entries are dead: a dead entry for its tick and slot counts again.
-//! The run is sorted by the arrival numbers in the records. A mixed bucket of one tick is sorted by
-//! them as well, by digits, from list to list.
+//! appends. If that may not be the order of arrival, the bucket is mixed. A bucket also becomes
+//! mixed when a timer is placed in it while entries are dead. A dead entry for the same tick and
+//! slot then counts again. The run is sorted by the arrival numbers in the records. A mixed bucket
+//! of one tick is sorted by arrival numbers as well, digit by digit, from list to list.
 //!
 //! # Costs
 //! | operation | worst | usual | cache lines |
@@ -57,24 +57,24 @@
 //! | pop | O(k) for each bucket of k that it enters | amortized O(levels) | the record |
 //! | advance, m expired | as m pops | amortized O(levels) per timer | the record, in batches |
 //!
-//! `next_wake` may be early where a timer was cancelled or moved: then nothing is due, and the next
-//! answer is later. An entry moves at most `LEVELS` times, and six times more in a mixed bucket of
-//! one tick. With a budget, an advance moves, drops and delivers at most that many entries.
+//! `next_wake` may be early after a timer was cancelled or moved: then nothing is due, and the next
+//! result is later. An entry moves at most `LEVELS` times, and at most six times more in a mixed
+//! bucket of one tick. With a budget of n, an advance moves, drops and delivers at most n entries.
 //! After 2^31 inserts and moves all arrivals are numbered again, in O(n).
 //!
-//! Bytes per timer: slab 24 + slot (8 for a `u32`), and 3 for dead entries. Chunks that are not
-//! full add up to 215 KiB, from 256 timers on: with the dead less than two fifths from 25,000
-//! timers on. The queue itself takes 18 KiB.
+//! Bytes per timer: slab 24 + slot (8 for a `u32`), and 3 more for dead entries. Chunks that are
+//! not full add up to 215 KiB, from 256 timers on. With dead entries that is less than two fifths
+//! of the memory from 25,000 timers on. The queue itself takes 18 KiB.
 //!
 //! # Files
-//! They follow this order. First `chunks` (memory for entries), `rungs` (buckets and their marks),
-//! `state` (the record and all of the ladder), and `enter` (from buckets to the front). Then
-//! `purge` (dead entries), `scan` (what is asked), `queue` (the operations), `check`.
+//! The files are listed in this order. First `chunks` (memory for entries), `rungs` (buckets and
+//! their marks), `state` (the record and the whole ladder), and `enter` (from buckets to the
+//! front). Then `purge` (dead entries), `scan` (queries), `queue` (the operations), `check`.
 //!
 //! # Choose when
 //! - there are ten thousand timers or more that mostly expire: each is looked up when it is armed
 //!   and when it leaves, and nowhere between;
-//! - timers are moved to later ticks, and `next_wake` may be early for that.
+//! - timers are moved to later ticks, and an early `next_wake` does no harm.
 //!
 //! # Avoid when
 //! - the caller owns the nodes: entries of removed timers name their slots, so it works in slabs
@@ -82,14 +82,15 @@
 //! - few timers are pending: a heap is smaller and faster;
 //! - nearly all timers are moved or cancelled before they expire: the [wheel](super::wheel) is
 //!   faster then;
-//! - the exact head must be shown often while timers are moved and cancelled.
+//! - the program often reads the exact head while timers are moved and cancelled.
 //!
 //! # References
 //! Tang, Goh & Thng, "Ladder queue", TOMACS 2005: rungs of unsorted buckets, a sorted bottom.
 //! Ahuja, Mehlhorn, Orlin & Tarjan, "Faster algorithms for the shortest path problem", JACM 1990:
-//! radix heap, the level from the highest differing digit. Groot Koerkamp, "SimdQuickHeap", 2026:
-//! entries of 8 bytes in sequential memory. Placing again what was moved later is the lazy re-arm
-//! of many network stacks. The witness, and slots that take entries over, are ours.
+//! radix heap, where the highest differing digit gives the level. Groot Koerkamp, "SimdQuickHeap",
+//! 2026: entries of 8 bytes in sequential memory. To place a moved timer again only when its old
+//! tick comes is the lazy re-arm of many network stacks. The witness, and slots that take over dead
+//! entries, are ours.
 
 mod check;
 mod chunks;

@@ -2,8 +2,8 @@
 //!
 //! # Invariants
 //! 1. Every node but the root is a child of its `up`, and of no other; the root has no `up`
-//!    ([`Violation::BackLink`], [`Violation::Head`] for the root). As many nodes are reachable as
-//!    are pending ([`Violation::Count`]).
+//!    ([`Violation::BackLink`], [`Violation::Head`] for the root). The number of reachable nodes is
+//!    the number of pending timers ([`Violation::Count`]).
 //! 2. In order, from left to right, expiries never decrease ([`Violation::Order`]). Equals stand in
 //!    the order of their arrival, since an insert goes right of them and rotations keep the order.
 //! 3. The root is black, and no red node has a red child ([`Violation::RedRed`]).
@@ -12,7 +12,7 @@
 //! 5. A cached head is the leftmost node; without caching the field stays empty
 //!    ([`Violation::Head`]).
 //!
-//! By 3 and 4 the longest path is at most twice the shortest, so at most 2 log2(n + 1).
+//! By invariants 3 and 4 the longest path is at most twice the shortest, so at most 2 log2(n + 1).
 //!
 //! # Layout
 //! ```text
@@ -40,8 +40,8 @@
 //! | advance, k expired | O(k log n) | as k pops | as k pops |
 //!
 //! Rebalancing after an insert or a remove climbs O(1) levels on average. A head-change report
-//! costs nothing when the head is cached. Without the cache, an insert notes whether it only went
-//! left, and a remove climbs until it is a right child.
+//! costs nothing when the head is cached. Without the cache, an insert records whether its path
+//! only went left, and a remove climbs until it reaches a right child.
 //!
 //! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 48 (on 32-bit targets 32). It never
 //! allocates.
@@ -51,13 +51,14 @@
 //!   is cheap;
 //! - nodes must live in the caller's own structs, nothing may allocate, and no operation may take
 //!   O(n);
-//! - `peek` runs far more often than `insert`: take the cached head. It costs one word per queue.
+//! - `peek` runs far more often than `insert`: use the cached head. The cached head costs one word
+//!   per queue.
 //!
 //! # Avoid when
 //! - timers mostly expire and few are cancelled: a heap's levels are fewer and its entries closer
 //!   together;
 //! - some ten are pending at most: a sorted list needs no rebalancing;
-//! - lateness within a bucket is allowed: a wheel has no levels to walk down.
+//! - lateness within a bucket is allowed: a wheel has no path to walk down.
 //!
 //! Worst case and adversary: chosen deadlines can make every insert walk the longest path, which
 //! has at most 2 log2(n + 1) nodes.

@@ -1,8 +1,8 @@
 //! A doubly linked list in order of expiry; insertion scans from the tail.
 //!
 //! # Invariants
-//! 1. Walking `next` from `head` meets every pending node once ([`Violation::Count`]) and ends at
-//!    `tail` ([`Violation::Head`]).
+//! 1. A walk along `next` from `head` visits every pending node once ([`Violation::Count`]) and
+//!    ends at `tail` ([`Violation::Head`]).
 //! 2. `prev` of a node's `next` is the node; `prev` of the head and `next` of the tail are none
 //!    ([`Violation::BackLink`]).
 //! 3. Expiries never decrease along `next` ([`Violation::Order`]). Equals stand in the order of
@@ -26,8 +26,8 @@
 //! | pop | O(1) | O(1) | 2 |
 //! | advance, k expired | O(k) | O(k) | 1 to 2 per timer |
 //!
-//! Bytes per timer: slab 16 + slot (8 for a `u32`), hook 32 (on 32-bit targets 24). It has no
-//! order among its nodes but the list itself, and never allocates.
+//! Bytes per timer: slab 16 + slot (8 for a `u32`), hook 32 (on 32-bit targets 24). The order of
+//! the nodes is in the list alone; the list never allocates.
 //!
 //! # Choose when
 //! - few timers are pending (some ten), or nearly all have the same delay, so that new ones belong
@@ -36,7 +36,7 @@
 //!
 //! # Avoid when
 //! - deadlines are random and many: an insert passes half of the list on average;
-//! - others choose the deadlines: ever earlier ones make every insert scan the whole list.
+//! - others choose the deadlines: with ever earlier deadlines, every insert scans the whole list.
 //!
 //! # References
 //! Xenomai's `xntlist` (scan from the tail, default for fewer than ten timers), HelenOS kernel
@@ -57,7 +57,7 @@ impl Family for SortedList {
     const SHAPE: Shape = Shape::List;
 }
 
-/// What a node of the list remembers.
+/// The record of a node in the list.
 #[derive(Debug)]
 pub struct ListRecord<P> {
     expiry: Tick,
@@ -85,7 +85,7 @@ pub struct List<P> {
 }
 
 impl<P: Handle> List<P> {
-    /// Makes `right` follow `left`; none stands for the end of the list on either side.
+    /// Links `left` to `right`; none stands for the end of the list on either side.
     #[inline]
     fn join(&mut self, nodes: &mut impl Nodes<P, ListRecord<P>>, left: Option<P>, right: Option<P>) {
         match left {
@@ -101,9 +101,9 @@ impl<P: Handle> List<P> {
 
 // SAFETY: the promises of `Discipline`:
 // 1. handles come from `insert` and from links of nodes that are linked;
-// 2. `remove` joins the neighbors (or head and tail) over the node, which nothing else names.
-//    `clear` forgets head and tail. 3. No user code is called at all. 4. It holds handles and ticks
-//    only.
+// 2. `remove` joins the neighbors (or head and tail) over the node; nothing else names the node.
+//    `clear` forgets head and tail. 3. No user code is called at all. 4. The list holds handles and
+//    ticks only.
 unsafe impl<P: Handle> Discipline<P> for List<P> {
     type Record = ListRecord<P>;
     const NEW: Self = Self { head: None, tail: None };
@@ -120,7 +120,7 @@ unsafe impl<P: Handle> Discipline<P> for List<P> {
         let expiry = deadline.max(now);
         let mut left = self.tail;
         let mut right = None;
-        // Every node from `right` on is later than `expiry`.
+        // Invariant: every node from `right` on is later than `expiry`.
         while let Some(at) = left {
             let record = nodes.record(at);
             if record.expiry <= expiry {
@@ -173,8 +173,8 @@ unsafe impl<P: Handle> Discipline<P> for List<P> {
         let mut left = None;
         let mut earliest = 0;
         let mut next = self.head;
-        // `left` is the last of the nodes walked so far; they are in order, and none is later than
-        // `earliest`.
+        // Invariant: `left` is the last node visited so far. The visited nodes are in order, and
+        // none is later than `earliest`.
         for _ in 0..len {
             let p = next.ok_or(Violation::Count)?;
             let record = nodes.record(p);

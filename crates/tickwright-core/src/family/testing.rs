@@ -22,12 +22,12 @@ pub(crate) struct Entry {
     pub(crate) expiry: Tick,
 }
 
-/// The timers that a queue should hold, in the order in which they should leave.
+/// The timers that a queue should hold, in the order of delivery.
 pub(crate) trait Model: Debug + Default {
-    /// How many timers are pending.
+    /// The number of pending timers.
     fn len(&self) -> usize;
 
-    /// The timer that leaves after `at` others.
+    /// The timer that leaves after `at` other timers.
     fn get(&self, at: usize) -> Option<Entry>;
 
     fn insert(&mut self, id: u32, deadline: Tick, now: Tick);
@@ -39,8 +39,8 @@ pub(crate) trait Model: Debug + Default {
         self.insert(id, deadline, now);
     }
 
-    /// A delay that is worth a try. It is the end of time, a near tick that other timers share, or
-    /// one of the few buckets of a level. So buckets get long.
+    /// Draws a delay for a test. The delay reaches the end of time, a near tick that other timers
+    /// share, or one of the few buckets of a level. So many timers share a bucket.
     fn span(random: &mut Random) -> Span {
         match random.below(16) {
             0 => Span::MAX - Span::from(random.below(2)),
@@ -77,17 +77,18 @@ impl Model for Exact {
 /// All pending timers of a queue in order.
 type InOrder<Q> = fn(&Q) -> Vec<Pending<<Q as TimerQueue>::Key>>;
 
-/// A queue and a model side by side. Every step compares them and verifies the structure.
+/// A queue and a model that run the same operations. Every step compares the two and verifies the
+/// structure.
 pub(crate) struct Twin<Q: TimerQueue, M = Exact> {
     pub(crate) queue: Q,
     pub(crate) model: M,
-    /// The greatest tick that the queue was given.
+    /// The greatest `now` that the queue was given.
     pub(crate) now: Tick,
-    /// At most this many timers fit into the queue.
+    /// The most timers that fit into the queue.
     pub(crate) limit: usize,
-    /// Lists all pending timers in order, where the family can.
+    /// Lists all pending timers in order, if the family can.
     in_order: Option<InOrder<Q>>,
-    /// Whether the queue moves timers inside, so that `next_wake` is a bound.
+    /// Whether the queue moves timers inside, so that `next_wake` is only a bound.
     moves: bool,
     /// The value and the key of each id. An id that is not pending has no key.
     values: Vec<Q::Value>,
@@ -106,7 +107,7 @@ impl<F: Family, M: Model> SlabTwin<F, M> {
 }
 
 impl<'a, F: Family, M: Model> HookTwin<'a, F, M> {
-    /// Each timer's payload is its place in `timers`.
+    /// Each timer's payload is its index in `timers`.
     pub(crate) fn over_hooks(timers: &'a [Timer<F, u32>]) -> Self {
         let moves = <F::Of<HookPtr<F>> as Discipline<HookPtr<F>>>::MOVES;
         Self::new(HookQueue::new(), moves, timers.iter().collect(), |timer| timer.payload)
@@ -128,14 +129,14 @@ impl<Q: TimerQueue<Value: Copy>, M: Model> Twin<Q, M> {
         self.model.get(0).is_some_and(|head| head.expiry <= self.now)
     }
 
-    /// An alarm that may change is reported. Where `next_wake` is exact, no other is: the head that
-    /// came or went.
+    /// A change of the alarm is reported. Where `next_wake` is exact, only a change of the head is
+    /// reported.
     fn reported(&self, change: HeadChange, of_head: bool, wake: Option<Tick>) {
         assert!(change.is_changed() || self.queue.next_wake() == wake, "no change was reported");
         assert!(self.moves || change.is_changed() == of_head, "{change:?}, of the head: {of_head}");
     }
 
-    /// The model keeps what the queue declares.
+    /// The model applies the order and the lateness that the queue declares.
     fn entered(&self, id: u32, deadline: Tick) {
         let entry = (0..).map_while(|at| self.model.get(at)).find(|entry| entry.id == id).unwrap();
         let lateness = match Q::ORDER {
@@ -199,7 +200,7 @@ impl<Q: TimerQueue<Value: Copy>, M: Model> Twin<Q, M> {
         self.compare();
     }
 
-    /// The head of the model left the queue.
+    /// The queue delivered the model's head.
     fn delivered(&mut self, Expired { key, deadline, expiry, value: id }: Expired<Q::Key, u32>) {
         let head = self.model.get(0).unwrap();
         assert_eq!((id, deadline, expiry), (head.id, head.deadline, head.expiry), "{:?}", self.model);
@@ -242,7 +243,7 @@ impl<Q: TimerQueue<Value: Copy>, M: Model> Twin<Q, M> {
         self.compare();
     }
 
-    /// Returns how many timers were delivered and how many were moved.
+    /// Returns how many timers the queue delivered and how many it moved.
     pub(crate) fn advance(&mut self, now: Tick, budget: usize) -> (usize, usize) {
         self.now = self.now.max(now);
         let (id, mut all) = (self.id, Vec::new());
@@ -280,7 +281,7 @@ impl<Q: TimerQueue<Value: Copy>, M: Model> Twin<Q, M> {
         }
     }
 
-    /// The orders of insertion and removal that trees and lists are sensitive to.
+    /// Orders of insertion and removal to which trees and lists are sensitive.
     fn named_orders(&mut self) {
         let ids = u32::try_from(self.keys.len()).unwrap().min(60);
         let mut random = Random::new(7);
@@ -307,7 +308,7 @@ impl<Q: TimerQueue<Value: Copy>, M: Model> Twin<Q, M> {
         }
     }
 
-    /// A tick that deadlines and clocks like to meet, the past among them.
+    /// A tick for deadlines and clocks, biased to critical values, the past included.
     fn tick(&self, random: &mut Random) -> Tick {
         let near = random.below(3).into();
         let known = self.model.get(random.below(self.keys.len() as u32) as usize);
@@ -319,7 +320,7 @@ impl<Q: TimerQueue<Value: Copy>, M: Model> Twin<Q, M> {
         }
     }
 
-    /// Mostly a little on, sometimes far, sometimes the tick of what is next.
+    /// Draws a clock: mostly a little later, sometimes far later, sometimes at the next wake-up.
     fn time(&self, random: &mut Random) -> Tick {
         match random.below(12) {
             0..=1 => self.queue.next_wake().unwrap_or(self.now),
@@ -333,8 +334,8 @@ impl<Q: TimerQueue<Value: Copy>, M: Model> Twin<Q, M> {
         }
     }
 
-    /// Random operations; the population swings between none and all. Seed 0 begins with the named
-    /// orders. Returns the last tick.
+    /// Runs random operations; the population swings between none and all. Seed 0 begins with the
+    /// named orders of insertion. Returns the last tick.
     pub(crate) fn run(&mut self, seed: u64) -> Tick {
         const STARTS: [Tick; 5] =
             [0, (1 << 40) - 100, Tick::MAX - (1 << 36), Tick::MAX - (1 << 14), Tick::MAX - 70];
@@ -345,7 +346,8 @@ impl<Q: TimerQueue<Value: Copy>, M: Model> Twin<Q, M> {
         }
         let mut random = Random::new(seed);
         let ids = u32::try_from(self.keys.len()).unwrap();
-        // The clock comes to the end of time bit by bit: a far timer would take it there at once.
+        // The clock advances to the end of time step by step: a far timer would take it there at
+        // once.
         let bits = Tick::BITS - (Tick::MAX - start).leading_zeros();
         for step in 0..STEPS {
             let shift = bits.saturating_sub((bits + 2) * step / STEPS);
@@ -379,7 +381,7 @@ impl<Q: TimerQueue<Value: Copy>, M: Model> Twin<Q, M> {
     }
 }
 
-/// Holds a family to a model over both storages, which `slab` and `hook` prepare.
+/// Compares a family with a model over both storages, which `slab` and `hook` prepare.
 pub(crate) fn prepared_twins<F: Family, M: Model>(
     ids: u32,
     seeds: Range<u64>,
@@ -397,12 +399,12 @@ pub(crate) fn prepared_twins<F: Family, M: Model>(
     }
 }
 
-/// Holds a family to a model over both storages.
+/// Compares a family with a model over both storages.
 pub(crate) fn twins<F: Family, M: Model>(ids: u32, seeds: Range<u64>) {
     prepared_twins::<F, M>(ids, seeds, |_| {}, |_| {});
 }
 
-/// Holds a family to a sorted vector over both storages, its iterators included.
+/// Compares a family with a sorted vector over both storages, its iterators included.
 pub(super) fn against_sorted_vec<F: Family>()
 where
     F::Of<Idx>: Ordered<Idx>,

@@ -1,6 +1,7 @@
-//! A search tree in order of expiry, with any [`Balance`], with or without a cached head.
+//! A search tree in order of expiry, with any [`Balance`], and with or without a cached head.
 //!
-//! [`red_black`](super::red_black) and [`avl`](super::avl) document the structures that it makes.
+//! [`red_black`](super::red_black) and [`avl`](super::avl) document the two structures that are
+//! built from it.
 
 use core::marker::PhantomData;
 
@@ -9,8 +10,8 @@ use tickwright_nodes::tree::{self as bst, Balance, Left, Linked, Links, Side};
 use crate::contract::{HeadChange, Order, Tick, Violation};
 use crate::storage::{Discipline, Handle, Nodes, Ordered, Popped, Record};
 
-/// What a node of a timer tree remembers. In this order, since a search reads the expiry and a
-/// child: close together they are seldom on two cache lines.
+/// The record of a node in a timer tree. The fields have this order because a search reads the
+/// expiry and a child: side by side they are seldom on two cache lines.
 #[derive(Debug)]
 #[repr(C)]
 pub struct TreeRecord<P, B: Balance> {
@@ -48,13 +49,13 @@ impl<P: Handle, B: Balance> Linked<P> for TreeRecord<P, B> {
 #[derive(Debug)]
 pub struct TimerTree<P, B, const CACHED: bool> {
     pub(super) root: Option<P>,
-    /// The earliest node, when `CACHED`; else none.
+    /// The earliest node if `CACHED`; otherwise none.
     pub(super) head: Option<P>,
     balance: PhantomData<fn() -> B>,
 }
 
-/// Where a node with this expiry belongs: the parent and the side. Also whether it is before all
-/// that are there.
+/// Where to insert a node with this expiry: the parent and the side. Also returns whether the place
+/// is before all nodes.
 #[inline]
 fn place<P: Handle, B: Balance>(
     nodes: &impl Nodes<P, TreeRecord<P, B>>,
@@ -63,11 +64,11 @@ fn place<P: Handle, B: Balance>(
 ) -> (P, Side, bool) {
     let mut at = root;
     let mut first = true;
-    // The place is below `at`: nodes elsewhere that come before it are not later than `expiry`,
-    // those behind it are later.
+    // Invariant: the place is below `at`. Of the nodes elsewhere, those before the place are not
+    // later than `expiry`, those behind it are later.
     loop {
         let record = nodes.record(at);
-        // An index instead of a branch: which way it goes cannot be predicted.
+        // An index replaces a branch, because the direction cannot be predicted.
         let side = Side::right_when(expiry >= record.expiry);
         first &= side == Left;
         match record.links.at(side) {
@@ -79,10 +80,10 @@ fn place<P: Handle, B: Balance>(
 
 // SAFETY: the promises of `Discipline`:
 // 1. handles come from `insert` and from links of nodes that are linked;
-// 2. `bst::unlink` and `unlink_first` take the node out of the links of its parent, its children
-//    and the root. The head moves on when it was the node, and `clear` forgets root and head. 3. No
-//    user code is called at all, and a `Balance` is this crate's. 4. It holds handles, ticks and
-//    marks only.
+// 2. `bst::unlink` and `unlink_first` remove the node from the links of its parent, its children
+//    and the root. If the node was the head, the head moves on; `clear` forgets root and head;
+// 3. no user code is called at all, and a `Balance` is this crate's;
+// 4. the tree holds handles, ticks and marks only.
 unsafe impl<P: Handle, B: Balance, const CACHED: bool> Discipline<P> for TimerTree<P, B, CACHED> {
     type Record = TreeRecord<P, B>;
     const NEW: Self = Self { root: None, head: None, balance: PhantomData };
@@ -99,8 +100,8 @@ unsafe impl<P: Handle, B: Balance, const CACHED: bool> Discipline<P> for TimerTr
         let expiry = deadline.max(now);
         let (parent, side, first) = match (self.root, self.head) {
             (None, _) => (None, Left, true),
-            // A new head hangs on the left of the old one, which has no left child: no way down
-            // from the root.
+            // A new head is the left child of the old head, which had no left child. So the check
+            // need not walk from the root.
             (_, Some(head)) if CACHED && expiry < nodes.record(head).expiry => (Some(head), Left, true),
             (Some(root), _) => {
                 let (parent, side, first) = place(nodes, root, expiry);
@@ -157,8 +158,8 @@ unsafe impl<P: Handle, B: Balance, const CACHED: bool> Discipline<P> for TimerTr
         }
         let gap = bst::unlink_first(&mut self.root, nodes, p);
         if CACHED {
-            // Beside a missing left child, balance leaves room for a single node: it is the next
-            // one, or else the parent is.
+            // Where a left child is missing, the balance allows at most a single node on the right:
+            // that right child is the next node. If it is missing too, the parent is the next node.
             self.head = gap.child.or(gap.parent);
         }
         B::unlinked(&mut self.root, nodes, gap);
@@ -192,7 +193,7 @@ unsafe impl<P: Handle, B: Balance, const CACHED: bool> Discipline<P> for TimerTr
         let shape = bst::check::<P, Self::Record, _, B>(self.root, nodes, len, in_order);
         let expected = if CACHED { first } else { None };
         match shape {
-            // The head is only known when all links are right.
+            // The head can only be verified once all links are right.
             Ok(()) if self.head != expected => Err(Violation::Head),
             shape => shape,
         }

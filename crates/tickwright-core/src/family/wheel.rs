@@ -1,17 +1,19 @@
-//! A hierarchical timing wheel: exact to the tick, first in first out among equals, for every
+//! A hierarchical timing wheel. It is exact to the tick, first in first out among equals, for every
 //! `u64` deadline.
 //!
 //! # Invariants
-//! `clock` is the tick that buckets are named by. It follows the queue's `now`, and may lag behind.
-//! 1. A node is in the bucket that `BucketNumber::of(clock, expiry)` names ([`Violation::Bucket`]),
-//!    and its record has that bucket's number ([`Violation::Position`]). While a cascade is half
+//! `clock` is the tick that buckets are named by. `clock` follows the queue's `now`, and may lag
+//! behind.
+//! 1. A node is in the bucket that `BucketNumber::of(clock, expiry)` names ([`Violation::Bucket`]).
+//!    The node's record has that bucket's number ([`Violation::Position`]). While a cascade is half
 //!    done, the nodes that it has moved are placed by the cascade's own clock, in lower buckets.
-//! 2. `occupied` has a bit for each bucket that holds a node and for no other. `levels` has one for
-//!    each level with such a bit ([`Violation::Occupied`]).
+//! 2. `occupied` has a bit set for exactly the buckets that hold a node. `levels` has a bit set for
+//!    exactly the levels with such a bucket ([`Violation::Occupied`]).
 //! 3. The buckets hold every pending node once ([`Violation::Count`]). Their chains link back
 //!    ([`Violation::BackLink`]) and end at their tails ([`Violation::Head`]).
-//! 4. `min` of a bucket is the earliest expiry in it, or, where `dirty` has a bit for it, not later
-//!    than that ([`Violation::Minimum`]). A bucket of level 0 holds one tick and is never dirty.
+//! 4. `min` of a bucket is the earliest expiry in it. If the bucket's bit in `dirty` is set, `min`
+//!    may be earlier ([`Violation::Minimum`]). A bucket of level 0 holds one tick and is never
+//!    dirty.
 //! 5. `clock` is not later than any expiry ([`Violation::Order`]).
 //!
 //! # Layout
@@ -29,15 +31,16 @@
 //! occupied bucket of the lowest occupied level is the earliest.
 //!
 //! A bucket above level 0 is *entered* when its `min` has come; all lower levels are empty then.
-//! The clock becomes that `min`, and the nodes move to lower buckets from the head on, each behind
-//! what is there. So equals stay in the order of their arrival.
+//! The clock becomes that `min`. The nodes move to lower buckets, the head first, each to the end
+//! of its new bucket. So equals stay in the order of their arrival.
 //!
-//! A budget may stop a cascade half-way. An insert that belongs into that bucket goes behind the
-//! rest, and moves up to `LEVELS` nodes of it. A node alone in its bucket leaves from there.
+//! A budget may stop a cascade half-way. An insert that belongs into the half-emptied bucket goes
+//! behind the rest, and moves up to `LEVELS` nodes of the rest. A node that is alone in its bucket
+//! leaves from there.
 //!
 //! # The life of one timer
-//! Three timers are armed at tick 1000: for 70000, 69700 and 69990. Here is the life of the first.
-//! In digits of 64, 1000 is 0 15 40 and 70000 is 17 5 48.
+//! Three timers are armed at tick 1000: for 70000, 69700 and 69990. Here is the life of the timer
+//! for 70000. In digits of 64, 1000 is 0 15 40 and 70000 is 17 5 48.
 //!
 //! | clock | its digits | what happens to the timer for 70000 | it stands in |
 //! |---|---|---|---|
@@ -46,9 +49,9 @@
 //! | 69990 | 17 5 38 | That one is entered. Digit 0 differs, and is 48. | level 0, bucket 48 |
 //! | 70000 | 17 5 48 | It is due and leaves. | no bucket |
 //!
-//! Each bucket is entered when its earliest timer is due: that is the one for 69700, then 69990.
-//! Without the other two it would be alone in bucket 17, and would leave from there at 70000.
-//! [`explain`](crate::SlabQueue::explain) shows where a timer stands:
+//! Each bucket is entered when its earliest timer is due: first the timer for 69700, then the timer
+//! for 69990. Without the other two, the timer for 70000 would be alone in bucket 17, and would
+//! leave from there. [`explain`](crate::SlabQueue::explain) shows where a timer stands:
 //!
 //! ```
 //! use tickwright_core::{SlabQueue, Wheel};
@@ -74,8 +77,8 @@
 //! ```
 //!
 //! # Files
-//! They follow this order: `digits` (which bucket), `buckets` (marks and chains), `cascade`
-//! (from bucket to bucket), `hierarchy` (the operations).
+//! The files are listed in this order: `digits` (which bucket), `buckets` (marks and chains),
+//! `cascade` (from bucket to bucket), `hierarchy` (the operations).
 //!
 //! # Costs
 //! | operation | worst | usual | cache lines |
@@ -89,31 +92,34 @@
 //! | pop | O(k) for each bucket of k that it enters | amortized O(levels) | 2 per level fallen through |
 //! | advance, m expired | as m pops | amortized O(levels) per timer | 2 per timer and level |
 //!
-//! While a cascade is half done, `peek` and `second` look at the rest of its bucket and at all
-//! lower ones. Time in which nothing is pending costs nothing, however long. A node that moves
-//! falls at least one level: it moves at most `LEVELS` - 1 times between insert and delivery. With
-//! a budget an advance moves and delivers at most that many timers.
+//! While a cascade is half done, `peek` and `second` read the rest of its bucket and all lower
+//! buckets. Idle time costs nothing, however long it is. A node that moves descends at least one
+//! level. So it moves at most `LEVELS` - 1 times between insert and delivery. With a budget of n,
+//! an advance moves and delivers at most n timers.
 //!
 //! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 40 (on 32-bit targets 32). Fixed per
-//! queue: 704 buckets, slab 11 KiB, hook 17 KiB (on 32-bit targets 11 KiB); it never allocates.
+//! queue: 704 buckets, slab 11 KiB, hook 17 KiB (on 32-bit targets 11 KiB). The wheel never
+//! allocates.
 //!
 //! # Choose when
 //! - many timers are armed, re-armed and cancelled, and few expire: network time-outs;
 //! - timers are dense (several per hundred ticks), or a wheel of the same tick is compared with;
-//! - insert and remove must not depend on how many timers are pending: their worst case is
-//!   `LEVELS` moves.
+//! - the cost of insert and remove must not depend on how many timers are pending: at worst they
+//!   move `LEVELS` nodes.
 //!
 //! # Avoid when
 //! - few timers are far apart: 11 KiB of buckets displace what the cache holds, and a heap is
 //!   smaller;
 //! - one pop must be bounded and no budget can be given: entering a bucket moves all that is in it;
-//! - the exact head must be shown often (`peek`) while nothing is due: it scans the first bucket.
+//! - the program often reads the exact head (`peek`) while nothing is due: `peek` scans the first
+//!   bucket.
 //!
 //! # References
-//! Varghese & Lauck, "Hashed and hierarchical timing wheels", SOSP 1987, scheme 7. The level from
-//! the highest differing bit is an idea of Thomas Gleixner and Juho Snellman, who place timers
-//! relative to the present. Tokio and others keep it with fewer levels, whose last one wraps (see
-//! the sweep in the tests). The minimum per bucket with a dirty mark, and entering at it, are ours.
+//! Varghese & Lauck, "Hashed and hierarchical timing wheels", SOSP 1987, scheme 7. Thomas Gleixner
+//! and Juho Snellman had the idea to derive the level from the highest differing bit. They place
+//! timers relative to the present. Tokio and others use it with fewer levels, the last of which
+//! wraps (see the sweep in the tests). The minimum per bucket with a dirty mark, and entering a
+//! bucket at its minimum, are ours.
 
 mod buckets;
 mod cascade;
@@ -132,8 +138,8 @@ use crate::storage::{Family, Handle, Shape};
 /// On 64-bit targets the queue is a value of 11 KiB (slab) or 17 KiB (hooks): box it, or make it a
 /// static.
 ///
-/// `BUCKETS` is a power of two from 2 to 64. `LEVELS` is what covers 64 bits with it (64, 11; 32,
-/// 13; 16, 16; ...). Anything else does not compile.
+/// `BUCKETS` is a power of two from 2 to 64. `LEVELS` is the number of digits that covers 64 bits
+/// (64, 11; 32, 13; 16, 16; ...). Other numbers do not compile.
 ///
 /// ```
 /// use tickwright_core::{SlabQueue, Wheel};
@@ -149,13 +155,13 @@ use crate::storage::{Family, Handle, Shape};
 #[derive(Clone, Copy, Debug)]
 pub struct Wheel<const BUCKETS: usize = 64, const LEVELS: usize = 11>;
 
-/// The exact wheel with sixteen buckets a level: over hooks on 32-bit targets a queue of 4.3 KiB,
-/// on 64-bit ones 6.4 KiB. A timer moves down up to fifteen times, where [`Wheel`] moves it ten
-/// times.
+/// The exact wheel with sixteen buckets a level: over hooks, a queue takes 4.3 KiB on 32-bit
+/// targets and 6.4 KiB on 64-bit targets. A timer moves down at most fifteen times, where [`Wheel`]
+/// moves it at most ten times.
 pub type SmallWheel = Wheel<16, 16>;
 
-/// The exact wheel with four buckets a level: over hooks on 32-bit targets a queue of 2.6 KiB, on
-/// 64-bit ones 3.6 KiB. A timer moves down up to 31 times.
+/// The exact wheel with four buckets a level: over hooks, a queue takes 2.6 KiB on 32-bit targets
+/// and 3.6 KiB on 64-bit targets. A timer moves down at most 31 times.
 pub type TinyWheel = Wheel<4, 32>;
 
 impl<const BUCKETS: usize, const LEVELS: usize> Family for Wheel<BUCKETS, LEVELS> {

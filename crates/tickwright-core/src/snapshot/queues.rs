@@ -9,11 +9,11 @@ use crate::storage::{Family, Ordered};
 
 #[cfg(feature = "alloc")]
 impl<F: Family, T: Plain> SlabQueue<F, T> {
-    /// Writes all pending timers to `into`, in the order of delivery. Returns how many bytes they
-    /// take: [`bytes`](super::bytes) of their number. O(n).
+    /// Writes all pending timers to `into`, in the order of delivery. Returns their length,
+    /// [`bytes`](super::bytes) of the number of timers. O(n).
     ///
-    /// For structures that can be walked in order: the list, the sorted arrays, the trees. Of the
-    /// others, [`drain_snapshot`](Self::drain_snapshot) writes one.
+    /// It needs a structure that can be walked in order: the list, the sorted arrays, the trees.
+    /// For other structures use [`drain_snapshot`](Self::drain_snapshot).
     ///
     /// # Errors
     /// [`SnapshotError::TooShort`].
@@ -27,8 +27,8 @@ impl<F: Family, T: Plain> SlabQueue<F, T> {
         write(into, self.len(), || timers.next())
     }
 
-    /// Writes all pending timers to `into` and removes them, as before a power cut. Returns how
-    /// many bytes they take. As n times `peek` and a removal.
+    /// Writes all pending timers to `into` and removes them, as before a power cut. Returns the
+    /// number of bytes written. The cost of n calls of `peek` and n removals.
     ///
     /// # Errors
     /// [`SnapshotError::TooShort`]; no timer is removed then.
@@ -39,9 +39,9 @@ impl<F: Family, T: Plain> SlabQueue<F, T> {
         })
     }
 
-    /// Inserts all timers of a snapshot. `due` returns the deadline of a timer that had this many
-    /// ticks left; `sink` is given each new key and its payload. Returns how many timers there
-    /// were. Keys of the saved queue mean nothing here.
+    /// Inserts all timers of a snapshot. `due` returns the deadline of a timer that had n ticks
+    /// left. `sink` receives each new key and its payload. Returns the number of timers. Keys of
+    /// the saved queue are not valid in this queue.
     ///
     /// # Errors
     /// [`SnapshotError`]: no timer was inserted then.
@@ -52,7 +52,7 @@ impl<F: Family, T: Plain> SlabQueue<F, T> {
         mut sink: impl FnMut(Key, &T),
     ) -> Result<usize, SnapshotError> {
         let snapshot = Verified::<T>::read(bytes)?;
-        // Room for all first, so that no insert fails half-way.
+        // Makes room for all timers first, so that no insert fails half-way.
         self.reserve(snapshot.len())?;
         for (left, value) in snapshot.iter() {
             let key = self.insert(due(left), value).map_err(|rejected| rejected.reason)?.key;
@@ -65,12 +65,12 @@ impl<F: Family, T: Plain> SlabQueue<F, T> {
 }
 
 impl<'a, F: Family, T> HookQueue<'a, F, T> {
-    /// Writes all pending timers to `into`, in the order of delivery. A timer is the ticks that it
-    /// has left, and the plain value by which the caller knows it again. Returns how many bytes
-    /// they take. O(n).
+    /// Writes all pending timers to `into`, in the order of delivery. The entry of a timer is the
+    /// ticks that it has left, and a plain value by which the caller finds the timer again. Returns
+    /// the number of bytes written. O(n).
     ///
-    /// For structures that can be walked in order: the list, the sorted arrays, the trees. Of the
-    /// others, [`drain_snapshot`](Self::drain_snapshot) writes one.
+    /// It needs a structure that can be walked in order: the list, the sorted arrays, the trees.
+    /// For other structures use [`drain_snapshot`](Self::drain_snapshot).
     ///
     /// # Errors
     /// [`SnapshotError::TooShort`].
@@ -88,8 +88,8 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
         write(into, self.len(), || timers.next())
     }
 
-    /// Writes all pending timers to `into` and removes them, as before a power cut. Returns how
-    /// many bytes they take. As n times `peek` and a removal.
+    /// Writes all pending timers to `into` and removes them, as before a power cut. Returns the
+    /// number of bytes written. The cost of n calls of `peek` and n removals.
     ///
     /// # Errors
     /// [`SnapshotError::TooShort`]; no timer is removed then.
@@ -105,12 +105,12 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     }
 
     /// Inserts all timers of a snapshot. `find` returns the timer that a value names; `due` returns
-    /// the deadline of a timer that had n ticks left. Returns how many timers there were.
+    /// the deadline of a timer that had n ticks left. Returns the number of timers.
     ///
     /// # Errors
-    /// [`SnapshotError`]: [`Unknown`](SnapshotError::Unknown) where `find` returns none, and
-    /// [`Rejected`](SnapshotError::Rejected) where a timer is pending already or found twice. None
-    /// of the snapshot's timers is pending here then.
+    /// [`SnapshotError`]: [`Unknown`](SnapshotError::Unknown) if `find` returns none.
+    /// [`Rejected`](SnapshotError::Rejected) if a timer is already pending or found twice. Then
+    /// none of the snapshot's timers is pending in this queue.
     pub fn restore<N: Plain>(
         &mut self,
         bytes: &[u8],
@@ -127,7 +127,7 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
             if let Some(reason) = refused {
                 for (_, name) in snapshot.iter().take(inserted) {
                     if let Some(timer) = find(name) {
-                        // It is pending, since it was inserted above.
+                        // The timer is pending, since it was inserted above.
                         let _ = self.remove(TimerRef::from(timer));
                     }
                 }

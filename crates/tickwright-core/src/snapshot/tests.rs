@@ -1,4 +1,4 @@
-//! What is saved comes back in order; what is damaged changes nothing.
+//! Saved timers are restored in order; a damaged snapshot changes nothing.
 
 use std::vec;
 use std::vec::Vec;
@@ -20,7 +20,7 @@ fn filled<F: crate::Family>(seed: u64) -> SlabQueue<F, u32> {
     queue
 }
 
-/// All that is left, in order, with its expiry counted from `now`.
+/// All remaining timers, in order, with their expiries counted from `now`.
 fn rest<F: crate::Family>(queue: &mut SlabQueue<F, u32>, now: u64) -> Vec<(u64, u32)> {
     let mut rest = Vec::new();
     while let Some(wake) = queue.next_wake() {
@@ -42,7 +42,7 @@ macro_rules! each_comes_back {
         assert_eq!((queue.len(), queue.check(), queue.now()), (0, Ok(()), 1_000), "{}", $name);
         let mut restored: SlabQueue<$family, u32> = SlabQueue::new();
         assert_eq!(restored.restore(&bytes, |left| 1_000 + left, |_, _| ()), Ok(60), "{}", $name);
-        // The emptied queue is as good as new.
+        // The emptied queue works like a new one.
         assert_eq!(queue.restore(&bytes, |left| 1_000 + left, |_, _| ()), Ok(60), "{}", $name);
         assert_eq!((restored.check(), queue.check()), (Ok(()), Ok(())), "{}", $name);
         let exact = <SlabQueue<$family, u32> as crate::TimerQueue>::ORDER.is_exact();
@@ -70,7 +70,7 @@ fn a_snapshot_leaves_the_queue_and_gives_new_keys() {
     let length = queue.snapshot(&mut bytes).unwrap();
     assert_eq!((length, queue.len()), (super::bytes::<u32>(60).unwrap(), 60));
     assert_eq!(queue.snapshot(&mut bytes[..length - 1]), Err(SnapshotError::TooShort));
-    // Into a wheel, by a clock that begins again at 0.
+    // Restores into a wheel, with a clock that begins again at 0.
     let mut restored: SlabQueue<Wheel, u32> = SlabQueue::new();
     let mut keys = Vec::new();
     assert_eq!(restored.restore(&bytes, |left| left, |key, &value| keys.push((key, value))), Ok(60));
@@ -78,7 +78,8 @@ fn a_snapshot_leaves_the_queue_and_gives_new_keys() {
     assert_eq!(rest(&mut restored, 0), rest(&mut queue, 1_000));
 }
 
-/// Each byte changed, and each length cut off: nothing comes back, and what is there stays.
+/// Changes each byte, and cuts off at each length: nothing is restored, and the queue's own timers
+/// stay.
 #[test]
 fn damage_is_refused_whole() {
     let mut queue = filled::<SortedList>(3);

@@ -5,10 +5,10 @@
 //!   caller's memory:  .. | Timer<F, T> { hook: Hook { record, owner }, payload: T } | ..
 //!                          ^ HookPtr: a pointer to the T-free prefix, made from the whole Timer
 //! ```
-//! A node's `owner` word says whose it is. It is 0 for no queue, else the queue's identity. The top
-//! bit tells whether the node was inserted pinned. A queue writes a record only while the owner
-//! word names it and it is borrowed mutably. So a node is claimed by one compare-exchange and
-//! released by one store, and timers may be shared between threads.
+//! A node's `owner` word names the queue that owns the node. The word is 0 for no queue; otherwise
+//! it is the queue's identity. The top bit tells whether the node was inserted pinned. A queue
+//! writes a record only while the owner word names the queue and the queue is borrowed mutably. So
+//! one compare-exchange claims a node and one store releases it. Threads may share timers.
 //!
 //! # What happens when ...
 //! | | scoped (`insert(&'a Timer)`) | pinned (`unsafe insert_pinned`) |
@@ -19,8 +19,8 @@
 //! | the queue is dropped | its nodes are unlinked | its nodes are unlinked |
 //! | the queue is forgotten (`mem::forget`) | its nodes stay marked as linked: no queue takes them | the same, and dropping one aborts |
 //!
-//! With the hooks of `tickwright-nodes` this file holds the pointer code of queues. `UNSAFE.md`
-//! lists each block with the test that guards it.
+//! This file and the hooks of `tickwright-nodes` hold all pointer code of queues. `UNSAFE.md` lists
+//! each block with the test that guards it.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -39,7 +39,7 @@ use crate::explain::Explanation;
 use crate::storage::shell::timer_queue;
 use crate::storage::{Discipline, Family, Handle, Ordered, in_order};
 
-/// Marks the hook of a timer for queues of family `F`.
+/// The kind of hook that a timer has in queues of family `F`.
 #[derive(Debug)]
 pub struct InQueue<F>(PhantomData<fn() -> F>);
 
@@ -51,16 +51,18 @@ unsafe impl<F: Family> Hooked for InQueue<F> {
         "a pinned timer was dropped while it was pending: remove it from its queue first";
 }
 
-/// Points at the hook of a linked timer. Only queues make one.
+/// A pointer to the hook of a linked timer. Only queues create it.
 pub type HookPtr<F> = hook::HookPtr<InQueue<F>>;
 
-/// A node with a payload: embed it in your own struct, or use it as it is.
+/// A node with a payload: embed it in your own struct, or use it alone.
 ///
-/// A queue delivers `&Timer`. To get to a struct around it, let the payload be that struct, or name
-/// it. The payload is shared while the timer is pending: what changes in it is atomic or in a cell.
+/// A queue delivers `&Timer`. To reach a struct around a timer, let the payload be that struct, or
+/// let the payload name it. The payload is shared while the timer is pending: only atomics and
+/// cells in it may change.
 ///
-/// It is `!Unpin`, since a queue points at it while it is pending. A scoped insert borrows it for
-/// as long as the queue lives. A pinned one aborts the process when it is dropped while pending.
+/// It is `!Unpin`, since a queue points at the timer while it is pending. A scoped insert borrows
+/// the timer for as long as the queue lives. A timer that was inserted pinned aborts the process
+/// when it is dropped while pending.
 #[repr(C)]
 pub struct Timer<F: Family, T> {
     hook: Hook<InQueue<F>>,
@@ -77,13 +79,14 @@ impl<F: Family, T> Timer<F, T> {
         }
     }
 
-    /// Whether it is pending in some queue. True also for ever after its queue was forgotten.
+    /// Whether the timer is pending in a queue. It stays true for ever if that queue was forgotten
+    /// (`core::mem::forget`).
     #[must_use]
     pub fn is_linked(&self) -> bool {
         self.hook.is_linked()
     }
 
-    /// The payload of a node that is not pending.
+    /// The payload of a timer that is not pending, for changes.
     #[must_use]
     pub fn into_payload(self) -> T {
         let Self { hook: _, payload } = self;
@@ -92,7 +95,8 @@ impl<F: Family, T> Timer<F, T> {
 
     #[inline]
     fn pointer(&self) -> HookPtr<F> {
-        // From the whole object, so that the payload can be reached through it again.
+        // The pointer is derived from the whole object, so that the payload can be reached through
+        // it again.
         HookPtr::new(NonNull::from(self).cast::<Hook<InQueue<F>>>())
     }
 }
@@ -107,12 +111,13 @@ impl<F: Family, T: fmt::Debug> fmt::Debug for Timer<F, T> {
     }
 }
 
-/// A reference to a caller-owned node: the key of a [`HookQueue`]. Two are equal when they refer to
-/// the same node. `TimerRef::from(&timer)` makes one, so no key need be kept.
+/// A reference to a caller-owned node: the key of a [`HookQueue`]. Two references are equal when
+/// they refer to the same node. `TimerRef::from(&timer)` creates a key, so the caller need not keep
+/// one.
 pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 
 /// A timer queue over nodes that the caller owns: family `F` over hook storage. A constant
-/// expression builds it, so that it can be a static.
+/// expression can create it, so it can be a static.
 ///
 /// ```
 /// use tickwright_core::{HookQueue, RbTreeCached, Reject, Timer};
@@ -126,8 +131,8 @@ pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 /// # Ok::<(), Reject>(())
 /// ```
 ///
-/// Queue and nodes may be statics. In firmware, what masks the timer interrupt takes the place of
-/// the lock:
+/// Queue and nodes may be statics. In firmware, the code that masks the timer interrupt takes the
+/// place of the lock:
 ///
 /// ```
 /// use std::sync::Mutex;
@@ -144,7 +149,7 @@ pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 ///
-/// A linked node cannot go away before its queue:
+/// The compiler rejects a linked node that goes away before its queue:
 ///
 /// ```compile_fail,E0505
 /// use tickwright_core::{HookQueue, SortedList, Timer};
@@ -168,7 +173,7 @@ pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 /// queue.pop_expired(1);
 /// ```
 ///
-/// nor be declared after its queue, which would be dropped first:
+/// nor may it be declared after its queue, because it would be dropped first:
 ///
 /// ```compile_fail,E0597
 /// use tickwright_core::{HookQueue, SortedList, Timer};
@@ -178,8 +183,8 @@ pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 /// let _ = queue.insert(1, &timer);
 /// ```
 ///
-/// A queue hands out shared references to its timers, so it crosses threads only where they may be
-/// shared:
+/// A queue hands out shared references to its timers. So the queue crosses threads only where the
+/// timers may be shared:
 ///
 /// ```compile_fail,E0277
 /// use core::cell::Cell;
@@ -189,7 +194,7 @@ pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 /// send(HookQueue::<'static, SortedList, Cell<u32>>::new());
 /// ```
 ///
-/// A timer is `!Unpin`: pinning takes `Box::pin`, `pin!` or a static.
+/// A timer is `!Unpin`: pin it with `Box::pin`, `pin!` or a static.
 ///
 /// ```compile_fail,E0277
 /// use core::pin::Pin;
@@ -209,8 +214,8 @@ pub struct HookQueue<'a, F: Family, T> {
 }
 
 // SAFETY: 1. Moving the queue moves the right to reach its nodes' records (see `Sync for Hook`). 2.
-// It hands out `&'a Timer`, which may be sent because a `Timer` with `T: Sync` is `Sync`. 3. Apart
-// from handles the discipline and its records are `Send` (promise 4 of `Discipline`).
+// The queue hands out `&'a Timer`, which may be sent because a `Timer` with `T: Sync` is `Sync`. 3.
+// Apart from handles the discipline and its records are `Send` (promise 4 of `Discipline`).
 unsafe impl<F: Family, T: Sync> Send for HookQueue<'_, F, T> where InQueue<F>: Shareable {}
 
 // SAFETY: 1. Through `&HookQueue` records are only read. 2. Payloads are only handed out as
@@ -219,16 +224,17 @@ unsafe impl<F: Family, T: Sync> Send for HookQueue<'_, F, T> where InQueue<F>: S
 unsafe impl<F: Family, T: Sync> Sync for HookQueue<'_, F, T> where InQueue<F>: Shareable {}
 
 impl<'a, F: Family, T> HookQueue<'a, F, T> {
-    /// Where a queue could draw no identity, a program that makes one does not compile.
+    /// On a target where a queue cannot draw an identity, a program that creates a queue does not
+    /// compile.
     const DRAWS_AN_IDENTITY: () = assert!(
         hook::IDENTITIES_ARE_DRAWN,
         "this target has no compare-exchange: enable the feature `critical-section` of `tickwright-core`, \
          or make the queue by `HookQueue::with_identity`"
     );
 
-    /// An empty queue. It takes an identity at its first insert. Where the target has no
-    /// compare-exchange, this takes the feature `critical-section`, or does not compile; there
-    /// [`with_identity`](Self::with_identity) works without it.
+    /// An empty queue. The queue takes an identity at its first insert. On targets without
+    /// compare-exchange, `new` needs the feature `critical-section`; without it the call does not
+    /// compile. There [`with_identity`](Self::with_identity) works without the feature.
     #[must_use]
     pub const fn new() -> Self {
         let () = Self::DRAWS_AN_IDENTITY;
@@ -238,10 +244,11 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     const fn without_identity() -> Self {
         Self {
             order: <F::Of<HookPtr<F>> as Discipline<HookPtr<F>>>::NEW,
-            // SAFETY: the queue keeps its nodes to itself. It lends them to its discipline alone,
-            // which passes handles on that it was given (promise 1 of `Discipline`). 1.
-            // `Timer::pointer` made each from a reference to a whole timer. 2. `link` claimed it,
-            // and `release` follows its removal from the discipline.
+            // SAFETY: the queue keeps its nodes to itself. The queue lends the nodes to its
+            // discipline alone, which passes on only handles that it was given (promise 1 of
+            // `Discipline`). 1. `Timer::pointer` made each handle from a reference to a whole
+            // timer. 2. `link` claimed the timer's hook, and `release` follows the timer's removal
+            // from the discipline.
             nodes: unsafe { HookNodes::new() },
             id: 0,
             now: 0,
@@ -250,7 +257,7 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
         }
     }
 
-    /// An empty queue with an identity of the caller's choice, of which the lower 31 bits count.
+    /// An empty queue with an identity that the caller chooses; only its lower 31 bits count.
     ///
     /// # Safety
     /// 1. No other queue over family `F` has the same lower 31 bits at any time, whether it was
@@ -264,10 +271,10 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
         queue
     }
 
-    /// One step of an advance, for a caller that uses the queue between two deliveries: takes one
-    /// due timer out, if there is one. Each node that is moved inside takes one from `budget`, and
-    /// so does the one that is delivered. With nothing left of `budget` only `now` moves. Clauses
-    /// 15 and 16 hold for the steps together.
+    /// One step of an advance, for a caller that uses the queue between two deliveries. The step
+    /// removes one due timer, if there is one. Each node that moves inside the structure costs one
+    /// unit of `budget`, and so does the delivered node. When `budget` is used up, only `now`
+    /// advances. Clauses 15 and 16 hold for all steps together.
     pub fn pop_expired_within(
         &mut self,
         now: Tick,
@@ -286,32 +293,32 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
         Ok(self.id)
     }
 
-    /// Makes room for `additional` more timers in families that keep a buffer of their own (growing
+    /// Makes room for `additional` more timers in families with a buffer of their own (growing
     /// heaps).
     ///
     /// # Errors
-    /// [`Reject::Full`] when there is no memory for it, or a bound is below it.
+    /// [`Reject::Full`] when there is no memory for them, or when the queue's bound is lower.
     pub fn reserve(&mut self, additional: usize) -> Result<(), Reject> {
         self.order.reserve(self.len, additional)
     }
 
-    /// Makes a node pending whose lifetime the compiler cannot see.
+    /// Inserts a timer whose lifetime the compiler cannot see.
     ///
     /// # Errors
     /// As [`insert`](Self::insert).
     ///
     /// # Safety
-    /// Every reference to the timer that this queue hands out says that it lives for `'a`. It hands
-    /// one out as a key, and by delivery, removal, `peek`, `second` or iteration. The caller sees
-    /// to it that none of them is used after the timer is gone. In particular:
+    /// Every reference to the timer that this queue hands out has the lifetime `'a`. Such
+    /// references are keys, and the results of delivery, removal, `peek`, `second` and iteration.
+    /// The caller makes sure that none of them is used after the timer is gone. In particular:
     /// 1. it is not freed inside a sink or closure that was given it, since an argument counts as
     ///    in use until the call returns. Free it in a loop over
     ///    [`pop_expired`](Self::pop_expired);
-    /// 2. it is not freed by another thread because [`Timer::is_linked`] turned false there: the
-    ///    call that unlinks it has to return first.
+    /// 2. another thread must not free the timer because [`Timer::is_linked`] turned false there:
+    ///    the call that unlinks the timer has to return first.
     ///
-    /// That it is unlinked before it goes is not a condition: its drop checks that, and aborts the
-    /// process otherwise.
+    /// The caller need not remove the timer before it is dropped: its drop checks that, and aborts
+    /// the process if it is pending.
     pub unsafe fn insert_pinned(
         &mut self,
         deadline: Tick,
@@ -331,13 +338,13 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
         pinned: u32,
     ) -> Result<Inserted<TimerRef<'a, F, T>>, Reject> {
         let id = self.identity()?;
-        // Room first: a reserve that panicked behind the claim would leave a node that is marked
-        // but not linked.
+        // Make room first: a reserve that panicked after the claim would leave a node that is
+        // marked but not linked.
         let room = self.order.reserve(self.len, 1);
         // SAFETY: 1. `id` is this queue's, which links the node or releases it below.
         unsafe { timer.hook.claim(id, pinned) }?;
         if let Err(full) = room {
-            // SAFETY: 1. this queue has just claimed it; 2. nothing was told of it.
+            // SAFETY: 1. this queue has just claimed the hook; 2. no discipline was told of it.
             unsafe { timer.hook.release() };
             return Err(full);
         }
@@ -346,7 +353,7 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
         Ok(Inserted { key: ByRef::from(timer), head })
     }
 
-    /// Every pending timer in the order in which they will be delivered.
+    /// Iterates over all pending timers in the order of delivery.
     pub fn iter(&self) -> impl Iterator<Item = Pending<TimerRef<'a, F, T>>> + '_
     where
         F::Of<HookPtr<F>>: Ordered<HookPtr<F>>,
@@ -366,7 +373,7 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     #[inline]
     fn key(&self, p: HookPtr<F>) -> Option<TimerRef<'a, F, T>> {
         // SAFETY: 1. `p` was made by `Timer::pointer` of a `Timer<F, T>` with this `T` (the queue's
-        // type), from a reference to the whole object. That was in `link`, or in `find` from a
+        // type), from a reference to the whole object. That happened in `link`, or in `find` from a
         // timer that this queue owns and so links. `Timer` is `repr(C)` with the hook first; 2.
         // that reference was valid for 'a (scoped by type, pinned by the condition of
         // `insert_pinned`).
@@ -382,12 +389,12 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
         self.link(deadline, value, 0).map_err(|reason| Rejected { reason, value })
     }
 
-    /// Gives an unlinked node back to its owner.
+    /// Returns an unlinked node to its owner.
     #[inline]
     fn release(&mut self, p: HookPtr<F>) -> Option<(TimerRef<'a, F, T>, <Self as TimerQueue>::Value)> {
         let timer = self.key(p)?;
         self.len -= 1;
-        // SAFETY: 1. this queue has claimed it; 2. the discipline has unlinked it.
+        // SAFETY: 1. this queue has claimed the node; 2. the discipline has unlinked it.
         unsafe { timer.get().hook.release() };
         Some((timer, timer.get()))
     }
@@ -403,9 +410,9 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     }
 
     fn release_all(&mut self) {
-        // One at a time through the algorithm: another queue, on another thread, may claim a node
-        // as soon as it is released. That queue then writes the node's links, so this one must not
-        // need them any more.
+        // Unlink one node at a time through the algorithm: another queue, on another thread, may
+        // claim a node as soon as it is released. That queue then writes the node's links, so this
+        // queue must not need them any more.
         while let Some(p) = self.order.any(&self.nodes) {
             let _ = self.order.remove(&mut self.nodes, p);
             self.release(p);
@@ -417,7 +424,7 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     }
 }
 
-/// The shell asks both storages alike for what it reads records through.
+/// The shell calls both storages in the same way for access to the records.
 trait Through {
     fn nodes(&self) -> &Self;
     fn nodes_mut(&mut self) -> &mut Self;

@@ -1,12 +1,12 @@
-//! Where a slab keeps the record of a timer: beside its payload or away from it.
+//! Where a slab keeps the record of a timer: beside the timer's payload or apart from it.
 //!
 //! ```text
 //!   Apart      records [ r r r r r ]   payloads [ p p p p p ]     an operation reads a few records
 //!   Together   cells   [ r p | r p | r p ]                        it reads the timer it is asked about
 //! ```
-//! A structure that follows links from the timer it is asked about has it in one cache line
-//! [`Together`]. A structure that writes records of many timers, as a heap its positions, has more
-//! of them in a cache line [`Apart`].
+//! [`Together`] suits a structure that follows links from the timer of the call: record and payload
+//! are in one cache line. [`Apart`] suits a structure that writes the records of many timers, as a
+//! heap writes positions: a cache line holds more records.
 
 use core::fmt::Debug;
 

@@ -1,8 +1,8 @@
-//! What lies between an algorithm and its memory.
+//! The interface between an algorithm and its memory.
 //!
 //! A **family** (sorted list, heap, tree, wheel, ...) is written once, as a [`Discipline`] over
-//! handles `P` and records that [`Nodes`] looks up. Two shells own the memory here. `tickwright`
-//! has two more, for threads and for services.
+//! handles `P` and over records that [`Nodes`] looks up. Two shells in this module own the memory.
+//! `tickwright` has two more shells, for threads and for services.
 //!
 //! ```text
 //!   SlabQueue<F, T>                           HookQueue<'a, F, T>
@@ -11,8 +11,8 @@
 //!   P = Idx (u32, never 0)                    P = HookPtr ------------/  (pointer to the T-free prefix)
 //! ```
 //!
-//! Payloads stay out of the algorithms. So a family has one copy of its code over hooks, and one
-//! over slabs unless its [`layout`] puts payloads beside records.
+//! Algorithms never see payloads. So the code of a family exists once for hooks, and once for slabs
+//! unless its [`layout`] puts payloads beside records.
 
 pub mod layout;
 mod shell;
@@ -29,7 +29,7 @@ use core::iter;
 use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
 use crate::explain::{Explanation, Whereabouts};
 
-/// The nodes of a queue in the order in which they leave.
+/// Iterates over the nodes of a queue in the order in which they leave.
 fn in_order<'q, P: Handle, D: Ordered<P>>(
     discipline: &'q D,
     nodes: &'q impl Nodes<P, D::Record>,
@@ -39,12 +39,12 @@ fn in_order<'q, P: Handle, D: Ordered<P>>(
 
 /// A timer-queue algorithm over records that it does not own.
 ///
-/// The shells keep `now`, `len` and the payloads; a discipline keeps order. It is told `now` only
-/// where it matters, always as the greatest `now` the queue has seen.
+/// A shell keeps `now`, `len` and the payloads; a discipline keeps the order. It receives `now`
+/// only where it needs it: always the greatest `now` that the queue has seen.
 ///
 /// # Safety
-/// The hook shell follows handles as pointers, so a wrong discipline is a panic over a slab and a
-/// dangling pointer over hooks. An implementation promises:
+/// The hook shell follows handles as pointers. So a wrong discipline panics over a slab, and leads
+/// to dangling pointers over hooks. An implementation promises:
 /// 1. a handle that it passes to `Nodes` or returns was given to `insert` and has not been taken
 ///    out since. Where handles are [numbers](Handle::NUMBERED), it may also ask for the record of
 ///    one that was taken out: a storage of numbers keeps all records;
@@ -56,41 +56,44 @@ fn in_order<'q, P: Handle, D: Ordered<P>>(
 /// 4. apart from handles, what it and its records hold is `Send` and `Sync`: no `Cell`, no pointer
 ///    of its own.
 pub unsafe trait Discipline<P: Handle>: Sized {
-    /// What it keeps per node.
+    /// The record that the discipline keeps for each node.
     type Record: Record<P>;
 
-    /// An empty queue. A constant, so that queues can be statics.
+    /// An empty queue. It is a constant, so that queues can be statics.
     const NEW: Self;
 
-    /// What it promises about order and lateness.
+    /// What the discipline promises about order and lateness.
     const ORDER: Order;
 
-    /// Whether [`due`](Self::due) and [`pop`](Self::pop) ever move nodes inside, at the cost of the
-    /// budget. Where they do not, an advance returns `moved: 0`.
+    /// Whether [`due`](Self::due) and [`pop`](Self::pop) ever move nodes inside the structure, at
+    /// the cost of the budget. If not, an advance returns `moved: 0`.
     const MOVES: bool = false;
 
-    /// Makes room for `additional` more nodes beyond `len`, so that as many inserts cannot fail.
+    /// Makes room for `additional` more nodes beyond `len`, so that the next `additional` inserts
+    /// cannot fail.
     ///
     /// # Errors
-    /// [`Reject::Full`] when it is bounded and full, or gets no memory; nothing has changed then.
+    /// [`Reject::Full`] when the discipline is bounded and full, or gets no memory; nothing has
+    /// changed then.
     fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
         let _ = (len, additional);
         Ok(())
     }
 
-    /// A storage of numbers is about to have `slots` slots: each number that is inserted will be
-    /// less. For families that keep records of their own beside it.
+    /// A shell with numbered handles calls it before it has `slots` slots: the number of every
+    /// inserted node will be less. It serves families that keep records of their own outside the
+    /// shell's storage.
     ///
     /// # Errors
-    /// [`Reject::Full`] when there is no memory; nothing has changed then that a caller could see.
+    /// [`Reject::Full`] when there is no memory. Then nothing has changed that a caller could see.
     #[inline]
     fn cover(&mut self, slots: usize) -> Result<(), Reject> {
         let _ = slots;
         Ok(())
     }
 
-    /// Links `p`, which is in no queue, with expiry `max(deadline, now)`, behind its equals. Room
-    /// was reserved.
+    /// Links `p`, which must be in no queue, with expiry `max(deadline, now)`, behind its equals.
+    /// Room was reserved.
     fn insert(
         &mut self,
         nodes: &mut impl Nodes<P, Self::Record>,
@@ -99,10 +102,10 @@ pub unsafe trait Discipline<P: Handle>: Sized {
         now: Tick,
     ) -> HeadChange;
 
-    /// Unlinks `p`, which is linked.
+    /// Unlinks the linked `p`.
     fn remove(&mut self, nodes: &mut impl Nodes<P, Self::Record>, p: P) -> HeadChange;
 
-    /// Moves `p`, which is linked, to expiry `max(deadline, now)`, behind its equals.
+    /// Moves the linked `p` to expiry `max(deadline, now)`, behind its equals.
     fn reschedule(
         &mut self,
         nodes: &mut impl Nodes<P, Self::Record>,
@@ -121,16 +124,16 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     /// The node that leaves after the head.
     fn second(&self, nodes: &impl Nodes<P, Self::Record>) -> Option<P>;
 
-    /// A node that is linked, if there is one. A shell that takes out all nodes calls it, so it
-    /// returns the node that is found at the least cost.
+    /// Some linked node, if there is one. A shell calls it to remove all nodes one by one, so it
+    /// returns the node that is the cheapest to find.
     fn any(&self, nodes: &impl Nodes<P, Self::Record>) -> Option<P> {
         self.head(nodes)
     }
 
-    /// The tick at which `p`, which is linked, is due here.
+    /// The tick at which the linked `p` is due in this structure.
     fn expiry(&self, nodes: &impl Nodes<P, Self::Record>, p: P) -> Tick;
 
-    /// `max(deadline, now)` of the last insert or reschedule of `p`, which is linked.
+    /// `max(deadline, now)` of the last insert or reschedule of the linked `p`.
     fn deadline(&self, nodes: &impl Nodes<P, Self::Record>, p: P) -> Tick {
         self.expiry(nodes, p)
     }
@@ -146,9 +149,9 @@ pub unsafe trait Discipline<P: Handle>: Sized {
         self.next_expiry(nodes)
     }
 
-    /// The head if it is due at `now`, still linked. What has to be moved inside the structure
-    /// before it stands at the front is moved. Each such node takes one from `budget`. With nothing
-    /// left of `budget`, nothing is moved or returned.
+    /// The head if it is due at `now`; the head stays linked. Moves the nodes inside the structure
+    /// that must move before the head is at the front. Each such node costs one unit of `budget`.
+    /// When `budget` is used up, it moves and returns nothing.
     fn due(&mut self, nodes: &mut impl Nodes<P, Self::Record>, now: Tick, budget: &mut usize) -> Option<P> {
         if *budget == 0 {
             return None;
@@ -156,8 +159,8 @@ pub unsafe trait Discipline<P: Handle>: Sized {
         self.head(nodes).filter(|&p| self.expiry(nodes, p) <= now)
     }
 
-    /// Unlinks and returns the head if it is due at `now`, with its deadline and expiry. The budget
-    /// is that of [`due`](Self::due); the node itself takes nothing from it.
+    /// Unlinks and returns the head if it is due at `now`, with its deadline and expiry. Moves cost
+    /// `budget` as in [`due`](Self::due); the returned node itself costs nothing.
     fn pop(
         &mut self,
         nodes: &mut impl Nodes<P, Self::Record>,
@@ -170,7 +173,7 @@ pub unsafe trait Discipline<P: Handle>: Sized {
         Some(Popped { handle: p, deadline, expiry })
     }
 
-    /// Where `p`, which is linked, stands and when it moves next: for people. Changes nothing;
+    /// Where the linked `p` stands and when it moves next, for human readers. Changes nothing;
     /// O(1).
     fn explain(&self, nodes: &impl Nodes<P, Self::Record>, p: P) -> Explanation {
         Explanation::new(self.deadline(nodes, p), self.expiry(nodes, p), Whereabouts::InOrder)
@@ -179,23 +182,23 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     /// Calls `visit` for each linked node, in any order.
     fn for_each(&self, nodes: &impl Nodes<P, Self::Record>, visit: impl FnMut(P));
 
-    /// For tests of renumbering: a family that numbers arrivals gives the next one this number, if
-    /// it is empty. Others do nothing.
+    /// For tests of renumbering: a family that numbers arrivals, and is empty, gives the next
+    /// arrival this number. Others do nothing.
     #[doc(hidden)]
     fn start_sequence_at(&mut self, next: u32) {
         let _ = next;
     }
 
-    /// Forgets every node without looking at one; keeps memory.
+    /// Removes every node without visiting one; keeps memory.
     fn clear(&mut self);
 
-    /// Bytes held on the heap by the discipline itself.
+    /// The bytes that the discipline itself has allocated.
     fn heap_bytes(&self) -> usize {
         0
     }
 
-    /// Verifies every invariant over the `len` nodes that the shell believes to be linked. Ends
-    /// also on a structure with a cycle.
+    /// Verifies every invariant over the `len` nodes that the shell counts as linked. It also
+    /// terminates on a structure with a cycle.
     ///
     /// # Errors
     /// The first violation found.
@@ -215,7 +218,7 @@ pub struct Popped<P> {
 
 /// A discipline whose links can be walked in delivery order.
 pub trait Ordered<P: Handle>: Discipline<P> {
-    /// The node that leaves after `p`, which is linked.
+    /// The node that leaves after the linked `p`.
     fn next(&self, nodes: &impl Nodes<P, Self::Record>, p: P) -> Option<P>;
 }
 
@@ -227,21 +230,22 @@ pub trait Family: 'static {
     /// How a slab lays out its records and payloads.
     type Layout: layout::Layout;
 
-    /// Its name in the lab: `list`, `heap4`, `rb-cached`, ...
+    /// The structure's name in the lab: `list`, `heap4`, `rb-cached`, ...
     const ID: &'static str;
 
-    /// How it keeps its order, and so how its costs grow.
+    /// How the structure keeps its order, which determines how its costs grow.
     const SHAPE: Shape;
 
-    /// The tick that a service gives it unless told otherwise, in nanoseconds. A wheel's levels are
-    /// made for longer ones.
+    /// The default tick of a service with this structure, in nanoseconds. A wheel has a longer
+    /// default tick, for which its levels are made.
     const DEFAULT_TICK_NS: u64 = 1;
 }
 
-/// How a structure keeps its order. Rivals of one shape are the nearest to compare with.
+/// How a structure keeps its order. Other structures of the same shape are the fairest comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shape {
-    /// A chain in order. An insert walks it, in O(n), so it is measured with few timers only.
+    /// A chain in order of expiry. An insert walks the chain, in O(n), so benchmarks use it with
+    /// few timers only.
     List,
     /// An array in which parents precede their children.
     Heap,

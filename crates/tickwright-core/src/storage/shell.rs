@@ -1,7 +1,7 @@
-//! The contract for both shells, over what each of them says of its memory.
+//! Implements the contract for both shells, over what each shell says of its memory.
 //!
-//! A shell has the fields `order` and `now`, says where its records are and how many are pending,
-//! and has these functions:
+//! A shell has the fields `order` and `now`, names its records and its count of pending timers, and
+//! has these functions:
 //!
 //! | function | does |
 //! |---|---|
@@ -13,8 +13,8 @@
 //! | `release_all` | unlinks and releases every node |
 //! | `check_memory` | verifies the rest, after all links were found right |
 
-/// Methods that call those of [`TimerQueue`](crate::TimerQueue) with their names, so that a queue
-/// works without an import of the trait.
+/// Methods that call the methods of [`TimerQueue`](crate::TimerQueue) with the same names, so that
+/// a caller need not import the trait.
 macro_rules! forward {
     ($(#[$meta:meta])* fn $name:ident(&self) -> $result:ty; $($rest:tt)*) => {
         $(#[$meta])*
@@ -40,8 +40,8 @@ macro_rules! forward {
 }
 pub(crate) use forward;
 
-/// The methods of a queue and its [`TimerQueue`](crate::TimerQueue). The clauses are in
-/// [`contract`](crate::contract).
+/// Implements the methods of a queue and its [`TimerQueue`](crate::TimerQueue).
+/// [`contract`](crate::contract) lists the clauses.
 macro_rules! timer_queue {
     (
         impl [$($generics:tt)*] $queue:ty;
@@ -56,11 +56,11 @@ macro_rules! timer_queue {
                 #[must_use]
                 fn now(&self) -> Tick;
 
-                /// How many timers are pending. O(1).
+                /// The number of pending timers. O(1).
                 #[must_use]
                 fn len(&self) -> usize;
 
-                /// Whether none is pending. O(1).
+                /// Whether no timer is pending. O(1).
                 #[must_use]
                 fn is_empty(&self) -> bool;
 
@@ -74,13 +74,13 @@ macro_rules! timer_queue {
                     value: $value,
                 ) -> Result<Inserted<$key>, Rejected<$value>>;
 
-                /// Takes a pending timer out.
+                /// Removes a pending timer.
                 ///
                 /// # Errors
                 /// [`KeyError`] when `key` does not name a pending timer of this queue.
                 fn remove(&mut self, key: $key) -> Result<Removed<$value>, KeyError>;
 
-                /// Gives a pending timer another deadline; its key stays valid.
+                /// Changes the deadline of a pending timer; its key stays valid.
                 ///
                 /// # Errors
                 /// [`KeyError`] when `key` does not name a pending timer of this queue.
@@ -99,21 +99,22 @@ macro_rules! timer_queue {
                 fn next_expiry(&self) -> Option<Tick>;
 
                 /// The tick for which to set an alarm: never later than
-                /// [`next_expiry`](Self::next_expiry), and cheap. Over a wheel it may be earlier:
-                /// then nothing is due when it comes, and the next answer is later.
+                /// [`next_expiry`](Self::next_expiry), and cheap to compute. Over a wheel it may be
+                /// earlier: then nothing is due at that tick, and the next result is later.
                 #[must_use]
                 fn next_wake(&self) -> Option<Tick>;
 
-                /// Moves `now` forward and takes one due timer out, if there is one.
+                /// Advances `now` and removes one due timer, if there is one.
                 fn pop_expired(&mut self, now: Tick) -> Option<Expired<$key, $value>>;
 
                 /// Iterates over the due timers in order. Each `next` removes one timer; the others
-                /// stay pending. `now` moves at the first `next`, not at this call. To insert
+                /// stay pending. `now` advances at the first `next`, not at this call. To insert
                 /// between deliveries, loop over [`pop_expired`](Self::pop_expired).
                 fn expired(&mut self, now: Tick) -> impl Iterator<Item = Expired<$key, $value>>;
 
-                /// Moves `now` forward. When the head is due, re-arms it in one step at the tick
-                /// that `rearm` returns for its expiry and its value. The key stays valid.
+                /// Moves `now` forward. Advances `now`. If the head is due, re-arms it in one step
+                /// at the tick that `rearm` returns for its expiry and its value. The key stays
+                /// valid.
                 ///
                 /// A periodic timer on a drift-free grid is
                 /// `queue.pop_and_reinsert(now, |expiry, _| expiry.saturating_add(period))`.
@@ -123,12 +124,12 @@ macro_rules! timer_queue {
                     rearm: impl FnOnce(Tick, &$value) -> Tick,
                 ) -> Option<Expired<$key, ()>>;
 
-                /// Moves `now` forward and hands every due timer to `sink` in order. Returns the
-                /// number of delivered timers.
+                /// Advances `now` and passes every due timer to `sink` in order. Returns the number
+                /// of delivered timers.
                 fn advance(&mut self, now: Tick, sink: impl FnMut(Expired<$key, $value>)) -> usize;
 
-                /// Like [`advance`](Self::advance), until `budget` timers were delivered or moved
-                /// inside the structure. A budget of 0 only moves `now`.
+                /// Like [`advance`](Self::advance), but stops once `budget` timers were delivered
+                /// or moved inside the structure. A budget of 0 only advances `now`.
                 fn advance_within(
                     &mut self,
                     now: Tick,
@@ -136,7 +137,7 @@ macro_rules! timer_queue {
                     sink: impl FnMut(Expired<$key, $value>),
                 ) -> Advance;
 
-                /// Removes every timer. `now` and the memory stay.
+                /// Removes every timer. `now` and the memory stay unchanged.
                 fn clear(&mut self);
 
                 /// Verifies every invariant of the structure in O(n).
@@ -147,21 +148,21 @@ macro_rules! timer_queue {
                 fn check(&self) -> Result<(), Violation>;
             }
 
-            /// Whether a timer is pending here. O(1).
+            /// Whether a timer is pending in this queue. O(1).
             #[must_use]
             #[inline]
             pub fn contains(&self, $name: $named) -> bool {
                 self.find(&$name).is_ok()
             }
 
-            /// The tick at which a timer that is pending here is due.
+            /// The tick at which a timer that is pending in this queue is due.
             #[must_use]
             pub fn expiry(&self, $name: $named) -> Option<Tick> {
                 Some(self.order.expiry(self.$($nodes).+.nodes(), self.find(&$name).ok()?))
             }
 
-            /// Where a timer that is pending here stands in the structure and when it moves next.
-            /// The answer implements `Display`. Changes nothing; O(1).
+            /// Where a timer that is pending in this queue stands in the structure, and when it
+            /// moves next. The result implements `Display`. Changes nothing; O(1).
             ///
             /// # Errors
             /// [`KeyError::Stale`] when the timer is not pending. Over hooks,
@@ -170,15 +171,15 @@ macro_rules! timer_queue {
                 Ok(self.order.explain(self.$($nodes).+.nodes(), self.find(&$name)?))
             }
 
-            /// For tests: sets the number of the next arrival in an empty queue, where the family
+            /// For tests: sets the number of the next arrival in an empty queue, if the family
             /// numbers arrivals.
             #[doc(hidden)]
             pub fn start_sequence_at(&mut self, next: u32) {
                 self.order.start_sequence_at(next);
             }
 
-            /// Takes out the timer that leaves first, due or not, with its deadline. No clock
-            /// moves.
+            /// Removes the timer that leaves first, due or not, and returns it with its deadline.
+            /// No clock moves.
             pub(crate) fn take_first(&mut self) -> Option<(Tick, $value)> {
                 let p = self.order.head(self.$($nodes).+.nodes())?;
                 let deadline = self.order.deadline(self.$($nodes).+.nodes(), p);
@@ -192,7 +193,7 @@ macro_rules! timer_queue {
                 Some(Pending { key: self.key(p)?, expiry: self.order.expiry(self.$($nodes).+.nodes(), p) })
             }
 
-            // The common answer is "nothing is due", so that check is inlined.
+            // The common result is "nothing is due", so that check is inlined.
             #[inline(always)]
             fn pop_within(&mut self, budget: &mut usize) -> Option<Expired<$key, $value>> {
                 let popped = self.order.pop(self.$($nodes).+.nodes_mut(), self.now, budget)?;

@@ -1,11 +1,11 @@
 //! Slab storage: the queue owns the payloads and names them by keys with generations. Safe code
 //! only.
 //!
-//! Records and payloads lie in an [`arena`](tickwright_nodes::arena), each record beside its payload
-//! or away from it: the family's [`layout`](super::layout) says which. A record repeats the
-//! generation of a live slot if it has room for it. So a key is checked without a look at the slot.
-//! A slot that has used up its 2^32 - 1 generations is retired (clause 11): a key is never valid
-//! twice.
+//! Records and payloads lie in an [`arena`](tickwright_nodes::arena). The family's
+//! [`layout`](super::layout) decides whether a record lies beside its payload or apart from it. A
+//! record repeats the generation of its live slot if the record has room for it. So a key is
+//! checked without reading the slot. A slot that has used up its 2^32 - 1 generations is retired
+//! (clause 11), so no key is ever valid twice.
 
 #![forbid(unsafe_code)]
 
@@ -23,9 +23,9 @@ use crate::storage::layout::Layout;
 use crate::storage::shell::timer_queue;
 use crate::storage::{Discipline, Family, Nodes, Ordered, Record, in_order};
 
-/// Names one timer of a [`SlabQueue`]. Eight bytes; an optional key takes no more. Stale for ever
-/// once its timer was delivered or removed. A key means nothing to another queue than its own:
-/// there it may be stale or name another timer.
+/// Names one timer of a [`SlabQueue`]. A key takes eight bytes; an optional key takes no more. The
+/// key is stale for ever once its timer was delivered or removed. A key is valid only in its own
+/// queue: in another queue it may be stale or name another timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key(SlotId);
 
@@ -36,7 +36,8 @@ impl Key {
         self.0.to_bits()
     }
 
-    /// The key of [`to_bits`](Self::to_bits); `None` for a number that is no key (0 among them).
+    /// The key that [`to_bits`](Self::to_bits) returned as this number. Returns `None` for a number
+    /// that is no key (0 among them).
     #[must_use]
     pub fn from_bits(bits: u64) -> Option<Self> {
         SlotId::from_bits(bits).map(Self)
@@ -48,7 +49,7 @@ const _: () = assert!(size_of::<Option<Key>>() == 8);
 /// The record that family `F` keeps for each timer.
 type RecordOf<F> = <<F as Family>::Of<Idx> as Discipline<Idx>>::Record;
 
-/// Records of family `F` and payloads.
+/// The records of family `F`, and the payloads.
 type ColumnsOf<F, T> = <<F as Family>::Layout as Layout>::Columns<RecordOf<F>, T>;
 
 /// A timer queue that owns its payloads: family `F` over slab storage.
@@ -78,22 +79,22 @@ impl<F: Family, T> SlabQueue<F, T> {
         Self::with_last_generation(0)
     }
 
-    /// An empty queue with room for `capacity` timers; up to that many it allocates nothing more.
+    /// An empty queue with room for `capacity` timers. It allocates nothing more for that many
+    /// timers.
     ///
     /// # Errors
-    /// [`Reject::Full`] when there is no memory for it, or the family is bounded below it.
+    /// [`Reject::Full`] when there is no memory for them, or when the family's bound is lower.
     pub fn with_capacity(capacity: usize) -> Result<Self, Reject> {
         let mut queue = Self::new();
         queue.reserve(capacity)?;
         Ok(queue)
     }
 
-    /// A queue that never holds more than `capacity` timers and never allocates on its own again:
-    /// further inserts are refused with [`Reject::Full`].
+    /// A queue that holds at most `capacity` timers and never allocates on its own again. Further
+    /// inserts are refused with [`Reject::Full`].
     ///
-    /// A slot that has served 2^32 - 1 timers is retired, and from then on the queue holds one
-    /// less. To have it replaced, [`reserve`](Self::reserve) what is missing when it suits: that
-    /// may allocate.
+    /// A slot that has served 2^32 - 1 timers is retired; each retired slot lowers the capacity by
+    /// one. To replace it, call [`reserve`](Self::reserve) at a convenient time: that may allocate.
     ///
     /// # Errors
     /// As [`with_capacity`](Self::with_capacity).
@@ -103,7 +104,7 @@ impl<F: Family, T> SlabQueue<F, T> {
         Ok(queue)
     }
 
-    /// Like [`new`](Self::new), with new slots starting after generation `last`: for tests of
+    /// Like [`new`](Self::new), but new slots start after generation `last`: for tests of
     /// retirement.
     #[doc(hidden)]
     #[must_use]
@@ -112,26 +113,27 @@ impl<F: Family, T> SlabQueue<F, T> {
         Self { order: <F::Of<Idx> as Discipline<Idx>>::NEW, arena, now: 0 }
     }
 
-    /// Makes room for `additional` more timers, so that as many inserts allocate nothing.
+    /// Makes room for `additional` more timers, so that the next `additional` inserts allocate
+    /// nothing.
     ///
     /// # Errors
-    /// [`Reject::Full`] when there is no memory for it, or a bound is below it.
+    /// [`Reject::Full`] when there is no memory for them, or when the queue's bound is lower.
     pub fn reserve(&mut self, additional: usize) -> Result<(), Reject> {
         let missing = self.arena.missing(additional)?;
         if additional == 0 {
             return Ok(());
         }
         self.order.reserve(self.len(), additional)?;
-        // Slot 0 is there from the first insert on.
+        // Slot 0 exists from the first insert on.
         self.order.cover(self.arena.columns.len().saturating_add(missing).saturating_add(1))?;
         Ok(self.arena.reserve(additional)?)
     }
 
     /// Removes the timers for which `keep` returns false. Returns whether the next wake-up changed.
     ///
-    /// `keep` is called once for each pending timer, in the order of their slots. If it panics, the
-    /// timers removed so far are gone and the others stay: ask for `next_wake()` then. O(slots),
-    /// and a [`remove`](Self::remove) for each timer that goes.
+    /// It calls `keep` once for each pending timer, in the order of their slots. If `keep` panics,
+    /// the timers removed so far are gone and the others stay: read `next_wake()` then. It costs
+    /// O(slots), and a [`remove`](Self::remove) for each removed timer.
     pub fn retain(&mut self, mut keep: impl FnMut(Pending<Key>, &mut T) -> bool) -> HeadChange {
         let mut head = HeadChange::Same;
         for at in 0..self.arena.columns.len() {
@@ -151,18 +153,18 @@ impl<F: Family, T> SlabQueue<F, T> {
         self.arena.get(key.0)
     }
 
-    /// The payload of a pending timer, to change.
+    /// Returns the payload of a pending timer, for changes.
     #[must_use]
     pub fn get_mut(&mut self, key: Key) -> Option<&mut T> {
         self.arena.get_mut(key.0)
     }
 
-    /// Every pending timer, in the order of their slots. O(slots).
+    /// Iterates over all pending timers, in the order of their slots. O(slots).
     pub fn iter_unordered(&self) -> impl Iterator<Item = (Pending<Key>, &T)> + '_ {
         self.arena.iter().filter_map(|(id, value)| Some((self.pending(id.index)?, value)))
     }
 
-    /// Every pending timer in the order in which they will be delivered.
+    /// Iterates over all pending timers in the order of delivery.
     pub fn iter(&self) -> impl Iterator<Item = (Pending<Key>, &T)> + '_
     where
         F::Of<Idx>: Ordered<Idx>,
@@ -171,15 +173,15 @@ impl<F: Family, T> SlabQueue<F, T> {
             .filter_map(|p| Some((self.pending(p)?, self.arena.live(p)?.1)))
     }
 
-    /// Bytes that the queue holds on the heap, without what payloads own themselves.
+    /// The bytes that the queue has allocated, without what payloads own themselves.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         self.arena.columns.heap_bytes() + self.order.heap_bytes()
     }
 
     /// Like [`pop_expired`](Self::pop_expired), but moves at most `budget` timers inside the
-    /// structure, which are taken from the budget. With nothing left of it the answer is `None`,
-    /// although something may be due: call it again.
+    /// structure, and subtracts them from the budget. When the budget is used up, it returns `None`
+    /// although a timer may be due: call it again.
     pub fn pop_expired_within(&mut self, now: Tick, budget: &mut usize) -> Option<Expired<Key, T>> {
         self.now = self.now.max(now);
         self.pop_within(budget)
@@ -204,8 +206,8 @@ impl<F: Family, T> SlabQueue<F, T> {
 
     #[inline]
     fn accept(&mut self, deadline: Tick, value: T) -> Result<Inserted<Key>, Rejected<T>> {
-        // A full slab grows no buffer of the family.
-        // Slot 0 and one more may be appended.
+        // If the slab is full, no buffer of the family grows. An insert may append slot 0 and one
+        // more slot.
         if self.arena.is_full()
             || self.order.reserve(self.arena.len(), 1).is_err()
             || self.order.cover(self.arena.columns.len() + 2).is_err()
@@ -218,7 +220,7 @@ impl<F: Family, T> SlabQueue<F, T> {
         };
         let records = self.arena.columns.nodes_mut();
         let head = self.order.insert(records, id.index, deadline, self.now);
-        // The family has written the record; its stamp is the shell's.
+        // The family has written the record; the shell writes its stamp.
         records.record_mut(id.index).set_stamp(id.generation.get());
         Ok(Inserted { key: Key(id), head })
     }
@@ -235,7 +237,7 @@ impl<F: Family, T> SlabQueue<F, T> {
 
     fn release_all(&mut self) {
         self.order.clear();
-        // The records are forgotten before values are dropped, since a drop may panic.
+        // The queue forgets the records before it drops values, since a drop may panic.
         self.arena.columns.forget();
         self.arena.clear();
     }

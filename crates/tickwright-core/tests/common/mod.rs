@@ -1,6 +1,6 @@
-//! What the storage tests share.
+//! Code that the storage tests share.
 
-/// One module per test function, with one test that runs it on every family:
+/// One module per test function, with one test for each family:
 /// `for_each_family! { suite [a_test another] }`.
 macro_rules! suite {
     ([$($test:ident)+] $($id:literal => $family:ty;)+) => {
@@ -20,8 +20,8 @@ macro_rules! suite {
     };
 }
 
-/// When a timer for `deadline` is due in this family that is inserted at `now`: exact ones say the
-/// deadline.
+/// The tick at which a timer for `deadline`, inserted at `now`, is due in this family. In an exact
+/// family that is the deadline.
 pub(crate) fn due<F: tickwright_core::Family>(now: u64, deadline: u64) -> u64 {
     use tickwright_core::SlabQueue;
     let mut queue = SlabQueue::<F, ()>::new();

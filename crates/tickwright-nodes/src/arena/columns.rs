@@ -6,7 +6,7 @@ use core::fmt;
 use super::{Full, Idx, Slot};
 use crate::{Nodes, Record, hint};
 
-/// Records and slots by index. Each slot has a record; there may be more records than slots.
+/// Records and slots by index. Each slot has a record, and there may be more records than slots.
 pub trait Columns: Sized {
     /// The record that an algorithm keeps for a slot.
     type Record: Record<Idx>;
@@ -14,7 +14,7 @@ pub trait Columns: Sized {
     /// The value that a live slot holds.
     type Value;
 
-    /// What an algorithm reads and writes its records through.
+    /// The type through which an algorithm reads and writes its records.
     type Nodes: Nodes<Idx, Self::Record>;
 
     /// No slots.
@@ -23,57 +23,58 @@ pub trait Columns: Sized {
     /// The records.
     fn nodes(&self) -> &Self::Nodes;
 
-    /// The records, to write.
+    /// The records, for writing.
     fn nodes_mut(&mut self) -> &mut Self::Nodes;
 
-    /// The record at a place, if there is one.
+    /// The record at an index, if it exists.
     fn record_at(&self, at: usize) -> Option<&Self::Record>;
 
-    /// Lets all records forget their last timers. No slot is live.
+    /// Lets all records forget their last timers. The caller makes sure that no slot is live.
     fn forget(&mut self);
 
-    /// How many slots there are, slot 0 among them.
+    /// The number of slots, slot 0 included.
     fn len(&self) -> usize;
 
-    /// Whether there are none, not even slot 0.
+    /// Whether there are no slots, not even slot 0.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// For how many slots there is memory.
+    /// The number of slots for which there is memory.
     fn capacity(&self) -> usize;
 
-    /// Gets memory for `additional` more, and for later growth.
+    /// Makes room for `additional` more slots, and reserves for later growth.
     ///
     /// # Errors
     /// [`Full`] when there is no memory.
     fn try_reserve(&mut self, additional: usize) -> Result<(), Full>;
 
-    /// Gets memory for `additional` more.
+    /// Makes room for exactly `additional` more slots.
     ///
     /// # Errors
     /// [`Full`] when there is no memory.
     fn try_reserve_exact(&mut self, additional: usize) -> Result<(), Full>;
 
-    /// Appends a free slot. There is memory for it.
+    /// Appends a free slot. The caller has made room for it.
     fn push(&mut self, last: u32);
 
-    /// What [`set_vacant`](Self::set_vacant) was given for a slot that is on the free list.
+    /// The next slot of the free list, as [`set_vacant`](Self::set_vacant) stored it for a slot on
+    /// that list.
     fn next_vacant(&self, p: Idx) -> Option<Idx>;
 
-    /// Makes the record of a free slot remember the next slot of the free list.
+    /// Stores the next slot of the free list in the record of a free slot.
     fn set_vacant(&mut self, p: Idx, next: Option<Idx>);
 
-    /// Makes the record of a retired slot an idle one.
+    /// Makes the record of a retired slot an idle record.
     fn set_idle(&mut self, p: Idx);
 
-    /// The slot at a place, if there is one.
+    /// The slot at an index, if it exists.
     fn slot(&self, at: usize) -> Option<&Slot<Self::Value>>;
 
-    /// The slot at a place, if there is one, to write.
+    /// The slot at an index, if it exists, for writing.
     fn slot_mut(&mut self, at: usize) -> Option<&mut Slot<Self::Value>>;
 
-    /// Bytes on the heap, without what values own themselves.
+    /// The bytes that the columns have allocated, without what values own themselves.
     fn heap_bytes(&self) -> usize;
 }
 
@@ -81,8 +82,8 @@ pub trait Columns: Sized {
 #[derive(Debug)]
 pub struct Records<R>(#[doc(hidden)] pub Vec<R>, Beside);
 
-/// Where the slots of the records lie: a node that is asked for early is so with its slot. An
-/// address for advice alone, that nobody reads through.
+/// Where the slots of the records lie: a prefetch of a node also fetches its slot. The address
+/// serves as a hint alone: nobody reads through it.
 #[derive(Clone, Copy, Debug)]
 struct Beside {
     address: usize,
@@ -109,13 +110,13 @@ impl<R> Records<R> {
     /// No records.
     pub const EMPTY: Self = Self(Vec::new(), Beside::NONE);
 
-    /// For how many records there is memory.
+    /// The number of records for which there is memory.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.0.capacity()
     }
 
-    /// Gets memory for `additional` more, and for later growth.
+    /// Makes room for `additional` more records, and reserves for later growth.
     ///
     /// # Errors
     /// [`Full`] when there is no memory.
@@ -123,7 +124,7 @@ impl<R> Records<R> {
         self.0.try_reserve(additional).map_err(|_| Full)
     }
 
-    /// Gets memory for `additional` more.
+    /// Makes room for exactly `additional` more records.
     ///
     /// # Errors
     /// [`Full`] when there is no memory.
@@ -131,7 +132,7 @@ impl<R> Records<R> {
         self.0.try_reserve_exact(additional).map_err(|_| Full)
     }
 
-    /// Appends an idle record. There is memory for it.
+    /// Appends an idle record. The caller has made room for it.
     pub fn push(&mut self)
     where
         R: Record<Idx>,
@@ -145,14 +146,14 @@ impl<R> Records<R> {
         self.0.capacity() * size_of::<R>()
     }
 
-    /// The record at a place, if there is one.
+    /// The record at an index, if it exists.
     #[inline]
     #[must_use]
     pub fn get(&self, at: usize) -> Option<&R> {
         self.0.get(at)
     }
 
-    /// Lets all of them forget their last timers. No slot is live.
+    /// Lets all records forget their last timers. The caller makes sure that no slot is live.
     pub fn forget(&mut self)
     where
         R: Record<Idx>,
@@ -162,7 +163,7 @@ impl<R> Records<R> {
         }
     }
 
-    /// All of them, that of index 0 first.
+    /// Iterates over all records, that of index 0 first.
     pub fn iter(&self) -> impl Iterator<Item = &R> + '_ {
         self.0.iter()
     }
@@ -190,7 +191,7 @@ impl<R> Nodes<Idx, R> for Records<R> {
 /// Records in one vector, slots in another.
 #[derive(Debug)]
 pub struct Apart<R, T> {
-    /// The links that an algorithm follows.
+    /// The records, which an algorithm follows.
     pub records: Records<R>,
     #[doc(hidden)]
     pub slots: Vec<Slot<T>>,
@@ -283,13 +284,13 @@ impl<R: Record<Idx>, T> Columns for Apart<R, T> {
 /// A record and its slot.
 #[derive(Debug)]
 pub struct Cell<R, T> {
-    /// What an algorithm keeps for the slot.
+    /// The record that an algorithm keeps for the slot.
     pub record: R,
     /// What it holds.
     pub slot: Slot<T>,
 }
 
-/// Each record beside its slot.
+/// Keeps each record beside its slot.
 pub struct Together<R, T>(#[doc(hidden)] pub Vec<Cell<R, T>>);
 
 impl<R, T> fmt::Debug for Together<R, T> {

@@ -29,7 +29,7 @@ impl<C: Columns> Arena<C> {
         Self { columns, free: None, retired: 0, len: 0, limit: MOST, first_generation: last }
     }
 
-    /// How many slots are live.
+    /// The number of live slots.
     #[inline]
     #[must_use]
     pub const fn len(&self) -> usize {
@@ -43,41 +43,41 @@ impl<C: Columns> Arena<C> {
         self.len == 0
     }
 
-    /// Whether a bound, or the last index, is reached.
+    /// Whether the arena has reached its bound or the last index.
     #[inline]
     #[must_use]
     pub const fn is_full(&self) -> bool {
         self.len >= self.limit
     }
 
-    /// From now on at most `limit` slots are live, and the arena gets memory on request only.
+    /// Limits the arena to `limit` live slots. From now on it allocates only on request.
     pub fn bound(&mut self, limit: usize) {
         self.limit = limit;
     }
 
-    /// How many slots have to be appended before `additional` more can be occupied.
+    /// The number of slots that must be appended before `additional` more can be occupied.
     ///
     /// # Errors
-    /// [`Full`] when a bound is below that, or indices end before.
+    /// [`Full`] when the bound is lower, or when there are too few indices.
     pub fn missing(&self, additional: usize) -> Result<usize, Full> {
         let total = self.len.checked_add(additional).filter(|&total| total <= self.limit).ok_or(Full)?;
         if additional == 0 {
             return Ok(0);
         }
-        // Free slots serve first; retired ones and slot 0 serve nobody.
+        // An occupation uses free slots first. Retired slots and slot 0 are never used.
         let slots = slots_for(total, self.retired).ok_or(Full)?;
         Ok(slots.saturating_sub(self.columns.len()))
     }
 
-    /// Gets memory for `additional` more occupations.
+    /// Makes room for `additional` more occupations.
     ///
     /// # Errors
-    /// [`Full`] when there is none, or as [`missing`](Self::missing).
+    /// [`Full`] when there is no memory, or as [`missing`](Self::missing).
     pub fn reserve(&mut self, additional: usize) -> Result<(), Full> {
         self.columns.try_reserve_exact(self.missing(additional)?)
     }
 
-    /// Puts a value into a free slot, or a new one.
+    /// Moves a value into a free slot, or into a new slot.
     ///
     /// # Errors
     /// The value, when the arena is full or there is no memory. Nothing has changed then.
@@ -97,7 +97,7 @@ impl<C: Columns> Arena<C> {
             },
         };
         let Some(slot) = self.columns.slot_mut(index.at()) else { return Err(value) };
-        // A free slot that is not retired has a successor to its generation.
+        // A free slot that is not retired has a next generation.
         let last = match slot {
             Slot::Free { last } => *last,
             Slot::Live { generation, .. } => generation.get(),
@@ -136,8 +136,8 @@ impl<C: Columns> Arena<C> {
         Some(())
     }
 
-    /// Takes the value out of a live slot, and puts the slot on the free list or retires it.
-    /// `None`: it is not live.
+    /// Removes the value from a live slot, and puts the slot on the free list or retires it.
+    /// Returns `None` if the slot is not live.
     #[inline]
     pub fn vacate(&mut self, index: Idx) -> Option<(SlotId, C::Value)> {
         let slot = self.columns.slot_mut(index.at())?;
@@ -157,8 +157,9 @@ impl<C: Columns> Arena<C> {
         }
     }
 
-    /// Vacates every live slot and drops the values. No algorithm holds one of them any more. Where
-    /// the drop of a value panics, the other values are dropped while that panic unwinds.
+    /// Vacates every live slot and drops the values. The caller's algorithm must hold no handle of
+    /// any slot. If the drop of a value panics, the other values are dropped while that panic
+    /// unwinds.
     pub fn clear(&mut self) {
         struct Clearing<'a, C: Columns> {
             arena: &'a mut Arena<C>,
@@ -181,7 +182,7 @@ impl<C: Columns> Arena<C> {
         Clearing { arena: self, next: 1 }.run();
     }
 
-    /// The value of an occupation. `None`: it is over.
+    /// The value of an occupation. Returns `None` if the occupation is over.
     #[inline]
     #[must_use]
     pub fn get(&self, id: SlotId) -> Option<&C::Value> {
@@ -191,7 +192,7 @@ impl<C: Columns> Arena<C> {
         }
     }
 
-    /// The value with this id, to change. `None` if the value has left its slot.
+    /// The value with this id, for changes. `None` if the value has left its slot.
     #[inline]
     #[must_use]
     pub fn get_mut(&mut self, id: SlotId) -> Option<&mut C::Value> {
@@ -201,7 +202,7 @@ impl<C: Columns> Arena<C> {
         }
     }
 
-    /// The id of the value that is in a slot now, and the value. `None`: the slot is not live.
+    /// The current id of a slot's value, and the value. Returns `None` if the slot is not live.
     #[inline]
     #[must_use]
     pub fn live(&self, index: Idx) -> Option<(SlotId, &C::Value)> {
@@ -213,7 +214,7 @@ impl<C: Columns> Arena<C> {
         }
     }
 
-    /// All live slots, by index. O(slots).
+    /// Iterates over all live slots, by index. O(slots).
     pub fn iter(&self) -> impl Iterator<Item = (SlotId, &C::Value)> + '_ {
         (1..self.columns.len()).filter_map(|at| self.live(Idx::of(at)?))
     }
@@ -231,7 +232,7 @@ impl<C: Columns> Arena<C> {
         }
         let mut found = 0;
         let mut next = self.free;
-        // `found` slots of the free list were met, each usable.
+        // Invariant: `found` slots of the free list have been visited, and each was usable.
         while let Some(p) = next {
             found += 1;
             if found > usable || !self.columns.slot(p.at()).is_some_and(Slot::is_usable) {

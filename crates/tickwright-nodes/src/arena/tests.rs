@@ -1,11 +1,11 @@
-//! Breaks the arena on purpose, over both layouts, and requires that `check` names it.
+//! Breaks the arena on purpose, over both layouts, and requires that `check` reports it.
 
 use core::num::NonZeroU32;
 
 use super::*;
 use crate::{Record, Violation};
 
-/// Remembers the next vacant slot alone.
+/// A record that stores only the next vacant slot.
 struct Link(Option<Idx>);
 
 impl Record<Idx> for Link {

@@ -1,6 +1,6 @@
-//! What threads share of a hook: its owner word and the cell of its record. Under `cfg(loom)` both
-//! are loom's, so that the models of `tickwright-core` and `tickwright-collections` drive the
-//! shipped functions.
+//! The parts of a hook that threads share: its owner word and the cell of its record. Under
+//! `cfg(loom)` both are loom's types, so that the models of `tickwright-core` and
+//! `tickwright-collections` run the shipped functions.
 
 #[cfg(not(loom))]
 use core::{cell::UnsafeCell, sync::atomic::AtomicU32};
@@ -29,7 +29,7 @@ impl OwnerWord {
         self.0.store(owner, order);
     }
 
-    /// Makes `owner` the owner of a free node. The error is the owner that it has.
+    /// Makes `owner` the owner of a free node. The error is the current owner.
     #[inline]
     pub(super) fn take(&self, owner: u32) -> Result<(), u32> {
         #[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
@@ -44,7 +44,7 @@ impl OwnerWord {
         });
     }
 
-    /// The word, where nobody shares it.
+    /// The owner word, when no other thread can reach it.
     #[inline]
     pub(super) fn exclusive(&mut self) -> u32 {
         #[cfg(not(loom))]
@@ -54,8 +54,8 @@ impl OwnerWord {
     }
 }
 
-/// Runs `step` as one step, where the target has no compare-exchange. The critical section is the
-/// program's. Without it hooks are not shared, so nothing can come between.
+/// Runs `step` atomically, on targets without compare-exchange. The program provides the critical
+/// section. Without the feature hooks are not shared, so nothing can interrupt `step`.
 #[cfg(not(all(target_has_atomic = "32", not(tickwright_no_cas))))]
 #[inline]
 pub(super) fn undivided<R>(step: impl FnOnce() -> R) -> R {
@@ -65,8 +65,8 @@ pub(super) fn undivided<R>(step: impl FnOnce() -> R) -> R {
     return step();
 }
 
-/// A record that is reached by a thread that may reach it. It tells a model when it is read and
-/// written.
+/// The cell of a record. Only the thread that may access the record does. In a model, the cell
+/// reports each read and write to loom.
 pub(super) struct RecordCell<R>(UnsafeCell<R>);
 
 impl<R> RecordCell<R> {

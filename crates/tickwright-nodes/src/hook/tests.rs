@@ -1,4 +1,4 @@
-//! Identities near their end, and owner words.
+//! Tests identities near their end, and owner words.
 
 #[cfg(any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas))))]
 use core::sync::atomic::AtomicBool;
@@ -19,7 +19,7 @@ fn identities_end_and_are_never_given_twice() {
     assert_eq!(counter.into_inner(), PINNED - 1, "a refusal does not count on");
 }
 
-/// Enough draws that threads meet in the middle of one, were it not a single step.
+/// Makes so many draws that two threads would collide if a draw were not atomic.
 #[cfg(any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas))))]
 #[test]
 fn threads_draw_different_identities() {
@@ -67,7 +67,7 @@ unsafe impl Hooked for Bag {
     const DROPPED: &'static str = "dropped in a bag";
 }
 
-/// Threads claim one hook over and over: at most one of them has it at a time.
+/// Threads claim one hook over and over: at most one thread owns it at a time.
 #[cfg(any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas))))]
 #[test]
 fn threads_never_claim_a_hook_together() {

@@ -1,4 +1,4 @@
-//! The red-black balance: no path is more than twice as long as another.
+//! The red-black balance: no path is more than twice as long as another path.
 //!
 //! Insertion and removal follow Cormen et al., Introduction to Algorithms, chapter 13.
 
@@ -8,15 +8,15 @@ use crate::{Handle, Nodes, Violation};
 /// The color of a node. A missing child counts as black.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Color {
-    /// May not have a red child, nor be the root.
+    /// A red node has no red child, and is not the root.
     Red,
-    /// Counts for the black height.
+    /// A black node counts for the black height.
     Black,
 }
 
 use Color::{Black, Red};
 
-/// Keeps a tree within twice the least height by colors.
+/// Keeps the height of a tree within twice the least height, by colors.
 #[derive(Clone, Copy, Debug)]
 pub struct RedBlack;
 
@@ -53,7 +53,7 @@ impl Balance for RedBlack {
         Gap { parent, side, child, mark }: Gap<P, Color>,
     ) {
         match (child, parent) {
-            // An only child is red, and so its parent was black.
+            // An only child is red, so its former parent was black.
             (Some(child), _) => paint(nodes, child, Black),
             (None, Some(parent)) if mark == Black => refill(root, nodes, parent, side),
             _ => {}
@@ -64,7 +64,7 @@ impl Balance for RedBlack {
         if mark == Red { Err(Violation::RedRed) } else { Ok(()) }
     }
 
-    /// How many black nodes a path down passes.
+    /// The number of black nodes on any path down.
     fn height(mark: Color, [left, right]: [Option<(Color, u32)>; 2]) -> Result<u32, Violation> {
         let (left_mark, left) = left.unwrap_or((Black, 0));
         let (right_mark, right) = right.unwrap_or((Black, 0));
@@ -78,7 +78,8 @@ impl Balance for RedBlack {
     }
 }
 
-/// Ends the one pair of a red node and a red parent that a new leaf may make. Upper case is black:
+/// Removes the one pair of a red node and a red parent that a new leaf may create. Upper case is
+/// black:
 ///
 /// ```text
 /// 1. red uncle: repaint, go on two levels up     2. inner child: turn it outwards, then 3.
@@ -103,7 +104,7 @@ fn part_reds<P: Handle, R: Linked<P, Mark = Color>, N: Nodes<P, R>>(
     parent: P,
 ) {
     let (mut node, mut parent) = (node, parent);
-    // `node` and `parent` are red. No other rule is broken anywhere.
+    // Invariant: `node` and `parent` are red. No other rule is violated.
     loop {
         let Some(grand) = tree::links(nodes, parent).up else {
             return paint(nodes, parent, Black);
@@ -133,8 +134,8 @@ fn part_reds<P: Handle, R: Linked<P, Mark = Color>, N: Nodes<P, R>>(
     }
 }
 
-/// Makes up for a black node that is missing on one side. Upper case is black, `?` either; `x`
-/// marks the short side, here the left:
+/// Restores the black height where a black node is missing on one side. Upper case is black, `?` is
+/// either color. `x` marks the short side, here the left:
 ///
 /// ```text
 /// 1. red sibling: turn it up, then 2., 3. or 4.   2. no red nephew: repaint; a black p is short
@@ -161,9 +162,9 @@ fn refill<P: Handle, R: Linked<P, Mark = Color>, N: Nodes<P, R>>(
     side: Side,
 ) {
     let (mut parent, mut side) = (parent, side);
-    // Paths through the child of `parent` on `side` pass one black node too few, all others the
-    // right number. So the other side is at least one black node high: `parent` has a sibling of
-    // the gap there.
+    // Invariant: paths through the child of `parent` on `side` pass one black node too few; all
+    // other paths pass the right number. So the other side has a black height of at least one:
+    // `parent` has a child there.
     loop {
         let other = side.other();
         let Some(mut sibling) = tree::links(nodes, parent).at(other) else { return };

@@ -1,10 +1,10 @@
-//! The tree of keys: nodes from a pool. It knows objects by their cells alone, and tells a [`Home`]
-//! in which leaf each stands.
+//! The tree of keys: nodes from a pool. The tree knows objects by their cells alone, and tells a
+//! [`Home`] in which leaf each cell stands.
 //!
-//! A node is a sorted row of keys, and below each key a child, or in a leaf the cell of an object.
-//! A search never reads the first key of an inner node: a key below the second one belongs to the
-//! first child. So leaves and inner nodes split, borrow and merge alike, and an inner node's first
-//! key is set right when it moves inside.
+//! A node is a sorted row of keys. Below each key is a child, or in a leaf the cell of an object. A
+//! search never reads the first key of an inner node: a key below the second key belongs to the
+//! first child. So leaves and inner nodes split, borrow and merge alike. The first key of an inner
+//! node is set to its fence before it moves to another place.
 //!
 //! ```text
 //!                [ ? | 30 ]                 each key is a fence: nothing left of it is greater,
@@ -22,21 +22,22 @@ use alloc::vec::Vec;
 use tickwright_nodes::Violation;
 use tickwright_nodes::arena::{Idx, MOST};
 
-/// The most keys of a node. With 64-bit keys a node is six cache lines, of which a search reads
-/// three to five. Half the width has fewer lines to read and more levels. Counted at a million
-/// entries, it takes more instructions and misses of the last cache. The limit is narrow in this
-/// crate's own tests, so that few entries make many levels. The suite runs on wide ones.
+/// The most keys of a node. With 64-bit keys a node is six cache lines, and a search reads three to
+/// five of them. A node of half the width has fewer lines to read, but the tree has more levels.
+/// Counted at a million entries, half the width costs more instructions and more misses of the last
+/// cache. In this crate's own tests the nodes are narrow, so that few entries make many levels. The
+/// conformance suite runs on wide nodes.
 pub(super) const WIDTH: usize = if cfg!(test) { 4 } else { 30 };
 
 /// The fewest keys of a node that is not the root.
 pub(super) const LEAST: usize = WIDTH / 2;
 
-/// The steps of a search in a node: together at least its width.
+/// The steps of a search in a node: their sum is at least the width.
 const STEPS: [usize; 5] = [16, 8, 4, 2, 1];
 
 const _: () = assert!(WIDTH < 32);
 
-/// What is told which leaf an object's cell stands in.
+/// The owner of the cells, which records in which leaf each cell stands.
 pub(super) trait Home {
     /// The leaf of a cell.
     fn leaf(&self, cell: Idx) -> Option<Idx>;
@@ -45,7 +46,7 @@ pub(super) trait Home {
     fn set_leaf(&mut self, cell: Idx, leaf: Idx);
 }
 
-/// The keys are four cache lines. The children and the length are two.
+/// The keys take four cache lines. The children and the length take two.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Node<K> {
@@ -56,7 +57,7 @@ pub(super) struct Node<K> {
     /// The child, or cell, below each key.
     down: [Option<Idx>; WIDTH],
     keys: [K; WIDTH],
-    /// The next node of the level; of a free node the next free one.
+    /// The next node of the level. In a free node: the next free node.
     next: Option<Idx>,
     prev: Option<Idx>,
 }
@@ -75,13 +76,14 @@ impl<K: Copy + Ord> Node<K> {
         self.keys.get(..self.len()).unwrap_or(&[])
     }
 
-    /// How many keys the place for `key` is behind, of an inner node after the first one.
+    /// How many keys stand in front of the place for `key`. The first key of an inner node always
+    /// counts.
     #[inline]
     fn rank(&self, key: &K, behind: bool) -> usize {
         let first = usize::from(self.level.min(1));
         let mut rank = first;
-        // The keys in front of `rank` are left of the place; as many steps for every length, and no
-        // branch, which could not be predicted.
+        // Invariant: the first `rank` keys are left of the place. Every length takes the same
+        // number of steps, without a branch that could be mispredicted.
         for step in STEPS {
             let last = rank + step - 1;
             let in_node = last < self.len();
@@ -103,7 +105,7 @@ impl<K: Copy + Ord> Node<K> {
     }
 }
 
-/// Between which entries of a leaf something is, or is to go: in front of the one at `at`.
+/// A place in a leaf: that of the entry at `at`, or the gap in front of that entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Spot {
     pub(super) leaf: Idx,
@@ -114,12 +116,12 @@ pub(super) struct Spot {
 pub(super) struct Tree<K> {
     nodes: Vec<Node<K>>,
     free: Option<Idx>,
-    /// How many nodes are free.
+    /// The number of free nodes.
     spare: usize,
     /// The most nodes.
     limit: usize,
     root: Option<Idx>,
-    /// The ends of the level of leaves.
+    /// The first and the last leaf.
     first: Option<Idx>,
     last: Option<Idx>,
 }
@@ -129,7 +131,7 @@ impl<K> Tree<K> {
         Self { nodes: Vec::new(), free: None, spare: 0, limit: MOST, root: None, first: None, last: None }
     }
 
-    /// Makes a pool of n nodes, which never grows.
+    /// Limits the pool to n nodes and allocates them: it never grows again.
     pub(super) fn bound(&mut self, nodes: usize) -> bool {
         let missing = nodes.saturating_sub(self.nodes.len());
         let bounded = nodes <= MOST && self.nodes.try_reserve_exact(missing).is_ok();
@@ -139,7 +141,7 @@ impl<K> Tree<K> {
         bounded
     }
 
-    /// Makes room for n nodes in all.
+    /// Makes room for n nodes in total.
     pub(super) fn reserve(&mut self, nodes: usize) -> bool {
         let missing = nodes.saturating_sub(self.nodes.len());
         nodes <= self.limit && self.nodes.try_reserve(missing).is_ok()
@@ -167,7 +169,8 @@ impl<K: Copy + Ord> Tree<K> {
         &mut self.nodes[p.at() - 1]
     }
 
-    /// Where `key` belongs: in front of its equals, or behind them. None in an empty tree.
+    /// The spot where `key` belongs: behind its equals if `behind`, otherwise in front of them.
+    /// Returns none in an empty tree.
     #[inline]
     pub(super) fn spot(&self, key: &K, behind: bool) -> Option<Spot> {
         let mut p = self.root?;
@@ -180,7 +183,7 @@ impl<K: Copy + Ord> Tree<K> {
         }
     }
 
-    /// The spot in front of everything, or behind everything.
+    /// The spot in front of all entries, or behind all.
     pub(super) fn end(&self, first: bool) -> Option<Spot> {
         match first {
             true => self.first.map(|leaf| Spot { leaf, at: 0 }),
@@ -188,14 +191,14 @@ impl<K: Copy + Ord> Tree<K> {
         }
     }
 
-    /// Where the entry of a cell stands.
+    /// The spot of a cell's entry.
     #[inline]
     pub(super) fn spot_of(&self, leaf: Idx, cell: Idx) -> Option<Spot> {
         let at = self.nodes.get(leaf.at() - 1)?.find(cell)?;
         Some(Spot { leaf, at })
     }
 
-    /// The key and cell behind a spot.
+    /// The key and the cell of the entry behind a spot.
     #[inline]
     pub(super) fn after(&self, spot: Spot) -> Option<(K, Idx)> {
         let node = self.node(spot.leaf);
@@ -208,7 +211,7 @@ impl<K: Copy + Ord> Tree<K> {
         }
     }
 
-    /// The key and cell in front of a spot.
+    /// The key and the cell of the entry in front of a spot.
     #[inline]
     pub(super) fn before(&self, spot: Spot) -> Option<(K, Idx)> {
         let mut node = self.node(spot.leaf);
@@ -222,11 +225,12 @@ impl<K: Copy + Ord> Tree<K> {
         Some((*node.keys().get(at)?, node.below(at)?))
     }
 
-    /// Sees to it that an insert at `spot` finds the nodes that it will need.
+    /// Makes sure that the pool has the nodes that an insert at `spot` will need.
     pub(super) fn make_room(&mut self, spot: Option<Spot>) -> bool {
         let mut needed = 0;
         let mut at = spot.map(|spot| spot.leaf);
-        // Each full node on the way up splits; a full root, or none, wants a new one besides.
+        // Each full node on the way up splits. If the root is full, or there is none, the insert
+        // also needs a new root.
         while let Some(node) = at.map(|p| self.node(p)) {
             if node.len() < WIDTH {
                 return self.have(needed);
@@ -243,7 +247,7 @@ impl<K: Copy + Ord> Tree<K> {
             || more <= self.limit.saturating_sub(self.nodes.len()) && self.nodes.try_reserve(more).is_ok()
     }
 
-    /// A node from the pool, which has one.
+    /// Takes a node from the pool, which must not be empty.
     fn draw(&mut self, filler: K, level: u16) -> Idx {
         let node = Node {
             keys: [filler; WIDTH],
@@ -264,7 +268,7 @@ impl<K: Copy + Ord> Tree<K> {
         Idx::of(self.nodes.len()).unwrap_or_else(|| unreachable!("the pool's limit is below"))
     }
 
-    /// Takes an empty node out of its level, back to the pool.
+    /// Unlinks an empty node from its level and returns it to the pool.
     fn discard(&mut self, p: Idx) {
         let (next, prev) = (self.node(p).next, self.node(p).prev);
         let leaf = self.node(p).level == 0;
@@ -285,7 +289,7 @@ impl<K: Copy + Ord> Tree<K> {
         self.spare += 1;
     }
 
-    /// Tells what is below a node of this level that it hangs at `p` now.
+    /// Tells a child or cell of a node at this level that its parent or leaf is now `p`.
     #[inline]
     fn adopt(&mut self, home: &mut impl Home, level: u16, below: Option<Idx>, p: Idx) {
         match below {
@@ -295,7 +299,7 @@ impl<K: Copy + Ord> Tree<K> {
         }
     }
 
-    /// Puts a key, and what is below it, into a node that is not full.
+    /// Inserts a key, and the child or cell below it, into a node that is not full.
     fn put(&mut self, home: &mut impl Home, p: Idx, at: usize, key: K, below: Idx) {
         let node = self.node_mut(p);
         let len = node.len();
@@ -308,7 +312,7 @@ impl<K: Copy + Ord> Tree<K> {
         self.adopt(home, level, Some(below), p);
     }
 
-    /// Takes one out of a node.
+    /// Removes the key at `at`, and the child or cell below it, from a node.
     fn take(&mut self, p: Idx, at: usize) -> (K, Option<Idx>) {
         let node = self.node_mut(p);
         let len = node.len();
@@ -320,7 +324,7 @@ impl<K: Copy + Ord> Tree<K> {
         taken
     }
 
-    /// Moves all from `at` on to the end of `q`, a node of the same level with room for them.
+    /// Moves all keys from `at` on to the end of `q`, a node of the same level with room for them.
     fn shift(&mut self, home: &mut impl Home, p: Idx, at: usize, q: Idx) {
         let node = self.node_mut(p);
         let (keys, down, len, level) = (node.keys, node.down, node.len(), node.level);
@@ -336,7 +340,7 @@ impl<K: Copy + Ord> Tree<K> {
         }
     }
 
-    /// Moves the upper half of a full node to a new one behind it.
+    /// Moves the upper half of a full node to a new node behind it.
     fn split(&mut self, home: &mut impl Home, p: Idx) -> Idx {
         let node = self.node(p);
         let (filler, level, next) = (node.keys[0], node.level, node.next);
@@ -353,7 +357,7 @@ impl<K: Copy + Ord> Tree<K> {
         q
     }
 
-    /// Inserts a cell at a spot for which there is room, or into the empty tree.
+    /// Inserts a cell at a spot whose nodes have room, or into the empty tree.
     pub(super) fn insert(&mut self, home: &mut impl Home, spot: Option<Spot>, key: K, cell: Idx) {
         let Some(Spot { leaf, at }) = spot else {
             let root = self.draw(key, 0);
@@ -361,7 +365,7 @@ impl<K: Copy + Ord> Tree<K> {
             return self.put(home, root, 0, key, cell);
         };
         let (mut p, mut at, mut key, mut below) = (leaf, at, key, cell);
-        // `below` is to go into `p` at `at`; all levels under it are right.
+        // Invariant: `below` has to be inserted into `p` at `at`; all levels under `p` are right.
         while self.node(p).len() == WIDTH {
             let q = self.split(home, p);
             match at.checked_sub(LEAST) {
@@ -383,13 +387,13 @@ impl<K: Copy + Ord> Tree<K> {
         self.put(home, p, at, key, below);
     }
 
-    /// Takes out the entry at a spot. Returns the spot where it would go in again: between the same
-    /// neighbors, in a leaf that is not full. None when the tree is empty.
+    /// Removes the entry at a spot. Returns the spot where an insert would restore the entry:
+    /// between the same neighbors, in a leaf that is not full. Returns none when the tree is empty.
     pub(super) fn remove(&mut self, home: &mut impl Home, spot: Spot) -> Option<Spot> {
         let mut p = spot.leaf;
         let mut again = spot;
         self.take(p, spot.at);
-        // `p` may have one less than the least; the levels under it are right.
+        // Invariant: `p` may have `LEAST - 1` keys; the levels under `p` are right.
         loop {
             let node = self.node(p);
             let Some(up) = node.up else {
@@ -426,7 +430,7 @@ impl<K: Copy + Ord> Tree<K> {
         }
     }
 
-    /// Removes a root that has one child, or nothing.
+    /// Removes a root that has one child, or an empty root.
     fn lower_root(&mut self, root: Idx) {
         let node = self.node(root);
         match (node.level, node.len()) {
@@ -442,8 +446,8 @@ impl<K: Copy + Ord> Tree<K> {
         self.discard(root);
     }
 
-    /// Gives the first key of an inner node `q`, behind the fence at `fence` of `up`, the value of
-    /// that fence, before it moves.
+    /// Sets the first key of an inner node `q` before that key moves. Its value is that of the
+    /// fence at index `fence` of `up`, in front of `q`.
     fn mend_first(&mut self, up: Idx, fence: usize, q: Idx) {
         let key = self.node(up).keys[fence];
         let node = self.node_mut(q);
@@ -452,7 +456,7 @@ impl<K: Copy + Ord> Tree<K> {
         }
     }
 
-    /// Moves one over the fence between `p` and `q`: to `q`, if `rightwards`.
+    /// Moves one key over the fence between `p` and `q`: to `q` if `rightwards`, otherwise to `p`.
     fn borrow(&mut self, home: &mut impl Home, up: Idx, fence: usize, p: Idx, q: Idx, rightwards: bool) {
         self.mend_first(up, fence, q);
         let (from, at, to, end) = match rightwards {
@@ -465,7 +469,7 @@ impl<K: Copy + Ord> Tree<K> {
         self.node_mut(up).keys[fence] = self.node(q).keys[0];
     }
 
-    /// Moves all of `q` over the fence to `p`, and drops `q`.
+    /// Moves all keys of `q` over the fence to `p`, and discards `q`.
     fn merge(&mut self, home: &mut impl Home, up: Idx, fence: usize, p: Idx, q: Idx) {
         self.mend_first(up, fence, q);
         self.shift(home, q, 0, p);
@@ -473,19 +477,19 @@ impl<K: Copy + Ord> Tree<K> {
         self.discard(q);
     }
 
-    /// Sets the key at a spot, where it is in order.
+    /// Sets the key at a spot. The new key must be in order there.
     pub(super) fn set_key(&mut self, spot: Spot, key: K) {
         self.node_mut(spot.leaf).keys[spot.at] = key;
         self.mend_fences(spot.leaf);
     }
 
-    /// Sets the fences in front of a leaf and behind it to the keys that they guard: after an
-    /// insert that no descent led to.
+    /// Sets the fences in front of a leaf and behind it to the keys that they guard. An insert
+    /// needs this when no descent led to its leaf.
     pub(super) fn mend_fences(&mut self, leaf: Idx) {
         for leaf in [Some(leaf), self.node(leaf).next].into_iter().flatten() {
             let Some(&key) = self.node(leaf).keys().first() else { continue };
             let mut p = leaf;
-            // `p` is the first child of all below it.
+            // Invariant: `leaf` is the first leaf below `p`.
             while let Some(up) = self.node(p).up {
                 match self.node(up).find(p) {
                     Some(0) | None => p = up,
@@ -498,11 +502,11 @@ impl<K: Copy + Ord> Tree<K> {
         }
     }
 
-    /// Verifies shape, fill, fences, lists, count and pool; `visit` is given each key and cell in
+    /// Verifies shape, fill, fences, lists, count and pool. `visit` receives each key and cell in
     /// order, and the leaf.
     ///
     /// # Errors
-    /// The first violation found, or what `visit` says.
+    /// The first violation found, or the error of `visit`.
     pub(super) fn check(
         &self,
         len: usize,
@@ -545,7 +549,7 @@ impl<K: Copy + Ord> Tree<K> {
     }
 }
 
-/// More levels than 2^32 nodes can have: each has at least `LEAST` children but the root.
+/// 2^32 nodes have fewer levels than this: each node but the root has at least `LEAST` children.
 const DEEPEST: usize = 34;
 
 struct Checker<'t, K, V> {
@@ -553,12 +557,12 @@ struct Checker<'t, K, V> {
     visit: V,
     entries: usize,
     nodes: usize,
-    /// The last node met of each level.
+    /// The last node visited of each level.
     edges: [Option<Idx>; DEEPEST],
 }
 
 impl<K: Copy + Ord, V: FnMut(K, Idx, Idx) -> Result<(), Violation>> Checker<'_, K, V> {
-    /// Verifies what is below `p`, whose keys are to lie between two fences.
+    /// Verifies the subtree of `p`, whose keys must lie between two fences.
     fn below(&mut self, p: Idx, level: u16, from: Option<K>, to: Option<K>) -> Result<(), Violation> {
         let tree = self.tree;
         let node = tree.nodes.get(p.at() - 1).ok_or(Violation::Storage)?;
@@ -578,7 +582,7 @@ impl<K: Copy + Ord, V: FnMut(K, Idx, Idx) -> Result<(), Violation>> Checker<'_, 
         if before.is_none() && level == 0 && tree.first != Some(p) {
             return Err(Violation::Head);
         }
-        // An inner node's first key is not asked for.
+        // The first key of an inner node is never read, so it is not checked.
         let keys = node.keys().get(usize::from(level.min(1))..).unwrap_or(&[]);
         let fenced = |key: &K| from.is_none_or(|from| from <= *key) && to.is_none_or(|to| *key <= to);
         if !keys.is_sorted() || !keys.iter().all(fenced) {

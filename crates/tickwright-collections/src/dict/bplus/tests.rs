@@ -1,5 +1,5 @@
-//! Narrow nodes, so that there are many levels. They are compared with a sorted vector of many
-//! entries, with a pool that ends, and with keys that contradict themselves.
+//! The nodes are narrow, so that there are many levels. The tests compare with a sorted vector:
+//! many entries, a pool that is exhausted, and keys that contradict themselves.
 
 use core::cell::Cell as Mutable;
 use core::cmp::Ordering;
@@ -42,7 +42,8 @@ fn seeks(dictionary: &Dict, model: &[(Object, EntryKey)], key: u64) {
     assert_eq!(dictionary.find_lt(&key), at(lower.checked_sub(1)));
 }
 
-/// Random ops; grows while `most` is not reached, then shrinks to nothing, and again.
+/// Runs random ops: the dictionary grows until it has `most` entries, then shrinks to nothing, and
+/// again.
 fn agrees(mut dictionary: Dict, keys: usize, most: usize, steps: usize) -> usize {
     let mut random = Random(88_172_645 + keys as u64);
     let mut model: Vec<(Object, EntryKey)> = Vec::new();
@@ -65,7 +66,7 @@ fn agrees(mut dictionary: Dict, keys: usize, most: usize, steps: usize) -> usize
                     }
                     Err(reason) => {
                         assert_eq!(reason, DictError::Full);
-                        // To go behind its equals is a move too.
+                        // A move behind the entry's own equals also returns `true`.
                         let checked = if key == old { Ok(()) } else { Err(Violation::Order) };
                         assert_eq!(dictionary.check(), checked);
                         full += 1;
@@ -136,7 +137,7 @@ fn a_pool_of_the_size_advised_is_never_exhausted() {
         let mut random = Random(entries as u64);
         let mut live = Vec::new();
         for n in 0..STEPS / 8 {
-            // To the brim and back to the half, from the places that leave nodes as empty as can
+            // Fills the pool and then removes half, at places that leave nodes as empty as they can
             // be.
             let phase = n / entries % 2;
             if phase == 0 && live.len() < entries {
@@ -150,16 +151,16 @@ fn a_pool_of_the_size_advised_is_never_exhausted() {
     }
 }
 
-/// One step of a script, by ranks: each names a place among the entries that are there.
+/// One step of a script, in ranks: each rank names a place among the entries that are present.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Insert(usize),
     Remove(usize),
-    /// From a rank to a rank of what is left without it.
+    /// Moves an entry from a rank to a rank among the other entries.
     Move(usize, usize),
 }
 
-/// A key that belongs at this rank.
+/// Returns a key that belongs at this rank.
 fn key_at(live: &[(u128, EntryKey)], rank: usize) -> u128 {
     let below = rank.checked_sub(1).map_or(0, |at| live[at].0);
     let above = live.get(rank).map_or(u128::MAX, |&(key, _)| key);
@@ -168,7 +169,7 @@ fn key_at(live: &[(u128, EntryKey)], rank: usize) -> u128 {
 
 type Wide = BPlusDict<By<fn(&u128) -> u128>, u128>;
 
-/// Runs a script in a pool of the size advised, where nothing may be refused.
+/// Runs a script in a pool of the advised size, which must refuse nothing.
 fn run(entries: usize, script: &[Step]) -> (Wide, usize) {
     let mut dictionary = Wide::pooled(By(|&key| key), Wide::nodes_for(entries)).unwrap();
     let mut live: Vec<(u128, EntryKey)> = Vec::new();
@@ -197,14 +198,14 @@ fn run(entries: usize, script: &[Step]) -> (Wide, usize) {
     (dictionary, live.len())
 }
 
-/// Every shape that a tree of at most n entries can take, and from each of them every insert,
-/// removal and move.
+/// Takes every shape that a tree of at most n entries can have, and makes every insert, removal and
+/// move from it.
 #[test]
 fn a_pool_of_the_size_advised_is_enough_for_every_step_from_every_shape() {
     for entries in 1..=if cfg!(miri) { 5 } else { 13 } {
         let mut seen = BTreeSet::new();
         let mut scripts = VecDeque::from([Vec::new()]);
-        // Breadth first: a shape's first script is its shortest.
+        // The search is breadth first, so a shape's first script is its shortest.
         while let Some(mut script) = scripts.pop_front() {
             let (dictionary, len) = run(entries, &script);
             if !seen.insert(dictionary.index.tree.shape()) {
@@ -225,7 +226,7 @@ fn a_pool_of_the_size_advised_is_enough_for_every_step_from_every_shape() {
     }
 }
 
-/// Ascending inserts leave each node as empty as it may be, except the last of its level.
+/// Ascending inserts leave each node as empty as it may be, except the last node of its level.
 #[test]
 fn no_smaller_pool_than_the_one_advised_would_be_enough() {
     for entries in [1, 7, 15, 31, 63, 127, 255] {
@@ -239,8 +240,8 @@ fn no_smaller_pool_than_the_one_advised_would_be_enough() {
     }
 }
 
-/// In pools too small for what comes. A refused move has taken its entry out: sometimes a merge has
-/// given a node back, where two were wanted.
+/// The pools are too small for the entries that are inserted. A refused move has already removed
+/// its entry: sometimes a merge has freed one node where the move needs two.
 #[test]
 fn a_refused_move_leaves_the_entry_where_it_was() {
     let (mut refused, mut merged) = (0, 0);
@@ -323,12 +324,12 @@ fn a_key_that_changed_in_secret_is_named_and_mended() {
 }
 
 std::thread_local! {
-    /// Comparisons until a panic, and whether answers are at random.
+    /// How many comparisons run until one panics, and whether the answers are random.
     static MOOD: Mutable<(Option<u32>, bool)> = const { Mutable::new((None, false)) };
     static STATE: Mutable<u64> = const { Mutable::new(88_172_645) };
 }
 
-/// A number whose order has moods.
+/// A number whose comparisons panic or contradict themselves when `MOOD` says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Moody(u32);
 
@@ -440,7 +441,8 @@ fn a_cell_that_names_another_leaf_or_is_free_is_named() {
     assert_eq!(dictionary.check(), Err(Violation::Position));
     dictionary.index.nodes.arena.columns.0[one].record.0 = own;
     assert_eq!(dictionary.check(), Ok(()));
-    // All counts agree: a linked cell is free, another one is live, and the free list knows.
+    // All counts agree, and yet a linked cell is free and another cell is live. The free list shows
+    // it.
     let spare = dictionary.insert((30, 0)).unwrap();
     dictionary.remove(spare).unwrap();
     dictionary.index.nodes.arena.columns.0.swap(one, spare.slot.index.at());

@@ -1,4 +1,4 @@
-//! What only the inside can set up: owner words broken on purpose, links in odd places, given
+//! Tests that need private access: owner words broken on purpose, links in odd places, given
 //! identities.
 
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -19,7 +19,7 @@ impl<B: Balance> Object<B> {
     }
 }
 
-/// Uses the link that it is told to use; `OUTSIDE` stands for one that is in no object.
+/// Uses the link that it is told to use; `OUTSIDE` stands for a link that is in no object.
 struct InOrder<'s, B: Balance> {
     which: AtomicU32,
     outside: &'s Link<B>,
@@ -64,7 +64,7 @@ fn check_names_a_wrong_owner_and_a_wrong_count() {
     assert_eq!(dictionary.check(), Ok(()));
     for object in &objects {
         for wrong in [0, dictionary.id + 1] {
-            // SAFETY: 1. the check alone runs until it is right again.
+            // SAFETY: 1. only `check` runs until the owner word is right again.
             let right = unsafe { object.links[0].0.set_owner(wrong) };
             assert_eq!(dictionary.check(), Err(Violation::Owner));
             // SAFETY: 1. as above.
@@ -105,8 +105,8 @@ fn given_identities_tell_dictionaries_apart() {
     static NOWHERE: Link<Avl> = Link::new();
     let order = || InOrder { which: AtomicU32::new(0), outside: &NOWHERE };
     let id = |below: u32| NonZeroU32::MIN.saturating_add(u32::MAX - 1 - below);
-    // SAFETY: 1. no other dictionary of this test binary gets there, they count from 1; 2. the
-    // lower bits are not 0.
+    // SAFETY: 1. identities count from 1, and no other dictionary of this test binary reaches this
+    // one; 2. the lower bits are not 0.
     let mut one = unsafe { HookDict::<_, _, Avl>::with_identity(order(), id(0)) };
     // SAFETY: as above, with the identity below it.
     let mut other = unsafe { HookDict::<_, _, Avl>::with_identity(order(), id(1)) };

@@ -1,4 +1,4 @@
-//! What only the inside can set up: generations near their end, cells and free list broken on
+//! Tests that need private access: generations near their end, cells and free list broken on
 //! purpose.
 
 use core::mem;
@@ -55,7 +55,7 @@ fn check_names_broken_storage() {
     let live = entries[0].slot.index.at();
     let slot = mem::replace(&mut dictionary.sorted.nodes.arena.columns.0[live].slot, Slot::Free { last: 7 });
     assert_eq!(dictionary.check(), Err(Violation::Storage), "a linked cell is free");
-    // Even when the numbers of both are right.
+    // The check finds it even when the counts of live and free cells are right.
     let other = entries[1].slot.index.at();
     let free = mem::replace(&mut dictionary.sorted.nodes.arena.columns.0[other].slot, slot);
     assert_eq!(dictionary.check(), Err(Violation::Storage), "one linked cell is free, one free cell is live");
@@ -93,7 +93,7 @@ fn a_linked_cell_that_is_free_is_named_when_all_counts_agree() {
     let entries: Vec<_> = (0..3).map(|n| dictionary.insert(n).unwrap()).collect();
     let (linked, unlinked) = (entries[0].slot.index, entries[2].slot.index);
     dictionary.remove(entries[2]).unwrap();
-    // The cells change places, and the free list goes with them; the tree does not know.
+    // The cells swap places, and the free list is adapted; the tree does not know.
     let free = mem::replace(
         &mut dictionary.sorted.nodes.arena.columns.0[unlinked.at()].slot,
         Slot::Free { last: 1 },

@@ -1,6 +1,6 @@
 //! Breaks links, marks, keys, ends and counts of valid dictionaries on purpose, one at a time, and
-//! requires `check` to name it. Then every search from every hint, on dictionaries small enough to
-//! try all of them.
+//! requires `check` to name it. Then it runs every search from every hint, on dictionaries small
+//! enough to try all of them.
 
 use core::fmt::Debug;
 use std::vec::Vec;
@@ -53,7 +53,7 @@ impl<B: Balance> Subject<B> {
         subject
     }
 
-    /// `n` nodes at 10, 20, ..., put in at random.
+    /// `n` nodes with keys 10, 20, ..., inserted in random order.
     fn of(n: usize) -> Self {
         let order = shuffled(u32::try_from(n).unwrap(), &mut Random::new(n as u64));
         Self::with_keys(order.into_iter().map(|at| 10 + 10 * at))
@@ -77,7 +77,7 @@ impl<B: Balance> Subject<B> {
     }
 }
 
-/// Every node or none, but not `right`.
+/// Every node and none, except `right`.
 fn wrongs(n: usize, right: Option<usize>) -> impl Iterator<Item = Option<usize>> {
     (0..n).map(Some).chain([None]).filter(move |&wrong| wrong != right)
 }
@@ -171,7 +171,7 @@ fn ends_root_and_count<B: Balance>() {
     assert_eq!(empty.check(), Err(Violation::Head));
 }
 
-/// Gives every node every other mark.
+/// Sets the mark of every node to every other value.
 fn marks<B: Balance>(all: &[B::Mark], expected: &[Violation])
 where
     B::Mark: Debug,
@@ -194,7 +194,7 @@ where
 #[test]
 fn colours() {
     marks::<RedBlack>(&[Color::Red, Color::Black], &[Violation::RedRed, Violation::BlackHeight]);
-    // A black node above a single black one: seen only where a missing child counts.
+    // A black node above a single black node: visible only to a check that counts missing children.
     let mut subject = Subject::<RedBlack>::with_keys([10, 20]);
     assert_eq!(subject.with(1, |record| record.tree.mark = Color::Black), Err(Violation::BlackHeight));
 }
@@ -212,8 +212,8 @@ fn storage_is_asked_of_each_node<B: Balance>() {
     }
 }
 
-/// Keys in threes, so that each is met with equals, absent, and beyond both ends; every hint there
-/// is.
+/// Each key occurs three times. Searches look for keys that are present, absent, and beyond both
+/// ends, from every hint.
 fn every_search_from_every_hint<B: Balance>() {
     let most = if cfg!(miri) { 8 } else { 30 };
     for n in 0..most {
@@ -243,8 +243,8 @@ fn every_search_from_every_hint<B: Balance>() {
     }
 }
 
-/// A neighbor is found in two comparisons, what is d entries off in about 2 log d on average, and
-/// all within two paths.
+/// A neighbor is found in two comparisons. An entry d places away takes about 2 log d comparisons
+/// on average, and never more than two paths.
 fn hints_save_comparisons<B: Balance>() {
     let n: u32 = if cfg!(miri) { 64 } else { 1024 };
     let subject = Subject::<B>::with_keys(0..n);
@@ -270,7 +270,7 @@ fn hints_save_comparisons<B: Balance>() {
     }
 }
 
-/// Whatever a rule answers, a search ends in a place where a leaf fits.
+/// Whatever a rule returns, a search ends in a place where a leaf fits.
 fn a_rule_that_contradicts_itself_is_contained<B: Balance>() {
     let mut random = Random::new(7);
     for n in SIZES {

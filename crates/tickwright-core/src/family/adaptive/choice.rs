@@ -1,21 +1,22 @@
-//! Which structure serves how many timers.
+//! Chooses the structure by the number of timers.
 
 use core::fmt::Debug;
 
-/// Up to how many timers each structure serves. Below half of a smaller one's limit, that one takes
-/// over again.
+/// The most timers that each structure serves. When the population falls below half of a smaller
+/// structure's limit, that structure takes over again.
 ///
-/// The populations are those at which the structures were measured to cross. A type with other
-/// numbers makes another queue: [`AdaptiveQueue<L>`](super::AdaptiveQueue).
+/// The limits are the populations at which the measured costs of two structures are equal. A type
+/// with other limits makes another queue: [`AdaptiveQueue<L>`](super::AdaptiveQueue).
 pub trait Limits: Copy + Debug + 'static {
-    /// Timers in the sorted array.
+    /// The most timers in the sorted array.
     const FLAT: usize;
-    /// Timers in the 4-ary heap: at least `FLAT`.
+    /// The most timers in the 4-ary heap: at least `FLAT`.
     const HEAP: usize;
-    /// Timers in the wheel, at least `HEAP`. Beyond, a ladder takes over once most expire.
+    /// The most timers in the wheel: at least `HEAP`. Beyond this number, a ladder takes over once
+    /// most timers expire.
     const WHEEL: usize;
-    /// This many expiries, beyond the moves and removals meanwhile, say that most timers expire. An
-    /// eighth of the timers, if that is more.
+    /// Most timers count as expiring once expiries outnumber moves and removals by this many. If an
+    /// eighth of the timers is more, that number decides.
     const EXPIRIES: i32;
 }
 
@@ -30,7 +31,7 @@ impl Limits for Measured {
     const EXPIRIES: i32 = 4096;
 }
 
-/// One of the structures.
+/// A structure that can serve the timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Flat,
@@ -39,14 +40,14 @@ pub(super) enum Kind {
     Ladder,
 }
 
-/// With more slots than this, it is a wheel or a ladder. The records of the other structures lie in
-/// arrays with a place for each slot, and most places would be unused.
+/// With more slots than this, the queue is a wheel or a ladder. The records of the other structures
+/// lie in arrays with a place for each slot; most places would be unused.
 pub(super) const fn most_slots<L: Limits>() -> usize {
     L::WHEEL.saturating_mul(2)
 }
 
 impl Kind {
-    /// Up to how many timers it serves.
+    /// The most timers that this structure serves.
     pub(super) const fn most<L: Limits>(self) -> usize {
         match self {
             Self::Flat => L::FLAT,
@@ -56,8 +57,8 @@ impl Kind {
         }
     }
 
-    /// With fewer timers than this, a smaller one serves. A ladder stays one: entries of removed
-    /// timers name its slots.
+    /// With fewer timers than this, a smaller structure serves. A ladder never gives way: entries
+    /// of removed timers still name its slots.
     pub(super) const fn least<L: Limits>(self) -> usize {
         match self {
             Self::Flat | Self::Ladder => 0,
@@ -66,14 +67,15 @@ impl Kind {
         }
     }
 
-    /// The smallest that serves `len` timers.
+    /// The smallest structure that serves `len` timers.
     pub(super) fn of<L: Limits>(len: usize) -> Self {
         let kinds = [Self::Flat, Self::Heap, Self::Wheel];
         kinds.into_iter().find(|kind| len <= kind.most::<L>()).unwrap_or(Self::Ladder)
     }
 }
 
-/// Whether timers mostly expire, or are mostly moved and removed: the sign of a count that forgets.
+/// Whether timers mostly expire, or are mostly moved and removed. The answer is the sign of a
+/// saturating count, so old operations are forgotten.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Habit {
     count: i32,
@@ -81,7 +83,7 @@ pub(super) struct Habit {
 }
 
 impl Habit {
-    /// Nothing is known: not even `judge` was called.
+    /// The initial state: nothing is known, and `judge` has not been called.
     pub(super) const NEW: Self = Self { count: 0, most: i32::MAX / 2 };
 
     #[inline]
@@ -100,7 +102,7 @@ impl Habit {
         self.count <= -self.most
     }
 
-    /// From now on an eighth of `timers` decides, and at least `EXPIRIES`.
+    /// Sets the count's limit to an eighth of `timers`, but at least to `EXPIRIES`.
     pub(super) fn judge<L: Limits>(&mut self, timers: usize) {
         let most = i32::MAX / 2;
         self.most = i32::try_from(timers / 8).unwrap_or(most).clamp(L::EXPIRIES.clamp(1, most), most);

@@ -8,9 +8,9 @@
 //! ```
 //!
 //! # Invariant
-//! Every timer in `to` leaves before every one in `from`. The heads of `from` leave it in order,
-//! and an arrival goes to `to` only if it is earlier than all in `from`. Of one tick, those in `to`
-//! have arrived earlier: an arrival for the boundary's own tick goes to `from`.
+//! Every timer in `to` leaves before every timer in `from`. The heads of `from` leave it in order.
+//! An arrival goes to `to` only if it is earlier than all timers in `from`. Timers of one tick that
+//! are in `to` arrived earlier: an arrival for the boundary's own tick goes to `from`.
 
 use super::choice::{Kind, Limits};
 use super::parts::{Move, with_part};
@@ -18,12 +18,12 @@ use super::queue::{Adaptive, SlotRecord};
 use crate::contract::{HeadChange, Tick, Violation};
 use crate::storage::{Discipline, Handle, Nodes, Popped};
 
-/// Each insert, removal, re-arm and expiry moves this many timers. Each of these adds one at most,
-/// so a move of n ends within n / 3 of them.
+/// Each insert, removal, re-arm and expiry moves this many timers. Each of these operations adds at
+/// most one timer, so a move of n timers ends within n / 3 operations.
 const STEP: usize = 4;
 
-/// What a step may spend inside the structure that is left. Enough for some timers to come to the
-/// front, and little enough for the worst call.
+/// The budget of one step for moves inside the structure that is being left. It is enough to bring
+/// some timers to the front, and limits the cost of the worst call.
 const BUDGET: usize = 64;
 
 impl<P: Handle, L: Limits> Adaptive<P, L> {
@@ -38,15 +38,15 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         self.step(nodes);
     }
 
-    /// Moves some timers. The last one ends the move.
+    /// Moves some timers. The step that moves the last timer ends the move.
     fn step(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>) {
         let Some(mut going) = self.going else { return };
         let mut budget = BUDGET;
         for _ in 0..STEP {
             let Some(popped) = self.pop_old(nodes, &mut budget) else { break };
             let Popped { handle: p, deadline, expiry } = popped;
-            // A structure without timers takes this for its clock: it must not be later than what
-            // arrives before the next step.
+            // A structure without timers takes this `now` for its clock. It must not be later than
+            // any deadline that arrives before the next step.
             let now = self.now.min(expiry);
             let _ = with_part!(mut self.parts, going.to, nodes, |order, records| {
                 order.insert(records, p, deadline, now)
@@ -57,9 +57,9 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         self.update(nodes, going);
     }
 
-    /// Takes out the head of the structure that is left, whenever it is due.
+    /// Removes the head of the structure that is being left, even before the head is due.
     fn pop_old(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>, budget: &mut usize) -> Option<Popped<P>> {
-        // Not later than its earliest timer, so that its clock does not pass one.
+        // Its `now` is not later than its earliest timer, so that its clock passes no timer.
         while *budget > 0 {
             let popped = with_part!(mut self.parts, self.kind, nodes, |order, records| {
                 let earliest = order.next_wake(records)?;
@@ -72,7 +72,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         None
     }
 
-    /// Notes how far the move has come.
+    /// Records the progress of the move.
     fn update(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>, going: Move) {
         if going.arrived < self.len {
             let earliest =
@@ -100,8 +100,8 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         HeadChange::Changed
     }
 
-    /// Whether the head may be due. A wheel that is left may have entered a bucket that is not:
-    /// with nothing due, it is not asked to go on.
+    /// Whether the head may be due. A wheel that is being left may have advanced into a bucket that
+    /// is not due. When nothing is due, it is not asked to advance.
     pub(super) fn may_be_due(&self, nodes: &impl Nodes<P, SlotRecord<P>>, now: Tick) -> bool {
         with_part!(ref self.parts, self.first, nodes, |order, records| order.next_wake(records))
             .is_some_and(|wake| wake <= now)
@@ -120,7 +120,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         });
     }
 
-    /// Takes `p` out of the structure that has it.
+    /// Removes `p` from the structure that holds it.
     fn leave(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>, p: P) {
         let kind = self.kind_of(p);
         let _ = with_part!(mut self.parts, kind, nodes, |order, records| order.remove(records, p));
@@ -170,7 +170,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         if let Some(going) = &mut self.going {
             going.arrived = going.arrived.saturating_sub(1);
         }
-        // The caller counts the timer until this returns.
+        // `len` still counts the timer until this function returns.
         self.len -= 1;
         self.step(nodes);
         self.len += 1;

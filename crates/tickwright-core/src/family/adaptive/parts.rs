@@ -1,4 +1,4 @@
-//! The memory of the structures, and of the records that they keep beside the slab.
+//! The memory of the structures, and of the records that they keep outside the slab.
 
 use alloc::vec::Vec;
 
@@ -13,12 +13,12 @@ use crate::storage::{Discipline, Family, Handle, Nodes, Record};
 type OrderOf<F, P> = <F as Family>::Of<P>;
 pub(super) type RecordOf<F, P> = <OrderOf<F, P> as Discipline<P>>::Record;
 
-/// Room for `len` elements in all.
+/// Makes room for `len` elements in total.
 pub(super) fn room<T>(vec: &mut Vec<T>, len: usize) -> Result<(), Reject> {
     vec.try_reserve_exact(len.saturating_sub(vec.len())).map_err(|_| Reject::Full)
 }
 
-/// Records in a vector; the number of its slot is a record's index.
+/// Records in a vector; a slot's number is the index of its record.
 #[derive(Debug)]
 pub(super) struct Beside<R>(pub(super) Vec<R>);
 
@@ -50,12 +50,12 @@ impl<P: Handle, R: Record<P>> Nodes<P, R> for Beside<R> {
     }
 }
 
-/// A structure of some KiB, made when it is needed first.
+/// A structure of some KiB, created when it is first needed.
 #[derive(Debug)]
 pub(super) struct Late<D>(pub(super) Vec<D>);
 
 impl<D> Late<D> {
-    /// Makes the structure, if it is not there yet.
+    /// Creates the structure, unless it exists.
     fn make<P: Handle>(&mut self) -> Result<(), Reject>
     where
         D: Discipline<P>,
@@ -72,7 +72,7 @@ impl<D> Late<D> {
     }
 }
 
-/// All structures. Those that serve no timers are empty.
+/// All structures. Structures that serve no timers are empty.
 pub(super) struct Parts<P: Handle> {
     pub(super) flat: OrderOf<FlatQueue, P>,
     pub(super) flat_records: Beside<RecordOf<FlatQueue, P>>,
@@ -83,7 +83,7 @@ pub(super) struct Parts<P: Handle> {
     pub(super) ladder: Late<OrderOf<LadderQueue, P>>,
 }
 
-/// Calls a structure by its kind, with its records. `$nodes` are those of the slab.
+/// Calls the structure of a kind, with its records. `$nodes` are the nodes of the slab.
 macro_rules! with_part {
     (mut $parts:expr, $kind:expr, $nodes:ident, |$order:ident, $records:ident| $body:expr) => {
         match $kind {
@@ -139,10 +139,10 @@ impl<P: Handle> Parts<P> {
         ladder: Late(Vec::new()),
     };
 
-    /// A structure of that kind has room for `len` timers in `slots` slots from now on.
+    /// Makes room for `len` timers in `slots` slots in the structure of that kind.
     ///
     /// # Errors
-    /// `Full`: there is no memory.
+    /// `Full`: the memory cannot be allocated.
     pub(super) fn reserve(&mut self, kind: Kind, len: usize, slots: usize) -> Result<(), Reject> {
         match kind {
             Kind::Flat => {
@@ -164,7 +164,7 @@ impl<P: Handle> Parts<P> {
         }
     }
 
-    /// The structures whose memory was made.
+    /// The structures whose memory has been allocated.
     pub(super) fn made(&self) -> impl Iterator<Item = Kind> {
         let wheel = (!self.wheel.0.is_empty()).then_some(Kind::Wheel);
         let ladder = (!self.ladder.0.is_empty()).then_some(Kind::Ladder);
@@ -191,12 +191,12 @@ impl<P: Handle> Parts<P> {
     }
 }
 
-/// Which timers a move has taken over, a bit for each slot.
+/// Which timers have moved already, one bit for each slot.
 #[derive(Debug)]
 pub(super) struct Marks(pub(super) Vec<u64>);
 
 impl Marks {
-    /// Makes a mark for each of `slots` slots. Marks that are there stay.
+    /// Makes a mark for each of `slots` slots. Existing marks keep their values.
     pub(super) fn cover(&mut self, slots: usize) -> Result<(), Reject> {
         let words = slots / 64 + 1;
         room(&mut self.0, words)?;
@@ -227,8 +227,8 @@ impl Marks {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Move {
     pub(super) to: Kind,
-    /// Timers that are there already.
+    /// The number of timers that are in the new structure already.
     pub(super) arrived: usize,
-    /// All that are there are due before this tick or at it, all others at it or later.
+    /// Timers in the new structure are due at or before this tick, all others at it or later.
     pub(super) boundary: Tick,
 }

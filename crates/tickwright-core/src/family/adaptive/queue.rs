@@ -1,4 +1,4 @@
-//! The operations: one structure does the work, or, during a move, one of two.
+//! The operations: one structure does the work, or two of them during a move.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -12,30 +12,31 @@ use crate::explain::Explanation;
 use crate::family::ladder::LadderQueue;
 use crate::storage::{Discipline, Handle, Nodes, Popped};
 
-/// What the slab keeps for each timer.
+/// The slab's record of each timer.
 pub(super) type SlotRecord<P> = RecordOf<LadderQueue, P>;
 
 /// The adaptive queue over handles `P`.
 pub struct Adaptive<P: Handle, L> {
     pub(super) parts: Parts<P>,
-    /// What serves, or is being left.
+    /// The structure that serves, or the one that is being left.
     pub(super) kind: Kind,
     /// The structure whose head leaves first.
     pub(super) first: Kind,
     pub(super) len: usize,
-    /// With more or fewer timers than this, the next insert or removal chooses again.
+    /// With more than `most` or fewer than `least` timers, the next insert or removal chooses
+    /// again.
     most: usize,
     least: usize,
-    /// Each structure that may come to serve as many timers has room for them.
+    /// Each structure that may later serve this many timers has room for them.
     reserved: usize,
-    /// Their records, and the marks, are there for slots below this number.
+    /// The records and the marks exist for slots below this number.
     slots: usize,
     pub(super) going: Option<Move>,
     pub(super) marks: Marks,
     habit: Habit,
-    /// Whether it is a wheel that gives way to a ladder once most timers expire.
+    /// Whether the structure is a wheel that gives way to a ladder once most timers expire.
     is_undecided: bool,
-    /// A time at or before the greatest `now` that was seen.
+    /// A tick at or before the greatest `now` that was passed.
     pub(super) now: Tick,
     /// No timer is due before this tick.
     pub(super) quiet: Tick,
@@ -53,15 +54,15 @@ impl<P: Handle, L> fmt::Debug for Adaptive<P, L> {
 }
 
 impl<P: Handle, L: Limits> Adaptive<P, L> {
-    /// More than `timers`: those that are inserted during a move, and the slots that they take.
+    /// `timers` and a reserve: for timers that are inserted during a move, and for their slots.
     const fn with_slack(timers: usize) -> usize {
         timers.saturating_add(timers / 2).saturating_add(16)
     }
 
-    /// Makes room for `timers` in `slots` slots, in each structure that may serve them later.
+    /// Makes room for `timers` in `slots` slots, in each structure that may later serve them.
     #[cold]
     fn grow(&mut self, timers: usize, slots: usize) -> Result<(), Reject> {
-        // More than a ladder can number.
+        // A ladder cannot number 2^31 timers or more.
         if timers >= 1 << 31 {
             return Err(Reject::Full);
         }
@@ -72,7 +73,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
                 Kind::Wheel if !is_small => self.kind != Kind::Ladder && !self.habit.is_to_expire(),
                 _ => is_small && kind <= Kind::of::<L>(timers),
             };
-            // What serves, or is being left, needs records until it is left.
+            // The structure that serves, or is being left, needs records until the move ends.
             let serves =
                 self.len > 0 && (kind == self.kind || self.going.is_some_and(|going| going.to == kind));
             if may_serve || serves {
@@ -92,17 +93,17 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         Ok(())
     }
 
-    /// Whether all slots of `reserved` timers have places in the arrays of all structures.
+    /// Whether every structure's array has places for all slots of `reserved` timers.
     fn is_small(&self) -> bool {
         self.slots <= most_slots::<L>()
     }
 
-    /// Whether all of them have places in the wheel's array.
+    /// Whether the wheel's array has places for all slots.
     fn wheel_is_large(&self) -> bool {
         !self.parts.wheel.0.is_empty() && self.parts.wheel_records.0.len() >= self.slots
     }
 
-    /// The structure for the timers that there are.
+    /// The best structure for the current timers.
     fn best(&self) -> Kind {
         let by_len = Kind::of::<L>(self.len);
         if self.kind == Kind::Ladder {
@@ -110,14 +111,14 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         } else if by_len == Kind::Ladder || !self.is_small() {
             if self.wheel_is_large() && !self.habit.is_to_expire() { Kind::Wheel } else { Kind::Ladder }
         } else if by_len < self.kind && self.len >= self.kind.least::<L>() {
-            // It is small, but not so small that a change pays.
+            // The population is small, but not so small that a change pays.
             self.kind
         } else {
             by_len
         }
     }
 
-    /// Notes which structure serves, and sets the populations at which to choose again.
+    /// Records which structure serves, and sets the populations at which the queue chooses again.
     pub(super) fn settle(&mut self) {
         self.first = match self.going {
             Some(going) if going.arrived > 0 => going.to,
@@ -135,7 +136,8 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         self.habit.judge::<L>(self.len);
     }
 
-    /// Begins a move if another structure serves better. `head` is what the operation has changed.
+    /// Begins a move if another structure serves better. `head` is the head change of the
+    /// operation, which the result includes.
     #[cold]
     #[inline(never)]
     fn choose(
@@ -158,7 +160,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         HeadChange::Changed
     }
 
-    /// The structure that has `p`.
+    /// The structure that holds `p`.
     #[inline]
     pub(super) fn kind_of(&self, p: P) -> Kind {
         match self.going {
@@ -169,10 +171,10 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
 }
 
 // SAFETY: the promises of `Discipline`, 1. and 2. hold for each structure. `kind_of` tells the
-// structures' timers apart. The marks hold bits only. Records that lie beside the slab are there
-// for each slot that was inserted (`cover`). 3. No user code is called at all. No structure is
-// called whose memory was not made (`grow` comes before `begin`). 4. It holds structures that
-// promise so, numbers and vectors of numbers.
+// structures' timers apart. The marks hold bits only. Records beside the slab exist for each slot
+// that was inserted (`cover`). 3. No user code is called at all. No structure is called before its
+// memory was allocated (`grow` comes before `begin`). 4. The queue holds structures that promise
+// the same, numbers and vectors of numbers.
 unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
     type Record = SlotRecord<P>;
     const NEW: Self = Self {
@@ -215,7 +217,8 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
         if slots <= self.slots {
             return Ok(());
         }
-        // More slots than timers: some are retired, or of timers that are not linked.
+        // There are more slots than timers: some slots are retired, or belong to timers that are
+        // not linked.
         let more = slots.saturating_add(slots / 4);
         self.grow(self.reserved, more).or_else(|_| self.grow(self.reserved, slots))
     }
@@ -310,7 +313,7 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
         }
         let p =
             with_part!(mut self.parts, self.first, nodes, |order, records| order.due(records, now, budget))?;
-        // A periodic timer is armed again from here: that counts as an expiry, not as a move.
+        // A periodic timer is re-armed by this function: that counts as an expiry, not as a move.
         self.habit.expired();
         self.habit.expired();
         Some(p)

@@ -7,7 +7,7 @@ use super::{AdaptiveQueue, Limits};
 use crate::SlabQueue;
 use crate::contract::{Tick, Violation};
 
-/// Limits that a small test passes often.
+/// Limits so low that a small test crosses them often.
 #[derive(Clone, Copy, Debug)]
 struct Tiny;
 
@@ -21,7 +21,7 @@ impl Limits for Tiny {
 type Twin = SlabTwin<AdaptiveQueue<Tiny>>;
 type Queue = SlabQueue<AdaptiveQueue<Tiny>, u32>;
 
-/// Where the timers are, and where they move to.
+/// The structure where the timers are, and the structure that they move to.
 fn state(queue: &Queue) -> (Kind, Option<Kind>) {
     (queue.order.kind, queue.order.going.map(|going| going.to))
 }
@@ -36,8 +36,8 @@ fn agrees_with_a_sorted_vec() {
     }
 }
 
-/// The population rises and falls over all limits, on few ticks and on many. Every move that there
-/// is comes to pass, and operations of each kind meet it half done.
+/// The population rises and falls past all limits, on few ticks and on many. Every possible move
+/// occurs, and operations of each kind meet it half done.
 #[test]
 fn every_move_keeps_the_order() {
     use Kind::{Flat, Heap, Ladder, Wheel};
@@ -71,7 +71,7 @@ fn every_move_keeps_the_order() {
     }
 }
 
-/// Many timers are promised to a queue of few: it leaves the small structures before it needs the
+/// A queue of few timers reserves for many: it leaves the small structures before it needs the
 /// room.
 #[test]
 fn a_large_reservation_makes_a_wheel() {
@@ -94,8 +94,8 @@ fn a_large_reservation_makes_a_wheel() {
     }
 }
 
-/// Time-outs that are moved again and again stay in the wheel; once most expire, a ladder takes
-/// over, and stays.
+/// Time-outs that are moved again and again stay in the wheel. Once most timers expire, a ladder
+/// takes over and stays.
 #[test]
 fn a_wheel_stays_until_most_expire() {
     let mut queue = Queue::new();
@@ -122,7 +122,7 @@ fn a_wheel_stays_until_most_expire() {
     assert_eq!(state(&queue), (Kind::Ladder, None));
 }
 
-/// Slots that have served for the last time count as well, with and without a move.
+/// Slots that are retired count as well, with and without a move.
 #[test]
 fn retired_slots_have_records() {
     for timers in [1, 5, 13, 70] {
@@ -169,7 +169,7 @@ fn limits_may_be_anything() {
     fill::<{ usize::MAX }>();
 }
 
-/// A wheel that is left has entered a bucket of its future: a poll does not walk it.
+/// A wheel that is being left has entered a bucket of its future: a poll does not walk that bucket.
 #[test]
 fn a_poll_in_a_move_moves_nothing() {
     let mut twin = Twin::over_slab(601);
@@ -183,7 +183,7 @@ fn a_poll_in_a_move_moves_nothing() {
     let mut polled = 0;
     while state(&twin.queue).1.is_some() {
         assert_eq!(twin.advance(twin.now, usize::MAX), (0, 0));
-        // An operation that changes something is what moves timers.
+        // Only an operation that changes something moves timers.
         twin.insert(600, 1 << 41);
         twin.remove(600);
         polled += 1;
@@ -192,8 +192,8 @@ fn a_poll_in_a_move_moves_nothing() {
     twin.advance(Tick::MAX, usize::MAX);
 }
 
-/// While timers move, the slab grows to many times its size: slots that are new have marks, and
-/// those that are marked stay so.
+/// While timers move, the slab grows to many times its size. New slots have marks, and marked slots
+/// stay marked.
 #[test]
 fn the_slab_may_grow_during_a_move() {
     let mut queue = Queue::new();

@@ -35,8 +35,8 @@ fn a_true_difference_of_two_is_named() {
     assert_eq!(subject.check(), Err(Violation::Balance));
 }
 
-/// The turns that an insertion forces: the third node makes the root lean by two; the middle one
-/// comes to the top.
+/// The rotations that an insertion forces: the third node unbalances the root by two, and the
+/// middle node comes to the top.
 #[test]
 fn insertions_turn_left_left_left_right_right_left_and_right_right() {
     for expiries in [[30, 20, 10], [30, 10, 20], [10, 30, 20], [10, 20, 30]] {
@@ -47,7 +47,8 @@ fn insertions_turn_left_left_left_right_right_left_and_right_right() {
     }
 }
 
-/// Expiries in the order of insertion, the one to remove, and the root and its difference after it.
+/// A case: expiries in the order of insertion, the expiry to remove, and the root and its balance
+/// afterwards.
 type Removal = (&'static [Tick], Tick, Tick, i8);
 
 #[test]
@@ -57,7 +58,7 @@ fn removals_turn_in_all_ways() {
         (&[30, 10, 40, 20], 40, 20, 0),
         (&[20, 10, 40, 30], 10, 30, 0),
         (&[20, 10, 30, 40], 10, 30, 0),
-        // The child does not lean: the height stays.
+        // The child's balance is 0: the height stays.
         (&[30, 20, 40, 10, 25], 40, 20, 1),
         (&[20, 10, 30, 25, 40], 10, 30, -1),
     ];
@@ -71,10 +72,10 @@ fn removals_turn_in_all_ways() {
     }
 }
 
-/// A removal at the shallow side of the sparsest tree turns at every level.
+/// A removal at the shallow side of the sparsest tree rotates at every level.
 #[test]
 fn a_removal_turns_up_to_the_root() {
-    // Each root leans to the right: trees of Fibonacci size, inserted level by level.
+    // Each root has a higher right side: trees of Fibonacci size, inserted level by level.
     let mut subject =
         Subject::<Avl, true>::with_expiries([50, 20, 80, 10, 30, 70, 100, 40, 60, 90, 110, 120]);
     assert_eq!(subject.nodes.0[subject.tree.root.unwrap()].expiry, 50);

@@ -43,7 +43,8 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
                     }
                     let expected = Geometry::<BUCKETS, SHIFT, DEPTH>::index(record.deadline, level);
                     let expiry = Self::expiry_of(record);
-                    // The same index and the same end: no turn of the level too early or too late.
+                    // The index and the end must both match: the bucket is met no turn of its level
+                    // too early or too late.
                     if (expected, expiry) == (index, end.map_or(0, |(_, end)| end)) && expiry > self.clock {
                         Ok(())
                     } else {
@@ -68,7 +69,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
             if bucket.is_empty() != ((self.far_occupied >> power) & 1 == 0) {
                 return Err(Violation::Occupied);
             }
-            // `clock` is where a bucket that is being emptied ended.
+            // While a bucket is being emptied, `clock` stands at the end of that bucket.
             let emptying = (being_emptied >> power) & 1 == 1;
             if emptying && (being_emptied.count_ones() > 1 || self.clock != self.far_end(power)) {
                 return Err(Violation::Bucket);
@@ -77,8 +78,9 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
                 if (record.level, usize::from(record.index)) != (FAR, power) {
                     return Err(Violation::Position);
                 }
-                // Above the bit the two are equal, and the node's bit is set. So `clock`, where the
-                // bit is not set, is before the bucket's end, and the node is not.
+                // Above bit `power` deadline and clock are equal, and the deadline has the bit set.
+                // If the clock has the bit clear, it is before the bucket's end, and the deadline
+                // is not.
                 let waits = record.deadline >> power == (self.clock >> power) | 1;
                 if waits && Self::expiry_of(record) > self.far_end(power) {
                     Ok(())

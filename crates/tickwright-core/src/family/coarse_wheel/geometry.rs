@@ -1,13 +1,13 @@
 //! The arithmetic of a coarse wheel. Numbers only, no nodes.
 //!
 //! # Inputs, and why each bound holds
-//! - `BUCKETS` is a power of two from 2 to 64. One `u64` has a bit for each bucket of a level, and
-//!   an index is a number modulo `BUCKETS`.
+//! - `BUCKETS` is a power of two from 2 to 64. One `u64` has a bit for each bucket of a level. An
+//!   index is a granule's number modulo `BUCKETS`.
 //! - `SHIFT` is at least 1: each level is coarser than the one below. `SHIFT * (DEPTH - 1)` is at
 //!   most 63, so a granule of the top level fits in a `u64`.
-//! - A level takes delays below `BUCKETS - 1` granules, not `BUCKETS`. The clock may stand anywhere
-//!   in its granule, so such a delay reaches into at most `BUCKETS` granules. No two share an
-//!   index.
+//! - A level takes delays below `BUCKETS - 1` granules, one granule less than it has buckets. The
+//!   clock may stand anywhere in its granule, so such a delay covers at most `BUCKETS` granules. No
+//!   two of these granules share an index.
 
 use crate::contract::{Span, Tick};
 
@@ -29,13 +29,13 @@ impl<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Geometry<BUCKET
     /// The coarsest level.
     pub const TOP: usize = DEPTH - 1;
 
-    /// Bits of a tick below the granules of `level`; `None` when all 64 are.
+    /// The number of a tick's bits below the granules of `level`; `None` when it is 64 or more.
     const fn bits(level: usize) -> Option<u32> {
         let bits = (SHIFT as usize).saturating_mul(level);
         if bits < 64 { Some(bits as u32) } else { None }
     }
 
-    /// Ticks in a bucket of `level`: `1 << SHIFT * level`.
+    /// The number of ticks in a bucket of `level`: `1 << SHIFT * level`.
     #[must_use]
     pub const fn granule(level: usize) -> Span {
         match Self::bits(level) {
@@ -53,7 +53,7 @@ impl<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Geometry<BUCKET
     }
 
     /// The least delay of `level`: 0, `BUCKETS - 1`, `(BUCKETS - 1) << SHIFT`, and so on.
-    /// `start(DEPTH)` is the cutoff: timers are far from there on.
+    /// `start(DEPTH)` is the cutoff: timers with that delay or more are far.
     #[must_use]
     pub const fn start(level: usize) -> Span {
         if level == 0 { 0 } else { (BUCKETS as u64 - 1).saturating_mul(Self::granule(level - 1)) }
@@ -79,14 +79,14 @@ impl<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Geometry<BUCKET
         (deadline | (Self::granule(level) - 1)).saturating_add(1)
     }
 
-    /// Whether two deadlines are in one bucket of `level`: the same granule, not the same index.
+    /// Whether two deadlines are in one bucket of `level`. They must share the granule; an equal
+    /// index is not enough.
     #[must_use]
     pub const fn same_bucket(a: Tick, b: Tick, level: usize) -> bool {
         Self::number(a, level) == Self::number(b, level)
     }
 
-    /// The most ticks by which the expiry of a timer that is inserted with `delay` is after its
-    /// deadline.
+    /// The most ticks by which a timer that is inserted with `delay` expires after its deadline.
     #[must_use]
     pub const fn lateness(delay: Span) -> Span {
         match Self::level(delay) {
@@ -115,14 +115,14 @@ impl<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Geometry<BUCKET
         Some((index, Self::bucket_end(clock.saturating_add(from), level)))
     }
 
-    /// Whether the top level can take a timer for `deadline` when the wheel is at `clock`.
+    /// Whether the top level can hold a timer for `deadline` when the wheel is at `clock`.
     pub(super) const fn in_reach(deadline: Tick, clock: Tick) -> bool {
         let ahead = Self::number(deadline, Self::TOP).saturating_sub(Self::number(clock, Self::TOP));
         ahead < BUCKETS as u64
     }
 
-    /// The far bucket of a timer that is not in reach: the highest bit in which its last granule
-    /// and `clock` differ.
+    /// The far bucket of a timer that the top level cannot hold: the highest bit in which its last
+    /// granule and `clock` differ.
     pub(super) const fn power(deadline: Tick, clock: Tick) -> usize {
         let last = deadline & !(Self::granule(Self::TOP) - 1);
         63u32.saturating_sub((last ^ clock).leading_zeros()) as usize

@@ -13,7 +13,7 @@ mod mutants;
 type Standard = Geometry<64, 3, 9>;
 type Small = Geometry<8, 2, 4>;
 
-/// A wheel over a vector, with the time that it has been told.
+/// A wheel over a vector, with the last `now` that it was given.
 pub(super) struct Bench<const B: usize, const S: u32, const D: usize> {
     pub(super) wheel: Coarse<usize, B, S, D>,
     pub(super) nodes: VecNodes<CoarseRecord<usize>>,
@@ -26,14 +26,14 @@ impl<const B: usize, const S: u32, const D: usize> Bench<B, S, D> {
         Self { wheel: Coarse::NEW, nodes: VecNodes(Vec::new()), len: 0, now: 0 }
     }
 
-    /// A wheel whose clock has come to `now`.
+    /// A wheel whose clock has advanced to `now`.
     pub(super) fn at(now: Tick) -> Self {
         let mut bench = Self::new();
         bench.pop(now);
         bench
     }
 
-    /// The number of the new node.
+    /// Returns the number of the new node.
     pub(super) fn insert(&mut self, deadline: Tick) -> usize {
         self.nodes.0.push(CoarseRecord::IDLE);
         let p = self.nodes.0.len() - 1;
@@ -47,7 +47,7 @@ impl<const B: usize, const S: u32, const D: usize> Bench<B, S, D> {
         assert_eq!(self.wheel.check(&self.nodes, self.len), Ok(()));
     }
 
-    /// The deadline, expiry and number of the timer that leaves.
+    /// Returns the deadline, expiry and number of the timer that leaves.
     fn pop_within(&mut self, now: Tick, budget: &mut usize) -> Option<(Tick, Tick, usize)> {
         self.now = self.now.max(now);
         let head = self.wheel.head(&self.nodes);
@@ -69,8 +69,8 @@ impl<const B: usize, const S: u32, const D: usize> Bench<B, S, D> {
     }
 }
 
-/// Requires that a timer with this delay leaves at `expiry` and not a tick before, after however
-/// many steps of the clock.
+/// Requires that a timer with this deadline leaves at `expiry` and not a tick before, whatever the
+/// number of clock steps.
 fn leaves_at<const B: usize, const S: u32, const D: usize>(now: Tick, deadline: Tick, expiry: Tick) {
     for stops in 0..3 {
         let mut bench = Bench::<B, S, D>::at(now);
@@ -86,7 +86,7 @@ fn leaves_at<const B: usize, const S: u32, const D: usize>(now: Tick, deadline: 
 }
 
 fn level_boundaries<const B: usize, const S: u32, const D: usize>() {
-    // On a boundary of every level, and off it.
+    // `now` is on a boundary of every level, or off it.
     for now in [0, 1, 7, 1 << 40, (1 << 40) + 12345, (1 << 40) - 1] {
         for level in 1..=D {
             let start = Geometry::<B, S, D>::start(level);
@@ -159,8 +159,8 @@ fn behind_the_pass_there_is_one_tick() {
     assert_eq!(bench.pop(0), Some((Tick::MAX, Tick::MAX, 0)), "no tick follows");
 }
 
-/// Among buckets that end together the coarsest is first, then far ones, then the finer ones;
-/// within one the first to come.
+/// Of buckets that end together, the coarsest leaves first, then far buckets, then the finer ones.
+/// Within a bucket timers leave in the order of arrival.
 #[test]
 fn buckets_that_end_together_leave_from_the_coarsest_on() {
     let end = 4 * Small::granule(3) * 8;
@@ -177,7 +177,7 @@ fn buckets_that_end_together_leave_from_the_coarsest_on() {
             expected.push(p);
         }
         if level == 3 {
-            // It came into the bucket when its far bucket ended, before the others.
+            // The timer entered the bucket when its far bucket ended, before the others.
             assert_eq!(bench.level(far), Some(3));
             expected.insert(0, far);
         }
@@ -188,8 +188,8 @@ fn buckets_that_end_together_leave_from_the_coarsest_on() {
     }
 }
 
-/// A far timer stands behind what is in its top bucket already, and before what comes once it has
-/// been re-filed.
+/// A far timer stands behind timers that are already in its top bucket, and before timers that
+/// arrive after it was inserted again.
 #[test]
 fn a_far_timer_keeps_its_place() {
     let (granule, cutoff) = (Small::granule(3), Small::start(4));
@@ -197,7 +197,7 @@ fn a_far_timer_keeps_its_place() {
     let deadline = 20 * granule;
     let far = bench.insert(deadline);
     let far_too = bench.insert(deadline + 1);
-    // It waits for 16 granules at most, but is in reach of the top level from 13 on.
+    // The timer waits for at most 16 granules, but the top level can hold it from granule 13 on.
     assert_eq!(bench.pop(deadline - cutoff + 1), None);
     assert_eq!(bench.level(far), None);
     let before = bench.insert(deadline + 2);
@@ -206,15 +206,15 @@ fn a_far_timer_keeps_its_place() {
     assert_eq!(bench.wheel.second(&bench.nodes), Some(far));
     assert_eq!(bench.pop(16 * granule), None);
     assert_eq!(bench.level(far), Some(3));
-    // Four granules: delay 256, in the top level too.
+    // Four granules away: a delay of 256 is in the top level too.
     let after = bench.insert(deadline + 3);
     for p in [before, far, far_too, after] {
         assert_eq!(bench.pop(21 * granule).map(|(_, expiry, p)| (expiry, p)), Some((21 * granule, p)));
     }
 }
 
-/// While it waits, a far timer already stands before a timer of a finer level that expires with it,
-/// which comes later.
+/// A far timer that waits already stands before a timer of a finer level that arrives later and
+/// expires at the same tick.
 #[test]
 fn a_far_timer_stands_before_finer_levels() {
     let granule = Small::granule(3);
@@ -230,8 +230,8 @@ fn a_far_timer_stands_before_finer_levels() {
     }
 }
 
-/// Rescheduled after its far bucket has ended, a timer is one of the top level, and stays in its
-/// bucket there.
+/// A far timer is rescheduled after its far bucket has ended. It then counts as a timer of the top
+/// level, and stays in its bucket there.
 #[test]
 fn a_far_timer_is_rescheduled_as_if_it_had_been_re_filed() {
     let granule = Small::granule(3);
@@ -245,7 +245,7 @@ fn a_far_timer_is_rescheduled_as_if_it_had_been_re_filed() {
     }
 }
 
-/// A budget is spent on what is due first: nothing is moved that is not in its way.
+/// The budget goes to due timers first: no timer moves unless it is in their way.
 #[test]
 fn what_is_due_leaves_before_anything_is_re_filed() {
     let granule = Small::granule(3);
@@ -273,7 +273,7 @@ fn a_budget_may_end_between_two_that_are_re_filed() {
         let wake = bench.wheel.next_wake(&bench.nodes);
         assert_eq!(wake.is_some_and(|wake| wake <= 32 * granule), budget < 10, "{budget}: {wake:?}");
         if budget % 2 == 0 {
-            // An insert finishes the cascade that was begun.
+            // An insert finishes the cascade that an advance began.
             let other = bench.insert(41 * granule - 1);
             assert_eq!(bench.wheel.far_occupied & bench.wheel.clock, 0);
             let _ = bench.wheel.remove(&mut bench.nodes, other);
@@ -285,7 +285,7 @@ fn a_budget_may_end_between_two_that_are_re_filed() {
     }
 }
 
-/// With and without a timer for the last tick, from every distance to every power of two.
+/// Starts at every distance from every power of two, with and without a timer for the last tick.
 #[test]
 fn clocks_may_start_anywhere() {
     let step = if cfg!(miri) { 9 } else { 1 };
@@ -345,7 +345,7 @@ fn the_last_ticks_are_ordinary() {
     }
 }
 
-/// Counts the records that are looked at.
+/// Counts the records that are read.
 struct Counted<'a> {
     nodes: &'a mut VecNodes<CoarseRecord<usize>>,
     steps: Cell<u32>,
@@ -363,8 +363,8 @@ impl Nodes<usize, CoarseRecord<usize>> for Counted<'_> {
     }
 }
 
-/// However long nothing happens, a pending timer is re-filed at most 64 times, and never if it is
-/// not far.
+/// However long the idle time, a pending timer is inserted again at most 64 times, and never if it
+/// is not far.
 #[test]
 fn idle_time_costs_nothing() {
     for gap in [1 << 20, 1 << 35, 1 << 50, 1 << 62, Tick::MAX - 1] {
@@ -386,7 +386,7 @@ fn idle_time_costs_nothing() {
     assert_eq!(bench.pop(Tick::MAX).map(|(_, _, popped)| popped), Some(p));
 }
 
-/// The list that a node is in, as its records say.
+/// All links of the wheel, as the records state them.
 fn links(bench: &Bench<64, 3, 9>) -> Vec<(Option<usize>, Option<usize>, u8, u8)> {
     let link =
         |record: &CoarseRecord<usize>| (record.links.next, record.links.prev, record.level, record.index);
@@ -400,7 +400,7 @@ fn a_reschedule_within_the_bucket_writes_the_deadline_alone() {
     let before = links(&bench);
     for (deadline, &p) in [(4159, &timers[0]), (4096, &timers[0]), (4097, &timers[1]), (4608 - 1, &timers[2])]
     {
-        // All in the granule of level 3 that ends at 4608.
+        // All these deadlines are in the granule of level 3 that ends at 4608.
         let change = bench.wheel.reschedule(&mut bench.nodes, p, deadline, 50);
         assert_eq!((change, bench.nodes.0[p].deadline), (HeadChange::Same, deadline));
         assert_eq!(links(&bench), before);
@@ -413,7 +413,7 @@ fn a_reschedule_within_the_bucket_writes_the_deadline_alone() {
 
 #[test]
 fn a_reschedule_leaves_the_bucket_when_it_must() {
-    // Another granule; a finer level, with the bound that it is due; the past; now.
+    // The cases: another granule; a finer level, since the bound requires it; the past; now.
     for (now, deadline, level, expiry) in [
         (0, 4608, Some(3), 5120),
         (4000, 4100, Some(1), 4104),
@@ -428,7 +428,7 @@ fn a_reschedule_leaves_the_bucket_when_it_must() {
         assert_eq!((bench.level(p), bench.level(other)), (level, Some(3)));
         assert_eq!(bench.wheel.expiry(&bench.nodes, p), expiry);
     }
-    // In the due list, although the deadline would be in the granule.
+    // The timer is in the due list, although its deadline would be in the granule.
     let mut bench = Bench::<64, 3, 9>::new();
     let (first, p) = (bench.insert(4096), bench.insert(4096));
     assert_eq!(bench.pop(4608), Some((4096, 4608, first)));
@@ -436,8 +436,8 @@ fn a_reschedule_leaves_the_bucket_when_it_must() {
     assert_eq!((bench.nodes.0[p].level, bench.pop(0)), (NONE, Some((4608, 4608, p))));
 }
 
-/// A timer that waits in the due list goes a turn of its level on: its old bucket's index is right,
-/// and means another bucket.
+/// A timer in the due list is re-armed one turn of its level ahead. The index of its old bucket
+/// matches, but now means another bucket.
 #[test]
 fn a_due_timer_is_re_armed_a_turn_ahead() {
     let mut bench = Bench::<64, 3, 9>::new();

@@ -1,4 +1,4 @@
-//! The cells of a heap: entries in groups, in a vector that grows or in an array inside the queue.
+//! The cells of a heap: entries in groups, in a growing vector or in an array inside the queue.
 
 #[cfg(feature = "alloc")]
 use alloc::vec::Vec;
@@ -9,29 +9,32 @@ use crate::storage::Handle;
 #[cfg(feature = "alloc")]
 use tickwright_nodes::hint;
 
-/// The most timers that a heap can hold: cells are numbered in 32 bits, the last sequence number
-/// marks unused cells.
+/// The most timers that a heap can hold: cells are numbered in 32 bits, and the last sequence
+/// number marks unused cells.
 pub const MOST: usize = u32::MAX as usize - 4;
 
-/// Stands for a number of children per entry; [`Arity`] says which numbers there are.
+/// The number of children per entry, as a type. [`Arity`] is implemented for the numbers that are
+/// allowed.
 #[derive(Clone, Copy, Debug)]
 pub struct Degree<const D: usize>;
 
-/// What follows from the number of children per entry.
+/// The properties that depend on the number of children per entry.
 pub trait Arity {
-    /// A type of size 0, aligned as a group of siblings of 16 bytes each. So siblings share one
-    /// cache line. On 32-bit targets it asks for no alignment, as most of them have no cache.
+    /// A type of size 0, with the alignment of a group of siblings of 16 bytes each. So siblings
+    /// share one cache line. On 32-bit targets it demands no alignment, as most of them have no
+    /// cache.
     type Line: Copy + Debug;
     /// The empty list of lines: it gives a struct its alignment and takes no room.
     const ALIGNED: [Self::Line; 0] = [];
-    /// Whether a pop leaves a hole at the root for the next insert to fill. Two children a level
-    /// make the textbook heap, which others are compared with; it fills the root at once.
+    /// Whether a pop leaves a hole at the root for the next insert to fill. The heap with two
+    /// children an entry is the textbook heap, a reference for comparisons; it fills the root at
+    /// once.
     const LEAVES_HOLE: bool;
     /// The name of the growing heap.
     const ID: &'static str;
     /// The name of the bounded heap.
     const BOUNDED_ID: &'static str;
-    /// The name of the heap in memory of the caller.
+    /// The name of the heap in the caller's memory.
     const LENT_ID: &'static str;
 }
 
@@ -61,28 +64,29 @@ impl Arity for Degree<4> {
     const LENT_ID: &'static str = "heap4-lent";
 }
 
-/// One cell of the heap: when a node is due, which of the equals it is, and whose cell it is.
+/// One cell of the heap: the expiry, the sequence number among equals, and the node.
 ///
-/// Both numbers count from the end of their range, so that an unused cell is all zeros. A static
+/// Both fields count from the end of their range, so that an unused cell is all zeros. A static
 /// heap then takes no room in the image of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<P> {
-    /// How far the expiry is from [`Tick::MAX`].
+    /// [`Tick::MAX`] minus the expiry.
     pub(super) ticks_to_end: Tick,
-    /// How far the sequence number is from [`u32::MAX`].
+    /// [`u32::MAX`] minus the sequence number.
     pub(super) numbers_to_end: u32,
     pub(in crate::family) node: Option<P>,
 }
 
-/// What entries are ordered by: the greater, the earlier.
+/// The number that entries are ordered by: the greater key leaves earlier.
 #[inline]
 pub(in crate::family) fn key(expiry: Tick, sequence: u32) -> u128 {
     u128::from(!expiry) << 64 | u128::from(!sequence)
 }
 
 impl<P: Handle> Entry<P> {
-    /// An unused cell. It is later than every entry, since no entry has the last sequence number.
-    /// So groups are always whole, and the search for the earliest sibling needs no bound.
+    /// An unused cell. An unused cell is later than every entry, since no entry has the last
+    /// sequence number. So groups are always whole, and the search for the earliest sibling needs
+    /// no bound.
     pub(super) const EMPTY: Self = Self { ticks_to_end: 0, numbers_to_end: 0, node: None };
 
     #[inline]
@@ -95,20 +99,20 @@ impl<P: Handle> Entry<P> {
         !self.numbers_to_end
     }
 
-    /// Whether it leaves before `other`.
+    /// Whether this entry leaves before `other`.
     #[inline]
     pub(super) fn precedes(&self, other: &Self) -> bool {
         self.key() > other.key()
     }
 
-    /// Expiry and sequence as one number, as [`key`] makes it: a comparison without a branch on
-    /// equal expiries.
+    /// Expiry and sequence as one number, computed as [`key`] computes it. Comparisons of it need
+    /// no branch on equal expiries.
     #[inline]
     pub(in crate::family) fn key(&self) -> u128 {
         u128::from(self.ticks_to_end) << 64 | u128::from(self.numbers_to_end)
     }
 
-    /// Becomes the entry of `p` with that [`key`](Self::key).
+    /// Sets this cell to the entry of `p` with that [`key`](Self::key).
     #[inline]
     pub(super) fn set(&mut self, key: u128, p: P) {
         *self = Self { ticks_to_end: (key >> 64) as Tick, numbers_to_end: key as u32, node: Some(p) };
@@ -134,34 +138,35 @@ where
     pub const EMPTY: Self = Self { line: Degree::<D>::ALIGNED, cells: [Entry::EMPTY; D] };
 }
 
-/// Where the groups are. Those in use are `0..groups()`; cells outside of them are empty. Over
-/// hooks a wrong buffer is a dangling pointer: nobody outside of this crate can name the trait.
+/// The memory that holds the groups. The groups in use are `0..groups()`; all cells outside of them
+/// are empty. Over hooks a wrong buffer would lead to dangling pointers, so nobody outside of this
+/// crate can name the trait.
 pub trait Buffer<P: Handle, const D: usize>: Sized {
-    /// No group, no memory taken.
+    /// A buffer without groups, which has allocated nothing.
     const NEW: Self;
-    /// [`Arity::LEAVES_HOLE`] of its groups.
+    /// [`Arity::LEAVES_HOLE`] of this buffer's groups.
     const LEAVES_HOLE: bool;
 
     /// Makes room for `additional` more entries beyond `len`.
     ///
     /// # Errors
-    /// [`Reject::Full`] when there is none; nothing has changed then.
+    /// [`Reject::Full`] when there is no room; nothing has changed then.
     fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject>;
 
-    /// How many groups are in use.
+    /// The number of groups in use.
     fn groups(&self) -> usize;
 
-    /// Puts groups `0..groups` in use. Groups that this adds are empty. Groups that it drops must
-    /// be empty.
+    /// Sets the number of groups in use. New groups are empty. The caller must have emptied the
+    /// groups that are dropped.
     fn set_groups(&mut self, groups: usize);
 
-    /// A group, if it is in use.
+    /// The group at `at`, or `None` if it is not in use.
     fn group(&self, at: usize) -> Option<&[Entry<P>; D]>;
 
-    /// A group that is in use, to write.
+    /// The group at `at`, which must be in use, for writing.
     fn group_mut(&mut self, at: usize) -> &mut [Entry<P>; D];
 
-    /// Fetches `D` adjacent groups into the cache, where that pays.
+    /// Prefetches `D` adjacent groups, if that pays.
     #[inline]
     fn prefetch(&self, first: usize) {
         let _ = first;
@@ -170,10 +175,10 @@ pub trait Buffer<P: Handle, const D: usize>: Sized {
     /// Whether every cell that the buffer has beyond the groups in use is empty.
     fn rest_is_empty(&self) -> bool;
 
-    /// Puts no group in use, whatever the cells hold.
+    /// Sets the number of groups in use to 0, whatever the cells hold.
     fn clear(&mut self);
 
-    /// Bytes held on the heap.
+    /// The bytes that the buffer has allocated.
     fn heap_bytes(&self) -> usize {
         0
     }
@@ -195,7 +200,7 @@ where
     pub(super) groups: Vec<Group<P, D>>,
 }
 
-/// From how many groups on the heap fetches ahead: half a mebibyte of four children a level over a
+/// With this many groups or more, the heap prefetches: half a mebibyte of groups of four over a
 /// slab.
 #[cfg(feature = "alloc")]
 const BIG: usize = 1 << 13;
@@ -266,11 +271,11 @@ where
     }
 }
 
-/// Doubles for a single insert, else takes what was asked for.
+/// Doubles for a single insert; otherwise allocates exactly what was requested.
 #[cfg(feature = "alloc")]
 #[cold]
 fn grow<T>(cells: &mut Vec<T>, entries: usize, groups: usize, doubling: bool) -> Result<(), Reject> {
-    // Cells are numbered, and numbers given out in sequence, in 32 bits.
+    // Cell numbers and sequence numbers have 32 bits.
     if entries > MOST {
         return Err(Reject::Full);
     }
@@ -279,9 +284,9 @@ fn grow<T>(cells: &mut Vec<T>, entries: usize, groups: usize, doubling: bool) ->
         .map_err(|_| Reject::Full)
 }
 
-/// Groups for `CAP` entries inside the queue. The root's group lies beside the array, since an
-/// array length cannot be computed from `CAP`. So does the last group, where `D` does not divide
-/// evenly.
+/// Groups for `CAP` entries inside the queue. The root's group lies beside the array, since the
+/// array length cannot be computed from `CAP`. So does the last group, when `D` does not divide
+/// `CAP` evenly.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Inline<P, const D: usize, const CAP: usize>
@@ -332,7 +337,7 @@ where
             return None;
         }
         let (whole, _) = self.cells.as_chunks();
-        // 0 wraps round and is in no array.
+        // 0 wraps around to an index that no array has.
         match whole.get(at.wrapping_sub(1)) {
             Some(group) => Some(group),
             None if at == 0 => Some(&self.root.cells),
@@ -367,7 +372,7 @@ where
     }
 }
 
-/// Groups that the caller has lent.
+/// Groups that the caller lends.
 #[derive(Debug)]
 pub struct Lent<P: 'static, const D: usize>
 where
@@ -382,10 +387,10 @@ impl<P: Handle, const D: usize> Lent<P, D>
 where
     Degree<D>: Arity,
 {
-    /// Room for `capacity` entries.
+    /// Makes room for `capacity` entries.
     ///
     /// # Errors
-    /// [`Reject::Full`] when there are too few groups for that.
+    /// [`Reject::Full`] when there are too few groups for `capacity`.
     pub(super) fn new(capacity: usize, groups: &'static mut [Group<P, D>]) -> Result<Self, Reject> {
         if capacity > MOST || groups_for::<D>(capacity) > groups.len() {
             return Err(Reject::Full);
@@ -394,7 +399,7 @@ where
     }
 }
 
-/// An empty slice. A constant may not borrow it mutably; a function may.
+/// An empty slice. A constant may not borrow an empty array mutably; a function may.
 const fn nothing<T>() -> &'static mut [T] {
     &mut []
 }

@@ -1,4 +1,4 @@
-//! Verifies the invariants of a heap, and names the one that is broken.
+//! Verifies the invariants of a heap, and returns the first violation.
 
 use super::buffer::{Buffer, Entry, groups_for};
 use super::{Heap, InCell};

@@ -1,4 +1,4 @@
-//! `check` itself: each field of the heap, its entries and its records is broken on purpose.
+//! Tests `check` itself: each field of the heap, its entries and its records is broken on purpose.
 
 use super::{Buffer, Entry, Growing, Heap, HeapRecord, Inline};
 use crate::contract::Violation;
@@ -12,7 +12,7 @@ fn id(number: u32) -> Id {
     number as usize
 }
 
-/// Seven timers with the expiries 1, 1, 2, 2, 3, 3, 4 in cells that follow that order.
+/// Seven timers with the expiries 1, 1, 2, 2, 3, 3, 4, stored in this order.
 fn whole<B: Buffer<Id, D>, const D: usize>() -> (Heap<Id, B, D>, Records) {
     let mut heap = Heap::NEW;
     let mut records = VecNodes((0..8).map(|_| HeapRecord { cell: 0 }).collect());
@@ -40,8 +40,8 @@ fn mutants<B: Buffer<Id, D>, const D: usize>() {
     assert_eq!(broken(&|heap, _| heap.len = 8), Violation::Count);
     assert_eq!(broken(&|heap, _| heap.next_sequence = 6), Violation::Sequence);
 
-    // The hole that a pop leaves: said to be there, said not to be there, and kept by an empty
-    // heap.
+    // The hole that a pop leaves: its flag is set without a hole, cleared with a hole, and set in
+    // an empty heap.
     let said = if D == 4 { Violation::UnusedCell } else { Violation::Head };
     assert_eq!(broken(&|heap, _| heap.hole = true), said);
     let (mut heap, mut records) = whole::<B, D>();
@@ -61,7 +61,7 @@ fn mutants<B: Buffer<Id, D>, const D: usize>() {
     assert_eq!(broken(&|heap, _| heap.buffer.set_groups(groups + 1)), Violation::Count);
     assert_eq!(broken(&|heap, _| heap.buffer.set_groups(groups - 1)), Violation::Count);
 
-    // Every cell in use: each field of its entry, and its node's record.
+    // Breaks every cell in use: each field of its entry, and the record of its node.
     for cell in root..root + 7 {
         assert_eq!(edit(cell, &|entry| entry.node = None), Violation::Count);
         let other = if cell == root { 7 } else { 1 };
@@ -77,11 +77,11 @@ fn mutants<B: Buffer<Id, D>, const D: usize>() {
         }
     }
     assert_eq!(edit(root, &|entry| entry.ticks_to_end = !9), Violation::HeapOrder);
-    // The second of two equals, first: only the sequence tells.
+    // Swaps two equals: only the sequence number shows it.
     assert_eq!(edit(root, &|entry| entry.numbers_to_end = !6), Violation::HeapOrder);
     assert_eq!(edit(root + 1, &|entry| entry.numbers_to_end = !0), Violation::Sequence);
 
-    // Unused cells, before the root and behind the last entry.
+    // Breaks unused cells, before the root and behind the last entry.
     for cell in (0..root).chain(root + 7..groups * D) {
         assert_eq!(edit(cell, &|entry| entry.ticks_to_end = !0), Violation::UnusedCell);
         assert_eq!(edit(cell, &|entry| entry.numbers_to_end = !0), Violation::UnusedCell);

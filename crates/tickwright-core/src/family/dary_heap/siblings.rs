@@ -3,9 +3,10 @@
 use super::buffer::Entry;
 use crate::storage::Handle;
 
-/// Which of the siblings is the earliest, and its key; an unused cell only if all are unused.
+/// Returns the index of the earliest sibling, and its key. It returns an unused cell only if all
+/// are unused.
 ///
-/// A key of 96 bits is two or three loads on 64-bit targets, and six words or so on others.
+/// A key of 96 bits takes two or three loads on 64-bit targets, and about six on others.
 #[inline]
 pub(super) fn earliest<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> (usize, u128) {
     #[cfg(target_pointer_width = "64")]
@@ -14,8 +15,8 @@ pub(super) fn earliest<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> (
     return in_turn(siblings);
 }
 
-/// A tournament: with four siblings two of the three comparisons are independent, and the outcomes,
-/// which no predictor can guess, select by conditional moves.
+/// A tournament: with four siblings, two of the three comparisons are independent. Conditional
+/// moves select by the outcomes, because no branch predictor can guess them.
 #[cfg(any(all(test, feature = "alloc"), target_pointer_width = "64"))]
 #[inline]
 fn tournament<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> (usize, u128) {
@@ -35,13 +36,14 @@ fn tournament<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> (usize, u1
     (winners[0], keys[0])
 }
 
-/// One after the other. Keys do not fit in the registers of a 32-bit processor, which has no
-/// predictor to spare either. There this is less code and fewer instructions.
+/// Compares the siblings one after the other. A key does not fit in the registers of a 32-bit
+/// processor, which rarely has a branch predictor. There this version has less code and runs fewer
+/// instructions.
 #[cfg(any(all(test, feature = "alloc"), not(target_pointer_width = "64")))]
 #[inline]
 fn in_turn<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> (usize, u128) {
     let mut first = 0;
-    // The earliest of the siblings before `at` is at `first`.
+    // Invariant: `first` is the index of the earliest of the siblings before `at`.
     for at in 1..D {
         if siblings[at].precedes(&siblings[first]) {
             first = at;

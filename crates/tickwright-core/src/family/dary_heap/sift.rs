@@ -1,7 +1,8 @@
-//! How entries find their places. Every move of an entry tells its node, so positions hold at each
-//! step but for the hole; only `renumber` tells them at its end.
+//! Moves entries to their places: sifts and renumbering. Every move of an entry updates its node,
+//! so positions are right at each step, except that of the hole. Only `renumber` updates them at
+//! its end.
 //!
-//! The sifts are always inlined: called, their arguments do not fit in registers.
+//! The sifts are always inlined: in a call their arguments would not fit in registers.
 
 use super::buffer::{Buffer, Entry};
 use super::siblings::earliest;
@@ -9,38 +10,39 @@ use super::{Heap, InCell};
 use crate::storage::{Handle, Nodes};
 
 impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
-    /// The cell of the earliest entry, at the end of group 0 so that every other group is whole.
+    /// The cell of the earliest entry. It is the last cell of group 0, so that every other group is
+    /// whole.
     pub(in crate::family) const ROOT: usize = D - 1;
 
-    /// The group of the children of the entry in `cell`.
+    /// The group that holds the children of the entry in `cell`.
     #[inline]
     pub(super) const fn children(cell: usize) -> usize {
         cell - (D - 2)
     }
 
-    /// The cell above `cell`, which is not the root.
+    /// The parent cell of `cell`, which must not be the root.
     #[inline]
     pub(super) const fn parent(cell: usize) -> usize {
         cell / D + (D - 2)
     }
 
-    /// What stands in a cell; an empty entry where there is no cell.
+    /// The entry in a cell; an empty entry if the cell does not exist.
     #[inline]
     pub(in crate::family) fn entry(&self, cell: usize) -> Entry<P> {
         self.buffer.group(cell / D).map_or(Entry::EMPTY, |group| group[cell % D])
     }
 
-    /// Writes an entry into a cell, and the cell into its node.
+    /// Writes an entry into a cell, and the cell's number into the entry's node.
     #[inline]
     pub(super) fn place<R: InCell>(&mut self, nodes: &mut impl Nodes<P, R>, cell: usize, key: u128, p: P) {
         self.buffer.group_mut(cell / D)[cell % D].set(key, p);
         nodes.record_mut(p).set_cell(cell as u32);
     }
 
-    /// Puts an entry into the hole or above it: later parents come down. Returns its cell.
+    /// Inserts an entry at the hole or above it: later parents move down. Returns its cell.
     ///
-    /// Here and below an entry travels as its parts, which fit in registers. An entry that is
-    /// stored by its parts and read as a whole waits for the store.
+    /// Here and below, functions pass an entry as its parts, which fit in registers. A load of a
+    /// whole entry would wait for the stores of its parts.
     #[inline(always)]
     pub(in crate::family) fn rise<R: InCell>(
         &mut self,
@@ -65,7 +67,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
         hole
     }
 
-    /// Puts an entry into the hole or below it: earlier children come up. Returns its cell.
+    /// Inserts an entry at the hole or below it: earlier children move up. Returns its cell.
     #[inline(always)]
     pub(in crate::family) fn sink<R: InCell>(
         &mut self,
@@ -85,7 +87,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
         hole
     }
 
-    /// Puts an entry into the hole, or above or below it. Returns its cell.
+    /// Inserts an entry at the hole, above it or below it. Returns its cell.
     #[inline(always)]
     pub(in crate::family) fn settle<R: InCell>(
         &mut self,
@@ -94,7 +96,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
         key: u128,
         p: P,
     ) -> usize {
-        // The root may be a hole: then nothing rises into it.
+        // The root may be a hole: then no entry rises into it.
         let above = if hole > Self::ROOT { self.entry(Self::parent(hole)) } else { Entry::EMPTY };
         if above.node.is_some() && key > above.key() {
             self.rise(nodes, hole, key, p)
@@ -103,8 +105,8 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
         }
     }
 
-    /// The cell, the key and the node of the earliest child; none below a leaf, since no group in
-    /// use is empty.
+    /// The cell, the key and the node of the earliest child. Returns none below a leaf, since no
+    /// group in use is empty.
     #[inline]
     fn earliest_child(&self, cell: usize) -> Option<(usize, u128, P)> {
         let below = Self::children(cell);
@@ -114,8 +116,8 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
         Some((below * D + at, key, siblings[at].node?))
     }
 
-    /// Gives the entries the numbers 0, 1, ... in their order, when the counter is used up. Sorts
-    /// them in place, by a heapsort of its own: cold, and needs no memory. A sorted array is a
+    /// Renumbers the entries 0, 1, ... in their order, when the counter is used up. It sorts them
+    /// in place with its own heapsort: the path is cold, and needs no memory. A sorted array is a
     /// heap.
     #[cold]
     pub(super) fn renumber<R: InCell>(&mut self, nodes: &mut impl Nodes<P, R>) {
@@ -126,8 +128,8 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
             }
             self.hole = false;
         }
-        // A binary heap of the latest on entries 0..end, counted from the root; behind it the
-        // sorted rest.
+        // Invariant: entries 0..end, counted from the root, are a binary heap whose root is the
+        // latest. The sorted rest follows.
         for start in (0..self.len / 2).rev() {
             self.sink_latest(start, self.len);
         }

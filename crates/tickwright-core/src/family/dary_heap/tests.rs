@@ -1,4 +1,5 @@
-//! Behaviour through both shells, against a sorted vector; `check` after every operation.
+//! Compares the behavior through both shells with a sorted vector, and calls `check` after every
+//! operation.
 
 use core::ops::Range;
 use std::vec::Vec;
@@ -10,7 +11,7 @@ use crate::storage::hook::{HookQueue, Timer};
 use crate::storage::slab::{Idx, SlabQueue};
 use crate::storage::{Family, Handle};
 
-/// How many timers a script has: ids `0..IDS`.
+/// The number of timers of a script: ids `0..IDS`.
 const IDS: u32 = 48;
 
 const SEEDS: Range<u64> = if cfg!(miri) { 1..9 } else { 0..10 };
@@ -94,7 +95,7 @@ fn a_bound_of_zero_refuses_everything() {
 
 #[test]
 fn a_used_up_sequence_is_renumbered_in_order() {
-    // Once in each script: at its begin, early or late.
+    // The counter is used up once in each script: near its start, early or late.
     worn_shells::<2>(u32::MAX - 1);
     worn_shells::<2>(u32::MAX - 40);
     worn_shells::<4>(u32::MAX);
@@ -153,7 +154,8 @@ fn a_hole_is_filled_before_a_renumbering() {
     }
 }
 
-/// The bug of two published heaps: an entry that takes a removed one's place may have to rise.
+/// The bug of two published heaps: the entry that takes the place of a removed one may have to
+/// rise.
 fn remove_everywhere<F: Family>() {
     for size in 1..=40u32 {
         for victim in 0..size {
@@ -208,7 +210,8 @@ fn big_heaps_give_everything_back_in_order() {
 fn a_timer_takes_28_bytes() {
     let count = 100_000;
     let queue: SlabQueue<DaryHeap<4>, u32> = SlabQueue::with_capacity(count).unwrap();
-    // Three unused cells before the root, one behind the last entry, and index 0 of the slab.
+    // Unused bytes: three cells before the root, one cell behind the last entry, and index 0 of the
+    // slab.
     assert_eq!(queue.heap_bytes(), 28 * count + 4 * 16 + 12);
 }
 

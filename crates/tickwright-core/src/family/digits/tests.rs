@@ -1,8 +1,8 @@
 use super::BucketNumber;
 use crate::contract::Tick;
 
-/// A level is `BITS` bits: just below and at each of its edges, seen from 0 and from a clock with
-/// that digit.
+/// A level is `BITS` bits. The test looks just below each edge of a level and at it, from clock 0
+/// and from a clock with that digit.
 #[test]
 fn a_bucket_is_the_highest_digit_that_differs() {
     for level in 1..11 {
@@ -18,7 +18,7 @@ fn a_bucket_is_the_highest_digit_that_differs() {
     assert_eq!(BucketNumber::<2>::of(0, Tick::MAX), BucketNumber::new(63, 1));
 }
 
-/// The numbers of the page: 70000 seen from the four clocks of its life.
+/// The example of the module's page: 70000 seen from the four clocks of its life.
 #[test]
 fn the_worked_life_names_the_right_buckets() {
     let expected = [(1000, (2, 17)), (69_700, (1, 5)), (69_990, (0, 48)), (70_000, (0, 48))];
@@ -33,7 +33,7 @@ fn edges() -> impl Iterator<Item = Tick> {
     (0..64).flat_map(|bit| [(1u64 << bit) - 1, 1 << bit, (1 << bit) + 1]).chain([Tick::MAX - 1, Tick::MAX])
 }
 
-/// Level, digit, index and bit agree, and the granule holds the expiry and begins after the clock.
+/// Level, digit, index and bit agree. The granule holds the expiry and begins after the clock.
 fn bounds_hold<const BUCKETS: usize>(levels: u32) {
     type Number<const B: usize> = BucketNumber<B>;
     assert_eq!(Number::<BUCKETS>::LEVELS, levels);
@@ -45,9 +45,10 @@ fn bounds_hold<const BUCKETS: usize>(levels: u32) {
             assert_eq!((at.index(), at.bit()), (at.level() * BUCKETS + at.digit(), 1 << at.digit()));
             let (first, last) = (at.first_tick(expiry), at.last_tick(expiry));
             assert!((first..=last).contains(&expiry));
-            // Above level 0 the clock is before the granule: no bucket is entered late.
+            // Above level 0 the clock is before the granule: the clock enters no bucket late.
             assert!(at.level() == 0 || first > clock, "{clock}, {expiry}");
-            // Every tick of the granule has the same bucket, the neighbors have not.
+            // Every tick of the granule has the same bucket; the ticks beside it have other
+            // buckets.
             assert_eq!((Number::of(clock, first.max(clock)), Number::of(clock, last)), (at, at));
             if let Some(after) = last.checked_add(1) {
                 assert_ne!(Number::of(clock, after), at);

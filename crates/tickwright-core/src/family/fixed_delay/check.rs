@@ -1,4 +1,4 @@
-//! What the lists and their heap are found to be broken by.
+//! Verifies the lists and their heap, and returns the violation found.
 
 use super::lists::Lists;
 use super::record::Place;
@@ -28,7 +28,8 @@ impl<P: Handle> Delays<P> {
             let (mut last, mut expiry, mut arrival) = (head, record.expiry, entry.sequence());
             let mut next = record.next;
             reached += 1;
-            // All nodes up to `last` are in order, and none is later than (expiry, arrival).
+            // Invariant: all nodes up to `last` are in order, and none is later than (expiry,
+            // arrival).
             while let Some(p) = next {
                 reached += 1;
                 if reached > len {

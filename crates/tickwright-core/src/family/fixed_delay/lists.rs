@@ -1,4 +1,4 @@
-//! The table of lists: which delay has one, and where it ends.
+//! The table of lists: which delays have a list, and the tail of each list.
 
 use alloc::vec::Vec;
 
@@ -6,24 +6,25 @@ use super::FixedDelayRecord;
 use crate::contract::{Span, Tick};
 use crate::storage::{Handle, Nodes};
 
-/// How many lists there are.
+/// The number of lists.
 pub(super) const LISTS: usize = 256;
 
-/// The list of one delay. Its head is found through the heap.
+/// The list of one delay. Only the heap knows the head of the list.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DelayList<P> {
-    /// The delay of the timers that are appended, in ticks. An empty list keeps its delay.
+    /// The delay of the timers that are appended here, in ticks. An empty list keeps its delay.
     pub(super) delay: Span,
     /// The last timer. None when the list is empty.
     pub(super) tail: Option<P>,
-    /// Whether the list has held two timers since it was empty. If not, another delay may take it.
+    /// Whether the list has held two timers since it was last empty. If it has not, another delay
+    /// may take the list.
     pub(super) shared: bool,
 }
 
 impl<P: Handle> DelayList<P> {
     const EMPTY: Self = Self { delay: 0, tail: None, shared: false };
 
-    /// Appends `p` behind the tail, which is not later.
+    /// Appends `p` behind the tail, which must not be later than `p`.
     #[inline]
     pub(super) fn link(
         &mut self,
@@ -41,15 +42,15 @@ impl<P: Handle> DelayList<P> {
     }
 }
 
-/// All lists: none before memory was had, then [`LISTS`].
+/// All lists: none until memory is allocated, then [`LISTS`].
 #[derive(Debug)]
 pub(super) struct Lists<P>(pub(super) Vec<DelayList<P>>);
 
 impl<P: Handle> Lists<P> {
-    /// No lists, no memory taken.
+    /// A table without lists, which has allocated nothing.
     pub(super) const NONE: Self = Self(Vec::new());
 
-    /// Gets memory for the lists, if there is some. Without it, every timer goes into the heap.
+    /// Allocates the lists, if there is memory. Without lists, every timer goes into the heap.
     #[cold]
     pub(super) fn allocate(&mut self) {
         if self.0.try_reserve_exact(LISTS).is_ok() {
@@ -57,8 +58,9 @@ impl<P: Handle> Lists<P> {
         }
     }
 
-    /// The number of the one list that a delay may have. The multiplier is 2^64 divided by the
-    /// golden ratio: delays in arithmetic progression spread evenly over its highest bits.
+    /// The number of the only list that a delay may have. The multiplier is 2^64 divided by the
+    /// golden ratio. So delays in arithmetic progression spread evenly over the highest bits of the
+    /// product.
     #[inline]
     pub(super) const fn number_of(delay: Span) -> usize {
         (delay.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (Span::BITS - LISTS.ilog2())) as usize
@@ -78,8 +80,8 @@ impl<P: Handle> Lists<P> {
         }
     }
 
-    /// Empties the list, if `p` is its only timer. A list of a single timer may have been taken by
-    /// another delay, which leaves that timer alone in the heap.
+    /// Empties the list if `p` is its only timer. Another delay may have taken a list of a single
+    /// timer; then that timer is alone in the heap.
     #[inline]
     pub(super) fn leave(&mut self, number: Option<usize>, p: P) {
         if let Some(list) = number.and_then(|number| self.0.get_mut(number))
@@ -95,7 +97,7 @@ impl<P: Handle> Lists<P> {
         self.0.fill(DelayList::EMPTY);
     }
 
-    /// Bytes held on the heap.
+    /// The bytes that the table has allocated.
     pub(super) fn heap_bytes(&self) -> usize {
         self.0.capacity() * size_of::<DelayList<P>>()
     }

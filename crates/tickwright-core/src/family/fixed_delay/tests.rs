@@ -1,4 +1,4 @@
-//! Behavior through both shells against a sorted vector, and `check` against damage.
+//! Compares both shells with a sorted vector, and `check` with deliberate damage.
 
 use core::ops::Range;
 use std::vec::Vec;
@@ -13,18 +13,18 @@ use crate::storage::Discipline;
 use crate::storage::hook::{HookQueue, Timer};
 use crate::storage::slab::SlabQueue;
 
-/// How many timers a script has: ids `0..IDS`.
+/// The number of timers of a script: ids `0..IDS`.
 const IDS: u32 = 48;
 
 const SEEDS: Range<u64> = if cfg!(miri) { 1..9 } else { 0..10 };
 
-/// Up to `count` delays, the shortest first, that hash to the list of delay 7.
+/// The shortest delays, up to `count`, that hash to the list of delay 7.
 fn colliding(count: usize) -> Vec<Span> {
     let number = Lists::<usize>::number_of(7);
     (7..).filter(|&delay| Lists::<usize>::number_of(delay) == number).take(count).collect()
 }
 
-/// The exact model with delays that its number stands for.
+/// An exact model whose delays are drawn by the given expression.
 macro_rules! delays {
     ($(#[$meta:meta])* $name:ident, $random:ident => $span:expr) => {
         $(#[$meta])*
@@ -56,7 +56,7 @@ macro_rules! delays {
 }
 
 delays! {
-    /// Two delays most of the time, and some others, among them both ends of the range.
+    /// Two delays most of the time, and sometimes others, among them both ends of the range.
     FewDelays, random => match random.below(12) {
         0 => Span::MAX - Span::from(random.below(2)),
         1 => 0,
@@ -67,7 +67,7 @@ delays! {
 }
 
 delays! {
-    /// Delays that one list is for, one of which comes more often.
+    /// Delays that hash to the same list; one of them comes more often.
     Collisions, random => {
         let known = [7, 384, 617, 994, 1227, 1371];
         known[(random.below(8) as usize).saturating_sub(2)]
@@ -102,7 +102,7 @@ fn used_up_arrival_numbers_are_given_again_in_order() {
 
 type Queue = SlabQueue<FixedDelay, u32>;
 
-/// Values in the order in which they leave.
+/// The values in the order in which their timers leave.
 fn drain(queue: &mut Queue) -> Vec<u32> {
     queue.expired(Tick::MAX).map(|timer| timer.value).collect()
 }
@@ -112,7 +112,7 @@ fn the_delays_of_the_model_share_a_list() {
     assert_eq!(colliding(6), [7, 384, 617, 994, 1227, 1371]);
 }
 
-/// Six timers are due at tick 100: two lists and two lone timers, in turns.
+/// Six timers are due at tick 100: two lists and two lone timers, alternating.
 #[test]
 fn equals_leave_in_the_order_of_arrival_across_lists_and_heap() {
     for first in [0, u32::MAX - 7, u32::MAX - 4] {
@@ -147,14 +147,14 @@ fn a_timer_of_a_known_delay_adds_no_entry_to_the_heap() {
         assert!(!queue.reschedule(*key, 25).unwrap().is_changed());
     }
     assert_eq!((queue.order.heap.len, queue.len(), queue.check()), (2, 50, Ok(())));
-    // A head leaves by each of the three ways: its successor has its cell.
+    // A head leaves in each of the three ways; each time its successor takes over its cell.
     assert!(queue.remove(keys[0]).unwrap().head.is_changed());
     assert!(queue.reschedule(keys[2], 25).unwrap().is_changed());
     assert_eq!(queue.pop_expired(5).map(|timer| timer.value), Some(4));
     assert_eq!((queue.order.heap.len, queue.len(), queue.check()), (2, 48, Ok(())));
 }
 
-/// The delay and the last value of the list that the colliding delays share.
+/// The delay of the list that the colliding delays share, and whether the list is shared.
 fn list(queue: &Queue) -> (Span, bool) {
     let list = queue.order.lists.0[Lists::<usize>::number_of(7)];
     (list.delay, list.shared)
@@ -170,12 +170,12 @@ fn a_delay_takes_the_list_of_a_lone_timer_and_of_no_shared_one() {
     assert_eq!((list(&queue), queue.order.heap.len), ((delays[1], false), 2));
     queue.insert(delays[1], 2).unwrap();
     assert_eq!((list(&queue), queue.order.heap.len), ((delays[1], true), 2));
-    // A third delay goes into the heap, and so does the first.
+    // Timers of a third delay and of the first delay go into the heap.
     queue.insert(delays[2], 3).unwrap();
     queue.insert(delays[0], 4).unwrap();
     assert_eq!((list(&queue), queue.order.heap.len), ((delays[1], true), 4));
     assert_eq!(queue.check(), Ok(()));
-    // The lone timer of the delay that was first leaves; the list does not notice.
+    // The lone timer of the first delay leaves; the list does not change.
     assert_eq!(queue.pop_expired(delays[0]).map(|timer| timer.value), Some(0));
     assert_eq!((list(&queue), queue.check()), ((delays[1], true), Ok(())));
     assert_eq!(drain(&mut queue), [4, 1, 2, 3]);
@@ -184,7 +184,7 @@ fn a_delay_takes_the_list_of_a_lone_timer_and_of_no_shared_one() {
     for value in 0..2 {
         queue.insert(delays[0], value).unwrap();
     }
-    // It is empty: taken again.
+    // The list is empty, so another delay takes it again.
     assert_eq!(drain(&mut queue), [0, 1]);
     queue.insert(delays[1], 2).unwrap();
     assert_eq!(queue.order.lists.0[Lists::<usize>::number_of(0)].delay, 0, "the clock is at its end");
@@ -246,13 +246,14 @@ fn many_timers_of_few_and_of_many_delays_leave_in_order() {
     assert_eq!(queue.check(), Ok(()));
 }
 
-/// With room for all entries 48 bytes, else the entries that there are.
+/// With room for all entries a timer takes 48 bytes; otherwise only the present entries take room.
 #[test]
 fn a_timer_takes_32_bytes_and_16_in_the_heap() {
     let table = LISTS * 16;
     let count = 100_000;
     let queue = Queue::with_capacity(count).unwrap();
-    // Three unused cells before the root, one behind the last entry, and index 0 of the slab.
+    // Unused bytes: three cells before the root, one cell behind the last entry, and index 0 of the
+    // slab.
     assert_eq!(queue.heap_bytes(), 48 * count + 4 * 16 + 32 + table);
     let mut queue = Queue::new();
     assert_eq!(queue.heap_bytes(), 0);
@@ -284,8 +285,8 @@ fn records(count: usize) -> Records {
 }
 
 /// Timers 1 to 3 have delay 20 and are due at 20, 20 and 25. Timers 4 and 5 have delay 7 and are
-/// due at 12. Timer 6 has a delay of 384, which hashes to the list of delay 7, so it is in the heap
-/// without a list. Timer 7 is alone in its list.
+/// due at 12. Timer 6 has a delay of 384, which hashes to the list of delay 7. So timer 6 is in the
+/// heap without a list. Timer 7 is alone in its list.
 fn whole() -> (Delays<Id>, Records) {
     let mut queue = Delays::NEW;
     let mut records = records(9);
@@ -309,7 +310,7 @@ fn broken(wound: impl Fn(&mut Delays<Id>, &mut Records)) -> Violation {
 fn every_broken_field_is_found() {
     let number = |delay| Lists::<Id>::number_of(delay);
 
-    // The number of nodes, and a circle of links.
+    // Damages the number of nodes, and makes a circle of links.
     let (queue, nodes) = whole();
     for len in [6, 8] {
         assert_eq!(queue.check(&nodes, len), Err(Violation::Count));
@@ -327,13 +328,13 @@ fn every_broken_field_is_found() {
     assert_eq!(stray(None), Violation::Count);
     assert_eq!(stray(Some(3)), Violation::BackLink);
 
-    // The record of an entry: expiry, cell, and where it stands.
+    // Damages the record of a node with an entry: expiry, cell, and where it stands.
     for head in [1, 4, 6, 7] {
         assert_eq!(broken(|_, records| records.0[head].expiry += 1), Violation::Position);
         assert_eq!(broken(|_, records| records.0[head].place += 1), Violation::Position);
         assert_eq!(broken(|_, records| records.0[head].prev = Some(8)), Violation::BackLink);
     }
-    // Inside of a list: back links, the list, the order, arrival numbers.
+    // Damages nodes inside a list: back links, the list, the order, arrival numbers.
     for inside in [2, 3, 5] {
         assert_eq!(broken(|_, records| records.0[inside].prev = Some(6)), Violation::BackLink);
         assert_eq!(broken(|_, records| records.0[inside].prev = None), Violation::BackLink);
@@ -343,11 +344,11 @@ fn every_broken_field_is_found() {
     }
     assert_eq!(broken(|_, records| records.0[2].mark = 0), Violation::Sequence);
     assert_eq!(broken(|_, records| records.0[5].mark = 2), Violation::Sequence);
-    // A head that names no list, or another.
+    // Makes a head name no list, or another list.
     assert_eq!(broken(|_, records| records.0[1].mark = 0), Violation::Bucket);
     assert_eq!(broken(|_, records| records.0[7].mark = 0), Violation::Head);
 
-    // The table: ends, marks and delays.
+    // Damages the table: ends, marks and delays.
     let table = |delay: Span, wound: fn(&mut super::DelayList<Id>)| {
         broken(|queue, _| wound(&mut queue.lists.0[number(delay)]))
     };
@@ -360,7 +361,7 @@ fn every_broken_field_is_found() {
     assert_eq!(table(3, |list| list.shared = true), Violation::Occupied);
     assert_eq!(table(3, |list| list.tail = Some(6)), Violation::Head);
     assert_eq!(broken(|queue, _| queue.lists = Lists::NONE), Violation::Head);
-    // The heap's own invariants are those of the heap.
+    // `check` also verifies the heap's own invariants.
     assert_eq!(broken(|queue, _| queue.heap.next_sequence = 5), Violation::Sequence);
 }
 
@@ -383,8 +384,8 @@ fn a_queue_without_lists_is_a_heap() {
     assert!(order.eq(expected.chain((1..40).filter(|id| id % 3 == 2 && *id != 5)).chain([5])));
 }
 
-/// What a reschedule does when no entry can be had. The timer stays in its list, in order. A list
-/// that is then not in the order of its delay takes no more timers.
+/// A reschedule when no memory for an entry is available. The timer stays in its list, in the order
+/// of expiry. A list that is then not in the order of its delay accepts no more timers.
 #[test]
 fn a_list_takes_a_timer_in_order_where_there_is_no_memory() {
     for expiry in 0..50 {
@@ -394,7 +395,7 @@ fn a_list_takes_a_timer_in_order_where_there_is_no_memory() {
             queue.reserve(id - 1, 1).unwrap();
             let _ = queue.insert(&mut records, id, now + 20, now);
         }
-        // Out of the middle, and the head.
+        // Reschedules a timer from the middle of the list, and then the head.
         for id in [2, 1] {
             let arrival = queue.take_arrival(&mut records);
             let left = queue.leave(&mut records, id);
@@ -405,8 +406,8 @@ fn a_list_takes_a_timer_in_order_where_there_is_no_memory() {
             assert_eq!(led, expiry < earliest);
             assert_eq!((queue.check(&records, 4), queue.heap.len), (Ok(()), 1));
         }
-        // The list has one timer, which is due at 49 at the latest. If it is due after 41, the list
-        // is not in the order of its delay.
+        // The list has one timer, which is due at or before 49. If that timer is due after 41, the
+        // list is not in the order of its delay.
         let _ = queue.insert(&mut records, 5, 41, 21);
         assert_eq!(queue.check(&records, 5), Ok(()));
         let mut last = 0;

@@ -1,4 +1,4 @@
-//! The cells of a sorted array: in a vector that grows or in an array inside the queue.
+//! The cells of a sorted array: in a growing vector or in an array inside the queue.
 
 #[cfg(feature = "alloc")]
 use alloc::vec::Vec;
@@ -18,10 +18,11 @@ pub trait Cells<P>: Sized {
     fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject>;
     fn len(&self) -> usize;
     fn get(&self, at: usize) -> Option<Cell<P>>;
-    /// The number of cells at the front for which `is_before` holds. Where it does not, it does not
-    /// hold for any behind.
+    /// The number of cells at the front for which `is_before` holds. Once `is_before` is false for
+    /// a cell, it is false for all cells behind it.
     fn count(&self, is_before: impl Fn(&Cell<P>) -> bool) -> usize;
-    /// Puts a cell in front of all that are not later. There is room. Returns the cell's index.
+    /// Inserts a cell in front of all cells that are not later. There is room. The caller has made
+    /// room. Returns the cell's index.
     fn insert_sorted(&mut self, cell: Cell<P>) -> usize;
     fn remove(&mut self, at: usize);
     fn clear(&mut self);
@@ -30,7 +31,7 @@ pub trait Cells<P>: Sized {
     }
 }
 
-/// Up to this many cells are moved one by one.
+/// An insert or a removal moves up to this many cells one by one.
 #[cfg(feature = "alloc")]
 const FEW: usize = 24;
 
@@ -76,7 +77,7 @@ impl<P: Copy> Cells<P> for Growing<P> {
             return at;
         }
         self.0.push(cell);
-        // Cell `at` is free, and all behind it are not later than the new one.
+        // Invariant: cell `at` is free, and all cells behind it are not later than the new cell.
         while at > 0 && self.0[at - 1].expiry <= cell.expiry {
             self.0[at] = self.0[at - 1];
             at -= 1;
@@ -99,7 +100,7 @@ impl<P: Copy> Cells<P> for Growing<P> {
     }
 }
 
-/// `CAP` cells in place.
+/// `CAP` cells in the queue itself.
 #[derive(Debug)]
 pub struct Inline<P, const CAP: usize> {
     pub(super) cells: [Option<Cell<P>>; CAP],

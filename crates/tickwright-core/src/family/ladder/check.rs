@@ -1,4 +1,4 @@
-//! The check of all invariants.
+//! Verifies all invariants.
 
 use super::enter::{NEAR_LEVELS, tick_at};
 use super::rungs::Number;
@@ -60,7 +60,8 @@ impl<P: Handle> Ladder<P> {
             let Some(p) = self.witness(nodes, place) else { continue };
             let record = nodes.record(p);
             exact |= record.expiry == min;
-            // Timers of one tick leave in this order; others are sorted when they get there.
+            // Timers of one tick leave in this order; a mixed bucket is sorted when the ladder
+            // enters it.
             if at.level() == 0 && record.expiry == min && !self.rungs.is_mixed(at) {
                 if last.is_some_and(|last| record.sequence() < last) {
                     return Err(Violation::Sequence);

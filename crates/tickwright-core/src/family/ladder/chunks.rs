@@ -1,4 +1,4 @@
-//! Memory for entries: lists of chunks out of one pool.
+//! Memory for entries: lists of chunks from one pool.
 //!
 //! ```text
 //!   List { head, tail, fill }                       an entry: tick (low 32 bits) | slot (32 bits)
@@ -6,20 +6,21 @@
 //!            v     v                                chunk: 4 cache lines
 //!          [31] -> [7 ]   fill = 7                  { next, len, 31 entries }
 //! ```
-//! All chunks but the tail are read by their `len`, the tail by the list's `fill`: an append writes
-//! the entry and the list alone. A chunk that has been read goes back to the pool at once.
+//! The `len` of a chunk is its number of entries; only for the tail it is the list's `fill`. So an
+//! append writes only the entry and the list. A chunk that has been read returns to the pool at
+//! once.
 
 use alloc::vec::Vec;
 
 use crate::contract::Reject;
 
-/// Entries of a chunk: 4 cache lines with its header.
+/// The entries of a chunk: with its header it takes 4 cache lines.
 pub(super) const PER_CHUNK: usize = 31;
 
 /// No chunk.
 const NONE: u32 = u32::MAX;
 
-/// A tick, of which the low half is kept, and the number of a slot.
+/// The low half of a tick, and the number of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub(super) struct Entry(u64);
@@ -47,7 +48,7 @@ impl Entry {
 #[derive(Debug)]
 struct Chunk {
     next: u32,
-    /// How many entries it has, unless it is the tail of a list.
+    /// The number of entries, unless the chunk is the tail of a list.
     len: u32,
     entries: [Entry; PER_CHUNK],
 }
@@ -59,7 +60,7 @@ const _: () = assert!(size_of::<Chunk>() == 256);
 pub(super) struct List {
     head: u32,
     tail: u32,
-    /// Entries of the tail.
+    /// The number of entries of the tail.
     fill: u32,
 }
 
@@ -72,11 +73,11 @@ impl List {
     }
 }
 
-/// What is left of a list that is being read from its head.
+/// The unread rest of a list that is read from its head.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rest {
     list: List,
-    /// The next entry in the head.
+    /// The index of the next entry in the head.
     at: u32,
 }
 
@@ -100,7 +101,7 @@ impl Rest {
     }
 }
 
-/// Entries of one chunk that are being read.
+/// A range of entries of one chunk that are being read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Span {
     chunk: u32,
@@ -121,14 +122,14 @@ pub(super) struct Pool {
     chunks: Vec<Chunk>,
     /// The first chunk of the free list, which runs through `next`.
     free: u32,
-    /// How many chunks are in lists.
+    /// The number of chunks in lists.
     used: usize,
 }
 
 impl Pool {
     pub(super) const NEW: Self = Self { chunks: Vec::new(), free: NONE, used: 0 };
 
-    /// Gets memory for `chunks` in all.
+    /// Makes room for `chunks` in total.
     pub(super) fn reserve(&mut self, chunks: usize) -> Result<(), Reject> {
         if chunks >= NONE as usize {
             return Err(Reject::Full);
@@ -140,7 +141,7 @@ impl Pool {
         Ok(())
     }
 
-    /// Forgets all lists; keeps the memory.
+    /// Empties all lists; keeps the memory.
     pub(super) fn clear(&mut self) {
         self.chunks.clear();
         self.free = NONE;
@@ -159,7 +160,7 @@ impl Pool {
             self.free = chunk.next;
             return at;
         }
-        // There is capacity: the ladder has reserved it.
+        // The capacity suffices: the ladder has reserved it.
         debug_assert!(self.chunks.len() < self.chunks.capacity(), "more chunks than were reserved");
         self.chunks.push(Chunk { next: NONE, len: 0, entries: [Entry::EMPTY; PER_CHUNK] });
         (self.chunks.len() - 1) as u32
@@ -182,13 +183,13 @@ impl Pool {
         list.fill += 1;
     }
 
-    /// Appends an entry to what is being read.
+    /// Appends an entry to a list that is being read.
     #[inline]
     pub(super) fn push_behind(&mut self, rest: &mut Rest, entry: Entry) {
         self.push(&mut rest.list, entry);
     }
 
-    /// Gives a list an empty tail.
+    /// Appends an empty chunk to a list.
     #[cold]
     fn extend(&mut self, list: &mut List) {
         let at = self.take();
@@ -204,7 +205,7 @@ impl Pool {
         list.fill = 0;
     }
 
-    /// Gives back the chunks of a list.
+    /// Returns the chunks of a list to the pool.
     pub(super) fn free(&mut self, list: List) {
         let mut rest = Rest::of(list);
         while !rest.is_empty() {
@@ -212,7 +213,7 @@ impl Pool {
         }
     }
 
-    /// Puts all of `behind` after what is in `list`.
+    /// Appends all entries of `behind` to `list`.
     pub(super) fn append(&mut self, list: &mut List, behind: List) {
         if list.is_empty() {
             *list = behind;
@@ -225,11 +226,11 @@ impl Pool {
         }
     }
 
-    /// Makes a list of what has not been read.
+    /// Makes a list of the unread entries.
     pub(super) fn unread(&mut self, rest: Rest) -> List {
         let mut list = rest.list;
         if rest.at > 0 && !list.is_empty() {
-            // The entries of the head move to its begin.
+            // The entries of the head move to the start of the chunk.
             let len = self.len_of(&list, list.head);
             let chunk = &mut self.chunks[list.head as usize];
             chunk.entries.copy_within(rest.at as usize..len, 0);
@@ -248,7 +249,7 @@ impl Pool {
         (len as usize).min(PER_CHUNK)
     }
 
-    /// The entries of the head that were not read.
+    /// The unread entries of the head.
     #[inline]
     pub(super) fn head(&self, rest: &Rest) -> &[Entry] {
         match self.chunks.get(rest.list.head as usize) {
@@ -259,14 +260,14 @@ impl Pool {
         }
     }
 
-    /// The entry that is read next.
+    /// The next entry to read.
     #[inline]
     pub(super) fn peek(&self, rest: &Rest) -> Option<Entry> {
         self.head(rest).first().copied()
     }
 
     /// The next entries to read, up to `most` of one chunk. [`done`](Self::done) ends it. Appends
-    /// in between do not touch them.
+    /// do not change the span meanwhile.
     #[inline]
     pub(super) fn span(&self, rest: &Rest, most: usize) -> Span {
         let len = self.head(rest).len().min(most) as u32;
@@ -285,7 +286,7 @@ impl Pool {
         &self.chunks[span.chunk as usize].entries[span.from as usize..span.to as usize]
     }
 
-    /// The span has been read.
+    /// Marks the span as read.
     #[inline]
     pub(super) fn done(&mut self, rest: &mut Rest, span: Span) {
         if span.to as usize >= self.len_of(&rest.list, rest.list.head) {
@@ -295,7 +296,7 @@ impl Pool {
         }
     }
 
-    /// Skips the entry that is read next, which there is.
+    /// Skips the next entry, which must exist.
     #[inline]
     pub(super) fn skip(&mut self, rest: &mut Rest) {
         rest.at += 1;
@@ -315,11 +316,11 @@ impl Pool {
         self.give_back(head);
     }
 
-    /// How many entries there are, if at most `most`.
+    /// The number of entries; none if it exceeds `most`.
     #[inline]
     pub(super) fn count(&self, list: &List, most: usize) -> Option<usize> {
         let (mut at, mut count) = (list.head, 0);
-        // `count` entries are in the chunks before `at`.
+        // Invariant: `count` entries are in the chunks before `at`.
         while at != NONE {
             count += self.len_of(list, at);
             if count > most {
@@ -330,7 +331,7 @@ impl Pool {
         Some(count)
     }
 
-    /// The only entry, where there is one alone.
+    /// The only entry of a list; none if the list has more or none.
     #[inline]
     pub(super) fn single(&self, list: &List) -> Option<Entry> {
         (list.head == list.tail && list.fill == 1)
@@ -339,13 +340,13 @@ impl Pool {
             .map(|chunk| chunk.entries[0])
     }
 
-    /// All entries that were not read, in order.
+    /// All unread entries, in order.
     pub(super) fn iter(&self, rest: Rest) -> impl Iterator<Item = Entry> + '_ {
         let list = rest.list;
         let chunks = core::iter::successors(Some(list.head).filter(|&at| at != NONE), move |&at| {
             (at != list.tail).then(|| self.chunks.get(at as usize)).flatten().map(|chunk| chunk.next)
         });
-        // A chain that does not end is damage; each chunk is met once at most.
+        // A chain that does not end is damaged; `take` limits the walk to one visit of each chunk.
         chunks
             .take(self.used)
             .flat_map(move |at| {

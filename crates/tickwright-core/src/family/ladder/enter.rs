@@ -1,4 +1,5 @@
-//! How due entries come to the front: buckets are entered, sorted or moved to lower levels.
+//! Brings due entries to the front: the ladder enters buckets, sorts them or moves their entries to
+//! lower levels.
 //!
 //! ```text
 //!   bucket   at most 64 entries      -> sorted into the run
@@ -6,7 +7,8 @@
 //!            more, level 0, in order -> Front: delivered from the list
 //!            more, level 0, mixed    -> Sort by arrival, then Front
 //! ```
-//! A budget may stop each of these. The next call goes on with it before anything else.
+//! A budget may stop each of these steps. The next call then continues the stopped step before
+//! anything else.
 
 use super::chunks::{Entry, List, PER_CHUNK, Pool, Rest, Span};
 use super::rungs::{BUCKETS, Number};
@@ -17,13 +19,13 @@ use crate::storage::{Handle, Nodes};
 /// The most entries that are sorted at once.
 const SORTED: usize = 64;
 
-/// This many entries of the next bucket are prefetched while those of this bucket are delivered.
+/// While entries of this bucket are delivered, this many entries of the next bucket are prefetched.
 const AHEAD: usize = 16;
 
-/// The levels whose entries hold all digits of their ticks that are not the clock's.
+/// At these levels, an entry and the clock together determine the full tick.
 pub(super) const NEAR_LEVELS: usize = 5;
 
-/// Bits of a digit by which arrivals are sorted, and how many digits an arrival number has.
+/// The bits of a digit by which arrivals are sorted, and the number of digits in an arrival number.
 const DIGIT: u32 = BUCKETS.trailing_zeros();
 const PASSES: u32 = 31_u32.div_ceil(DIGIT);
 
@@ -33,7 +35,7 @@ fn push(targets: &mut Targets, pool: &mut Pool, pass: u32, sequence: u32, slot: 
     pool.push(&mut targets[digit], Entry::new(sequence, slot));
 }
 
-/// All lists in one, at the end of a pass.
+/// Joins all lists into one, at the end of a pass.
 fn joined(targets: &mut Targets, pool: &mut Pool) -> List {
     let mut all = List::EMPTY;
     for target in targets {
@@ -60,7 +62,7 @@ pub(super) fn sort(pool: &mut Pool, mut list: List) -> List {
     list
 }
 
-/// The tick of an entry in a bucket of `level`, one of the near ones.
+/// The tick of an entry in a bucket of `level`, which must be a near level.
 #[inline]
 pub(super) fn tick_at(clock: Tick, level: usize, entry: Entry) -> Tick {
     let above = DIGIT * (level as u32 + 1);
@@ -73,13 +75,13 @@ pub(super) fn is_for(clock: Tick, level: usize, entry: Entry, placed: Tick) -> b
     if level < NEAR_LEVELS {
         placed == tick_at(clock, level, entry)
     } else {
-        // The clock is in the bucket.
+        // The clock is in the bucket's granule.
         placed as u32 == entry.low() && placed >= clock && (placed ^ clock) >> (DIGIT * level as u32) == 0
     }
 }
 
 impl<P: Handle> Ladder<P> {
-    /// All lists of entries in work, those of the front in order.
+    /// All lists of entries in work; the lists of the front come in order.
     pub(super) fn rests(&self) -> [Rest; BUCKETS + 2] {
         let mut rests = [Rest::EMPTY; BUCKETS + 2];
         for (rest, target) in rests.iter_mut().zip(&self.targets) {
@@ -102,7 +104,7 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// Takes that entry off.
+    /// Removes that entry.
     #[inline]
     pub(super) fn skip_front(&mut self) {
         if let Work::Front { rest, .. } = &mut self.work {
@@ -113,7 +115,7 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// What has been read of the front is used up: goes on with what is behind it.
+    /// The front's `rest` is used up: continues with `behind`.
     #[cold]
     pub(super) fn next_front(&mut self) {
         if let Work::Front { behind, bound, .. } = self.work {
@@ -124,7 +126,8 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// The head, if it is due. It is then the last of the run, or at the front.
+    /// The head, if the head is due. The head is then the last entry of the run, or the first of
+    /// the front.
     #[inline]
     pub(super) fn find_due(
         &mut self,
@@ -132,7 +135,8 @@ impl<P: Handle> Ladder<P> {
         now: Tick,
         budget: &mut usize,
     ) -> Option<P> {
-        // Each turn takes one from the budget, delivers, or begins a work that the next continues.
+        // Each iteration costs one unit of the budget, delivers, or begins work that the next
+        // iteration continues.
         while *budget > 0 && self.live > 0 {
             if !matches!(self.work, Work::None) {
                 if let Some(p) = self.go_on(nodes, budget) {
@@ -166,14 +170,14 @@ impl<P: Handle> Ladder<P> {
         None
     }
 
-    /// Whether an entry of the run leaves before the first bucket is entered. A bucket of the same
-    /// tick in the order of arrival was begun after the entry came into the run.
+    /// Whether an entry of the run leaves before the ladder enters the first bucket. If an unmixed
+    /// bucket has the same tick, its entries arrived after the entry came into the run.
     #[inline]
     fn precedes(&self, tick: Tick, first: Number, min: Tick) -> bool {
         tick < min || tick == min && first.level() == 0 && !self.rungs.is_mixed(first)
     }
 
-    /// Drops or moves a timer whose entry was taken out, and is not to be delivered for it.
+    /// Drops or moves a timer whose entry was removed and does not lead to a delivery.
     #[inline]
     pub(super) fn dispose(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, seen: Seen<P>) {
         match seen {
@@ -183,7 +187,7 @@ impl<P: Handle> Ladder<P> {
             }
             Seen::Here(p, _) => {
                 let at = self.place_again(nodes, p);
-                // It may have another witness, in the run, and be delivered from there.
+                // The timer may have another witness in the run, and may be delivered from there.
                 self.rungs.leaves(at, nodes.record(p).expiry);
             }
         }
@@ -251,7 +255,7 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// The records of these entries are read next.
+    /// Prefetches the records of these entries, which are read next.
     #[inline]
     pub(super) fn prefetch(&self, nodes: &impl Nodes<P, LadderRecord>, span: Span) {
         for entry in self.pool.entries(span) {
@@ -259,7 +263,7 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// The first bucket is entered soon: asks for the records of its first chunk.
+    /// The ladder enters the first bucket soon: prefetches the records of the bucket's first chunk.
     #[inline]
     fn prefetch_next(&self, nodes: &impl Nodes<P, LadderRecord>) {
         if let Some(at) = self.rungs.first() {
@@ -305,7 +309,7 @@ impl<P: Handle> Ladder<P> {
         self.prefetch_next(nodes);
     }
 
-    /// What an entry of the bucket that has been entered stands for, and its tick.
+    /// What an entry of the entered bucket stands for, and its tick.
     #[inline]
     pub(super) fn see_at(
         &self,
@@ -316,7 +320,7 @@ impl<P: Handle> Ladder<P> {
         let tick = if level < NEAR_LEVELS {
             tick_at(self.clock, level, entry)
         } else {
-            // The record knows the digits that the entry has not.
+            // The record has the digits that the entry lacks.
             match Self::slot(entry.slot()).map(|p| nodes.record(p).placed()) {
                 Some(placed) if is_for(self.clock, level, entry, placed) => placed,
                 _ => return (Seen::Dead, 0),
@@ -336,8 +340,8 @@ impl<P: Handle> Ladder<P> {
         let mut left = self.run.len();
         self.run.resize(left + found.len(), Near::EMPTY);
         let (run, mut at, mut taken) = (&mut self.run[..], left + found.len(), 0);
-        // `run[at..]` is done: what is left are the `left` first of the run, the latest first, and
-        // the entries from `taken` on, the earliest first.
+        // Invariant: `run[at..]` is merged. What remains are the first `left` entries of the run,
+        // the latest first, and the entries from `taken` on, the earliest first.
         while taken < found.len() {
             at -= 1;
             if left > 0 && run[left - 1] < found[taken] {
@@ -350,7 +354,7 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// Moves the later half of the run back to buckets, as far as the budget goes.
+    /// Moves the later half of the run back to buckets, as far as the budget allows.
     #[cold]
     fn spill(&mut self, budget: &mut usize) {
         let moved = (self.run.len() / 2).min(*budget);
@@ -404,7 +408,7 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// The first pass over an entry for the tick of the clock.
+    /// The first pass over an entry for the clock's tick.
     #[inline]
     fn sort_first(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, slot: u32) {
         match Self::see(nodes, self.clock, slot) {
@@ -413,7 +417,8 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// Sorts a long bucket of one tick, that of the clock, and what the run has of that tick.
+    /// Sorts a long bucket whose only tick is the clock's, together with the run's entries for that
+    /// tick.
     pub(super) fn sort_front(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, budget: &mut usize) {
         let Work::Sort { mut rest, mut pass, bound } = core::mem::replace(&mut self.work, Work::None) else {
             return;

@@ -1,7 +1,7 @@
-//! Dead entries are dropped before there are too many.
+//! Drops dead entries before they are too many.
 //!
-//! A purge goes through the buckets from the latest on, some entries at a time, and then through
-//! the front. It reads a list and appends what is alive to it again.
+//! A purge passes through the buckets from the latest to the earliest, some entries at a time, and
+//! then through the front. It reads a list and appends the live entries to the list again.
 
 use super::chunks::{Entry, List, PER_CHUNK, Rest};
 use super::enter::{NEAR_LEVELS, sort, tick_at};
@@ -9,20 +9,19 @@ use super::rungs::{BUCKETS, LEVELS, Number};
 use super::state::{Ladder, LadderRecord, NO_TARGETS, Near, RUN, Seen, Work};
 use crate::storage::{Handle, Nodes};
 
-/// Entries that one call looks at. A purge begins when a fifth of all entries is dead. So it drops
-/// some three for each that dies meanwhile.
+/// The number of entries that one call reads. A purge begins when a fifth of all entries is dead.
+/// So it drops some three entries for each entry that dies meanwhile.
 ///
-/// Of `n` entries that are all in work, a third may die before there is no more memory. A purge
-/// begins at a quarter. A cascade takes another `n / 64`, a sort `6n / 128`, and the front is read
-/// in `n / 32`: together less than a third.
+/// Suppose that all `n` entries are in work: the memory is used up once a third of them is dead. A
+/// purge begins once a quarter is dead. Until the purge ends, another `n / 64` may die in a cascade
+/// or `6n / 128` in a sort, and `n / 32` while the front is read. The sum is less than a third.
 const AT_ONCE: usize = 16;
 const AT_ONCE_CASCADE: usize = 64;
 const AT_ONCE_SORT: usize = 128;
 const AT_ONCE_FRONT: usize = 32;
 
 impl<P: Handle> Ladder<P> {
-    /// Looks at some entries and drops those that are dead. A cascade or a sort that is under way
-    /// ends first.
+    /// Reads some entries and drops the dead ones. A cascade or a sort in progress ends first.
     #[inline(never)]
     pub(super) fn purge_some(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) {
         match self.work {
@@ -55,7 +54,7 @@ impl<P: Handle> Ladder<P> {
             }
             self.pool.done(&mut rest, span);
             if !rest.is_empty() {
-                // What arrives now stands before the rest.
+                // New arrivals now stand before the rest.
                 self.rungs.mix(at);
                 self.purge.reading = Some((at, rest));
             } else if self.rungs.at(at).list.is_empty() {
@@ -64,7 +63,7 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// The end of a purge: drops what is dead at the front, and leaves the rest in order.
+    /// The end of a purge: drops the dead entries of the front, and keeps the others in order.
     fn purge_front(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) {
         let Work::Front { mut rest, mut behind, bound } = self.work else {
             return self.end_purge();
@@ -99,7 +98,7 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// All has been read. The next purge begins at the latest bucket.
+    /// The purge has read everything. The next purge begins at the latest bucket.
     fn end_purge(&mut self) {
         self.purge.end = BUCKETS * LEVELS;
         self.purge.reads_front = false;
@@ -122,8 +121,9 @@ impl<P: Handle> Ladder<P> {
         if same { Self::see(nodes, placed, entry.slot()) } else { Seen::Dead }
     }
 
-    /// Drops all dead entries and puts the rest in the order of arrival; `anew` gives new numbers.
-    /// For a ladder that has run out of numbers, or of memory for entries. O(entries).
+    /// Drops all dead entries and sorts the rest by arrival; with `anew` all timers get new arrival
+    /// numbers. It serves a ladder that has used up its arrival numbers, or its memory for entries.
+    /// O(entries).
     #[cold]
     pub(super) fn rebuild(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, anew: bool) {
         if self.limit <= RUN {
@@ -194,7 +194,7 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// Gives all timers new numbers, where all are in the run.
+    /// Gives all timers new arrival numbers, when all of them are in the run.
     fn renumber_run(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) {
         self.run.sort_unstable_by_key(|near| near.sequence());
         self.next_sequence = 0;
@@ -208,7 +208,7 @@ impl<P: Handle> Ladder<P> {
         self.run.sort_unstable_by(|one, other| other.cmp(one));
     }
 
-    /// Notes the arrival number of a timer that is alive.
+    /// Keeps a live timer: appends an entry with its arrival number to `all`.
     fn keep(&mut self, nodes: &impl Nodes<P, LadderRecord>, all: &mut List, seen: Seen<P>) {
         if let Seen::Moved(p) | Seen::Here(p, _) = seen {
             self.pool.push(all, Entry::new(nodes.record(p).sequence(), p.number()));

@@ -23,11 +23,11 @@ const fn serves(placed: Tick, expiry: Tick) -> bool {
     placed <= expiry && expiry - placed <= u32::MAX as Tick
 }
 
-/// With this many entries in the run, an arrival goes to a bucket, even if it comes before all of
+/// If the run holds this many entries, an arrival goes to a bucket, even if it comes before all of
 /// them.
 const SHORT: usize = 64;
 
-/// Puts an entry into a run. There is room.
+/// Inserts an entry into a run. There is room.
 #[inline]
 fn insert_sorted(run: &mut Vec<Near>, near: Near) {
     let mut at = run.len();
@@ -36,7 +36,7 @@ fn insert_sorted(run: &mut Vec<Near>, near: Near) {
         return run.insert(at, near);
     }
     run.push(near);
-    // `run[at]` is free, and all behind it are earlier than `near`.
+    // Invariant: `run[at]` is free, and all entries behind it are earlier than `near`.
     while at > 0 && run[at - 1] < near {
         run[at] = run[at - 1];
         at -= 1;
@@ -44,7 +44,7 @@ fn insert_sorted(run: &mut Vec<Near>, near: Near) {
     run[at] = near;
 }
 
-/// Up to this many entries are moved one by one.
+/// An insert moves up to this many entries one by one.
 const FEW: usize = 24;
 
 /// The most entries of `len` timers.
@@ -52,9 +52,9 @@ const fn most_entries(len: usize) -> usize {
     len + len / 3 + 24
 }
 
-/// The most chunks of as many entries. Each has an entry, but for those that are being read. All
-/// are full but the last of each bucket and the last of each digit. Those where the digits were
-/// joined, and both ends of what is being read, may also be partly full.
+/// The most chunks for this many entries. Each chunk has an entry, except chunks that are being
+/// read. All chunks are full, except the last chunk of each bucket and of each digit. Chunks where
+/// the digits were joined, and both ends of a list that is being read, may also be partly full.
 fn most_chunks(entries: usize) -> usize {
     entries.min(entries.div_ceil(PER_CHUNK) + (LEVELS + 2) * BUCKETS) + 8
 }
@@ -62,7 +62,7 @@ fn most_chunks(entries: usize) -> usize {
 impl<P: Handle> Ladder<P> {
     const IN_SLABS: () = assert!(P::NUMBERED, "a LadderQueue needs a SlabQueue: over hooks use a Wheel");
 
-    /// The number of the next arrival, and whether all others got new ones for it.
+    /// The number of the next arrival, and whether all other timers got new numbers for it.
     #[inline]
     fn take_sequence(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) -> (u32, bool) {
         let renumbers = self.next_sequence >= LIVE;
@@ -74,8 +74,8 @@ impl<P: Handle> Ladder<P> {
         (sequence, renumbers)
     }
 
-    /// Gives `p` a new entry. `others` timers are pending besides it. Returns whether the next
-    /// wake-up may be another one now.
+    /// Gives `p` a new entry. `others` is the number of other pending timers. Returns whether the
+    /// next wake-up may have changed.
     #[inline]
     fn place(
         &mut self,
@@ -87,11 +87,11 @@ impl<P: Handle> Ladder<P> {
     ) -> bool {
         let rebuilt = self.entries >= self.limit;
         if rebuilt {
-            // Not for the tick that it leaves.
+            // `rebuild` must not keep an entry for the tick that the timer leaves.
             nodes.record_mut(p).leave();
             self.rebuild(nodes, false);
         }
-        // A dead entry of `p` for this very tick becomes a witness again, where it stands.
+        // A dead entry of `p` for this tick becomes a witness again, at its old place.
         let revives = self.entries > others;
         self.entries += 1;
         nodes.record_mut(p).place(expiry, sequence);
@@ -113,21 +113,21 @@ impl<P: Handle> Ladder<P> {
     #[inline]
     fn stretched(&mut self, placed: Tick, expiry: Tick) {
         if placed == expiry {
-            // It stands before timers that have arrived earlier.
+            // The witness stands before timers that arrived earlier.
             self.rungs.mix(Number::of(self.clock, placed));
         } else {
             self.moved += 1;
         }
     }
 
-    /// Whether entries for `tick` are in the run alone: no bucket has one that early.
+    /// Whether only the run may have entries for `tick`: no bucket has an entry that early.
     #[inline]
     fn is_before_buckets(&self, tick: Tick) -> bool {
         matches!(self.work, Work::None)
             && self.rungs.first().is_none_or(|first| tick < self.rungs.at(first).min)
     }
 
-    /// Where an entry is in the run, if it can only be there.
+    /// The index of an entry in the run, if the entry can only be there.
     #[inline]
     fn find_in_run(&self, near: Near) -> Option<usize> {
         if self.run.is_empty() || !self.is_before_buckets(near.tick()) {
@@ -136,14 +136,14 @@ impl<P: Handle> Ladder<P> {
         self.run.binary_search_by(|other| near.cmp(other)).ok()
     }
 
-    /// A timer that was due at `tick` leaves, and may have had another witness in the bucket.
+    /// A timer that was due at `tick` leaves; it may have had another witness in the bucket.
     #[inline]
     fn leaves_bucket(&mut self, tick: Tick) {
         self.rungs.leaves(Number::of(self.clock, tick), tick);
     }
 
-    /// Takes the witness of `p` out if it is easily found: in the run, or alone in its bucket.
-    /// Returns whether it was the first of all entries; `None` where it was not taken out.
+    /// Removes the witness of `p` if it is easily found: in the run, or alone in its bucket.
+    /// Returns whether it was the first of all entries, or `None` if it was not removed.
     #[inline]
     fn take_out(&mut self, p: P, placed: Tick, sequence: u32) -> Option<bool> {
         let slot = p.number();
@@ -180,7 +180,8 @@ impl<P: Handle> Ladder<P> {
         Some(was_first)
     }
 
-    /// Drops some dead entries, where a fifth of all is dead. Returns whether it did.
+    /// Drops some dead entries when a fifth of all entries is dead. Returns whether it dropped
+    /// some.
     #[inline]
     fn purge_if_many_are_dead(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) -> bool {
         let many = self.entries - self.live > self.live / 4 + 8;
@@ -191,10 +192,10 @@ impl<P: Handle> Ladder<P> {
     }
 }
 
-// SAFETY: the promises of `Discipline`, 1. Over slots: an entry may name a slot that was taken out,
-// whose record stays readable. Handles that are returned are of live records. Over pointers it does
-// not compile: `IN_SLABS`. 2. Entries hold numbers only, and no record holds a handle. 3. No user
-// code is called at all. 4. It holds numbers, ticks and vectors of them only.
+// SAFETY: the promises of `Discipline`, 1. Over slots: an entry may name a slot that was vacated;
+// its record stays readable. Returned handles belong to live records. Over pointers the ladder does
+// not compile: `IN_SLABS`. 2. Entries hold numbers only, and no record holds a handle.
+// 3. No user code is called at all. 4. The ladder holds numbers, ticks and vectors of them only.
 unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
     type Record = LadderRecord;
     const NEW: Self = Self {
@@ -250,7 +251,7 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
         let empty = self.live == 0;
         let record = nodes.record_mut(p);
         let placed = record.placed();
-        // A vacant slot that remembers a tick after the clock has an entry for it.
+        // A vacant slot that stores a tick after the clock has an entry for that tick.
         let changed = if placed > self.clock && serves(placed, expiry) {
             record.stretch(expiry, sequence);
             self.stretched(placed, expiry);
@@ -383,7 +384,7 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
                 first: at.first_tick(placed),
                 last: at.last_tick(placed),
                 moves_at: (at.level() > 0 || placed < expiry).then(|| {
-                    // What is in no bucket is being moved.
+                    // A timer whose entry is in no bucket is being moved.
                     if self.rungs.is_occupied(at) { self.rungs.at(at).min } else { self.clock }
                 }),
             }

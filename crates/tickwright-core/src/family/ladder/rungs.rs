@@ -1,4 +1,4 @@
-//! The buckets, and what is known of each without a look at its entries.
+//! The buckets, and the properties of each that are known without reading its entries.
 //!
 //! ```text
 //!   levels      ..0 0 0 0 0 1 1 0      bit n: level n has an occupied bucket
@@ -20,7 +20,7 @@ pub(super) const LEVELS: usize = 11;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bucket {
-    /// The earliest tick of an entry, or earlier. Without a meaning while it is empty.
+    /// A lower bound of the entries' ticks. It has no meaning while the bucket is empty.
     pub(super) min: Tick,
     pub(super) list: List,
 }
@@ -49,7 +49,7 @@ impl Rungs {
         &self.array.as_flattened()[at.index()]
     }
 
-    /// The earliest occupied bucket: the lowest digit of the lowest level.
+    /// The earliest occupied bucket: the lowest occupied digit of the lowest occupied level.
     #[inline]
     pub(super) fn first(&self) -> Option<Number> {
         let level = self.levels.trailing_zeros() as usize;
@@ -94,7 +94,7 @@ impl Rungs {
         self.mixed[at.level()] & at.bit() != 0
     }
 
-    /// The minimum is not known to be exact any more, if it was `tick`.
+    /// If the minimum was `tick`, it is now only a lower bound.
     #[inline]
     pub(super) fn leaves(&mut self, at: Number, tick: Tick) {
         if self.at(at).min == tick && self.is_occupied(at) {
@@ -125,13 +125,13 @@ impl Rungs {
         pool.push(&mut bucket.list, entry);
     }
 
-    /// Appends an entry that was in the bucket before. The marks stay.
+    /// Appends an entry that came from this bucket. The marks stay.
     #[inline]
     pub(super) fn push_again(&mut self, pool: &mut Pool, at: Number, entry: Entry) {
         pool.push(&mut self.array.as_flattened_mut()[at.index()].list, entry);
     }
 
-    /// Takes the list out of a bucket, which stays occupied.
+    /// Removes and returns the list of a bucket, which stays occupied.
     pub(super) fn borrow(&mut self, at: Number) -> List {
         core::mem::replace(&mut self.array.as_flattened_mut()[at.index()].list, List::EMPTY)
     }
@@ -164,7 +164,7 @@ impl Rungs {
 
 #[cfg(test)]
 impl Rungs {
-    /// Changes a minimum, to break it.
+    /// Overwrites a minimum on purpose.
     pub(super) fn set_min(&mut self, at: Number, change: impl Fn(Tick) -> Tick) {
         let bucket = &mut self.array.as_flattened_mut()[at.index()];
         bucket.min = change(bucket.min);

@@ -1,4 +1,4 @@
-//! What is asked without a change: the head, the timer after it, every timer.
+//! Queries that change nothing: the head, the timer after it, every timer.
 
 use alloc::vec::Vec;
 
@@ -31,7 +31,7 @@ impl Place {
 }
 
 impl<P: Handle> Ladder<P> {
-    /// The timer that an entry is a witness of.
+    /// The timer whose witness an entry is.
     #[inline]
     pub(super) fn witness(&self, nodes: &impl Nodes<P, LadderRecord>, place: Place) -> Option<P> {
         let p = Self::slot(place.slot())?;
@@ -77,7 +77,7 @@ impl<P: Handle> Ladder<P> {
             .map(move |entry| Place::Bucket(at, entry))
     }
 
-    /// The expiry of the head, where it is known without a search.
+    /// The expiry of the head, if it is known without a search.
     #[inline]
     pub(super) fn known_head(&self, nodes: &impl Nodes<P, LadderRecord>) -> Option<Tick> {
         match self.work {
@@ -100,7 +100,7 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// The head, and the timer after it if `wanted` is 2: with their expiries and arrivals.
+    /// The head, and the timer after it if `wanted` is 2, with their expiries and arrivals.
     pub(super) fn earliest(
         &self,
         nodes: &impl Nodes<P, LadderRecord>,
@@ -112,7 +112,7 @@ impl<P: Handle> Ladder<P> {
             let record = nodes.record(p);
             let this = Near::new(record.expiry, record.sequence(), p.number());
             match *found {
-                // A second witness of the same timer.
+                // This is a second witness of the same timer.
                 [Some((first, _)), _] if first == this => {}
                 [Some((first, _)), second] if first < this => {
                     if second.is_none_or(|(second, _)| this < second) {
@@ -122,7 +122,7 @@ impl<P: Handle> Ladder<P> {
                 [first, _] => *found = [Some((this, p)), first],
             }
         };
-        // Whether all that are wanted are before every entry for `tick` or later.
+        // Whether all the wanted timers are earlier than every entry for `tick` or later.
         let known = |found: &[Option<(Near, P)>; 2], tick: Tick| {
             found[wanted - 1].is_some_and(|(last, _)| last.tick() < tick)
         };
@@ -154,7 +154,8 @@ impl<P: Handle> Ladder<P> {
         if witnesses().count() == self.live {
             return witnesses().for_each(visit);
         }
-        // Some timers have two witnesses. That is rare, and only checks call this function.
+        // Some timers have two witnesses. Two witnesses are rare, and only checks call this
+        // function.
         let mut seen: Vec<u32> = witnesses().map(Handle::number).collect();
         seen.sort_unstable();
         seen.dedup();

@@ -1,4 +1,4 @@
-//! What a ladder consists of: its record, the run, what is in work, how far a purge has come.
+//! The state of a ladder: its record, the run, the work in progress, the progress of a purge.
 
 use alloc::vec::Vec;
 use core::marker::PhantomData;
@@ -8,17 +8,19 @@ use super::rungs::{BUCKETS, LEVELS, Number, Rungs};
 use crate::contract::Tick;
 use crate::storage::{Handle, Nodes, Record};
 
-/// The bit of [`LadderRecord::link`] that a pending timer has.
+/// The bit of [`LadderRecord::link`] that is set for a pending timer.
 pub(super) const LIVE: u32 = 1 << 31;
 
-/// What the ladder remembers of a slot.
+/// The record of a slot.
 #[derive(Debug)]
 pub struct LadderRecord {
-    /// When the timer is due. A vacant slot keeps it while an entry for it is left.
+    /// The tick at which the timer is due. A vacant slot keeps the tick while an entry for the slot
+    /// exists.
     pub(super) expiry: Tick,
-    /// The low half of the tick that the timer was placed for: less than 2^32 before `expiry`.
+    /// The low half of the tick for which the timer was placed. That tick is less than 2^32 before
+    /// `expiry`.
     pub(super) placed: u32,
-    /// Of a pending timer, `LIVE` and the number of its arrival. Of a vacant slot the next one.
+    /// For a pending timer: `LIVE` and its arrival number. For a vacant slot: the next vacant slot.
     link: u32,
 }
 
@@ -67,25 +69,25 @@ impl LadderRecord {
         self.expiry.wrapping_sub((self.expiry as u32).wrapping_sub(self.placed).into())
     }
 
-    /// Whether the timer is due later than its witness says.
+    /// Whether the timer is due later than its witness.
     #[inline]
     pub(super) fn is_moved(&self) -> bool {
         self.expiry as u32 != self.placed
     }
 
-    /// Makes the slot pending until `expiry`, placed for that tick.
+    /// Makes the slot pending until `expiry`, with a witness for that tick.
     #[inline]
     pub(super) fn place(&mut self, expiry: Tick, sequence: u32) {
         *self = Self { expiry, placed: expiry as u32, link: LIVE | sequence };
     }
 
-    /// Places the timer again, for the tick at which it is due.
+    /// Sets the tick of the witness to the expiry, for a timer that gets a new entry.
     #[inline]
     pub(super) fn place_again(&mut self) {
         self.placed = self.expiry as u32;
     }
 
-    /// Gives the timer another expiry, for which its witness is early enough.
+    /// Changes the expiry of the timer; its witness must be early enough.
     #[inline]
     pub(super) fn stretch(&mut self, expiry: Tick, sequence: u32) {
         self.expiry = expiry;
@@ -96,14 +98,15 @@ impl LadderRecord {
         self.link = LIVE | sequence;
     }
 
-    /// The last entry for the slot is gone, and no timer is pending there.
+    /// Clears the record: the last entry for the slot is gone, and no timer is pending there.
     #[inline]
     pub(super) fn leave(&mut self) {
         *self = Self { expiry: 0, placed: 0, link: 0 };
     }
 }
 
-/// An entry of the run: tick, arrival and slot, so that numbers compare as timers do.
+/// An entry of the run: tick, arrival and slot in one number, so that these numbers compare as
+/// timers do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Near(u128);
 
@@ -131,20 +134,21 @@ impl Near {
     }
 }
 
-/// Most entries of the run.
+/// The most entries of the run.
 pub(super) const RUN: usize = 256;
 
 /// Entries that have left a bucket of level `level` and are not delivered yet.
 #[derive(Debug)]
 pub(super) enum Work {
     None,
-    /// They move to lower levels. Where that was interrupted, what arrived since may stand before.
+    /// The entries move to lower levels. After an interruption, entries that arrived since may
+    /// stand before the rest.
     Cascade {
         rest: Rest,
         level: usize,
         interrupted: bool,
     },
-    /// All are for the tick of the clock. They are being sorted by arrival, by one digit of their
+    /// All entries are for the clock's tick. They are being sorted by arrival, one digit of their
     /// arrival numbers after the other, the lowest first. From the first pass on, an entry holds
     /// its arrival number in place of its tick.
     Sort {
@@ -152,10 +156,11 @@ pub(super) enum Work {
         pass: u32,
         bound: u32,
     },
-    /// All are for the tick of the clock. Those that arrived before `bound` are in order. Others
-    /// have been moved since.
+    /// All entries are for the clock's tick. Entries that arrived before `bound` are in order.
+    /// Other entries have been moved since.
     ///
-    /// `behind` comes after `rest`. A purge moves it there without the dead.
+    /// The entries of `behind` follow those of `rest`. A purge moves live entries from `rest` to
+    /// `behind`, and drops the dead.
     Front {
         rest: Rest,
         behind: Rest,
@@ -168,33 +173,33 @@ pub(super) type Targets = [List; BUCKETS];
 
 pub(super) const NO_TARGETS: Targets = [List::EMPTY; BUCKETS];
 
-/// How far a purge has come.
+/// The progress of a purge.
 #[derive(Debug)]
 pub(super) struct Purge {
-    /// The buckets before this one are still to be read.
+    /// The purge has still to read the buckets before this one.
     pub(super) end: usize,
-    /// The bucket that is being read, and what is left of it.
+    /// The bucket that the purge is reading, and its unread rest.
     pub(super) reading: Option<(Number, Rest)>,
-    /// Whether it has begun to read the front, which comes after all buckets.
+    /// Whether the purge has begun to read the front, which comes after all buckets.
     pub(super) reads_front: bool,
 }
 
 impl Purge {
     pub(super) const NEW: Self = Self { end: BUCKETS * LEVELS, reading: None, reads_front: false };
 
-    /// Whether it reads this bucket.
+    /// Whether the purge is reading this bucket.
     #[inline]
     pub(super) fn holds(&self, at: Number) -> bool {
         matches!(self.reading, Some((reading, _)) if reading == at)
     }
 
-    /// Stops reading a bucket. Returns what has not been read.
+    /// Stops reading a bucket. Returns the unread rest.
     #[inline]
     pub(super) fn give_up(&mut self, at: Number) -> Option<Rest> {
         if self.holds(at) { self.reading.take().map(|(_, rest)| rest) } else { None }
     }
 
-    /// The bucket that is being read, and what is left of it.
+    /// The bucket that the purge is reading, and its unread rest.
     pub(super) fn reading(&self) -> Option<(Number, Rest)> {
         self.reading
     }
@@ -202,26 +207,26 @@ impl Purge {
 
 /// What an entry stands for.
 pub(super) enum Seen<P> {
-    /// Nothing: its timer has gone, or was placed elsewhere.
+    /// No timer: the timer has gone, or was placed elsewhere.
     Dead,
-    /// A timer that is due later.
+    /// A timer that is due later than the entry's tick.
     Moved(P),
-    /// A timer that is due at the entry's tick, with the number of its arrival.
+    /// A timer that is due at the entry's tick, with its arrival number.
     Here(P, u32),
 }
 
 /// The ladder over slots `P`.
 #[derive(Debug)]
 pub struct Ladder<P> {
-    /// The tick that buckets are named by. No entry is earlier.
+    /// The tick that buckets are named by. No entry is earlier than this tick.
     pub(super) clock: Tick,
-    /// How many timers are pending.
+    /// The number of pending timers.
     pub(super) live: usize,
-    /// How many entries there are; those that are no timer's witness are dead.
+    /// The number of entries; entries that are not the witness of a timer are dead.
     pub(super) entries: usize,
-    /// How many timers are due later than their witnesses say.
+    /// The number of timers that are due later than their witnesses.
     pub(super) moved: usize,
-    /// For how many entries there is memory.
+    /// The number of entries for which there is memory.
     pub(super) limit: usize,
     pub(super) next_sequence: u32,
     pub(super) rungs: Rungs,
@@ -229,20 +234,21 @@ pub struct Ladder<P> {
     /// The latest first.
     pub(super) run: Vec<Near>,
     pub(super) work: Work,
-    /// The lists of a sort, by digit; empty at other times.
+    /// The lists of a sort, by digit; they are empty at other times.
     pub(super) targets: Targets,
     pub(super) purge: Purge,
     pub(super) _slots: PhantomData<P>,
 }
 
 impl<P: Handle> Ladder<P> {
-    /// The slot of an entry.
+    /// Converts an entry's slot number to a handle.
     #[inline]
     pub(super) fn slot(number: u32) -> Option<P> {
         P::from_number(number)
     }
 
-    /// What an entry for `tick` and a slot stands for. A vacant slot forgets a dead one.
+    /// What an entry for `tick` and a slot stands for. If the entry is dead, the record of a vacant
+    /// slot forgets its tick.
     #[inline]
     pub(super) fn see(nodes: &mut impl Nodes<P, LadderRecord>, tick: Tick, slot: u32) -> Seen<P> {
         let Some(p) = Self::slot(slot) else { return Seen::Dead };
@@ -265,18 +271,19 @@ impl<P: Handle> Ladder<P> {
         at
     }
 
-    /// Like [`append`](Self::append), for an entry whose record was not read yet.
+    /// Like [`append`](Self::append), for an entry whose record has not been read yet.
     #[inline]
     pub(super) fn append_unseen(&mut self, tick: Tick, slot: u32) -> Number {
         let at = self.append(tick, slot);
-        // If nothing is dead or moved, this is a witness, and its tick the expiry.
+        // If no entry is dead and no timer moved, this entry is a witness, and its tick is the
+        // expiry.
         if self.entries > self.live || self.moved > 0 {
             self.rungs.leaves(at, tick);
         }
         at
     }
 
-    /// Places a timer whose entry has just been taken out.
+    /// Places a timer whose entry has just been removed.
     #[inline]
     pub(super) fn place_again(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P) -> Number {
         let record = nodes.record_mut(p);

@@ -12,7 +12,7 @@ use crate::contract::{Tick, Violation};
 use crate::storage::slab::Idx;
 use crate::storage::{Discipline, Nodes, Record};
 
-/// Records that count how often one is looked up.
+/// Records that count their look-ups.
 struct Counting {
     records: Vec<LadderRecord>,
     lookups: Cell<usize>,
@@ -30,14 +30,15 @@ impl Nodes<Idx, LadderRecord> for Counting {
     }
 }
 
-/// A ladder whose calls are counted. As a slab, it uses the slot that was vacated last first.
+/// A ladder that counts the look-ups of each call. Like a slab, it reuses the slot that was vacated
+/// last.
 struct Counted {
     ladder: Ladder<Idx>,
     nodes: Counting,
     now: Tick,
     vacant: Vec<Idx>,
     live: Vec<Idx>,
-    /// The most lookups of one call, and the name of that call.
+    /// The most look-ups of one call, and the name of that call.
     worst: (usize, &'static str),
 }
 
@@ -104,8 +105,8 @@ fn agrees_with_a_sorted_vec() {
     }
 }
 
-/// The clock at 2^k - d, timers around it and around the next power, with and without one at the
-/// end of time. The clock then advances tick by tick.
+/// The clock is at 2^k - d. Timers are around the clock and around the next power of two, with and
+/// without one at the end of time. The clock then advances tick by tick.
 #[test]
 fn every_power_of_two_is_passed_in_order() {
     for k in 0..64 {
@@ -136,7 +137,8 @@ fn every_power_of_two_is_passed_in_order() {
     }
 }
 
-/// Buckets that are sorted at once, that cascade, and that fill several chunks; one tick and many.
+/// Tests buckets that are sorted at once, that cascade, and that fill several chunks, with one tick
+/// and many.
 #[test]
 fn long_buckets_keep_their_order() {
     for n in [7, 31, 32, 63, 64, 65, 66, 200, 1000] {
@@ -157,8 +159,8 @@ fn long_buckets_keep_their_order() {
     }
 }
 
-/// Timers of one tick. Some of them were moved there from earlier ticks, in another order than the
-/// others arrived. They are sorted, under a budget and among new arrivals.
+/// Timers of one tick. Some of them were moved there from earlier ticks, in another order than that
+/// of arrival. They are sorted under a budget, while new timers arrive.
 #[test]
 fn a_long_tick_that_is_mixed_is_sorted_by_arrival() {
     for (n, budget) in [(50, 1), (300, 7), (300, usize::MAX)] {
@@ -196,14 +198,15 @@ fn a_long_tick_that_is_mixed_is_sorted_by_arrival() {
     }
 }
 
-/// 200 timers of one tick: the first are in the run, the others in its bucket.
+/// 200 timers of one tick: the first are in the run, the others in the bucket.
 fn crowd(tick: Tick) -> (Queue, Vec<Key>) {
     let mut queue = Queue::new();
     let keys = (0..200).map(|id| queue.insert(tick, id).unwrap().key).collect();
     (queue, keys)
 }
 
-/// The entry of a timer that was cancelled counts again when a timer uses its slot for its tick.
+/// The entry of a cancelled timer counts again when another timer uses the same slot for the same
+/// tick.
 #[test]
 fn a_slot_that_is_used_again_for_its_tick_leaves_last() {
     for tick in [0, 1000] {
@@ -215,8 +218,8 @@ fn a_slot_that_is_used_again_for_its_tick_leaves_last() {
     }
 }
 
-/// The entry that a move to an earlier tick leaves behind counts again when a timer of its slot is
-/// placed for its tick.
+/// A move to an earlier tick leaves an entry behind. The entry counts again when a timer of its
+/// slot is placed for its tick.
 #[test]
 fn a_timer_that_comes_back_to_its_tick_leaves_last() {
     for cancels in [false, true] {
@@ -233,7 +236,7 @@ fn a_timer_that_comes_back_to_its_tick_leaves_last() {
     }
 }
 
-/// A dead entry of a far bucket is not taken for one of a tick with the same lower half.
+/// A dead entry of a far bucket does not count for another tick with the same lower half.
 #[test]
 fn ticks_with_equal_lower_halves_are_told_apart() {
     let mut queue = Queue::new();
@@ -267,7 +270,7 @@ fn arrivals_during_a_cascade_leave_last() {
     assert!(leave.into_iter().eq(0..220));
 }
 
-/// A timer of a bucket that is being moved moves at once.
+/// A timer whose bucket is being moved is explained as moving at once.
 #[test]
 fn an_explanation_during_a_cascade_names_the_clock() {
     let (mut queue, keys) = crowd(5000);
@@ -282,7 +285,7 @@ fn an_explanation_during_a_cascade_names_the_clock() {
     );
 }
 
-/// What was reserved is enough, however entries lie in chunks: one or two in each bucket, and all
+/// The reserved chunks suffice, however entries lie in chunks: one or two in each bucket, and all
 /// others in one tick that is sorted.
 #[test]
 fn reserved_chunks_are_enough() {
@@ -309,14 +312,14 @@ fn reserved_chunks_are_enough() {
     }
 }
 
-/// All timers get new numbers, and the dead entry that `next_wake` named goes.
+/// All timers get new arrival numbers, and the dead entry that `next_wake` returned is dropped.
 #[test]
 fn new_numbers_report_another_wake() {
     for operation in 0..3 {
         let mut queue = Queue::new();
         queue.start_sequence_at(u32::MAX - 2 * 301);
         let alone = queue.insert(1 << 30, 300).unwrap().key;
-        // The last of them are in buckets: the run has enough.
+        // The last timers are in buckets: the run is full enough.
         let keys: Vec<_> = (0..300).map(|id| queue.insert(2000 - Tick::from(id), id).unwrap().key).collect();
         let _ = queue.remove(keys[299]).unwrap();
         let _ = queue.insert(3000, 301).unwrap();
@@ -331,8 +334,8 @@ fn new_numbers_report_another_wake() {
     }
 }
 
-/// Timers of the run go back to buckets when it is full. They count against the budget, too, and
-/// leave in order.
+/// When the run is full, some of its timers go back to buckets. These timers count against the
+/// budget, too, and leave in order.
 #[test]
 fn what_leaves_a_full_run_counts_and_keeps_its_order() {
     for budget in [1, 5, 70, usize::MAX] {
@@ -348,7 +351,8 @@ fn what_leaves_a_full_run_counts_and_keeps_its_order() {
         }
         let (mut leave, mut now, mut spilled) = (Vec::new(), 0, 0);
         for level in (1..6).rev() {
-            // The first is due. It brings the others of its bucket along, which are not.
+            // The first timer is due. It brings the other timers of its bucket into the run, which
+            // are not due.
             now += 1 << (6 * level);
             insert(&mut queue, now);
             for _ in 0..62 {
@@ -356,7 +360,7 @@ fn what_leaves_a_full_run_counts_and_keeps_its_order() {
             }
             loop {
                 let before = queue.order.run.len();
-                // Without a limit the run gets full, because a bucket comes into it as a whole.
+                // Without a budget the run gets full, because a whole bucket moves into it.
                 let budget = if level > 2 { usize::MAX } else { budget };
                 let advance = queue.advance_within(now, budget, |expired| leave.push(expired.value));
                 let gone = before.saturating_sub(queue.order.run.len());
@@ -374,8 +378,8 @@ fn what_leaves_a_full_run_counts_and_keeps_its_order() {
     }
 }
 
-/// A timer that is moved later all the time gets no second entry. Nor does a timer that takes over
-/// the slot of a cancelled one.
+/// A timer that is moved to later ticks again and again gets no second entry. A timer that takes
+/// over the slot of a cancelled timer gets none either.
 #[test]
 fn moves_to_later_ticks_and_used_slots_add_no_entries() {
     let mut queue = Queue::new();
@@ -431,7 +435,7 @@ fn dead_entries_stay_below_two_fifths() {
     assert_eq!(queue.check(), Ok(()));
 }
 
-/// Arrival numbers end: all timers get new ones, and keep their order.
+/// The arrival numbers are used up: all timers get new numbers, and keep their order.
 #[test]
 fn arrivals_are_numbered_anew() {
     for before in 0..40 {
@@ -455,7 +459,7 @@ fn arrivals_are_numbered_anew() {
     }
 }
 
-/// Marks of earlier lives of the slots do not survive: entries are gone after a clear.
+/// The marks of a slot's earlier timers do not survive a clear, since it drops all entries.
 #[test]
 fn a_clear_leaves_nothing_to_take_over() {
     let mut queue = Queue::new();
@@ -472,7 +476,7 @@ fn a_clear_leaves_nothing_to_take_over() {
     assert_eq!(queue.expired(2000).count(), 11);
 }
 
-/// Each kind of damage that a check can name.
+/// Each kind of damage that `check` can report.
 #[test]
 fn a_check_finds_what_is_broken() {
     let filled = || {
@@ -516,7 +520,8 @@ fn a_check_finds_what_is_broken() {
     assert!(matches!(queue.check(), Err(Violation::Occupied | Violation::Count)), "{:?}", queue.check());
 }
 
-/// A long bucket of one tick whose entries are not in the order of arrival, without the mark.
+/// A long bucket of one tick whose entries are not in the order of arrival, although its mark is
+/// cleared.
 #[test]
 fn a_check_finds_an_order_that_is_not_marked() {
     let mut queue = Queue::new();
@@ -524,19 +529,21 @@ fn a_check_finds_an_order_that_is_not_marked() {
     for id in 0..400_u32 {
         keys.push(queue.insert(40 + Tick::from(id / 200), id).unwrap().key);
     }
-    // The same tick again: its entry stays, and its arrival is the latest.
+    // The timer is rescheduled to the same tick: its entry stays, and its arrival is the latest.
     let _ = queue.reschedule(keys[300], 41).unwrap();
     assert_eq!(queue.check(), Ok(()));
     queue.order.rungs.forget_mixed();
     assert_eq!(queue.check(), Err(Violation::Sequence));
 }
 
-/// No call but an advance looks at more than some entries: whatever is dead, wherever it is.
+/// No call except an advance reads more than some entries, however many are dead, wherever they
+/// are.
 #[test]
 fn no_call_but_an_advance_takes_long() {
     const NEAR: Tick = (1 << 16) + 4000;
     const FAR: Tick = 1 << 40;
-    // In buckets of all levels, of level 0 alone, and among what moves, is sorted and is delivered.
+    // Dead entries lie in buckets of all levels, of level 0 alone, and among entries that are
+    // moved, sorted and delivered.
     let cases = [
         (NEAR, 1 << 20, 0, 0),
         (NEAR, 60, 0, 0),

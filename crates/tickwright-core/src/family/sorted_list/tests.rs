@@ -10,7 +10,7 @@ fn agrees_with_a_sorted_vec() {
     against_sorted_vec::<SortedList>();
 }
 
-/// Nodes `0..n` at 10, 20, ...: a node's number is its place.
+/// Nodes `0..n` at 10, 20, ...: a node's number is its position in the list.
 fn list(n: usize) -> (List<usize>, VecNodes<ListRecord<usize>>) {
     let (mut list, mut nodes) = (List::NEW, VecNodes(Vec::new()));
     for p in 0..n {
@@ -23,7 +23,7 @@ fn list(n: usize) -> (List<usize>, VecNodes<ListRecord<usize>>) {
 
 const SIZES: [usize; 4] = [1, 2, 3, 50];
 
-/// All that a link may wrongly be.
+/// Every wrong value of a link.
 fn others(n: usize, right: Option<usize>) -> impl Iterator<Item = Option<usize>> {
     (0..n).map(Some).chain([None]).filter(move |&wrong| wrong != right)
 }
@@ -38,7 +38,7 @@ fn a_wrong_next_is_named() {
                 nodes.0[p].next = wrong;
                 let expected = match wrong {
                     None => Violation::Count,
-                    // All nodes were met before.
+                    // The walk has already visited all nodes.
                     Some(_) if p + 1 == n => Violation::Count,
                     Some(_) => Violation::BackLink,
                 };
@@ -101,7 +101,8 @@ fn a_wrong_count_is_named() {
     for n in SIZES {
         let (list, nodes) = list(n);
         for wrong in [0, n - 1, n + 1, usize::MAX] {
-            // Too small a count stops the walk before the tail, and the rest gives it away.
+            // If the count is too small, the walk stops before the tail, and then the tail does not
+            // match.
             assert_eq!(list.check(&nodes, wrong), Err(Violation::Count), "{wrong} instead of {n}");
         }
     }

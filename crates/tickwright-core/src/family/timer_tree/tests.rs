@@ -1,5 +1,6 @@
 //! Breaks the links, expiries, root and head of valid trees on purpose, one at a time, and requires
-//! `check` to name it. Generic over the balance, whose own marks are broken in its own tests.
+//! `check` to name it. The tests are generic over the balance, whose own marks are broken in its
+//! own tests.
 
 use std::vec::Vec;
 
@@ -11,7 +12,7 @@ use tickwright_nodes::tree::{Avl, Balance, Left, Links, RedBlack, Right};
 
 pub(in crate::family) const SIZES: [usize; 6] = [1, 2, 3, 4, 12, 50];
 
-/// A tree over nodes in a vector, small enough to break and mend.
+/// A tree over nodes in a vector, small enough to break and restore.
 pub(in crate::family) struct Subject<B: Balance, const CACHED: bool> {
     pub(in crate::family) tree: TimerTree<usize, B, CACHED>,
     pub(in crate::family) nodes: VecNodes<TreeRecord<usize, B>>,
@@ -30,7 +31,7 @@ impl<B: Balance, const CACHED: bool> Subject<B, CACHED> {
         subject
     }
 
-    /// `n` nodes at 10, 20, ..., put in at random.
+    /// `n` nodes at 10, 20, ..., inserted in random order.
     pub(in crate::family) fn of(n: usize) -> Self {
         let order = shuffled(u32::try_from(n).unwrap(), &mut Random::new(n as u64));
         Self::with_expiries(order.into_iter().map(|at| 10 + 10 * Tick::from(at)))
@@ -55,7 +56,7 @@ impl<B: Balance, const CACHED: bool> Subject<B, CACHED> {
         &mut self.nodes.0[p].links
     }
 
-    /// Verifies with the links of `p` replaced, and mends them.
+    /// Runs the check with the links of `p` replaced, and restores them.
     pub(in crate::family) fn with_links(
         &mut self,
         p: usize,

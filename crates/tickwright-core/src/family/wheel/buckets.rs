@@ -1,4 +1,5 @@
-//! The buckets and what is known of each without a look at its nodes: occupied, dirty, minimum.
+//! The buckets, and the properties of each that are known without reading its nodes: occupied,
+//! dirty, minimum.
 //!
 //! ```text
 //!   levels      ..0 0 0 0 0 1 1 0      bit n: level n has an occupied bucket
@@ -6,18 +7,20 @@
 //!   dirty[1]    ..0 1 0 0 0 0 0 0      bit d: its minimum is a lower bound, not known to be exact
 //!   array[1][3]  { min, head, tail }   one bucket: its minimum beside the ends of its chain
 //! ```
-//! A minimum stands beside the ends of the chain, since an insert touches both: one cache line.
-//! The chains are linked by the caller. [`add`](Buckets::add), [`remove`](Buckets::remove),
-//! [`empty`](Buckets::empty) and [`set_min`](Buckets::set_min) keep the marks (invariants 2 and 4).
+//! A minimum lies beside the ends of the chain, on one cache line, since an insert writes both. The
+//! caller links the chains. [`add`](Buckets::add), [`remove`](Buckets::remove),
+//! [`empty`](Buckets::empty) and [`set_min`](Buckets::set_min) maintain the marks (invariants 2 and
+//! 4).
 
 use crate::contract::{Tick, Violation};
 use crate::family::digits::BucketNumber;
 use tickwright_nodes::chain::Chain;
 
-/// A chain of nodes in order of arrival, and the earliest expiry among them.
+/// A chain of nodes in order of arrival, and the earliest of their expiries.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bucket<P> {
-    /// Exact, or a lower bound where the bucket is dirty. Without a meaning while it is empty.
+    /// The earliest expiry, or a lower bound of it if the bucket is dirty. It has no meaning while
+    /// the bucket is empty.
     pub(super) min: Tick,
     pub(super) chain: Chain<P>,
 }
@@ -54,7 +57,7 @@ impl<P: crate::storage::Handle, const BUCKETS: usize, const LEVELS: usize> Bucke
         self.levels == 0
     }
 
-    /// The earliest occupied bucket: the lowest digit of the lowest level.
+    /// The earliest occupied bucket: the lowest occupied digit of the lowest occupied level.
     #[inline]
     pub(super) fn first(&self) -> Option<BucketNumber<BUCKETS>> {
         let level = self.levels.trailing_zeros() as usize;
@@ -85,13 +88,13 @@ impl<P: crate::storage::Handle, const BUCKETS: usize, const LEVELS: usize> Bucke
         self.dirty[at.level()] & at.bit() != 0
     }
 
-    /// Marks that the bucket now holds a node with `expiry` too. Returns whether its minimum fell,
-    /// or began: then the first wake-up may have changed.
+    /// Records that the bucket now also holds a node with `expiry`. Returns whether the bucket's
+    /// minimum fell, or the bucket was empty: then the first wake-up may have changed.
     #[inline]
     pub(super) fn add(&mut self, at: BucketNumber<BUCKETS>, expiry: Tick) -> bool {
         let bucket = &mut self.array.as_flattened_mut()[at.index()];
-        // The mark decides whether the bucket is in use. The chain may look empty while a cascade
-        // from both ends holds a part of it.
+        // The `occupied` mark decides whether the bucket is in use. The chain may look empty while
+        // a cascade from both ends holds a part of it.
         if self.occupied[at.level()] & at.bit() == 0 {
             bucket.min = expiry;
             self.occupied[at.level()] |= at.bit();
@@ -99,7 +102,8 @@ impl<P: crate::storage::Handle, const BUCKETS: usize, const LEVELS: usize> Bucke
             true
         } else if expiry <= bucket.min {
             debug_assert!(at.level() > 0 || expiry == bucket.min, "a bucket of level 0 holds one tick");
-            // Not later than a lower bound of all others, so it is the exact minimum.
+            // `expiry` is not later than a lower bound of all other expiries, so it is the exact
+            // minimum.
             let fell = expiry < bucket.min;
             bucket.min = expiry;
             self.dirty[at.level()] &= !at.bit();
@@ -110,16 +114,16 @@ impl<P: crate::storage::Handle, const BUCKETS: usize, const LEVELS: usize> Bucke
         }
     }
 
-    /// Marks that a node with `expiry` has left a bucket that still holds others.
+    /// Records that a node with `expiry` has left a bucket that still holds other nodes.
     #[inline]
     pub(super) fn remove(&mut self, at: BucketNumber<BUCKETS>, expiry: Tick) {
-        // At level 0 all others have the same expiry: the minimum stays exact.
+        // At level 0 all nodes have the same expiry, so the minimum stays exact.
         if expiry == self.at(at).min && at.level() > 0 {
             self.mark_dirty(at);
         }
     }
 
-    /// Marks that the bucket's minimum is no longer known to be exact.
+    /// Marks the bucket as dirty: its minimum may no longer be exact.
     #[inline]
     pub(super) fn mark_dirty(&mut self, at: BucketNumber<BUCKETS>) {
         debug_assert!(
@@ -129,7 +133,7 @@ impl<P: crate::storage::Handle, const BUCKETS: usize, const LEVELS: usize> Bucke
         self.dirty[at.level()] |= at.bit();
     }
 
-    /// Marks that the last node has left the bucket.
+    /// Records that the last node has left the bucket.
     #[inline]
     pub(super) fn empty(&mut self, at: BucketNumber<BUCKETS>) {
         debug_assert!(self.at(at).chain.is_empty(), "the bucket still holds a node");
@@ -140,7 +144,7 @@ impl<P: crate::storage::Handle, const BUCKETS: usize, const LEVELS: usize> Bucke
         }
     }
 
-    /// Sets the exact minimum, after a look at the nodes.
+    /// Sets the exact minimum, which the caller has read from the nodes.
     #[inline]
     pub(super) fn set_min(&mut self, at: BucketNumber<BUCKETS>, min: Tick) {
         debug_assert!(min >= self.at(at).min, "the old minimum was no lower bound");
@@ -164,8 +168,8 @@ impl<P: crate::storage::Handle, const BUCKETS: usize, const LEVELS: usize> Bucke
         }
     }
 
-    /// Verifies that the minimum and the dirty mark of a bucket fit `earliest`, which is the
-    /// earliest expiry in it.
+    /// Verifies the minimum and the dirty mark of a bucket against `earliest`, the earliest expiry
+    /// in it.
     ///
     /// # Errors
     /// [`Violation::Minimum`].

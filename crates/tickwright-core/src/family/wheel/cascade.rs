@@ -1,4 +1,5 @@
-//! Cascades: a bucket above level 0 is emptied into lower ones when its minimum has come.
+//! Cascades: when the minimum of a bucket above level 0 has come, the bucket's nodes move to lower
+//! buckets.
 //!
 //! ```text
 //!   clock 1000                          bucket entered at its minimum: clock 69700 = 17 1 4
@@ -6,16 +7,16 @@
 //!   level 1                        =>   level 1  [ 5] 69990 70000       digits 17 5 38, 17 5 48
 //!   level 0                             level 0  [ 4] 69700             digits 17 1 4
 //! ```
-//! All lower levels are empty when a bucket is entered. Each node goes behind what its new bucket
-//! holds, in the order of the old one, so equals stay in the order of their arrival.
-//! There are three ways to do it:
+//! When the clock enters a bucket, all lower levels are empty. Each node goes to the end of its new
+//! bucket, in the order of the old one. So equals stay in the order of their arrival. There are
+//! three ways to cascade:
 //!
-//! - **whole** ([`Hierarchy::cascade_whole`]): the budget covers every pending node. The chain is
-//!   walked once and its links are not repaired on the way.
-//! - **half** ([`Hierarchy::cascade_some`]): the budget may end inside the bucket. Each node is
-//!   unlinked before it is moved, and [`Cascade`] remembers the rest.
-//! - **both ends** ([`Hierarchy::cascade_from_both_ends`]): the way of a whole cascade over a
-//!   long chain. Each step of a walk waits for memory; two walks wait at the same time.
+//! - **whole** ([`Hierarchy::cascade_whole`]): the budget covers every pending node. It walks the
+//!   chain once and does not repair the links on the way.
+//! - **half** ([`Hierarchy::cascade_some`]): the budget may end inside the bucket. It unlinks each
+//!   node before it moves the node, and [`Cascade`] records the rest.
+//! - **both ends** ([`Hierarchy::cascade_from_both_ends`]): a whole cascade uses it for a long
+//!   chain. Each step of a walk waits for memory; two walks wait at the same time.
 
 use super::hierarchy::{Cascade, Hierarchy, WheelRecord};
 use crate::contract::Tick;
@@ -23,12 +24,13 @@ use crate::family::digits::BucketNumber;
 use crate::storage::{Handle, Nodes};
 use tickwright_nodes::chain::{Chain, Links};
 
-/// A walk from both ends begins after this many nodes: to set it up costs as much as to move them.
+/// A walk from both ends begins after this many nodes: its set-up costs as much as to move that
+/// many.
 const FEW: usize = 8;
 
 impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS, LEVELS> {
-    /// Links `p` at the tail of the bucket that `clock` and `expiry` name. Returns that bucket if
-    /// its minimum fell or began.
+    /// Appends `p` to the bucket that `clock` and `expiry` name. Returns that bucket if its minimum
+    /// fell or if it was empty.
     #[inline]
     pub(super) fn push(
         &mut self,
@@ -45,29 +47,31 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         fell.then_some(at)
     }
 
-    /// Marks a bucket that has become empty, and ends the cascade that empties it.
+    /// Marks a bucket as empty, and ends the cascade that was emptying it.
     #[inline]
     pub(super) fn empty(&mut self, at: BucketNumber<BUCKETS>) {
         self.buckets.empty(at);
         if let Some(cascade) = self.cascade
             && cascade.from == at
         {
-            // The nodes below are placed by the cascade's clock. For those above both clocks name
-            // the same buckets, since they agree in the digits from this level up.
+            // The nodes in lower buckets are placed by the cascade's clock. For nodes in higher
+            // buckets both clocks name the same bucket, since the clocks agree in the digits from
+            // this level up.
             self.clock = cascade.clock;
             self.cascade = None;
         }
     }
 
-    /// Continues a cascade while there is budget. Each node that moves takes one from it.
+    /// Continues a cascade as far as the budget allows. Each node that moves costs one unit of the
+    /// budget.
     pub(super) fn cascade_some(
         &mut self,
         nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
         Cascade { from, clock }: Cascade<BUCKETS>,
         budget: &mut usize,
     ) {
-        // The head is linked in its new bucket before the next node is touched: the wheel is whole
-        // at every step.
+        // The head is linked in its new bucket before the next node is touched, so the wheel is
+        // consistent at every step.
         while *budget > 0
             && let Some(p) = self.buckets.at(from).chain.head
         {
@@ -83,7 +87,8 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         }
     }
 
-    /// Empties a bucket at once; `clock` is its earliest expiry. Returns how many nodes it held.
+    /// Empties a bucket at once; `clock` is its earliest expiry. Returns the number of nodes that
+    /// the bucket held.
     pub(super) fn cascade_whole(
         &mut self,
         nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
@@ -96,7 +101,8 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         self.clock = clock;
         let mut moved = 0;
         let mut at = head;
-        // What `at` and its followers link is in no bucket yet; what was before is in its new one.
+        // The nodes from `at` on are in no bucket yet; the nodes before it are in their new
+        // buckets.
         while let Some(p) = at {
             if moved == FEW
                 && let Some(last) = tail
@@ -111,9 +117,9 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         moved
     }
 
-    /// Moves the nodes from `front` to `back`, both included, from both ends of their chain. They
-    /// come from one bucket and are in none now; the clock is in that bucket's granule. Returns
-    /// how many nodes they are.
+    /// Moves the nodes from `front` to `back`, both included, by a walk from each end of their
+    /// chain. The nodes come from one bucket and are now in none; the clock is in that bucket's
+    /// granule. Returns the number of nodes.
     ///
     /// ```text
     ///   front ->  a  b  c  d  e  f  <- back        a, b, c: to the tails of their buckets
@@ -121,8 +127,8 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     ///   bucket 5 of the level below:  a c          bucket 5 aside:  d f
     ///   in the end:                   a c d f      deeper aside:    e
     /// ```
-    /// There is a chain aside for each bucket of the level just below, and one for all nodes that
-    /// belong deeper. When the walks have met, each chain goes behind what its bucket holds.
+    /// There is a separate chain for each bucket of the level just below, and one for all nodes
+    /// that belong deeper. When the walks have met, each chain is appended to its bucket.
     fn cascade_from_both_ends(
         &mut self,
         nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
@@ -135,7 +141,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         let mut touched = 0u64;
         let mut moved = 0;
         let (mut front, mut back) = (front, back);
-        // `front`, `back` and the nodes between them still have to move.
+        // Invariant: `front`, `back` and the nodes between them still have to move.
         loop {
             let &WheelRecord { expiry, links, .. } = nodes.record(front);
             if front == back {

@@ -14,12 +14,12 @@ use crate::family::digits::BucketNumber;
 use crate::storage::{Discipline, Handle, Nodes, Popped, Record};
 use tickwright_nodes::chain::{Chained, Links};
 
-/// What a node of the wheel remembers.
+/// The record of a node in the wheel.
 #[derive(Debug)]
 pub struct WheelRecord<P, const BUCKETS: usize> {
     pub(super) expiry: Tick,
     pub(super) links: Links<P>,
-    /// The bucket that the node is in.
+    /// The number of the node's bucket.
     pub(super) bucket: BucketNumber<BUCKETS>,
     stamp: u32,
 }
@@ -37,7 +37,7 @@ impl<P: Handle, const BUCKETS: usize> Record<P> for WheelRecord<P, BUCKETS> {
         self.links.next
     }
 
-    // The stamp lies in what would be padding.
+    // The stamp takes bytes that would be padding.
     const STAMPED: bool = true;
 
     #[inline]
@@ -52,7 +52,7 @@ impl<P: Handle, const BUCKETS: usize> Record<P> for WheelRecord<P, BUCKETS> {
 }
 
 impl<P: Handle, const BUCKETS: usize> WheelRecord<P, BUCKETS> {
-    /// Writes all but the stamp.
+    /// Writes all fields except the stamp.
     #[inline]
     pub(super) fn set(&mut self, expiry: Tick, links: Links<P>, bucket: BucketNumber<BUCKETS>) {
         self.expiry = expiry;
@@ -73,8 +73,9 @@ impl<P, const BUCKETS: usize> Chained<P> for WheelRecord<P, BUCKETS> {
     }
 }
 
-/// A bucket that is half emptied. The nodes that have left it are placed by `clock`, the bucket's
-/// minimum when it was entered. `clock` becomes the wheel's clock when the bucket is empty.
+/// A cascade that is half done: a bucket that is half emptied. Nodes that have left the bucket are
+/// placed by `clock`. That was the bucket's minimum when the cascade began. `clock` becomes the
+/// wheel's clock when the bucket is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cascade<const BUCKETS: usize> {
     pub(super) from: BucketNumber<BUCKETS>,
@@ -104,7 +105,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> core::fmt::Debug
 }
 
 impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS, LEVELS> {
-    /// Links `p`, which is in no bucket. Returns whether the next wake-up may have changed.
+    /// Links `p`, which must be in no bucket. Returns whether the next wake-up may have changed.
     #[inline]
     fn schedule(
         &mut self,
@@ -120,12 +121,13 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         let Some(cascade) = self.cascade else {
             return fell.is_some() && fell == self.buckets.first();
         };
-        // The cascade's clock has come, so this expiry is not earlier, and its bucket is `from` or
-        // a higher one. In `from` it stands behind all that still has to move, and it moves
-        // `LEVELS` of them. With none, arrivals could keep up with every budget, and nothing would
-        // ever leave. With one each, as many could join at each level as were moved, so twice as
-        // many at the next. With `LEVELS`, while no more arrive than a budget moves, the last
-        // cascade gets at most (1 + 1/LEVELS)^LEVELS times as long: less than e.
+        // The cascade's clock has come, so this expiry is not earlier. The timer's bucket is `from`
+        // or a higher bucket. In `from` the timer stands behind all nodes that still have to move,
+        // and its insert moves `LEVELS` of them. If an insert moved none, arrivals could consume
+        // every budget, and nothing would ever leave. If an insert moved one node, each level could
+        // receive as many arrivals as moved nodes, so twice as many at the next level. So an insert
+        // moves `LEVELS` nodes. While arrivals do not exceed the budget, the last cascade then
+        // grows at most (1 + 1/LEVELS)^LEVELS times: less than e.
         if nodes.record(p).bucket == cascade.from {
             self.cascade_some(nodes, cascade, &mut { LEVELS });
         }
@@ -136,8 +138,8 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     #[inline]
     fn decides_next_wake(&self, nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>, p: P) -> bool {
         let &WheelRecord { expiry, bucket, .. } = nodes.record(p);
-        // A dirty bucket's bound may be that of a timer that has left. When the bucket is emptied,
-        // the next wake-up is another bucket's.
+        // The bound of a dirty bucket may come from a timer that has left. If this removal empties
+        // the bucket, the next wake-up is that of another bucket.
         self.cascade.is_some()
             || self.buckets.first() == Some(bucket)
                 && (expiry == self.buckets.at(bucket).min || self.buckets.is_dirty(bucket))
@@ -155,15 +157,16 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         }
     }
 
-    /// Moves the clock towards `now`, but not into the granule of the first bucket, whose earliest
-    /// expiry is `min`. There the nodes of that bucket would belong to lower buckets.
+    /// Advances the clock towards `now`, but not into the granule of the first bucket, whose
+    /// earliest expiry is `min`. In that granule the nodes of the bucket would belong to lower
+    /// buckets.
     #[inline]
     fn advance_clock(&mut self, first: BucketNumber<BUCKETS>, min: Tick, now: Tick) {
         self.clock = self.clock.max(now.min(first.first_tick(min).saturating_sub(1)));
     }
 
-    /// Empties buckets until the head is at level 0 or alone in its bucket. Returns it if it is
-    /// due.
+    /// Cascades buckets until the head is at level 0 or alone in its bucket. Returns the head if it
+    /// is due.
     #[inline(never)]
     fn cascade_to_head(
         &mut self,
@@ -171,7 +174,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         now: Tick,
         budget: &mut usize,
     ) -> Option<P> {
-        // Each turn moves nodes down a level, or makes a minimum exact: it ends.
+        // The loop ends: each iteration moves nodes down a level, or makes a minimum exact.
         while *budget > 0 {
             if let Some(cascade) = self.cascade {
                 self.cascade_some(nodes, cascade, budget);
@@ -190,7 +193,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
             if let Some(alone) = chain.single() {
                 let expiry = nodes.record(alone).expiry;
                 if expiry <= now {
-                    // It need not move to level 0 to be the head.
+                    // The only node of its bucket is the head without a move to level 0.
                     return Some(alone);
                 }
                 self.buckets.set_min(at, expiry);
@@ -209,15 +212,17 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>,
         at: BucketNumber<BUCKETS>,
     ) -> Option<P> {
-        // `min_by_key` keeps the first of equals, which is the first to have arrived.
+        // `min_by_key` returns the first of equals, which arrived first.
         self.buckets.at(at).chain.iter(nodes).min_by_key(|&p| nodes.record(p).expiry)
     }
 
-    /// The two nodes that leave first. Not inlined, so that the fast path of `head` stays short.
+    /// The two nodes that leave first. It is not inlined, so that the fast path of `head` stays
+    /// short.
     #[inline(never)]
     fn earliest_two(&self, nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>) -> (Option<P>, Option<P>) {
         let mut two = EarliestTwo { first: None, second: None };
-        // While a cascade is half done, all below its bucket shares a granule with the rest in it.
+        // While a cascade is half done, all nodes in lower buckets share a granule with the rest of
+        // the cascaded bucket.
         let shared = self.cascade.map_or(0, |cascade| cascade.from.level());
         for at in self.buckets.iter() {
             let whole = self.cascade.is_none_or(|cascade| at.level() > shared || at == cascade.from);
@@ -233,7 +238,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     }
 }
 
-/// The earliest two of the nodes that were offered; among equals those that came first.
+/// The earliest two of the nodes seen so far; of equals, the nodes that arrived first.
 #[derive(Debug)]
 struct EarliestTwo<P> {
     first: Option<(Tick, P)>,
@@ -351,8 +356,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         now: Tick,
         budget: &mut usize,
     ) -> Option<P> {
-        // Fast path, inlined: nothing is due and the clock need not follow, or the head is at level
-        // 0.
+        // Fast path, inlined: nothing is due and the clock may stay, or the head is at level 0.
         if *budget > 0 && self.cascade.is_none() {
             let at = self.buckets.first()?;
             let &Bucket { min, chain } = self.buckets.at(at);
@@ -379,8 +383,8 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         self.unlink(nodes, p);
         self.len -= 1;
         debug_assert!(self.clock <= expiry && expiry <= now, "{} <= {expiry} <= {now}", self.clock);
-        // Alone in its bucket, it leaves an empty granule, which the clock can enter. Otherwise it
-        // was at level 0, and the clock is there already.
+        // If the node was alone in its bucket, its granule is now empty, and the clock can enter
+        // it. Otherwise the node was at level 0, and the clock is already there.
         self.clock = expiry;
         Some(Popped { handle: p, deadline: expiry, expiry })
     }
@@ -407,7 +411,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         for at in self.buckets.iter() {
             let mut next = self.buckets.at(at).chain.head;
             while let Some(p) = next {
-                // Read before the visit: the visitor may give the node's record back.
+                // The link is read before the visit: the visitor may free the node's record.
                 next = nodes.record(p).links.next;
                 visit(p);
             }
@@ -431,6 +435,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         }
         if let Some(Cascade { from, clock }) = self.cascade {
             // The earliest bucket of its level, above level 0, entered at a tick of its granule.
+            // The cascade is half done.
             let first = self.buckets.occupied[from.level()].trailing_zeros() as usize == from.digit();
             let inside = self.clock <= clock && BucketNumber::of(self.clock, clock) == from;
             if !first || from.level() == 0 || !inside {
@@ -442,7 +447,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
 }
 
 impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS, LEVELS> {
-    /// Verifies one bucket. Its nodes are taken from `left`.
+    /// Verifies one bucket. The check counts its nodes in `left`.
     fn check_bucket(
         &self,
         nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>,
@@ -454,7 +459,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
             Some(Cascade { from, clock }) if at.level() < from.level() => clock,
             _ => self.clock,
         };
-        // Nodes that a cascade has still to move are not earlier than its clock.
+        // Nodes that a cascade still has to move are not earlier than its clock.
         let not_before = match self.cascade {
             Some(Cascade { from, clock }) if at == from => clock,
             _ => placed_by,

@@ -10,7 +10,8 @@ use tickwright_nodes::chain::{Chained, Links};
 
 type Twin = SlabTwin<Wheel>;
 
-/// LEVELS != BITS in all but one, and digits that do not fill the last level in some.
+/// In all cases but one LEVELS differs from BITS. In some cases, the digits do not fill the last
+/// level.
 #[test]
 fn agrees_with_a_sorted_vec_in_every_geometry() {
     let (sizes, seeds) = if cfg!(miri) { (&[5, 40][..], 1..3) } else { (&[5, 40, 300][..], 0..5) };
@@ -24,8 +25,8 @@ fn agrees_with_a_sorted_vec_in_every_geometry() {
     }
 }
 
-/// The clock at 2^k - d, timers around it and around the next power, with and without one at the
-/// end of time. The clock then advances tick by tick.
+/// The clock is at 2^k - d. Timers are around the clock and around the next power of two, with and
+/// without one at the end of time. The clock then advances tick by tick.
 #[test]
 fn every_power_of_two_is_passed_in_order() {
     for k in 0..64 {
@@ -56,8 +57,8 @@ fn every_power_of_two_is_passed_in_order() {
     }
 }
 
-/// One bucket has so many timers that it is emptied from both ends; equals and unequals mixed, some
-/// of them two levels down.
+/// One bucket has so many timers that a cascade walks it from both ends. Equal and unequal expiries
+/// are mixed, and some timers move two levels down.
 #[test]
 fn long_buckets_keep_their_order() {
     for n in [7, 8, 9, 10, 11, 12, 100, 101, 1000] {
@@ -80,7 +81,7 @@ fn long_buckets_keep_their_order() {
     }
 }
 
-/// What arrives next is filed from there, so it is not filed too high.
+/// The clock advances, so that the next arrival is not inserted at too high a level.
 #[test]
 fn a_lone_timer_that_leaves_its_high_bucket_takes_the_wheel_along() {
     let mut twin = Twin::over_slab(2);
@@ -90,8 +91,8 @@ fn a_lone_timer_that_leaves_its_high_bucket_takes_the_wheel_along() {
     assert_eq!(twin.queue.order.clock, 1_000);
 }
 
-/// A budget stops in the middle of a bucket; what comes in the meantime, and what goes, finds its
-/// place.
+/// A budget stops in the middle of a bucket. Timers that arrive or leave meanwhile find their
+/// places.
 #[test]
 fn a_cascade_is_stopped_and_taken_up_again() {
     const N: u32 = 50;
@@ -111,7 +112,7 @@ fn a_cascade_is_stopped_and_taken_up_again() {
             assert!(twin.advance(5000, 3) != (0, 0));
         }
     }
-    // All that was left of the bucket is removed: nothing remains half done.
+    // All timers that were left in the bucket are removed: no cascade remains half done.
     let mut twin = Twin::over_slab(4);
     for id in 0..4 {
         twin.insert(id, 64 + Tick::from(id));
@@ -122,7 +123,8 @@ fn a_cascade_is_stopped_and_taken_up_again() {
     assert_eq!(twin.queue.order.cascade, None);
 }
 
-/// As many arrive in the bucket as the budget moves out of it: what is due leaves all the same.
+/// As many timers arrive in the bucket as the budget moves out of it: due timers leave all the
+/// same.
 #[test]
 fn arrivals_do_not_starve_a_cascade() {
     const BUDGET: usize = 4;
@@ -146,8 +148,8 @@ fn arrivals_do_not_starve_a_cascade() {
     }
 }
 
-/// Removing the earliest again and again leaves a bound that comes early: entering the bucket then
-/// is paid for once, not at each pop.
+/// The earliest timer is removed again and again, which leaves a bound that is too early. The wheel
+/// then enters the bucket once, not at each pop.
 #[test]
 fn a_bound_that_has_come_is_settled_once() {
     const N: u32 = 1000;
@@ -164,15 +166,15 @@ fn a_bound_that_has_come_is_settled_once() {
     assert!(moved < 4 * N as usize, "{moved} moves");
 }
 
-/// A shell that empties the wheel node by node does not look for the head each time.
+/// A shell that empties the wheel node by node does not search for the head each time.
 #[test]
 fn any_node_is_found_at_once() {
     let (wheel, nodes) = raw((1..=100).rev().map(|delay| (1 << 30) + delay));
     assert_eq!(wheel.any(&nodes), Some(0), "the first of the bucket, not the earliest");
 }
 
-/// The earliest of a bucket leaves it, and then the bucket is emptied: the alarm changes although
-/// the timer that went was not the minimum.
+/// The earliest timer of a bucket leaves, and then the last: the alarm changes although that timer
+/// was not the minimum.
 #[test]
 fn a_bucket_whose_earliest_is_unknown_reports_that_it_is_emptied() {
     let mut twin = Twin::over_slab(3);
@@ -186,8 +188,8 @@ fn a_bucket_whose_earliest_is_unknown_reports_that_it_is_emptied() {
     assert_eq!(twin.queue.next_wake(), Some(9000));
 }
 
-/// Nothing is pending for ages: an advance looks at a few buckets however far it goes, and one that
-/// stands alone is not moved.
+/// Nothing expires for ages: an advance reads only a few buckets however far it goes, and a timer
+/// alone in its bucket does not move.
 #[test]
 fn an_advance_over_ages_moves_nothing() {
     let mut twin = Twin::over_slab(3);
@@ -205,8 +207,8 @@ fn an_advance_over_ages_moves_nothing() {
     }
 }
 
-/// The clock of the wheel follows what is delivered and, while nothing is pending, what is
-/// inserted: near timers then need no move.
+/// The wheel's clock follows deliveries and, while nothing is pending, inserts: near timers then
+/// need no move.
 #[test]
 fn near_timers_are_seen_from_the_present() {
     let mut twin = Twin::over_slab(4);
@@ -221,7 +223,8 @@ fn near_timers_are_seen_from_the_present() {
     assert_eq!(twin.advance(twin.now + 2, usize::MAX), (2, 0), "after a delivery");
 }
 
-/// An insert before all others in a bucket settles its minimum: the wake-up is exact again.
+/// An insert before all other timers of a bucket makes its minimum exact: the wake-up is exact
+/// again.
 #[test]
 fn an_earlier_insert_settles_the_minimum() {
     let mut twin = Twin::over_slab(4);
@@ -252,7 +255,7 @@ fn five() -> (Raw, WheelNodes) {
     raw([5, 5, 100, 101, 5000])
 }
 
-/// What `check` says after `damage`.
+/// What `check` returns after `damage`.
 fn broken(damage: impl FnOnce(&mut Raw, &mut WheelNodes)) -> Result<(), Violation> {
     let (mut wheel, mut nodes) = five();
     damage(&mut wheel, &mut nodes);
@@ -298,7 +301,7 @@ fn wrong_marks_are_named() {
             assert_eq!(result, Err(Violation::Occupied), "bucket {digit} of level {level}");
             let used = [(0, 5), (1, 1), (2, 1)].contains(&(level, digit));
             let result = broken(|wheel, _| wheel.buckets.dirty[level] ^= 1 << digit);
-            // A dirty mark on a bucket whose minimum is right is too careful, but not wrong.
+            // A dirty mark on a bucket whose minimum is exact is unnecessary, but not wrong.
             let harmless = used && level > 0;
             assert_eq!(result, if harmless { Ok(()) } else { Err(Violation::Minimum) });
         }
@@ -354,8 +357,8 @@ fn wrong_places_are_named() {
         assert!(half.check(&nodes, 10).is_err(), "clock {clock}");
     }
     assert_eq!(broken(|wheel, _| wheel.cascade = cascade(lowest)), Err(Violation::Bucket));
-    // The second bucket of level 1 is moved down although the first is occupied. The timer in the
-    // first bucket is due before the clock of the cascade, and no order is broken there.
+    // A cascade moves the second bucket of level 1 down although the first is occupied. The timer
+    // in the first bucket is due before the cascade's clock; no other invariant is violated there.
     let (mut second, nodes) = raw([70, 140]);
     second.cascade = Some(Cascade { from: BucketNumber::new(1, 2), clock: 130 });
     assert_eq!(second.check(&nodes, 2), Err(Violation::Bucket));
@@ -368,7 +371,7 @@ fn wrong_counts_are_named() {
     assert_eq!(wheel.check(&nodes, 6), Err(Violation::Count));
 }
 
-/// What a slab node takes.
+/// The bytes of a slab node.
 #[test]
 fn a_record_takes_24_bytes() {
     assert_eq!(size_of::<WheelRecord<core::num::NonZeroU32, 64>>(), 24);

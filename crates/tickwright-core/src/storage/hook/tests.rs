@@ -1,11 +1,11 @@
-//! What only the inside can set up: given identities, and owner words broken on purpose.
+//! Tests that need private access: given identities, and owner words broken on purpose.
 
 use super::*;
 use crate::SortedList;
 
 type Queue<'a> = HookQueue<'a, SortedList, u32>;
 
-/// Statics, and an identity that is drawn: by compare-exchange, or in a critical section.
+/// Uses statics and a drawn identity: drawn by compare-exchange, or in a critical section.
 #[cfg(any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas))))]
 #[test]
 fn a_static_queue_draws_an_identity_at_its_first_insert() {
@@ -23,8 +23,8 @@ fn a_static_queue_draws_an_identity_at_its_first_insert() {
 
 #[test]
 fn a_given_identity_loses_its_top_bit() {
-    // SAFETY: 1. no other queue of this test binary gets there, they count from 1; 2. the lower
-    // bits are not 0.
+    // SAFETY: 1. identities count from 1, and no other queue of this test binary reaches this one;
+    // 2. the lower bits are not 0.
     let queue: Queue<'_> = unsafe { HookQueue::with_identity(NonZeroU32::MAX) };
     assert_eq!(queue.id, PINNED - 1);
 }
@@ -40,7 +40,7 @@ fn check_names_a_wrong_owner_and_a_wrong_count() {
     }
     assert_eq!(queue.check(), Ok(()));
     for wrong in [0, 1] {
-        // SAFETY: 1. the check alone runs until it is right again.
+        // SAFETY: 1. only `check` runs until the owner word is right again.
         let right = unsafe { timers[1].hook.set_owner(wrong) };
         assert_eq!(queue.check(), Err(Violation::Owner));
         // SAFETY: 1. as above.

@@ -1,5 +1,5 @@
-//! Breaks the slab on purpose and requires that `check()` names it; what only the inside can set up
-//! is here too.
+//! Breaks the slab on purpose and requires that `check()` reports it. Tests that need private
+//! access are here too.
 
 use core::num::NonZeroU32;
 

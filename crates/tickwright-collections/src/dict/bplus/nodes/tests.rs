@@ -1,4 +1,4 @@
-//! Every check, by a link, key or count broken on purpose.
+//! Breaks a link, key or count on purpose for every check.
 
 use std::vec::Vec;
 
@@ -18,7 +18,7 @@ impl Home for Leaves {
 }
 
 impl<K: Copy + Ord> Tree<K> {
-    /// Level and length of each node, from the root down and from left to right.
+    /// The level and length of each node, from the root down and from left to right.
     pub(in super::super) fn shape(&self) -> Vec<(u16, usize)> {
         let (mut shape, mut open) = (Vec::new(), Vec::from_iter(self.root));
         while let Some(p) = open.pop() {
@@ -34,7 +34,8 @@ impl<K: Copy + Ord> Tree<K> {
 
 const CELLS: usize = 40;
 
-/// Keys 0, 10, 20 to 390 in cells 1 to 40; four of them were removed, so that nodes are free.
+/// A tree with keys 0, 10, 20 to 390 in cells 1 to 40. Four more keys were removed, so that nodes
+/// are free.
 fn tree() -> (Tree<u64>, Leaves) {
     let mut leaves = Leaves(std::vec![None; CELLS + 5]);
     let mut tree = Tree::new();
@@ -59,7 +60,7 @@ fn check(tree: &Tree<u64>) -> Result<(), Violation> {
     tree.check(CELLS, |_, _, _| Ok(()))
 }
 
-/// What `check` says of a tree that something was done to.
+/// What `check` returns after `how` has changed the tree.
 fn broken(how: impl FnOnce(&mut Tree<u64>)) -> Result<(), Violation> {
     let (mut tree, _) = tree();
     how(&mut tree);
@@ -139,7 +140,8 @@ fn keys_and_fences() {
         };
         assert_eq!(broken(first), Ok(()), "an inner node's first key is not asked for");
     }
-    // One too much, with the leaves on both sides of the fence in order.
+    // The fence is one greater than the first key behind it, while the leaves on both sides are in
+    // order.
     let fence = |tree: &mut Tree<u64>| {
         let (inner, leaf) = inside(tree);
         tree.node_mut(inner).keys[1] = tree.node(leaf).keys[0] + 1;

@@ -44,7 +44,8 @@ fn levels_change_at_their_starts_in_every_geometry() {
     levels_change_at_their_starts::<4, 1, 3>();
 }
 
-/// Late by a granule at most, never early, and by an eighth of the delay from the second level on.
+/// A timer is never early. A timer is at most one granule late, and from the second level on at
+/// most an eighth of its delay.
 #[test]
 fn an_end_is_after_its_deadline_and_within_the_granule() {
     for deadline in edges() {
@@ -80,8 +81,8 @@ fn what_does_not_fit_is_the_last_tick() {
     }
 }
 
-/// The end that follows from the clock and the index is the one that the deadline and the level
-/// say.
+/// The end computed from the clock and the index equals the end computed from the deadline and the
+/// level.
 #[test]
 fn the_clock_and_an_index_say_when_a_bucket_ends() {
     for clock in edges() {
@@ -91,7 +92,7 @@ fn the_clock_and_an_index_say_when_a_bucket_ends() {
             let index = Standard::index(deadline, level);
             let end = Standard::bucket_end(deadline, level);
             assert_eq!(Standard::first(1 << index, clock, level), Some((index, end)), "{clock} + {delay}");
-            // The latest tick at which the bucket may still be in use.
+            // The latest tick at which the bucket may still hold a timer.
             if end > clock + 1 {
                 assert_eq!(
                     Standard::first(1 << index, end - 1, level),
@@ -104,7 +105,7 @@ fn the_clock_and_an_index_say_when_a_bucket_ends() {
     }
 }
 
-/// The next of several buckets, on each level and wherever the clock stands.
+/// Finds the next of several buckets, on each level and wherever the clock stands.
 #[test]
 fn the_first_bucket_is_the_next_one_around() {
     for level in 0..9 {

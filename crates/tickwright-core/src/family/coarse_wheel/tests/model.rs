@@ -1,4 +1,4 @@
-//! The wheel beside a model, which computes the expiries and their order by arithmetic alone.
+//! Runs the wheel beside a model, which computes the expiries and their order by arithmetic alone.
 
 use std::vec::Vec;
 
@@ -10,11 +10,11 @@ use crate::family::testing::{Entry, Model, Random, twins};
 #[derive(Clone, Copy, Debug)]
 struct Placed {
     entry: Entry,
-    /// Its level; `DEPTH` of one that was due at once.
+    /// The timer's level; `DEPTH` if it was due when inserted.
     level: usize,
-    /// When it came into its bucket; for a far timer when it was inserted.
+    /// The tick at which the timer entered its bucket. For a far timer: the tick of its insert.
     arrival: u64,
-    /// For a far timer, the tick at which it comes into the top level.
+    /// For a far timer, the tick at which it enters the top level.
     far_until: Option<Tick>,
 }
 
@@ -30,8 +30,8 @@ impl<const B: usize, const S: u32, const D: usize> Granular<B, S, D> {
         self.arrivals
     }
 
-    /// By expiry, then the higher level, far ones behind those of the top level, those that were
-    /// due at once last; then by arrival.
+    /// The order: by expiry, then from higher to lower level, then by arrival. Far timers follow
+    /// the timers of the top level; timers that were due when inserted come last.
     fn sort(&mut self) {
         self.in_order.sort_by_key(|&Placed { entry, level, arrival, far_until }| {
             let rank = if level == D { D } else { D - 1 - level };
@@ -41,7 +41,7 @@ impl<const B: usize, const S: u32, const D: usize> Granular<B, S, D> {
         });
     }
 
-    /// Far timers come into the top level in the order in which they were inserted.
+    /// Far timers enter the top level in the order in which they were inserted.
     fn refile(&mut self, now: Tick) {
         let mut far: Vec<usize> = (0..self.in_order.len())
             .filter(|&at| self.in_order[at].far_until.is_some_and(|until| until <= now))
@@ -53,7 +53,7 @@ impl<const B: usize, const S: u32, const D: usize> Granular<B, S, D> {
         }
     }
 
-    /// Where a far timer waits, step by step.
+    /// Computes where a far timer waits, step by step.
     fn far_until(deadline: Tick, now: Tick) -> Option<Tick> {
         let granule = Geometry::<B, S, D>::granule(D - 1);
         let last = deadline / granule * granule;

@@ -1,4 +1,4 @@
-//! Every kind of thing that `check()` looks at, broken on purpose.
+//! Breaks each field that `check()` verifies on purpose.
 
 use std::vec::Vec;
 
@@ -11,8 +11,8 @@ type Wheel = Bench<64, 3, 9>;
 
 const NOW: Tick = 1_000_000;
 
-/// Three due timers, three in each of some levels, three in each of two far buckets; nodes are
-/// numbered in this order.
+/// Three due timers, three timers in each of some levels, and three in each of two far buckets.
+/// Nodes are numbered in this order.
 fn full() -> Wheel {
     let mut bench = Wheel::at(NOW);
     let delays = [0, 1, 30, 63, 1000, 1 << 20, 1 << 34, 1 << 50];
@@ -31,7 +31,7 @@ fn verdict(bench: &Wheel) -> Result<(), Violation> {
 /// A change: its description, and the function that makes it.
 type Change = (&'static str, fn(&mut Wheel));
 
-/// Requires that each change of a whole wheel is named.
+/// Requires that `check` names the violation for each change of a valid wheel.
 fn named(expected: Violation, changes: &[Change]) {
     for (what, change) in changes {
         let mut bench = full();
@@ -52,7 +52,7 @@ fn a_wrong_next_is_named() {
             let found = verdict(&bench);
             let expected = match wrong {
                 None => Violation::Head,
-                // All nodes were met before.
+                // The walk has already visited all nodes.
                 Some(_) if p + 1 == whole.len => Violation::Count,
                 Some(_) => Violation::BackLink,
             };
@@ -128,7 +128,7 @@ fn a_wrong_count_is_named() {
 #[test]
 fn a_cycle_ends_the_walk() {
     let mut bench = full();
-    // The last one is its own neighbor on both sides.
+    // The last node is its own neighbor on both sides.
     bench.nodes.0[23].links.prev = Some(23);
     bench.nodes.0[23].links.next = Some(23);
     bench.nodes.0[22].links.next = Some(23);
@@ -204,7 +204,7 @@ fn a_quiet_that_lasts_too_long_is_named() {
     assert_eq!(verdict(&bench), Ok(()), "too early is only slow");
 }
 
-/// While a far bucket is re-filed the clock stands at its end, and nowhere else.
+/// While a far bucket is emptied, the clock must stand at the bucket's end.
 #[test]
 fn a_wrong_clock_while_re_filing_is_named() {
     let mut bench = Wheel::new();

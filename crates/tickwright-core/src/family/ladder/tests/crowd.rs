@@ -1,5 +1,5 @@
-//! Long random histories of few ticks with many timers each, beside a map. The tests that all
-//! families share do not reach this, since they compare everything after each step.
+//! Long random histories with few ticks and many timers for each, compared with a map. The tests
+//! that all families share do not reach such states, since they compare everything after each step.
 
 use std::collections::BTreeMap;
 use std::vec::Vec;
@@ -48,7 +48,7 @@ impl Crowd {
         }
     }
 
-    /// Shared ticks, new ones near them, and new ones with the lower half of another.
+    /// Shared ticks, new ticks near them, and new ticks with the lower half of a shared tick.
     fn tick(&mut self) -> Tick {
         let shared = self.shared[self.random.below(self.shared.len() as u32) as usize];
         let new = match self.random.below(12) {
@@ -93,7 +93,7 @@ impl Crowd {
         self.live.push(id);
     }
 
-    /// Where a timer is in `live`: the last that came, or any.
+    /// Picks the index of a timer in `live`: the last that arrived, or any.
     fn any(&mut self) -> Option<usize> {
         let last = self.live.len().checked_sub(1)?;
         Some(if self.random.below(4) == 0 { last } else { self.random.below(last as u32 + 1) as usize })
@@ -137,7 +137,7 @@ impl Crowd {
         let advance = self.queue.advance_within(now, budget, |expired| delivered.push(expired));
         assert!(advance.delivered + advance.moved <= budget);
         assert!(advance.complete || advance.delivered + advance.moved == budget);
-        // Timers of a full run that go back to buckets count, too.
+        // Timers that move from a full run back to buckets count as moved, too.
         assert!(self.queue.order.run.len().saturating_add(budget) >= run);
         for expired in delivered {
             let (&(expiry, _), &id) = self.model.first_key_value().unwrap();
