@@ -35,7 +35,7 @@ pub(crate) enum Then {
     List,
     Heap,
     Tree,
-    /// The heap since 2014: it has no table of ids. A lookup searches the heap for the id.
+    /// The heap since 2014, which has no table of ids. A lookup searches the heap for the id.
     HeapScan,
 }
 
@@ -112,8 +112,8 @@ pub(crate) trait Visitor {
 pub(crate) trait Subject {
     type Id: Copy;
 
-    /// Schedules a callback in `delay` ms. Returns `None` if the add is refused, which no scheduler
-    /// has a reason to do.
+    /// Schedules a callback in `delay` ms. Returns `None` if the scheduler refuses the add, for
+    /// which no scheduler has a reason.
     fn add(&self, delay: u32) -> Option<Self::Id>;
     /// Deletes a timer. Returns whether the timer was pending.
     fn del(&self, id: Self::Id) -> bool;

@@ -1,4 +1,4 @@
-//! Can a heap degrade to a list? Counts comparisons for deadlines chosen to be costly.
+//! Can a heap become as slow as a list? Counts comparisons for deadlines chosen to be costly.
 
 use core::cell::Cell;
 use core::cmp::Ordering;
@@ -139,7 +139,7 @@ fn count<O: Order<Counted>>(n: u32, delay: Delay) -> [Calls; 2] {
     [add, delete]
 }
 
-/// A figure about a call: its name, its format, and a function that returns it.
+/// A figure of a call: its name, its format, and a function that returns it.
 type Figure = (&'static str, Format, fn(&Calls) -> f64);
 
 const FIGURES: [Figure; 2] = [

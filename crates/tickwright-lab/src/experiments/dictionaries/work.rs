@@ -29,7 +29,7 @@ impl Keys {
 /// A kind of call that is timed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Measure {
-    /// Destroy one object, create another.
+    /// Destroy one object and create another.
     Churn,
     /// Look up a key that is present.
     Hit,
@@ -52,12 +52,12 @@ impl Measure {
 /// The calls of a sample.
 #[derive(Debug, Clone)]
 pub(crate) enum Work {
-    /// Objects to remove, and the keys under which they are inserted again.
+    /// Objects to remove, and the keys under which the objects are inserted again.
     Churn(Vec<(u32, u64)>),
     Look(Vec<u64>),
 }
 
-/// Makes the calls. Returns a hash of their results.
+/// Makes the calls. Returns a hash of the calls' results.
 #[inline(never)]
 pub(crate) fn perform<S: Subject>(subject: &mut S, work: &Work) -> u64 {
     let mut fold = 0;

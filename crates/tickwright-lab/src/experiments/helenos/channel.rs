@@ -32,7 +32,7 @@ pub(super) struct Request {
 pub(super) struct Reply {
     /// Number of the request.
     pub(super) number: u64,
-    /// The answer, which only the called task can compute.
+    /// The answer to the request, which only the called task can compute.
     pub(super) answer: u64,
 }
 

@@ -42,7 +42,8 @@ pub(crate) struct Plan {
     pub(super) methods: Vec<Method>,
     pub(super) trees: Vec<Tree>,
     pub(super) populations: Vec<usize>,
-    /// Length of a sample. Method v1 takes this time, method v2 at least this time.
+    /// Length of a sample. A sample of method v1 takes this time, and a sample of method v2 at
+    /// least this time.
     pub(super) duration: Duration,
     pub(super) rounds: usize,
     pub(super) spins: u32,
@@ -121,7 +122,7 @@ impl Perf {
 pub(super) const CALLS: &str = "round trips";
 /// Name of the series of the emulated run.
 pub(super) const CALLS_EMULATED: &str = "round trips, emulated";
-/// Name of the emulated run. It is never "softmmu", which emulates a whole machine.
+/// Name of the emulated run. The name is never "softmmu", which emulates a whole machine.
 pub(super) const EMULATED: &str = "TCG user mode";
 
 /// The results of all parts.

@@ -1,7 +1,7 @@
 //! Short calls through a proxy. An arriving call sends a request. The request is retransmitted
-//! after 500 ms (T1 of SIP), and then after twice as long each time, until an answer comes. After
-//! 32 s the request is given up. An answered call lasts about a second, and its end is a request of
-//! the same kind. Timers also play the far end.
+//! after 500 ms (T1 of SIP). Each further pause is twice as long, until an answer comes. After 32 s
+//! the caller gives the request up. An answered call lasts about a second, and a request of the
+//! same kind ends it. Timers also play the remote side.
 
 use core::time::Duration;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -136,7 +136,7 @@ pub(super) fn run(load: &Load) -> Result<(Vec<Ran>, Counts), LabError> {
     }));
     let failed = |what: String| LabError::failed(format!("beat over {}: {what}", load.structure.id()));
     let event = Event { kind: Kind::Arrival, exchange: Arc::clone(&exchange) };
-    // Arrivals keep their rate, even if the loop wakes late.
+    // The rate of arrivals does not change when the loop wakes late.
     let first = Timing::after(Duration::ZERO).missed(Missed::Burst);
     scheduler
         .timer(first)
@@ -224,7 +224,7 @@ impl Later<'_> {
 }
 
 impl Exchange {
-    /// Returns the number of timers that the calls need.
+    /// Returns the number of timers that the calls need now.
     fn timers(&self) -> usize {
         let mut free = vec![false; self.calls.len()];
         self.free.iter().for_each(|&call| free[call] = true);
