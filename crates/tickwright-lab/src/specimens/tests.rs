@@ -61,8 +61,8 @@ fn a_timer_that_is_due_is_re_armed_by_two_ways_and_fires_early_by_two() {
     }
 }
 
-/// Some threads re-arm and cancel while another advances. Every started timer must have fired, been
-/// canceled, or be pending.
+/// Some threads re-arm and cancel while another advances. Every timer that was started must have
+/// fired, been canceled, or be pending.
 fn the_books_balance<W: Rearm>() {
     const TIMERS: usize = 8;
     const OPERATIONS: u64 = 20_000;

@@ -77,8 +77,8 @@ fn medians(what: What, cells: &[Cell]) -> Section {
     Section::new(title).table(table)
 }
 
-/// Ratios with intervals. HelenOS's figures of 2018 state the same ratios. These ratios have no
-/// bound.
+/// The ratio of the red-black tree to the AVL tree, with its interval. HelenOS's figures of 2018
+/// compare the same trees. These ratios have no bound.
 fn against_avl(cells: &[Cell]) -> Table {
     let mut table = Table::new().column("", Format::Text).column("N", Format::Count);
     for storage in ["hooks", "slab"] {

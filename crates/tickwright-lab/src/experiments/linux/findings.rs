@@ -50,7 +50,7 @@ pub(super) fn of(plan: &Plan, data: &Data) -> Vec<Finding> {
         let worst = data.simple.iter().map(late).fold(0.0, f64::max);
         let mut change = reproduced("match by the patch, simple", simple, shares);
         if worst > MOST_LATE {
-            // Too many re-arms then fall into one tick.
+            // With a late host, too many re-arms fall into one tick.
             change.here = format!("the host was busy: {worst:.1} % of re-arms late by a tick");
             change.verdict = Verdict::NotShown;
         }

@@ -28,7 +28,7 @@ pub(crate) fn run(model: Model, knobs: &Knobs, cell: Cell, clock: OsClock) -> Re
     let seen = Arc::new(Mutex::new(Seen::default()));
     let notes = Arc::clone(&seen);
     let registers = knobs.registry != Some(Dictionary::None);
-    // Called by the thread that creates and later joins.
+    // The creating thread, which also joins later, calls this function.
     let bodies = move |_: usize, _: u64| {
         let (notes, creators) = (Arc::clone(&notes), this_thread::stack());
         move || {

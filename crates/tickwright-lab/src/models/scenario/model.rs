@@ -48,7 +48,7 @@ impl Model {
         }
     }
 
-    /// The tables and keys that this model requires and other models may lack.
+    /// The tables and keys that this model requires and that other models may omit.
     pub(super) fn needs(self) -> &'static [&'static str] {
         match self {
             Self::Hold => &["increments", "run.operations"],
@@ -96,7 +96,8 @@ pub(crate) enum Measure {
 }
 
 impl Measure {
-    /// Whether the measure reads the exact head, so that a lower bound cannot be compared.
+    /// Whether the measure reads the exact head. A structure with a lower bound cannot be compared
+    /// in it.
     pub(crate) fn exact_head(self) -> bool {
         matches!(self, Self::Head | Self::Expiry | Self::Peek)
     }

@@ -1,6 +1,6 @@
 //! Red-black tree of `intrusive-collections`. The caller owns the nodes, the head is not cached,
-//! and equals are inserted to the right (FIFO). Removal by node is missing in the safe interface
-//! and needs one unsafe call.
+//! and an equal is inserted behind its equals (FIFO). The safe interface has no removal by node, so
+//! removal needs one unsafe call.
 #![allow(unsafe_code, reason = "removal by node is an unsafe function of the crate that is measured")]
 
 use core::cell::Cell;

@@ -12,7 +12,7 @@ pub(super) struct Figure {
     pub(super) unit: Unit,
     pub(super) of: fn(&Leg) -> f64,
     bound: Bound,
-    /// Why the bound may be missed.
+    /// Why the run may miss the bound.
     because: &'static str,
 }
 

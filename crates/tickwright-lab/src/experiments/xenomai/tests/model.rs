@@ -86,7 +86,7 @@ fn a_run_that_never_toggles_is_not_the_experiment() {
     let lanes = ran(&plan, 0);
     let acceptance = Acceptance::of(&lanes[0], &Prediction::of(&params()), plan.mode);
     assert_eq!(acceptance.verdict(), Verdict::Missed, "{acceptance:?}");
-    // Findings compare with the plan, and this run did not follow the plan.
+    // The findings compare the run with the plan, and this run did not follow the plan.
     plan.params.toggle_probability = 0.5;
     let findings = args.findings(&plan, &lanes);
     assert_eq!(findings[0].verdict, Verdict::NotShown, "{findings:?}");
