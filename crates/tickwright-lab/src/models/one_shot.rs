@@ -72,7 +72,7 @@ pub(crate) fn run<Q: BenchQueue, W: Witness>(queue: &mut Q, turnovers: &Turnover
 /// How a timer will leave.
 #[derive(Debug, Clone, Copy)]
 struct Fate {
-    /// Ticks from its insert until it leaves.
+    /// Ticks from the timer's insert until the timer leaves.
     life: u64,
     expires: bool,
 }

@@ -204,8 +204,8 @@ impl<W: Rearm> Shard<W> {
         Self { base: Arc::new(Base { clock, state, stripes: Stripes::new() }), way: PhantomData }
     }
 
-    /// Creates a timer. The callback receives the deadline and the time. Returns `None` beyond 2^32
-    /// - 1 timers.
+    /// Creates a timer. The callback receives the deadline and the time. Returns `None` beyond
+    /// `2^32 - 1` timers.
     pub(crate) fn timer(&self, callback: impl Fn(Tick, Tick) + Send + Sync + 'static) -> Option<Timer<W>> {
         let mut state = self.base.lock();
         let index = Index(NonZeroU32::new(u32::try_from(state.nodes.len() + 1).ok()?)?);

@@ -54,7 +54,7 @@ impl<'a> Tree<'a> {
         self.tree.insert(node);
     }
 
-    /// Removes a node. Returns whether it was in the tree.
+    /// Removes a node. Returns whether the node was in the tree.
     #[inline]
     pub(crate) fn remove(&mut self, id: u32) -> bool {
         self.unlink(&self.nodes[id as usize])
