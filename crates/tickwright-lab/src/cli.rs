@@ -114,7 +114,7 @@ pub(crate) enum Command {
     /// Repeat a classic experiment and print its published figures beside the new ones
     #[command(subcommand)]
     Reproduce(Reproduce),
-    // No doc comment here: the help comes from the arguments' own description.
+    // This variant has no doc comment, because the help comes from the arguments' own description.
     #[cfg(target_os = "linux")]
     Latency(Box<LatencyArgs>),
     /// Run the load of `latency`; `latency` itself starts this command

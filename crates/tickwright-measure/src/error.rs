@@ -11,7 +11,7 @@ use crate::interrupt;
 pub enum LabError {
     /// Exit 1: an answer was wrong or an acceptance condition was missed.
     Failed(String),
-    /// Exit 2: the request is invalid. The message says what would be valid.
+    /// Exit 2: the request is invalid. The message states what would be valid.
     Usage(String),
     /// Exit 2: the command line cannot be parsed. The text is the parser's message without the name
     /// of this program.

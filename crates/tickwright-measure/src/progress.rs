@@ -1,4 +1,5 @@
-//! The progress of a long run. It is drawn on standard error, and only if that is a terminal.
+//! The progress of a long run. The bar is drawn on standard error, and only if standard error is a
+//! terminal.
 
 use core::time::Duration;
 use std::borrow::Cow;

@@ -1,5 +1,5 @@
-//! Up to how many timers is the list as fast as another structure? Takes samples of both in
-//! alternation and evaluates them.
+//! Up to how many timers is the list as fast as another structure? Alternates samples of the two
+//! structures and evaluates the samples.
 
 use serde::Serialize;
 

@@ -15,21 +15,21 @@
 //! now + delay. The share of gaps within one tick is then 1 - m (1 - e^(-1/m)); 5.5 % gives **m =
 //! 8.75 ticks**. After the patch, a re-arm matches if the deadline stays in its granule of g ticks:
 //! 1 - (m/g)(1 - e^(-g/m)). The share is 34.5 % for the 8 ticks of level 1 and **86.3 % for the 64
-//! ticks of level 2**. The share is 98.3 % for the 512 ticks of level 3. Take a delay on level 2
-//! (504 to 4031 ticks) that is re-armed every 8.75 ticks. It predicts both published figures within
-//! 0.3 points. The defaults here are a delay of one second at 1000 Hz and a mean gap of 8.75 ticks.
-//! The gap follows from the published *before*; the delay is only a round number. So *after* is a
-//! result, not an input.
+//! ticks of level 2**. The share is 98.3 % for the 512 ticks of level 3. Take a timer with a delay
+//! on level 2 (504 to 4031 ticks) that is re-armed every 8.75 ticks. This timer predicts both
+//! published figures within 0.3 points. The defaults here are a delay of one second at 1000 Hz and
+//! a mean gap of 8.75 ticks. The gap follows from the published *before*; the delay is only a round
+//! number. So *after* is a result, not an input.
 //!
 //! **Networking**, 97.8 % match before and 99.7 % after. A timer of level 1 (8 ticks per granule)
 //! has these rates if it is re-armed about 45 times in each tick, without a pause. Before the
 //! patch, only the first re-arm of a tick does not match: 1 - 1/45 = 97.8 %. After the patch, only
 //! the first re-arm of a granule does not match: 1 - 1/(8 * 45) = 99.7 %. The retransmission timer
-//! is on level 1 at 1000 Hz (200 ms). Acknowledgements re-arm it: one acknowledgement for every two
-//! segments. **A stream over an Ethernet of 1 Gbit/s has 81.3 segments and 40.6 acknowledgements in
-//! a tick. This gives 97.5 % before and 99.7 % after**. Both figures are within 0.3 points of the
-//! published ones, and only the line and the sending side were chosen. This is an interpretation,
-//! not a proof: the workload of 2016 is not known.
+//! is on level 1 at 1000 Hz (200 ms). Acknowledgements re-arm this timer: one acknowledgement for
+//! every two segments. **A stream over an Ethernet of 1 Gbit/s has 81.3 segments and 40.6
+//! acknowledgements in a tick. This gives 97.5 % before and 99.7 % after**. Both figures are within
+//! 0.3 points of the published ones, and only the line and the sending side were chosen. This is an
+//! interpretation, not a proof: the workload of 2016 is not known.
 //!
 //! So the test has a server that sends through such a line, over real loopback sockets. There are
 //! hundreds of connections, and more than one response is active at a time. Sharing the line and

@@ -1,9 +1,10 @@
 //! `tickwright bench mcu`: the cost of structures without an allocator on emulated
 //! microcontrollers.
 //!
-//! This command measures nothing. It reads the CSV that `ci/mcu.py` writes. By default it reads the
-//! project's record, which is compiled in. The figures are instructions on an emulator. They are
-//! the same on each run with one compiler, so each is one sample and has no interval.
+//! This command measures nothing. The command reads the CSV that `ci/mcu.py` writes. By default,
+//! the command reads the project's record, which is compiled in. The figures are instructions on an
+//! emulator. The figures are the same on each run with one compiler, so each figure is one sample
+//! and has no interval.
 
 mod choice;
 mod data;

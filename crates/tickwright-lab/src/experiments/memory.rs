@@ -44,7 +44,7 @@ pub(crate) struct Plan {
 pub(crate) struct Data {
     /// The cost of each structure without timers.
     fixed: Vec<Fixed>,
-    /// One per structure and population.
+    /// An entry for each structure and population.
     rows: Vec<Row>,
 }
 

@@ -1,11 +1,12 @@
 //! The experiment that settled Linux's threads in 2002: one kernel thread for each thread, M:N, or
 //! a manager thread?
 //!
-//! Ulrich Drepper and Ingo Molnar timed the creation of 100,000 threads that return at once. From 1
-//! to 20 threads created them. Each creator kept 1 to 10 threads at once. The published figures are
-//! the least times over either dimension of the table. NGPT (M:N) was twice as fast as LinuxThreads
-//! (a manager thread), and NPTL (one-to-one) was four times as fast as NGPT. Here the same rules
-//! ([`rules`]) drive the models of `tickwright-threads` and the threads of other libraries.
+//! Ulrich Drepper and Ingo Molnar timed the creation of 100,000 threads that return at once.
+//! Between 1 and 20 threads created these threads. Each creator kept 1 to 10 threads at once. The
+//! published figures are the least times over either dimension of the table. NGPT (M:N) was twice
+//! as fast as LinuxThreads (a manager thread), and NPTL (one-to-one) was four times as fast as
+//! NGPT. Here the same rules ([`rules`]) drive the models of `tickwright-threads` and the threads
+//! of other libraries.
 //!
 //! # What was asked in the replies
 //!

@@ -96,7 +96,8 @@ impl Experiment for SchedulerArgs {
         let steps = plan.sizes.len() * plan.structures.len() * turns.len();
         let progress = Progress::steps(steps as u64, "scheduler");
         for &n in &plan.sizes {
-            // One scheduler lives at a time. A timer takes memory for a delay, an id and an entry.
+            // Only one scheduler exists at a time. A timer takes memory for a delay, an id and an
+            // entry.
             allocator::room(n.saturating_mul(16 + 8 + 24), &format!("a scheduler with {n} timers"))?;
             let mut lanes = lanes(plan, n, &mut lab.notes)?;
             let passes = plan.operations.div_ceil(n).max(1);

@@ -12,8 +12,8 @@
 //! many removes.
 //!
 //! 1. A tick removes its timer and inserts it again: one insert, one remove. The kernel's tick
-//!    handler reads the head three times. It finds the expired timer, finds that the next timer is
-//!    not due yet, and programs the hardware.
+//!    handler reads the head three times. The handler finds the expired timer, finds that the next
+//!    timer is not due yet, and programs the hardware.
 //! 2. Half of the ticks start or stop a timer. Starts and stops are equally frequent, so a tick
 //!    costs 1/4 insert and 1/4 remove more. Each start or stop costs one more head: the kernel asks
 //!    whether the hardware is set for this timer.
@@ -31,8 +31,8 @@
 //! published 15,971 inserts a second give T = 12,440, and 12,861 ticks a second in total. T and H
 //! predict 45,221 heads a second, or 2.831 heads per insert. The published figures are 45,157 and
 //! **2.827**: 0.14 % less. The Xplained board has a hardware timer for Linux, hence it makes no
-//! `second` reads. It has 3.14 heads per tick instead of 3.5, so there were 0.82 wake-ups per tick:
-//! several timers were due at once.
+//! `second` reads. The board has 3.14 heads per tick instead of 3.5, so there were 0.82 wake-ups
+//! per tick: several timers were due at once.
 //!
 //! Inserts minus removes are the timers that are pending at the end: 490 in all three i7 runs and
 //! 504 in all three Xplained runs. If each toggle picks a random one of 1,000 timers, about 500

@@ -7,7 +7,7 @@ use rand_pcg::Pcg64;
 use crate::models::verify::Witness;
 use crate::structures::candidate::BenchQueue;
 
-/// A range of ticks. Delivery advances through them one by one.
+/// A range of ticks. Delivery advances through the ticks one by one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ticks {
     begin: u64,

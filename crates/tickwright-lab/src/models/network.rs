@@ -93,7 +93,7 @@ impl Again {
 }
 
 /// The timed loop. The question is chosen before the loop, so that a loop without a question does
-/// not test for one.
+/// not test for a question.
 pub(crate) fn run<Q: BenchQueue, W: Witness>(queue: &mut Q, exchanges: &Exchanges, witness: &mut W) {
     match exchanges.ask {
         Ask::Nothing => serve(queue, exchanges, witness, |_, _| {}),

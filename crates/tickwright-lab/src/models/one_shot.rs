@@ -143,8 +143,8 @@ impl OneShot {
     }
 
     /// Calls `each` with the id and the deadline of each timer that was cancelled before the first
-    /// tick and would expire after it. If there are more than `most` timers, only the last `most`
-    /// of them are passed.
+    /// tick and would expire after that tick. If there are more than `most` timers, only the last
+    /// `most` of them are passed.
     pub(crate) fn cancelled(&self, most: usize, each: &mut dyn FnMut(u32, u64)) {
         let mut again = Self::new(self.one_shots, self.population as usize, 0, self.seed);
         let mut all = Vec::new();

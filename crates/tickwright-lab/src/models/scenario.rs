@@ -1,5 +1,5 @@
-//! Scenarios describe measurements as data. Each is one TOML file in `scenarios/` and is built in;
-//! `--scenario FILE` takes other files.
+//! Scenarios describe measurements as data. Each scenario is one TOML file in `scenarios/` and is
+//! built in; `--scenario FILE` takes other files.
 
 mod model;
 mod number;

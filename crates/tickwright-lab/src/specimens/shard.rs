@@ -5,10 +5,10 @@
 //!     └─────> base { published clock, lock { clock, wheel, records, nodes, statistics }, stripes }
 //! ```
 //!
-//! The wheel is the library's coarse wheel with Linux's geometry. Its records are in one array
-//! under the lock, so that this file needs no `unsafe`. There is one shard, one wheel and no alarm.
-//! A re-arm therefore needs less work around it than in the library, so a comparison of costs does
-//! not favor the library.
+//! The wheel is the library's coarse wheel with Linux's geometry. The wheel's records are in one
+//! array under the lock, so that this file needs no `unsafe`. There is one shard, one wheel and no
+//! alarm. A re-arm therefore needs less work around it than in the library, so a comparison of
+//! costs does not favor the library.
 //!
 //! Each way is a type and is compiled alone, so that no measurement includes a switch between ways.
 //! `super::sync` names the atomics and locks, because the loom models replace them.
@@ -60,7 +60,7 @@ pub(crate) enum UnderLock {}
 /// The patch of 2016 as it was posted. **It gives wrong answers**: the timer can fire after it was
 /// checked and before its deadline is written.
 ///
-/// The bucket's index is computed from the clock, which is read without the lock. It is then
+/// The bucket's index is computed from the clock, which is read without the lock. The index is then
 /// compared with the timer's index. Deadline and index are two separate atomics. If the clock has
 /// moved when the lock is taken, the index is computed again, and *recalculated* counts this.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ pub(crate) enum AsPosted {}
 
 /// The repair of late 2016 to the letter: indices are compared under the lock. **It gives wrong
 /// answers**: a timer that is due but not yet taken has the same index as the bucket one rotation
-/// later. It then fires a rotation early.
+/// later. The timer then fires a rotation early.
 #[cfg(test)]
 #[derive(Debug)]
 pub(crate) enum IndexUnderLock {}
@@ -464,7 +464,7 @@ const SHARED: usize = STRIPES - 1;
 /// The stripes that no thread owns.
 static FREE: std::sync::Mutex<Option<Vec<usize>>> = std::sync::Mutex::new(None);
 
-/// The stripe of a thread. It becomes free when the thread ends.
+/// The stripe of a thread. The stripe becomes free when the thread ends.
 struct Owned(usize);
 
 thread_local! {

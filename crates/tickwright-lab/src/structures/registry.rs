@@ -80,8 +80,8 @@ pub(crate) enum Ties {
     Fifo,
     /// By deadline, with equals in any order. Deadlines are compared.
     AnyOrder,
-    /// By the ends of buckets. Each timer is delivered once, never early, and never later than the
-    /// structure's bound.
+    /// By the end of the bucket of each timer. Each timer is delivered once, never early, and never
+    /// later than the structure's bound.
     Granular,
 }
 

@@ -18,8 +18,8 @@ pub struct Compared {
 }
 
 impl Compared {
-    /// Returns the verdict in words. It depends on which direction is better: a higher rate is
-    /// better.
+    /// Returns the verdict in words. The words depend on which direction is better: a higher rate
+    /// is better.
     #[must_use]
     pub fn words(&self) -> &'static str {
         match (self.shift.verdict(), self.better) {

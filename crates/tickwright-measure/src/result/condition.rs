@@ -1,5 +1,5 @@
-//! A condition on the samples of a result: `p99(insert) > 200ns`. It decides the exit code of a
-//! run.
+//! A condition on the samples of a result: `p99(insert) > 200ns`. A condition decides the exit code
+//! of a run.
 
 use core::fmt;
 use core::str::FromStr;

@@ -21,7 +21,7 @@ pub(crate) struct Plan {
 pub(crate) struct Data {
     /// A row for each population, pattern, structure and kind of call.
     pub(crate) rows: Vec<Row>,
-    /// One per population, pattern and structure that was not run.
+    /// An entry for each population, pattern and structure that was not run.
     pub(crate) skipped: Vec<Skipped>,
 }
 
@@ -44,8 +44,8 @@ pub(crate) struct Row {
     pub(crate) times: Times,
 }
 
-/// The least times of the calls of one kind in ns, read from their histogram. Each includes one
-/// reading of the clock.
+/// The least times of the calls of one kind in ns, read from their histogram. Each time includes
+/// one reading of the clock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Times {
     /// The number of calls.

@@ -103,7 +103,8 @@ impl Experiment for BeatArgs {
         Some(self.seed.get())
     }
 
-    /// Not timed by the lab: the calls read the system's clock themselves.
+    /// Always `false`: the lab times nothing here, because the calls read the system's clock
+    /// themselves.
     fn is_timed(&self) -> bool {
         false
     }

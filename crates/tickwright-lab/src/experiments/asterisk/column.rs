@@ -108,7 +108,7 @@ pub(crate) trait Visitor {
     fn visit<S: Subject>(self, scheduler: S) -> Self::Out;
 }
 
-/// A scheduler as the experiment uses it. Its callbacks do nothing.
+/// The operations of a scheduler that the experiment uses. Its callbacks do nothing.
 pub(crate) trait Subject {
     type Id: Copy;
 

@@ -1,4 +1,5 @@
-//! A power law through measured times. It gives the times that would take too long to measure.
+//! A power law through measured times. The law predicts the times whose measurement would take too
+//! long.
 
 /// t = factor * n^exponent.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,15 +2,15 @@
 //! 2009.
 //!
 //! A [`Context`] takes a mutex at each call and finds an entry by its id in a hash table of chained
-//! nodes. It allocates each entry and each node of the table, and keeps up to 128 freed entries for
-//! the next adds. The structure that orders the entries is a parameter. The parameter is the sorted
-//! doubly linked list that was replaced, the binary heap that replaced the list, or a red-black
-//! tree.
+//! nodes. The context allocates each entry and each node of the table, and keeps up to 128 freed
+//! entries for the next adds. The structure that orders the entries is a parameter. The parameter
+//! is the sorted doubly linked list that was replaced, the binary heap that replaced the list, or a
+//! red-black tree.
 //!
 //! Differences from 2009:
 //! - The mutex is not recursive.
-//! - The clock is the monotonic one in microseconds; a read costs as little as a read of the wall
-//!   clock did.
+//! - The clock is monotonic and counts microseconds. A read costs as little as a read of the wall
+//!   clock did in 2009.
 //! - The heap puts the earliest entry first. In 2009, the delivered heap had the reverse order for
 //!   six days.
 //! - The heap sifts a moved entry in both directions. For fifteen months, the heap of 2009 only

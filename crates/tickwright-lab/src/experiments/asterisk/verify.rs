@@ -13,7 +13,8 @@ use super::sample::Delays;
 use super::then::{Context, Heap, List, Order, Tree};
 use crate::error::LabError;
 
-/// Adds, with pauses between them. Then every third timer is deleted, and the rest run.
+/// The adds of a script, with pauses between them. Then every third timer is deleted, and the rest
+/// run.
 #[derive(Debug)]
 struct Script {
     /// The pause before each add, in ms.

@@ -1,5 +1,5 @@
-//! Floors: what the same work costs without order, handles or safety. Not one of them is a timer
-//! queue, and none counts as a rival.
+//! Floors: what the same work costs without order, handles or safety. A floor is not a timer queue
+//! and does not count as a rival.
 //!
 //! - [`Slots`]: a write into an array, a read of its next slot
 //! - [`FlatWheel`]: an array of ids for each tick, up to the longest delay
@@ -196,8 +196,8 @@ impl BenchQueue for FlatWheel {
     }
 }
 
-/// Timers in the order of their insertion. Each tick from the first deadline on delivers one of
-/// them, whatever its deadline.
+/// Timers in the order of their insertion. From the first deadline on, each tick delivers one
+/// timer, whatever the timer's deadline.
 #[derive(Debug, Default)]
 pub(crate) struct Pass {
     timers: Vec<(u64, u32)>,

@@ -186,7 +186,8 @@ impl Trial<'_> {
         Ok(sample.ns)
     }
 
-    /// Runs a structure once in a measure. Returns its time in ns, if the measure applies to it.
+    /// Runs a structure once in a measure. Returns the structure's time in ns, if the measure
+    /// applies to the structure.
     fn turn(
         &mut self,
         live: Live<'_>,

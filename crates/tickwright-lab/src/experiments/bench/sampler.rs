@@ -1,4 +1,4 @@
-//! A queue that is sampled repeatedly. One indirect call per sample hides its type.
+//! A queue that is sampled repeatedly. One indirect call per sample hides the queue's type.
 
 use core::cell::{Cell, RefCell};
 

@@ -96,7 +96,7 @@ pub(crate) trait Source {
 
     /// Calls `each` with the timers that were moved or cancelled before the first tick. Only about
     /// the last `most` are passed; see [`Past`](crate::experiments::bench::sampler::Past). By
-    /// default there are none.
+    /// default there are no such timers.
     fn past(&self, most: usize, each: &mut dyn FnMut(u32, u64)) {
         let _ = (most, each);
     }

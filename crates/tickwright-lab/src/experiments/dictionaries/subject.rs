@@ -58,7 +58,8 @@ pub(crate) enum How {
     Append,
 }
 
-/// The calls that a registry needs of a dictionary. It maps keys to the numbers of objects.
+/// The calls that a registry needs of a dictionary. The dictionary maps keys to the numbers of
+/// objects.
 pub(crate) trait Subject {
     /// Registers object `at`, which is not registered. Returns whether that succeeded.
     fn insert(&mut self, at: u32, key: u64) -> bool;

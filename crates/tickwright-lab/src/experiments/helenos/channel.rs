@@ -118,7 +118,7 @@ impl<'c> Client<'c> {
     }
 }
 
-/// A server in the client's own thread. It is used for counting, not for timing.
+/// A server in the client's own thread. This server is used for counting, not for timing.
 #[derive(Debug)]
 pub(super) struct Loopback;
 

@@ -12,7 +12,7 @@ use rustix::thread::CpuSet;
 pub(super) enum CpuList {
     /// All CPUs that this process may use.
     All,
-    /// These CPUs, each once.
+    /// The listed CPUs, each once.
     These(BTreeSet<usize>),
 }
 

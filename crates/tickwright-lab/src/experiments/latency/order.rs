@@ -4,8 +4,8 @@
 //! round by round. The average of a turn is compared, as in the original experiment. No single
 //! average decides, because one stall of the host changes an average. The policy for all ratios
 //! decides whether the run shows a difference. The probability that is printed with each pair is
-//! that of a sign test. Its null hypothesis: the two structures are alike, so either is earlier in
-//! half of the rounds.
+//! that of a sign test. The test's null hypothesis: neither structure wakes up earlier, so each one
+//! is earlier in half of the rounds.
 
 use super::structures::PUBLISHED;
 use crate::result::{Finding, labels};

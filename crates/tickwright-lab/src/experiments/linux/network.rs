@@ -23,9 +23,9 @@
 //! A receiver that merges segments before TCP sees them (GRO) acknowledges each merged group at
 //! once. Such a receiver arms no delayed acknowledgement. Here no segments are merged.
 //!
-//! Three things are left out, because they are absent or rare in this traffic: losses, quick
-//! acknowledgements after a pause, and the loss probe. The probe is not armed while waiting data
-//! fit into the window (`tcp_schedule_loss_probe`). That is the case while the line is the limit.
+//! Losses, quick acknowledgements after a pause, and the loss probe are left out, because they are
+//! absent or rare in this traffic. The probe is not armed while waiting data fit into the window
+//! (`tcp_schedule_loss_probe`). This condition holds while the line is the limit.
 //!
 //! # What the traffic is
 //!

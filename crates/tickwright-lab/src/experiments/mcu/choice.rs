@@ -44,8 +44,8 @@ impl Use {
         means.sum()
     }
 
-    /// The cheapest structure at `n` and its instructions. If several are equal, the first one in
-    /// the file.
+    /// The cheapest structure at `n` and its instructions. If several are equally cheap, returns
+    /// the first one in the file.
     pub(super) fn cheapest<'r>(&self, rows: &'r [Row], n: u64) -> Option<(&'r str, u64)> {
         let costs = structures(rows)
             .into_iter()

@@ -1,4 +1,4 @@
-//! The CSV of `ci/mcu.py`: one figure a row. A mistake in the file is reported with its line.
+//! The CSV of `ci/mcu.py`: one figure in each row. A mistake in the file is reported with its line.
 
 use std::collections::HashMap;
 

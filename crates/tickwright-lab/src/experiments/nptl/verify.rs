@@ -17,10 +17,10 @@ struct Seen {
     wrong: Option<String>,
 }
 
-/// Runs a cell in which each thread checks itself. It must have an id of its own. It must be
-/// registered while it lives, unless there is no dictionary. It must run on its own stack, apart
-/// from the stack of the thread that creates and joins it. Returns the number of threads that
-/// passed.
+/// Runs a cell in which each thread checks itself. A thread must have an id of its own. A thread
+/// must be registered while it lives, unless there is no dictionary. A thread must run on its own
+/// stack, apart from the stack of the thread that creates and joins it. Returns the number of
+/// threads that passed.
 ///
 /// # Errors
 /// The first check that failed.

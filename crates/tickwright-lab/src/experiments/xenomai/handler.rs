@@ -73,8 +73,8 @@ fn heading_check<Q: BenchQueue, P: Probe>(queue: &mut Q, probe: &mut P) {
 }
 
 /// Sets the hardware. While urgent work is pending, the host tick must not interrupt it. So the
-/// hardware is set for the timer after the host tick. It is set for the head when the work is done.
-/// Here the work takes no time.
+/// hardware is set for the timer after the host tick. The hardware is set for the head when the
+/// work is done. Here the work takes no time.
 fn program<Q: BenchQueue, P: Probe>(
     work: &Workload,
     queue: &mut Q,

@@ -23,7 +23,7 @@ pub(crate) enum Event {
         id: u32,
     },
     /// The host tick was the head while urgent work was pending, so the hardware was set for the
-    /// entry after it.
+    /// entry after the host tick.
     Deferred {
         second: Option<u64>,
     },

@@ -97,7 +97,7 @@ pub(crate) enum Measure {
 
 impl Measure {
     /// Whether the measure reads the exact head. A structure with a lower bound cannot be compared
-    /// in it.
+    /// in such a measure.
     pub(crate) fn exact_head(self) -> bool {
         matches!(self, Self::Head | Self::Expiry | Self::Peek)
     }

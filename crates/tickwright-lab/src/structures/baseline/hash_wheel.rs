@@ -7,10 +7,11 @@
 //! - The wheel cannot move a timer: the adapter cancels it and inserts it again.
 //! - The wheel refuses a deadline that is not in the future. The adapter itself keeps a timer with
 //!   such a deadline.
-//! - The wheel has no next deadline. It returns the number of ticks in which nothing can expire,
-//!   which is a lower bound.
-//! - Each tick is one call and delivers all timers of the tick. A budget limits how many timers the
-//!   adapter passes on, but not how many the wheel delivers.
+//! - The wheel has no next deadline. The wheel returns the number of ticks in which nothing can
+//!   expire, which is a lower bound.
+//! - The adapter calls the wheel once for each tick, and the wheel delivers all timers of that
+//!   tick. A budget limits how many timers the adapter passes on, but not how many the wheel
+//!   delivers.
 //! - The caller's id identifies a timer and never goes stale.
 //!
 //! A tick is the crate's millisecond. The adapter skips ticks wherever the crate allows it.
@@ -103,7 +104,7 @@ impl Queue {
             };
             if skip > 0 {
                 // An empty wheel may skip more ticks than one call can skip: the following calls
-                // skip the others.
+                // skip the rest.
                 let part = u32::try_from(skip).unwrap_or(u32::MAX);
                 self.wheel.skip(part);
                 self.now += u64::from(part);

@@ -16,8 +16,8 @@ pub(super) struct Figure {
     because: &'static str,
 }
 
-/// Two tools that measure the same thing should differ by at most a tenth. Less processor time is
-/// fine.
+/// Two tools that measure the same quantity should differ by at most a tenth. Less processor time
+/// is fine.
 pub(super) const FIGURES: [Figure; 3] = [
     Figure {
         name: "median lateness",
