@@ -44,7 +44,7 @@ pub(crate) fn live_bytes() -> isize {
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
 /// Makes the process exit with the code of [`LabError::Memory`] where the standard library aborts
-/// because memory was refused. The library has then printed the number of bytes.
+/// because memory was refused. The standard library has then printed the number of bytes.
 ///
 /// # Errors
 /// The system refuses the signal handler for SIGABRT.

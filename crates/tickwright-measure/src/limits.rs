@@ -197,7 +197,7 @@ fn soft(limits: &str, name: &str) -> Option<u64> {
 }
 
 /// Folders of a controller for this process's cgroup and its ancestors, of both cgroup versions.
-/// The innermost comes first; paths have no leading slash.
+/// The folder of the innermost cgroup comes first; paths have no leading slash.
 fn places(cgroups: &str, controller: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in cgroups.lines() {

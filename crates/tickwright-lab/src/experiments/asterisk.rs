@@ -15,7 +15,8 @@
 //! # What the reviewers asked
 //!
 //! - Can a heap become as slow as a list? [`comparisons`] counts the comparisons.
-//! - How do a red-black tree, or a hash and a ring, compare? The trees and the wheel are columns.
+//! - How does a red-black tree, or a hash with a ring, compare with the heap? The trees and the
+//!   wheel are columns.
 //! - In which order were the calls made? The first sentence of the report states the order.
 //! - Does the load oscillate near saturation: is there a beat? [`beat`] runs thousands of short
 //!   calls a second and looks for a period. `reproduce asterisk-beat` does the same at other rates.

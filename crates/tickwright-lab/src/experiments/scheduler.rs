@@ -235,7 +235,7 @@ impl Work<'_> {
         let scheduler = Scheduler::new(Settings::new().structure(structure).capacity(self.n));
         let mut ids: Vec<TimerId> = Vec::with_capacity(self.n);
         let (mut add, mut del, mut bytes) = (0, 0, 0);
-        // The first pass warms up.
+        // The first pass is a warm-up.
         for pass in 0..=self.passes {
             let start = self.meter.now();
             for &delay in &self.delays {

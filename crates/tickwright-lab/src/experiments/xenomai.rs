@@ -22,8 +22,8 @@
 //!    the kernel sets the hardware for the timer after the head. When that work is done and Linux
 //!    is about to run, the kernel sets the hardware for the head again. So each host tick costs one
 //!    `second` and one more head. The host tick becomes the head once, at the end of the tick
-//!    before it. That earlier tick has just made a thread ready. The 3,027,528 seconds in 7201 s
-//!    are a host tick of **420.4 Hz**.
+//!    before it. That earlier tick has just made a thread ready. The 3,027,528 reads of `second` in
+//!    7201 s give a host tick of **420.4 Hz**.
 //! 4. The host tick is a tick too: one insert, one remove, three heads. The host tick starts and
 //!    stops no timer.
 //!

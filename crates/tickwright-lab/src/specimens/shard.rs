@@ -93,7 +93,7 @@ impl Rearm for IndexUnderLock {
 /// Counts of arming calls, as in the library's shard, and of recalculations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Statistics {
-    /// The timer was pending and stayed, with the new deadline.
+    /// The timer was pending and stayed in its bucket, with the new deadline.
     pub(crate) matched: u64,
     /// The timer was pending, and was removed and inserted again.
     pub(crate) requeued: u64,

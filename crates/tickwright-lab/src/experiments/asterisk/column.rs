@@ -57,7 +57,7 @@ impl Column {
         }
     }
 
-    /// The title among the columns of its mode.
+    /// The title of the scheduler, which is unique among the columns of its mode.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Then(Then::List) => "list",
@@ -68,7 +68,7 @@ impl Column {
         }
     }
 
-    /// The name among all columns.
+    /// The name of the scheduler, which is unique among all columns.
     pub(crate) fn name(self) -> String {
         match self {
             Self::Then(Then::HeapScan) => format!("{} as since 2014", self.title()),
@@ -108,7 +108,7 @@ pub(crate) trait Visitor {
     fn visit<S: Subject>(self, scheduler: S) -> Self::Out;
 }
 
-/// The operations of a scheduler that the experiment uses. Its callbacks do nothing.
+/// The operations of a scheduler that the experiment uses. The scheduler's callbacks do nothing.
 pub(crate) trait Subject {
     type Id: Copy;
 

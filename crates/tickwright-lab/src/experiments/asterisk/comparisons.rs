@@ -107,10 +107,10 @@ pub(crate) fn run(n: u32) -> Result<Vec<Row>, LabError> {
     }
 }
 
-/// The most comparisons of the heap, for an add and for a removal. An add rises through the levels
-/// above it, with one comparison for each level. A removal moves the last element into the hole.
-/// One comparison shows that the element does not rise. Then it sinks, with two comparisons for
-/// each level.
+/// The most comparisons of the heap, for an add and for a removal. The entry of an add rises
+/// through the levels above it, with one comparison for each level. A removal moves the last
+/// element into the hole. One comparison shows that the element does not rise. Then the element
+/// sinks, with two comparisons for each level.
 pub(crate) fn heap_bounds(n: u32) -> (u64, u64) {
     let levels = u64::from(n.max(1).ilog2());
     (levels, 2 * levels + 1)

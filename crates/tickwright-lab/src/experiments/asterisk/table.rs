@@ -146,7 +146,8 @@ impl Table {
 /// The number of timers in the smallest trial. Samples with up to twice as many timers are always
 /// short.
 const TRIAL: usize = 512;
-/// A minute. A few timers never take that long, even on a busy machine.
+/// The time limit of a sample with few timers, in ns: a minute. A few timers never take that long,
+/// even on a busy machine.
 const LONGEST: u64 = 60_000_000_000;
 /// A trial that takes this long, in ns, ends the trials.
 const LONG_TRIAL: u64 = 20_000_000;

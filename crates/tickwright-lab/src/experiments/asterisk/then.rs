@@ -39,7 +39,7 @@ impl<K: Copy + Ord + Default + Sub<Output = K>> Moment for K {}
 /// The most freed entries that a context keeps.
 const KEPT: usize = 128;
 
-/// A callback. A callback returns the ms until its next run. If the entry has a fixed interval, the
+/// A callback, which returns the ms until its next run. If the entry has a fixed interval, the
 /// scheduler ignores the number and reuses the interval. 0 means that the callback does not run
 /// again.
 type Call = fn(usize) -> i32;

@@ -1,5 +1,5 @@
-//! Rounds: in each, every structure runs once in random order. Its answers are judged, and its time
-//! is kept.
+//! Rounds: in each round, every structure runs once, in random order. Its answers are judged, and
+//! its time is kept.
 
 use core::time::Duration;
 

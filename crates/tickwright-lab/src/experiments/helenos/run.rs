@@ -145,8 +145,8 @@ const COUNTED: u64 = 20_000;
 /// Round trips between two checks of the Ctrl-C flag.
 const UNINTERRUPTED: u64 = 4096;
 
-/// Runs all parts in a separate thread, because the thread is pinned. An interruption leaves rounds
-/// out.
+/// Runs all parts in a separate thread, because the run pins its thread. An interruption leaves
+/// rounds out.
 ///
 /// # Errors
 /// A wrong answer or a lost server.

@@ -26,7 +26,7 @@ impl Overhead {
     /// No cost.
     pub(super) const NONE: Self = Self { clock_ns: 0.0, note_ns: 0.0 };
 
-    /// The greater one of two overheads, by the sum of the costs.
+    /// Returns that one of two overheads whose sum of costs is greater.
     pub(super) fn or_more(self, other: Self) -> Self {
         let sum = |of: Self| of.clock_ns + of.note_ns;
         if sum(other) > sum(self) { other } else { self }

@@ -96,7 +96,7 @@ pub(super) struct Wish {
     pub(super) cpu: Option<usize>,
 }
 
-/// Memory of the process that is locked. Dropping the value unlocks the memory.
+/// The locked memory of the process. Dropping the value unlocks the memory.
 #[derive(Debug)]
 pub(super) struct LockedMemory(());
 

@@ -75,7 +75,7 @@ impl WakeArgs {
         self.cpu.map_or(Ok(()), |cpu| rights::allowed("--cpu", cpu))
     }
 
-    /// What the measuring thread asks the system for.
+    /// The rights that the measuring thread requests from the system.
     pub(super) fn wish(&self) -> Wish {
         let priority = match (self.priority, self.driver) {
             (Some(priority), _) => priority,

@@ -42,7 +42,7 @@ const ENOUGH: u64 = 50_000;
 /// The headline for the two tests, then each claim separately.
 pub(super) fn of(plan: &Plan, data: &Data) -> Vec<Finding> {
     let (simple, network) = (&plan.published.simple, &plan.published.network);
-    // The change in each test decides its part of the headline.
+    // The headline has a part for each test, which the change in that test decides.
     let mut tests: Vec<(&str, Matched, Finding)> = Vec::new();
     if plan.has(Part::Simple) {
         let shares = simple_matched(data);

@@ -20,7 +20,7 @@ use crate::progress::Progress;
 /// The delay of the first retransmission (RFC 3261, T1), and the limit for an answer (64 T1).
 const RETRANSMIT: Duration = Duration::from_millis(500);
 const GIVE_UP: Duration = Duration::from_secs(32);
-/// Means of exponential times: until an answer, and the duration of a call.
+/// Means of two exponential times: the wait for an answer, and the duration of a call.
 const ANSWER: Duration = Duration::from_millis(150);
 const TALK: Duration = Duration::from_secs(1);
 /// One request in 20 is lost.
@@ -91,7 +91,7 @@ struct Call {
     request: Option<Request>,
     /// Retransmissions of the current request.
     retransmissions: u32,
-    /// The current request ends the call.
+    /// Whether the current request ends the call.
     ending: bool,
 }
 
@@ -131,7 +131,7 @@ pub(super) fn run(load: &Load) -> Result<(Vec<Ran>, Counts), LabError> {
         free: Vec::new(),
         counts: Counts::default(),
         origin: scheduler.now(),
-        // About six runs per call.
+        // Each call causes about six runs of timers.
         ran: Vec::with_capacity((load.lasts.as_secs_f64() * f64::from(load.calls) * 6.0).min(1e8) as usize),
     }));
     let failed = |what: String| LabError::failed(format!("beat over {}: {what}", load.structure.id()));

@@ -23,7 +23,8 @@ pub(crate) struct Period {
     pub(crate) strength: f64,
 }
 
-/// The most shuffled series, lags and products. The longest runs then take about a second.
+/// Upper bounds of the numbers of shuffled series, of lags, and of products. The longest runs then
+/// take about a second.
 const SHUFFLES: usize = 200;
 const MOST_LAGS: usize = 500;
 const MOST_PRODUCTS: usize = 500_000_000;

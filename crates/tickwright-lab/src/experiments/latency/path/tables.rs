@@ -22,7 +22,7 @@ fn opening(ticks: &Ticks) -> Section {
     Section::new("").text(format!("{}\n{} ticks in the oracle's order", ticks.counter, ticks.verified))
 }
 
-/// The published four structures in one storage, compared by one figure.
+/// The four published structures in one storage, compared by one figure.
 struct Compared {
     about: String,
     order: Order,
@@ -162,7 +162,7 @@ fn crossings(cells: &[Cell]) -> Vec<Crossing> {
 }
 
 impl Crossing {
-    /// From which N on the list is slower, in a few words.
+    /// Returns a short text: the N from which on the list is slower.
     fn here(&self) -> String {
         match self.crossover.slower() {
             Some(n) => format!("slower from N = {n} on"),

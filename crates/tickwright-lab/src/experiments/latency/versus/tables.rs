@@ -17,7 +17,7 @@ pub(super) struct Figure {
 }
 
 /// Two tools that measure the same quantity should differ by at most a tenth. Less processor time
-/// is fine.
+/// than cyclictest's is also accepted.
 pub(super) const FIGURES: [Figure; 3] = [
     Figure {
         name: "median lateness",

@@ -125,8 +125,8 @@ impl<'a, S: Subject> Side<'a, S> {
         ticks(&self.scene.clock, self.scene.traffic.hz)
     }
 
-    /// Records that end `at` sent `segments` segments in one call. Every two segments are
-    /// acknowledged.
+    /// Records that end `at` sent `segments` segments in one call. One acknowledgement covers two
+    /// segments.
     fn sent(&mut self, at: usize, segments: usize) {
         let now = self.now();
         let end = &mut self.ends[at];
