@@ -28,8 +28,8 @@ fn statistics_tell_the_ways_apart() {
 }
 
 /// Two timers are due at `at`. The callback of the first timer re-arms the second timer for
-/// `deadline`, while the second timer is due and not yet taken. Returns the times and deadlines
-/// with which the second fires.
+/// `deadline`, while the second timer is due and not yet taken. Returns the times at which the
+/// second timer fires, and its deadlines then.
 fn in_the_detached_window<W: Rearm>(at: u64, deadline: u64) -> Vec<(u64, u64)> {
     let shard = Shard::<W>::new();
     let log = Arc::new(Mutex::new(Vec::new()));

@@ -155,8 +155,7 @@ pub(super) fn beside(perf: &Perf, cells: &[Cell]) -> Vec<(Finding, f64)> {
     [Transport::Pipe, Transport::Futex].into_iter().filter_map(of).collect()
 }
 
-/// Returns the smallest population at which a look-up matters, if a look-up also matters at all
-/// larger ones.
+/// Returns the smallest population from which on a look-up matters at every population.
 fn from_on(shares: &[Share]) -> Option<&Share> {
     let matters = |share: &&Share| MATTERS.judge(&share.look_up) == Verdict::Missed;
     shares.iter().rev().take_while(matters).last()

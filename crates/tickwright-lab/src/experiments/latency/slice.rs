@@ -125,7 +125,7 @@ impl<H: Host> Visitor for Drive<'_, H> {
 fn drive<Q: BenchQueue>(queue: &mut Q, with: Drive<'_, impl Host>) -> Result<(), String> {
     let Drive { turn, host, seen, stop } = with;
     seen.clear();
-    // The queue's time 0 is now. Wheels and rivals with a horizon expect that.
+    // The queue's time 0 is now. Wheels, and rivals with a horizon, expect this origin.
     let origin = host.now();
     let start = turn.period.max(FIRST_NS);
     let mut grid = Grid::new(start, turn.period);

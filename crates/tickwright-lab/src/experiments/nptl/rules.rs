@@ -3,12 +3,12 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The work of one top-level thread.
+/// The work of one toplevel thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Share {
-    /// Total number of threads that the top-level thread creates.
+    /// Total number of threads that the toplevel thread creates.
     pub(crate) starts: u64,
-    /// Number of threads that the top-level thread keeps at once.
+    /// Number of threads that the toplevel thread keeps at once.
     pub(crate) slots: usize,
 }
 
