@@ -1,5 +1,5 @@
-//! Records the compiler and the revision that a binary was built from, for the host facts of a
-//! report.
+//! For the host facts of a report, records the compiler and the revision from which a binary is
+//! built.
 
 use std::env;
 use std::process::Command;
@@ -8,7 +8,7 @@ fn main() {
     let rustc = env::var("RUSTC").unwrap_or_else(|_| "rustc".into());
     println!("cargo:rustc-env=TICKWRIGHT_RUSTC={}", output(&rustc, &["--version"]).unwrap_or_default());
     println!("cargo:rustc-env=TICKWRIGHT_PROFILE={}", env::var("PROFILE").unwrap_or_default());
-    // A source archive has no repository: then the revision is empty.
+    // A source archive has no repository, so the revision is empty.
     let revision = output("git", &["describe", "--always", "--dirty", "--abbrev=12"]).unwrap_or_default();
     println!("cargo:rustc-env=TICKWRIGHT_REVISION={revision}");
     for watched in ["HEAD", "logs/HEAD"] {

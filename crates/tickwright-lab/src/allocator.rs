@@ -1,5 +1,5 @@
-//! Counts the allocations of each thread. `bench memory` needs the bytes per timer; a conformance
-//! clause says that nothing allocates after a reserve. Counting costs two additions to
+//! Counts the allocations of each thread. `bench memory` needs the bytes per timer. A conformance
+//! clause says that a queue allocates nothing after a reserve. Counting costs two additions to
 //! thread-locals per allocation, about a nanosecond.
 #![allow(unsafe_code, reason = "an allocator is an unsafe trait")]
 
@@ -40,22 +40,22 @@ pub(crate) fn live_bytes() -> isize {
     LIVE.get()
 }
 
-/// Whether the system refused memory to this process.
+/// Whether the system has refused memory to this process.
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
 /// Makes the process exit with the code of [`LabError::Memory`] where the standard library aborts
-/// because memory was refused. The library has then printed the number of bytes.
+/// because memory was refused. The standard library has then printed the number of bytes.
 ///
 /// # Errors
-/// The system refuses the signal handler.
+/// The system refuses the signal handler for SIGABRT.
 pub(crate) fn install() -> Result<(), LabError> {
     flag::register_conditional_shutdown(SIGABRT, LabError::MEMORY.into(), &REFUSED)
         .map(drop)
         .map_err(|source| LabError::io("watching for SIGABRT", source))
 }
 
-/// Checks before a run that `bytes` can be allocated now; a refusal during the run would abort it.
-/// `what` names the purpose.
+/// Checks before a run that `bytes` can be allocated now. Otherwise a refusal during the run would
+/// abort the process. `what` names the purpose.
 ///
 /// # Errors
 /// [`LabError::Memory`], with advice.
@@ -83,28 +83,28 @@ fn signed(bytes: usize) -> isize {
     isize::try_from(bytes).unwrap_or(isize::MAX)
 }
 
-// SAFETY: 1. Every call goes to `System` with the arguments that it came with, so the caller's and
-// `System`'s promises hold unchanged. The answer of `System` is returned as it is. 2. The counters
-// neither allocate nor panic (constant thread-locals without destructors, and an atomic).
+// SAFETY: 1. Every call passes its own arguments on to `System`, so the caller's and `System`'s
+// promises hold unchanged. The result of `System` is returned unchanged. 2. The counters neither
+// allocate nor panic (constant thread-locals without destructors, and an atomic).
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: 1. as for the whole implementation.
+        // SAFETY: 1. as for the whole implementation (see above).
         note(unsafe { System.alloc(layout) }, signed(layout.size()))
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         LIVE.set(LIVE.get() - signed(layout.size()));
-        // SAFETY: 1. as for the whole implementation.
+        // SAFETY: 1. as for the whole implementation (see above).
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: 1. as for the whole implementation.
+        // SAFETY: 1. as for the whole implementation (see above).
         note(unsafe { System.alloc_zeroed(layout) }, signed(layout.size()))
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: 1. as for the whole implementation.
+        // SAFETY: 1. as for the whole implementation (see above).
         note(unsafe { System.realloc(pointer, layout, size) }, signed(size) - signed(layout.size()))
     }
 }
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn what_was_refused_is_not_counted() {
         let (count, bytes) = (allocations(), live_bytes());
-        // More than any system can provide.
+        // This size is more than any system can provide.
         assert!(Vec::<u8>::new().try_reserve_exact(isize::MAX as usize).is_err());
         let mut few = vec![1u8; 100];
         assert!(few.try_reserve_exact(isize::MAX as usize - 200).is_err());

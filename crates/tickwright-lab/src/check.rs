@@ -1,4 +1,5 @@
-//! `tickwright check`: every structure and scenario once, every answer verified, nothing timed.
+//! `tickwright check`: runs every structure and scenario once, verifies every answer, and times
+//! nothing.
 
 mod mixed;
 
@@ -106,7 +107,7 @@ fn plan() -> Result<String, String> {
     }
 }
 
-/// Runs an experiment for its verified answers; its times are ignored.
+/// Runs an experiment to verify its answers; its times are ignored.
 fn answers<E: Experiment>(experiment: &E) -> Result<Report, String> {
     let words = |error: LabError| error.to_string();
     let plan = experiment.plan().map_err(words)?;
@@ -178,7 +179,7 @@ fn registered() -> Result<String, String> {
     Ok(format!("{} series of samples answered rightly", answers(&args)?.series.len()))
 }
 
-/// Runs every channel and registry with a few calls.
+/// Runs the thread experiment of 2002: every model and every peer, with few threads.
 #[cfg(target_os = "linux")]
 fn called() -> Result<String, String> {
     let words = ["--tasks=threads,processes", "--structures=avl,odict,odict-calls", "--n=1,2,100"];
@@ -204,7 +205,8 @@ fn created() -> Result<String, String> {
     }
 }
 
-/// Short runs of `latency`: each period yields a sample or lies in a gap. The host's timer ticks.
+/// Runs `latency` for a short time: each period yields a sample or lies in a gap. The emulated
+/// host's timer ticks too.
 #[cfg(target_os = "linux")]
 fn woken_up() -> Result<String, String> {
     let runs = latency::checks().map_err(|error| error.to_string())?;

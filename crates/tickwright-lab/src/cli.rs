@@ -61,7 +61,7 @@ pub(crate) fn command() -> clap::Command {
 /// Parses the command line. `None` means that the help or the version was requested and printed.
 ///
 /// # Errors
-/// A mistake in the command line; standard output that cannot be written.
+/// A mistake in the command line, or standard output that cannot be written.
 pub(crate) fn parse() -> Result<Option<Cli>, LabError> {
     let parsed = command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
     let error = match parsed {
@@ -114,7 +114,7 @@ pub(crate) enum Command {
     /// Repeat a classic experiment and print its published figures beside the new ones
     #[command(subcommand)]
     Reproduce(Reproduce),
-    // No doc comment here: the help comes from the arguments' own description.
+    // This variant has no doc comment, because the help comes from the arguments' own description.
     #[cfg(target_os = "linux")]
     Latency(Box<LatencyArgs>),
     /// Run the load of `latency`; `latency` itself starts this command

@@ -9,7 +9,7 @@ use crate::structures::registry::{Kind, STRUCTURES, Structure, Ties};
 use crate::tour::{PLAN, Part};
 use crate::traces::samples::SAMPLES;
 
-/// Everything that can be named on the command line.
+/// Everything that a user can name on the command line.
 #[derive(Debug, Serialize)]
 pub(crate) struct Listing {
     structures: &'static [Structure],

@@ -31,7 +31,7 @@ impl ShowArgs {
         let report = Report::read(&self.file)?;
         let files = self.output.open(&report.experiment)?;
         match files.deliver(&report) {
-            // The result says that it is partial; `show` itself was not interrupted.
+            // The result states that it is partial; `show` itself was not interrupted.
             Err(LabError::Interrupted) => Ok(()),
             done => done,
         }

@@ -201,8 +201,8 @@ impl TourArgs {
     }
 }
 
-/// The hold model from a few timers to a server's population, over the structures that one would
-/// use.
+/// The hold model from a few timers to a server's population, over the structures that a user would
+/// choose.
 fn hold(within: Duration) -> Result<Report, LabError> {
     bench(Model::Hold, "hold-exp-sparse", "4,16,64,256,1k,10k,100k", within)
 }

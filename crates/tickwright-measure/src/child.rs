@@ -7,8 +7,9 @@
 //! output(&mut command)   ◀── pipes ────── prints what came of it
 //! ```
 //!
-//! A child ends with its run in every case. An interruption is passed on to the child. Dropping a
-//! [`Running`] kills it. The kernel kills a tied child when its parent has gone.
+//! In every case, a child ends when its run ends. This process passes an interruption on to the
+//! child. Dropping a [`Running`] kills the child. The kernel kills a tied child when the child's
+//! parent has ended.
 
 use std::env;
 use std::io;
@@ -24,7 +25,7 @@ use crate::interrupt;
 /// child's standard input is empty.
 ///
 /// # Errors
-/// When the system does not know the path of this program.
+/// The system does not know the path of this program.
 pub fn own(command: &str, errand: &impl Serialize) -> Result<Command, LabError> {
     let program = env::current_exe()
         .map_err(|source| LabError::io("finding this program, to run it as a child", source))?;
@@ -46,7 +47,7 @@ pub fn errand<T: DeserializeOwned>(text: &str) -> Result<T, String> {
 /// Asks the kernel to kill this process when the thread that started it ends.
 ///
 /// # Errors
-/// When the kernel refuses the request.
+/// The kernel refuses the request.
 #[cfg(target_os = "linux")]
 pub fn tie() -> io::Result<()> {
     use rustix::process::{Signal, set_parent_process_death_signal};
@@ -70,7 +71,7 @@ impl Running {
     /// Starts the child. [`output`](Self::output) reads its outputs.
     ///
     /// # Errors
-    /// When the command cannot be started.
+    /// The command cannot be started.
     pub fn start(command: &mut Command) -> io::Result<Self> {
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map(Self)
     }
@@ -85,7 +86,7 @@ impl Running {
     /// child.
     ///
     /// # Errors
-    /// When a pipe cannot be read.
+    /// A pipe cannot be read.
     pub fn output(mut self) -> io::Result<Output> {
         interrupt::collect(&mut self.0)
     }
@@ -93,16 +94,17 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Both calls fail if the child has ended and was waited for: then nothing is left to do.
+        // Both calls fail if the child has already ended and was waited for. Nothing remains to be
+        // done then.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// Runs a command to its end and returns its output. An interruption ends it.
+/// Runs a command to its end and returns its output. An interruption ends the command.
 ///
 /// # Errors
-/// When the command cannot be started.
+/// The command cannot be started.
 pub fn output(command: &mut Command) -> io::Result<Output> {
     Running::start(command)?.output()
 }

@@ -35,8 +35,9 @@ impl Meter for OsClock {
     }
 }
 
-/// A deterministic clock, for tests and for runs whose times nobody reads (`check`, the weighing of
-/// memory). Each read advances it: first by the scripted steps, then by `step`.
+/// A deterministic clock, for tests and for runs whose times nobody reads (`check`, and the runs
+/// that count memory). Each reading advances the clock: first by the scripted steps, then by
+/// `step`.
 #[derive(Debug)]
 pub struct FakeMeter {
     now: Cell<u64>,
@@ -64,14 +65,14 @@ impl Meter for FakeMeter {
     }
 }
 
-/// What reading the clock costs, and how fine it is.
+/// The cost of a clock reading, and the resolution of the clock.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
-    /// ns between two readings in a row, the median of the means of batches: what each timed
-    /// operation carries on top.
+    /// ns between two consecutive readings: the median of the means of batches. Each timed
+    /// operation includes this cost.
     pub cost_ns: f64,
-    /// 99th percentile of the same.
+    /// The 99th percentile of the time between two readings, in ns.
     pub cost_p99_ns: u64,
     /// The smallest step above 0 that was seen, in ns; 0 when the clock never moved.
     pub resolution_ns: u64,

@@ -1,5 +1,5 @@
-//! The processor's own counter, for operations that take nanoseconds. Where no counter can be
-//! trusted, the system's clock is read instead.
+//! The processor's own counter, for operations that take nanoseconds. If no counter can be trusted,
+//! the system's clock is read instead.
 #![allow(unsafe_code, reason = "the intrinsic that reads the counter is an unsafe function")]
 
 use std::fmt;
@@ -9,7 +9,8 @@ use serde::Serialize;
 
 use crate::clock::{Meter, OsClock};
 
-/// A counter with a constant rate that is fast to read, calibrated against the system's clock.
+/// A counter that has a constant rate and is fast to read. It is calibrated against the system's
+/// clock.
 #[derive(Debug, Clone, Copy)]
 pub struct Counter {
     source: Source,
@@ -66,8 +67,8 @@ impl Counter {
         (to - from) as f64 / self.read().wrapping_sub(counts).max(1) as f64
     }
 
-    /// Reads the counter. All earlier instructions of the program have completed, and no later one
-    /// has begun.
+    /// Reads the counter. At the reading, all earlier instructions of the program have completed,
+    /// and no later one has begun.
     #[inline(always)]
     pub fn read(&self) -> u64 {
         match self.source {
@@ -106,7 +107,7 @@ impl fmt::Display for Calibrated {
     }
 }
 
-/// Whether the processor says that its counter keeps its rate and never stops.
+/// Whether the processor states that its counter keeps its rate and never stops.
 fn even(cpuinfo: &str) -> bool {
     cpuinfo.lines().find(|line| line.starts_with("flags")).is_some_and(|flags| {
         ["constant_tsc", "nonstop_tsc"]
@@ -122,10 +123,11 @@ fn time_stamp() -> u64 {
     use core::arch::x86::{_mm_lfence, _rdtsc};
     #[cfg(target_arch = "x86_64")]
     use core::arch::x86_64::{_mm_lfence, _rdtsc};
-    // SAFETY: (1) the target has SSE2, as the cfg says, which is all that the fence asks for.
+    // SAFETY: (1) the target has SSE2, as the cfg requires, and the fence needs nothing else.
     unsafe { _mm_lfence() };
     // SAFETY: 1. The target is x86, and the instruction is older than every processor that Rust
-    // supports. 2. It touches no memory. 3. Linux forbids it only to processes that ask for that.
+    // supports. 2. The instruction touches no memory. 3. Linux forbids the instruction only to
+    // processes that ask for this.
     let stamp = unsafe { _rdtsc() };
     // SAFETY: as above.
     unsafe { _mm_lfence() };

@@ -11,7 +11,7 @@ use crate::interrupt;
 pub enum LabError {
     /// Exit 1: an answer was wrong or an acceptance condition was missed.
     Failed(String),
-    /// Exit 2: the request is invalid. The message says what would be valid.
+    /// Exit 2: the request is invalid. The message states what would be valid.
     Usage(String),
     /// Exit 2: the command line cannot be parsed. The text is the parser's message without the name
     /// of this program.
@@ -24,7 +24,8 @@ pub enum LabError {
         /// The system's error.
         source: io::Error,
     },
-    /// Exit 4: the system refused memory. The message says for what, and what would help.
+    /// Exit 4: the system refused memory. The message states the purpose of the memory and a
+    /// remedy.
     Memory(String),
     /// Exit 130 or 143: SIGINT or SIGTERM arrived. Everything measured before the signal has been
     /// written.
@@ -69,12 +70,14 @@ impl LabError {
         }
     }
 
-    /// Whether the reader of our output has gone, as `head` does. That is not worth a message.
+    /// Whether the reader of our output has gone, as when `head` has ended. A reader that has gone
+    /// needs no message.
     pub fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// The exit code when nobody reads the output: the same as if SIGPIPE had ended the process.
+    /// The exit code when nobody reads the output. It is the code of a process that SIGPIPE has
+    /// ended.
     const BROKEN_PIPE: u8 = 141;
 
     /// Returns [`code`](Self::code) as the type that `main` returns.

@@ -9,8 +9,8 @@
 //!
 //! `plan` refuses every request that can be refused before a run. No file is opened and nothing is
 //! measured before `plan` returns. `series`, `findings` and `sections` are pure functions, so tests
-//! call them without a clock. The driver opens the files and prints the report. It marks the report
-//! of an interrupted run.
+//! call them without a clock. The driver opens the files and prints the report. The driver marks
+//! the report of an interrupted run.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,13 +22,13 @@ use crate::interrupt;
 use crate::output::{OutputArgs, command_line};
 use crate::result::{Finding, Label, Report, SCHEMA, Section, Series};
 
-/// What a run may use: a clock and other resources, and a place for remarks.
+/// What a run may use: a clock, other resources, and a list for notes.
 pub struct Lab<'m> {
     /// The clock that measures.
     pub meter: &'m dyn Meter,
-    /// Remarks: what makes figures doubtful, and what was left out.
+    /// Notes: the reasons to doubt figures, and the parts that were left out.
     pub notes: Vec<String>,
-    /// A signal stopped the run early.
+    /// Whether a signal stopped the run early.
     pub interrupted: bool,
 }
 
@@ -57,7 +57,7 @@ pub trait Experiment {
     /// The mistake in the request, and what would be valid.
     fn plan(&self) -> Result<Self::Plan, LabError>;
 
-    /// The request as names and values for the report, defaults included.
+    /// The request as names and values for the report, including defaults.
     fn parameters(&self, plan: &Self::Plan) -> Parameters;
 
     /// The seed of all random choices.
@@ -65,7 +65,7 @@ pub trait Experiment {
         None
     }
 
-    /// Whether the run reads the clock. If so, the report says what a reading costs.
+    /// Whether the run reads the clock. If so, the report states the cost of a reading.
     fn is_timed(&self) -> bool {
         true
     }
@@ -73,8 +73,8 @@ pub trait Experiment {
     /// Verifies answers, then measures.
     ///
     /// # Errors
-    /// The first wrong answer; memory that is refused. An interruption is not an error: it is noted
-    /// in `lab`, and the data measured so far is returned.
+    /// The first wrong answer, or refused memory. An interruption is not an error: it is noted in
+    /// `lab`, and `run` returns the data measured so far.
     fn run(&self, plan: &Self::Plan, lab: &mut Lab<'_>) -> Result<Self::Data, LabError>;
 
     /// Returns every sample. A pure function.
@@ -90,7 +90,7 @@ pub trait Experiment {
 /// Runs an experiment and returns its report.
 ///
 /// # Errors
-/// Those of [`Experiment::plan`] and [`Experiment::run`].
+/// The errors of [`Experiment::plan`] and [`Experiment::run`].
 pub fn conduct<E: Experiment>(experiment: &E) -> Result<Report, LabError> {
     let plan = experiment.plan()?;
     conduct_plan(experiment, &plan, &OsClock::start())
@@ -129,8 +129,8 @@ pub fn conduct_plan<E: Experiment>(
 /// Runs an experiment, prints its report, and writes the report to the requested outputs.
 ///
 /// # Errors
-/// Those of [`conduct`]; a file that cannot be written; [`LabError::Interrupted`] for a partial
-/// report.
+/// The errors of [`conduct`]; a file that cannot be written; [`LabError::Interrupted`] for a
+/// partial report.
 pub fn execute<E: Experiment>(experiment: &E, output: &OutputArgs) -> Result<(), LabError> {
     let plan = experiment.plan()?;
     let files = output.open(&experiment.name())?;

@@ -2,21 +2,23 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The way that a column or an axis writes its figures.
+/// The format in which a column or an axis writes its figures.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
-    /// Words, to the left. A figure among them is written as it is.
+    /// Words, aligned to the left. A figure in such a column has at most three digits after the
+    /// point.
     #[default]
     Text,
-    /// Thousands as people say them: 500, 10k, 1M.
+    /// Thousands with a suffix: 500, 10k, 1M.
     Count,
     /// Thousands apart: 403,320.
     Thousands,
-    /// Nanoseconds with as many digits as they deserve, without the unit: 9.5, 1234.
+    /// Nanoseconds without the unit, with fewer digits after the point for greater values: 9.5,
+    /// 1234.
     Ns,
-    /// Nanoseconds with the unit that suits them: 12 ns, 3.4 us, 1.20 ms.
+    /// Nanoseconds, with the unit that suits the value: 12 ns, 3.4 us, 1.20 ms.
     Span,
     /// A quotient: 1.23x, 0.014x.
     Ratio,

@@ -1,10 +1,10 @@
 //! The processor's hardware counters for the calling thread: instructions, cycles, misses.
 //!
-//! The counters are one group, so all of them count the same stretch of time. If other programs
-//! hold counters too, the kernel lets the groups take turns. Then the counts are scaled to the
-//! whole time, and [`Counted::share`] is below 1.
+//! The counters are one group, so all of them count during the same time. If other programs hold
+//! counters too, the kernel lets the groups take turns. The counts are then scaled to the whole
+//! time, and [`Counted::share`] is below 1.
 //!
-//! Only Linux has them. Elsewhere [`Hardware::start`] refuses.
+//! Only Linux has these counters. Elsewhere [`Hardware::start`] refuses.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -16,7 +16,7 @@ pub use self::linux::Hardware;
 #[cfg(not(target_os = "linux"))]
 pub use self::other::Hardware;
 
-/// What is counted, in the order of [`Counted::counts`].
+/// The counted events, in the order of [`Counted::counts`].
 pub const EVENTS: [&str; 4] = ["instructions", "cycles", "cache misses", "branch misses"];
 
 /// The counters at one moment.
@@ -24,16 +24,16 @@ pub const EVENTS: [&str; 4] = ["instructions", "cycles", "cache misses", "branch
 pub struct Reading {
     /// The counts so far, in the order of [`EVENTS`]; `None` for an event that is not counted.
     pub(crate) values: [Option<u64>; EVENTS.len()],
-    /// Time that the thread ran while counting was on, in ns.
+    /// Time in ns during which the thread ran and the counters were enabled.
     pub(crate) enabled_ns: u64,
-    /// The part of that time in which the counters counted, in ns.
+    /// The part of that time in which the counters really counted, in ns.
     pub(crate) running_ns: u64,
 }
 
 /// The events between two readings.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Counted {
-    /// In the order of [`EVENTS`]. An event that was not counted is no number.
+    /// The counts in the order of [`EVENTS`]. An event that was not counted is NaN.
     pub counts: [f64; EVENTS.len()],
     /// The share of the thread's time in which the counters counted, from 0 to 1. Below 1, the
     /// counts are estimates.

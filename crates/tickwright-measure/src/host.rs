@@ -1,5 +1,5 @@
-//! The facts about a machine that measured times depend on. A fact that cannot be read is left out
-//! of the report, not guessed.
+//! The facts about a machine on which measured times depend. If a fact cannot be read, the report
+//! leaves it out.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::fs;
 
 use serde::{Deserialize, Serialize};
 
-/// The host, as a run found it.
+/// The facts about the host, read during the run.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Host {
@@ -17,11 +17,11 @@ pub struct Host {
     pub cores: usize,
     /// Frequency governor of the first processor.
     pub governor: Option<String>,
-    /// Whether the clock may rise above its nominal rate.
+    /// Whether the clock rate may rise above its nominal rate.
     pub turbo: Option<bool>,
     /// Whether two hardware threads share a core.
     pub smt: Option<bool>,
-    /// The hypervisor, when the processor says that there is one.
+    /// The hypervisor, if the processor reports one.
     pub hypervisor: Option<String>,
     /// The kernel's clock source.
     pub clocksource: Option<String>,
@@ -31,9 +31,9 @@ pub struct Host {
     pub rustc: Cow<'static, str>,
     /// `release` or `debug`.
     pub profile: Cow<'static, str>,
-    /// The revision it was built from.
+    /// The revision from which this program was built.
     pub revision: Option<Cow<'static, str>>,
-    /// How late the kernel may wake this process on purpose, ns.
+    /// The timer slack: how late the kernel may wake this process on purpose, in ns.
     pub timer_slack_ns: Option<u64>,
     /// Load averages over 1, 5 and 15 minutes at the start.
     pub load: Option<[f64; 3]>,

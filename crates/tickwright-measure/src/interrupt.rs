@@ -1,7 +1,7 @@
 //! SIGINT (Ctrl-C) and SIGTERM (`timeout`, CI, systemd). The first signal asks the run to stop at
-//! the next sample and to write what it has. A second signal ends the process.
+//! the next sample and to write its results so far. A second signal ends the process.
 //!
-//! `timeout` sends SIGTERM twice: to its child and to the process group. So a second signal within
+//! `timeout` sends SIGTERM twice: to its child, and to the process group. So a second signal within
 //! `AGAIN` of the first one is ignored. The exit code is 128 plus the signal's number: 130 or 143.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -30,13 +30,13 @@ static CHILDREN: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 /// Signals that ask a run to stop, with the exit code of each.
 const SIGNALS: [(i32, u8); 2] = [(SIGINT, 130), (SIGTERM, 143)];
 
-/// A signal within this time after the first one counts as the same signal.
+/// A second signal within this time after the first one counts as the same signal.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// Installs the handlers of SIGINT and SIGTERM. Later calls do nothing.
 ///
 /// # Errors
-/// When the system refuses a handler or the thread that waits for the second signal.
+/// The system refuses a handler, or the thread that waits for the second signal.
 pub fn install() -> io::Result<()> {
     if ASKED.get().is_some() {
         return Ok(());
@@ -48,7 +48,7 @@ pub fn install() -> io::Result<()> {
         flag::register(signal, Arc::clone(&asked.stop)).map(drop)
     };
     // Actions are registered one at a time. A signal between two registrations would reach only
-    // some of the actions and be lost.
+    // some of the actions and would then be lost.
     held_back(|| SIGNALS.into_iter().try_for_each(register).and_then(|()| watch()))
 }
 
@@ -62,16 +62,17 @@ fn held_back<R>(work: impl FnOnce() -> R) -> R {
 
     let mut signals = MaybeUninit::<libc::sigset_t>::zeroed();
     let mut before = MaybeUninit::<libc::sigset_t>::zeroed();
-    // SAFETY: 1. A place for a set.
+    // SAFETY: 1. `signals` is a valid place for a set.
     unsafe { libc::sigemptyset(signals.as_mut_ptr()) };
     for (signal, _) in SIGNALS {
-        // SAFETY: 1. A set that was emptied above.
+        // SAFETY: 1. `signals` is the set that was emptied above.
         unsafe { libc::sigaddset(signals.as_mut_ptr(), signal) };
     }
-    // SAFETY: 1. A filled set. 2. A place for the one before.
+    // SAFETY: 1. `signals` is the filled set. 2. `before` is a valid place for the previous set.
     unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, signals.as_ptr(), before.as_mut_ptr()) };
     let answer = work();
-    // SAFETY: 1. The set that was written above; all zeros, an empty one, if it was refused.
+    // SAFETY: 1. `before` is the set that was written above. If the call was refused, it is all
+    // zeros, which is an empty set.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), ptr::null_mut()) };
     answer
 }
@@ -81,8 +82,8 @@ fn held_back<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
 
-/// Whether a signal has asked the run to stop. Cheap, but not cheap enough for the inside of a
-/// timed loop.
+/// Whether a signal has asked the run to stop. The call is cheap, but not cheap enough for the
+/// inside of a timed loop.
 pub fn requested() -> bool {
     ASKED.get().is_some_and(|asked| asked.stop.load(Ordering::Relaxed))
 }
@@ -103,7 +104,7 @@ fn children() -> MutexGuard<'static, Vec<u32>> {
 pub struct PassingOn(u32);
 
 /// Passes an interruption on to `child` as SIGTERM. A signal from a terminal reaches the whole
-/// process group, but one from `kill` reaches this process alone.
+/// process group, but a signal from `kill` reaches this process alone.
 ///
 /// Drop the returned value before you wait for the child. After the wait, another process may have
 /// the child's id.
@@ -122,10 +123,10 @@ impl Drop for PassingOn {
     }
 }
 
-/// Waits for a child whose outputs are pipes, and returns them. An interruption ends it.
+/// Waits for a child whose outputs are pipes, and returns them. An interruption ends the child.
 ///
 /// # Errors
-/// When a pipe cannot be read.
+/// A pipe cannot be read.
 pub(crate) fn collect(child: &mut Child) -> io::Result<Output> {
     let told = passing_on(child);
     let said = child.stderr.take().map(|pipe| thread::spawn(move || all_of(pipe)));

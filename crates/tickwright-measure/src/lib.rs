@@ -1,5 +1,5 @@
-//! What the `tickwright` command measures with: clocks and counters, statistics, facts about the
-//! host, interruptions, progress, and result files. Nothing here knows a timer.
+//! The measuring part of the `tickwright` command: clocks and counters, statistics, facts about the
+//! host, interruptions, progress, and result files. Nothing in this crate depends on timers.
 //!
 //! | module | holds |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Finds the limit of the host that stopped a run, and raises limits of this process for a while.
+//! Finds the limit of the host that stopped a run, and raises limits of this process for a time.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,8 @@ use std::path::Path;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 
-/// A soft limit of this process, raised to the hard limit. Drop restores the soft limit.
+/// A soft limit of this process, raised to the hard limit. Dropping the value restores the soft
+/// limit.
 #[derive(Debug)]
 pub struct Raised {
     resource: Resource,
@@ -54,8 +55,8 @@ pub struct Limit {
     pub raise: String,
 }
 
-/// Above this share, in percent, a limit counts as reached: counts are read a moment after the
-/// failure.
+/// A limit counts as reached above this share, in percent. The share is below 100 because uses are
+/// read a moment after the failure.
 const MET: u64 = 97;
 
 impl Limit {
@@ -196,7 +197,7 @@ fn soft(limits: &str, name: &str) -> Option<u64> {
 }
 
 /// Folders of a controller for this process's cgroup and its ancestors, of both cgroup versions.
-/// The innermost comes first; paths have no leading slash.
+/// The folder of the innermost cgroup comes first; paths have no leading slash.
 fn places(cgroups: &str, controller: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in cgroups.lines() {

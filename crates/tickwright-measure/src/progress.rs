@@ -1,4 +1,5 @@
-//! How far a long run has come. Drawn on standard error, and only when that is a terminal.
+//! The progress of a long run. The bar is drawn on standard error, and only if standard error is a
+//! terminal.
 
 use core::time::Duration;
 use std::borrow::Cow;
@@ -6,7 +7,7 @@ use std::io::{self, Write};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A bar with an estimate of the time left. Gone from the screen when dropped.
+/// A bar with an estimate of the remaining time. Dropping the bar removes it from the screen.
 #[derive(Debug)]
 pub struct Progress {
     bar: ProgressBar,
@@ -18,7 +19,7 @@ impl Progress {
         Self::styled(ProgressBar::new(steps), "{prefix} {wide_bar} {pos}/{len}, {eta} left  {msg}", what)
     }
 
-    /// A bar that fills over `duration`; [`at`](Self::at) says where it is.
+    /// A bar that fills over `duration`; [`at`](Self::at) sets its position.
     pub fn lasting(duration: Duration, what: impl Into<Cow<'static, str>>) -> Self {
         let millis = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         Self::styled(ProgressBar::new(millis), "{prefix} {wide_bar} {percent} %, {eta} left  {msg}", what)
@@ -32,14 +33,14 @@ impl Progress {
         Self { bar }
     }
 
-    /// Says what is under way.
+    /// Sets the text that names the current work.
     pub fn doing(&self, what: impl Into<Cow<'static, str>>) {
         self.bar.set_message(what);
     }
 
-    /// Writes a line to standard error, above the bar; also where no bar is drawn.
+    /// Writes a line to standard error, above the bar. The line is also written if no bar is drawn.
     pub fn say(&self, line: &str) {
-        // A run does not fail because nobody reads this.
+        // An error is ignored: a run does not fail because nobody reads the line.
         self.bar.suspend(|| drop(writeln!(io::stderr(), "{line}")));
     }
 
@@ -48,7 +49,7 @@ impl Progress {
         self.bar.inc(1);
     }
 
-    /// `elapsed` of a lasting run is over.
+    /// Sets the elapsed time of a lasting run.
     pub fn at(&self, elapsed: Duration) {
         self.bar.set_position(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX));
     }

@@ -1,4 +1,4 @@
-//! From a report to what a reader sees: text for a terminal, Markdown, SVG, and a page of HTML.
+//! Renders a report: as text for a terminal, Markdown, SVG, and an HTML page.
 
 mod html;
 mod markdown;

@@ -1,5 +1,5 @@
-//! One result model for every command: what was run and where, the samples, what follows from them,
-//! and what a reader sees.
+//! One result model for every command: what was run and where, the samples, the conclusions, and
+//! the readable report.
 //!
 //! ```text
 //! Report ── envelope   command, host, clock, seed, notes, interrupted
@@ -9,7 +9,8 @@
 //! ```
 //!
 //! The JSON is the report itself. The terminal's text is rendered from the sections of the same
-//! report. So a text and its JSON cannot disagree, and `tickwright show` prints an old file again.
+//! report. So a text and its JSON cannot disagree, and `tickwright show` can print an old file
+//! again.
 
 pub mod compare;
 mod condition;
@@ -32,8 +33,8 @@ pub use self::finding::{Finding, table as findings_table};
 pub use self::section::{Axis, Block, Cell, Column, Curve, Mark, Plot, Section, Table};
 pub use self::series::{Better, Label, Labels, Series, Unit, labels};
 
-/// The version of the layout. It rises when a field changes its meaning or goes; new fields do not
-/// raise it.
+/// The version of the layout. The version rises when a field disappears or changes its meaning; new
+/// fields do not raise it.
 pub const SCHEMA: u32 = 2;
 
 /// The result of one run of one command.
@@ -42,29 +43,30 @@ pub const SCHEMA: u32 = 2;
 pub struct Report {
     /// The version of this layout: [`SCHEMA`].
     pub schema: u32,
-    /// What was run, as the command line names it: `bench hold`.
+    /// The experiment, as the command line names it: `bench hold`.
     pub experiment: String,
     /// What was typed.
     pub command: String,
-    /// SIGINT or SIGTERM stopped the run early: figures are missing or rest on fewer rounds.
+    /// Whether SIGINT or SIGTERM stopped the run early: figures are then missing or rest on fewer
+    /// rounds.
     pub interrupted: bool,
     /// The machine and the build.
     pub host: Host,
-    /// What reading the clock costs; missing where no time was taken.
+    /// The cost of a clock reading; missing if no time was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<Calibration>,
-    /// What all random choices follow from.
+    /// The seed of all random choices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// What was asked for, by name; defaults included.
+    /// The parameters of the request, by name, including defaults.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, Label>,
-    /// What makes figures doubtful, and what was left out.
+    /// The reasons to doubt figures, and the parts that were left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// All samples.
     pub series: Vec<Series>,
-    /// What follows from them.
+    /// The conclusions from the samples.
     pub findings: Vec<Finding>,
     /// What a reader sees.
     pub sections: Vec<Section>,

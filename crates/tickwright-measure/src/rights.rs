@@ -1,14 +1,14 @@
-//! Rights that a run asks of the system. They are given back when the run ends, so that the next
-//! run of the process does not inherit them.
+//! Rights that a run requests from the system. The run gives them back when it ends, so that the
+//! next run of the process does not inherit them.
 
 use core::marker::PhantomData;
 #[cfg(target_os = "linux")]
 use core::num::NonZeroU64;
 
-/// The least timer slack for this thread, until it is dropped.
+/// Sets the timer slack of this thread to the least value, until this guard is dropped.
 ///
 /// The slack is how late the system may wake a thread on purpose, to save power: 50 us by default.
-/// It belongs to the thread, so the guard stays in the thread.
+/// The slack belongs to the thread, so the guard cannot leave the thread.
 #[derive(Debug)]
 pub struct LeastSlack {
     #[cfg(target_os = "linux")]
@@ -20,7 +20,7 @@ impl LeastSlack {
     /// Asks for a slack of 1 ns.
     ///
     /// # Errors
-    /// Why the slack stays as it is, in words.
+    /// The reason why the slack stays unchanged.
     #[cfg(target_os = "linux")]
     pub fn ask() -> Result<Self, String> {
         use rustix::thread::{current_timer_slack, set_current_timer_slack};
@@ -36,10 +36,10 @@ impl LeastSlack {
         }
     }
 
-    /// Asks for nothing: only Linux has a timer slack.
+    /// Requests nothing: only Linux has a timer slack.
     ///
     /// # Errors
-    /// That there is no control of it.
+    /// Always: this system has no control of the timer slack.
     #[cfg(not(target_os = "linux"))]
     pub fn ask() -> Result<Self, String> {
         Err("no absolute sleep and no control of the timer slack on this system: wake-ups are late".into())
@@ -50,7 +50,7 @@ impl Drop for LeastSlack {
     fn drop(&mut self) {
         #[cfg(target_os = "linux")]
         if self.before.is_some() {
-            // A slack above the least needs no right.
+            // A greater slack needs no privilege.
             let _ = rustix::thread::set_current_timer_slack(self.before);
         }
     }
@@ -60,7 +60,8 @@ impl Drop for LeastSlack {
 #[must_use]
 pub fn is_real_time() -> bool {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The second field is the program's name in brackets and may hold blanks; field 3 follows it.
+    // The second field is the program's name in parentheses and may contain blanks; field 3 follows
+    // it.
     let policy = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_ascii_whitespace().nth(41 - 3));
     matches!(policy, Some("1" | "2"))
 }
@@ -70,10 +71,10 @@ mod tests {
     use super::*;
     use rustix::thread::{current_timer_slack, set_current_timer_slack};
 
-    /// A part of the tour must not run under the rights of the one before.
+    /// A part of the tour must not run under the rights of the part before it.
     #[test]
     fn the_timer_slack_is_given_back() {
-        // In a thread of its own, since the slack is the thread's.
+        // The test runs in a thread of its own, since the slack belongs to a thread.
         let seen = std::thread::spawn(|| {
             set_current_timer_slack(NonZeroU64::new(70_000)).unwrap();
             let before = current_timer_slack().unwrap();

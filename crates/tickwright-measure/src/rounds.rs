@@ -1,16 +1,16 @@
-//! Lanes that take turns: each is sampled once a round, in random order.
+//! Lanes that take turns: each lane is sampled once in a round, in random order.
 //!
 //! ```text
 //! round 0 (warms up)   cell 0: lane 2, lane 0, lane 1   cell 1: lane 0, lane 1, lane 2
 //! round 1              cell 0: lane 1, lane 2, lane 0   cell 1: ...
 //! ```
 //!
-//! A cell is one thing to measure on every lane: most runs have one. Cells keep their order, since
-//! one may prepare the next.
+//! A cell is one quantity that is measured on every lane: most runs have one cell. Cells keep their
+//! order, since one cell may prepare the next.
 //!
-//! What disturbs the machine for a while disturbs the lanes of a round alike, so ratios are taken
-//! round by round. For that all lanes have the same number of samples: a round that is interrupted
-//! counts for none.
+//! A disturbance of the machine affects the lanes of a round alike, so ratios are taken round by
+//! round. All lanes therefore have the same number of samples: an interrupted round counts on no
+//! lane.
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -19,7 +19,7 @@ use rand_pcg::Pcg64Mcg;
 use crate::interrupt;
 use crate::stats::FEWEST_ROUNDS;
 
-/// How often, and in which order.
+/// The number of rounds, and the random order of the lanes.
 #[derive(Debug, Clone)]
 pub struct Rounds {
     counted: usize,
@@ -31,35 +31,35 @@ pub struct Rounds {
 /// One sample to take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {
-    /// The round, from 0 on; the one that warms up is among them.
+    /// The round, from 0 on, including the warm-up round.
     pub round: usize,
     /// What is measured.
     pub cell: usize,
-    /// How many lanes had their turn in this cell and round before.
+    /// The number of lanes that had their turn before, in this cell and round.
     pub place: usize,
     /// Whose turn it is.
     pub lane: usize,
 }
 
 impl Turn {
-    /// Whether the cell of n lanes ends with it.
+    /// Whether this turn is the last one of a cell of n lanes.
     #[must_use]
     pub fn is_last_of(self, lanes: usize) -> bool {
         self.place + 1 == lanes
     }
 }
 
-/// The samples of whole rounds.
+/// The samples of complete rounds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Taken<S> {
-    /// By cell and lane, in the order of rounds.
+    /// The samples by cell and lane, in the order of rounds.
     pub cells: Vec<Vec<Vec<S>>>,
-    /// SIGINT or SIGTERM ended it before its time.
+    /// Whether SIGINT or SIGTERM ended the run early.
     pub interrupted: bool,
 }
 
 impl<S> Taken<S> {
-    /// Of each lane, where there is one cell; in the order of rounds.
+    /// The samples of each lane in the first cell, in the order of rounds.
     #[must_use]
     pub fn lanes(self) -> Vec<Vec<S>> {
         self.cells.into_iter().next().unwrap_or_default()
@@ -67,42 +67,42 @@ impl<S> Taken<S> {
 }
 
 impl Rounds {
-    /// This many rounds count, after one that warms up. Equal seeds make equal orders.
+    /// Creates `counted` rounds that count, after one warm-up round. Equal seeds give equal orders.
     #[must_use]
     pub fn new(counted: usize, seed: u64) -> Self {
         Self { counted, warm_up: 1, cells: 1, random: Pcg64Mcg::seed_from_u64(seed ^ ORDER) }
     }
 
-    /// The first round counts as well.
+    /// The first round counts as well: there is no warm-up.
     #[must_use]
     pub fn without_warm_up(mut self) -> Self {
         self.warm_up = 0;
         self
     }
 
-    /// Each round measures this many things.
+    /// Each round measures this number of cells.
     #[must_use]
     pub fn cells(mut self, cells: usize) -> Self {
         self.cells = cells;
         self
     }
 
-    /// How many rounds are run, the one that warms up among them.
+    /// The number of rounds, including the warm-up round.
     #[must_use]
     pub fn len(&self) -> usize {
         self.warm_up + self.counted
     }
 
-    /// Whether there are none.
+    /// Whether there are no rounds.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Takes the samples of `lanes` lanes. A second run has other orders.
+    /// Takes the samples of `lanes` lanes. A second call uses other orders.
     ///
     /// # Errors
-    /// The first of `sample`.
+    /// The first error of `sample`.
     pub fn run<S, E>(
         &mut self,
         lanes: usize,
@@ -111,11 +111,11 @@ impl Rounds {
         self.run_while(lanes, || true, sample)
     }
 
-    /// The same while there is time: `more` is asked before each round, once there are enough for
-    /// an interval.
+    /// Like [`run`](Self::run), but stops when `more` returns `false`. `more` is called before each
+    /// round, once there are enough rounds for an interval.
     ///
     /// # Errors
-    /// The first of `sample`.
+    /// The first error of `sample`.
     pub fn run_while<S, E>(
         &mut self,
         lanes: usize,
@@ -126,10 +126,11 @@ impl Rounds {
     }
 
     /// Like [`run_while`](Self::run_while), but `stop` replaces the check for SIGINT and SIGTERM.
-    /// It is called before each sample. When it returns `true`, the run ends as interrupted.
+    /// The function is called before each sample. When it returns `true`, the run ends as
+    /// interrupted.
     ///
     /// # Errors
-    /// The first of `sample`.
+    /// The first error of `sample`.
     pub fn run_until<S, E>(
         &mut self,
         lanes: usize,
@@ -165,7 +166,7 @@ impl Rounds {
     }
 }
 
-/// Separates the stream of orders from the work that callers draw from the same seed.
+/// Separates the random orders from the work that callers draw from the same seed.
 const ORDER: u64 = 0x5f0f_1e5c_a11d_1ce5;
 
 #[cfg(test)]

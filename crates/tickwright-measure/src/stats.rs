@@ -12,14 +12,14 @@ use statrs::distribution::{Binomial, DiscreteCDF};
 pub use self::rank::Shift;
 pub use self::verdict::{Bound, TIE, Verdict};
 
-/// How sure an interval is meant to be.
+/// The least coverage at which an interval decides.
 pub const CONFIDENCE: f64 = 0.95;
 
 /// With fewer rounds no interval reaches [`CONFIDENCE`].
 pub const FEWEST_ROUNDS: u64 = 6;
 
-/// An interval that holds the true median with probability `coverage`, whatever the distribution:
-/// two order statistics.
+/// An interval that contains the true median with probability `coverage`, for any distribution. Its
+/// ends are two order statistics.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
@@ -27,18 +27,18 @@ pub struct Interval {
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// The probability that goes with it; below [`CONFIDENCE`] when there are fewer than six
-    /// samples.
+    /// The probability that the interval contains the median; below [`CONFIDENCE`] if there are
+    /// fewer than six samples.
     pub coverage: f64,
 }
 
-/// What a handful of samples of one thing say.
+/// The figures of a few samples of one quantity.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// How many.
     pub samples: usize,
-    /// The middle one, or the mean of the middle two.
+    /// The middle sample, or the mean of the middle two.
     pub median: f64,
     /// Median absolute deviation from the median.
     pub mad: f64,
@@ -50,7 +50,7 @@ pub struct Summary {
     pub interval: Interval,
 }
 
-/// Summarises samples; `None` when there are none. Samples that are not numbers are left out.
+/// Summarises samples; `None` if there are none. Samples that are NaN are left out.
 pub fn summarise(samples: impl IntoIterator<Item = f64>) -> Option<Summary> {
     let mut sorted: Vec<f64> = samples.into_iter().filter(|x| x.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
@@ -68,19 +68,19 @@ pub fn summarise(samples: impl IntoIterator<Item = f64>) -> Option<Summary> {
     })
 }
 
-/// Summarises `measured / reference` round by round: rounds share what disturbed the machine, so
-/// the ratio of a round is steadier than the ratio of two medians.
+/// Summarises `measured / reference` round by round. Both share a round's disturbances, so the
+/// ratio of a round is steadier than the ratio of two medians.
 pub fn ratios(measured: &[f64], reference: &[f64]) -> Option<Summary> {
     summarise(measured.iter().zip(reference).map(|(m, r)| m / r))
 }
 
-/// The median of the samples that are finite; `None` without any.
+/// The median of the finite samples; `None` without any.
 #[must_use]
 pub fn median(samples: &[f64]) -> Option<f64> {
     summarise(samples.iter().copied()).map(|summary| summary.median)
 }
 
-/// The mean of samples that are numbers; not a number when there are none.
+/// The mean of the samples that are numbers; NaN if there are none.
 #[must_use]
 pub fn mean(samples: &[f64]) -> f64 {
     let numbers = samples.iter().filter(|x| x.is_finite());
@@ -102,15 +102,16 @@ fn middle(sorted: &[f64]) -> f64 {
     if sorted.len() % 2 == 1 { upper } else { (sorted[sorted.len() / 2 - 1] + upper) / 2.0 }
 }
 
-/// The most samples whose interval is summed up exactly.
+/// The most samples for which the interval is computed by an exact sum.
 const MOST_SUMMED: usize = 1000;
 
-/// The k-th smallest and k-th largest of n samples enclose the median unless fewer than k fall on
-/// one side of it. The number on one side is binomial(n, 1/2).
+/// The k-th smallest and k-th largest of n samples enclose the median, unless fewer than k samples
+/// lie on one side of it. The number of samples on one side is binomial(n, 1/2).
 fn median_interval(sorted: &[f64]) -> Interval {
     let n = sorted.len();
-    // The sum below would take 0.5^n for 0 near n = 1075. So many samples follow the normal
-    // distribution to a rank: 1.96 standard deviations of sqrt(n) / 2 on each side.
+    // Near n = 1075, 0.5^n is 0 in floating point, so the sum below would fail. For that many
+    // samples, the normal approximation is exact to a rank: 1.96 standard deviations of sqrt(n) / 2
+    // on each side.
     if n > MOST_SUMMED {
         let at = (n as f64 / 2.0 - 0.98 * (n as f64).sqrt()).floor() as usize - 1;
         return Interval { low: sorted[at], high: sorted[n - 1 - at], coverage: CONFIDENCE };
@@ -131,14 +132,14 @@ fn median_interval(sorted: &[f64]) -> Interval {
     Interval { low: sorted[at], high: sorted[n - 1 - at], coverage }
 }
 
-/// The chance that of n tosses of a fair coin the split is at least as one-sided as this; 1 for no
-/// toss. Two-sided.
+/// The probability that tosses of a fair coin split at least as unevenly as `one` to `other`; 1
+/// without a toss. Two-sided.
 pub fn sign_test(one: u64, other: u64) -> f64 {
     let few = one.min(other);
     Binomial::new(0.5, one + other).map_or(1.0, |split| (2.0 * split.cdf(few)).min(1.0))
 }
 
-/// Count, extremes, mean and standard deviation of a stream, in one pass and constant memory.
+/// Count, extremes, mean and standard deviation of a stream, in one pass and in constant memory.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Running {
     count: u64,
@@ -173,17 +174,17 @@ impl Running {
         self.count
     }
 
-    /// The smallest; 0 when there is none.
+    /// The smallest sample; 0 without samples.
     pub fn min(&self) -> u64 {
         if self.count == 0 { 0 } else { self.min }
     }
 
-    /// The largest; 0 when there is none.
+    /// The largest sample; 0 without samples.
     pub fn max(&self) -> u64 {
         self.max
     }
 
-    /// The mean; 0 when there is none.
+    /// The mean; 0 without samples.
     pub fn avg(&self) -> f64 {
         self.mean
     }
@@ -199,14 +200,14 @@ impl Running {
     }
 }
 
-/// A stream of durations in ns: running figures and percentiles to three digits.
+/// A stream of durations in ns: running figures, and percentiles to three digits.
 #[derive(Debug, Clone)]
 pub struct Distribution {
     running: Running,
     histogram: Histogram<u64>,
 }
 
-/// The longest duration that a [`Distribution`] tells from longer ones: an hour.
+/// The longest duration that a [`Distribution`] distinguishes from longer ones: an hour.
 const LONGEST_NS: u64 = 3_600_000_000_000;
 
 impl Default for Distribution {
@@ -216,7 +217,7 @@ impl Default for Distribution {
 }
 
 impl Distribution {
-    /// An empty one. Its memory is constant from now on.
+    /// An empty one. Creates an empty distribution, whose memory stays constant.
     pub fn new() -> Self {
         // The bounds are valid for hdrhistogram: low >= 1, high >= 2 * low, at most 5 digits.
         let histogram = Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("constant bounds are valid");
@@ -235,7 +236,7 @@ impl Distribution {
         &self.running
     }
 
-    /// The value that `percent` of the samples do not exceed, ns; 0 when there is none.
+    /// The value in ns that `percent` of the samples do not exceed; 0 without samples.
     pub fn percentile(&self, percent: f64) -> u64 {
         self.histogram.value_at_percentile(percent).min(self.running.max())
     }

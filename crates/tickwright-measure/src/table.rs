@@ -13,8 +13,8 @@ pub fn coloured() -> bool {
     io::stdout().is_terminal() && styled()
 }
 
-/// Whether a terminal may be sent escape sequences: `NO_COLOR` is not set (no-color.org), and the
-/// terminal is not the dumb one.
+/// Whether a terminal accepts escape sequences: `NO_COLOR` is not set (no-color.org), and `TERM` is
+/// not `dumb`.
 pub fn styled() -> bool {
     takes_styles(env::var_os("NO_COLOR").as_deref(), env::var_os("TERM").as_deref())
 }
@@ -23,8 +23,8 @@ fn takes_styles(no_color: Option<&OsStr>, term: Option<&OsStr>) -> bool {
     no_color.is_none_or(OsStr::is_empty) && term.is_none_or(|term| term != "dumb")
 }
 
-/// An empty table of figures with a heading. The first column is text, the others stand to the
-/// right.
+/// An empty table of figures with a heading. The first column is text, and the others are aligned
+/// to the right.
 pub fn new<S: Into<String>>(heading: impl IntoIterator<Item = S>) -> Table {
     let mut table = text(heading);
     for column in table.column_iter_mut().skip(1) {
@@ -53,7 +53,7 @@ pub fn text<S: Into<String>>(heading: impl IntoIterator<Item = S>) -> Table {
     table
 }
 
-/// The table as lines without trailing blanks.
+/// Returns the table as lines without trailing blanks.
 pub fn show(table: &Table) -> String {
     table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }

@@ -1,4 +1,4 @@
-//! Text of others: files that a user names, and words for a terminal.
+//! Text from outside: files that a user names, and words that a terminal shows.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -6,13 +6,13 @@ use std::path::Path;
 
 use serde::{Deserialize, Deserializer};
 
-/// Bytes that a scenario file may have. The built-in ones have 2,000.
+/// The most bytes of a scenario file. The built-in files have some 2,000.
 const MOST: u64 = 1 << 20;
 
 /// Reads a text file of at most a mebibyte; a device such as /dev/zero has no end.
 ///
 /// # Errors
-/// What the system says; that the file is too long, or no text.
+/// The error of the system; a file that is too long, or is not text.
 pub fn read(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     File::open(path)?.take(MOST + 1).read_to_string(&mut text)?;
@@ -22,8 +22,8 @@ pub fn read(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// `text` with its control characters written out: an escape sequence would reach the terminal.
-/// Line ends and tabulators stay.
+/// Returns `text` with its control characters escaped. An escape sequence would otherwise reach the
+/// terminal. Line ends and tabs stay.
 pub fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -36,10 +36,10 @@ pub fn plain(text: &str) -> String {
     out
 }
 
-/// Deserializes a text that is shown on a terminal; see [`plain`].
+/// Deserializes a text that a terminal will show; see [`plain`].
 ///
 /// # Errors
-/// Those of the format.
+/// The errors of the format.
 pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     String::deserialize(from).map(|text| plain(&text))
 }

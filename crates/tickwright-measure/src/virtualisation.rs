@@ -1,12 +1,12 @@
-//! Which virtual machine this process runs in, as far as it can be told from inside.
+//! The virtual machine in which this process runs, as far as the process can find out.
 //!
-//! The order is that of `systemd-detect-virt --vm`. Firmware strings come first, since some
-//! hypervisors sit behind another's processor leaf. Then the leaf, then `/sys/hypervisor/type`,
-//! then the processor's bare flag.
+//! The sources are read in the order of `systemd-detect-virt --vm`. Firmware strings come first,
+//! since one hypervisor may hide behind another's processor leaf. The leaf follows, then
+//! `/sys/hypervisor/type`, then the processor's `hypervisor` flag.
 //!
-//! QEMU's user mode emulates the processor and no machine. The leaf is that of its system mode,
-//! while files tell of the machine that it runs on. So there the processor's name is not the one
-//! that the system has of it.
+//! QEMU's user mode emulates a processor, but no machine. Its leaf is that of QEMU's system mode,
+//! but files describe the machine below it. So in user mode, the processor reports another name
+//! than the system does.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ struct Seen {
     firmware: Vec<String>,
     /// The twelve letters of the processor's hypervisor leaf.
     leaf: Option<String>,
-    /// As the processor itself says; empty where it cannot be asked.
+    /// The name that the processor itself reports; empty if the processor cannot report one.
     brand: String,
     /// From `/proc/cpuinfo`.
     model: String,
@@ -46,7 +46,7 @@ pub fn name() -> String {
     named(&Seen { firmware, leaf: leaf(), brand: brand(), model, flag, kind })
 }
 
-/// Valid where the processor's own flag says that there is such a leaf.
+/// The leaf is valid only if the processor's own flag reports it.
 #[cfg(target_arch = "x86_64")]
 fn leaf() -> Option<String> {
     use core::arch::x86_64::__cpuid;
@@ -83,7 +83,7 @@ fn brand() -> String {
     String::new()
 }
 
-/// How firmware strings begin.
+/// The beginnings of firmware strings.
 const FIRMWARE: [(&str, &str); 14] = [
     ("KVM", "KVM"),
     ("OpenStack", "KVM"),
@@ -104,7 +104,7 @@ const FIRMWARE: [(&str, &str); 14] = [
 /// QEMU's own emulation.
 const TCG: &str = "TCGTCGTCGTCG";
 
-/// What hypervisors write into the leaf.
+/// The letters that hypervisors write into the leaf.
 const LEAVES: [(&str, &str); 9] = [
     ("KVMKVMKVM", "KVM"),
     ("Linux KVM Hv", "KVM"),
@@ -117,7 +117,7 @@ const LEAVES: [(&str, &str); 9] = [
     ("ACRNACRNACRN", "ACRN"),
 ];
 
-/// Whether the processor is emulated and the system under this process knows another.
+/// Whether the processor is emulated, while the system knows another processor.
 fn in_user_mode(seen: &Seen) -> bool {
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     let both = !seen.brand.is_empty() && !seen.model.is_empty();
@@ -139,7 +139,7 @@ fn named(seen: &Seen) -> String {
             .map_or("a hypervisor without a name", |(_, name)| name)
     });
     match (firmware, leaf) {
-        // QEMU's firmware says the same with KVM and without: the leaf knows.
+        // QEMU's firmware string is the same with and without KVM, so the leaf decides.
         (Some("QEMU"), Some(accelerator)) => accelerator.into(),
         (Some("QEMU"), None) if seen.model.contains("TCG") => "QEMU TCG (softmmu)".into(),
         (Some(name), _) | (None, Some(name)) => name.into(),

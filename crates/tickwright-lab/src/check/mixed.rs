@@ -1,5 +1,6 @@
-//! A random mix of all operations on one structure, compared with the oracle. It verifies what the
-//! hold model never does: removal, re-arming to another deadline, and reading the second timer.
+//! A random mix of all operations on one structure, compared with the oracle. It verifies
+//! operations that the hold model never calls: removal, re-arming to another deadline, and reading
+//! the second timer.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +15,11 @@ use crate::structures::registry::{self, Structure, Ties, Visitor};
 /// The number of timers.
 const TIMERS: u32 = 64;
 const OPERATIONS: u32 = 5000;
-/// Delays are below this bound. It is small, so that many deadlines are equal.
+/// Delays are below this bound. The bound is small, so that many deadlines are equal.
 const FAR: u64 = 200;
 
-/// Runs the mix on a structure. Returns how many operations agreed; the error names one that did
-/// not.
+/// Runs the mix on a structure. Returns how many operations agreed with the oracle; the error names
+/// one that did not.
 pub(super) fn check(structure: &'static Structure) -> Result<String, String> {
     registry::visit(structure, Mix)
 }
@@ -91,7 +92,8 @@ fn mix_granular<Q: BenchQueue>(queue: &mut Q, lateness: fn(u64) -> u64) -> Resul
 fn mix<Q: BenchQueue>(structure: &Structure, queue: &mut Q) -> Result<String, String> {
     let mut oracle = Oracle::default();
     let mut rng = Pcg64::seed_from_u64(1);
-    // The deadline of each armed timer. It verifies which timer a structure chose among equals.
+    // The deadline of each armed timer. The deadline shows which timer a structure chose among
+    // equals.
     let mut armed: BTreeMap<u32, u64> = BTreeMap::new();
     let mut now = 0;
     for step in 0..OPERATIONS {
@@ -145,7 +147,8 @@ fn mix<Q: BenchQueue>(structure: &Structure, queue: &mut Q) -> Result<String, St
             // Re-arms only due timers, so that no queue's time runs ahead of the mix.
             (8, _) if structure.exact_head && oracle.head().is_some_and(|head| head <= now) => {
                 let expected = oracle.head();
-                // At or after `now`, because a queue may move a deadline that lies in its past.
+                // The deadline is at or after `now`, because a queue may move a deadline that lies
+                // in its past.
                 let delay = now - expected.unwrap_or(now) + rng.random_range(0..FAR);
                 let taken = queue.pop_and_reinsert(delay);
                 let agrees = taken.map(|(_, expiry)| expiry) == expected

@@ -1,4 +1,4 @@
-//! Every command line in README and in the book is one that the parser accepts.
+//! The parser accepts every command line in README and in the book.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,8 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 #[derive(Debug, PartialEq, Eq)]
 struct Found {
     line: usize,
-    /// In a block a command is whole. In a sentence it may lack what it needs: `tickwright show`.
+    /// A command line in a code block is complete. A command line in a sentence may lack required
+    /// arguments: `tickwright show`.
     whole: bool,
     words: Vec<String>,
 }
@@ -87,7 +88,7 @@ fn commands(text: &str) -> Vec<Found> {
                     begun.clear();
                 }
                 begun.push_str(line);
-                // Code that is broken over two lines.
+                // Inline code that continues on the next line.
                 if begun.matches('`').count() % 2 == 1 {
                     begun.push(' ');
                     continue;
@@ -111,7 +112,7 @@ fn commands(text: &str) -> Vec<Found> {
     found
 }
 
-/// The words of a line of a block, if it is a command of ours.
+/// Returns the words of a line of a code block, if the line is a command of ours.
 fn of_shell(line: &str) -> Option<Vec<String>> {
     let line = line.strip_prefix("$ ").unwrap_or(line);
     let line = match line.strip_prefix("cargo run --release") {
@@ -122,8 +123,8 @@ fn of_shell(line: &str) -> Option<Vec<String>> {
     (line == "tickwright" || line.starts_with("tickwright ")).then(|| words(&line))
 }
 
-/// Splits at blanks, as a shell does. The command ends at a comment, a pipe, a redirection, or
-/// where two blanks precede what a page says of it.
+/// Splits a line at blanks, as a shell does. The command ends at a comment, a pipe, a redirection,
+/// or two blanks, which precede an explanation.
 fn words(line: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut quote = None;
@@ -145,7 +146,7 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// What the parser has against a command line.
+/// Returns the parser's error for a command line, if there is one.
 fn refusal(found: &Found) -> Option<String> {
     let parsed =
         command().try_get_matches_from(&found.words).and_then(|matches| Cli::from_arg_matches(&matches));
@@ -166,7 +167,7 @@ fn refusal(found: &Found) -> Option<String> {
     Some(format!("{:?}: {}", found.words.join(" "), error.to_string().lines().next().unwrap_or_default()))
 }
 
-/// Whether a refused value was there, and not missing.
+/// Whether the parser refused a value that was present.
 fn has_value(error: &clap::Error) -> bool {
     use clap::error::{ContextKind, ContextValue};
     !matches!(error.get(ContextKind::InvalidValue), Some(ContextValue::String(value)) if value.is_empty())

@@ -1,4 +1,5 @@
-//! Deadlines that an attacker chooses: what does the worst single call cost, beside the median one?
+//! Deadlines that an attacker chooses: how long is the worst single call, compared with the median
+//! call?
 //!
 //! A client of a server may choose deadlines, and may look for a call that stalls all others. Each
 //! call is timed alone. A stall of the machine delays a call in one round only; the structure's own
@@ -132,8 +133,8 @@ impl Experiment for AdversaryArgs {
         Ok(data)
     }
 
-    /// The median, two percentiles and the worst time of each kind of call. All times would be
-    /// millions of figures.
+    /// The median, two percentiles and the worst time of each kind of call. A report of all times
+    /// would hold millions of figures.
     fn series(&self, _: &Plan, data: &Data) -> Vec<Series> {
         let figures = data.rows.iter().flat_map(|row| {
             let times = &row.times;
@@ -162,8 +163,8 @@ impl Experiment for AdversaryArgs {
         let mut findings = Vec::new();
         for (n, pattern) in tables::attacks(plan) {
             let rows = data.rows.iter().filter(|row| row.pattern == pattern && row.population == n);
-            // An advance without a budget delivers all due timers: its long call is what the caller
-            // asked for.
+            // An advance without a budget delivers all due timers: the caller asked for that long
+            // call.
             let rows: Vec<&Row> = rows.filter(|row| row.call != Call::Advance).collect();
             for (kind, whose) in [(Kind::Ours, "ours"), (Kind::Baseline, "others")] {
                 let of_kind = rows.iter().filter(|row| row.structure.kind == kind);
@@ -242,7 +243,7 @@ fn rounds(
 /// One round of one structure: every part of the attack, each on a fresh queue.
 struct Suffer<'a> {
     attack: &'a Attack,
-    /// Each part, with the answers of an exact structure.
+    /// Runs each part, and compares the answers with those of an exact structure.
     parts: &'a [(Part, Answer)],
     meter: &'a dyn Meter,
 }

@@ -3,7 +3,8 @@
 //! Russell Bryant's change (Review Board #160) replaced the doubly linked list of the scheduler by
 //! a binary heap. Its test module created a context and timed N adds with random delays from 0 to
 //! 60 s. Then it timed N deletes by id in the order of the adds. The published result: up to about
-//! N = 100 the two are alike. At a million, the heap takes 0.4 % of the list's time.
+//! N = 100 the list and the heap take equal times. At a million, the heap takes 0.4 % of the list's
+//! time.
 //!
 //! # Two modes
 //!
@@ -13,9 +14,10 @@
 //!
 //! # What the reviewers asked
 //!
-//! - Can a heap degrade to a list? [`comparisons`] counts the comparisons.
-//! - How do a red-black tree, or a hash and a ring, compare? The trees and the wheel are columns.
-//! - In which order were the calls made? The first sentence of the report says.
+//! - Can a heap become as slow as a list? [`comparisons`] counts the comparisons.
+//! - How does a red-black tree, or a hash with a ring, compare with the heap? The trees and the
+//!   wheel are columns.
+//! - In which order were the calls made? The first sentence of the report states the order.
 //! - Does the load oscillate near saturation: is there a beat? [`beat`] runs thousands of short
 //!   calls a second and looks for a period. `reproduce asterisk-beat` does the same at other rates.
 
@@ -115,7 +117,7 @@ pub(crate) struct Plan {
 /// The measurements; a part that was not run is empty.
 #[derive(Debug, Default)]
 pub(crate) struct Data {
-    /// Events of the scripts in virtual time. All of them ran in sorted order.
+    /// The number of events of the scripts in virtual time. All events came in sorted order.
     verified: usize,
     table: Option<Table>,
     few: Vec<Few>,

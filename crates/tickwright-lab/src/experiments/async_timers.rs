@@ -1,5 +1,5 @@
-//! `tickwright bench async`: what timers of futures cost, beside those of tokio, pingora, async-io
-//! and futures-timer.
+//! `tickwright bench async`: the cost of timers for futures, beside those of tokio, pingora,
+//! async-io and futures-timer.
 //!
 //! ```text
 //!   library.rs   the timers of each library behind one trait
@@ -7,7 +7,7 @@
 //!   context.rs   the threads and tasks that poll: workers of tokio for tokio's timers
 //!   late.rs      lateness of sleeps, wake-ups of an idle driver, memory per timer
 //! ```
-//! tokio's alternative timer needs a build with `tokio_unstable`, so it is not among them.
+//! tokio's alternative timer is left out, because it needs a build with `tokio_unstable`.
 
 mod context;
 mod data;
@@ -88,7 +88,8 @@ impl Experiment for AsyncArgs {
         let clock = OsClock::start();
         let lanes = Lane::all(self.n.get());
         let wrong = |lane: Lane| move |why: String| LabError::failed(format!("{}: {why}", lane.name()));
-        // Before other libraries have started their threads: the idle wake-ups of each are counted.
+        // This part runs before other libraries start their threads, because it counts the idle
+        // wake-ups of each library.
         let mut data = Data { resting: late::resting(self.n.get().min(100_000))?, ..Data::default() };
         for &lane in &lanes {
             lane.verify(clock).map_err(wrong(lane))?;

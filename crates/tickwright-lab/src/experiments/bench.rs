@@ -1,5 +1,5 @@
-//! `tickwright bench hold | network | one-shot | expire | idle | reads`: every structure under one
-//! workload.
+//! `tickwright bench hold | network | one-shot | expire | idle | reads`: compares all structures
+//! under one workload.
 //!
 //! Each structure takes a sample in every round. Its answers are [verified](crate::models::verify)
 //! before its time counts.
@@ -33,7 +33,7 @@ use crate::output::OutputArgs;
 use crate::result::{Finding, Section, Series};
 use crate::structures::registry;
 
-/// Arguments of the comparisons whose number of operations per sample is free.
+/// Arguments of the comparisons in which the number of operations per sample is free.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CountedArgs {
     /// Number of operations in a sample [default: the scenario's]
@@ -87,7 +87,7 @@ pub(crate) struct Comparison {
     pub(crate) model: Model,
     /// What was asked for.
     pub(crate) args: CountedArgs,
-    /// No new round begins after this.
+    /// No new round begins after this time.
     pub(crate) within: Option<Duration>,
 }
 
@@ -135,7 +135,7 @@ impl Experiment for Comparison {
         for scenario in Scenario::choose(self.model, &args.scenario)? {
             let patterns = args.structures.clone().unwrap_or_else(|| scenario.structures());
             let mut chosen = registry::select(&patterns)?;
-            // The baseline must run, even where the patterns do not name it.
+            // The baseline must run, even if no pattern names it.
             chosen.extend(baseline.filter(|baseline| !chosen.contains(baseline)));
             let operations = self.args.operations.map(|n| n.get()).or(quick(QUICK_OPERATIONS));
             for population in self.populations(&scenario) {

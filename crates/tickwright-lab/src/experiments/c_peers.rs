@@ -50,7 +50,7 @@ pub(crate) struct Printed {
 }
 
 impl Printed {
-    /// Reads the output of an interrupted program, which has one entry per line.
+    /// Reads the output of an interrupted program: one entry on each line.
     fn so_far(text: &str) -> Self {
         let entry = |line: &str| line.trim().trim_end_matches(',').to_owned();
         let entries: Vec<String> = text.lines().map(entry).collect();
@@ -137,7 +137,7 @@ impl Experiment for PeersArgs {
         series
     }
 
-    /// Compares every other library with ours: above 1 the other library is slower.
+    /// Compares every other library with ours. Above 1, the other library is slower.
     fn findings(&self, sizes: &Vec<usize>, printed: &Printed) -> Vec<Finding> {
         let mut findings = Vec::new();
         for &n in sizes {
@@ -220,7 +220,7 @@ fn sources() -> Result<PathBuf, LabError> {
     }
 }
 
-/// Builds the C program next to this program. Returns its path.
+/// Builds the C program in a folder beside this program. Returns its path.
 fn build() -> Result<PathBuf, LabError> {
     let sources = sources()?;
     let here = env::current_exe().ok().and_then(|exe| Some(exe.parent()?.to_owned()));
@@ -238,7 +238,7 @@ fn build() -> Result<PathBuf, LabError> {
     if made.status.success() {
         Ok(program)
     } else if interrupt::requested() {
-        // There are no measurements yet.
+        // The program is not built yet, so there are no measurements to show.
         Err(LabError::Interrupted)
     } else {
         let said = String::from_utf8_lossy(&made.stderr).into_owned();

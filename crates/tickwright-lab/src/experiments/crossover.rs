@@ -1,5 +1,5 @@
-//! Up to how many timers is the list as fast as another structure? Takes samples of both in
-//! alternation and evaluates them.
+//! Up to how many timers is the list as fast as another structure? Alternates samples of the two
+//! structures and evaluates the samples.
 
 use serde::Serialize;
 
@@ -36,8 +36,8 @@ pub(crate) struct Sampled<T> {
     pub(crate) samples: Vec<Vec<T>>,
 }
 
-/// Takes samples of all `structures` in random order, round by round. The first round warms up.
-/// `sample` receives the round's number, from 0. After an interruption, sizes are missing.
+/// Takes samples of all `structures` in random order, round by round. The first round is a warm-up.
+/// `sample` receives the round's number, from 0. After an interruption, some sizes are missing.
 ///
 /// # Errors
 /// The first error of `sample`.
@@ -78,8 +78,8 @@ impl<S: Copy> Point<S> {
 }
 
 impl<S> Crossover<S> {
-    /// The largest N up to which no interval lies above 1, and the smallest N from which all
-    /// intervals do. The crossover lies between the two.
+    /// The largest N up to which no interval lies above 1, and the smallest N from which every
+    /// interval lies above 1. The crossover lies between the two.
     pub(crate) fn between(&self) -> (Option<usize>, Option<usize>) {
         let above =
             |point: &Point<S>| point.ratio.interval.low > 1.0 && point.ratio.interval.coverage >= CONFIDENCE;

@@ -3,8 +3,8 @@
 //!
 //! Jiri Svoboda replaced the kernel's AVL trees by an ordered dictionary on a red-black tree. He
 //! timed the one benchmark that existed: a client calls a server and waits for the answer. The
-//! dictionary looked 1 to 8 % faster, and he doubted that the benchmark used the trees at all. The
-//! benchmark did not use them: in HelenOS these trees hold the tasks and threads. The kernel
+//! dictionary looked 1 to 8 % faster. The author doubted that the benchmark used the trees at all.
+//! The benchmark did not use them: in HelenOS these trees hold the tasks and threads. The kernel
 //! searches them when a task begins, ends, or is looked up by its id.
 //!
 //! # The experiment here
@@ -246,8 +246,8 @@ impl Experiment for HelenosArgs {
 /// # Errors
 /// As [`HelenosArgs::execute`].
 pub(crate) fn tour(within: Duration) -> Result<Report, LabError> {
-    // Two dictionaries at three populations. Method v1 takes 6 samples. In v2 the sizing takes up
-    // to two sample lengths, and each of the 6 samples takes up to two lengths.
+    // The part runs two dictionaries at three populations. Method v1 takes 6 samples. In method v2,
+    // the sizing takes up to two sample lengths, and each of the 6 samples takes up to two lengths.
     let lengths = 2 * 3 * (6 + 2 + 2 * 6);
     let length = duration::show((within / lengths).max(Duration::from_millis(1)));
     let words = ["--transport=futex", "--n=2,10k,100k", "--rounds=6", "--duration", &length];

@@ -14,11 +14,11 @@
 //!
 //! # What counts
 //!
-//! - A missed period is an overrun **and** a sample: it was as late as it was noticed. So a slow
-//!   structure or host cannot hide behind the wake-ups that it left out (coordinated omission).
-//! - A gap is different: the process was stopped (SIGCONT shows it), or it noticed nothing for a
-//!   second and for a hundred periods. The periods of a gap are overruns, and none of them is a
-//!   sample.
+//! - A missed period is an overrun **and** a sample: its lateness lasts until the loop notices it.
+//!   So a slow structure or host cannot hide behind skipped wake-ups (coordinated omission).
+//! - A gap is different: the process was stopped (SIGCONT shows it), or the loop noticed nothing
+//!   for a second and for a hundred periods. The periods of a gap are overruns, and none of them is
+//!   a sample.
 //! - Structures take turns in slices of a fraction of a second, in random order, so that
 //!   disturbances by the host affect all of them alike. The first slice of each structure does not
 //!   count.

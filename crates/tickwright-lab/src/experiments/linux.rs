@@ -1,5 +1,5 @@
-//! Linux's `mod_timer` experiment of 2016: how often can a re-armed timer stay where it is, and how
-//! often is no lock needed?
+//! Linux's `mod_timer` experiment of 2016: how often can a re-armed timer stay in its bucket, and
+//! how often is no lock needed?
 //!
 //! The patch "timer: Optimization for same expiry time in mod_timer()" (Anna-Maria Gleixner,
 //! July 2016) published two tables of three rates. All three are shares of the re-arms of pending
@@ -10,32 +10,34 @@
 //! # What the published rates say
 //!
 //! **Simple test**, 5.5 % match before and 86.6 % after. Before the patch, a re-arm matches if no
-//! tick has passed since the last one: the deadline is then the same. Suppose that re-arms of a
-//! timer come at random (exponential gaps with a mean of m ticks), and each asks for now + delay.
-//! The share of gaps within one tick is then 1 - m (1 - e^(-1/m)); 5.5 % gives **m = 8.75 ticks**.
-//! After the patch, a re-arm matches if the deadline stays in its granule of g ticks:
-//! 1 - (m/g)(1 - e^(-g/m)). That is 34.5 % for the 8 ticks of level 1 and **86.3 % for the 64 ticks
-//! of level 2**. It is 98.3 % for the 512 of level 3. So a delay on level 2 (504 to 4031 ticks),
-//! re-armed every 8.75 ticks, predicts both published figures within 0.3 points. The defaults here
-//! are a delay of one second at 1000 Hz and a mean gap of 8.75 ticks. The gap follows from the
-//! published *before*; the delay is only a round number. So *after* is a result, not an input.
+//! tick has passed since the previous re-arm: both then have the same deadline. Suppose that
+//! re-arms of a timer come at random (exponential gaps with a mean of m ticks), and each asks for
+//! now + delay. The share of gaps within one tick is then 1 - m (1 - e^(-1/m)); 5.5 % gives **m =
+//! 8.75 ticks**. After the patch, a re-arm matches if the deadline stays in its granule of g ticks:
+//! 1 - (m/g)(1 - e^(-g/m)). The share is 34.5 % for the 8 ticks of level 1 and **86.3 % for the 64
+//! ticks of level 2**. The share is 98.3 % for the 512 ticks of level 3. Take a timer with a delay
+//! on level 2 (504 to 4031 ticks) that is re-armed every 8.75 ticks. This timer predicts both
+//! published figures within 0.3 points. The defaults here are a delay of one second at 1000 Hz and
+//! a mean gap of 8.75 ticks. The gap follows from the published *before*; the delay is only a round
+//! number. So *after* is a result, not an input.
 //!
 //! **Networking**, 97.8 % match before and 99.7 % after. A timer of level 1 (8 ticks per granule)
-//! has these rates if it is re-armed about 45 times in each tick, without a pause. Before, only the
-//! first re-arm of a tick does not match: 1 - 1/45 = 97.8 %. After, only the first re-arm of a
-//! granule does not match: 1 - 1/(8 * 45) = 99.7 %. The retransmission timer is on level 1 at
-//! 1000 Hz (200 ms). Acknowledgements re-arm it, one for two segments. **A stream over an Ethernet
-//! of 1 Gbit/s has 81.3 segments in a tick and 40.6 acknowledgements: 97.5 % before and 99.7 %
-//! after**. Both are within 0.3 points of the published figures, and only the line and the sending
-//! side were chosen. This is an interpretation, not a proof: the workload of 2016 is not known.
+//! has these rates if it is re-armed about 45 times in each tick, without a pause. Before the
+//! patch, only the first re-arm of a tick does not match: 1 - 1/45 = 97.8 %. After the patch, only
+//! the first re-arm of a granule does not match: 1 - 1/(8 * 45) = 99.7 %. The retransmission timer
+//! is on level 1 at 1000 Hz (200 ms). Acknowledgements re-arm this timer: one acknowledgement for
+//! every two segments. **A stream over an Ethernet of 1 Gbit/s has 81.3 segments and 40.6
+//! acknowledgements in a tick. This gives 97.5 % before and 99.7 % after**. Both figures are within
+//! 0.3 points of the published ones, and only the line and the sending side were chosen. This is an
+//! interpretation, not a proof: the workload of 2016 is not known.
 //!
 //! So the test has a server that sends through such a line, over real loopback sockets. There are
 //! hundreds of connections, and more than one response is active at a time. Sharing the line and
 //! starting new responses lowers both figures. The re-arms follow from the traffic by the rules of
 //! TCP; only the pauses of the clients are random.
 //!
-//! The published pair also excludes some workloads, because they make requeues that no granule
-//! saves:
+//! The published pair also excludes some workloads, because they cause requeues that no granule
+//! prevents:
 //!
 //! - short responses (64 KiB: requeues fall to a half),
 //! - a full line, on which many responses take turns (to four fifths),
@@ -50,7 +52,7 @@
 //!
 //! - *before*: removes and inserts, unless the deadline is the same.
 //! - *after*: the patch as posted.
-//! - *locked*: the kernel's way since late 2016, which compares under the lock.
+//! - *locked*: the kernel's way since late 2016, which compares deadlines under the lock.
 //! - *ours*: one compare-exchange without the lock.
 //!
 //! *ours* is the library's shard; the others are [specimens](crate::specimens), over the same wheel

@@ -1,4 +1,4 @@
-//! `tickwright bench matrix`: the best of ours beside the best of others, for each work and
+//! `tickwright bench matrix`: our best structure beside the best of others, for each work and
 //! population, in one table and one plot.
 
 use clap::Args;
@@ -51,9 +51,9 @@ pub(crate) struct Work {
     scenario: String,
     measure: Measure,
     n: Vec<Population>,
-    /// For each population, the greatest ratio that is wanted.
+    /// For each population, the greatest ratio that meets the goal.
     at_most: Vec<f64>,
-    /// The bounds are ns per operation of the best of ours instead.
+    /// The bounds are instead ns per operation of our best structure.
     #[serde(default)]
     in_ns: bool,
     /// Structures that would take too long in this work, by id.
@@ -61,7 +61,7 @@ pub(crate) struct Work {
     without: Vec<String>,
 }
 
-/// Populations up to which `--quick` measures.
+/// The populations up to which `--quick` measures.
 const QUICK: u64 = 10_000;
 
 impl Work {
@@ -77,7 +77,7 @@ fn works() -> Result<Vec<Work>, LabError> {
     Ok(scenario::parse::<Matrix>("scenarios/matrix.toml", text)?.works)
 }
 
-/// A cell that was wanted: our best structure, the best of others, and their ratio.
+/// A requested cell: our best structure, the best of others, and their ratio.
 struct Pair<'c> {
     work: &'c Work,
     cell: &'c Cell,
@@ -86,12 +86,12 @@ struct Pair<'c> {
     at_most: f64,
 }
 
-/// How much longer [`AdaptiveQueue`](tickwright_core::AdaptiveQueue) may take than the best single
-/// structure of ours.
+/// The greatest time of [`AdaptiveQueue`](tickwright_core::AdaptiveQueue), as a multiple of our
+/// best other structure's time.
 const ADAPTIVE_AT_MOST: f64 = 1.1;
 
 impl<'c> Pair<'c> {
-    /// What the bound is about.
+    /// The figure to which the bound applies.
     fn bounded(&self) -> Option<Summary> {
         if self.work.in_ns { self.ours.summary } else { self.ours.ratio }
     }
@@ -106,7 +106,7 @@ impl<'c> Pair<'c> {
 }
 
 impl MatrixArgs {
-    /// The cells of all works that have a structure of ours and another.
+    /// The cells of all works in which a structure of ours and another one ran.
     fn pairs<'c>(&self, works: &'c [Work], cells: &'c [Cell]) -> Vec<Pair<'c>> {
         let of_work = |work: &'c Work| {
             work.columns(self.quick).filter_map(move |(n, at_most)| {
@@ -140,7 +140,7 @@ impl MatrixArgs {
     }
 }
 
-/// What is planned: the works, and the parts that measure them.
+/// The plan: the works, and the parts that measure them.
 #[derive(Debug)]
 pub(crate) struct Matrices {
     works: Vec<Work>,
@@ -334,7 +334,7 @@ mod tests {
     use crate::experiment::conduct_plan;
     use crate::experiments::request;
 
-    /// Each reading moves the clock by as much: all ratios are 1.
+    /// Each reading moves the clock by the same time: all ratios are 1.
     #[test]
     fn a_report_shows_the_ratios_the_floors_and_what_is_dead() {
         let words = ["--quick", "--rounds", "6", "--structures", "heap4/slab,adaptive/slab,dary-heap4"];

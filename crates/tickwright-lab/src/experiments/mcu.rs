@@ -1,8 +1,10 @@
-//! `tickwright bench mcu`: what structures without an allocator cost on emulated microcontrollers.
+//! `tickwright bench mcu`: the cost of structures without an allocator on emulated
+//! microcontrollers.
 //!
-//! This command measures nothing. It reads the CSV that `ci/mcu.py` writes, by default the record
-//! of the project, which is compiled in. The figures are instructions on an emulator. They are the
-//! same on each run with one compiler, so each is one sample and has no interval.
+//! This command measures nothing. The command reads the CSV that `ci/mcu.py` writes. By default,
+//! the command reads the project's record, which is compiled in. The figures are instructions on an
+//! emulator. The figures are the same on each run with one compiler, so each figure is one sample
+//! and has no interval.
 
 mod choice;
 mod data;
@@ -40,11 +42,11 @@ pub(crate) struct McuArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// The record that is compiled in.
+/// The project's record, which is compiled in.
 const OURS: (&str, &str) =
     ("records/microcontroller.csv", include_str!("../../../../records/microcontroller.csv"));
 
-/// Bytes that a CSV may have: the record has 46,000.
+/// The most bytes of a CSV: the record has 46,000.
 const MOST: u64 = 16 << 20;
 
 impl McuArgs {
@@ -114,7 +116,7 @@ impl Experiment for McuArgs {
     }
 
     fn run(&self, plan: &Plan, lab: &mut Lab<'_>) -> Result<(), LabError> {
-        // The host that reads the file is not the one that is described.
+        // The notes describe the host that reads the file, which is not the emulated processor.
         lab.notes.clear();
         lab.notes.push(format!(
             "read from {}: instructions on an emulator, not cycles; nothing was measured on this host",

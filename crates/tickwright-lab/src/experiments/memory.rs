@@ -44,7 +44,7 @@ pub(crate) struct Plan {
 pub(crate) struct Data {
     /// The cost of each structure without timers.
     fixed: Vec<Fixed>,
-    /// One per structure and population.
+    /// An entry for each structure and population.
     rows: Vec<Row>,
 }
 
@@ -75,8 +75,8 @@ pub(crate) struct Row {
     pub(crate) population: usize,
     /// Why it was not run.
     pub(crate) skipped: Option<String>,
-    /// Bytes on the heap, without what stands for the caller's own objects. All timers are pending,
-    /// after one delivery and one insert per timer (at most 100,000).
+    /// Bytes on the heap, without those that stand for the caller's own objects. All timers are
+    /// pending, after one delivery and one insert per timer (at most 100,000).
     pub(crate) bytes: Option<usize>,
 }
 
@@ -186,8 +186,8 @@ impl Experiment for MemoryArgs {
 fn weigh(structure: &'static Structure, population: usize) -> Result<Row, LabError> {
     let what = format!("{} with {population} timers", structure.id);
     if structure.sensible.is_none_or(|sensible| population <= sensible.most) {
-        // The delays and the least memory of the structure. This check comes first: without memory,
-        // every structure would look bounded.
+        // The delays and the least memory of the structure. The memory check comes first: without
+        // memory, every structure would look bounded.
         let bytes = registry::bytes_per_timer(structure) + 8;
         allocator::room(population.saturating_mul(bytes), &what)?;
     }
@@ -205,7 +205,8 @@ struct Weigh {
     population: usize,
 }
 
-/// The most deliveries after filling. They show what lazy structures leave behind.
+/// The most deliveries after the filling. The deliveries show which entries lazy structures leave
+/// behind.
 const MOST_DELIVERIES: usize = 100_000;
 
 impl Visitor for Weigh {
@@ -248,7 +249,7 @@ fn count(queue: &mut impl BenchQueue, most: usize) -> usize {
     held
 }
 
-/// No granular structure delivers one of these timers more ticks late than this.
+/// An upper bound of these timers' lateness in any granular structure, in ticks.
 const GRANULE: u64 = 1 << 32;
 
 struct WeighEmpty;

@@ -1,15 +1,16 @@
 //! The experiment that settled Linux's threads in 2002: one kernel thread for each thread, M:N, or
 //! a manager thread?
 //!
-//! Ulrich Drepper and Ingo Molnar timed the creation of 100,000 threads that return at once. From 1
-//! to 20 threads created them. Each creator kept 1 to 10 threads at once. The published figures are
-//! the least times over either dimension. NGPT (M:N) was twice as fast as LinuxThreads (a manager
-//! thread), and NPTL (one-to-one) was four times as fast as NGPT. Here the same rules ([`rules`])
-//! drive the models of `tickwright-threads`, and other libraries' threads beside them.
+//! Ulrich Drepper and Ingo Molnar timed the creation of 100,000 threads that return at once.
+//! Between 1 and 20 threads created these threads. Each creator kept 1 to 10 threads at once. The
+//! published figures are the least times over either dimension of the table. NGPT (M:N) was twice
+//! as fast as LinuxThreads (a manager thread), and NPTL (one-to-one) was four times as fast as
+//! NGPT. Here the same rules ([`rules`]) drive the models of `tickwright-threads` and the threads
+//! of other libraries.
 //!
 //! # What was asked in the replies
 //!
-//! The replies asked whether M:N lost for other reasons than being M:N: guard pages, and stacks
+//! The replies asked whether M:N lost for other reasons than M:N itself: guard pages, and stacks
 //! that are not recycled. [`knobs`] measures the cost of each knob in each model. [`ladder`]
 //! changes M:N from NGPT's way to this project's, one knob at a time, until the published order is
 //! reversed.

@@ -8,7 +8,7 @@ use crate::models::scenario::Population;
 use crate::result::Label;
 use crate::structures::registry::Structure;
 
-/// Parses arguments as a user would type them. The tour, `check` and tests use it.
+/// Parses arguments as a user would type them. The tour, `check` and tests use this function.
 ///
 /// # Errors
 /// An error of the parser.
@@ -33,7 +33,7 @@ pub(crate) fn parameters<const N: usize>(pairs: [(&str, Label); N]) -> Parameter
     pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-/// The word of a value on the command line.
+/// Returns the command-line word of a value.
 pub(crate) fn word(value: &impl ValueEnum) -> String {
     value.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
 }
@@ -43,7 +43,7 @@ pub(crate) fn list<T: ToString>(values: &[T]) -> String {
     values.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// The words of values on the command line, separated by commas.
+/// Returns the command-line words of values, separated by commas.
 pub(crate) fn names<V: ValueEnum>(choices: &[V]) -> String {
     choices.iter().map(word).collect::<Vec<_>>().join(",")
 }
@@ -58,7 +58,7 @@ pub(crate) fn ids(structures: &[&'static Structure]) -> String {
     structures.iter().map(|structure| structure.id).collect::<Vec<_>>().join(",")
 }
 
-/// What was not run, and why, as one line per structure and reason:
+/// The structures that were not run, and why, one line for each structure and reason:
 /// `list/slab not run at n=2k, 10k: insertion is O(n)`.
 pub(crate) fn left_out(skipped: impl IntoIterator<Item = (&'static str, String, String)>) -> String {
     let mut lines: Vec<(&str, Vec<String>, String)> = Vec::new();

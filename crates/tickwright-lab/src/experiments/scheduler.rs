@@ -3,9 +3,9 @@
 //!
 //! The parts are the same operation on the bare queue, one uncontended lock, and one reading of the
 //! clock. The rest is the scheduler's own work: the table of ids and the counters. A delete reads
-//! no clock, but the sum of its parts includes one all the same. A delete looks its id up in that
-//! table, at the same cost for every N. So it grows with N only through the bare queue's removal by
-//! key and through cache misses.
+//! no clock. The sum of its parts still includes one reading. A delete looks its id up in that
+//! table, at the same cost for every N. So its time grows with N only through the bare queue's
+//! removal by key and through cache misses.
 
 mod data;
 mod tables;
@@ -96,7 +96,8 @@ impl Experiment for SchedulerArgs {
         let steps = plan.sizes.len() * plan.structures.len() * turns.len();
         let progress = Progress::steps(steps as u64, "scheduler");
         for &n in &plan.sizes {
-            // One scheduler lives at a time. A timer takes a delay, an id and an entry.
+            // Only one scheduler exists at a time. A timer takes memory for a delay, an id and an
+            // entry.
             allocator::room(n.saturating_mul(16 + 8 + 24), &format!("a scheduler with {n} timers"))?;
             let mut lanes = lanes(plan, n, &mut lab.notes)?;
             let passes = plan.operations.div_ceil(n).max(1);
@@ -234,7 +235,7 @@ impl Work<'_> {
         let scheduler = Scheduler::new(Settings::new().structure(structure).capacity(self.n));
         let mut ids: Vec<TimerId> = Vec::with_capacity(self.n);
         let (mut add, mut del, mut bytes) = (0, 0, 0);
-        // The first pass warms up.
+        // The first pass is a warm-up.
         for pass in 0..=self.passes {
             let start = self.meter.now();
             for &delay in &self.delays {
@@ -284,7 +285,7 @@ impl Work<'_> {
     }
 }
 
-/// Number of locks in a sample, and of readings of the clock.
+/// Number of locks in a sample, and number of clock readings in a sample.
 const PARTS: u32 = 20_000;
 
 fn done(_: &mut u64, _: &Firing<'_, Plain<u64>>) -> Next {

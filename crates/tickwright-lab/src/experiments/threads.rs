@@ -1,5 +1,5 @@
-//! `tickwright bench threads`: the cost of creating, switching and waking threads, beside the same
-//! in other libraries.
+//! `tickwright bench threads`: the cost of creating, switching and waking threads, compared with
+//! other libraries.
 
 pub(crate) mod micro;
 

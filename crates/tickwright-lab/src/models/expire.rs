@@ -7,11 +7,11 @@ use rand_pcg::Pcg64;
 use crate::models::verify::Witness;
 use crate::structures::candidate::BenchQueue;
 
-/// A range of ticks. Delivery advances through them one by one.
+/// A range of ticks. Delivery advances through the ticks one by one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ticks {
     begin: u64,
-    /// The number of timers, and of ticks in which all timers of exact structures expire.
+    /// The number of timers. In as many ticks, all timers of exact structures expire.
     pub(crate) timers: usize,
 }
 
@@ -30,7 +30,7 @@ impl Ticks {
 /// The timed loop.
 #[inline(never)]
 pub(crate) fn run<Q: BenchQueue, W: Witness>(queue: &mut Q, ticks: Ticks, witness: &mut W) {
-    // The last advance is for timers that a granular structure still holds.
+    // The last advance delivers timers that a granular structure still holds.
     for now in (ticks.begin + 1..=ticks.end()).chain([ticks.latest()]) {
         queue.advance(now, usize::MAX, &mut |id, expiry| witness.delivered(id, expiry, now));
     }

@@ -10,7 +10,7 @@ use crate::models::scenario::{Distribution, Increments};
 use crate::models::verify::Witness;
 use crate::structures::candidate::BenchQueue;
 
-/// The timed loop, with the calls of a driver: read the deadline of the head, take what is due,
+/// The timed loop, with the calls of a driver: read the deadline of the head, take the due timer,
 /// insert it again. The driver's wait is left out.
 #[inline(never)]
 pub(crate) fn hold<Q: BenchQueue, W: Witness>(queue: &mut Q, delays: &[u64], witness: &mut W) {

@@ -6,7 +6,7 @@ use rand_pcg::Pcg64;
 use crate::models::verify::Witness;
 use crate::structures::candidate::BenchQueue;
 
-/// Ticks from the begin to the first deadline: more than all samples poll.
+/// Ticks from the start to the first deadline: more than the ticks that all samples poll.
 const FAR: u64 = 1 << 30;
 /// The deadlines lie within this many ticks.
 const RANGE: u64 = 1 << 20;
@@ -14,7 +14,7 @@ const RANGE: u64 = 1 << 20;
 /// The ticks of a sample.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Polls {
-    /// The tick before the first.
+    /// The tick before the first tick.
     pub(crate) after: u64,
     /// How many there are.
     pub(crate) count: usize,
@@ -50,13 +50,14 @@ impl Idle {
     /// Returns the ticks of the next sample.
     pub(crate) fn polls(&mut self) -> Polls {
         let polls = self.polls;
-        // Many samples of many polls would reach the deadlines: the clock stays before them.
+        // Many samples of many polls would reach the deadlines, so the clock stops before the
+        // deadlines.
         let after = polls.after + polls.count as u64;
         self.polls.after = if after + (polls.count as u64) < FAR { after } else { polls.after };
         polls
     }
 
-    /// A tick at which all are due, also in granular structures.
+    /// A tick at which all timers are due, also in granular structures.
     pub(crate) fn end(&self) -> u64 {
         2 * (FAR + RANGE)
     }

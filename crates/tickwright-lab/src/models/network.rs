@@ -1,5 +1,5 @@
-//! Time-outs of a network server: most are moved before they expire, a few are cancelled and set
-//! again, about one in a hundred expires.
+//! Time-outs of a network server. Most are moved before they expire, a few are cancelled and set
+//! again, and about one in a hundred expires.
 //!
 //! Each operation is an exchange on a random connection, at a steady rate. Exchanges advance the
 //! clock. At each new tick, due timers are delivered and armed again at once.
@@ -93,7 +93,7 @@ impl Again {
 }
 
 /// The timed loop. The question is chosen before the loop, so that a loop without a question does
-/// not test for one.
+/// not test for a question.
 pub(crate) fn run<Q: BenchQueue, W: Witness>(queue: &mut Q, exchanges: &Exchanges, witness: &mut W) {
     match exchanges.ask {
         Ask::Nothing => serve(queue, exchanges, witness, |_, _| {}),
@@ -157,8 +157,8 @@ impl Network {
         self.rng.random_range(self.timeouts.shortest.get()..=self.timeouts.longest())
     }
 
-    /// Generates the initial deadlines of a server that has been running for long. Each connection
-    /// had its last exchange some time ago and has not timed out since.
+    /// Generates the initial deadlines of a server that has been running for a long time. Each
+    /// connection had its last exchange some time ago and has not timed out since.
     pub(crate) fn deadlines(&mut self) -> Vec<u64> {
         let revisit = self.timeouts.revisit.get() as f64;
         let left = (0..self.population).map(|_| {
@@ -174,9 +174,9 @@ impl Network {
     }
 
     /// Calls `each` with the id and the deadline of each time-out that an exchange moved or
-    /// cancelled before the first tick. Only time-outs that would expire after it are named. Only
-    /// the last `most` exchanges count. They are like those before [`deadlines`](Self::deadlines)
-    /// in number and spread, but are drawn apart.
+    /// cancelled before the first tick. Only time-outs that would expire after the first tick are
+    /// passed. Only the last `most` exchanges count. Those exchanges equal the ones before
+    /// [`deadlines`](Self::deadlines) in number and spread, but are drawn separately.
     pub(crate) fn moved(&self, most: usize, each: &mut dyn FnMut(u32, u64)) {
         let (longest, revisit) = (self.timeouts.longest(), self.timeouts.revisit.get());
         let mut past = Self::new(self.timeouts, self.population as usize, 0, !self.seed);
@@ -184,8 +184,8 @@ impl Network {
         for exchange in (1..=exchanges.min(most as u64)).rev() {
             let ago = exchange * revisit / u64::from(self.population);
             let (id, delay) = (past.rng.random_range(0..self.population), past.delay());
-            // Exchanges come to a connection without memory. The last one before the first tick
-            // armed what is pending then.
+            // Exchanges on a connection are memoryless. The last exchange before the first tick
+            // armed the time-out that is pending then.
             let is_last = past.rng.random::<f64>() < (-(ago as f64) / revisit as f64).exp();
             if delay > ago && !is_last {
                 each(id, delay - ago);
@@ -200,7 +200,7 @@ impl Network {
         let all = (0..self.operations).map(|_| {
             self.done += 1;
             let now = self.done * revisit / u64::from(self.population);
-            // At most `revisit`, so the value fits into 32 bits, as delays do.
+            // The value is at most `revisit`, so it fits into 32 bits, as delays do.
             let after = u32::try_from(now - self.now).unwrap_or(u32::MAX);
             self.now = now;
             Exchange {

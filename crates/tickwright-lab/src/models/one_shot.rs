@@ -1,5 +1,5 @@
-//! One-shot timers of a server in a steady state: as many leave as come. Most are cancelled before
-//! they expire.
+//! One-shot timers of a server in a steady state: for each timer that leaves, another one comes.
+//! Most are cancelled before they expire.
 //!
 //! ```text
 //! id 0   ├── insert ──── cancel ┤├── insert ─────────── expire ┤├── insert ──
@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Each id always has one pending timer. Which timers are cancelled, and when, is drawn before any
-//! clock starts. Between two turnovers the driver sleeps, so the queue advances at turnovers alone.
+//! clock starts. Between two turnovers the driver sleeps, so the queue only advances at turnovers.
 
 use core::cmp::Reverse;
 use core::f64::consts::TAU;
@@ -28,8 +28,8 @@ struct Turnover {
     /// Ticks since the previous turnover.
     after: u32,
     id: u32,
-    /// The delay of the timer that is inserted, in ticks. Where a timer expires it is 0: its
-    /// successor's delay follows from the id and the tick of its delivery.
+    /// The delay of the timer that is inserted, in ticks. If the leaving timer expires, this is 0:
+    /// the id and the tick of the delivery then determine the successor's delay.
     delay: u32,
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn run<Q: BenchQueue, W: Witness>(queue: &mut Q, turnovers: &Turnover
 /// How a timer will leave.
 #[derive(Debug, Clone, Copy)]
 struct Fate {
-    /// Ticks from its insert until it leaves.
+    /// Ticks from the timer's insert until the timer leaves.
     life: u64,
     expires: bool,
 }
@@ -88,14 +88,14 @@ pub(crate) struct OneShot {
     seed: u64,
     /// The tick of the last turnover.
     now: u64,
-    /// When each pending timer leaves, whose it is, and whether it expires.
+    /// When each pending timer leaves, its id, and whether it expires.
     ends: BinaryHeap<Reverse<(u64, u32, bool)>>,
 }
 
 /// The upper quartile of the standard normal distribution.
 const QUARTILE: f64 = 0.674_489_750_196_081_7;
 
-/// Before the first tick each id has had timers for this many times the longest delay.
+/// Before the first tick, each id has had timers for this many times the longest delay.
 const HISTORY: u64 = 4;
 
 impl OneShot {
@@ -137,14 +137,14 @@ impl OneShot {
         (p50.get() as f64 * (deviation * normal).exp()).round() as u64
     }
 
-    /// Generates the initial deadlines of a server that has been running for long.
+    /// Generates the initial deadlines of a server that has been running for a long time.
     pub(crate) fn deadlines(&mut self) -> Vec<u64> {
         (0..self.population).map(|id| self.pending(id, &mut |_, _| {})).collect()
     }
 
     /// Calls `each` with the id and the deadline of each timer that was cancelled before the first
-    /// tick and would expire after it. With more timers than `most`, only the last `most` of them
-    /// are named.
+    /// tick and would expire after that tick. If there are more than `most` timers, only the last
+    /// `most` of them are passed.
     pub(crate) fn cancelled(&self, most: usize, each: &mut dyn FnMut(u32, u64)) {
         let mut again = Self::new(self.one_shots, self.population as usize, 0, self.seed);
         let mut all = Vec::new();
@@ -156,9 +156,10 @@ impl OneShot {
         all.into_iter().skip(earlier).for_each(|(_, id, deadline)| each(id, deadline));
     }
 
-    /// Lets the timers of an id come and go until the first tick. Returns the deadline of the one
-    /// that is pending then. Calls `cancelled(age, deadline)` for each cancelled timer that would
-    /// expire after the first tick. `age` is the number of ticks since it was armed.
+    /// Simulates the timers of an id, one after the other, until the first tick. Returns the
+    /// deadline of the timer that is pending then. Calls `cancelled(age, deadline)` for each
+    /// cancelled timer that would expire after the first tick. `age` is the number of ticks since
+    /// it was armed.
     fn pending(&mut self, id: u32, cancelled: &mut dyn FnMut(u64, u64)) -> u64 {
         let first = HISTORY * self.one_shots.longest.get();
         // Ids begin at different ticks; the first of all ticks is `-first`.
@@ -189,7 +190,7 @@ impl OneShot {
             let delay = if expired { again.delay(id, at) } else { self.delay() };
             let Fate { life, expires } = self.fate(delay);
             self.ends.push(Reverse((at + life, id, expires)));
-            // At most the longest delay, so the value fits into 32 bits, as delays do.
+            // The value is at most the longest delay, so it fits into 32 bits, as delays do.
             let after = u32::try_from(at - self.now).unwrap_or(u32::MAX);
             self.now = at;
             let drawn = if expired { 0 } else { delay };

@@ -1,5 +1,5 @@
-//! Scenarios describe measurements as data. Each is one TOML file in `scenarios/` and is built in;
-//! `--scenario FILE` takes other files.
+//! Scenarios describe measurements as data. Each scenario is one TOML file in `scenarios/` and is
+//! built in; `--scenario FILE` takes other files.
 
 mod model;
 mod number;
@@ -26,14 +26,14 @@ pub(crate) struct Scenario {
     /// A description in one line.
     #[serde(deserialize_with = "text::deserialize")]
     pub(crate) title: String,
-    /// What the scenario shows, and why, in prose.
+    /// What the scenario shows and why, in prose.
     #[serde(deserialize_with = "text::deserialize")]
     pub(crate) analysis: String,
     /// The kind of work.
     pub(crate) model: Model,
     /// The operations to time.
     pub(crate) measures: Vec<Measure>,
-    /// The populations, one column each.
+    /// The populations, one column for each.
     pub(crate) populations: Vec<Population>,
     /// How far ahead timers are set; only for [`Model::Hold`].
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,15 +48,15 @@ pub(crate) struct Scenario {
     pub(crate) run: Run,
 }
 
-/// How far ahead timers are set, in ticks.
+/// How far ahead of the clock timers are set, in ticks.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Increments {
     /// The shape of the distribution.
     pub(crate) distribution: Distribution,
-    /// The mean delay. It is bounded because tokio-util's `DelayQueue` panics at delays of 2^36 ms,
-    /// and an exponential delay can be 37 times the mean.
+    /// The mean delay. The bound exists because tokio-util's `DelayQueue` panics at delays of 2^36
+    /// ms, and an exponential delay can be 37 times the mean.
     pub(crate) mean: Within<1, { 1 << 30 }>,
 }
 
@@ -65,12 +65,12 @@ pub(crate) struct Increments {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Timeouts {
-    /// The shortest time-out. Time-outs are uniform between it and `longest`.
+    /// The shortest time-out. Time-outs are uniform between this value and `longest`.
     pub(crate) shortest: Span,
     /// The longest time-out; at least `shortest`.
     longest: Span,
-    /// The mean time between two exchanges of one connection. With `shortest` it decides how many
-    /// time-outs expire.
+    /// The mean time between two exchanges of one connection. With `shortest`, this time determines
+    /// how many time-outs expire.
     pub(crate) revisit: Span,
     /// One exchange in `anew_one_in` cancels and inserts; the others move the time-out.
     pub(crate) anew_one_in: Within<1, 1000>,
@@ -83,13 +83,13 @@ impl Timeouts {
     }
 }
 
-/// One-shot timers of a server, in ticks. Either `cancelled_percent` or `completions` says which of
-/// them are cancelled.
+/// One-shot timers of a server, in ticks. Either `cancelled_percent` or `completions` determines
+/// which of them are cancelled.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OneShots {
-    /// The shortest delay. Delays are uniform between it and `longest`.
+    /// The shortest delay. Delays are uniform between this value and `longest`.
     pub(crate) shortest: Span,
     /// The longest delay; at least `shortest`.
     pub(crate) longest: Span,
@@ -159,30 +159,31 @@ pub(crate) struct Run {
     pub(crate) seed: Seed,
     /// The structures, as patterns of `--structures`.
     pub(crate) structures: Vec<Pattern>,
-    /// The reference that is measured beside them, if any.
+    /// The reference that is measured beside the structures, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) floor: Option<Floor>,
 }
 
-/// A reference without order, handles or safety: what the work costs at least. It counts as no
-/// structure, and its answers are not verified.
+/// A reference without order, handles or safety: the least cost of the work. A floor counts as no
+/// structure, and nobody verifies its answers.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Floor {
-    /// An array of ids for each tick up to the longest delay. In [`Model::Hold`] with fewer timers
-    /// than ticks of mean delay it is `slots` instead.
+    /// An array of ids for each tick up to the longest delay. In [`Model::Hold`], if there are
+    /// fewer timers than ticks of mean delay, the floor is `slots` instead.
     FlatWheel,
-    /// An array of deadlines, written and read one after the other.
+    /// An array of deadlines that is written and read in sequence.
     Slots,
-    /// An array of timers that is read once, from its begin to its end.
+    /// An array of timers that is read once, from its start to its end.
     Pass,
 }
 
-/// The longest delay that a flat wheel has room for, in ticks.
+/// The longest delay for which a flat wheel has room, in ticks.
 const FLAT: u64 = 1 << 20;
 
-/// A pattern that names structures. A pattern that matches nothing is an error at its line.
+/// A pattern that names structures. A pattern that matches nothing is an error, which names its
+/// line.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "String")]
@@ -268,8 +269,8 @@ impl Scenario {
         registry::select(&self.structures()).map(|_| ()).map_err(|error| format!("'run.structures': {error}"))
     }
 
-    /// The longest delay, in ticks, where a delay is armed; an exponential one is longer once in
-    /// e^64 times.
+    /// The longest delay that is armed, in ticks; an exponential delay exceeds it once in e^64
+    /// draws.
     pub(crate) fn longest_delay(&self) -> Option<u64> {
         let of = |all: Increments| match all.distribution {
             Distribution::Exponential => all.mean.get() * 64,

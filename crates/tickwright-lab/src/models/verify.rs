@@ -1,11 +1,11 @@
-//! The one place that defines right answers.
+//! This module alone defines right answers.
 //!
 //! - An exact structure must answer as the oracle does: the same expiries in the same order. A FIFO
 //!   structure must also deliver the same ids.
-//! - A granular structure has an order of its own. It must deliver each timer once, never early,
-//!   and within its bound. A ledger checks that: the work runs again with the structure's answers,
-//!   so that the ledger knows when each timer was armed.
-//! - The next wake-up may be early by any time, but never late.
+//! - A granular structure has an order of its own. Such a structure must deliver each timer once,
+//!   never early, and within its bound. A ledger checks these rules. The work runs again with the
+//!   structure's answers, so that the ledger knows when each timer was armed.
+//! - The next wake-up may be early by any time, but must never be late.
 
 mod judge;
 mod ledger;
@@ -42,10 +42,10 @@ pub(crate) struct Notes {
 
 /// Receives each answer inside a timed loop.
 pub(crate) trait Witness {
-    /// Is told that a timer was delivered at `now`.
+    /// Called when a timer was delivered at `now`.
     fn delivered(&mut self, id: u32, expiry: u64, now: u64);
 
-    /// Is told that the queue returned `answer` for the head or the next wake-up.
+    /// Called when the queue returned `answer` for the head or the next wake-up.
     fn read(&mut self, answer: Option<u64>);
 }
 
@@ -53,7 +53,7 @@ pub(crate) trait Witness {
 /// folds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Fold {
-    /// The number of answers that named a timer.
+    /// The number of answers that are timers, and not `None`.
     found: u64,
     /// A hash of the expiries in order.
     times: u64,
@@ -109,7 +109,7 @@ impl Log {
         Self { deliveries: Vec::with_capacity(deliveries), reads: Vec::with_capacity(reads) }
     }
 
-    /// The bytes that it has allocated.
+    /// The bytes that the log has allocated.
     pub(crate) fn bytes(&self) -> usize {
         self.deliveries.capacity() * size_of::<Delivery>() + self.reads.capacity() * size_of::<Option<u64>>()
     }
@@ -127,8 +127,8 @@ impl Witness for Log {
     }
 }
 
-/// What is recorded of the answers. Recording takes time inside the loop, the same for all
-/// structures with the same evidence.
+/// The kinds of records of the answers. Recording takes time inside the loop. This time is the same
+/// for all structures with the same evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Evidence {
     /// Record a [`Fold`].
@@ -143,8 +143,8 @@ impl Evidence {
         if structure.ties.exact() { Self::oracle(measure) } else { Self::Log }
     }
 
-    /// The evidence that the oracle records. It records each answer where a structure may answer
-    /// with a lower bound, because the judge compares each bound with an exact answer.
+    /// The evidence that the oracle records. If a structure may answer with a lower bound, the
+    /// oracle records each answer, because the judge compares each bound with an exact answer.
     pub(crate) fn oracle(measure: Option<Measure>) -> Self {
         let asked = measure.is_some_and(|m| matches!(m, Measure::Wake | Measure::Expiry | Measure::Peek));
         if asked { Self::Log } else { Self::Fold }

@@ -12,7 +12,8 @@ use crate::result::{Report, SCHEMA};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/results.md");
 
-/// Compares the page with the types. `UPDATE=1 cargo test -p tickwright-lab reference` writes it.
+/// Compares the page with the types. `UPDATE=1 cargo test -p tickwright-lab reference` writes the
+/// page.
 #[test]
 fn the_reference_page_says_what_the_types_say() {
     let page = page();
@@ -53,7 +54,7 @@ fn chapter(out: &mut String, title: &str, root: &str, schema: Schema) {
     let definitions = schema.get("$defs").and_then(Value::as_object).cloned().unwrap_or_default();
     let _ = writeln!(out, "\n## {title}");
     section(out, root, &schema);
-    // Sorted by name, so that the order does not depend on references between types.
+    // The types are sorted by name, so that the order does not depend on references between types.
     let sorted: BTreeMap<&String, &Value> = definitions.iter().collect();
     for (name, schema) in sorted {
         section(out, name, schema);
@@ -105,7 +106,7 @@ fn wrapped(paragraph: &str) -> String {
         out.push_str(word);
         columns += width;
     }
-    // A paragraph that ends in a line feed is followed by an empty line.
+    // An empty line follows a paragraph that ends in a line feed.
     if paragraph.ends_with('\n') { out + "\n" } else { out }
 }
 

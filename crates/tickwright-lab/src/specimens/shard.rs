@@ -5,13 +5,13 @@
 //!     └─────> base { published clock, lock { clock, wheel, records, nodes, statistics }, stripes }
 //! ```
 //!
-//! The wheel is the library's coarse wheel with Linux's geometry. Its records are in one array
-//! under the lock, so that this file needs no `unsafe`. There is one shard, one wheel and no alarm.
-//! The work around a re-arm is therefore less than in the library, so that a comparison of costs
-//! does not favor the library.
+//! The wheel is the library's coarse wheel with Linux's geometry. The wheel's records are in one
+//! array under the lock, so that this file needs no `unsafe`. There is one shard, one wheel and no
+//! alarm. A re-arm therefore needs less work around it than in the library, so a comparison of
+//! costs does not favor the library.
 //!
 //! Each way is a type and is compiled alone, so that no measurement includes a switch between ways.
-//! `super::sync` names the atomics and locks: the models replace them.
+//! `super::sync` names the atomics and locks, because the loom models replace them.
 
 use core::marker::PhantomData;
 use core::num::NonZeroU32;
@@ -28,7 +28,8 @@ type Linux = Geometry<64, 3, 9>;
 type Wheel = Coarse<Index, 64, 3, 9>;
 type Callback = dyn Fn(Tick, Tick) + Send + Sync;
 
-/// When a re-arm leaves a pending timer where it is. Every way also does so for an equal deadline.
+/// When a re-arm leaves a pending timer in its bucket. Every way also leaves the timer there if the
+/// deadline is equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stays {
     /// Only for an equal deadline.
@@ -51,23 +52,23 @@ pub(crate) trait Rearm: Send + Sync + 'static {
 #[derive(Debug)]
 pub(crate) enum AlwaysRequeue {}
 
-/// Linux since late 2016, but with the bucket's end in place of its index. A re-arm into the same
-/// bucket leaves the timer in place; this is decided under the lock.
+/// Linux since late 2016, but this way compares the bucket's end instead of its index. A re-arm
+/// into the same bucket leaves the timer in place. The decision is made under the lock.
 #[derive(Debug)]
 pub(crate) enum UnderLock {}
 
 /// The patch of 2016 as it was posted. **It gives wrong answers**: the timer can fire after it was
 /// checked and before its deadline is written.
 ///
-/// The bucket's index is computed from the clock, read without the lock, and compared with the
-/// timer's index. Deadline and index are two separate atomics. If the clock has moved when the lock
-/// is taken, the index is computed again; *recalculated* counts that.
+/// The bucket's index is computed from the clock, which is read without the lock. The index is then
+/// compared with the timer's index. Deadline and index are two separate atomics. If the clock has
+/// moved when the lock is taken, the index is computed again, and *recalculated* counts this.
 #[derive(Debug)]
 pub(crate) enum AsPosted {}
 
 /// The repair of late 2016 to the letter: indices are compared under the lock. **It gives wrong
 /// answers**: a timer that is due but not yet taken has the same index as the bucket one rotation
-/// later. It then fires a rotation early.
+/// later. The timer then fires a rotation early.
 #[cfg(test)]
 #[derive(Debug)]
 pub(crate) enum IndexUnderLock {}
@@ -92,7 +93,7 @@ impl Rearm for IndexUnderLock {
 /// Counts of arming calls, as in the library's shard, and of recalculations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Statistics {
-    /// The timer was pending and stayed, with the new deadline.
+    /// The timer was pending and stayed in its bucket, with the new deadline.
     pub(crate) matched: u64,
     /// The timer was pending, and was removed and inserted again.
     pub(crate) requeued: u64,
@@ -126,13 +127,13 @@ struct Base {
     stripes: Stripes,
 }
 
-/// What the lock protects.
+/// The data that the lock protects.
 struct Locked {
     now: Tick,
     wheel: Box<Wheel>,
     records: Records,
     nodes: Vec<Arc<Node>>,
-    /// How many timers are in the wheel.
+    /// The number of timers in the wheel.
     len: usize,
     /// Whether an advance is running.
     expiring: bool,
@@ -203,7 +204,8 @@ impl<W: Rearm> Shard<W> {
         Self { base: Arc::new(Base { clock, state, stripes: Stripes::new() }), way: PhantomData }
     }
 
-    /// Creates a timer. The callback gets the deadline and the time; `None` beyond 2^32 - 1 timers.
+    /// Creates a timer. The callback receives the deadline and the time. Returns `None` beyond
+    /// `2^32 - 1` timers.
     pub(crate) fn timer(&self, callback: impl Fn(Tick, Tick) + Send + Sync + 'static) -> Option<Timer<W>> {
         let mut state = self.base.lock();
         let index = Index(NonZeroU32::new(u32::try_from(state.nodes.len() + 1).ok()?)?);
@@ -218,7 +220,7 @@ impl<W: Rearm> Shard<W> {
         Some(Timer { node, base: Arc::clone(&self.base), way: PhantomData })
     }
 
-    /// Advances the clock and runs the callbacks of all due timers, without the lock. Returns how
+    /// Advances the clock and runs the callbacks of all due timers without the lock. Returns how
     /// many timers fired; 0 if another advance is running.
     pub(crate) fn advance(&self, now: Tick) -> u64 {
         let mut state = self.base.lock();
@@ -273,13 +275,13 @@ impl Node {
     }
 }
 
-/// The word of a timer with this deadline that is pending.
+/// The word of a pending timer with this deadline.
 fn pending(deadline: Tick) -> u64 {
     deadline << 1 | 1
 }
 
 impl Locked {
-    /// Takes the first due timer out of the wheel. Returns it and its deadline.
+    /// Takes the first due timer out of the wheel. Returns the timer and its deadline.
     fn take<W: Rearm>(&mut self) -> Option<(Arc<Node>, Tick)> {
         let Self { wheel, records, nodes, now, len, .. } = self;
         let mut budget = usize::MAX;
@@ -315,7 +317,7 @@ impl Locked {
         self.len -= 1;
     }
 
-    /// Whether a pending timer may stay where it is.
+    /// Whether a pending timer may stay in its bucket.
     fn stays<W: Rearm>(&self, node: &Node, deadline: Tick) -> bool {
         match W::STAYS {
             Stays::Never | Stays::SameIndexUnlocked => false,
@@ -331,7 +333,7 @@ impl Locked {
 }
 
 impl<W: Rearm> Timer<W> {
-    /// Arms the timer. Returns whether it was pending. Deadlines are below 2^63.
+    /// Arms the timer. Returns whether the timer was pending. Deadlines are below 2^63.
     #[inline]
     pub(crate) fn modify(&self, deadline: Tick) -> bool {
         let mut before = Before::default();
@@ -372,7 +374,8 @@ impl<W: Rearm> Timer<W> {
         if !self.node.is_pending() {
             return false;
         }
-        // Writes the same value back, so that a re-arm to an equal deadline also publishes.
+        // Writes the same value back, so that a re-arm to an equal deadline also publishes the
+        // caller's writes.
         let same = posted
             .deadline
             .compare_exchange(deadline, deadline, Ordering::Release, Ordering::Relaxed)
@@ -415,7 +418,7 @@ impl<W: Rearm> Timer<W> {
         true
     }
 
-    /// Makes the timer idle. Returns whether it was pending.
+    /// Makes the timer idle. Returns whether the timer was pending.
     #[cfg(test)]
     pub(crate) fn cancel(&self) -> bool {
         let mut state = self.base.lock();
@@ -446,8 +449,8 @@ fn bucket(granule: Tick, level: usize) -> u32 {
 }
 
 /// Counters of unlocked matches. Each thread adds to its own stripe without an atomic addition, as
-/// in the library, because counting must not cost more than the match. No way of re-arming reads
-/// the counters.
+/// in the library. A count must not cost more than the match. No way of re-arming reads the
+/// counters.
 struct Stripes(Box<[Stripe]>);
 
 #[derive(Default)]
@@ -461,7 +464,7 @@ const SHARED: usize = STRIPES - 1;
 /// The stripes that no thread owns.
 static FREE: std::sync::Mutex<Option<Vec<usize>>> = std::sync::Mutex::new(None);
 
-/// The stripe of a thread. It becomes free when the thread ends.
+/// The stripe of a thread. The stripe becomes free when the thread ends.
 struct Owned(usize);
 
 thread_local! {

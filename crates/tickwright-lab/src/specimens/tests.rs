@@ -27,9 +27,9 @@ fn statistics_tell_the_ways_apart() {
     assert_eq!(counted::<IndexUnderLock>(), statistics([3, 2, 1], 5));
 }
 
-/// Two timers are due at `at`. The callback of the first re-arms the second for `deadline`, while
-/// the second is due and not yet taken. Returns the times and deadlines with which the second
-/// fires.
+/// Two timers are due at `at`. The callback of the first timer re-arms the second timer for
+/// `deadline`, while the second timer is due and not yet taken. Returns the times at which the
+/// second timer fires, and its deadlines then.
 fn in_the_detached_window<W: Rearm>(at: u64, deadline: u64) -> Vec<(u64, u64)> {
     let shard = Shard::<W>::new();
     let log = Arc::new(Mutex::new(Vec::new()));
@@ -61,8 +61,8 @@ fn a_timer_that_is_due_is_re_armed_by_two_ways_and_fires_early_by_two() {
     }
 }
 
-/// Some threads re-arm and cancel while another advances. Every started timer must have fired, been
-/// canceled, or be pending.
+/// Some threads re-arm and cancel while another advances. Every timer that was started must have
+/// fired, been canceled, or be pending.
 fn the_books_balance<W: Rearm>() {
     const TIMERS: usize = 8;
     const OPERATIONS: u64 = 20_000;

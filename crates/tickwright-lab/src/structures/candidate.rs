@@ -1,19 +1,19 @@
-//! The interface of queues under measurement. It names timers by small numbers, so that all queues
-//! run the same stream of operations.
+//! The interface of queues under measurement. The interface names timers by small numbers, so that
+//! all queues run the same stream of operations.
 //!
 //! A model (hold, the Xenomai tick, ...) is a function that is generic over [`Candidate`]. The
-//! registry holds one instance per structure. The timed loop is therefore monomorphic, and there is
-//! only one indirect call per sample.
+//! registry holds one instance of the function for each structure. The timed loop is therefore
+//! monomorphic, with only one indirect call per sample.
 
-/// What becomes of the entry of a timer that is removed or moved. A structure that keeps some is
-/// [aged](crate::experiments::bench::sampler::Sampler::fill_aged) before it is measured.
+/// What happens to the entry of a timer that is removed or moved. A structure that keeps such
+/// entries is [aged](crate::experiments::bench::sampler::Sampler::fill_aged) before it is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dead {
     /// It leaves at once.
     Leave,
     /// It may stay. The structure sweeps, so that the pending timers bound the dead entries.
     AreSwept,
-    /// It stays until its tick, however many there are.
+    /// The entry stays until its tick, however many entries there are.
     Stay,
 }
 
@@ -41,44 +41,45 @@ pub(crate) trait BenchQueue {
     /// Takes one timer that is due at `now`. Returns its id and deadline.
     fn pop_expired(&mut self, now: u64) -> Option<(u32, u64)>;
 
-    /// [`head`](Self::head) for a caller that will take this timer next. The queue may remember
+    /// As [`head`](Self::head), for a caller that takes this timer next. The queue may remember
     /// which timer is the head.
     fn look_at_head(&mut self) -> Option<u64> {
         self.head()
     }
 
-    /// Takes the timer that the last [`look_at_head`](Self::look_at_head) found, without another
-    /// search: a removal by handle. No operation may come between the two calls. The default calls
-    /// [`pop_expired`](Self::pop_expired).
+    /// Takes the timer that the last [`look_at_head`](Self::look_at_head) found. This is a removal
+    /// by handle, without another search. No operation may come between the two calls. The default
+    /// calls [`pop_expired`](Self::pop_expired).
     fn take_head(&mut self, now: u64) -> Option<(u32, u64)> {
         self.pop_expired(now)
     }
 
     /// Takes the head, whenever it is due. The default makes two searches: it reads the head, then
-    /// pops what is due at that tick. A structure that returns the head in one search overrides it.
+    /// pops a timer that is due at that tick. A structure that finds and takes the head in one
+    /// search overrides this method.
     fn pop(&mut self) -> Option<(u32, u64)> {
         let head = self.head()?;
         self.pop_expired(head)
     }
 
-    /// Re-arms the head, whenever it is due, at its deadline plus `delay`. Returns its id and old
-    /// deadline. The default pops and inserts; a structure that can change its head in place
-    /// overrides it.
+    /// Re-arms the head, whenever it is due, at its deadline plus `delay`. Returns the timer's id
+    /// and old deadline. The default pops and inserts. A structure that can change its head in
+    /// place overrides this method.
     fn pop_and_reinsert(&mut self, delay: u64) -> Option<(u32, u64)> {
         let (id, expiry) = self.pop()?;
         self.insert(id, expiry.saturating_add(delay));
         Some((id, expiry))
     }
 
-    /// Returns the tick for which a driver sets its alarm. It is a lower bound of
+    /// Returns the tick for which a driver sets its alarm. The tick is a lower bound of
     /// [`head`](Self::head), at the least cost that the queue offers.
     fn wake(&mut self) -> Option<u64> {
         self.head()
     }
 
-    /// Delivers at most `budget` timers that are due at `now` to `sink`, with id and deadline.
-    /// Returns whether no due timer is left. The default delivers one at a time; its budget counts
-    /// deliveries only.
+    /// Delivers at most `budget` timers that are due at `now`. Passes the id and the deadline of
+    /// each to `sink`. Returns whether no due timer is left. The default delivers one timer at a
+    /// time, and its budget counts only deliveries.
     fn advance(&mut self, now: u64, budget: usize, sink: &mut impl FnMut(u32, u64)) -> bool {
         for _ in 0..budget {
             let Some((id, expiry)) = self.pop_expired(now) else { return true };
@@ -88,13 +89,13 @@ pub(crate) trait BenchQueue {
     }
 
     /// The number of entries in the structure whose timers were removed or moved. `None` if the
-    /// structure does not tell. Cost: up to O(n).
+    /// structure does not report this number. Cost: up to O(n).
     fn dead_entries(&self) -> Option<usize> {
         (Self::DEAD == Dead::Leave).then_some(0)
     }
 
-    /// Bytes of the adapter that stand for data in the caller's own objects (a key per timer). They
-    /// are not the queue's memory.
+    /// Bytes of the adapter that stand for data in the caller's own objects (a key per timer).
+    /// These bytes are not the queue's memory.
     fn callers_bytes(&self) -> usize {
         0
     }
@@ -123,14 +124,14 @@ pub(crate) trait Candidate: 'static {
     /// The longest delay that the queue accepts, in ticks.
     const HORIZON: u64 = u64::MAX;
 
-    /// The greatest lateness, in ticks, of a timer armed `delay` ticks ahead. It is 0 except in
-    /// granular structures.
+    /// The greatest lateness, in ticks, of a timer armed `delay` ticks ahead. The lateness is 0,
+    /// except in granular structures.
     fn lateness(delay: u64) -> u64 {
         let _ = delay;
         0
     }
 
-    /// Whether the queue can hold `capacity` timers at once. Bounded structures may not.
+    /// Whether the queue can hold `capacity` timers at once. A bounded structure may not.
     fn holds(capacity: usize) -> bool {
         let _ = capacity;
         true

@@ -123,8 +123,8 @@ impl<F: Family + 'static> Candidate for Slab<F> {
     fn arena(_capacity: usize) {}
 
     fn queue((): &(), capacity: usize) -> Self::Queue<'_> {
-        // `holds` detects a family that is bounded below `capacity`; its queue begins without
-        // reserved capacity.
+        // `holds` detects a family whose bound is below `capacity`. The queue of such a family
+        // begins without reserved capacity.
         let queue = SlabQueue::with_capacity(capacity).unwrap_or_default();
         Bench { queue, ids: vec![None; capacity], seen: None }
     }

@@ -35,7 +35,7 @@ pub(crate) enum Kind {
     Baseline,
 }
 
-/// The data structure that keeps the order. Rivals of one shape are the closest comparison.
+/// The data structure that keeps the order. Rivals with the same shape are the closest comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Shape {
@@ -76,12 +76,12 @@ impl Shape {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Ties {
-    /// By deadline, equals in the order of insertion. Ids and deadlines are compared.
+    /// By deadline, with equals in the order of insertion. The judge compares ids and deadlines.
     Fifo,
-    /// By deadline, equals in any order. Deadlines are compared.
+    /// By deadline, with equals in any order. Deadlines are compared.
     AnyOrder,
-    /// By the ends of buckets. Each timer is delivered once, never early, and never later than the
-    /// structure's bound.
+    /// By the end of the bucket of each timer. Each timer is delivered once, never early, and never
+    /// later than the structure's bound.
     Granular,
 }
 
@@ -131,7 +131,7 @@ pub(crate) trait Visitor {
     fn visit<C: Candidate>(self, structure: &'static Structure) -> Self::Out;
 }
 
-/// A structure whose insertion walks a list: with 10,000 timers one insert takes microseconds.
+/// A structure whose insert walks a list: with 10,000 timers one insert takes microseconds.
 const LINEAR: Sensible = Sensible { most: 1000, why: "insertion is O(n)" };
 /// A wheel whose buckets grow with the population: with 1M timers, a few rounds take many minutes.
 const BUCKETS: Sensible = Sensible { most: 10_000, why: "its peek looks through a whole bucket" };

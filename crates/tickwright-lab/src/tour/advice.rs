@@ -72,7 +72,7 @@ fn fastest<'p>(points: impl Iterator<Item = &'p Point>) -> Option<&'p Point> {
     points.min_by(|a, b| a.ns.total_cmp(&b.ns))
 }
 
-/// Up to which population a list is as fast as the fastest structure, within the tie margin.
+/// The population up to which a list is as fast as the fastest structure, within the tie margin.
 fn list(points: &[Point]) -> Option<String> {
     let keeps_up = |n: u64| {
         let here = || points.iter().filter(move |point| point.n == n);
@@ -83,8 +83,8 @@ fn list(points: &[Point]) -> Option<String> {
     Some(format!("up to {} timers: {}", count(best.n as usize), best.words()))
 }
 
-/// The fastest structure at the largest population, and the population from which it is as fast as
-/// the fastest, within the tie margin.
+/// The fastest structure at the largest population, and the population from which that structure is
+/// as fast as the fastest one, within the tie margin.
 fn beyond(points: &[Point], among: impl Fn(&&Point) -> bool) -> Option<(u64, &Point)> {
     let all = populations(points);
     let at = |n: u64| points.iter().filter(move |point| point.n == n).filter(|point| among(point));

@@ -15,8 +15,8 @@ const COLUMNS: usize = 32;
 /// Columns of a line, without the indentation.
 const WIDTH: usize = 98;
 
-/// Formats the result of a part: the published figures, the figures here, the verdict, a small
-/// plot.
+/// Formats the result of a part: the published figures, the figures of this run, the verdict, and a
+/// small plot.
 pub(super) fn block(name: &str, about: &str, report: &Report) -> String {
     let mut lines = Vec::new();
     if let Some(headline) = report.findings.first() {
@@ -51,7 +51,7 @@ pub(super) fn conclusion(advice: &[String]) -> String {
     if lines.is_empty() { lines } else { format!("\nOn this machine\n{lines}") }
 }
 
-/// Says where the files are and which command to run next.
+/// States where the files are and which command to run next.
 pub(super) fn next(page: &Path) -> String {
     format!(
         "\n{} holds every table, plot and command of this tour.\n\
@@ -130,7 +130,7 @@ fn advised(advice: &[String]) -> Option<Section> {
 }
 
 /// The first result of the HTML page: the headlines with their questions, the advice, and the first
-/// plot of each part. The parts follow it in full.
+/// plot of each part. The complete parts follow.
 pub(super) fn front(merged: &Report, parts: &[Part], reports: &[Report], advice: &[String]) -> Report {
     let headline = |(part, report): (&Part, &Report)| {
         let headline = report.findings.first()?.clone();

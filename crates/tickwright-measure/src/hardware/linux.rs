@@ -1,4 +1,4 @@
-//! The counters of Linux, by `perf_event_open`.
+//! The hardware counters of Linux, read through `perf_event_open`.
 
 use core::fmt;
 use core::time::Duration;
@@ -14,7 +14,7 @@ use crate::virtualisation;
 /// The hardware counters of the thread that created them, until they are dropped.
 pub struct Hardware {
     group: Group,
-    /// In the order of [`EVENTS`]; `None` if the processor cannot count the event.
+    /// The counters in the order of [`EVENTS`]; `None` if the processor cannot count the event.
     counters: [Option<Counter>; EVENTS.len()],
     kernel: bool,
 }
@@ -30,11 +30,11 @@ const COUNTED: [Event; EVENTS.len()] =
     [Event::INSTRUCTIONS, Event::CPU_CYCLES, Event::CACHE_MISSES, Event::BRANCH_MISSES];
 
 impl Hardware {
-    /// Counts the events of the calling thread from now on: in user space, and in the kernel where
-    /// the system allows that.
+    /// Counts the events of the calling thread from now on: in user space, and also in the kernel
+    /// if the system allows this.
     ///
     /// # Errors
-    /// Why nothing is counted, and what would help, in words.
+    /// The reason why nothing is counted, and a remedy.
     pub fn start() -> Result<Self, String> {
         let mut counters = Self::open(true)
             .or_else(|error| if is_denied(&error) { Self::open(false) } else { Err(error) })
@@ -43,8 +43,8 @@ impl Hardware {
             let machine = virtualisation::name();
             format!("no hardware counters: they stand still on this machine (virtual machine: {machine})")
         };
-        // Some virtual machines offer counters that never count. `None` says that the group did not
-        // run yet, which another program's counters can cause.
+        // Some virtual machines offer counters that never count. A share of 0 means that the group
+        // has not run yet, which another program's counters can cause.
         let before = counters.read().ok_or_else(still)?;
         let counted = counters.read().ok_or_else(still)?.since(&before);
         if counted.share > 0.0 && counted.counts[0] == 0.0 { Err(still()) } else { Ok(counters) }
@@ -53,7 +53,8 @@ impl Hardware {
     fn open(kernel: bool) -> io::Result<Self> {
         let mut group = Group::new()?;
         let mut add = |event| group.add(Builder::new(event).exclude_kernel(!kernel));
-        // Without instructions there are no hardware counters. The other events may be missing.
+        // If the processor cannot count instructions, there are no hardware counters. Other events
+        // may be missing.
         let [first, others @ ..] = COUNTED;
         let first = add(first)?;
         let [cycles, cache, branches] = others.map(|event| add(event).ok());
@@ -74,7 +75,7 @@ impl Hardware {
         })
     }
 
-    /// What the counts cover, in words.
+    /// A description of what the counts cover.
     pub fn scope(&self) -> &'static str {
         if self.kernel { "in user space and in the kernel" } else { "in user space" }
     }
@@ -89,7 +90,7 @@ fn paranoid() -> Option<i32> {
     fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").ok()?.trim().parse().ok()
 }
 
-/// Why nothing is counted. `machine` is the virtual machine in words.
+/// The reason why nothing is counted. `machine` names the virtual machine.
 fn refusal(error: &io::Error, paranoid: Option<i32>, machine: &str) -> String {
     if is_denied(error) {
         let now = paranoid.map_or(String::new(), |level| format!(", which is {level} now"));
@@ -122,7 +123,7 @@ mod tests {
                 let sum = (0..100_000u64).map(black_box).fold(0, u64::wrapping_add);
                 let counted = counters.read().unwrap().since(&before);
                 assert_eq!(black_box(sum), 4_999_950_000);
-                // Another program's counters may have had the whole time.
+                // Another program's counters may have counted for the whole time.
                 if counted.share == 1.0 {
                     assert!(counted.counts[0] > 100_000.0, "{counted:?}");
                 }

@@ -4,7 +4,7 @@ use core::convert::Infallible;
 
 use super::Reading;
 
-/// The hardware counters of the calling thread. This system has none that can be read.
+/// The hardware counters of the calling thread. This system has no counters that can be read.
 #[derive(Debug)]
 pub struct Hardware(Infallible);
 
@@ -12,17 +12,17 @@ impl Hardware {
     /// Refuses.
     ///
     /// # Errors
-    /// Always: only Linux offers the counters.
+    /// Always refuses: only Linux offers the counters.
     pub fn start() -> Result<Self, String> {
         Err("no hardware counters on this system: only Linux offers them".into())
     }
 
-    /// Never called, since [`start`](Self::start) refuses.
+    /// Nobody calls this, since [`start`](Self::start) refuses.
     pub fn read(&mut self) -> Option<Reading> {
         match self.0 {}
     }
 
-    /// Never called, since [`start`](Self::start) refuses.
+    /// Nobody calls this, since [`start`](Self::start) refuses.
     pub fn scope(&self) -> &'static str {
         match self.0 {}
     }

@@ -1,7 +1,7 @@
-//! Reports saved under a name, to compare later runs with.
+//! Reports that are saved under a name, so that later runs can be compared with them.
 //!
-//! The files are in `$XDG_STATE_HOME/tickwright` (`~/.local/state/tickwright`), in one folder per
-//! command.
+//! The files are in `$XDG_STATE_HOME/tickwright` (`~/.local/state/tickwright`), in one folder for
+//! each command.
 
 use core::str::FromStr;
 use std::env;

@@ -1,5 +1,5 @@
-//! Result files. They are opened before a run starts, so that no run is wasted on a path that
-//! cannot be written.
+//! Result files. The outputs are opened before a run starts, so that no run is wasted on a path
+//! that cannot be written.
 
 mod whole;
 
@@ -13,7 +13,8 @@ use crate::error::LabError;
 #[derive(Debug)]
 pub(super) enum Sink {
     Stdout,
-    /// A pipe, a device, or a file in a folder where no file can be created: written in place.
+    /// A pipe, a device, or a file in a folder where no file can be created. It is written in
+    /// place.
     Place {
         file: File,
         path: PathBuf,
@@ -34,7 +35,8 @@ pub(super) fn place(path: &Path) -> PathBuf {
     })
 }
 
-/// A file written beside the report, opened before the run. It appears complete or not at all.
+/// A file that is written beside the report and opened before the run. The file appears complete or
+/// not at all.
 #[derive(Debug)]
 pub struct TextFile(pub(super) Sink);
 
@@ -42,16 +44,16 @@ impl TextFile {
     /// Writes the file.
     ///
     /// # Errors
-    /// When the file system refuses the write.
+    /// The file system refuses the write.
     pub fn write(&self, text: &str) -> Result<(), LabError> {
         self.write_with(|out| out.write_all(text.as_bytes()))
     }
 
-    /// Writes the file by parts. After an error of `content` the file is as it was, unless it is a
-    /// pipe or a device.
+    /// Writes the file piece by piece. If `content` returns an error, the file is unchanged, unless
+    /// it is a pipe or a device.
     ///
     /// # Errors
-    /// When the file system refuses the write, and the error of `content`.
+    /// The file system refuses the write, or `content` returns an error.
     pub fn write_with(
         &self,
         content: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
@@ -67,8 +69,8 @@ fn end_of_links(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..LINKS {
         let Ok(target) = path.read_link() else { return Ok(path) };
-        // A relative target starts at the link's folder. Joining an absolute target replaces the
-        // whole path.
+        // A relative target is relative to the link's folder. Joining an absolute target replaces
+        // the whole path.
         path = path.parent().unwrap_or(Path::new("")).join(target);
     }
     Err(io::Error::other("too many symbolic links"))
@@ -84,7 +86,7 @@ impl Sink {
         })
     }
 
-    /// Determines how `path` can be written, without changing anything.
+    /// Determines how `path` can be written, and changes nothing.
     fn probe(path: &Path) -> io::Result<Self> {
         let place = || OpenOptions::new().write(true).open(path);
         let takes_files = |path: &Path| whole::Draft::beside(path).map(drop);
@@ -92,13 +94,13 @@ impl Sink {
             Ok(found) if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
             Ok(found) if found.is_file() => {
                 let file = place()?;
-                // The target of a link is replaced, not the link.
+                // The target of a link is replaced, not the link itself.
                 let path = path.canonicalize()?;
                 Ok(if takes_files(&path).is_ok() { Self::Whole { path } } else { Self::Place { file, path } })
             }
             Ok(_) => Ok(Self::Place { file: place()?, path: path.to_owned() }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                // A link to a file that does not exist yet: the file is created and the link stays.
+                // The link's target does not exist yet: the file is created, and the link stays.
                 let path = end_of_links(path)?;
                 takes_files(&path)?;
                 Ok(Self::Whole { path })

@@ -24,7 +24,7 @@ pub fn command_line() -> String {
 /// Writes a block to standard output. Unlike `println!` it does not panic when the reader has gone.
 ///
 /// # Errors
-/// When standard output is closed or full.
+/// Standard output is closed or full.
 pub fn print(text: &str) -> Result<(), LabError> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())

@@ -13,7 +13,7 @@ use crate::render;
 use crate::result::compare::{compare, sections};
 use crate::result::{Condition, Report, write_csv};
 
-/// Where a run writes its report. Without any of these it prints tables.
+/// The outputs to which a run writes its report. Without any of them, the run prints tables.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Results")]
 pub struct OutputArgs {
@@ -51,7 +51,7 @@ type Writer = fn(&Report, &mut dyn Write) -> io::Result<()>;
 #[derive(Debug, Default)]
 pub struct Outputs {
     sinks: Vec<(Writer, Sink)>,
-    /// What to compare with, and its name.
+    /// The report to compare with, and its name.
     against: Option<(String, Report)>,
     fail_if: Vec<Condition>,
 }
@@ -75,11 +75,11 @@ impl OutputArgs {
         ]
     }
 
-    /// Opens what was asked for of an experiment, such as `bench hold`. Existing files keep their
-    /// content until a report replaces it.
+    /// Opens the outputs that were requested of an experiment, such as `bench hold`. Existing files
+    /// keep their content until a report replaces it.
     ///
     /// # Errors
-    /// A path that cannot be written; two outputs to one path; a name without a saved result.
+    /// A path that cannot be written, two outputs to one path, or a name without a saved result.
     pub fn open(&self, experiment: &str) -> Result<Outputs, LabError> {
         let mut open: Vec<(&str, &Path, Writer)> = Vec::new();
         for (flag, path, writer) in self.all() {
@@ -96,17 +96,17 @@ impl OutputArgs {
         Ok(Outputs { sinks, against, fail_if: self.fail_if.clone() })
     }
 
-    /// Whether standard output is free for tables, and for lines while a run lasts.
+    /// Whether standard output is free for tables, and for lines during a run.
     #[must_use]
     pub fn terminal(&self) -> bool {
         !self.all().iter().any(|(_, path, _)| *path == Some(Path::new("-")))
     }
 
-    /// Opens files that a run writes beside its report, in formats of others; before anything is
-    /// measured.
+    /// Before anything is measured, opens files that a run writes beside its report in other tools'
+    /// formats.
     ///
     /// # Errors
-    /// A path that cannot be written; two outputs to one path; standard output.
+    /// A path that cannot be written, two outputs to one path, or standard output.
     pub fn open_beside<const N: usize>(
         &self,
         wanted: [(&'static str, Option<&Path>); N],
@@ -128,7 +128,7 @@ impl OutputArgs {
     }
 }
 
-/// Refuses two outputs in one place.
+/// Refuses two outputs to the same place.
 fn apart((other, there): (&str, &Path), (flag, path): (&str, &Path)) -> Result<(), LabError> {
     let stdout = Path::new("-");
     let what = match (path == stdout, there == stdout) {
@@ -148,11 +148,11 @@ impl Outputs {
         !self.sinks.iter().any(|(_, sink)| matches!(sink, Sink::Stdout))
     }
 
-    /// Prints a report, and writes it where it was asked for.
+    /// Prints a report, and writes it to the requested outputs.
     ///
     /// # Errors
-    /// When the file system refuses after all. [`LabError::Interrupted`] for a partial report.
-    /// [`LabError::Failed`] when a condition of `--fail-if` is fulfilled.
+    /// The file system refuses a write after the files were opened. [`LabError::Interrupted`] for a
+    /// partial report. [`LabError::Failed`] when a condition of `--fail-if` is fulfilled.
     pub fn deliver(&self, report: &Report) -> Result<(), LabError> {
         let mut report = report.clone();
         if let Some((name, old)) = &self.against {
@@ -164,7 +164,7 @@ impl Outputs {
         self.write(&report)
     }
 
-    /// Writes a report where it was asked for, and prints nothing.
+    /// Writes a report to the requested outputs, and prints nothing.
     ///
     /// # Errors
     /// Those of [`deliver`](Self::deliver).
@@ -175,7 +175,7 @@ impl Outputs {
         if report.interrupted { Err(LabError::Interrupted) } else { self.judge(report) }
     }
 
-    /// Looks whether a condition of `--fail-if` is fulfilled.
+    /// Checks whether a condition of `--fail-if` is fulfilled.
     fn judge(&self, report: &Report) -> Result<(), LabError> {
         let mut failed = Vec::new();
         for condition in &self.fail_if {

@@ -1,4 +1,4 @@
-//! Reports as one page: no script, nothing fetched, light and dark, for a screen and for paper.
+//! Reports as one page: no script, no network access, light and dark, for a screen and for paper.
 
 use core::fmt::Write;
 
@@ -9,13 +9,13 @@ use crate::stats::Verdict;
 
 const STYLE: &str = include_str!("page.css");
 
-/// From this many plots in a row on, they are small and stand beside each other.
+/// From this many consecutive plots on, the plots are small and stand beside each other.
 const FEWEST_BESIDE: usize = 4;
 
-/// A table wraps its cells if one has a longer text.
+/// A table wraps its cells if one cell has a longer text than this.
 const LONG_WORDS: usize = 60;
 
-/// The page of some reports; each has a name, such as its file's.
+/// Returns a page with several reports. Each has a name, such as the name of its file.
 #[must_use]
 pub fn html(reports: &[(String, Report)]) -> String {
     let mut out = String::new();
@@ -83,7 +83,7 @@ fn article(out: &mut String, at: usize, name: &str, report: &Report) -> core::fm
     writeln!(out, "</article>")
 }
 
-/// A sign beside the words, so that no verdict rests on color alone.
+/// A symbol beside the words, so that a verdict is not shown by color alone.
 fn sign(verdict: Verdict) -> (&'static str, &'static str) {
     match verdict {
         Verdict::Faster | Verdict::Held => ("good", "\u{25b2}"),
@@ -168,7 +168,7 @@ fn table(out: &mut String, title: &str, table: &Table) -> core::fmt::Result {
     writeln!(out, "</tbody></table></div>")
 }
 
-/// The plot, and its points as a table for a reader who cannot see it.
+/// The plot, and its points as a table for a reader who cannot see the plot.
 fn figure(out: &mut String, plot: &Plot, draw: fn(&Plot) -> String) -> core::fmt::Result {
     writeln!(out, "<figure>{}", draw(plot))?;
     writeln!(

@@ -25,7 +25,7 @@ pub fn markdown(report: &Report) -> String {
         for block in &section.blocks {
             out.push('\n');
             match block {
-                // A line is a paragraph.
+                // Each line is a paragraph.
                 Block::Text(text) => out += &text.trim().lines().collect::<Vec<_>>().join("  \n"),
                 Block::Table(table) => out += &pipes(table),
                 Block::Plot(picture) => out += &format!("```text\n{}```", plot::plot(picture)),

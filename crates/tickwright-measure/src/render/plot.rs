@@ -7,8 +7,9 @@ use crate::result::{Curve, Plot};
 
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// A line for each of the first `most` curves: its name, its points as blocks, its range. All are
-/// on the scale of the plot, so lines compare. A curve of more than `width` points is thinned.
+/// Returns a line for each of the first `most` curves: its name, its points as blocks, and its
+/// range. All lines use the scale of the plot, so that they can be compared. A curve of more than
+/// `width` points is thinned.
 #[must_use]
 pub fn sparks(plot: &Plot, width: usize, most: usize) -> Vec<String> {
     let Some((_, y)) = Scale::of(plot) else { return Vec::new() };
@@ -28,11 +29,12 @@ pub fn sparks(plot: &Plot, width: usize, most: usize) -> Vec<String> {
     shown().map(line).collect()
 }
 
-/// Columns and lines of the area that is drawn on.
+/// Columns and lines of the drawing area.
 const WIDTH: usize = 64;
 const HEIGHT: usize = 12;
 
-/// A letter a curve. Where two meet, the later one is seen.
+/// Draws each curve with its own letter. Where two curves meet, the later one covers the earlier
+/// one.
 #[must_use]
 pub fn plot(plot: &Plot) -> String {
     let Some((x, y)) = Scale::of(plot) else { return String::new() };
@@ -67,7 +69,7 @@ pub fn plot(plot: &Plot) -> String {
     out
 }
 
-/// Names in lines of at most `width` columns.
+/// Breaks the names into lines of at most `width` columns.
 fn legend(names: impl Iterator<Item = String>, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for name in names {
@@ -82,7 +84,7 @@ fn legend(names: impl Iterator<Item = String>, width: usize) -> Vec<String> {
     lines
 }
 
-/// The marks of the horizontal axis; one that would touch its neighbor is left out.
+/// The marks of the horizontal axis. A mark that would touch its neighbor is left out.
 fn below(plot: &Plot, x: &Scale) -> String {
     let mut line = String::new();
     for mark in x.marks(6) {

@@ -1,8 +1,8 @@
-//! Where a figure stands on an axis, and where its marks are.
+//! The position of a figure on an axis, and the positions of the marks.
 
 use crate::result::{Axis, Plot};
 
-/// From the least to the greatest of what is drawn.
+/// An axis from the least to the greatest drawn figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Scale {
     low: f64,
@@ -19,8 +19,8 @@ impl Scale {
         Some((x, y))
     }
 
-    /// A linear axis of heights begins at 0, so that lengths compare. A logarithmic axis ends at
-    /// whole decades.
+    /// A linear vertical axis begins at 0, so that lengths can be compared. A logarithmic axis ends
+    /// at whole decades.
     fn around(axis: &Axis, values: impl Iterator<Item = f64> + Clone, height: bool) -> Option<Self> {
         let low = values.clone().min_by(f64::total_cmp)?;
         let high = values.max_by(f64::total_cmp)?;
@@ -37,7 +37,7 @@ impl Scale {
         Some(Self { low, high, log: axis.log })
     }
 
-    /// From 0 at the least to 1 at the greatest.
+    /// Returns the position of a figure: 0 at the least, 1 at the greatest.
     pub(super) fn at(&self, value: f64) -> f64 {
         let part = if self.log {
             (value / self.low).ln() / (self.high / self.low).ln()
@@ -47,7 +47,7 @@ impl Scale {
         part.clamp(0.0, 1.0)
     }
 
-    /// Round figures within it, about as many as `wanted`.
+    /// Returns round figures within the scale, about `wanted` of them.
     pub(super) fn marks(&self, wanted: usize) -> Vec<f64> {
         if self.log {
             let (first, last) = (self.low.log10().ceil() as i32, self.high.log10().floor() as i32);
@@ -64,7 +64,7 @@ impl Scale {
     }
 }
 
-/// The next of 1, 2, 5, 10, 20 ... that is not less.
+/// Returns the least of 1, 2, 5, 10, 20 ... that is not below `step`.
 fn tidy(step: f64) -> f64 {
     let power = 10f64.powf(step.max(1e-12).log10().floor());
     [1.0, 2.0, 5.0]

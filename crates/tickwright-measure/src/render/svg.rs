@@ -11,28 +11,28 @@ struct Size {
     /// Width and height of the area with the curves.
     width: f64,
     height: f64,
-    /// Width of the legend to its right.
+    /// Width of the legend, which is to the right of that area.
     legend: f64,
-    /// Most ticks along the two axes.
+    /// The most ticks on each of the two axes.
     ticks: (usize, usize),
-    /// Where the title begins, and the size of its letters.
+    /// The horizontal position of the title, and the size of its letters.
     title: (f64, f64),
 }
 
-/// A picture of its own.
+/// The size of a picture that stands alone.
 const LARGE: Size = Size { width: 640.0, height: 320.0, legend: 200.0, ticks: (8, 6), title: (LEFT, 15.0) };
-/// One of several pictures beside each other.
+/// The size of each of several pictures that stand beside each other.
 const SMALL: Size = Size { width: 260.0, height: 170.0, legend: 150.0, ticks: (4, 4), title: (0.0, 13.0) };
 
-/// Space around the area.
+/// Space around the area with the curves.
 const LEFT: f64 = 80.0;
 const TOP: f64 = 44.0;
 const BELOW: f64 = 56.0;
 /// Height of a line of the legend.
 const LINE: f64 = 19.0;
 
-/// Colors that color-blind readers tell apart (Okabe and Ito 2008), with dashes for prints without
-/// color. The yellow is left out: it cannot be read on white.
+/// Colors that color-blind readers can distinguish (Okabe and Ito 2008), with dashes for prints
+/// without color. The yellow is left out, because nobody can read it on white.
 const STYLES: [(&str, &str); 8] = [
     ("#0072b2", "none"),
     ("#d55e00", "7 3"),
@@ -48,7 +48,7 @@ const STYLES: [(&str, &str); 8] = [
 const STYLE: &str = "text{fill:currentColor}.grid{stroke:currentColor;stroke-opacity:.15}\
 .frame{stroke:currentColor;stroke-opacity:.5;fill:none}";
 
-/// All plots below each other, as a file of its own.
+/// All plots below each other, as a complete file.
 #[must_use]
 pub fn svg<'p>(plots: impl IntoIterator<Item = &'p Plot>) -> String {
     let plots: Vec<&Plot> = plots.into_iter().collect();
@@ -68,13 +68,13 @@ pub fn svg<'p>(plots: impl IntoIterator<Item = &'p Plot>) -> String {
     )
 }
 
-/// One plot, for a page that gives the color.
+/// One plot, for a page that sets the color.
 #[must_use]
 pub fn svg_of(plot: &Plot) -> String {
     alone(plot, LARGE)
 }
 
-/// One plot of several beside each other. A page gives the color.
+/// One of several plots that stand beside each other. The page sets the color.
 #[must_use]
 pub(super) fn small_svg_of(plot: &Plot) -> String {
     alone(plot, SMALL)
@@ -152,7 +152,8 @@ fn line(out: &mut String, mark: Mark, points: &[(f64, f64)], (color, dash): (&st
         let stroke = format!(r#"stroke="{color}" stroke-width="1.8" stroke-dasharray="{dash}""#);
         writeln!(out, r#"<path fill="none" {stroke} d="{path}"/>"#)?;
     }
-    // A line of one point is not seen; a dot a cell would hide a histogram.
+    // A line of a single point would be invisible, so points get dots. In a histogram, dots would
+    // hide the steps.
     if mark != Mark::Steps {
         for (x, y) in points {
             writeln!(out, r#"<circle cx="{x:.1}" cy="{y:.1}" r="2.6" fill="{color}"/>"#)?;
@@ -167,7 +168,7 @@ fn legend(out: &mut String, curve: &Curve, (x, y): (f64, f64), (color, dash): (&
     writeln!(out, r#"<text x="{}" y="{y}">{}</text>"#, x + 30.0, escape(&curve.name))
 }
 
-/// A text as XML and HTML take it.
+/// Escapes a text for XML and HTML.
 #[must_use]
 pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")

@@ -7,7 +7,7 @@ use super::plot;
 use crate::result::{Block, Cell, Report, Section, Table};
 use crate::table;
 
-/// The last line of a run that was interrupted.
+/// The last lines of an interrupted run's report.
 const INTERRUPTED: &str =
     "\nINTERRUPTED: the run was stopped early; figures are missing or rest on fewer rounds.\n";
 
@@ -51,11 +51,11 @@ pub fn sections(sections: &[Section]) -> String {
     out
 }
 
-/// Columns of a line of prose.
+/// The width of prose, in columns.
 const COLUMNS: usize = 100;
 
-/// Prose in lines of at most [`COLUMNS`]. Each line of `text` is a paragraph; one that is indented
-/// stays so.
+/// Breaks prose into lines of at most [`COLUMNS`]. Each line of `text` is a paragraph. An indented
+/// paragraph stays indented.
 fn filled(text: &str) -> String {
     let mut out = Vec::new();
     for paragraph in text.lines() {
@@ -74,7 +74,7 @@ fn filled(text: &str) -> String {
     out.join("\n")
 }
 
-/// A figure or words; `-` where nothing was measured.
+/// A cell as text: a figure or words, or `-` if nothing was measured.
 pub(super) fn field(cell: Option<&Cell>, table: &Table, column: usize) -> String {
     match cell {
         None => String::new(),

@@ -1,4 +1,4 @@
-//! Two results of one command, series by series.
+//! Compares two results of one command, series by series.
 
 use super::section::Cell;
 use super::{Better, Report, Section, Series, Table};
@@ -6,19 +6,20 @@ use crate::error::LabError;
 use crate::format::Format;
 use crate::stats::{Shift, Verdict};
 
-/// One series in both results.
+/// One series that is in both results.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compared {
-    /// The series, as the second result has it.
+    /// The name and the labels of the series, as in the second result.
     pub title: String,
-    /// The second beside the first.
+    /// The comparison of the second result's samples with the first result's.
     pub shift: Shift,
-    /// Which direction is good.
+    /// Whether lower or higher figures are better.
     pub better: Better,
 }
 
 impl Compared {
-    /// Says the verdict in words, by the direction that is good: a rate that rises is better.
+    /// Returns the verdict in words. The words depend on which direction is better: a higher rate
+    /// is better.
     #[must_use]
     pub fn words(&self) -> &'static str {
         match (self.shift.verdict(), self.better) {
@@ -34,7 +35,7 @@ impl Compared {
 /// Compares two results of one experiment.
 ///
 /// # Errors
-/// Results of two experiments; results without a series in common.
+/// The results of two experiments, or results without a common series.
 pub fn compare(first: &Report, second: &Report) -> Result<Vec<Compared>, LabError> {
     if first.experiment != second.experiment {
         return Err(LabError::usage(format!(
@@ -58,13 +59,13 @@ pub fn compare(first: &Report, second: &Report) -> Result<Vec<Compared>, LabErro
 }
 
 impl Report {
-    /// The series of the same name and labels.
+    /// Finds the series of the same name and labels.
     fn find_same(&self, other: &Series) -> Option<&Series> {
         self.series.iter().find(|series| series.name == other.name && series.labels == other.labels)
     }
 }
 
-/// A comparison as sections: what differs first, then everything.
+/// A comparison as sections: first the series that differ, then all series.
 #[must_use]
 pub fn sections(first: &str, second: &str, compared: &[Compared]) -> Vec<Section> {
     let differs = |one: &&Compared| one.words() != "no difference shown";

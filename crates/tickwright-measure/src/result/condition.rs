@@ -1,4 +1,5 @@
-//! A condition on the samples of a result: `p99(insert) > 200ns`. It decides a run's exit code.
+//! A condition on the samples of a result: `p99(insert) > 200ns`. A condition decides the exit code
+//! of a run.
 
 use core::fmt;
 use core::str::FromStr;
@@ -14,19 +15,19 @@ pub struct Condition {
     series: String,
     labels: Vec<(String, String)>,
     compare: Compare,
-    /// In the unit of the series: ns, bytes, or none.
+    /// The limit in the unit of the series: ns, bytes, or none.
     limit: f64,
     unit: Option<Unit>,
 }
 
-/// A figure that stands for a series.
+/// The statistic of a series that the condition compares.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Statistic {
     Min,
     Median,
     Mean,
     Max,
-    /// That this share of the samples does not exceed, 0 to 1.
+    /// The figure that this share of the samples, from 0 to 1, does not exceed.
     Quantile(f64),
 }
 
@@ -92,7 +93,7 @@ impl FromStr for Condition {
     }
 }
 
-/// A number and its unit, in the unit's own scale.
+/// Parses a number and its unit. The number is not scaled by the unit.
 fn number(text: &str) -> Option<(f64, Option<Unit>)> {
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
@@ -134,7 +135,7 @@ impl Statistic {
 
 impl Compare {
     fn parse(text: &str) -> Option<(Self, &str)> {
-        // The longer ones first.
+        // The longer signs come first, because a shorter one is their prefix.
         let all = [("<=", Self::AtMost), (">=", Self::AtLeast), ("<", Self::Less), (">", Self::Greater)];
         all.into_iter().find_map(|(sign, compare)| Some((compare, text.strip_prefix(sign)?)))
     }
@@ -150,11 +151,11 @@ impl Compare {
 }
 
 impl Condition {
-    /// The series that fulfil it, each with its figure.
+    /// Returns the series that fulfil the condition, each with its figure.
     ///
     /// # Errors
-    /// No series has the name and the labels, with those that there are; the unit of the limit is
-    /// not the series'.
+    /// No series has this name and these labels (the message lists the existing ones), or the limit
+    /// has another unit than the series.
     pub fn fulfilled<'r>(&self, report: &'r Report) -> Result<Vec<(&'r Series, f64)>, String> {
         let mut found = Vec::new();
         let mut any = false;
@@ -179,7 +180,7 @@ impl Condition {
     }
 }
 
-/// The names of a report's series, each once.
+/// The names of a report's series, each name once.
 fn names(report: &Report) -> String {
     let mut names: Vec<&str> = report.series.iter().map(|series| series.name.as_str()).collect();
     names.sort_unstable();

@@ -1,4 +1,4 @@
-//! Samples as CSV: one row a sample, the same columns for every command.
+//! Samples as CSV: one row for each sample, with the same columns for every command.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use super::{Report, SCHEMA};
 
-/// Writes every sample in a row of its own. A row is schema, experiment, series, unit, per and each
-/// label. Then the number of the sample from 1 on, its value, and whether the run was interrupted.
-/// A report without samples has a single row.
+/// Writes each sample in its own row. A row begins with schema, experiment, series, unit, per, and
+/// each label. Then follow the number of the sample (from 1), its value, and whether the run was
+/// interrupted. A report without samples has a single row.
 ///
 /// # Errors
 /// Those of `out`.
@@ -49,7 +49,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     csv.flush()
 }
 
-/// A value that JSON writes as one word.
+/// The word of a value that JSON writes as one string.
 fn word(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default().trim_matches('"').to_owned()
 }

@@ -1,4 +1,4 @@
-//! What follows from the samples: a figure beside a published one or a bound, and the verdict.
+//! Conclusions from the samples: a figure beside a published one or a bound, and the verdict.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,24 +7,24 @@ use super::series::Labels;
 use crate::format::Format;
 use crate::stats::{Bound, CONFIDENCE, Summary, TIE, Verdict};
 
-/// One thing that a run found.
+/// One conclusion of a run.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
-    /// What it is about, in words: `heap4 beside the fastest rival, n=10k`.
+    /// The subject of the finding, in words: `heap4 beside the fastest rival, n=10k`.
     pub about: String,
-    /// The same for programs.
+    /// The subject as labels, for programs.
     #[serde(default, skip_serializing_if = "Labels::is_empty")]
     pub labels: Labels,
-    /// What was published, with its source where a reader needs it.
+    /// The published result, with its source where a reader needs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<String>,
-    /// What this run found, in words.
+    /// The result of this run, in words.
     pub here: String,
-    /// The figure behind `here`: mostly a ratio.
+    /// The figure behind `here`, in most cases a ratio.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figure: Option<Summary>,
-    /// What the figure should keep to.
+    /// The bound that the figure should meet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<Bound>,
     /// What is concluded.
@@ -32,13 +32,13 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// A ratio of times: faster, slower, or no difference shown.
+    /// A ratio of times. The verdict is faster, slower, or no difference shown.
     pub fn ratio(about: impl Into<String>, figure: Summary, here: impl Into<String>) -> Self {
         let verdict = Verdict::on(&figure);
         Self { figure: Some(figure), ..Self::stated(about, here) }.judged(verdict)
     }
 
-    /// A figure that should keep to a bound: held, missed, or not shown.
+    /// A figure with a bound. The verdict is held, missed, or not shown.
     pub fn bounded(about: impl Into<String>, figure: Summary, bound: Bound) -> Self {
         let here = format!("{:.2}", figure.median);
         Self { figure: Some(figure), bound: Some(bound), ..Self::stated(about, here) }
@@ -65,7 +65,7 @@ impl Finding {
         self
     }
 
-    /// Beside what was published.
+    /// Adds the published result.
     #[must_use]
     pub fn published(mut self, words: impl Into<String>) -> Self {
         self.published = Some(words.into());
@@ -80,8 +80,9 @@ impl Finding {
     }
 }
 
-/// Findings as rows: the figure with its interval, the bound, the verdict. A column of bounds is
-/// there when one of them has a bound. `format` is that of the figures.
+/// Findings as rows of a table: the figure with its interval, the bound, and the verdict. The table
+/// has a column of bounds if at least one finding has a bound. `format` is the format of the
+/// figures.
 #[must_use]
 pub fn table(heading: &str, format: Format, findings: &[Finding]) -> Table {
     let bounded = findings.iter().any(|finding| finding.bound.is_some());
@@ -115,7 +116,7 @@ pub fn table(heading: &str, format: Format, findings: &[Finding]) -> Table {
 }
 
 impl Finding {
-    /// Why no difference is shown.
+    /// The reason why no difference is shown.
     fn why(&self) -> String {
         match &self.figure {
             Some(ratio) if self.verdict == Verdict::NoDifferenceShown => {

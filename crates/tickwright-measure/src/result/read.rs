@@ -1,4 +1,4 @@
-//! Reading a result file.
+//! Reads a result file.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -10,16 +10,16 @@ use super::{Report, SCHEMA};
 use crate::error::LabError;
 use crate::text::plain;
 
-/// Bytes that a result may have: the whole NPTL table has two million.
+/// The most bytes of a result. The whole NPTL table has two million.
 const MOST: u64 = 256 << 20;
 
 impl Report {
-    /// Reads what `--json` wrote. `-` is standard input.
+    /// Reads a report that `--json` wrote. `-` is standard input.
     ///
     /// # Errors
-    /// A usage error that names the file. The file cannot be read, is no result, is damaged, or has
-    /// another schema. For another schema the error also names the command that makes the result
-    /// again.
+    /// A usage error that names the file. The file cannot be read, is not a result, is damaged, or
+    /// has another schema. For another schema, the error also names the command that produces the
+    /// result again.
     pub fn read(path: &Path) -> Result<Self, LabError> {
         let name = plain(&path.display().to_string());
         let mut text = String::new();
@@ -67,7 +67,8 @@ impl Report {
     }
 }
 
-/// Writes out the control characters in every text: the words of a file reach a terminal.
+/// Escapes the control characters in every text, because a terminal will show the texts of the
+/// file.
 fn disarm(value: &mut Value) {
     match value {
         Value::String(text) => *text = plain(text),
@@ -77,7 +78,7 @@ fn disarm(value: &mut Value) {
     }
 }
 
-/// A command without the option that says where its JSON went.
+/// Returns a command line without the option that names the JSON output.
 fn without_json(command: &str) -> String {
     let words = command.split(' ').filter(|word| *word != "--json" && !word.starts_with("--json="));
     words.collect::<Vec<_>>().join(" ")

@@ -1,4 +1,4 @@
-//! What a reader sees: titles over text, tables with declared columns, and plots.
+//! The readable part of a report: titles over text, tables with declared columns, and plots.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::format::Format;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Section {
-    /// Empty where the section needs none.
+    /// Empty if the section needs no title.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
     /// From top to bottom.
@@ -40,7 +40,8 @@ impl Section {
         self
     }
 
-    /// Adds a plot. A plot without a curve of three points is ignored: a table shows those better.
+    /// Adds a plot. A plot is ignored if none of its curves has three points, because a table shows
+    /// so few points better.
     #[must_use]
     pub fn plot(mut self, plot: Plot) -> Self {
         if plot.curves.iter().any(|curve| curve.points.len() > 2) {
@@ -55,7 +56,7 @@ impl Section {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Block {
-    /// Paragraphs, a line each. The program that shows them breaks the lines.
+    /// Paragraphs, one for each line. The program that shows the paragraphs breaks them into lines.
     Text(String),
     /// Rows under a heading.
     Table(Table),
@@ -69,7 +70,8 @@ pub enum Block {
 pub struct Column {
     /// Its heading.
     pub name: String,
-    /// How its numbers are written. Columns of text stand to the left, others to the right.
+    /// The format of the column's numbers. Columns of text are aligned to the left, others to the
+    /// right.
     pub format: Format,
 }
 
@@ -87,7 +89,7 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// A figure, or nothing.
+    /// A figure, or an empty cell for `None`.
     pub fn maybe(value: Option<f64>) -> Self {
         value.map_or(Self::Empty(()), Self::Number)
     }
@@ -95,7 +97,7 @@ impl Cell {
 
 impl From<f64> for Cell {
     fn from(value: f64) -> Self {
-        // JSON knows no infinity.
+        // JSON has no infinity, so the cell is empty.
         if value.is_finite() { Self::Number(value) } else { Self::Empty(()) }
     }
 }
@@ -146,19 +148,19 @@ impl Table {
         Self::default()
     }
 
-    /// An empty table with these columns.
+    /// Creates an empty table with these columns.
     pub fn of<S: Into<String>>(columns: impl IntoIterator<Item = (S, Format)>) -> Self {
         columns.into_iter().fold(Self::new(), |table, (name, format)| table.column(name, format))
     }
 
-    /// Adds a column to the right.
+    /// Adds a column on the right.
     #[must_use]
     pub fn column(mut self, name: impl Into<String>, format: Format) -> Self {
         self.columns.push(Column { name: name.into(), format });
         self
     }
 
-    /// Adds columns of one format to the right.
+    /// Adds columns of one format on the right.
     #[must_use]
     pub fn columns<S: Into<String>>(self, names: impl IntoIterator<Item = S>, format: Format) -> Self {
         names.into_iter().fold(self, |table, name| table.column(name, format))
@@ -174,11 +176,11 @@ impl Table {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
-    /// What it counts, with the unit: `timers`, `ns per operation`.
+    /// The quantity of the axis, with the unit: `timers`, `ns per operation`.
     pub name: String,
-    /// How its ticks are written.
+    /// The format of the ticks.
     pub format: Format,
-    /// Whether equal distances are equal ratios.
+    /// Whether the axis is logarithmic: equal distances are equal ratios.
     pub log: bool,
 }
 
@@ -212,7 +214,7 @@ pub enum Mark {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Curve {
-    /// What the legend says.
+    /// The name of the curve in the legend.
     pub name: String,
     /// From left to right.
     pub points: Vec<(f64, f64)>,
@@ -230,12 +232,12 @@ pub struct Plot {
     pub y: Axis,
     /// How points are drawn.
     pub mark: Mark,
-    /// Drawn in this order; the legend keeps it.
+    /// The curves, in the order of drawing and of the legend.
     pub curves: Vec<Curve>,
 }
 
 impl Plot {
-    /// An empty plot of lines.
+    /// Creates an empty plot of lines.
     pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
         Self { title: title.into(), x, y, mark: Mark::Line, curves: Vec::new() }
     }

@@ -1,4 +1,4 @@
-//! Samples of one thing, with what tells them from others.
+//! Samples of one quantity, with the labels that distinguish them from others.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -6,7 +6,8 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// What tells a series from others of its name: `structure = heap4/slab`, `n = 1000`.
+/// The labels that distinguish a series from others of its name: `structure = heap4/slab`,
+/// `n = 1000`.
 pub type Labels = BTreeMap<String, Label>;
 
 /// Labels from pairs.
@@ -69,7 +70,7 @@ pub enum Unit {
     Ns,
     /// Bytes.
     Bytes,
-    /// How many, without a unit.
+    /// A number of things, without a unit.
     Count,
     /// Instructions, as callgrind counts them.
     Instructions,
@@ -77,42 +78,43 @@ pub enum Unit {
     PerSecond,
     /// Hundredths.
     Percent,
-    /// A quotient of two figures of one unit.
+    /// The quotient of two figures with the same unit.
     Ratio,
 }
 
-/// Which direction is good.
+/// Whether lower or higher figures are better.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Better {
-    /// Less is better: times, bytes.
+    /// Lower figures are better: times, bytes.
     #[default]
     Lower,
-    /// More is better: rates.
+    /// Higher figures are better: rates.
     Higher,
-    /// Neither: a count that describes the work.
+    /// Neither is better: a count that describes the work.
     Neither,
 }
 
-/// Samples of one thing.
+/// Samples of one quantity.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// What was measured: `insert`.
+    /// The measured quantity: `insert`.
     pub name: String,
     /// The unit of a sample.
     pub unit: Unit,
-    /// What a sample is spread over: `operation`, `timer`. Without it a sample is a total.
+    /// The item to which a sample refers: `operation`, `timer`. Without it, a sample is a total.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per: Option<Cow<'static, str>>,
-    /// Which direction is good.
+    /// Whether lower or higher figures are better.
     #[serde(default)]
     pub better: Better,
-    /// What tells it from others of this name.
+    /// The labels that distinguish the series from others of this name.
     pub labels: Labels,
-    /// One value a round, in order. The series of one interleaved run have equal lengths: values at
-    /// one index were measured in one round. A round without a figure is no number, in JSON `null`.
+    /// One value for each round, in order. The series of one interleaved run have equal lengths:
+    /// values at the same index were measured in the same round. A round without a figure has the
+    /// value NaN, which is `null` in JSON.
     #[serde(deserialize_with = "numbers")]
     pub samples: Vec<f64>,
 }
@@ -123,19 +125,19 @@ fn numbers<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f64>, D::Error> {
 }
 
 impl Series {
-    /// An empty series of totals of which less is better.
+    /// An empty series of totals. Lower figures are better.
     pub fn new(name: impl Into<String>, unit: Unit, labels: Labels) -> Self {
         Self { name: name.into(), unit, per: None, better: Better::Lower, labels, samples: Vec::new() }
     }
 
-    /// Each sample is the mean of this many of `what`.
+    /// States that each sample is the mean for one `what`, such as `operation`.
     #[must_use]
     pub fn per(mut self, what: &'static str) -> Self {
         self.per = Some(what.into());
         self
     }
 
-    /// Which direction is good.
+    /// Sets whether lower or higher figures are better.
     #[must_use]
     pub fn better(mut self, better: Better) -> Self {
         self.better = better;

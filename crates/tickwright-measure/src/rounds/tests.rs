@@ -60,7 +60,7 @@ fn an_error_ends_it() {
 
 #[test]
 fn a_round_that_is_interrupted_counts_for_no_lane() {
-    // Three lanes; the first round warms up.
+    // Three lanes; the first round is a warm-up.
     for (turns, whole) in [(0, 0), (2, 0), (3, 0), (5, 0), (6, 1), (8, 1), (9, 2)] {
         let mut left = turns;
         let stop = || {

@@ -1,4 +1,5 @@
-//! Figures of two streams as those of one: threads measure apart, and a report shows their sum.
+//! Merges the figures of two streams into those of one: threads measure separately, and a report
+//! shows their sum.
 
 use super::{Distribution, Running};
 
@@ -22,7 +23,7 @@ impl Distribution {
     /// Adds the samples of `other`.
     pub fn merge(&mut self, other: &Self) {
         self.running.merge(&other.running);
-        // Equal bounds: every sample of one fits into the other.
+        // The histograms have equal bounds, so every sample of one fits into the other.
         let _ = self.histogram.add(&other.histogram);
     }
 }

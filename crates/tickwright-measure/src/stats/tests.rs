@@ -17,11 +17,11 @@ fn the_median_is_the_middle_and_the_spread_is_about_it() {
 #[test]
 fn intervals_are_order_statistics_with_their_coverage() {
     let of = |n: u32| summarise((1..=n).map(f64::from)).unwrap().interval;
-    // Fewer than six samples cannot give 95 %, and the interval says what it gives.
+    // Fewer than six samples cannot give 95 %, and the interval states its true coverage.
     assert_eq!(of(1), Interval { low: 1.0, high: 1.0, coverage: 0.0 });
     assert_eq!(of(5), Interval { low: 1.0, high: 5.0, coverage: 0.9375 });
     assert_eq!(of(6), Interval { low: 1.0, high: 6.0, coverage: 0.96875 });
-    // The tables in textbooks: second smallest and second largest of 9 give 96.1 %.
+    // As in textbook tables: the second smallest and the second largest of 9 give 96.1 %.
     let nine = of(9);
     assert_eq!((nine.low, nine.high), (2.0, 8.0));
     assert!((nine.coverage - 0.9609).abs() < 1e-4);
@@ -34,7 +34,7 @@ fn intervals_of_thousands_are_neither_empty_nor_without_coverage() {
     let of = |n: u32| summarise((1..=n).map(f64::from)).unwrap().interval;
     // 1800 - 0.98 * 60 = 1741.2.
     assert_eq!(of(3600), Interval { low: 1741.0, high: 1860.0, coverage: CONFIDENCE });
-    // The exact sum and the approximation meet: a sample more moves an end by at most two ranks.
+    // The exact sum and the approximation agree: one more sample moves an end by at most two ranks.
     for (fewer, more) in [(of(999), of(1000)), (of(1000), of(1001)), (of(1001), of(1002))] {
         assert!((more.low - fewer.low).abs() <= 2.0, "{fewer:?} {more:?}");
         assert!((more.high - fewer.high).abs() <= 2.0, "{fewer:?} {more:?}");
@@ -57,7 +57,7 @@ fn coverage_holds_by_simulation() {
 
 #[test]
 fn ratios_are_taken_round_by_round() {
-    // A disturbance doubled the second round for both: the ratio does not see it.
+    // A disturbance doubled both times of the second round, so their ratio is unchanged.
     let summary = ratios(&[50.0, 100.0, 50.0], &[100.0, 200.0, 100.0]).unwrap();
     assert_eq!((summary.median, summary.mad), (0.5, 0.0));
 }

@@ -1,8 +1,8 @@
-//! One policy for what samples show: differences, and bounds.
+//! One policy for conclusions from samples: differences, and bounds.
 //!
-//! A *difference* is shown when the median of the ratios is at least [`TIE`] away from 1 and its
-//! interval leaves 1 out. A *bound* is held or missed when the whole interval lies on one side of
-//! it. With fewer than six rounds no interval reaches [`CONFIDENCE`], and nothing is shown.
+//! A *difference* is shown when the median of the ratios is at least [`TIE`] away from 1 and the
+//! interval excludes 1. A *bound* is held or missed when the whole interval lies on one side of it.
+//! With fewer than six rounds no interval reaches [`CONFIDENCE`], and nothing is shown.
 
 use core::fmt;
 
@@ -10,26 +10,26 @@ use serde::{Deserialize, Serialize};
 
 use super::{CONFIDENCE, Interval, Summary};
 
-/// Differences below this are called a tie, whatever the interval says: layout and alignment alone
-/// move medians this far.
+/// Differences below this are a tie, whatever the interval: layout and alignment alone move medians
+/// this far.
 pub const TIE: f64 = 0.20;
 
-/// What a figure shows.
+/// The conclusion from a figure.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// A ratio of times: at least [`TIE`] faster, and the interval does not touch 1.
+    /// A ratio of times: at least [`TIE`] faster, and the interval excludes 1.
     Faster,
-    /// A ratio of times: at least [`TIE`] slower, and the interval does not touch 1.
+    /// A ratio of times: at least [`TIE`] slower, and the interval excludes 1.
     Slower,
-    /// A ratio of times: anything else.
+    /// A ratio of times: neither faster nor slower is shown.
     NoDifferenceShown,
-    /// A bound: the whole interval keeps to it.
+    /// A bound: the whole interval meets it.
     Held,
     /// A bound: the whole interval is beyond it.
     Missed,
-    /// A bound: it lies within the interval, or there are too few rounds.
+    /// A bound: the interval contains it, or there are too few rounds.
     NotShown,
     /// A fact that no test decides.
     Stated,
@@ -51,7 +51,7 @@ impl Verdict {
         }
     }
 
-    /// In words; a missed bound in capitals, since a reader looks for it.
+    /// Returns the verdict in words. A missed bound is in capitals, since a reader looks for it.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -66,7 +66,7 @@ impl Verdict {
     }
 }
 
-/// What a figure should keep to.
+/// The bound of a figure.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -75,12 +75,12 @@ pub enum Bound {
     AtMost(f64),
     /// Not less.
     AtLeast(f64),
-    /// Neither less than the first nor more than the second.
+    /// The figure is at least the first number and at most the second.
     Within(f64, f64),
 }
 
 impl Bound {
-    /// Whether a figure keeps to it.
+    /// Whether a figure meets the bound.
     #[must_use]
     pub fn judge(self, figure: &Summary) -> Verdict {
         let Interval { low, high, coverage } = figure.interval;

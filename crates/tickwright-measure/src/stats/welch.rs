@@ -6,10 +6,10 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::CONFIDENCE;
 
-/// What two samples say about the difference of their means (Welch, Biometrika 1947).
+/// The result of Welch's test on the means of two samples (Welch, Biometrika 1947).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Welch {
-    /// First mean less second mean.
+    /// First mean minus second mean.
     pub difference: f64,
     /// Lower end of the interval of the difference.
     pub low: f64,
@@ -17,18 +17,19 @@ pub struct Welch {
     pub high: f64,
     /// Degrees of freedom (Welch-Satterthwaite).
     pub freedom: f64,
-    /// Probability of so large a difference, to either side, if the means were equal.
+    /// Probability of a difference at least this large, in either direction, if the means were
+    /// equal.
     pub p: f64,
 }
 
 impl Welch {
-    /// Whether the interval leaves out 0.
+    /// Whether the interval excludes 0.
     pub fn differs(&self) -> bool {
         self.low > 0.0 || self.high < 0.0
     }
 }
 
-/// Mean, and standard deviation with n - 1; none for fewer than two samples.
+/// Mean, and standard deviation with n - 1; `None` for fewer than two samples.
 pub fn mean_and_deviation(samples: &[f64]) -> Option<(f64, f64)> {
     let n = samples.len() as f64;
     if samples.len() < 2 {
@@ -39,7 +40,7 @@ pub fn mean_and_deviation(samples: &[f64]) -> Option<(f64, f64)> {
     Some((mean, (squares / (n - 1.0)).sqrt()))
 }
 
-/// Compares two means; none for fewer than two samples on a side.
+/// Compares two means; `None` for fewer than two samples on a side.
 pub fn welch(first: &[f64], second: &[f64]) -> Option<Welch> {
     let ((a, sa), (b, sb)) = (mean_and_deviation(first)?, mean_and_deviation(second)?);
     let (na, nb) = (first.len() as f64, second.len() as f64);
@@ -55,7 +56,8 @@ pub fn welch(first: &[f64], second: &[f64]) -> Option<Welch> {
     Some(Welch { difference, low: difference - reach, high: difference + reach, freedom, p })
 }
 
-/// Student's t with n degrees of freedom. Two samples that differ have more than 0.
+/// Student's t distribution with n degrees of freedom. Two samples that are not constant have more
+/// than 0 degrees of freedom.
 fn student(freedom: f64) -> Option<StudentsT> {
     StudentsT::new(0.0, 1.0, freedom).ok()
 }

@@ -8,7 +8,7 @@ fn every_structure_agrees_with_the_oracle() {
     }
 }
 
-/// Gives the answers of the oracle, but ignores removals.
+/// Returns the answers of the oracle, but ignores removals.
 #[derive(Default)]
 struct Forgets(Oracle);
 

@@ -24,7 +24,7 @@ pub(crate) enum Call {
     Pop,
     /// One advance without a budget.
     Advance,
-    /// One advance with a budget of timers to deliver or move.
+    /// One advance, with a budget of timers to deliver or move.
     AdvanceWithin,
 }
 
@@ -50,7 +50,7 @@ pub(crate) const ALL: [Call; 6] =
 pub(crate) struct Calls([Vec<u64>; ALL.len()]);
 
 impl Calls {
-    /// Iterates over the kinds and their times.
+    /// Iterates over the kinds of calls and their times.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Call, &[u64])> {
         ALL.into_iter().zip(self.0.iter().map(Vec::as_slice))
     }
@@ -62,7 +62,7 @@ impl Calls {
         }
     }
 
-    /// Merges another round of the same calls: keeps the lesser time of each call.
+    /// Merges another round of the same calls: each call keeps the lesser of its two times.
     pub(crate) fn keep_least(&mut self, other: &Self) {
         for (mine, other) in self.0.iter_mut().zip(&other.0) {
             for (mine, other) in mine.iter_mut().zip(other) {
@@ -107,12 +107,12 @@ impl Stopwatch for Untimed {
 /// A part of an attack. Each part begins with a fresh queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// Insert all timers, re-arm all, remove half of them (or all), pop the rest.
+    /// Inserts all timers, re-arms all, removes half of them (or all), and pops the rest.
     OneByOne,
-    /// Insert all timers, re-arm or remove them where that is the attack (untimed). Then advance
+    /// Inserts all timers. If the pattern re-arms or removes timers, does so untimed. Then advances
     /// from tick to tick.
     Advance,
-    /// As `Advance`, with a budget; calls are repeated until the tick is complete.
+    /// As `Advance`, but with a budget: the call is repeated until the tick is complete.
     AdvanceWithin,
 }
 
@@ -121,7 +121,7 @@ impl Part {
     pub(crate) const ALL: [Self; 3] = [Self::OneByOne, Self::Advance, Self::AdvanceWithin];
 }
 
-/// An attack. It is generated before any clock starts.
+/// An attack. An attack is generated before any clock starts.
 #[derive(Debug)]
 pub(crate) struct Attack {
     /// The kind of deadlines.
@@ -136,7 +136,8 @@ pub(crate) struct Attack {
     budget: usize,
 }
 
-/// Idle ticks before the first deadline, so that the median advance finds little to do.
+/// The number of idle ticks before the first deadline, so that the median advance finds little to
+/// do.
 const IDLE: u64 = 1000;
 
 impl Attack {
@@ -262,8 +263,8 @@ impl Attack {
 /// for allocating it again.
 const KEPT_ONE_IN: usize = 8;
 
-/// The ticks of the advances: idle ticks, then each deadline with the two ticks before it. The last
-/// tick is late enough for granular structures to have delivered everything.
+/// The ticks of the advances: idle ticks, then each deadline and the two ticks before the deadline.
+/// The last tick is late enough for granular structures to have delivered everything.
 fn ticks(deadlines: &[u64]) -> Vec<u64> {
     let first = deadlines.iter().min().copied().unwrap_or(0);
     let last = deadlines.iter().max().copied().unwrap_or(0);

@@ -21,7 +21,7 @@ pub(crate) struct Plan {
 pub(crate) struct Data {
     /// A row for each population, pattern, structure and kind of call.
     pub(crate) rows: Vec<Row>,
-    /// One per population, pattern and structure that was not run.
+    /// An entry for each population, pattern and structure that was not run.
     pub(crate) skipped: Vec<Skipped>,
 }
 
@@ -44,13 +44,14 @@ pub(crate) struct Row {
     pub(crate) times: Times,
 }
 
-/// The least times of the calls of one kind in ns, read from their histogram. Each includes one
-/// reading of the clock.
+/// The least times of the calls of one kind in ns, read from their histogram. Each time includes
+/// one reading of the clock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Times {
     /// The number of calls.
     pub(crate) calls: u64,
-    /// The time that the share of [`SHARES`] at the same index does not exceed, to three digits.
+    /// For the share of [`SHARES`] at the same index: a time that the share of calls does not
+    /// exceed, to three digits.
     at: [u64; SHARES.len()],
     /// The longest time, exact.
     pub(crate) worst_ns: u64,
@@ -63,7 +64,8 @@ pub(crate) struct Share {
     percent: f64,
 }
 
-/// What is read from each histogram: the points of the plot, the columns of the table among them.
+/// The values that are read from each histogram: all points of the plot, which include the columns
+/// of the table.
 pub(crate) const SHARES: [Share; 11] = [
     Share { of: 2.0, percent: 50.0 },
     Share { of: 4.0, percent: 75.0 },
@@ -93,7 +95,7 @@ impl Times {
         self.longer_in(2.0)
     }
 
-    /// The time that one call in `of` exceeds; `of` is one of [`SHARES`].
+    /// One call in `of` exceeds this time; `of` is one of [`SHARES`].
     pub(crate) fn longer_in(&self, of: f64) -> u64 {
         SHARES.iter().position(|share| share.of >= of).map_or(self.worst_ns, |at| self.at[at])
     }
@@ -104,7 +106,7 @@ impl Times {
         (median > 0).then(|| self.worst_ns as f64 / median as f64)
     }
 
-    /// The points of the histogram that rest on a call or more, and the worst call as the last
+    /// The points of the histogram that rest on at least one call, and the worst call as the last
     /// point. A point is a pair (n, ns): one call in n takes longer than ns.
     pub(crate) fn tail(&self) -> impl Iterator<Item = (f64, f64)> {
         let calls = self.calls as f64;

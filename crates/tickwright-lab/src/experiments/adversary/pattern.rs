@@ -37,11 +37,11 @@ pub(crate) enum Pattern {
 
 /// The tick of [`Pattern::SameTick`]: three cascades away in wheels of factor 64.
 const THE_TICK: u64 = 1_000_000;
-/// The number of ticks of [`Pattern::Clusters`], and how far apart they are: a prime, so that
-/// clusters lie at no edge of a wheel.
+/// The number of ticks of [`Pattern::Clusters`], and the distance between them. The distance is a
+/// prime, so that clusters lie at no edge of a wheel.
 const CLUSTERS: u64 = 64;
 const APART: u64 = 100_003;
-/// Edges lie below this tick, so that all structures accept their delays.
+/// Edges lie below this tick, so that every structure accepts the delays.
 const EDGES_END: u64 = 1 << 35;
 /// The number of multiples of each power.
 const MULTIPLES: u64 = 7;
@@ -71,19 +71,19 @@ impl Pattern {
         deadlines
     }
 
-    /// The deadlines to which the timers are re-armed that were armed at `deadlines`, in the order
-    /// of the ids.
+    /// The deadlines to which the timers are re-armed, in the order of the ids. The timers were
+    /// first armed at `deadlines`.
     pub(crate) fn moved(self, deadlines: &[u64]) -> Vec<u64> {
         let n = deadlines.len() as u64;
         match self {
             Self::Earlier => (0..n).map(|at| 2 * n - 1 - at).collect(),
             Self::Later => (0..n).map(|at| n + 1 + at).collect(),
-            // Each timer to the deadline of the next one.
+            // Each timer moves to the deadline of the next timer.
             _ => deadlines.iter().cycle().skip(1).take(deadlines.len()).copied().collect(),
         }
     }
 
-    /// Whether the re-arms are the attack, so that each advance comes after them.
+    /// Whether the re-arms are the attack, so that the advances come after them.
     pub(crate) fn is_rearm(self) -> bool {
         matches!(self, Self::Earlier | Self::Later)
     }

@@ -9,7 +9,7 @@ use crate::error::LabError;
 use crate::models::scenario::{self, Operations, Population, Rounds, Seed};
 use crate::output::text;
 
-/// A scenario file of this experiment. The arguments of the command override it.
+/// A scenario file of this experiment. The arguments of the command override the file.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Scenario {
@@ -28,7 +28,7 @@ pub(crate) struct Scenario {
     /// How often each call is timed.
     pub(crate) rounds: Rounds,
     pub(crate) seed: Seed,
-    /// Patterns, as `--structures` takes them.
+    /// Patterns of structures, as `--structures` accepts them.
     pub(crate) structures: Vec<String>,
 }
 
@@ -45,7 +45,7 @@ impl Scenario {
     /// Reads a file.
     ///
     /// # Errors
-    /// The file cannot be read; a mistake in it.
+    /// The file cannot be read, or has a mistake.
     pub(crate) fn read(path: &Path) -> Result<Self, LabError> {
         Self::parse(&path.display().to_string(), &scenario::read(path)?)
     }

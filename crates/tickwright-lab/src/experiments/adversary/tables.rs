@@ -1,4 +1,5 @@
-//! Tables of an attack: a row per structure, the figures of one or two kinds of calls in columns.
+//! Tables of an attack: a row for each structure, and columns with the figures of one or two kinds
+//! of calls.
 
 use super::attack::{ALL, Call};
 use super::data::{Data, Plan, Row, Times};
@@ -73,8 +74,8 @@ fn calls(plan: &Plan, rows: &[&Row], calls: &[Call]) -> Table {
     table
 }
 
-/// The tail of each structure's histograms. At each share it has the longest time of any kind of
-/// call but advances without a budget. Those take as long as the caller asks for.
+/// The tail of each structure's histograms. At each share it shows the longest time of any kind of
+/// call, except advances without a budget. Those advances take as long as the caller asks for.
 fn tails(plan: &Plan, rows: &[&Row], title: &str) -> Plot {
     let x = Axis::log("one call in", Format::Count);
     let mut plot = Plot::new(title, x, Axis::log("takes longer than, ns", Format::Ns));
@@ -88,7 +89,8 @@ fn tails(plan: &Plan, rows: &[&Row], title: &str) -> Plot {
             }
         }
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        // A kind of call that is made more often reaches further: what is longer once stays so.
+        // A kind of call that is made more often has smaller shares. Each point is therefore at
+        // least the longest time at a larger share.
         let mut longest = 0.0_f64;
         for point in &mut points {
             longest = longest.max(point.1);

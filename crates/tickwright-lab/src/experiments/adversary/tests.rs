@@ -88,7 +88,7 @@ fn a_re_arm_goes_before_or_behind_all_others() {
             assert!(others().all(|other| (deadline < other) == before && deadline != other), "{pattern}");
         }
     }
-    // The other attacks move each timer to the deadline of the next one.
+    // The other attacks move each timer to the deadline of the next timer.
     assert_eq!(Pattern::Descending.moved(&[3, 2, 1]), [2, 1, 3]);
 }
 
@@ -105,7 +105,7 @@ fn a_histogram_is_read_at_the_shares_of_the_table() {
     let times = Times::read(&ns).unwrap();
     assert_eq!((times.calls, times.median_ns(), times.longer_in(100.0)), (1000, 500, 990));
     assert_eq!((times.worst_ns, times.ratio()), (1000, Some(2.0)));
-    // One in ten thousand of a thousand calls is the worst of them.
+    // With a thousand calls, the share of one in ten thousand is the worst call.
     assert_eq!(times.longer_in(1e4), 1000);
     let tail: Vec<_> = times.tail().collect();
     assert_eq!((tail[0], tail[tail.len() - 1]), ((2.0, 500.0), (1000.0, 1000.0)));

@@ -53,7 +53,7 @@ pub(crate) struct BeatArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// The measurements of one load; each vector has one value per interval.
+/// The measurements of one load. Each vector has one value for each interval.
 #[derive(Debug, Clone)]
 pub(crate) struct Beat {
     load: Load,
@@ -103,7 +103,8 @@ impl Experiment for BeatArgs {
         Some(self.seed.get())
     }
 
-    /// Not timed by the lab: the calls read the system's clock themselves.
+    /// Always `false`: the lab times nothing here, because the calls read the system's clock
+    /// themselves.
     fn is_timed(&self) -> bool {
         false
     }
@@ -135,7 +136,7 @@ pub(crate) fn run(load: &Load) -> Result<Beat, LabError> {
 }
 
 impl Beat {
-    /// Groups the runs into the whole intervals between the warm-up and the last run.
+    /// Groups the runs into whole intervals, from the end of the warm-up to the last run.
     fn of(load: &Load, counts: Counts, ran: &[Ran]) -> Self {
         let ns = |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         let (length, from) = (ns(load.interval).max(1), ns(load.warm_up()));

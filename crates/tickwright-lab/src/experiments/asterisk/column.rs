@@ -35,7 +35,7 @@ pub(crate) enum Then {
     List,
     Heap,
     Tree,
-    /// The heap since 2014: it has no table of ids. A lookup searches the heap for the id.
+    /// The heap since 2014, which has no table of ids. A lookup searches the heap for the id.
     HeapScan,
 }
 
@@ -57,7 +57,7 @@ impl Column {
         }
     }
 
-    /// The title among the columns of its mode.
+    /// The title of the scheduler, which is unique among the columns of its mode.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Then(Then::List) => "list",
@@ -68,7 +68,7 @@ impl Column {
         }
     }
 
-    /// The name among all columns.
+    /// The name of the scheduler, which is unique among all columns.
     pub(crate) fn name(self) -> String {
         match self {
             Self::Then(Then::HeapScan) => format!("{} as since 2014", self.title()),
@@ -108,12 +108,12 @@ pub(crate) trait Visitor {
     fn visit<S: Subject>(self, scheduler: S) -> Self::Out;
 }
 
-/// A scheduler as the experiment uses it. Its callbacks do nothing.
+/// The operations of a scheduler that the experiment uses. The scheduler's callbacks do nothing.
 pub(crate) trait Subject {
     type Id: Copy;
 
-    /// Schedules a callback in `delay` ms. Returns `None` if the add is refused, which no scheduler
-    /// has a reason to do.
+    /// Schedules a callback in `delay` ms. Returns `None` if the scheduler refuses the add, for
+    /// which no scheduler has a reason.
     fn add(&self, delay: u32) -> Option<Self::Id>;
     /// Deletes a timer. Returns whether the timer was pending.
     fn del(&self, id: Self::Id) -> bool;

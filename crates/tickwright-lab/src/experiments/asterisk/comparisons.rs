@@ -1,4 +1,4 @@
-//! Can a heap degrade to a list? Counts comparisons for deadlines chosen to be costly.
+//! Can a heap become as slow as a list? Counts comparisons for deadlines chosen to be costly.
 
 use core::cell::Cell;
 use core::cmp::Ordering;
@@ -107,10 +107,10 @@ pub(crate) fn run(n: u32) -> Result<Vec<Row>, LabError> {
     }
 }
 
-/// The most comparisons of the heap, for an add and for a removal. An add rises through the levels
-/// above it, with one comparison for each level. A removal moves the last element into the hole.
-/// One comparison shows that the element does not rise. Then it sinks, with two comparisons for
-/// each level.
+/// The most comparisons of the heap, for an add and for a removal. The entry of an add rises
+/// through the levels above it, with one comparison for each level. A removal moves the last
+/// element into the hole. One comparison shows that the element does not rise. Then the element
+/// sinks, with two comparisons for each level.
 pub(crate) fn heap_bounds(n: u32) -> (u64, u64) {
     let levels = u64::from(n.max(1).ilog2());
     (levels, 2 * levels + 1)
@@ -139,7 +139,7 @@ fn count<O: Order<Counted>>(n: u32, delay: Delay) -> [Calls; 2] {
     [add, delete]
 }
 
-/// A figure about a call: its name, its format, and a function that returns it.
+/// A figure of a call: its name, its format, and a function that returns it.
 type Figure = (&'static str, Format, fn(&Calls) -> f64);
 
 const FIGURES: [Figure; 2] = [

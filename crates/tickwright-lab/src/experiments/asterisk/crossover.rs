@@ -15,7 +15,8 @@ const SIZES: [usize; 13] = [8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 5
 /// The number of adds in a sample.
 const ADDS: usize = 4096;
 
-/// The list of a mode and its rivals. Samples are ns per add and delete, by N and column.
+/// The list of a mode, and the structures that compete with it. Samples are ns per add and delete,
+/// by N and column.
 #[derive(Debug, Clone)]
 pub(crate) struct Few {
     /// The columns; the list comes first.
@@ -89,8 +90,8 @@ impl Few {
     }
 }
 
-/// Samples the lists among `columns` and the other structures of their modes. An interruption
-/// leaves sizes out.
+/// Samples the lists among `columns` and the other structures of their modes. After an
+/// interruption, some sizes are missing.
 ///
 /// # Errors
 /// A lost timer, or no random source.

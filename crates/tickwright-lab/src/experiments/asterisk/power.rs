@@ -1,16 +1,17 @@
-//! A power law through measured times. It gives the times that would take too long to measure.
+//! A power law through measured times. The law predicts the times whose measurement would take too
+//! long.
 
 /// t = factor * n^exponent.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Power {
     pub(crate) exponent: f64,
     pub(crate) factor: f64,
-    /// The sizes that it was fitted on.
+    /// The sizes on which the law was fitted.
     pub(crate) on: Vec<usize>,
 }
 
-/// A law is fitted on sizes down to this share (1/16) of the largest. At smaller sizes, constant
-/// costs distort the fit.
+/// The smallest size on which a law is fitted, as a share of the largest size: 1/16. At smaller
+/// sizes, constant costs distort the fit.
 const RANGE: usize = 16;
 
 impl Power {

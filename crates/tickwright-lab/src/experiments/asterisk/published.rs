@@ -11,7 +11,7 @@ use crate::models::scenario;
 pub(crate) struct Published {
     pub(crate) source: String,
     pub(crate) machine: String,
-    /// In ascending order of N.
+    /// The rows, in ascending order of N.
     pub(crate) times: Vec<Row>,
 }
 

@@ -1,4 +1,4 @@
-//! One sample: N adds, a look at every one of them, N deletes by id in the order of the adds.
+//! One sample: N adds, a look-up of each timer, and N deletes by id in the order of the adds.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,33 +11,33 @@ use crate::clock::Meter;
 use crate::error::LabError;
 use crate::interrupt;
 
-/// Delays are from 0 to 60 s, in whole ms.
+/// The upper bound of delays: 60 s, in whole ms.
 pub(crate) const DELAYS_MS: u32 = 60_000;
 
 /// The random source of the system.
 const SOURCE: &str = "/dev/urandom";
 
-/// What N adds and N deletes took.
+/// The times of N adds and N deletes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Sample {
     pub(crate) add_ns: u64,
     pub(crate) delete_ns: u64,
 }
 
-/// Where delays come from.
+/// The source of the delays.
 #[derive(Debug)]
 pub(crate) enum Delays {
     /// Each delay is drawn from eight bytes of the system's random source, as in 2009.
     System(File),
-    /// Drawn before the clock starts.
+    /// The delays are drawn before the clock starts.
     Drawn { delays: Vec<u32>, at: usize },
 }
 
 impl Delays {
-    /// Those of a mode; `most` are drawn at once.
+    /// Returns the delays of a mode. If they are drawn in advance, `most` are drawn.
     ///
     /// # Errors
-    /// A system without a random source to read: the faithful mode cannot run.
+    /// The faithful mode, on a system whose random source cannot be read.
     pub(crate) fn of(mode: Mode, most: usize, seed: u64) -> Result<Self, LabError> {
         match mode {
             Mode::Ours => Ok(Self::drawn(most, seed)),
@@ -50,7 +50,7 @@ impl Delays {
         }
     }
 
-    /// Random delays; the first follows the last again.
+    /// Draws `most` delays; after the last delay, the first follows again.
     pub(crate) fn drawn(most: usize, seed: u64) -> Self {
         let mut random = Pcg64Mcg::seed_from_u64(seed);
         let delays = (0..most.max(1)).map(|_| random.random_range(0..DELAYS_MS)).collect();
@@ -62,8 +62,7 @@ impl Delays {
         match self {
             Self::System(file) => {
                 let mut bytes = [0; 8];
-                // A source that fails gives zeros; the verification does not depend on what it
-                // gives.
+                // A source that fails yields zeros; the verification does not depend on the values.
                 let _ = file.read_exact(&mut bytes);
                 (u64::from_ne_bytes(bytes) % u64::from(DELAYS_MS)) as u32
             }
@@ -76,7 +75,7 @@ impl Delays {
     }
 }
 
-/// Calls between two looks at the clock and at Ctrl-C.
+/// The number of calls between two checks of the clock and of Ctrl-C.
 const CHUNK: usize = 4096;
 
 /// What to measure.
@@ -86,13 +85,14 @@ pub(crate) struct Measure<'a> {
     pub(crate) meter: &'a dyn Meter,
     /// The sample is given up at this time.
     pub(crate) until: u64,
-    /// Every id is asked when it is due. Where ids are looked for through all entries, that takes
-    /// longer than the measured work. There the check rests on the deletes alone.
+    /// Whether the check asks for the due time of every id. A look-up that searches all entries
+    /// would take longer than the measured work. For such a scheduler, only the deletes verify the
+    /// timers.
     pub(crate) look: bool,
 }
 
 impl Measure<'_> {
-    /// Measures `column`; `None` if it was given up.
+    /// Measures `column`; `None` if the sample was given up.
     ///
     /// # Errors
     /// A wrong answer.
@@ -151,8 +151,8 @@ impl Visitor for Measure<'_> {
     }
 }
 
-/// Every id is pending, and due its delay after its add. The adds lie in order between the begin
-/// and now.
+/// Whether every id is pending, and due `delay` after its add. The adds lie in order between
+/// `begun` and now.
 fn in_time<S: Subject>(
     scheduler: &S,
     asked: impl Iterator<Item = (S::Id, u32)>,

@@ -173,7 +173,8 @@ fn growths(table: &Table, mode: Mode) -> Vec<String> {
     table.lanes_of(mode).filter_map(growth).collect()
 }
 
-/// In the published shape, the list is at least as fast up to `SMALL` and slower from `LARGE` on.
+/// In the published shape, the list is at least as fast as the heap up to `SMALL`, and slower from
+/// `LARGE` on.
 const SMALL: usize = 100;
 const LARGE: usize = 1000;
 
@@ -203,8 +204,8 @@ fn ratio(list: &Lane, heap: &Lane, n: usize) -> Option<Finding> {
     Some(finding.labelled(labels(of)))
 }
 
-/// Whether the published shape holds. The finding gives the heap's share of the list's time at a
-/// small, a large and the largest N. A ratio without an interval decides nothing.
+/// Whether the published shape holds. The finding gives the heap's time as a share of the list's
+/// time, at a small, a large and the largest N. A ratio without an interval decides nothing.
 fn shape(table: &Table, heap: &Lane, published: &Published, ratios: &[(usize, Finding)]) -> Finding {
     let mode = heap.column.mode().name();
     let small = table.sizes.iter().copied().filter(|&n| n <= SMALL).max();

@@ -1,5 +1,5 @@
-//! The table: every column at every N, in turns, as far as the budget goes; the rest by a power
-//! law.
+//! The table: every column at every N, in turns, as far as the time budget allows. A power law
+//! gives the other figures.
 
 use core::time::Duration;
 
@@ -17,16 +17,16 @@ use crate::stats;
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     pub(crate) columns: Vec<Column>,
-    /// N, from the smallest.
+    /// The values of N, in ascending order.
     pub(crate) sizes: Vec<usize>,
-    /// Samples of each column at each N, at most.
+    /// The most samples of each column at each N.
     pub(crate) rounds: usize,
-    /// What a column may take at one N.
+    /// The most time for a column at one N.
     pub(crate) budget: Duration,
     pub(crate) seed: u64,
 }
 
-/// One of the three things that were published.
+/// The three published kinds of times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum What {
     Add,
@@ -59,13 +59,13 @@ pub(crate) struct Figure {
     pub(crate) extrapolated: bool,
 }
 
-/// What was measured of a column.
+/// The measurements of one column.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Lane {
     pub(crate) column: Column,
-    /// One sample each, to see how the column grows.
+    /// One sample for each size, which shows how the column's times grow.
     pub(crate) trials: Vec<(usize, Sample)>,
-    /// By N, where it fitted.
+    /// The samples for each N that fitted into the budget.
     pub(crate) cells: Vec<(usize, Vec<Sample>)>,
 }
 
@@ -76,7 +76,7 @@ impl Lane {
         cells.flat_map(|cell| &cell.1).map(|sample| what.of(sample)).collect()
     }
 
-    /// The median at `n` in ns, or what the power law says.
+    /// The median at `n` in ns, or else the value of the power law.
     pub(crate) fn figure(&self, n: usize, what: What) -> Option<Figure> {
         if let Some(value) = stats::median(&self.samples(n, what)) {
             return Some(Figure { value, extrapolated: false });
@@ -86,13 +86,14 @@ impl Lane {
         Some(Figure { value, extrapolated: true })
     }
 
-    /// Fitted on what was measured, with the trials if that is little.
+    /// The power law through the measured medians. With fewer than two sizes above `TRIAL`, the
+    /// trials count too.
     pub(crate) fn law(&self, what: What) -> Option<Power> {
         let few = self.cells.iter().filter(|cell| cell.0 > TRIAL).count() < 2;
         Power::fit(&self.points(what, few))
     }
 
-    /// What one sample at `n` will take in ns; `None` if nothing is known.
+    /// Predicts the time of one sample at `n`, in ns; `None` if nothing was measured.
     fn predicted(&self, n: usize) -> Option<f64> {
         Some(Power::fit(&self.points(What::Total, true))?.at(n))
     }
@@ -104,7 +105,7 @@ impl Lane {
         medians.chain(trials).collect()
     }
 
-    /// How many samples at `n` fit.
+    /// The number of samples at `n` that fit into the budget.
     fn rounds(&self, n: usize, plan: &Plan) -> usize {
         match self.predicted(n) {
             Some(ns) if n > 2 * TRIAL => plan.rounds.min((nanos(plan.budget) as f64 / ns) as usize),
@@ -117,7 +118,7 @@ impl Lane {
     }
 }
 
-/// What was measured, by column.
+/// The measurements of all columns.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Table {
     pub(crate) sizes: Vec<usize>,
@@ -134,7 +135,7 @@ impl Table {
         self.lanes_of(mode).find(|lane| lane.column.is_list())
     }
 
-    /// The heap of a mode: binary, as the published one, if it is there.
+    /// The heap of a mode: the binary heap, as in the published table, or else another arity.
     pub(crate) fn heap_of(&self, mode: Mode) -> Option<&Lane> {
         ["heap", "heap2", "heap4"]
             .iter()
@@ -142,17 +143,19 @@ impl Table {
     }
 }
 
-/// The smallest trial; up to twice as many timers nothing takes long.
+/// The number of timers in the smallest trial. Samples with up to twice as many timers are always
+/// short.
 const TRIAL: usize = 512;
-/// A minute. A few timers never take so long, however busy the machine is.
+/// The time limit of a sample with few timers, in ns: a minute. A few timers never take that long,
+/// even on a busy machine.
 const LONGEST: u64 = 60_000_000_000;
-/// A trial that takes this long tells enough.
+/// A trial that takes this long, in ns, ends the trials.
 const LONG_TRIAL: u64 = 20_000_000;
 
-/// Measures what `plan` says. An interruption leaves the largest N out.
+/// Takes the measurements of `plan`. After an interruption, the largest N are missing.
 ///
 /// # Errors
-/// A wrong answer, no random source, or memory that is refused.
+/// A wrong answer, no random source, or refused memory.
 pub(crate) fn run(plan: &Plan, meter: &dyn Meter) -> Result<Table, LabError> {
     let Plan { columns, sizes, .. } = plan;
     let most = sizes.iter().copied().max().unwrap_or(1);
@@ -184,7 +187,7 @@ pub(crate) fn run(plan: &Plan, meter: &dyn Meter) -> Result<Table, LabError> {
             let sample = takers[turn.lane].take(n)?;
             match &sample {
                 Some(sample) => past += sample.add_ns + sample.delete_ns,
-                // The prediction was wrong: it takes far too long.
+                // The prediction was wrong: one sample takes more than twice the budget.
                 None => wanted[turn.lane] = 0,
             }
             progress.at(Duration::from_nanos(past));
@@ -214,7 +217,7 @@ struct Taker<'m> {
 }
 
 impl Taker<'_> {
-    /// As many as it takes to see how the column grows on its way to `most` timers.
+    /// Takes trials of growing size, up to `most` timers, to see how the column's times grow.
     fn trials(&mut self, most: usize) -> Result<Vec<(usize, Sample)>, LabError> {
         let mut trials = Vec::new();
         let mut n = TRIAL;
@@ -229,8 +232,8 @@ impl Taker<'_> {
         Ok(trials)
     }
 
-    /// `None` if it took twice the budget, which was predicted to suffice. Few timers are waited
-    /// for in any case.
+    /// Returns `None` if the sample took more than twice the budget, although the prediction was
+    /// lower. A sample with few timers has a limit of a minute instead.
     fn take(&mut self, n: usize) -> Result<Option<Sample>, LabError> {
         let Self { column, delays, budget, meter } = self;
         let most = if n <= 2 * TRIAL { LONGEST } else { budget.saturating_mul(2) };

@@ -59,7 +59,8 @@ fn a_power_law_is_found_again() {
     assert_eq!(Power::fit(&[]), None);
 }
 
-/// The power law gives the figures that do not fit the budget, even if there are only trials.
+/// If figures do not fit into the budget, the power law gives them, even when there are only
+/// trials.
 #[test]
 fn a_budget_bounds_what_is_measured() {
     let (_, Plan { table: plan, .. }) =
@@ -83,7 +84,7 @@ fn every_sample_is_in_a_series() {
     let report = conduct_plan(&args, &plan, &FakeMeter::steady(1000)).unwrap();
     let of =
         labels([("mode", "faithful".into()), ("structure", "heap, scanned".into()), ("n", 1000_u32.into())]);
-    // Two readings after the first, spread over 1000 timers.
+    // Each sample has two further readings of the clock, spread over 1000 timers.
     assert_eq!(report.find("add", &of).unwrap().samples, [2.0; 2]);
     assert_eq!(report.series.iter().filter(|series| series.name == "delete").count(), 2 * (4 + 7));
 }
@@ -93,10 +94,10 @@ fn a_heap_keeps_its_bounds_and_a_list_has_none() {
     for n in [1, 2, 3, 1000] {
         for row in comparisons::run(n).unwrap() {
             match row.structure {
-                // `run` has checked the bounds.
+                // `run` has checked the upper bounds.
                 "heap" => {}
                 "list" => assert_eq!(row.delete.most, 0, "it is unlinked"),
-                // Twice the levels of a perfect tree, plus one for the leaf.
+                // The bound is twice the number of levels of a perfect tree, plus one for the leaf.
                 _ => assert!(row.add.most <= 2 * (u64::from(n) + 1).ilog2() as u64 + 1, "{row:?}"),
             }
         }
@@ -106,7 +107,7 @@ fn a_heap_keeps_its_bounds_and_a_list_has_none() {
     assert!(worst.add.most >= 999, "{worst:?}");
 }
 
-/// A lane whose samples take the given ns for the adds, and a tenth of each for the deletes.
+/// A lane whose samples take the given ns for the adds. The deletes take a tenth of that.
 fn lane(column: Column, cells: &[(usize, &[u64])]) -> Lane {
     let sample = |&ns: &u64| Sample { add_ns: ns, delete_ns: ns / 10 };
     let cell = |&(n, adds): &(usize, &[u64])| (n, adds.iter().map(sample).collect());

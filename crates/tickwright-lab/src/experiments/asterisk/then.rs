@@ -1,14 +1,16 @@
-//! The schedulers of 2009, rebuilt from their description: the cost of one call in 2009.
+//! The schedulers of 2009, rebuilt from their description, so that one call costs what it cost in
+//! 2009.
 //!
 //! A [`Context`] takes a mutex at each call and finds an entry by its id in a hash table of chained
-//! nodes. It allocates each entry and each node of the table, and keeps up to 128 freed entries for
-//! the next adds. The order is a parameter. It is the sorted doubly linked list that was replaced,
-//! the binary heap that replaced it, or a red-black tree that a reviewer asked for.
+//! nodes. The context allocates each entry and each node of the table, and keeps up to 128 freed
+//! entries for the next adds. The structure that orders the entries is a parameter. The parameter
+//! is the sorted doubly linked list that was replaced, the binary heap that replaced the list, or a
+//! red-black tree.
 //!
 //! Differences from 2009:
 //! - The mutex is not recursive.
-//! - The clock is the monotonic one in microseconds; a read costs as little as a read of the wall
-//!   clock did.
+//! - The clock is monotonic and counts microseconds. A read costs as little as a read of the wall
+//!   clock did in 2009.
 //! - The heap puts the earliest entry first. In 2009, the delivered heap had the reverse order for
 //!   six days.
 //! - The heap sifts a moved entry in both directions. For fifteen months, the heap of 2009 only
@@ -30,18 +32,19 @@ pub(crate) use linked::{List, Tree};
 
 use ids::Ids;
 
-/// A point in time, in µs. A separate type counts its comparisons.
+/// A point in time, in µs. A separate type is a point in time that counts its comparisons.
 pub(crate) trait Moment: Copy + Ord + Default + Sub<Output = Self> {}
 impl<K: Copy + Ord + Default + Sub<Output = K>> Moment for K {}
 
 /// The most freed entries that a context keeps.
 const KEPT: usize = 128;
 
-/// A callback. Returns the ms until its next run. An entry with a fixed interval ignores the number
-/// and reuses the interval. 0 means that it does not run again.
+/// A callback, which returns the ms until its next run. If the entry has a fixed interval, the
+/// scheduler ignores the number and reuses the interval. 0 means that the callback does not run
+/// again.
 type Call = fn(usize) -> i32;
 
-/// A scheduled entry. `P` is its position in the order.
+/// A scheduled entry. `P` is the entry's position in the order.
 #[derive(Default)]
 pub(crate) struct Entry<K, P> {
     place: P,
@@ -65,14 +68,14 @@ pub(crate) trait Order<K: Moment>: Default {
     /// The position of an entry.
     type Place: Default;
 
-    /// Whether [`Self::find`] looks ids up. Otherwise the context has a table of ids.
+    /// Whether [`Self::find`] searches for ids. Otherwise the context has a table of ids.
     const SCANS: bool = false;
 
     fn add(&mut self, entry: Rc<Entry<K, Self::Place>>);
     /// Removes an entry that is in the collection.
     fn remove(&mut self, entry: &Rc<Entry<K, Self::Place>>);
     fn first(&self) -> Option<Rc<Entry<K, Self::Place>>>;
-    /// Looks for an id in all entries, if [`Self::SCANS`].
+    /// Searches all entries for an id, if [`Self::SCANS`].
     fn find(&self, _id: i32) -> Option<Rc<Entry<K, Self::Place>>> {
         None
     }
@@ -87,7 +90,7 @@ pub(crate) struct Context<O: Order<K>, K: Moment, C> {
 struct Inner<O: Order<K>, K: Moment> {
     order: O,
     len: usize,
-    /// Empty if the order scans.
+    /// The table of ids, which is empty if the order scans.
     ids: Ids<Rc<Entry<K, O::Place>>>,
     freed: Vec<Rc<Entry<K, O::Place>>>,
     issued: i32,

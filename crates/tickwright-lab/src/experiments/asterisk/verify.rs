@@ -13,7 +13,8 @@ use super::sample::Delays;
 use super::then::{Context, Heap, List, Order, Tree};
 use crate::error::LabError;
 
-/// Adds, with pauses between them. Then every third timer is deleted, and the rest run.
+/// The adds of a script, with pauses between them. Then every third timer is deleted, and the rest
+/// run.
 #[derive(Debug)]
 struct Script {
     /// The pause before each add, in ms.
@@ -51,7 +52,7 @@ impl Script {
         events
     }
 
-    /// Adds all timers, with pauses between them. Then deletes every third timer once.
+    /// Adds all timers, with pauses between them. Then every third timer is deleted once.
     fn play<Id: Copy>(
         &self,
         pause: impl Fn(u32),
@@ -116,7 +117,7 @@ impl Script {
         for &Ran { at, due_us, ran_us } in ran {
             let delay = Duration::from_millis(u64::from(self.delays.get(at).copied().unwrap_or(0)));
             let ticks = tick.now(Instant::ZERO + delay);
-            // Plus one tick, since the clock of the queue may be one tick behind.
+            // One tick is added, since the clock of the queue may be one tick behind.
             let late = tick.start(structure.lateness(ticks)).as_nanos() / 1000;
             let most = late + if structure.is_exact() { 0 } else { 1000 };
             if ran_us < due_us.max(begun) || ran_us - due_us.max(begun) > most {

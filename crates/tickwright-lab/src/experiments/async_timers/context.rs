@@ -1,4 +1,5 @@
-//! The threads and tasks that poll: workers of tokio for tokio's timers, threads for all others.
+//! The threads and tasks that poll timers: workers of tokio for tokio's timers, threads for all
+//! others.
 
 use core::future::{Future, poll_fn};
 use core::task::{Context, Poll, Waker};
@@ -21,13 +22,13 @@ fn runtime(workers: usize) -> Result<Runtime, String> {
 static ONE: LazyLock<Result<Runtime, String>> = LazyLock::new(|| runtime(1));
 static TWO: LazyLock<Result<Runtime, String>> = LazyLock::new(|| runtime(2));
 
-/// tokio, with as many workers as there are threads.
+/// Returns tokio's runtime, with one worker for each thread of the measurement.
 pub(crate) fn tokio(threads: usize) -> Result<&'static Runtime, String> {
     let one = if threads == 1 { &ONE } else { &TWO };
     one.as_ref().map_err(Clone::clone)
 }
 
-/// Wakes a thread: a waker that is counted, as those of runtimes are.
+/// A waker that wakes a thread. It has a reference count, as the wakers of runtimes have.
 struct Unpark(Thread);
 
 impl Wake for Unpark {
@@ -40,7 +41,7 @@ impl Wake for Unpark {
     }
 }
 
-/// Runs a future on the calling thread.
+/// Runs a future to its end on the calling thread.
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut cx = Context::from_waker(&waker);
@@ -53,7 +54,7 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Runs a future where the timers of `library` work.
+/// Runs a future in a context in which the timers of `library` work.
 pub(crate) fn run<F: Future>(library: Library, future: F) -> Result<F::Output, String> {
     match library {
         Library::Tokio => Ok(tokio(1)?.block_on(unconstrained(future))),
@@ -61,7 +62,7 @@ pub(crate) fn run<F: Future>(library: Library, future: F) -> Result<F::Output, S
     }
 }
 
-/// What each thread does: polls in the context of a task, and returns ns per operation.
+/// The work of each thread: polls in the context of a task, and returns ns per operation.
 pub(crate) type Body = dyn Fn(&mut Context<'_>) -> Result<f64, String> + Send + Sync;
 
 /// Runs `body` in a task of each of n threads, at the same time. Returns the mean.

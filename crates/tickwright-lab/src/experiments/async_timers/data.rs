@@ -1,4 +1,4 @@
-//! What `bench async` measured.
+//! The measurements of `bench async`.
 
 use super::lane::Lane;
 use super::late::{Late, Resting};
@@ -6,7 +6,7 @@ use super::late::{Late, Resting};
 /// What was measured.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Data {
-    /// Lanes with their samples, one for each round, in ns per operation.
+    /// Each lane with its samples: one for each round, in ns per operation.
     pub(super) rows: Vec<(Lane, Vec<f64>)>,
     pub(super) late: Vec<Late>,
     pub(super) resting: Vec<Resting>,

@@ -1,4 +1,4 @@
-//! A work on a library: what is sampled, and what is verified before.
+//! One kind of work on one library: the timed samples, and the check that precedes them.
 
 use core::future::{Future, pending, poll_fn, ready};
 use core::pin::{Pin, pin};
@@ -20,17 +20,17 @@ use crate::clock::{Meter, OsClock};
 /// What is timed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Work {
-    /// A sleep is made and dropped, and never polled.
+    /// A sleep is created and dropped, but never polled.
     Create,
     /// A time-out around a future that is ready at once.
     Ready,
-    /// A time-out around a future that is pending once, on n threads.
+    /// A time-out around a future that is pending at its first poll, on n threads.
     Pending(usize),
-    /// One of n sleeps is moved to an instant that the caller names.
+    /// One of n sleeps is moved to an instant that the caller gives.
     Reset(u64),
-    /// A sleep is dropped by another thread than the one that armed it.
+    /// One thread arms a sleep, and another thread drops it.
     Remote,
-    /// A delay queue of n values: all are inserted, half are removed, the others expire.
+    /// A delay queue of n values: all are inserted, half are removed, and the others expire.
     Queue(u64),
 }
 
@@ -88,7 +88,7 @@ impl Future for Twice {
     }
 }
 
-/// Polls a time-out until it says that its future was in time.
+/// Polls a time-out until its future is ready in time.
 #[inline]
 fn in_time(cx: &mut Context<'_>, future: impl Future<Output = bool>, pending: bool) -> Result<(), String> {
     let mut future = pin!(future);
@@ -120,7 +120,7 @@ impl Lane {
     /// Takes one sample, in ns per operation.
     ///
     /// # Errors
-    /// A wrong answer of a timer, in words.
+    /// A description of a timer's wrong answer.
     pub(crate) fn sample(self, operations: u64, clock: OsClock) -> Result<f64, String> {
         let library = self.library;
         match self.work {
@@ -192,10 +192,10 @@ impl Lane {
         }
     }
 
-    /// Checks that the timers of the lane come, and not early, and that the lane runs.
+    /// Checks that the timers of the lane fire, that they are not early, and that the lane runs.
     ///
     /// # Errors
-    /// What is wrong, in words.
+    /// A description of what is wrong.
     pub(crate) fn verify(self, clock: OsClock) -> Result<(), String> {
         fn over<T: TimesOut>(library: Library) -> Result<(), String> {
             judge(run(library, async {
@@ -203,7 +203,7 @@ impl Lane {
                 (T::timeout(SHORT, pending::<()>()).await, begun.elapsed())
             })?)
         }
-        /// A sleep that is over.
+        /// A sleep of a few milliseconds, which expires.
         fn slept<S: Sleeps>(library: Library) -> Result<(), String> {
             judge(run(library, async {
                 let begun = Instant::now();
@@ -211,7 +211,7 @@ impl Lane {
                 (false, begun.elapsed())
             })?)
         }
-        /// A sleep of minutes that is moved.
+        /// A sleep of minutes, which is moved to a near instant.
         fn moved<S: Sleeps<Sleep: Reset>>(library: Library) -> Result<(), String> {
             judge(run(library, async {
                 let (begun, mut sleep) = (Instant::now(), Box::pin(S::sleep(LONG)));
@@ -253,14 +253,14 @@ impl Lane {
                 })?)?,
                 Library::Ours | Library::Pingora => moved::<Ours>(library)?,
             },
-            // Each sample counts what expires.
+            // Each sample itself counts the values that expire.
             Work::Queue(_) => {}
         }
         self.sample(100, clock).map(drop)
     }
 }
 
-/// A time-out that is waited for.
+/// A time-out that expires.
 const SHORT: Duration = Duration::from_millis(3);
 
 fn judge((in_time, took): (bool, Duration)) -> Result<(), String> {
@@ -284,7 +284,7 @@ fn create<S: Sleeps>(library: Library, operations: u64, clock: OsClock) -> Resul
     in_tasks(library, 1, Arc::new(body))
 }
 
-/// Sleeps that are armed.
+/// Creates sleeps and arms them.
 fn armed<S: Sleeps>(cx: &mut Context<'_>, n: u64) -> Result<Vec<Pin<Box<S::Sleep>>>, String> {
     let mut sleeps: Vec<Pin<Box<S::Sleep>>> = (0..n).map(|_| Box::pin(S::sleep(LONG))).collect();
     for sleep in &mut sleeps {
@@ -295,7 +295,7 @@ fn armed<S: Sleeps>(cx: &mut Context<'_>, n: u64) -> Result<Vec<Pin<Box<S::Sleep
     Ok(sleeps)
 }
 
-/// The order in which timers are moved.
+/// The indices of the timers, in the order in which the timers are moved.
 fn order(n: u64, operations: u64) -> Vec<u32> {
     let mut random = Pcg64Mcg::seed_from_u64(1);
     (0..operations).map(|_| random.random_range(0..n as u32)).collect()
@@ -340,7 +340,7 @@ fn reset_slots(n: u64, operations: u64, clock: OsClock) -> Result<f64, String> {
     in_tasks(Library::Slot, 1, Arc::new(body))
 }
 
-/// Sleeps are armed by one thread and dropped by another, which times it.
+/// One thread arms sleeps. Another thread drops them and measures the time.
 fn remote<S: Sleeps>(library: Library, operations: u64, clock: OsClock) -> Result<f64, String> {
     let body = move |cx: &mut Context<'_>| {
         let sleeps = armed::<S>(cx, operations)?;
@@ -354,7 +354,7 @@ fn remote<S: Sleeps>(library: Library, operations: u64, clock: OsClock) -> Resul
     in_tasks(library, 1, Arc::new(body))
 }
 
-/// Delays from 1 to 10 s, and which values are removed.
+/// The values' delays, from 1 to 10 s, and the indices of the values to remove.
 fn values(n: u64) -> (Vec<Duration>, Vec<usize>) {
     let mut random = Pcg64Mcg::seed_from_u64(2);
     let delays = (0..n).map(|_| Duration::from_millis(random.random_range(1_000..10_000))).collect();
@@ -366,7 +366,7 @@ fn values(n: u64) -> (Vec<Duration>, Vec<usize>) {
 
 const PAST: Duration = Duration::from_secs(11);
 
-/// The two halves of the work, before and after the clock is moved.
+/// The two halves of the work: one before the clock moves, one after.
 fn queue_of_ours(n: u64, clock: OsClock) -> Result<f64, String> {
     let (delays, removed) = values(n);
     let test = TestClock::new();

@@ -1,4 +1,4 @@
-//! How late sleeps are, what a timer takes in memory, and how often an idle driver wakes.
+//! How late sleeps are, how much memory a timer takes, and how often an idle driver wakes.
 
 use core::future::Future;
 use core::hint::spin_loop;
@@ -22,7 +22,7 @@ use crate::{allocator, interrupt};
 #[derive(Debug, Clone)]
 pub(crate) struct Late {
     pub(crate) library: Library,
-    /// Beside a busy thread for each processor.
+    /// Whether a busy thread ran beside the sleeps for each processor.
     pub(crate) busy: bool,
     /// The lateness of each sleep.
     pub(crate) ns: Vec<u64>,
@@ -32,17 +32,17 @@ pub(crate) struct Late {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Resting {
     pub(crate) library: Library,
-    /// The bytes of the future, and of the heap, for a timer.
+    /// The bytes of a timer: those of its future, then those on the heap.
     pub(crate) future: usize,
     pub(crate) heap: f64,
-    /// Wake-ups of its threads in a second. `None`: not counted here.
+    /// Wake-ups of the library's threads in a second. `None` if this system does not count them.
     pub(crate) wakes: Option<u64>,
 }
 
-/// Sleeps of 1 to 2 ms, one after the other.
+/// Measures the lateness of sleeps of 1 to 2 ms, one after the other.
 ///
 /// # Errors
-/// A sleep that is over early.
+/// A sleep that ends early.
 pub(crate) fn late(sleeps: usize, clock: OsClock) -> Result<Vec<Late>, LabError> {
     let libraries = Library::ALL.into_iter().filter(|library| *library != Library::Slot);
     let turns: Vec<(Library, bool)> =
@@ -76,7 +76,7 @@ fn nap<S: Sleeps>(library: Library, sleeps: usize, clock: OsClock) -> Result<Vec
             if interrupt::requested() {
                 break;
             }
-            // Not in step with any tick.
+            // The durations are in step with no tick.
             let nap = Duration::from_nanos(1_000_000 + at * 7_919 % 1_000_000);
             let begun = clock.now();
             S::sleep(nap).await;
@@ -104,11 +104,12 @@ fn beside_busy_threads<R>(work: impl FnOnce() -> R) -> R {
     })
 }
 
-/// Arms `n` timers of each library, one after the other, and lets them rest for a second. The
-/// threads of a library stay: so each counts what the ones before it did not.
+/// Arms `n` timers of each library, one library after the other. The timers then rest for a second.
+/// The threads of a library stay alive. So each count subtracts the wake-ups of the libraries
+/// before it.
 ///
 /// # Errors
-/// Memory that the system refuses; a runtime that does not start.
+/// Refused memory, or a runtime that does not start.
 pub(crate) fn resting(n: u64) -> Result<Vec<Resting>, LabError> {
     allocator::room(n as usize * 1024, &format!("{n} timers that rest"))?;
     let progress = Progress::steps(Library::ALL.len() as u64, "timers that rest");
@@ -128,7 +129,7 @@ pub(crate) fn resting(n: u64) -> Result<Vec<Resting>, LabError> {
             Library::Pingora => rest(n, Pingora::sleep),
             Library::AsyncIo => rest(n, AsyncIo::sleep),
             Library::FuturesTimer => rest(n, FuturesTimer::sleep),
-            // New ones, which have no memory from before.
+            // These timers are new, so they hold no memory from earlier work.
             Library::Ours | Library::Slot => {
                 let timers = Timers::new()
                     .map_err(|error| LabError::failed(format!("no thread for timers: {error}")))?;
@@ -177,16 +178,16 @@ fn rest_in_slots(n: u64, timers: &Timers) -> (usize, f64, Option<u64>) {
     (size_of::<tickwright_async::Slot>(), heap, wakes())
 }
 
-/// The wake-ups of all other threads in a second, after some time to come to rest.
+/// The wake-ups of all other threads in a second, after a pause in which they become idle.
 fn wakes() -> Option<u64> {
     thread::sleep(Duration::from_millis(100));
     let before = switches()?;
     thread::sleep(Duration::from_secs(1));
-    // Of which one is this thread's.
+    // One of the wake-ups is this thread's own.
     Some(switches()?.saturating_sub(before).saturating_sub(1))
 }
 
-/// How often threads of this process gave the processor up.
+/// How often threads of this process gave up the processor voluntarily.
 fn switches() -> Option<u64> {
     let mut all = 0;
     for task in fs::read_dir("/proc/self/task").ok()? {

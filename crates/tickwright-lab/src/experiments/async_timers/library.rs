@@ -12,7 +12,7 @@ use tickwright_async::{Sleep, Slot, Timers};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Library {
     Ours,
-    /// Ours, with a slot for each connection.
+    /// Our timers, with one slot for each connection.
     Slot,
     Tokio,
     Pingora,
@@ -21,7 +21,7 @@ pub(crate) enum Library {
 }
 
 impl Library {
-    /// Pingora is the last one: its thread wakes 100 times a second from then on.
+    /// Pingora comes last, because its thread wakes 100 times a second after its first use.
     pub(crate) const ALL: [Self; 6] =
         [Self::Ours, Self::Slot, Self::Tokio, Self::AsyncIo, Self::FuturesTimer, Self::Pingora];
 
@@ -39,7 +39,8 @@ impl Library {
 
 /// A sleep that can be moved.
 pub(crate) trait Reset: Future + Send + 'static {
-    /// Moves it to an instant. A library that knows delays alone takes the one to it.
+    /// Moves the sleep to an instant. A library that only accepts delays receives the delay until
+    /// that instant.
     fn reset(self: Pin<&mut Self>, deadline: Instant);
 }
 
@@ -68,19 +69,19 @@ impl Reset for futures_timer::Delay {
     }
 }
 
-/// Sleeps of a library, and time-outs where it has them.
+/// The sleeps of a library, and its time-outs if it has them.
 pub(crate) trait Sleeps {
     type Sleep: Future + Send + 'static;
     fn sleep(after: Duration) -> Self::Sleep;
 }
 
-/// Libraries that give a future up.
+/// Libraries that have time-outs for futures.
 pub(crate) trait TimesOut {
     /// Whether `future` was ready in time.
     fn timeout<F: Future>(after: Duration, future: F) -> impl Future<Output = bool>;
 }
 
-/// Our timers, with a thread of their own.
+/// Our timers, which a thread of their own drives.
 pub(crate) static TIMERS: LazyLock<Timers> = LazyLock::new(|| Timers::global().clone());
 
 pub(crate) fn slot() -> Slot {

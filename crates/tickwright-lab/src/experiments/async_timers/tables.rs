@@ -1,4 +1,4 @@
-//! What a reader sees: cost by library, lateness, memory, and the targets.
+//! The tables of the report: cost by library, lateness, memory, and the targets.
 
 use super::data::Data;
 use super::lane::{Lane, Work};
@@ -34,7 +34,7 @@ impl Data {
     }
 }
 
-/// A percentile of numbers that are in order.
+/// A percentile of sorted numbers.
 fn percentile(sorted: &[u64], share: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     Some(sorted[((sorted.len() as f64 * share).ceil() as usize).saturating_sub(1).min(last)] as f64)

@@ -28,10 +28,10 @@ pub(crate) struct Cell {
     /// subtracted.
     pub(crate) harness: Vec<f64>,
     /// ns per operation of the scenario's [floor](crate::experiments::bench::floor), one value per
-    /// round. It is no rival: nothing refers to it.
+    /// round. The floor is no rival: no ratio refers to it.
     pub(crate) floor: Vec<f64>,
-    /// ns of asking and of keeping the answer, without a queue. Every price of a question includes
-    /// it.
+    /// The ns to ask a question and to keep the answer, without a queue. Every price of a question
+    /// includes this time.
     pub(crate) harness_question: Option<f64>,
     /// The structures of the cell, in the order of the registry.
     pub(crate) rows: Vec<Row>,
@@ -52,7 +52,7 @@ pub(crate) struct Row {
     pub(crate) ratio: Option<Summary>,
     /// Ratio to the fastest baseline that is a wheel, computed round by round.
     pub(crate) to_wheel: Option<Summary>,
-    /// What the queue held before the first sample and after the last.
+    /// What the queue held before the first sample, and what it held after the last.
     pub(crate) held: Option<[Held; 2]>,
     /// The price of a question: the additional ns over an exchange, computed round by round. Only
     /// cells of a question have one.
@@ -60,7 +60,7 @@ pub(crate) struct Row {
 }
 
 impl Cell {
-    /// A series for each structure that ran, and that of the loop alone.
+    /// A series for each structure that ran, and a series for the loop alone.
     pub(crate) fn series(&self) -> Vec<Series> {
         let series = |structure: &'static str, samples: &[f64]| {
             let of = labels([
@@ -117,7 +117,7 @@ impl Cell {
         self.fastest(|row| row.structure.kind == kind && row.structure.shape == Shape::Wheel)
     }
 
-    /// The structure with the least median among some.
+    /// The structure with the least median among the rows that `among` accepts.
     pub(crate) fn fastest(&self, among: impl Fn(&Row) -> bool) -> Option<&Row> {
         let ran = self.rows.iter().filter(|row| among(row) && row.summary.is_some());
         ran.min_by(|a, b| median(a).total_cmp(&median(b)))

@@ -1,4 +1,4 @@
-//! Compares our fastest structure with the fastest baseline, at each population.
+//! Compares our fastest structure with the fastest baseline at each population.
 
 use crate::experiments::bench::cell::{Cell, Row};
 use crate::experiments::bench::tables::groups;
@@ -17,8 +17,9 @@ struct Pair<'c> {
     ratio: Option<Summary>,
 }
 
-/// Our fastest structure with the baseline. If the fastest wheel is another baseline, also our
-/// fastest wheel (or else our fastest structure) with that wheel.
+/// Our fastest structure with the baseline. If the fastest wheel is another baseline, our fastest
+/// wheel is also compared with that wheel. Without a wheel of ours, our fastest structure takes its
+/// place.
 fn pairs(cell: &Cell) -> impl Iterator<Item = Pair<'_>> {
     let best = cell.best(Kind::Ours);
     let wheel = cell.wheel.filter(|id| cell.baseline != Some(id));

@@ -1,5 +1,5 @@
-//! Floors: what the same work costs without order, handles or safety. Not one of them is a timer
-//! queue, and none counts as a rival.
+//! Floors: what the same work costs without order, handles or safety. A floor is not a timer queue
+//! and does not count as a rival.
 //!
 //! - [`Slots`]: a write into an array, a read of its next slot
 //! - [`FlatWheel`]: an array of ids for each tick, up to the longest delay
@@ -12,7 +12,7 @@ use crate::structures::candidate::{BenchQueue, Dead};
 /// Creates the floor of a scenario at a population, if the scenario has one.
 pub(crate) fn sampler(scenario: &Scenario, population: usize) -> Option<Box<dyn Sampler>> {
     Some(match scenario.run.floor? {
-        // Too few timers for a wheel: it would walk over empty ticks.
+        // There are too few timers for a wheel: it would walk over empty ticks.
         Floor::FlatWheel if scenario.increments.is_some_and(|all| population < ticks_a_timer(all)) => {
             Box::new(Runner::new(Slots::new(population)))
         }
@@ -22,7 +22,7 @@ pub(crate) fn sampler(scenario: &Scenario, population: usize) -> Option<Box<dyn 
     })
 }
 
-/// The mean delay: with more timers, each tick has one on average.
+/// The bound is the mean delay: with more timers than that, each tick has one timer on average.
 fn ticks_a_timer(increments: Increments) -> usize {
     usize::try_from(increments.mean.get()).unwrap_or(usize::MAX)
 }
@@ -78,14 +78,15 @@ impl BenchQueue for Slots {
     }
 }
 
-/// The deadline of ids that are not pending, and the tick of ids without an entry.
+/// Stands for the deadline of an id that is not pending, and for the tick of an id without an
+/// entry.
 const NONE: u64 = u64::MAX;
 
 /// An array of ids for each tick. The timers of a tick leave in any order.
 ///
-/// A timer that is moved to a later tick, or cancelled and inserted again, keeps its entry. All
-/// that it costs is a write into an array. The entry goes on to its timer's tick when its own tick
-/// comes.
+/// A timer that is moved to a later tick, or cancelled and inserted again, keeps its entry. The
+/// move only costs a write into an array. When the entry's own tick comes, the entry moves on to
+/// its timer's tick.
 #[derive(Debug)]
 pub(crate) struct FlatWheel {
     ticks: Vec<Vec<u32>>,
@@ -98,14 +99,16 @@ pub(crate) struct FlatWheel {
 #[derive(Debug, Clone, Copy)]
 struct Timer {
     deadline: u64,
-    /// The tick of its entry, at most its deadline. An entry at another tick is dead.
+    /// The tick of the timer's entry, which is at most the timer's deadline. An entry of this timer
+    /// at any other tick is dead.
     entry: u64,
 }
 
 impl FlatWheel {
     /// Creates a wheel for delays up to `longest`, in ticks.
     fn new(population: usize, longest: u64) -> Self {
-        // One array more than delays, so that no two pending ticks share one.
+        // There is one array more than there are delays, so that no two pending ticks share an
+        // array.
         let ticks = usize::try_from(longest + 1).unwrap_or(usize::MAX).next_power_of_two();
         let none = Timer { deadline: NONE, entry: NONE };
         Self { ticks: vec![Vec::new(); ticks], now: 0, timers: vec![none; population] }
@@ -113,7 +116,8 @@ impl FlatWheel {
 
     #[inline]
     fn at(&self, tick: u64) -> usize {
-        // The remainder fits, whatever is cut off: the length is a power of two.
+        // The index fits after the conversion: the length is a power of two, so the bits that are
+        // cut off do not matter.
         tick as usize & (self.ticks.len() - 1)
     }
 
@@ -127,12 +131,13 @@ impl FlatWheel {
 }
 
 impl BenchQueue for FlatWheel {
-    /// Only an entry whose timer is moved to an earlier tick dies, and it leaves at its own tick.
+    /// An entry dies only if its timer moves to an earlier tick. The dead entry leaves at its own
+    /// tick.
     const DEAD: Dead = Dead::AreSwept;
 
     #[inline]
     fn insert(&mut self, id: u32, deadline: u64) {
-        // An exponential delay may be longer than all that the wheel has room for, once in e^64.
+        // About once in e^64 draws, an exponential delay is longer than the wheel.
         let deadline = deadline.min(self.now + self.ticks.len() as u64 - 1);
         let timer = &mut self.timers[id as usize];
         timer.deadline = deadline;
@@ -191,8 +196,8 @@ impl BenchQueue for FlatWheel {
     }
 }
 
-/// Timers in the order of their insertion. Each tick from the first deadline on delivers one of
-/// them, whatever its deadline.
+/// Timers in the order of their insertion. From the first deadline on, each tick delivers one
+/// timer, whatever the timer's deadline.
 #[derive(Debug, Default)]
 pub(crate) struct Pass {
     timers: Vec<(u64, u32)>,

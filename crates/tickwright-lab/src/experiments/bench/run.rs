@@ -1,5 +1,5 @@
-//! Rounds: in each, every structure runs once in random order. Its answers are judged, and its time
-//! is kept.
+//! Rounds: in each round, every structure runs once, in random order. Its answers are judged, and
+//! its time is kept.
 
 use core::time::Duration;
 
@@ -71,7 +71,7 @@ pub(crate) struct Plan {
     pub(crate) within: Option<Duration>,
 }
 
-/// One scenario at one population, with what is needed to run it.
+/// One scenario at one population, with everything that a run needs.
 #[derive(Debug)]
 pub(crate) struct Part {
     pub(crate) scenario: Scenario,
@@ -79,7 +79,7 @@ pub(crate) struct Part {
     pub(crate) rounds: u64,
     pub(crate) operations: usize,
     pub(crate) seed: u64,
-    /// The structures; one that is not run carries the reason.
+    /// The structures; each structure that is not run carries the reason.
     pub(crate) structures: Vec<(&'static Structure, Option<String>)>,
 }
 
@@ -113,7 +113,7 @@ fn not_measured(structure: &Structure, measure: Measure) -> Option<&'static str>
 }
 
 impl Part {
-    /// The least number of bytes that the queues of some structures take, dead entries included.
+    /// The least number of bytes that the queues of some structures need, including dead entries.
     fn bytes(&self, structures: &[&'static Structure]) -> usize {
         let bytes = |some: &dyn Fn(&'static Structure) -> bool| -> usize {
             let some = structures.iter().filter(|structure| some(structure));
@@ -129,9 +129,10 @@ impl Part {
         live.saturating_add(entry.saturating_mul(dead))
     }
 
-    /// How many samples of work come before the first timed one: as many operations as timers are
-    /// pending. By then the timers of the fill have left, and a queue that moves timers to another
-    /// structure has done so. In a lazy queue as many entries leave as come.
+    /// The number of untimed samples before the first timed sample. Together they run as many
+    /// operations as timers are pending. By then, the timers of the fill have left. A queue that
+    /// moves timers to another structure has also done so. In a lazy queue, entries then leave at
+    /// the rate at which they come.
     fn warm_up(&self) -> usize {
         let refills = matches!(self.scenario.model, Model::Hold | Model::Network | Model::OneShot);
         if refills { self.population / self.operations.max(1) } else { 0 }
@@ -185,7 +186,8 @@ impl Trial<'_> {
         Ok(sample.ns)
     }
 
-    /// Runs a structure once in a measure. Returns its time in ns, if the measure applies to it.
+    /// Runs a structure once in a measure. Returns the structure's time in ns, if the measure
+    /// applies to the structure.
     fn turn(
         &mut self,
         live: Live<'_>,
@@ -217,9 +219,9 @@ impl Trial<'_> {
         Ok(true)
     }
 
-    /// Fills every queue. A lazy queue also gets the dead entries that its past would have left in
-    /// it. So as many entries leave as come from the first sample on. Returns `false` if an
-    /// interruption stopped it.
+    /// Fills every queue. A lazy queue also receives the dead entries that earlier work would have
+    /// left in it. So entries leave at the rate at which they come, from the first sample on.
+    /// Returns `false` if an interruption stopped it.
     fn fill(&mut self, fill: &Work, source: &dyn Source, harness: &dyn Sampler) -> Result<bool, String> {
         let (lazy, others): (Vec<Live<'_>>, Vec<Live<'_>>) =
             self.live.iter().copied().partition(|one| one.sampler.is_lazy());

@@ -1,4 +1,4 @@
-//! A queue that is sampled repeatedly. One indirect call per sample hides its type.
+//! A queue that is sampled repeatedly. One indirect call per sample hides the queue's type.
 
 use core::cell::{Cell, RefCell};
 
@@ -17,19 +17,20 @@ pub(crate) struct Sample {
     pub(crate) answer: Answer,
 }
 
-/// Runs work on a queue that it owns.
+/// Runs work on a queue of its own.
 pub(crate) trait Sampler {
-    /// Runs all operations and times them together.
+    /// Runs all operations and measures their total time.
     fn sample(&self, work: &Work, evidence: Evidence, meter: &dyn Meter) -> Sample;
 
     /// See [`BenchQueue::callers_bytes`].
     fn callers_bytes(&self) -> usize;
 
-    /// Whether it keeps entries of timers that were removed or moved.
+    /// Whether the queue keeps entries of timers that were removed or moved.
     fn is_lazy(&self) -> bool;
 
-    /// Fills an empty queue with timers at `deadlines`, and with the entries that its past would
-    /// have left in it. Arms each timer at the deadlines that `past` names before its own.
+    /// Fills an empty queue with timers at `deadlines`, and with the entries that earlier work
+    /// would have left. Before a timer's own deadline, it is armed at each deadline that `past`
+    /// gives for it.
     fn fill_aged(&self, deadlines: &[u64], past: &Past<'_>);
 
     /// What the queue holds now.
@@ -37,18 +38,18 @@ pub(crate) trait Sampler {
 }
 
 /// Calls its second argument with the id and the deadline of each timer that was moved or cancelled
-/// before the first tick. Timers that would not be due after it are left out. The order is that in
-/// which the timers were armed. The first argument is a number of timers: where there are more,
-/// only about the last of them are named.
+/// before the first tick. Timers whose deadline is not after the first tick are left out. The calls
+/// come in the order in which the timers were armed. The first argument limits the calls: only
+/// about that many of the last timers are passed.
 pub(crate) type Past<'p> = dyn Fn(usize, &mut dyn FnMut(u32, u64)) + 'p;
 
-/// For a structure that sweeps: this many arms of each timer bring it into its steady state.
+/// The number of arms of each timer that bring a structure that sweeps into its steady state.
 const ARMS: usize = 4;
 
 /// What a queue holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Held {
-    /// Bytes on the heap, without what stands for the caller's own objects.
+    /// Bytes on the heap, without those that stand for the caller's own objects.
     pub(crate) bytes: usize,
     /// See [`BenchQueue::dead_entries`].
     pub(crate) dead: Option<usize>,
@@ -79,7 +80,7 @@ impl<Q> Runner<Q> {
         self.queue.get_mut()
     }
 
-    /// Counts what the queue allocated since [`allocator::live_bytes`] was `before`, but for
+    /// Counts what the queue has allocated since [`allocator::live_bytes`] was `before`, minus
     /// `others` bytes.
     fn count(&self, before: isize, others: usize) {
         let others = isize::try_from(others).unwrap_or(isize::MAX);
@@ -157,7 +158,7 @@ pub(crate) struct Empty {
 }
 
 impl Empty {
-    /// Creates one with ids `0..population`.
+    /// Creates a null queue with ids `0..population`.
     pub(crate) fn new(population: usize) -> Self {
         Self { next: 0, population: u32::try_from(population).unwrap_or(u32::MAX), last: 0 }
     }

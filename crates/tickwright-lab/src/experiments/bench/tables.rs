@@ -73,9 +73,9 @@ fn row_of<'c>(cell: &'c Cell, structure: &Structure) -> Option<&'c Row> {
     cell.rows.iter().find(|row| row.structure == structure)
 }
 
-/// A row per structure and columns per population; the last rows are the floor and the loop without
-/// a queue.
-/// `columns` are repeated for each population; the first one has the population as its heading.
+/// A row for each structure and columns for each population. The last rows are the floor and the
+/// loop without a queue. `columns` are repeated for each population; the first one has the
+/// population as its heading.
 fn across(
     cells: &[&Cell],
     columns: &[(&str, Format)],
@@ -175,7 +175,8 @@ fn by_population(cells: &[&Cell]) -> Plot {
     let y = Axis::log("ns per operation", Format::Ns);
     let title = cells.first().map_or(String::new(), |cell| format!("{}, {}", cell.scenario, cell.measure));
     let mut plot = Plot::new(title, Axis::log("timers", Format::Count), y);
-    // Each family is drawn with its faster storage: two dozen curves cannot be told apart.
+    // Only the faster storage of each family is drawn, because nobody can tell two dozen curves
+    // apart.
     let mut curves: Vec<(&'static str, Vec<(f64, f64)>)> = Vec::new();
     for structure in structures(cells) {
         let median = |cell: &&Cell| row_of(cell, structure).and_then(|row| row.summary).map(|all| all.median);

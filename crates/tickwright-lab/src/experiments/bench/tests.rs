@@ -219,7 +219,7 @@ fn a_question_is_priced_by_what_it_adds_round_by_round() {
     let prices: Vec<_> =
         cells.iter().map(|cell| cell.row("list/slab").unwrap().question.map(|q| q.median)).collect();
     assert_eq!(prices, [None, Some(0.0), Some(0.0), Some(0.0)]);
-    // A lower bound can be measured as a wake-up, but not as the head.
+    // A structure that only has a lower bound can measure the wake-up, but not the head.
     let asked_for: Vec<_> = cells.iter().map(|cell| cell.row("timer-queue").is_some()).collect();
     assert_eq!(asked_for, [true, true, false, false]);
 }
@@ -240,7 +240,7 @@ fn a_line_is_drawn_where_there_are_enough_populations() {
     assert_eq!((plots("2,3"), plots("2,3,4")), (0, 1));
 }
 
-/// Keeps every entry until its tick, as a heap without handles that never sweeps.
+/// Keeps every entry until its tick, as a heap does that has no handles and never sweeps.
 #[derive(Debug)]
 struct Hoard {
     entries: std::collections::BTreeMap<(u64, u64), u32>,
@@ -285,8 +285,9 @@ impl crate::structures::candidate::BenchQueue for Hoard {
 
 #[test]
 fn as_many_dead_entries_leave_as_come_from_the_first_sample_on() {
-    // The dead entries of a timer. Network: the exchanges in a mean delay, less the one that armed
-    // it. One-shot: the mean of what is left of a delay when its timer is cancelled, by mean lives.
+    // The third figure is the number of dead entries for each timer. Network: the number of
+    // exchanges in a mean delay, minus the exchange that armed the timer. One-shot: the mean
+    // remaining delay of a cancelled timer, divided by the mean life of a timer.
     for (name, n, a_timer) in [
         ("network", 300_usize, 37.9),
         ("one-delay", 1000, 3.6),

@@ -29,8 +29,8 @@ pub(crate) enum Work {
     Expire(expire::Ticks),
     /// Poll at ticks at which nothing is due.
     Poll(idle::Polls),
-    /// Deliver all timers at a tick at which all are due. This is not a measure; it proves that no
-    /// timer was lost.
+    /// Deliver all timers at a tick at which all timers are due. This is not a measure; it proves
+    /// that no timer was lost.
     Drain(u64),
 }
 
@@ -94,9 +94,9 @@ pub(crate) trait Source {
     /// The work of the next sample of a measure.
     fn next(&mut self, measure: Measure) -> Work;
 
-    /// Calls `each` with the timers that were moved or cancelled before the first tick, with about
-    /// the last `most` of them; see [`Past`](crate::experiments::bench::sampler::Past). The default
-    /// has none.
+    /// Calls `each` with the timers that were moved or cancelled before the first tick. Only about
+    /// the last `most` are passed; see [`Past`](crate::experiments::bench::sampler::Past). By
+    /// default there are no such timers.
     fn past(&self, most: usize, each: &mut dyn FnMut(u32, u64)) {
         let _ = (most, each);
     }
@@ -161,7 +161,7 @@ impl Source for OneShot {
 }
 
 impl Source for Expire {
-    /// No work: each round arms its own timers.
+    /// There is no work: each round arms its own timers.
     fn fill(&mut self) -> Work {
         Work::Fill(Vec::new())
     }

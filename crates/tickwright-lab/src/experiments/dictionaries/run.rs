@@ -41,7 +41,7 @@ pub(crate) enum What {
 }
 
 impl What {
-    /// The measure's name without the kind of keys. Tables name the kind of keys separately.
+    /// The measure's name, without the kind of keys. Tables name the kind of keys separately.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::Calls(measure, _) => measure.words(),
@@ -78,7 +78,7 @@ pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Vec<Cell>, LabError>
     let progress = Progress::steps((parts * rounds.len()) as u64, "registry");
     let mut bench = Bench { plan, meter: lab.meter, progress, rounds, cells: Vec::new(), interrupted: false };
     for &population in &plan.populations {
-        // A key and two links for each entry of each dictionary.
+        // The sizes of a key and of two links, for each entry of each dictionary.
         let bytes = plan.kinds.len().saturating_mul(24).saturating_mul(population);
         allocator::room(bytes, &format!("{} dictionaries of {population} entries", plan.kinds.len()))?;
         let n = count(population);
@@ -191,8 +191,8 @@ impl Bench<'_> {
     }
 }
 
-/// Objects live as threads, one after the other. Each object is removed and inserted again with its
-/// key, then its thread is started and joined. Returns ns per thread.
+/// Measures objects that live as threads, one after the other. Each object is removed and inserted
+/// again with its key, then its thread is started and joined. Returns ns per thread.
 fn live_as_threads(
     lane: &mut Lane<'_>,
     live: &[u64],

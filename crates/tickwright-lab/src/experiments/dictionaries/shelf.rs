@@ -9,7 +9,7 @@ use crate::structures::baseline::intrusive;
 
 /// A dictionary that is sampled again and again.
 pub(crate) trait Sampler: Subject {
-    /// Makes the calls. Returns their total time in ns, and a hash of their results.
+    /// Makes the calls. Returns the total time of the calls in ns, and a hash of their results.
     fn sample(&mut self, work: &Work, meter: &dyn Meter) -> (u64, u64);
 
     /// Fills the dictionary in ascending order, then empties it. Returns the time of the filling in
@@ -42,7 +42,7 @@ pub(crate) struct Lane<'s> {
 
 /// Calls `user` with empty dictionaries that have room for `count` objects.
 pub(crate) fn with_all<R>(kinds: &[Kind], count: usize, user: impl FnOnce(Vec<Lane<'_>>) -> R) -> R {
-    // Nodes only for the dictionaries that link them.
+    // The nodes serve only the dictionaries that link them.
     let of = |kind| if kinds.contains(&kind) { count } else { 0 };
     let red_black = nodes::<RedBlack>(of(Kind::OdictHook));
     let avl = nodes::<Avl>(of(Kind::AvlHook));

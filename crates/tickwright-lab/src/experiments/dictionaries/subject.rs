@@ -47,28 +47,30 @@ impl Kind {
     }
 }
 
-/// How ascending keys are inserted.
+/// How objects with ascending keys are inserted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum How {
     /// By a search from the root.
     Search,
     /// By a search from the last entry.
     Hint,
-    /// Behind the last entry.
+    /// Behind the last entry, without a search.
     Append,
 }
 
-/// The calls that a registry needs of a dictionary. It maps keys to the numbers of objects.
+/// The calls that a registry needs of a dictionary. The dictionary maps keys to the numbers of
+/// objects.
 pub(crate) trait Subject {
     /// Registers object `at`, which is not registered. Returns whether that succeeded.
     fn insert(&mut self, at: u32, key: u64) -> bool;
 
-    /// The same for a key that is the greatest. Returns `None` if `how` is not supported.
+    /// As `insert`, for a key that is greater than all others. Returns `None` if `how` is not
+    /// supported.
     fn insert_last(&mut self, _at: u32, _key: u64, _how: How) -> Option<bool> {
         None
     }
 
-    /// Removes object `at`. Returns whether it was registered.
+    /// Removes object `at`. Returns whether the object was registered.
     fn remove(&mut self, at: u32) -> bool;
 
     /// The number of the object with this key.
@@ -331,7 +333,7 @@ mapped!(HashMap<u64, u32>);
 /// intrusive-collections' tree, which has no insert by hint.
 pub(crate) struct Intrusive<'a> {
     nodes: Tree<'a>,
-    /// The number of entries, which the tree does not count.
+    /// The number of entries is counted here, because the tree does not count them.
     len: usize,
 }
 

@@ -25,7 +25,7 @@ fn ratio(rows: &[Row], kind: Kind, to: &[Row], other: Kind) -> Option<Summary> {
 /// Upper bounds of the ratio to intrusive-collections' tree: at n = 10k, and at every other n.
 const AT_10K: Bound = Bound::AtMost(0.85);
 const ANYWHERE: Bound = Bound::AtMost(1.0);
-/// Upper bound of the B+ tree's look-ups to std's B-tree, at a million entries.
+/// Upper bound of the B+ tree's look-up time divided by std's B-tree's, at a million entries.
 const BPLUS: Bound = Bound::AtMost(1.2);
 /// Upper bound of the ratio of an ascending insert, by hint or at the end, to an insert by search:
 /// a third.
@@ -77,7 +77,8 @@ fn medians(what: What, cells: &[Cell]) -> Section {
     Section::new(title).table(table)
 }
 
-/// Ratios with intervals, which HelenOS's figures of 2018 are about. They have no bound.
+/// The ratio of the red-black tree to the AVL tree, with its interval. HelenOS's figures of 2018
+/// compare the same trees. These ratios have no bound.
 fn against_avl(cells: &[Cell]) -> Table {
     let mut table = Table::new().column("", Format::Text).column("N", Format::Count);
     for storage in ["hooks", "slab"] {
@@ -117,7 +118,7 @@ pub(super) fn differs(ratio: &Summary) -> &'static str {
     }
 }
 
-/// The smallest population at which there is something to search, which a hint can save.
+/// The smallest population at which a hint can save a search.
 const SEARCHED: usize = 100;
 
 /// The targets of our dictionaries.
@@ -161,7 +162,7 @@ pub(super) fn targets(cells: &[Cell]) -> Vec<Finding> {
 /// The share of a thread's life from which on the dictionary matters, in percent.
 const MATTERS: f64 = 1.0;
 
-/// Answers the author's question: what would use the trees?
+/// Answers the author's question: what workload would use the trees?
 fn answer(cells: &[Cell]) -> Section {
     let mut table = Table::new()
         .column("std thread, registered", Format::Text)

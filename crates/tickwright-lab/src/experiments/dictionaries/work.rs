@@ -29,7 +29,7 @@ impl Keys {
 /// A kind of call that is timed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Measure {
-    /// Destroy one object, create another.
+    /// Destroy one object and create another.
     Churn,
     /// Look up a key that is present.
     Hit,
@@ -52,12 +52,12 @@ impl Measure {
 /// The calls of a sample.
 #[derive(Debug, Clone)]
 pub(crate) enum Work {
-    /// Objects to remove, and the keys under which they are inserted again.
+    /// Objects to remove, and the keys under which the objects are inserted again.
     Churn(Vec<(u32, u64)>),
     Look(Vec<u64>),
 }
 
-/// Makes the calls. Returns a hash of their results.
+/// Makes the calls. Returns a hash of the calls' results.
 #[inline(never)]
 pub(crate) fn perform<S: Subject>(subject: &mut S, work: &Work) -> u64 {
     let mut fold = 0;
@@ -101,8 +101,8 @@ fn folded(fold: u64, found: Option<u32>) -> u64 {
 const BLOCK: u64 = 0x240;
 const HEAP: u64 = 0x7f00_0000_0000;
 
-/// Draws the work of samples and computes the right results. It uses a hash map of std and a list
-/// of the objects' keys.
+/// Draws the work of samples and computes the right results. The computation uses a hash map of std
+/// and a list of the objects' keys.
 pub(crate) struct Model {
     keys: Keys,
     random: Pcg64,
@@ -115,7 +115,7 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    /// A model of `population` objects. They are inserted in the order of their numbers.
+    /// A model of `population` objects. The objects are inserted in the order of their numbers.
     pub(crate) fn new(keys: Keys, population: usize, seed: u64) -> Self {
         let mut random = Pcg64::seed_from_u64(seed);
         let mut model = Self {
@@ -169,7 +169,8 @@ impl Model {
         self.random.random_range(0..most.max(1))
     }
 
-    /// Draws the work of a sample. Also returns the hash that [`perform`] must return for it.
+    /// Draws the work of a sample. Also returns the hash that [`perform`] must return for this
+    /// work.
     pub(crate) fn draw(&mut self, measure: Measure, calls: usize) -> (Work, u64) {
         let mut fold = 0;
         let work = match measure {

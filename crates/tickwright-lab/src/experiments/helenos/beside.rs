@@ -1,4 +1,4 @@
-//! The additional runs: the system's own ping-pong (perf), and the experiment again under an
+//! The additional runs: the system's own ping-pong (perf), and the whole experiment under an
 //! emulator.
 
 use std::env;
@@ -25,8 +25,8 @@ pub(super) fn on_path(name: &str) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(runs)
 }
 
-/// A command that dies with this thread. This program starts first, asks the system for that
-/// signal, and then becomes the command.
+/// A command that dies with this thread. This program starts first and asks the system for a death
+/// signal. Then it becomes the command.
 fn guarded<S: AsRef<OsStr>>(program: &OsStr, args: impl IntoIterator<Item = S>) -> io::Result<Command> {
     let mut command = Command::new(env::current_exe()?);
     command.args(["reproduce", "helenos", "--parent", &std::process::id().to_string(), "--become"]);

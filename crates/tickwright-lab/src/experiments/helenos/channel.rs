@@ -32,7 +32,7 @@ pub(super) struct Request {
 pub(super) struct Reply {
     /// Number of the request.
     pub(super) number: u64,
-    /// The answer, which only the called task can compute.
+    /// The answer to the request, which only the called task can compute.
     pub(super) answer: u64,
 }
 
@@ -118,7 +118,7 @@ impl<'c> Client<'c> {
     }
 }
 
-/// A server in the client's own thread. It is used for counting, not for timing.
+/// A server in the client's own thread. This server is used for counting, not for timing.
 #[derive(Debug)]
 pub(super) struct Loopback;
 

@@ -72,7 +72,7 @@ pub(crate) fn pin(cpu: Option<usize>) -> io::Result<()> {
 /// Runs `work` in a thread on that processor.
 ///
 /// # Errors
-/// Those of [`pin`]; a thread that cannot be started, or that panics.
+/// The errors of [`pin`]; a thread that cannot be started, or that panics.
 pub(crate) fn pinned<R: Send>(cpu: Option<usize>, work: impl FnOnce() -> R + Send) -> io::Result<R> {
     thread::scope(|scope| {
         let client = || pin(cpu).map(|()| work());

@@ -1,9 +1,9 @@
 //! Starting a server, as a thread or as a process, and ending it.
 //!
-//! A server does not outlive its client. A thread ends when the client hangs up. A process is
-//! killed then; the system also kills it when the client's thread ends in any other way. A client
-//! does not wait for a dead server: its streams reach their end. With a mailbox, the client watches
-//! the server and closes the mailbox when the server ends.
+//! A server does not outlive its client. A server thread ends when the client hangs up. A server
+//! process is then killed. The system also kills it when the client's thread ends in any other way.
+//! A client does not wait for a dead server: its streams reach their end. With a mailbox, the
+//! client watches the server and closes the mailbox when the server ends.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -121,7 +121,7 @@ impl Drop for Link {
         // Dropping the channel hangs up.
         self.channel = None;
         if let Some(child) = &mut self.child {
-            // An error is ignored: the server may have ended already.
+            // The error is ignored: the server may have ended already.
             let _ = child.kill();
             let _ = child.wait();
         }
@@ -190,6 +190,6 @@ pub(super) fn serve_as_process(
 /// is still alive.
 pub(super) fn die_with(parent: u32) -> io::Result<bool> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    // The parent may have died before that call.
+    // The parent may have died before the call above.
     Ok(parent_id() == parent)
 }

@@ -8,7 +8,8 @@
 //!     v                                            |  post swaps, finds ASLEEP, wakes one
 //!   ASLEEP ----------------------------------------+       any -> CLOSED: for ever, wakes all
 //! ```
-//! Only one side posts and only the other side takes, in turn. So a post never finds FULL.
+//! One side only posts and the other side only takes, in turn. So a post never finds the state
+//! FULL.
 
 use core::hint::spin_loop;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -30,8 +31,8 @@ pub(super) struct Slot {
     words: [AtomicU64; 3],
 }
 
-/// Both directions. Any bytes are a valid mailbox, and zeros are an empty one. So a mailbox can lie
-/// in shared memory.
+/// Both directions. Any bytes are a valid mailbox, and all zeros are an empty mailbox. So a mailbox
+/// can lie in shared memory.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct Mailbox {

@@ -42,7 +42,8 @@ pub(crate) struct Plan {
     pub(super) methods: Vec<Method>,
     pub(super) trees: Vec<Tree>,
     pub(super) populations: Vec<usize>,
-    /// Length of a sample. Method v1 takes this time, method v2 at least this time.
+    /// Length of a sample. A sample of method v1 takes this time, and a sample of method v2 at
+    /// least this time.
     pub(super) duration: Duration,
     pub(super) rounds: usize,
     pub(super) spins: u32,
@@ -121,7 +122,7 @@ impl Perf {
 pub(super) const CALLS: &str = "round trips";
 /// Name of the series of the emulated run.
 pub(super) const CALLS_EMULATED: &str = "round trips, emulated";
-/// Name of the emulated run. It is never "softmmu", which emulates a whole machine.
+/// Name of the emulated run. The name is never "softmmu", which emulates a whole machine.
 pub(super) const EMULATED: &str = "TCG user mode";
 
 /// The results of all parts.
@@ -144,8 +145,8 @@ const COUNTED: u64 = 20_000;
 /// Round trips between two checks of the Ctrl-C flag.
 const UNINTERRUPTED: u64 = 4096;
 
-/// Runs all parts in a separate thread, because the thread is pinned. An interruption leaves rounds
-/// out.
+/// Runs all parts in a separate thread, because the run pins its thread. An interruption leaves
+/// rounds out.
 ///
 /// # Errors
 /// A wrong answer or a lost server.

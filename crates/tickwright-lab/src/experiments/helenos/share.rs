@@ -13,8 +13,8 @@ use crate::result::{Finding, labels};
 use crate::stats::welch::{Welch, mean_and_deviation, welch};
 use crate::stats::{Bound, CONFIDENCE, Shift, Summary, Verdict, median, summarise};
 
-/// A share of a round trip matters above this bound, in percent. The bound is about the standard
-/// deviation of the published samples.
+/// A share of a round trip matters if it is above this bound, in percent. The bound is close to the
+/// standard deviation of the published samples.
 pub(super) const MATTERS: Bound = Bound::AtMost(1.0);
 
 /// Dictionary and AVL over one channel, at one population, with one timing method.
@@ -27,12 +27,12 @@ pub(super) struct Pair {
     /// Mean and standard deviation, round trips per second.
     pub(super) avl: (f64, f64),
     pub(super) odict: (f64, f64),
-    /// Welch's test of the dictionary's samples less AVL's.
+    /// Welch's test of the difference: the dictionary's samples minus AVL's.
     pub(super) test: Welch,
 }
 
 impl Pair {
-    /// A rate as a percentage of AVL's mean.
+    /// A rate in percent of AVL's mean rate.
     pub(super) fn percent(&self, rate: f64) -> f64 {
         100.0 * rate / self.avl.0
     }
@@ -66,12 +66,12 @@ pub(super) fn pairs(cells: &[Cell], tree: Tree) -> Vec<Pair> {
     cells.iter().filter(|cell| cell.tree == Tree::Avl).filter_map(of).collect()
 }
 
-/// Look-up times compared with the shortest mean round trip, at one population.
+/// Look-up times compared with the shortest mean round trip at one population.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Share {
     pub(super) population: usize,
-    /// Shortest mean round trip in ns. It comes from the fastest channel, where the tree matters
-    /// most.
+    /// Shortest mean round trip in ns. The fastest channel gives this time; the tree matters most
+    /// there.
     pub(super) round_trip: f64,
     /// Median time of a look-up in ns.
     pub(super) avl: f64,
@@ -99,7 +99,7 @@ pub(super) fn shares(data: &Data, pairs: &[Pair]) -> Vec<Share> {
             summarise(avl.iter().zip(odict).map(|(a, b)| 100.0 * share(*a, *b) / round_trip))
         };
         let (look_up, [avl, odict]) = (rounds(&f64::max)?, [median(avl)?, median(odict)?]);
-        // The slower tree less the faster one, by medians.
+        // The look-up time of the slower tree minus that of the faster tree, by medians.
         let sign = (avl - odict).signum();
         Some(Share { population, round_trip, avl, odict, look_up, choice: rounds(&|a, b| sign * (a - b))? })
     };
@@ -155,8 +155,7 @@ pub(super) fn beside(perf: &Perf, cells: &[Cell]) -> Vec<(Finding, f64)> {
     [Transport::Pipe, Transport::Futex].into_iter().filter_map(of).collect()
 }
 
-/// Returns the smallest population at which a look-up matters, if it matters at all larger ones
-/// too.
+/// Returns the smallest population from which on a look-up matters at every population.
 fn from_on(shares: &[Share]) -> Option<&Share> {
     let matters = |share: &&Share| MATTERS.judge(&share.look_up) == Verdict::Missed;
     shares.iter().rev().take_while(matters).last()

@@ -17,8 +17,8 @@ use super::mailbox::{Mailbox, Waiting};
 #[derive(Debug)]
 pub(crate) struct Shared(NonNull<Mailbox>);
 
-// SAFETY: 1. it owns its mapping, which any thread may use and unmap; 2. threads share its contents
-// only through atomics.
+// SAFETY: 1. a `Shared` owns its mapping, which any thread may use and unmap; 2. threads share its
+// contents only through atomics.
 unsafe impl Send for Shared {}
 // SAFETY: 1. a `&Shared` gives access only to a `&Mailbox`, which is `Sync`.
 unsafe impl Sync for Shared {}
@@ -54,8 +54,8 @@ impl Deref for Shared {
     #[inline]
     fn deref(&self) -> &Mailbox {
         // SAFETY: 1. The mapping is as long as a mailbox (the file has that size and is sealed),
-        // page-aligned, and lives as long as `self`. 2. A mailbox consists of atomics. For those
-        // any bytes are valid, and writes by other processes are allowed.
+        // page-aligned, and lives as long as `self`. 2. A mailbox consists of atomics. Any bytes
+        // are valid for atomics, and other processes may write them.
         unsafe { self.0.as_ref() }
     }
 }

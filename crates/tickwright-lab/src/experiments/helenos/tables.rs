@@ -95,7 +95,8 @@ fn way(transport: Transport, tasks: Tasks, method: Method) -> String {
     format!("{} {} {}", word(&method), word(&transport), word(&tasks))
 }
 
-/// The original's tables, with the test. With nothing to compare, the section shows rates only.
+/// The tables of the original, with Welch's test. If there is nothing to compare, the section only
+/// shows rates.
 fn rates(title: &str, cells: &[Cell]) -> Section {
     let trees = [Tree::Odict, Tree::OdictCalls].map(|tree| (tree, share::pairs(cells, tree)));
     let mut section = Section::new(title);

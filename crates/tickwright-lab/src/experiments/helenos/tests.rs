@@ -58,7 +58,7 @@ fn a_waiting_client_is_told_that_the_mailbox_was_closed() {
     let client =
         std::thread::spawn(move || end.call(Request { number: 1, target: 1, token: 0 }).unwrap_err().kind());
     let mut server = End { mailbox: Arc::clone(&mailbox), waiting };
-    // The request has arrived, so the client waits for the answer or is about to.
+    // The request has arrived, so the client waits for the answer or is about to wait.
     assert!(server.receive().unwrap().is_some());
     mailbox.close(waiting);
     assert_eq!(client.join().unwrap(), io::ErrorKind::UnexpectedEof);
@@ -126,7 +126,7 @@ fn a_run_has_all_its_samples_and_what_it_writes_is_read_again() {
     let report = conduct(&args).unwrap();
     assert!(!report.interrupted);
     let cells: Vec<Cell> = report.series.iter().filter_map(Cell::read).collect();
-    // Three populations and trees, two methods.
+    // Three populations, three trees and two methods.
     assert_eq!(cells.len(), 3 * 3 * 2);
     assert!(cells.iter().all(|cell| cell.samples.len() == 2));
     let counts = report.series.iter().filter(|series| series.name == "round trips of a sample");

@@ -72,11 +72,11 @@ pub(super) trait Host {
     /// Returns when the clock is at `at` (in ns) or later, or when a signal came.
     fn wait(&mut self, at: u64);
 
-    /// Whether the process was stopped and continued since the last call.
+    /// Whether the process was stopped and continued since the last call of this function.
     fn was_stopped(&mut self) -> bool;
 }
 
-/// Records each SIGCONT while it lives.
+/// Records each SIGCONT during its lifetime.
 #[derive(Debug)]
 struct Continued {
     heard: Arc<AtomicBool>,
@@ -84,7 +84,7 @@ struct Continued {
 }
 
 impl Continued {
-    /// Records from now on.
+    /// Starts to record SIGCONT.
     fn watch() -> Result<Self, LabError> {
         let heard = Arc::<AtomicBool>::default();
         let id = signal_hook::flag::register(SIGCONT, Arc::clone(&heard))
@@ -95,7 +95,8 @@ impl Continued {
     /// Whether a SIGCONT came since the last call.
     #[inline]
     fn take(&mut self) -> bool {
-        // A plain load first: the usual answer is `false`, a thousand times a second.
+        // A plain load comes first: this call runs a thousand times a second, and its usual result
+        // is `false`.
         self.heard.load(Ordering::Relaxed) && self.heard.swap(false, Ordering::Relaxed)
     }
 }
@@ -143,8 +144,8 @@ impl Host for System {
             (Driver::Timerfd, Some(fd)) => {
                 let it_value = timespec(at.max(1));
                 let once = Itimerspec { it_interval: timespec(0), it_value };
-                // An error of either call would make the caller's loop busy, but not wrong: the
-                // loop reads the clock.
+                // If either call failed, the caller's loop would spin, but not be wrong: the loop
+                // reads the clock.
                 let _ = timerfd_settime(fd, TimerfdTimerFlags::ABSTIME, &once);
                 let _ = rustix::io::read(fd, &mut [0; 8]);
             }

@@ -12,7 +12,7 @@ fn samples(lane: &Lane, at: usize) -> Vec<f64> {
     lane.counted.iter().map(|turn| turn.counts[at]).collect()
 }
 
-/// The series of a structure: one for each event that was counted.
+/// The series of a structure: one series for each event that was counted.
 pub(super) fn series(cpu: Option<usize>, lane: &Lane) -> impl Iterator<Item = Series> {
     EVENTS.into_iter().enumerate().filter_map(move |(at, event)| {
         let samples = samples(lane, at);
@@ -22,7 +22,7 @@ pub(super) fn series(cpu: Option<usize>, lane: &Lane) -> impl Iterator<Item = Se
     })
 }
 
-/// What makes the counts doubtful.
+/// The reasons to doubt the counts.
 pub(super) fn doubt(data: &Data) -> Option<String> {
     let turns = data.lanes.iter().flat_map(|lane| &lane.counted);
     let (all, without) = (turns.clone().count(), turns.clone().filter(|turn| turn.share == 0.0).count());

@@ -9,15 +9,16 @@ pub(super) struct Counters(Option<Hardware>);
 /// The counts of one turn.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PerWake {
-    /// In the order of [`EVENTS`], divided by the wake-ups. What was not counted is no number.
+    /// The counts in the order of [`EVENTS`], divided by the number of wake-ups. An event that was
+    /// not counted is NaN.
     pub(super) counts: [f64; EVENTS.len()],
     /// The share of the turn in which the counters counted, from 0 to 1.
     pub(super) share: f64,
 }
 
 impl Counters {
-    /// Starts the counters of the calling thread, if they are `wanted`. Also returns the refusal of
-    /// the system.
+    /// Starts the counters of the calling thread, if they are `wanted`. Also returns a note if the
+    /// system refuses.
     pub(super) fn start(wanted: bool) -> (Self, Option<String>) {
         match wanted.then(Hardware::start).transpose() {
             Ok(hardware) => (Self(hardware), None),
@@ -47,7 +48,7 @@ impl Counters {
 impl PerWake {
     /// Divides the counts of a turn by its `wakes`.
     pub(super) fn of(counted: Counted, wakes: u64) -> Self {
-        // Without a wake-up, 0 / 0 is no number. A count above 0 would be infinite.
+        // Without a wake-up, 0 / 0 would be NaN. A count above 0 would be infinite.
         let per_wake = |count: f64| if wakes > 0 { count / wakes as f64 } else { f64::NAN };
         Self { counts: counted.counts.map(per_wake), share: counted.share }
     }

@@ -12,7 +12,7 @@ use rustix::thread::CpuSet;
 pub(super) enum CpuList {
     /// All CPUs that this process may use.
     All,
-    /// These CPUs, each once.
+    /// The listed CPUs, each once.
     These(BTreeSet<usize>),
 }
 
@@ -88,7 +88,7 @@ mod tests {
         assert_eq!(CpuList::parse("all"), Ok(CpuList::All));
         assert_eq!(these("0"), [0]);
         assert_eq!(these("0,2-5"), [0, 2, 3, 4, 5]);
-        // One CPU twice is one, and the order does not matter.
+        // A CPU that is named twice counts once, and the order does not matter.
         assert_eq!(these("5-5,3,1-3,2"), [1, 2, 3, 5]);
     }
 

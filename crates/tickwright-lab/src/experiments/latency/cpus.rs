@@ -17,7 +17,7 @@ use super::thread::{Measured, Setup, Shared};
 use crate::error::LabError;
 use crate::interrupt;
 
-/// What a thread was granted before the run.
+/// What the system granted a thread before the run.
 #[derive(Debug)]
 struct Asked {
     cpu: usize,
@@ -28,10 +28,10 @@ struct Asked {
 /// What the threads of a run have in common.
 #[derive(Debug, Default)]
 struct Common {
-    /// Set when a thread failed, so that the others end.
+    /// Set when a thread fails, so that the other threads end.
     failed: AtomicBool,
     asked: Mutex<Vec<Asked>>,
-    /// The lines, once the heading is printed.
+    /// The lines, which are set once the heading is printed.
     lines: OnceLock<Lines>,
 }
 
@@ -41,8 +41,8 @@ impl Common {
     }
 }
 
-/// Ends all threads when it is dropped, unless it was told of the success before. So a panic of one
-/// thread ends the others too.
+/// Ends all threads when it is dropped, unless `succeeded` was set before. So a panic of one thread
+/// ends the others too.
 #[derive(Debug)]
 struct EndsAll<'c> {
     failed: &'c AtomicBool,
@@ -63,8 +63,8 @@ impl Drop for EndsAll<'_> {
     }
 }
 
-/// Measures on all CPUs at the same time, each `setup` on a thread of its own. Refusals are added
-/// to `notes`. The first error of a thread ends all of them and is returned.
+/// Measures on all CPUs at the same time. Each `setup` runs on a thread of its own. Refusals are
+/// added to `notes`. The first error of a thread ends all of them and is returned.
 pub(super) fn measure(
     plan: &Plan,
     setups: Vec<Setup<'_>>,
@@ -74,7 +74,7 @@ pub(super) fn measure(
 ) -> Result<Vec<Measured>, LabError> {
     let (meeting, common) = (Meeting::default(), Common::default());
     thread::scope(|scope| {
-        // On an error below, this ends the threads that were started.
+        // If the code below fails, this guard ends the threads that were started.
         let mut ends_all = EndsAll::unless_told(&common.failed);
         let seat = meeting.seat();
         let mut threads = Vec::new();
@@ -87,7 +87,7 @@ pub(super) fn measure(
             let started = builder.spawn_scoped(scope, own);
             threads.push(started.map_err(|source| LabError::io("starting a measuring thread", source))?);
         }
-        // Every thread has asked for its rights, and all memory of the run is there.
+        // Every thread has now asked for its rights, and all memory of the run is allocated.
         seat.wait();
         let mut asked = core::mem::take(&mut *common.asked.lock().unwrap_or_else(PoisonError::into_inner));
         asked.sort_by_key(|asked| asked.cpu);
@@ -116,14 +116,15 @@ fn on_thread(
 ) -> Result<Measured, LabError> {
     let mut ends_all = EndsAll::unless_told(&common.failed);
     let cpu = setup.cpu.unwrap_or(0);
-    // The memory is the whole process's: the thread that started this one asks for it.
+    // Memory is locked for the whole process, so the thread that started this one asks for the
+    // lock.
     let wish = Wish { mlock: false, cpu: Some(cpu), ..plan.wake.wish() };
     let (ready, refused) = setup.ready(wish);
     let asked = Asked { cpu, granted: ready.granted(), refused };
     common.asked.lock().unwrap_or_else(PoisonError::into_inner).push(asked);
     seat.wait();
     seat.wait();
-    // Without lines, the thread that started this one failed.
+    // If there are no lines, the thread that started this one failed.
     let lines = common.lines.get().ok_or(LabError::Interrupted)?;
     let shared = Shared { lines, log };
     let measured = ready.measure(&shared, || seat.wait(), || common.is_over())?;
@@ -132,7 +133,7 @@ fn on_thread(
 }
 
 /// The refusals of all threads, which are in the order of their CPUs. A refusal that is equal on
-/// all CPUs is noted once; others name their CPUs.
+/// all CPUs is noted once. Any other refusal names its CPUs.
 fn refusals(asked: &[Asked]) -> Vec<String> {
     let mut cpus: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut order: Vec<&str> = Vec::new();
@@ -152,7 +153,7 @@ fn refusals(asked: &[Asked]) -> Vec<String> {
     order.into_iter().map(note).collect()
 }
 
-/// The data of a run from what its threads measured.
+/// Combines the measurements of a run's threads into the data of the run.
 pub(super) fn combine(mut threads: Vec<Measured>) -> Data {
     // A round counts if it is complete on all CPUs.
     let rows = threads.iter().flat_map(|thread| &thread.lanes).map(|lane| lane.rows.len());

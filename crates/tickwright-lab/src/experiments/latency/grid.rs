@@ -12,7 +12,7 @@ pub(super) struct Grid {
     expected: u64,
 }
 
-/// The points that one wake-up found due.
+/// The points that were due at one wake-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Due {
     /// The first point that is due.
@@ -45,7 +45,8 @@ impl Grid {
         Some(Due { expected, missed, next: self.expected })
     }
 
-    /// Whether a lateness is a gap: the process did not run, so it was not late.
+    /// Whether a lateness is a gap: the process did not run during it, so the structure was not
+    /// late.
     pub(super) fn is_gap(&self, lateness: u64, stopped: bool) -> bool {
         // A stop of less than a period missed no point, so it is no gap.
         let least = if stopped { self.period } else { GAP_NS.max(self.period.saturating_mul(GAP_PERIODS)) };

@@ -1,5 +1,5 @@
 //! The original's histogram, its plot, and its file for gnuplot. Cells have equal width, and the
-//! last one also counts everything above.
+//! last cell also counts all greater values.
 
 use core::fmt::Write;
 
@@ -43,7 +43,7 @@ impl Cells {
         self.add(ns, 1);
     }
 
-    /// The counts. The last one covers its cell and everything above.
+    /// The counts. The last cell counts its own range and all greater values.
     pub(super) fn counts(&self) -> &[u64] {
         &self.counts
     }
@@ -61,13 +61,13 @@ impl Cells {
 }
 
 /// Histograms in one plot. A step is one cell, or a twentieth of its lateness where that is wider.
-/// A logarithmic axis has no 0, so each count is drawn as one more, as in the original.
+/// A logarithmic axis has no 0, so 1 is added to each count, as in the original.
 pub(super) fn plot<'c>(title: &str, curves: impl Iterator<Item = (&'c str, &'c Cells)> + Clone) -> Plot {
     let filled = || curves.clone().filter_map(|(_, cells)| cells.filled());
     let first = filled().map(|ends| ends.0).min().unwrap_or(0);
     let last = filled().map(|ends| ends.1).max().unwrap_or(0);
     let end = |cell: usize| cell + (cell / 20).max(1);
-    // One step beyond the last filled cell ends each curve at 1.
+    // Each curve ends at 1, one step beyond the last filled cell.
     let steps: Vec<usize> = core::iter::successors(Some(first), |cell| Some(end(*cell)))
         .take_while(|cell| *cell < end(last) + 1)
         .collect();
@@ -79,7 +79,7 @@ pub(super) fn plot<'c>(title: &str, curves: impl Iterator<Item = (&'c str, &'c C
         let mut before = 0;
         let points = steps.iter().enumerate().filter_map(|(at, &cell)| {
             let count = sum(cell);
-            // A point in a flat piece is not needed.
+            // A point with the same count as the point before it is not needed.
             let flat = count == before && at > 0 && at + 1 < steps.len();
             before = count;
             // The first cell begins at 0, which a logarithmic axis does not have.
@@ -90,9 +90,9 @@ pub(super) fn plot<'c>(title: &str, curves: impl Iterator<Item = (&'c str, &'c C
     })
 }
 
-/// Writes a data set for gnuplot in the original's form: a line `x y+1` for each cell from the
-/// first filled one to the last. The 1 is added since a log scale has no 0. A point at 1 stands at
-/// both ends.
+/// Writes a data set for gnuplot in the original's form. Each cell from the first filled one to the
+/// last has a line `x y+1`. The count is one more, since a logarithmic axis has no 0. A point at 1
+/// stands at both ends.
 pub(super) fn gnuplot(out: &mut String, cells: &Cells) {
     let Some((first, last)) = cells.filled() else { return };
     // Writing to a string does not fail. If cell 0 is filled, the point before it stands at 0,

@@ -40,15 +40,15 @@ pub(super) fn row(seen: &Seen) -> Row {
     [average, of(0), of(50), of(99), worst, samples, overruns, gaps, host_ticks, wakes]
 }
 
-/// The figures of one turn on two CPUs, as those of one turn. Percentiles cannot be merged: they
-/// are not numbers.
+/// Merges the figures of one turn on two CPUs into the figures of one turn. Percentiles cannot be
+/// merged, so they become NaN.
 fn merged(one: &Row, other: &Row) -> Row {
     const WORST: usize = 4;
     const SAMPLES: usize = 5;
     let sum = |of: &Row| if of[SAMPLES] > 0.0 { of[0] * of[SAMPLES] } else { 0.0 };
     let average = (sum(one) + sum(other)) / (one[SAMPLES] + other[SAMPLES]);
     let mut row = [f64::NAN; FIGURES.len()];
-    // `min` and `max` of a number and of no number are the number.
+    // If one argument of `min` or `max` is NaN, the result is the other argument.
     (row[0], row[1], row[WORST]) = (average, one[1].min(other[1]), one[WORST].max(other[WORST]));
     for at in SAMPLES..FIGURES.len() {
         row[at] = one[at] + other[at];
@@ -83,7 +83,7 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    /// A lane without turns. Its histogram has `cells` cells of `bucket_ns` each.
+    /// A lane that has no turns yet. Its histogram has `cells` cells of `bucket_ns` each.
     pub(super) fn new(structure: &'static Structure, cells: usize, bucket_ns: u64) -> Self {
         Self {
             structure,

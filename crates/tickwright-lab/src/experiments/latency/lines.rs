@@ -16,11 +16,11 @@ const SECOND: Duration = Duration::from_secs(1);
 /// The lines of a run. The run's threads print whole lines in turns.
 #[derive(Debug)]
 pub(super) struct Lines {
-    /// Whether lines are wanted.
+    /// Whether the user wants lines.
     on: bool,
     /// Whether a column names the CPU.
     by_cpu: bool,
-    /// Lines of all threads so far, without gaps.
+    /// The number of lines of all threads so far, without lines for gaps.
     printed: Mutex<usize>,
 }
 
@@ -55,8 +55,8 @@ impl Lines {
 }
 
 impl OfThread<'_> {
-    /// Prints lines after a turn of structure `id`: one for each gap, and once a second a line for
-    /// the next structure.
+    /// Prints lines after a turn of structure `id`: one for each gap. Once a second, it also prints
+    /// a line for the next structure.
     pub(super) fn turn(
         &mut self,
         (id, gaps): (&str, &[Gap]),
@@ -66,7 +66,7 @@ impl OfThread<'_> {
         if !self.lines.on {
             return Ok(());
         }
-        // Held until the lines are printed, so that a heading stands above its line.
+        // The lock is held until the lines are printed, so that a heading stands above its line.
         let mut printed = self.lines.printed.lock().unwrap_or_else(PoisonError::into_inner);
         let out = self.text(&mut printed, (id, gaps), lanes, elapsed);
         if out.is_empty() { Ok(()) } else { output::print(&out) }

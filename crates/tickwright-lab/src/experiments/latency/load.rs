@@ -1,9 +1,9 @@
 //! A load beside the measurement, in a separate process that cannot outlive this one.
 //!
-//! Four mechanisms end it, since each can fail alone:
+//! Four mechanisms end the load, since each one can fail alone:
 //!
 //! - The kernel kills the load when the thread that started it ends.
-//! - The load ends when its pipe closes, however this process ends (SIGKILL too).
+//! - The load ends when its pipe closes, whichever way this process ends (SIGKILL too).
 //! - This process kills the load's process group when a run ends.
 //! - The load ends by itself after twice the duration of the run plus some seconds.
 //!
@@ -26,7 +26,7 @@ pub(crate) use worker::WorkerArgs;
 /// The name of the hidden command.
 const COMMAND: &str = "latency-load";
 
-/// A kind of load. Each one takes a processor at normal priority.
+/// A kind of load. Each kind takes one processor, at normal priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Load {
     /// Writes over 32 MiB in large steps, so that caches and TLBs hold nothing else
@@ -61,8 +61,8 @@ pub(super) struct Generator {
 }
 
 impl Generator {
-    /// Starts the load. Call this on a thread that outlives the run, since the load ends with that
-    /// thread.
+    /// Starts the load. Call this function on a thread that outlives the run, since the load ends
+    /// with that thread.
     pub(super) fn start(loads: &[Load], lasts: Duration) -> Result<Self, LabError> {
         let words: Vec<String> = loads.iter().map(request::word).collect();
         let limit = lasts.saturating_mul(2).saturating_add(Duration::from_secs(10)).as_secs();
@@ -78,7 +78,7 @@ impl Generator {
         Ok(Self { child })
     }
 
-    /// Ends the load. Returns a note if it had already ended.
+    /// Ends the load. Returns a note if the load had already ended.
     pub(super) fn end(mut self) -> Option<String> {
         let gone = self.child.try_wait().ok().flatten();
         gone.map(|status| {
@@ -105,7 +105,7 @@ fn own_program() -> Command {
     program
 }
 
-/// Opens a file without a name, which is gone when it is closed.
+/// Opens a file without a name. The file disappears when it is closed.
 fn nameless() -> io::Result<std::fs::File> {
     use rustix::fs::{Mode, OFlags};
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;

@@ -1,9 +1,9 @@
-//! A meeting point for the measuring threads. Unlike `std::sync::Barrier`, a thread can leave: an
-//! error or a panic of one thread never blocks the others.
+//! A meeting point for the measuring threads. Unlike in `std::sync::Barrier`, a thread can leave:
+//! an error or a panic of one thread never blocks the others.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Threads that wait for one another, again and again.
+/// A barrier at which threads meet again and again.
 #[derive(Debug, Default)]
 pub(super) struct Meeting {
     state: Mutex<State>,
@@ -16,12 +16,12 @@ struct State {
     seats: usize,
     /// Threads that wait now; fewer than `seats`.
     waiting: usize,
-    /// Meetings that took place.
+    /// The number of meetings so far.
     number: u64,
 }
 
 impl Meeting {
-    /// Takes a seat. Every meeting waits for it until it is dropped.
+    /// Takes a seat. Every meeting waits for the new seat until the seat is dropped.
     pub(super) fn seat(&self) -> Seat<'_> {
         self.state().seats += 1;
         Seat { meeting: self }
@@ -31,7 +31,7 @@ impl Meeting {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Releases the threads that wait, if all are there.
+    /// Releases the waiting threads, if all threads wait.
     fn release(&self, state: &mut State) {
         if state.waiting == state.seats {
             state.waiting = 0;
@@ -41,14 +41,14 @@ impl Meeting {
     }
 }
 
-/// The seat of one thread. A drop leaves the meeting.
+/// The seat of one thread. Dropping the seat leaves the meeting.
 #[derive(Debug)]
 pub(super) struct Seat<'m> {
     meeting: &'m Meeting,
 }
 
 impl Seat<'_> {
-    /// Returns when every other seat waits too, or is dropped.
+    /// Returns when every other seat also waits or is dropped.
     pub(super) fn wait(&self) {
         let mut state = self.meeting.state();
         let number = state.number;

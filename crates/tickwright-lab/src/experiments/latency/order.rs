@@ -1,10 +1,11 @@
-//! Which structure wakes up earlier, and whether the difference is shown.
+//! Which structure wakes up earlier, and whether the run shows the difference.
 //!
 //! The turns of a round lie within a second of each other, so each pair of structures is compared
 //! round by round. The average of a turn is compared, as in the original experiment. No single
-//! average decides, because one stall of the host moves it. The policy for all ratios decides
-//! whether a difference is shown. The probability beside it is that of a sign test. Its null
-//! hypothesis: the two structures are alike, so either is earlier in half of the rounds.
+//! average decides, because one stall of the host changes an average. The policy for all ratios
+//! decides whether the run shows a difference. The probability that is printed with each pair is
+//! that of a sign test. The test's null hypothesis: neither structure wakes up earlier, so each one
+//! is earlier in half of the rounds.
 
 use super::structures::PUBLISHED;
 use crate::result::{Finding, labels};
@@ -42,7 +43,7 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// Compares each structure with each other one, and the result with the `published` order. The
+    /// Compares each pair of structures, and compares the result with the `published` order. The
     /// published order lists ids of one storage, earliest first.
     pub(super) fn of(entries: &[Entry], published: &[String]) -> Self {
         let mut sorted: Vec<&Entry> = entries.iter().filter(|entry| entry.average.is_finite()).collect();
@@ -56,7 +57,7 @@ impl Order {
         Self { by_average: sorted.iter().map(|entry| entry.id).collect(), pairs, here, verdict }
     }
 
-    /// The finding that sets this run beside the published order.
+    /// The finding that compares this run with the `published` order.
     pub(super) fn finding(&self, about: impl Into<String>) -> Finding {
         Finding::stated(about, &self.here).published(&*PUBLISHED.words).judged(self.verdict)
     }

@@ -10,13 +10,14 @@ use super::slice::Seen;
 /// Costs of one sample, in ns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Overhead {
-    /// The reading of the clock by the timer's owner.
+    /// The cost of the clock reading by the timer's owner.
     pub(super) clock_ns: f64,
-    /// The recording of the lateness.
+    /// The cost of recording the lateness.
     pub(super) note_ns: f64,
 }
 
-/// Samples in a batch. The fastest of a few batches counts, since disturbances only slow one down.
+/// Samples in a batch. The fastest of a few batches counts, since disturbances only slow a batch
+/// down.
 const SAMPLES: u32 = 2000;
 const BATCHES: u32 = 9;
 const PERIOD: u64 = 1000;
@@ -25,7 +26,7 @@ impl Overhead {
     /// No cost.
     pub(super) const NONE: Self = Self { clock_ns: 0.0, note_ns: 0.0 };
 
-    /// The greater one of two overheads, by the sum of the costs.
+    /// Returns that one of two overheads whose sum of costs is greater.
     pub(super) fn or_more(self, other: Self) -> Self {
         let sum = |of: Self| of.clock_ns + of.note_ns;
         if sum(other) > sum(self) { other } else { self }

@@ -1,8 +1,8 @@
 //! `tickwright latency path` and `crossover`: what the queue alone adds to the lateness of a timer.
 //!
-//! End-to-end lateness comes mostly from the host. Here nothing waits: time jumps from expiry to
-//! expiry. A tick consists of the queue's operations, in the order of Xenomai's handler: read the
-//! head, take it, callback, re-arm it, read the head.
+//! End-to-end lateness comes mostly from the host. Here nothing waits: the virtual time jumps from
+//! expiry to expiry. A tick consists of the queue's operations, in the order of Xenomai's handler:
+//! read the head, take it, call back, re-arm it, read the head.
 //!
 //! - [`mod@slice`]: the path, and the points at which a clock may be read
 //! - [`sample`]: slices of all structures in turns, timed by the cycle counter
@@ -83,8 +83,8 @@ pub(crate) struct CrossoverArgs {
     pub(super) ticks: TickArgs,
 }
 
-/// Ticks in a timed slice. [`COUNTED_TICKS`] is for valgrind, which is fifty times as slow and
-/// counts exactly.
+/// Ticks in a timed slice. [`COUNTED_TICKS`] is for valgrind, which counts exactly but is fifty
+/// times as slow.
 const TICKS: usize = 2048;
 const COUNTED_TICKS: usize = 256;
 
@@ -143,7 +143,8 @@ impl CrossoverArgs {
     }
 }
 
-/// Implements both experiments. They differ in their structures, findings and sections.
+/// Implements both experiments. The two experiments differ in their structures, findings and
+/// sections.
 macro_rules! experiment {
     ($args:ty, $name:literal, $plan:expr, $findings:path, $sections:path) => {
         impl Experiment for $args {

@@ -31,8 +31,8 @@ pub(crate) struct Plan {
     pub(super) histogram: bool,
     /// Whether the hardware counters are read.
     pub(super) counters: bool,
-    /// Files in formats of other tools. They are written after the report, so that a full disk does
-    /// not cost the report.
+    /// Files in formats of other tools. The files are written after the report, so that a full disk
+    /// does not prevent the report.
     pub(super) files: Mutex<Vec<(TextFile, String)>>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Data {
     pub(super) by_cpu: Vec<(usize, Vec<Lane>)>,
     /// The least priority that a measuring thread was granted.
     pub(super) granted: Priority,
-    /// The overhead of the thread that had the most.
+    /// The overhead of the thread whose overhead was the greatest.
     pub(super) overhead: Overhead,
     /// What the hardware counts cover, in words; `None` if nothing was counted.
     pub(super) counting: Option<&'static str>,
@@ -53,7 +53,8 @@ pub(crate) struct Data {
     pub(super) cpu_percent: f64,
 }
 
-/// Turns of each structure that a default slice aims at. Fewer turns show no difference.
+/// The number of turns of each structure at which a default slice aims. Fewer turns cannot show a
+/// difference.
 const TURNS: u32 = 8;
 const LONGEST_SLICE: Duration = Duration::from_millis(250);
 /// The fewest periods in a default slice.
@@ -66,7 +67,7 @@ impl Plan {
         share.min(LONGEST_SLICE).max(wake.interval.saturating_mul(PERIODS))
     }
 
-    /// Turns of each structure that count. One warm-up turn precedes them.
+    /// The number of turns of each structure that count. One warm-up turn precedes them.
     pub(super) fn turns(&self) -> usize {
         let round = self.slice.as_nanos().saturating_mul(self.structures.len() as u128).max(1);
         let turns = self.wake.duration.as_nanos() / round;
@@ -79,7 +80,7 @@ impl Plan {
         self.structures.iter().map(|structure| Lane::new(structure, self.cells, bucket_ns)).collect()
     }
 
-    /// The CPU of each measuring thread. Without `--cpus` there is one thread, which has none.
+    /// The CPU of each measuring thread. Without `--cpus` there is one thread, which names no CPU.
     pub(super) fn threads(&self) -> Vec<Option<usize>> {
         if self.cpus.is_empty() { vec![None] } else { self.cpus.iter().copied().map(Some).collect() }
     }
@@ -107,7 +108,7 @@ impl Plan {
             let why = format!("--slice {slice} is shorter than an interval of {interval}: nothing was run");
             return Err(LabError::usage(why));
         }
-        // Each point is a sample, and the samples of a turn are kept, for each thread.
+        // Each thread keeps one sample for each point of a turn.
         let most = Seen::MOST / self.threads().len() as u64;
         if self.turn().points > most {
             return Err(LabError::usage(format!(
@@ -141,7 +142,7 @@ pub(super) fn fitting(cells: u64, structures: usize, memory: Option<u64>) -> Res
 }
 
 impl Data {
-    /// The lanes of each CPU of `--cpus`. Without it, the lanes of the only thread.
+    /// The lanes of each CPU of `--cpus`. Without `--cpus`, the lane of the only thread.
     pub(super) fn each(&self) -> impl Iterator<Item = (Option<usize>, &Lane)> {
         let over_all = self.by_cpu.is_empty().then_some(&self.lanes).into_iter().flatten();
         over_all

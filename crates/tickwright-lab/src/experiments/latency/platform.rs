@@ -9,8 +9,8 @@ use std::io;
 pub(super) fn set_fifo(priority: u8) -> io::Result<()> {
     let policy = if priority == 0 { libc::SCHED_OTHER } else { libc::SCHED_FIFO };
     let param = libc::sched_param { sched_priority: priority.into() };
-    // SAFETY: 1. 0 names the calling thread. 2. `param` is a whole `sched_param` that lives until
-    // the call returns; the kernel only reads it.
+    // SAFETY: 1. 0 names the calling thread. 2. `param` is a complete `sched_param` that lives
+    // until the call returns; the kernel only reads it.
     let done = unsafe { libc::sched_setscheduler(0, policy, &raw const param) };
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
@@ -19,10 +19,10 @@ pub(super) fn set_fifo(priority: u8) -> io::Result<()> {
 pub(super) fn children_cpu() -> Duration {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: 1. `usage` is room for one `rusage`, aligned, and lives until the call returns. 2.
-    // The kernel only writes it.
+    // The kernel only writes to it.
     let _ = unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr()) };
-    // SAFETY: 1. All fields are integers, for which zeros are a value. 2. It is zeroed, and then
-    // written or not.
+    // SAFETY: 1. All fields are integers, for which zeros are a valid value. 2. `usage` is zeroed
+    // first, whether the kernel then writes it or not.
     let usage = unsafe { usage.assume_init() };
     let time = |of: libc::timeval| {
         Duration::from_secs(of.tv_sec.unsigned_abs()) + Duration::from_micros(of.tv_usec.unsigned_abs())

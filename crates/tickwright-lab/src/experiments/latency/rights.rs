@@ -1,4 +1,4 @@
-//! What a punctual thread asks of the system: real-time priority, one CPU and locked memory. Each
+//! The rights that a punctual thread needs: real-time priority, one CPU and locked memory. Each
 //! refusal is reported, and each granted right is given back.
 
 use core::str::FromStr;
@@ -17,10 +17,11 @@ pub(crate) struct Priority(u8);
 impl Priority {
     /// The normal scheduler.
     pub(super) const NONE: Self = Self(0);
-    /// Above what real-time programs usually ask for, below the kernel's own threads.
+    /// This priority is above what real-time programs usually ask for, and below the kernel's own
+    /// threads.
     pub(super) const USUAL: Self = Self(80);
 
-    /// The number; 0 for the normal scheduler.
+    /// The number of the priority; 0 for the normal scheduler.
     pub(super) fn get(self) -> u8 {
         self.0
     }
@@ -87,7 +88,7 @@ pub(super) fn named(sorted: &[usize]) -> String {
     format!("CPU{} {}", if sorted.len() == 1 { "" } else { "s" }, ranges(sorted))
 }
 
-/// What to ask the system for.
+/// The rights to request from the system.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wish {
     pub(super) priority: Priority,
@@ -95,15 +96,15 @@ pub(super) struct Wish {
     pub(super) cpu: Option<usize>,
 }
 
-/// Memory of the process that is locked. A drop unlocks it.
+/// The locked memory of the process. Dropping the value unlocks the memory.
 #[derive(Debug)]
 pub(super) struct LockedMemory(());
 
 impl LockedMemory {
     /// Locks the memory of all threads. Returns a note if the system refuses.
     pub(super) fn ask() -> Result<Self, String> {
-        // Lock only the present pages, which include all that the measured loop touches. If future
-        // pages were locked too, an allocation beyond the limit would fail.
+        // Locks only the present pages, which include all pages that the measured loop touches. If
+        // future pages were locked too, an allocation beyond the limit would fail.
         mlockall(MlockAllFlags::CURRENT).map(|()| Self(())).map_err(|error| {
             format!(
                 "memory is not locked ({error}): pages may have to be fetched; `ulimit -l unlimited` or CAP_IPC_LOCK allows it"
@@ -119,8 +120,8 @@ impl Drop for LockedMemory {
     }
 }
 
-/// What this thread was granted. A drop gives everything back, so that the rest of the program runs
-/// as before.
+/// The rights that the system granted this thread. Dropping the value gives everything back, so
+/// that the rest of the program runs as before.
 #[derive(Debug, Default)]
 pub(super) struct Granted {
     pub(super) priority: Priority,
@@ -130,8 +131,7 @@ pub(super) struct Granted {
 }
 
 impl Granted {
-    /// Asks for everything in `wish`. Also returns a note for each refusal, which says what would
-    /// help.
+    /// Asks for everything in `wish`. Also returns a note for each refusal, which names a remedy.
     pub(super) fn ask(wish: Wish) -> (Self, Vec<String>) {
         let mut granted = Self::default();
         let mut refused = Vec::new();

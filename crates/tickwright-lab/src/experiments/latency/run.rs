@@ -112,7 +112,7 @@ impl Experiment for RunArgs {
         let (structures, notes) = choose(&self.wake.structures, takes_part, why)?;
         let cpus = self.cpus.as_ref().map_or(Ok(Vec::new()), CpuList::resolve)?;
         check_spin(&cpus, &rights::mine(), wake.driver, wake.wish().priority)?;
-        // Each CPU has histograms of its own, beside those over all CPUs.
+        // Each CPU has its own histograms, beside those over all CPUs.
         let memory = Host::read().memory_bytes.map(|bytes| bytes / (cpus.len() as u64 + 1));
         let plan = Plan {
             cpus,
@@ -219,7 +219,7 @@ impl RunArgs {
     }
 }
 
-/// Takes the files that are still to be written.
+/// Takes the files that remain to be written.
 fn files_of(plan: &Plan) -> Vec<(TextFile, String)> {
     core::mem::take(&mut *plan.files.lock().unwrap_or_else(PoisonError::into_inner))
 }
@@ -253,7 +253,7 @@ fn data_sets(plan: &Plan, data: &Data) -> String {
     for (cpu, lane) in data.each() {
         let all = lane.all.running();
         let [min, avg, max] = [all.min() as f64, all.avg(), all.max() as f64].map(|ns| ns / 1e3);
-        // Two empty lines begin the next data set. Writing to a string does not fail.
+        // Two empty lines separate data sets. Writing to a string does not fail.
         let _ = writeln!(
             out,
             "\n\n\"{}\"\n# {} samples, min {min:.3}, avg {avg:.3}, max {max:.3}",
@@ -268,7 +268,7 @@ fn data_sets(plan: &Plan, data: &Data) -> String {
 /// Short runs for `tickwright check`: every structure, then every driver with every clock.
 ///
 /// # Errors
-/// Only if the words below are not valid arguments.
+/// The words below are not valid arguments, which the tests exclude.
 pub(crate) fn checks() -> Result<Vec<RunArgs>, LabError> {
     // A turn has 20 periods, and the host ticks every fifth period.
     let common = ["--quiet", "--priority", "none", "-i", "500us", "--slice", "10ms", "--host-hz", "400"];

@@ -75,7 +75,7 @@ impl WakeArgs {
         self.cpu.map_or(Ok(()), |cpu| rights::allowed("--cpu", cpu))
     }
 
-    /// What the measuring thread asks the system for.
+    /// The rights that the measuring thread requests from the system.
     pub(super) fn wish(&self) -> Wish {
         let priority = match (self.priority, self.driver) {
             (Some(priority), _) => priority,
@@ -121,8 +121,8 @@ impl WakeArgs {
         System::new(self.clock, self.driver)
     }
 
-    /// Starts the load, if `--load` names one. Call this before rights are granted, since the load
-    /// would inherit them.
+    /// Starts the load, if `--load` names one. Call this function before the rights are granted,
+    /// since the load would inherit the rights.
     pub(super) fn start_load(&self) -> Result<Option<Generator>, LabError> {
         let loads = Load::of(&self.load);
         (!loads.is_empty()).then(|| Generator::start(&loads, self.duration)).transpose()

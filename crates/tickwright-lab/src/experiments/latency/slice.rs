@@ -1,10 +1,10 @@
 //! A turn of one structure. Its timers are armed, the driver sleeps until the head is due, and the
 //! periodic timer is taken and armed again.
 //!
-//! The operations have the order of the original's tick handler. The handler looks at the head,
-//! takes it, and arms it for the next point of its grid. It repeats this until the head lies ahead,
-//! and looks once more to set the alarm. Then the timer's owner runs and reads the clock. So every
-//! operation on the queue is part of the lateness.
+//! The operations have the order of the original's tick handler. The handler reads the head, takes
+//! it, and arms it for the next point of its grid. The handler repeats this until the head is not
+//! due, and reads the head once more to set the alarm. Then the timer's owner runs and reads the
+//! clock. So every operation on the queue is part of the lateness.
 
 use super::clock::Host;
 use super::grid::{Due, Grid};
@@ -15,7 +15,7 @@ use crate::structures::registry::{Structure, Visitor};
 const PERIODIC: u32 = 0;
 const HOST_TICK: u32 = 1;
 
-/// The longest sleep, in ns. It bounds how late Ctrl-C is noticed during a long period.
+/// The longest sleep, in ns. The bound limits how late Ctrl-C is noticed during a long period.
 const LOOK_NS: u64 = 250_000_000;
 
 /// The first deadline is at least a millisecond ahead, as in the original.
@@ -37,14 +37,15 @@ pub(super) struct Turn {
     pub(super) host_period: u64,
 }
 
-/// Time in which the process did not run.
+/// A gap: time in which the process did not run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Gap {
     /// Lateness of the first missed point, in ns.
     pub(super) ns: u64,
-    /// Number of points that passed.
+    /// Number of points that passed during the gap.
     pub(super) periods: u64,
-    /// Whether the process was stopped and continued. Otherwise it was suspended or starved.
+    /// Whether the process was stopped and continued. Otherwise the process was suspended or
+    /// starved.
     pub(super) stopped: bool,
 }
 
@@ -61,11 +62,11 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Points of the longest turn, whose samples take 128 MiB.
+    /// Points of the longest turn. Its samples take 128 MiB.
     pub(super) const MOST: u64 = 1 << 24;
 
-    /// Allocates room for `points` samples and touches it, so that the measured loop fetches no
-    /// page.
+    /// Allocates room for `points` samples and writes to it, so that the measured loop causes no
+    /// page fault.
     pub(super) fn new(points: u64) -> Self {
         // Points after the end of a turn may be recorded too.
         let room = usize::try_from(points.min(Self::MOST)).unwrap_or(0).saturating_add(1024);
@@ -124,12 +125,13 @@ impl<H: Host> Visitor for Drive<'_, H> {
 fn drive<Q: BenchQueue>(queue: &mut Q, with: Drive<'_, impl Host>) -> Result<(), String> {
     let Drive { turn, host, seen, stop } = with;
     seen.clear();
-    // The queue's time 0 is now. Wheels and rivals with a horizon expect that.
+    // The queue's time 0 is now. Wheels, and rivals with a horizon, expect this origin.
     let origin = host.now();
     let start = turn.period.max(FIRST_NS);
     let mut grid = Grid::new(start, turn.period);
     let end = start.saturating_add(turn.points.saturating_mul(turn.period));
-    // Half a period off, so that the host tick is the head at times, as a real host's tick is.
+    // The host tick is half a period off, so that it is the head at times, as a real host's tick
+    // is.
     let mut host_grid = Grid::new(start.saturating_add(turn.period / 2), turn.host_period);
     queue.insert(PERIODIC, grid.expected());
     if turn.host_period > 0 {
@@ -164,8 +166,8 @@ fn drive<Q: BenchQueue>(queue: &mut Q, with: Drive<'_, impl Host>) -> Result<(),
             let then = host.now().saturating_sub(origin);
             stopped |= host.was_stopped();
             seen.note(&grid, due, then, stopped);
-            // The process may have been stopped after the loop had looked. Then the points that
-            // passed since belong to the next wake-up and to the same gap.
+            // The process may have been stopped after the loop had read the clock. Then the points
+            // that passed since belong to the next wake-up and to the same gap.
             stopped &= grid.expected() <= then;
         }
     }

@@ -30,7 +30,7 @@ impl Published {
 }
 
 /// The structures that the patterns name; without patterns, the published structures with hooks, as
-/// in a kernel. A structure that cannot take part is left out, with a note that says why.
+/// in a kernel. A structure that cannot take part is left out, and a note states the reason.
 pub(super) fn choose(
     patterns: &[String],
     able: fn(&Structure) -> bool,

@@ -125,7 +125,7 @@ fn data(plan: &Plan, turns: u64, lateness: impl Fn(usize, u64) -> Vec<u64>) -> D
     Data { lanes, by_cpu: Vec::new(), granted: Priority::NONE, overhead, counting: None, cpu_percent: 1.25 }
 }
 
-/// Samples in the published order: each structure is 1.5 times as late as the one before.
+/// Samples in the published order: each structure is 1.5 times as late as the structure before it.
 fn published(at: usize, turn: u64) -> Vec<u64> {
     let usual = [10_000, 15_000, 22_500, 33_750][at];
     (0..250).map(|sample| usual + turn * 10 + sample % 7 * 300).chain([usual * 6]).collect()
@@ -176,7 +176,7 @@ fn without_samples_there_are_no_figures() {
     assert_eq!(findings[0].here, "fewer than two published structures took part");
     let text = render::sections(&args.sections(&plan, &data, &findings));
     assert!(text.contains("list/hook") && !text.contains("NaN"), "{text}");
-    // A structure without samples is not the best one.
+    // A structure without samples is not the earliest one.
     data.lanes[1].add(&Seen { lateness: vec![7000], ..Seen::default() });
     assert_eq!(data.order().by_average, ["heap2/hook"]);
 }

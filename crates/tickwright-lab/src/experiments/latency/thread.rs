@@ -17,7 +17,7 @@ use crate::error::LabError;
 use crate::rounds::Rounds;
 use crate::structures::registry;
 
-/// The memory and the clock of a measuring thread. They are prepared before the thread starts.
+/// The memory and the clock of a measuring thread. Both are prepared before the thread starts.
 #[derive(Debug)]
 pub(super) struct Setup<'p> {
     plan: &'p Plan,

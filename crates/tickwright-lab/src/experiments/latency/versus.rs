@@ -1,5 +1,5 @@
-//! `tickwright latency versus-cyclictest`: our lateness beside cyclictest's, with the same
-//! interval, priority and clock, in turns.
+//! `tickwright latency versus-cyclictest`: compares our lateness with cyclictest's, in turns, with
+//! the same interval, priority and clock.
 //!
 //! Both histograms have cells of a microsecond, which is cyclictest's own resolution. Percentiles
 //! are interpolated within a cell. Our runs have no host tick, since cyclictest has none. The
@@ -136,7 +136,7 @@ impl Experiment for VersusArgs {
                 }
             };
             progress.step();
-            // A run that was cut short does not count.
+            // A run that Ctrl-C cut short does not count.
             Ok::<_, LabError>((!interrupt::requested()).then(|| Leg::new(cells, cpu, length)))
         })?;
         drop(progress);

@@ -227,8 +227,8 @@ impl Experiment for LinuxArgs {
     }
 }
 
-/// Runs the experiment as part of the tour, without the sweep. One second is for the cost and for
-/// opening sockets.
+/// Runs the experiment as part of the tour, without the sweep. One second of that time is for the
+/// measurement of the cost and for opening sockets.
 ///
 /// # Errors
 /// Errors of the experiment.

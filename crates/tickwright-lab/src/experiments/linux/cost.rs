@@ -32,9 +32,9 @@ pub(crate) struct Cost {
 /// sample, each thread makes `passes` passes over its timers.
 ///
 /// # Errors
-/// Counters that differ from the calls.
+/// The counters do not agree with the calls.
 pub(crate) fn run(rounds: usize, passes: u64, seed: u64) -> Result<Vec<Cost>, LabError> {
-    // Both threads read this clock.
+    // Both threads read the same clock, which is this one.
     let clock = OsClock::start();
     let mut costs: Vec<Cost> = THREADS
         .into_iter()

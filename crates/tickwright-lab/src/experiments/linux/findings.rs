@@ -42,7 +42,7 @@ const ENOUGH: u64 = 50_000;
 /// The headline for the two tests, then each claim separately.
 pub(super) fn of(plan: &Plan, data: &Data) -> Vec<Finding> {
     let (simple, network) = (&plan.published.simple, &plan.published.network);
-    // The change in each test decides its part of the headline.
+    // The headline has a part for each test, which the change in that test decides.
     let mut tests: Vec<(&str, Matched, Finding)> = Vec::new();
     if plan.has(Part::Simple) {
         let shares = simple_matched(data);
@@ -50,7 +50,7 @@ pub(super) fn of(plan: &Plan, data: &Data) -> Vec<Finding> {
         let worst = data.simple.iter().map(late).fold(0.0, f64::max);
         let mut change = reproduced("match by the patch, simple", simple, shares);
         if worst > MOST_LATE {
-            // Too many re-arms then fall into one tick.
+            // With a late host, too many re-arms fall into one tick.
             change.here = format!("the host was busy: {worst:.1} % of re-arms late by a tick");
             change.verdict = Verdict::NotShown;
         }

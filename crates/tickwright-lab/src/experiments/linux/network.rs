@@ -8,35 +8,36 @@
 //! published rates. The clients' timers are counted separately.
 //!
 //! - **retransmit**, 200 ms (`TCP_RTO_MIN`) and a tick, because the measured round trip is added
-//!   and rounded up. Data that are sent while nothing is in flight re-arm it
-//!   (`tcp_event_new_data_sent`). So does each acknowledgement that leaves something in flight
-//!   (`tcp_rearm_rto`).
+//!   and rounded up. Data that are sent while nothing is in flight re-arm this timer
+//!   (`tcp_event_new_data_sent`). Each acknowledgement that leaves data in flight also re-arms this
+//!   timer (`tcp_rearm_rto`).
 //! - **delayed acknowledgement**, 40 ms (`TCP_ATO_MIN`): armed by the first segment after an
 //!   acknowledgement (`tcp_send_delayed_ack`). The second segment is acknowledged at once
 //!   (`__tcp_ack_snd_check`).
-//! - **idle**, 60 s: the server's own, as in web servers. It is re-armed once per exchange, when
-//!   the request (at the client: the response) is complete.
+//! - **idle**, 60 s: a timer of the server itself, as in web servers. An end re-arms it once per
+//!   exchange, when the request (at the client: the response) is complete.
 //!
 //! A timer that is no longer needed is not removed. Linux only clears a flag
 //! (`inet_csk_clear_xmit_timer`). The timer is re-armed later, or fires without effect.
 //!
 //! A receiver that merges segments before TCP sees them (GRO) acknowledges each merged group at
-//! once. It arms no delayed acknowledgement. Here no segments are merged.
+//! once. Such a receiver arms no delayed acknowledgement. Here no segments are merged.
 //!
-//! Three things are left out, because they are absent or rare in this traffic: losses, quick
-//! acknowledgements after a pause, and the loss probe. The probe is not armed while data wait that
-//! the window would admit (`tcp_schedule_loss_probe`), that is while the line is the limit.
+//! Losses, quick acknowledgements after a pause, and the loss probe are left out, because they are
+//! absent or rare in this traffic. The probe is not armed while waiting data fit into the window
+//! (`tcp_schedule_loss_probe`). This condition holds while the line is the limit.
 //!
 //! # What the traffic is
 //!
 //! Loopback has no line rate and moves 64 KiB at once. So the server sends through a **line**: a
 //! chunk is sent after the time that the segments of the previous chunk take on an Ethernet. Active
-//! responses take turns. Each chunk is then counted as its segments, with one acknowledgement for
-//! two, in the tick of its call. On loopback, acknowledgements do arrive within the sender's call.
+//! responses take turns. Each chunk is counted as its segments in the tick of its call, with one
+//! acknowledgement for every two segments. On loopback, acknowledgements do arrive within the
+//! sender's call.
 //!
 //! The defaults are an Ethernet of 1 Gbit/s and 200 clients that fetch 512 KiB with pauses of 2 s
-//! on average. This resembles viewers of a video of 2 Mbit/s in pieces of 2 s, as in Smooth
-//! Streaming and DASH over persistent connections. It uses four tenths of the line.
+//! on average. This resembles viewers of a 2 Mbit/s video in pieces of 2 s, as in Smooth Streaming
+//! and DASH over persistent connections. The traffic uses four tenths of the line.
 
 mod replay;
 mod side;
@@ -77,8 +78,8 @@ pub(crate) struct Run {
 fn connect(connections: usize) -> io::Result<(Vec<TcpStream>, Vec<TcpStream>)> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let address = listener.local_addr()?;
-    // Connects one by one, so that the backlog suffices. Other programs may connect to the port
-    // too.
+    // Connects one socket at a time, so that the backlog suffices. Other programs may connect to
+    // the port too.
     let pair = |_| {
         let client = TcpStream::connect(address)?;
         let mine = client.local_addr()?;
@@ -122,7 +123,7 @@ impl WithSubject for Live<'_> {
             let (clock, done) = (&scene.clock, &scene.done);
             let ticking = scope.spawn(move || tick(&all, traffic.hz, clock, done));
             let serving = scope.spawn(|| {
-                // The run ends with the server, because clients get no more responses.
+                // The run ends with the server, because clients then get no more responses.
                 let _ending = SetOnDrop(&scene.done);
                 server.serve()
             });

@@ -1,19 +1,19 @@
-//! The correct result of each way of re-arming for one timer. It follows from the geometry of
-//! Linux's wheel alone; nothing of the library is used.
+//! The correct result of each way of re-arming for one timer. The result follows from the geometry
+//! of Linux's wheel alone; the oracle uses nothing of the library.
 
 /// A way of re-arming.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// Only an equal deadline matches.
+    /// A re-arm matches only if the deadline is equal.
     Equal,
-    /// The same bucket matches, unless the new delay belongs to a finer level.
+    /// A re-arm matches if the bucket is the same, unless the new delay belongs to a finer level.
     Bucket,
 }
 
 /// The smallest delay of each level: 63 buckets of the level below.
 const STARTS: [u64; 9] = [0, 63, 504, 4032, 32_256, 258_048, 2_064_384, 16_515_072, 132_120_576];
 
-/// Linux clamps delays from here on; the experiment excludes them.
+/// Linux clamps delays from this value on; the experiment excludes such delays.
 pub(crate) const BEYOND: u64 = 63 << 24;
 
 /// The level of a delay below [`BEYOND`].

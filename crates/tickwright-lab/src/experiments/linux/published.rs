@@ -39,7 +39,7 @@ impl Published {
     /// Reads the file that is built into the program.
     ///
     /// # Errors
-    /// Never for a program whose tests pass.
+    /// None in a program whose tests pass.
     pub(crate) fn read() -> Result<Self, LabError> {
         let text = include_str!("../../../../../scenarios/linux.toml");
         scenario::parse("scenarios/linux.toml", text)

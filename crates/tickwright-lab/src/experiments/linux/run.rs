@@ -134,7 +134,7 @@ fn network(
             Err(error) => failed = Some(error),
         }
     }
-    // After an error too, so that the log is kept.
+    // The log is written after an error too, so that it is kept.
     log.map_or(Ok(()), |log| log.write(&noted))?;
     match failed {
         None => {}

@@ -185,7 +185,7 @@ impl WithSubject for Real<'_> {
     }
 }
 
-/// Sets the flag when it is dropped. So threads that wait for the flag end even after a panic.
+/// Sets the flag when it is dropped. So threads that wait for the flag also end after a panic.
 pub(super) struct SetOnDrop<'a>(pub(super) &'a AtomicBool);
 
 impl Drop for SetOnDrop<'_> {

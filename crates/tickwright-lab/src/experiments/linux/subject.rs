@@ -83,7 +83,7 @@ pub(super) trait Subject: Send + Sync + Sized + 'static {
     /// Advances to `now`. Returns how many timers fired.
     ///
     /// # Errors
-    /// Another pass is under way.
+    /// The shard refuses, because another pass is under way.
     fn advance(&self, now: u64) -> Result<u64, LabError>;
 
     /// Counts of all arming calls so far.
@@ -93,7 +93,7 @@ pub(super) trait Subject: Send + Sync + Sized + 'static {
 }
 
 pub(super) trait Rearmed: Send + Sync {
-    /// Arms the timer. Returns whether it was pending.
+    /// Arms the timer. Returns whether the timer was pending.
     ///
     /// # Errors
     /// The timer is shut down, or its shards are gone.

@@ -31,7 +31,7 @@ pub(crate) struct Point {
     pub(crate) level: u32,
     /// Match rate before the patch, in percent.
     pub(crate) before: f64,
-    /// Match rate of ours, in percent. The patch as posted has the same rate if the clock does not
+    /// Match rate of ours, in percent. The posted patch has the same rate if the clock does not
     /// advance during a call.
     pub(crate) ours: f64,
 }

@@ -169,7 +169,7 @@ fn reasons(traffic: &Traffic) -> String {
     let delay = Kind::Retransmit.delay(traffic.hz);
     let (level, each) = (level(delay), traffic.acknowledgements_per_tick());
     let granule = 1u64 << (3 * level);
-    // A tick without a re-arm requeues nothing.
+    // A tick without a re-arm causes no requeue.
     let matched = |ticks: f64| 100.0 * (1.0 - 1.0 / (each * ticks).max(1.0));
     format!(
         "By arithmetic: {} Mbit/s are {:.1} segments of {SEGMENT} bytes a tick, and {each:.1} acknowledgements. One \

@@ -42,7 +42,7 @@ fn the_model_by_hand() {
     assert_eq!(timer.arm(Way::Equal, 1, 1000), Did::Requeue);
 }
 
-/// The library's counts equal the oracle's, and both agree with the formulas.
+/// The library's counts equal the oracle's, and both counts agree with the formulas.
 #[test]
 fn virtual_time_gives_the_rates_of_the_formulas() {
     let work = workload();
@@ -62,7 +62,8 @@ fn virtual_time_gives_the_rates_of_the_formulas() {
     }
 }
 
-/// Covers every level of the wheel, and expiry. The called code compares the counts.
+/// Covers every level of the wheel, and expiry. The called code compares the counts with the
+/// oracle's.
 #[test]
 fn every_delay_agrees_with_the_oracle() {
     for delay_ms in [1, 5, 62, 63, 503, 504, 4031, 4032, 100_000, 16_515_072, 200_000_000] {
@@ -118,9 +119,9 @@ fn segments_rearm_their_timers() {
         for entry in &run.log {
             assert_eq!(entry.deadline - entry.now, [60_000, 201, 40][entry.kind as usize]);
         }
-        // A response is 70 segments, so 35 acknowledgements. The last one arms nothing, but the
-        // first segment arms the timer too. A request is one segment. At the end, one side may have
-        // counted an exchange that the other side has not.
+        // A response is 70 segments, so 35 acknowledgements. The last acknowledgement arms nothing,
+        // but the first segment also arms the timer. A request is one segment. At the end, one side
+        // may have counted an exchange that the other side has not counted yet.
         let of =
             |server, kind| run.log.iter().filter(|e| e.server == server && e.kind == kind).count() as u64;
         let [least, most] = [run.exchanges, run.exchanges + traffic().connections as u64];
@@ -152,7 +153,7 @@ fn a_log_is_replayed() {
     }
 }
 
-/// The called code compares the counters.
+/// The called code compares the counters with the calls.
 #[test]
 fn the_cost_is_that_of_what_it_says() {
     let costs = cost::run(2, 3, 1).unwrap();
@@ -202,8 +203,8 @@ fn the_report_shows_published_and_own_figures() {
     assert_eq!(here, "6.0 to 86.6 % (simple), 96.6 to 99.3 % (network)");
     assert_eq!(*verdict, Verdict::Held);
     let series = args.series(&plan, &data);
-    // Per way: 8 of the simple test, 6 for each end and kind of timer, 1 of the exchanges, 2 of the
-    // cost. The sweep has 2.
+    // Series for each way: 8 of the simple test, 6 for each end and kind of timer, 1 of the
+    // exchanges, 2 of the cost. The sweep has 2 series.
     assert_eq!(series.len(), 4 * (8 + 6 * 6 + 1 + 2) + 2);
 }
 

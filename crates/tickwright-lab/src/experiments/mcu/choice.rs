@@ -9,7 +9,7 @@ use super::record::{Kind, Row, distinct};
 pub(super) struct Use {
     pub(super) name: &'static str,
     operations: &'static [&'static str],
-    /// Whether the worst call counts, and not the sum of the means.
+    /// Whether the cost of the use is its worst call, and not the sum of the means.
     is_worst: bool,
 }
 
@@ -25,8 +25,9 @@ pub(super) const USES: [Use; 4] = [
 ];
 
 impl Use {
-    /// Instructions of the use with `structure` at `n`. `None` if a call of it was not measured.
-    /// The worst call is that of the calls that were measured: with one timer nothing is aborted.
+    /// Instructions of the use with `structure` at `n`. `None` if one of its calls was not
+    /// measured. The worst call is taken from the calls that were measured: with one timer, no
+    /// abort is measured.
     pub(super) fn cost(&self, rows: &[Row], structure: &str, n: u64) -> Option<u64> {
         let figure = |operation: &&str| {
             rows.iter().find(|row| {
@@ -43,7 +44,8 @@ impl Use {
         means.sum()
     }
 
-    /// The cheapest structure at `n` and its instructions. Of equal ones, the first in the file.
+    /// The cheapest structure at `n` and its instructions. If several are equally cheap, returns
+    /// the first one in the file.
     pub(super) fn cheapest<'r>(&self, rows: &'r [Row], n: u64) -> Option<(&'r str, u64)> {
         let costs = structures(rows)
             .into_iter()
@@ -52,7 +54,7 @@ impl Use {
     }
 
     /// `rb up to n = 1, list up to n = 16, rb-cached from n = 64`: the cheapest structure by the
-    /// number of timers. Empty if nothing was measured.
+    /// number of timers. The text is empty if nothing was measured.
     fn words(&self, rows: &[Row]) -> String {
         let mut runs: Vec<(&str, u64, u64)> = Vec::new();
         for n in sizes(rows) {

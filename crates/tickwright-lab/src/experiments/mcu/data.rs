@@ -1,11 +1,11 @@
-//! What `bench mcu` shows.
+//! The data that `bench mcu` shows.
 
 use super::record::Row;
 
-/// What is shown: the rows of one processor at one level, in the order of the file.
+/// The shown rows: those of one processor at one level, in the order of the file.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    /// The file, for messages and parameters.
+    /// The name of the file, for messages and parameters.
     pub(super) name: String,
     pub(super) processor: String,
     pub(super) level: String,

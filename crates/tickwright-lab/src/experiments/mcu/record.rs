@@ -1,14 +1,14 @@
-//! The CSV of `ci/mcu.py`: one figure a row. A mistake in it is reported by line.
+//! The CSV of `ci/mcu.py`: one figure in each row. A mistake in the file is reported with its line.
 
 use std::collections::HashMap;
 
 use crate::error::LabError;
 use crate::output::text::plain;
 
-/// The columns, in this order.
+/// The columns, in their order in the file.
 const HEADER: [&str; 8] = ["what", "processor", "level", "structure", "n", "of", "mean", "worst"];
 
-/// What a figure counts.
+/// The unit that a figure counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     /// Instructions of a call.
@@ -25,17 +25,17 @@ pub(super) struct Row {
     /// The optimization level: `3` or `s`.
     pub(super) level: String,
     pub(super) structure: String,
-    /// Timers that are pending. Of bytes: timers that there are.
+    /// The number of pending timers. For bytes, the number of timers that exist.
     pub(super) n: u64,
-    /// The operation, or what takes the bytes.
+    /// The operation, or the item that takes the bytes.
     pub(super) of: String,
     /// The mean of the calls, or the bytes.
     pub(super) mean: u64,
-    /// The most that one call took. Bytes have none.
+    /// The most instructions that one call took. Bytes have none.
     pub(super) worst: Option<u64>,
 }
 
-/// All figures, in the order of the file. There is at least one, and none is there twice.
+/// All figures, in the order of the file. There is at least one figure, and no figure occurs twice.
 #[derive(Debug)]
 pub(super) struct Record {
     pub(super) rows: Vec<Row>,
@@ -45,8 +45,8 @@ impl Record {
     /// Reads a CSV; `name` is for messages.
     ///
     /// # Errors
-    /// A usage error with the file, the line and the remedy: a header that differs, a field that is
-    /// missing, no number or in excess, a figure that is there twice, no figure at all.
+    /// A usage error with the file, the line and the remedy. Mistakes are a wrong header, a missing
+    /// or extra field, a bad number, a repeated figure, and no figure at all.
     pub(super) fn parse(name: &str, text: &str) -> Result<Self, LabError> {
         let mut lines = text.lines().zip(1usize..);
         let header = lines.next().map_or("", |(line, _)| line);
@@ -119,7 +119,7 @@ impl Row {
         })
     }
 
-    /// What tells a figure from all others.
+    /// The fields that distinguish a figure from all others.
     fn key(&self) -> (Kind, [String; 4], u64) {
         let Self { kind, processor, level, structure, n, of, .. } = self.clone();
         (kind, [processor, level, structure, of], n)
@@ -136,7 +136,7 @@ pub(super) fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> 
     })
 }
 
-/// A whole number that a figure of floating point holds exactly.
+/// A whole number that a floating-point figure holds exactly.
 fn number(field: &str, text: &str) -> Result<u64, String> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let value: Option<u64> = digits.then(|| text.parse().ok()).flatten();

@@ -1,4 +1,4 @@
-//! What a reader of `bench mcu` sees: the cheapest structures, each operation, bytes, a picture.
+//! The report of `bench mcu`: the cheapest structures, each operation, bytes, and a plot.
 
 use crate::render::Format;
 use crate::result::{Axis, Cell, Plot, Section, Table};
@@ -7,7 +7,7 @@ use super::choice::{USES, Use, findings, sizes, structures};
 use super::data::Plan;
 use super::record::{Kind, Row, distinct};
 
-/// Curves of a plot: the cheapest at the largest number of timers.
+/// The number of curves in a plot: those that are cheapest at the largest number of timers.
 const CURVES: usize = 6;
 
 pub(super) fn sections(plan: &Plan) -> Vec<Section> {
@@ -27,7 +27,7 @@ fn columns(table: Table, before: &str, sizes: &[u64], format: Format) -> Table {
     table.columns(sizes.iter().map(|n| format!("{before}n={}", Format::Count.write(*n as f64))), format)
 }
 
-/// Which structure, below which number of timers.
+/// Which structure is cheapest at which number of timers.
 fn cheapest(plan: &Plan) -> Section {
     let Plan { processor, level, rows, .. } = plan;
     let sizes = sizes(rows);
@@ -65,7 +65,8 @@ fn calls(rows: &[Row], operation: &str) -> Section {
     Section::new(format!("{operation}: instructions of a call, mean and worst")).table(table)
 }
 
-/// Flash and RAM beyond the program without a queue, and what a queue and a timer take.
+/// Flash and RAM in addition to the program without a queue, and the bytes of a queue and of a
+/// timer.
 fn bytes(plan: &Plan) -> Section {
     let Plan { processor, level, rows, .. } = plan;
     let figures = || rows.iter().filter(|row| row.kind == Kind::Bytes);
@@ -92,7 +93,7 @@ fn bytes(plan: &Plan) -> Section {
         .table(table)
 }
 
-/// The instructions of a use over the number of timers.
+/// A plot of the instructions of a use over the number of timers.
 fn picture(plan: &Plan, case: &Use) -> Plot {
     let Plan { processor, level, rows, .. } = plan;
     let sizes = sizes(rows);

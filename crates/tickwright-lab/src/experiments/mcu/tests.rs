@@ -99,7 +99,7 @@ fn every_cut_of_the_record_is_read_or_refused() {
     for end in (0..2_000).chain(text.len() - 40..=text.len()) {
         let _ = Record::parse(name, &text[..end]);
     }
-    // Lines that end as on Windows.
+    // The lines end as on Windows.
     assert_eq!(
         Record::parse(name, &text.replace('\n', "\r\n")).unwrap().rows,
         Record::parse(name, text).unwrap().rows

@@ -32,7 +32,7 @@ pub(crate) struct Order {
 /// The result of an order.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
 pub(crate) struct Outcome {
-    /// Number of threads that were alive at once.
+    /// The number of threads that were alive at once.
     pub(crate) alive: u64,
     /// From the first creation until the last thread had begun, in ns.
     pub(crate) start_ns: u64,
@@ -43,7 +43,7 @@ pub(crate) struct Outcome {
     pub(crate) resident: u64,
     /// Increase of mapped memory, in bytes.
     pub(crate) mapped: u64,
-    /// Why no more threads were created; `None` if all were created.
+    /// The reason why no more threads were created; `None` if all were created.
     pub(crate) stopped: Option<String>,
     /// The limits at that time; empty if all threads started or the child could not report them.
     pub(crate) limits: Vec<Limit>,
@@ -56,12 +56,12 @@ pub(crate) struct Row {
     pub(crate) outcome: Outcome,
 }
 
-/// Number of creations between two progress reports, because the kernel may kill the child without
-/// a message.
+/// Number of creations between two progress reports. The kernel may kill the child without a
+/// message, and the last report then remains.
 const TELL: u64 = 10_000;
 
 /// Creates the threads in this process. A limit that stops the creation is part of the outcome.
-/// `tell` is called with the progress now and then.
+/// Calls `tell` with the progress from time to time.
 pub(super) fn here(order: &Order, tell: fn(&Outcome)) -> Outcome {
     let &Order { model, threads, stack, guard, workers } = order;
     let knobs = Knobs { guard: Some(guard), stack: Some(stack), workers, ..Knobs::default() };
@@ -80,7 +80,8 @@ pub(super) fn here(order: &Order, tell: fn(&Outcome)) -> Outcome {
 fn start_all(handle: &Handle, threads: u64, tell: fn(&Outcome)) -> Outcome {
     let (begun, over) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
     let mut outcome = Outcome::default();
-    // Allocated before memory is read, because it is not a cost of the threads.
+    // This memory is allocated before the memory is measured, because it is not a cost of the
+    // threads.
     let mut ids: Vec<ThreadId> = Vec::with_capacity(usize::try_from(threads).unwrap_or(0));
     let attributes = Attributes::new();
     let (mapped, resident) = limits::memory();
@@ -125,7 +126,7 @@ fn start_all(handle: &Handle, threads: u64, tell: fn(&Outcome)) -> Outcome {
     let looked = clock.now();
     over.store(true, Ordering::Release);
     for &id in &ids {
-        // A thread exists until it is joined, so this does not fail.
+        // A thread exists until it is joined, so this call does not fail.
         let _ = handle.unpark(id);
     }
     let joined = ids.into_iter().filter(|&id| handle.join(id).is_ok()).count() as u64;

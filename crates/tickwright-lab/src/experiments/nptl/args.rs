@@ -19,14 +19,14 @@ use crate::output::OutputArgs;
 type Starts = Within<1, 100_000_000>;
 /// Kernel threads under the M:N threads.
 type Workers = Within<1, 255>;
-/// For the part `work`.
+/// The number of draws of a thread, for the part `work`.
 type Percent = Within<0, 100>;
 type Cost = Within<1, 1_000_000>;
 type Draws = Within<1, 1000>;
-/// For the part `io`. A client sends all messages in flight, 16 bytes each, before it reads. They
-/// must fit into two pipes of one page, to which the kernel shrinks the pipes of a user with many
-/// pipes (pipe(7), pipe-user-pages-soft). With more messages, the two ends could wait for each
-/// other for ever.
+/// The number of messages in flight, for the part `io`. A client sends all messages in flight, 16
+/// bytes each, before it reads. These messages must fit into two pipes of one page. The kernel
+/// shrinks the pipes of a user with many pipes to that size (pipe(7), pipe-user-pages-soft). With
+/// more messages, the two ends could wait for each other for ever.
 type Connections = Within<1, 10_000>;
 type InFlight = Within<1, 500>;
 type Messages = Within<1, 100_000_000>;
@@ -92,8 +92,8 @@ pub(super) fn on_or_off(text: &str) -> Result<bool, String> {
     }
 }
 
-/// The experiment that settled Linux's threads in 2002: one kernel thread for each, M:N, or a
-/// manager?
+/// The experiment that settled Linux's threads in 2002: one kernel thread for each thread, M:N, or
+/// a manager?
 #[derive(Debug, Clone, Args)]
 pub(crate) struct NptlArgs {
     /// Parts to run, separated by commas

@@ -91,7 +91,7 @@ impl Column {
                 let (maker, bodies) = (May::with_workers(knobs.workers()), bodies.clone());
                 let (left, taken) = std::sync::mpsc::channel();
                 let main = maker.create(move || {
-                    // This fails only if the receiver is gone.
+                    // The send fails only if the receiver is gone.
                     let _ = left.send(timed(&maker, &shares, &bodies, clock));
                     0
                 })?;

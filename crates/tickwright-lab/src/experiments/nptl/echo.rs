@@ -61,7 +61,7 @@ impl Load {
     }
 }
 
-/// Result of one round of one column under one load.
+/// The result of one round of one column under one load.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sample {
     pub(crate) ns: u64,

@@ -18,7 +18,7 @@ use crate::output;
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Errand {
     /// Creates and joins threads at P = 1, C = 10. `workers` is the number of kernel threads;
-    /// `None` is one per core.
+    /// `None` means one per core.
     Create { column: Column, starts: u64, workers: Option<usize> },
     /// Keeps the given number of threads alive at once.
     Alive(Order),
@@ -49,7 +49,7 @@ impl ChildArgs {
                 let knobs = Knobs { workers, ..Knobs::default() };
                 create(column, &knobs, cell, OsClock::start()).map(drop)
             }
-            // A progress line may be lost if nobody reads it, but not the last line.
+            // A progress line may be lost if nobody reads it, but the last line may not.
             Errand::Alive(order) => tell(&alive::here(&order, |outcome| drop(tell(outcome)))),
         }
     }
@@ -59,13 +59,13 @@ impl Errand {
     /// Returns the command that runs this program with the task.
     ///
     /// # Errors
-    /// The system does not know where this program is.
+    /// The system does not know the path of this program.
     pub(super) fn command(&self) -> Result<Command, LabError> {
         child::own(ChildArgs::COMMAND, self)
     }
 }
 
-/// Starts a child that creates threads which are alive at once.
+/// Starts a child that creates many threads which are alive at once.
 ///
 /// # Errors
 /// The child cannot be started.

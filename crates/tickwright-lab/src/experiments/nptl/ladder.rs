@@ -105,7 +105,7 @@ impl Ladder {
             .plot(plot.curve("m:n", many).curve("one-to-one", one))
     }
 
-    /// Text: where the published order holds, and which step reverses it.
+    /// A text that states where the published order holds, and which step reverses it.
     fn said(&self, published: f64) -> String {
         let Some(first) = self.first() else { return "Interrupted before the first round.".into() };
         let (was, is) = (Format::Ratio.write(published), Format::Ratio.write(first.median));

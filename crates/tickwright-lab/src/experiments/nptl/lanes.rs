@@ -24,7 +24,7 @@ pub(crate) struct Lane {
 /// Returns the reference of a lane.
 pub(crate) type Own = for<'l> fn(&'l [Lane], &Lane) -> Option<&'l Lane>;
 
-/// The first lane is the reference of all others.
+/// The first lane is the reference of all other lanes.
 pub(crate) fn first<'l>(lanes: &'l [Lane], _: &Lane) -> Option<&'l Lane> {
     lanes.first()
 }
@@ -45,7 +45,7 @@ impl Lane {
     }
 }
 
-/// Times every lane in one cell. Before that, the threads of each lane check themselves.
+/// Times every lane in one cell. Before the timing, the threads of each lane check themselves.
 ///
 /// # Errors
 /// A thread that was not created, was not joined, or found something wrong.
@@ -77,7 +77,7 @@ pub(crate) fn series(name: &str, lanes: &[Lane]) -> Vec<Series> {
     lanes.iter().map(of).collect()
 }
 
-/// Each lane relative to its reference.
+/// The ratio of each lane to its reference.
 pub(crate) fn findings(lanes: &[Lane], own: Own) -> Vec<Finding> {
     let of = |lane: &Lane| {
         let ratio = lane.ratio(lanes, own)?;

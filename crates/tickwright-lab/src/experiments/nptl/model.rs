@@ -70,7 +70,7 @@ pub(crate) struct Knobs {
     pub(crate) workers: Option<usize>,
     /// The dictionary in which threads are registered; `None` is the model's own, a red-black tree.
     pub(crate) registry: Option<Dictionary>,
-    /// NGPT's properties that M:N has; `None` is the model's own choice.
+    /// NGPT's properties that M:N takes over; `None` is the model's own choice.
     pub(crate) many: Option<threads::Knobs>,
 }
 

@@ -21,7 +21,7 @@ impl Maker for Std {
     }
 }
 
-/// Coroutines of the crate `may`: stackful, they may move between workers.
+/// Coroutines of the crate `may`. They have stacks and may move between workers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct May;
 
@@ -42,7 +42,8 @@ impl Maker for May {
     fn create<B: FnOnce() -> usize + Send + 'static>(&self, body: B) -> Result<Self::Thread, String> {
         let builder = may::coroutine::Builder::new();
         // SAFETY: 1. A coroutine must not keep a reference to a thread-local across a switch: these
-        // bodies keep none. 2. It must not overflow its stack (32 KiB): they call a few functions.
+        // bodies keep none. 2. A coroutine must not overflow its stack (32 KiB): these bodies call
+        // a few functions.
         #[allow(unsafe_code, reason = "a rival's unsafe function")]
         let spawned = unsafe { builder.spawn(body) };
         spawned.map_err(|error| error.to_string())
@@ -60,7 +61,7 @@ pub(crate) struct Tokio(tokio::runtime::Runtime);
 
 impl Tokio {
     /// # Errors
-    /// When its workers cannot be started.
+    /// The workers of the runtime cannot be started.
     pub(crate) fn with_workers(workers: usize) -> Result<Self, String> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(workers).build();
         runtime.map(Self).map_err(|error| format!("tokio does not start: {error}"))

@@ -80,7 +80,7 @@ impl Plan {
         Turns { what, rounds: self.rounds.unwrap_or(part.rounds()), seed: self.seed }
     }
 
-    /// The cell of the parts other than the table: the first P and the last C, by default 1 and 10.
+    /// The cell of all parts except the table: the first P and the last C, by default 1 and 10.
     pub(crate) fn cell(&self, part: Part) -> Cell {
         let (toplevel, children) = (self.toplevel.first(), self.children.last());
         Cell {

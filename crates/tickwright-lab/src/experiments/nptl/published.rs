@@ -81,7 +81,7 @@ pub(crate) struct Goal {
 /// The contents of the file, which is read once.
 ///
 /// # Errors
-/// Never for a program whose tests pass.
+/// None in a program whose tests pass.
 pub(crate) fn published() -> Result<&'static Published, LabError> {
     static FILE: OnceLock<Result<Published, String>> = OnceLock::new();
     let text = include_str!("../../../../../scenarios/nptl.toml");

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The work of one toplevel thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Share {
-    /// Total number of threads that it creates.
+    /// Total number of threads that the toplevel thread creates.
     pub(crate) starts: u64,
-    /// Number of threads that it keeps at once.
+    /// Number of threads that the toplevel thread keeps at once.
     pub(crate) slots: usize,
 }
 
@@ -52,14 +52,14 @@ impl<T> Ring<T> {
         self.at = (self.at + 1) % self.slots.len();
     }
 
-    /// The remaining threads, from the current slot on.
+    /// Returns the remaining threads, from the current slot on.
     pub(crate) fn rest(mut self) -> impl Iterator<Item = T> {
         self.slots.rotate_left(self.at);
         self.slots.into_iter().flatten()
     }
 }
 
-/// Creates and joins threads. The created threads use it too.
+/// Creates and joins threads. The created threads use this value too.
 pub(crate) trait Maker: Clone + Send + 'static {
     type Thread: Send + 'static;
 
@@ -102,7 +102,7 @@ pub(crate) fn at_once(_: usize, _: u64) -> fn() -> usize {
 /// values of all created threads.
 ///
 /// # Errors
-/// The first failure. All created threads are joined nevertheless.
+/// The first failure. After an error, all created threads are still joined.
 pub(crate) fn whole<M: Maker>(maker: &M, shares: &[Share], bodies: &impl Bodies) -> Result<usize, String> {
     let fault = Arc::new(Mutex::new(None));
     let mut toplevel = Vec::with_capacity(shares.len());

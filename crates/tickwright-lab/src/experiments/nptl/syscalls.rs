@@ -26,7 +26,7 @@ pub(crate) struct Row {
 
 impl Row {
     fn sum(&self) -> f64 {
-        // An empty sum of floats is -0.
+        // An empty sum of floats is -0, and adding 0 makes it 0.
         self.calls.values().sum::<f64>() + 0.0
     }
 }

@@ -19,12 +19,12 @@ use crate::render::Format;
 use crate::rounds::Rounds;
 use crate::stats::{self, Summary};
 
-/// One cell. All columns have the same number of samples, in ns per creation.
+/// One cell. The number of samples is equal in all columns. Samples are in ns per creation.
 #[derive(Debug, Clone)]
 pub(crate) struct Measured {
     pub(crate) toplevel: usize,
     pub(crate) children: usize,
-    /// By column, one sample per round.
+    /// The samples of each column, one for each round.
     pub(crate) ns: Vec<Vec<f64>>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Table {
     pub(crate) cells: Vec<Measured>,
 }
 
-/// One of the two published summaries, by the dimension of its rows. The other dimension is reduced
+/// The two published summaries, each with the dimension of its rows. The other dimension is reduced
 /// to its least time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum By {
@@ -132,8 +132,9 @@ fn corners(plan: &Plan, clock: OsClock) -> Result<u64, LabError> {
     Ok(threads)
 }
 
-/// Mean ns per creation in each column, from the corners of the table with few creations. This is
-/// the estimate and the warm-up. A column that a signal leaves out has 0.
+/// Mean ns per creation in each column, from the corners of the table with few creations. The means
+/// are the estimate, and their samples are the warm-up. If a signal leaves a column out, its mean
+/// is 0.
 fn pilot(plan: &Plan, starts: u64, clock: OsClock) -> Result<Vec<f64>, LabError> {
     let starts = starts.div_ceil(100).clamp(10, 1000);
     let ends = ends(plan);
@@ -149,10 +150,10 @@ fn pilot(plan: &Plan, starts: u64, clock: OsClock) -> Result<Vec<f64>, LabError>
     Ok(each)
 }
 
-/// Shorter runs are not announced.
+/// Runs that are shorter than this are not announced.
 const WORTH_SAYING: Duration = Duration::from_secs(10);
 
-/// Text: the time of the whole table, and the columns that take most of it.
+/// A text with the time of the whole table, and the columns that take most of it.
 fn estimate(columns: &[Column], lasts: &[Duration], samples: u32, whole: Duration) -> String {
     let words = |time: Duration| match time.as_secs() {
         seconds if seconds < 120 => format!("{seconds} s"),

@@ -44,7 +44,7 @@ fn a_ring_gives_back_in_the_order_of_creation() {
     assert_eq!(ring.rest().collect::<String>(), "ab", "not all slots used");
 }
 
-/// Runs a body when it is created, and logs creations and joins.
+/// Runs a body when the thread is created, and logs creations and joins.
 #[derive(Debug, Clone, Default)]
 struct Logged(Arc<Mutex<Log>>);
 

@@ -18,7 +18,7 @@ pub(crate) struct Turns {
 
 impl Turns {
     /// Samples all lanes and keeps the samples of complete rounds. With more than one round, a
-    /// first round for warming up is added and not kept.
+    /// first round is added as a warm-up, and its samples are dropped.
     ///
     /// # Errors
     /// Errors of `sample`.

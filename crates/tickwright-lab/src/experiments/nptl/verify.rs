@@ -17,10 +17,10 @@ struct Seen {
     wrong: Option<String>,
 }
 
-/// Runs a cell in which each thread checks itself. It must have an id of its own. It must be
-/// registered while it lives, unless there is no dictionary. It must run on its own stack, apart
-/// from the stack of the thread that creates and joins it. Returns the number of threads that
-/// passed.
+/// Runs a cell in which each thread checks itself. A thread must have an id of its own. A thread
+/// must be registered while it lives, unless there is no dictionary. A thread must run on its own
+/// stack, apart from the stack of the thread that creates and joins it. Returns the number of
+/// threads that passed.
 ///
 /// # Errors
 /// The first check that failed.
@@ -28,7 +28,7 @@ pub(crate) fn run(model: Model, knobs: &Knobs, cell: Cell, clock: OsClock) -> Re
     let seen = Arc::new(Mutex::new(Seen::default()));
     let notes = Arc::clone(&seen);
     let registers = knobs.registry != Some(Dictionary::None);
-    // Called by the thread that creates and later joins.
+    // The creating thread, which also joins later, calls this function.
     let bodies = move |_: usize, _: u64| {
         let (notes, creators) = (Arc::clone(&notes), this_thread::stack());
         move || {

@@ -60,7 +60,7 @@ impl Work {
     /// Runs the draws of one thread and returns its part of the sum. Calls `sleep` for each draw
     /// that sleeps.
     pub(super) fn thread(&self, toplevel: usize, start: u64, mut sleep: impl FnMut()) -> u32 {
-        // Each thread has its own generator, whose numbers depend only on which thread it is.
+        // Each thread has its own generator, whose numbers depend only on the thread's number.
         let mut draws = Pcg64Mcg::seed_from_u64((toplevel as u64) << 40 ^ start);
         let mut sum = 0u32;
         for _ in 0..self.draws {

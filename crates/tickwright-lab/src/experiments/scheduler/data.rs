@@ -4,7 +4,7 @@ use tickwright::service::Structure;
 
 use crate::stats::{self, Bound, Summary};
 
-/// The limit of the ratio of an operation to the sum of its parts.
+/// The upper bound for the ratio of an operation to the sum of its parts.
 pub(crate) const LIMIT: Bound = Bound::AtMost(1.5);
 
 /// The plan of a run.

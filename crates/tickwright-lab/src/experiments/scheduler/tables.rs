@@ -6,7 +6,7 @@ use crate::render::Format;
 use crate::result::{Axis, Finding, Plot, Section, Table, findings_table, labels};
 use crate::stats::median;
 
-/// Checks the limit for the fastest structure at each N, since that is the one to choose.
+/// Checks the limit for the fastest structure at each N, since a user would choose that structure.
 pub(super) fn findings(plan: &Plan, rows: &[Row]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (at, name) in ["add", "delete"].into_iter().enumerate() {
@@ -87,8 +87,8 @@ fn operations(rows: &[Row], at: usize, name: &str) -> Section {
     Section::new(format!("{name}, beside its parts")).table(table).plot(plot)
 }
 
-/// How a delete grows from the smallest N to the largest, and how much of that the bare queue
-/// takes.
+/// How the time of a delete grows from the smallest N to the largest, and the share of the bare
+/// queue in that growth.
 fn growth(plan: &Plan, rows: &[Row]) -> String {
     let mut lines = Vec::new();
     for structure in plan.structures.iter().map(|structure| structure.id()) {

@@ -1,4 +1,5 @@
-//! The lanes of `bench threads`. A short pass checks that each lane does what its name says.
+//! The lanes of `bench threads`. A short pass checks that each lane performs the operation of its
+//! name.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -82,10 +83,10 @@ impl Lane {
         })
     }
 
-    /// Takes one sample. Returns ns per operation.
+    /// Takes one sample. Returns the time in ns per operation.
     ///
     /// # Errors
-    /// What failed, in words.
+    /// A description of the failure.
     pub(crate) fn sample(self, operations: u64, clock: OsClock) -> Result<f64, String> {
         if let Some((column, knobs, toplevel)) = self.creation() {
             let cell = Cell { toplevel, children: CHILDREN, starts: (operations / SHARE).max(1) };
@@ -104,10 +105,10 @@ impl Lane {
         Ok(ns / f64::from(timed))
     }
 
-    /// Checks in a short pass that the lane does what its name says.
+    /// Checks in a short pass that the lane performs the operation of its name.
     ///
     /// # Errors
-    /// What is wrong, in words.
+    /// A description of what is wrong.
     pub(crate) fn verify(self, clock: OsClock) -> Result<(), String> {
         match self.creation() {
             Some((Column::Ours(model), knobs, toplevel)) => {
@@ -121,7 +122,8 @@ impl Lane {
     }
 }
 
-/// Wakes across processors take this many times as long, so this many times fewer are timed.
+/// Wakes across processors take this many times as long, so a sample has this many times fewer of
+/// them.
 const FEWER: u32 = 10;
 
 fn on_workers<R: Send + 'static>(
@@ -181,10 +183,10 @@ fn alternates(handle: &Handle) -> Result<(), String> {
     if turns + 1 == log.len() { Ok(()) } else { Err(format!("of 100 yields {turns} let the other one run")) }
 }
 
-/// Two threads throw a ball to each other: a throw is an unpark.
+/// Two threads throw a ball to each other. A throw unparks the other thread.
 #[derive(Debug, Default)]
 struct Game {
-    /// Throws so far. Player 0 is next if the number is even, else player 1.
+    /// Throws so far. If the number is even, player 0 is next, else player 1.
     throws: AtomicU32,
     /// The ids of the players, once the players exist.
     ids: [AtomicU64; 2],
@@ -194,11 +196,11 @@ struct Game {
     ended: AtomicU64,
 }
 
-/// Attempts to place two threads on two workers.
+/// The number of attempts to place two threads on two workers.
 const ATTEMPTS: u32 = 20;
 
-/// Two threads unpark each other in turn, `rounds` times there and back. Returns the total time in
-/// ns.
+/// Two threads unpark each other in turn, `rounds` times in each direction. Returns the total time
+/// in ns.
 fn wakes(workers: usize, rounds: u32, clock: OsClock) -> Result<f64, String> {
     on_workers(workers, move |handle| {
         for _ in 0..ATTEMPTS {
@@ -253,8 +255,8 @@ fn play(handle: &Handle, game: &Game, me: usize, rounds: u32, clock: OsClock) ->
             this_thread::park();
         }
         game.throws.store(mine + 1, Ordering::Release);
-        // The other thread exists until both have thrown for the last time. After that, no thread
-        // needs to be woken.
+        // The other thread exists until both players have thrown for the last time. After that, no
+        // thread needs to be woken.
         let _ = handle.unpark(other);
     }
     if me == 1 {
@@ -263,7 +265,7 @@ fn play(handle: &Handle, game: &Game, me: usize, rounds: u32, clock: OsClock) ->
     rounds as usize
 }
 
-/// The same with two kernel threads and a futex. Returns the total time in ns.
+/// As above, but with two kernel threads and a futex. Returns the total time in ns.
 #[cfg(target_os = "linux")]
 fn futexes(rounds: u32, clock: OsClock) -> Result<f64, String> {
     use rustix::thread::futex;
@@ -279,7 +281,8 @@ fn futexes(rounds: u32, clock: OsClock) -> Result<f64, String> {
                 if seen == mine {
                     break;
                 }
-                // Woken, interrupted or changed meanwhile: read again.
+                // The thread was woken or interrupted, or the value changed meanwhile: read the
+                // value again.
                 let _ = futex::wait(&throws, futex::Flags::PRIVATE, seen, None);
             }
             throws.store(mine + 1, Ordering::Release);
@@ -299,7 +302,7 @@ fn futexes(rounds: u32, clock: OsClock) -> Result<f64, String> {
     Ok(first.max(second) as f64)
 }
 
-/// The same with the platform's own park and unpark. Returns the total time in ns.
+/// As above, but with the platform's own park and unpark. Returns the total time in ns.
 #[cfg(not(target_os = "linux"))]
 fn futexes(rounds: u32, clock: OsClock) -> Result<f64, String> {
     let throws = AtomicU32::new(0);

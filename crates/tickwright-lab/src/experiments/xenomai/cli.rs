@@ -185,7 +185,7 @@ impl Experiment for XenomaiArgs {
 /// another workload.
 ///
 /// # Errors
-/// The structures that did not reproduce it, with the reasons.
+/// The structures that did not reproduce the experiment, with the reasons.
 pub(crate) fn accepted(report: &Report) -> Result<(), String> {
     let missed = report.findings.iter().filter(|finding| finding.verdict == Verdict::Missed);
     let missed: Vec<String> = missed.map(|finding| format!("{}: {}", finding.about, finding.here)).collect();

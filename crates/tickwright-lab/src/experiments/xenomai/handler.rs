@@ -27,8 +27,8 @@ pub(crate) fn wake<Q: BenchQueue, P: Probe>(
     log.push(Event::Woke { now });
     let mut ticks = 0;
     let mut urgent = false;
-    // Each timer is re-armed after `now`, so it ticks at most once here. If more timers tick, the
-    // queue is broken, and the oracle reports the fault.
+    // Each timer is re-armed after `now`, so it ticks at most once in this call. If more timers
+    // tick than exist, the queue is broken, and the oracle reports the fault.
     while ticks <= work.timers().len() as u32 {
         let Some(_due) = probe.time(Op::Head, || queue.look_at_head()).filter(|expiry| *expiry <= now) else {
             break;
@@ -65,15 +65,16 @@ pub(crate) fn wake<Q: BenchQueue, P: Probe>(
     Wake { ticks, shot }
 }
 
-/// Asks whether the hardware is set for the timer that starts or stops. Within the tick, the answer
-/// has no effect, because the hardware is set once at the end. But the kernel asks too.
+/// The kernel asks whether the hardware is set for the timer that starts or stops. Within the tick
+/// the answer has no effect, because the hardware is set once at the end. This code asks too,
+/// because the kernel does.
 fn heading_check<Q: BenchQueue, P: Probe>(queue: &mut Q, probe: &mut P) {
     core::hint::black_box(probe.time(Op::Head, || queue.head()));
 }
 
 /// Sets the hardware. While urgent work is pending, the host tick must not interrupt it. So the
-/// hardware is set for the timer after the host tick, and for the head when the work is done. Here
-/// the work takes no time.
+/// hardware is set for the timer after the host tick. The hardware is set for the head when the
+/// work is done. Here the work takes no time.
 fn program<Q: BenchQueue, P: Probe>(
     work: &Workload,
     queue: &mut Q,

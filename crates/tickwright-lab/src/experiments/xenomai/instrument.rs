@@ -78,7 +78,7 @@ pub(crate) struct Timing<'a> {
 }
 
 impl<'a> Timing<'a> {
-    /// A probe that stores what `meter` reads into `samples`.
+    /// A probe that reads `meter` and stores the readings in `samples`.
     pub(crate) fn new(meter: &'a dyn Meter, samples: &'a mut Samples) -> Self {
         Self { meter, samples, counts: [0; 4] }
     }
@@ -116,7 +116,7 @@ impl Samples {
 
     /// Reserves room for `limit` samples, plus those of one wake-up with `timers` timers.
     pub(crate) fn new(limit: usize, timers: usize) -> Self {
-        // Written once, so that its pages are in memory before the first slice.
+        // The memory is written once, so that its pages are present before the first slice.
         let mut stored = vec![0; limit + 5 * timers + 8];
         stored.clear();
         Self { stored, limit }

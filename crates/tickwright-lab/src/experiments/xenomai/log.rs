@@ -23,7 +23,7 @@ pub(crate) enum Event {
         id: u32,
     },
     /// The host tick was the head while urgent work was pending, so the hardware was set for the
-    /// entry after it.
+    /// entry after the host tick.
     Deferred {
         second: Option<u64>,
     },
@@ -44,7 +44,7 @@ impl Log {
     /// Creates a log that is full after about `limit` events. The events of one more wake-up of
     /// `timers` timers fit without an allocation.
     pub(crate) fn new(limit: usize, timers: usize) -> Self {
-        // Written once, so that its pages are in memory before the first slice.
+        // The memory is written once, so that its pages are present before the first slice.
         let mut events = vec![Event::Woke { now: 0 }; limit + 2 * timers + 8];
         events.clear();
         Self { events, limit }

@@ -1,4 +1,5 @@
-//! The clock and the timer hardware that the driver uses: simulated, or the operating system's.
+//! The clock and the timer hardware that the driver uses. Both are either simulated or the
+//! operating system's.
 
 #[cfg(not(target_os = "linux"))]
 use core::time::Duration;
@@ -79,14 +80,15 @@ impl Machine for Real {
 }
 
 /// Sleeps until the monotonic clock is at `wake`; returns at once if that time has passed. An error
-/// other than a signal makes the caller's loop busy, but not wrong.
+/// other than a signal makes the caller's loop spin, but not wrong.
 #[cfg(target_os = "linux")]
 fn sleep(wake: u64) {
     let wake = Timespec { tv_sec: (wake / NS_PER_S) as i64, tv_nsec: (wake % NS_PER_S) as i64 };
     let _ = rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &wake);
 }
 
-/// Without an absolute sleep, the time between the clock reading and the sleep delays the wake-up.
+/// If the system has no absolute sleep, the time between the clock reading and the sleep delays the
+/// wake-up.
 #[cfg(not(target_os = "linux"))]
 fn sleep(wake: u64) {
     std::thread::sleep(Duration::from_nanos(wake.saturating_sub(monotonic())));
@@ -100,7 +102,8 @@ fn monotonic() -> u64 {
     now.tv_sec as u64 * NS_PER_S + now.tv_nsec as u64
 }
 
-/// Requests punctual wake-ups until the guard is dropped, and adds a note for what is not granted.
+/// Requests punctual wake-ups until the guard is dropped. Adds a note for each request that the
+/// system refuses.
 pub(crate) fn punctual(notes: &mut Vec<String>) -> Option<LeastSlack> {
     if cfg!(target_os = "linux") && !rights::is_real_time() {
         notes.push(

@@ -14,7 +14,7 @@ pub(crate) struct Difference {
     pub(crate) event: usize,
     /// Clock reading of the event's wake-up, in ns.
     pub(crate) now: u64,
-    /// What should have happened.
+    /// The event that should have happened.
     pub(crate) expected: String,
     /// What happened.
     pub(crate) found: String,
@@ -51,8 +51,8 @@ pub(crate) struct Oracle {
 }
 
 impl Oracle {
-    /// The state of a queue that promises `ties`, after the armed timers of `work` were inserted in
-    /// the order of their numbers.
+    /// The state of a queue that promises `ties`. The armed timers of `work` were inserted in the
+    /// order of their numbers.
     pub(crate) fn filled(work: &Workload, ties: Ties) -> Self {
         let timers = work.timers();
         let mut oracle = Self {
@@ -100,8 +100,8 @@ impl Oracle {
             && self.place.get(id as usize).copied().flatten().is_some_and(|(expiry, ..)| expiry == first)
     }
 
-    /// Number of missed periods between `expected` and now, and the next point of the grid. Steps
-    /// along the grid.
+    /// Number of missed periods between `expected` and now, and the next point of the grid. Walks
+    /// along the grid, point by point.
     fn overruns(&self, id: u32, expected: u64) -> (u64, u64) {
         let period = self.periods[id as usize];
         let mut missed = 0;
@@ -126,7 +126,7 @@ impl Oracle {
         Ok(verified)
     }
 
-    /// Replays one event. If it is wrong, returns what was expected and what was found.
+    /// Replays one event. If the event is wrong, returns the expected event and the found one.
     fn step(&mut self, event: Event, verified: &mut Verified) -> Result<(), (String, String)> {
         match event {
             Event::Woke { now } => {

@@ -24,7 +24,7 @@ use crate::structures::registry::{self, Structure, Visitor};
 pub(crate) enum Mode {
     /// The system's clock, with sleeps until the next deadline.
     Real,
-    /// Simulated time: every wake-up is exactly on time and the next one follows at once.
+    /// Simulated time: every wake-up is exactly on time, and the next wake-up follows at once.
     Virtual,
 }
 
@@ -45,9 +45,9 @@ pub(crate) struct Plan {
     pub(crate) mode: Mode,
     /// How to wait in real time.
     pub(crate) wait: Wait,
-    /// Time on each structure's own clock.
+    /// The duration of the run on each structure's own clock.
     pub(crate) duration: Duration,
-    /// Puts a clock around each operation. Real time always does.
+    /// Whether a clock is read around each operation. In real time it always is.
     pub(crate) instrument: bool,
     /// The structures that take turns.
     pub(crate) structures: Vec<&'static Structure>,
@@ -81,7 +81,8 @@ pub(crate) struct Lane {
     /// Statistics of the operations; `None` if operations are not timed.
     pub(crate) stats: Option<Stats>,
     /// Mean ns per tick, one value per round in which every structure ticked. If operations are
-    /// timed, it is the time in the queue. Otherwise it is the time of the whole handler.
+    /// timed, the figure is the time in the queue. Otherwise the figure is the time of the whole
+    /// handler.
     pub(crate) per_tick: Vec<f64>,
     /// Mean ns per operation in the same slices, by `Op as usize`; NaN without calls.
     pub(crate) means: [Vec<f64>; 4],
@@ -174,7 +175,7 @@ impl Driver<'_> {
             }
         }
         let all = if self.plan.instrument { spent.iter().sum() } else { ns(handler) };
-        // NaN without calls or without ticks, as 0 / 0.
+        // NaN without calls or without ticks, since 0 / 0 is NaN.
         let mean = |op: Op| spent[op as usize] as f64 / calls[op as usize] as f64;
         let means = if self.plan.instrument { Op::ALL.map(mean) } else { [f64::NAN; 4] };
         Ok(Sample { per_tick: all as f64 / ticks as f64, means })
@@ -202,7 +203,7 @@ impl Driver<'_> {
     }
 }
 
-/// A piece that is run once its candidate type is known.
+/// A piece that runs once its candidate type is known.
 struct Turn<'t, 'a> {
     driver: &'t mut Driver<'a>,
     work: &'t mut Workload,

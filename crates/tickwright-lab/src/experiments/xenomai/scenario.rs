@@ -69,7 +69,7 @@ pub(crate) struct Published {
 pub(crate) struct Machine {
     #[serde(deserialize_with = "text::deserialize")]
     pub(crate) name: String,
-    /// The published structures. The first one is the reference of the ratios.
+    /// The published structures. The first structure is the reference of the ratios.
     pub(crate) structures: Vec<Row>,
 }
 
@@ -104,7 +104,7 @@ impl Scenario {
     /// The scenario that is built into the program.
     ///
     /// # Errors
-    /// Never for a program whose tests pass.
+    /// None in a program whose tests pass.
     pub(crate) fn built_in() -> Result<Self, LabError> {
         let text = include_str!("../../../../../scenarios/xenomai.toml");
         scenario::parse("scenarios/xenomai.toml", text)

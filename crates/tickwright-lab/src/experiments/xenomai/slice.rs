@@ -17,7 +17,7 @@ use crate::structures::candidate::{BenchQueue, Candidate};
 pub(crate) struct Slice {
     /// Timers that ticked, including the host tick.
     pub(crate) ticks: u64,
-    /// Number of wake-ups, that is calls of the handler.
+    /// Number of wake-ups, which are calls of the handler.
     pub(crate) wakes: u64,
     /// Sum over all wake-ups of the number of armed timers.
     pub(crate) armed: u64,

@@ -110,7 +110,7 @@ fn conditions(plan: &Plan) -> String {
     } else {
         "Timed by the slice, with no clock in it; the handler and its event log are included."
     };
-    // The file's line breaks do not fit a terminal.
+    // Joins the lines, because the file's line breaks do not fit a terminal.
     let analysis = scenario.analysis.split_whitespace().collect::<Vec<_>>().join(" ");
     format!(
         "{analysis}\n{} timers, half of them armed, {:.0} ticks a second; {time}; {} of it for each structure.\n{timed}",
@@ -274,7 +274,7 @@ fn beside_published(plan: &Plan, lanes: &[Lane]) -> Section {
     for name in machines.iter().map(|machine| machine.name.as_str()).chain(["here"]) {
         table = table.column(name, Format::Ns).column("x", Format::Fixed(2));
     }
-    // The reference here is the first lane of the same family as the published reference.
+    // Here the reference is the first lane of the same family as the published reference.
     let reference = machines.first().and_then(|machine| machine.structures.first());
     let heap = lanes.iter().find(|lane| reference.is_some_and(|row| row.family == family(lane.structure.id)));
     for (name, theirs, ours) in COMPARED {

@@ -9,8 +9,8 @@ use crate::stats::Verdict;
 const TOLERANCE: f64 = 0.05;
 
 /// A host keeps up if at least this share of its ticks has a separate wake-up. At 0.95, shared
-/// wake-ups change head : insert by 4 %. So the tolerance still distinguishes a wrong driver from a
-/// late one.
+/// wake-ups change the ratio of heads to inserts by 4 %. So the tolerance still distinguishes a
+/// wrong driver from a late one.
 const KEEPS_UP: f64 = 0.95;
 
 /// Minimum number of ticks for a ratio within 5 %.
@@ -63,8 +63,8 @@ pub(crate) struct Acceptance {
     pub(crate) population: f64,
     /// Wake-ups per tick: 1 if every tick has a separate wake-up.
     pub(crate) wakes_per_tick: f64,
-    /// Whether the host kept up. If it did not, ticks shared wake-ups, and the expected head :
-    /// insert is lower.
+    /// Whether the host kept up. If it did not, ticks shared wake-ups, and the expected heads per
+    /// insert are fewer.
     pub(crate) keeps_up: bool,
     /// Deviations from the model; empty if the run is accepted.
     pub(crate) failures: Vec<String>,

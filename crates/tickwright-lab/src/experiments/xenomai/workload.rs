@@ -13,7 +13,7 @@ pub(crate) struct Params {
     pub(crate) period_mean_ns: u64,
     /// Periods are uniform in `mean * (1 - spread) ..= mean * (1 + spread)`.
     pub(crate) period_spread: f64,
-    /// The probability that a timer's tick starts or stops a random timer.
+    /// The probability that the tick of a timer starts or stops a random timer.
     pub(crate) toggle_probability: f64,
     /// Period of the host's own tick, in ns; `None` for hosts with a separate hardware timer.
     pub(crate) host_tick_ns: Option<u64>,
@@ -119,7 +119,8 @@ impl Workload {
     /// Starts or stops a random timer at `now`, or does neither.
     pub(crate) fn toggle(&mut self, now: u64) -> Option<Toggle> {
         let draw = self.random.next_u64();
-        // The lower half decides whether a timer is toggled, the upper half which one.
+        // The lower half of the draw decides whether a timer is toggled, and the upper half decides
+        // which one.
         if draw as u32 >= self.toggle_below {
             return None;
         }

@@ -67,7 +67,7 @@ fn all_requests_have_one_delay_and_half_of_them_complete_by_the_median() {
     let mut source = source("request-timeout", 10, 1);
     let lives: Vec<u64> = (0..10_000).map(|_| source.fate(200).life).collect();
     let by = |tick: u64| lives.iter().filter(|life| **life <= tick).count();
-    // Rounding adds half a tick to each.
+    // Rounding adds half a tick to each of the two times.
     assert!((4950..5250).contains(&by(20)) && (7400..7700).contains(&by(60)), "{} {}", by(20), by(60));
     assert!((0..100).all(|id| source.again.delay(id, 7) == 200));
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Model {
-    /// A constant population whose earliest timer is popped and inserted again.
+    /// The earliest timer is popped and inserted again, so the population is constant.
     Hold,
     /// Time-outs of a server: most are moved, some are set again, a few expire.
     Network,
@@ -48,7 +48,7 @@ impl Model {
         }
     }
 
-    /// The tables and keys that this model requires and other models may lack.
+    /// The tables and keys that this model requires and that other models may omit.
     pub(super) fn needs(self) -> &'static [&'static str] {
         match self {
             Self::Hold => &["increments", "run.operations"],
@@ -77,7 +77,7 @@ pub(crate) enum Measure {
     Rearm,
     /// Read the head.
     Head,
-    /// Move a time-out, or cancel and insert it; includes timers that expire meanwhile.
+    /// Move a time-out, or cancel and insert it. The time includes timers that expire meanwhile.
     Exchange,
     /// An exchange, then the next wake-up.
     Wake,
@@ -89,14 +89,15 @@ pub(crate) enum Measure {
     Turnover,
     /// Advance by a tick at which nothing is due.
     Poll,
-    /// Insert all timers, into an empty queue.
+    /// Insert all timers into an empty queue.
     Insert,
     /// Deliver until the queue is empty.
     Expire,
 }
 
 impl Measure {
-    /// Whether the measure reads the exact head, so that a lower bound cannot be compared.
+    /// Whether the measure reads the exact head. A structure with a lower bound cannot be compared
+    /// in such a measure.
     pub(crate) fn exact_head(self) -> bool {
         matches!(self, Self::Head | Self::Expiry | Self::Peek)
     }

@@ -31,11 +31,11 @@ impl Judge {
         }
     }
 
-    /// Checks the answers of a structure against its promises. The judge must see every work, in
-    /// order.
+    /// Checks the answers of a structure against the structure's promises. The judge must see every
+    /// work, in order.
     ///
     /// # Errors
-    /// The first mistake, in words.
+    /// A description of the first mistake.
     pub(crate) fn judge(
         &mut self,
         structure: &'static Structure,

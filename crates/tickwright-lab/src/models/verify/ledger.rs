@@ -87,8 +87,8 @@ impl Ledger {
     }
 }
 
-/// Stands in for a queue when its work runs again. Returns the queue's recorded answers and updates
-/// the ledger.
+/// Stands in for a queue when the queue's work runs again. Returns the queue's recorded answers and
+/// updates the ledger.
 #[derive(Debug)]
 pub(super) struct Follower {
     ledger: Ledger,

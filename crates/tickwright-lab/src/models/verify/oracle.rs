@@ -1,5 +1,5 @@
-//! The right answers: timers ordered by (expiry, arrival) in a std map. It shares no code with the
-//! queues under measurement.
+//! The right answers: timers ordered by (expiry, arrival) in a std map. The oracle shares no code
+//! with the queues under measurement.
 
 use std::collections::BTreeMap;
 

@@ -7,19 +7,19 @@ use crate::models::verify::oracle::Oracle;
 use crate::structures::registry::STRUCTURES;
 use crate::structures::registry::Ties;
 
-/// An eighth of the delay, rounded up to a multiple of eight.
+/// The bound is an eighth of the delay, rounded up to a multiple of eight.
 fn eighth(delay: u64) -> u64 {
     (delay / 8).next_multiple_of(8)
 }
 
-/// A granular structure for tests: the first row of the registry with another promise.
+/// A granular structure for tests: the first row of the registry with another promised lateness.
 fn granular() -> &'static Structure {
     static GRANULAR: std::sync::LazyLock<Structure> =
         std::sync::LazyLock::new(|| Structure { ties: Ties::Granular, ..STRUCTURES[0] });
     &GRANULAR
 }
 
-/// Id, expiry and the tick of its delivery.
+/// The id, the expiry and the tick of a delivery.
 type Told = (u32, u64, u64);
 
 fn delivered(told: &[Told]) -> Log {
@@ -31,7 +31,7 @@ fn read(answers: &[Option<u64>]) -> Log {
     Log { deliveries: Vec::new(), reads: answers.to_vec() }
 }
 
-/// Arms timers for 100 and 200, drains at 300, and judges the deliveries in `notes`.
+/// Arms timers for 100 and 200, drains the queue at 300, and judges the deliveries in `notes`.
 #[track_caller]
 fn drained(notes: &[Told]) -> Result<(), String> {
     let mut follower = Follower::new(eighth);
@@ -66,7 +66,8 @@ fn the_mistakes_of_the_hold_model_are_found_too() {
         follower.follow(&Work::Fill(vec![100, 200]), &Log::default()).unwrap();
         follower.follow(&Work::Hold(vec![10, 10]), &delivered(notes))
     };
-    // The timer was armed again at 104 for 114. Its bound is at least one bucket of 8.
+    // At 104, the timer was armed again for 114. The bound of that timer is at least one bucket of
+    // 8.
     assert_eq!(run(&[(0, 104, 104), (0, 122, 122)]), Ok(()));
     assert!(run(&[(0, 104, 104), (0, 110, 110)]).unwrap_err().contains("early"));
     assert!(run(&[(0, 104, 104)]).unwrap_err().contains("a timer is armed, and none was found"));

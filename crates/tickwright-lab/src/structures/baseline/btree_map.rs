@@ -1,5 +1,5 @@
-//! std `BTreeMap` keyed by (deadline, arrival). It is FIFO, removes by key, and allocates a node
-//! now and then.
+//! std `BTreeMap` keyed by (deadline, arrival). The map is FIFO, removes by key, and sometimes
+//! allocates a node.
 
 use std::collections::BTreeMap;
 

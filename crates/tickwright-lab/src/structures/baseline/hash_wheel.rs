@@ -1,14 +1,18 @@
 //! `hierarchical_hash_wheel_timer`: four wheels of 256 slots and a list of overflows, with a map
 //! from ids to timers.
 //!
-//! - It delivers on the tick, equals in any order.
-//! - A cancelled timer leaves the map at once. Its entry stays in the wheel until its slot comes.
-//! - It cannot move a timer: the adapter cancels and inserts.
-//! - It refuses a deadline that is not in the future. The adapter keeps such a timer itself.
-//! - It has no next deadline, but a number of ticks in which nothing can expire: a lower bound.
-//! - Each tick is one call and delivers all timers of the tick. A budget bounds what the adapter
-//!   passes on, not what the wheel delivers.
-//! - The caller's id names a timer and never goes stale.
+//! - The wheel delivers on the tick, and equals in any order.
+//! - A cancelled timer leaves the map at once. Its entry stays in the wheel until the time of its
+//!   slot comes.
+//! - The wheel cannot move a timer: the adapter cancels it and inserts it again.
+//! - The wheel refuses a deadline that is not in the future. The adapter itself keeps a timer with
+//!   such a deadline.
+//! - The wheel has no next deadline. The wheel returns the number of ticks in which nothing can
+//!   expire, which is a lower bound.
+//! - The adapter calls the wheel once for each tick, and the wheel delivers all timers of that
+//!   tick. A budget limits how many timers the adapter passes on, but not how many the wheel
+//!   delivers.
+//! - The caller's id identifies a timer and never goes stale.
 //!
 //! A tick is the crate's millisecond. The adapter skips ticks wherever the crate allows it.
 
@@ -40,14 +44,15 @@ impl CancellableTimerEntry for Entry {
     }
 }
 
-/// The deadline of ids that are not pending.
+/// Stands for the deadline of an id that is not pending.
 const NONE: u64 = u64::MAX;
 
 /// The wheel, its clock, and the deadline of each id.
 pub(crate) struct Queue {
     wheel: QuadWheelWithOverflow<Entry>,
     now: u64,
-    /// The timers that are due, the earliest last. One is dead if its id has another deadline.
+    /// The timers that are due; the earliest one is last. A timer is dead if its id has another
+    /// deadline.
     due: Vec<(u64, u32)>,
     deadlines: Vec<u64>,
     pending: usize,
@@ -86,7 +91,7 @@ impl Queue {
         }
     }
 
-    /// Ticks until a timer is due or the clock shows `until`. Returns whether a timer is due.
+    /// Advances until a timer is due or the clock shows `until`. Returns whether a timer is due.
     #[inline]
     fn tick_until(&mut self, until: u64) -> bool {
         self.tidy();
@@ -98,7 +103,8 @@ impl Queue {
                 Skip::Empty => left,
             };
             if skip > 0 {
-                // An empty wheel may skip more than one call can: the calls that follow add up.
+                // An empty wheel may skip more ticks than one call can skip: the following calls
+                // skip the rest.
                 let part = u32::try_from(skip).unwrap_or(u32::MAX);
                 self.wheel.skip(part);
                 self.now += u64::from(part);
@@ -122,7 +128,7 @@ impl Queue {
 }
 
 impl BenchQueue for Queue {
-    /// The wheel does not tell how many of its entries are dead.
+    /// The wheel does not report how many of its entries are dead.
     const DEAD: Dead = Dead::Stay;
 
     #[inline]

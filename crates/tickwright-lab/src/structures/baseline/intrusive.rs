@@ -1,6 +1,6 @@
 //! Red-black tree of `intrusive-collections`. The caller owns the nodes, the head is not cached,
-//! and equals are inserted to the right (FIFO). Removal by node is missing in the safe interface
-//! and needs one unsafe call.
+//! and an equal is inserted behind its equals (FIFO). The safe interface has no removal by node, so
+//! removal needs one unsafe call.
 #![allow(unsafe_code, reason = "removal by node is an unsafe function of the crate that is measured")]
 
 use core::cell::Cell;
@@ -54,7 +54,7 @@ impl<'a> Tree<'a> {
         self.tree.insert(node);
     }
 
-    /// Removes a node. Returns whether it was in the tree.
+    /// Removes a node. Returns whether the node was in the tree.
     #[inline]
     pub(crate) fn remove(&mut self, id: u32) -> bool {
         self.unlink(&self.nodes[id as usize])

@@ -1,8 +1,8 @@
 //! Heaps without handles, with lazy deletion: std `BinaryHeap`, and a 4-ary `dary_heap`.
 //!
 //! The entry of a removed timer stays in the heap and is dropped when it reaches the top. When dead
-//! entries outnumber live ones, all dead entries are swept. Equals are FIFO until 2^32 arrivals
-//! wrap around. There are no keys that go stale.
+//! entries outnumber live ones, a sweep removes all dead entries. Equals are FIFO until 2^32
+//! arrivals wrap around. There are no keys, so none goes stale.
 
 use core::fmt::Debug;
 use core::marker::PhantomData;
@@ -93,7 +93,7 @@ heap!(QuaternaryHeap<Entry>, 4);
 #[derive(Debug)]
 pub(crate) struct Lazy<H>(PhantomData<H>);
 
-/// The heap, and the arrival number of each id's live entry. The top is always live.
+/// The heap, and the arrival number of each id's live entry. The top of the heap is always live.
 #[derive(Debug)]
 pub(crate) struct Queue<H> {
     heap: H,
@@ -102,9 +102,10 @@ pub(crate) struct Queue<H> {
     dead: usize,
 }
 
-/// At most this many dead entries are never swept, even if few entries are live.
+/// If there are at most this many dead entries, no sweep removes them, even if few entries are
+/// live.
 const SLACK: usize = 64;
-/// The arrival number of ids without a live entry; no arrival has this number.
+/// Stands for the arrival number of an id without a live entry; no arrival has this number.
 const NONE: u32 = 0;
 
 impl<H: Heap> Candidate for Lazy<H> {
@@ -173,7 +174,8 @@ impl<H: Heap> BenchQueue for Queue<H> {
         self.heap.peek().map(|top| top.deadline)
     }
 
-    /// The best child of the top if no entry is dead; otherwise pops the head and pushes it again.
+    /// If no entry is dead, reads the best child of the top. Otherwise pops the head and pushes it
+    /// again.
     #[inline]
     fn second(&mut self) -> Option<u64> {
         if self.dead == 0 {

@@ -1,16 +1,16 @@
 //! `nexus-timer`: a wheel of 64 buckets and factor 8 that moves timers to finer levels as their
 //! deadlines approach.
 //!
-//! - It delivers on the tick, equals in any order. The timers of one poll come in the order of
-//!   levels, so the adapter polls at each tick at which something may be due.
+//! - The wheel delivers on the tick, and equals in any order. The timers of one poll come in the
+//!   order of levels. So the adapter polls at each tick at which a timer may be due.
 //! - Each operation consumes the handle, so a handle never goes stale.
 //! - A delivery returns the value without its deadline; the adapter keeps the deadline beside the
 //!   handle.
-//! - Its next deadline is a lower bound.
+//! - The next deadline of the wheel is a lower bound.
 //!
 //! Times are `Instant`s, and the measured time includes their conversion. A tick is a nanosecond.
-//! With the default of a millisecond, version 1.5.0 rounds 100 ms down to 99 ticks and delivers
-//! almost a tick early.
+//! With the default tick of a millisecond, version 1.5.0 rounds 100 ms down to 99 ticks and
+//! delivers almost a tick early.
 
 use core::time::Duration;
 use std::fmt;
@@ -29,7 +29,7 @@ pub(crate) struct Queue {
     wheel: BoundedWheel<u32>,
     epoch: Instant,
     timers: Vec<Place>,
-    /// The timers that the last poll delivered, all of one tick.
+    /// The timers that the last poll delivered, all at one tick.
     due: Vec<u32>,
 }
 
@@ -82,8 +82,8 @@ impl Queue {
         (id, place.deadline)
     }
 
-    /// Polls at each tick up to `now` at which something may be due, until a poll delivers timers.
-    /// A poll delivers at most `limit` timers, all with equal deadlines.
+    /// Polls at each tick up to `now` at which a timer may be due, until a poll delivers timers. A
+    /// poll delivers at most `limit` timers, all with equal deadlines.
     #[inline]
     fn poll(&mut self, now: Instant, limit: usize) -> bool {
         while let Some(wake) = self.wheel.next_deadline().filter(|wake| *wake <= now) {
@@ -174,7 +174,8 @@ impl BenchQueue for Queue {
 
 impl Drop for Queue {
     fn drop(&mut self) {
-        // A handle that is dropped while it is live panics in debug builds.
+        // A live handle that is dropped panics in debug builds, so the wheel cancels its timer
+        // first.
         for place in &mut self.timers {
             if let Some(handle) = place.handle.take() {
                 self.wheel.cancel(handle);

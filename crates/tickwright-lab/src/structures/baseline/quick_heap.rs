@@ -1,17 +1,17 @@
-//! `quickheap`'s SimdQuickHeap with lazy deletion. It needs AVX2 or AVX-512 when it is compiled
+//! `quickheap`'s SimdQuickHeap with lazy deletion. The crate needs AVX2 or AVX-512 at compile time
 //! (`RUSTFLAGS='-C target-cpu=x86-64-v3'`).
 //!
-//! An entry is a deadline and an id in one `u64`. It is dead when the id has another deadline by
-//! now, and is dropped when it comes to the front. The heap can take nothing out from its middle.
-//! There is no order among equals, and no keys that go stale.
+//! An entry is a deadline and an id in one `u64`. An entry is dead if its id has another deadline
+//! by now. A dead entry is dropped when it comes to the front. The heap cannot remove an entry from
+//! its middle. Equals have no order, and there are no keys that could go stale.
 
 use quickheap::SimdQuickHeap;
 
 use crate::structures::candidate::{BenchQueue, Candidate, Dead};
 
-/// Bits of an id. The others are the deadline's.
+/// The number of bits of an id. The other bits are the deadline.
 const ID: u32 = 20;
-/// The deadline of ids that are not pending.
+/// Stands for the deadline of an id that is not pending.
 const NONE: u64 = u64::MAX;
 
 /// The candidate.
@@ -44,7 +44,7 @@ impl Candidate for QuickHeap {
 }
 
 impl Queue {
-    /// Makes the front a live entry.
+    /// Drops dead entries until the front is a live entry.
     #[inline]
     fn tidy(&mut self) {
         loop {
@@ -89,7 +89,7 @@ impl BenchQueue for Queue {
 
     #[inline]
     fn reschedule(&mut self, id: u32, deadline: u64) {
-        // The same deadline again: the entry that is there stands for it.
+        // If the deadline is the same, the entry in the heap stays valid.
         if self.deadlines[id as usize] != deadline {
             self.insert(id, deadline);
         }

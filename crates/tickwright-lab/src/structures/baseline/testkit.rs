@@ -1,5 +1,5 @@
-//! Queues of other projects that already have an adapter in the conformance suite. They are
-//! measured through that adapter.
+//! Queues of other projects that already have an adapter in the conformance suite. The lab measures
+//! them through that adapter.
 
 use core::marker::PhantomData;
 use std::fmt;
@@ -29,8 +29,8 @@ impl<M: Make + 'static> Candidate for Foreign<M> {
     type Queue<'a> = Queue<M::Subject<'a>>;
 
     const INLINE: usize = size_of::<M::Subject<'static>>();
-    /// tokio's `DelayQueue` panics at longer delays. It is the only queue that is measured through
-    /// this adapter.
+    /// tokio's `DelayQueue` panics at longer delays. `DelayQueue` is the only queue that is
+    /// measured through this adapter.
     const HORIZON: u64 = (1 << 36) - 1;
 
     fn arena(capacity: usize) -> M::Arena {

@@ -1,6 +1,6 @@
-//! `timer-queue`: a hierarchical wheel over `u64` time in a slab. It delivers by time, equals in
-//! any order. It returns only the value, so the adapter stores the deadline with it. Its next
-//! time-out is a lower bound of the earliest deadline.
+//! `timer-queue`: a hierarchical wheel over `u64` time in a slab. The wheel delivers by time, and
+//! equals in any order. The wheel returns only the value, so the adapter stores the deadline with
+//! the value. The next time-out of the wheel is a lower bound of the earliest deadline.
 
 use timer_queue::{Timer, TimerQueue};
 
@@ -69,7 +69,7 @@ impl BenchQueue for Queue {
         Some(expired)
     }
 
-    /// The wheel delivers one timer per poll, so a poll at the end of time pops the first.
+    /// The wheel delivers one timer per poll, so a poll at the end of time pops the first timer.
     #[inline]
     fn pop(&mut self) -> Option<(u32, u64)> {
         self.pop_expired(u64::MAX)

@@ -35,7 +35,7 @@ fn shapes_are_what_families_declare() {
     );
 }
 
-/// A family whose insertion walks is not run with a million timers, whatever its name.
+/// A family whose insert walks a list is not run with a million timers, whatever its name.
 #[test]
 fn a_new_family_that_walks_is_measured_with_few_timers() {
     struct Walks;

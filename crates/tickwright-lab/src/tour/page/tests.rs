@@ -40,7 +40,7 @@ fn the_page_has_at_most_sixty_lines() {
     };
     let parts: String = PLAN.iter().map(longest).collect();
     let advice: Vec<String> = (0..5).map(|at| format!("line {at}")).collect();
-    // Four lines come before the parts: what is run, and three lines about the host.
+    // Four lines precede the parts: the command that runs, and three lines about the host.
     let lines = 4 + (parts + &conclusion(&advice) + &next(Path::new("page.html"))).lines().count();
     assert!(lines <= 60, "{lines} lines");
 }

@@ -1,4 +1,4 @@
-//! A file that appears in one step.
+//! A file that is replaced in one step.
 
 use std::fs::{self, File};
 use std::io;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct Draft {
     file: File,
     /// The draft's name until it is published. `None` while the draft has no name, so that a killed
-    /// program leaves no trace.
+    /// program leaves no file behind.
     name: Option<PathBuf>,
 }
 
@@ -37,7 +37,7 @@ impl Draft {
     /// Moves the draft to `path`. An existing file is replaced.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// The errors of the file system.
     pub(super) fn publish(mut self, path: &Path) -> io::Result<()> {
         #[cfg(target_os = "linux")]
         if self.name.is_none() {
@@ -45,7 +45,7 @@ impl Draft {
             link(&self.file, &name)?;
             self.name = Some(name);
         }
-        // A program that is killed here leaves a stray file, but a complete one.
+        // If the program is killed here, it leaves a stray file with complete content.
         if let Some(name) = &self.name {
             fs::rename(name, path)?;
         }

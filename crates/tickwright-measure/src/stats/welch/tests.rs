@@ -26,7 +26,7 @@ fn a_worked_example() {
     let a = [27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4];
     let b = [27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0, 24.8, 20.2, 21.9, 22.1, 22.9, 30.2, 26.5];
     let found = welch(&a, &b).unwrap();
-    // Means 20.8200 and 23.7733, variances 7.9346 and 6.9992: by hand from the definition.
+    // Means 20.8200 and 23.7733, variances 7.9346 and 6.9992: computed by hand from the definition.
     close(found.difference, -2.95333);
     assert!((27.0..28.1).contains(&found.freedom), "{found:?}");
     assert!((0.005..0.01).contains(&found.p), "{found:?}");

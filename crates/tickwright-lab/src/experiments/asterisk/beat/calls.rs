@@ -1,7 +1,7 @@
 //! Short calls through a proxy. An arriving call sends a request. The request is retransmitted
-//! after 500 ms (T1 of SIP), and then after twice as long each time, until an answer comes. After
-//! 32 s the request is given up. An answered call lasts about a second, and its end is a request of
-//! the same kind. Timers also play the far end.
+//! after 500 ms (T1 of SIP). Each further pause is twice as long, until an answer comes. After 32 s
+//! the caller gives the request up. An answered call lasts about a second, and a request of the
+//! same kind ends it. Timers also play the remote side.
 
 use core::time::Duration;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,7 +20,7 @@ use crate::progress::Progress;
 /// The delay of the first retransmission (RFC 3261, T1), and the limit for an answer (64 T1).
 const RETRANSMIT: Duration = Duration::from_millis(500);
 const GIVE_UP: Duration = Duration::from_secs(32);
-/// Means of exponential times: until an answer, and the duration of a call.
+/// Means of two exponential times: the wait for an answer, and the duration of a call.
 const ANSWER: Duration = Duration::from_millis(150);
 const TALK: Duration = Duration::from_secs(1);
 /// One request in 20 is lost.
@@ -91,7 +91,7 @@ struct Call {
     request: Option<Request>,
     /// Retransmissions of the current request.
     retransmissions: u32,
-    /// The current request ends the call.
+    /// Whether the current request ends the call.
     ending: bool,
 }
 
@@ -131,12 +131,12 @@ pub(super) fn run(load: &Load) -> Result<(Vec<Ran>, Counts), LabError> {
         free: Vec::new(),
         counts: Counts::default(),
         origin: scheduler.now(),
-        // About six runs per call.
+        // Each call causes about six runs of timers.
         ran: Vec::with_capacity((load.lasts.as_secs_f64() * f64::from(load.calls) * 6.0).min(1e8) as usize),
     }));
     let failed = |what: String| LabError::failed(format!("beat over {}: {what}", load.structure.id()));
     let event = Event { kind: Kind::Arrival, exchange: Arc::clone(&exchange) };
-    // Arrivals keep their rate, even if the loop wakes late.
+    // The rate of arrivals does not change when the loop wakes late.
     let first = Timing::after(Duration::ZERO).missed(Missed::Burst);
     scheduler
         .timer(first)
@@ -224,7 +224,7 @@ impl Later<'_> {
 }
 
 impl Exchange {
-    /// Returns the number of timers that the calls need.
+    /// Returns the number of timers that the calls need now.
     fn timers(&self) -> usize {
         let mut free = vec![false; self.calls.len()];
         self.free.iter().for_each(|&call| free[call] = true);

@@ -23,7 +23,8 @@ pub(crate) struct Period {
     pub(crate) strength: f64,
 }
 
-/// The most shuffled series, lags and products. The longest runs then take about a second.
+/// Upper bounds of the numbers of shuffled series, of lags, and of products. The longest runs then
+/// take about a second.
 const SHUFFLES: usize = 200;
 const MOST_LAGS: usize = 500;
 const MOST_PRODUCTS: usize = 500_000_000;
@@ -83,8 +84,8 @@ fn correlate(level: &[f64], lags: usize) -> Vec<f64> {
     (0..lags).map(|lag| if whole > 0.0 { product(lag) / whole } else { 0.0 }).collect()
 }
 
-/// How far each value rises above the mean around it. The mean covers half its lag to one and a
-/// half of its lag. The lags 0 and 1 give 0.
+/// How far each value rises above the mean of the values around it. The mean covers the lags from
+/// half of its lag to one and a half times its lag. The lags 0 and 1 give 0.
 fn relief(autocorrelation: &[f64]) -> Vec<f64> {
     let around = |lag: usize| {
         let window = autocorrelation.get(lag - lag / 2..=lag + lag / 2).unwrap_or_default();
@@ -101,8 +102,8 @@ fn period(autocorrelation: &[f64], threshold: f64) -> Option<Period> {
     let best = (2..relief.len())
         .filter(|&lag| is(lag) > threshold && near(2 * lag).any(|twice| is(twice) > threshold))
         .max_by(|&a, &b| is(a).total_cmp(&is(b)))?;
-    // The surroundings shift a broad peak of the relief a little. The peak of the autocorrelation
-    // is the period.
+    // The surrounding lags shift a broad peak of the relief a little. The peak of the
+    // autocorrelation gives the period.
     let at = |lag: &usize| autocorrelation.get(*lag).copied().unwrap_or(0.0);
     let lag = near(best).filter(|lag| *lag > 1).max_by(|a, b| at(a).total_cmp(&at(b))).unwrap_or(best);
     Some(Period { lag, strength: is(best) })

@@ -52,7 +52,7 @@ fn runs_are_counted_in_the_interval_that_they_fall_into() {
     let interval = Duration::from_millis(10);
     let load = Load { interval, ..Load::usual(Duration::from_millis(100), 0) };
     let at = |ms: u64, late_ns: u64| Ran { at_ns: ms * 1_000_000, late_ns };
-    // The first 20 ms are the warm-up, and the interval of the last run is not whole.
+    // The first 20 ms are the warm-up, and the interval of the last run is incomplete.
     let beat = Beat::of(&load, Counts::default(), &[at(5, 9), at(20, 1), at(29, 3), at(41, 5), at(55, 0)]);
     assert_eq!(beat.entries, [2.0, 0.0, 1.0]);
     assert_eq!((beat.mean_late, beat.most_late), (vec![2.0, 0.0, 5.0], vec![3.0, 0.0, 5.0]));

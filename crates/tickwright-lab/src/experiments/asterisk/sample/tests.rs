@@ -3,7 +3,7 @@ use core::cell::{Cell, RefCell};
 use super::*;
 use crate::clock::OsClock;
 
-/// The ways in which a scheduler may fail.
+/// The ways in which a scheduler may fail the check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     None,

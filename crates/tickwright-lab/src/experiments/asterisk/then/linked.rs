@@ -44,12 +44,12 @@ macro_rules! linked {
 
 linked! {
     /// The sorted doubly linked list. An add starts from the end that is nearer in time. A forward
-    /// walk puts the entry after its equals, a backward walk before them.
+    /// walk puts the entry behind its equals; a backward walk puts the entry before them.
     List, a LinkedList by LinkedListLink of ListByTime
 }
 
 linked! {
-    /// A red-black tree under the context of 2009. A reviewer asked for it.
+    /// A red-black tree under the context of 2009. A reviewer asked for the tree.
     Tree, a RBTree by RBTreeLink of TreeByTime
 }
 

@@ -4,7 +4,7 @@ use crate::models::scenario::Measure;
 use crate::models::verify::oracle::Oracle;
 use crate::models::verify::{Script, Witness};
 
-/// What was delivered, without the order.
+/// Counts the deliveries, without their order.
 #[derive(Default, PartialEq, Eq, Debug)]
 struct Sum {
     count: u64,
@@ -19,7 +19,7 @@ impl Witness for Sum {
     fn read(&mut self, _: Option<u64>) {}
 }
 
-/// Three samples of each measure, by the oracle and by a floor.
+/// Takes three samples of each measure, by the oracle and by a floor.
 fn both(scenario: &str, n: usize, floor: &mut impl BenchQueue) -> [Sum; 2] {
     let scenario = Scenario::find(scenario).unwrap();
     let mut oracle = Oracle::default();
@@ -73,7 +73,7 @@ fn a_floor_stands_where_the_scenario_names_one() {
     let floor = |name: &str, n| sampler(&Scenario::find(name).unwrap(), n).is_some();
     assert!(floor("network", 10) && floor("hold-exp-dense", 10) && floor("idle", 10));
     assert!(!floor("reads", 10));
-    // The wheel of a few timers would walk over empty ticks.
+    // With a few timers, the wheel would walk over empty ticks.
     assert_eq!(ticks_a_timer(Scenario::find("hold-exp-dense").unwrap().increments.unwrap()), 1000);
     assert_eq!(Measure::Hold.to_string(), "pop and insert");
 }

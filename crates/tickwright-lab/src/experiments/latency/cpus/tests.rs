@@ -45,7 +45,7 @@ fn samples(lateness: impl IntoIterator<Item = u64>) -> Seen {
     Seen { lateness: lateness.into_iter().collect(), wakes: 10, host_ticks: 2, ..Seen::default() }
 }
 
-/// Two CPUs. The second one is 20 us later, has a gap and one turn more.
+/// Two CPUs. The second thread is 20 us later, and has a gap and one turn more.
 fn data(plan: &Plan) -> Data {
     let one =
         measured(plan, 0, 3, |at, turn| samples((0..6).map(|n| 10_000 + at as u64 * 5_000 + turn + 100 * n)));
@@ -64,7 +64,7 @@ fn lanes_are_merged_over_all_cpus() {
     let of_cpus = |at: usize| data.by_cpu.iter().map(move |(_, lanes)| &lanes[at]);
     for (at, lane) in data.lanes.iter().enumerate() {
         let all = lane.all.running();
-        // The samples of a round that is not whole on all CPUs count, as its gaps do.
+        // If a round is not complete on all CPUs, its samples and its gaps still count.
         assert_eq!(all.count(), 3 * 6 + 4 * 2);
         assert_eq!(lane.cells.counts().iter().sum::<u64>(), all.count());
         assert_eq!(all.min(), of_cpus(at).map(|lane| lane.all.running().min()).min().unwrap());

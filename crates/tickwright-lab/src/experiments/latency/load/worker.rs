@@ -1,5 +1,5 @@
-//! The load process. Its threads work until the process is killed, its pipe is closed or its time
-//! limit is over.
+//! The load process. The threads of the load work until the process is killed, its pipe closes, or
+//! its time limit ends.
 
 use core::ffi::CStr;
 use core::hint::black_box;
@@ -39,7 +39,7 @@ impl WorkerArgs {
     /// Runs the loads until the process ends.
     ///
     /// # Errors
-    /// When the system refuses the death signal or a thread.
+    /// The system refuses the death signal or a thread.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         // The process is started through /proc/self/exe, so `ps` and `top` would call it "exe".
         let _ = rustix::thread::set_name(NAME);
@@ -68,7 +68,7 @@ impl WorkerArgs {
             end();
         };
         thread::Builder::new().spawn(timed).map_err(|source| LabError::io("starting a load", source))?;
-        // Nothing is ever written to stdin, so the copy ends when the parent's end is closed.
+        // Nothing is ever written to stdin, so the copy only ends when the parent closes its end.
         let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
         end();
         Ok(())
@@ -77,14 +77,15 @@ impl WorkerArgs {
 
 /// Ends this process and all processes that it started.
 fn end() {
-    // Only a group that this process leads: a process started by hand may share a shell's pipeline.
+    // Signals only a group that this process leads: a process started by hand may share a shell's
+    // pipeline.
     if getpgrp() == getpid() {
         let _ = kill_current_process_group(Signal::KILL);
     }
     std::process::exit(0);
 }
 
-/// An empty type: a load can only end with an error.
+/// The result is an empty type: a load can only end with an error.
 enum Never {}
 
 fn work(load: Load) -> Result<Never, io::Error> {
@@ -100,7 +101,8 @@ fn work(load: Load) -> Result<Never, io::Error> {
 }
 
 const CACHE_BYTES: usize = 32 << 20;
-/// More than a page and no power of two: each step reaches another page and another cache set.
+/// The stride is more than a page and no power of two, so each step reaches another page and
+/// another cache set.
 const STRIDE: usize = 4096 + 64;
 
 fn cache() -> ! {

@@ -19,8 +19,8 @@ use crate::experiments::request;
 use crate::interrupt;
 use crate::result::Unit;
 
-/// The function that callgrind looks for. Everything that it calls is counted, with some ten
-/// instructions of its own for each slice.
+/// The function for which callgrind looks. Everything that this function calls is counted, and some
+/// ten instructions of its own for each slice.
 #[inline(never)]
 fn counted_slice_of_ticks(run: &mut dyn FnMut()) {
     run();
@@ -28,8 +28,8 @@ fn counted_slice_of_ticks(run: &mut dyn FnMut()) {
     black_box(());
 }
 
-/// The full path of that function. If a pattern begins with `*`, callgrind heeds only one of its
-/// two options.
+/// The full path of the counted function. If a pattern begins with `*`, callgrind applies only one
+/// of its two options.
 const FUNCTION: &str = concat!(module_path!(), "::counted_slice_of_ticks");
 
 /// The slices of a plan, in the order in which they are run and counted.
@@ -39,10 +39,10 @@ fn slices(plan: &Plan) -> impl Iterator<Item = (usize, usize, Lane)> + '_ {
     })
 }
 
-/// The part of the child process: runs all slices, and prints nothing.
+/// The child process: runs all slices and prints nothing.
 pub(super) fn child(plan: &Plan) -> Result<(), LabError> {
-    // Valgrind runs this program in its own process. So another parent means that no process waits
-    // for the counts any longer.
+    // Valgrind runs this program in its own process. If this process has another parent, no process
+    // waits for the counts any longer.
     let parent = getppid();
     for (n, round, lane) in slices(plan) {
         if interrupt::requested() || getppid() != parent {
@@ -81,7 +81,7 @@ fn arguments(plan: &Plan) -> Vec<String> {
     words.into_iter().chain([&*sizes, "--rounds", &rounds, "--seed", &seed]).map(str::to_owned).collect()
 }
 
-/// Counts the slices of `plan`. The inner error says why there are no counts.
+/// Counts the slices of `plan`. The inner error states why there are no counts.
 pub(super) fn run(plan: &Plan) -> Result<Result<Vec<Cell>, String>, LabError> {
     match Command::new("valgrind").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status() {
         Ok(status) if status.success() => {}

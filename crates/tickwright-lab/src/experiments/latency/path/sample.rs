@@ -35,7 +35,7 @@ pub(super) struct Row {
 #[derive(Debug)]
 pub(crate) struct Ticks {
     pub(super) counter: Calibrated,
-    /// Ticks whose order was the oracle's.
+    /// The number of ticks whose order agreed with the oracle.
     pub(super) verified: usize,
     pub(super) cells: Vec<Cell>,
 }
@@ -45,13 +45,13 @@ pub(crate) struct Ticks {
 pub(super) struct Cell {
     pub(super) population: usize,
     pub(super) unit: Unit,
-    /// What was subtracted: the loop and its readings of the counter.
+    /// The subtracted cost: the loop and its readings of the counter.
     pub(super) overhead: Row,
     pub(super) rows: Vec<Row>,
 }
 
-/// The least cost of a tick. A difference of two measurements may be 0 or negative, but a ratio
-/// needs a positive value.
+/// The least cost of a tick: a lower cost is raised to this value. A difference of two measurements
+/// may be 0 or negative, but a ratio needs a positive value.
 const LEAST: f64 = 0.1;
 
 impl Plan {

@@ -116,15 +116,15 @@ impl Watch for Watched<'_> {
     }
 }
 
-/// The mean without the slowest sixteenth, which holds the interruptions.
+/// The mean without the slowest sixteenth, which contains the interrupted ticks.
 pub(super) fn trimmed_mean(counts: &mut [u64]) -> f64 {
     counts.sort_unstable();
     let kept = &counts[..counts.len() - counts.len() / 16];
     kept.iter().map(|count| *count as f64).sum::<f64>() / kept.len().max(1) as f64
 }
 
-/// Runs `ticks` ticks of the path: read the head, take it, callback, re-arm it a period later, read
-/// the head. Returns a hash of the deliveries, or `None` if the queue lost its head.
+/// Runs `ticks` ticks of the path: reads the head, takes it, calls back, re-arms it a period later,
+/// and reads the head. Returns a hash of the deliveries, or `None` if the queue lost its head.
 #[inline(always)]
 pub(super) fn path<Q: BenchQueue, W: Watch>(
     queue: &mut Q,
@@ -148,8 +148,8 @@ pub(super) fn path<Q: BenchQueue, W: Watch>(
     Some(fold)
 }
 
-/// What runs the path: a structure, or a slot for one timer instead of a queue. With the slot, only
-/// the loop and the measurement remain.
+/// The storage under the path: a structure, or a slot for one timer instead of a queue. With the
+/// slot, only the loop and the measurement remain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lane {
     Loop,
@@ -181,7 +181,7 @@ pub(super) struct Slice<'a, W> {
     pub(super) timers: &'a Timers,
     pub(super) ticks: usize,
     pub(super) watch: &'a mut W,
-    /// Receives the part that counts, and calls it.
+    /// Receives the counted part of a run, and calls it.
     pub(super) around: &'a mut dyn FnMut(&mut dyn FnMut()),
 }
 
@@ -206,7 +206,7 @@ impl<W: Watch> Visitor for Slice<'_, W> {
     }
 }
 
-/// What the path must deliver, computed with the oracle, a std map.
+/// The expected deliveries of the path, computed with the oracle, a std map.
 pub(super) fn expected(timers: &Timers, ticks: usize) -> Option<Fold> {
     let mut oracle = Oracle::default();
     timers.fill(&mut oracle);

@@ -1,4 +1,5 @@
-//! The report on ticks: tables, the published order, and where the list is overtaken.
+//! The report on ticks: tables, the published order, and the N at which another structure overtakes
+//! the list.
 
 use super::sample::{Cell, Row, Ticks};
 use crate::experiments::crossover::{Crossover, Point};
@@ -21,7 +22,7 @@ fn opening(ticks: &Ticks) -> Section {
     Section::new("").text(format!("{}\n{} ticks in the oracle's order", ticks.counter, ticks.verified))
 }
 
-/// The published four structures in one storage, compared by one figure.
+/// The four published structures in one storage, compared by one figure.
 struct Compared {
     about: String,
     order: Order,
@@ -42,15 +43,15 @@ impl Compared {
     }
 }
 
-/// All comparisons: ns first, and the largest population first. With two timers, a tick has
-/// something to compare.
+/// All comparisons: those in ns come first, and the largest population comes first. With two
+/// timers, a tick has something to compare.
 fn compared(cells: &[Cell]) -> Vec<Compared> {
     let mut found = Vec::new();
     for unit in [Unit::Ns, Unit::Instructions] {
         for cell in cells.iter().rev().filter(|cell| cell.unit == unit) {
             for storage in ["hook", "slab"] {
                 found.extend(Compared::of(cell, storage, "tick", |row| &row.tick));
-                // Instruction counts have no figure for the way to the callback.
+                // Instruction counts have no figure for the time to the callback.
                 found.extend(Compared::of(cell, storage, "to the callback", |row| &row.to_callback));
             }
         }
@@ -161,7 +162,7 @@ fn crossings(cells: &[Cell]) -> Vec<Crossing> {
 }
 
 impl Crossing {
-    /// From which N on the list is slower, in a few words.
+    /// Returns a short text: the N from which on the list is slower.
     fn here(&self) -> String {
         match self.crossover.slower() {
             Some(n) => format!("slower from N = {n} on"),
@@ -170,8 +171,8 @@ impl Crossing {
     }
 }
 
-/// The first finding names the structure that overtakes the list at the smallest N, in ns. A queue
-/// for few timers rests on it.
+/// The first finding names the structure that overtakes the list at the smallest N, in ns. The
+/// choice of the queue for few timers depends on this finding.
 pub(super) fn crossover_findings(cells: &[Cell]) -> Vec<Finding> {
     let crossings = crossings(cells);
     let earliest = crossings

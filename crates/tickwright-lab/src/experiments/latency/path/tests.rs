@@ -106,8 +106,8 @@ fn the_loop_is_taken_off_round_by_round() {
 #[test]
 fn counts_are_told_apart_by_population_round_and_structure() {
     let plan = Plan { sizes: vec![1, 2], rounds: 2, ..plan(&["list/hook", "heap2/hook"]) };
-    // The loop takes 10. The list takes 1 to 4 more, one more in each round. The heap always takes
-    // 5 more.
+    // The loop counts 10 instructions. The list counts 1 to 4 more than the loop, one more in each
+    // round. The heap always counts 5 more than the loop.
     let counts = [10.0, 11.0, 15.0, 10.0, 12.0, 15.0, 10.0, 13.0, 15.0, 10.0, 14.0, 15.0];
     let found = cells(&plan, &counts);
     let ticks: Vec<_> = found.iter().map(|cell| (cell.population, cell.rows[0].tick.clone())).collect();

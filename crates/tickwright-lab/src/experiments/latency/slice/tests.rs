@@ -1,13 +1,14 @@
 use super::*;
 use crate::structures::registry;
 
-/// A host whose first wake-ups are late by `delays`, and then punctual. Each delay also says
-/// whether the process is stopped.
+/// A host that is late by `delays` at its first wake-ups, and punctual after them. The flag beside
+/// each delay tells whether the process is stopped then.
 struct Script {
     now: u64,
     delays: std::collections::VecDeque<(u64, bool)>,
     stopped: bool,
-    /// The reading of the clock at which the process is stopped, and for how long, in ns.
+    /// The reading of the clock at which the process is stopped, and the duration of the stop in
+    /// ns.
     at_reading: Option<(u64, u64)>,
     readings: u64,
 }
@@ -95,8 +96,8 @@ fn a_stop_is_a_gap_however_short() {
 #[test]
 fn a_stop_between_the_look_and_the_owner_is_a_gap_too() {
     let (mut seen, mut host) = (Seen::new(10), Script::new(&[]));
-    // Reading 1 is the origin, and each period has two readings. Reading 7 is the third period's
-    // owner.
+    // Reading 1 is the origin, and each period has two readings. At reading 7, the owner of the
+    // third period's timer reads the clock.
     host.at_reading = Some((7, 5 * MS / 2));
     let drive = Drive { turn: turn(10), host: &mut host, seen: &mut seen, stop: &|| false };
     registry::visit(registry::find("list/hook").unwrap(), drive).unwrap();

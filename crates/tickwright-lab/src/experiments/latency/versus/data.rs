@@ -36,9 +36,10 @@ pub(crate) struct Data {
 
 /// The tools, in the order of [`Data::legs`].
 pub(super) const TOOLS: [&str; 2] = ["tickwright", "cyclictest"];
-/// Runs of each tool. An interval of the median needs at least six.
+/// Runs of each tool. An interval of the median needs at least six runs.
 pub(super) const ROUNDS: u32 = 8;
-/// Cells of a histogram. The last one counts everything above, so a percentile in it has no value.
+/// Cells of a histogram. The last cell counts all greater values, so a percentile in that cell has
+/// no value.
 pub(super) const CELLS: usize = 10_000;
 
 impl Leg {

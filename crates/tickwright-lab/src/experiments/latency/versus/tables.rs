@@ -12,12 +12,12 @@ pub(super) struct Figure {
     pub(super) unit: Unit,
     pub(super) of: fn(&Leg) -> f64,
     bound: Bound,
-    /// Why the bound may be missed.
+    /// Why the run may miss the bound.
     because: &'static str,
 }
 
-/// Two tools that measure the same thing should differ by at most a tenth. Less processor time is
-/// fine.
+/// Two tools that measure the same quantity should differ by at most a tenth. Less processor time
+/// than cyclictest's is also accepted.
 pub(super) const FIGURES: [Figure; 3] = [
     Figure {
         name: "median lateness",

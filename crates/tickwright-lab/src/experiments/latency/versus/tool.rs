@@ -29,7 +29,8 @@ pub(super) fn find() -> Option<PathBuf> {
 }
 
 impl Call {
-    /// The call that measures with these settings. Refuses what cyclictest cannot do.
+    /// The call that measures with these settings. Refuses settings that cyclictest does not
+    /// support.
     pub(super) fn new(path: PathBuf, wake: &WakeArgs) -> Result<Self, LabError> {
         let refused = |why: &str| Err(LabError::usage(format!("cyclictest {why}")));
         let interval = wake.interval.as_nanos();
@@ -44,7 +45,7 @@ impl Call {
         if wake.driver == Driver::Spin {
             return refused("sleeps: --driver nanosleep, timerfd or thread");
         }
-        // `--default-system`: both tools leave power management alone.
+        // `--default-system`: both tools leave the power management unchanged.
         let mut words = format!("-q -t 1 --default-system -c {clock} -i {}", interval / 1000);
         words += &match wake.wish().priority.get() {
             0 => " --policy=other".into(),
@@ -61,7 +62,7 @@ impl Call {
     }
 
     /// Runs cyclictest for `loops` loops. Returns a histogram with `cells` cells of a microsecond,
-    /// and the processor time. The last cell also counts everything above.
+    /// and the processor time. The last cell also counts all greater values.
     pub(super) fn run(&self, loops: u64, cells: usize) -> Result<(Cells, Duration), LabError> {
         let before = children_cpu();
         let mut tool = Command::new(&self.path);

@@ -14,8 +14,8 @@ use crate::error::LabError;
 pub(crate) enum Share {
     /// The server's re-arms.
     Server,
-    /// The server's re-arms, but only the first one of each timer in a system call. This counts as
-    /// if all data of a call were acknowledged once.
+    /// The server's re-arms, but only the first one of each timer in a system call. The re-arms are
+    /// counted as if one acknowledgement covered all data of a call.
     ServerCalls,
     /// The re-arms of both ends, as if they ran under one kernel.
     Both,

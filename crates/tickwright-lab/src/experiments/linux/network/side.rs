@@ -39,7 +39,7 @@ pub(crate) struct Line {
 
 impl Line {
     /// Occupies the line for one chunk. A late loop may catch up by one chunk, which a network card
-    /// would have queued, but by no more.
+    /// would have queued, but by no more than that.
     fn take(&mut self, now: u64, takes: u64, sharers: u64) {
         self.free_at = self.free_at.max(now.saturating_sub(takes)) + takes;
         self.busy_ns += takes;
@@ -53,7 +53,7 @@ impl Line {
     }
 }
 
-/// Shards by end and kind of timer: by [`ENDS`](super::ENDS) and [`Kind::ALL`].
+/// The shards, indexed by end and kind of timer: by [`ENDS`](super::ENDS) and [`Kind::ALL`].
 pub(super) type Wheels<S> = [[S; 3]; 2];
 
 /// State that both loops share.
@@ -71,14 +71,14 @@ struct End<S: Subject> {
     stream: TcpStream,
     number: u32,
     timers: [S::Timer; 3],
-    /// Bytes left to send, and bytes left to receive.
+    /// Bytes that remain to be sent, and bytes that remain to be received.
     to_send: usize,
     to_receive: usize,
     /// Number of the current exchange.
     exchange: u64,
     /// Number of segments that are sent but not acknowledged.
     in_flight: usize,
-    /// A segment was received, and its acknowledgement waits for the next segment.
+    /// Whether a segment was received whose acknowledgement waits for the next segment.
     owes: bool,
 }
 
@@ -125,8 +125,8 @@ impl<'a, S: Subject> Side<'a, S> {
         ticks(&self.scene.clock, self.scene.traffic.hz)
     }
 
-    /// Records that end `at` sent `segments` segments in one call. Every two segments are
-    /// acknowledged.
+    /// Records that end `at` sent `segments` segments in one call. One acknowledgement covers two
+    /// segments.
     fn sent(&mut self, at: usize, segments: usize) {
         let now = self.now();
         let end = &mut self.ends[at];
@@ -186,14 +186,14 @@ impl<'a, S: Subject> Side<'a, S> {
         let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(within.subsec_nanos()) };
         match poll(&mut fds, Some(&timeout)) {
             Ok(_) => {}
-            // Ctrl-C; the caller checks for it.
+            // A signal came, perhaps Ctrl-C; the caller checks for it.
             Err(rustix::io::Errno::INTR) => return Ok(Vec::new()),
             Err(error) => return Err(sockets(error.into())),
         }
         Ok((0..).zip(&fds).filter(|(_, fd)| !fd.revents().is_empty()).map(|(at, _)| at).collect())
     }
 
-    /// Sends up to one chunk from end `at`, as far as the socket accepts it. Returns the number of
+    /// Sends up to one chunk from end `at`, as much as the socket accepts. Returns the number of
     /// segments.
     fn send(&mut self, at: usize) -> Result<usize, LabError> {
         let whole = if self.server { self.scene.traffic.response } else { REQUEST };

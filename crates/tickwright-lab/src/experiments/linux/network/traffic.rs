@@ -89,7 +89,7 @@ pub(crate) struct Logged {
     pub(crate) first_of_call: bool,
 }
 
-/// An error of the sockets, which leaves out the test. No other error of a run is [`LabError::Io`].
+/// An error of the sockets: the test is then left out. No other error of a run is [`LabError::Io`].
 pub(super) fn sockets(error: io::Error) -> LabError {
     LabError::io("sockets", error)
 }

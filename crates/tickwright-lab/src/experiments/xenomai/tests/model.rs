@@ -14,7 +14,8 @@ fn the_model_predicts_the_published_counts() {
     assert!((prediction.head_to_insert - 2.83).abs() < 0.01, "{prediction:?}");
     assert!((prediction.ticks_per_second / 12_861.0 - 1.0).abs() < 0.01, "{prediction:?}");
     assert!((prediction.population - 500.0).abs() < f64::EPSILON);
-    // The Xplained board has no host tick in its queue; 283.8 M heads by 113.0 M inserts are 2.510.
+    // The Xplained board has no host tick in its queue; 283.8 M heads divided by 113.0 M inserts
+    // are 2.510.
     let xplained = Prediction::of(&Params { host_tick_ns: None, ..params() });
     assert!((xplained.head_to_insert - 2.8).abs() < 1e-9);
     assert!((xplained.head_to_insert_at(0.82) - 2.510).abs() < 0.01);
@@ -86,7 +87,7 @@ fn a_run_that_never_toggles_is_not_the_experiment() {
     let lanes = ran(&plan, 0);
     let acceptance = Acceptance::of(&lanes[0], &Prediction::of(&params()), plan.mode);
     assert_eq!(acceptance.verdict(), Verdict::Missed, "{acceptance:?}");
-    // Findings compare with the plan, and this run did not follow the plan.
+    // The findings compare the run with the plan, and this run did not follow the plan.
     plan.params.toggle_probability = 0.5;
     let findings = args.findings(&plan, &lanes);
     assert_eq!(findings[0].verdict, Verdict::NotShown, "{findings:?}");

@@ -58,7 +58,7 @@ fn the_answer_follows_the_figures() {
     // A difference of 10 % is a tie, even if it is steady.
     let tie = format!("{b} 100 ns a tick, next {a} 1.10x");
     said(&[&[110.0; 8], &[100.0; 8]], &tie, Verdict::NoDifferenceShown);
-    // A large difference, but not in every round.
+    // The difference is large, but not in every round.
     let wild = [100.0, 500.0, 100.0, 500.0, 90.0, 500.0, 90.0, 500.0];
     let words = format!("{a} 100 ns a tick, next {b} 3.00x");
     said(&[&[100.0; 8], &wild], &words, Verdict::NoDifferenceShown);
