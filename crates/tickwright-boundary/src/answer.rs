@@ -1,7 +1,7 @@
-//! What functions return, and what they write where the caller wants it.
+//! What exported functions return, and what they write to the caller's memory.
 //!
-//! The frames of the exported functions: each runs the inside of a function, where `?` returns
-//! codes, and turns its result into C's. The unsafe ones write to places of the caller.
+//! Each function here runs the body of an exported function, in which `?` returns codes. It turns
+//! the body's `Result` into the number that C gets. The unsafe ones write to memory of the caller.
 
 use core::ffi::{c_char, c_int};
 use core::fmt::{self, Write};
@@ -13,7 +13,7 @@ pub use crate::place::{aligned, usable};
 /// Exports functions of the header: each becomes `unsafe extern "C"`, has the header's contract,
 /// and keeps its name.
 ///
-/// It is called with parentheses, as rustfmt formats what stands in these:
+/// Call the macro with parentheses, because rustfmt formats only what stands in parentheses:
 /// ```text
 /// exported!(
 ///     /// Takes every timer out.
@@ -33,12 +33,12 @@ macro_rules! exported {
         )+
     };
 }
-/// Returns 0 or more, or a code.
+/// Returns the number from `inside` (0 or more), or a negative code.
 pub fn code(inside: impl FnOnce() -> Result<c_int, c_int>) -> c_int {
     inside().unwrap_or_else(|refusal| refusal)
 }
 
-/// Returns a number of things, or a code.
+/// Returns the count from `inside`, or a negative code.
 pub fn count(inside: impl FnOnce() -> Result<usize, c_int>) -> isize {
     match inside() {
         Ok(number) => isize::try_from(number).unwrap_or(isize::MAX),
@@ -59,8 +59,8 @@ pub unsafe fn value<T>(place: *mut T, inside: impl FnOnce() -> Result<T, c_int>)
     })
 }
 
-/// Writes what is found to `place` and returns 1, or returns 0 or a code. A place that is not
-/// aligned is refused before anything is done.
+/// Writes a value to `place` and returns 1; returns 0 if `inside` finds none, or a code. A `place`
+/// that is not aligned is refused before `inside` runs.
 ///
 /// # Safety
 /// `place` is null, or may be written.
@@ -84,8 +84,8 @@ pub unsafe fn filled<T: Growing>(place: *mut T, inside: impl FnOnce() -> Result<
     done.min(0)
 }
 
-/// Fills a struct of the caller with what is found and returns 1, or returns 0 or a code. A struct
-/// whose size is impossible is refused before anything is done.
+/// Fills a struct of the caller and returns 1; returns 0 if `inside` finds nothing, or a code. A
+/// struct whose size is impossible is refused before `inside` runs.
 ///
 /// # Safety
 /// `place` is null, or as many bytes as its size says may be written.
@@ -97,13 +97,14 @@ pub unsafe fn filled_if<T: Growing>(
         // SAFETY: the caller promises this.
         let room = unsafe { grow::room(place) }?;
         let Some(found) = inside()? else { return Ok(0) };
-        // SAFETY: 1. `room` has returned that; 2. the caller promises this.
+        // SAFETY: 1. `grow::room` has returned `room`; 2. the caller promises this.
         unsafe { grow::fill(place, room, found) };
         Ok(1)
     })
 }
 
-/// Writes what is broken as text and returns [`code::BROKEN`], or returns 0 or another code.
+/// Writes the violation as text and returns [`code::BROKEN`]. Returns 0 if nothing is broken, or
+/// another code.
 ///
 /// # Safety
 /// `text` is null, or `size` bytes there may be written.
@@ -120,7 +121,7 @@ pub unsafe fn verdict<V: fmt::Display>(
     })
 }
 
-/// Writes a struct of the caller's as it begins, and returns 0 or a code.
+/// Writes the initial value of a caller's struct, and returns 0 or a code.
 ///
 /// # Safety
 /// `place` is null, or may be written.
@@ -133,17 +134,17 @@ pub unsafe fn fresh<T>(place: *mut T, value: T) -> c_int {
     })
 }
 
-/// What a pointer of the caller's points to, unless it is null or not aligned.
+/// Borrows what a caller's pointer points to, unless the pointer is null or not aligned.
 ///
 /// # Safety
-/// It may be read until the end of the call.
+/// What `pointer` points to may be read until the end of the call.
 pub unsafe fn borrowed<'t, T>(pointer: *const T) -> Result<&'t T, c_int> {
     usable(pointer)?;
     // SAFETY: 1. Not null, aligned. 2. The caller promises the rest.
     Ok(unsafe { &*pointer })
 }
 
-/// Writes an answer where the caller wants one.
+/// Writes `value` to `place`, unless `place` is null or not aligned.
 ///
 /// # Safety
 /// `place` is null, or may be written.
@@ -154,8 +155,8 @@ pub unsafe fn put<T>(place: *mut T, value: T) {
     }
 }
 
-/// Writes text and a zero into `size` bytes, cut off where it does not fit, and returns how long
-/// the whole text is.
+/// Writes a text and a zero byte into `size` bytes, and returns the length of the whole text. A
+/// text that does not fit is cut off.
 ///
 /// # Safety
 /// `text` is null, or `size` bytes there may be written.
@@ -174,7 +175,8 @@ pub unsafe fn write_text(text: *mut c_char, size: usize, what: &dyn fmt::Display
     let mut cut = if nowhere {
         Cut(&mut [], 0)
     } else {
-        // SAFETY: as many zeros into the caller's bytes.
+        // SAFETY: this writes `size` zeros, and the caller promises that `size` bytes may be
+        // written.
         unsafe { text.write_bytes(0, size) };
         // SAFETY: 1. the caller promises this; 2. initialized just now; the last stays zero.
         Cut(unsafe { core::slice::from_raw_parts_mut(text.cast(), size - 1) }, 0)

@@ -20,15 +20,16 @@ const MOST: usize = 4096;
 ///
 /// # Safety
 /// 1. It is `repr(C)`, and its first field is a `usize`, the size in bytes.
-/// 2. Any bytes that a C program can have in the other fields are values of theirs.
+/// 2. Any bytes that a C program can have in the other fields are valid values of those fields.
 pub unsafe trait Growing: Copy {
-    /// What a field is that the caller does not have. Its size is that of the type.
+    /// The values of the fields that the caller's struct does not have. Its size field holds the
+    /// size of the type.
     const DEFAULT: Self;
-    /// The size of the first version. Raise it never: what is added comes behind.
+    /// The size of the first version. It never changes: new fields are added at the end.
     const LEAST: usize;
 }
 
-/// The size that a caller gave.
+/// The size that the caller's struct states.
 ///
 /// # Safety
 /// `at` is neither null nor misaligned, and its size may be read.
@@ -42,8 +43,8 @@ unsafe fn given<T: Growing>(at: *const T) -> Result<usize, c_int> {
 /// Reads a struct of the caller.
 ///
 /// # Errors
-/// [`code::INVALID`] for null and for a size that cannot be; [`code::TOO_NEW`] where a field that
-/// is not known is not 0.
+/// [`code::INVALID`] for null and for an impossible size; [`code::TOO_NEW`] if a field that this
+/// version does not know is not 0.
 ///
 /// # Safety
 /// `at` is null, or as many bytes as its size says may be read.
@@ -56,7 +57,7 @@ pub unsafe fn read<T: Growing>(at: *const T) -> Result<T, c_int> {
         return Ok(unsafe { at.read() });
     }
     for unknown in size_of::<T>()..size {
-        // SAFETY: below its size.
+        // SAFETY: `unknown` is less than the struct's size.
         let byte = unsafe { at.cast::<u8>().add(unknown) };
         // SAFETY: the caller promises this.
         if unsafe { byte.read() } != 0 {
@@ -86,10 +87,11 @@ pub unsafe fn room<T: Growing>(place: *const T) -> Result<usize, c_int> {
     unsafe { given(place) }
 }
 
-/// Fills a struct of the caller that has `room` bytes. Its size becomes what was filled.
+/// Fills a struct of the caller that has `room` bytes. Its size field becomes the number of bytes
+/// that were filled.
 ///
 /// # Safety
-/// [`room`] has returned that for `place`, where as many bytes may be written.
+/// [`room`] has returned the number `room` for `place`, and that many bytes may be written there.
 pub unsafe fn fill<T: Growing>(place: *mut T, room: usize, mut value: T) {
     let bytes = room.min(size_of::<T>());
     if bytes == 0 {
@@ -101,7 +103,8 @@ pub unsafe fn fill<T: Growing>(place: *mut T, room: usize, mut value: T) {
     unsafe { place.cast::<u8>().copy_from_nonoverlapping((&raw const value).cast(), bytes) };
 }
 
-/// Sets a caller's struct of `size` bytes to its defaults, and 0 where it is longer.
+/// Sets a caller's struct of `size` bytes to its defaults. Bytes behind the fields that we know
+/// become 0.
 ///
 /// # Safety
 /// `place` is null, or `size` bytes there may be written.

@@ -1,5 +1,5 @@
-//! Deadlines at and beside every power of two, from clocks at and before every power of two. All
-//! structures of ours run them.
+//! Deadlines at and beside every power of two, with clocks at and before every power of two. All
+//! our structures run these scripts.
 
 use tickwright_testkit::registry::ours;
 use tickwright_testkit::script::{Op, When};
@@ -31,7 +31,7 @@ fn every_power_of_two_from_every_other() {
     }
 }
 
-/// The looks between the steps too, where the queue is granular.
+/// Granular queues are also compared between the steps.
 #[test]
 fn every_power_of_two_with_a_look_after_each_step() {
     for kind in ours().iter().filter(|kind| kind.lateness.is_some()) {

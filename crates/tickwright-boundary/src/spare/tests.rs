@@ -74,7 +74,7 @@ fn memory_is_aligned_zeroed_and_kept_when_it_moves() {
             // SAFETY: the size is not 0.
             let block = unsafe { Malloc.alloc_zeroed(layout) };
             assert!(!block.is_null() && block.addr() % align == 0);
-            // SAFETY: as large, and initialized.
+            // SAFETY: the block has that many bytes, and they are initialized.
             let contents = unsafe { core::slice::from_raw_parts_mut(block, bytes) };
             assert!(contents.iter().all(|byte| *byte == 0));
             contents.fill(7);
