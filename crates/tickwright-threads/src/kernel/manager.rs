@@ -1,4 +1,4 @@
-//! One thread manages all others: the shape of `LinuxThreads`, which Linux had until 2003.
+//! One thread manages all others: the design of `LinuxThreads`, which Linux had until 2003.
 //!
 //! | step | who | what |
 //! |---|---|---|
@@ -9,13 +9,14 @@
 //! | join | joiner | waits for the end, writes that the stack is free |
 //! | | manager | polls, reads; unmaps the stack |
 //!
-//! So every thread costs three writes, polls and reads, a mapping that is made, protected and given
-//! back, and four switches at least. The manager keeps no stacks.
+//! So every thread costs three writes, three polls, three reads, and at least four switches. It
+//! also costs one mapping, which is made, protected and unmapped. The manager caches no stacks.
 //!
-//! Facts of the original are from glibc 2.3, `linuxthreads/manager.c`, `pthread.c` and `join.c`.
-//! Three things differ from the original. A thread says itself that it ends, where the kernel sent
-//! the manager a signal. The manager finds threads by number, where it walked through lists. It
-//! takes no walk every two seconds when there is nothing to do.
+//! The facts about the original are from glibc 2.3, `linuxthreads/manager.c`, `pthread.c` and
+//! `join.c`. Three things differ from the original. A thread itself reports its end; in the
+//! original the kernel sent the manager a signal. The manager finds threads by number; the original
+//! walked through lists. The original also checked all threads every two seconds; this manager does
+//! so only while a thread is ending.
 
 #[cfg(test)]
 mod tests;
@@ -42,20 +43,20 @@ use crate::setters::setters;
 use crate::sync::unbounded;
 use crate::threads::Threads;
 
-/// Settings of the manager model: each thread is one of the platform's, started and buried by one
-/// manager thread that is asked through a pipe.
+/// Settings of the manager model. Each thread is one of the platform's. One manager thread, which
+/// reads requests from a pipe, starts each thread and frees its stack.
 ///
-/// It is here to be measured: [`OneToOne`] does the same without the way round. Beside the time
-/// there are these differences. A thread inherits from its creator the signal mask alone. Its
-/// processor affinity and scheduling are the manager's, which are those of the thread that started
-/// the runtime. A join waits for the body to end, and not for the destructors of `thread_local!`
-/// after it. A creator that is an M:N thread of another runtime keeps its worker while it is
-/// suspended.
+/// The model exists to be measured: [`OneToOne`] does the same without the detour through a
+/// manager. Apart from speed there are these differences. A thread inherits only the signal mask
+/// from its creator. Its processor affinity and scheduling are the manager's, which are those of
+/// the thread that started the runtime. A join waits for the body to end, and not for the
+/// destructors of `thread_local!` after it. A creator that is an M:N thread of another runtime
+/// keeps its worker while it is suspended.
 ///
-/// The manager ends when it cannot read its pipe any more. It also ends when it reads what none of
-/// its threads has written, since somebody else has taken its descriptor. Creations are then
-/// refused with [`CreateError::NoManager`](crate::CreateError::NoManager). Threads that run go on
-/// and are joined, and all stacks are freed when the runtime ends.
+/// The manager ends when it cannot read its pipe any more. It also ends when it reads a request
+/// that none of its threads has written, because then other code uses its descriptor. Creations are
+/// then refused with [`CreateError::NoManager`](crate::CreateError::NoManager). Threads that run go
+/// on and can be joined, and the end of the runtime frees all stacks.
 ///
 /// ```
 /// use tickwright_threads::{Attributes, Manager, Model, Runtime};
@@ -76,16 +77,16 @@ impl Manager {
     }
 
     setters! {
-        /// The stack of threads that do not ask for another, in bytes.
+        /// The default size of a thread's stack, in bytes.
         stack(self, bytes: usize) { self.0 = self.0.stack(bytes) }
 
-        /// Guard size in bytes for threads that name none; 0: no guard.
+        /// The default size of a stack's guard, in bytes; with 0 there is no guard.
         guard(self, bytes: usize) { self.0 = self.0.guard(bytes) }
 
-        /// What threads are registered in.
+        /// The dictionary in which threads are registered.
         dictionary(self, dictionary: Dictionary) { self.0 = self.0.dictionary(dictionary) }
 
-        /// The clock that its threads sleep by.
+        /// The clock by which the runtime's threads sleep.
         clock(self, clock: impl Clock + 'static) { self.0 = self.0.clock(clock) }
     }
 
@@ -109,13 +110,13 @@ struct Funnel {
 impl Funnel {
     fn new(pthread: Pthread) -> Result<Self, (&'static str, io::Error)> {
         let requests = Arc::new(RequestPipe::new().map_err(|error| ("pipe", error))?);
-        // The manager runs when it drops its end. Then the platform and the standard library have
-        // allocated what they keep for its kernel thread.
-        // A mailbox of this crate: std's would take the caller's `unpark` away.
+        // The manager drops its end of the mailbox when it runs. By then the platform and the
+        // standard library have allocated their data for its kernel thread. This uses a mailbox of
+        // this crate, because std's could consume the caller's `unpark`.
         let (starting, started) = unbounded::<()>();
         let own = Arc::clone(&requests);
         let manager = thread::Builder::new().name("tw-manager".into()).stack_size(STACK).spawn(move || {
-            // Handlers of the program's signals run in its own threads.
+            // The program's signal handlers must run in the program's own threads.
             Mask::block_all();
             let watched = SignalStack::of_thread(STACK);
             if let Some(stack) = &watched {
@@ -155,8 +156,8 @@ impl Starter for Funnel {
         if let Some(manager) = manager
             && self.requests.is_ours()
         {
-            // An M:N thread keeps no worker: the manager may wait for threads that wait for others
-            // of it.
+            // An M:N thread must not block its worker here. The manager may wait for a thread that
+            // waits for another thread of that worker.
             if here::is_shared() {
                 here::look_until(|| manager.is_finished());
             }
@@ -169,7 +170,8 @@ impl Starter for Funnel {
 
 impl Drop for Funnel {
     fn drop(&mut self) {
-        // Perhaps by a thread that the manager will wait for: it ends by itself after that.
+        // The caller may be a thread for whose end the manager waits. So this does not wait: the
+        // manager ends by itself afterwards.
         if let Some(manager) = lock(&self.manager).take() {
             self.requests.close();
             if !self.requests.is_ours() {
