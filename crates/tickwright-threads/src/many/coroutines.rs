@@ -1,5 +1,5 @@
 //! Threads of this model as schedulers and shards see them: each has an identity of its own, and
-//! waits without its worker.
+//! its wait does not block its worker.
 
 use core::num::NonZeroU64;
 use core::task::Waker;
@@ -38,8 +38,9 @@ impl Coroutines for Stacks {
     }
 }
 
-/// A runtime of this model begins.
+/// Called when a runtime of this model starts.
 pub(super) fn notice() {
-    // Another library may have been first; later ones of this model find their own.
+    // If another library has registered first, this call has no effect. Later runtimes of this
+    // model find our own registration.
     let _ = register(&Stacks);
 }

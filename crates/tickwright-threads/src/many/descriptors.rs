@@ -11,11 +11,11 @@ use polling::{Event, Events, Poller};
 use super::remote::Remote;
 use crate::id::ThreadId;
 
-/// Which threads wait for what. Waiting and waking are O(1) beside the system calls, and O(k) where
-/// k threads wait for one descriptor.
+/// The threads that wait for each descriptor. A wait and a wake-up are O(1) apart from the system
+/// calls, and O(k) if k threads wait for one descriptor.
 #[derive(Debug, Default)]
 pub(super) struct Descriptors {
-    /// The poller knows just these, each by its own number.
+    /// The poller knows exactly these descriptors, each under its own number.
     waiting: HashMap<i32, Waiting>,
     events: Option<Events>,
 }
@@ -32,7 +32,7 @@ impl Waiting {
         if writable { &mut self.writers } else { &mut self.readers }
     }
 
-    /// What the poller is to look for.
+    /// The events that the poller watches for.
     fn interest(&self, fd: i32) -> Event {
         Event::new(fd as usize, !self.readers.is_empty(), !self.writers.is_empty())
     }
@@ -43,8 +43,7 @@ impl Descriptors {
         self.waiting.is_empty()
     }
 
-    /// A thread waits from now on, beside others that wait for the same descriptor. On an error it
-    /// does not.
+    /// Adds a thread to those that wait for a descriptor. After an error the thread is not added.
     pub(super) fn add(&mut self, remote: &Remote, fd: i32, writable: bool, id: ThreadId) -> io::Result<()> {
         let poller = match remote.poller.get() {
             Some(poller) => poller,
@@ -57,7 +56,8 @@ impl Descriptors {
             Entry::Occupied(mut there) => {
                 let waiting = there.get_mut();
                 waiting.side(writable).push(id);
-                // SAFETY: 1. Whoever waits for it borrows it until this is done.
+                // SAFETY: 1. The threads that wait for the descriptor borrow it until this call
+                // returns.
                 let changed = poller.modify(unsafe { BorrowedFd::borrow_raw(fd) }, waiting.interest(fd));
                 if changed.is_err() {
                     waiting.side(writable).pop();
@@ -67,8 +67,8 @@ impl Descriptors {
             Entry::Vacant(place) => {
                 let mut waiting = Waiting::default();
                 waiting.side(writable).push(id);
-                // SAFETY: 1. Taken out again before `add`'s caller returns to the owner of the
-                // descriptor; its borrow lasts as long.
+                // SAFETY: 1. The descriptor is removed from the poller before `add`'s caller
+                // returns to its owner, whose borrow lasts until then.
                 unsafe { poller.add(fd, waiting.interest(fd)) }?;
                 place.insert(waiting);
                 Ok(())
@@ -76,19 +76,20 @@ impl Descriptors {
         }
     }
 
-    /// Whether that thread's descriptor is not ready yet.
+    /// Whether the thread still waits for the descriptor.
     pub(super) fn waits(&self, fd: i32, writable: bool, id: ThreadId) -> bool {
         let waiting = self.waiting.get(&fd);
         waiting.is_some_and(|there| if writable { &there.writers } else { &there.readers }.contains(&id))
     }
 
-    /// Waits for so long at most, and says whose descriptors are ready. They wait no longer.
+    /// Waits for at most `most`, and returns the threads whose descriptors are ready. These threads
+    /// wait no longer.
     pub(super) fn look(&mut self, remote: &Remote, most: Option<Duration>) -> Vec<ThreadId> {
         let mut ready = Vec::new();
         let Some(poller) = remote.poller.get().filter(|_| !self.waiting.is_empty()) else { return ready };
         let events = self.events.get_or_insert_with(Events::new);
         events.clear();
-        // An error is an interrupted wait, or one without events: the worker looks again.
+        // An error means that the wait was interrupted or gave no events: the worker looks again.
         let _ = poller.wait(events, most);
         for event in events.iter() {
             let fd = event.key as i32;
@@ -100,11 +101,12 @@ impl Descriptors {
             if event.writable {
                 ready.append(&mut waiting.writers);
             }
-            // SAFETY: 1. Whoever waits for it borrows it until this is done.
+            // SAFETY: 1. The threads that wait for the descriptor borrow it until this call
+            // returns.
             let source = unsafe { BorrowedFd::borrow_raw(fd) };
             let rest = waiting.interest(fd);
-            // An event switches the poller's interest off. Threads whose descriptors cannot be
-            // watched go on, and look themselves.
+            // After an event the poller watches the descriptor no longer. If it cannot watch the
+            // descriptor again, the remaining threads go on, and look themselves.
             if (rest.readable || rest.writable) && poller.modify(source, rest).is_ok() {
                 continue;
             }

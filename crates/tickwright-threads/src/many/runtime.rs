@@ -33,7 +33,8 @@ use crate::wake_flags::Wakeup;
 impl ManyToMany {
     pub(crate) fn start(self) -> Result<Arc<dyn Threads>, RuntimeError> {
         let workers = self.count();
-        // One shard of records is for creators from outside.
+        // The bound excludes `MOST_SHARDS`, because one shard of records is for creators from
+        // outside.
         if !(1..MOST_SHARDS).contains(&workers) {
             return Err(RuntimeError::Workers(workers));
         }
@@ -79,9 +80,9 @@ impl WorkerPool {
             closers: Waiters::new(),
             workers: Mutex::new(Vec::new()),
         });
-        // The worker runs when it drops its end. Then the platform and the standard library have
-        // allocated what they keep for its kernel thread.
-        // A mailbox of this crate: std's would take the caller's `unpark` away.
+        // The worker drops its end of the mailbox when it runs. By then the platform and the
+        // standard library have allocated their data for its kernel thread. This uses a mailbox of
+        // this crate, because std's could consume the caller's `unpark`.
         let (starting, started) = unbounded::<()>();
         for index in 0..workers {
             let (own, starting) = (Arc::clone(&pool), starting.clone());
@@ -178,13 +179,14 @@ impl Threads for WorkerPool {
             return;
         }
         self.look_for_the_end();
-        // The worker itself does not wait either: it drops what no thread owns any more.
+        // A worker does not wait either, when it drops the last reference on its own stack.
         if on_worker::on(self, |_| ()).is_some() {
             return;
         }
         self.closers.wait_while(|| !self.is_stopped());
         for worker in core::mem::take(&mut *lock(&self.workers)) {
-            // A worker does not panic; if it did, its threads are gone, and nothing is left to do.
+            // A worker does not panic. If it did, its threads would be gone, and nothing would be
+            // left to do.
             let _ = worker.join();
         }
     }

@@ -5,9 +5,9 @@
 pub(in crate::many) enum Pause {
     /// It can go on.
     Yielded,
-    /// The thread goes on when it is notified.
+    /// The thread waits until it is notified.
     Parked,
-    /// Its body has ended. The stack goes on with another body, or ends.
+    /// Its body has ended. The stack runs another body next, or ends.
     Ended,
 }
 
