@@ -1,14 +1,14 @@
-//! Waiting for a descriptor as a kernel thread.
+//! The wait of a kernel thread for a descriptor.
 
 use core::ffi::{c_int, c_short};
 use std::io;
 use std::os::fd::RawFd;
 
-/// Waits until one of `events` has come, for `most_ms` milliseconds at most; -1: without a limit.
-/// `false`: none has, or a signal came in between.
+/// Waits until one of `events` has come, for at most `most_ms` milliseconds; -1 means no limit.
+/// Returns `false` if none has come, or if a signal interrupted the wait.
 pub(crate) fn poll(fd: RawFd, events: c_short, most_ms: c_int) -> io::Result<bool> {
     let mut ask = libc::pollfd { fd, events, revents: 0 };
-    // SAFETY: 1. One entry, which is ours alone.
+    // SAFETY: 1. The call gets one entry, which only we use.
     match unsafe { libc::poll(&raw mut ask, 1, most_ms) } {
         0.. => Ok(ask.revents != 0),
         _ => match io::Error::last_os_error() {

@@ -40,7 +40,7 @@ impl Coroutines for Stacks {
 
 /// Called when a runtime of this model starts.
 pub(super) fn notice() {
-    // If another library has registered first, this call has no effect. Later runtimes of this
-    // model find our own registration.
+    // The result is ignored. If it is false, either another library was first, or an earlier
+    // runtime of this model was.
     let _ = register(&Stacks);
 }

@@ -76,7 +76,7 @@ pub(super) struct Remote {
     shard: Shard<SpawnQueue>,
     /// The number of threads in the spawn queue. Written under the lock.
     spawned: AtomicU32,
-    /// The number of new threads that the worker has begun from this queue.
+    /// The number of new threads that the worker has begun.
     pub(super) begun: AtomicU64,
     pub(super) remote_queue: RemoteQueue,
     pub(super) sleep: SleepState,

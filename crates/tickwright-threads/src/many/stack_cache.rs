@@ -85,7 +85,7 @@ impl StackCache {
     }
 
     /// Adds a class for the size in front. Returns false if there is no memory, or if all classes
-    /// hold stacks; then the caller removes a stack.
+    /// hold stacks; then the new stack is not cached.
     fn add_class(&mut self, size: (usize, usize)) -> bool {
         if self.classes.len() == MOST_SIZES {
             let Some(empty) = self.classes.iter().rposition(|class| class.mappings.is_empty()) else {
