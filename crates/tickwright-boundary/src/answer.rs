@@ -10,8 +10,8 @@ use crate::code;
 use crate::grow::{self, Growing};
 pub use crate::place::{aligned, usable};
 
-/// Exports functions of the header: each becomes `unsafe extern "C"`, has the header's contract,
-/// and keeps its name.
+/// Exports functions of the header: each one keeps its name, becomes `unsafe extern "C"`, and has
+/// the header's contract.
 ///
 /// Call the macro with parentheses, because rustfmt formats only what stands in parentheses:
 /// ```text
@@ -46,7 +46,7 @@ pub fn count(inside: impl FnOnce() -> Result<usize, c_int>) -> isize {
     }
 }
 
-/// Writes a value to `place` and returns 0, or returns a code.
+/// Writes the value from `inside` to `place` and returns 0; returns a code on failure.
 ///
 /// # Safety
 /// `place` is null, or may be written.
@@ -77,7 +77,7 @@ pub unsafe fn found<T>(place: *mut T, inside: impl FnOnce() -> Result<Option<T>,
 /// Fills a struct of the caller and returns 0, or returns a code.
 ///
 /// # Safety
-/// `place` is null, or as many bytes as its size says may be written.
+/// `place` is null, or that many bytes may be written there as its size field says.
 pub unsafe fn filled<T: Growing>(place: *mut T, inside: impl FnOnce() -> Result<T, c_int>) -> c_int {
     // SAFETY: the caller promises this.
     let done = unsafe { filled_if(place, || inside().map(Some)) };
@@ -88,7 +88,7 @@ pub unsafe fn filled<T: Growing>(place: *mut T, inside: impl FnOnce() -> Result<
 /// struct whose size is impossible is refused before `inside` runs.
 ///
 /// # Safety
-/// `place` is null, or as many bytes as its size says may be written.
+/// `place` is null, or that many bytes may be written there as its size field says.
 pub unsafe fn filled_if<T: Growing>(
     place: *mut T,
     inside: impl FnOnce() -> Result<Option<T>, c_int>,
@@ -128,7 +128,7 @@ pub unsafe fn verdict<V: fmt::Display>(
 pub unsafe fn fresh<T>(place: *mut T, value: T) -> c_int {
     code(|| {
         usable(place)?;
-        // SAFETY: 1. Not null, aligned. 2. The caller promises the rest.
+        // SAFETY: 1. The pointer is not null, and aligned. 2. The caller promises the rest.
         unsafe { place.write(value) };
         Ok(0)
     })
@@ -140,7 +140,7 @@ pub unsafe fn fresh<T>(place: *mut T, value: T) -> c_int {
 /// What `pointer` points to may be read until the end of the call.
 pub unsafe fn borrowed<'t, T>(pointer: *const T) -> Result<&'t T, c_int> {
     usable(pointer)?;
-    // SAFETY: 1. Not null, aligned. 2. The caller promises the rest.
+    // SAFETY: 1. The pointer is not null, and aligned. 2. The caller promises the rest.
     Ok(unsafe { &*pointer })
 }
 
@@ -150,7 +150,7 @@ pub unsafe fn borrowed<'t, T>(pointer: *const T) -> Result<&'t T, c_int> {
 /// `place` is null, or may be written.
 pub unsafe fn put<T>(place: *mut T, value: T) {
     if !place.is_null() && place.is_aligned() {
-        // SAFETY: 1. Not null, aligned. 2. The caller promises the rest.
+        // SAFETY: 1. The pointer is not null, and aligned. 2. The caller promises the rest.
         unsafe { place.write(value) };
     }
 }
@@ -178,7 +178,8 @@ pub unsafe fn write_text(text: *mut c_char, size: usize, what: &dyn fmt::Display
         // SAFETY: this writes `size` zeros, and the caller promises that `size` bytes may be
         // written.
         unsafe { text.write_bytes(0, size) };
-        // SAFETY: 1. the caller promises this; 2. initialized just now; the last stays zero.
+        // SAFETY: 1. the caller promises that the bytes are there; 2. they were initialized just
+        // now; the last one stays zero.
         Cut(unsafe { core::slice::from_raw_parts_mut(text.cast(), size - 1) }, 0)
     };
     let _ = write!(cut, "{what}");

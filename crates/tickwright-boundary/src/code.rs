@@ -46,11 +46,11 @@ codes! {
     NO_DESCRIPTOR = EMFILE: c"this process has no descriptor left: close one, or raise its limit";
     /// The caller does not hold the lock.
     NOT_YOURS = EPERM: c"the calling thread does not hold the lock: lock it first";
-    /// Nothing can be sent or received any more.
+    /// The mailbox is closed: no letter can be sent, and none is left.
     CLOSED = EPIPE: c"the mailbox is closed: no letter can be sent, and none is left";
     /// The number is no open descriptor.
     NO_FILE = EBADF: c"that is no open descriptor";
-    /// All identities of queues are used up.
+    /// The process has used up all identities of queues.
     EXHAUSTED = EOVERFLOW: c"this process has made 2^31 queues and dictionaries: no identity is left for another";
     /// A key does not belong at the given end of a dictionary.
     OUT_OF_ORDER = ERANGE: c"its key does not belong at this end of the dictionary: insert it instead";
@@ -58,7 +58,7 @@ codes! {
     BROKEN = EBADMSG: c"the structure is broken: something else has overwritten a timer, an element, a link or the queue, or an order contradicts itself";
 }
 
-/// What a result means, in English.
+/// Describes a result in English.
 #[must_use]
 pub fn text(code: c_int) -> &'static CStr {
     let known = TEXTS.iter().find(|(known, _)| *known == code.min(0));

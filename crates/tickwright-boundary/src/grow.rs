@@ -1,4 +1,5 @@
-//! Structs that grow: the first field is the size, as the caller's header knows the struct.
+//! Structs that grow with versions: the first field is the size of the struct in the caller's
+//! header.
 //!
 //! ```text
 //!   the caller's    | size | a | b |             an older header: 3 fields
@@ -13,7 +14,7 @@ use core::ffi::c_int;
 use crate::code;
 use crate::place::usable;
 
-/// A size beyond this is rubbish: the caller has not set it.
+/// A size greater than this is invalid: the caller has not set it.
 const MOST: usize = 4096;
 
 /// A struct whose first field is its size.
@@ -47,13 +48,13 @@ unsafe fn given<T: Growing>(at: *const T) -> Result<usize, c_int> {
 /// version does not know is not 0.
 ///
 /// # Safety
-/// `at` is null, or as many bytes as its size says may be read.
+/// `at` is null, or that many bytes may be read there as its size field says.
 pub unsafe fn read<T: Growing>(at: *const T) -> Result<T, c_int> {
     usable(at)?;
-    // SAFETY: 1. usable; 2. the caller promises this.
+    // SAFETY: 1. the pointer is usable; 2. the caller promises this.
     let size = unsafe { given(at) }?;
     if size == size_of::<T>() {
-        // SAFETY: 1. usable; 2. the caller promises this; 3. promise 2.
+        // SAFETY: 1. the pointer is usable; 2. the caller promises this; 3. promise 2.
         return Ok(unsafe { at.read() });
     }
     for unknown in size_of::<T>()..size {
@@ -66,7 +67,7 @@ pub unsafe fn read<T: Growing>(at: *const T) -> Result<T, c_int> {
     }
     let mut value = T::DEFAULT;
     let bytes = size.min(size_of::<T>());
-    // SAFETY: 1. the caller promises this; 2. no more than the value has; 3. promise 2.
+    // SAFETY: 1. the caller promises this; 2. `bytes` is at most the value's size; 3. promise 2.
     unsafe { (&raw mut value).cast::<u8>().copy_from_nonoverlapping(at.cast(), bytes) };
     Ok(value)
 }
@@ -83,7 +84,7 @@ pub unsafe fn room<T: Growing>(place: *const T) -> Result<usize, c_int> {
         return Ok(0);
     }
     usable(place)?;
-    // SAFETY: 1. usable; 2. the caller promises this.
+    // SAFETY: 1. the pointer is usable; 2. the caller promises this.
     unsafe { given(place) }
 }
 
@@ -99,7 +100,7 @@ pub unsafe fn fill<T: Growing>(place: *mut T, room: usize, mut value: T) {
     }
     // SAFETY: promise 1.
     unsafe { (&raw mut value).cast::<usize>().write(bytes) };
-    // SAFETY: 1. the caller promises this; 2. no more than the value has.
+    // SAFETY: 1. the caller promises this; 2. the number of bytes is at most the size of the value.
     unsafe { place.cast::<u8>().copy_from_nonoverlapping((&raw const value).cast(), bytes) };
 }
 
@@ -119,7 +120,7 @@ pub unsafe fn initialize<T: Growing>(place: *mut T, size: usize) -> c_int {
     unsafe { place.cast::<u8>().write_bytes(0, size) };
     // SAFETY: the caller promises this.
     unsafe { fill(place, size, T::DEFAULT) };
-    // SAFETY: 1. usable; 2. promise 1: the size comes first.
+    // SAFETY: 1. the pointer is usable; 2. promise 1: the size comes first.
     unsafe { place.cast::<usize>().write(size) };
     0
 }

@@ -1,4 +1,4 @@
-//! Pointers of the caller, before anything is read or written there.
+//! Checks of the caller's pointers, before anything is read or written there.
 
 use core::ffi::c_int;
 

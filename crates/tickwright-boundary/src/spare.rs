@@ -1,10 +1,10 @@
-//! Memory that is set aside before a call whose allocations cannot be refused.
+//! Memory that is allocated before a call whose own allocations must not fail.
 //!
-//! The standard library ends the process when a reference count, a thread's name or a thread finds
-//! no memory. A C library must not end the process. So [`covered`] first allocates spare blocks,
-//! and returns an error if it cannot. Then it makes the call. An allocation of that thread that
-//! fails during the call gets a spare block. Allocations that could report their failure get one
-//! too, so all allocations of the call count.
+//! The standard library ends the process if there is no memory for a reference count, a thread's
+//! name or a thread. A C library must not end the process. So [`covered`] first allocates spare
+//! blocks, and returns an error if it cannot. Then it makes the call. An allocation of that thread
+//! that fails during the call gets a spare block. Allocations that could report their failure get
+//! one too, so all allocations of the call count.
 //!
 //! ```text
 //!   covered(&[(4, 512)], ..)   4 blocks of 512 bytes from malloc, or -ENOMEM
@@ -48,8 +48,8 @@ fn allocated(layout: Layout) -> *mut u8 {
     }
     let mut block: *mut c_void = null_mut();
     let align = layout.align().max(size_of::<usize>());
-    // SAFETY: 1. a power of two, as of each layout, and a multiple of a pointer's size; 2. `block`
-    // may be written.
+    // SAFETY: 1. the alignment is a power of two, as in each layout, and a multiple of a pointer's
+    // size; 2. `block` may be written.
     let refused = unsafe { libc::posix_memalign(&raw mut block, align, layout.size()) };
     if refused == 0 { block.cast() } else { null_mut() }
 }
@@ -76,10 +76,10 @@ fn taken(layout: Layout) -> *mut u8 {
     null_mut()
 }
 
-// SAFETY: 1. What is handed out is from `malloc` or `posix_memalign`, as large and aligned as
-// asked, since a spare block is compared with the layout. 2. It is handed out once, since a spare
-// block leaves the list. 3. All of it may be given to `free`, and to `realloc` as far as `malloc`
-// aligns it. 4. Nothing here unwinds or allocates by itself.
+// SAFETY: 1. Each block is from `malloc` or `posix_memalign`, and has the requested size and
+// alignment, since a spare block is compared with the layout. 2. A block is handed out once, since
+// a spare block leaves the list. 3. Each block may be given to `free`, and to `realloc` if its
+// alignment is that of `malloc`. 4. Nothing here unwinds or allocates by itself.
 unsafe impl GlobalAlloc for Malloc {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let block = allocated(layout);
@@ -164,7 +164,7 @@ pub fn covered<R>(blocks: &[(usize, usize)], inside: impl FnOnce() -> R) -> Resu
             // SAFETY: any size may be asked for.
             let block = unsafe { libc::malloc(bytes) }.cast::<Spare>();
             let Some(spare) = NonNull::new(block) else { return Err(code::NO_MEMORY) };
-            // SAFETY: large enough, and aligned as `malloc` aligns what is as large.
+            // SAFETY: the block is large enough, and `malloc` aligns blocks of this size.
             unsafe { spare.write(Spare { next: SPARES.get(), bytes }) };
             SPARES.set(block);
         }

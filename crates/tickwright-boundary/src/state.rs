@@ -23,7 +23,7 @@ use crate::place::usable;
 /// 1. It is `repr(C)`, and its first field is a `Cell<u64>`, its state.
 /// 2. Nobody borrows the state mutably after the state was set.
 pub unsafe trait Lendable: Sized {
-    /// The state of one that may be used, before the address is mixed in.
+    /// The state of a struct that may be used, before the address is mixed in.
     const READY: u64;
     /// The state of a struct that is lent, before the address is mixed in: a callback may not use
     /// it.
@@ -36,7 +36,7 @@ pub unsafe trait Lendable: Sized {
 /// 1. It is `repr(C)`, and its first field is an `AtomicU64`, its state.
 /// 2. Nobody borrows the struct mutably after the state was set.
 pub unsafe trait Shared: Sized {
-    /// The state of one that may be used, before the address is mixed in.
+    /// The state of a struct that may be used, before the address is mixed in.
     const READY: u64;
     /// The state of a struct that is being destroyed. Calls of its callbacks and threads still
     /// succeed, but a second destroy is refused.
@@ -57,7 +57,7 @@ pub fn state<T>(kind: u64, at: *const T) -> u64 {
 /// The header's contract.
 pub unsafe fn lendable<'t, T: Lendable>(at: *const T) -> Result<&'t Cell<u64>, c_int> {
     usable(at)?;
-    // SAFETY: 1. not null and aligned; 2. promise 1: there is the state, readable by the header's
+    // SAFETY: 1. not null and aligned; 2. by promise 1 the state is there, readable by the header's
     // contract; 3. promise 2.
     let now = unsafe { &*at.cast::<Cell<u64>>() };
     match now.get() {
@@ -85,7 +85,7 @@ pub fn lend<T: Lendable, R>(at: *const T, now: &Cell<u64>, inside: impl FnOnce()
 /// The header's contract.
 pub unsafe fn shared<'t, T: Shared>(at: *const T) -> Result<&'t T, c_int> {
     usable(at)?;
-    // SAFETY: not null and aligned.
+    // SAFETY: the address is not null, and aligned.
     let now = unsafe { word(at) }.load(Ordering::Relaxed);
     if now != state(T::READY, at) && now != state(T::ENDING, at) {
         return Err(code::INVALID);
@@ -99,7 +99,7 @@ pub unsafe fn shared<'t, T: Shared>(at: *const T) -> Result<&'t T, c_int> {
 /// # Safety
 /// `at` is neither null nor misaligned.
 unsafe fn word<'t, T: Shared>(at: *const T) -> &'t AtomicU64 {
-    // SAFETY: 1. the caller promises this; 2. promise 1: there is the state, readable by the
+    // SAFETY: 1. the caller promises this; 2. by promise 1 the state is there, readable by the
     // header's contract; 3. promise 2.
     unsafe { &*at.cast::<AtomicU64>() }
 }
@@ -128,7 +128,7 @@ pub fn end<T: Shared>(shared: &T) -> Result<(), c_int> {
 /// `place` is null, or may be written.
 pub unsafe fn begin<T>(place: *mut *mut T) -> Result<(), c_int> {
     usable(place)?;
-    // SAFETY: 1. Not null, aligned. 2. The caller promises the rest.
+    // SAFETY: 1. The place is not null, and aligned. 2. The caller promises the rest.
     unsafe { place.write(core::ptr::null_mut()) };
     Ok(())
 }
@@ -149,7 +149,8 @@ pub unsafe fn create<T>(place: *mut *mut T, make: impl FnOnce(*const T) -> T) ->
     let _ = at.expose_provenance();
     // SAFETY: the memory has the layout of a `T`, and was allocated just now.
     unsafe { at.write(make(at)) };
-    // SAFETY: 1. Not null, aligned, as `begin` has seen. 2. The caller promises the rest.
+    // SAFETY: 1. The place is not null, and aligned, as `begin` has checked. 2. The caller promises
+    // the rest.
     unsafe { place.write(at) };
     Ok(0)
 }
@@ -162,6 +163,7 @@ pub unsafe fn create<T>(place: *mut *mut T, make: impl FnOnce(*const T) -> T) ->
 pub unsafe fn destroy<T>(at: *mut T) {
     // SAFETY: this writes the state, which nobody else uses.
     unsafe { at.cast::<u64>().write_volatile(0) };
-    // SAFETY: 1. from the global allocator, with the layout of a `T`; 2. no longer used.
+    // SAFETY: 1. the memory is from the global allocator, with the layout of a `T`; 2. it is no
+    // longer used.
     drop(unsafe { Box::from_raw(at) });
 }

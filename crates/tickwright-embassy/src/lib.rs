@@ -23,8 +23,8 @@
 //! - The list is sorted: an alarm looks at the timers that are due, not at all of them.
 //! - Timers of one tick are woken in the order in which they were armed. A deadline that has passed
 //!   is due at once.
-//! - [`Queue::schedule_wake`] returns `true` only where the next alarm may have changed.
-//! - A deadline of `u64::MAX` ("never") takes no room and cannot block a later one of its task.
+//! - [`Queue::schedule_wake`] returns `true` only if the next alarm may have changed.
+//! - A deadline of `u64::MAX` ("never") takes no room, and cannot block a later timer of its task.
 //! - A full generic queue wakes the waker that asked for room, so that it asks again. It drops no
 //!   other timer, and wakes none of them early.
 //! - `schedule_wake_queue_item` takes storage that is `'static`: a shorter borrow would dangle.
@@ -35,7 +35,7 @@
 //! cancelled, so it may wake its task once more.
 //!
 //! # Size
-//! An item takes 8 words of each task, where `embassy-time-queue-utils` takes 6. The crate sets the
+//! An item takes 8 words of each task, while `embassy-time-queue-utils` takes 6. The crate sets the
 //! feature `timer-item-size-8-words` of `embassy-executor-timer-queue`.
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -76,8 +76,8 @@ impl Queue {
         self.0.schedule_wake(at, waker)
     }
 
-    /// Wakes all that is due at `now`, in the order of the deadlines. Returns the tick of the next
-    /// alarm, `u64::MAX` when nothing is pending.
+    /// Wakes all timers that are due at `now`, in the order of their deadlines. Returns the tick of
+    /// the next alarm, `u64::MAX` when nothing is pending.
     pub fn next_expiration(&mut self, now: u64) -> u64 {
         self.0.next_expiration(now)
     }

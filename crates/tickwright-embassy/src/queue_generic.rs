@@ -93,8 +93,8 @@ impl<const N: usize> ConstGenericQueue<N> {
         }
     }
 
-    /// Wakes all that is due at `now`, in the order of the deadlines. Returns the tick of the next
-    /// alarm, `u64::MAX` when nothing is pending. O(log N) for each timer that is due.
+    /// Wakes all timers that are due at `now`, in the order of their deadlines. Returns the tick of
+    /// the next alarm, `u64::MAX` when nothing is pending. O(log N) for each timer that is due.
     pub fn next_expiration(&mut self, now: u64) -> u64 {
         self.now = self.now.max(now);
         let mut unlimited = usize::MAX;

@@ -48,9 +48,9 @@ impl Queue {
         self.schedule_wake_queue_item(at, item, waker)
     }
 
-    /// Like [`schedule_wake`](Self::schedule_wake), with the storage that belongs to `waker`: for
-    /// other executors, such as a `block_on` of one's own. Only queues use the storage, and only
-    /// for one waker at a time.
+    /// Like [`schedule_wake`](Self::schedule_wake), but the caller passes the storage that belongs
+    /// to `waker`. This is for other executors, such as your own `block_on`. Only queues use the
+    /// storage, and only for one waker at a time.
     pub fn schedule_wake_queue_item(
         &mut self,
         at: u64,
@@ -59,7 +59,7 @@ impl Queue {
     ) -> bool {
         // SAFETY: 1. Storage of zeros is a timer that is not pending. 2. Every queue of this crate
         // interprets the storage as this one type, and the interface lets nothing else interpret
-        // it. 3. It is never moved and lives as long as its task, which is a static.
+        // it. 3. The storage never moves, and lives as long as its task, which is a static.
         let timer: &'static Item = unsafe { item.as_ref() };
         if at == u64::MAX {
             // Never.
@@ -77,16 +77,16 @@ impl Queue {
                 inserted.head.is_changed()
             }
             Err(_) => {
-                // The timer is pending in another queue, a case that a time driver never meets. Its
-                // task is woken, and arms it again.
+                // The timer is pending in another queue, a case that a time driver never meets. So
+                // the task is woken, and arms the timer again.
                 waker.wake_by_ref();
                 false
             }
         }
     }
 
-    /// Wakes all that is due at `now`, in the order of the deadlines. Returns the tick of the next
-    /// alarm, `u64::MAX` when nothing is pending. O(1) for each timer that is due.
+    /// Wakes all timers that are due at `now`, in the order of their deadlines. Returns the tick of
+    /// the next alarm, `u64::MAX` when nothing is pending. O(1) for each timer that is due.
     pub fn next_expiration(&mut self, now: u64) -> u64 {
         loop {
             // Usually no further timer is due, and a look at the head shows that.

@@ -41,7 +41,7 @@ impl<B: Balance> Object<B> {
     }
 }
 
-/// Objects by their keys.
+/// The order of objects by their keys.
 #[derive(Clone, Copy, Debug)]
 pub struct ByKey;
 
@@ -80,31 +80,31 @@ pub trait Subject {
     /// Inserts an object with this key.
     ///
     /// # Errors
-    /// What the dictionary says.
+    /// The error that the dictionary returns.
     fn insert(&mut self, number: usize, key: u64, hint: Option<usize>) -> Result<(), DictError>;
 
     /// Appends an object, or prepends it if `first` holds.
     ///
     /// # Errors
-    /// What the dictionary says.
+    /// The error that the dictionary returns.
     fn insert_at_end(&mut self, number: usize, key: u64, first: bool) -> Result<(), DictError>;
 
     /// Removes an object, and returns the number of the object that the dictionary gave back.
     ///
     /// # Errors
-    /// What the dictionary says.
+    /// The error that the dictionary returns.
     fn remove(&mut self, number: usize) -> Result<usize, DictError>;
 
     /// Changes a key and tells the dictionary. Returns whether the object moved.
     ///
     /// # Errors
-    /// What the dictionary says.
+    /// The error that the dictionary returns.
     fn rekey(&mut self, number: usize, key: u64) -> Result<bool, DictError>;
 
     /// Searches.
     ///
     /// # Errors
-    /// What the dictionary says.
+    /// The error that the dictionary returns.
     fn seek(&self, seek: Seek, key: u64, hint: Option<usize>) -> Result<Option<usize>, DictError>;
 
     /// The object at one end.
@@ -113,7 +113,7 @@ pub trait Subject {
     /// The neighbor of an object, on one side.
     ///
     /// # Errors
-    /// What the dictionary says.
+    /// The error that the dictionary returns.
     fn beside(&self, number: usize, next: bool) -> Result<Option<usize>, DictError>;
 
     /// Walks a range from the front; if `both` holds, from both ends by turns.

@@ -12,7 +12,7 @@ use crate::oracle::Oracle;
 use crate::script::{Op, When, Whom};
 use crate::subject::{Advanced, Fired, Full, Make, Offers, Stale, Subject};
 
-/// What happened to a timer: the log that all exact structures must share.
+/// An event of a timer. All exact structures must produce the same log of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// It became pending.
@@ -117,7 +117,7 @@ pub fn run_in<M: Make>(arena: &M::Arena, script: &[Op], watch: Watch) -> Result<
     Machine::new::<M>(M::make(arena, 0), Oracle::new()).play(script, watch)
 }
 
-/// How many nodes a script needs.
+/// The number of nodes that a script needs.
 #[must_use]
 pub fn inserts(script: &[Op]) -> usize {
     script.iter().filter(|op| matches!(op, Op::Insert(_))).count()
@@ -136,7 +136,7 @@ pub(crate) fn offered(op: Op, offers: Offers) -> Option<Op> {
     }
 }
 
-/// Returns the tick that `when` means for a run in `oracle`'s state.
+/// Returns the tick that `when` names in the current state of `oracle`.
 pub(crate) fn resolve(oracle: &Oracle, when: When) -> u64 {
     let now = oracle.now();
     match when {

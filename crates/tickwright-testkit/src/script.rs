@@ -1,7 +1,7 @@
 //! Op scripts: the operations of one run, and the decoder that turns any bytes into a script.
 //!
-//! The decoder is shared by the property tests, the exhaustive enumeration, the corpus and the fuzz
-//! target. The decoder is total: any four bytes are an op, so every input of a generator or a
+//! The property tests, the exhaustive enumeration, the corpus and the fuzz target share the
+//! decoder. The decoder is total: any four bytes are an op, so every input of a generator or a
 //! fuzzer is a run.
 
 /// A point in time, relative to the state of the run.
@@ -13,7 +13,7 @@ pub enum When {
     Before(u64),
     /// This very tick.
     At(u64),
-    /// The expiry of a pending timer, the first of them being the head; `now` when there is none.
+    /// The expiry of a pending timer, counted from the head; `now` if no timer is pending.
     Like(u8),
     /// One tick before the expiry of such a timer.
     JustBefore(u8),

@@ -1,6 +1,6 @@
 //! What the suite needs of a queue: the trait of a small adapter through which it tests the queue.
 //!
-//! Times and values are plain numbers, so that an adapter for a foreign queue is some fifty lines.
+//! Times and values are plain numbers, so an adapter for a foreign queue has only some fifty lines.
 //! A queue does not offer the operations that it lacks ([`Offers`]). The verdict on a clause that
 //! needs one is "not offered": neither kept nor broken.
 
@@ -48,7 +48,7 @@ pub struct Advanced {
     pub complete: bool,
 }
 
-/// The parts of the contract that a queue has an operation for.
+/// The parts of the contract for which a queue has an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offers {
     /// Stale keys: the queue recognizes them.
@@ -84,7 +84,7 @@ pub struct Offers {
 }
 
 impl Offers {
-    /// All of the contract.
+    /// A queue that offers all of the contract.
     pub const ALL: Self = Self {
         stale_keys: true,
         pop: true,
@@ -102,7 +102,7 @@ impl Offers {
         bound: true,
         sink: true,
     };
-    /// Insert, remove and advance alone.
+    /// A queue that offers only insert, remove and advance.
     pub const NONE: Self = Self {
         stale_keys: false,
         pop: false,

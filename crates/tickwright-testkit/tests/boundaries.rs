@@ -6,7 +6,8 @@ use tickwright_testkit::script::{Op, When};
 
 const ALL: usize = usize::MAX;
 
-/// A clock at 2^j - d, three timers around 2^k, and in every other script one at the end of time.
+/// Each script has a clock at 2^j - d and three timers around 2^k. Every other script has one more
+/// timer, at the end of time.
 fn scripts() -> impl Iterator<Item = Vec<Op>> {
     let edges = (0..64).flat_map(|j| (j..64).flat_map(move |k| [0, 1, 65].map(|d| (j, k, d))));
     edges.flat_map(|(j, k, d)| {

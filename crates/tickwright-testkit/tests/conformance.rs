@@ -1,4 +1,5 @@
-//! Every clause on every family in both storages: one test per clause, named as in the contract.
+//! Tests every clause on every family in both storages: one test for each clause, with the clause's
+//! name.
 
 use std::sync::LazyLock;
 

@@ -1,5 +1,5 @@
-//! Every dictionary against a sorted vector: fixed sequences, random ones, and random scripts.
-//! Scripts that once failed are kept in `proptest-regressions/`.
+//! Compares every dictionary with a sorted vector: on fixed sequences, random ones, and random
+//! scripts. Scripts that once failed are kept in `proptest-regressions/`.
 
 use core::ops::Bound;
 

@@ -1,4 +1,5 @@
-//! Random scripts against the oracle. Scripts that once failed are kept in `proptest-regressions/`.
+//! Runs random scripts and compares with the oracle. Scripts that once failed are kept in
+//! `proptest-regressions/`.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

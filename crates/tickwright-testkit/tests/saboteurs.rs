@@ -9,7 +9,7 @@ use tickwright_testkit::clauses::{self, NAMES, Tools, Verdict};
 use tickwright_testkit::ours::{NoWalk, Slab, SlabSubject};
 use tickwright_testkit::subject::{Advanced, Fired, Full, Make, Offers, Stale, Subject};
 
-/// What is wrong with a queue.
+/// The fault of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     None,

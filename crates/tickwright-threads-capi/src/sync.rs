@@ -109,7 +109,7 @@ exported!(
                 owner: AtomicU64::new(0),
                 kernel: AtomicUsize::new(0),
             };
-            // SAFETY: `begin` has written to it.
+            // SAFETY: `begin` has written to the place.
             unsafe { create(lock, make) }
         })
     }
@@ -165,7 +165,7 @@ exported!(
             unsafe { begin(cond) }?;
             let make =
                 |at| tw_cond { state: AtomicU64::new(state(tw_cond::READY, at)), condition: Condvar::new() };
-            // SAFETY: `begin` has written to it.
+            // SAFETY: `begin` has written to the place.
             unsafe { create(cond, make) }
         })
     }

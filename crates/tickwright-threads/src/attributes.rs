@@ -1,4 +1,4 @@
-//! What a thread is created with.
+//! The attributes of a new thread.
 
 use crate::error::CreateError;
 use crate::limits::{LEAST_STACK, LONGEST_NAME, MOST_GUARD, MOST_STACK};
@@ -47,7 +47,7 @@ impl core::fmt::Debug for Name {
     }
 }
 
-/// What a thread is created with.
+/// The attributes of a new thread.
 ///
 /// ```
 /// use tickwright_threads::Attributes;
@@ -64,7 +64,8 @@ pub struct Attributes {
 }
 
 impl Attributes {
-    /// The runtime's stack and guard, no name, joinable, near its creator.
+    /// The defaults: the runtime's sizes of stack and guard, no name, joinable, and near its
+    /// creator.
     #[must_use]
     pub const fn new() -> Self {
         Self { stack: None, guard: None, name: None, detached: false, place: Place::Near }

@@ -1,4 +1,4 @@
-//! The clock of a runtime, and kernel threads that sleep by it.
+//! The clock of a runtime, and the sleep of kernel threads by that clock.
 
 use core::fmt;
 use core::time::Duration;

@@ -62,8 +62,8 @@ pub enum CreateError {
     },
     /// The name is too long, or has a NUL in it.
     Name,
-    /// The runtime has as many stacks as it may have, or the platform gave no memory for another
-    /// one.
+    /// The runtime has reached its bound on stacks, or the platform gave no memory for another
+    /// stack.
     OutOfStacks {
         /// How many there are.
         have: usize,
@@ -93,7 +93,7 @@ pub enum CreateError {
         /// What it said.
         error: io::Error,
     },
-    /// As many threads exist as the runtime can name, or the platform starts no more.
+    /// The runtime has no id left for another thread, or the platform starts no more threads.
     TooMany {
         /// The platform's error; `None` if the runtime has no id left.
         error: Option<io::Error>,

@@ -7,9 +7,9 @@ use crate::here;
 use crate::poll::poll;
 
 /// Waits until a read from `source` would not wait: there is data, an end or an error. In the M:N
-/// model the thread waits, not its worker. A regular file is always ready. Several threads may wait
-/// for one descriptor, to read or to write, on any workers. Each goes on when the descriptor is
-/// ready for its operation.
+/// model only the thread waits, and its worker runs other threads. A regular file is always ready.
+/// Several threads may wait for one descriptor, to read or to write, on any workers. Each goes on
+/// when the descriptor is ready for its operation.
 ///
 /// # Errors
 /// The error of the platform.

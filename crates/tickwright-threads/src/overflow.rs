@@ -70,8 +70,8 @@ fn notice_one(signal: c_int, before: &Before) {
         ours.sa_flags |= libc::SA_RESTART;
     }
     // SAFETY: 1. The handler exists for ever, because the shared library is not unloaded. 2. It
-    // touches atomics, words of the thread that it interrupts, and a try-lock, and writes with
-    // `write` alone.
+    // uses only atomics, words of the interrupted thread, and a try-lock, and its one system call
+    // for output is `write`.
     unsafe {
         libc::sigaction(signal, &raw const ours, core::ptr::null_mut());
     }

@@ -8,7 +8,8 @@ use tickwright_collections::{Avl, By, Dictionary as _, EntryKey, RedBlack, SlabD
 use crate::error::CreateError;
 use crate::id::ThreadId;
 
-/// The dictionary in which a runtime registers its threads. Each worker has one of its own.
+/// The dictionary in which a runtime registers its threads. Each worker has a dictionary of its
+/// own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dictionary {
     /// A red-black tree.

@@ -41,7 +41,7 @@ pub(crate) struct Locked<X> {
     pub(crate) own: X,
 }
 
-/// The threads that were created at one place.
+/// The threads that were created by one worker, or by the creators that share a shard.
 pub(crate) struct Shard<X> {
     locked: Mutex<Locked<X>>,
 }

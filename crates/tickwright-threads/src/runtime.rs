@@ -17,8 +17,8 @@ use crate::memory::{self, Counted, try_box};
 use crate::primitive::lock;
 use crate::threads::{Threads, Wait};
 
-/// Creates threads of one runtime, joins and wakes them. Clones refer to the same runtime. After
-/// the runtime has ended, a creation returns an error.
+/// A handle to one runtime, which creates, joins and wakes its threads. Clones refer to the same
+/// runtime. After the runtime has ended, a creation returns an error.
 #[derive(Clone)]
 pub struct Handle {
     threads: Arc<dyn Threads>,
@@ -86,7 +86,7 @@ impl Handle {
     /// Waits for a thread to end, and takes what its body returned.
     ///
     /// # Errors
-    /// All of [`JoinError`] but `Busy` and `TimedOut`.
+    /// All errors of [`JoinError`] except `Busy` and `TimedOut`.
     pub fn join(&self, id: ThreadId) -> Result<usize, JoinError> {
         self.threads.join(id, Wait::Forever)
     }

@@ -1,9 +1,9 @@
 //! Functions that a thread calls for itself. On threads that no runtime knows, they act like those
 //! of the standard library.
 //!
-//! All of them work in destructors of `thread_local!` variables, in those of the platform's keys,
-//! and in handlers of `exit`. At that point no runtime knows its kernel thread any more. In every
-//! model the same holds for a thread in a child that it has forked.
+//! All these functions work in destructors of `thread_local!` variables, in those of the platform's
+//! keys, and in handlers of `exit`. At that point no runtime knows its kernel thread any more. In
+//! every model the same holds for a thread in a child that it has forked.
 
 use core::cell::Cell;
 use core::ops::Range;

@@ -410,7 +410,7 @@ fn who_yields_lets_all_others_go_on() {
             .map(|i| {
                 let counts = Arc::clone(&counts);
                 let body = move || {
-                    // Each thread counts until the first one has had its share.
+                    // Each thread counts until the first one has counted to 100.
                     while counts[0].load(Ordering::Relaxed) < 100 {
                         counts[i].fetch_add(1, Ordering::Relaxed);
                         this_thread::yield_now();

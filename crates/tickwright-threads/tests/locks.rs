@@ -25,7 +25,8 @@ fn creating_under_a_lock(runtime: &Runtime) {
     }
 }
 
-/// Each of twenty threads waits for its own lock, which its predecessor's end opens.
+/// Each of twenty threads waits for its own lock, which is unlocked when the thread before it has
+/// ended.
 fn hand_over_hand(runtime: &Runtime) {
     let order = Arc::new(AtomicUsize::new(0));
     let doors: Vec<_> = (0..20).map(|_| Arc::new(Mutex::new(()))).collect();

@@ -13,9 +13,10 @@ const ALL: usize = usize::MAX;
 /// of ticks. So the other clauses can still be judged.
 const LEAST_REACH: u64 = 1 << 20;
 
-/// An advance over idle time that takes longer than this *and* this many times one over a single
-/// tick pays for elapsed time. The least of nine tries counts. So a disturbance of the host does
-/// not carry a queue that jumps over idle time beyond both limits.
+/// An advance over idle time pays for elapsed time if it exceeds two limits. It takes longer than
+/// `LONG`, *and* longer than `MANY_TIMES` advances over a single tick. The least of nine tries
+/// counts. So a disturbance of the host does not carry a queue that jumps over idle time beyond
+/// both limits.
 const LONG: Duration = Duration::from_micros(200);
 const MANY_TIMES: u32 = 50;
 const TRIES: usize = 9;
@@ -66,8 +67,8 @@ pub fn idle_time_is_free<M: Make>(_: &Tools) -> Verdict {
             cost.as_nanos() / unit.as_nanos().max(1)
         ));
     }
-    // Advances by this many ticks reach the end of time. A queue that walks through every tick
-    // would not finish them in a lifetime.
+    // Steps of this many ticks lead to the end of time. A queue that walks through every tick would
+    // not finish them in a lifetime.
     const STEP: u64 = 1 << 47;
     let arena = M::arena(1);
     let walk = || {

@@ -1,4 +1,4 @@
-//! One verdict per clause of the contract, computed: the names and numbers are those of
+//! Computes one verdict for each clause of the contract. The names and numbers are those in
 //! `tickwright_core::contract`.
 //!
 //! `transcript` runs the `scripts`, and most clauses are judged from these same transcripts.
@@ -224,7 +224,8 @@ readings! {
     every_deadline_is_ordinary, Edges, end panicked;
     /// `next_expiry()` is the expiry of the head.
     next_expiry_is_exact, All, if next_expiry;
-    /// No missed wake, no busy spin.
+    /// A driver that sleeps until `next_wake()` misses no timer, and never wakes again and again in
+    /// vain.
     next_wake_is_a_lower_bound, All, if next_wake;
     /// The wake never changes without a report.
     head_change_is_reported, All, if head_change;

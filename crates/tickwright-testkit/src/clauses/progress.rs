@@ -9,7 +9,7 @@ use crate::subject::{Make, Subject};
 /// takes 1 for each of 64 levels, and 1 when it leaves.
 const MOST: usize = 65;
 
-/// This many timers are pending at first.
+/// The number of timers that are pending at first.
 const MANY: u32 = 320;
 
 /// Timers, and the tick that a run advances to.
@@ -28,8 +28,8 @@ const SPREADS: [Spread; 5] = [
     Spread { name: "in a bucket half due", deadline: |nth| (1 << 24) + nth * 51_000, now: 3 << 23 },
     Spread { name: "far apart", deadline: |nth| (1 << (nth % 34)) + nth, now: 1 << 34 },
     // Each timer at a power of two keeps the others from falling by more than one level at a time.
-    // Suppose that arrivals doubled the timers left to move at each level. With few levels that
-    // would pass unnoticed.
+    // A faulty queue might move twice as many timers at each further level because of arrivals.
+    // With few levels no run would show that.
     Spread {
         name: "at one tick and one at each power of two before it",
         deadline: |nth| LAST - LAST.checked_shr(nth as u32).unwrap_or(0),
@@ -88,7 +88,7 @@ fn stall<M: Make>(spread: &Spread, arrivals: Arrivals, budget: u32) -> Option<St
     let arena = M::arena(MANY as usize + room);
     let mut queue = M::make(&arena, MANY as usize);
     for value in 0..MANY {
-        // A queue that refuses has a bound of its own, or breaks another clause.
+        // A queue that refuses an insert has a bound of its own, or breaks another clause.
         queue.insert((spread.deadline)(value.into()), value).ok()?;
     }
     let mut inserted = MANY;

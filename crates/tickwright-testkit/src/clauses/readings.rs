@@ -169,8 +169,8 @@ pub(super) fn now_is_monotone(scene: &Scene<'_>, entry: &Entry) -> Option<String
     (view.now != now).then(|| format!("now() is {}, the greatest was {now}", view.now))
 }
 
-/// The first timer that does not leave alike in two runs of one script, the second of which never
-/// saw a smaller `now`.
+/// Compares two runs of one script; the queue of the second run never saw a smaller `now`. Returns
+/// the first timer that leaves differently.
 pub(super) fn clamping_matters(plain: &Transcript, clamped: &Transcript) -> Option<String> {
     let (mut left, mut right) = (plain.departures(), clamped.departures());
     loop {

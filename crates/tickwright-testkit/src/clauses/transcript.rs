@@ -317,7 +317,7 @@ pub(crate) enum Origin {
     Rearm,
 }
 
-/// What became of a timer that is not pending.
+/// Why a timer is not pending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Gone {
     Delivered,
@@ -342,7 +342,7 @@ pub(crate) struct Fact {
 }
 
 impl Fact {
-    /// Whether the timer's deadline had come when the timer was armed.
+    /// Whether the timer's deadline had already passed when the timer was armed.
     pub(crate) fn was_past(&self) -> bool {
         self.deadline < self.floor
     }
@@ -513,7 +513,7 @@ pub(crate) type Judge = fn(&Scene<'_>, &Entry) -> Option<String>;
 #[derive(Debug)]
 pub(crate) struct Case {
     pub by: Judge,
-    /// Judges the whole transcript, once no entry has broken the clause.
+    /// Judges the whole transcript, if no entry has broken the clause.
     pub at_the_end: fn(&Transcript) -> Option<String>,
     pub witness: Option<String>,
 }

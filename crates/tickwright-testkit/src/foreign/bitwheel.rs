@@ -1,5 +1,5 @@
-//! `bitwheel` 0.6: its `PreciseWheel`, three gears of 64 slots of one millisecond, polled with the
-//! time as its documentation shows.
+//! The `PreciseWheel` of `bitwheel` 0.6: three gears of 64 slots, with ticks of one millisecond.
+//! The adapter passes the time to its poll, as its documentation shows.
 //!
 //! The adapter does two things for it. First, it forgets a handle when its timer fires. The wheel
 //! treats every handle whose deadline has not come as pending. If a timer fired early, a cancel

@@ -1,5 +1,5 @@
-//! `std::collections::BTreeMap` keyed by (expiry, sequence), as async runtimes without a wheel keep
-//! their timers.
+//! `std::collections::BTreeMap` keyed by (expiry, sequence). Async runtimes without a wheel keep
+//! their timers in this way.
 //!
 //! A timer's key is its key in the map. The key is stale for ever after the timer has left, and a
 //! timer that moves gets a new key.

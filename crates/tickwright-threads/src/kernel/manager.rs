@@ -48,10 +48,10 @@ use crate::threads::Threads;
 ///
 /// The model exists to be measured: [`OneToOne`] does the same without the detour through a
 /// manager. Apart from speed there are these differences. A thread inherits only the signal mask
-/// from its creator. Its processor affinity and scheduling are the manager's, which are those of
-/// the thread that started the runtime. A join waits for the body to end, and not for the
-/// destructors of `thread_local!` after it. A creator that is an M:N thread of another runtime
-/// keeps its worker while it is suspended.
+/// from its creator. It gets its processor affinity and its scheduling from the manager, and the
+/// manager has those of the thread that started the runtime. A join waits for the body to end, and
+/// not for the destructors of `thread_local!` after it. A creator that is an M:N thread of another
+/// runtime blocks its worker while it is suspended.
 ///
 /// The manager ends when it cannot read its pipe any more. It also ends when it reads a request
 /// that none of its threads has written, because then other code uses its descriptor. Creations are
@@ -70,7 +70,8 @@ use crate::threads::Threads;
 pub struct Manager(OneToOne);
 
 impl Manager {
-    /// Stacks of 2 MiB with a guard of a page, a red-black tree, the monotonic clock.
+    /// The defaults: stacks of 2 MiB with a guard of one page, a red-black tree, and the monotonic
+    /// clock.
     #[must_use]
     pub fn new() -> Self {
         Self(OneToOne::new())
@@ -175,7 +176,7 @@ impl Drop for Funnel {
         if let Some(manager) = lock(&self.manager).take() {
             self.requests.close();
             if !self.requests.is_ours() {
-                // A forked child has no such thread, so the handle is forgotten.
+                // A forked child has no manager thread, so the handle is forgotten.
                 core::mem::forget(manager);
             }
         }

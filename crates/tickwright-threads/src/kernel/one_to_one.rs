@@ -40,8 +40,8 @@ impl Default for OneToOne {
 }
 
 impl OneToOne {
-    /// Stacks of 2 MiB from the platform with a guard of a page, a red-black tree, the monotonic
-    /// clock.
+    /// The defaults: stacks of 2 MiB from the platform with a guard of one page, a red-black tree,
+    /// and the monotonic clock.
     #[must_use]
     pub fn new() -> Self {
         Self {

@@ -218,7 +218,7 @@ impl Pthread {
         Self { stack: in_pages(stack), guard: in_pages(guard), stacks, pool: Arc::default() }
     }
 
-    /// The bytes of a stack and its guard, in whole pages.
+    /// The sizes of a stack and its guard, in bytes, rounded up to whole pages.
     pub(crate) fn sizes(&self, attributes: &Attributes) -> (usize, usize) {
         let stack = attributes.stack.map_or(self.stack, in_pages);
         let guard = attributes.guard.map_or(self.guard, in_pages);

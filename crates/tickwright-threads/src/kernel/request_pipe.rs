@@ -244,7 +244,7 @@ impl RequestPipe {
         }
     }
 
-    /// What the manager does.
+    /// The main loop of the manager.
     pub(super) fn serve(self: &Arc<Self>) {
         let mut lingering = Vec::new();
         let mut closing = false;

@@ -96,7 +96,7 @@ impl Kernel {
         self.roster.release(id, record);
     }
 
-    /// What each thread runs.
+    /// The main function of each thread.
     fn run(self: Arc<Self>, id: ThreadId, registered: Registered, body: Body) {
         let member = Member { runtime: Arc::clone(&self), id, has_parked: Cell::new(false) };
         // SAFETY: 1. The host is left before this function returns, and no panic can leave the
@@ -246,7 +246,7 @@ impl Threads for Kernel {
     }
 }
 
-/// A thread of the runtime, which has a kernel thread for itself.
+/// A thread of the runtime. It has a kernel thread of its own.
 struct Member {
     runtime: Arc<Kernel>,
     id: ThreadId,

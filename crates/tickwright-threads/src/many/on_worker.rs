@@ -4,7 +4,7 @@ use super::pool::WorkerPool;
 use super::worker::Worker;
 use crate::here;
 
-/// Works as the worker of this kernel thread.
+/// Runs `worker` on this kernel thread.
 ///
 /// A panic on the worker's own stack, such as a panic of the user's clock, aborts the process. The
 /// worker's threads could not go on, and their stacks hold references to the worker.

@@ -20,7 +20,7 @@ use crate::threads::Body;
 #[cfg(all(test, loom))]
 mod models;
 
-/// A thread that was spawned and has not begun. It belongs to no worker yet.
+/// A thread that was spawned and has not begun. The thread belongs to no worker yet.
 pub(super) struct Spawned {
     pub(super) id: ThreadId,
     pub(super) registered: Registered,

@@ -43,7 +43,7 @@ use crate::stack::{Mapping, Span};
 use crate::threads::Body;
 use crate::wake_flags::Wakeup;
 
-/// How many spawned threads in a row begin before a ready thread goes on.
+/// The most spawned threads that begin in a row before a ready thread goes on.
 const ROW: u32 = 16;
 /// The number of switches after which the worker looks at the clock and the descriptors. A power of
 /// two.
@@ -179,7 +179,7 @@ impl Worker {
                 self.idle();
             }
         }
-        // All threads have ended: the stacks that are left are warm or cold.
+        // All threads have ended: only spare stacks are left, warm or cold.
         for spare in self.spare.take() {
             self.discard(spare);
         }

@@ -36,7 +36,7 @@ pub struct Receiver<T>(Arc<Mailbox<T>>);
 /// The error of a send when no receiver is left, with the letter.
 pub struct SendError<T>(pub T);
 
-/// A letter that could not be sent without waiting, and the reason.
+/// The error of a send that does not wait: the reason, with the letter.
 pub enum TrySendError<T> {
     /// The mailbox is full.
     Full(T),
@@ -48,7 +48,7 @@ pub enum TrySendError<T> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecvError;
 
-/// The reason why no letter was received.
+/// The error of a receive that does not wait, or that waits for a limited time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TryRecvError {
     /// The mailbox is empty, now or at the end of the given time.

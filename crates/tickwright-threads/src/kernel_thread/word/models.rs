@@ -66,7 +66,7 @@ fn who_is_told_goes_on_and_sees_what_was_before() {
     });
 }
 
-/// A notification is kept for the next wait, and two of them are one.
+/// A notification is kept for the next wait, and two notifications count as one.
 #[test]
 fn each_notification_is_for_a_wait() {
     loom::model(|| {

@@ -197,8 +197,7 @@ impl Worker {
     }
 
     /// Steals from a worker that has many spawned threads, or has begun none during the last
-    /// search.
-    /// Returns whether there were any.
+    /// search. Returns whether there was a thread to steal.
     pub(super) fn steal(&self, searched: bool) -> bool {
         for (at, remote) in self.others() {
             let (waiting, begun) = (remote.spawned(), remote.begun.load(Ordering::Relaxed));
