@@ -271,8 +271,8 @@ impl Subject for Saboteur {
             Fault::RescheduleIsIgnored => return Ok(false),
             Fault::DeadKeysAreAccepted => return self.inner.reschedule(key, deadline).or(Ok(false)),
             Fault::RescheduleKeepsItsPlace => {
-                // Only the head shows its tick, so only then can the timer be known to have this
-                // deadline.
+                // Only the head shows its tick. So the fault applies only if the head has this
+                // deadline already.
                 let head = self.inner.peek().map(|head| head.expiry);
                 if head == Some(deadline) {
                     return Ok(false);

@@ -21,8 +21,8 @@ impl Series {
         Some((TAKEN.get((number / 64) as usize)?, 1 << (number % 64)))
     }
 
-    /// Returns the free number that was unused for the longest time. If none is free, returns the
-    /// number that all further runtimes share.
+    /// Returns a free number. Numbers are tried in turn, so each one stays unused as long as
+    /// possible. If none is free, returns the number that all further runtimes share.
     pub(crate) fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let taken = (1..SERIES).find_map(|_| {
