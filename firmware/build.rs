@@ -1,4 +1,5 @@
-//! Writes the memory map of the board that `TICKWRIGHT_BOARD` names, and tells the linker of it.
+//! Writes the memory map of the board that `TICKWRIGHT_BOARD` names, and passes its folder to the
+//! linker.
 
 use std::path::PathBuf;
 use std::{env, fs};
@@ -20,8 +21,8 @@ fn main() {
         "virt" => ("ORIGIN = 0x80000000, LENGTH = 8M", "ORIGIN = 0x80800000, LENGTH = 4M"),
         _ => panic!("TICKWRIGHT_BOARD={board}: name mps2, microbit or virt"),
     };
-    // Boards with too little memory for the large wheels, and for all other statics in one program:
-    // `TICKWRIGHT_PART=wheels` asks for the program with the small wheels.
+    // Small boards have too little memory for the large wheels, and for all other statics in one
+    // program. `TICKWRIGHT_PART=wheels` selects the program with the small wheels.
     println!("cargo:rerun-if-env-changed=TICKWRIGHT_PART");
     println!("cargo:rustc-check-cfg=cfg(small_board)");
     println!("cargo:rustc-check-cfg=cfg(part, values(\"wheels\"))");
@@ -31,7 +32,7 @@ fn main() {
     if env::var("TICKWRIGHT_PART").is_ok_and(|part| part == "wheels") {
         println!("cargo:rustc-cfg=part=\"wheels\"");
     }
-    // What the program `size` has.
+    // The structure that the program `size` contains.
     println!("cargo:rerun-if-env-changed=TICKWRIGHT_FAMILY");
     println!("cargo:rustc-check-cfg=cfg(family, values(any()))");
     println!("cargo:rustc-check-cfg=cfg(quiet_panic)");
@@ -59,7 +60,8 @@ fn main() {
     }
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     fs::write(out.join("memory.x"), script).expect("the memory map is written");
-    // A program with a vector table of its own (`rtic`) has a handler for each interrupt in it.
+    // A program with a vector table of its own (`rtic`) has its own handler for each interrupt in
+    // that table.
     fs::write(out.join("device.x"), "").expect("the list of default handlers is written");
     println!("cargo:rustc-link-search={}", out.display());
     if riscv {

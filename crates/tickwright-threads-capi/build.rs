@@ -1,5 +1,6 @@
-//! Names the shared library, so that programs ask the loader for `libtickwright-threads.so.N`
-//! whatever the file is called. The number is that of the file `SONAME` in `tickwright-boundary`.
+//! Sets the SONAME of the shared library. So programs load `libtickwright-threads.so.N`, whatever
+//! the name of the file was at link time. N is the number in the file `SONAME` of
+//! `tickwright-boundary`.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
@@ -9,7 +10,8 @@ fn main() {
             println!("cargo::error=tickwright-boundary gave no number for the SONAME");
         }
         println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libtickwright-threads.so.{number}");
-        // Handlers of signals and of forks stay where they are: the library is not unloaded.
+        // The library is never unloaded, because its handlers of signals and forks must stay in
+        // memory.
         println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
     }
 }

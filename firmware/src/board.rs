@@ -1,8 +1,9 @@
-//! What the programs need of a board: where they begin, a counter of instructions, and an end.
+//! What the programs need from a board: an entry point, a counter of instructions, and a way to
+//! exit.
 //!
 //! QEMU with `-icount shift=7` lets 128 ns pass for each instruction. So a counter of the board
-//! counts instructions. They are not cycles: the emulator knows no wait states, no pipeline and no
-//! bus.
+//! counts instructions. Instructions are not cycles: the emulator models no wait states, no
+//! pipeline and no bus.
 
 use core::hint::black_box;
 use core::sync::atomic::{Ordering, compiler_fence};
@@ -14,8 +15,8 @@ pub use riscv_rt::entry;
 pub use semihosting::process::exit;
 pub use semihosting::{print, println};
 
-/// Ends the program with exit code 101. Where sizes are compared it prints nothing: the code that
-/// formats a message would be taken for the structure's.
+/// Ends the program with exit code 101. In programs whose sizes are compared it prints nothing.
+/// Otherwise the code that formats a message would count as the structure's.
 #[panic_handler]
 fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
     if !cfg!(quiet_panic) {
@@ -27,13 +28,13 @@ fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
 /// Counts instructions from one call to the next.
 #[derive(Debug)]
 pub struct Counter {
-    /// What the board's counter advances in [`LOOP`] instructions.
+    /// The advance of the board's counter in [`LOOP`] instructions.
     steps: u32,
-    /// What two adjacent readings differ by.
+    /// The difference between two adjacent readings.
     overhead: u32,
 }
 
-/// Instructions of the loop of known length.
+/// The number of instructions of the loop of known length.
 const LOOP: u32 = 20_000;
 
 impl Counter {
@@ -47,8 +48,9 @@ impl Counter {
         counter
     }
 
-    /// What the board's counter advances while `work` runs, and its result. The work stays between
-    /// the two readings: what the compiler could move over them is in a black box.
+    /// The advance of the board's counter while `work` runs, and the result of `work`. The work
+    /// stays between the two readings: a black box holds everything that the compiler could move
+    /// across them.
     #[inline(always)]
     pub fn of<R>(&self, work: impl FnOnce() -> R) -> (u32, R) {
         compiler_fence(Ordering::SeqCst);
@@ -59,7 +61,7 @@ impl Counter {
         (black_box(imp::distance(before, after).saturating_sub(self.overhead)), result)
     }
 
-    /// Instructions that the counter's advance by `steps` stands for, to the nearest.
+    /// The number of instructions in which the counter advances by `steps`, rounded to the nearest.
     #[must_use]
     pub fn instructions(&self, steps: u64) -> u32 {
         ((steps * u64::from(LOOP) + u64::from(self.steps) / 2) / u64::from(self.steps)) as u32
@@ -78,7 +80,7 @@ mod imp {
     const TOP: u32 = 0xff_ffff;
 
     pub(super) fn start() {
-        // Programs that count take no other part of the core's peripherals.
+        // Programs that count instructions use no other core peripheral.
         if let Some(peripherals) = Peripherals::take() {
             let mut systick = peripherals.SYST;
             systick.set_clock_source(SystClkSource::Core);
@@ -101,8 +103,8 @@ mod imp {
     /// Two instructions a round.
     #[inline(never)]
     pub(super) fn known_loop(rounds: u32) {
-        // SAFETY: 1. it changes one register, which is declared, and the flags; 2. it ends, since
-        // the register reaches 0.
+        // SAFETY: 1. it changes only one register, which is declared, and the flags; 2. it ends,
+        // since the register reaches 0.
         unsafe { asm!("2: subs {0}, #1", "bne 2b", inout(reg) rounds => _, options(nomem, nostack)) };
     }
 }

@@ -13,12 +13,12 @@ const VALUE: usize = 4;
 const RELOAD: usize = 8;
 
 fn write(register: usize, value: u32) {
-    // SAFETY: 1. it is a register of the timer, aligned, and writing it touches no memory of
-    // the program.
+    // SAFETY: 1. the address is that of an aligned register of the timer, and writing it touches no
+    // memory of the program.
     unsafe { ((COUNTER + register) as *mut u32).write_volatile(value) }
 }
 
-/// The counter: 32 bits, which wrap. A clock may use fewer.
+/// The counter, which has 32 bits and wraps. A clock may use fewer bits.
 #[must_use]
 pub fn count() -> u32 {
     // SAFETY: 1. as above; reading it changes nothing.
@@ -26,8 +26,8 @@ pub fn count() -> u32 {
     !value
 }
 
-/// Lets SysTick interrupt in `ticks` ticks, or in 2^24 - 1 if that is sooner: the handler has to
-/// set it again then. 0 is treated as 1.
+/// Lets SysTick interrupt in `ticks` ticks, or in 2^24 - 1 ticks if that is sooner; then the
+/// handler has to set the alarm again. 0 is treated as 1.
 pub fn alarm_in(systick: &mut SYST, ticks: u64) {
     systick.disable_counter();
     systick.set_reload(ticks.clamp(1, 0xff_ffff) as u32);

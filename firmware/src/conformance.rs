@@ -1,4 +1,5 @@
-//! The machine: random operations on a queue and on the oracle, whose answers must be the same.
+//! The machine: it runs random operations on a queue and on the oracle, whose results must be
+//! equal.
 
 use core::fmt;
 
@@ -7,18 +8,19 @@ use tickwright_core::{Family, HookQueue, KeyError, Order, Pending, Reject, Timer
 use crate::oracle::Oracle;
 use crate::random::Random;
 
-/// How many timers there are. The bounds of bounded structures are below it, so that they fill up.
+/// The number of timers. The bounds of bounded structures are smaller, so that these structures
+/// fill up.
 pub const TIMERS: usize = 16;
 
 /// Timers of one family, numbered by their payloads.
 pub type Timers<F> = [Timer<F, u8>; TIMERS];
 
-/// Where a queue and the oracle part.
+/// The first difference between a queue and the oracle.
 #[derive(Clone, Copy, Debug)]
 pub struct Mismatch {
     /// The number of the operation.
     pub at: u32,
-    /// What was asked.
+    /// The operation whose results differ.
     pub question: &'static str,
     /// The oracle's answer.
     pub expected: u64,
@@ -33,7 +35,7 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// Stands for "none" in a [`Mismatch`]. No expiry comes near it.
+/// Stands for "none" in a [`Mismatch`]. All expiries are smaller.
 const NONE: u64 = u64::MAX - 1000;
 
 struct Machine<'q, F: Family> {
@@ -41,7 +43,7 @@ struct Machine<'q, F: Family> {
     timers: &'static Timers<F>,
     oracle: Oracle<TIMERS>,
     random: Random,
-    /// The most timers that the queue takes.
+    /// The most timers that the queue can hold.
     bound: usize,
     at: u32,
 }
@@ -49,7 +51,7 @@ struct Machine<'q, F: Family> {
 type Checked = Result<(), Mismatch>;
 type Key<F> = TimerRef<'static, F, u8>;
 
-/// Runs `operations` random operations. The queue takes at most `bound` timers.
+/// Runs `operations` random operations. The queue can hold at most `bound` timers.
 ///
 /// # Errors
 /// The first difference.
@@ -81,7 +83,8 @@ impl<F: Family> Machine<'_, F> {
         if expected == got { Ok(()) } else { Err(Mismatch { at, question, expected, got }) }
     }
 
-    /// Mostly near; sometimes past, far, at the end of time, or equal to a pending one.
+    /// Draws a deadline: mostly near; sometimes past, far, at the end of time, or equal to a
+    /// pending one.
     fn deadline(&mut self) -> u64 {
         let now = self.oracle.now;
         match self.random.below(16) {
@@ -94,7 +97,8 @@ impl<F: Family> Machine<'_, F> {
         }
     }
 
-    /// Mostly the next expiry or shortly after; seldom far, as what has passed is past.
+    /// Draws the next `now`: mostly the next expiry or shortly after. It is rarely far away,
+    /// because the clock never goes back.
     fn stride(&mut self) -> u64 {
         let now = self.oracle.now;
         match self.random.below(32) {
@@ -126,7 +130,8 @@ impl<F: Family> Machine<'_, F> {
         }
     }
 
-    /// Learns what a granular queue made of a deadline, which must be within its bound.
+    /// Reads the expiry that a granular queue chose for a deadline, and requires that it is within
+    /// the bound.
     fn settle(&mut self, timer: usize, deadline: u64) -> Checked {
         let Order::Granular { lateness } = Self::ORDER else { return Ok(()) };
         let said = self.queue.expiry(&self.timers[timer]).unwrap_or(NONE);
@@ -195,14 +200,14 @@ impl<F: Family> Machine<'_, F> {
         Ok(())
     }
 
-    /// Requires that `timer` is the one to leave now, and takes it out of the oracle.
+    /// Requires that `timer` is the next timer to leave, and removes it from the oracle.
     fn leaves(&mut self, question: &'static str, timer: u8, expiry: u64) -> Checked {
         let Some((first, due)) = self.oracle.nth(0) else {
             return self.agree(question, NONE, timer.into());
         };
         self.agree("an expiry that has come", 1, u64::from(due <= self.oracle.now))?;
         self.agree("the expiry of a timer that leaves", due, expiry)?;
-        // Equals leave a granular queue in an order of its own.
+        // Timers with equal expiries leave a granular queue in an order of its own.
         let equal = !Self::ORDER.is_exact() && self.oracle.expiry(timer.into()) == Some(due);
         if !equal {
             self.agree(question, first as u64, timer.into())?;
@@ -266,7 +271,7 @@ impl<F: Family> Machine<'_, F> {
         }
     }
 
-    /// Compares all that the queue shows.
+    /// Compares the results of all read-only methods.
     fn look(&self) -> Checked {
         self.agree("check", 1, self.queue.check().is_ok().into())?;
         self.agree("now", self.oracle.now, self.queue.now())?;

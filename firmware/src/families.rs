@@ -2,20 +2,20 @@
 
 use tickwright_core::{BoundedFlat, BoundedHeap, CoarseWheel};
 
-/// What a bounded structure of the conformance machine holds.
+/// The capacity of a bounded structure in the conformance machine.
 pub const BOUND: usize = 12;
 
 /// A binary heap in a static.
 pub type Heap2 = BoundedHeap<2, BOUND>;
-/// A heap of four children in a static.
+/// A 4-ary heap in a static.
 pub type Heap4 = BoundedHeap<4, BOUND>;
 /// A sorted array in a static.
 pub type Flat = BoundedFlat<BOUND>;
 /// The coarse wheel with sixteen buckets a level.
 pub type SmallCoarse = CoarseWheel<16, 2, 12>;
 
-/// Calls `$callback!` once, with a row for each structure: its name, its type, the most timers that
-/// it takes.
+/// Calls `$callback!` once, with a row for each structure: its name, its type, and the most timers
+/// that it can hold.
 #[macro_export]
 macro_rules! for_each_static_family {
     ($callback:ident) => {

@@ -1,5 +1,5 @@
 //! What the programs share: the board, random numbers, an oracle, and the machine that compares a
-//! queue with it. `no_std`, and nothing allocates.
+//! queue with the oracle. The crate is `no_std` and never allocates.
 #![no_std]
 
 pub mod board;

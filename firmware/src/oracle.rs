@@ -1,4 +1,4 @@
-//! The expected answers: an array that is searched from end to end.
+//! The oracle gives the expected results: it is an array that is searched from end to end.
 
 /// A timer of the oracle.
 #[derive(Clone, Copy, Debug)]
@@ -12,12 +12,12 @@ struct Armed {
 pub struct Oracle<const N: usize> {
     armed: [Option<Armed>; N],
     arrivals: u32,
-    /// The greatest tick that it was told.
+    /// The greatest tick that was passed so far.
     pub now: u64,
 }
 
 impl<const N: usize> Oracle<N> {
-    /// No timer is pending.
+    /// An oracle without pending timers.
     #[must_use]
     pub const fn new() -> Self {
         Self { armed: [None; N], arrivals: 0, now: 0 }
@@ -38,7 +38,7 @@ impl<const N: usize> Oracle<N> {
         }
     }
 
-    /// Takes a timer out. Returns whether it was pending.
+    /// Removes a timer. Returns whether it was pending.
     pub fn disarm(&mut self, timer: usize) -> bool {
         self.armed[timer].take().is_some()
     }
@@ -49,13 +49,13 @@ impl<const N: usize> Oracle<N> {
         self.armed[timer].map(|armed| armed.expiry)
     }
 
-    /// How many timers are pending.
+    /// The number of pending timers.
     #[must_use]
     pub fn len(&self) -> usize {
         self.armed.iter().flatten().count()
     }
 
-    /// Whether none is.
+    /// Whether no timer is pending.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -5,7 +5,7 @@
 pub struct Random(u64);
 
 impl Random {
-    /// One sequence for each seed.
+    /// Creates a generator. Each seed gives a sequence of its own.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)

@@ -1,4 +1,4 @@
-//! The bytes that the pages of the structures name for 32-bit targets.
+//! Checks the sizes that the pages of the structures state for 32-bit targets.
 
 use tickwright_core::{
     AvlTree, BoundedFlat, BoundedHeap, CoarseWheel, HookQueue, RbTree, RbTreeCached, SmallWheel, SortedList,

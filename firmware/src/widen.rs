@@ -7,8 +7,8 @@
 ///   clock              .. 65,534  65,535  65,536  65,537 ..
 /// ```
 /// It must be read at least once in each turn of the counter, or a turn is lost. An alarm twice a
-/// turn sees to that: see [`HALF_TURN`](Self::HALF_TURN). No overflow interrupt is needed, so none
-/// can come between two reads.
+/// turn ensures these reads: see [`HALF_TURN`](Self::HALF_TURN). No overflow interrupt is needed,
+/// so no such interrupt can come between two reads.
 #[derive(Debug)]
 pub struct Widened<const BITS: u32> {
     last: u64,
@@ -20,7 +20,7 @@ impl<const BITS: u32> Widened<BITS> {
         (1 << BITS) - 1
     };
 
-    /// Ticks in half a turn: the longest that an alarm may be away.
+    /// Ticks in half a turn: the longest time until an alarm.
     pub const HALF_TURN: u64 = (Self::MASK >> 1) + 1;
 
     /// A clock at 0, when the counter is at 0.
@@ -29,8 +29,8 @@ impl<const BITS: u32> Widened<BITS> {
         Self { last: 0 }
     }
 
-    /// The time when the counter shows `count`, of which the lower `BITS` bits count. Never less
-    /// than the last.
+    /// The time when the counter shows `count`, of which only the lower `BITS` bits are used. It is
+    /// never less than the last time.
     pub fn read(&mut self, count: u32) -> u64 {
         self.last += u64::from(count).wrapping_sub(self.last) & Self::MASK;
         self.last

@@ -1,4 +1,4 @@
-//! Tells the linker where `memory.x` is, and that cortex-m-rt's script places the program.
+//! Tells the linker where `memory.x` is, and selects the linker script of cortex-m-rt.
 
 use std::env;
 

@@ -1,7 +1,7 @@
-//! What functions return, and what they write where the caller wants it.
+//! What exported functions return, and what they write to the caller's memory.
 //!
-//! The frames of the exported functions: each runs the inside of a function, where `?` returns
-//! codes, and turns its result into C's. The unsafe ones write to places of the caller.
+//! Each function here runs the body of an exported function, in which `?` returns codes. It turns
+//! the body's `Result` into the number that C gets. The unsafe ones write to memory of the caller.
 
 use core::ffi::{c_char, c_int};
 use core::fmt::{self, Write};
@@ -10,10 +10,10 @@ use crate::code;
 use crate::grow::{self, Growing};
 pub use crate::place::{aligned, usable};
 
-/// Exports functions of the header: each becomes `unsafe extern "C"`, has the header's contract,
-/// and keeps its name.
+/// Exports functions of the header: each one keeps its name, becomes `unsafe extern "C"`, and has
+/// the header's contract.
 ///
-/// It is called with parentheses, as rustfmt formats what stands in these:
+/// Call the macro with parentheses, because rustfmt formats only what stands in parentheses:
 /// ```text
 /// exported!(
 ///     /// Takes every timer out.
@@ -33,12 +33,12 @@ macro_rules! exported {
         )+
     };
 }
-/// Returns 0 or more, or a code.
+/// Returns the number from `inside` (0 or more), or a negative code.
 pub fn code(inside: impl FnOnce() -> Result<c_int, c_int>) -> c_int {
     inside().unwrap_or_else(|refusal| refusal)
 }
 
-/// Returns a number of things, or a code.
+/// Returns the count from `inside`, or a negative code.
 pub fn count(inside: impl FnOnce() -> Result<usize, c_int>) -> isize {
     match inside() {
         Ok(number) => isize::try_from(number).unwrap_or(isize::MAX),
@@ -61,8 +61,8 @@ pub unsafe fn value<T>(place: *mut T, inside: impl FnOnce() -> Result<T, c_int>)
     })
 }
 
-/// Writes what is found to `place` and returns 1, or returns 0 or a code. A place that is not
-/// aligned is refused before anything is done.
+/// Writes a value to `place` and returns 1; returns 0 if `inside` finds none, or a code. A `place`
+/// that is not aligned is refused before `inside` runs.
 ///
 /// # Safety
 /// `place` is null, or may be written.
@@ -79,18 +79,18 @@ pub unsafe fn found<T>(place: *mut T, inside: impl FnOnce() -> Result<Option<T>,
 /// Fills a struct of the caller and returns 0, or returns a code.
 ///
 /// # Safety
-/// `place` is null, or as many bytes as its size says may be written.
+/// `place` is null, or that many bytes may be written there as its size field says.
 pub unsafe fn filled<T: Growing>(place: *mut T, inside: impl FnOnce() -> Result<T, c_int>) -> c_int {
     // SAFETY: the caller promises this.
     let done = unsafe { filled_if(place, || inside().map(Some)) };
     done.min(0)
 }
 
-/// Fills a struct of the caller with what is found and returns 1, or returns 0 or a code. A struct
-/// whose size is impossible is refused before anything is done.
+/// Fills a struct of the caller and returns 1; returns 0 if `inside` finds nothing, or a code. A
+/// struct whose size is impossible is refused before `inside` runs.
 ///
 /// # Safety
-/// `place` is null, or as many bytes as its size says may be written.
+/// `place` is null, or that many bytes may be written there as its size field says.
 pub unsafe fn filled_if<T: Growing>(
     place: *mut T,
     inside: impl FnOnce() -> Result<Option<T>, c_int>,
@@ -99,13 +99,14 @@ pub unsafe fn filled_if<T: Growing>(
         // SAFETY: the caller promises this.
         let room = unsafe { grow::room(place) }?;
         let Some(found) = inside()? else { return Ok(0) };
-        // SAFETY: 1. `room` has returned that; 2. the caller promises this.
+        // SAFETY: 1. `grow::room` has returned `room`; 2. the caller promises this.
         unsafe { grow::fill(place, room, found) };
         Ok(1)
     })
 }
 
-/// Writes what is broken as text and returns [`code::BROKEN`], or returns 0 or another code.
+/// Writes the violation as text and returns [`code::BROKEN`]. Returns 0 if nothing is broken, or
+/// another code.
 ///
 /// # Safety
 /// `text` is null, or `size` bytes there may be written.
@@ -122,42 +123,42 @@ pub unsafe fn verdict<V: fmt::Display>(
     })
 }
 
-/// Writes a struct of the caller's as it begins, and returns 0 or a code.
+/// Writes the initial value of a caller's struct, and returns 0 or a code.
 ///
 /// # Safety
 /// `place` is null, or may be written.
 pub unsafe fn fresh<T>(place: *mut T, value: T) -> c_int {
     code(|| {
         usable(place)?;
-        // SAFETY: 1. Not null, aligned. 2. The caller promises the rest.
+        // SAFETY: 1. The pointer is not null, and aligned. 2. The caller promises the rest.
         unsafe { place.write(value) };
         Ok(0)
     })
 }
 
-/// What a pointer of the caller's points to, unless it is null or not aligned.
+/// Borrows what a caller's pointer points to, unless the pointer is null or not aligned.
 ///
 /// # Safety
-/// It may be read until the end of the call.
+/// What `pointer` points to may be read until the end of the call.
 pub unsafe fn borrowed<'t, T>(pointer: *const T) -> Result<&'t T, c_int> {
     usable(pointer)?;
-    // SAFETY: 1. Not null, aligned. 2. The caller promises the rest.
+    // SAFETY: 1. The pointer is not null, and aligned. 2. The caller promises the rest.
     Ok(unsafe { &*pointer })
 }
 
-/// Writes an answer where the caller wants one.
+/// Writes `value` to `place`, unless `place` is null or not aligned.
 ///
 /// # Safety
 /// `place` is null, or may be written.
 pub unsafe fn put<T>(place: *mut T, value: T) {
     if !place.is_null() && place.is_aligned() {
-        // SAFETY: 1. Not null, aligned. 2. The caller promises the rest.
+        // SAFETY: 1. The pointer is not null, and aligned. 2. The caller promises the rest.
         unsafe { place.write(value) };
     }
 }
 
-/// Writes text and a zero into `size` bytes, cut off where it does not fit, and returns how long
-/// the whole text is.
+/// Writes a text and a zero byte into `size` bytes, and returns the length of the whole text. A
+/// text that does not fit is cut off.
 ///
 /// # Safety
 /// `text` is null, or `size` bytes there may be written.
@@ -176,9 +177,11 @@ pub unsafe fn write_text(text: *mut c_char, size: usize, what: &dyn fmt::Display
     let mut cut = if nowhere {
         Cut(&mut [], 0)
     } else {
-        // SAFETY: as many zeros into the caller's bytes.
+        // SAFETY: this writes `size` zeros, and the caller promises that `size` bytes may be
+        // written.
         unsafe { text.write_bytes(0, size) };
-        // SAFETY: 1. the caller promises this; 2. initialized just now; the last stays zero.
+        // SAFETY: 1. the caller promises that the bytes are there; 2. they were initialized just
+        // now; the last one stays zero.
         Cut(unsafe { core::slice::from_raw_parts_mut(text.cast(), size - 1) }, 0)
     };
     let _ = write!(cut, "{what}");

@@ -1,4 +1,4 @@
-//! Results: zero or more is what was asked for, less is a negated `errno`.
+//! Results: 0 or more is a success, and a negative number is a negated `errno`.
 
 use core::ffi::{CStr, c_int};
 
@@ -12,22 +12,23 @@ macro_rules! codes {
 }
 
 codes! {
-    /// A null pointer, a value without a meaning, or memory that is not what it is passed as.
+    /// A null pointer, a value without a meaning, or memory that does not hold an object of the
+    /// type.
     INVALID = EINVAL: c"a null pointer, a null callback, a delay less than 0, a number that has no meaning here, a size that is too small, memory that is not what it is passed as (any more), or a thread that cannot be joined";
-    /// A struct of the caller has a field that is not known.
+    /// A struct of the caller has a field that this library does not know.
     TOO_NEW = E2BIG: c"a struct has a field that this library does not know, and it is not 0: use a newer library, or leave the field 0";
     /// The timer or element is in no queue or heap; the scheduler has no such id, thread or
     /// descriptor.
     ABSENT = ENOENT: c"there is no such timer, id, element or link (any more): it is done, was cancelled or taken out, or was never added; or the scheduler has no thread or no descriptor";
-    /// It is in this one already.
+    /// The timer or element is in this queue or heap already.
     ALREADY = EALREADY: c"it is so already: in this queue, heap or dictionary (reschedule or update it), run by a thread, or destroyed";
-    /// It is in another one, or an element's position is not its own.
+    /// The timer or element is in another queue or heap, or an element's position is wrong.
     ELSEWHERE = EXDEV: c"it is in another queue, heap or dictionary: take it out there first; or a heap's element was pushed whose position was not 0: tw_heap_forget makes it 0";
     /// A bounded queue is full, or the memory for a queue is too small.
     FULL = ENOSPC: c"the queue is full, or the memory for it is too small: give it more capacity, or remove a timer first";
     /// There is no memory.
     NO_MEMORY = ENOMEM: c"no memory: nothing was changed";
-    /// Something runs or is in use that has to end first.
+    /// Something that has to end first still runs or is in use.
     BUSY = EBUSY: c"not now: a callback or clean-up function runs (of this queue, heap, dictionary, timer or scheduler), a thread still runs, a lock is held, or a mailbox is full or empty: call again when that has changed";
     /// A callback would wait for itself.
     DEADLOCK = EDEADLK: c"a callback or thread cannot wait for its own end, nor for one that waits for it: do not wait, or return";
@@ -35,38 +36,38 @@ codes! {
     STALE = ESRCH: c"there is no such thread (any more): it was joined, or was detached and has ended";
     /// The time was over.
     LATE = ETIMEDOUT: c"the thread ran still when the time had come: join it later";
-    /// The scheduler is being destroyed; the runtime has no threads in this process.
+    /// The scheduler is being destroyed, or the runtime has no threads in this process.
     ENDING = ECANCELED: c"the scheduler is being destroyed, or this process is a fork without the runtime's threads: make another";
-    /// The clock or the system does not offer that.
+    /// The clock or the system does not offer the operation.
     UNSUPPORTED = ENOTSUP: c"the clock or the system does not offer that: create the scheduler with another clock";
-    /// The system has no thread to give.
+    /// The system cannot start another thread.
     AGAIN = EAGAIN: c"the system has no thread to give: try again later, or run the queue yourself";
     /// The process has no descriptor left.
     NO_DESCRIPTOR = EMFILE: c"this process has no descriptor left: close one, or raise its limit";
     /// The caller does not hold the lock.
     NOT_YOURS = EPERM: c"the calling thread does not hold the lock: lock it first";
-    /// Nothing can be sent or received any more.
+    /// The mailbox is closed: no letter can be sent, and none is left.
     CLOSED = EPIPE: c"the mailbox is closed: no letter can be sent, and none is left";
-    /// That is no descriptor.
+    /// The number is no open descriptor.
     NO_FILE = EBADF: c"that is no open descriptor";
-    /// All identities of queues are used up.
+    /// The process has used up all identities of queues.
     EXHAUSTED = EOVERFLOW: c"this process has made 2^31 queues and dictionaries: no identity is left for another";
-    /// Something does not belong at that end of a dictionary.
+    /// A key does not belong at the given end of a dictionary.
     OUT_OF_ORDER = ERANGE: c"its key does not belong at this end of the dictionary: insert it instead";
     /// A structure is broken.
     BROKEN = EBADMSG: c"the structure is broken: something else has overwritten a timer, an element, a link or the queue, or an order contradicts itself";
 }
 
-/// What a result means, in English.
+/// Describes a result in English.
 #[must_use]
 pub fn text(code: c_int) -> &'static CStr {
     let known = TEXTS.iter().find(|(known, _)| *known == code.min(0));
     known.map_or(c"no code of this library", |(_, text)| text)
 }
 
-/// Calls a function of the caller's where functions outside of the header are between it and the
-/// program. Those functions would catch what it throws, or clean up for it. Here the process ends,
-/// as nothing unwinds out of an `extern "C"` function.
+/// Calls a function of the caller's when functions outside of the header called us. Those functions
+/// could catch what the caller's function throws, or clean up after it. With this call the process
+/// ends instead, because nothing unwinds out of an `extern "C"` function.
 pub extern "C" fn contained<R>(call: impl FnOnce() -> R) -> R {
     call()
 }

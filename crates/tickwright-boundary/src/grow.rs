@@ -1,4 +1,5 @@
-//! Structs that grow: the first field is the size, as the caller's header knows the struct.
+//! Structs that grow with versions: the first field is the size of the struct in the caller's
+//! header.
 //!
 //! ```text
 //!   the caller's    | size | a | b |             an older header: 3 fields
@@ -13,14 +14,14 @@ use core::ffi::c_int;
 use crate::code;
 use crate::place::usable;
 
-/// A size beyond this is rubbish: the caller has not set it.
+/// A size greater than this is invalid: the caller has not set it.
 const MOST: usize = 4096;
 
 /// A struct whose first field is its size.
 ///
 /// # Safety
 /// 1. It is `repr(C)`, and its first field is a `usize`, the size in bytes.
-/// 2. Any bytes that a C program can have in the other fields are values of theirs.
+/// 2. Any bytes that a C program can have in the other fields are valid values of those fields.
 pub unsafe trait Growing: Copy {
     /// What a field is that the caller does not have. Its size is that of the type. The default of
     /// a field that is added is 0: an older library refuses a newer caller's others.
@@ -59,21 +60,21 @@ unsafe fn given<T: Growing>(at: *const T) -> Result<usize, c_int> {
 /// Reads a struct of the caller.
 ///
 /// # Errors
-/// [`code::INVALID`] for null and for a size that cannot be; [`code::TOO_NEW`] where a field that
-/// is not known is not 0.
+/// [`code::INVALID`] for null and for an impossible size; [`code::TOO_NEW`] if a field that this
+/// version does not know is not 0.
 ///
 /// # Safety
-/// `at` is null, or as many bytes as its size says may be read.
+/// `at` is null, or that many bytes may be read there as its size field says.
 pub unsafe fn read<T: Growing>(at: *const T) -> Result<T, c_int> {
     usable(at)?;
-    // SAFETY: 1. usable; 2. the caller promises this.
+    // SAFETY: 1. the pointer is usable; 2. the caller promises this.
     let size = unsafe { given(at) }?;
     if size == size_of::<T>() {
-        // SAFETY: 1. usable; 2. the caller promises this; 3. promise 2.
+        // SAFETY: 1. the pointer is usable; 2. the caller promises this; 3. promise 2.
         return Ok(unsafe { at.read() });
     }
     for unknown in size_of::<T>()..size {
-        // SAFETY: below its size.
+        // SAFETY: `unknown` is less than the struct's size.
         let byte = unsafe { at.cast::<u8>().add(unknown) };
         // SAFETY: the caller promises this.
         if unsafe { byte.read() } != 0 {
@@ -82,7 +83,7 @@ pub unsafe fn read<T: Growing>(at: *const T) -> Result<T, c_int> {
     }
     let mut value = T::DEFAULT;
     let bytes = size.min(size_of::<T>());
-    // SAFETY: 1. the caller promises this; 2. no more than the value has; 3. promise 2.
+    // SAFETY: 1. the caller promises this; 2. `bytes` is at most the value's size; 3. promise 2.
     unsafe { (&raw mut value).cast::<u8>().copy_from_nonoverlapping(at.cast(), bytes) };
     Ok(value)
 }
@@ -99,14 +100,15 @@ pub unsafe fn room<T: Growing>(place: *const T) -> Result<usize, c_int> {
         return Ok(0);
     }
     usable(place)?;
-    // SAFETY: 1. usable; 2. the caller promises this.
+    // SAFETY: 1. the pointer is usable; 2. the caller promises this.
     unsafe { given(place) }
 }
 
-/// Fills a struct of the caller that has `room` bytes. Its size becomes what was filled.
+/// Fills a struct of the caller that has `room` bytes. Its size field becomes the number of bytes
+/// that were filled.
 ///
 /// # Safety
-/// [`room`] has returned that for `place`, where as many bytes may be written.
+/// [`room`] has returned the number `room` for `place`, and that many bytes may be written there.
 pub unsafe fn fill<T: Growing>(place: *mut T, room: usize, mut value: T) {
     let bytes = room.min(size_of::<T>());
     if bytes == 0 {
@@ -114,11 +116,12 @@ pub unsafe fn fill<T: Growing>(place: *mut T, room: usize, mut value: T) {
     }
     // SAFETY: promise 1.
     unsafe { (&raw mut value).cast::<usize>().write(bytes) };
-    // SAFETY: 1. the caller promises this; 2. no more than the value has.
+    // SAFETY: 1. the caller promises this; 2. the number of bytes is at most the size of the value.
     unsafe { place.cast::<u8>().copy_from_nonoverlapping((&raw const value).cast(), bytes) };
 }
 
-/// Sets a caller's struct of `size` bytes to its defaults, and 0 where it is longer.
+/// Sets a caller's struct of `size` bytes to its defaults. Bytes behind the fields that we know
+/// become 0.
 ///
 /// # Safety
 /// `place` is null, or `size` bytes there may be written.
@@ -133,7 +136,7 @@ pub unsafe fn initialize<T: Growing>(place: *mut T, size: usize) -> c_int {
     unsafe { place.cast::<u8>().write_bytes(0, size) };
     // SAFETY: the caller promises this.
     unsafe { fill(place, size, T::DEFAULT) };
-    // SAFETY: 1. usable; 2. promise 1: the size comes first.
+    // SAFETY: 1. the pointer is usable; 2. promise 1: the size comes first.
     unsafe { place.cast::<usize>().write(size) };
     0
 }

@@ -1,5 +1,5 @@
-//! The boundary between C and Rust, as both C libraries of Tickwright have it. It is theirs alone:
-//! its interface changes with them.
+//! The boundary between C and Rust, which both C libraries of Tickwright share. No other crate may
+//! use it: its interface changes with those libraries.
 //!
 //! - [`code`]: results, zero or a negated `errno`
 //! - [`answer`]: the frames of exported functions, and what they write where the caller wants it
@@ -11,8 +11,8 @@
 //! The number of both SONAMEs is in the file `SONAME`, and nowhere else.
 //!
 //! # What the caller answers for
-//! The functions of the libraries are `unsafe extern "C"`, and have one contract: the headers'. In
-//! short, and cited in the code as "the header's contract":
+//! The functions of the libraries are `unsafe extern "C"`, and the headers state their one
+//! contract. The code cites it as "the header's contract". In short:
 //! 1. a pointer that is not null points to what its type says, readable and writable for as long as
 //!    the call lasts, or, where it says so (a queue, a pending timer, an element, a dictionary, a
 //!    link), until it is destroyed or taken out;
@@ -35,7 +35,7 @@ macro_rules! numbers {
             #[doc = concat!("`", stringify!($name), "` of the header.")]
             pub const $name: ::core::ffi::c_int = $number;
         )+
-        /// Every number of this file's, by its name in the header.
+        /// Every number of this file, by its name in the header.
         pub const NUMBERS: &[(&str, ::core::ffi::c_int)] = &[$((stringify!($name), $number)),+];
     };
 }

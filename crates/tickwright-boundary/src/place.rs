@@ -1,10 +1,10 @@
-//! Pointers of the caller, before anything is read or written there.
+//! Checks of the caller's pointers, before anything is read or written there.
 
 use core::ffi::c_int;
 
 use crate::code;
 
-/// Refuses a place that is not aligned for its answer.
+/// Refuses a place that is not aligned for a `T`.
 pub fn aligned<T>(place: *const T) -> Result<(), c_int> {
     if place.is_aligned() { Ok(()) } else { Err(code::INVALID) }
 }

@@ -1,17 +1,18 @@
-//! Memory that is set aside before a call whose allocations cannot be refused.
+//! Memory that is allocated before a call whose own allocations must not fail.
 //!
-//! The standard library ends the process when a reference count, a thread's name or a thread finds
-//! no memory. A C library may not: [`covered`] allocates spare blocks first, which may be refused,
-//! and then makes the call. If an allocation of that thread fails meanwhile, it gets a spare block.
-//! That holds for an allocation that could be refused too, so all allocations of the call count.
+//! The standard library ends the process if there is no memory for a reference count, a thread's
+//! name or a thread. A C library must not end the process. So [`covered`] first allocates spare
+//! blocks, and returns an error if it cannot. Then it makes the call. An allocation of that thread
+//! that fails during the call gets a spare block. Allocations that could report their failure get
+//! one too, so all allocations of the call count.
 //!
 //! ```text
 //!   covered(&[(4, 512)], ..)   4 blocks of 512 bytes from malloc, or -ENOMEM
 //!     Arc::new                   malloc fails: a spare block, whose owner frees it as any other
 //!   the end                    blocks that are left are freed
 //! ```
-//! What a call needs is counted by `ctest/no_memory.c`, which lets each allocation of it fail: a
-//! block too few ends that process.
+//! The test `ctest/no_memory.c` checks the number of blocks. It lets each allocation of a call
+//! fail: with a block too few its process ends.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::cell::Cell;
@@ -20,26 +21,26 @@ use core::ptr::{NonNull, null_mut};
 
 use crate::code;
 
-/// What `malloc` aligns everything to that is as large.
+/// `malloc` aligns every block of at least this size to this number of bytes.
 const ALIGNED: usize = 2 * size_of::<usize>();
 
-/// A spare block: what stands in it until it is used.
+/// The header of a spare block, which stands in the block until the block is used.
 struct Spare {
     next: *mut Self,
     bytes: usize,
 }
 
 thread_local! {
-    /// The spare blocks of the calling thread, smallest first. Nothing is dropped, so a thread may
-    /// allocate until it is gone.
+    /// The spare blocks of the calling thread, smallest first. The cell has no destructor, so a
+    /// thread may allocate in its last destructors too.
     static SPARES: Cell<*mut Spare> = const { Cell::new(null_mut()) };
 }
 
-/// The allocator of both libraries: C's, and spare blocks where that has none.
+/// The allocator of both libraries: C's allocator, or a spare block when that has no memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Malloc;
 
-/// Memory of C's for a layout, or null.
+/// Allocates memory for a layout from C's allocator; null if there is none.
 fn allocated(layout: Layout) -> *mut u8 {
     if layout.align() <= ALIGNED && layout.align() <= layout.size() {
         // SAFETY: any size may be asked for.
@@ -47,13 +48,13 @@ fn allocated(layout: Layout) -> *mut u8 {
     }
     let mut block: *mut c_void = null_mut();
     let align = layout.align().max(size_of::<usize>());
-    // SAFETY: 1. a power of two, as of each layout, and a multiple of a pointer's size; 2. `block`
-    // may be written.
+    // SAFETY: 1. the alignment is a power of two, as in each layout, and a multiple of a pointer's
+    // size; 2. `block` may be written.
     let refused = unsafe { libc::posix_memalign(&raw mut block, align, layout.size()) };
     if refused == 0 { block.cast() } else { null_mut() }
 }
 
-/// Takes the smallest spare block that serves for a layout, or null.
+/// Takes the smallest spare block that is large enough for a layout; null if there is none.
 fn taken(layout: Layout) -> *mut u8 {
     if layout.align() > ALIGNED {
         return null_mut();
@@ -75,10 +76,10 @@ fn taken(layout: Layout) -> *mut u8 {
     null_mut()
 }
 
-// SAFETY: 1. What is handed out is from `malloc` or `posix_memalign`, as large and aligned as
-// asked, since a spare block is compared with the layout. 2. It is handed out once, since a spare
-// block leaves the list. 3. All of it may be given to `free`, and to `realloc` as far as `malloc`
-// aligns it. 4. Nothing here unwinds or allocates by itself.
+// SAFETY: 1. Each block is from `malloc` or `posix_memalign`, and has the requested size and
+// alignment, since a spare block is compared with the layout. 2. A block is handed out once, since
+// a spare block leaves the list. 3. Each block may be given to `free`, and to `realloc` if its
+// alignment is that of `malloc`. 4. Nothing here unwinds or allocates by itself.
 unsafe impl GlobalAlloc for Malloc {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let block = allocated(layout);
@@ -96,7 +97,7 @@ unsafe impl GlobalAlloc for Malloc {
         // SAFETY: the caller promises this.
         let block = unsafe { self.alloc(layout) };
         if !block.is_null() {
-            // SAFETY: as large as the layout.
+            // SAFETY: the block is as large as the layout.
             unsafe { block.write_bytes(0, layout.size()) };
         }
         block
@@ -119,7 +120,7 @@ unsafe impl GlobalAlloc for Malloc {
         // SAFETY: the size is not 0: the caller promises this.
         let moved = unsafe { self.alloc(wanted) };
         if !moved.is_null() {
-            // SAFETY: 1. both are as large; 2. they are two allocations.
+            // SAFETY: 1. both blocks are at least as large; 2. they are two allocations.
             unsafe { moved.copy_from_nonoverlapping(block, layout.size().min(size)) };
             // SAFETY: the caller promises this.
             unsafe { self.dealloc(block, layout) };
@@ -128,12 +129,12 @@ unsafe impl GlobalAlloc for Malloc {
     }
 }
 
-/// The allocator of every program that this crate is linked into: both libraries, and their tests.
+/// The allocator of every program that links this crate: both libraries, and their tests.
 #[cfg(all(unix, not(miri)))]
 #[global_allocator]
 static MALLOC: Malloc = Malloc;
 
-/// Gives back the spare blocks of a call, also of one that unwinds.
+/// Frees the spare blocks that a call has not used, also when the call unwinds.
 struct Cover {
     outer: *mut Spare,
 }
@@ -144,17 +145,17 @@ impl Drop for Cover {
         while let Some(spare) = NonNull::new(at) {
             // SAFETY: each block of the list begins with a `Spare`.
             at = unsafe { spare.read() }.next;
-            // SAFETY: from `malloc`, and in nobody's hands.
+            // SAFETY: the block is from `malloc`, and nobody else has it.
             unsafe { libc::free(spare.as_ptr().cast()) };
         }
     }
 }
 
-/// Calls `inside`, with n spare blocks of given sizes for its allocations. Name the sizes from the
-/// greatest to the least.
+/// Calls `inside`, with spare blocks of the given numbers and sizes for its allocations. List the
+/// sizes from the greatest to the least.
 ///
 /// # Errors
-/// [`code::NO_MEMORY`] if there are no spare blocks; then nothing was called.
+/// [`code::NO_MEMORY`] if the spare blocks cannot be allocated; then `inside` was not called.
 pub fn covered<R>(blocks: &[(usize, usize)], inside: impl FnOnce() -> R) -> Result<R, c_int> {
     let cover = Cover { outer: SPARES.replace(null_mut()) };
     for &(count, bytes) in blocks {
@@ -163,7 +164,7 @@ pub fn covered<R>(blocks: &[(usize, usize)], inside: impl FnOnce() -> R) -> Resu
             // SAFETY: any size may be asked for.
             let block = unsafe { libc::malloc(bytes) }.cast::<Spare>();
             let Some(spare) = NonNull::new(block) else { return Err(code::NO_MEMORY) };
-            // SAFETY: large enough, and aligned as `malloc` aligns what is as large.
+            // SAFETY: the block is large enough, and `malloc` aligns blocks of this size.
             unsafe { spare.write(Spare { next: SPARES.get(), bytes }) };
             SPARES.set(block);
         }

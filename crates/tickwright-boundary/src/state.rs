@@ -4,8 +4,8 @@
 //!   tw_heap    | state | heap |     state: the kind of thing, READY or another word of its kind,
 //!   tw_sched   | state | ...  |            mixed with its address
 //! ```
-//! Memory that holds no such thing, one that was destroyed and a copy of one are told by it. Such
-//! memory may be smaller than the thing, so only the state is borrowed at first.
+//! The state tells an object from a destroyed object, from a copy, and from other memory. Other
+//! memory may be smaller than the object, so only the state is borrowed at first.
 
 use core::alloc::Layout;
 use core::cell::Cell;
@@ -21,11 +21,12 @@ use crate::place::usable;
 ///
 /// # Safety
 /// 1. It is `repr(C)`, and its first field is a `Cell<u64>`, its state.
-/// 2. Nobody borrows the state mutably once it is set.
+/// 2. Nobody borrows the state mutably after the state was set.
 pub unsafe trait Lendable: Sized {
-    /// The state of one that may be used, before the address is mixed in.
+    /// The state of a struct that may be used, before the address is mixed in.
     const READY: u64;
-    /// The state of one that a callback may not touch.
+    /// The state of a struct that is lent, before the address is mixed in: a callback may not use
+    /// it.
     const LENT: u64;
 }
 
@@ -33,30 +34,30 @@ pub unsafe trait Lendable: Sized {
 ///
 /// # Safety
 /// 1. It is `repr(C)`, and its first field is an `AtomicU64`, its state.
-/// 2. Nobody borrows it mutably once the state is set.
+/// 2. Nobody borrows the struct mutably after the state was set.
 pub unsafe trait Shared: Sized {
-    /// The state of one that may be used, before the address is mixed in.
+    /// The state of a struct that may be used, before the address is mixed in.
     const READY: u64;
-    /// The state of one that is being destroyed: what its callbacks and threads call is answered,
-    /// but another destroy is refused.
+    /// The state of a struct that is being destroyed. Calls of its callbacks and threads still
+    /// succeed, but a second destroy is refused.
     const ENDING: u64;
 }
 
-/// The state of that kind of what is at `at`.
+/// The state word of an object at the address `at`: `kind`, mixed with that address.
 pub fn state<T>(kind: u64, at: *const T) -> u64 {
     kind ^ (at.addr() as u64).rotate_left(16)
 }
 
-/// The state of something that may be used.
+/// Returns the state of an object that may be used.
 ///
 /// # Errors
-/// [`code::INVALID`] where no such thing is, [`code::BUSY`] where one is that is lent.
+/// [`code::INVALID`] if no such object is there, [`code::BUSY`] if it is lent.
 ///
 /// # Safety
 /// The header's contract.
 pub unsafe fn lendable<'t, T: Lendable>(at: *const T) -> Result<&'t Cell<u64>, c_int> {
     usable(at)?;
-    // SAFETY: 1. not null and aligned; 2. promise 1: there is the state, readable by the header's
+    // SAFETY: 1. not null and aligned; 2. by promise 1 the state is there, readable by the header's
     // contract; 3. promise 2.
     let now = unsafe { &*at.cast::<Cell<u64>>() };
     match now.get() {
@@ -66,7 +67,8 @@ pub unsafe fn lendable<'t, T: Lendable>(at: *const T) -> Result<&'t Cell<u64>, c
     }
 }
 
-/// Runs `inside` while `at`, which [`lendable`] has returned, is lent.
+/// Runs `inside` and marks the object at `at` as lent meanwhile. `now` is the state that
+/// [`lendable`] has returned for it.
 pub fn lend<T: Lendable, R>(at: *const T, now: &Cell<u64>, inside: impl FnOnce() -> R) -> R {
     now.set(state(T::LENT, at));
     let done = inside();
@@ -74,16 +76,16 @@ pub fn lend<T: Lendable, R>(at: *const T, now: &Cell<u64>, inside: impl FnOnce()
     done
 }
 
-/// Something that may be used, or is being destroyed.
+/// Returns an object that may be used, or is being destroyed.
 ///
 /// # Errors
-/// [`code::INVALID`] where none is.
+/// [`code::INVALID`] if no such object is there.
 ///
 /// # Safety
 /// The header's contract.
 pub unsafe fn shared<'t, T: Shared>(at: *const T) -> Result<&'t T, c_int> {
     usable(at)?;
-    // SAFETY: not null and aligned.
+    // SAFETY: the address is not null, and aligned.
     let now = unsafe { word(at) }.load(Ordering::Relaxed);
     if now != state(T::READY, at) && now != state(T::ENDING, at) {
         return Err(code::INVALID);
@@ -92,26 +94,26 @@ pub unsafe fn shared<'t, T: Shared>(at: *const T) -> Result<&'t T, c_int> {
     Ok(unsafe { &*at })
 }
 
-/// The state of what is at `at`.
+/// Returns the state word at `at`.
 ///
 /// # Safety
 /// `at` is neither null nor misaligned.
 unsafe fn word<'t, T: Shared>(at: *const T) -> &'t AtomicU64 {
-    // SAFETY: 1. the caller promises this; 2. promise 1: there is the state, readable by the
+    // SAFETY: 1. the caller promises this; 2. by promise 1 the state is there, readable by the
     // header's contract; 3. promise 2.
     unsafe { &*at.cast::<AtomicU64>() }
 }
 
-/// Whether something that [`shared`] has returned is being destroyed.
+/// Whether an object that [`shared`] has returned is being destroyed.
 pub fn is_ending<T: Shared>(shared: &T) -> bool {
     // SAFETY: a reference is neither null nor misaligned.
     unsafe { word(shared) }.load(Ordering::Relaxed) != state(T::READY, shared)
 }
 
-/// Begins to destroy something that [`shared`] has returned.
+/// Marks an object that [`shared`] has returned as being destroyed.
 ///
 /// # Errors
-/// [`code::ALREADY`] when its end has begun already.
+/// [`code::ALREADY`] if the object is being destroyed already.
 pub fn end<T: Shared>(shared: &T) -> Result<(), c_int> {
     let (ready, ending) = (state(T::READY, shared), state(T::ENDING, shared));
     // SAFETY: a reference is neither null nor misaligned.
@@ -120,19 +122,19 @@ pub fn end<T: Shared>(shared: &T) -> Result<(), c_int> {
     changed.map(drop).map_err(|_| code::ALREADY)
 }
 
-/// Writes null to the caller's place for something that is to be created.
+/// Writes null to the place where the caller wants the address of a new object.
 ///
 /// # Safety
 /// `place` is null, or may be written.
 pub unsafe fn begin<T>(place: *mut *mut T) -> Result<(), c_int> {
     usable(place)?;
-    // SAFETY: 1. Not null, aligned. 2. The caller promises the rest.
+    // SAFETY: 1. The place is not null, and aligned. 2. The caller promises the rest.
     unsafe { place.write(core::ptr::null_mut()) };
     Ok(())
 }
 
-/// Puts what `make` makes for its address into memory of the library, and writes that address to
-/// `place`.
+/// Allocates an object and writes its address to `place`. `make` gets that address and returns the
+/// object.
 ///
 /// # Safety
 /// [`begin`] has written to `place`.
@@ -143,22 +145,25 @@ pub unsafe fn create<T>(place: *mut *mut T, make: impl FnOnce(*const T) -> T) ->
     if at.is_null() {
         return Err(code::NO_MEMORY);
     }
-    // Callbacks are told of it by what is made from the address.
+    // Callbacks later get a pointer that is made from this address.
     let _ = at.expose_provenance();
-    // SAFETY: memory of its layout, from just now.
+    // SAFETY: the memory has the layout of a `T`, and was allocated just now.
     unsafe { at.write(make(at)) };
-    // SAFETY: 1. Not null, aligned, as `begin` has seen. 2. The caller promises the rest.
+    // SAFETY: 1. The place is not null, and aligned, as `begin` has checked. 2. The caller promises
+    // the rest.
     unsafe { place.write(at) };
     Ok(0)
 }
 
-/// Gives back what [`create`] has made. Where the memory still shows it, its state is none.
+/// Destroys an object that [`create`] has made. Its state becomes 0 first, so that a later call
+/// with the old pointer is refused while the memory still shows that 0.
 ///
 /// # Safety
-/// It is from `create`, begins with its state, and is no longer used.
+/// The object is from `create`, begins with its state, and is no longer used.
 pub unsafe fn destroy<T>(at: *mut T) {
-    // SAFETY: the state, which nobody else uses.
+    // SAFETY: this writes the state, which nobody else uses.
     unsafe { at.cast::<u64>().write_volatile(0) };
-    // SAFETY: 1. from the global allocator, with the layout of a `T`; 2. no longer used.
+    // SAFETY: 1. the memory is from the global allocator, with the layout of a `T`; 2. it is no
+    // longer used.
     drop(unsafe { Box::from_raw(at) });
 }

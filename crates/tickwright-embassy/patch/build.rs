@@ -1,4 +1,4 @@
-//! `links` asks for a build script. It has nothing to do.
+//! Cargo requires a build script because `Cargo.toml` has the key `links`. The script does nothing.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

@@ -14,28 +14,28 @@
 //! | [`queue_integrated::Queue`] | in the tasks: 8 words each | one a task |
 //! | [`queue_generic::ConstGenericQueue`] | in the queue, for any executor | `N` |
 //!
-//! The next alarm is O(1) in both. In the first a wake is O(1) and an insert O(n), in the second a
-//! wake is O(log N) and an insert O(N).
+//! Finding the next alarm is O(1) in both. In the integrated queue a wake is O(1) and an insert
+//! O(n). In the generic queue a wake is O(log N) and an insert O(N).
 //!
-//! [`Queue`] is the first of them, or with a feature `generic-queue-N` the second.
+//! [`Queue`] is the integrated one; with a feature `generic-queue-N` it is the generic one.
 //!
 //! # What differs from `embassy-time-queue-utils` 0.3.2
-//! - The list is kept in order: an alarm looks at the timers that are due, not at all of them.
+//! - The list is sorted: an alarm looks at the timers that are due, not at all of them.
 //! - Timers of one tick are woken in the order in which they were armed. A deadline that has passed
 //!   is due at once.
-//! - [`Queue::schedule_wake`] returns `true` only where the next alarm may have changed.
-//! - A deadline of `u64::MAX` ("never") takes no room and cannot block a later one of its task.
+//! - [`Queue::schedule_wake`] returns `true` only if the next alarm may have changed.
+//! - A deadline of `u64::MAX` ("never") takes no room, and cannot block a later timer of its task.
 //! - A full generic queue wakes the waker that asked for room, so that it asks again. It drops no
 //!   other timer, and wakes none of them early.
-//! - `schedule_wake_queue_item` takes storage that is `'static`: a shorter loan would dangle.
-//! - A queue that is dropped or replaced gives its tasks back: their next timers work.
+//! - `schedule_wake_queue_item` takes storage that is `'static`: a shorter borrow would dangle.
+//! - A queue that is dropped or replaced unlinks its tasks: their next timers work.
 //!
-//! Two things cannot differ, since the interface has no means for them. A waker has one deadline,
-//! the earliest that it asked for. A timer that was dropped is not cancelled, so it may wake its
-//! task once more.
+//! Two things are as in `embassy-time-queue-utils`, because the interface leaves no choice. A waker
+//! has one deadline: the earliest of those that it asked for. A timer that was dropped is not
+//! cancelled, so it may wake its task once more.
 //!
 //! # Size
-//! An item takes 8 words of each task, where `embassy-time-queue-utils` takes 6. The crate sets the
+//! An item takes 8 words of each task, while `embassy-time-queue-utils` takes 6. The crate sets the
 //! feature `timer-item-size-8-words` of `embassy-executor-timer-queue`.
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -57,8 +57,8 @@ use queue_integrated::Queue as Chosen;
 #[cfg(all(not(feature = "integrated-timers"), feature = "_generic-queue"))]
 use queue_generic::Queue as Chosen;
 
-/// The queue that the crate's features choose: in the tasks, or with a feature `generic-queue-N`
-/// one of `N` timers.
+/// The queue that the crate's features choose. Its timers are in the tasks; with a feature
+/// `generic-queue-N` it holds `N` timers itself.
 #[derive(Debug)]
 pub struct Queue(Chosen);
 
@@ -76,8 +76,8 @@ impl Queue {
         self.0.schedule_wake(at, waker)
     }
 
-    /// Wakes all that is due at `now`, in the order of the deadlines. Returns the tick of the next
-    /// alarm, `u64::MAX` when nothing is pending.
+    /// Wakes all timers that are due at `now`, in the order of their deadlines. Returns the tick of
+    /// the next alarm, `u64::MAX` when nothing is pending.
     pub fn next_expiration(&mut self, now: u64) -> u64 {
         self.0.next_expiration(now)
     }

@@ -1,7 +1,7 @@
-//! Queues of a number of timers that is known when compiling, for wakers of any executor.
+//! Queues whose number of timers is known at compile time, for wakers of any executor.
 //!
-//! A heap of four children over an array of slots; each slot has the heap's record and a waker.
-//! Whether a waker is pending is found by a walk over the slots, since wakers have no order.
+//! A 4-ary heap over an array of slots; each slot has the heap's record and a waker. Wakers have no
+//! order, so an insert walks over the slots to find a pending timer of its waker.
 
 use core::fmt;
 use core::task::Waker;
@@ -12,7 +12,7 @@ use tickwright_nodes::arena::Idx;
 
 /// The heap over slots.
 type Heap<const N: usize> = <BoundedHeap<4, N> as Family>::Of<Idx>;
-/// What the heap keeps for a slot.
+/// The heap's record of a slot.
 type RecordOf<const N: usize> = <Heap<N> as Discipline<Idx>>::Record;
 
 /// A timer, or an empty place for one.
@@ -42,7 +42,7 @@ pub struct ConstGenericQueue<const N: usize> {
     slots: Slots<RecordOf<N>, N>,
     len: usize,
     refused: u32,
-    /// The greatest tick that it was told.
+    /// The greatest tick that was passed so far.
     now: u64,
 }
 
@@ -57,9 +57,9 @@ impl<const N: usize> ConstGenericQueue<N> {
     /// Arms a timer that wakes `waker` at the tick `at`, unless an earlier one of that waker is
     /// pending. Returns whether the next alarm may have changed. O(N).
     ///
-    /// When `N` timers are pending already, `waker` is woken at once: its future is polled again,
-    /// and asks again. The other timers stay, and none is woken early.
-    /// [`refused`](Self::refused) counts that.
+    /// If `N` timers are pending already, `waker` is woken at once: its future is polled again, and
+    /// asks again. The other timers stay pending, and none fires early. [`refused`](Self::refused)
+    /// counts that.
     pub fn schedule_wake(&mut self, at: u64, waker: &Waker) -> bool {
         if at == u64::MAX {
             // Never.
@@ -93,8 +93,8 @@ impl<const N: usize> ConstGenericQueue<N> {
         }
     }
 
-    /// Wakes all that is due at `now`, in the order of the deadlines. Returns the tick of the next
-    /// alarm, `u64::MAX` when nothing is pending. O(log N) for each timer that is due.
+    /// Wakes all timers that are due at `now`, in the order of their deadlines. Returns the tick of
+    /// the next alarm, `u64::MAX` when nothing is pending. O(log N) for each timer that is due.
     pub fn next_expiration(&mut self, now: u64) -> u64 {
         self.now = self.now.max(now);
         let mut unlimited = usize::MAX;
@@ -107,7 +107,7 @@ impl<const N: usize> ConstGenericQueue<N> {
         self.order.next_wake(&self.slots).unwrap_or(u64::MAX)
     }
 
-    /// How many timers found no room so far. Where it grows, `N` is too small.
+    /// The number of timers that found no room so far. If the number grows, `N` is too small.
     #[must_use]
     pub fn refused(&self) -> u32 {
         self.refused
@@ -130,7 +130,8 @@ impl<const N: usize> fmt::Debug for ConstGenericQueue<N> {
     }
 }
 
-/// How many timers [`Queue`] holds: the largest that a feature names, 64 without one.
+/// The number of timers that [`Queue`] holds: the largest number among the features set, or 64
+/// without such a feature.
 pub const QUEUE_SIZE: usize = if cfg!(feature = "generic-queue-128") {
     128
 } else if cfg!(feature = "generic-queue-64") {

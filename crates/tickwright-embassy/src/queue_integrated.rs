@@ -22,8 +22,8 @@ type Item = Timer<SortedList, Sleeper>;
 
 /// The timer queue in the tasks. No allocation and no bound: each task brings its own storage.
 ///
-/// The storage has an owner word. So a task may sleep in several queues, one after the other, and a
-/// queue refuses one that sleeps in another queue.
+/// The storage has an owner word. So a task may sleep in several queues, one after the other. A
+/// queue refuses a task that sleeps in another queue.
 pub struct Queue {
     timers: HookQueue<'static, SortedList, Sleeper>,
 }
@@ -35,21 +35,22 @@ impl Queue {
         Self { timers: HookQueue::new() }
     }
 
-    /// Arms the timer of the task that `waker` wakes, unless that is pending for an earlier tick.
-    /// Returns whether the next alarm may have changed.
+    /// Arms the timer of the task that `waker` wakes, unless this timer is pending for an earlier
+    /// tick. Returns whether the next alarm may have changed.
     ///
-    /// `waker` is one of Embassy's executor; others make the executor panic. Insertion is O(n) from
-    /// the latest on.
+    /// `waker` must be one of Embassy's executor; for any other waker the executor panics.
+    /// Insertion is O(n): it searches the list from its latest timer.
     pub fn schedule_wake(&mut self, at: u64, waker: &Waker) -> bool {
-        // SAFETY: 1. This is the timer queue, for which the interface gives the item out. 2. The
-        // reference ends in `schedule_wake_queue_item`, before another one to this item is made.
+        // SAFETY: 1. The executor gives the item to the timer queue alone, and this is the timer
+        // queue. 2. The reference ends in `schedule_wake_queue_item`, before another one to this
+        // item is made.
         let item = unsafe { TimerQueueItem::from_embassy_waker(waker) };
         self.schedule_wake_queue_item(at, item, waker)
     }
 
-    /// Like [`schedule_wake`](Self::schedule_wake), with the storage that belongs to `waker`: for
-    /// other executors, such as a `block_on` of one's own. The storage is used by queues alone, and
-    /// by one waker at a time.
+    /// Like [`schedule_wake`](Self::schedule_wake), but the caller passes the storage that belongs
+    /// to `waker`. This is for other executors, such as your own `block_on`. Only queues use the
+    /// storage, and only for one waker at a time.
     pub fn schedule_wake_queue_item(
         &mut self,
         at: u64,
@@ -84,19 +85,19 @@ impl Queue {
                 inserted.head.is_changed()
             }
             Err(_) => {
-                // The timer is pending in another queue, a case that a time driver never meets. Its
-                // task is woken, and arms it again.
+                // The timer is pending in another queue, a case that a time driver never meets. So
+                // the task is woken, and arms the timer again.
                 waker.wake_by_ref();
                 false
             }
         }
     }
 
-    /// Wakes all that is due at `now`, in the order of the deadlines. Returns the tick of the next
-    /// alarm, `u64::MAX` when nothing is pending. O(1) for each timer that is due.
+    /// Wakes all timers that are due at `now`, in the order of their deadlines. Returns the tick of
+    /// the next alarm, `u64::MAX` when nothing is pending. O(1) for each timer that is due.
     pub fn next_expiration(&mut self, now: u64) -> u64 {
         loop {
-            // Mostly nothing is due any more, which the head alone tells.
+            // Usually no further timer is due, and a look at the head shows that.
             let next = self.timers.next_wake().unwrap_or(u64::MAX);
             if next > now {
                 return next;
@@ -117,7 +118,7 @@ impl Default for Queue {
 
 impl Drop for Queue {
     fn drop(&mut self) {
-        // The list unlinks its timers by itself; their wakers are this crate's.
+        // The list unlinks its timers when it is dropped, but this crate must drop their wakers.
         while let Some(head) = self.timers.peek() {
             drop(head.key.get().payload.take());
             if self.timers.remove(head.key).is_err() {

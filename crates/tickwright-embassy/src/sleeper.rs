@@ -1,13 +1,13 @@
 //! A waker in two words that are zeros while there is none.
 //!
-//! Storage in a task begins as zeros, and a list shares its nodes: so the words are atomics, which
-//! the queue alone writes. It reads and writes them under its own `&mut`.
+//! Storage in a task begins as zeros. A list has only shared references to its nodes, so the words
+//! are atomics. The queue alone reads and writes them, under its own `&mut`.
 
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 use core::task::{RawWakerVTable, Waker};
 
-/// What a task's timer remembers: whom to wake.
+/// The waker that a task's timer keeps.
 #[derive(Debug)]
 pub(crate) struct Sleeper {
     data: AtomicPtr<()>,
@@ -22,7 +22,7 @@ impl Sleeper {
         Self { data: AtomicPtr::new(ptr::null_mut()), vtable: AtomicPtr::new(ptr::null_mut()) }
     }
 
-    /// Keeps a clone of `waker`. The sleeper has none.
+    /// Keeps a clone of `waker`. The sleeper must be empty.
     pub(crate) fn put(&self, waker: &Waker) {
         debug_assert!(self.vtable.load(Ordering::Relaxed).is_null(), "a waker would be lost");
         let kept = core::mem::ManuallyDrop::new(waker.clone());
@@ -34,10 +34,10 @@ impl Sleeper {
     pub(crate) fn take(&self) -> Option<Waker> {
         let vtable = self.vtable.load(Ordering::Relaxed).cast_const();
         self.vtable.store(ptr::null_mut(), Ordering::Relaxed);
-        // SAFETY: 1. it is null, or `put` made it of a reference to a static table.
+        // SAFETY: 1. the pointer is null, or `put` made it from a reference to a static table.
         let vtable: &'static RawWakerVTable = unsafe { vtable.as_ref() }?;
         // SAFETY: 1. data and table are those of one waker, which `put` cloned and did not drop;
-        // 2. the table was set to null above, so the waker is made once.
+        // 2. the table was set to null above, so this waker is made only once.
         Some(unsafe { Waker::new(self.data.load(Ordering::Relaxed).cast_const(), vtable) })
     }
 }

@@ -1,5 +1,5 @@
-//! What the tests of both queues share: tasks that note when they are woken, and scripts that any
-//! queue must follow.
+//! What the tests of both queues share: tasks that log their wake-ups, and scripts that any queue
+//! must pass.
 
 use core::task::Waker;
 use std::boxed::Box;
@@ -13,7 +13,7 @@ use tickwright_nodes::testing::Random;
 /// Which tasks were woken, in order.
 type Log = Arc<Mutex<Vec<usize>>>;
 
-/// A task: a number, its waker, and storage as Embassy's executor has it.
+/// A task: its number, its waker, and storage like that of Embassy's executor.
 pub(crate) struct Task {
     pub(crate) waker: Waker,
     item: *mut TimerQueueItem,
@@ -33,12 +33,13 @@ impl Wake for Woken {
 impl Task {
     /// Its storage. Test code keeps no reference to it.
     pub(crate) fn item(&self) -> &'static mut TimerQueueItem {
-        // SAFETY: 1. it was leaked, so it is static; 2. the callers pass it to a queue at once.
+        // SAFETY: 1. the storage was leaked, so it is static; 2. the callers pass it to a queue at
+        // once.
         unsafe { &mut *self.item }
     }
 }
 
-/// Creates n tasks, and the log in which they note that they were woken.
+/// Creates n tasks, and the log of their wake-ups.
 pub(crate) fn tasks(n: usize) -> (Vec<Task>, Log) {
     let log = Log::default();
     let task = |task| Task {
@@ -48,8 +49,8 @@ pub(crate) fn tasks(n: usize) -> (Vec<Task>, Log) {
     ((0..n).map(task).collect(), log)
 }
 
-/// The executor's function that the linker looks for. No test calls it: the program on an emulated
-/// microcontroller does.
+/// The linker needs this function of the executor. No test calls it: the program on an emulated
+/// microcontroller calls the real one.
 #[unsafe(no_mangle)]
 extern "Rust" fn __embassy_time_queue_item_from_waker(_: &Waker) -> &'static mut TimerQueueItem {
     unreachable!("the tests have no executor")
@@ -59,7 +60,7 @@ extern "Rust" fn __embassy_time_queue_item_from_waker(_: &Waker) -> &'static mut
 pub(crate) trait Timers {
     /// Arms the timer of a task.
     fn arm(&mut self, task: &Task, at: u64) -> bool;
-    /// Wakes what is due, returns the next alarm.
+    /// Wakes the tasks that are due, and returns the next alarm.
     fn expire(&mut self, now: u64) -> u64;
 }
 
@@ -67,7 +68,7 @@ fn woken(log: &Log) -> Vec<usize> {
     core::mem::take(&mut *log.lock().unwrap())
 }
 
-/// Deadlines in order, equals in the order in which they were armed, each once.
+/// Timers fire in the order of their deadlines, equal ones in the order of arming, each once.
 pub(crate) fn wakes_in_order(mut queue: impl Timers) {
     let (tasks, log) = tasks(6);
     for (task, at) in [(0, 30), (1, 10), (2, 20), (3, 10), (4, 0), (5, 20)] {
@@ -96,7 +97,8 @@ pub(crate) fn the_earliest_deadline_of_a_task_counts(mut queue: impl Timers) {
     assert_eq!((queue.expire(60), woken(&log)), (u64::MAX, [1].to_vec()));
 }
 
-/// Embassy's issue 4736: after a timer that never ends, the next one of its task was lost.
+/// Embassy's issue 4736: after a timer with the deadline "never", the next timer of its task was
+/// lost.
 pub(crate) fn never_blocks_no_later_timer(mut queue: impl Timers) {
     let (tasks, log) = tasks(2);
     for now in [0, 10, 20] {
@@ -110,29 +112,30 @@ pub(crate) fn never_blocks_no_later_timer(mut queue: impl Timers) {
     }
 }
 
-/// Issue 3758 and esp-hal's 4212 are alarms that a driver lost or overwrote. A queue does its part
-/// under two conditions. It reports each change of the next alarm, and a look at a later time finds
-/// what an alarm missed.
+/// In Embassy's issue 3758 and esp-hal's 4212 a driver lost or overwrote an alarm. A queue prevents
+/// late timers if it does two things. It reports each change of the next alarm, and a later call
+/// finds the timers of an alarm that was missed.
 pub(crate) fn a_missed_alarm_is_made_up_for(mut queue: impl Timers) {
     let (tasks, log) = tasks(3);
     assert!(queue.arm(&tasks[0], 100));
     assert_eq!(queue.expire(50), 100);
-    // The alarm for 100 is overwritten by the one for 80: both come.
+    // The alarm for 80 overwrites the one for 100: both timers must fire.
     assert!(queue.arm(&tasks[1], 80));
     assert_eq!((queue.expire(81), woken(&log)), (100, [1].to_vec()));
-    // The alarm for 100 is missed altogether; a deadline that has passed is armed meanwhile.
+    // The driver misses the alarm for 100, and a timer whose deadline has passed is armed
+    // meanwhile.
     assert!(queue.arm(&tasks[2], 90));
     assert_eq!((queue.expire(500), woken(&log)), (u64::MAX, [2, 0].to_vec()));
 }
 
-/// Random scripts beside a vector that is searched from end to end.
+/// Runs random scripts on a queue, and compares it with a vector that is searched from end to end.
 pub(crate) fn agrees_with_an_oracle(mut make: impl FnMut() -> Box<dyn Timers>) {
     const TASKS: usize = 24;
     for seed in 0..60 {
         let mut random = Random::new(seed);
         let (tasks, log) = tasks(TASKS);
         let mut queue = make();
-        // Task and deadline in the order of arming.
+        // Pairs of task and deadline, in the order of arming.
         let mut pending: Vec<(usize, u64)> = Vec::new();
         let mut now = 0;
         for _ in 0..400 {

@@ -1,14 +1,15 @@
-//! Holds a queue to the contract, and prints a verdict per clause.
+//! Runs the suite on a queue, and prints a verdict for each clause of the contract.
 //!
 //! `cargo run -p tickwright-testkit --example your_queue`. In place of `Sorted` write an adapter
-//! for your queue: what it has no operation for, it does not offer.
+//! for your queue. If your queue lacks an operation, leave it out of `OFFERS`.
 
 use std::process::ExitCode;
 
 use tickwright_testkit::clauses::{NAMES, Tools, verdicts};
 use tickwright_testkit::subject::{Fired, Full, Make, Offers, Stale, Subject};
 
-/// Timers as (expiry, value), the next one last. No two have the same value, so it is the key.
+/// Timers as (expiry, value), sorted so that the next timer to leave is last. No two timers have
+/// the same value, so the value is the key.
 #[derive(Debug, Default)]
 struct Sorted {
     timers: Vec<(u64, u32)>,
@@ -29,7 +30,8 @@ impl Subject for Sorted {
     fn insert(&mut self, deadline: u64, value: u32) -> Result<(u32, bool), Full> {
         let expiry = deadline.max(self.now);
         let place = self.timers.partition_point(|timer| timer.0 > expiry);
-        // Equals that came before are behind it, so they leave before it.
+        // Timers with an equal expiry that were inserted earlier are nearer to the end, so they
+        // leave earlier.
         self.timers.insert(place, (expiry, value));
         Ok((value, place + 1 == self.timers.len()))
     }

@@ -1,9 +1,10 @@
-//! The conformance suite for ordered dictionaries: scripts of ops, a sorted vector that knows the
-//! answers, and a machine that compares.
+//! The conformance suite for ordered dictionaries: scripts of ops, a sorted vector that gives the
+//! right results, and a machine that compares.
 //!
-//! Objects have an identity (their number) and a key. Dictionaries are met through [`Subject`],
-//! which speaks of numbers alone. So foreign ones and those behind a C face can be met too.
-//! [`Ours`] is the adapter for what implements [`Dictionary`].
+//! Objects have an identity (their number) and a key. The suite reaches dictionaries through
+//! [`Subject`], which names objects by their numbers alone. So it can also test foreign
+//! dictionaries and those behind a C interface. [`Ours`] is the adapter for types that implement
+//! [`Dictionary`].
 
 use core::cell::Cell;
 use core::cmp::Ordering;
@@ -15,20 +16,20 @@ use tickwright_collections::{
     Seek, SlabDict,
 };
 
-/// How many objects a script knows: 0 to this.
+/// The number of objects that a script can name: from 0 up to this number, excluded.
 pub const OBJECTS: usize = 24;
 
 /// All six searches.
 pub const SEEKS: [Seek; 6] = [Seek::Equal, Seek::LastEqual, Seek::Geq, Seek::Gt, Seek::Leq, Seek::Lt];
 
-/// What the suite puts into dictionaries. Its key changes in place.
+/// An object that the suite inserts into dictionaries. Its key can change in place.
 #[derive(Debug)]
 pub struct Object<B: Balance = RedBlack> {
     /// Which object it is.
     pub number: usize,
     /// Its key.
     pub key: Cell<u64>,
-    /// Its place in a dictionary.
+    /// Its link in a dictionary.
     pub link: Link<B>,
 }
 
@@ -40,7 +41,7 @@ impl<B: Balance> Object<B> {
     }
 }
 
-/// Objects by their keys.
+/// The order of objects by their keys.
 #[derive(Clone, Copy, Debug)]
 pub struct ByKey;
 
@@ -70,52 +71,52 @@ impl<B: Balance> Membership<Object<B>, B> for ByKey {
     }
 }
 
-/// A dictionary under test. Objects are named by their numbers; a hint is the number of an object
-/// that is or was in.
+/// A dictionary under test. Objects are named by their numbers. A hint is the number of an object
+/// that is or was in the dictionary.
 pub trait Subject {
-    /// Whether objects are the caller's own, so that one can be offered twice.
+    /// Whether the caller owns the objects, so that one object can be inserted twice.
     const OWN: bool;
 
     /// Inserts an object with this key.
     ///
     /// # Errors
-    /// What the dictionary says.
+    /// The error that the dictionary returns.
     fn insert(&mut self, number: usize, key: u64, hint: Option<usize>) -> Result<(), DictError>;
 
-    /// Appends, or prepends where `first` holds.
+    /// Appends an object, or prepends it if `first` holds.
     ///
     /// # Errors
-    /// What the dictionary says.
+    /// The error that the dictionary returns.
     fn insert_at_end(&mut self, number: usize, key: u64, first: bool) -> Result<(), DictError>;
 
-    /// Removes an object and answers which one came out.
+    /// Removes an object, and returns the number of the object that the dictionary gave back.
     ///
     /// # Errors
-    /// What the dictionary says.
+    /// The error that the dictionary returns.
     fn remove(&mut self, number: usize) -> Result<usize, DictError>;
 
     /// Changes a key and tells the dictionary. Returns whether the object moved.
     ///
     /// # Errors
-    /// What the dictionary says.
+    /// The error that the dictionary returns.
     fn rekey(&mut self, number: usize, key: u64) -> Result<bool, DictError>;
 
     /// Searches.
     ///
     /// # Errors
-    /// What the dictionary says.
+    /// The error that the dictionary returns.
     fn seek(&self, seek: Seek, key: u64, hint: Option<usize>) -> Result<Option<usize>, DictError>;
 
     /// The object at one end.
     fn end(&self, first: bool) -> Option<usize>;
 
-    /// The object on one side of another.
+    /// The neighbor of an object, on one side.
     ///
     /// # Errors
-    /// What the dictionary says.
+    /// The error that the dictionary returns.
     fn beside(&self, number: usize, next: bool) -> Result<Option<usize>, DictError>;
 
-    /// Walks a range, by turns from both ends if `both`, else from the front.
+    /// Walks a range from the front; if `both` holds, from both ends by turns.
     fn range(&self, from: Bound<u64>, to: Bound<u64>, both: bool) -> Vec<usize>;
 
     /// How many are in.
@@ -139,9 +140,9 @@ pub trait Subject {
 /// The adapter for this project's dictionaries.
 pub struct Ours<D: Dictionary, M> {
     dictionary: D,
-    /// Makes what is inserted for a number and a key.
+    /// Creates the object to insert for a number and a key.
     make: M,
-    /// The last entry of each object, also when it is stale by now.
+    /// The last entry of each object, even if that entry is stale by now.
     entries: Vec<Option<D::Entry>>,
 }
 
@@ -152,7 +153,7 @@ impl<D: Dictionary + fmt::Debug, M> fmt::Debug for Ours<D, M> {
 }
 
 impl<D: Dictionary, M> Ours<D, M> {
-    /// Over an empty dictionary.
+    /// Creates an adapter over an empty dictionary.
     pub fn new(dictionary: D, make: M) -> Self {
         Self { dictionary, make, entries: (0..OBJECTS).map(|_| None).collect() }
     }
@@ -291,27 +292,27 @@ impl<B: Balance> AsObject<B> for &Object<B> {
 /// One step of a script. Numbers are below [`OBJECTS`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// Insert an object; with a hint, from there.
+    /// Inserts an object; with a hint, searches from the hint on.
     Insert(usize, u64, Option<usize>),
-    /// Append it.
+    /// Appends an object.
     Append(usize, u64),
-    /// Prepend it.
+    /// Prepends an object.
     Prepend(usize, u64),
-    /// Remove it.
+    /// Removes an object.
     Remove(usize),
-    /// Give it another key.
+    /// Gives an object another key.
     Rekey(usize, u64),
-    /// Search for a key in all six ways; with a hint, from there.
+    /// Searches for a key in all six ways; with a hint, from the hint on.
     Seek(u64, Option<usize>),
-    /// Walk what lies between two keys.
+    /// Walks the entries between two keys.
     Range(Bound<u64>, Bound<u64>),
-    /// Remove the first.
+    /// Removes the first object.
     RemoveFirst,
-    /// Remove all.
+    /// Removes all objects.
     Clear,
 }
 
-/// What should have been answered: a vector sorted by key, equals in the order of arrival.
+/// The model that gives the right results: a vector sorted by key, equals in the order of arrival.
 #[derive(Clone, Debug, Default)]
 struct Model(Vec<(u64, usize)>);
 
@@ -366,11 +367,11 @@ impl Model {
     }
 }
 
-/// Runs a script and compares every answer, and after every op the order, ends, length and
-/// structure.
+/// Runs a script and compares every result. After every op it also compares the order, the ends,
+/// the length and the structure.
 ///
 /// # Errors
-/// The op, what was expected and what came.
+/// The op, the expected result and the actual one.
 pub fn run<S: Subject>(subject: &mut S, script: &[Op]) -> Result<(), String> {
     let mut model = Model::default();
     let mut known = [false; OBJECTS];
@@ -392,7 +393,7 @@ fn step<S: Subject>(
     known: &mut [bool; OBJECTS],
     op: &Op,
 ) -> Result<(), String> {
-    // An object that never was in has no entry to be a hint.
+    // An object that was never inserted has no entry, so it cannot be a hint.
     let hint_of = |hint: Option<usize>| hint.filter(|&hint| known[hint]);
     match *op {
         Op::Insert(number, key, hint) => {
@@ -403,7 +404,7 @@ fn step<S: Subject>(
                 _ if model.place(number).is_some() => Err(DictError::AlreadyLinked),
                 _ => Ok(()),
             };
-            // An object that is in keeps its key while it is offered again.
+            // An object that is in the dictionary keeps its key while it is inserted again.
             let key = model.place(number).map_or(key, |place| model.0[place].0);
             expect("insert", subject.insert(number, key, hint), expected)?;
             if expected.is_ok() {

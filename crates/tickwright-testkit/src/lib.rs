@@ -9,7 +9,7 @@
 //! - [`dictionary`]: the same for ordered dictionaries, in one file
 //! - [`ours`], [`foreign`]: adapters; [`registry`]: all of them in two lists
 //!
-//! The example `your_queue` holds a queue of one's own to the contract.
+//! The example `your_queue` runs the suite on a queue of your own.
 //!
 //! # Features
 //! - `foreign`: adapters for queues and dictionaries of other crates, tokio's among them. It needs

@@ -1,9 +1,10 @@
-//! The op machine: runs a script on a queue and on the oracle, and compares every answer.
+//! The op machine: runs a script on a queue and on the oracle, and compares every result.
 //!
-//! It never panics of its own accord: a difference is a [`Mismatch`], so that runs can be judged,
-//! shrunk and printed. It holds an exact queue to all of the contract. It holds a granular queue to
-//! the expiries that the queue chose within its bound, in whatever order among equals it shows
-//! beforehand. [`clauses`](crate::clauses) judges queues that keep only parts of the contract.
+//! The machine itself never panics: it returns a difference as a [`Mismatch`], so that runs can be
+//! judged, shrunk and printed. An exact queue has to keep all of the contract. A granular queue has
+//! to keep the expiries that it chose within its bound. Its equals may leave in any order, if the
+//! queue shows that order beforehand. [`clauses`](crate::clauses) judges queues that keep only
+//! parts of the contract.
 
 use core::fmt;
 
@@ -11,7 +12,7 @@ use crate::oracle::Oracle;
 use crate::script::{Op, When, Whom};
 use crate::subject::{Advanced, Fired, Full, Make, Offers, Stale, Subject};
 
-/// What happened to a timer: the log that all exact structures must share.
+/// An event of a timer. All exact structures must produce the same log of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// It became pending.
@@ -20,7 +21,7 @@ pub enum Event {
     Refused(u32),
     /// It was taken out.
     Removed(u32),
-    /// It got another deadline.
+    /// It was rescheduled.
     Rescheduled(u32),
     /// It was delivered at this `now`.
     Delivered(Fired, u64),
@@ -30,7 +31,7 @@ pub enum Event {
     Cleared,
 }
 
-/// Where a queue and the oracle part.
+/// The first difference between a queue and the oracle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
     /// The number of the op in the script, from 0.
@@ -54,20 +55,21 @@ impl fmt::Display for Mismatch {
 
 impl core::error::Error for Mismatch {}
 
-/// How often the machine looks at all that a queue shows.
+/// How often the machine compares everything that a queue shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watch {
     /// After each op.
     Always,
-    /// After the last one: for enumerations, where each prefix is a script of its own.
+    /// After the last op: for enumerations, in which each prefix is a script of its own.
     AtTheEnd,
 }
 
-/// A queue, the oracle beside it, and every key ever given out.
+/// A queue, the oracle beside it, and every key that the queue ever returned.
 struct Machine<S: Subject> {
     subject: S,
     oracle: Oracle,
-    /// By value: values count up from 0, one per insert, refused ones too.
+    /// The keys, indexed by value. Values count up from 0, one per insert; refused inserts count
+    /// too.
     keys: Vec<Option<S::Key>>,
     offers: Offers,
     lateness: Option<fn(u64) -> u64>,
@@ -115,14 +117,14 @@ pub fn run_in<M: Make>(arena: &M::Arena, script: &[Op], watch: Watch) -> Result<
     Machine::new::<M>(M::make(arena, 0), Oracle::new()).play(script, watch)
 }
 
-/// How many nodes a script needs.
+/// The number of nodes that a script needs.
 #[must_use]
 pub fn inserts(script: &[Op]) -> usize {
     script.iter().filter(|op| matches!(op, Op::Insert(_))).count()
 }
 
-/// What of `op` a queue has an operation for: one that re-arms in two steps only pops, one that
-/// does not pop advances.
+/// The part of `op` that the queue offers. If it does not offer a re-arm, the op becomes a pop. If
+/// it offers no pop either, the op becomes an advance.
 pub(crate) fn offered(op: Op, offers: Offers) -> Option<Op> {
     match op {
         Op::Rearm(when, _) if !offers.rearm => offered(Op::Pop(when), offers),
@@ -134,7 +136,7 @@ pub(crate) fn offered(op: Op, offers: Offers) -> Option<Op> {
     }
 }
 
-/// Returns the tick that `when` means for a run in `oracle`'s state.
+/// Returns the tick that `when` names in the current state of `oracle`.
 pub(crate) fn resolve(oracle: &Oracle, when: When) -> u64 {
     let now = oracle.now();
     match when {
@@ -228,7 +230,7 @@ impl<S: Subject> Machine<S> {
         if self.offers.next_wake { self.subject.next_wake() } else { None }
     }
 
-    /// A report may be one too many, never one too few.
+    /// A queue may report a change too often, but must never miss one.
     fn head_change(&mut self, before: Option<u64>, reported: Option<bool>) -> Checked {
         if self.offers.head_change && self.offers.next_wake && reported == Some(false) {
             let after = self.wake();
@@ -267,7 +269,8 @@ impl<S: Subject> Machine<S> {
         }
     }
 
-    /// What a granular queue says of the two timers that leave next; among equals it alone knows.
+    /// The two timers that leave next. A granular queue is asked itself, because it alone knows its
+    /// order among equals.
     fn shown(&mut self) -> [Option<Fired>; 2] {
         let (head, second) = (self.offers.peek, self.offers.second);
         match self.lateness {
@@ -278,8 +281,8 @@ impl<S: Subject> Machine<S> {
         }
     }
 
-    /// Requires that `got` is `expected`, or in a granular queue one of its equals; and that its
-    /// deadline is right, if it says one.
+    /// Requires that `got` is `expected`, or in a granular queue one of its equals. If `got` has a
+    /// deadline, it must be right.
     fn stands_for(&self, question: &'static str, expected: Option<Fired>, got: Option<Fired>) -> Checked {
         let right = match (expected, got) {
             (None, None) => true,
@@ -299,7 +302,7 @@ impl<S: Subject> Machine<S> {
         self.differ(question, format!("{expected:?}"), format!("{got:?}"))
     }
 
-    /// Requires that `got`, the `nth` that leaves in this op, is due and was shown.
+    /// Requires that `got`, the `nth` timer to leave in this op, is due and was shown beforehand.
     fn leaves(
         &self,
         question: &'static str,
@@ -318,8 +321,8 @@ impl<S: Subject> Machine<S> {
         }
     }
 
-    /// The timer that `whom` names, with its key. None for a timer that was refused, or for a dead
-    /// one where keys do not know that they are stale.
+    /// The timer that `whom` names, with its key. `None` for a timer that was refused. Also `None`
+    /// for a dead timer if the queue cannot tell that a key is stale.
     fn key(&self, whom: Whom) -> Option<(u32, S::Key)> {
         let value = pick(&self.oracle, self.keys.len(), whom)?;
         let key = (*self.keys.get(value as usize)?)?;
@@ -376,7 +379,8 @@ impl<S: Subject> Machine<S> {
             let left = self.oracle.head();
             return self.differ("advance delivers", format!("{left:?} too"), format!("{got:?}"));
         }
-        // A queue that would have to move timers to know may say no when its budget is used up.
+        // When the budget is used up, a queue may return `complete: false` if it would have to move
+        // timers to find out.
         let unsure = used == budget && !advanced.complete;
         let complete = !due && !unsure;
         let moved = if self.moves { advanced.moved } else { 0 };
@@ -413,7 +417,7 @@ impl<S: Subject> Machine<S> {
         Ok(())
     }
 
-    /// Compares all that the queue shows without being changed.
+    /// Compares the results of all read-only methods of the queue.
     fn look(&mut self) -> Checked {
         if self.offers.check {
             self.agree("check", &Ok(()), &self.subject.check())?;

@@ -1,14 +1,15 @@
-//! The expected answers. This is the contract in the simplest collections of `std`. Imports nothing
-//! from `tickwright-core`.
+//! The expected answers. The contract, implemented with the simplest collections of `std`. It
+//! imports nothing from `tickwright-core`.
 //!
-//! Where a queue is granular the oracle is [told](Oracle::settle) the expiry that the queue chose,
-//! once that was found to be within the bound. From then on it expects just that expiry.
+//! For a granular queue the machine first checks that the expiry which the queue chose is within
+//! the bound. Then it [tells](Oracle::settle) the oracle this expiry, and the oracle expects
+//! exactly that.
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::subject::Fired;
 
-/// When a timer leaves: by expiry, and among equals by arrival.
+/// The order in which timers leave: by expiry, and among equals by arrival.
 type Place = (u64, u64);
 
 /// A timer queue that is right because it is too simple to be wrong. Timers are named by their
@@ -19,7 +20,7 @@ pub struct Oracle {
     arrivals: u64,
     pending: BTreeMap<Place, u32>,
     places: HashMap<u32, Place>,
-    /// By value: `max(deadline, now)` of the last (re)insert.
+    /// For each value: `max(deadline, now)` of the last (re)insert.
     deadlines: HashMap<u32, u64>,
     bound: Option<usize>,
 }
@@ -37,13 +38,13 @@ impl Oracle {
         Self { bound: Some(most), ..Self::default() }
     }
 
-    /// The greatest `now` it was told.
+    /// The greatest `now` that was passed so far.
     #[must_use]
     pub fn now(&self) -> u64 {
         self.now
     }
 
-    /// How many are pending.
+    /// The number of pending timers.
     #[must_use]
     pub fn len(&self) -> usize {
         self.pending.len()
@@ -55,7 +56,7 @@ impl Oracle {
         self.pending.is_empty()
     }
 
-    /// Tells it the time; a smaller one than before changes nothing.
+    /// Advances `now`; a time that is smaller than before changes nothing.
     pub fn tell(&mut self, now: u64) {
         self.now = self.now.max(now);
     }
@@ -68,7 +69,7 @@ impl Oracle {
         self.deadlines.insert(value, place.0);
     }
 
-    /// Moves `value`, which has just arrived, to the expiry that a granular queue gave it.
+    /// Moves `value`, which has just arrived, to the expiry that a granular queue stated for it.
     pub fn settle(&mut self, value: u32, expiry: u64) {
         if let Some(place) = self.places.get_mut(&value) {
             self.pending.remove(place);
@@ -77,7 +78,7 @@ impl Oracle {
         }
     }
 
-    /// Makes `value` pending; false when it is full.
+    /// Makes `value` pending; returns false if the oracle is full.
     pub fn insert(&mut self, deadline: u64, value: u32) -> bool {
         if self.bound.is_some_and(|most| self.len() >= most) {
             return false;
@@ -86,12 +87,12 @@ impl Oracle {
         true
     }
 
-    /// Takes `value` out; false when it is not pending.
+    /// Removes `value`; returns false if it is not pending.
     pub fn remove(&mut self, value: u32) -> bool {
         self.places.remove(&value).is_some_and(|place| self.pending.remove(&place).is_some())
     }
 
-    /// Moves `value`, as removing and inserting it would; false when it is not pending.
+    /// Moves `value`, as a removal and an insert would; returns false if it is not pending.
     pub fn reschedule(&mut self, value: u32, deadline: u64) -> bool {
         let pending = self.remove(value);
         if pending {
@@ -105,7 +106,7 @@ impl Oracle {
         self.pending.iter().map(|(&(expiry, _), &value)| Fired::new(value, expiry))
     }
 
-    /// The one that leaves first.
+    /// The timer that leaves first.
     #[must_use]
     pub fn head(&self) -> Option<Fired> {
         self.in_order().next()
@@ -117,7 +118,7 @@ impl Oracle {
         self.in_order().nth(1)
     }
 
-    /// The `nth` of those pending, counted round and round.
+    /// The `nth` pending timer, where `nth` is taken modulo their number.
     #[must_use]
     pub fn nth(&self, nth: u8) -> Option<Fired> {
         self.in_order().nth(usize::from(nth).checked_rem(self.len())?)
@@ -135,13 +136,13 @@ impl Oracle {
         self.places.contains_key(&value).then(|| self.deadlines.get(&value).copied())?
     }
 
-    /// Whether something is due.
+    /// Whether a timer is due.
     #[must_use]
     pub fn has_due(&self) -> bool {
         self.head().is_some_and(|head| head.expiry <= self.now)
     }
 
-    /// Tells the time and takes one due timer.
+    /// Advances `now` and removes one due timer.
     pub fn pop(&mut self, now: u64) -> Option<Fired> {
         self.tell(now);
         let head = self.head().filter(|head| head.expiry <= self.now)?;
@@ -150,7 +151,8 @@ impl Oracle {
         Some(Fired { deadline, ..head })
     }
 
-    /// Tells the time and takes what is due, at most `budget`; whether nothing due is left.
+    /// Advances `now` and removes at most `budget` due timers; also returns whether no due timer is
+    /// left.
     pub fn advance(&mut self, now: u64, budget: usize) -> (Vec<Fired>, bool) {
         self.tell(now);
         let mut left = Vec::new();
@@ -161,7 +163,7 @@ impl Oracle {
         (left, !self.has_due())
     }
 
-    /// Tells the time and re-arms the head, if it is due, `delay` after its expiry.
+    /// Advances `now`. If the head is due, re-arms it `delay` ticks after its expiry.
     pub fn rearm(&mut self, now: u64, delay: u64) -> Option<Fired> {
         let fired = self.pop(now)?;
         self.place(fired.value, fired.expiry.saturating_add(delay));

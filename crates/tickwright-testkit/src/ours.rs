@@ -14,8 +14,8 @@ use tickwright_core::{
 
 use crate::subject::{Advanced, Fired, Full, Make, Offers, Stale, Subject};
 
-/// How the pending timers of a family are walked in order, where they can be, and how its queues
-/// are set up.
+/// How to walk the pending timers of a family in order, if the family allows it, and how to set up
+/// its queues.
 pub trait Walk<F: Family>: 'static {
     /// Sets up a new slab queue.
     fn prepare_slab(queue: &mut SlabQueue<F, u32>) {
@@ -25,9 +25,9 @@ pub trait Walk<F: Family>: 'static {
     fn prepare_hook(queue: &mut HookQueue<'_, F, Cell<u32>>) {
         let _ = queue;
     }
-    /// The values in a slab.
+    /// The values in a slab queue, in delivery order.
     fn slab(queue: &SlabQueue<F, u32>) -> Option<Vec<u32>>;
-    /// The values under hooks.
+    /// The values in a hook queue, in delivery order.
     fn hook(queue: &HookQueue<'_, F, Cell<u32>>) -> Option<Vec<u32>>;
 }
 
@@ -45,7 +45,7 @@ impl<F: Family> Walk<F> for NoWalk {
     }
 }
 
-/// By `iter`: lists and trees.
+/// Walks with `iter`: for lists and trees.
 #[derive(Debug)]
 pub struct InOrder;
 
@@ -63,8 +63,8 @@ where
     }
 }
 
-/// Like [`NoWalk`], for queues whose arrival numbers begin at `FIRST`: near the last one they are
-/// numbered again soon.
+/// Like [`NoWalk`], for queues whose arrival numbers begin at `FIRST`. If `FIRST` is near the last
+/// number, the queue renumbers its timers soon.
 #[derive(Debug)]
 pub struct Worn<const FIRST: u32>;
 
@@ -98,8 +98,8 @@ fn advanced(advance: Advance) -> Advanced {
     Advanced { delivered: advance.delivered, moved: advance.moved, complete: advance.complete }
 }
 
-/// The methods of [`Subject`] that are the same call in both storages; `$at` reads the value behind
-/// a key.
+/// The methods of [`Subject`] that make the same call in both storages; `$at` reads the value of a
+/// key.
 macro_rules! shared_methods {
     ($at:expr) => {
         fn now(&self) -> u64 {
@@ -142,7 +142,7 @@ macro_rules! shared_methods {
     };
 }
 
-/// Makes slab queues of family `F`.
+/// Creates slab queues of family `F`.
 pub struct Slab<F, W = NoWalk>(PhantomData<(F, W)>);
 
 impl<F, W> fmt::Debug for Slab<F, W> {
@@ -174,8 +174,8 @@ impl<F: Family + 'static, W: Walk<F>> Make for Slab<F, W> {
     fn arena(_: usize) {}
 
     fn make((): &(), capacity: usize) -> SlabSubject<F, W> {
-        // A family with a bound of its own below `capacity` starts empty; the suite keeps within
-        // the bound.
+        // A family whose own bound is below `capacity` starts empty; the suite stays within that
+        // bound.
         let mut queue = SlabQueue::with_capacity(capacity).unwrap_or_default();
         W::prepare_slab(&mut queue);
         SlabSubject { queue, _walk: PhantomData }
@@ -233,8 +233,8 @@ impl<F: Family, W: Walk<F>> Subject for SlabSubject<F, W> {
     }
 }
 
-/// Makes hook queues of family `F`, over nodes that an arena owns. Every insert takes a fresh node,
-/// so that no key is used twice.
+/// Creates hook queues of family `F`, over nodes that an arena owns. Every insert takes a fresh
+/// node, so that no key is used twice.
 pub struct Hook<F, W = NoWalk>(PhantomData<(F, W)>);
 
 impl<F, W> fmt::Debug for Hook<F, W> {
@@ -259,7 +259,7 @@ impl<F: Family + 'static, W: Walk<F>> Make for Hook<F, W> {
         format!("{}/hook", F::ID)
     }
 
-    /// The caller owns the nodes, so there is nothing to bound.
+    /// The caller owns the nodes, so a hook queue has no bound that could be set.
     const OFFERS: Offers = Offers { bound: false, ..Offers::ALL };
     const EXACT: bool = HookQueue::<'static, F, Cell<u32>>::ORDER.is_exact();
     const LATENESS: Option<fn(u64) -> u64> = lateness(HookQueue::<'static, F, Cell<u32>>::ORDER);
@@ -271,7 +271,8 @@ impl<F: Family + 'static, W: Walk<F>> Make for Hook<F, W> {
 
     fn make(arena: &Self::Arena, capacity: usize) -> HookSubject<'_, F, W> {
         let mut queue = HookQueue::new();
-        // As for slabs: a family with a smaller bound of its own refuses, and keeps its bound.
+        // As for slabs: a family whose own bound is smaller refuses the capacity, and keeps its
+        // bound.
         let _ = queue.reserve(capacity);
         W::prepare_hook(&mut queue);
         HookSubject { queue, fresh: arena.iter(), _walk: PhantomData }

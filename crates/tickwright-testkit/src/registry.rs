@@ -13,10 +13,10 @@ use crate::ours::{Hook, Slab};
 use crate::script::{Op, decode};
 use crate::subject::{Make, Offers};
 
-/// Takes scripts, runs each, and counts them; stops at the first that a queue does not pass.
+/// A function that runs scripts and counts them. It stops at the first script that the queue fails.
 pub type RunAll = fn(&mut dyn Iterator<Item = Vec<Op>>) -> Result<usize, Box<Failure>>;
 
-/// A kind of queue, as data.
+/// A kind of queue, described by values.
 pub struct Kind {
     /// Its name in tables.
     pub name: String,
@@ -24,26 +24,26 @@ pub struct Kind {
     pub offers: Offers,
     /// Whether it claims to be exact.
     pub exact: bool,
-    /// The lateness that it claims to keep within, when it is granular.
+    /// The greatest lateness that it claims, if it is granular.
     pub lateness: Option<fn(u64) -> u64>,
     /// Its clauses.
     pub clauses: [Clause; 21],
-    /// The verdicts of all of them, computed together.
+    /// The verdicts of all clauses, computed together.
     pub verdicts: fn(&Tools) -> [Verdict; 21],
     /// Runs a script on it beside the oracle.
     pub run: fn(&[Op]) -> Result<Vec<Event>, Mismatch>,
     /// Runs a script on a registry with a bound.
     pub run_bounded: fn(&[Op], usize) -> Result<Vec<Event>, Mismatch>,
-    /// Runs every script, looking at the end of each, and counts them.
+    /// Runs every script, compares at the end of each, and counts them.
     pub run_all: RunAll,
 }
 
-/// A script that a queue does not pass.
+/// A script that a queue fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// All of it.
     pub script: Vec<Op>,
-    /// Where it parts from the oracle.
+    /// Where the queue differs from the oracle.
     pub mismatch: Mismatch,
 }
 
@@ -66,7 +66,7 @@ impl fmt::Debug for Kind {
     }
 }
 
-/// The most inserts of a script that [`Kind::run_all`] takes.
+/// The most inserts that a script for [`Kind::run_all`] may have.
 pub const MOST_INSERTS: usize = 16;
 
 fn run_all<M: Make>(scripts: &mut dyn Iterator<Item = Vec<Op>>) -> Result<usize, Box<Failure>> {
@@ -99,7 +99,7 @@ impl Kind {
     }
 }
 
-/// Every family of `tickwright-core`, in both storages where it works in both.
+/// Every family of `tickwright-core`, in each storage that it supports.
 #[must_use]
 pub fn ours() -> Vec<Kind> {
     macro_rules! kinds {
@@ -113,7 +113,7 @@ pub fn ours() -> Vec<Kind> {
     kinds
 }
 
-/// Queues of others: two over std, and with the feature `foreign` two of other crates.
+/// Foreign queues: two over std, and with the feature `foreign` two of other crates.
 #[must_use]
 pub fn foreign() -> Vec<Kind> {
     vec![
@@ -126,11 +126,11 @@ pub fn foreign() -> Vec<Kind> {
     ]
 }
 
-/// Runs the script that `bytes` stand for on all of our registries. The fuzz target does this with
-/// each input, and the corpus test with those that are kept.
+/// Runs the script that `bytes` stand for on all of our registries. The fuzz target calls this for
+/// each input, and the corpus test for each input that was kept.
 ///
 /// # Errors
-/// The first queue that parts from the oracle, and where.
+/// Names the first queue that differs from the oracle, and where.
 pub fn replay(bytes: &[u8]) -> Result<(), String> {
     let script = decode(bytes);
     for kind in ours() {

@@ -1,10 +1,10 @@
-//! Op scripts: what one run asks of a queue, and the decoder that makes a script of any bytes.
+//! Op scripts: the operations of one run, and the decoder that turns any bytes into a script.
 //!
-//! The decoder is shared by the property tests, the exhaustive enumeration, the corpus and the fuzz
-//! target. It is total: every four bytes are an op, so whatever a generator or a fuzzer comes up
-//! with is a run.
+//! The property tests, the exhaustive enumeration, the corpus and the fuzz target share the
+//! decoder. The decoder is total: any four bytes are an op, so every input of a generator or a
+//! fuzzer is a run.
 
-/// A point in time, relative to what the run has come to.
+/// A point in time, relative to the state of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     /// `now` plus n ticks, saturating.
@@ -13,18 +13,18 @@ pub enum When {
     Before(u64),
     /// This very tick.
     At(u64),
-    /// The expiry of a pending timer, the first of them being the head; `now` when there is none.
+    /// The expiry of a pending timer, counted from the head; `now` if no timer is pending.
     Like(u8),
-    /// One tick before that.
+    /// One tick before the expiry of such a timer.
     JustBefore(u8),
 }
 
 /// A timer of this run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whom {
-    /// A pending one, counted in delivery order.
+    /// A pending timer, counted in delivery order.
     Live(u8),
-    /// Any one ever inserted, counted from the latest: also those whose keys are dead.
+    /// Any timer ever inserted, counted from the latest, also one whose key is dead.
     Any(u8),
 }
 
@@ -50,13 +50,13 @@ pub enum Op {
 /// Bytes per op.
 pub const WIDTH: usize = 4;
 
-/// More ops than this are ignored, so that a fuzzer's longest input still is a quick run.
+/// Ops beyond this number are ignored, so that even a fuzzer's longest input runs quickly.
 pub const MOST_OPS: usize = 1024;
 
-/// Budgets that an advance is given.
+/// Budgets for the advances of a script.
 pub const BUDGETS: [usize; 4] = [usize::MAX, 0, 1, 2];
 
-/// Spans with edges: everyday ones, then every power of two and its neighbors.
+/// Spans in ticks: everyday ones first, then every power of two and its neighbors.
 pub const SPANS: [u64; 256] = spans();
 
 const fn spans() -> [u64; 256] {
@@ -106,7 +106,7 @@ const fn spans() -> [u64; 256] {
     spans
 }
 
-/// How far the clock is moved: seldom far, since what has passed is past for the rest of the run.
+/// How far the clock advances. Long steps are rare, since the clock never goes back during a run.
 fn stride(byte: u8) -> u64 {
     match byte {
         0..240 => SPANS[usize::from(byte % 30)],
@@ -138,20 +138,20 @@ fn decode_one([kind, mode, index, extra]: [u8; WIDTH]) -> Op {
         7 | 8 => Op::Reschedule(whom(extra), when(mode, index, span)),
         9 | 10 => Op::Pop(when(mode, index, stride)),
         11 | 12 => Op::Advance(when(mode, index, stride), BUDGETS[usize::from(extra % 4)]),
-        // A clear empties the run: one in 256 of the ops is enough.
+        // A clear removes all timers, so one op in 256 is enough.
         13 if mode.is_multiple_of(16) => Op::Clear,
         _ => Op::Rearm(when(mode, index, stride), span(extra)),
     }
 }
 
-/// The script that `bytes` stand for; a last op that is cut short is left out.
+/// Decodes a script; an incomplete op at the end is ignored.
 #[must_use]
 pub fn decode(bytes: &[u8]) -> Vec<Op> {
     bytes.as_chunks().0.iter().take(MOST_OPS).map(|&word| decode_one(word)).collect()
 }
 
-/// Bytes that [`decode`] makes `op` of, where there are any: a search, for the corpus and for
-/// alphabets.
+/// Returns bytes that [`decode`] turns into `op`, if there are any. This is a search, for the
+/// corpus and for alphabets.
 #[must_use]
 pub fn encode(op: Op) -> Option<[u8; WIDTH]> {
     let bytes = || 0..=u8::MAX;
@@ -185,9 +185,9 @@ pub fn encode(op: Op) -> Option<[u8; WIDTH]> {
     }
 }
 
-/// A script of bursts of timers: each is taken out by many advances under small budgets, and
-/// between those others arrive, are moved and leave. So a structure is asked for everything while
-/// it has moved a part of a burst. The same for a seed.
+/// Creates a script of bursts of timers. Many advances with small budgets deliver each burst, and
+/// between them other timers arrive, are moved and leave. So every operation meets a structure that
+/// has moved only a part of a burst. Equal seeds give equal scripts.
 #[must_use]
 pub fn gust(seed: u64) -> Vec<Op> {
     const BURSTS: usize = 5;
@@ -196,11 +196,11 @@ pub fn gust(seed: u64) -> Vec<Op> {
     let mut byte = || bytes.next().unwrap_or(0);
     let mut ops = Vec::new();
     for _ in 0..BURSTS {
-        // In one bucket or in many, near or far.
+        // The burst lies in one bucket or in many, near or far.
         let (far, apart) = (1 << (byte() % 30), 1 << (byte() % 16));
         let within = |byte: u8| u64::from(byte % 64) * apart;
         ops.extend((0..BURST).map(|_| Op::Insert(When::After(far + within(byte())))));
-        // What a structure knows of the earliest may be of one that is gone.
+        // After these removals a structure may still remember an earliest timer that has left.
         ops.extend((0..byte() % 3).map(|_| Op::Remove(Whom::Live(0))));
         let mut when = When::After(far + within(byte()));
         for _ in 0..BURST {
@@ -219,7 +219,7 @@ pub fn gust(seed: u64) -> Vec<Op> {
                     _ => Op::Rearm(When::After(0), within(byte())),
                 });
             }
-            // Mostly the same `now`, since timers that are due by it are still pending.
+            // `now` mostly stays the same, while timers that are due at it are still pending.
             when = When::After(if byte().is_multiple_of(8) { within(byte()) } else { 0 });
         }
     }

@@ -1,59 +1,57 @@
-//! What the suite needs of a queue: the small adapter that a type implements to be held to the
-//! contract.
+//! What the suite needs of a queue: the trait of a small adapter through which it tests the queue.
 //!
-//! Times and values are plain numbers, so that an adapter for a foreign queue is some fifty lines.
-//! What a queue does not have at all, it does not offer ([`Offers`]): the clause then reads "not
-//! offered", which is neither kept nor broken.
+//! Times and values are plain numbers, so an adapter for a foreign queue has only some fifty lines.
+//! A queue does not offer the operations that it lacks ([`Offers`]). The verdict on a clause that
+//! needs one is "not offered": neither kept nor broken.
 
 /// A timer that left the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fired {
     /// What was inserted.
     pub value: u32,
-    /// The tick at which the queue says it was due, where it says so; else the deadline that was
-    /// asked for.
+    /// The tick at which the timer was due, if the queue states it; else the requested deadline.
     pub expiry: u64,
-    /// `max(deadline, now at the last (re)insert)`, where the queue says so of a timer that leaves.
+    /// `max(deadline, now at the last (re)insert)`, if the queue states it for a timer that leaves.
     pub deadline: Option<u64>,
 }
 
 impl Fired {
-    /// What a queue shows that says no deadline.
+    /// Creates the result of a queue that states no deadline.
     #[must_use]
     pub fn new(value: u32, expiry: u64) -> Self {
         Self { value, expiry, deadline: None }
     }
 
-    /// With the deadline that the queue says.
+    /// Adds the deadline that the queue states.
     #[must_use]
     pub fn asked(self, deadline: u64) -> Self {
         Self { deadline: Some(deadline), ..self }
     }
 }
 
-/// A queue that refuses an insert; the value comes back.
+/// The error of an insert that the queue refuses, with the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full(pub u32);
 
-/// A key that names no pending timer.
+/// The error for a key that names no pending timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stale;
 
-/// What one advance did.
+/// The result of one advance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Advanced {
     /// Timers delivered.
     pub delivered: usize,
     /// Timers moved inside.
     pub moved: usize,
-    /// Nothing due is left.
+    /// Whether no due timer is left.
     pub complete: bool,
 }
 
-/// The parts of the contract that a queue has an operation for.
+/// The parts of the contract for which a queue has an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offers {
-    /// Keys that know that they are stale.
+    /// Stale keys: the queue recognizes them.
     pub stale_keys: bool,
     /// `pop_expired`: one timer at a time.
     pub pop: bool,
@@ -81,12 +79,12 @@ pub struct Offers {
     pub reserve: bool,
     /// A bound that can be set.
     pub bound: bool,
-    /// The sink of an advance runs inside the queue, so that its panics are the queue's business.
+    /// The sink of an advance runs inside the queue, so the queue has to survive its panics.
     pub sink: bool,
 }
 
 impl Offers {
-    /// All of the contract.
+    /// A queue that offers all of the contract.
     pub const ALL: Self = Self {
         stale_keys: true,
         pop: true,
@@ -104,7 +102,7 @@ impl Offers {
         bound: true,
         sink: true,
     };
-    /// Insert, remove and advance alone.
+    /// A queue that offers only insert, remove and advance.
     pub const NONE: Self = Self {
         stale_keys: false,
         pop: false,
@@ -124,7 +122,8 @@ impl Offers {
     };
 }
 
-/// A queue under test. Methods for what it does not offer are never called; their defaults say so.
+/// A queue under test. The suite never calls a method for an operation that the queue does not
+/// offer; the default methods state this.
 pub trait Subject {
     /// Names a pending timer.
     type Key: Copy + core::fmt::Debug;
@@ -132,34 +131,34 @@ pub trait Subject {
     /// The greatest `now` passed so far.
     fn now(&self) -> u64;
 
-    /// How many timers are pending, as the queue itself counts them.
+    /// The number of pending timers, as the queue itself counts them.
     fn len(&self) -> usize;
 
-    /// Whether none is pending.
+    /// Whether no timer is pending.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Makes `value` pending; says whether the head changed.
+    /// Makes `value` pending; returns whether the head changed.
     ///
     /// # Errors
     /// [`Full`] with the value.
     fn insert(&mut self, deadline: u64, value: u32) -> Result<(Self::Key, bool), Full>;
 
-    /// Takes a timer out; returns its value and whether the head changed.
+    /// Removes a timer; returns its value and whether the head changed.
     ///
     /// # Errors
     /// [`Stale`].
     fn remove(&mut self, key: Self::Key) -> Result<(u32, bool), Stale>;
 
-    /// Moves `now` forward and takes one due timer.
+    /// Advances `now` and removes one due timer.
     fn pop_expired(&mut self, now: u64) -> Option<Fired> {
         let _ = now;
         unreachable!("pop is not offered")
     }
 
-    /// Moves `now` forward and delivers what is due, at most `budget` where that is offered. By
-    /// default by [`tell`](Self::tell), [`pop_expired`](Self::pop_expired) and
+    /// Advances `now` and delivers the due timers, at most `budget` of them if the queue offers
+    /// budgets. The default uses [`tell`](Self::tell), [`pop_expired`](Self::pop_expired) and
     /// [`next_wake`](Self::next_wake).
     fn advance(&mut self, now: u64, budget: usize, sink: &mut dyn FnMut(Fired)) -> Advanced {
         self.tell(now);
@@ -175,14 +174,14 @@ pub trait Subject {
         Advanced { delivered, moved: 0, complete }
     }
 
-    /// Moves `now` forward and does nothing else: for the default of [`advance`](Self::advance)
-    /// alone.
+    /// Advances `now` and does nothing else. Only the default of [`advance`](Self::advance) calls
+    /// it.
     fn tell(&mut self, now: u64) {
         let _ = now;
         unreachable!("advance is not by default")
     }
 
-    /// Gives a timer another deadline; says whether the head changed.
+    /// Gives a timer another deadline; returns whether the head changed.
     ///
     /// # Errors
     /// [`Stale`].
@@ -211,14 +210,14 @@ pub trait Subject {
         unreachable!("next_wake is not offered")
     }
 
-    /// The tick at which a pending timer is due: of a granular queue ([`Make::LATENESS`]), which
-    /// alone knows it.
+    /// The tick at which a pending timer is due. Only granular queues ([`Make::LATENESS`]) are
+    /// asked, because only they choose it.
     fn expiry(&self, key: Self::Key) -> Option<u64> {
         let _ = key;
         None
     }
 
-    /// Re-arms the head if it is due, at the tick `rearm` returns for its expiry.
+    /// Re-arms the head if it is due. `rearm` gets its expiry and returns the next deadline.
     fn rearm_expired(&mut self, now: u64, rearm: &mut dyn FnMut(u64) -> u64) -> Option<Fired> {
         let _ = (now, rearm);
         unreachable!("rearm is not offered")
@@ -232,18 +231,18 @@ pub trait Subject {
     /// Verifies the structure.
     ///
     /// # Errors
-    /// What is broken, in words.
+    /// Checks the structure; describes what is broken.
     fn check(&self) -> Result<(), String> {
         unreachable!("check is not offered")
     }
 
-    /// The pending values in delivery order, where the structure has such a walk.
+    /// The pending values in delivery order, if the structure can walk them in that order.
     fn in_order(&self) -> Option<Vec<u32>> {
         None
     }
 }
 
-/// Makes queues of one kind. An arena owns the nodes of those whose caller must.
+/// Creates queues of one kind. If the nodes of a queue belong to its caller, an arena owns them.
 pub trait Make: 'static {
     /// Memory that outlives the queue: nodes, a runtime, or nothing.
     type Arena;
@@ -257,19 +256,19 @@ pub trait Make: 'static {
     const OFFERS: Offers;
     /// Whether it claims to be exact to the tick and first-in-first-out among equals.
     const EXACT: bool;
-    /// The most by which a granular queue delays the expiry beyond the deadline, by the delay that
-    /// was asked for. Such a queue is judged by the expiry that it says ([`Subject::expiry`]) right
-    /// after a timer is (re)inserted. That expiry must be within the bound, and then be kept.
+    /// The bound of a granular queue: for a requested delay, the most ticks from the deadline to
+    /// the expiry. Right after each (re)insert the suite asks such a queue for the expiry
+    /// ([`Subject::expiry`]). That expiry must be within the bound, and the queue must keep it.
     const LATENESS: Option<fn(u64) -> u64> = None;
-    /// Whether an advance may move timers inside and take that from its budget. What does not must
-    /// never say that it did.
+    /// Whether an advance may move timers inside the queue at the cost of its budget. Otherwise it
+    /// must never report moves.
     const MOVES: bool = false;
 
     /// An arena for at most `inserts` inserts over the whole test.
     fn arena(inserts: usize) -> Self::Arena;
 
     /// A fresh queue with room for `capacity` timers. At most one queue uses an arena at a time,
-    /// and it may be given one insert per node.
+    /// with at most one insert per node.
     fn make(arena: &Self::Arena, capacity: usize) -> Self::Subject<'_>;
 
     /// A fresh queue that refuses to hold more than `capacity` timers.

@@ -1,4 +1,4 @@
-//! Which clause each queue keeps, as a table that is computed when it is asked for.
+//! A table of the clauses that each queue keeps, computed on demand.
 
 use core::fmt::Write;
 
@@ -10,7 +10,7 @@ use crate::registry::{Kind, foreign};
 pub struct Row {
     /// The queue.
     pub queue: String,
-    /// What it does about each clause.
+    /// Its verdict on each clause.
     pub verdicts: Vec<Verdict>,
 }
 
@@ -27,7 +27,8 @@ pub fn rows(kinds: &[Kind], tools: &Tools) -> Vec<Row> {
     kinds.iter().map(row).collect()
 }
 
-/// The table in text: a line per clause and a column per queue, then a witness per broken cell.
+/// The table as text: one line per clause and one column per queue, then one witness per broken
+/// clause.
 #[must_use]
 pub fn render(rows: &[Row]) -> String {
     let left = NAMES.iter().map(|name| name.len()).max().unwrap_or(0) + 3;

@@ -1,4 +1,4 @@
-//! One and the same event log from every exact structure in either storage, for the same script.
+//! For the same script every exact structure produces the same event log, in either storage.
 
 use tickwright_testkit::machine::Event;
 use tickwright_testkit::oracle::Oracle;
@@ -9,8 +9,8 @@ fn scripts() -> impl Iterator<Item = Vec<Op>> {
     (0..40).map(|seed| decode(&noise(seed, 4 * 250)))
 }
 
-/// A budget counts what a structure moves inside too, so that under one the structures differ in
-/// how far they get.
+/// A budget also pays for moves inside a structure. So with a finite budget one structure delivers
+/// more timers than another.
 fn without_budgets(script: Vec<Op>) -> Vec<Op> {
     let unlimited = |op| match op {
         Op::Advance(when, budget) if budget > 0 => Op::Advance(when, usize::MAX),
@@ -45,8 +45,8 @@ fn all_exact_structures_give_one_event_log() {
     }
 }
 
-/// The same script through the slab and through the hook of each family: the checked twin vouches
-/// for the one with pointers.
+/// Runs the same script on the slab queue and on the hook queue of each family. The slab, whose
+/// accesses are checked, confirms the hooks, which use pointers.
 #[test]
 fn both_storages_of_a_family_agree() {
     let ours = ours();
@@ -61,7 +61,7 @@ fn both_storages_of_a_family_agree() {
     }
 }
 
-/// Arrivals between advances that a budget has stopped.
+/// Timers arrive between advances that a budget has stopped.
 #[test]
 fn every_structure_agrees_with_the_oracle_in_gusts() {
     for kind in ours() {
@@ -73,7 +73,7 @@ fn every_structure_agrees_with_the_oracle_in_gusts() {
     }
 }
 
-/// What is built of a heap or a tree of std, with a sequence number, is exact as well.
+/// A queue that is built from std's heap or tree with a sequence number is exact as well.
 #[test]
 fn exact_foreign_queues_agree_with_the_oracle() {
     for kind in foreign().iter().filter(|kind| kind.exact) {
@@ -85,7 +85,7 @@ fn exact_foreign_queues_agree_with_the_oracle() {
     }
 }
 
-/// The scripts are worth running: all kinds of things happen in them.
+/// The scripts cover enough: each kind of event happens in them.
 #[test]
 fn scripts_are_lively() {
     let kind = &ours()[0];
@@ -120,7 +120,7 @@ fn what_is_encoded_is_decoded_again() {
     assert!(decode(&[1, 2, 3]).is_empty(), "what is cut short is left out");
 }
 
-/// The oracle's own answers, by hand: nothing of the library is involved.
+/// The oracle's results equal values worked out by hand: no code of the library takes part.
 #[test]
 fn the_oracle_is_right_about_a_case_by_hand() {
     let mut oracle = Oracle::bounded(3);

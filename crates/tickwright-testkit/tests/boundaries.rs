@@ -1,12 +1,13 @@
-//! Deadlines at and beside every power of two, from clocks at and before every power of two. All
-//! structures of ours run them.
+//! Deadlines at and beside every power of two, with clocks at and before every power of two. All
+//! our structures run these scripts.
 
 use tickwright_testkit::registry::ours;
 use tickwright_testkit::script::{Op, When};
 
 const ALL: usize = usize::MAX;
 
-/// A clock at 2^j - d, three timers around 2^k, and in every other script one at the end of time.
+/// Each script has a clock at 2^j - d and three timers around 2^k. Every other script has one more
+/// timer, at the end of time.
 fn scripts() -> impl Iterator<Item = Vec<Op>> {
     let edges = (0..64).flat_map(|j| (j..64).flat_map(move |k| [0, 1, 65].map(|d| (j, k, d))));
     edges.flat_map(|(j, k, d)| {
@@ -31,7 +32,7 @@ fn every_power_of_two_from_every_other() {
     }
 }
 
-/// The looks between the steps too, where the queue is granular.
+/// Granular queues are also compared between the steps.
 #[test]
 fn every_power_of_two_with_a_look_after_each_step() {
     for kind in ours().iter().filter(|kind| kind.lateness.is_some()) {

@@ -1,4 +1,4 @@
-//! Families with a bound of their own, in both storages: clause 13 where the structure itself is
+//! Families with a bound of their own, in both storages: clause 13 when the structure itself is
 //! full.
 
 use tickwright_core::{BoundedHeap, HookQueue, Reject, Timer};

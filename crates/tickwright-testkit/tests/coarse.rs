@@ -1,5 +1,5 @@
-//! Coarse wheels of other sizes than the usual, whose levels and far buckets are a few ticks wide:
-//! short scripts reach all of them.
+//! Coarse wheels of unusual sizes. Their levels and far buckets are a few ticks wide, so short
+//! scripts reach all of them.
 
 use tickwright_core::CoarseWheel;
 use tickwright_testkit::clauses::{NAMES, Tools};
@@ -41,7 +41,8 @@ fn both_storages_give_one_event_log() {
     }
 }
 
-/// All scripts of some letters that begin with three timers: near, at the edge of a level, far.
+/// All scripts over a few letters. Each script begins with three timers: near, at the edge of a
+/// level, far.
 #[test]
 fn all_short_scripts() {
     const LENGTH: u32 = 4;

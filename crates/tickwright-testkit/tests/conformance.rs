@@ -1,17 +1,19 @@
-//! Every clause on every family in both storages: one test per clause, named as in the contract.
+//! Tests every clause on every family in both storages: one test for each clause, with the clause's
+//! name.
 
 use std::sync::LazyLock;
 
 use tickwright_testkit::clauses::{NAMES, Tools, Verdict};
 use tickwright_testkit::registry::{Kind, ours};
 
-/// Each structure's verdicts, in the order of the clauses: all tests read the same ones.
+/// Each structure's verdicts, in the order of the clauses. They are computed once, for all tests.
 static VERDICTS: LazyLock<Vec<(String, [Verdict; 21])>> = LazyLock::new(|| {
     let judged = |kind: &Kind| (kind.name.clone(), (kind.verdicts)(&Tools::default()));
     ours().iter().map(judged).collect()
 });
 
-/// Requires that every structure keeps the clause called `name`; those in `but` need not offer it.
+/// Requires that every structure keeps the clause `name`. The structures in `but` need not offer
+/// it.
 fn all_keep(name: &str, but: fn(&str) -> bool) {
     let at = NAMES.iter().position(|clause| *clause == name).expect("a clause of that name");
     let broken: Vec<String> = VERDICTS
@@ -74,7 +76,7 @@ clauses! {
     clear_empties;
 }
 
-/// The names and numbers here are those that the contract's own text gives.
+/// The names and numbers here equal those in the contract's own text.
 #[test]
 fn the_suite_and_the_contract_name_the_same_clauses() {
     let text = include_str!("../../tickwright-core/src/contract.rs");

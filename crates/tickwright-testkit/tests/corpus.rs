@@ -1,4 +1,4 @@
-//! What the fuzz target has been shown, and what it once found, replayed as a plain test.
+//! Replays as a plain test the fuzz target's seed inputs, and the inputs on which it once failed.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Every dictionary against a sorted vector: fixed sequences, random ones, and random scripts. What
-//! once failed is kept in `proptest-regressions/`.
+//! Compares every dictionary with a sorted vector: on fixed sequences, random ones, and random
+//! scripts. Scripts that once failed are kept in `proptest-regressions/`.
 
 use core::ops::Bound;
 
@@ -33,7 +33,7 @@ proptest! {
     }
 }
 
-/// Keys in one of several sequences go in, are found, and come out.
+/// Inserts keys in one of several orders, finds them, and removes them.
 fn there_and_back<B: Balance>(keys: &[u64]) {
     let mut slab = SlabDict::<_, u64, B>::balanced(By(|&key: &u64| key));
     let objects: Vec<Object<B>> = keys.iter().enumerate().map(|(at, &key)| Object::new(at, key)).collect();
@@ -41,7 +41,8 @@ fn there_and_back<B: Balance>(keys: &[u64]) {
     let mut entries = Vec::new();
     let mut last = None;
     for object in &objects {
-        // The one before it as a hint: right for ascending keys, mostly wrong for others.
+        // The hint is the entry inserted before: right for ascending keys, mostly wrong for other
+        // orders.
         entries.push(slab.insert_near(entries.last().copied(), object.key.get()).unwrap());
         last = Some(hook.insert_near(last, object).unwrap());
         assert_eq!((slab.check(), hook.check()), (Ok(()), Ok(())));
@@ -57,8 +58,8 @@ fn there_and_back<B: Balance>(keys: &[u64]) {
         assert_eq!(equals, keys.iter().filter(|&other| other == key).count());
         assert_eq!(slab.find(key).map(|entry| *slab.get(entry).unwrap()), Some(*key));
     }
-    // The slab loses its entries in the order of their inserts, the hook dictionary from the least
-    // key on.
+    // The slab dictionary removes its entries in the order of their inserts, the hook dictionary
+    // from the least key on.
     for (entry, key) in entries.into_iter().zip(keys) {
         assert_eq!(slab.remove(entry), Ok(*key));
         assert_eq!(slab.check(), Ok(()));

@@ -1,18 +1,19 @@
-//! Every script of a small alphabet up to a depth: what random scripts are unlikely to meet, short
-//! ones meet all of.
+//! Every script over a small alphabet, up to a length. Together these short scripts reach every
+//! case that random scripts are unlikely to reach.
 
 use tickwright_testkit::registry::ours;
 use tickwright_testkit::script::{Op, When, Whom, decode, encode};
 
 const ALL: usize = usize::MAX;
 
-/// What the runs start from: up to four timers, apart, equal, ascending and descending.
+/// The ops that a run starts with: up to four inserts with distant, equal, ascending or descending
+/// deadlines.
 fn beginnings() -> Vec<Vec<Op>> {
     let inserts = |spans: &[u64]| spans.iter().map(|&span| Op::Insert(When::After(span))).collect();
     [&[][..], &[2, 2, 2], &[1, 2, 3, 4], &[4, 3, 2, 1], &[2, 1, 2, 1]].map(inserts).into()
 }
 
-/// What may happen then, while at most four timers are pending.
+/// The ops that may follow, while at most four timers are pending.
 fn alphabet() -> Vec<Op> {
     vec![
         Op::Insert(When::After(1)),
@@ -31,7 +32,7 @@ fn alphabet() -> Vec<Op> {
     ]
 }
 
-/// All words over `letters` with `length` of them.
+/// All words of `length` letters over the alphabet `letters`.
 fn words(letters: &[Op], length: u32) -> impl Iterator<Item = Vec<Op>> + '_ {
     (0..letters.len().pow(length)).map(move |number| {
         let mut rest = number;
@@ -45,7 +46,7 @@ fn words(letters: &[Op], length: u32) -> impl Iterator<Item = Vec<Op>> + '_ {
     })
 }
 
-/// Through the decoder, as every other source of scripts.
+/// Encodes and decodes an op, because scripts of every other source pass through the decoder too.
 fn decoded(op: Op) -> Op {
     let word = encode(op).unwrap_or_else(|| panic!("{op:?} has no encoding"));
     decode(&word)[0]

@@ -1,5 +1,5 @@
-//! Foreign queues held to the contract: what they break is found by the same functions that ours
-//! pass.
+//! Tests foreign queues against the contract: the functions that our queues pass find the clauses
+//! that these break.
 
 use tickwright_testkit::clauses::{NAMES, Verdict};
 use tickwright_testkit::table::{render, table};
@@ -21,11 +21,11 @@ fn the_suite_finds_what_foreign_queues_break() {
     };
     // Timers of higher gears leave at the start of their slot.
     assert!(broken("bitwheel", "never_early").contains("left at"));
-    // 2^36 ms is as far as it goes; then it panics.
+    // The queue accepts delays up to 2^36 ms, and panics beyond that.
     assert!(broken("DelayQueue", "every_deadline_is_ordinary").contains("panics"));
-    // Keys are indices that are given out again.
+    // Keys are indices that the queue uses again.
     broken("DelayQueue", "stale_keys_stay_stale");
-    // What is built of std's containers with a sequence number can be right.
+    // A queue that is built from std's containers with a sequence number can be right.
     for queue in ["BinaryHeap", "BTreeMap"] {
         let row =
             rows.iter().find(|row| row.queue.contains(queue)).unwrap_or_else(|| panic!("{queue} is missing"));

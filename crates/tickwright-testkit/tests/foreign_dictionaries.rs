@@ -1,5 +1,5 @@
-//! The dictionaries of others against the sorted vector, in what they offer; the rest is refused in
-//! words.
+//! Compares foreign dictionaries with the sorted vector, as far as they offer the operations. They
+//! refuse the other operations with an error.
 
 use core::ops::Bound;
 

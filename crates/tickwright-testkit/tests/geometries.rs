@@ -1,4 +1,4 @@
-//! Wheels of unusual sizes. A clause fails here if the code takes one of its constants for another.
+//! Wheels of unusual sizes. A clause fails here if the code confuses two of its constants.
 
 use tickwright_core::Wheel;
 use tickwright_testkit::clauses::{self, Tools, Verdict};

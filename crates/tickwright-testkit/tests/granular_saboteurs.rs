@@ -1,5 +1,5 @@
-//! The suite is held to its own standard with granular queues too: one that breaks its bound on
-//! purpose must be caught.
+//! Tests of the suite itself with granular queues: it must detect a queue that breaks its bound on
+//! purpose.
 
 use core::cell::Cell;
 use std::collections::HashMap;
@@ -12,23 +12,23 @@ use tickwright_testkit::ours::{NoWalk, Slab, SlabSubject};
 use tickwright_testkit::script::{decode, noise};
 use tickwright_testkit::subject::{Advanced, Fired, Full, Make, Offers, Stale, Subject};
 
-/// What is wrong with a queue.
+/// The fault of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     None,
-    /// It rounds up to a bucket too far, and says so.
+    /// It rounds up to a bucket too far, and states that expiry.
     LateBeyondItsBound,
-    /// It leaves a tick after the expiry that it said.
+    /// Its timers leave one tick after the expiry that it stated.
     LateByOne,
-    /// It says an expiry before the deadline.
+    /// It states an expiry before the deadline.
     SaysOneTooEarly,
-    /// It leaves a tick before the expiry that it said.
+    /// Its timers leave one tick before the expiry that it stated.
     EarlyByOne,
-    /// It does not say when a timer is due.
+    /// It does not state when a timer is due.
     SaysNothing,
-    /// Its timers stay in their bucket although a finer level is due.
+    /// A rescheduled timer stays in its coarse bucket, although it belongs to a finer level.
     RescheduleStaysCoarse,
-    /// It shows another than the one of its equals that leaves.
+    /// It shows one timer, and another of its equals leaves.
     PeeksAtAnEqual,
     SecondIsAnotherEqual,
     RearmIsLate,
@@ -57,7 +57,7 @@ const FAULTS: [(Fault, &str); 12] = {
 };
 
 thread_local! {
-    /// The fault of the queues that this thread makes from now on.
+    /// The fault of the queues that this thread creates from now on.
     static FAULT: Cell<Fault> = const { Cell::new(Fault::None) };
 }
 
@@ -65,13 +65,13 @@ type Inner = SlabSubject<CoarseWheel, NoWalk>;
 type Key = <Inner as Subject>::Key;
 type Standard = Geometry<64, 3, 9>;
 
-/// A right queue behind an adapter with a fault.
+/// A correct queue behind an adapter with a fault.
 struct Saboteur {
     fault: Fault,
     inner: Inner,
-    /// The greatest `now` that it was passed.
+    /// The greatest `now` that was passed so far.
     told: u64,
-    /// The deadline and the level of what was inserted.
+    /// The deadline and the level of each timer that was inserted.
     filed: HashMap<Key, (u64, Option<usize>)>,
 }
 
@@ -99,7 +99,7 @@ impl Make for Sabotage {
 }
 
 impl Saboteur {
-    /// What the inner queue is told instead of `now`.
+    /// The tick that the inner queue gets instead of `now`.
     fn twist(&mut self, now: u64) -> u64 {
         self.told = self.told.max(now);
         match self.fault {
@@ -123,7 +123,7 @@ impl Saboteur {
     fn said(fault: Fault, fired: Fired) -> Fired {
         match fault {
             Fault::DeadlineIsTheExpiry => fired.asked(fired.expiry),
-            // The inner queue was asked for another.
+            // The inner queue got another deadline, so it cannot state the one that was requested.
             Fault::LateBeyondItsBound | Fault::PastWaitsForATick | Fault::RescheduleStaysCoarse => {
                 Fired::new(fired.value, fired.expiry)
             }
@@ -206,7 +206,7 @@ impl Subject for Saboteur {
 
     fn next_wake(&mut self) -> Option<u64> {
         let wake = self.inner.next_wake()?;
-        // A driver that wakes then finds nothing to do, again and again.
+        // A driver that wakes at this tick finds nothing to do, again and again.
         Some(if self.fault == Fault::WakesOneTooEarly { wake.saturating_sub(1) } else { wake })
     }
 
@@ -238,7 +238,7 @@ impl Subject for Saboteur {
     }
 }
 
-/// Whether the machine finds the fault that is set with one of some random scripts.
+/// Whether the machine detects the current fault with at least one of 60 random scripts.
 fn machine_finds() -> bool {
     (0..60).any(|seed| machine::run::<Sabotage>(&decode(&noise(seed, 4 * 250))).is_err())
 }
@@ -255,7 +255,7 @@ fn every_saboteur_is_found_by_its_clause_and_by_the_machine() {
     }
 }
 
-/// Some of them: all clauses read the same transcripts then, by the same function.
+/// Only every fifth fault: the same function judges all clauses from the same transcripts.
 #[test]
 fn a_saboteur_is_found_where_all_clauses_are_judged_together() {
     for (fault, name) in FAULTS.into_iter().step_by(5) {

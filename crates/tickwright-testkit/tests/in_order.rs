@@ -1,4 +1,4 @@
-//! Lists and trees walked in order after every op: `iter` is what delivery will be.
+//! Walks lists and trees in order after every op: `iter` must equal the order of delivery.
 
 use tickwright_core::{AvlTree, RbTree, RbTreeCached, SortedList};
 use tickwright_testkit::machine::run;

@@ -1,4 +1,4 @@
-//! Clauses 12 and 13 with an allocator that counts, and that refuses on demand.
+//! Clauses 12 and 13, with an allocator that counts its calls and refuses on demand.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::cell::Cell;
@@ -26,7 +26,7 @@ thread_local! {
     static REFUSE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Counts an allocation of this thread; whether it shall be refused.
+/// Counts an allocation of this thread; returns whether to refuse it.
 fn refuse() -> bool {
     COUNT.set(COUNT.get() + 1);
     REFUSE.get()
@@ -35,8 +35,8 @@ fn refuse() -> bool {
 // SAFETY:
 // 1. every block is the system allocator's, passed through unchanged with the layout that the
 //    caller gave;
-// 2. A refusal is a null pointer, which the trait allows. 3. The thread-locals are constants at
-//    first and have no destructor, so that touching them allocates nothing.
+// 2. A refusal is a null pointer, which the trait allows. 3. The thread-locals start as constants
+//    and have no destructor, so using them allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if refuse() {
@@ -84,7 +84,7 @@ fn foreign_queues_allocate_or_not() {
     let verdicts: Vec<_> = foreign().iter().map(|kind| (kind.name.clone(), verdict(kind))).collect();
     println!("{verdicts:?}");
     let of = |name: &str| verdicts.iter().find(|(kind, _)| kind.contains(name)).map(|(_, verdict)| verdict);
-    // It boxes a sleep for every new head.
+    // The `DelayQueue` boxes a sleep for every new head.
     assert!(of("DelayQueue").is_some_and(Verdict::is_broken), "{verdicts:?}");
     assert_eq!(of("BinaryHeap"), Some(&Verdict::Kept));
     assert_eq!(of("BTreeMap"), Some(&Verdict::NotOffered));
@@ -150,7 +150,7 @@ fn a_queue_that_allocates_is_found() {
     assert!(clauses::no_allocation_after_reserve::<Boxing>(&TOOLS).is_broken());
 }
 
-/// Runs `f` while no memory is to be had.
+/// Runs `f` while the allocator refuses all memory.
 fn without_memory<T>(f: impl FnOnce() -> T) -> T {
     struct Restore;
     impl Drop for Restore {
@@ -172,8 +172,7 @@ fn slab_without_memory<F: Family>() {
     assert_eq!(rejected.value.as_ptr(), at, "{}/slab hands the value itself back", F::ID);
     assert_eq!(without_memory(|| queue.reserve(1000)), Err(Reject::Full), "{}/slab", F::ID);
     assert_eq!((queue.len(), queue.check()), (0, Ok(())), "{}/slab", F::ID);
-    // Grow step by step, with memory and without it by turns: a refusal leaves everything as it
-    // was.
+    // Grows the queue step by step, with and without memory by turns. A refusal changes nothing.
     let mut refused = 0;
     for n in 0..200 {
         let value = n.to_string();
@@ -183,7 +182,7 @@ fn slab_without_memory<F: Family>() {
                 refused += 1;
                 assert_eq!(rejected.value, n.to_string(), "{}/slab", F::ID);
                 assert_eq!(queue.check(), Ok(()), "{}/slab", F::ID);
-                // A bounded family is full for good.
+                // A bounded family is full, and stays full.
                 if queue.insert(1000 - n, rejected.value).is_err() {
                     break;
                 }
@@ -214,7 +213,8 @@ fn hook_without_memory<F: Family>() {
     assert!(left.is_sorted() && !left.is_empty(), "{}/hook", F::ID);
 }
 
-/// A queue that wants to grow and gets no memory refuses, hands the value back, and goes on.
+/// A queue that must grow and gets no memory refuses the insert, returns the value, and stays
+/// usable.
 #[test]
 fn no_memory_hands_the_value_back() {
     macro_rules! all {
@@ -230,7 +230,7 @@ fn no_memory_hands_the_value_back() {
     for_each_slab_only_family!(slabs []);
 }
 
-/// Each timer is moved to a delay of its own, while no memory is to be had.
+/// Moves each timer to a delay of its own, while the allocator refuses all memory.
 fn reschedules_without_memory<F: Family>() {
     let mut queue: SlabQueue<F, u64> = SlabQueue::new();
     let keys: Vec<_> = (0..200).map(|n| queue.insert(500, n).expect("room").key).collect();
@@ -246,7 +246,7 @@ fn reschedules_without_memory<F: Family>() {
     assert!(left.into_iter().map(|(_, deadline)| deadline).eq((0..200).map(|n| 1 + n * 5)), "{}/slab", F::ID);
 }
 
-/// A queue that gets no memory for a reschedule does without, in order.
+/// A queue that gets no memory for a reschedule still moves the timer, and keeps the order.
 #[test]
 fn a_reschedule_needs_no_memory() {
     macro_rules! all {
@@ -256,7 +256,7 @@ fn a_reschedule_needs_no_memory() {
     for_each_slab_only_family!(all []);
 }
 
-/// All that a dictionary does, on a hook one; returns how many entries went through it.
+/// Runs all operations on a hook dictionary; returns the number of entries that passed through it.
 fn whole_life<B: Balance>(objects: &[Object<B>]) -> usize {
     let mut dictionary = HookDict::<_, _, B>::balanced(ByKey);
     let mut hint = None;

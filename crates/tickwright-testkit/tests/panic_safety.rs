@@ -1,5 +1,5 @@
-//! Clause 17 with payloads whose drop panics, and with closures that look at what they can see:
-//! every family in both storages.
+//! Clause 17 for every family in both storages: with payloads whose drop panics, and with closures
+//! that inspect their arguments.
 
 use core::cell::Cell;
 use core::panic::AssertUnwindSafe;
@@ -11,7 +11,7 @@ use tickwright_core::{
     for_each_slab_only_family,
 };
 
-/// Counts its drops, and panics in the one that it is told to.
+/// A payload that counts drops, and panics in the drop that the test has chosen.
 #[derive(Debug)]
 struct Bomb {
     value: u64,
@@ -45,7 +45,7 @@ fn fill<F: Family>(armed: u64) -> (SlabQueue<F, Bomb>, Rc<Cell<usize>>) {
     (queue, drops)
 }
 
-/// A panic, and no noise about it on the terminal when it is the one that was planned.
+/// Catches a panic; a planned panic prints nothing to the terminal.
 fn panics(f: impl FnOnce()) -> bool {
     catch_unwind(AssertUnwindSafe(f)).is_err()
 }
@@ -69,7 +69,7 @@ fn drop_with_a_bomb<F: Family>() {
 fn sink_with_a_bomb<F: Family>() {
     for armed in 0..MANY {
         let (mut queue, drops) = fill::<F>(armed);
-        // Each delivered payload is dropped by the sink, which panics there.
+        // The sink drops each delivered payload, and this drop panics.
         assert!(panics(|| _ = queue.advance(99, drop::<Expired<_, Bomb>>)), "{}", F::ID);
         assert_eq!(queue.check(), Ok(()), "{}", F::ID);
         assert_eq!(queue.len() + drops.get(), MANY as usize, "{}", F::ID);
@@ -126,14 +126,15 @@ fn rearm_closure<F: Family>() {
     let head = head.expect("twenty are pending");
     assert_eq!(rearmed.map(|timer| (timer.key, timer.expiry)), Some((head.key, head.expiry)), "{}", F::ID);
     assert_eq!(seen, queue.get(head.key).map(|bomb| (head.expiry, bomb.value)), "{}", F::ID);
-    // As if it had been inserted: an exact queue says what the closure said.
+    // The expiry is that of a fresh insert: in an exact queue the deadline that the closure
+    // returned.
     let mut fresh: SlabQueue<F, ()> = SlabQueue::new();
     let _ = fresh.pop_expired(99);
     fresh.insert(head.expiry + 100, ()).expect("room");
     assert_eq!(queue.expiry(head.key), fresh.next_expiry(), "{}", F::ID);
 }
 
-/// Under hooks a delivered node belongs to its owner again, already while the sink runs.
+/// In a hook queue a delivered node belongs to its owner again, even while the sink still runs.
 fn hook_sink<F: Family>() {
     let nodes: Vec<Timer<F, u64>> = (0..MANY).map(Timer::new).collect();
     let other: Timer<F, u64> = Timer::new(0);
@@ -179,7 +180,7 @@ fn hook_rearm_closure<F: Family>() {
     assert_eq!(rearmed.map(|timer| timer.key), head.map(|head| head.key), "{}", F::ID);
 }
 
-/// One test that runs a generic function for every family.
+/// Defines one test that runs a generic function for every family.
 macro_rules! test_families {
     ([$test:ident $run:ident] $($id:literal => $family:ty;)+) => {
         #[test]

@@ -1,4 +1,5 @@
-//! Random scripts against the oracle. What once failed is kept in `proptest-regressions/`.
+//! Runs random scripts and compares with the oracle. Scripts that once failed are kept in
+//! `proptest-regressions/`.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -20,8 +21,8 @@ fn config() -> ProptestConfig {
     }
 }
 
-/// Bytes of a script with up to n ops. Shrinking them shortens the script and makes its numbers
-/// everyday ones.
+/// Bytes of a script with up to n ops. If proptest shrinks the bytes, the script gets shorter and
+/// its numbers get smaller.
 fn bytes(ops: usize) -> impl Strategy<Value = Vec<u8>> {
     vec(any::<[u8; WIDTH]>(), 0..ops).prop_map(|words| words.concat())
 }
@@ -42,7 +43,7 @@ proptest! {
         })?;
     }
 
-    /// With so little room that most inserts meet a full queue.
+    /// Runs scripts with so little room that most inserts meet a full queue.
     #[test]
     fn bounded_queues_agree_with_a_bounded_oracle(bytes in bytes(120), most in 0usize..6) {
         let script = decode(&bytes);

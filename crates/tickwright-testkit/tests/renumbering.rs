@@ -1,5 +1,5 @@
-//! Structures whose sequence is nearly used up from the start: they renumber within a few inserts,
-//! and nothing else shows it.
+//! Structures whose sequence numbers are nearly used up from the start. They renumber within a few
+//! inserts, and their behavior is otherwise unchanged.
 
 use tickwright_core::{DaryHeap, FixedDelay};
 use tickwright_testkit::clauses::{Tools, Verdict};
@@ -48,7 +48,7 @@ fn a_queue_that_renumbers_gives_the_same_event_log() {
     }
 }
 
-/// Equal deadlines across the renumbering: they keep the order in which they came.
+/// Timers with equal deadlines keep the order of their arrival across the renumbering.
 fn equals_keep_their_order<M: Make>() {
     const MANY: u32 = 100;
     let arena = M::arena(2 * MANY as usize);

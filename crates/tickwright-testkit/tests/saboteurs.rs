@@ -1,5 +1,5 @@
-//! The suite is held to its own standard: a queue that breaks one clause on purpose must be caught
-//! by that clause.
+//! Tests of the suite itself: if a queue breaks one clause on purpose, the test of that clause must
+//! detect it.
 
 use core::cell::Cell;
 use core::hint::black_box;
@@ -9,7 +9,7 @@ use tickwright_testkit::clauses::{self, NAMES, Tools, Verdict};
 use tickwright_testkit::ours::{NoWalk, Slab, SlabSubject};
 use tickwright_testkit::subject::{Advanced, Fired, Full, Make, Offers, Stale, Subject};
 
-/// What is wrong with a queue.
+/// The fault of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     None,
@@ -42,11 +42,11 @@ enum Fault {
     IgnoresTheBudget,
     SaysComplete,
     NeverComplete,
-    /// It delivers nothing under a finite budget, and says that it used all of it.
+    /// It delivers nothing under a finite budget, and reports that it used the whole budget.
     StandsStillUnderABudget,
-    /// It delivers half as much as it says that it used.
+    /// It reports moves that it did not make, and delivers only half of the budget.
     CountsMovesThatAreNone,
-    /// Each arriving timer takes one from the next budget.
+    /// Each arriving timer takes 1 from the next budget.
     StarvesUnderInserts,
     BatchIsLostInAPanic,
     SecondIsTheLast,
@@ -113,19 +113,19 @@ thread_local! {
     static FAULT: Cell<Fault> = const { Cell::new(Fault::None) };
 }
 
-/// A right queue behind an adapter with a fault.
+/// A correct queue behind an adapter with a fault.
 struct Saboteur {
     fault: Fault,
     inner: SlabSubject<SortedList, NoWalk>,
     told: u64,
     delivered: usize,
-    /// What was inserted since the last advance.
+    /// The number of timers inserted since the last advance.
     arrived: usize,
 }
 
 type Key = <SlabSubject<SortedList, NoWalk> as Subject>::Key;
 
-/// Makes them, and says whether they may move timers inside (which none of them does).
+/// Creates saboteurs, and declares whether they may move timers inside. None of them does.
 struct Sabotage<const MOVES: bool = false>;
 
 impl Saboteur {
@@ -133,7 +133,7 @@ impl Saboteur {
         Self { fault: FAULT.get(), inner, told: 0, delivered: 0, arrived: 0 }
     }
 
-    /// How much of a budget it says that it has used for moves.
+    /// The part of a budget that the saboteur claims to have used for moves.
     fn idle(&mut self, now: u64, budget: usize) -> usize {
         let arrived = core::mem::take(&mut self.arrived);
         let due = self.inner.next_wake().is_some_and(|wake| wake <= now.max(self.inner.now()));
@@ -146,7 +146,7 @@ impl Saboteur {
         }
     }
 
-    /// What the inner queue is told instead of `now`.
+    /// The tick that the inner queue gets instead of `now`.
     fn twist(&mut self, now: u64) -> u64 {
         let before = self.told;
         self.told = if self.fault == Fault::ClockGoesBack { now } else { before.max(now) };
@@ -154,7 +154,7 @@ impl Saboteur {
             Fault::EarlyByOne => now.saturating_add(1),
             Fault::LateByOne if now < u64::MAX => now.saturating_sub(1),
             Fault::WalksThroughIdleTime => {
-                // An end, so that runs without a pending timer end too.
+                // The loop is bounded, so that runs without a pending timer end too.
                 for tick in before..now.min(before.saturating_add(1 << 22)) {
                     black_box(tick);
                 }
@@ -271,7 +271,8 @@ impl Subject for Saboteur {
             Fault::RescheduleIsIgnored => return Ok(false),
             Fault::DeadKeysAreAccepted => return self.inner.reschedule(key, deadline).or(Ok(false)),
             Fault::RescheduleKeepsItsPlace => {
-                // Whether it is at that tick already shows when it is the head.
+                // Only the head shows its tick. So the fault applies only if the head has this
+                // deadline already.
                 let head = self.inner.peek().map(|head| head.expiry);
                 if head == Some(deadline) {
                     return Ok(false);
@@ -385,7 +386,8 @@ fn moves_without_progress_are_found() {
     }
 }
 
-/// `no_allocation_after_reserve` has its saboteur beside it, where an allocator counts.
+/// The saboteur for `no_allocation_after_reserve` is in `no_allocation.rs`, which has a counting
+/// allocator.
 #[test]
 fn every_clause_finds_a_saboteur() {
     for name in NAMES.iter().filter(|name| **name != "no_allocation_after_reserve") {
@@ -393,7 +395,7 @@ fn every_clause_finds_a_saboteur() {
     }
 }
 
-/// One of each scope, and of each way to a verdict.
+/// At least one saboteur for each scope, and for each way to a verdict.
 #[test]
 fn a_saboteur_is_found_where_all_clauses_are_judged_together() {
     const SOME: [Fault; 8] = [

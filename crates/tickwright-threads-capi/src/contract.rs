@@ -1,14 +1,14 @@
-//! The header's contract, said once: what is inside the exported functions gets pointers of the
-//! caller's alone, and asks here what they point to. Nothing of this leaves the crate.
+//! The one place that relies on the header's contract. The bodies of the exported functions get
+//! only pointers of the caller, and call this to borrow their targets. Other crates cannot call it.
 
 use core::ffi::c_int;
 
 use tickwright_boundary::state::{self, Shared};
 
-/// Something that may be used, or is being destroyed.
+/// Returns an object that may be used, or is being destroyed.
 ///
 /// # Errors
-/// [`INVALID`](tickwright_boundary::code::INVALID) where none is.
+/// [`INVALID`](tickwright_boundary::code::INVALID) if no such object is there.
 pub(crate) fn shared<'t, T: Shared>(at: *const T) -> Result<&'t T, c_int> {
     // SAFETY: the header's contract.
     unsafe { state::shared(at) }

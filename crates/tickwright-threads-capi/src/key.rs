@@ -1,4 +1,4 @@
-//! Keys: a pointer that each thread has of its own, in every model.
+//! Keys: a key names a pointer of which each thread has its own, in every model.
 
 use core::cell::Cell;
 use core::ffi::{c_int, c_void};
@@ -12,7 +12,7 @@ use tickwright_threads::Local;
 
 use crate::contract::shared;
 
-/// Ends the value of a thread.
+/// A function that destroys the value of a thread.
 pub type tw_destructor_fn = Option<unsafe extern "C-unwind" fn(value: *mut c_void)>;
 
 /// The value of one thread.
@@ -32,7 +32,7 @@ impl Drop for Value {
         if let Some(destructor) = self.destructor.get()
             && !self.value.get().is_null()
         {
-            // SAFETY: the caller's function, called as the header says.
+            // SAFETY: the caller's function is called as the header says.
             code::contained(|| unsafe { destructor(self.value.get()) });
         }
     }
@@ -64,7 +64,7 @@ exported!(
                 local: Local::new(Value::none),
                 destructor,
             };
-            // SAFETY: `begin` has written to it.
+            // SAFETY: `begin` has written to `key`.
             unsafe { create(key, make) }
         })
     }
@@ -76,7 +76,8 @@ exported!(
                 return Ok(0);
             }
             end(shared(key.cast_const())?)?;
-            // SAFETY: 1. from `create`; 2. no longer used, by the header's contract.
+            // SAFETY: 1. the object is from `create`; 2. it is no longer used, by the header's
+            // contract.
             unsafe { destroy(key) };
             Ok(0)
         })
@@ -103,7 +104,7 @@ exported!(
         })
     }
 
-    /// The calling thread's value.
+    /// Returns the calling thread's value.
     fn tw_key_get(key: *const tw_key, value: *mut *mut c_void) -> c_int {
         let get = || {
             let key: &tw_key = shared(key)?;

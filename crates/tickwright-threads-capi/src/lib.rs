@@ -1,11 +1,11 @@
-//! The C face of threads: conversion, checks of pointers and states, error codes.
-//! `tickwright/thread.h`, which is installed with the other headers of `tickwright-capi`, is the
-//! documentation of each function.
+//! The C interface of threads: conversion, checks of pointers and states, error codes. The header
+//! `tickwright/thread.h` documents each function; it is installed with the headers of
+//! `tickwright-capi`.
 //!
-//! It is a library of its own, so that a program with timers alone carries no coroutines. Results,
-//! states and the contract of all functions ("the header's contract" below) are those of
-//! [`tickwright_boundary`]. `tests/header.rs` of `tickwright-capi` compares each signature with the
-//! header's.
+//! It is a library of its own, so that a program that uses only timers contains no coroutines.
+//! [`tickwright_boundary`] defines the results, the states and the contract of all functions ("the
+//! header's contract" below). `tests/header.rs` of `tickwright-capi` compares each signature with
+//! the header's.
 //!
 //! - [`runtime`]: what threads are created in
 //! - [`thread`]: creating, joining, waiting, also for descriptors

@@ -1,5 +1,5 @@
-//! A mailbox of pointers: many send, many receive. It stands on this crate's lock and conditions,
-//! since the memory for a letter may be refused here.
+//! A mailbox of pointers: many threads send, and many receive. It uses this library's own lock and
+//! condition variables, because here the allocation of a letter may fail.
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::AtomicU64;
@@ -14,11 +14,11 @@ use tickwright_threads::this_thread;
 
 use crate::contract::shared;
 
-/// A pointer of the caller on its way.
+/// A pointer of the caller, which travels from thread to thread.
 #[derive(Debug)]
 struct Letter(*mut c_void);
 
-// SAFETY: by the header's contract another thread may have what is sent to it.
+// SAFETY: by the header's contract another thread may have the pointers that are sent to it.
 unsafe impl Send for Letter {}
 
 #[derive(Debug, Default)]
@@ -35,9 +35,9 @@ pub struct tw_mailbox {
     /// The most letters at one time.
     room: usize,
     letters: Mutex<Letters>,
-    /// There is a letter, or none will come.
+    /// Notified when there is a letter, or when none will come.
     arrived: Condvar,
-    /// There is room, or nothing can be sent.
+    /// Notified when there is room, or when nothing can be sent.
     left: Condvar,
 }
 
@@ -60,10 +60,10 @@ impl Until {
         Self::Time(this_thread::now() + Duration::from_nanos(ns))
     }
 
-    /// Waits at a condition of the mailbox.
+    /// Waits on a condition variable of the mailbox.
     ///
     /// # Errors
-    /// [`code::BUSY`] for a call that does not wait, [`code::LATE`] when the time is over.
+    /// [`code::BUSY`] for a call that does not wait, [`code::LATE`] if the time is over.
     fn wait<'m>(
         self,
         condition: &Condvar,
@@ -128,7 +128,7 @@ exported!(
                 arrived: Condvar::new(),
                 left: Condvar::new(),
             };
-            // SAFETY: `begin` has written to it.
+            // SAFETY: `begin` has written to `mailbox`.
             unsafe { create(mailbox, make) }
         })
     }
@@ -140,7 +140,8 @@ exported!(
                 return Ok(0);
             }
             end(shared(mailbox.cast_const())?)?;
-            // SAFETY: 1. from `create`; 2. no longer used, by the header's contract.
+            // SAFETY: 1. the object is from `create`; 2. it is no longer used, by the header's
+            // contract.
             unsafe { destroy(mailbox) };
             Ok(0)
         })
@@ -179,13 +180,13 @@ exported!(
         unsafe { answer::value(letter, || receive(mailbox, Until::Now)) }
     }
 
-    /// Receives, and waits for a time at most.
+    /// Receives, and waits at most for the given time.
     fn tw_mailbox_timedreceive(mailbox: *mut tw_mailbox, letter: *mut *mut c_void, ns: u64) -> c_int {
         // SAFETY: the header's contract.
         unsafe { answer::value(letter, || receive(mailbox, Until::after(ns))) }
     }
 
-    /// How many letters wait.
+    /// Returns the number of letters in the mailbox.
     fn tw_mailbox_len(mailbox: *const tw_mailbox) -> isize {
         answer::count(|| Ok(shared(mailbox)?.letters.lock().waiting.len()))
     }

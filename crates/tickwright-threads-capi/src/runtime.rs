@@ -1,4 +1,4 @@
-//! Runtimes: what threads are created in, and in which model.
+//! Runtimes, in which threads are created, and their models.
 
 use core::ffi::c_int;
 use core::num::NonZero;
@@ -27,7 +27,7 @@ numbers! {
 pub struct tw_runtime {
     state: AtomicU64,
     pub(crate) handle: Handle,
-    /// Until it is destroyed.
+    /// `Some` until the runtime is destroyed.
     runtime: Mutex<Option<Runtime>>,
 }
 
@@ -37,7 +37,7 @@ unsafe impl Shared for tw_runtime {
     const ENDING: u64 = 0x7469_636b_7468_656e;
 }
 
-/// What a runtime is created with. `usize::MAX`: the library's choice.
+/// The options of a new runtime. `usize::MAX` leaves a choice to the library.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct tw_runtime_options {
@@ -72,7 +72,7 @@ fn not_started(error: &RuntimeError) -> c_int {
     }
 }
 
-/// The settings, changed by a number that is not the library's choice.
+/// Applies a number to the settings, unless the number leaves the choice to the library.
 pub(crate) fn with<S>(settings: S, number: usize, change: impl FnOnce(S, usize) -> S) -> S {
     if number == usize::MAX { settings } else { change(settings, number) }
 }
@@ -149,7 +149,7 @@ exported!(
                 handle,
                 runtime: started,
             };
-            // SAFETY: `begin` has written to it.
+            // SAFETY: `begin` has written to `runtime`.
             unsafe { create(runtime, make) }
         })
     }
@@ -165,22 +165,22 @@ exported!(
                 return Err(code::DEADLOCK);
             }
             end(ending)?;
-            // Waits for its threads, which use the rest until they end.
+            // This waits for the runtime's threads, which use the other fields until they end.
             let taken = ending.runtime.lock().unwrap_or_else(PoisonError::into_inner).take();
             drop(taken);
-            // SAFETY: 1. from `create`; 2. no longer used: no thread is left, and the rest is the
-            // header's contract.
+            // SAFETY: 1. the object is from `create`; 2. it is no longer used: no thread of it is
+            // left, and the header's contract excludes other uses.
             unsafe { destroy(runtime) };
             Ok(0)
         })
     }
 
-    /// How many threads there are.
+    /// Returns the number of threads.
     fn tw_runtime_len(runtime: *const tw_runtime) -> isize {
         answer::count(|| Ok(shared(runtime)?.handle.live()))
     }
 
-    /// The time by the runtime's clock.
+    /// Writes the time by the runtime's clock.
     fn tw_runtime_now(runtime: *const tw_runtime, ns: *mut u64) -> c_int {
         // SAFETY: the header's contract.
         unsafe { answer::value(ns, || Ok(shared(runtime)?.handle.now().as_nanos())) }

@@ -1,4 +1,5 @@
-//! Locks and conditions on which a thread of any model waits without its worker.
+//! Locks and condition variables for threads of any model. A thread that waits does not block its
+//! worker.
 
 use core::cell::UnsafeCell;
 use core::ffi::c_int;
@@ -15,7 +16,7 @@ use crate::contract::shared;
 /// A lock, in the library's own memory.
 ///
 /// # Invariants
-/// 1. The guard is there exactly while a thread holds the lock.
+/// 1. `guard` is `Some` exactly while a thread holds the lock.
 /// 2. Only the thread that holds the lock touches the guard and writes the two words of its owner.
 /// 3. Both words are those of the calling thread only if it holds the lock.
 #[repr(C)]
@@ -24,13 +25,13 @@ pub struct tw_mutex {
     state: AtomicU64,
     lock: Mutex<()>,
     guard: UnsafeCell<Option<MutexGuard<'static, ()>>>,
-    /// The id of the thread that holds it; 0 if no runtime has created that thread.
+    /// The id of the thread that holds the lock; 0 if no runtime has created that thread.
     owner: AtomicU64,
-    /// A variable of its kernel thread's; 0: nobody holds it.
+    /// The address of a variable of the owner's kernel thread; 0 if nobody holds the lock.
     kernel: AtomicUsize,
 }
 
-/// A condition, in the library's own memory.
+/// A condition variable, in the library's own memory.
 #[repr(C)]
 #[derive(Debug)]
 pub struct tw_cond {
@@ -50,7 +51,7 @@ unsafe impl Shared for tw_cond {
     const ENDING: u64 = 0x7469_636b_636f_656e;
 }
 
-/// Tells the calling thread from all others that live.
+/// Returns two words that differ from those of all other living threads.
 fn caller() -> (u64, usize) {
     thread_local!(static HERE: u8 = const { 0 });
     let kernel = HERE.with(|here| core::ptr::from_ref(here).addr());
@@ -62,30 +63,30 @@ impl tw_mutex {
         (self.owner.load(Ordering::Relaxed), self.kernel.load(Ordering::Relaxed)) == caller()
     }
 
-    /// Puts the guard of a lock that the caller has got.
+    /// Stores the guard of a lock that the caller has just locked.
     fn held(&self, guard: MutexGuard<'static, ()>) {
         let (owner, kernel) = caller();
         self.owner.store(owner, Ordering::Relaxed);
         self.kernel.store(kernel, Ordering::Relaxed);
-        // SAFETY: invariant 2: the caller holds the lock.
+        // SAFETY: by invariant 2, since the caller holds the lock.
         unsafe { *self.guard.get() = Some(guard) };
     }
 
     /// Takes the guard of a lock that the caller holds.
     ///
     /// # Errors
-    /// [`code::NOT_YOURS`] where it does not.
+    /// [`code::NOT_YOURS`] if the caller does not hold the lock.
     fn taken(&self) -> Result<MutexGuard<'static, ()>, c_int> {
         if !self.is_mine() {
             return Err(code::NOT_YOURS);
         }
         self.kernel.store(0, Ordering::Relaxed);
-        // SAFETY: invariants 2 and 3: the caller holds the lock.
+        // SAFETY: by invariants 2 and 3, since the caller holds the lock.
         unsafe { (*self.guard.get()).take() }.ok_or(code::NOT_YOURS)
     }
 }
 
-/// A lock of the caller, which stays until it is destroyed.
+/// Returns a lock of the caller, which exists until it is destroyed.
 fn mutex(at: *const tw_mutex) -> Result<&'static tw_mutex, c_int> {
     shared(at)
 }
@@ -108,7 +109,7 @@ exported!(
                 owner: AtomicU64::new(0),
                 kernel: AtomicUsize::new(0),
             };
-            // SAFETY: `begin` has written to it.
+            // SAFETY: `begin` has written to the place.
             unsafe { create(lock, make) }
         })
     }
@@ -124,13 +125,14 @@ exported!(
                 return Err(code::BUSY);
             }
             end(ending)?;
-            // SAFETY: 1. from `create`; 2. no longer used, by the header's contract.
+            // SAFETY: 1. the object is from `create`; 2. it is no longer used, by the header's
+            // contract.
             unsafe { destroy(lock) };
             Ok(0)
         })
     }
 
-    /// Locks, and waits for that.
+    /// Locks, and waits until the lock is free.
     fn tw_mutex_lock(lock: *mut tw_mutex) -> c_int {
         answer::code(|| {
             let lock = mutex(lock)?;
@@ -142,7 +144,7 @@ exported!(
         })
     }
 
-    /// Locks, if that needs no waiting.
+    /// Locks, if the lock is free now.
     fn tw_mutex_trylock(lock: *mut tw_mutex) -> c_int {
         answer::code(|| {
             let lock = mutex(lock)?;
@@ -163,7 +165,7 @@ exported!(
             unsafe { begin(cond) }?;
             let make =
                 |at| tw_cond { state: AtomicU64::new(state(tw_cond::READY, at)), condition: Condvar::new() };
-            // SAFETY: `begin` has written to it.
+            // SAFETY: `begin` has written to the place.
             unsafe { create(cond, make) }
         })
     }
@@ -175,7 +177,8 @@ exported!(
                 return Ok(0);
             }
             end(shared(cond.cast_const())?)?;
-            // SAFETY: 1. from `create`; 2. no longer used, by the header's contract.
+            // SAFETY: 1. the object is from `create`; 2. it is no longer used, by the header's
+            // contract.
             unsafe { destroy(cond) };
             Ok(0)
         })
@@ -190,7 +193,7 @@ exported!(
         })
     }
 
-    /// The same, for a time at most.
+    /// Unlocks, waits at most for the given time, and locks again.
     fn tw_cond_timedwait(cond: *mut tw_cond, lock: *mut tw_mutex, ns: u64) -> c_int {
         answer::code(|| {
             let (cond, lock): (&tw_cond, _) = (shared(cond.cast_const())?, mutex(lock)?);

@@ -1,4 +1,4 @@
-//! Threads: creating, joining, detaching, waiting.
+//! Threads: creation, join, detach and waits.
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::time::Duration;
@@ -19,19 +19,19 @@ pub type tw_thread = u64;
 /// What a thread runs.
 pub type tw_thread_fn = Option<unsafe extern "C-unwind" fn(argument: *mut c_void) -> *mut c_void>;
 
-/// What a thread is created with.
+/// The options of a new thread.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct tw_thread_options {
     /// The size of this struct in bytes.
     pub size: usize,
-    /// In bytes, or `usize::MAX`.
+    /// In bytes; `usize::MAX` leaves the choice to the library.
     pub stack_size: usize,
-    /// In bytes, or `usize::MAX`.
+    /// In bytes; `usize::MAX` leaves the choice to the library.
     pub guard_size: usize,
     /// Null, or a text.
     pub name: *const c_char,
-    /// Not 0: the thread is detached, so no thread joins it.
+    /// If this is not 0, the thread is detached, so no thread joins it.
     pub detached: c_int,
     /// 0.
     pub flags: c_uint,
@@ -81,7 +81,7 @@ fn not_joined(error: &JoinError) -> c_int {
 }
 
 /// # Safety
-/// Null, or options by the header's contract.
+/// `options` is null, or points to options by the header's contract.
 unsafe fn attributes(options: *const tw_thread_options) -> Result<Attributes, c_int> {
     let mut attributes = Attributes::new();
     if options.is_null() {
@@ -95,14 +95,14 @@ unsafe fn attributes(options: *const tw_thread_options) -> Result<Attributes, c_
     attributes = with(attributes, options.stack_size, Attributes::stack);
     attributes = with(attributes, options.guard_size, Attributes::guard);
     if !options.name.is_null() {
-        // SAFETY: 1. A text, by the header's contract. 2. It is copied.
+        // SAFETY: 1. The name is a text, by the header's contract. 2. It is copied.
         let name = unsafe { CStr::from_ptr(options.name) };
         attributes = attributes.name(name.to_str().map_err(|_| code::INVALID)?);
     }
     Ok(attributes.detached(options.detached != 0))
 }
 
-/// The caller's function and argument, on their way to a thread.
+/// The caller's function and argument, until a thread runs them.
 struct Body {
     start: unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void,
     argument: *mut c_void,
@@ -113,15 +113,15 @@ unsafe impl Send for Body {}
 
 impl Body {
     fn run(self) -> usize {
-        // SAFETY: the caller's function, called as the header says, with no lock held.
+        // SAFETY: the caller's function is called as the header says, with no lock held.
         code::contained(|| unsafe { (self.start)(self.argument) }).expose_provenance()
     }
 }
 
-/// What a join answers.
+/// Writes the result of a join to `value`, and returns 0 or a code.
 ///
 /// # Safety
-/// `value` is null or a place by the header's contract.
+/// `value` is null, or may be written by the header's contract.
 unsafe fn joined(
     runtime: *const tw_runtime,
     thread: u64,
@@ -139,7 +139,7 @@ pub extern "C" fn tw_thread_self() -> tw_thread {
     this_thread::current().map_or(0, ThreadId::to_bits)
 }
 
-/// Whether two ids are one.
+/// Whether two ids are equal.
 #[unsafe(no_mangle)]
 pub extern "C" fn tw_thread_equal(one: tw_thread, other: tw_thread) -> c_int {
     c_int::from(one == other)
@@ -157,7 +157,7 @@ pub extern "C" fn tw_thread_sleep(ns: u64) {
     this_thread::sleep(Duration::from_nanos(ns));
 }
 
-/// Waits to be told to go on.
+/// Waits until the calling thread is unparked.
 #[unsafe(no_mangle)]
 pub extern "C" fn tw_thread_park() {
     this_thread::park();
@@ -169,7 +169,8 @@ fn until_ready(fd: c_int, wait: impl FnOnce(&BorrowedFd<'_>) -> std::io::Result<
         if fd < 0 {
             return Err(code::NO_FILE);
         }
-        // SAFETY: 1. not -1; 2. open for as long as this waits, by the header's contract.
+        // SAFETY: 1. the descriptor is not -1; 2. it is open as long as this waits, by the header's
+        // contract.
         let fd = unsafe { BorrowedFd::borrow_raw(fd) };
         wait(&fd).map_err(|error| error.raw_os_error().map_or(code::INVALID, |number| -number))?;
         Ok(0)
@@ -221,13 +222,13 @@ exported!(
         unsafe { joined(runtime, thread, value, Handle::join) }
     }
 
-    /// The same without waiting.
+    /// Joins a thread that has ended, without a wait.
     fn tw_thread_tryjoin(runtime: *mut tw_runtime, thread: tw_thread, value: *mut *mut c_void) -> c_int {
         // SAFETY: the header's contract.
         unsafe { joined(runtime, thread, value, Handle::try_join) }
     }
 
-    /// The same until a time.
+    /// Waits for a thread to end, until a given time.
     fn tw_thread_timedjoin(
         runtime: *mut tw_runtime,
         thread: tw_thread,
@@ -239,7 +240,7 @@ exported!(
         unsafe { joined(runtime, thread, value, |handle, thread| handle.join_until(thread, until)) }
     }
 
-    /// Nobody will join the thread.
+    /// Detaches a thread: nobody will join it.
     fn tw_thread_detach(runtime: *mut tw_runtime, thread: tw_thread) -> c_int {
         answer::code(|| about(runtime, thread, Handle::detach).map(|()| 0))
     }
@@ -249,7 +250,7 @@ exported!(
         answer::code(|| about(runtime, thread, Handle::unpark).map(|()| 0))
     }
 
-    /// Where the caller's stack is.
+    /// Writes the address and the size of the caller's stack.
     fn tw_thread_stack(lowest: *mut *mut c_void, size: *mut usize) -> c_int {
         let stack = || {
             aligned(size)?;

@@ -1,8 +1,8 @@
-//! Work whose instructions are counted: run `valgrind --tool=callgrind count create 10000` and the
-//! same with 30000, and divide the difference of what is collected by 20,000.
+//! Runs work whose instructions you can count. Run `valgrind --tool=callgrind count create 10000`,
+//! then the same with 30000. Divide the difference of the two counts by 20,000.
 //!
-//! Work: `create` (and join), `yield` (two switches), `park` (a ping-pong), `many`. Then the number
-//! of workers, and `none` (no registry) or `ngpt` (NGPT's knobs).
+//! The work is `create` (and join), `yield` (two switches), `park` (a ping-pong) or `many`. Further
+//! arguments are the number of workers, and `none` (no registry) or `ngpt` (NGPT's knobs).
 
 use core::hint::black_box;
 

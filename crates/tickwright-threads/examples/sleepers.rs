@@ -1,11 +1,11 @@
 //! 10,000 threads that sleep, each on a stack of its own, over as many workers as there are cores.
-//! Each reports to a mailbox when it wakes.
+//! Each thread reports to a mailbox when it wakes.
 //!
 //! ```text
 //! cargo run --release -p tickwright-threads --example sleepers
 //! ```
 //!
-//! It takes about 100 ms.
+//! The example runs for about 100 ms.
 
 use core::error::Error;
 use core::time::Duration;
@@ -24,10 +24,11 @@ fn main() -> Result<(), Box<dyn Error>> {
             let asked = Duration::from_millis(10 + number as u64 % 40);
             let begun = this_thread::now();
             this_thread::sleep(asked);
-            // An early end would be a difference below 0, and a panic. Who counts may have gone.
+            // If a sleep ended early, the difference would be below 0, which panics. The send fails
+            // if the receiver has gone.
             let _ = woken.send(this_thread::now().duration_since(begun) - asked);
         };
-        // Dropped, the handle detaches its thread.
+        // The drop of the handle detaches the thread.
         drop(runtime.spawn(&Attributes::new(), sleep)?);
     }
     drop(woken);

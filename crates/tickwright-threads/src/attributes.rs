@@ -1,4 +1,4 @@
-//! What a thread is created with.
+//! The attributes of a new thread.
 
 use crate::error::CreateError;
 use crate::limits::{LEAST_STACK, LONGEST_NAME, MOST_GUARD, MOST_STACK};
@@ -7,15 +7,15 @@ use crate::setters::setters;
 /// Where an M:N thread starts. In the other models the platform chooses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Place {
-    /// With its creator if that is a thread of the runtime, else as [`Spread`](Self::Spread). An
-    /// idle worker may take the thread until the thread has begun.
+    /// On the creator's worker if the creator is a thread of the runtime, else as with
+    /// [`Spread`](Self::Spread). Until the thread has begun, an idle worker may take it.
     #[default]
     Near,
-    /// With the workers in turn.
+    /// On each worker in turn.
     Spread,
 }
 
-/// A name in place, so that none has to be allocated.
+/// A name that is stored in the attributes, so that it needs no allocation.
 #[derive(Clone)]
 pub(crate) struct Name {
     bytes: [u8; LONGEST_NAME],
@@ -47,7 +47,7 @@ impl core::fmt::Debug for Name {
     }
 }
 
-/// What a thread is created with.
+/// The attributes of a new thread.
 ///
 /// ```
 /// use tickwright_threads::Attributes;
@@ -64,7 +64,8 @@ pub struct Attributes {
 }
 
 impl Attributes {
-    /// The runtime's stack and guard, no name, joinable, near its creator.
+    /// The defaults: the runtime's sizes of stack and guard, no name, joinable, and near its
+    /// creator.
     #[must_use]
     pub const fn new() -> Self {
         Self { stack: None, guard: None, name: None, detached: false, place: Place::Near }
@@ -76,23 +77,23 @@ impl Attributes {
         stack(self, bytes: usize) { self.stack = Some(bytes) }
 
         /// The size of the guard below the stack in bytes: 64 KiB in the M:N model unless you ask
-        /// for another. A frame that is larger than the guard may step over it, where the compiler
-        /// does not probe stacks, as C compilers do not unasked. A guard costs addresses, and one
-        /// mapping whatever its size. It may be up to [`MOST_GUARD`], rounded up to pages. 0: none,
-        /// so that an overflow overwrites whatever is there.
+        /// for another. If the compiler does not probe stacks, a frame that is larger than the
+        /// guard may step over it. C compilers probe only on request. A guard costs addresses, and
+        /// one mapping whatever its size. It may have up to [`MOST_GUARD`] bytes, rounded up to
+        /// pages. With 0 there is no guard, and an overflow overwrites the memory below the stack.
         guard(self, bytes: usize) { self.guard = Some(bytes) }
 
         /// A name for reports: at most [`LONGEST_NAME`] bytes, no NUL.
         name(self, name: &str) { self.name = Some(Name::new(name)) }
 
-        /// Nobody joins it: what it leaves is dropped when it ends.
+        /// Nobody joins the thread: its result is dropped when it ends.
         detached(self, detached: bool) { self.detached = detached }
 
         /// Where it starts.
         place(self, place: Place) { self.place = place }
     }
 
-    /// Whether a thread could be created with them.
+    /// Checks whether a thread can be created with these attributes.
     ///
     /// # Errors
     /// [`CreateError::Stack`], [`CreateError::Guard`], [`CreateError::Name`].

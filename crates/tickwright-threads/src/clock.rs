@@ -1,4 +1,4 @@
-//! The clock of a runtime, and kernel threads that sleep by it.
+//! The clock of a runtime, and the sleep of kernel threads by that clock.
 
 use core::fmt;
 use core::time::Duration;
@@ -10,7 +10,7 @@ use crate::here;
 use crate::kernel_thread::KernelThread;
 use crate::wait::Waiters;
 
-/// A clock that a runtime is to have.
+/// A clock for a runtime.
 #[derive(Clone)]
 pub(crate) struct AnyClock(pub(crate) Arc<dyn Clock>);
 
@@ -26,10 +26,10 @@ impl Default for AnyClock {
     }
 }
 
-/// A clock that several threads sleep by. A clock that moves by command wakes them.
+/// A clock by which several threads sleep. If the clock moves by command, its moves wake them.
 pub(crate) struct Timekeeper {
     clock: Arc<dyn Clock>,
-    /// The clock moves by command, and wakes the threads that sleep.
+    /// Whether the clock moves by command, and wakes the threads that sleep.
     by_command: bool,
     asleep: Arc<Waiters>,
 }
@@ -60,8 +60,8 @@ impl Timekeeper {
         &self.clock
     }
 
-    /// Waits until woken, without cause, or until this clock shows `at`, which need not be the
-    /// caller's clock. False: it does.
+    /// Waits until the caller is woken, or until this clock shows `at`; may return without cause.
+    /// This clock need not be the caller's clock. Returns false if it shows `at`.
     pub(crate) fn wait_until(&self, at: Instant) -> bool {
         let is_own =
             |clock: &Arc<dyn Clock>| core::ptr::addr_eq(Arc::as_ptr(clock), Arc::as_ptr(&self.clock));
@@ -71,7 +71,7 @@ impl Timekeeper {
             if now >= at {
                 return false;
             }
-            // The caller's clock may stand still meanwhile, or be moved.
+            // The caller's own clock may stand still during the wait, or be moved.
             if self.by_command {
                 self.wait_for_move(at, here::wait);
             } else {
@@ -81,8 +81,8 @@ impl Timekeeper {
         })
     }
 
-    /// Parks the calling kernel thread until it is unparked or the time has come; it may return
-    /// sooner. False: the time has come.
+    /// Parks the calling kernel thread until it is unparked or this clock shows `at`; may return
+    /// sooner. Returns false if the clock shows `at`.
     pub(crate) fn park_until(&self, at: Instant) -> bool {
         let now = self.now();
         if now >= at {
@@ -92,8 +92,8 @@ impl Timekeeper {
         true
     }
 
-    /// Parks the calling kernel thread until it is unparked, a clock that moves by command shows
-    /// `at`, or `most` is over; it may return sooner.
+    /// Parks the calling kernel thread until it is unparked, until a clock that moves by command
+    /// shows `at`, or for `most`. May return sooner.
     pub(crate) fn park(&self, at: Option<Instant>, most: Option<Duration>) {
         let park = || match most {
             Some(most) => KernelThread::park_timeout(most),
@@ -105,21 +105,22 @@ impl Timekeeper {
         }
     }
 
-    /// Calls `wait` unless this clock, which moves by command, shows `at`. A move of the clock ends
-    /// the wait.
+    /// Calls `wait` unless this clock, which moves by command, already shows `at`. A move of the
+    /// clock ends the wait.
     pub(crate) fn wait_for_move(&self, at: Instant, wait: impl FnOnce()) {
         let ticket = self.asleep.enter();
-        // A move before this look is seen by it; one after it finds us in the list.
+        // This look sees every earlier move of the clock. Every later move finds the caller in the
+        // list.
         if self.now() < at {
             ticket.wait_by(wait);
         }
         self.asleep.leave(ticket);
     }
 
-    /// How long to wait by the machine's clock before this clock, which goes on by itself, is
-    /// looked at again.
+    /// For a clock that runs by itself: how long to wait by the machine's clock before the next
+    /// look at this clock.
     pub(crate) fn longest_wait(&self, now: Instant, at: Instant) -> Duration {
-        // A clock that was set notifies no thread.
+        // If somebody sets such a clock, no thread is notified, so long waits are split.
         at.duration_since(now).min(self.clock.longest_sleep().unwrap_or(Duration::MAX))
     }
 }

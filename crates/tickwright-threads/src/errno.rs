@@ -2,33 +2,33 @@
 
 use core::ffi::c_int;
 
-/// The place of the calling kernel thread's `errno`. Null where we do not know it.
+/// The address of the calling kernel thread's `errno`. Null if we do not know it.
 #[cfg(target_os = "linux")]
 pub(crate) fn errno() -> *mut c_int {
-    // SAFETY: 1. A question without arguments.
+    // SAFETY: 1. The call has no arguments and no preconditions.
     unsafe { libc::__errno_location() }
 }
 
-/// The place of the calling kernel thread's `errno`. Null where we do not know it.
+/// The address of the calling kernel thread's `errno`. Null if we do not know it.
 #[cfg(any(target_vendor = "apple", target_os = "freebsd"))]
 pub(crate) fn errno() -> *mut c_int {
-    // SAFETY: 1. A question without arguments.
+    // SAFETY: 1. The call has no arguments and no preconditions.
     unsafe { libc::__error() }
 }
 
-/// The place of the calling kernel thread's `errno`. Null where we do not know it.
+/// The address of the calling kernel thread's `errno`. Null if we do not know it.
 #[cfg(not(any(target_os = "linux", target_vendor = "apple", target_os = "freebsd")))]
 pub(crate) fn errno() -> *mut c_int {
     core::ptr::null_mut()
 }
 
-/// What `errno` was before a signal handler.
+/// The value of `errno` before a signal handler ran.
 pub(crate) struct Errno(c_int);
 
 impl Errno {
     pub(crate) fn save() -> Self {
         let at = errno();
-        // SAFETY: 1. Null, or the calling thread's.
+        // SAFETY: 1. The address is null, or that of the calling thread's `errno`.
         Self(unsafe { at.as_ref() }.copied().unwrap_or(0))
     }
 

@@ -1,4 +1,4 @@
-//! What goes wrong with threads.
+//! The errors of threads and runtimes.
 
 use core::any::Any;
 use core::fmt;
@@ -10,13 +10,14 @@ use crate::limits::{LEAST_STACK, LONGEST_NAME, MOST_GUARD, MOST_STACK};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RuntimeError {
-    /// This number of workers was asked for, and there must be 1 to 255.
+    /// The requested number of workers is not in the range from 1 to 255.
     Workers(usize),
     /// No structure for sleeping threads has this name.
     Structure(String),
-    /// The runtime's threads have these attributes by default, and none could be created with them.
+    /// No thread could be created with the runtime's default attributes.
     Attributes(CreateError),
-    /// What the runtime itself needs could not be had: a worker, the manager, a pipe, a poller.
+    /// The runtime could not get something that it needs: a worker, the manager, a pipe or a
+    /// poller.
     Start {
         /// What it is.
         what: &'static str,
@@ -78,12 +79,12 @@ pub enum CreateError {
     },
     /// The name is too long, or has a NUL in it.
     Name,
-    /// The runtime has as many stacks as it may have, or the platform gave no memory for another
-    /// one.
+    /// The runtime has reached its bound on stacks, or the platform gave no memory for another
+    /// stack.
     OutOfStacks {
         /// How many there are.
         have: usize,
-        /// What the platform said; `None` when the runtime's own bound was met.
+        /// The platform's error; `None` if the runtime's own bound was reached.
         error: Option<io::Error>,
     },
     /// The platform gave no memory for a stack.
@@ -91,16 +92,16 @@ pub enum CreateError {
         /// What it said.
         error: io::Error,
     },
-    /// The process has as many mappings as the host lets it have, of which each stack takes one and
-    /// its guard another.
+    /// The process has as many mappings as the host allows. Each stack takes one, and its guard
+    /// another.
     MapCount {
         /// How many there are.
         have: usize,
         /// `vm.max_map_count`.
         most: usize,
     },
-    /// The platform starts no thread with such a stack: its own data and the program's thread-local
-    /// variables are on it, too.
+    /// The platform refuses a thread with such a stack. The platform's own data and the program's
+    /// thread-local variables need room on it too.
     StackRefused {
         /// The bytes of the stack.
         stack: usize,
@@ -109,24 +110,24 @@ pub enum CreateError {
         /// What it said.
         error: io::Error,
     },
-    /// As many threads exist as the runtime can name, or the platform starts no more.
+    /// The runtime has no id left for another thread, or the platform starts no more threads.
     TooMany {
-        /// What the platform said; `None` for the runtime's names.
+        /// The platform's error; `None` if the runtime has no id left.
         error: Option<io::Error>,
     },
-    /// No memory for a record.
+    /// There is no memory for the thread's record.
     OutOfMemory,
     /// The runtime is ending, or has ended.
     Closed,
     /// This is a forked child: the runtime's threads stayed in the parent.
     Forked,
-    /// The manager has ended: its pipe was closed or written to by others.
+    /// The manager has ended, because others have closed its pipe or written to it.
     NoManager,
 }
 
 impl CreateError {
-    /// The number that POSIX has for it, on Linux: `EINVAL`, `EAGAIN`, `ENOMEM`, `ESHUTDOWN` (no
-    /// such case there).
+    /// The POSIX error number of this error, with its value on Linux: `EINVAL`, `EAGAIN` or
+    /// `ENOMEM`. For a case that POSIX does not know: `ESHUTDOWN`.
     #[must_use]
     pub fn errno(&self) -> i32 {
         match self {
@@ -203,26 +204,27 @@ pub enum JoinError {
     /// There is no such thread: it was joined, or was detached and has ended, or stayed in the
     /// parent of this forked process. `ESRCH`.
     NoSuchThread,
-    /// A thread joins itself, or waits for one that waits for it, directly or through others.
+    /// The thread would join itself, or a thread that waits for it, directly or through others.
     /// `EDEADLK`.
     ///
     /// Only joins of one runtime are checked. A circle through threads of several runtimes is not
-    /// seen, and waits for ever. A thread that joins with a time counts as waiting until it has
-    /// given up. So a circle may be reported that its time would have broken a moment later.
+    /// detected, and its threads wait for ever. A join with a time limit counts as waiting until it
+    /// has given up. So a circle may be reported although a time limit would have broken it a
+    /// moment later.
     Deadlock,
-    /// It is detached, or another thread joins it already. `EINVAL`.
+    /// The thread is detached, or another thread is joining it. `EINVAL`.
     NotJoinable,
-    /// It runs still, and the caller does not wait. `EBUSY`. It may be joined later.
+    /// The thread still runs, and the caller does not wait. `EBUSY`. It may be joined later.
     Busy,
-    /// It ran still when the time had come. `ETIMEDOUT`. It may be joined later.
+    /// The thread still ran at the end of the time limit. `ETIMEDOUT`. It may be joined later.
     TimedOut,
-    /// It has ended by a panic, whose payload this is. It has been joined.
+    /// The thread has ended by a panic, and this is the payload. The thread has been joined.
     Panicked(Box<dyn Any + Send>),
 }
 
 impl JoinError {
-    /// The number that POSIX has for it, on Linux. For a panic, which POSIX does not know,
-    /// `ECANCELED`.
+    /// The POSIX error number of this error, with its value on Linux. For a panic, which POSIX does
+    /// not know, it is `ECANCELED`.
     #[must_use]
     pub fn errno(&self) -> i32 {
         match self {

@@ -4,15 +4,16 @@ use core::fmt;
 use core::num::NonZeroU64;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// The lower bits of a generation count the threads of a record; the upper ones are the runtime's.
+/// The number of lower bits of a generation, which count the threads of a record. The upper bits
+/// are the runtime's number.
 const COUNT_BITS: u32 = 22;
-/// How many runtimes have numbers of their own, and one more.
+/// One more than the number of runtimes that can have numbers of their own.
 const SERIES: u32 = 1 << (u32::BITS - COUNT_BITS);
 
-/// The number of a runtime: a part of the ids of its threads.
+/// The number of a runtime, which is a part of the ids of its threads.
 pub(crate) struct Series(u32);
 
-/// Which numbers runtimes have, a bit for each. The first belongs to no runtime.
+/// One bit for each number: whether a runtime has it. The first number belongs to no runtime alone.
 static TAKEN: [AtomicU64; (SERIES / 64) as usize] = [const { AtomicU64::new(0) }; (SERIES / 64) as usize];
 
 impl Series {
@@ -20,8 +21,8 @@ impl Series {
         Some((TAKEN.get((number / 64) as usize)?, 1 << (number % 64)))
     }
 
-    /// A number that no other runtime has, and which was not used for as long as possible. Where
-    /// there is none: the one that all others share.
+    /// Returns a free number. Numbers are tried in turn, so each one stays unused as long as
+    /// possible. If none is free, returns the number that all further runtimes share.
     pub(crate) fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let taken = (1..SERIES).find_map(|_| {
@@ -37,7 +38,7 @@ impl Series {
         self.0 << COUNT_BITS
     }
 
-    /// The generation after that one; `None`: the record's are used up.
+    /// The next generation; `None` if the record's generations are used up.
     pub(crate) fn next(generation: u32) -> Option<u32> {
         let next = generation.checked_add(1)?;
         (next.trailing_zeros() < COUNT_BITS).then_some(next)
@@ -54,12 +55,13 @@ impl Drop for Series {
     }
 }
 
-/// Names one thread for ever: another one that uses its record again has another generation.
+/// Names one thread for ever: a later thread that uses the same record has another generation.
 ///
-/// 64 bits: above the generation, and below the number of the record. Never 0. The generation has
-/// the number of the runtime in its upper 10 bits. To another runtime the id names no thread: it
-/// answers as to the id of a thread that has gone. That holds among the first 1023 runtimes that
-/// exist at a time, and with runtimes that have ended until 1022 others were started.
+/// It has 64 bits: the generation in the upper half, and the number of the record in the lower
+/// half. It is never 0. The generation has the number of the runtime in its upper 10 bits. So
+/// another runtime treats the id like that of a thread that has gone. That holds among up to 1023
+/// runtimes that exist at the same time. The number of a runtime that has ended is not used again
+/// before 1022 others were started.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadId(NonZeroU64);
 
@@ -83,7 +85,7 @@ impl ThreadId {
         self.0.get()
     }
 
-    /// The id with that number, as it came from [`to_bits`](Self::to_bits).
+    /// The id whose number [`to_bits`](Self::to_bits) has returned.
     #[must_use]
     pub fn from_bits(bits: u64) -> Option<Self> {
         Self::new((bits & u64::from(u32::MAX)) as u32, (bits >> 32) as u32)
@@ -96,7 +98,8 @@ impl fmt::Debug for ThreadId {
     }
 }
 
-/// The numbers of the runtime, of the record, and of the thread among those of the record.
+/// Prints the numbers of the runtime and of the record, and the count of the thread among those of
+/// the record.
 impl fmt::Display for ThreadId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let generation = self.generation();
@@ -117,7 +120,7 @@ mod tests {
         own.sort_unstable();
         own.dedup();
         assert_eq!(own.len(), count, "no two have the same");
-        // Other tests have a few.
+        // Other tests may hold a few numbers.
         assert!(count > 900, "{count}");
         drop(all);
         assert_ne!(Series::new().0, 0);

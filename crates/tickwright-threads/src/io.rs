@@ -6,18 +6,18 @@ use std::os::fd::{AsFd, AsRawFd as _};
 use crate::here;
 use crate::poll::poll;
 
-/// Waits until `source` can be read from without waiting, or has failed or ended. In the M:N model
-/// the thread waits, not its worker. A regular file is always ready. Several threads may wait for
-/// one descriptor, to read and to write: each goes on when it is ready for that, wherever they were
-/// placed.
+/// Waits until a read from `source` would not wait: there is data, an end or an error. In the M:N
+/// model only the thread waits, and its worker runs other threads. A regular file is always ready.
+/// Several threads may wait for one descriptor, to read or to write, on any workers. Each goes on
+/// when the descriptor is ready for its operation.
 ///
 /// # Errors
-/// What the platform says.
+/// The error of the platform.
 pub fn readable(source: &impl AsFd) -> io::Result<()> {
     wait(source, false)
 }
 
-/// The same for writing.
+/// Like [`readable`], but for writing.
 ///
 /// # Errors
 /// As [`readable`].
@@ -28,7 +28,8 @@ pub fn writable(source: &impl AsFd) -> io::Result<()> {
 fn wait(source: &impl AsFd, writable: bool) -> io::Result<()> {
     let fd = source.as_fd().as_raw_fd();
     match here::with(|host| host.wait_for_descriptor(fd, writable)).flatten() {
-        // A regular file, or another descriptor that is always ready: `poll` below returns at once.
+        // `EPERM`: the descriptor is always ready, like a regular file. `poll` below returns at
+        // once.
         Some(Err(error)) if error.raw_os_error() == Some(libc::EPERM) => {}
         Some(waited) => return waited,
         None => {}

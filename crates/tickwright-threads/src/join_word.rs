@@ -1,5 +1,5 @@
-//! Which thread may take what another one leaves: one atomic word, the generation above and flags
-//! below.
+//! Which thread may take the outcome of another thread. This is one atomic word, with the
+//! generation in the upper half and flags in the lower half.
 //!
 //! | flag | set by | meaning |
 //! |---|---|---|
@@ -13,14 +13,14 @@
 //!
 //! # Invariants
 //! 1. Claimed and detached exclude each other; waited implies claimed.
-//! 2. One party releases: the claimant after finished; of a detached thread the thread itself,
-//!    or the detacher if finished came first.
+//! 2. Exactly one party releases the record. A claimant releases it after finished. The record of a
+//!    detached thread is released by the thread itself, or by the detacher if finished came first.
 //! 3. A generation is never issued twice, so an operation with an old id changes nothing. Each
 //!    operation changes the word by compare-exchange from a value with its own generation. Only
 //!    `finish` does not: the thread itself calls it while it holds the record.
-//! 4. The outcome happens before it is read: `finish` releases, the claim or the look that finds
-//!    finished acquires. Whom to wake happens before it is woken: setting waited releases, `finish`
-//!    acquires.
+//! 4. The write of the outcome happens before its read: `finish` releases, and the claim or the
+//!    look that finds finished acquires. The write of the waker happens before its use: the store
+//!    of waited releases, and `finish` acquires.
 
 use crate::error::JoinError;
 use crate::id::Series;
@@ -39,10 +39,10 @@ const DETACHED: u64 = 16;
 const LEFT: u64 = 32;
 const TAKEN: u64 = 64;
 
-/// What a thread must do that has finished.
+/// What a thread must do after it has finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Leaves {
-    /// Nothing: the thread that joins or detaches it does the rest.
+    /// Nothing: the thread that joins or detaches this one does the rest.
     ToJoiner,
     /// Wake the joiner.
     Waited,
@@ -50,12 +50,12 @@ pub(crate) enum Leaves {
     Detached,
 }
 
-/// What the caller must do that has detached a thread.
+/// What the caller must do after it has detached a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detached {
     /// Nothing: the thread does the rest.
     Running,
-    /// Take what it has left, and say so.
+    /// Take the panic that the thread has left, and call `taken`.
     Left,
     /// Release the record.
     Finished,
@@ -82,13 +82,13 @@ impl JoinWord {
         Self::after(0)
     }
 
-    /// Whose first generation is the one after that.
+    /// Creates a word whose first generation is the one after `generation`.
     pub(crate) fn after(generation: u32) -> Self {
         Self(AtomicU64::new(u64::from(generation) << 32))
     }
 
-    /// Names a new thread. The caller holds the free record. `None` when its generations are used
-    /// up.
+    /// Returns the generation of a new thread. The caller holds the free record. `None` if the
+    /// record's generations are used up.
     pub(crate) fn issue(&self, detached: bool) -> Option<u32> {
         let generation = Series::next(generation_of(self.0.load(Ordering::Relaxed)))?;
         let flags = if detached { ALIVE | DETACHED } else { ALIVE };
@@ -96,23 +96,23 @@ impl JoinWord {
         Some(generation)
     }
 
-    /// The record names no thread from now on. The thread that releases it calls this.
+    /// From now on the record names no thread. The thread that releases the record calls this.
     pub(crate) fn release(&self) {
         let generation = generation_of(self.0.load(Ordering::Relaxed));
         self.0.store(u64::from(generation) << 32, Ordering::Release);
     }
 
-    /// Whether that thread exists: it runs, or waits to be joined.
+    /// Whether the thread of this generation exists: it runs, or waits to be joined.
     pub(crate) fn exists(&self, generation: u32) -> bool {
         self.look(generation).is_ok()
     }
 
-    /// Whether that thread has finished, and is not released yet.
+    /// Whether the thread of this generation has finished, and its record is not released yet.
     pub(crate) fn is_finished(&self, generation: u32) -> bool {
         self.look(generation).is_ok_and(|word| word & FINISHED != 0)
     }
 
-    /// Whether no thread will join that one.
+    /// Whether the thread of this generation is detached.
     #[cfg(all(test, not(loom)))]
     pub(crate) fn is_detached(&self, generation: u32) -> bool {
         self.look(generation).is_ok_and(|word| word & DETACHED != 0)
@@ -127,7 +127,7 @@ impl JoinWord {
         }
     }
 
-    /// Changes the word of that thread, or says why not. Returns what it was.
+    /// Changes the word if it still has this generation. Returns the old word, or the error.
     fn change(
         &self,
         generation: u32,
@@ -142,7 +142,7 @@ impl JoinWord {
         }
     }
 
-    /// Becomes the joiner. With `finished_only`, not of a thread that runs: `Busy`.
+    /// Becomes the joiner. With `finished_only`, a thread that still runs is refused: `Busy`.
     pub(crate) fn claim(&self, generation: u32, finished_only: bool) -> Result<Claim, JoinError> {
         let before = self.change(generation, |word| match word {
             _ if word & (DETACHED | CLAIMED) != 0 => Err(JoinError::NotJoinable),
@@ -160,7 +160,8 @@ impl JoinWord {
         if running.is_ok() { Claim::Running } else { Claim::Finished }
     }
 
-    /// The claimant gives up, unless the thread has finished: then it has to take what it left.
+    /// The claimant gives up. If the thread has finished, the claimant has to take its outcome
+    /// instead.
     pub(crate) fn withdraw(&self, generation: u32) -> Claim {
         let running = self.change(generation, |word| {
             if word & FINISHED == 0 { Ok(word & !(CLAIMED | WAITED)) } else { Err(JoinError::Busy) }
@@ -168,7 +169,7 @@ impl JoinWord {
         if running.is_ok() { Claim::Running } else { Claim::Finished }
     }
 
-    /// Nobody will join it.
+    /// Detaches the thread: nobody will join it.
     pub(crate) fn detach(&self, generation: u32) -> Result<Detached, JoinError> {
         let before = self.change(generation, |word| {
             if word & (DETACHED | CLAIMED) == 0 { Ok(word | DETACHED) } else { Err(JoinError::NotJoinable) }
@@ -180,8 +181,8 @@ impl JoinWord {
         })
     }
 
-    /// The thread has written a panic, and will finish. False: it is detached, and has to take the
-    /// panic back.
+    /// The thread has written a panic, and will finish. Returns false if the thread is detached, so
+    /// that it has to take its panic back.
     pub(crate) fn settle(&self, generation: u32) -> bool {
         let settled = self.change(generation, |word| {
             if word & DETACHED == 0 { Ok(word | LEFT) } else { Err(JoinError::NotJoinable) }
@@ -189,8 +190,8 @@ impl JoinWord {
         settled.is_ok()
     }
 
-    /// The caller that has detached it has taken what it left. True: the caller releases the
-    /// record.
+    /// The thread that detached this one has taken its panic. Returns true if the caller has to
+    /// release the record.
     pub(crate) fn taken(&self) -> bool {
         self.0.fetch_or(TAKEN, Ordering::AcqRel) & FINISHED != 0
     }
@@ -198,7 +199,7 @@ impl JoinWord {
     /// The thread has written its outcome.
     pub(crate) fn finish(&self) -> Leaves {
         match self.0.fetch_or(FINISHED, Ordering::AcqRel) {
-            // The one who detaches it takes its panic just now, and releases the record.
+            // The detacher is taking the panic at this moment, and releases the record.
             word if word & DETACHED != 0 && word & (LEFT | TAKEN) == LEFT => Leaves::ToJoiner,
             word if word & DETACHED != 0 => Leaves::Detached,
             word if word & WAITED != 0 => Leaves::Waited,

@@ -1,5 +1,5 @@
-//! Models in which each thread is one of the platform's. Ids, joins and waits are common; how a
-//! thread is started and ended differs.
+//! Models in which each thread is one of the platform's. They share ids, joins and waits, and
+//! differ in how a thread is started and ended.
 
 mod manager;
 mod one_to_one;

@@ -1,15 +1,16 @@
-//! How a kernel thread waits and is woken: one word for each, in memory that is never given back.
+//! How a kernel thread waits and is woken: each thread has one word, in memory that is never freed.
 //!
-//! The standard library's `park` ends with a thread's own variables. This one serves destructors
-//! that run after those, handlers of `exit`, and forked children.
+//! The standard library's `park` works only until a thread's own variables are destroyed. This one
+//! also works in later destructors, in handlers of `exit`, and in forked children.
 //!
 //! # Invariants
-//! 1. A place belongs to one thread at a time: from its first wait until it ends.
-//! 2. A waker may come late and find the place of another thread, whose wait then returns
-//!    without cause. It never finds memory that was given back.
-//! 3. A child that was forked gives its thread a new place. Where a place has a lock (not on
-//!    Linux), a waker in the parent may have held that of the old one.
-//! 4. Without memory for a place a thread waits by looking again every millisecond.
+//! 1. A place belongs to one thread at a time: from the thread's first wait until the thread ends.
+//! 2. A waker may come late and find the place of another thread, whose wait then returns without
+//!    cause. A waker never finds memory that was freed.
+//! 3. The thread of a forked child gets a new place. A place has a lock, except on Linux. A waker
+//!    in the parent may have held the lock of the old place.
+//! 4. If there is no memory for a place, the thread returns from its wait every millisecond to look
+//!    again.
 
 #[cfg(not(loom))]
 pub(crate) use self::real::{KernelThread, in_the_child, is_ending};
@@ -17,7 +18,7 @@ pub(crate) use self::real::{KernelThread, in_the_child, is_ending};
 #[cfg(loom)]
 pub(crate) use self::modelled::{KernelThread, in_the_child, is_ending};
 
-/// How long a thread sleeps that has no place to be woken at, before it looks again.
+/// How long a thread without a place sleeps before it looks again, because nobody can wake it.
 #[cfg(not(loom))]
 const BLIND: core::time::Duration = core::time::Duration::from_millis(1);
 
@@ -42,25 +43,25 @@ mod real {
     struct Place {
         word: Word,
         number: u32,
-        /// The next free place; `NONE`: there is no other.
+        /// The next free place; `NONE` if there is no other.
         next: AtomicU32,
     }
 
     const NONE: u32 = u32::MAX;
-    /// Chunk k has this many places, shifted left by k.
+    /// Chunk k has `FIRST << k` places.
     const FIRST: u32 = 64;
     const CHUNKS: usize = 24;
 
     static PLACES: [OnceBox<Box<[Place]>>; CHUNKS] = [const { OnceBox::new() }; CHUNKS];
-    /// The first free place below, and above how often that has changed: a place that came back
-    /// meanwhile is not taken for what it was.
+    /// The lower half is the number of the first free place. The upper half counts the changes. So
+    /// a place that was taken and freed meanwhile is recognized.
     static FREE: AtomicU64 = AtomicU64::new(NONE as u64);
-    /// Places from here on were never used.
+    /// Places with this number and above were never used.
     static FRESH: AtomicU32 = AtomicU32::new(0);
 
     thread_local! {
         static MINE: Cell<Option<&'static Place>> = const { Cell::new(None) };
-        /// Whether `ends` will be called, and whether it was.
+        /// Whether `ends` will be called, and whether it has been called.
         static NOTICED: Cell<bool> = const { Cell::new(false) };
         static ENDING: Cell<bool> = const { Cell::new(false) };
     }
@@ -75,7 +76,7 @@ mod real {
         PLACES.get(chunk)?.get()?.get(at)
     }
 
-    /// A place that no thread has. `None`: there is no memory.
+    /// Takes a free place. Returns `None` if there is no memory.
     fn take() -> Option<&'static Place> {
         let mut free = FREE.load(Ordering::Acquire);
         while free as u32 != NONE {
@@ -107,7 +108,7 @@ mod real {
             number,
             next: AtomicU32::new(NONE),
         }));
-        // Another thread may have been faster.
+        // Another thread may have set the chunk first.
         let _ = PLACES.get(chunk)?.set(try_box(places.into_boxed_slice()).ok()?);
         place(fresh)
     }
@@ -124,8 +125,8 @@ mod real {
         }
     }
 
-    /// Is called when the calling thread ends. If a destructor after this one waits, it takes a
-    /// place again, and this is called once more.
+    /// The platform calls this when the calling thread ends. If a later destructor waits, the
+    /// thread takes a place again, and this function is called once more.
     extern "C" fn ends(_: *mut c_void) {
         ENDING.set(true);
         if let Some(place) = MINE.take() {
@@ -133,20 +134,19 @@ mod real {
         }
     }
 
-    /// The key whose destructor is `ends`. `None`: the platform has no more keys.
+    /// The key whose destructor is `ends`; `None` if the platform has no more keys.
     fn key() -> Option<libc::pthread_key_t> {
         const NO_KEY: NonZeroUsize = NonZeroUsize::MAX;
         /// The key and 1.
         static KEY: OnceNonZeroUsize = OnceNonZeroUsize::new();
         let known = KEY.get().unwrap_or_else(|| {
             let mut key: libc::pthread_key_t = 0;
-            // SAFETY: 1. A place for the key. 2. The function is there as long as the library, and
-            // touches atomics and a cell without a destructor.
+            // SAFETY: 1. `key` may be written. 2. The function exists as long as the library, and
+            // touches only atomics and a cell without a destructor.
             let made = unsafe { libc::pthread_key_create(&raw mut key, Some(ends)) } == 0;
             let mine = if made { NonZeroUsize::MIN.saturating_add(key as usize) } else { NO_KEY };
             if made && KEY.set(mine).is_err() {
-                // Another thread was faster.
-                // SAFETY: 1. Nobody else has seen this key.
+                // Another thread has set the key first. SAFETY: 1. Nobody else has seen this key.
                 unsafe {
                     libc::pthread_key_delete(key);
                 }
@@ -156,20 +156,20 @@ mod real {
         (known != NO_KEY).then(|| (known.get() - 1) as libc::pthread_key_t)
     }
 
-    /// Has `ends` called at the end of the calling thread. If the platform refuses, the thread's
-    /// place is never used again.
+    /// Arranges that `ends` is called at the end of the calling thread. If the platform refuses,
+    /// the thread's place is never used again.
     fn notice_the_end() {
         NOTICED.set(true);
         if let Some(key) = key() {
-            // SAFETY: 1. A key that is never deleted. 2. The value is not null, and is not used.
+            // SAFETY: 1. The key is never deleted. 2. The value is not null, and nobody uses it.
             unsafe {
                 libc::pthread_setspecific(key, core::ptr::without_provenance(1));
             }
         }
     }
 
-    /// Whether the destructors of the calling thread's variables have run: from the first
-    /// destructors of keys on.
+    /// Whether the destructors of the calling thread's variables have run. True from the first
+    /// destructor of a key on.
     pub(crate) fn is_ending() -> bool {
         if !NOTICED.get() {
             notice_the_end();
@@ -187,7 +187,7 @@ mod real {
         })
     }
 
-    /// The thread that has forked, in the child.
+    /// Called in a forked child, by the thread that forked.
     pub(crate) fn in_the_child() {
         MINE.set(None);
     }
@@ -205,7 +205,7 @@ mod real {
             }
         }
 
-        /// The caller waits until it is notified to go on, or without cause.
+        /// Waits until the caller is notified; may return without cause.
         pub(crate) fn park() {
             match mine() {
                 Some(place) => place.word.wait(None),
@@ -213,7 +213,7 @@ mod real {
             }
         }
 
-        /// The same for so long at most.
+        /// Like `park`, but waits for at most `most`.
         pub(crate) fn park_timeout(most: Duration) {
             match mine() {
                 Some(place) => place.word.wait(Some(most)),
@@ -238,14 +238,14 @@ mod word {
     const RUNS: u32 = 0;
     const NOTIFIED: u32 = 1;
     const WAITS: u32 = 2;
-    /// A longer wait returns without cause.
+    /// The longest time limit. A wait with a longer limit returns early, without cause.
     #[cfg(not(loom))]
     const LONGEST: Duration = Duration::from_secs(1 << 30);
 
-    /// What one thread sleeps at: the kernel compares it before it lets the thread sleep.
+    /// The word on which one thread sleeps: the kernel compares it before the thread sleeps.
     pub(super) struct Word {
         word: AtomicU32,
-        /// What stands for the kernel.
+        /// The model's replacement of the kernel.
         #[cfg(loom)]
         bed: models::Bed,
     }
@@ -270,7 +270,7 @@ mod word {
             if self.word.compare_exchange(RUNS, WAITS, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
                 self.sleep(most);
             }
-            // What was before the notification is seen after the wait.
+            // Acquire: the caller sees everything that happened before the notification.
             self.word.swap(RUNS, Ordering::Acquire);
         }
 
@@ -280,7 +280,8 @@ mod word {
             }
         }
 
-        /// Sleeps if the word still says so, until roused, for so long at most, or without cause.
+        /// Sleeps if the word still has the value for it, until roused or for at most `most`. May
+        /// return without cause.
         #[cfg(not(loom))]
         fn sleep(&self, most: Option<Duration>) {
             let limit = most.map(|most| {
@@ -288,7 +289,7 @@ mod word {
                 libc::timespec { tv_sec: most.as_secs() as _, tv_nsec: most.subsec_nanos() as _ }
             });
             let limit = limit.as_ref().map_or(core::ptr::null(), core::ptr::from_ref);
-            // SAFETY: 1. The word is never given back. 2. No limit, or a filled one.
+            // SAFETY: 1. The word is never freed. 2. The limit is null or filled.
             unsafe {
                 let how = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
                 libc::syscall(libc::SYS_futex, self.word.as_ptr(), how, WAITS, limit);
@@ -297,7 +298,7 @@ mod word {
 
         #[cfg(not(loom))]
         fn wake(&self) {
-            // SAFETY: 1. The word is never given back.
+            // SAFETY: 1. The word is never freed.
             unsafe {
                 let how = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
                 libc::syscall(libc::SYS_futex, self.word.as_ptr(), how, 1);
@@ -313,7 +314,7 @@ mod word {
 
     use crate::primitive::lock;
 
-    /// What one thread sleeps at.
+    /// The word on which one thread sleeps.
     pub(super) struct Word {
         notified: Mutex<bool>,
         event: Condvar,
@@ -377,12 +378,12 @@ mod modelled {
             self.0.unpark();
         }
 
-        /// The caller waits until it is notified to go on, or without cause.
+        /// Waits until the caller is notified; may return without cause.
         pub(crate) fn park() {
             thread::park();
         }
 
-        /// The same for so long at most. No model waits for a time.
+        /// Like `park`: no model waits with a time limit.
         pub(crate) fn park_timeout(_: Duration) {
             thread::park();
         }

@@ -6,8 +6,8 @@
 //! | M:N | a stack; as many workers as there are cores run all of them |
 //! | manager | one of the platform's; a manager thread starts and ends it, as in `LinuxThreads` |
 //!
-//! Ids have a generation, so an old one names no thread. Joins answer as POSIX says: self, circle,
-//! detached, stale.
+//! Ids have a generation, so an old one names no thread. Joins return the errors that POSIX
+//! defines: for the thread itself, a circle, a detached thread, a stale id.
 //!
 //! ```
 //! use core::time::Duration;
@@ -24,37 +24,38 @@
 //!
 //! # What M:N threads share
 //!
-//! The M:N threads of one worker run on one kernel thread.
-//! Most of what the platform keeps for a kernel thread, they share: `std::thread::current`,
-//! `thread_local!`, the signal mask, the owner of a lock. [`Local`] is a thread's own.
+//! The M:N threads of one worker run on one kernel thread. They share most of what the platform
+//! keeps for a kernel thread: `std::thread::current`, `thread_local!`, the signal mask, the owner
+//! of a lock. A value of a [`Local`] belongs to one thread.
 //!
-//! Three things are saved when a thread waits, and are its own:
+//! Three things belong to each thread, and are saved while it waits:
 //!
 //! - `errno`;
 //! - the C++ exceptions that it has caught or is throwing, where the program has a C++ runtime;
-//! - whether it panics. A thread that unwinds may wait in a drop. Others of its worker run
-//!   meanwhile, and `std::thread::panicking` is `false` for them. A lock of the standard library
-//!   that they let go of is not poisoned. The first such wait of a process starts a kernel thread
-//!   for a moment. As long as the platform has no thread to give, the wait keeps the worker, and a
-//!   yield returns at once.
+//! - whether it panics. A thread that unwinds may wait in a drop. Meanwhile other threads of its
+//!   worker run, and for them `std::thread::panicking` is `false`. If they release a lock of the
+//!   standard library, it is not poisoned. The first such wait of a process starts a kernel thread
+//!   for a moment. While the platform cannot start that kernel thread, the wait blocks the worker,
+//!   and a yield returns at once.
 //!
 //! # Signals and overflows
 //!
-//! A thread that overflows its stack is named on standard error in every model, and the process
-//! aborts. For that, the first runtime of a process sets handlers of `SIGSEGV` and `SIGBUS`, and
-//! its threads have alternate stacks of 64 KiB. That costs two system calls for each kernel thread,
-//! and none for each M:N thread. What is no overflow goes to the handlers that were there before,
-//! as if ours were not. A program that is executed does not inherit that one of the two signals was
-//! ignored.
+//! When a thread overflows its stack, every model prints the thread's name to standard error, and
+//! the process aborts. For this purpose the first runtime of a process sets handlers of `SIGSEGV`
+//! and `SIGBUS`. Each kernel thread has an alternate stack of 64 KiB. That costs two system calls
+//! for each kernel thread, and none for each M:N thread. A signal that is no overflow goes to the
+//! handler that was set before, as if ours did not exist. One difference remains: if the process
+//! ignored one of the two signals, a program that it executes does not ignore it.
 //!
-//! Workers block no signals: a child that an M:N thread starts has the program's signal mask, and
-//! `raise` and profilers do what they do elsewhere. A thread that changes the mask changes its
-//! worker's.
+//! Workers block no signals. A child process that an M:N thread starts has the program's signal
+//! mask, and `raise` and profilers work as usual. A thread that changes the mask changes that of
+//! its worker.
 //!
 //! # Locks of others
 //!
-//! A lock of the platform or of the standard library must not be held across a wait. The next
-//! thread of the worker that wants it blocks the worker, so the first one can never let go of it:
+//! A lock of the platform or of the standard library must not be held across a wait. If another
+//! thread of the worker locks it, that thread blocks the worker. Then the owner can never run again
+//! to unlock it:
 //!
 //! ```no_run
 //! # use tickwright_threads::this_thread;
@@ -64,9 +65,9 @@
 //! drop(guard);
 //! ```
 //!
-//! A recursive or error-checking `pthread_mutex_t` takes all threads of a worker for its one owner.
-//! Across a wait, a recursive one lets two threads in at the same time. The locks of [`sync`] may
-//! be held across every wait, and are never poisoned:
+//! A recursive or error-checking `pthread_mutex_t` cannot tell the threads of a worker apart. So if
+//! the owner waits, a recursive mutex admits a second thread at the same time. The locks of
+//! [`sync`] may be held across every wait, and are never poisoned:
 //!
 //! ```
 //! # use tickwright_threads::{sync, this_thread};
@@ -78,10 +79,10 @@
 //!
 //! # Forks
 //!
-//! A forked child has none of a runtime's threads. The thread that has forked goes on there as one
-//! that no runtime knows, with its values of [`Local`]. When its body ends, so does the child: by
-//! `exit`, with the code 0, or 101 after a panic. A lock of [`sync`] that another thread holds at
-//! the fork stays locked in the child.
+//! A forked child has none of a runtime's threads. The thread that has forked goes on in the child,
+//! with its values of [`Local`], but no runtime knows it there. When its body ends, the child ends
+//! too: by `exit`, with the code 0, or 101 after a panic. A lock of [`sync`] that another thread
+//! holds at the fork stays locked in the child.
 
 mod attributes;
 mod clock;
@@ -130,7 +131,7 @@ pub use registry::Dictionary;
 pub use runtime::{Handle, JoinHandle, Model, Runtime};
 pub use threads::{Body, Threads, Wait};
 
-/// The examples of the book's page are tests.
+/// Includes the book's page, so that its examples are tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/threads.md")]
 pub struct BookPage;

@@ -1,14 +1,14 @@
-//! What may be asked for: the bounds of stacks, guards and names.
+//! The limits of stacks, guards and names.
 
 /// The least stack of a thread, in bytes.
 ///
-/// A panic that unwinds and prints itself needs most of it. A panic that prints a backtrace, as
-/// with `RUST_BACKTRACE` set, overflows it. A second panic in a drop of the first one prints a
-/// backtrace unasked. 64 KiB hold both.
+/// A panic that unwinds and prints its message needs most of this stack. A panic that prints a
+/// backtrace, as with `RUST_BACKTRACE` set, overflows it. If a drop panics while another panic
+/// unwinds, a backtrace is always printed. 64 KiB are enough for both cases.
 ///
 /// The M:N model maps 64 KiB for each stack that is smaller. The program's signal handlers run on
-/// the stack that they interrupt, and need room there. A handler with `SA_ONSTACK` has 64 KiB
-/// elsewhere.
+/// the stack that they interrupt, and need room there. A handler with `SA_ONSTACK` has 64 KiB on an
+/// alternate stack.
 pub const LEAST_STACK: usize = 16 * 1024;
 /// The greatest stack of a thread, in bytes.
 pub const MOST_STACK: usize = 1 << 30;

@@ -1,4 +1,4 @@
-//! Values that each thread has of its own.
+//! Values of which each thread has its own.
 //!
 //! Threads stay on the kernel thread that they began on. So one table for each kernel thread serves
 //! all models, and values need not be `Send`.
@@ -17,23 +17,24 @@ use crate::id::ThreadId;
 use crate::process;
 use crate::quiet::drop_quietly;
 
-/// How often values are dropped that the drops of others have made, as POSIX has it.
+/// The number of rounds of drops at a thread's end, as in POSIX: a drop may create values that the
+/// next round drops.
 pub const DROP_ROUNDS: usize = 4;
 
 type Values = Vec<(u64, Rc<dyn Any>)>;
 type All = BTreeMap<Option<ThreadId>, Values>;
 
 thread_local! {
-    /// Never dropped, so that drops may use it as long as the kernel thread is there. [`LAST`]
+    /// Never dropped, so that other drops may use it as long as the kernel thread exists. [`LAST`]
     /// empties it.
     static VALUES: ManuallyDrop<RefCell<All>> =
         const { ManuallyDrop::new(RefCell::new(BTreeMap::new())) };
-    /// How many threads have any.
+    /// The number of threads that have values.
     static OWNERS: Cell<usize> = const { Cell::new(0) };
     static LAST: Last = const { Last };
 }
 
-/// Ends the values of a kernel thread that no runtime knows, with that.
+/// Drops the values of a kernel thread that no runtime knows, when that thread ends.
 struct Last;
 
 impl Drop for Last {
@@ -42,10 +43,10 @@ impl Drop for Last {
     }
 }
 
-/// Names a value that each thread has of its own, made when the thread first asks. Dropped when the
-/// thread ends, on the thread itself. The drop may use threads and make values again, which are
-/// dropped in up to [`DROP_ROUNDS`] rounds. What is left then is never dropped. A panic of a drop
-/// ends there.
+/// Names a value of which each thread has its own, created when the thread first uses it. It is
+/// dropped on that thread when the thread ends. The drop may use threads and create values again.
+/// They are dropped in up to [`DROP_ROUNDS`] rounds, and values that are left then are never
+/// dropped. A panic of a drop is caught.
 ///
 /// ```
 /// use core::cell::Cell;
@@ -68,7 +69,7 @@ impl<T> fmt::Debug for Local<T> {
 }
 
 impl<T: 'static> Local<T> {
-    /// A key whose values are made by `make`.
+    /// Creates a key. `make` creates the value of each thread.
     #[must_use]
     pub fn new(make: fn() -> T) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -87,8 +88,8 @@ impl<T: 'static> Local<T> {
             None => {
                 let value = Rc::new((self.make)());
                 process::in_each_child(in_the_child);
-                // Noticed now; when the kernel thread ends already, what is made again is kept for
-                // ever.
+                // Registers the drop at the thread's end. If the kernel thread is already ending,
+                // new values are never dropped.
                 let _ = LAST.try_with(|_| ());
                 change(|all| {
                     all.entry(me).or_default().push((self.key, Rc::clone(&value) as _));
@@ -126,7 +127,7 @@ fn change<R>(change: impl FnOnce(&mut All) -> R) -> R {
     VALUES.with(|all| change(&mut all.borrow_mut()))
 }
 
-/// The values of a thread that ends, on that thread.
+/// Drops the values of a thread that ends, on that thread.
 pub(crate) fn end(id: Option<ThreadId>) {
     if OWNERS.get() == 0 {
         return;
@@ -137,12 +138,12 @@ pub(crate) fn end(id: Option<ThreadId>) {
             drop_quietly(value);
         }
     }
-    // The drops of what is left would make more of it.
+    // The values that are left are never dropped: their drops would create new values.
     core::mem::forget(take(id));
 }
 
-/// The values of the thread that has forked are those of a thread that no runtime knows. Those of
-/// others are kept for ever, as their threads are the parent's.
+/// In the child no runtime knows the thread that has forked, so its values are stored under no id.
+/// The values of other threads are never dropped, because those threads are the parent's.
 fn in_the_child(was: Option<ThreadId>) {
     let Some(id) = was else { return };
     if OWNERS.get() == 0 {
@@ -156,13 +157,13 @@ fn in_the_child(was: Option<ThreadId>) {
     });
 }
 
-/// The values of a thread, which has none from then on.
+/// Takes the values of a thread out of the map.
 fn take(id: Option<ThreadId>) -> Option<Values> {
     change(|all| {
         let values = all.remove(&id);
         OWNERS.set(all.len());
         if all.is_empty() {
-            // Nobody drops the map itself, and an empty one may own memory still.
+            // Nobody drops the map itself, and even an empty map may own memory.
             *all = BTreeMap::new();
         }
         values

@@ -1,10 +1,9 @@
 //! The M:N model: workers, which are kernel threads, run many stacks.
 //!
-//! A thread that has begun stays on its worker. A thread that went on elsewhere would find the
-//! thread-local variables of another kernel thread behind references that it holds. The switch
-//! (`corosensei`) also requires that all on a stack is `Send` before the stack may move. Threads
-//! that have not begun may be stolen. A wait leaves the stack, so threads, times, locks and
-//! descriptors block no worker.
+//! A thread that has begun stays on its worker. On another worker its references to thread-local
+//! variables would belong to the wrong kernel thread. The switch (`corosensei`) also lets a stack
+//! move only if everything on the stack is `Send`. Threads that have not begun may be stolen. A
+//! wait leaves the stack, so threads, times, locks and descriptors block no worker.
 //!
 //! Who owns what:
 //!

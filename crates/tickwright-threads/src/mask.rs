@@ -2,7 +2,7 @@
 
 use core::mem::MaybeUninit;
 
-/// The signals that a thread does not take.
+/// The signals that a thread blocks.
 #[derive(Clone, Copy)]
 pub(crate) struct Mask(libc::sigset_t);
 
@@ -12,7 +12,7 @@ impl Mask {
         Self::replace(libc::SIG_BLOCK, None)
     }
 
-    /// Makes it the caller's.
+    /// Makes this mask the caller's.
     pub(crate) fn set(&self) {
         Self::replace(libc::SIG_SETMASK, Some(&self.0));
     }
@@ -25,7 +25,7 @@ impl Mask {
     /// Blocks all signals for the caller.
     pub(crate) fn block_all() {
         let mut all = MaybeUninit::uninit();
-        // SAFETY: 1. Memory for a set, which the call fills.
+        // SAFETY: 1. `all` has room for a set, and the call fills it.
         unsafe {
             libc::sigfillset(all.as_mut_ptr());
         }
@@ -36,12 +36,12 @@ impl Mask {
     fn replace(how: i32, with: Option<&libc::sigset_t>) -> Self {
         let mut before = MaybeUninit::<libc::sigset_t>::zeroed();
         let with = with.map_or(core::ptr::null(), core::ptr::from_ref);
-        // SAFETY: 1. No set or a filled one, and memory for another. The call cannot fail with
-        // these.
+        // SAFETY: 1. `with` is null or a filled set, and `before` has room for a set. The call
+        // cannot fail with these arguments.
         unsafe {
             libc::pthread_sigmask(how, with, before.as_mut_ptr());
         }
-        // SAFETY: 1. A set is plain numbers: zeros, or what the call has written.
+        // SAFETY: 1. A set consists of plain numbers: zeros, or those that the call has written.
         Self(unsafe { before.assume_init() })
     }
 }

@@ -1,5 +1,5 @@
-//! Memory that may be refused. The standard library ends a process that has none for a box or a
-//! counted value; a creation must not.
+//! Allocations that may fail. Without memory for a box or a counted value the standard library ends
+//! the process; the creation of a thread must not.
 
 use core::fmt;
 use core::mem::MaybeUninit;
@@ -11,7 +11,7 @@ use crate::primitive::{AtomicUsize, Ordering, fence};
 #[cfg(all(test, loom))]
 mod models;
 
-/// The value in a box of its own; the value again if there is no memory.
+/// Moves the value into a box. Returns the value if there is no memory.
 pub(crate) fn try_box<T>(value: T) -> Result<Box<T>, T> {
     let mut one = Vec::new();
     if one.try_reserve_exact(1).is_err() {
@@ -19,8 +19,8 @@ pub(crate) fn try_box<T>(value: T) -> Result<Box<T>, T> {
     }
     one.push(value);
     let one = Box::into_raw(one.into_boxed_slice());
-    // SAFETY: 1. From a box of a slice of one element, which has the layout of the element. 2.
-    // Given up by that box.
+    // SAFETY: 1. The pointer is from a box of a slice of one element, which has the layout of the
+    // element. 2. That box has given it up.
     Ok(unsafe { Box::from_raw(one.cast::<T>()) })
 }
 
@@ -37,8 +37,8 @@ pub(crate) fn try_text(text: &str) -> Option<Box<str>> {
     Some(copy.into_boxed_str())
 }
 
-/// Whether there is so much memory just now. It is given back: the next allocations of the calling
-/// thread find it.
+/// Whether `bytes` can be allocated now. The memory is freed again, so the next allocations of the
+/// calling thread can use it.
 pub(crate) fn is_there(bytes: usize) -> bool {
     Vec::<u8>::new().try_reserve_exact(bytes).is_ok()
 }
@@ -54,11 +54,11 @@ struct Inner<T> {
 // SAFETY: 1. Owners on several threads share the value by reference, and the last one drops it on
 // its own thread. So the value must be `Send` and `Sync`.
 unsafe impl<T: Send + Sync> Send for Counted<T> {}
-// SAFETY: 1. As above. 2. A reference to an owner makes another owner.
+// SAFETY: 1. As above. 2. From a reference to an owner another owner can be made.
 unsafe impl<T: Send + Sync> Sync for Counted<T> {}
 
 impl<T> Counted<T> {
-    /// The value again if there is no memory.
+    /// Creates the first owner of a value. Returns the value if there is no memory.
     pub(crate) fn try_new(value: T) -> Result<Self, T> {
         match try_box(Inner { owners: AtomicUsize::new(1), value }) {
             Ok(inner) => Ok(Self(NonNull::from(Box::leak(inner)))),
@@ -67,7 +67,8 @@ impl<T> Counted<T> {
     }
 
     fn inner(&self) -> &Inner<T> {
-        // SAFETY: 1. Made from a box, which lives as long as it has an owner: this one.
+        // SAFETY: 1. The pointer is from a box, which lives as long as it has an owner, and this is
+        // one.
         unsafe { self.0.as_ref() }
     }
 
@@ -78,8 +79,7 @@ impl<T> Counted<T> {
 
 impl<T> Clone for Counted<T> {
     fn clone(&self) -> Self {
-        // There are never so many owners that the count could overflow: each takes more than a
-        // byte.
+        // The count cannot overflow: each owner takes more than a byte of memory.
         self.inner().owners.fetch_add(1, Ordering::Relaxed);
         Self(self.0)
     }
@@ -97,8 +97,8 @@ impl<T> Drop for Counted<T> {
     fn drop(&mut self) {
         if self.inner().owners.fetch_sub(1, Ordering::Release) == 1 {
             fence(Ordering::Acquire);
-            // SAFETY: 1. From `Box::leak`. 2. There is no other owner, and what others have done
-            // with the value happened before.
+            // SAFETY: 1. From `Box::leak`. 2. There is no other owner, and everything that other
+            // owners did with the value happened before.
             drop(unsafe { Box::from_raw(self.0.as_ptr()) });
         }
     }

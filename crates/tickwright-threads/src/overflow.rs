@@ -1,9 +1,9 @@
-//! A stack that overflows hits its guard: the thread is named, then the process aborts. Every other
-//! fault goes to the handler that was there before us.
+//! When a stack overflows, its thread faults in the guard: the handler prints the thread's name,
+//! then the process aborts. Every other fault goes to the handler that was set before ours.
 //!
-//! The handler runs on an alternate stack of ours, a [`SignalStack`]. By that the handler knows the
-//! thread, and whose stack it is: it touches no thread-local variable, whose first use on a thread
-//! may allocate.
+//! The handler runs on an alternate stack of ours, a [`SignalStack`]. From its address the handler
+//! finds the thread and the thread's stack. It uses no thread-local variable, because the first use
+//! on a thread may allocate.
 
 use core::cell::Cell;
 use core::ffi::{c_int, c_void};
@@ -27,15 +27,15 @@ use crate::stack::{Mapping, Span};
 /// The handler that a signal had before ours.
 struct Before {
     action: OnceBox<libc::sigaction>,
-    /// It was to be called once, and was.
+    /// Whether the handler was to be called only once, and has been called.
     spent: AtomicBool,
 }
 
 static BEFORE: [Before; 2] = [const { Before { action: OnceBox::new(), spent: AtomicBool::new(false) } }; 2];
 const SIGNALS: [c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
 
-/// Has overflows noticed from now on. Threads that call it at once both install the handler: no
-/// one waits here, since a child that is forked meanwhile would wait for ever.
+/// Installs the handlers of overflows. If two threads call this at the same time, both install
+/// them. Neither waits for the other: a child that is forked meanwhile would wait for ever.
 pub(crate) fn notice() {
     static DONE: AtomicBool = AtomicBool::new(false);
     if !DONE.load(Ordering::Acquire) {
@@ -49,7 +49,7 @@ pub(crate) fn notice() {
 fn notice_one(signal: c_int, before: &Before) {
     let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = fault;
     let mut old = MaybeUninit::<libc::sigaction>::uninit();
-    // SAFETY: 1. Asks only, and fills `old` when it returns 0.
+    // SAFETY: 1. The call changes nothing, and fills `old` when it returns 0.
     if unsafe { libc::sigaction(signal, core::ptr::null(), old.as_mut_ptr()) } != 0 {
         return;
     }
@@ -58,19 +58,20 @@ fn notice_one(signal: c_int, before: &Before) {
     if old.sa_sigaction == handler as usize {
         return;
     }
-    // Noted before our handler can be called.
+    // The old action is stored before our handler can be called.
     let _ = before.action.set(Box::new(old));
-    // With its mask, and all of its flags but one: ours is not called once.
+    // Our action has the old one's mask and flags, except the flag that limits a handler to one
+    // call.
     let mut ours = old;
     ours.sa_sigaction = handler as usize;
     ours.sa_flags = (old.sa_flags & !libc::SA_RESETHAND) | libc::SA_SIGINFO | libc::SA_ONSTACK;
     if old.sa_sigaction == libc::SIG_IGN {
-        // A signal that is ignored interrupts no call.
+        // An ignored signal interrupts no system call, so neither may our handler.
         ours.sa_flags |= libc::SA_RESTART;
     }
-    // SAFETY: 1. The handler is there for ever: the shared library is not unloaded. 2. It
-    // touches atomics, words of the thread that it interrupts, and a try-lock, and writes
-    // with `write` alone.
+    // SAFETY: 1. The handler exists for ever, because the shared library is not unloaded. 2. It
+    // uses only atomics, words of the interrupted thread, and a try-lock, and its one system call
+    // for output is `write`.
     unsafe {
         libc::sigaction(signal, &raw const ours, core::ptr::null_mut());
     }
@@ -78,11 +79,11 @@ fn notice_one(signal: c_int, before: &Before) {
 
 extern "C" fn fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     let errno = Errno::save();
-    // SAFETY: 1. The kernel passes the facts of the signal.
+    // SAFETY: 1. The kernel passes a pointer to the facts about the signal.
     let facts = unsafe { &*info };
-    // SAFETY: 1. The kernel passes what it has interrupted.
+    // SAFETY: 1. The kernel passes the context that it has interrupted.
     let interrupted = unsafe { Interrupted::of(context) };
-    // What a program has sent has no address.
+    // A signal that a program has sent has no address.
     if facts.si_code > 0
         && let Some(watch) = watch_on(&interrupted.alternate)
     {
@@ -90,7 +91,7 @@ extern "C" fn fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_v
         let address = unsafe { facts.si_addr() }.addr();
         if watch.is_overflow(address, interrupted.sp) {
             watch.report();
-            // SAFETY: 1. Ends the process; may be called from a handler.
+            // SAFETY: 1. The call ends the process, and a handler may make it.
             unsafe { libc::abort() }
         }
     }
@@ -98,9 +99,9 @@ extern "C" fn fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_v
     errno.restore();
 }
 
-/// Where a signal has come in between.
+/// The state of the code that a signal has interrupted.
 struct Interrupted {
-    /// The stack pointer, where we know how to find it.
+    /// The stack pointer, on platforms where we know how to find it.
     sp: Option<usize>,
     /// The thread's alternate stack.
     alternate: Range<usize>,
@@ -108,9 +109,9 @@ struct Interrupted {
 
 impl Interrupted {
     /// # Safety
-    /// `context` is what a handler was given.
+    /// `context` is the one that a handler was given.
     unsafe fn of(context: *mut c_void) -> Self {
-        // SAFETY: 1. Handlers that ask for facts are given one of this type.
+        // SAFETY: 1. The kernel gives a context of this type to handlers with `SA_SIGINFO`.
         let context = unsafe { &*context.cast::<libc::ucontext_t>() };
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
         let sp = usize::try_from(context.uc_mcontext.gregs[libc::REG_RSP as usize]).ok();
@@ -124,7 +125,7 @@ impl Interrupted {
         Self { sp, alternate: start..start.saturating_add(len) }
     }
 
-    /// The stack below the interrupted code, if the handler runs on the alternate stack.
+    /// The free part of the interrupted stack, if the handler runs on the alternate stack.
     fn below(&self) -> Option<Below> {
         let sp = self.sp?;
         let here = core::ptr::from_ref(&sp).addr();
@@ -135,12 +136,12 @@ impl Interrupted {
 /// The free part of a stack whose thread was interrupted.
 struct Below(usize);
 
-/// What leaf functions may use below the stack pointer, and more.
+/// An upper bound on the bytes below the stack pointer that leaf functions may use.
 const RED_ZONE: usize = 256;
 
 // SAFETY: 1. Below the stack pointer and the red zone there is no data, and the thread does not go
-// on meanwhile. 2. The base is aligned. 3. If the stack ends there, the handler faults where the
-// kernel would have failed to call it.
+// on meanwhile. 2. The base is aligned. 3. If the stack has no room left, the handler faults;
+// without us the kernel would have failed to call the handler.
 unsafe impl Stack for Below {
     fn base(&self) -> StackPointer {
         StackPointer::new(self.0.saturating_sub(RED_ZONE) & !63).unwrap_or(StackPointer::MIN)
@@ -151,7 +152,7 @@ unsafe impl Stack for Below {
     }
 }
 
-/// Does what the kernel would have done without us.
+/// Handles the signal as the kernel would have done without us.
 fn pass_on(
     signal: c_int,
     info: *mut libc::siginfo_t,
@@ -161,7 +162,8 @@ fn pass_on(
 ) {
     let before = &BEFORE[usize::from(signal == libc::SIGBUS)];
     let Some(old) = before.action.get() else { return };
-    // It was sent, or tells of memory that nobody has touched yet: it does not come again.
+    // A signal that was sent does not come again. Nor does one that reports broken memory before
+    // any thread has touched it.
     let advice = signal == libc::SIGBUS && facts.si_code == BUS_MCEERR_AO;
     let again = facts.si_code > 0 && !advice;
     let once = old.sa_flags & libc::SA_RESETHAND != 0;
@@ -174,12 +176,12 @@ fn pass_on(
             let mut plain = *old;
             plain.sa_sigaction = libc::SIG_DFL;
             plain.sa_flags = 0;
-            // SAFETY: 1. The default action. A fault comes again, and ends the process.
+            // SAFETY: 1. The default action. A fault occurs again, and ends the process.
             unsafe {
                 libc::sigaction(signal, &raw const plain, core::ptr::null_mut());
             }
             if !again {
-                // SAFETY: 1. A signal that there is. It ends the process when the handler returns.
+                // SAFETY: 1. The signal exists. It ends the process when the handler returns.
                 unsafe {
                     libc::raise(signal);
                 }
@@ -189,18 +191,18 @@ fn pass_on(
             let flags = old.sa_flags;
             let call = || {
                 if flags & libc::SA_SIGINFO != 0 {
-                    // SAFETY: 1. Whoever set this flag gave a function of this type.
+                    // SAFETY: 1. The code that set this flag has given a function of this type.
                     let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) =
                         unsafe { core::mem::transmute(handler) };
                     handler(signal, info, context);
                 } else {
-                    // SAFETY: 1. Without the flag it is of this type.
+                    // SAFETY: 1. Without the flag the handler is of this type.
                     let handler: extern "C" fn(c_int) = unsafe { core::mem::transmute(handler) };
                     handler(signal);
                 }
             };
             match interrupted.below() {
-                // It did not ask for the alternate stack.
+                // The old handler did not request the alternate stack.
                 Some(below) if flags & libc::SA_ONSTACK == 0 => on_stack(below, call),
                 _ => call(),
             }
@@ -208,15 +210,15 @@ fn pass_on(
     }
 }
 
-/// Memory has broken that no thread has touched yet.
+/// The code of a `SIGBUS` that reports broken memory before any thread has touched it.
 const BUS_MCEERR_AO: c_int = 5;
 
-/// Standard error, from a handler: neither allocates nor locks.
+/// Writes to standard error from a handler, without an allocation and without a lock.
 struct Stderr;
 
 impl fmt::Write for Stderr {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        // SAFETY: 1. So many bytes to read from.
+        // SAFETY: 1. `text` has `text.len()` bytes, which may be read.
         unsafe {
             libc::write(2, text.as_ptr().cast(), text.len());
         }
@@ -226,18 +228,19 @@ impl fmt::Write for Stderr {
 
 // ---- alternate stacks
 
-/// Room for handlers, ours and those before us: the stack that has overflowed has none.
+/// The size of an alternate stack, in bytes. Our handler and the older ones run there, because a
+/// stack that has overflowed has no room.
 const ROOM: usize = 64 << 10;
-/// Rooms that are mapped at once.
+/// The number of rooms in one mapping.
 const ROOMS: usize = 16;
-/// Mappings of rooms at most. Threads beyond them run without an alternate stack.
+/// The most mappings of rooms. Further threads run without an alternate stack.
 const MOST: usize = 4096;
-/// No room: the end of the list of free ones.
+/// No room: the end of the list of free rooms.
 const NONE: u32 = u32::MAX;
 
-/// What runs on a kernel thread that runs several threads, for the handler.
+/// For the handler: the running thread on a kernel thread that runs several threads.
 pub(crate) struct Running {
-    /// The thread that runs.
+    /// The running thread.
     pub(crate) id: Cell<Option<ThreadId>>,
     /// Its stack.
     pub(crate) span: Cell<Span>,
@@ -251,22 +254,23 @@ impl Running {
     }
 }
 
-/// Where the names of threads are.
+/// A source of the names of threads.
 pub(crate) trait Names {
-    /// Uses the name of a thread, if it has one and that is not being changed. From a signal
-    /// handler.
+    /// Calls `use_it` with the name of a thread, if it has a name that no thread is changing. May
+    /// be called from a signal handler.
     fn with_name(&self, id: ThreadId, use_it: &mut dyn FnMut(&str));
 }
 
-/// What the handler knows of a thread, by the room that the handler runs in.
+/// What the handler knows about a thread. The handler finds it by the room in which the handler
+/// runs.
 struct Watch {
-    /// 0: no thread runs. Otherwise an address above which the thread's stack does not go.
+    /// 0 if no thread runs. Otherwise no byte of the thread's stack is above this address.
     top: AtomicUsize,
-    /// The bytes of its stack.
+    /// The size of the thread's stack, in bytes.
     len: AtomicUsize,
-    /// What runs there, if several threads do; or null.
+    /// The running thread, if the kernel thread runs several threads; else null.
     running: AtomicPtr<Running>,
-    /// The thread's name, its length and the number of its record.
+    /// The thread's name. The next fields are its length and the number of the thread's record.
     name: AtomicPtr<u8>,
     name_len: AtomicUsize,
     number: AtomicU32,
@@ -274,7 +278,7 @@ struct Watch {
     next: AtomicU32,
 }
 
-/// Rooms beside one another. Never given back.
+/// Several rooms in one mapping. Never given back.
 struct Slab {
     start: usize,
     watches: [Watch; ROOMS],
@@ -282,12 +286,12 @@ struct Slab {
 
 static SLABS: [AtomicPtr<Slab>; MOST] = [const { AtomicPtr::new(core::ptr::null_mut()) }; MOST];
 static COUNT: AtomicUsize = AtomicUsize::new(0);
-/// Below the number of the first free room; above, how often it has changed. No lock, which a fork
-/// could find held.
+/// The lower half is the number of the first free room. The upper half counts the changes. This is
+/// no lock, because a child could find a lock held for ever.
 static FREE: AtomicU64 = AtomicU64::new(NONE as u64);
 
 fn slab(at: usize) -> Option<&'static Slab> {
-    // SAFETY: 1. Null, or a slab that is never given back.
+    // SAFETY: 1. The pointer is null or that of a slab, which is never freed.
     unsafe { SLABS.get(at)?.load(Ordering::Acquire).as_ref() }
 }
 
@@ -295,7 +299,7 @@ fn watch_of(number: u32) -> Option<&'static Watch> {
     slab(number as usize / ROOMS)?.watches.get(number as usize % ROOMS)
 }
 
-/// The thread whose alternate stack that is, if it is ours.
+/// The thread to which the alternate stack belongs, if that stack is ours.
 fn watch_on(alternate: &Range<usize>) -> Option<&'static Watch> {
     (0..COUNT.load(Ordering::Acquire).min(MOST)).filter_map(slab).find_map(|slab| {
         let at = alternate.start.checked_sub(slab.start)?;
@@ -356,27 +360,27 @@ fn give(number: u32) {
 
 impl Watch {
     fn running(&self) -> Option<&Running> {
-        // SAFETY: 1. Null, or of this kernel thread, and there while that works; its cells are
-        // words.
+        // SAFETY: 1. The pointer is null, or its target belongs to this kernel thread and exists
+        // while the thread works. The target's cells are words.
         unsafe { self.running.load(Ordering::Relaxed).as_ref() }
     }
 
-    /// Whether a fault at that address is an overflow of the thread's stack.
+    /// Whether a fault at `address` is an overflow of the thread's stack.
     fn is_overflow(&self, address: usize, sp: Option<usize>) -> bool {
         let top = self.top.load(Ordering::Relaxed);
         if top == 0 {
-            // On a stack of ours, whose guard we know.
+            // The thread runs on a stack of ours, whose guard we know.
             return self.running().is_some_and(|running| running.span.get().guard().contains(&address));
         }
-        // A stack of the platform, whose cache gives at most four times what was asked for. A
-        // fault never lies above the stack pointer, since all of the stack there can be touched. So
-        // the stack pointer itself has left the stack.
+        // The stack is the platform's, whose cache returns at most four times the requested size.
+        // All of the stack above the stack pointer can be touched, so no fault lies there. So the
+        // stack pointer itself has left the stack.
         let (len, deep) = (self.len.load(Ordering::Relaxed), top.saturating_sub(address));
         sp.is_some_and(|sp| (sp.saturating_sub(RED_ZONE)..top).contains(&address))
             && (len / 2..len.saturating_mul(5)).contains(&deep)
     }
 
-    /// Says that the thread has overflowed its stack.
+    /// Reports that the thread has overflowed its stack.
     fn report(&self) {
         let say_name = &mut |name: &str| {
             let _ = write!(Stderr, "'{name}' ");
@@ -395,8 +399,8 @@ impl Watch {
         } else {
             let name = self.name.load(Ordering::Relaxed);
             if !name.is_null() {
-                // SAFETY: 1. Of a text that is there as long as the thread uses this alternate
-                // stack.
+                // SAFETY: 1. The pointer and the length are those of a text that lives as long as
+                // the thread uses this alternate stack.
                 let name =
                     unsafe { core::slice::from_raw_parts(name, self.name_len.load(Ordering::Relaxed)) };
                 let _ = core::str::from_utf8(name).map(say_name);
@@ -406,27 +410,28 @@ impl Watch {
     }
 }
 
-/// A stack for the handlers of one kernel thread. When it is dropped the thread has the one that it
-/// had before.
+/// A stack for the signal handlers of one kernel thread. Its drop restores the alternate stack that
+/// the thread had before.
 ///
-/// Two system calls for each thread, and rarely one for the memory, which is used again.
+/// It costs two system calls for each thread, and rarely one more for memory, which is used again.
 pub(crate) struct SignalStack {
     before: libc::stack_t,
     number: u32,
 }
 
 impl SignalStack {
-    /// For a worker, which runs stacks of ours.
+    /// Creates the alternate stack of a worker, which runs threads on our stacks.
     pub(crate) fn of_worker() -> Option<Self> {
         Self::new(|_| ())
     }
 
-    /// For the calling thread, which runs on a stack of n bytes from the platform.
+    /// Creates the alternate stack of the calling thread, which runs on a stack of `len` bytes from
+    /// the platform.
     #[inline(never)]
     pub(crate) fn of_thread(len: usize) -> Option<Self> {
         let mark = 0_u8;
-        // The stack begins somewhere above; it is full at least so many bytes below, but for what
-        // is in use.
+        // The stack's upper end is somewhat above `mark`. So the stack ends at most `len` bytes
+        // below `mark`, less the bytes already in use.
         let top = core::ptr::from_ref(&mark).addr();
         Self::new(|watch| {
             watch.len.store(len, Ordering::Relaxed);
@@ -445,7 +450,8 @@ impl SignalStack {
         };
         fill(watch_of(number)?);
         let mut before = MaybeUninit::uninit();
-        // SAFETY: 1. The room is ours until this is dropped, and then it is out of use.
+        // SAFETY: 1. The room is ours until this value is dropped, and the drop takes it out of
+        // use.
         if unsafe { libc::sigaltstack(&raw const own, before.as_mut_ptr()) } != 0 {
             Self::free(number);
             return None;
@@ -454,15 +460,15 @@ impl SignalStack {
         Some(Self { before: unsafe { before.assume_init() }, number })
     }
 
-    /// The watch is for the thread that runs on that stack. `running` must not be dropped before
-    /// this is.
+    /// Reports for the threads of `running` from now on. `running` must not be dropped before this
+    /// value.
     pub(crate) fn is_of(&self, running: &Running) {
         if let Some(watch) = watch_of(self.number) {
             watch.running.store(core::ptr::from_ref(running).cast_mut(), Ordering::Relaxed);
         }
     }
 
-    /// The thread is called that. The name must not be dropped before this is.
+    /// Sets the thread's name for reports. The name must not be dropped before this value.
     pub(crate) fn is_called(&self, name: Option<&str>, id: Option<ThreadId>) {
         let Some(watch) = watch_of(self.number) else { return };
         watch.number.store(id.map_or(0, ThreadId::record), Ordering::Relaxed);
@@ -484,7 +490,7 @@ impl SignalStack {
 
 impl Drop for SignalStack {
     fn drop(&mut self) {
-        // SAFETY: 1. What the thread had before, and has kept.
+        // SAFETY: 1. The thread had this alternate stack before, and still owns it.
         unsafe {
             libc::sigaltstack(&raw const self.before, core::ptr::null_mut());
         }

@@ -1,10 +1,10 @@
 //! Whether a kernel thread is parked, and whether it was unparked: one atomic word.
 //!
 //! # Invariants
-//! 1. A wake-up is kept until the next park, and several are one.
-//! 2. Of all threads that wake a parked thread, one finds it parked and hands it to its worker: it
-//!    is never queued twice.
-//! 3. What was written before a wake-up is seen after the park that it ends.
+//! 1. A wake-up is kept until the next park, and several wake-ups count as one.
+//! 2. If several threads wake a parked thread, only one of them finds it parked and hands it to its
+//!    worker. So a thread is never queued twice.
+//! 3. Everything that was written before a wake-up is visible after the park that the wake-up ends.
 
 use crate::primitive::{AtomicU32, Ordering};
 
@@ -22,12 +22,13 @@ impl ParkWord {
         Self(AtomicU32::new(RUNNING))
     }
 
-    /// For a new thread, which nobody else knows.
+    /// Resets the word for a new thread, which nobody else knows.
     pub(crate) fn reset(&self) {
         self.0.store(RUNNING, Ordering::Relaxed);
     }
 
-    /// The thread is about to wait. False: it was unparked, and goes on.
+    /// Called by a thread that is about to wait. Returns false if it was unparked, so that it goes
+    /// on.
     pub(crate) fn park(&self) -> bool {
         // Relaxed: a caller of `unpark` that finds PARKED reads the thread's record under that
         // record's lock.
@@ -38,14 +39,15 @@ impl ParkWord {
         false
     }
 
-    /// The thread goes on, whatever the cause, and takes a wake-up. Returns whether there was one.
+    /// Ends the thread's wait, for whatever cause, and takes a wake-up. Returns whether there was
+    /// one.
     pub(crate) fn end_park(&self) -> bool {
-        // Acquire: what was written before `unpark` is read after this, also where a time-out ended
-        // the wait.
+        // Acquire: everything written before `unpark` is visible after this, also if a time-out
+        // ended the wait.
         self.0.swap(RUNNING, Ordering::Acquire) == UNPARKED
     }
 
-    /// Tells it to go on. True: it was parked, and the caller puts it where it will run.
+    /// Wakes the thread. Returns true if it was parked, so that the caller has to queue it.
     pub(crate) fn unpark(&self) -> bool {
         self.0.swap(UNPARKED, Ordering::AcqRel) == PARKED
     }

@@ -1,4 +1,4 @@
-//! Which process this is: a forked child has a copy of everything but the threads.
+//! Which process this is. A forked child has a copy of everything except the threads.
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -9,23 +9,24 @@ use tickwright::fork::Registration;
 use crate::id::ThreadId;
 use crate::{here, kernel_thread};
 
-/// How many forks lie between this process and the one that was started. The count of a process
-/// never changes; the count of its child differs.
+/// The number of forks between the first process and this one. The count of a process never
+/// changes; the count of its child differs.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
 static REGISTRATION: Registration = Registration::new();
 
 thread_local! {
-    /// The calling thread was a runtime's when it forked this process, and whether its body has
-    /// panicked since.
+    /// Some if the calling thread was a runtime's thread when it forked this process. The flag is
+    /// whether its body has panicked since.
     static CHILD: Cell<Option<bool>> = const { Cell::new(None) };
 }
 
-/// What is to be done in each child, by the thread that forked it. That thread was this one of a
-/// runtime, or none.
+/// A function that the thread that forked calls in each child. Its argument is the runtime's thread
+/// which that thread was in the parent, if any.
 static IN_THE_CHILD: OnceBox<fn(Option<ThreadId>)> = OnceBox::new();
 
-/// Has `hook` called in each child from now on. One part of the crate has such a hook.
+/// Registers `hook`, which is then called in each child. Only one part of the crate has such a
+/// hook.
 pub(crate) fn in_each_child(hook: fn(Option<ThreadId>)) {
     let _ = IN_THE_CHILD.set(Box::new(hook));
 }
@@ -43,23 +44,23 @@ extern "C" fn child() {
     }
 }
 
-/// The process that made this value.
+/// The process that created this value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Process(u32);
 
 impl Process {
-    /// This one. The first call registers for forks with the platform. Where that fails (no
-    /// memory), children are not told from their parents.
+    /// This one. The first call registers a handler of forks with the platform. If that fails for
+    /// lack of memory, children cannot be told from their parents.
     pub(crate) fn this() -> Self {
         REGISTRATION.ensure(|| {
-            // SAFETY: 1. The function is there as long as the library. 2. It takes no lock that
+            // SAFETY: 1. The function exists as long as the library. 2. It takes no lock that
             // another thread may have held.
             0 == unsafe { libc::pthread_atfork(None, None, Some(child)) }
         });
         Self(FORKS.load(Ordering::Relaxed))
     }
 
-    /// Whether the caller is in the process that made this value, and not in a child that was
+    /// Whether the caller is in the process that created this value, and not in a child that was
     /// forked since. No system call.
     #[inline]
     pub(crate) fn is_this(self) -> bool {
@@ -67,25 +68,25 @@ impl Process {
     }
 }
 
-/// Whether the caller was a runtime's thread when it forked this process: the only thread of this
-/// process, unless it has started others.
+/// Whether the caller was a runtime's thread when it forked this process. Then the caller is this
+/// process's only thread, unless it has started others.
 #[inline]
 pub(crate) fn is_child() -> bool {
     CHILD.get().is_some()
 }
 
-/// The body of that thread has ended, by a panic or not.
+/// Called when the body of the thread that forked has ended, by a panic or not.
 #[cold]
 pub(crate) fn child_has_ended(panicked: bool) {
     CHILD.set(Some(panicked));
 }
 
-/// Ends the child as a process ends whose last thread returns: handlers of `exit` run, and the C
-/// library writes its buffers.
-/// After a panic the code is that of a program whose main thread has panicked.
+/// Ends the child like a process whose last thread returns: handlers of `exit` run, and the C
+/// library writes its buffers. After a panic the exit code is that of a program whose main thread
+/// has panicked.
 #[cold]
 pub(crate) fn end_the_child() -> ! {
     let code = if CHILD.get() == Some(true) { 101 } else { 0 };
-    // SAFETY: 1. Nothing of the caller's stack is used again.
+    // SAFETY: 1. Nothing on the caller's stack is used again.
     unsafe { libc::exit(code) }
 }

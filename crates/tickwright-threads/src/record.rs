@@ -1,5 +1,5 @@
-//! What a runtime knows of a thread, in memory that is never given back while the runtime is there.
-//! So an old id leads to a record, whose generation then says that the id is old.
+//! What a runtime knows about a thread, in memory that is not freed while the runtime exists. So an
+//! old id still leads to a record, and the record's generation shows that the id is stale.
 #![expect(clippy::disallowed_types, reason = "no child makes records of its parent's runtime")]
 
 use core::any::Any;
@@ -21,48 +21,52 @@ use crate::wake_flags::WakeFlags;
 
 /// No record: the end of a list.
 pub(crate) const NONE: u32 = u32::MAX;
-/// Records a shard has at most, and shards: a number is the shard above and the place below.
+/// The most shards. The number of a record has the shard in the upper bits, and the place in the
+/// lower `PLACE_BITS`.
 pub(crate) const MOST_SHARDS: usize = 256;
 const PLACE_BITS: u32 = 24;
-/// The first chunk of a shard; each one after it is twice as large.
+/// The size of a shard's first chunk, in records; each later chunk is twice as large.
 const FIRST_CHUNK: u32 = if cfg!(loom) { 2 } else { 64 };
 const CHUNKS: usize = (PLACE_BITS - FIRST_CHUNK.ilog2()) as usize;
 
-/// One thread, or a free place for one. `S` is what a model keeps to end the platform's thread.
+/// One thread, or a free place for a thread. `S` is what a model keeps to end the platform's
+/// thread.
 pub(crate) struct Record<S> {
     pub(crate) join: JoinWord,
     /// Of a kernel thread.
     pub(crate) park: ParkWord,
-    /// Of a stack's thread.
+    /// Used for a thread of the M:N model.
     pub(crate) wake_flags: WakeFlags,
-    /// The one to wake when it ends: the bits of a thread of this runtime, or 0: see `slow`.
-    /// Written before `expect`.
+    /// The thread to wake at this thread's end: the bits of a thread of this runtime, or 0, see
+    /// `slow`. Written before `expect`.
     pub(crate) joiner: AtomicU64,
-    /// The thread whose end this thread waits for; 0: none.
+    /// The thread whose end this thread waits for; 0 if there is none.
     joining: AtomicU64,
     /// What its body returned. Written before `finish`.
     pub(crate) value: AtomicU64,
     /// Whether a field of `slow` is set.
     pub(crate) has_slow: AtomicU32,
-    /// The next in a list: free records, an remote queue, a run queue. A record is in one at a
-    /// time.
+    /// The next record in a list: free records, a remote queue, or a run queue. A record is in one
+    /// list at a time.
     pub(crate) next: AtomicU32,
-    /// The worker whose thread it is, from its beginning to its end; else `NONE`. See `wake_flags`.
+    /// The worker of the thread, from the thread's beginning to its end; else `NONE`. See
+    /// `wake_flags`.
     pub(crate) owner: AtomicU32,
-    /// Where that worker keeps its stack; `NONE` when it has ended.
+    /// The index under which the worker keeps the thread's stack; `NONE` after the thread has
+    /// ended.
     pub(crate) place: AtomicU32,
     slow: Mutex<Slow<S>>,
 }
 
-/// What few threads have, or only those that are dear to create anyway.
+/// Fields that only few threads use, or only threads whose creation is expensive anyway.
 pub(crate) struct Slow<S> {
     pub(crate) name: Option<Box<str>>,
     pub(crate) panic: Option<Box<dyn Any + Send>>,
-    /// Whom to wake when it ends and `joiner` is 0.
+    /// The waiter to wake at the thread's end, if `joiner` is 0.
     pub(crate) joiner: Option<Waiter>,
-    /// For waking it, of a kernel thread that has parked.
+    /// The handle that wakes a kernel thread which has parked.
     pub(crate) thread: Option<KernelThread>,
-    /// For ending it, of a kernel thread that is joinable.
+    /// What is needed to end a joinable kernel thread.
     pub(crate) started: Option<S>,
 }
 
@@ -89,13 +93,13 @@ impl<S> Record<S> {
         }
     }
 
-    /// Looks at or changes what few have.
+    /// Calls `use_it` with the rarely used fields.
     pub(crate) fn slow<R>(&self, use_it: impl FnOnce(&mut Slow<S>) -> R) -> R {
         self.has_slow.store(1, Ordering::Relaxed);
         use_it(&mut lock(&self.slow))
     }
 
-    /// The thread has ended with this. Before `finish`.
+    /// Stores the outcome of the thread. Called before `finish`.
     pub(crate) fn leave(&self, outcome: Result<usize, Box<dyn Any + Send>>) {
         match outcome {
             Ok(value) => self.value.store(value as u64, Ordering::Relaxed),
@@ -103,7 +107,8 @@ impl<S> Record<S> {
         }
     }
 
-    /// Calls `use_it` with the name, unless another thread has the lock: for a signal handler.
+    /// Calls `use_it` with the name, unless another thread holds the lock. Signal handlers may call
+    /// this.
     pub(crate) fn try_name(&self, use_it: impl FnOnce(&str)) {
         if let Ok(slow) = self.slow.try_lock()
             && let Some(name) = &slow.name
@@ -112,7 +117,7 @@ impl<S> Record<S> {
         }
     }
 
-    /// Waits for the end of the thread, which the caller has claimed. The caller is no thread of
+    /// Waits for the end of the thread, which the caller has claimed. The caller is not a thread of
     /// the same M:N runtime.
     pub(crate) fn wait_for_end(
         &self,
@@ -121,12 +126,12 @@ impl<S> Record<S> {
         keeper: &Timekeeper,
     ) -> Result<(), JoinError> {
         self.slow(|slow| slow.joiner = Some(here::waiter()));
-        // One that gave up may have left its name.
+        // An earlier joiner that gave up may have left its id.
         self.joiner.store(0, Ordering::Relaxed);
         wait_for_end(&self.join, id.generation(), wait, here::wait, |at| keeper.wait_until(at))
     }
 
-    /// What it has left. For the claimant, after it has finished.
+    /// Takes the outcome. Only the claimant calls this, after the thread has finished.
     pub(crate) fn outcome(&self) -> Result<usize, JoinError> {
         if self.has_slow.load(Ordering::Relaxed) != 0
             && let Some(panic) = self.slow(|slow| slow.panic.take())
@@ -136,14 +141,14 @@ impl<S> Record<S> {
         Ok(self.value.load(Ordering::Relaxed) as usize)
     }
 
-    /// The thread of this record joins that one from now on; `None`: no thread.
+    /// From now on the thread of this record joins `other`, or no thread.
     pub(crate) fn joins(&self, other: Option<ThreadId>) {
-        // Whoever reads it sees for which thread the record was issued.
+        // Release: a thread that reads this also sees for which thread the record was issued.
         self.joining.store(other.map_or(0, ThreadId::to_bits), Ordering::Release);
     }
 
-    /// Makes the record free for another thread. The party that releases it calls this. What was in
-    /// it is dropped, with no lock held.
+    /// Makes the record free for another thread. The one party that releases it calls this. The old
+    /// contents are dropped while no lock is held.
     pub(crate) fn release(&self) {
         let slow = (self.has_slow.load(Ordering::Relaxed) != 0).then(|| {
             self.has_slow.store(0, Ordering::Relaxed);
@@ -169,11 +174,11 @@ struct Chunks<S> {
 
 const FULL: CreateError = CreateError::TooMany { error: None };
 
-/// Which places of a shard are free. For one party at a time.
+/// The free places of a shard. One thread at a time may use it.
 pub(crate) struct FreeList {
     shard: u32,
     head: u32,
-    /// Places from here on were never used.
+    /// Places with this number and above were never used.
     fresh: u32,
 }
 
@@ -183,7 +188,7 @@ fn chunk_of(place: u32) -> (usize, usize) {
     (k as usize, (place - FIRST_CHUNK * ((1 << k) - 1)) as usize)
 }
 
-/// The shard that a record belongs to.
+/// The shard to which a record belongs.
 pub(crate) fn shard_of(number: u32) -> usize {
     (number >> PLACE_BITS) as usize
 }
@@ -194,7 +199,7 @@ impl<S> Table<S> {
         Self { shards: (0..shards.min(MOST_SHARDS)).map(|_| chunks()).collect(), series: Series::new() }
     }
 
-    /// The record with that number, if it was ever used.
+    /// The record with the given number, if it was ever used.
     #[inline]
     pub(crate) fn get(&self, number: u32) -> Option<&Record<S>> {
         let shard = self.shards.get((number >> PLACE_BITS) as usize)?;
@@ -202,7 +207,7 @@ impl<S> Table<S> {
         shard.chunks.get(chunk)?.get()?.get(at)
     }
 
-    /// The record of that thread. It may have gone; its words know.
+    /// The record of the thread. The thread may have gone, which the words of the record show.
     #[inline]
     pub(crate) fn find(&self, id: ThreadId) -> Result<&Record<S>, JoinError> {
         self.get(id.record()).ok_or(JoinError::NoSuchThread)
@@ -210,18 +215,18 @@ impl<S> Table<S> {
 
     /// Whether `target` waits, directly or through others, for `me` to end. After `joins`.
     ///
-    /// Of the threads that close a circle at the same time, the one with the last fence sees which
-    /// threads all others join.
+    /// If several threads close a circle at the same time, the thread whose fence is last sees
+    /// which threads all others join.
     pub(crate) fn circle(&self, me: ThreadId, target: ThreadId) -> bool {
         fence(Ordering::SeqCst);
         let mut at = target;
-        // No thread waits for two others. So a way that does not come back to us ends, or it is a
-        // circle of others, which one of them will break.
+        // No thread waits for two others. So a chain that does not return to us ends, or leads into
+        // a circle of other threads. One of those threads will break that circle.
         for _ in 0..1 << 20 {
             let next = self.get(at.record()).and_then(|record| {
                 let next = record.joining.load(Ordering::Acquire);
-                // Looked at afterwards: what was read is its own, not that of a thread that has its
-                // record now.
+                // The generation is checked after the read. So the value belongs to this thread,
+                // and not to a later thread of the record.
                 ThreadId::from_bits(next).filter(|_| record.join.exists(at.generation()))
             });
             match next {
@@ -244,7 +249,7 @@ impl FreeList {
         Self { shard: shard as u32, head: NONE, fresh: 0 }
     }
 
-    /// A free record and its number.
+    /// Takes a free record; returns its number too.
     ///
     /// # Errors
     /// `TooMany`: the shard is full. `OutOfMemory`.
@@ -263,7 +268,8 @@ impl FreeList {
         let shard = table.shards.get(self.shard as usize).ok_or(FULL)?;
         let chunk = shard.chunks.get(chunk).ok_or(FULL)?;
         if chunk.get().is_none() {
-            // As long as all chunks before it, and the first one.
+            // The length of a chunk is that of all earlier chunks together, plus that of the first
+            // one.
             let length = (self.fresh + FIRST_CHUNK) as usize;
             let mut records = Vec::new();
             records.try_reserve_exact(length).map_err(|_| CreateError::OutOfMemory)?;

@@ -1,4 +1,4 @@
-//! The threads of one worker that exist, in the order of their ids.
+//! The existing threads of one worker, in the order of their ids.
 
 use core::fmt;
 use core::str::FromStr;
@@ -8,7 +8,8 @@ use tickwright_collections::{Avl, By, Dictionary as _, EntryKey, RedBlack, SlabD
 use crate::error::CreateError;
 use crate::id::ThreadId;
 
-/// What a runtime registers its threads in. Each worker has one of its own.
+/// The dictionary in which a runtime registers its threads. Each worker has a dictionary of its
+/// own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dictionary {
     /// A red-black tree.
@@ -16,12 +17,13 @@ pub enum Dictionary {
     RedBlack,
     /// An AVL tree.
     Avl,
-    /// Nothing: the threads are counted only, and [`threads`](crate::Handle::threads) is empty.
+    /// No dictionary: the threads are only counted, and [`threads`](crate::Handle::threads) is
+    /// empty.
     None,
 }
 
 impl Dictionary {
-    /// All of them, with their names.
+    /// All dictionaries, with their names.
     pub const ALL: [(&'static str, Self); 3] =
         [("rb", Self::RedBlack), ("avl", Self::Avl), ("none", Self::None)];
 }
@@ -50,7 +52,7 @@ enum Tree {
     None,
 }
 
-/// Where a thread is registered.
+/// A thread's entry in the registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Registered(Option<EntryKey>);
 
@@ -80,7 +82,7 @@ impl Registry {
         Ok(Registered(entry))
     }
 
-    /// Forgets the thread that has this entry, once.
+    /// Removes the thread with this entry. Called once for each entry.
     pub(crate) fn remove(&mut self, Registered(entry): Registered) {
         match (&mut self.tree, entry) {
             (Tree::RedBlack(tree), Some(entry)) => drop(tree.remove(entry)),

@@ -1,8 +1,8 @@
 //! All threads of a runtime: their records, ids and registries, in shards.
 //!
-//! Both kinds of runtime have one. A shard is what threads that create at the same time do not
-//! share: a free list of records and a registry under one lock. A model keeps more of its own under
-//! that lock.
+//! Both kinds of runtime have a roster. A shard is a free list of records and a registry, under one
+//! lock. Threads that create at the same time use different shards. A model keeps data of its own
+//! under the same lock.
 //!
 //! ```text
 //!   Roster ── Table: records by number, never given back      id = number of the record +
@@ -14,10 +14,11 @@
 //! record is released later, when it is joined, or at its end if it is detached.
 //!
 //! # Invariants
-//! 1. A record goes back to the free list of the shard that it came from.
-//! 2. A thread holds the lock of one shard, or of all in ascending order (`live`).
-//! 3. In a forked child a lock may be held for ever by a thread of the parent: no shard is
-//!    looked at there.
+//! 1. A record returns to the free list of the shard from which it came.
+//! 2. A thread holds the lock of at most one shard, or of all shards, locked in ascending order
+//!    (`live`).
+//! 3. In a forked child a lock may stay held for ever, because a thread of the parent held it. So
+//!    the child locks no shard.
 
 use std::sync::PoisonError;
 
@@ -32,21 +33,21 @@ use crate::record::{FreeList, MOST_SHARDS, Record, Table, shard_of};
 use crate::registry::{Dictionary, Registered, Registry};
 use crate::threads::Wait;
 
-/// What is under the lock of a shard.
+/// The data under the lock of a shard.
 pub(crate) struct Locked<X> {
     free: FreeList,
     registry: Registry,
-    /// What the model keeps under this lock.
+    /// The data that the model keeps under this lock.
     pub(crate) own: X,
 }
 
-/// The threads that were created at one place.
+/// The threads that were created by one worker, or by the creators that share a shard.
 pub(crate) struct Shard<X> {
     locked: Mutex<Locked<X>>,
 }
 
 impl<X> Shard<X> {
-    /// The shard with the number `at`.
+    /// Creates the shard with the number `at`.
     pub(crate) fn new(at: usize, dictionary: Dictionary, own: X) -> Self {
         let locked = Locked { free: FreeList::new(at), registry: Registry::new(dictionary), own };
         Self { locked: Mutex::new(locked) }
@@ -56,16 +57,16 @@ impl<X> Shard<X> {
         self.locked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Uses what is under the lock.
+    /// Calls `use_it` with the data under the lock.
     #[inline]
     pub(crate) fn locked<R>(&self, use_it: impl FnOnce(&mut Locked<X>) -> R) -> R {
         use_it(&mut self.lock())
     }
 }
 
-/// Something that has a shard: the shard itself, or a worker with more beside it.
+/// A type that contains a shard: the shard itself, or the shared part of a worker.
 pub(crate) trait HasShard {
-    /// What is under the lock beside records and registry.
+    /// The data under the lock beside the records and the registry.
     type Own;
 
     fn shard(&self) -> &Shard<Self::Own>;
@@ -79,7 +80,7 @@ impl<X> HasShard for Shard<X> {
     }
 }
 
-/// All threads of a runtime. `P` has a shard; `S` is what a record keeps to end the platform's
+/// All threads of a runtime. `P` contains a shard; `S` is what a record keeps to end the platform's
 /// thread.
 pub(crate) struct Roster<P, S> {
     table: Table<S>,
@@ -99,13 +100,13 @@ impl<P: HasShard, S> Roster<P, S> {
         self.process.is_this()
     }
 
-    /// All places, whatever the process.
+    /// All places, also in a forked child.
     #[inline]
     pub(crate) fn places(&self) -> &[P] {
         &self.places
     }
 
-    /// The places whose locks may be taken: in a forked child none.
+    /// The places whose locks may be taken. In a forked child there are none.
     fn lockable(&self) -> &[P] {
         if self.is_here() { &self.places } else { &[] }
     }
@@ -116,7 +117,7 @@ impl<P: HasShard, S> Roster<P, S> {
         &self.table
     }
 
-    /// The record of a thread that this process may have. The thread may have gone.
+    /// The record of a thread, unless this is a forked child. The thread may have gone.
     ///
     /// # Errors
     /// `NoSuchThread`.
@@ -136,7 +137,7 @@ impl<P: HasShard, S> Roster<P, S> {
     }
 
     /// Registers a new thread: a free record, the next generation of it, an entry in the registry.
-    /// `name` gives the thread its name; it returns false if there is no memory for that.
+    /// `name` sets the thread's name, and returns false if there is no memory for it.
     ///
     /// # Errors
     /// `TooMany`: the shard is full. `OutOfMemory`.
@@ -166,14 +167,14 @@ impl<P: HasShard, S> Roster<P, S> {
         }
     }
 
-    /// The body of a thread has ended, or it was never started.
+    /// Unregisters a thread whose body has ended, or that was never started.
     pub(crate) fn unregister(&self, id: ThreadId, registered: Registered) {
         if let Some(place) = self.places.get(shard_of(id.record())) {
             place.shard().locked(|locked| locked.registry.remove(registered));
         }
     }
 
-    /// Makes a record free for another thread. By the one party that releases it.
+    /// Makes a record free for another thread. The one party that releases the record calls this.
     #[inline]
     pub(crate) fn release(&self, id: ThreadId, record: &Record<S>) {
         record.release();
@@ -182,8 +183,8 @@ impl<P: HasShard, S> Roster<P, S> {
         }
     }
 
-    /// Claims a thread, and has `wait_for_end` wait for it if it runs. `me` is the caller, if it is
-    /// a thread of this runtime. What the thread has left is the caller's.
+    /// Claims a thread, and calls `wait_for_end` if the thread runs. `me` is the caller, if the
+    /// caller is a thread of this runtime. Returns the thread's outcome.
     pub(crate) fn join(
         &self,
         me: Option<ThreadId>,
@@ -211,16 +212,16 @@ impl<P: HasShard, S> Roster<P, S> {
         waited.map(|()| record)
     }
 
-    /// A thread has written its outcome: wakes the thread that joins it, by `wake` if that is
-    /// known by its id, or releases the record.
+    /// Called after a thread has written its outcome. Wakes the joiner, with `wake` if the joiner's
+    /// id is known; releases the record of a detached thread.
     #[inline]
     pub(crate) fn finish(&self, id: ThreadId, record: &Record<S>, wake: impl FnOnce(ThreadId)) {
         match record.join.finish() {
             Leaves::Detached => self.release(id, record),
             Leaves::Waited => match ThreadId::from_bits(record.joiner.load(Ordering::Relaxed)) {
                 Some(joiner) => wake(joiner),
-                // A copy: if the joiner has seen the end by itself, the record may be another
-                // thread's by now, and so what is in it.
+                // The handle is copied first. If the joiner has already noticed the end, another
+                // thread may use the record and its fields by now.
                 None => {
                     if let Some(joiner) = record.slow(|slow| slow.joiner.clone()) {
                         joiner.wake();
@@ -237,7 +238,8 @@ impl<P: HasShard, S> Roster<P, S> {
         let released = match record.join.detach(id.generation())? {
             Detached::Running => false,
             Detached::Finished => true,
-            // Dropped here: on a worker's own stack the drop might stop the worker.
+            // The panic is dropped here, because on a worker's own stack the drop might block the
+            // worker.
             Detached::Left => {
                 let panic = record.slow(|slow| slow.panic.take());
                 let released = record.join.taken();
@@ -255,8 +257,8 @@ impl<P: HasShard, S> Roster<P, S> {
     pub(crate) fn name(&self, id: ThreadId) -> Option<String> {
         let record = self.find(id).ok()?;
         let name = record.slow(|slow| slow.name.as_deref().map(str::to_owned));
-        // Looked at afterwards: the name is this thread's, not that of a thread that has its record
-        // now.
+        // The generation is checked after the read. So the name belongs to this thread, and not to
+        // a later thread of the record.
         name.filter(|_| record.join.exists(id.generation()))
     }
 
@@ -275,10 +277,10 @@ impl<P: HasShard, S> Roster<P, S> {
         all
     }
 
-    /// How many threads are registered.
+    /// The number of registered threads.
     pub(crate) fn live(&self) -> usize {
-        // All at once: a thread that ends may have created one in another shard, which is counted
-        // before it or with it.
+        // All shards are locked at the same time. A thread may create a thread in another shard and
+        // then end. With all locks the count never misses both.
         let mut shards = [const { None }; MOST_SHARDS];
         for (shard, place) in shards.iter_mut().zip(self.lockable()) {
             *shard = Some(place.shard().lock());
@@ -287,7 +289,8 @@ impl<P: HasShard, S> Roster<P, S> {
     }
 }
 
-/// The methods of [`Threads`](crate::Threads) that a model answers from its roster and its clock.
+/// The methods of [`Threads`](crate::Threads) that a model implements with its roster and its
+/// clock.
 macro_rules! answers_of_roster {
     () => {
         fn detach(&self, id: ThreadId) -> Result<(), JoinError> {

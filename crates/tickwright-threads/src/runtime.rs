@@ -17,8 +17,8 @@ use crate::memory::{self, Counted, try_box};
 use crate::primitive::lock;
 use crate::threads::{Threads, Wait};
 
-/// Creates threads of one runtime, joins and wakes them. Clones are the same runtime; when that has
-/// ended, creating says so.
+/// A handle to one runtime, which creates, joins and wakes its threads. Clones refer to the same
+/// runtime. After the runtime has ended, a creation returns an error.
 #[derive(Clone)]
 pub struct Handle {
     threads: Arc<dyn Threads>,
@@ -31,19 +31,19 @@ impl fmt::Debug for Handle {
 }
 
 impl Handle {
-    /// Over a model of one's own.
+    /// Creates a handle to a model of your own.
     #[must_use]
     pub fn new(threads: Arc<dyn Threads>) -> Self {
         Self { threads }
     }
 
-    /// The model in a word: `one-to-one`, `m:n`, `manager`.
+    /// The name of the model: `one-to-one`, `m:n` or `manager`.
     #[must_use]
     pub fn model(&self) -> &'static str {
         self.threads.model()
     }
 
-    /// Whether the other one is of the same runtime.
+    /// Whether the other handle belongs to the same runtime.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         core::ptr::addr_eq(Arc::as_ptr(&self.threads), Arc::as_ptr(&other.threads))
@@ -58,13 +58,13 @@ impl Handle {
         attributes: &Attributes,
         body: impl FnOnce() -> usize + Send + 'static,
     ) -> Result<ThreadId, CreateError> {
-        // Refused, it is dropped here.
+        // If the allocation fails, the body is dropped here.
         let body = try_box(body).map_err(|_body| CreateError::OutOfMemory)?;
         self.threads.create(attributes, body)
     }
 
-    /// Creates a thread that returns something other than a number. It is detached when its handle
-    /// is dropped.
+    /// Creates a thread that returns a value of any type. It is detached when its handle is
+    /// dropped.
     ///
     /// # Errors
     /// As [`create`](Self::create).
@@ -86,46 +86,46 @@ impl Handle {
     /// Waits for a thread to end, and takes what its body returned.
     ///
     /// # Errors
-    /// All of [`JoinError`] but `Busy` and `TimedOut`.
+    /// All errors of [`JoinError`] except `Busy` and `TimedOut`.
     pub fn join(&self, id: ThreadId) -> Result<usize, JoinError> {
         self.threads.join(id, Wait::Forever)
     }
 
-    /// The same without waiting.
+    /// Like [`join`](Self::join), but without a wait.
     ///
     /// # Errors
-    /// [`JoinError::Busy`] if it runs still.
+    /// [`JoinError::Busy`] if the thread still runs.
     pub fn try_join(&self, id: ThreadId) -> Result<usize, JoinError> {
         self.threads.join(id, Wait::No)
     }
 
-    /// The same until the runtime's clock shows `at`.
+    /// Like [`join`](Self::join), but waits at most until the runtime's clock shows `at`.
     ///
     /// # Errors
-    /// [`JoinError::TimedOut`] if it runs still then.
+    /// [`JoinError::TimedOut`] if the thread still runs then.
     pub fn join_until(&self, id: ThreadId, at: Instant) -> Result<usize, JoinError> {
         self.threads.join(id, Wait::Until(at))
     }
 
-    /// The same for so long.
+    /// Like [`join`](Self::join), but waits for at most `timeout`.
     ///
     /// # Errors
-    /// [`JoinError::TimedOut`] if it runs still then.
+    /// [`JoinError::TimedOut`] if the thread still runs then.
     pub fn join_timeout(&self, id: ThreadId, timeout: Duration) -> Result<usize, JoinError> {
         self.join_until(id, self.now() + timeout)
     }
 
-    /// Nobody will join this thread: what it leaves is dropped when it ends.
+    /// Detaches the thread: nobody will join it, and its result is dropped when it ends.
     ///
     /// # Errors
-    /// [`JoinError::NoSuchThread`]; [`JoinError::NotJoinable`] when it is detached already, or
-    /// being joined.
+    /// [`JoinError::NoSuchThread`]; [`JoinError::NotJoinable`] if the thread is detached already,
+    /// or being joined.
     pub fn detach(&self, id: ThreadId) -> Result<(), JoinError> {
         self.threads.detach(id)
     }
 
-    /// Ends the thread's [`park`](crate::this_thread::park), or its next one. Several in a row are
-    /// one.
+    /// Ends the thread's [`park`](crate::this_thread::park), or its next one. Several calls before
+    /// that park count as one.
     ///
     /// # Errors
     /// [`JoinError::NoSuchThread`].
@@ -146,14 +146,14 @@ impl Handle {
         self.threads.is_registered(id)
     }
 
-    /// The ids of all threads whose body has not ended, worker by worker, in order. A snapshot. It
-    /// is empty for a runtime without a dictionary.
+    /// A snapshot of the ids of all threads whose body has not ended, worker by worker, in order.
+    /// It is empty for a runtime without a dictionary.
     #[must_use]
     pub fn threads(&self) -> Vec<ThreadId> {
         self.threads.threads()
     }
 
-    /// How many threads there are whose body has not ended. A snapshot.
+    /// A snapshot of the number of threads whose body has not ended.
     #[must_use]
     pub fn live(&self) -> usize {
         self.threads.live()
@@ -165,11 +165,11 @@ impl Handle {
         self.threads.now()
     }
 
-    /// Runs `body` as a thread of the runtime, and waits for it. What is in it is inside: creating
-    /// and joining are on the short path.
+    /// Runs `body` as a thread of the runtime, and waits for it. Inside `body` the caller is a
+    /// thread of the runtime, so that creations and joins take the short path.
     ///
     /// # Errors
-    /// Why it could not be created. A panic in it goes on in the caller.
+    /// The error of the creation. A panic in `body` continues in the caller.
     pub fn run<T: Send + 'static>(
         &self,
         body: impl FnOnce() -> T + Send + 'static,
@@ -177,13 +177,13 @@ impl Handle {
         match self.spawn(&Attributes::new(), body)?.join() {
             Ok(value) => Ok(value),
             Err(JoinError::Panicked(panic)) => std::panic::resume_unwind(panic),
-            // Nobody else has its id, and it waits for nobody.
+            // This cannot happen: nobody else has the thread's id, and the thread waits for nobody.
             Err(_) => Err(CreateError::Closed),
         }
     }
 }
 
-/// A thread that will return a `T`. Detached when it is dropped.
+/// A thread that will return a `T`. If the handle is dropped, the thread is detached.
 #[derive(Debug)]
 pub struct JoinHandle<T> {
     handle: Handle,
@@ -202,7 +202,8 @@ impl<T> JoinHandle<T> {
     /// Waits for the thread to end, and takes what its body returned.
     ///
     /// # Errors
-    /// [`JoinError`]: a panic, a circle, or a thread that has joined or detached it by its id.
+    /// [`JoinError`]: a panic, a circle, or that another thread has joined or detached this one by
+    /// its id.
     pub fn join(mut self) -> Result<T, JoinError> {
         let joined = self.handle.join(self.id);
         self.open = joined.is_err();
@@ -214,7 +215,7 @@ impl<T> JoinHandle<T> {
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
         if self.open {
-            // Whoever joined or detached it already has done what this is for.
+            // If this fails, another thread has already joined or detached it.
             let _ = self.handle.detach(self.id);
         }
     }
@@ -226,14 +227,14 @@ impl<T> Drop for JoinHandle<T> {
 pub enum Model {
     /// The platform's threads.
     OneToOne(OneToOne),
-    /// Stacks that workers run.
+    /// Threads are stacks that workers run.
     ManyToMany(ManyToMany),
-    /// The platform's, started and ended by a manager thread.
+    /// The platform's threads, which a manager thread starts and ends.
     Manager(Manager),
 }
 
 impl Model {
-    /// What starting it allocates, and more, in bytes.
+    /// An upper bound on what the start of the runtime allocates, in bytes.
     fn memory(&self) -> usize {
         const LEAST: usize = 64 << 10;
         match self {
@@ -243,11 +244,11 @@ impl Model {
     }
 }
 
-/// Threads of one model. A `Runtime` owns them. Threads that create and join have a [`Handle`].
+/// Owns the threads of one model. Threads that create and join others use a [`Handle`].
 ///
-/// Dropping it waits until every thread has ended, then ends the workers: a thread that never ends
-/// keeps the drop waiting for ever. Dropped by one of its own threads it does not wait: the last
-/// thread to end cleans up.
+/// Its drop waits until every thread has ended, then ends the workers. If a thread never ends, the
+/// drop waits for ever. If one of the runtime's own threads drops it, the drop does not wait: the
+/// last thread to end cleans up.
 #[derive(Debug)]
 pub struct Runtime {
     handle: Handle,
@@ -271,7 +272,7 @@ impl Runtime {
         Ok(Self { handle: Handle::new(threads) })
     }
 
-    /// For threads that outlive the borrow.
+    /// A handle for code that outlives this borrow.
     #[must_use]
     pub fn handle(&self) -> Handle {
         self.handle.clone()

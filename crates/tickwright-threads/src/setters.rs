@@ -1,4 +1,5 @@
-//! The settings of a runtime and the attributes of a thread have methods that set one value each.
+//! A macro for the settings of a runtime and the attributes of a thread: each method sets one
+//! value.
 
 /// Methods that take the settings, set a value and return them. Each is a row: the method, its
 /// argument, and the assignment.

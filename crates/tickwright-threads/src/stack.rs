@@ -1,4 +1,4 @@
-//! Memory for stacks: mappings of their own, with or without a guard.
+//! Memory for stacks: one mapping for each stack, with or without a guard.
 
 use core::mem::MaybeUninit;
 use core::num::NonZeroUsize;
@@ -32,7 +32,7 @@ impl Span {
 /// A mapping: the guard, which nobody may touch, and above it the stack.
 pub(crate) struct Mapping {
     span: Span,
-    /// How many there are, this one included.
+    /// The number of counted mappings, this one included.
     count: Option<Arc<AtomicUsize>>,
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn page() -> usize {
     const ELSE: NonZeroUsize = NonZeroUsize::new(4096).unwrap();
     static PAGE: OnceNonZeroUsize = OnceNonZeroUsize::new();
     let ask = || {
-        // SAFETY: 1. A question without arguments that it could break.
+        // SAFETY: 1. The call only reads a constant of the platform.
         let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
         let page = usize::try_from(page).ok().filter(|page| page.is_power_of_two());
         page.and_then(NonZeroUsize::new).unwrap_or(ELSE)
@@ -48,17 +48,19 @@ pub(crate) fn page() -> usize {
     PAGE.get_or_init(ask).get()
 }
 
-/// The bytes in whole pages. For sizes that [`Attributes::check`](crate::Attributes::check) has let
-/// through.
+/// Rounds a size up to whole pages. [`Attributes::check`](crate::Attributes::check) has accepted
+/// the size, so nothing overflows.
 pub(crate) fn in_pages(bytes: usize) -> usize {
     bytes.next_multiple_of(page())
 }
 
 impl Mapping {
-    /// Maps a stack; both sizes are in whole pages. Memory is the platform's until it is touched.
+    /// Maps a stack; both sizes are in whole pages. The platform provides each page when it is
+    /// first touched.
     pub(crate) fn new(stack: usize, guard: usize) -> io::Result<Self> {
         let len = stack + guard;
-        // SAFETY: 1. The platform chooses the address, so the mapping replaces no other.
+        // SAFETY: 1. The platform chooses the address, so the new mapping replaces no other
+        // mapping.
         let base = unsafe {
             libc::mmap(
                 core::ptr::null_mut(),
@@ -74,14 +76,15 @@ impl Mapping {
         }
         let at = base.expose_provenance();
         let mapping = Self { span: Span { guard: at, start: at + guard, end: at + len }, count: None };
-        // SAFETY: 1. The first `guard` bytes are of our mapping, and nothing is in them.
+        // SAFETY: 1. The first `guard` bytes belong to our mapping, and hold no data.
         if guard > 0 && unsafe { libc::mprotect(base, guard, libc::PROT_NONE) } != 0 {
             return Err(io::Error::last_os_error());
         }
         Ok(mapping)
     }
 
-    /// Takes one off `count`, which has counted the stack, when the stack is given back.
+    /// Makes the drop of the mapping subtract 1 from `count`. The caller has counted the stack
+    /// there.
     pub(crate) fn counted(mut self, count: Arc<AtomicUsize>) -> Self {
         self.count = Some(count);
         self
@@ -103,23 +106,23 @@ impl Mapping {
     }
 }
 
-/// Returns the reason why there is no other stack. It is the host's bound on mappings if that was
-/// reached, else the error that `other` makes of the platform's.
+/// Returns the reason why no stack could be mapped. If the host's bound on mappings was reached, it
+/// is that bound. Otherwise `other` turns the platform's error into the result.
 pub(crate) fn why_none(error: io::Error, other: impl FnOnce(io::Error) -> CreateError) -> CreateError {
     let bound = (error.raw_os_error() == Some(libc::ENOMEM)).then(mappings).flatten();
     match bound {
-        // A stack with its guard needs two, and the guard is cut off the second one.
+        // A stack and its guard take two mappings: the guard is split off the mapping of both.
         Some((have, most)) if have + 2 > most => CreateError::MapCount { have, most },
         _ => other(error),
     }
 }
 
-/// How many mappings the process has, and may have. Counts the lines of a file: for errors alone,
-/// milliseconds where there are many.
+/// The number of mappings that the process has, and the most that it may have. Counts the lines of
+/// a file, which takes milliseconds if there are many. So only errors call it.
 fn mappings() -> Option<(usize, usize)> {
     let most = std::fs::read_to_string("/proc/sys/vm/max_map_count").ok()?.trim().parse().ok()?;
     let mut maps = std::fs::File::open("/proc/self/maps").ok()?;
-    // Small stacks come here, too.
+    // The buffer is small, because a thread with a small stack may run this.
     let (mut have, mut part) = (0, [0_u8; 1024]);
     loop {
         match maps.read(&mut part).ok()? {
@@ -131,8 +134,8 @@ fn mappings() -> Option<(usize, usize)> {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: 1. It is our mapping, given back once. 2. The owner of the mapping owns what runs
-        // on it: nothing does any more.
+        // SAFETY: 1. The mapping is ours, and is unmapped once. 2. The owner of the mapping owns
+        // the code that runs on it, and none runs any more.
         unsafe {
             let Span { guard, end, .. } = self.span;
             libc::munmap(core::ptr::with_exposed_provenance_mut(guard), end - guard);
@@ -143,7 +146,7 @@ impl Drop for Mapping {
     }
 }
 
-/// Attributes of the platform, given back when dropped.
+/// The platform's attributes of a thread, freed when dropped.
 pub(crate) struct Attr(libc::pthread_attr_t);
 
 impl Attr {
@@ -164,7 +167,7 @@ impl Attr {
 
 impl Drop for Attr {
     fn drop(&mut self) {
-        // SAFETY: 1. They were filled, and are given back once.
+        // SAFETY: 1. The attributes were filled, and are freed once.
         unsafe {
             libc::pthread_attr_destroy(&raw mut self.0);
         }
@@ -175,16 +178,17 @@ impl Drop for Attr {
 #[cfg(target_os = "linux")]
 pub(crate) fn own_stack() -> Option<Range<usize>> {
     let mut attr = MaybeUninit::uninit();
-    // SAFETY: 1. A question without arguments.
+    // SAFETY: 1. The call has no arguments and no preconditions.
     let me = unsafe { libc::pthread_self() };
-    // SAFETY: 1. The calling thread. 2. Memory for attributes, which the call fills.
+    // SAFETY: 1. `me` is the calling thread. 2. `attr` has room for attributes, and the call fills
+    // it.
     if unsafe { libc::pthread_getattr_np(me, attr.as_mut_ptr()) } != 0 {
         return None;
     }
     // SAFETY: 1. Filled.
     let attr = Attr(unsafe { attr.assume_init() });
     let (mut at, mut len) = (core::ptr::null_mut(), 0);
-    // SAFETY: 1. Filled attributes, and places for the answers.
+    // SAFETY: 1. The attributes are filled, and `at` and `len` may be written.
     let got = unsafe { libc::pthread_attr_getstack(&raw const attr.0, &raw mut at, &raw mut len) };
     (got == 0).then(|| at.addr()..at.addr() + len)
 }

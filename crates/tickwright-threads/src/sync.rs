@@ -1,5 +1,5 @@
-//! Locks, events and mailboxes for threads of every model, and for those that no runtime knows.
-//! While an M:N thread waits, its worker runs others.
+//! Locks, condition variables and mailboxes for threads of every model, and for those that no
+//! runtime knows. While an M:N thread waits, its worker runs other threads.
 
 mod channel;
 mod condvar;

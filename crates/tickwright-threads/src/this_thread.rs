@@ -1,9 +1,9 @@
-//! What a thread does for itself. On threads that no runtime knows, these are the standard
-//! library's.
+//! Functions that a thread calls for itself. On threads that no runtime knows, they act like those
+//! of the standard library.
 //!
-//! All of them work in destructors of `thread_local!` variables, in those of the platform's keys,
-//! and in handlers of `exit`. There a kernel thread of a runtime is one that no runtime knows. So
-//! is, in every model, a thread in a child that it has forked.
+//! All these functions work in destructors of `thread_local!` variables, in those of the platform's
+//! keys, and in handlers of `exit`. At that point no runtime knows its kernel thread any more. In
+//! every model the same holds for a thread in a child that it has forked.
 
 use core::cell::Cell;
 use core::ops::Range;
@@ -24,14 +24,14 @@ pub fn handle() -> Option<Handle> {
     here::with(|host| Handle::new(host.threads()))
 }
 
-/// The addresses of the calling thread's stack without its guard, if a runtime created it and knows
-/// them.
+/// The addresses of the calling thread's stack without its guard, if a runtime created the thread
+/// and knows the addresses.
 #[must_use]
 pub fn stack() -> Option<Range<usize>> {
     here::with(|host| host.stack())?
 }
 
-/// Lets other threads run. The caller goes behind those that are ready.
+/// Lets other threads run. The caller goes behind the ready threads.
 #[inline]
 pub fn yield_now() {
     if !many::yield_now() {
@@ -40,7 +40,7 @@ pub fn yield_now() {
 }
 
 /// Waits until the calling thread is [unparked](Handle::unpark). Returns at once if it was unparked
-/// since its last park. It may return without cause, so it stands in a loop.
+/// since its last park. It may return without cause, so call it in a loop.
 #[inline]
 pub fn park() {
     if !many::park() {
@@ -48,12 +48,12 @@ pub fn park() {
     }
 }
 
-/// The same until the runtime's clock shows `at` at the latest.
+/// Like [`park`], but waits at most until the runtime's clock shows `at`.
 pub fn park_until(at: Instant) {
     park_by_host(Some(at));
 }
 
-/// The same for so long at most.
+/// Like [`park`], but waits for at most `timeout`.
 pub fn park_timeout(timeout: Duration) {
     park_until(here::after(timeout));
 }
@@ -63,7 +63,7 @@ pub fn sleep_until(at: Instant) {
     while here::wait_until(at) {}
 }
 
-/// Waits for so long at least.
+/// Waits for at least `duration`.
 pub fn sleep(duration: Duration) {
     sleep_until(here::after(duration));
 }
@@ -85,11 +85,11 @@ fn park_unknown(until: Option<Instant>) {
     }
 }
 
-/// How long a park lasts when no thread can end it any more.
+/// How long a park lasts at a time when no thread can end it any more.
 const BLIND: Duration = Duration::from_millis(1);
 
 /// Whether the standard library still knows the calling thread. It forgets a thread after its last
-/// destructors, and ends a process whose thread parks then.
+/// destructors. If that thread then parks, it ends the process.
 fn can_park() -> bool {
     thread_local! {
         static FORGOTTEN: Cell<bool> = const { Cell::new(false) };
@@ -97,7 +97,7 @@ fn can_park() -> bool {
     if kernel_thread::is_ending() {
         return false;
     }
-    // A thread that first meets us in its last destructors panics here.
+    // If a thread calls us for the first time in its last destructors, this call panics.
     let known = !FORGOTTEN.get() && catch_unwind(|| drop(std::thread::current())).is_ok();
     FORGOTTEN.set(!known);
     known

@@ -1,4 +1,4 @@
-//! The interface of all models. It knows none of them.
+//! The interface of all models. This module depends on none of them.
 
 use tickwright::clock::Instant;
 
@@ -6,7 +6,7 @@ use crate::attributes::Attributes;
 use crate::error::{CreateError, JoinError};
 use crate::id::ThreadId;
 
-/// The body of a thread. A thread that joins receives what the body returns.
+/// The body of a thread. A joiner receives what the body returns.
 pub type Body = Box<dyn FnOnce() -> usize + Send>;
 
 /// How long a join waits.
@@ -16,17 +16,17 @@ pub enum Wait {
     No,
     /// Until the runtime's clock shows this instant.
     Until(Instant),
-    /// As long as it takes.
+    /// Without a limit.
     Forever,
 }
 
-/// What a model of threads does. A program uses a [`Handle`](crate::Handle), which is more
+/// The operations of a model of threads. A program uses a [`Handle`](crate::Handle), which is more
 /// convenient. A new model implements this trait.
 pub trait Threads: Send + Sync {
-    /// The model in a word.
+    /// The name of the model, in one word.
     fn model(&self) -> &'static str;
 
-    /// Creates a thread that runs `body`. From any thread.
+    /// Creates a thread that runs `body`. Any thread may call this.
     ///
     /// # Errors
     /// [`CreateError`]; then the body was dropped, and nothing else has changed.
@@ -38,11 +38,11 @@ pub trait Threads: Send + Sync {
     /// [`JoinError`].
     fn join(&self, id: ThreadId, wait: Wait) -> Result<usize, JoinError>;
 
-    /// Nobody will join this thread.
+    /// Detaches a thread: nobody will join it.
     ///
     /// # Errors
-    /// [`JoinError::NoSuchThread`]; [`JoinError::NotJoinable`] when it is detached already, or
-    /// being joined.
+    /// [`JoinError::NoSuchThread`]; [`JoinError::NotJoinable`] if the thread is detached already,
+    /// or being joined.
     fn detach(&self, id: ThreadId) -> Result<(), JoinError>;
 
     /// Ends the thread's [`park`](crate::this_thread::park), or its next one.
@@ -54,19 +54,19 @@ pub trait Threads: Send + Sync {
     /// The thread's name, if it exists and was given one.
     fn name(&self, id: ThreadId) -> Option<String>;
 
-    /// Whether the thread's body has not ended, by the registry.
+    /// Whether the thread is registered, so that its body has not ended.
     fn is_registered(&self, id: ThreadId) -> bool;
 
-    /// The ids of all threads whose body has not ended, by the registry. A snapshot.
+    /// A snapshot of the ids of all registered threads, whose bodies have not ended.
     fn threads(&self) -> Vec<ThreadId>;
 
-    /// How many threads there are whose body has not ended.
+    /// The number of threads whose body has not ended.
     fn live(&self) -> usize;
 
     /// The time on the runtime's clock.
     fn now(&self) -> Instant;
 
-    /// Lets no more threads be created from outside, and waits until none is left. From one of its
-    /// own threads: does not wait, the last one to end cleans up.
+    /// Stops creations from outside, and waits until no thread is left. If one of the runtime's own
+    /// threads calls this, it does not wait: the last thread to end cleans up.
     fn close(&self);
 }

@@ -1,4 +1,4 @@
-//! Waiting, whatever the caller is: in a list of waiters, or for the end of a thread.
+//! Waits for any kind of caller: in a list of waiters, or for the end of a thread.
 
 mod end;
 mod waiters;

@@ -1,4 +1,4 @@
-//! What may be woken: a thread of any model.
+//! Handles that wake a thread of any model.
 
 use std::sync::Arc;
 
@@ -7,16 +7,16 @@ use crate::kernel_thread::KernelThread;
 
 /// A runtime whose threads are not kernel threads.
 pub(crate) trait Wake: Send + Sync {
-    /// Ends the wait of that thread, or its next one. Nothing happens if the thread has gone.
+    /// Ends the wait of the thread, or its next wait. Nothing happens if the thread has gone.
     fn wake(&self, id: ThreadId);
 }
 
-/// A thread that may be woken. A wake-up that comes before the wait is kept for it.
+/// A handle that wakes a thread. A wake-up that comes before the wait is kept for it.
 #[derive(Clone)]
 pub(crate) enum Waiter {
     /// A kernel thread.
     Kernel(KernelThread),
-    /// A thread of that runtime.
+    /// A thread of the given runtime.
     Of(Arc<dyn Wake>, ThreadId),
 }
 

@@ -1,33 +1,33 @@
 //! The wake-ups of an M:N thread: one word that all threads write, and one that its worker alone
 //! writes, without locked operations.
 //!
-//! A thread that has begun runs on one worker. A thread on the same worker notifies it by the
-//! worker's own word. A thread elsewhere pushes its record to the worker's remote queue, and the
-//! worker receives it.
+//! A thread that has begun runs on one worker. A notifier on the same worker uses the worker's own
+//! word. A notifier elsewhere pushes the thread's record to the worker's remote queue, and the
+//! worker receives the record.
 //!
 //! # Invariants
-//! 1. Several threads may notify from elsewhere before the worker has received the record. One of
-//!    them pushes it to the remote queue, so a record is never in two lists.
-//! 2. While the flags are closed nothing is pushed. A wake-up is found when they open, at the
-//!    thread's first wait. A thread that never waits pays nothing.
+//! 1. Several threads may notify from elsewhere before the worker has received the record. Only one
+//!    of them pushes the record to the remote queue, so a record is never in two lists.
+//! 2. While the flags are closed, nothing is pushed. They open at the thread's first wait, which
+//!    finds earlier wake-ups. A thread that never waits pays nothing.
 //! 3. A thread whose record is in a remote queue, or on its way there, leaves only after the record
-//!    was received. Its end uses the same link.
-//! 4. What was written before a wake-up is seen after the wait that it ends: `notify` releases,
-//!    and the worker acquires when it opens or receives. What follows is on the worker's own kernel
-//!    thread.
+//!    was received. The thread's end uses the same link of the record.
+//! 4. Everything written before a wake-up is visible after the wait that the wake-up ends. For this
+//!    `notify` releases, and the worker acquires when it opens the flags or receives the record.
+//!    All later steps are on the worker's own kernel thread.
 //! 5. A record's owner is the worker, from the thread's beginning to its end. Only that worker
-//!    writes its own number there. A worker that finds its own number is on the kernel thread that
-//!    its word belongs to.
+//!    writes its own number there. So a worker that finds its own number runs on the kernel thread
+//!    to which the worker's word belongs.
 
 use crate::primitive::{AtomicU32, Ordering};
 
 #[cfg(all(test, loom))]
 mod models;
 
-/// What a notification asks of a thread.
+/// What a notification requests of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wakeup {
-    /// Nothing: it has yielded, and is in a queue.
+    /// Nothing: the thread has yielded, and is in a queue.
     Yielded = 0,
     /// Go on.
     Wake = WAKE as isize,
@@ -38,7 +38,7 @@ pub(crate) enum Wakeup {
 // In both words.
 const WAKE: u32 = 1;
 const UNPARKED: u32 = 2;
-/// In the word of all: no other thread may push the record to the remote queue.
+/// In the word that all threads write: no other thread may push the record to the remote queue.
 const QUEUED: u32 = 4;
 /// In the worker's word: threads elsewhere push the record to the remote queue.
 const OPEN: u32 = 8;
@@ -56,14 +56,15 @@ impl WakeFlags {
         Self { all: AtomicU32::new(QUEUED), own: AtomicU32::new(0) }
     }
 
-    /// Closed and empty, for another thread. By the party that releases the record.
+    /// Closes and empties the flags for another thread. The party that releases the record calls
+    /// this.
     pub(crate) fn reset(&self) {
         self.all.store(QUEUED, Ordering::Relaxed);
         self.own.store(0, Ordering::Relaxed);
     }
 
-    /// Notifies from elsewhere. True: the caller pushes the record to the remote queue of its
-    /// owner.
+    /// Notifies from elsewhere. Returns true if the caller has to push the record to the remote
+    /// queue of its owner.
     #[inline]
     pub(crate) fn notify(&self, wakeup: Wakeup) -> bool {
         self.all.fetch_or(QUEUED | wakeup as u32, Ordering::AcqRel) & QUEUED == 0
@@ -87,8 +88,8 @@ impl WakeFlags {
         self.change(wakeup as u32, 0);
     }
 
-    /// The record was taken from the remote queue: moves the wake-ups into the worker's word.
-    /// False: the thread has ended, and can leave now.
+    /// Called after the record was taken from the remote queue: moves the wake-ups into the
+    /// worker's word. Returns false if the thread has ended, and can leave now.
     pub(crate) fn receive(&self) -> bool {
         if self.has(ENDED) {
             return false;
@@ -97,7 +98,7 @@ impl WakeFlags {
         true
     }
 
-    /// The thread has yielded, and is queued as if it were notified from elsewhere.
+    /// Called after the thread has yielded: it is queued as if it were notified from elsewhere.
     #[cold]
     pub(crate) fn yielded(&self) {
         if !self.has(OPEN) {
@@ -111,7 +112,8 @@ impl WakeFlags {
         self.change(OPEN | woken & (WAKE | UNPARKED), 0);
     }
 
-    /// The thread is about to wait. False: it was notified, and goes on.
+    /// Called when the thread is about to wait. Returns false if it was notified, so that it goes
+    /// on.
     #[inline]
     pub(crate) fn begin_wait(&self) -> bool {
         if !self.has(OPEN) {
@@ -128,7 +130,7 @@ impl WakeFlags {
         self.change(0, WAKE);
     }
 
-    /// Whether it was unparked since its last park.
+    /// Whether the thread was unparked since its last park.
     #[inline]
     pub(crate) fn is_unparked(&self) -> bool {
         self.has(UNPARKED)
@@ -141,7 +143,7 @@ impl WakeFlags {
     }
 
     /// Closes the flags of a thread that has ended: nobody notifies it again. Returns false if the
-    /// worker must receive its record first.
+    /// worker must receive the thread's record first.
     #[inline]
     pub(crate) fn close(&self) -> bool {
         if !self.has(OPEN) {

@@ -1,6 +1,6 @@
-//! Threads of one runtime end another one, or join its threads. An M:N thread that waits for that
-//! keeps no worker: others of its worker go on, though what it waits for waits for them. Each case
-//! is a process of its own, which ends if it hangs.
+//! Threads of one runtime end another runtime, or join its threads. An M:N thread that waits for
+//! this does not block its worker. Other threads of that worker go on, even if the awaited thread
+//! waits for them. Each case runs in a process of its own, which an alarm ends if it hangs.
 
 mod common;
 
@@ -33,7 +33,7 @@ fn in_a_process(test: &str, inside: fn(&Runtime, Runtime)) {
     if std::env::var_os("TICKWRIGHT_PART").is_some() {
         for (_, worker) in WORKERS {
             for (_, kernel) in KERNEL {
-                // SAFETY: 1. A number of seconds.
+                // SAFETY: 1. The argument is a number of seconds.
                 unsafe { libc::alarm(60) };
                 let runtime = start(worker());
                 inside(&runtime, start(kernel()));
@@ -49,7 +49,7 @@ fn in_a_process(test: &str, inside: fn(&Runtime, Runtime)) {
     assert!(output.status.success(), "{output:?}");
 }
 
-/// A thread of the worker that ends only when it was unparked.
+/// Creates a thread that ends only after it was unparked.
 fn parked(handle: &Handle) -> ThreadId {
     let body = || {
         this_thread::park();
@@ -132,7 +132,7 @@ fn a_runtime_is_dropped_while_a_destructor_waits_for_the_worker() {
                 let _ = left;
             })
             .unwrap();
-        // A destructor of a detached thread may join still.
+        // A destructor of a detached thread may still be joining.
         while runtime.live() > 0 {
             std::thread::yield_now();
         }

@@ -1,4 +1,4 @@
-//! Threads of one runtime that wait for those of another, whose clock is another.
+//! Threads of one runtime wait for threads of another runtime, which has another clock.
 
 mod common;
 
@@ -15,10 +15,10 @@ use tickwright_threads::{
 
 const PLAIN: Attributes = Attributes::new();
 const HOUR: Duration = Duration::from_secs(3600);
-/// Longer than any machine needs: after it, a wait is taken for one without end.
+/// Longer than any machine needs. A wait that takes longer counts as endless.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Moves when it is told to, by itself or in leaps, and tells nobody.
+/// A clock that the test moves in leaps. It notifies nobody.
 #[derive(Clone, Debug, Default)]
 struct Jumping(Arc<AtomicU64>);
 
@@ -38,7 +38,7 @@ impl Clock for Jumping {
     }
 }
 
-/// The clocks of those who wait, and how they may sleep.
+/// The models of the waiting threads: they differ in their clocks, and in how they sleep.
 fn callers() -> Vec<(&'static str, Model)> {
     let ours = Knobs::ours();
     let one = || ManyToMany::new().workers(1);
@@ -56,11 +56,11 @@ fn callers() -> Vec<(&'static str, Model)> {
     ]
 }
 
-/// A thread of a runtime by each clock joins one of `there` until `there` shows that instant.
-/// `then` moves the other clock when the joiner waits, or is about to.
+/// In each model a thread joins a thread of `there` until the clock of `there` shows an instant.
+/// `then` moves that clock when the joiner waits, or is about to wait.
 fn all_time_out(there: &Model, until: impl Fn(Instant) -> Instant, then: impl Fn()) {
     for (name, model) in callers() {
-        // Not dropped where the test fails: their threads would not end.
+        // If the test fails, the runtimes are not dropped, because their threads would not end.
         let here = ManuallyDrop::new(common::start(model));
         let there = ManuallyDrop::new(common::start(there.clone()));
         let gate = Arc::new(Gate::default());
@@ -82,7 +82,7 @@ fn all_time_out(there: &Model, until: impl Fn(Instant) -> Instant, then: impl Fn
             0
         });
         begun.recv_timeout(PATIENCE).expect("begins");
-        // It waits, or will look at the clock after this.
+        // From here on the joiner waits, or will look at the clock later.
         let mut said = None;
         while said.is_none() && !matches!(there.try_join(never), Err(JoinError::NotJoinable)) {
             said = ends.try_recv().ok();
@@ -123,7 +123,8 @@ fn a_join_by_a_clock_that_jumps() {
     all_time_out(&there, |now| now + HOUR, || clock.leap(HOUR));
 }
 
-/// Waiting by another's clock keeps no worker, and neither does it keep the own clock's sleepers.
+/// A wait by another runtime's clock blocks neither the worker nor the threads that sleep by its
+/// own clock.
 #[test]
 fn others_sleep_by_their_own_clock_meanwhile() {
     let host = VirtualHost::new();
@@ -148,7 +149,7 @@ fn others_sleep_by_their_own_clock_meanwhile() {
         })
         .unwrap();
     sleeps.wait();
-    // However often it is moved: the sleeper begins at an hour of its own.
+    // The clock moves several times, because the sleeper may begin after some of the moves.
     while matches!(here.try_join(sleeper), Err(JoinError::Busy)) {
         host.advance(HOUR);
         std::thread::yield_now();

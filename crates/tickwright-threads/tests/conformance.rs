@@ -1,5 +1,5 @@
-//! What threads do, in every model: behaviors that the tests of glibc, GNU Pth and NGPT ask for,
-//! in our own words.
+//! Behaviors of threads in every model. The tests of glibc, GNU Pth and NGPT require them; these
+//! tests are our own.
 
 mod common;
 
@@ -50,7 +50,7 @@ fn errno(result: Result<usize, JoinError>) -> i32 {
     result.err().map_or(0, |error| error.errno())
 }
 
-/// Joins as soon as it has ended.
+/// Tries to join a thread until the thread has ended.
 fn try_until_ended(runtime: &Handle, id: ThreadId) -> Result<usize, JoinError> {
     loop {
         match runtime.try_join(id) {
@@ -140,7 +140,7 @@ fn one_joins_once(runtime: &Runtime) {
         .unwrap();
     let handle = runtime.handle();
     let first = runtime.create(&PLAIN, move || handle.join(id).unwrap()).unwrap();
-    // Until the first one has claimed it.
+    // Waits until the first joiner has claimed the thread.
     while runtime.try_join(id).is_err_and(|error| matches!(error, JoinError::Busy)) {
         this_thread::yield_now();
     }
@@ -196,7 +196,7 @@ fn detached_when_it_has_ended(runtime: &Runtime) {
     let id = runtime.create(&PLAIN, move || std::panic::resume_unwind(Box::new(held))).unwrap();
     gone(runtime);
     runtime.detach(id).unwrap();
-    // Its last instruction may be to come.
+    // The joiner may still have its last instructions to run.
     while runtime.join(id).is_err_and(|error| matches!(error, JoinError::NotJoinable)) {
         this_thread::yield_now();
     }
@@ -227,7 +227,7 @@ fn joining_oneself(runtime: &Runtime) {
     assert_eq!(runtime.join(id).unwrap(), libc::EDEADLK as usize);
 }
 
-/// A ring of threads, each of which joins the next one: one of them at least is told so, and all
+/// Each thread of a ring joins the next one: at least one join reports the circle, and all threads
 /// end.
 fn circle(runtime: &Runtime, size: usize) {
     let ids = Arc::new(std::sync::Mutex::new(Vec::new()));
@@ -245,8 +245,8 @@ fn circle(runtime: &Runtime, size: usize) {
     }
     ready.open();
     gone(runtime);
-    // A thread that was told of the circle has not joined its neighbor, whose outcome is still
-    // there.
+    // A thread whose join reported the circle has not joined its neighbor, so the neighbor's
+    // outcome is still there.
     let left: Vec<_> = ids.lock().unwrap().iter().map(|&id| runtime.join(id)).collect();
     let told = left.iter().filter(|outcome| outcome.is_ok()).count();
     assert!(told >= 1, "{left:?}");
@@ -353,7 +353,7 @@ fn names(runtime: &Runtime) {
     gate.open();
     runtime.join(id).unwrap();
     let id = runtime.create(&PLAIN, || 0).unwrap();
-    // As NGPT did it, each has a name.
+    // With NGPT's knobs each thread has a name.
     let name = runtime.name(id);
     assert!(
         name.as_ref().is_none_or(|name| name.starts_with("unnamed.")),
@@ -472,7 +472,7 @@ fn the_registry_knows_who_runs(runtime: &Runtime) {
     assert_eq!((runtime.live(), runtime.threads()), (0, vec![]));
 }
 
-/// The first thread ends, and one that it has created joins it.
+/// The first thread ends, and a thread that it has created joins it.
 fn the_root_thread_is_joined_by_another(runtime: &Runtime) {
     let (tell, told) = mpsc::channel();
     let handle = runtime.handle();
@@ -543,7 +543,8 @@ fn handles_outlive_the_runtime(runtime: &Runtime) {
     assert_eq!(runtime.live(), 0);
 }
 
-/// A park may end by itself, but it waits: on one worker the other thread runs meanwhile.
+/// A park may return without cause, but it does wait: on one worker the other thread runs
+/// meanwhile.
 #[test]
 fn a_park_leaves_the_worker_to_the_other_thread() {
     let runtime = common::start(common::one_worker());

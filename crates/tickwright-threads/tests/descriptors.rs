@@ -1,4 +1,4 @@
-//! Several threads wait for one descriptor: the answer does not depend on where they were placed.
+//! Several threads wait for one descriptor: the result does not depend on their workers.
 
 mod common;
 
@@ -14,7 +14,7 @@ fn spread() -> Attributes {
     Attributes::new().place(Place::Spread)
 }
 
-/// A pair of streams that do not block.
+/// A pair of non-blocking streams.
 fn pair() -> (Arc<UnixStream>, UnixStream) {
     let (ours, theirs) = UnixStream::pair().unwrap();
     ours.set_nonblocking(true).unwrap();
@@ -30,7 +30,7 @@ fn drain(mut stream: &UnixStream) {
     while stream.read(&mut [0; 4096]).is_ok_and(|read| read > 0) {}
 }
 
-/// The reader goes on when something comes, the writer when there is room: one after the other.
+/// The reader goes on when data comes, and the writer when there is room: one after the other.
 fn a_reader_and_a_writer(runtime: &Runtime) {
     for reader_first in [false, true] {
         let (ours, theirs) = pair();
@@ -71,7 +71,7 @@ fn several_readers(runtime: &Runtime) {
     }
 }
 
-/// Places are used again, in any order; a letter is read by one of the readers.
+/// Readers come and go in any order, and only one of them reads each letter.
 fn readers_come_and_go(runtime: &Runtime) {
     let (ours, mut theirs) = pair();
     let readers: Vec<_> = (0..4)

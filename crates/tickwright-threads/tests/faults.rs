@@ -1,5 +1,5 @@
-//! Faults and signals: an overflow names its thread, and all else is as if the library were not
-//! there.
+//! Faults and signals: an overflow is reported with its thread's name. In all other cases the
+//! process behaves as if the library were not there.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -13,8 +13,8 @@ use tickwright_threads::{Attributes, LEAST_STACK, Model, OneToOne, Runtime, this
 const PLAIN: Attributes = Attributes::new();
 const WHAT: &str = "TICKWRIGHT_FAULT";
 
-/// Runs a test of this file in a process of its own, which does what `what` says. It ends by an
-/// alarm if it hangs.
+/// Runs a test of this file in a process of its own, which does what `what` says. If the process
+/// hangs, an alarm ends it.
 fn child(test: &str, what: &str) -> Output {
     let own = std::env::current_exe().unwrap();
     let mut child = Command::new(own);
@@ -22,14 +22,14 @@ fn child(test: &str, what: &str) -> Output {
     child.output().unwrap()
 }
 
-/// What this process shall do, if it is a child.
+/// What this process has to do, if it is a child.
 fn told() -> Option<String> {
     let what = std::env::var(WHAT).ok()?;
     // SAFETY: 1. A number.
     unsafe {
         libc::alarm(60);
     }
-    // SAFETY: 1. No core files for the processes that are meant to die.
+    // SAFETY: 1. The limit turns off core files, since these processes are meant to die.
     unsafe {
         libc::setrlimit(libc::RLIMIT_CORE, &libc::rlimit { rlim_cur: 0, rlim_max: 0 });
     }
@@ -66,7 +66,7 @@ fn end(status: i32) -> ! {
 fn an_overflow_names_its_thread_in_every_model() {
     if let Some(what) = told() {
         let runtime = common::start(model(&what));
-        // Others come and go: their alternate stacks are used again.
+        // Other threads come and go, so alternate stacks are used again.
         for _ in 0..40 {
             runtime.join(runtime.create(&PLAIN.name("brief"), || 1).unwrap()).unwrap();
         }
@@ -85,7 +85,7 @@ fn an_overflow_names_its_thread_in_every_model() {
 static CALLS: AtomicU32 = AtomicU32::new(0);
 static WHERE: AtomicUsize = AtomicUsize::new(0);
 
-/// The program's own handler: makes the page readable at its third call.
+/// The program's own handler. At its third call it makes the page accessible.
 extern "C" fn own(_: i32) {
     let mark = 0_u8;
     WHERE.store(core::ptr::from_ref(&mark).addr(), Ordering::SeqCst);
@@ -98,40 +98,40 @@ static PAGE: AtomicUsize = AtomicUsize::new(0);
 
 fn repair() {
     let page = core::ptr::with_exposed_provenance_mut(PAGE.load(Ordering::SeqCst));
-    // SAFETY: 1. A mapping of ours.
+    // SAFETY: 1. The page is a mapping of ours.
     unsafe {
         libc::mprotect(page, 4096, libc::PROT_READ | libc::PROT_WRITE);
     }
 }
 
-/// A page that nobody may touch.
+/// Maps a page that nobody may touch.
 fn page() -> usize {
     let (none, kind) = (core::ptr::null_mut(), libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-    // SAFETY: 1. A mapping at an address of the platform's choice.
+    // SAFETY: 1. The platform chooses the address of the mapping.
     let page = unsafe { libc::mmap(none, 4096, libc::PROT_NONE, kind, -1, 0) };
     PAGE.store(page.expose_provenance(), Ordering::SeqCst);
     page.addr()
 }
 
 fn touch(at: usize) {
-    // SAFETY: 1. A byte of our own page, or the fault that is wanted.
+    // SAFETY: 1. The address is a byte of our own page, or the write causes the fault under test.
     unsafe {
         core::ptr::with_exposed_provenance_mut::<u8>(at).write_volatile(1);
     }
 }
 
 fn set_handler(signal: i32, handler: usize, flags: i32) {
-    // SAFETY: 1. Numbers: no handler, an empty mask.
+    // SAFETY: 1. The struct holds numbers, for which zeros are valid: no handler, an empty mask.
     let mut action: libc::sigaction = unsafe { core::mem::zeroed() };
     action.sa_sigaction = handler;
     action.sa_flags = flags;
-    // SAFETY: 1. A handler of the type that the flags say.
+    // SAFETY: 1. The handler has the type that the flags state.
     let set = unsafe { libc::sigaction(signal, &raw const action, core::ptr::null_mut()) };
     assert_eq!(set, 0);
 }
 
 fn raise(signal: i32) {
-    // SAFETY: 1. A signal that there is.
+    // SAFETY: 1. The signal exists.
     unsafe {
         libc::raise(signal);
     }
@@ -164,7 +164,7 @@ fn fault(what: &str, runtime: Option<Runtime>) -> ! {
         "raise-often" => (0..20).for_each(|_| raise(libc::SIGBUS)),
         _ => (0..3).for_each(|_| touch(8)),
     }
-    // As far as it is possible from a handler: whether it has run on the thread's own stack.
+    // Checks, as far as a handler can, whether the handler has run on the thread's own stack.
     let mark = 0_u8;
     let near = WHERE.load(Ordering::SeqCst).abs_diff(core::ptr::from_ref(&mark).addr()) < 60_000;
     let own = before == "handled" && !near && CALLS.load(Ordering::SeqCst) > 0;
@@ -195,7 +195,7 @@ fn other_faults_end_as_without_the_library() {
 
 const BUFFER: usize = 24 << 10;
 
-/// A handler that asks for no stack of its own, and needs more than the least stack has.
+/// A handler that requests no alternate stack, and needs more room than the least stack has.
 extern "C" fn needs_room(_: i32) {
     let mut text = [0_u8; BUFFER];
     for at in (0..BUFFER).step_by(512) {
@@ -205,7 +205,7 @@ extern "C" fn needs_room(_: i32) {
     CALLS.fetch_add(1, Ordering::SeqCst);
 }
 
-/// A worker takes the program's signals as every kernel thread does, on the stack that runs.
+/// A worker handles the program's signals like every kernel thread: on the stack that runs.
 #[test]
 fn handlers_have_room_on_the_smallest_stacks() {
     if told().is_some() {
@@ -230,7 +230,8 @@ fn handlers_have_room_on_the_smallest_stacks() {
     assert_eq!(ended.status.code(), Some(80), "{}", String::from_utf8_lossy(&ended.stderr));
 }
 
-/// What an M:N thread starts takes the signals that the program takes: a worker blocks none.
+/// A program that an M:N thread starts blocks no more signals than this program: a worker blocks
+/// none.
 #[test]
 fn programs_that_an_mn_thread_starts_have_the_programs_signals() {
     let blocked = || {

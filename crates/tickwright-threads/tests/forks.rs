@@ -1,4 +1,4 @@
-//! A thread of a runtime forks: what the child is, what it may do, and how it ends.
+//! A thread of a runtime forks: which thread the child has, what the child may do, and how it ends.
 
 mod common;
 
@@ -25,7 +25,7 @@ const MODELS: [(&str, Made); 7] = [
     ("portable", common::portable),
 ];
 
-/// Runs a test of this file alone, in a process of its own.
+/// Runs only one test of this file, in a process of its own.
 fn alone(test: &str) -> Output {
     Command::new(std::env::current_exe().unwrap())
         .args([&format!("alone::{test}"), "--exact", "--ignored", "--nocapture", "--test-threads=1"])
@@ -69,8 +69,8 @@ fn a_child_writes_its_buffers_and_runs_handlers_of_exit() {
 mod alone {
     use super::*;
 
-    /// What each thread of the child waits for: the numbers of the system call, among them the
-    /// address of a futex. Also the mappings that such an address lies in.
+    /// Describes where each thread of the child waits: the numbers of the system call, such as the
+    /// address of a futex. Also lists the mappings in which such addresses lie.
     fn where_it_hangs(child: libc::pid_t) -> String {
         let read = |path: String| std::fs::read_to_string(path).unwrap_or_default();
         let tasks = std::fs::read_dir(format!("/proc/{child}/task")).into_iter().flatten().flatten();
@@ -81,18 +81,18 @@ mod alone {
         tasks.collect::<String>() + &read(format!("/proc/{child}/maps"))
     }
 
-    /// How a child ended: its code, or 1000 and a signal. One that hangs is killed.
+    /// Returns how a child ended: its code, or 1000 plus a signal. A child that hangs is killed.
     fn wait_for(child: libc::pid_t) -> usize {
         let began = Instant::now();
         let mut status = 0;
         loop {
-            // SAFETY: 1. A child of ours, and a place for the answer.
+            // SAFETY: 1. `child` is our child, and `status` may be written.
             if unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) } == child {
                 break;
             }
             if began.elapsed() > Duration::from_secs(60) {
                 eprintln!("the child hangs:\n{}", where_it_hangs(child));
-                // SAFETY: 1. A child of ours, which was not waited for.
+                // SAFETY: 1. `child` is our child, and nobody has waited for it yet.
                 unsafe { libc::kill(child, libc::SIGKILL) };
             }
             std::thread::sleep(Duration::from_millis(1));
@@ -102,11 +102,12 @@ mod alone {
         usize::try_from(code).unwrap()
     }
 
-    /// A body that forks; in the child it goes on with `inside`, in the parent it returns how that
-    /// ended.
+    /// Returns a body that forks. In the child the body runs `inside`; in the parent it returns how
+    /// the child ended.
     fn forking(inside: impl FnOnce() -> usize + Send + 'static) -> impl FnOnce() -> usize + Send + 'static {
         || {
-            // SAFETY: 1. The child does what this library promises of forked children, and ends.
+            // SAFETY: 1. The child makes only calls that this library allows in forked children,
+            // and ends.
             match unsafe { libc::fork() } {
                 0 => inside(),
                 child => wait_for(child),
@@ -129,7 +130,7 @@ mod alone {
     fn a_child_parks_sleeps_and_has_its_values() {
         for (name, model) in MODELS {
             let runtime = start(model());
-            // At once: its creator may hold locks still.
+            // The forks follow at once, because the threads' creator may still hold locks.
             for _ in 0..100 {
                 let code = in_a_child(&runtime, || {
                     this_thread::park_timeout(Duration::from_micros(100));
@@ -164,8 +165,7 @@ mod alone {
         }
     }
 
-    /// Threads that end by themselves, on stacks of ours, leave them in a list that all runtimes
-    /// share.
+    /// Detached threads leave their stacks, if they are ours, in a list that all runtimes share.
     #[test]
     #[ignore = "runs in a process of its own"]
     fn a_child_starts_a_runtime_while_others_end() {
@@ -211,15 +211,15 @@ mod alone {
     #[test]
     #[ignore = "runs in a process of its own"]
     fn a_child_writes_its_buffers_and_runs_handlers_of_exit() {
-        // SAFETY: 1. The function is there for ever.
+        // SAFETY: 1. The function exists for ever.
         unsafe { libc::atexit(handler) };
         for (number, (name, model)) in MODELS.into_iter().enumerate() {
             let runtime = start(model());
             let code = in_a_child(&runtime, move || {
                 MODEL.store(number + 1, Ordering::Relaxed);
                 let text = std::ffi::CString::new(format!("{name}: buffered")).unwrap();
-                // SAFETY: 1. A text with its end. It stays in the C library's buffer, as standard
-                // output is a pipe.
+                // SAFETY: 1. The text ends with a zero byte. It stays in the C library's buffer,
+                // because standard output is a pipe.
                 unsafe { libc::puts(text.as_ptr()) };
                 0
             });

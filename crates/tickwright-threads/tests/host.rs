@@ -1,5 +1,5 @@
-//! What a runtime takes of the host, and what it gives back. One test a process: others would
-//! change what it looks at.
+//! What a runtime takes from the host, and what it gives back. Each test runs in a process of its
+//! own, because other tests would change the figures.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -23,11 +23,11 @@ const MODELS: [(&str, Made); 6] = [
     ("as ngpt", common::as_ngpt),
 ];
 
-/// Runs a test of this file alone, in a process of its own.
+/// Runs only one test of this file, in a process of its own.
 fn alone(test: &str) {
     let output = Command::new(std::env::current_exe().unwrap())
         .args([test, "--exact", "--ignored", "--nocapture", "--test-threads=1"])
-        // glibc's allocator maps memory for each thread that meets another one there.
+        // glibc's allocator maps more memory if threads allocate at the same time.
         .env("MALLOC_ARENA_MAX", "1")
         .output()
         .unwrap();
@@ -83,7 +83,7 @@ fn the_manager_takes_no_signals() {
 mod alone {
     use super::*;
 
-    /// Handlers of the program's run in its own threads.
+    /// The program's signal handlers must run in the program's own threads.
     #[test]
     #[ignore = "runs in a process of its own"]
     fn the_manager_takes_no_signals() {
@@ -98,7 +98,7 @@ mod alone {
             let mask = status.lines().find_map(|line| line.strip_prefix("SigBlk:"))?.trim().to_owned();
             u64::from_str_radix(&mask, 16).ok()
         });
-        // A thread that ends just now has its name too.
+        // A thread that is ending at this moment also has this name.
         let all: Vec<_> = masks.collect();
         let signals = [libc::SIGINT, libc::SIGTERM, libc::SIGUSR1, libc::SIGALRM, libc::SIGCHLD];
         let blocks = |mask: &u64| signals.iter().all(|signal| mask & 1 << (signal - 1) != 0);
@@ -109,7 +109,7 @@ mod alone {
     #[ignore = "runs in a process of its own"]
     fn ten_thousand_threads_leave_nothing() {
         for (name, model) in MODELS {
-            // The platform keeps some stacks of its own.
+            // The first threads fill the platform's own cache of stacks.
             come_and_go(model(), 200);
             let before = taken();
             come_and_go(model(), 10_000);
@@ -119,10 +119,10 @@ mod alone {
         }
     }
 
-    /// Sets how many bytes of address space the process may have. Returns the limit before.
+    /// Sets the limit of the process's address space, in bytes. Returns the old limit.
     fn limit(bytes: libc::rlim_t) -> libc::rlim_t {
         let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        // SAFETY: 1. A place for the answer.
+        // SAFETY: 1. `limit` may be written.
         unsafe {
             libc::getrlimit(libc::RLIMIT_AS, &raw mut limit);
         }
@@ -133,7 +133,7 @@ mod alone {
         before
     }
 
-    /// Bytes of address space in use.
+    /// The address space in use, in bytes.
     fn in_use() -> libc::rlim_t {
         let pages = fs::read_to_string("/proc/self/statm").unwrap();
         pages.split(' ').next().unwrap().parse::<libc::rlim_t>().unwrap() * 4096
@@ -164,7 +164,7 @@ mod alone {
             assert_eq!(std::sync::Arc::strong_count(&door), ids.len() + 1, "{name}: the body was dropped");
             assert!((4..10).contains(&ids.len()), "{name}: {}", ids.len());
             assert_eq!(runtime.live(), ids.len(), "{name}");
-            // A smaller one fits still.
+            // A smaller stack still fits.
             let small = runtime.create(&PLAIN.stack(64 << 10), || 2).unwrap();
             assert_eq!(runtime.join(small).unwrap(), 2, "{name}");
             door.open();
@@ -177,23 +177,23 @@ mod alone {
         }
     }
 
-    /// Runs `inside` in a child, and returns how that ended.
+    /// Runs `inside` in a child, and returns the child's exit code.
     fn in_a_child(inside: impl FnOnce() -> Result<(), &'static CStr>) -> i32 {
-        // SAFETY: 1. The child does what this library promises of forked children, and no more than
-        // the C library allows them.
+        // SAFETY: 1. The child makes only calls that this library and the C library allow in forked
+        // children.
         match unsafe { libc::fork() } {
             0 => {
                 let code = match inside() {
                     Ok(()) => 7,
                     Err(what) => {
-                        // SAFETY: 1. A text with an end.
+                        // SAFETY: 1. The text ends with a zero byte.
                         unsafe {
                             libc::puts(what.as_ptr());
                         }
                         1
                     }
                 };
-                // SAFETY: 1. Ends the child, without the parent's clean-up.
+                // SAFETY: 1. The call ends the child, without the parent's clean-up.
                 unsafe { libc::_exit(code) }
             }
             child => wait_for(child),
@@ -202,7 +202,7 @@ mod alone {
 
     fn wait_for(child: libc::pid_t) -> i32 {
         let mut status = 0;
-        // SAFETY: 1. A child of ours, and a place for the answer.
+        // SAFETY: 1. `child` is our child, and `status` may be written.
         assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
         assert!(libc::WIFEXITED(status), "{status}");
         libc::WEXITSTATUS(status)
@@ -239,7 +239,7 @@ mod alone {
                 yes(new.join(id).is_ok_and(|value| value == 3), c"not joined")
             });
             assert_eq!(code, 7, "{name}");
-            // The parent's are all there.
+            // All of the parent's threads are still there.
             let runtime = runtime.unwrap();
             tell.send(()).unwrap();
             assert_eq!(runtime.join(waits).unwrap(), 1, "{name}");

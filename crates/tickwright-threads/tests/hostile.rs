@@ -1,4 +1,4 @@
-//! Programs that do what nobody expects: each once broke a promise.
+//! Programs that do unexpected things. Each of them once broke a promise of the library.
 
 mod common;
 
@@ -27,7 +27,7 @@ for_each_model!(
 
 const PLAIN: Attributes = Attributes::new();
 
-/// A thread of the runtime joins for a while, then one of none joins.
+/// A thread of the runtime joins for a while and gives up. Then a thread of no runtime joins.
 fn a_joiner_that_gave_up_is_not_woken_for_another(runtime: &Runtime) {
     let gate = Arc::new(Gate::default());
     let behind = Arc::clone(&gate);
@@ -47,13 +47,13 @@ fn a_joiner_that_gave_up_is_not_woken_for_another(runtime: &Runtime) {
     while matches!(runtime.try_join(id), Err(JoinError::Busy)) {
         this_thread::yield_now();
     }
-    // It has claimed it, and soon waits.
+    // The joiner has claimed the thread, and soon waits.
     std::thread::yield_now();
     gate.open();
     assert_eq!(joined.join().unwrap(), 42);
 }
 
-/// Panics when it is dropped, with another of its kind.
+/// Its drop panics with another bomb as the payload.
 struct Bomb(usize, Arc<AtomicUsize>);
 
 impl Drop for Bomb {
@@ -120,7 +120,7 @@ fn values_that_make_themselves_for_ever(runtime: &Runtime) {
     let id = runtime.create(&PLAIN, rise(&drops)).unwrap();
     assert_eq!(runtime.join(id).unwrap(), 3);
     assert_eq!(drops.load(Ordering::SeqCst), tickwright_threads::DROP_ROUNDS);
-    // The same on a thread of no runtime.
+    // The same test on a thread of no runtime.
     let drops = Arc::new(AtomicUsize::new(0));
     assert_eq!(std::thread::spawn(rise(&drops)).join().unwrap(), 3);
     assert_eq!(drops.load(Ordering::SeqCst), tickwright_threads::DROP_ROUNDS);
@@ -148,7 +148,7 @@ fn a_runtime_that_its_own_thread_drops(runtime: &Runtime) {
             }
         }
     }
-    // What the last thread cleans up is gone when it has ended, a moment later.
+    // The last thread frees the runtime's resources, and ends a moment later.
     for _ in 0..64 {
         let id = runtime.create(&PLAIN, || 1).unwrap();
         assert_eq!(runtime.join(id).unwrap(), 1);
@@ -217,7 +217,7 @@ fn a_thread_variable_that_joins_its_own_thread(_: &Runtime) {
     }
 }
 
-/// While its worker sleeps at the descriptor, other work comes at the same time.
+/// A worker sleeps until a descriptor is ready, and other work comes at the same moment.
 fn a_descriptor_that_is_ready_when_other_work_comes(runtime: &Runtime) {
     for _ in 0..200 {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
@@ -233,7 +233,7 @@ fn a_descriptor_that_is_ready_when_other_work_comes(runtime: &Runtime) {
                 2
             })
             .unwrap();
-        // Until its worker sleeps, as a rule.
+        // By the end of this loop the worker usually sleeps.
         let started = std::time::Instant::now();
         while started.elapsed() < Duration::from_micros(100) {
             std::thread::yield_now();
@@ -245,13 +245,11 @@ fn a_descriptor_that_is_ready_when_other_work_comes(runtime: &Runtime) {
     }
 }
 
-/// A thread that was placed behind one that never yields is begun by the other worker, which
-/// sleeps.
-/// The start of a runtime waits for its first thread, and takes no wake-up of the caller.
+/// The start of a runtime waits for its kernel threads, and consumes no wake-up of the caller.
 #[test]
 fn an_unpark_before_a_runtime_starts_is_kept() {
     for model in [common::manager(), common::two_workers()] {
-        // Whether the start waits at all depends on the machine.
+        // It depends on the machine whether the start waits at all, so it is repeated.
         for _ in 0..20 {
             std::thread::current().unpark();
             let runtime = common::start(model.clone());
@@ -261,6 +259,8 @@ fn an_unpark_before_a_runtime_starts_is_kept() {
     }
 }
 
+/// A thread that was placed behind a thread that never yields is begun by the other worker, which
+/// sleeps.
 #[test]
 fn a_new_thread_behind_one_that_spins() {
     for model in [common::two_workers(), common::as_ngpt()] {
@@ -278,12 +278,12 @@ fn a_new_thread_behind_one_that_spins() {
                 })
                 .unwrap();
             spins.wait();
-            // Longer than an idle worker watches.
+            // This is longer than an idle worker searches.
             let now = std::time::Instant::now();
             while now.elapsed() < Duration::from_millis(2) {
                 std::thread::yield_now();
             }
-            // In turn: at the spinner's worker or at the other.
+            // The threads start by turns at the spinner's worker and at the other worker.
             let behind = runtime.create(&PLAIN, || 4).unwrap();
             assert_eq!(runtime.join(behind).unwrap(), 4);
             stop.open();
@@ -292,7 +292,7 @@ fn a_new_thread_behind_one_that_spins() {
     }
 }
 
-/// A thread of one runtime waits for one of another.
+/// A thread of one runtime waits for a thread of another runtime.
 #[test]
 fn a_join_across_models_blocks_no_worker() {
     let (kernel, many) = (common::start(common::one_to_one()), common::start(common::one_worker()));
@@ -316,7 +316,7 @@ fn a_join_across_models_blocks_no_worker() {
     assert_eq!(many.join(joiner).unwrap(), 1);
 }
 
-/// A clock that is set: it tells nobody, and is to be looked at often.
+/// A clock that can be set. It notifies nobody, so sleepers have to look at it often.
 #[derive(Debug)]
 struct Set(Arc<AtomicU64>);
 
@@ -377,13 +377,13 @@ fn in_a_child(body: impl FnOnce() -> i32) -> i32 {
     // SAFETY: 1. The child runs `body` on this thread alone, and ends at once.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        // SAFETY: 1. A question of time.
+        // SAFETY: 1. The argument is a number of seconds.
         unsafe { libc::alarm(20) };
         let answer = body();
         // SAFETY: 1. Ends the child.
         unsafe { libc::_exit(answer) };
     }
-    // SAFETY: 1. Our child, and a place for its status.
+    // SAFETY: 1. `child` is our child, and `status` may be written.
     assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
     if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { 0 }
 }
@@ -411,7 +411,7 @@ fn in_a_forked_child_nobody_is_waited_for() {
     }
 }
 
-/// Asks the runtime when it is dropped, then panics.
+/// Its drop calls the runtime, then panics.
 struct Asks(Handle);
 
 impl Drop for Asks {
@@ -427,7 +427,7 @@ fn a_body_that_is_dropped_instead_of_run_may_ask_and_panic() {
         let runtime = common::start(common::own_stacks());
         let asks = Asks(runtime.handle());
         let least = libc::rlimit { rlim_cur: 1 << 30, rlim_max: 1 << 30 };
-        // SAFETY: 1. It sets a limit for this child alone.
+        // SAFETY: 1. The call sets a limit for this child alone.
         unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const least) };
         let large = PLAIN.stack(1 << 30).name("large");
         let created = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {

@@ -1,5 +1,5 @@
-//! Workers without work: who watches the threads that wait to begin, and what an ended wait leaves
-//! behind.
+//! Workers without work: which worker begins the threads that wait, and what a wait leaves behind
+//! after its end.
 
 mod common;
 
@@ -12,7 +12,7 @@ use tickwright::clock::VirtualHost;
 use tickwright_threads::{Attributes, ManyToMany, Model, this_thread};
 
 const PLAIN: Attributes = Attributes::new();
-/// Longer than a test may take: it fails then instead of spinning for ever.
+/// Longer than a test may take: after this time the test fails, instead of spinning for ever.
 const TOO_LONG: Duration = Duration::from_secs(10);
 
 /// Spins without a switch until `is_so` returns true. Returns false if that took too long.
@@ -27,15 +27,15 @@ fn spin_until(is_so: impl Fn() -> bool) -> bool {
     true
 }
 
-/// Three workers. A thread that never yields creates two, the second when the first worker that was
-/// called watches. That one takes the first of them, which never yields either: the third worker
-/// takes the second.
+/// There are three workers. A thread that never yields creates two threads, the second one while
+/// the first notified worker searches. That worker takes the first new thread, which never yields
+/// either. So the third worker must take the second new thread.
 #[test]
 fn a_helper_that_has_work_leaves_the_rest_to_another() {
     let runtime = common::start(Model::ManyToMany(ManyToMany::new().workers(3)));
     for pause in (0..40).map(|round| Duration::from_micros(10 * round)) {
-        // Longer than an idle worker watches: all but one sleep without a limit, if the round shall
-        // be a hard one.
+        // This is longer than an idle worker searches. The round is hard if all workers but one
+        // sleep without a limit.
         std::thread::sleep(Duration::from_millis(2));
         let (handle, begun) = (runtime.handle(), Arc::new(AtomicUsize::new(0)));
         let creator = runtime.create(&PLAIN, move || {
@@ -57,8 +57,8 @@ fn a_helper_that_has_work_leaves_the_rest_to_another() {
     }
 }
 
-/// A thread is woken before its time-out. When that time comes, the thread parks again without a
-/// limit, and its old time-out does not end this park.
+/// A thread is woken before its time-out, and parks again without a limit. When the old time-out
+/// comes, it does not end this park.
 #[test]
 fn an_old_time_out_ends_no_later_wait() {
     let host = VirtualHost::new();
@@ -76,8 +76,8 @@ fn an_old_time_out_ends_no_later_wait() {
             0
         })
         .unwrap();
-    // Each of these runs on the same worker, behind the one that parks, so that it has parked when
-    // they have ended.
+    // Each of these threads runs on the same worker, behind the thread that parks. So that thread
+    // has parked when they have ended.
     let after_it = || runtime.join(runtime.create(&PLAIN, || 0).unwrap()).unwrap();
     after_it();
     runtime.unpark(parks).unwrap();
@@ -89,7 +89,8 @@ fn an_old_time_out_ends_no_later_wait() {
         0
     });
     host.advance(Duration::from_secs(3));
-    // The worker looks at all times at once: this one is later.
+    // The worker handles all times that have come at once, and this one is later than the old
+    // time-out.
     runtime.join(sleeps.unwrap()).unwrap();
     assert_eq!(step.load(Ordering::SeqCst), 2, "ended by an old time-out");
     runtime.unpark(parks).unwrap();

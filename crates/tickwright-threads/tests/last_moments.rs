@@ -1,6 +1,6 @@
-//! Every function of the library works in the last moments of a thread and of a process. These are
-//! destructors of `thread_local!`, those of the platform's keys, which run after them, and handlers
-//! of `exit`.
+//! Every function of the library works in the last moments of a thread and of a process. These
+//! moments are the destructors of `thread_local!` variables, then those of the platform's keys, and
+//! the handlers of `exit`.
 
 mod common;
 
@@ -30,7 +30,7 @@ const MODELS: [(&str, Made); 7] = [
     ("portable", common::portable),
 ];
 
-/// What threads do at their end; each says that it was done.
+/// What threads do at their end. Each deed records that it was done.
 type Deed = fn(&Handle);
 
 const DEEDS: [(&str, Deed); 13] = [
@@ -91,7 +91,7 @@ fn all_deeds(handle: &Handle) {
     assert_eq!(own.run(|| 3).unwrap(), 3);
 }
 
-/// Does all when it is dropped.
+/// Its drop does all deeds.
 struct Last(Handle);
 
 impl Drop for Last {
@@ -106,11 +106,12 @@ thread_local! {
 
 static HANDLE: AtomicPtr<Handle> = AtomicPtr::new(core::ptr::null_mut());
 
-/// Rounds of destructors of keys: the standard library's own variables are gone after the second.
+/// The number of rounds of key destructors. After the second round the standard library's own
+/// variables are gone.
 const ROUNDS: usize = 3;
 
 extern "C" fn key_ends(value: *mut c_void) {
-    // SAFETY: 1. From a reference that is never dropped.
+    // SAFETY: 1. The pointer is from a handle that is never dropped.
     all_deeds(unsafe { &*HANDLE.load(Ordering::SeqCst) });
     let round = value.addr();
     if round < ROUNDS {
@@ -123,15 +124,15 @@ static KEY: StdMutex<Option<libc::pthread_key_t>> = StdMutex::new(None);
 fn set_key(round: usize) {
     let key = *KEY.lock().unwrap().get_or_insert_with(|| {
         let mut key = 0;
-        // SAFETY: 1. A place for the key. 2. The function is there for ever.
+        // SAFETY: 1. `key` may be written. 2. The function exists for ever.
         assert_eq!(unsafe { libc::pthread_key_create(&raw mut key, Some(key_ends)) }, 0);
         key
     });
-    // SAFETY: 1. A key that is never deleted.
+    // SAFETY: 1. The key is never deleted.
     assert_eq!(unsafe { libc::pthread_setspecific(key, core::ptr::without_provenance(round)) }, 0);
 }
 
-/// Runs the second half of a test in a process of its own, and holds it to what it has done.
+/// Runs the second half of a test in a process of its own, and checks that all its deeds were done.
 fn in_a_process(test: &str, deeds: usize) {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", test, "--nocapture", "--test-threads=1"])
@@ -150,7 +151,7 @@ fn is_child() -> bool {
 
 /// Ends the process if it hangs.
 fn within_a_minute() {
-    // SAFETY: 1. A number of seconds.
+    // SAFETY: 1. The argument is a number of seconds.
     unsafe { libc::alarm(60) };
 }
 
@@ -158,7 +159,7 @@ fn say() {
     println!("done {}", DONE.load(Ordering::SeqCst));
 }
 
-/// Each model's, and those of a thread that no runtime knows.
+/// Runs the deeds on threads of each model, and on a thread that no runtime knows.
 fn for_each_thread(prepare: fn(&Handle), rounds: usize) {
     within_a_minute();
     for (_, model) in MODELS {
@@ -168,11 +169,12 @@ fn for_each_thread(prepare: fn(&Handle), rounds: usize) {
         let own = handle.clone();
         let foreign = std::thread::spawn(move || {
             prepare(&own);
-            // It has used the library before.
+            // This thread has used the library before its last moments.
             this_thread::sleep(Duration::from_nanos(1));
         });
         foreign.join().unwrap();
-        // The other models' threads end with the runtime's, which cannot wait for others by then.
+        // The threads of other models end together with the runtime's, which cannot wait for others
+        // by then.
         let other = start(common::one_to_one());
         let inner = other.handle();
         HANDLE.store(Box::into_raw(Box::new(other.handle())), Ordering::SeqCst);
@@ -184,7 +186,7 @@ fn for_each_thread(prepare: fn(&Handle), rounds: usize) {
         drop(runtime);
         drop(other);
     }
-    // Detached or joined, all threads have ended but for their destructors.
+    // All threads are detached or joined, and only their destructors may still run.
     while DONE.load(Ordering::SeqCst) < MODELS.len() * 2 * rounds * DEEDS.len() {
         std::thread::yield_now();
     }
@@ -231,7 +233,7 @@ extern "C" fn at_exit() {
 fn in_handlers_of_exit() {
     if is_child() {
         within_a_minute();
-        // SAFETY: 1. The function is there for ever.
+        // SAFETY: 1. The function exists for ever.
         assert_eq!(unsafe { libc::atexit(at_exit) }, 0);
         for (_, model) in MODELS {
             let runtime = start(model());

@@ -1,4 +1,4 @@
-//! What is asked for wrongly, what runs out, and what goes wrong in the middle: each has a defined
+//! Wrong requests, exhausted resources, and errors in the middle of a call: each has a defined
 //! result.
 
 mod common;
@@ -99,8 +99,8 @@ fn each_knob_by_itself() {
     }
 }
 
-/// The bound is met in the middle: that creation says so, what was created joins, and afterwards
-/// there is room again.
+/// Creations reach the bound on stacks: the first one beyond it returns an error. The threads that
+/// were created can be joined, and afterwards there is room again.
 fn out_of_stacks(settings: ManyToMany, inside: bool) {
     let runtime = start(Model::ManyToMany(settings.most_stacks(20)));
     let handle = runtime.handle();
@@ -146,8 +146,8 @@ fn stacks_run_out_in_the_middle() {
     }
 }
 
-/// What threads of one worker have left is there for creators elsewhere, and for stacks of other
-/// sizes.
+/// Creators on other workers, and stacks of other sizes, can use the stacks that the threads of one
+/// worker have left.
 #[test]
 fn stacks_that_nobody_uses_are_there_for_all() {
     const MOST: usize = 8;
@@ -170,7 +170,7 @@ fn stacks_that_nobody_uses_are_there_for_all() {
     let large = Attributes::new().stack(256 << 10);
     for _ in 0..3 {
         let handle = runtime.handle();
-        // Its creator has one.
+        // The creator has one of the stacks.
         assert_eq!(runtime.run(move || all(&handle, MOST - 1, &PLAIN)).unwrap(), MOST - 1);
         assert_eq!(all(&runtime, MOST, &PLAIN), MOST);
         assert_eq!(all(&runtime, MOST, &large), MOST);
@@ -178,13 +178,13 @@ fn stacks_that_nobody_uses_are_there_for_all() {
 }
 
 /// A creator reserves a stack for its thread. Another worker takes that thread, and begins it on a
-/// stack of its own. The first stack must not be lost to creators elsewhere while the creator keeps
-/// its worker busy.
+/// stack of its own. While the creator keeps its own worker busy, creators elsewhere must be able
+/// to use the reserved stack.
 #[test]
 fn a_stack_reserved_for_a_thread_that_was_taken_is_there_for_all() {
     let runtime = start(Model::ManyToMany(ManyToMany::new().workers(2).most_stacks(3)));
     let handle = runtime.handle();
-    // Dropped before the runtime, also when this test fails.
+    // These are dropped before the runtime, also when this test fails.
     let (door, begun) = (Doorkeeper::new(), Doorkeeper::new());
     let (taken, at, seen) = (door.gate(), door.gate(), begun.gate());
     let creator = runtime.create(&PLAIN, move || {
@@ -194,7 +194,7 @@ fn a_stack_reserved_for_a_thread_that_was_taken_is_there_for_all() {
             1
         };
         let id = handle.create(&PLAIN, body).unwrap();
-        // No yield: only the other worker can begin it.
+        // This loop does not yield, so only the other worker can begin the thread.
         while !at.is_open() {
             core::hint::spin_loop();
         }
@@ -222,7 +222,8 @@ fn what_the_platform_refuses_is_named() {
     assert_eq!(none.errno(), libc::EAGAIN);
 }
 
-/// The same when the platform has no more: a limit on the address space, in a process of its own.
+/// The same test when the platform has no more memory: with a limit on the address space, in a
+/// process of its own.
 #[test]
 fn the_platform_runs_out_in_the_middle() {
     if !is_child("platform") {
@@ -251,7 +252,8 @@ fn the_platform_runs_out_in_the_middle() {
         let ended = created.into_iter().all(|id| matches!(runtime.join(id), Ok(1)));
         let live = runtime.live();
         restore_address_space(before);
-        // Either the stack was refused, or the few bytes for the rest of a thread.
+        // The platform has refused either the stack, or the few bytes for the other data of a
+        // thread.
         let expected = if matches!(error, CreateError::OutOfMemory) { libc::ENOMEM } else { libc::EAGAIN };
         assert_eq!(error.errno(), expected, "{error}");
         assert!(!error.to_string().contains("ulimit -u"), "threads are not what ran out: {error}");
@@ -263,14 +265,14 @@ fn the_platform_runs_out_in_the_middle() {
 
 fn limit_address_space(bytes: u64) -> libc::rlimit {
     let mut before = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: 1. A place for the answer.
+    // SAFETY: 1. `before` may be written.
     assert_eq!(unsafe { libc::getrlimit(libc::RLIMIT_AS, &raw mut before) }, 0);
     restore_address_space(libc::rlimit { rlim_cur: bytes, ..before });
     before
 }
 
 fn restore_address_space(limit: libc::rlimit) {
-    // SAFETY: 1. A limit to read.
+    // SAFETY: 1. The limit may be read.
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) }, 0);
 }
 
@@ -311,13 +313,13 @@ fn an_overflow_names_the_thread() {
     );
 }
 
-/// A fault that is no overflow goes to who was there before.
+/// A fault that is no overflow goes to the handler that was set before.
 #[test]
 fn another_fault_is_passed_on() {
     if is_child("fault") {
         let runtime = start(Model::ManyToMany(many()));
         let id = runtime.create(&PLAIN, || {
-            // SAFETY: none. That is the test.
+            // SAFETY: none. The fault is what the test needs.
             unsafe { core::ptr::without_provenance::<usize>(8).read_volatile() }
         });
         let _ = runtime.join(id.unwrap());
@@ -328,8 +330,8 @@ fn another_fault_is_passed_on() {
     assert!(!String::from_utf8_lossy(&output.stderr).contains("overflowed"));
 }
 
-/// In the child there is the thread that forked, as one that no runtime knows; when it ends, so
-/// does the child.
+/// The child has only the thread that forked, which no runtime knows there. When that thread ends,
+/// the child ends too.
 #[test]
 fn a_thread_forks() {
     if is_child("fork") {
@@ -354,11 +356,11 @@ fn a_thread_forks() {
                     // SAFETY: 1. Ends the child.
                     unsafe { libc::_exit(7) };
                 }
-                // Ends as the process does whose last thread ends.
+                // The child ends like a process whose last thread ends.
                 return 0;
             }
             let mut status = 0;
-            // SAFETY: 1. Our child, and a place for its status.
+            // SAFETY: 1. `pid` is our child, and `status` may be written.
             unsafe { libc::waitpid(pid, &raw mut status, 0) };
             // The parent goes on.
             this_thread::yield_now();
@@ -372,8 +374,8 @@ fn a_thread_forks() {
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A thread that never yields keeps its worker; others take what waits behind it to begin, and what
-/// waits for another worker goes on.
+/// A thread that never yields keeps its worker busy. Other workers take the threads that wait
+/// behind it to begin, and the threads on other workers go on.
 #[test]
 fn a_spinning_thread_keeps_its_worker_alone() {
     let runtime = start(Model::ManyToMany(ManyToMany::new().workers(2)));
@@ -383,7 +385,7 @@ fn a_spinning_thread_keeps_its_worker_alone() {
     let inner = handle.clone();
     let spinner = runtime
         .create(&PLAIN, move || {
-            // On the spinner's own worker.
+            // This creation is on the spinner's own worker.
             let id = inner.create(&PLAIN, || 8).unwrap();
             while !stopped.load(Ordering::SeqCst) {
                 core::hint::spin_loop();
@@ -408,7 +410,7 @@ fn who_yields_lets_all_others_go_on() {
             .map(|i| {
                 let counts = Arc::clone(&counts);
                 let body = move || {
-                    // Each thread counts until the first one has had its share.
+                    // Each thread counts until the first one has counted to 100.
                     while counts[0].load(Ordering::Relaxed) < 100 {
                         counts[i].fetch_add(1, Ordering::Relaxed);
                         this_thread::yield_now();
@@ -427,7 +429,7 @@ fn who_yields_lets_all_others_go_on() {
     assert!(counts.iter().all(|count| (98..=102).contains(count)), "{counts:?}");
 }
 
-/// Who creates without end does not keep those from going on that have begun.
+/// A thread that creates threads without end does not keep begun threads from going on.
 #[test]
 fn new_threads_do_not_starve_others() {
     let runtime = start(Model::ManyToMany(many()));
@@ -483,7 +485,7 @@ fn time_by_command() {
         assert_eq!(told.recv(), Ok(Instant::from_nanos(1_001_024)));
         host.advance(Duration::from_millis(4));
         assert_eq!(told.recv(), Ok(Instant::from_nanos(5_001_024)));
-        // A timed join on another thread of the runtime, ended by the clock.
+        // The clock ends a timed join of another thread of the runtime.
         let handle = runtime.handle();
         let joiner = runtime.create(&PLAIN, move || {
             usize::from(matches!(
@@ -508,7 +510,7 @@ fn a_runtime_that_ends_waits_for_its_threads() {
             runtime
                 .create(&PLAIN, move || {
                     this_thread::sleep(Duration::from_micros(100));
-                    // From inside, also while it ends.
+                    // Threads of the runtime may create, even while it closes.
                     let last = Arc::clone(&ended);
                     let body = move || {
                         this_thread::yield_now();
@@ -573,7 +575,7 @@ fn thousands_alive_together() {
     assert_eq!(begun.unwrap(), 5000);
 }
 
-/// Cross-worker wake-ups: two threads on different workers, a hand-over each way.
+/// Wake-ups across workers: two threads on different workers wake each other by turns.
 #[test]
 fn ping_pong_across_workers() {
     let runtime = start(Model::ManyToMany(ManyToMany::new().workers(2)));
@@ -602,7 +604,7 @@ fn ping_pong_across_workers() {
                     this_thread::park();
                 }
                 turn.store(2 * i + 2, Ordering::SeqCst);
-                // The last one is for nobody.
+                // The last wake-up may find that its thread has gone.
                 drop(second.unpark(first));
             }
             0
@@ -612,7 +614,7 @@ fn ping_pong_across_workers() {
     assert_eq!(runtime.join(first).unwrap() + runtime.join(other).unwrap(), 0);
 }
 
-/// To a runtime the ids of another one's threads name no thread, whatever the models are.
+/// A runtime treats the ids of another runtime's threads as stale, whatever the two models are.
 #[test]
 fn ids_of_another_runtime_name_no_thread() {
     let models: [fn() -> Model; 3] = [common::one_to_one, common::manager, common::one_worker];

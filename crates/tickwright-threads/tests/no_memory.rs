@@ -1,6 +1,6 @@
-//! Memory runs out at each allocation of a creation in turn: the creation says so or succeeds, and
-//! nothing else changes. A program without the harness of tests, which allocates on a thread of its
-//! own.
+//! Each allocation of a creation fails in turn: the creation returns an error or succeeds, and
+//! nothing else changes. This program runs without the test harness, which allocates on a thread of
+//! its own.
 
 mod common;
 
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use tickwright_threads::{Attributes, CreateError, Handle, Model, Place, this_thread};
 
-/// How many allocations are granted; below 0: all.
+/// The number of allocations that are granted; below 0 all are granted.
 static GRANTED: AtomicI64 = AtomicI64::new(-1);
 
 fn grant() -> bool {
@@ -56,8 +56,8 @@ fn with_grants<R>(grants: i64, run: impl FnOnce() -> R) -> R {
 
 type Made = fn() -> Model;
 
-/// The portable back end is not among them. Each of its stacks is a thread of the standard library,
-/// which has no answer but the end of the process.
+/// The models under test, without the portable back end. There each stack is a thread of the
+/// standard library, which ends the process if it has no memory.
 const MODELS: [(&str, Made); 6] = [
     ("one-to-one", common::one_to_one),
     ("own stacks", common::own_stacks),
@@ -69,7 +69,7 @@ const MODELS: [(&str, Made); 6] = [
 
 const MOST: i64 = 40;
 
-/// Creates a thread with each number of grants. The least that suffices is answered.
+/// Creates a thread with 0, 1, 2, ... grants. Returns the least number that suffices.
 fn each_allocation_in_turn(name: &str, handle: &Handle, attributes: &Attributes) -> i64 {
     let held = Arc::new(());
     let mut suffices = None;
@@ -90,7 +90,7 @@ fn each_allocation_in_turn(name: &str, handle: &Handle, attributes: &Attributes)
     suffices.unwrap_or_else(|| panic!("{name}: {MOST} allocations do not suffice"))
 }
 
-/// Creates threads without a grant, which wait, until a creation is refused; all of them end.
+/// Creates waiting threads without any grant, until a creation is refused. Then all of them end.
 fn as_many_as_there_is_room_for(name: &str, handle: &Handle) {
     let door = common::Doorkeeper::new();
     let mut created = Vec::with_capacity(1000);
@@ -116,12 +116,13 @@ fn main() {
 
 fn creations_are_refused_or_succeed() {
     for (name, model) in MODELS {
-        // Stacks are threads of the standard library then, which begins none without memory but
-        // aborts.
+        // In this build stacks are threads of the standard library, which aborts if it has no
+        // memory for one.
         if cfg!(tickwright_portable) && matches!(model(), Model::ManyToMany(_)) {
             continue;
         }
-        // A runtime of its own for each way: what one has allocated, another need not.
+        // Each way gets a runtime of its own, because it need not allocate again what an earlier
+        // way has allocated.
         for attributes in [
             Attributes::new(),
             Attributes::new().name("with a name"),

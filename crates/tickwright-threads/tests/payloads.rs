@@ -1,4 +1,4 @@
-//! What a panic carries is dropped where the drop may wait: never on a worker's own stack.
+//! The payload of a panic is dropped where its drop may wait: never on a worker's own stack.
 
 mod common;
 
@@ -24,7 +24,7 @@ impl Drop for Payload {
     }
 }
 
-/// The two meet at all distances of some microseconds.
+/// The panic and the detach happen at all distances of up to some microseconds.
 #[test]
 fn a_thread_panics_and_is_detached_meanwhile() {
     const ROUNDS: u64 = 500;

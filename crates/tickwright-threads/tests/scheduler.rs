@@ -1,5 +1,5 @@
-//! Schedulers and shards whose callbacks wait on threads of an M:N runtime. Each thread is told
-//! apart from the others. A cancel that waits leaves the worker to others.
+//! Schedulers and shards whose callbacks wait on threads of an M:N runtime. The scheduler tells the
+//! threads of one worker apart. While a cancel waits, other threads use the worker.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;
@@ -15,7 +15,7 @@ fn runtime(workers: usize) -> Runtime {
     Runtime::new(Model::ManyToMany(ManyToMany::new().workers(workers))).unwrap()
 }
 
-/// Lets others go first until it is so. Ends for certain: a wrong answer is an answer, too.
+/// Yields until `so` returns true. Fails after a time limit, so that the test always ends.
 fn until(what: &str, so: impl Fn() -> bool) {
     let begun = std::time::Instant::now();
     while !so() {
@@ -40,7 +40,7 @@ impl Stage {
     }
 }
 
-/// Opens the gate however the test ends: the runtime's drop waits for its threads.
+/// Opens the gate however the test ends, because the runtime's drop waits for its threads.
 struct Opens(Arc<Stage>);
 
 impl Drop for Opens {
@@ -49,7 +49,7 @@ impl Drop for Opens {
     }
 }
 
-/// A neighbor on the same worker, which opens the gate after it had ten turns.
+/// A thread on the same worker, which opens the gate after ten turns.
 fn neighbour(stage: &Arc<Stage>) -> impl FnOnce() + Send + 'static {
     let stage = Arc::clone(stage);
     move || {
@@ -77,7 +77,7 @@ fn a_thread_is_not_taken_for_the_callback_of_another_on_its_worker() {
             assert!(matches!(scheduler.cancel_sync(firing.id()), Err(WouldDeadlock)));
             assert!(matches!(scheduler.try_cancel(firing.id()), Cancelled::Running { here: true }));
             acts.act();
-            // Also after others of its worker ran.
+            // This holds even after other threads of the worker have run.
             assert!(scheduler.within_callback());
             Next::Again
         };

@@ -1,4 +1,5 @@
-//! Where threads run, as the platform sees it: size, guard, and whether a stack is used again.
+//! The stacks of threads as the platform sees them: the size, the guard, and whether a stack is
+//! used again.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -8,13 +9,13 @@ use std::fs;
 
 use tickwright_threads::{Attributes, Runtime, this_thread};
 
-// Not the portable back end, whose stacks are as large as the platform makes them.
+// The list leaves out the portable back end, whose stacks are as large as the platform makes them.
 for_each_model! { @models [a_guard_is_there_when_it_is_asked_for sizes_are_those_asked_for]
 one_to_one own_stacks fresh_stacks manager one_worker two_workers three_workers as_ngpt }
 
 const PLAIN: Attributes = Attributes::new();
 
-/// What the platform lets programs do at an address: `rw-p`, `---p`; nothing where nothing is.
+/// The access rights at an address, such as `rw-p` or `---p`; `None` if nothing is mapped there.
 fn rights(at: usize) -> Option<String> {
     let maps = fs::read_to_string("/proc/self/maps").unwrap();
     maps.lines().find_map(|line| {
@@ -43,7 +44,8 @@ fn a_guard_is_there_when_it_is_asked_for(runtime: &Runtime) {
         });
         assert_eq!((lowest.as_deref(), above.as_deref()), (Some("---p"), Some("---p")), "{guard}");
     }
-    // Without one, what is below is another's, or nobody's; and this thread runs as well.
+    // Without a guard, the memory below the stack belongs to another mapping or to none. The thread
+    // still runs.
     let attributes = PLAIN.stack(128 * 1024).guard(0);
     assert!(in_a_thread(runtime, &attributes, |stack| rights(stack.start).is_some()));
 }
@@ -52,8 +54,8 @@ fn sizes_are_those_asked_for(runtime: &Runtime) {
     for pages in [5, 16, 100, 1000] {
         let bytes = pages * 4096;
         let least = in_a_thread(runtime, &PLAIN.stack(bytes - 1).guard(0), |stack| stack.len());
-        // The platform's own bookkeeping may lie in it; and glibc's cache gives a stack that is up
-        // to four times as large.
+        // The platform's own data may lie on the stack, and glibc's cache returns stacks that are
+        // up to four times as large.
         assert!((bytes - 4096..=4 * bytes).contains(&least), "{pages} pages: {least}");
     }
 }
@@ -68,7 +70,7 @@ fn a_recycled_stack_is_the_same_sixteen_times() {
     assert!(all.iter().all(|&at| at == all[0]), "{all:x?}");
 }
 
-/// Another size takes another stack, and two threads at a time have two.
+/// A thread with another size takes another stack, and two threads at a time have two stacks.
 #[test]
 fn a_recycled_stack_is_nobody_elses() {
     let runtime = common::start(common::own_stacks());
@@ -85,7 +87,7 @@ fn a_recycled_stack_is_nobody_elses() {
     assert!(larger >= 256 * 1024);
 }
 
-/// In `ps`, debuggers and `/proc`.
+/// `ps`, debuggers and `/proc` show the beginning of a kernel thread's name.
 #[test]
 fn kernel_threads_show_the_beginning_of_their_name() {
     for model in [common::one_to_one(), common::fresh_stacks(), common::manager()] {
@@ -97,7 +99,7 @@ fn kernel_threads_show_the_beginning_of_their_name() {
     }
 }
 
-/// A thread that asks for nothing never gets a stack that was made for another size.
+/// A thread with the default size never gets a stack that was made for another size.
 #[test]
 fn a_stack_of_another_size_is_kept_for_nobody() {
     for model in [common::one_worker(), common::two_workers(), common::as_ngpt()] {

@@ -1,4 +1,4 @@
-//! Locks, events, mailboxes, descriptors and values of one's own, in every model.
+//! Locks, condition variables, mailboxes, descriptors and thread-local values, in every model.
 
 mod common;
 
@@ -34,7 +34,7 @@ for_each_model!(
 
 const PLAIN: Attributes = Attributes::new();
 
-/// Each of twenty waits for its own lock, which its predecessor opens.
+/// Each of twenty threads waits for its own lock, which its predecessor opens.
 fn twenty_hand_a_lock_over(runtime: &Runtime) {
     let turns: Arc<Vec<(Mutex<bool>, Condvar)>> =
         Arc::new((0..=20).map(|_| (Mutex::new(false), Condvar::new())).collect());
@@ -207,7 +207,7 @@ fn a_letter_that_does_not_come(runtime: &Runtime) {
     drop(to);
 }
 
-/// A thread of this model, one of another and one of none: ping, pong.
+/// A thread of this model, one of another model and one of no runtime send letters to each other.
 fn inside_and_outside_meet(runtime: &Runtime) {
     let other = common::start(common::one_worker());
     let (to_first, first) = unbounded::<usize>();
@@ -222,7 +222,7 @@ fn inside_and_outside_meet(runtime: &Runtime) {
     drop(to_first);
     assert_eq!(runtime.join(one).unwrap(), 50);
     assert_eq!(other.join(two).unwrap(), 50);
-    // A thread of the other runtime joins one of this one.
+    // A thread of the other runtime joins a thread of this one.
     let handle = runtime.handle();
     let id = runtime.create(&PLAIN, || 6).unwrap();
     assert_eq!(other.run(move || handle.join(id).unwrap()).unwrap(), 6);
@@ -242,7 +242,7 @@ fn first_hops(
 
 use first_hops as second_hops;
 
-/// A wake-up by `unpark` is for `park`, whatever else the thread waits for in between.
+/// Only `park` takes a wake-up by `unpark`, whatever else the thread waits for in between.
 fn a_wait_takes_no_unpark(runtime: &Runtime) {
     let (to, from) = unbounded::<()>();
     let gate = Arc::new(Gate::default());
@@ -285,7 +285,7 @@ fn descriptors_wait(runtime: &Runtime) {
             }
         })
         .unwrap();
-    // Others of its worker go on.
+    // Other threads of its worker go on.
     let busy = runtime.create(&PLAIN, || (0..50).map(|_| this_thread::yield_now()).count()).unwrap();
     assert_eq!(runtime.join(busy).unwrap(), 50);
     for byte in 0..20 {
@@ -299,7 +299,7 @@ fn descriptors_wait(runtime: &Runtime) {
     assert_eq!(runtime.join(echo).unwrap(), 20);
 }
 
-/// Inside and outside alike, as `poll` says.
+/// A regular file is always ready, on threads of a runtime and on others, as for `poll`.
 fn a_regular_file_is_always_ready(runtime: &Runtime) {
     let ready = || {
         let file = std::fs::File::open(std::env::current_exe().unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! Nobody waits for ever, however often others come by.
+//! No thread waits for ever, however often other threads take the resource first.
 
 mod common;
 
@@ -17,13 +17,13 @@ for_each_model!(
 );
 
 const PLAIN: Attributes = Attributes::new();
-/// Far more than a fair lock needs.
+/// Far more rounds than a fair lock needs.
 const ROUNDS: usize = 200_000;
-/// Far more than the system lets a worker wait that it has preempted with the waiter in hand.
+/// Far longer than the system preempts a worker that is about to run the waiter.
 const PREEMPTED: Duration = Duration::from_secs(20);
 
-/// Calls `round` until the waiter has had its turn. Returns whether it had, within as many rounds
-/// as above, or more where its worker is preempted.
+/// Calls `round` until the waiter has had its turn. Returns whether it had its turn within `ROUNDS`
+/// rounds, or more rounds if its worker is preempted.
 fn until(had: &Gate, mut round: impl FnMut()) -> bool {
     let (mut rounds, begun) = (0, Instant::now());
     while !had.is_open() && (rounds < ROUNDS || begun.elapsed() < PREEMPTED) {
@@ -79,7 +79,7 @@ fn a_mailbox_that_one_empties_again_and_again(runtime: &Runtime) {
             let _ = receive.try_recv();
             this_thread::yield_now();
         });
-        // One for it where the test fails.
+        // If the test has failed, this letter lets the waiter end.
         send.send(1).unwrap();
         had
     });

@@ -1,4 +1,4 @@
-//! Threads that wait in a drop while they unwind: nobody else is taken for panicking meanwhile.
+//! Threads wait in a drop while they unwind. Meanwhile no other thread counts as panicking.
 
 mod common;
 
@@ -34,13 +34,13 @@ impl<F: FnMut()> Drop for OnDrop<F> {
     }
 }
 
-/// How often a thread that does not panic was taken for one that does.
+/// How often a thread that does not panic counted as panicking.
 #[derive(Default)]
 struct Seen(AtomicUsize);
 
-/// Thread A waits by `wait` in a drop that its panic runs. Meanwhile B, of the same runtime, calls
-/// `rouse` until A has waited. B also holds a lock of the standard library now and then, and looks
-/// at what it is taken for.
+/// Thread A calls `wait` in a drop that its panic runs. Meanwhile thread B of the same runtime
+/// calls `rouse` until A has waited. B also locks a lock of the standard library now and then, and
+/// checks whether it counts as panicking.
 fn beside(runtime: &Runtime, wait: impl FnOnce() + Send + 'static, mut rouse: impl FnMut() + Send + 'static) {
     let (seen, lock) = (Arc::new(Seen::default()), Arc::new(Mutex::new(())));
     let (waits, done) = (Arc::new(Gate::default()), Arc::new(Gate::default()));
@@ -87,7 +87,7 @@ fn beside(runtime: &Runtime, wait: impl FnOnce() + Send + 'static, mut rouse: im
     assert_eq!(runtime.join(b).unwrap(), 7);
     assert_eq!(seen.0.load(Ordering::SeqCst), 0, "taken for panicking");
     assert!(!lock.is_poisoned());
-    // Nothing is left behind on any worker.
+    // No worker keeps a count of panics.
     for _ in 0..8 {
         assert!(!runtime.run(std::thread::panicking).unwrap());
     }

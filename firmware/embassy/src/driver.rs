@@ -17,7 +17,7 @@ struct State {
     alarm: u64,
     queue: Queue,
     counter: Option<&'static Counter>,
-    /// What the calls of the queue took, in steps of the counter.
+    /// The cost of all calls of the queue, in steps of the counter.
     sum: u64,
     worst: u32,
 }
@@ -30,7 +30,7 @@ pub(crate) fn clock() -> &'static Clock {
 }
 
 impl State {
-    /// A call of the queue, counted.
+    /// Makes a call of the queue, and counts its cost.
     #[inline(always)]
     fn counted<R>(&mut self, call: impl FnOnce(&mut Queue) -> R) -> R {
         let Some(counter) = self.counter else { return call(&mut self.queue) };
@@ -73,12 +73,12 @@ impl Clock {
         self.with(|state| state.counter = Some(counter));
     }
 
-    /// Forgets what was counted.
+    /// Sets the counted costs to 0.
     pub(crate) fn clear_costs(&self) {
         self.with(|state| (state.sum, state.worst) = (0, 0));
     }
 
-    /// Instructions of all calls of the queue, and of the longest.
+    /// The instructions of all calls of the queue together, and those of the longest call.
     pub(crate) fn costs(&self) -> (u32, u32) {
         self.with(|state| {
             let instructions = |steps| state.counter.map_or(0, |counter| counter.instructions(steps));
@@ -86,7 +86,8 @@ impl Clock {
         })
     }
 
-    /// Lets the time pass until the alarm, and handles that. Returns whether there was one.
+    /// Advances the clock to the next alarm, and handles the alarm. Returns whether there was an
+    /// alarm.
     pub(crate) fn jump(&self) -> bool {
         self.with(|state| {
             if state.alarm == u64::MAX {
@@ -105,8 +106,8 @@ impl Driver for Clock {
         self.with(|state| state.now)
     }
 
-    /// As the drivers of Embassy's hardware crates: where the queue says so, the alarm is set
-    /// again.
+    /// Works like the drivers of Embassy's hardware crates: if the queue returns `true`, it sets
+    /// the alarm again.
     fn schedule_wake(&self, at: u64, waker: &Waker) {
         self.with(|state| {
             let now = state.now;

@@ -1,9 +1,9 @@
-//! Tasks of Embassy that sleep and time out, over whichever timer queue the build chose.
+//! Tasks of Embassy that sleep and time out, over the timer queue that the build selected.
 //!
-//! The time driver has a virtual clock. When no task can run, it jumps to the next alarm, as a
-//! processor does that sleeps until its timer interrupt. So each run is the same, and a wake-up
-//! that is early, late or lost is seen. Prints a line `wake` for each, and a line `cost` for each
-//! number of tasks; `ci/mcu.sh` compares two builds.
+//! The time driver has a virtual clock. When no task can run, the clock jumps to the next alarm,
+//! like a processor that sleeps until its timer interrupt. So each run is the same, and it shows
+//! each wake-up that is early, late or lost. The program prints a line `wake` for each wake-up, and
+//! a line `cost` for each number of tasks; `ci/mcu.sh` compares two builds.
 #![no_std]
 #![no_main]
 // The entry attribute makes a public function of `main`.
@@ -24,7 +24,7 @@ use driver::clock;
 
 /// Tasks that sleep and time out in turn.
 const MIXED: u32 = 16;
-/// Tasks of the longest measurement.
+/// Tasks of the largest measurement.
 const MOST: u32 = 32;
 /// Sleeps of each task.
 const ROUNDS: u32 = 40;
@@ -32,13 +32,13 @@ const ROUNDS: u32 = 40;
 static PENDED: AtomicBool = AtomicBool::new(false);
 static ENDED: AtomicU32 = AtomicU32::new(0);
 
-/// The executor asks to be polled.
+/// The executor calls this to request a poll.
 #[unsafe(export_name = "__pender")]
 fn pender(_: *mut ()) {
     PENDED.store(true, Ordering::Relaxed);
 }
 
-/// Counts a task that ends. Only the executor's tasks do, one at a time.
+/// Counts a task that ends. Only the executor's tasks call this, one at a time.
 fn end() {
     ENDED.store(ENDED.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
 }
@@ -70,8 +70,8 @@ async fn mixed(task: u32) {
                 true
             }
             1 => with_deadline(due, pending::<()>()).await.is_err(),
-            // What it waits for is dropped, and its timer with it: that may wake the task once
-            // more.
+            // The time-out drops the inner wait together with its timer. That timer may wake the
+            // task once more.
             2 => with_deadline(due, Timer::at(later(&mut random, task, 20) + (due - Instant::now())))
                 .await
                 .is_err(),
@@ -107,13 +107,13 @@ async fn sleeper(task: u32) {
     end();
 }
 
-/// Polls until so many tasks have ended. Where nothing can run, the clock jumps to the next alarm.
+/// Polls until `tasks` tasks have ended. If no task can run, the clock jumps to the next alarm.
 fn run(executor: &'static Executor, tasks: u32) {
     ENDED.store(0, Ordering::Relaxed);
     loop {
         while PENDED.load(Ordering::Relaxed) {
             PENDED.store(false, Ordering::Relaxed);
-            // SAFETY: 1. this is the one place that polls, so no poll is running.
+            // SAFETY: 1. only this line polls, so no other poll is running.
             unsafe { executor.poll() };
         }
         if ENDED.load(Ordering::Relaxed) == tasks {

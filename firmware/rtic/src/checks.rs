@@ -23,7 +23,7 @@ fn now() -> u64 {
     Mono::now().as_ticks()
 }
 
-/// Runs all checks. Returns how many waits there were.
+/// Runs all checks. Returns the number of waits.
 pub(crate) async fn run() -> u32 {
     let mut waits = 0;
     waits += at_random().await;
@@ -44,7 +44,7 @@ async fn at_random() -> u32 {
         Mono::delay(Duration::from_ticks(ticks)).await;
         on_time(begun + ticks, "a delay");
     }
-    // Ten turns, through the trait that drivers of peripherals take.
+    // A delay of ten turns, through the trait that drivers of peripherals use.
     let begun = now();
     rtic_time::embedded_hal_async::delay::DelayNs::delay_ms(&mut Mono, 26).await;
     on_time(begun + 26 * HZ / 1_000, "a delay of ten turns");
@@ -68,7 +68,8 @@ async fn deadline_that_passed() -> u32 {
     22
 }
 
-/// The deadline comes at each point between the first look at the clock and the alarm.
+/// The deadline passes at each point between the first look at the clock and the setting of the
+/// alarm.
 async fn wake_between_check_and_arm() -> u32 {
     for ticks in 0..4_000 {
         let due = now() + ticks;
@@ -89,18 +90,18 @@ async fn time_outs() -> u32 {
         let limited = Mono::timeout_after(Duration::from_ticks(ticks + 50_000), inner).await;
         require(limited.is_ok(), "a time-out came before the end of the wait");
     }
-    // What is never is not now.
+    // A time-out at the end of time must not come at once.
     let never = Mono::timeout_at(Instant::from_ticks(u64::MAX), Mono::delay(Duration::from_ticks(100))).await;
     require(never.is_ok(), "a time-out at the end of time came");
     let longest = Mono::timeout_after(Duration::from_ticks(u64::MAX), ready(())).await;
     require(longest.is_ok(), "the longest time-out came");
-    // The task of priority 2 may take or free a slot in between.
+    // The task of priority 2 may take or free one slot between the two counts.
     let (later, _) = monotonic::slots();
     require(later + 1 >= free, "a time-out that was dropped keeps its slot");
     12
 }
 
-/// A delay that another task polled last wakes that one.
+/// If another task polled a delay last, the delay wakes that task.
 async fn waker_of_another_task() -> u32 {
     static FIRST: AtomicBool = AtomicBool::new(false);
     static SECOND: AtomicBool = AtomicBool::new(false);
@@ -117,7 +118,8 @@ async fn waker_of_another_task() -> u32 {
     2
 }
 
-/// More delays than slots: all end on time. The later ones have the slots.
+/// There are more delays than slots, and all end on time. The delays with later deadlines hold the
+/// slots.
 async fn more_than_slots() -> u32 {
     const DELAYS: usize = SLOTS + 4;
     let begun = now();
@@ -150,7 +152,7 @@ fn waker(flag: &'static AtomicBool) -> Waker {
         unsafe { &*flag.cast::<AtomicBool>() }.store(true, Ordering::Relaxed);
     }
     static TABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake, |_| ());
-    // SAFETY: 1. the four functions keep what a waker promises: a copy of the pointer is a clone,
-    // waking is atomic, and there is nothing to drop.
+    // SAFETY: 1. the four functions keep a waker's contract: a copy of the pointer is a clone, a
+    // wake-up is atomic, and there is nothing to drop.
     unsafe { Waker::from_raw(clone(core::ptr::from_ref(flag).cast())) }
 }

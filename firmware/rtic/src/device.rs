@@ -1,11 +1,11 @@
-//! What RTIC's macro asks of a chip: its interrupts and its vector table.
+//! What RTIC's macro needs from a chip: its interrupts and its vector table.
 
 use cortex_m::interrupt::InterruptNumber;
 
-/// The chip has more. RTIC's priorities 1 to 8 need these.
+/// The chip has more priority bits, but RTIC's priorities 1 to 8 need only these.
 pub const NVIC_PRIO_BITS: u8 = 3;
 
-/// Interrupts without a peripheral behind them here: RTIC runs its tasks in them.
+/// Interrupts that no peripheral uses here: RTIC runs its tasks in them.
 #[derive(Clone, Copy, Debug)]
 #[repr(u16)]
 pub enum Interrupt {
@@ -30,7 +30,7 @@ unsafe extern "C" {
     safe fn High();
 }
 
-/// The handlers, which RTIC's macro makes, by number.
+/// The handlers, indexed by number. RTIC's macro creates them.
 // SAFETY: 1. the linker script places this section behind the exceptions, where the processor looks
 // for the handlers by number; 2. nothing else is in it; 3. both names are unique in the program.
 #[unsafe(link_section = ".vector_table.interrupts")]

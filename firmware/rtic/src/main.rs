@@ -1,11 +1,11 @@
 //! Tasks of RTIC at two priorities, whose delays and time-outs are timers of our queue.
 //!
-//! RTIC's own macros, dispatchers and executor run it; only the monotonic is ours. It fails where a
-//! wait ends early, late or never. The checks have the names of mistakes that timer queues of
-//! executors had.
+//! RTIC's own macros, dispatchers and executor run the tasks; only the monotonic is ours. The
+//! program fails if a wait ends early, late or never. Each check is named after a mistake that a
+//! timer queue of some executor had.
 #![no_std]
 #![no_main]
-// RTIC's macro makes public functions and modules of the tasks.
+// RTIC's macro turns the tasks into public functions and modules.
 #![allow(missing_docs)]
 
 mod checks;
@@ -14,11 +14,11 @@ mod monotonic;
 
 use tickwright_firmware::board::{exit, println};
 
-/// The longest that a wait may be late, in ticks. The emulator lets 3.2 ticks pass for each
+/// The greatest lateness of a wait, in ticks. The emulator lets 3.2 ticks pass for each
 /// instruction, and the task of priority 2 may run first.
 pub(crate) const BOUND: u64 = 8_000;
 
-/// Ends the program as wrong, unless `holds`.
+/// Ends the program with an error, unless `holds` is true.
 pub(crate) fn require(holds: bool, what: &str) {
     if !holds {
         println!("rtic: FAILED: {what}");
@@ -44,7 +44,7 @@ mod app {
     #[local]
     struct Local {}
 
-    /// Beats of the task of priority 2.
+    /// The number of beats of the task with priority 2.
     const BEATS: u64 = 100;
     /// The whole program takes two seconds of the board.
     const LIMIT: u64 = 20 * HZ;
@@ -58,7 +58,7 @@ mod app {
         (Shared {}, Local {})
     }
 
-    /// Runs where no task can. A wake-up that is lost ends here.
+    /// Runs while no task can run. After a lost wake-up this function ends the program.
     #[idle]
     fn idle(_: idle::Context) -> ! {
         loop {
@@ -75,7 +75,7 @@ mod app {
         monotonic::on_interrupt();
     }
 
-    /// Beats on a grid, while the other task checks.
+    /// Beats on a fixed grid of ticks, while the other task checks.
     #[task(priority = 2)]
     async fn high(_: high::Context) {
         let first = Mono::now();

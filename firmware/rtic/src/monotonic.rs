@@ -26,9 +26,9 @@ use tickwright_core::{HookQueue, SortedList, Timer, TimerRef};
 use tickwright_firmware::chip;
 use tickwright_firmware::widen::Widened;
 
-/// Delays that can be pending at once.
+/// The number of delays that can be pending at once.
 pub(crate) const SLOTS: usize = 8;
-/// A tick is one of the counter's.
+/// An instant in ticks of the counter.
 pub(crate) type Instant = fugit::MonotonicTimerInstantU64<{ chip::HZ }>;
 pub(crate) type Duration = fugit::TimerDurationU64<{ chip::HZ }>;
 
@@ -42,9 +42,9 @@ struct Service {
     clock: Clock,
     /// The alarm, from [`start`] on.
     alarm: Option<SYST>,
-    /// A bit for each free slot.
+    /// One bit for each slot, set while the slot is free.
     free: u32,
-    /// Polls that found no free slot.
+    /// The number of polls that found no free slot.
     refused: u32,
 }
 
@@ -71,7 +71,8 @@ impl Service {
         let next = self.queue.next_wake().unwrap_or(u64::MAX);
         let mut ticks = next.saturating_sub(self.now()).min(Clock::HALF_TURN);
         if cfg!(feature = "control") && ticks == 0 {
-            // As an alarm that compares for equality: it waits for the next turn.
+            // This imitates an alarm that compares for equality: a missed deadline waits for the
+            // next turn.
             ticks = Clock::HALF_TURN;
         }
         if let Some(systick) = &mut self.alarm {
@@ -80,7 +81,7 @@ impl Service {
     }
 }
 
-/// Starts the clock. Delays before that end when it starts.
+/// Starts the clock. Delays from before the start end when it starts.
 pub(crate) fn start(mut systick: SYST) {
     chip::start(&mut systick, 0);
     with(|service, _| {
@@ -89,8 +90,8 @@ pub(crate) fn start(mut systick: SYST) {
     });
 }
 
-/// Wakes what is due, each in a critical section of its own, and sets the alarm again. For the
-/// handler of SysTick.
+/// Wakes the tasks whose timers are due, each in a critical section of its own, and sets the alarm
+/// again. The handler of SysTick calls this.
 pub(crate) fn on_interrupt() {
     let due = || {
         with(|service, cs| {
@@ -109,13 +110,13 @@ pub(crate) fn on_interrupt() {
     }
 }
 
-/// Free slots, and polls that found none so far.
+/// The number of free slots, and the number of polls that found none so far.
 pub(crate) fn slots() -> (u32, u32) {
     with(|service, _| (service.free.count_ones(), service.refused))
 }
 
-/// Ends at a tick, never before. Where all slots are taken, it wakes its task again and again: it
-/// is not late, and costs what a loop costs.
+/// A future that ends at a tick, never before. If all slots are taken, it wakes its task again and
+/// again: then it is still on time, at the cost of a busy loop.
 #[derive(Debug)]
 pub(crate) struct Delay {
     deadline: u64,
@@ -123,7 +124,7 @@ pub(crate) struct Delay {
 }
 
 impl Delay {
-    /// Ends at `deadline`; at once when that has passed.
+    /// A delay that ends at `deadline`, or at once if that tick has passed.
     pub(crate) fn until(deadline: u64) -> Self {
         Self { deadline, slot: None }
     }
@@ -132,7 +133,7 @@ impl Delay {
     fn release(&mut self, service: &mut Service, cs: critical_section::CriticalSection<'_>) -> Option<Waker> {
         let at = self.slot.take()?;
         let timer = &TIMERS[at];
-        // An error says that it was delivered already.
+        // An error means that the timer was delivered already.
         if service.queue.remove(TimerRef::from(timer)).is_ok_and(|removed| removed.head.is_changed()) {
             service.set_alarm();
         }
@@ -149,7 +150,8 @@ impl Future for Delay {
         let waker = context.waker().clone();
         let delay = &mut *self;
         let (done, unused) = with(|service, cs| {
-            // The check and the arming are one critical section: nothing can wake between them.
+            // The check and the arming are in one critical section: no wake-up can come between
+            // them.
             if service.now() >= delay.deadline {
                 return (Poll::Ready(()), (delay.release(service, cs), Some(waker)));
             }
@@ -189,8 +191,8 @@ impl Drop for Delay {
 pub(crate) struct Mono;
 
 impl Mono {
-    /// The deadline of a wait of at least `duration`: a tick more, since a part of the current one
-    /// has passed.
+    /// The deadline of a wait of at least `duration`. It is one tick later, since a part of the
+    /// current tick has passed.
     fn deadline(duration: Duration) -> u64 {
         let ticks = duration.as_ticks();
         let now = with(|service, _| service.now());

@@ -1,5 +1,5 @@
-//! Random operations on each structure, in statics, beside an oracle: prints a line for each and
-//! ends with 1 if one of them differs.
+//! Runs random operations on each structure in a static, and compares it with an oracle. Prints a
+//! line for each structure, and ends with 1 if one of them differs.
 #![no_std]
 #![no_main]
 // The entry attribute makes a public function of `main`.
@@ -18,7 +18,7 @@ use tickwright_firmware::for_each_small_wheel;
 #[cfg(not(part = "wheels"))]
 use tickwright_firmware::for_each_static_family;
 
-/// Operations on each structure.
+/// The number of operations on each structure.
 const OPERATIONS: u32 = 20_000;
 
 macro_rules! run_each {
@@ -51,7 +51,7 @@ macro_rules! run_each {
     }};
 }
 
-/// Every row that this board has room for.
+/// Runs every row for which this board has room.
 fn run_all() -> u32 {
     let mut failed = 0;
     #[cfg(not(part = "wheels"))]

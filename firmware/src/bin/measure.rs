@@ -1,6 +1,6 @@
-//! Instructions of each operation of each structure, in the shape of Zephyr's benchmark: insert n
-//! timers, move each, abort half, fire the rest. A look is a call that finds nothing due. Prints a
-//! line for each structure, n and operation, as `ci/mcu.py` reads them.
+//! Counts the instructions of each operation of each structure. The sequence is that of Zephyr's
+//! benchmark: insert n timers, move each, cancel half, fire the rest. A look is a call that finds
+//! nothing due. Prints a line for each structure, n and operation, which `ci/mcu.py` reads.
 #![no_std]
 #![no_main]
 // The entry attribute makes a public function of `main`.
@@ -13,7 +13,7 @@ use tickwright_firmware::board::{Counter, entry, exit, println};
 use tickwright_firmware::random::Random;
 
 const MOST: usize = 64;
-/// Rounds for each n; each has other deadlines.
+/// The number of rounds for each n. Each round has other deadlines.
 const ROUNDS: u32 = 24;
 /// Deadlines are random below this many ticks.
 const SPAN: u32 = 10_000;
@@ -21,7 +21,7 @@ const SPAN: u32 = 10_000;
 type Queue<F> = HookQueue<'static, F, u8>;
 type Timers<F> = [Timer<F, u8>; MOST];
 
-/// What the calls of one operation took, in steps of the board's counter.
+/// The cost of the calls of one operation, in steps of the board's counter.
 #[derive(Clone, Copy, Default)]
 struct Cost {
     calls: u32,
@@ -69,7 +69,7 @@ fn next_wake<F: Family>(queue: &Queue<F>) -> Option<u64> {
     queue.next_wake()
 }
 
-/// Whether every call did what it was asked to.
+/// Measures one structure. Returns whether every call had the right result.
 fn measure<F: Family>(
     name: &str,
     queue: &mut Queue<F>,
@@ -102,7 +102,7 @@ fn measure<F: Family>(
                 right &= done;
             }
             let mut fired = 0;
-            // The alarm goes off at the next wake-up, and takes all that is due.
+            // The alarm goes off at the next wake-up, and takes all due timers.
             while let (took, Some(now)) = counter.of(|| next_wake(queue)) {
                 cost[4].add(took);
                 let now = black_box(now);
@@ -135,7 +135,8 @@ macro_rules! measure_each {
         $({
             static TIMERS: Timers<$family> = [const { Timer::new(0) }; MOST];
             static mut QUEUE: Queue<$family> = HookQueue::new();
-            // SAFETY: 1. `main` runs once, and this place in it once; 2. nothing else names it.
+            // SAFETY: 1. `main` runs once, and runs this block once; 2. nothing else names the
+            // static.
             let queue = unsafe { &mut *(&raw mut QUEUE) };
             right &= measure($name, queue, &TIMERS, $counter);
         })+

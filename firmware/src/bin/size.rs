@@ -1,5 +1,6 @@
-//! A program with twenty timers of the structure that `TICKWRIGHT_FAMILY` names, and no output:
-//! what it takes beyond the program with none is what the structure takes. `ci/mcu.py` compares.
+//! A program without output, and with twenty timers of the structure that `TICKWRIGHT_FAMILY`
+//! names. `ci/mcu.py` compares its size with that of a program without timers. The difference is
+//! the size of the structure.
 #![no_std]
 #![no_main]
 // The entry attribute makes a public function of `main`.
@@ -42,10 +43,10 @@ mod queue {
     static QUEUE: Mutex<RefCell<HookQueue<'static, Family, u32>>> =
         Mutex::new(RefCell::new(HookQueue::new()));
 
-    /// Each operation once, with arguments that the compiler does not know.
+    /// Calls each operation once, with arguments that the compiler does not know.
     pub(super) fn exercise() -> u32 {
         critical_section::with(|cs| {
-            // This program alone borrows it, here.
+            // Only this line of the program borrows the queue.
             let Ok(mut queue) = QUEUE.borrow(cs).try_borrow_mut() else { return 1 };
             let mut wrong = 0;
             for timer in &TIMERS {

@@ -1,5 +1,5 @@
-//! A queue in a static that the SysTick interrupt drives: 10,000 ticks, eight periodic timers, one
-//! that is armed and cancelled from the main program. Each firing must be on its tick.
+//! The SysTick interrupt drives a queue in a static for 10,000 ticks. There are eight periodic
+//! timers, and one timer that the main program arms and cancels. Each timer must fire on its tick.
 #![no_std]
 #![no_main]
 // The entry attribute makes a public function of `main`.
@@ -40,7 +40,7 @@ static TIMERS: [Timer<RbTreeCached, Periodic>; 8] = [
     Periodic::every(100),
     Periodic::every(999),
 ];
-/// The main program arms it again and again, and it never fires.
+/// The main program arms this timer again and again, and it never fires.
 static WATCHDOG: Timer<RbTreeCached, Periodic> = Periodic::every(u32::MAX);
 
 static QUEUE: Mutex<RefCell<HookQueue<'static, RbTreeCached, Periodic>>> =
@@ -113,7 +113,7 @@ fn main() -> ! {
         let Periodic { period, fired, off } = &timer.payload;
         let (fired, off) = (fired.load(Ordering::Relaxed), off.load(Ordering::Relaxed));
         println!("every {period}: fired {fired} times, {off} off their tick");
-        // The last tick may have come while this program looked.
+        // The last tick may have come while this program read the counters.
         let expected = NOW.load(Ordering::Relaxed) / period;
         wrong += off + u32::from(fired != expected);
     }

@@ -1,7 +1,7 @@
 //! A tickless timer service for firmware: `docs/firmware.md` explains it part by part.
 //!
-//! One timer of the chip is a counter of 16 bits that runs freely; SysTick is the alarm. No
-//! interrupt comes while nothing is due, but for one in half a turn of the counter.
+//! One timer of the chip is a counter of 16 bits that runs freely; SysTick is the alarm. While
+//! nothing is due, only one interrupt comes in each half turn of the counter.
 //!
 //! With the feature `counter32` the counter has 32 bits and starts half a second before it wraps.
 #![no_std]
@@ -26,7 +26,8 @@ const HZ: u64 = chip::HZ;
 const MS: u64 = HZ / 1_000;
 /// Bits of the counter that the program reads.
 const BITS: u32 = if cfg!(feature = "counter32") { 32 } else { 16 };
-/// Where the counter starts: a turn of 16 bits ends soon, one of 32 bits after 172 s.
+/// The counter's first value. A turn of 16 bits ends soon, but a turn of 32 bits takes 172 s, so
+/// that counter starts near its end.
 const START: u32 = if cfg!(feature = "counter32") { 0u32.wrapping_sub(HZ as u32 / 2) } else { 0 };
 const HALF_TURN: u64 = Widened::<BITS>::HALF_TURN;
 
@@ -59,7 +60,7 @@ static BACK_OFF: JobTimer = Job::new("back off", 10 * MS, back_off);
 static LOGOUT: JobTimer = Job::new("log out", 0, nothing);
 static REQUEST: JobTimer = Job::new("request", 0, nothing);
 
-/// Only the time of the run is of interest here. A program would switch a pin.
+/// Here only the time of the call matters. A real program would switch a pin.
 fn nothing() -> Result<(), Reject> {
     Ok(())
 }
@@ -160,7 +161,7 @@ impl Service {
     }
 }
 
-/// Increments a counter that the alarm alone writes.
+/// Increments a counter that only the alarm writes.
 fn count(counter: &AtomicU32) {
     counter.store(counter.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
 }
@@ -206,8 +207,8 @@ fn main() -> ! {
     let armed = with(|service| {
         service.alarm = Some(systick);
         let now = service.now();
-        // On one tick, the timer that moves itself first: if the work ran before the pop, the pop
-        // would take BLINK, which would then run 99 times.
+        // Two timers are due on one tick, and the first one moves itself. If its work ran before
+        // the pop, the pop would take BLINK, whose work would then run only 99 times.
         service.arm_at(&BACK_OFF, now + 10 * MS)?;
         service.arm_at(&BLINK, now + 10 * MS)?;
         service.arm(&SENSE, 16 * MS)?;
@@ -231,7 +232,7 @@ fn main() -> ! {
                 exit(3);
             }
         }
-        // The answer to the request comes: its time-out is cancelled.
+        // The answer to the request has come, so its time-out is cancelled.
         if !answered && now >= 200 * MS {
             answered = true;
             if !with(|service| service.cancel(&REQUEST)) {
@@ -239,7 +240,8 @@ fn main() -> ! {
                 exit(3);
             }
         }
-        // A little longer: the timers were armed a little later than 0.
+        // The run takes a little longer than one second, because the timers were armed a little
+        // later than 0.
         if now >= 1_005 * MS {
             break;
         }
@@ -255,7 +257,7 @@ fn main() -> ! {
     }
     let (now, alarms) = with(|service| (service.now(), service.alarms));
     let turns = (now >> BITS) - (begun >> BITS);
-    // Without a turn the run would show nothing about the widening.
+    // If the counter did not wrap, the run would not test the widening.
     wrong += u32::from(turns == 0);
     println!("tickless: one second, turns of {BITS} bits: {turns}, alarms: {alarms}, {wrong} wrong");
     exit(i32::from(wrong > 0))

@@ -26,7 +26,7 @@ pub struct Sensor {
     pub samples: AtomicU32,
 }
 
-/// It ends when nothing came for a while, or at its limit.
+/// A session ends when no packet came for a while, or at its limit.
 pub struct Session {
     pub id: u32,
     pub idle: Timer,
@@ -53,12 +53,12 @@ impl Event {
         }
     }
 
-    /// What is done at the expiry. It runs in the alarm, so it is short and does not print: it
-    /// notes a line, which `main` prints.
+    /// Runs at the expiry. It runs in the alarm, so it is short and does not print: it notes a
+    /// line, which `main` prints.
     pub fn fire(&'static self, expiry: Tick) {
         let value = match self {
             Self::Blink(led) => {
-                // The alarm alone writes it, so a load and a store are enough.
+                // Only the alarm writes `on`, so a load and a store are enough.
                 let on = !led.on.load(Relaxed);
                 led.on.store(on, Relaxed);
                 u32::from(on)

@@ -1,4 +1,5 @@
-//! What fired and is not printed yet. The alarm notes lines, the main program takes them.
+//! The events that have fired and are not printed yet. The alarm notes lines, and the main program
+//! takes them.
 
 use core::cell::RefCell;
 
@@ -21,7 +22,7 @@ pub struct Line {
 pub struct Lines {
     lines: [Option<Line>; 8],
     len: usize,
-    /// Lines that found no room, since `main` took too long.
+    /// The number of lines that found no room, because `main` took too long.
     pub lost: u32,
 }
 
@@ -36,7 +37,7 @@ impl Lines {
 
 static NOTED: Mutex<RefCell<Lines>> = Mutex::new(RefCell::new(Lines::EMPTY));
 
-/// Notes a line. Where there is no room it is counted as lost.
+/// Notes a line. If there is no room, counts the line as lost.
 pub fn note(line: Line) {
     critical_section::with(|cs| {
         let noted = &mut *NOTED.borrow_ref_mut(cs);

@@ -11,7 +11,7 @@ use crate::chip;
 use crate::event::Event;
 use crate::widen::Widened;
 
-/// A timer with an event. It lies in a struct of yours, and that in a static.
+/// A timer with an event. The timer lies in a struct of yours, and the struct in a static.
 pub type Timer = tickwright_core::Timer<SortedList, Event>;
 
 /// The ticks of `ms` milliseconds.
@@ -25,7 +25,7 @@ pub struct Service {
     clock: Widened<{ chip::COUNTER_BITS }>,
     /// The alarm, from `start` on.
     alarm: Option<SYST>,
-    /// The longest that a timer was late, in ticks.
+    /// The greatest lateness of a timer so far, in ticks.
     pub latest: Tick,
 }
 
@@ -36,7 +36,8 @@ static SERVICE: Mutex<RefCell<Service>> = Mutex::new(RefCell::new(Service {
     latest: 0,
 }));
 
-/// Runs `work` with interrupts masked. Do not call it inside `work`: the service is borrowed there.
+/// Runs `work` with interrupts masked. Do not call `with` inside `work`: the service is borrowed
+/// there.
 pub fn with<R>(work: impl FnOnce(&mut Service) -> R) -> R {
     critical_section::with(|cs| work(&mut SERVICE.borrow_ref_mut(cs)))
 }
@@ -117,7 +118,7 @@ impl Service {
 /// that, with interrupts unmasked, and may arm, move and cancel timers.
 #[exception]
 fn SysTick() {
-    // What becomes due later comes with the next alarm.
+    // A timer that becomes due later fires at the next alarm.
     let now = with(|service| service.now());
     while let Some((event, expiry)) = with(|service| service.take_due(now)) {
         event.fire(expiry);

@@ -7,7 +7,7 @@ struct Old {
     a: u64,
 }
 
-/// The next version of `Old`, as the library has it.
+/// The next version of `Old`, which the library has.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Ours {
@@ -16,7 +16,7 @@ struct Ours {
     b: u64,
 }
 
-/// The version after that.
+/// The version after `Ours`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct New {
@@ -26,7 +26,7 @@ struct New {
     c: u64,
 }
 
-// SAFETY: 1. `repr(C)`, the size comes first; 2. numbers.
+// SAFETY: 1. The struct is `repr(C)`, and the size comes first. 2. Its fields are numbers.
 unsafe impl Growing for Ours {
     const DEFAULT: Self = Self { size: size_of::<Self>(), a: 7, b: 8 };
     const LEAST: usize = size_of::<Old>();
@@ -42,17 +42,17 @@ fn new(c: u64) -> New {
 
 #[test]
 fn an_older_program_gets_defaults_for_what_it_does_not_have() {
-    // SAFETY: as many bytes as the size says.
+    // SAFETY: the struct has as many bytes as its size says.
     let read = unsafe { read::<Ours>(core::ptr::from_ref(&old()).cast()) };
     assert_eq!(read.map(|ours| (ours.a, ours.b)), Ok((1, 8)));
 }
 
 #[test]
 fn a_newer_program_is_served_unless_it_asks_for_what_is_not_known() {
-    // SAFETY: as many bytes as the size says.
+    // SAFETY: the struct has as many bytes as its size says.
     let served = unsafe { read::<Ours>(core::ptr::from_ref(&new(0)).cast()) };
     assert_eq!(served.map(|ours| (ours.a, ours.b)), Ok((1, 2)));
-    // SAFETY: as many bytes as the size says.
+    // SAFETY: the struct has as many bytes as its size says.
     let refused = unsafe { read::<Ours>(core::ptr::from_ref(&new(1 << 40)).cast()) };
     assert_eq!(refused, Err(code::TOO_NEW));
 }
@@ -81,7 +81,7 @@ fn nothing_is_written_behind_what_the_caller_has() {
     let place: *mut Ours = small.as_mut_ptr().cast();
     // SAFETY: the size may be read.
     let bytes = unsafe { room(place) }.unwrap();
-    // SAFETY: as many bytes may be written.
+    // SAFETY: that many bytes may be written.
     unsafe { fill(place, bytes, Ours::DEFAULT) };
     assert_eq!(small, [Old { size: size_of::<Old>(), a: 7 }, Old { size: 11, a: 12 }]);
 
@@ -89,7 +89,7 @@ fn nothing_is_written_behind_what_the_caller_has() {
     let place: *mut Ours = (&raw mut large).cast();
     // SAFETY: the size may be read.
     let bytes = unsafe { room(place) }.unwrap();
-    // SAFETY: as many bytes may be written.
+    // SAFETY: that many bytes may be written.
     unsafe { fill(place, bytes, Ours::DEFAULT) };
     assert_eq!(large, New { size: size_of::<Ours>(), a: 7, b: 8, c: 3 });
 }
@@ -97,7 +97,7 @@ fn nothing_is_written_behind_what_the_caller_has() {
 #[test]
 fn initializing_sets_defaults_and_zeros() {
     let mut large = new(3);
-    // SAFETY: as many bytes may be written.
+    // SAFETY: that many bytes may be written.
     assert_eq!(unsafe { initialize::<Ours>((&raw mut large).cast(), size_of::<New>()) }, 0);
     assert_eq!(large, New { size: size_of::<New>(), a: 7, b: 8, c: 0 });
 }

@@ -4,7 +4,7 @@ fn layout(bytes: usize) -> Layout {
     Layout::from_size_align(bytes, 8).unwrap()
 }
 
-/// How many spare blocks the calling thread has.
+/// The number of spare blocks of the calling thread.
 fn spares() -> usize {
     let (mut count, mut at) = (0, SPARES.get());
     while let Some(spare) = NonNull::new(at) {
@@ -16,7 +16,7 @@ fn spares() -> usize {
 }
 
 fn free(block: *mut u8, bytes: usize) {
-    // SAFETY: from this allocator.
+    // SAFETY: the block is from this allocator.
     unsafe { Malloc.dealloc(block, layout(bytes)) };
 }
 
@@ -74,14 +74,14 @@ fn memory_is_aligned_zeroed_and_kept_when_it_moves() {
             // SAFETY: the size is not 0.
             let block = unsafe { Malloc.alloc_zeroed(layout) };
             assert!(!block.is_null() && block.addr() % align == 0);
-            // SAFETY: as large, and initialized.
+            // SAFETY: the block has that many bytes, and they are initialized.
             let contents = unsafe { core::slice::from_raw_parts_mut(block, bytes) };
             assert!(contents.iter().all(|byte| *byte == 0));
             contents.fill(7);
-            // SAFETY: from this allocator, with this layout.
+            // SAFETY: the block is from this allocator, with this layout.
             let moved = unsafe { Malloc.realloc(block, layout, bytes + 9000) };
             assert!(!moved.is_null() && moved.addr() % align == 0);
-            // SAFETY: as many bytes were there before.
+            // SAFETY: the block had at least that many bytes before.
             let contents = unsafe { core::slice::from_raw_parts(moved, bytes) };
             assert!(contents.iter().all(|byte| *byte == 7));
             free(moved, bytes + 9000);

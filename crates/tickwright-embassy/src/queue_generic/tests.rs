@@ -42,8 +42,8 @@ fn it_agrees_with_an_oracle() {
     testing::agrees_with_an_oracle(|| Box::new(ConstGenericQueue::<24>::new()));
 }
 
-/// A full vector of Embassy's woke the task at its end. Here the one without room asks again, until
-/// there is room; everybody else sleeps on.
+/// Embassy's own queue, when full, woke the task at the end of its vector. Here only the task that
+/// found no room wakes and asks again. All others sleep on.
 #[test]
 fn a_full_queue_wakes_nobody_else_early() {
     let (tasks, log) = tasks(3);

@@ -1,4 +1,4 @@
-//! The queue in the tasks, and what its storage is.
+//! Tests of the queue in the tasks, and of its storage.
 
 use std::boxed::Box;
 use std::vec::Vec;
@@ -53,7 +53,7 @@ fn it_agrees_with_an_oracle() {
     testing::agrees_with_an_oracle(|| Box::new(Queue::new()));
 }
 
-/// Embassy's mock driver is reset by a new queue in the place of the old one.
+/// Embassy's mock driver resets itself by writing a new queue over the old one.
 #[test]
 fn a_replaced_queue_gives_its_tasks_back() {
     let (tasks, log) = tasks(3);

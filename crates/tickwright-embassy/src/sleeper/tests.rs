@@ -1,4 +1,4 @@
-//! A waker is kept once and given back once.
+//! Tests that each waker is stored once and dropped once.
 
 use std::sync::Arc;
 use std::task::Wake;

@@ -1,4 +1,5 @@
-//! Op scripts from the fuzzer's bytes, on every structure, against the oracle.
+//! Decodes op scripts from the fuzzer's bytes, runs them on every structure, and compares with the
+//! oracle.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

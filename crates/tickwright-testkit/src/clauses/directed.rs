@@ -9,19 +9,21 @@ use crate::subject::{Advanced, Full, Make, Subject};
 
 const ALL: usize = usize::MAX;
 
-/// Queues whose idle time costs are given steps of this many ticks at least, so that the rest of
-/// them can be judged.
+/// If elapsed time costs a queue something, the suite limits its steps, but not below this number
+/// of ticks. So the other clauses can still be judged.
 const LEAST_REACH: u64 = 1 << 20;
 
-/// An advance over idle time that takes longer than this *and* this many times one over a single
-/// tick pays for elapsed time. Both are far from what a queue that jumps can reach by a disturbance
-/// of the host: the least of nine tries counts.
+/// An advance over idle time pays for elapsed time if it exceeds two limits. It takes longer than
+/// `LONG`, *and* longer than `MANY_TIMES` advances over a single tick. The least of nine tries
+/// counts. So a disturbance of the host does not carry a queue that jumps over idle time beyond
+/// both limits.
 const LONG: Duration = Duration::from_micros(200);
 const MANY_TIMES: u32 = 50;
 const TRIES: usize = 9;
 
-/// The least time that an advance over `gap` ticks takes. Nothing is pending but one timer at its
-/// start and one at its end. None when the queue refuses to be asked, which another clause judges.
+/// The least time that an advance over `gap` ticks takes. Only two timers are pending: one at the
+/// start of the gap and one at its end. `None` if the queue refuses the operations, which another
+/// clause judges.
 fn cost_of_idle<M: Make>(gap: u64) -> Option<Duration> {
     let arena = M::arena(2);
     let once = || {
@@ -39,7 +41,8 @@ fn cost_of_idle<M: Make>(gap: u64) -> Option<Duration> {
     (0..TRIES).map(|_| once()).min().flatten()
 }
 
-/// The first gap over which an advance pays for elapsed time, with both costs.
+/// The first gap over which an advance pays for elapsed time. Returns the gap, the cost over a
+/// single tick, and the cost over the gap.
 fn expensive_gap<M: Make>() -> Option<(u64, Duration, Duration)> {
     let unit = cost_of_idle::<M>(2)?.max(Duration::from_nanos(20));
     (4..64).step_by(2).find_map(|k| {
@@ -64,8 +67,8 @@ pub fn idle_time_is_free<M: Make>(_: &Tools) -> Verdict {
             cost.as_nanos() / unit.as_nanos().max(1)
         ));
     }
-    // Advances by this many ticks reach the end of time. A queue that walks through its ticks could
-    // not make them in a lifetime.
+    // Steps of this many ticks lead to the end of time. A queue that walks through every tick would
+    // not finish them in a lifetime.
     const STEP: u64 = 1 << 47;
     let arena = M::arena(1);
     let walk = || {
@@ -75,12 +78,12 @@ pub fn idle_time_is_free<M: Make>(_: &Tools) -> Verdict {
             let _ = queue.advance(step * STEP, ALL, &mut |_| ());
         }
     };
-    // A panic over far deadlines is for clause 7.
+    // Clause 7 judges a panic over far deadlines.
     let _ = quiet::catch(walk);
     Verdict::Kept
 }
 
-/// After room was made, churn within it allocates nothing.
+/// After a `reserve`, inserts and removals within the reserved room allocate nothing.
 #[must_use]
 pub fn no_allocation_after_reserve<M: Make>(tools: &Tools) -> Verdict {
     const ROOM: u32 = 48;
@@ -133,7 +136,7 @@ pub fn no_allocation_after_reserve<M: Make>(tools: &Tools) -> Verdict {
     }
 }
 
-/// A full queue refuses, gives the value back, and goes on as if nothing had been asked.
+/// A full queue refuses an insert, gives the value back, and is otherwise unchanged.
 #[must_use]
 pub fn full_hands_the_value_back<M: Make>(_: &Tools) -> Verdict {
     if !M::OFFERS.bound {
@@ -171,7 +174,7 @@ fn full<M: Make>(most: usize) -> Option<String> {
     {
         return Some(format!("check() after a refusal says: {violation}"));
     }
-    // What is full can still be moved, re-armed, and given room.
+    // A full queue still reschedules, removes and re-arms its timers, and can be given room.
     if M::OFFERS.reschedule && queue.reschedule(keys[0], 11).is_err() {
         return Some("a full queue does not reschedule".into());
     }
@@ -188,7 +191,7 @@ fn full<M: Make>(most: usize) -> Option<String> {
         .then(|| format!("{left:?} were inside after refusals"))
 }
 
-/// A panic in a sink or in a re-arm closure leaves a queue that is whole and goes on.
+/// After a panic in a sink or in a re-arm closure the queue is intact and usable.
 #[must_use]
 pub fn user_code_runs_on_a_whole_queue<M: Make>(_: &Tools) -> Verdict {
     if !M::OFFERS.sink {
@@ -204,8 +207,8 @@ pub fn user_code_runs_on_a_whole_queue<M: Make>(_: &Tools) -> Verdict {
     Verdict::from_witness(sinks.or_else(rearm))
 }
 
-/// Twelve timers; the sink panics at the `nth` that it gets, or the re-arm closure does. What is
-/// wrong then?
+/// Runs twelve timers. With `nth` the sink panics at the `nth` timer that it gets; without it the
+/// re-arm closure panics. Returns what is wrong with the queue afterwards.
 fn after_a_panic<M: Make>(nth: Option<usize>) -> Option<String> {
     const MANY: u32 = 12;
     let arena = M::arena(MANY as usize);
@@ -240,14 +243,14 @@ fn after_a_panic<M: Make>(nth: Option<usize>) -> Option<String> {
     (!seen.iter().copied().eq(0..MANY)).then(|| format!("all in all {seen:?} left"))
 }
 
-/// Takes the heads out one by one. Before each removal `second` names the head that comes next.
+/// Removes the head again and again. Before each removal `second` must name the next head.
 pub(super) fn second_becomes_head<M: Make>() -> Option<String> {
     const MANY: u32 = 40;
     let arena = M::arena(MANY as usize);
     let mut queue = M::make(&arena, MANY as usize);
     let mut keys = Vec::new();
     for value in 0..MANY {
-        // A stride that visits every residue, with two or three timers a tick.
+        // This stride visits every residue, with two or three timers a tick.
         keys.push(queue.insert(u64::from(value * 23 % 16), value).ok()?.0);
     }
     let mut second = queue.second();

@@ -1,9 +1,9 @@
-//! One verdict per clause of the contract, computed: the names and numbers are those of
+//! Computes one verdict for each clause of the contract. The names and numbers are those in
 //! `tickwright_core::contract`.
 //!
-//! Most clauses are readings of the same transcripts (`scripts` run by `transcript`); those that
-//! need more than an op script are `directed`. Each function is generic over [`Make`], so that it
-//! says the same of our queues and of foreign ones.
+//! `transcript` runs the `scripts`, and most clauses are judged from these same transcripts.
+//! Clauses that need more than an op script are in `directed`. Each function is generic over
+//! [`Make`], so it judges our queues and foreign ones alike.
 
 mod directed;
 mod progress;
@@ -78,7 +78,7 @@ clauses! {
 }
 
 /// The verdicts of all clauses on queues of one kind, in the order of their numbers. The clauses of
-/// one scope share one run of each script: several times faster than clause by clause.
+/// one scope share one run of each script: that is several times faster than a run for each clause.
 #[must_use]
 pub fn verdicts<M: Make>(tools: &Tools) -> [Verdict; 21] {
     let read: Vec<(&str, Verdict)> = [Scope::All, Scope::DeadKeys, Scope::Edges]
@@ -96,19 +96,20 @@ pub fn verdicts<M: Make>(tools: &Tools) -> [Verdict; 21] {
     })
 }
 
-/// Which scripts a clause is judged by.
+/// The scripts that judge a clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scope {
     /// All of them.
     All,
-    /// All of them, and dead keys are used again.
+    /// All scripts, and the runs also use dead keys.
     DeadKeys,
-    /// Those that are about far deadlines and clocks.
+    /// The scripts about far deadlines and clocks.
     Edges,
 }
 
 impl Scope {
-    /// The scripts, the plain ones before the random ones. Those are made when they are asked for.
+    /// The scripts, the plain ones before the random ones. A random script is made when the
+    /// iterator reaches it.
     fn scripts(self) -> impl Iterator<Item = scripts::Named> {
         let plain = move || match self {
             Self::Edges => scripts::horizons(),
@@ -129,7 +130,7 @@ impl Scope {
     }
 }
 
-/// A clause that is read off transcripts.
+/// A clause that is judged from transcripts.
 struct Reading {
     name: &'static str,
     scope: Scope,
@@ -137,12 +138,11 @@ struct Reading {
     by: Judge,
     /// Judges each transcript as a whole.
     at_the_end: fn(&Transcript) -> Option<String>,
-    /// What no script shows: asked when no transcript breaks the clause.
+    /// Judges what no script shows. It is called if no transcript breaks the clause.
     beyond: fn() -> Option<String>,
 }
 
-/// Runs the scripts of `scope` one after the other until each of the readings has found its
-/// witness.
+/// Runs the scripts of `scope` one after the other, until each of the readings has found a witness.
 fn read<M: Make>(scope: Scope, readings: &[Reading]) -> Vec<Verdict> {
     let mut cases: Vec<Case> = readings
         .iter()
@@ -169,12 +169,12 @@ fn read<M: Make>(scope: Scope, readings: &[Reading]) -> Vec<Verdict> {
     readings.iter().map(&mut verdict).collect()
 }
 
-/// Clauses that are one reading of the transcripts.
+/// Defines clauses each of which is one reading of the transcripts.
 macro_rules! readings {
     ($($(#[$doc:meta])* $name:ident, $scope:ident $(, end $end:ident)? $(, beyond $beyond:expr)?
         $(, if $offer:ident)?;)+) =>
     {
-        /// All clauses of queues of one kind that are read off transcripts.
+        /// All clauses for queues of one kind that are judged from transcripts.
         fn readings<M: Make>() -> Vec<Reading> {
             vec![$({
                 let reading = Reading {
@@ -214,39 +214,41 @@ readings! {
     never_early, All;
     /// Each inserted timer is delivered or removed exactly once.
     none_lost_none_twice, All, end lost;
-    /// Delivery by (expiry, arrival), each at its expiry; `peek` shows the first.
+    /// Timers leave in the order of (expiry, arrival), each at its expiry; `peek` shows the first.
     order, All;
     /// A rescheduled timer keeps its key and goes behind its equals.
     reschedule_is_remove_and_insert, All, if reschedule;
-    /// A deadline that has come leaves at the next pop.
+    /// A timer whose deadline has passed leaves at the next pop.
     past_deadlines_are_legal, All;
-    /// Clocks and deadlines at every power of two, and nothing panics.
+    /// Clocks and deadlines may lie at every power of two, and nothing panics.
     every_deadline_is_ordinary, Edges, end panicked;
     /// `next_expiry()` is the expiry of the head.
     next_expiry_is_exact, All, if next_expiry;
-    /// No missed wake, no busy spin.
+    /// A driver that sleeps until `next_wake()` misses no timer, and never wakes again and again in
+    /// vain.
     next_wake_is_a_lower_bound, All, if next_wake;
     /// The wake never changes without a report.
     head_change_is_reported, All, if head_change;
-    /// Dead keys are refused, by every operation, for ever.
+    /// Every operation refuses a dead key, for ever.
     stale_keys_stay_stale, DeadKeys, end panicked_over_a_dead_key, if stale_keys;
     /// `check()` finds nothing, at any time. (That it finds what is broken is tested beside each
     /// structure.)
     check_verifies_every_invariant, All, if check;
-    /// At most `budget` timers, the rest in order and announced; and what is due leaves after a
-    /// bounded number of calls.
+    /// An advance delivers at most `budget` timers, and reports whether due timers remain; these
+    /// leave later, in order. Every due timer leaves after a bounded number of calls.
     budget_bounds_an_advance, All, beyond || progress::stalls::<M>(directed::reach::<M>()), if budget;
-    /// `second()` is the next in order, and what `peek()` says once the head is removed.
+    /// `second()` is the second timer in order: `peek()` returns it after the head was removed.
     second_is_the_next_after_the_head, All, beyond directed::second_becomes_head::<M>, if second;
-    /// The head is taken, its key stays valid, and it goes behind its equals.
+    /// A re-arm takes the head, keeps its key valid, and puts the timer behind its equals.
     pop_and_reinsert_is_pop_then_insert, All, if rearm;
-    /// `len()` after every operation.
+    /// `len()` is right after every operation.
     len_counts_what_is_pending, All;
-    /// Nothing of what was cleared comes back, and `now()` stays.
+    /// No timer that was cleared comes back, and `now()` is unchanged.
     clear_empties, DeadKeys, if clear;
 }
 
-/// A smaller `now` is clamped: what leaves, and when, is as if it had been.
+/// A `now` smaller than before is clamped: the same timers leave at the same calls as if the caller
+/// had clamped it.
 #[must_use]
 pub fn now_is_monotone<M: Make>(_: &Tools) -> Verdict {
     let plain = Scope::All.manner::<M>();

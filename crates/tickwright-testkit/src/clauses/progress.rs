@@ -1,15 +1,15 @@
-//! Progress under a budget. Whatever is due when a row of advances to one `now` begins leaves
-//! within a bounded number of advances. That holds whatever the structure has to move first, and
-//! whatever arrives between the advances.
+//! Progress under a budget. A series of advances to one `now` begins. Every timer that is due then
+//! leaves within a bounded number of advances. That holds for any number of moves inside the
+//! structure, and for any arrivals between the advances.
 
 use crate::clauses::quiet;
 use crate::subject::{Make, Subject};
 
-/// The most that one timer takes of all budgets where timers are moved: once for each of 64 levels,
-/// and once when it leaves.
+/// In a structure that moves timers, one timer takes at most this much of all budgets together. It
+/// takes 1 for each of 64 levels, and 1 when it leaves.
 const MOST: usize = 65;
 
-/// This many timers are pending at first.
+/// The number of timers that are pending at first.
 const MANY: u32 = 320;
 
 /// Timers, and the tick that a run advances to.
@@ -27,9 +27,9 @@ const SPREADS: [Spread; 5] = [
     Spread { name: "in one long bucket", deadline: |nth| (1 << 24) + nth * 51_000, now: 2 << 24 },
     Spread { name: "in a bucket half due", deadline: |nth| (1 << 24) + nth * 51_000, now: 3 << 23 },
     Spread { name: "far apart", deadline: |nth| (1 << (nth % 34)) + nth, now: 1 << 34 },
-    // Each of the single ones keeps the others from falling by more than a level at a time.
-    // Suppose that arrivals doubled the timers left to move at each level. With few levels that
-    // would pass unnoticed.
+    // Each timer at a power of two keeps the others from falling by more than one level at a time.
+    // A faulty queue might move twice as many timers at each further level because of arrivals.
+    // With few levels no run would show that.
     Spread {
         name: "at one tick and one at each power of two before it",
         deadline: |nth| LAST - LAST.checked_shr(nth as u32).unwrap_or(0),
@@ -37,15 +37,15 @@ const SPREADS: [Spread; 5] = [
     },
 ];
 
-/// What is inserted between two advances: as many timers as the budget lets out.
+/// What is inserted between two advances: as many timers as the budget allows to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Arrivals {
     None,
     /// Due already.
     Past,
-    /// Not due in this run, but soon after it or later.
+    /// Timers that are due after this run, soon or later.
     Ahead,
-    /// Due at one of the next advances: each is told a later `now`.
+    /// Timers that are due at one of the next advances, each of which passes a later `now`.
     Soon,
 }
 
@@ -62,32 +62,33 @@ impl Arrivals {
     }
 }
 
-/// A queue that lets something due wait too long. Steps beyond `reach` are not taken.
+/// Returns a witness if a due timer waits too long. Spreads whose `now` is beyond `reach` are
+/// skipped.
 pub(super) fn stalls<M: Make>(reach: u64) -> Option<String> {
     let spreads = SPREADS.iter().filter(|spread| spread.now <= reach);
     let runs = spreads.flat_map(|spread| Arrivals::ALL.map(|arrivals| (spread, arrivals)));
     let mut runs = runs.flat_map(|(spread, arrivals)| [1, 3, 64].map(|budget| (spread, arrivals, budget)));
     runs.find_map(|(spread, arrivals, budget)| {
-        // A panic over a far deadline is for clause 7.
+        // Clause 7 judges a panic over a far deadline.
         let witness = quiet::catch(|| stall::<M>(spread, arrivals, budget)).ok()??;
         Some(format!("{MANY} timers {}, arrivals {arrivals:?}, budget {budget}: {witness}", spread.name))
     })
 }
 
 fn stall<M: Make>(spread: &Spread, arrivals: Arrivals, budget: u32) -> Option<String> {
-    // As late as that, a granular queue lets go what is asked for until then.
+    // At this `now` even a granular queue must release every timer with a deadline up to
+    // `spread.now`.
     let mut now = spread.now + M::LATENESS.map_or(0, |lateness| lateness(spread.now));
     let is_due = |value: u32| (spread.deadline)(value.into()) <= spread.now;
     let mut left = (0..MANY).filter(|&value| is_due(value)).count();
-    // What arrives has no share in this: it may not keep those that were there before it any
-    // longer.
+    // New arrivals are not counted: they must not delay the timers that were pending before them.
     let work = if M::MOVES { MANY as usize * MOST } else { left };
     let advances = work.div_ceil(budget as usize) + 1;
     let room = if arrivals == Arrivals::None { 0 } else { advances * budget as usize };
     let arena = M::arena(MANY as usize + room);
     let mut queue = M::make(&arena, MANY as usize);
     for value in 0..MANY {
-        // A queue that refuses has a bound of its own, or breaks another clause.
+        // A queue that refuses an insert has a bound of its own, or breaks another clause.
         queue.insert((spread.deadline)(value.into()), value).ok()?;
     }
     let mut inserted = MANY;

@@ -1,4 +1,4 @@
-//! Panics of a queue under judgement become words, without a backtrace on the terminal.
+//! Turns a panic of a queue under test into a message, without a backtrace on the terminal.
 
 use core::any::Any;
 use core::cell::Cell;
@@ -10,7 +10,8 @@ thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `f`; a panic is its message. Other threads' panics are reported as before.
+/// Runs `f`; if it panics, the error is the panic's message. Panics of other threads are reported
+/// as before.
 pub(crate) fn catch<T>(f: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

@@ -1,4 +1,4 @@
-//! The clauses that can be read off a transcript, one function each.
+//! The clauses that can be judged from a transcript, one function each.
 
 use crate::clauses::transcript::{End, Entry, Fact, Gone, Origin, Scene, Transcript, remaining};
 use crate::subject::{Fired, Full, Stale};
@@ -17,7 +17,7 @@ pub(super) fn never_early(scene: &Scene<'_>, entry: &Entry) -> Option<String> {
     }
     let (Entry::Deliver(fired) | Entry::Rearm { got: Some(fired), .. }) = entry else { return None };
     let fact = scene.fact(fired.value)?;
-    // What a granular queue owes is the expiry that it said.
+    // A granular queue has to keep the expiry that it stated.
     let earliest = if scene.is_granular() { fact.expiry } else { fact.deadline };
     (fact.gone.is_none() && earliest > now).then(|| match earliest == fact.deadline {
         true => format!("timer {} with deadline {earliest} left at {now}", fired.value),
@@ -77,7 +77,7 @@ pub(super) fn none_lost_none_twice(scene: &Scene<'_>, entry: &Entry) -> Option<S
     }
 }
 
-/// What [`none_lost_none_twice`] says at the end.
+/// Judges [`none_lost_none_twice`] at the end of a transcript.
 pub(super) fn lost(transcript: &Transcript) -> Option<String> {
     let End::Drained = transcript.end else { return None };
     let &(value, fact) = remaining(transcript).first()?;
@@ -88,7 +88,7 @@ fn is_live(scene: &Scene<'_>, value: u32) -> bool {
     scene.fact(value).is_some_and(|fact| fact.gone.is_none())
 }
 
-/// What is out of order in `entry`, when `ours` holds for one of the two timers in question.
+/// Describes what is out of order in `entry`, if `ours` holds for one of the two timers concerned.
 fn disorder(scene: &Scene<'_>, entry: &Entry, ours: impl Fn(&Fact) -> bool) -> Option<String> {
     match *entry {
         Entry::Deliver(fired) | Entry::Rearm { got: Some(fired), .. } => {
@@ -131,7 +131,8 @@ fn disorder(scene: &Scene<'_>, entry: &Entry, ours: impl Fn(&Fact) -> bool) -> O
 pub(super) fn order(scene: &Scene<'_>, entry: &Entry) -> Option<String> {
     let inserted = |fact: &Fact| fact.origin == Origin::Insert;
     disorder(scene, entry, inserted).or_else(|| match entry {
-        // Among equals a granular queue alone knows: what it showed must be what leaves.
+        // Only a granular queue itself knows its order among equals. So the timer that it showed
+        // must be the one that leaves.
         Entry::Deliver(fired) | Entry::Rearm { got: Some(fired), .. }
             if scene.is_granular() && scene.departed == 0 =>
         {
@@ -168,8 +169,8 @@ pub(super) fn now_is_monotone(scene: &Scene<'_>, entry: &Entry) -> Option<String
     (view.now != now).then(|| format!("now() is {}, the greatest was {now}", view.now))
 }
 
-/// The first timer that does not leave alike in two runs of one script, the second of which never
-/// saw a smaller `now`.
+/// Compares two runs of one script; the queue of the second run never saw a smaller `now`. Returns
+/// the first timer that leaves differently.
 pub(super) fn clamping_matters(plain: &Transcript, clamped: &Transcript) -> Option<String> {
     let (mut left, mut right) = (plain.departures(), clamped.departures());
     loop {
@@ -212,7 +213,7 @@ pub(super) fn every_deadline_is_ordinary(scene: &Scene<'_>, entry: &Entry) -> Op
     }
 }
 
-/// What [`every_deadline_is_ordinary`] says of the end.
+/// Judges [`every_deadline_is_ordinary`] at the end of a transcript.
 pub(super) fn panicked(transcript: &Transcript) -> Option<String> {
     match &transcript.end {
         End::Panicked { dead_key: false, message } => Some(panic_witness(transcript, message)),
@@ -272,7 +273,7 @@ pub(super) fn stale_keys_stay_stale(scene: &Scene<'_>, entry: &Entry) -> Option<
     }
 }
 
-/// What [`stale_keys_stay_stale`] says of the end.
+/// Judges [`stale_keys_stay_stale`] at the end of a transcript.
 pub(super) fn panicked_over_a_dead_key(transcript: &Transcript) -> Option<String> {
     match &transcript.end {
         End::Panicked { dead_key: true, message } => Some(panic_witness(transcript, message)),
@@ -300,7 +301,7 @@ pub(super) fn budget_bounds_an_advance(scene: &Scene<'_>, entry: &Entry) -> Opti
                 return Some(format!("{} moved, but it has nothing to move", answer.moved));
             }
             let due = scene.overdue().is_some();
-            // Too careful it may be only where it could do no more.
+            // An advance may report "not complete" without need only if its budget is used up.
             let used_up = answer.delivered.saturating_add(answer.moved) >= budget;
             let wrong = if answer.complete { due } else { !used_up && !scene.ledger.has_due() };
             wrong.then(|| {
@@ -312,7 +313,8 @@ pub(super) fn budget_bounds_an_advance(scene: &Scene<'_>, entry: &Entry) -> Opti
             })
         }
         Entry::Deliver(fired) if scene.budget.is_some_and(|budget| budget < usize::MAX) => {
-            // That equals leave in another order than they came is for the clause of the order.
+            // If equal timers leave in another order than they arrived, the clause `order` judges
+            // that.
             let fact = scene.fact(fired.value)?;
             scene.overtaken_by(fired.value).filter(|(_, other)| other.expiry < fact.expiry)?;
             disorder(scene, entry, |_| true)

@@ -1,14 +1,14 @@
-//! The scripts by which clauses are judged. The plainest come first, so that the first witness is
-//! the shortest.
+//! The scripts that judge clauses. The simplest come first, so that the first witness is the
+//! shortest.
 
 use crate::script::{Op, SPANS, When, Whom, decode, gust, noise};
 
-/// A script with a name that a witness starts with.
+/// A script and its name, with which a witness starts.
 pub(crate) type Named = (String, Vec<Op>);
 
 const ALL: usize = usize::MAX;
 
-/// One timer each: nothing a tick before its deadline, everything at it.
+/// One timer a script: nothing leaves one tick before its deadline, and the timer leaves at it.
 pub(crate) fn singles() -> Vec<Named> {
     let mut spans: Vec<u64> = SPANS.into();
     spans.extend([100, 500, 5_000, 100_000]);
@@ -26,7 +26,7 @@ pub(crate) fn singles() -> Vec<Named> {
     spans.iter().map(script).collect()
 }
 
-/// One timer far away, and a clock that is moved a little: nothing may happen.
+/// One timer is far away, and the clock advances a little: nothing may leave.
 pub(crate) fn horizons() -> Vec<Named> {
     const LITTLE: u64 = 1 << 19;
     let script = |k: u32| {
@@ -41,7 +41,7 @@ pub(crate) fn horizons() -> Vec<Named> {
     (0..44).rev().map(script).collect()
 }
 
-/// A few timers by hand: what people try first.
+/// A few timers in scripts written by hand: what people try first.
 pub(crate) fn cases() -> Vec<Named> {
     let after = |span| Op::Insert(When::After(span));
     let to = |span| Op::Advance(When::After(span), ALL);
@@ -194,7 +194,7 @@ pub(crate) fn sweeps() -> Vec<Named> {
     scripts
 }
 
-/// Random scripts over everyday spans only: what a queue with a short reach can follow.
+/// Random scripts over everyday spans only, which a queue with a short reach can run.
 pub(crate) fn breezes() -> Vec<Named> {
     let near = |when| match when {
         When::After(span) => When::After(span % 3000),
@@ -215,7 +215,7 @@ pub(crate) fn breezes() -> Vec<Named> {
     (1..=16).map(named).collect()
 }
 
-/// Bursts that leave under small budgets, with arrivals meanwhile.
+/// Bursts that leave under small budgets, while other timers arrive.
 pub(crate) fn gusts() -> Vec<Named> {
     (201..=212).map(|seed| (format!("gust {seed}"), gust(seed))).collect()
 }

@@ -1,4 +1,4 @@
-//! Everything that a queue says during a script, and a ledger of what was asked of it.
+//! Everything that a queue returns during a script, and a ledger of the ops that it was given.
 //!
 //! A clause is judged from the transcript alone. The ledger follows what the queue *did*, not what
 //! it should have done. So a queue that breaks one clause is still judged fairly by the others.
@@ -9,17 +9,17 @@ use crate::oracle::Oracle;
 use crate::script::{Op, When};
 use crate::subject::{Advanced, Fired, Full, Make, Offers, Stale, Subject};
 
-/// One thing that was asked or said.
+/// One request to the queue, or one result of it.
 #[derive(Clone, Debug)]
 pub(crate) enum Entry {
-    /// The op with this number begins, with this `now` where it passes one.
+    /// The op number `at` begins, with this `now` if the op passes one.
     Ask {
         at: usize,
         op: Op,
         told: Option<u64>,
         budget: Option<usize>,
     },
-    /// `said` is the expiry that a granular queue then gives it, here and below.
+    /// `said` is the expiry that a granular queue states for the timer afterwards, here and below.
     Insert {
         value: u32,
         deadline: u64,
@@ -37,7 +37,7 @@ pub(crate) enum Entry {
         said: Option<u64>,
     },
     Deliver(Fired),
-    /// A pop or an advance has ended. `all` when everything due was asked for.
+    /// A pop or an advance has ended. `all` holds if the op asked for every due timer.
     Over {
         all: bool,
         answer: Option<Advanced>,
@@ -53,7 +53,7 @@ pub(crate) enum Entry {
     View(View),
 }
 
-/// What a queue shows without being changed; none for what it does not offer.
+/// What the queue's read-only methods return; `None` for those that it does not offer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct View {
     pub now: u64,
@@ -68,11 +68,11 @@ pub(crate) struct View {
 /// How a transcript ends.
 #[derive(Clone, Debug)]
 pub(crate) enum End {
-    /// With all that was asked, and everything drained.
+    /// Every op was run, and the queue was drained.
     Drained,
-    /// Before a step that would take the queue too long.
+    /// The transcript ends before a step that would take the queue too long.
     OutOfReach,
-    /// With a panic, over a dead key or in an ordinary op.
+    /// The queue has panicked, over a dead key or in an ordinary op.
     Panicked { dead_key: bool, message: String },
 }
 
@@ -85,19 +85,19 @@ pub(crate) struct Transcript {
     pub lateness: Option<fn(u64) -> u64>,
     /// Whether the queue may move timers inside.
     pub moves: bool,
-    /// By value: the entry with which it left for good.
+    /// For each value: the number of the entry with which the timer left for good.
     left: Vec<Option<usize>>,
 }
 
 /// How a script is run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Manner {
-    /// Steps over pending timers by more than this are not taken.
+    /// Steps of more ticks than this over pending timers are not taken.
     pub reach: u64,
-    /// Whether dead keys are used. Where they name another timer, nothing else can be judged any
-    /// more.
+    /// Whether dead keys are used. If a dead key names another timer, nothing else can be judged
+    /// after its use.
     pub dead_keys: bool,
-    /// Whether a `now` that lies back is clamped before the queue sees it.
+    /// Whether a `now` that is smaller than an earlier one is clamped before the queue gets it.
     pub clamped: bool,
 }
 
@@ -148,14 +148,15 @@ struct Drive<'t, S: Subject> {
 }
 
 impl<S: Subject> Drive<'_, S> {
-    /// None when a step was out of reach.
+    /// `None` if a step was out of reach.
     fn script(&mut self, script: &[Op]) -> Option<()> {
         self.view();
         for (at, &op) in script.iter().enumerate() {
             self.step(at, op)?;
             self.view();
         }
-        // The last one first, so that a queue with little reach gets as far as it can.
+        // The first step ends at the last pending timer, so that a queue with little reach gets as
+        // far as it can.
         let last = self.ledger.in_order().last().map_or(0, |fired| fired.expiry);
         for (extra, when) in
             [When::At(last), When::After(1 << 19), When::At(u64::MAX)].into_iter().enumerate()
@@ -238,7 +239,7 @@ impl<S: Subject> Drive<'_, S> {
         self.entries.push(Entry::Insert { value, deadline, answer: answer.map(|(_, head)| head), said });
     }
 
-    /// Lets the ledger go by the expiry that a granular queue says a timer has which has just
+    /// Enters into the ledger the expiry that a granular queue states for a timer which has just
     /// arrived.
     fn settle(&mut self, value: u32) -> Option<u64> {
         let key = (*self.keys.get(value as usize)?)?;
@@ -298,7 +299,8 @@ impl<S: Subject> Drive<'_, S> {
 }
 
 impl Transcript {
-    /// Which timers left, and in which entry: an equal sequence is an equal event log.
+    /// The timers that left, each with the number of its entry. Two equal sequences are equal event
+    /// logs.
     pub(crate) fn departures(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
         self.entries.iter().enumerate().filter_map(|(at, entry)| match entry {
             Entry::Deliver(fired) | Entry::Rearm { got: Some(fired), .. } => Some((at, fired.value)),
@@ -307,7 +309,7 @@ impl Transcript {
     }
 }
 
-/// How a timer came to its place.
+/// The op that put a timer at its place in the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     Insert,
@@ -315,7 +317,7 @@ pub(crate) enum Origin {
     Rearm,
 }
 
-/// What became of a timer that is not pending.
+/// Why a timer is not pending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Gone {
     Delivered,
@@ -327,11 +329,11 @@ pub(crate) enum Gone {
 /// What the ledger knows of a timer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fact {
-    /// The last deadline asked for.
+    /// The deadline of the last (re)insert.
     pub deadline: u64,
     /// `max(deadline, now)` then.
     pub floor: u64,
-    /// That; in a granular queue what it then said.
+    /// In an exact queue the same as `floor`; in a granular queue the expiry that the queue stated.
     pub expiry: u64,
     /// The latest expiry that it may have.
     pub latest: u64,
@@ -340,13 +342,13 @@ pub(crate) struct Fact {
 }
 
 impl Fact {
-    /// Whether the timer's deadline had come when the timer was armed.
+    /// Whether the timer's deadline had already passed when the timer was armed.
     pub(crate) fn was_past(&self) -> bool {
         self.deadline < self.floor
     }
 }
 
-/// The ledger before an entry of a transcript.
+/// The ledger as it was before an entry of a transcript.
 #[derive(Debug)]
 pub(crate) struct Scene<'t> {
     pub transcript: &'t Transcript,
@@ -356,14 +358,14 @@ pub(crate) struct Scene<'t> {
     pub facts: Vec<Fact>,
     /// The last view.
     pub seen: View,
-    /// How many timers have left since.
+    /// How many timers have left since the last view.
     pub departed: usize,
-    /// What the op since then reported about the head.
+    /// What the op since the last view reported about the head.
     pub reported: Option<bool>,
     /// The `now` and the budget that the op passed.
     pub told: Option<u64>,
     pub budget: Option<usize>,
-    /// What an advance since the last view answered about being complete.
+    /// The `complete` that an advance since the last view returned.
     pub complete: Option<bool>,
     op: Option<(usize, Op)>,
 }
@@ -389,7 +391,7 @@ impl<'t> Scene<'t> {
         self.facts.get(value as usize)
     }
 
-    /// Whether `value` is delivered at a later entry than this.
+    /// Whether `value` leaves for good at a later entry than this one.
     pub(crate) fn leaves_later(&self, value: u32) -> bool {
         self.transcript
             .left
@@ -397,7 +399,7 @@ impl<'t> Scene<'t> {
             .is_some_and(|left| left.is_some_and(|left| left > self.index))
     }
 
-    /// The first pending timer that is overdue although it is not lost.
+    /// The first pending timer that is overdue and that leaves at a later entry.
     pub(crate) fn overdue(&self) -> Option<(u32, &Fact)> {
         let now = self.ledger.now();
         let mut due = self.ledger.in_order().take_while(|fired| fired.expiry <= now);
@@ -405,8 +407,8 @@ impl<'t> Scene<'t> {
         Some((late.value, self.fact(late.value)?))
     }
 
-    /// Whether the queue is granular: it keeps the order of expiries, and an order of its own among
-    /// equals.
+    /// Whether the queue is granular: it delivers in the order of expiries, and equals in an order
+    /// of its own.
     pub(crate) fn is_granular(&self) -> bool {
         self.transcript.lateness.is_some()
     }
@@ -419,7 +421,7 @@ impl<'t> Scene<'t> {
             || self.is_granular() && equal().is_some_and(|(got, expected)| got.expiry == expected.expiry)
     }
 
-    /// What a timer that arrives now is due at, by what the queue `said`.
+    /// The facts about a timer that arrives now. `said` is the expiry that the queue stated.
     pub(crate) fn arrives(&self, deadline: u64, said: Option<u64>, origin: Origin) -> Fact {
         let now = self.ledger.now();
         let floor = deadline.max(now);
@@ -428,7 +430,7 @@ impl<'t> Scene<'t> {
         Fact { deadline, floor, expiry, latest, origin, gone: None }
     }
 
-    /// The first pending timer that should leave before `value`, and does so after it.
+    /// The first pending timer that should leave before `value` but leaves after it.
     pub(crate) fn overtaken_by(&self, value: u32) -> Option<(u32, &Fact)> {
         let expiry = self.ledger.expiry(value);
         let equal = |fired: &Fired| self.is_granular() && Some(fired.expiry) == expiry;
@@ -504,19 +506,19 @@ impl<'t> Scene<'t> {
     }
 }
 
-/// Judges an entry by the ledger before it; a witness when it breaks the clause.
+/// Judges an entry by the ledger before it. Returns a witness if the entry breaks the clause.
 pub(crate) type Judge = fn(&Scene<'_>, &Entry) -> Option<String>;
 
-/// One clause before the transcripts, and the first witness against it.
+/// One clause, judged over the transcripts, and the first witness against it.
 #[derive(Debug)]
 pub(crate) struct Case {
     pub by: Judge,
-    /// Judges the whole transcript, once no entry has broken the clause.
+    /// Judges the whole transcript, if no entry has broken the clause.
     pub at_the_end: fn(&Transcript) -> Option<String>,
     pub witness: Option<String>,
 }
 
-/// Judges the clauses that nothing has broken yet, all in one walk through the transcript.
+/// Judges the clauses that have no witness yet, all in one walk through the transcript.
 pub(crate) fn judge(transcript: &Transcript, cases: &mut [Case]) {
     let mut scene = Scene::new(transcript);
     for (index, entry) in transcript.entries.iter().enumerate() {

@@ -1,17 +1,17 @@
-//! The verdict about one clause, and what the process lends to reach it.
+//! The verdict about one clause, and what the process provides to reach it.
 
 use core::fmt;
 
-/// What a queue does about a clause.
+/// Whether a queue keeps a clause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// No run of the suite broke it.
     Kept,
-    /// A run did; this is its witness.
+    /// A run of the suite broke the clause; this is the witness.
     Broken(String),
-    /// The queue has no operation for it.
+    /// The queue lacks an operation that the clause needs.
     NotOffered,
-    /// It needs something that this process does not have.
+    /// The clause needs something that this process does not have.
     NotRun(&'static str),
 }
 
@@ -38,9 +38,10 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// What the process lends to the suite.
+/// What the process provides for the suite.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tools {
-    /// The number of allocations that this thread has made so far, where the allocator counts them.
+    /// Returns the number of allocations that this thread has made so far, if the allocator counts
+    /// them.
     pub allocations: Option<fn() -> u64>,
 }

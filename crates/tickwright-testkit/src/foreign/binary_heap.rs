@@ -1,9 +1,9 @@
-//! `std::collections::BinaryHeap` with lazy deletion: what a program writes that has nothing but
+//! `std::collections::BinaryHeap` with lazy deletion: what a programmer writes with nothing but
 //! std.
 //!
-//! A removed or moved timer leaves its entry behind; an entry is live while its stamp is that of
-//! its slot. Dead entries are dropped when they come to the top, and all of them when they
-//! outnumber the live ones.
+//! A removed or moved timer leaves its entry behind. An entry is live while its stamp is that of
+//! its slot. A dead entry is dropped when it comes to the top. All dead entries are dropped when
+//! they outnumber the live ones.
 
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
@@ -14,7 +14,7 @@ use crate::subject::{Fired, Full, Make, Offers, Stale, Subject};
 #[derive(Debug)]
 pub struct BinaryHeapLazy;
 
-/// What the heap orders: by expiry, then by stamp, the earliest on top.
+/// An entry of the heap. Entries are ordered by expiry, then by stamp, the earliest on top.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
     expiry: u64,
@@ -34,7 +34,7 @@ impl PartialOrd for Entry {
     }
 }
 
-/// A slot; free while its stamp is [`FREE`].
+/// A slot, which is free while its stamp is [`FREE`].
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     stamp: u64,
@@ -44,7 +44,7 @@ struct Slot {
 
 const FREE: u64 = u64::MAX;
 
-/// Dead entries that are let be, however few are live.
+/// Up to this many dead entries are kept, however few are live.
 const SLACK: usize = 64;
 
 /// Names a timer.
@@ -100,7 +100,7 @@ impl LazyHeap {
         self.stamps
     }
 
-    /// Makes the top live again after something died, and keeps the dead in bounds.
+    /// Restores a live top after an entry has died, and bounds the number of dead entries.
     fn tidy(&mut self) {
         while let Some(top) = self.heap.peek() {
             if Self::is_live(&self.slots, top) {
@@ -214,7 +214,7 @@ impl Subject for LazyHeap {
         self.heap.peek().map(|top| self.fired(top))
     }
 
-    /// The heap shows its top alone: the head is taken off, and put back. O(log n).
+    /// The heap shows only its top, so this pops the head and pushes it again. O(log n).
     fn second(&mut self) -> Option<Fired> {
         let head = self.heap.pop()?;
         self.tidy();

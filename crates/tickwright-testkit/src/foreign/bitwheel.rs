@@ -1,10 +1,10 @@
-//! `bitwheel` 0.6: its `PreciseWheel`, three gears of 64 slots of one millisecond, polled with the
-//! time as its documentation shows.
+//! The `PreciseWheel` of `bitwheel` 0.6: three gears of 64 slots, with ticks of one millisecond.
+//! The adapter passes the time to its poll, as its documentation shows.
 //!
-//! Two things are done for it. A handle is forgotten when its timer fires. The wheel takes a handle
-//! whose deadline has not come for one that is pending. A timer that has left before its deadline
-//! would then be removed from a slot that is free or another's. The wheel's code declares that
-//! unreachable. And sinks run after the poll, since `fire` cannot borrow one.
+//! The adapter does two things for it. First, it forgets a handle when its timer fires. The wheel
+//! treats every handle whose deadline has not come as pending. If a timer fired early, a cancel
+//! would remove it from a slot that is free or another timer's. The wheel's code declares that case
+//! unreachable. Second, sinks run after the poll, since `fire` cannot borrow a sink.
 
 use core::fmt;
 use core::time::Duration;
@@ -19,7 +19,7 @@ use crate::subject::{Advanced, Fired, Full, Make, Offers, Stale, Subject};
 #[derive(Debug)]
 pub struct BitWheel;
 
-/// What the wheel holds: where the adapter keeps the rest.
+/// What the wheel stores: the index of the slot in which the adapter keeps the timer.
 struct Ticket(u32);
 
 impl Timer for Ticket {
@@ -30,7 +30,7 @@ impl Timer for Ticket {
     }
 }
 
-/// What the adapter keeps of a timer.
+/// What the adapter keeps about a timer.
 struct Slot {
     handle: Option<TimerHandle>,
     fired: Fired,
@@ -111,8 +111,7 @@ impl Subject for Wheel {
     fn remove(&mut self, key: u32) -> Result<(u32, bool), Stale> {
         let slot = &mut self.slots[key as usize];
         let handle = slot.handle.take().ok_or(Stale)?;
-        // A refusal says that the wheel takes the timer for one that has fired; its handle is gone
-        // then.
+        // If the wheel refuses the cancel, it regards the timer as fired, and its handle is gone.
         let Ticket(at) = self.wheel.cancel(handle).ok_or(Stale)?;
         self.free.push(at);
         Ok((self.slots[at as usize].fired.value, true))

@@ -1,8 +1,8 @@
-//! `std::collections::BTreeMap` keyed by (expiry, sequence), as async runtimes without a wheel keep
-//! their timers.
+//! `std::collections::BTreeMap` keyed by (expiry, sequence). Async runtimes without a wheel keep
+//! their timers in this way.
 //!
-//! The map's key is the timer's: it is stale for ever once it is gone, and a timer that moves gets
-//! another one.
+//! A timer's key is its key in the map. The key is stale for ever after the timer has left, and a
+//! timer that moves gets a new key.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::subject::{Fired, Full, Make, Offers, Stale, Subject};
 #[derive(Debug)]
 pub struct BTree;
 
-/// Where a timer is: its expiry, and its number among all ever inserted.
+/// A timer's key: its expiry, and its number among all timers ever inserted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     expiry: u64,

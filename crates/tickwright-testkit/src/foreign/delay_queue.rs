@@ -1,7 +1,7 @@
 //! tokio-util's `DelayQueue`, on a paused clock: time moves only when the suite moves it.
 //!
-//! A tick is a millisecond, the queue's own granularity. It polls outside of a task, so that
-//! tokio's cooperative budget does not count.
+//! A tick is a millisecond, the queue's own granularity. The adapter polls outside of a task, so
+//! that tokio's cooperative budget does not apply.
 
 use core::fmt;
 use core::task::{Context, Poll, Waker};
@@ -17,8 +17,8 @@ use crate::subject::{Fired, Full, Make, Offers, Stale, Subject};
 #[derive(Debug)]
 pub struct DelayQueue;
 
-/// The queue, inside its runtime. Queues of one thread must be dropped in the reverse order of
-/// their making.
+/// The queue, inside its runtime. The queues of one thread must be dropped in the reverse order of
+/// their creation.
 pub struct PausedQueue<'a> {
     queue: delay_queue::DelayQueue<u32>,
     runtime: &'a Runtime,

@@ -1,8 +1,8 @@
-//! Adapters for queues of others: what they keep of the contract is computed, and the laboratory
-//! measures ours beside them.
+//! Adapters for queues of other crates. The suite computes which clauses they keep, and the lab
+//! measures our queues beside them.
 //!
-//! Each is driven as its documentation says, with one tick to the millisecond where it counts real
-//! time. None of them sleeps.
+//! Each queue is driven as its documentation says. If a queue counts real time, one tick is a
+//! millisecond. None of the adapters sleeps.
 
 mod binary_heap;
 #[cfg(feature = "foreign")]

@@ -1,4 +1,4 @@
-//! The join word in all schedules.
+//! Models of the join word, in all schedules.
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
@@ -8,7 +8,7 @@ use loom::thread;
 use super::{Claim, Detached, JoinWord, Leaves};
 use crate::error::JoinError;
 
-/// A record in small: the word, the outcome, whom to wake, and how often it was released.
+/// A reduced record: the word, the outcome, the thread to wake, and how often it was released.
 struct Small {
     word: JoinWord,
     outcome: UnsafeCell<u32>,
@@ -34,7 +34,7 @@ impl Small {
 
     /// What the thread does at its end.
     fn end(&self) {
-        // SAFETY: none but loom's, which reports a second access.
+        // SAFETY: loom checks this, and reports a second access at the same time.
         self.outcome.with_mut(|outcome| unsafe { *outcome = 7 });
         match self.word.finish() {
             Leaves::ToJoiner => {}
@@ -165,8 +165,8 @@ fn an_old_id_does_nothing_to_the_next_thread() {
     });
 }
 
-/// A thread that panics is detached meanwhile: one of the two takes the panic, never the worker,
-/// and one releases the record.
+/// A thread panics while another one detaches it. One of the two takes the panic, never the worker,
+/// and one of the two releases the record.
 #[test]
 fn a_panic_of_a_detached_thread_is_taken_once_and_not_by_the_worker() {
     loom::model(|| {
@@ -174,13 +174,13 @@ fn a_panic_of_a_detached_thread_is_taken_once_and_not_by_the_worker() {
         let left = Arc::new(UnsafeCell::new(None));
         let (own, panic) = (Arc::clone(&small), Arc::clone(&left));
         let thread = thread::spawn(move || {
-            // SAFETY: none but loom's, which reports a second access.
+            // SAFETY: loom checks this, and reports a second access at the same time.
             panic.with_mut(|panic| unsafe { *panic = Some(7) });
             if !own.word.settle(generation) {
                 // SAFETY: as above.
                 assert_eq!(panic.with_mut(|panic| unsafe { (*panic).take() }), Some(7));
             }
-            // On the worker from here on.
+            // From here on the code runs on the worker.
             if own.word.finish() == Leaves::Detached {
                 // SAFETY: as above.
                 assert_eq!(panic.with(|panic| unsafe { *panic }), None, "dropped on the worker");

@@ -1,4 +1,4 @@
-//! The join word, one step at a time.
+//! Tests of the join word, one step at a time.
 
 use super::{ALIVE, Claim, Detached, JoinWord, Leaves};
 use crate::error::JoinError;

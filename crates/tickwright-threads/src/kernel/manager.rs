@@ -1,4 +1,4 @@
-//! One thread manages all others: the shape of `LinuxThreads`, which Linux had until 2003.
+//! One thread manages all others: the design of `LinuxThreads`, which Linux had until 2003.
 //!
 //! | step | who | what |
 //! |---|---|---|
@@ -9,13 +9,14 @@
 //! | join | joiner | waits for the end, writes that the stack is free |
 //! | | manager | polls, reads; unmaps the stack |
 //!
-//! So every thread costs three writes, polls and reads, a mapping that is made, protected and given
-//! back, and four switches at least. The manager keeps no stacks.
+//! So every thread costs three writes, three polls, three reads, and at least four switches. It
+//! also costs one mapping, which is made, protected and unmapped. The manager caches no stacks.
 //!
-//! Facts of the original are from glibc 2.3, `linuxthreads/manager.c`, `pthread.c` and `join.c`.
-//! Three things differ from the original. A thread says itself that it ends, where the kernel sent
-//! the manager a signal. The manager finds threads by number, where it walked through lists. It
-//! takes no walk every two seconds when there is nothing to do.
+//! The facts about the original are from glibc 2.3, `linuxthreads/manager.c`, `pthread.c` and
+//! `join.c`. Three things differ from the original. A thread itself reports its end; in the
+//! original the kernel sent the manager a signal. The manager finds threads by number; the original
+//! walked through lists. The original also checked all threads every two seconds; this manager does
+//! so only while a thread is ending.
 
 #[cfg(test)]
 mod tests;
@@ -39,20 +40,20 @@ use crate::registry::Dictionary;
 use crate::setters::setters;
 use crate::threads::Threads;
 
-/// Settings of the manager model: each thread is one of the platform's, started and buried by one
-/// manager thread that is asked through a pipe.
+/// Settings of the manager model. Each thread is one of the platform's. One manager thread, which
+/// reads requests from a pipe, starts each thread and frees its stack.
 ///
-/// It is here to be measured: [`OneToOne`] does the same without the way round. Beside the time
-/// there are these differences. A thread inherits from its creator the signal mask alone. Its
-/// processor affinity and scheduling are the manager's, which are those of the thread that started
-/// the runtime. A join waits for the body to end, and not for the destructors of `thread_local!`
-/// after it. A creator that is an M:N thread of another runtime keeps its worker while it is
-/// suspended.
+/// The model exists to be measured: [`OneToOne`] does the same without the detour through a
+/// manager. Apart from speed there are these differences. A thread inherits only the signal mask
+/// from its creator. It gets its processor affinity and its scheduling from the manager, and the
+/// manager has those of the thread that started the runtime. A join waits for the body to end, and
+/// not for the destructors of `thread_local!` after it. A creator that is an M:N thread of another
+/// runtime blocks its worker while it is suspended.
 ///
-/// The manager ends when it cannot read its pipe any more. It also ends when it reads what none of
-/// its threads has written, since somebody else has taken its descriptor. Creations are then
-/// refused with [`CreateError::NoManager`](crate::CreateError::NoManager). Threads that run go on
-/// and are joined, and all stacks are freed when the runtime ends.
+/// The manager ends when it cannot read its pipe any more. It also ends when it reads a request
+/// that none of its threads has written, because then other code uses its descriptor. Creations are
+/// then refused with [`CreateError::NoManager`](crate::CreateError::NoManager). Threads that run go
+/// on and can be joined, and the end of the runtime frees all stacks.
 ///
 /// ```
 /// use tickwright_threads::{Attributes, Manager, Model, Runtime};
@@ -66,23 +67,24 @@ use crate::threads::Threads;
 pub struct Manager(OneToOne);
 
 impl Manager {
-    /// Stacks of 2 MiB with a guard of a page, a red-black tree, the monotonic clock.
+    /// The defaults: stacks of 2 MiB with a guard of one page, a red-black tree, and the monotonic
+    /// clock.
     #[must_use]
     pub fn new() -> Self {
         Self(OneToOne::new())
     }
 
     setters! {
-        /// The stack of threads that do not ask for another, in bytes.
+        /// The default size of a thread's stack, in bytes.
         stack(self, bytes: usize) { self.0 = self.0.stack(bytes) }
 
-        /// Guard size in bytes for threads that name none; 0: no guard.
+        /// The default size of a stack's guard, in bytes; with 0 there is no guard.
         guard(self, bytes: usize) { self.0 = self.0.guard(bytes) }
 
-        /// What threads are registered in.
+        /// The dictionary in which threads are registered.
         dictionary(self, dictionary: Dictionary) { self.0 = self.0.dictionary(dictionary) }
 
-        /// The clock that its threads sleep by.
+        /// The clock by which the runtime's threads sleep.
         clock(self, clock: impl Clock + 'static) { self.0 = self.0.clock(clock) }
     }
 
@@ -159,11 +161,12 @@ impl Starter for Funnel {
 
 impl Drop for Funnel {
     fn drop(&mut self) {
-        // Perhaps by a thread that the manager will wait for: it ends by itself after that.
+        // The caller may be a thread for whose end the manager waits. So this does not wait: the
+        // manager ends by itself afterwards.
         if let Some(manager) = lock(&self.manager).take() {
             self.requests.close();
             if !self.requests.is_ours() {
-                // A forked child has no such thread, so the handle is forgotten.
+                // A forked child has no manager thread, so the handle is forgotten.
                 core::mem::forget(manager);
             }
         }

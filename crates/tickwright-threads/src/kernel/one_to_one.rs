@@ -1,4 +1,4 @@
-//! One of the platform's threads for each of ours.
+//! The one-to-one model: each of our threads is one of the platform's.
 
 use std::sync::Arc;
 
@@ -40,8 +40,8 @@ impl Default for OneToOne {
 }
 
 impl OneToOne {
-    /// Stacks of 2 MiB from the platform with a guard of a page, a red-black tree, the monotonic
-    /// clock.
+    /// The defaults: stacks of 2 MiB from the platform with a guard of one page, a red-black tree,
+    /// and the monotonic clock.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -54,19 +54,19 @@ impl OneToOne {
     }
 
     setters! {
-        /// The stack of threads that do not ask for another, in bytes.
+        /// The default size of a thread's stack, in bytes.
         stack(self, bytes: usize) { self.stack = bytes }
 
-        /// Guard size in bytes for threads that name none; 0: no guard.
+        /// The default size of a stack's guard, in bytes; with 0 there is no guard.
         guard(self, bytes: usize) { self.guard = bytes }
 
-        /// Where stacks come from.
+        /// How the stacks are allocated.
         stacks(self, stacks: Stacks) { self.stacks = stacks }
 
-        /// What threads are registered in.
+        /// The dictionary in which threads are registered.
         dictionary(self, dictionary: Dictionary) { self.dictionary = dictionary }
 
-        /// The clock that its threads sleep by.
+        /// The clock by which the runtime's threads sleep.
         clock(self, clock: impl Clock + 'static) { self.clock = AnyClock(Arc::new(clock)) }
     }
 
@@ -75,7 +75,7 @@ impl OneToOne {
         Ok(Kernel::new(Box::new(Direct(pthread)), dictionary, keeper))
     }
 
-    /// What a runtime of kernel threads is made of.
+    /// The parts of a runtime of kernel threads.
     pub(super) fn parts(self) -> Result<(Pthread, Dictionary, Timekeeper), RuntimeError> {
         let defaults = Attributes::new().stack(self.stack).guard(self.guard);
         defaults.check().map_err(RuntimeError::Attributes)?;

@@ -1,4 +1,4 @@
-//! The platform's threads, with the attributes that it takes.
+//! The platform's threads, created with the attributes that the platform supports.
 
 use core::ffi::c_void;
 use core::mem::MaybeUninit;
@@ -16,22 +16,24 @@ use crate::memory::try_box;
 use crate::primitive::lock;
 use crate::stack::{Attr, Mapping, in_pages, page, why_none};
 
-/// What a thread of the platform runs.
+/// The function that a thread of the platform runs.
 pub(crate) type Run = Box<dyn FnOnce() + Send>;
 
-/// Why a thread was not started, and what it would have run: it is the user's, and dropped where no
-/// lock is held.
+/// Why a thread was not started, and the function that it would have run. The function holds the
+/// user's values, so it is dropped where no lock is held.
 pub(crate) type Refused = (CreateError, Run);
 
-/// Where kernel threads have their stacks from.
+/// How the stacks of kernel threads are allocated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stacks {
-    /// The platform's: glibc keeps up to 40 MiB of ended threads' stacks for the next ones.
+    /// By the platform: glibc caches up to 40 MiB of the stacks of ended threads for later ones.
     #[default]
     Platform,
-    /// A mapping for each thread, given back when it is gone: no cache.
+    /// As one mapping for each thread, which is unmapped when the thread is gone: there is no
+    /// cache.
     Fresh,
-    /// Ours, of which those of ended threads are used again: the same idea as the platform's cache.
+    /// By this library, which uses the stacks of ended threads again: the same idea as the
+    /// platform's cache.
     Recycled,
 }
 
@@ -43,21 +45,24 @@ pub(crate) struct Pthread {
     pool: Arc<Pool>,
 }
 
-/// Stacks of ours that nobody runs on, and threads that were let go and may run still.
+/// Our stacks that no thread runs on, and threads that were released without a join and may still
+/// run.
 #[derive(Default)]
 struct Pool {
     free: Mutex<Vec<Mapping>>,
     let_go: Mutex<Vec<Kept>>,
 }
 
-/// A thread of one keeper, which joins it, and our stack that it runs on until it is gone.
+/// A thread and its stack, which is ours. One owner joins the thread, and the stack is in use until
+/// then.
 pub(crate) struct Kept {
     thread: libc::pthread_t,
     mapping: Mapping,
 }
 
-/// Threads that were not gone when their pool was, such as the one that has dropped it. The next
-/// pool takes them. In a child the threads are the parent's: they are forgotten with their stacks.
+/// Threads that outlived their pool, such as the thread that has dropped it. The next pool frees
+/// their stacks. In a forked child the threads belong to the parent: they are forgotten with their
+/// stacks.
 static LEFT: OnceBox<ForkLock<Vec<Kept>>> = OnceBox::new();
 
 fn left() -> impl DerefMut<Target = Vec<Kept>> {
@@ -65,51 +70,53 @@ fn left() -> impl DerefMut<Target = Vec<Kept>> {
     LEFT.get_or_init(|| Box::new(ForkLock::new(Order::Leaf, Vec::new(), forget))).lock()
 }
 
-// SAFETY: 1. A thread's name is a number or an opaque address that every thread may use. 2. A
-// mapping is plain memory.
+// SAFETY: 1. A `pthread_t` is a number or an opaque address that every thread may use. 2. A mapping
+// is plain memory.
 unsafe impl Send for Kept {}
 
-/// A thread that was started and is joined once. Dropped instead, it is let go.
+/// A thread that was started and is joined once. If the value is dropped instead, the thread is
+/// released without a join.
 pub(crate) struct Joinable {
     thread: libc::pthread_t,
-    /// What it runs on, if that is ours, and where that goes.
+    /// The thread's stack, if it is ours, and the pool to which the stack returns.
     own: Option<(Mapping, Arc<Pool>)>,
     open: bool,
 }
 
-// SAFETY: 1. A thread's name is a number or an opaque address that every thread may use. 2. A
-// mapping is plain memory.
+// SAFETY: 1. A `pthread_t` is a number or an opaque address that every thread may use. 2. A mapping
+// is plain memory.
 unsafe impl Send for Joinable {}
 
 fn is_the_caller(thread: libc::pthread_t) -> bool {
-    // SAFETY: 1. A question without arguments.
+    // SAFETY: 1. The call has no arguments and no preconditions.
     let me = unsafe { libc::pthread_self() };
-    // SAFETY: 1. Two names of threads that are neither joined nor detached, or run.
+    // SAFETY: 1. Both threads run, or are neither joined nor detached.
     unsafe { libc::pthread_equal(thread, me) != 0 }
 }
 
-/// Waits until it is gone. An M:N thread keeps no worker meanwhile, where the platform says whether
-/// a thread is gone.
+/// Joins the thread. If the platform can tell whether a thread is gone, an M:N caller does not
+/// block its worker.
 fn wait_for(thread: libc::pthread_t) {
     #[cfg(target_os = "linux")]
     if here::is_shared() {
         return here::look_until(|| is_gone(thread));
     }
-    // SAFETY: 1. A thread that was created joinable, is neither joined nor detached yet, and is not
-    // the caller, which the calls of this function have checked.
+    // SAFETY: 1. The thread was created joinable and is neither joined nor detached yet. It is not
+    // the caller, as the callers of this function have checked.
     unsafe {
         libc::pthread_join(thread, core::ptr::null_mut());
     }
 }
 
-/// Whether it is gone. It has been joined then.
+/// Whether the thread is gone. If so, it has been joined.
 #[cfg(target_os = "linux")]
 fn is_gone(thread: libc::pthread_t) -> bool {
-    // SAFETY: 1. Created joinable, and neither joined nor detached yet. The caller runs still.
+    // SAFETY: 1. The thread was created joinable, and is neither joined nor detached yet. If it is
+    // the caller, it still runs, and the call fails.
     unsafe { libc::pthread_tryjoin_np(thread, core::ptr::null_mut()) == 0 }
 }
 
-/// Whether it is gone: waits for it, unless it is the caller.
+/// Whether the thread is gone. This waits for the thread, unless it is the caller.
 #[cfg(not(target_os = "linux"))]
 fn is_gone(thread: libc::pthread_t) -> bool {
     !is_the_caller(thread) && {
@@ -118,12 +125,13 @@ fn is_gone(thread: libc::pthread_t) -> bool {
     }
 }
 
-/// Takes the stacks of those that are gone.
+/// Removes the threads that are gone, and returns their stacks.
 fn stacks_of_gone(let_go: &mut Vec<Kept>) -> impl Iterator<Item = Mapping> {
     let_go.extract_if(.., |each| is_gone(each.thread)).map(|each| each.mapping)
 }
 
-/// Adds an item to a list. Returns the item if there is no memory for that, else `None`.
+/// Adds an item to a list. Returns the item if the list cannot grow for lack of memory, else
+/// `None`.
 fn keep<T>(list: &mut Vec<T>, one: T) -> Option<T> {
     if list.try_reserve(1).is_err() {
         return Some(one);
@@ -132,10 +140,10 @@ fn keep<T>(list: &mut Vec<T>, one: T) -> Option<T> {
     None
 }
 
-/// Frees the stacks of left threads that are gone by now.
+/// Frees the stacks of the threads in `LEFT` that are gone by now.
 ///
-/// The list is not locked meanwhile. Where the platform cannot say whether a thread is gone, this
-/// waits for it; a fork would wait for the lock.
+/// The list is not locked meanwhile. If the platform cannot tell whether a thread is gone, this
+/// function waits for the thread. With the lock held, a fork would wait too.
 fn free_left() {
     let mut threads = core::mem::take(&mut *left());
     stacks_of_gone(&mut threads).for_each(drop);
@@ -147,15 +155,15 @@ fn free_left() {
     }
 }
 
-/// Leaves a thread to the next thread that comes by. Without memory for that it is never joined,
-/// and its stack never given back.
+/// Adds a thread to a list, from which a later caller joins it. Without memory for the entry the
+/// thread is never joined, and its stack never freed.
 fn leave(list: &mut Vec<Kept>, thread: Kept) {
     core::mem::forget(keep(list, thread));
 }
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        // The last of all may run this, on one of these stacks.
+        // The last thread of the pool may run this drop, on one of these stacks.
         for thread in lock(&self.let_go).drain(..) {
             leave(&mut left(), thread);
         }
@@ -164,8 +172,8 @@ impl Drop for Pool {
 }
 
 impl Joinable {
-    /// Waits until the thread is gone. Its stack is free then. If the thread is the caller, it has
-    /// ended but for its thread-local variables, and this lets it go without waiting.
+    /// Waits until the thread is gone, and frees its stack. If the thread is the caller, only the
+    /// destructors of its thread-local variables still run. Then this releases it without waiting.
     pub(crate) fn join(mut self) {
         if is_the_caller(self.thread) {
             return;
@@ -185,18 +193,20 @@ impl Drop for Joinable {
             return;
         }
         match self.own.take() {
-            // SAFETY: 1. Created joinable, neither joined nor detached yet.
+            // SAFETY: 1. The thread was created joinable, and is neither joined nor detached yet.
             None => unsafe {
                 libc::pthread_detach(self.thread);
             },
-            // It runs on our memory, perhaps this very code: another thread joins it later.
+            // The thread still runs on our stack, perhaps in this very function: another thread
+            // joins it later.
             Some((mapping, pool)) => leave(&mut lock(&pool.let_go), Kept { thread: self.thread, mapping }),
         }
     }
 }
 
 extern "C" fn begin(run: *mut c_void) -> *mut c_void {
-    // SAFETY: 1. `start` made it from a box of this type, and gave it to this thread alone.
+    // SAFETY: 1. `start` made the pointer from a box of this type, and gave it to this thread
+    // alone.
     let run = unsafe { Box::from_raw(run.cast::<Run>()) };
     run();
     core::ptr::null_mut()
@@ -208,7 +218,7 @@ impl Pthread {
         Self { stack: in_pages(stack), guard: in_pages(guard), stacks, pool: Arc::default() }
     }
 
-    /// The bytes of a stack and its guard, in whole pages.
+    /// The sizes of a stack and its guard, in bytes, rounded up to whole pages.
     pub(crate) fn sizes(&self, attributes: &Attributes) -> (usize, usize) {
         let stack = attributes.stack.map_or(self.stack, in_pages);
         let guard = attributes.guard.map_or(self.guard, in_pages);
@@ -224,7 +234,8 @@ impl Pthread {
                 Err(error) => return Err((error, run)),
             },
         };
-        // Only the platform knows when the stack of a detached thread is free; ours are joined.
+        // Only the platform knows when the stack of a detached thread is free. So threads on our
+        // stacks are joined.
         let detached = attributes.detached && mapping.is_none();
         let thread = spawn(stack, guard, mapping.as_ref(), detached, run)?;
         if detached {
@@ -253,8 +264,7 @@ impl Pthread {
         map(stack, guard)
     }
 
-    /// No thread of ours is left but those that were let go: waits for them, and gives all stacks
-    /// back.
+    /// Only released threads are left. Waits for them, and unmaps all stacks.
     pub(crate) fn clear(&self) {
         let let_go = core::mem::take(&mut *lock(&self.pool.let_go));
         for each in let_go {
@@ -304,8 +314,8 @@ impl Kept {
         Ok(Self { thread, mapping })
     }
 
-    /// Waits until it is gone, and frees its stack. If it is the caller, the next thread that comes
-    /// by does so.
+    /// Waits until the thread is gone, and frees its stack. If the thread is the caller, a later
+    /// call by another thread does so.
     pub(crate) fn end(self) {
         if is_the_caller(self.thread) {
             return leave(&mut left(), self);
@@ -313,8 +323,8 @@ impl Kept {
         wait_for(self.thread);
     }
 
-    /// Returns the thread's stack, if the thread is gone. Where the platform cannot say whether it
-    /// is, this waits for it.
+    /// Returns the thread's stack if the thread is gone. If the platform cannot tell, this waits
+    /// for the thread.
     pub(crate) fn end_now(self) -> Result<Mapping, Self> {
         if is_gone(self.thread) { Ok(self.mapping) } else { Err(self) }
     }
@@ -332,8 +342,8 @@ fn spawn(
         if error == libc::EINVAL {
             return CreateError::StackRefused { stack, guard, error: said };
         }
-        // The platform says the same when it has no thread to give and when it has no stack. A
-        // stack of ours tells them apart.
+        // The platform returns the same error for a lack of threads and for a lack of memory for a
+        // stack. Mapping a stack of our own tells the two cases apart.
         match mapping.is_none().then(|| map(stack, guard)) {
             None | Some(Ok(_)) => CreateError::TooMany { error: Some(said) },
             Some(Err(error)) => error,
@@ -361,7 +371,7 @@ fn spawn(
         return Err((failed(set), run));
     }
     if detached {
-        // SAFETY: 1. Filled attributes, and a state that there is.
+        // SAFETY: 1. The attributes are filled, and the state is a valid one.
         unsafe {
             libc::pthread_attr_setdetachstate(attr, libc::PTHREAD_CREATE_DETACHED);
         }
@@ -371,13 +381,13 @@ fn spawn(
         Err(run) => return Err((CreateError::OutOfMemory, run)),
     };
     let mut thread = MaybeUninit::uninit();
-    // SAFETY: 1. Filled attributes. 2. `begin` takes what `run` is. 3. The call fills `thread` when
-    // it returns 0.
+    // SAFETY: 1. Filled attributes. 2. `run` has the type that `begin` expects. 3. The call fills
+    // `thread` when it returns 0.
     match unsafe { libc::pthread_create(thread.as_mut_ptr(), attr, begin, run.cast()) } {
         // SAFETY: 1. Filled.
         0 => Ok(unsafe { thread.assume_init() }),
         error => {
-            // SAFETY: 1. No thread has taken it.
+            // SAFETY: 1. No thread has taken the box.
             let run = unsafe { Box::from_raw(run) };
             Err((failed(error), *run))
         }
@@ -393,12 +403,13 @@ pub(super) fn shown_name(name: &str) -> [u8; 16] {
     text
 }
 
-/// Shows a name as the calling thread's, where others look at threads.
+/// Sets the calling thread's name for debuggers and tools.
 #[cfg(target_os = "linux")]
 pub(super) fn show_name(text: [u8; 16]) {
-    // SAFETY: 1. A question without arguments.
+    // SAFETY: 1. The call has no arguments and no preconditions.
     let me = unsafe { libc::pthread_self() };
-    // SAFETY: 1. The calling thread. 2. A text of at most 15 bytes with a zero after them.
+    // SAFETY: 1. `me` is the calling thread. 2. The text has at most 15 bytes and a zero after
+    // them.
     unsafe {
         libc::pthread_setname_np(me, text.as_ptr().cast());
     }

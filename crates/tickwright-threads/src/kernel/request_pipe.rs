@@ -1,16 +1,15 @@
-//! The manager's requests: a pipe that requests come through, and a table of the threads that it
-//! has started.
+//! The manager's requests: a pipe through which they come, and a table of the manager's threads.
 //!
 //! # Invariants
-//! 1. A request is 8 bytes, which a pipe takes and gives as a whole. It says what is asked, and the
-//!    place in the table that it is about.
-//! 2. A place is taken by a creator and freed by the manager. Between, only the manager changes it.
-//! 3. Every request is answered once: by the manager, or by the thread that finds that there is
-//!    none.
-//! 4. The manager never waits for a thread: one that has said that it ends may still run
-//!    destructors, and create threads in them. It looks after such threads again with each request,
-//!    and 100 times a second.
-//! 5. The user's code is run and dropped by the thread and the creator, never by the manager.
+//! 1. A request has 8 bytes, which a pipe writes and reads as a whole. It holds the operation, and
+//!    the number of a place in the table.
+//! 2. A creator takes a place, and the manager frees it. In between only the manager changes it.
+//! 3. Every request is answered once: by the manager, or by a thread that finds that the manager
+//!    has ended.
+//! 4. The manager never waits for a thread. A thread that has reported its end may still run
+//!    destructors, and create threads in them. The manager checks such threads again with each
+//!    request, and 100 times a second.
+//! 5. Only the thread and the creator run and drop the user's code, never the manager.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::collections::HashMap;
@@ -29,21 +28,21 @@ use crate::primitive::lock;
 use crate::process::Process;
 use crate::stack::Mapping;
 
-/// What is asked of the manager.
+/// The operations of a request.
 mod ask {
-    /// To start the thread that the place describes.
+    /// Start the thread that the place describes.
     pub(super) const CREATE: u32 = 1;
     /// The thread ends.
     pub(super) const ENDS: u32 = 2;
-    /// The thread is joined, or nobody will join it: its stack may go.
+    /// The thread is joined, or nobody will join it: its stack may be freed.
     pub(super) const FREE: u32 = 3;
-    /// To end, as soon as there are no threads.
+    /// End the manager as soon as there are no threads.
     pub(super) const CLOSE: u32 = 4;
 }
 
 /// No place.
 const NONE: u32 = u32::MAX;
-/// How often it looks after threads that end, in ms.
+/// The interval at which the manager checks threads that are ending, in ms.
 const LINGERING_MS: i32 = 10;
 
 pub(super) struct RequestPipe {
@@ -51,36 +50,36 @@ pub(super) struct RequestPipe {
     reader: PipeReader,
     writer: PipeWriter,
     table: Mutex<Table>,
-    /// The manager has ended before it was told to. Written under the table's lock.
+    /// The manager has ended without a request to end. Written under the table's lock.
     dead: AtomicBool,
 }
 
 struct Table {
     places: HashMap<u32, Place>,
-    /// Where the next free number is looked for.
+    /// The number from which the search for a free one starts.
     next: u32,
 }
 
 struct Place {
     state: State,
-    /// Its stack may go when the thread is gone.
+    /// The stack may be freed as soon as the thread is gone.
     let_go: bool,
 }
 
 enum State {
     /// A thread to be.
     Asked(Counted<CreateRequest>),
-    /// The manager has it in hand.
+    /// The manager is working on the place.
     Busy,
     /// A thread.
     Lives(Kept),
-    /// The stack of one that is gone, for the joiner to let go: the original kept in it what the
-    /// thread left.
+    /// The stack of a thread that is gone, until the joiner releases it. The original kept the
+    /// thread's result in that stack.
     #[expect(dead_code, reason = "its drop is its use")]
     Gone(Mapping),
 }
 
-/// What a creator asks for, and where it is answered.
+/// A creator's request, with a place for the answer.
 struct CreateRequest {
     stack: usize,
     guard: usize,
@@ -97,15 +96,15 @@ impl CreateRequest {
         self.creator.unpark();
     }
 
-    /// Gives back what was not run.
+    /// Returns the function that was not run, with the error.
     fn refused(&self, error: CreateError) -> Refused {
         let run = lock(&self.run).take();
         (error, run.unwrap_or_else(|| Box::new(|| ())))
     }
 }
 
-/// The right to a thread's stack. When it is dropped, the manager frees the stack as soon as the
-/// thread is gone.
+/// The right to a thread's stack. After the lease is dropped, the manager frees the stack as soon
+/// as the thread is gone.
 pub(crate) struct StackLease {
     requests: Arc<RequestPipe>,
     place: u32,
@@ -120,7 +119,7 @@ impl Drop for StackLease {
 impl Table {
     fn take(&mut self, state: State) -> Result<u32, CreateError> {
         self.places.try_reserve(1).map_err(|_| CreateError::OutOfMemory)?;
-        // There are far more numbers than threads.
+        // The loop ends, because there are far more numbers than threads.
         while self.next == NONE || self.places.contains_key(&self.next) {
             self.next = self.next.wrapping_add(1);
         }
@@ -147,7 +146,7 @@ impl RequestPipe {
         Ok(Self { process: Process::this(), reader, writer, table, dead: AtomicBool::new(false) })
     }
 
-    /// Whether this process has the manager, and is not a child of the one that has.
+    /// Whether the manager runs in this process. In a forked child it does not.
     pub(super) fn is_ours(&self) -> bool {
         self.process.is_this()
     }
@@ -157,16 +156,17 @@ impl RequestPipe {
         (&self.writer).write_all(&message.to_ne_bytes())
     }
 
-    /// Says something to the manager, if there is one. Nobody waits for an answer.
+    /// Sends a request to the manager, if there is one. Nobody waits for an answer.
     fn post(&self, what: u32, place: u32) {
         if self.is_ours() && !self.dead.load(Ordering::SeqCst) {
-            // It can fail only where the descriptor is not ours any more. Then the manager has
-            // ended, or will.
+            // This fails only if other code has taken our descriptor. Then the manager has ended,
+            // or will end.
             let _ = self.send(what, place);
         }
     }
 
-    /// Has the manager start a thread, and waits until it has. No lease: the thread is detached.
+    /// Requests a thread from the manager, and waits until it has started. Returns no lease for a
+    /// detached thread.
     pub(super) fn create(
         requests: &Arc<Self>,
         (stack, guard): (usize, usize),
@@ -197,11 +197,12 @@ impl RequestPipe {
             place.map_err(|error| request.refused(error))?
         };
         if requests.send(ask::CREATE, place).is_err() {
-            // Nobody has read of it, unless the manager has given up, and has answered.
+            // The manager has not read the request. If the manager has ended early, it may have
+            // answered already.
             requests.refuse(place, &request);
         }
         let answer = loop {
-            // Under no lock but for the look.
+            // The lock is held only during this look.
             let answer = lock(&request.answer).take();
             match answer {
                 Some(answer) => break answer,
@@ -225,12 +226,12 @@ impl RequestPipe {
         }
     }
 
-    /// No more threads will be asked for.
+    /// No more threads will be requested.
     pub(super) fn close(&self) {
         self.post(ask::CLOSE, NONE);
     }
 
-    /// Frees what a manager that ended early has left. All bodies have ended.
+    /// Frees the stacks that a manager left when it ended early. All bodies have ended.
     pub(super) fn clear(&self) {
         if !self.is_ours() {
             return;
@@ -243,7 +244,7 @@ impl RequestPipe {
         }
     }
 
-    /// What the manager does.
+    /// The main loop of the manager.
     pub(super) fn serve(self: &Arc<Self>) {
         let mut lingering = Vec::new();
         let mut closing = false;
@@ -252,8 +253,8 @@ impl RequestPipe {
             let is_asked = poll(self.reader.as_raw_fd(), libc::POLLIN, most_ms);
             match is_asked.and_then(|is_asked| if is_asked { self.read() } else { Ok((0, NONE)) }) {
                 Ok((ask::CREATE, place)) => {
-                    // A thread that ends finds room, so that the manager never stands without
-                    // memory.
+                    // Makes room for every thread that may end, so that the manager never needs
+                    // memory later.
                     let used = lock(&self.table).places.len();
                     let room = lingering.try_reserve(used.saturating_sub(lingering.len()));
                     self.start(place, room.is_ok());
@@ -261,7 +262,7 @@ impl RequestPipe {
                 Ok((ask::ENDS, place)) => lingering.push(place),
                 Ok((ask::FREE, place)) => self.free(place),
                 Ok((ask::CLOSE, _)) => closing = true,
-                // The time has come to look after those that end.
+                // The interval is over: the threads that are ending are checked.
                 Ok((0, NONE)) => {}
                 Ok(_) | Err(_) => return self.die(),
             }
@@ -304,7 +305,7 @@ impl RequestPipe {
                 }
                 Ok(())
             }
-            // What it was given back is the wrapper; the creator's is where the creator finds it.
+            // `start` returned the wrapper; the creator finds its own function in the request.
             Err(error) => {
                 lock(&self.table).places.remove(&place);
                 Err(error)
@@ -313,7 +314,7 @@ impl RequestPipe {
         request.answer(answer);
     }
 
-    /// A thread has said that it ends. True: it is gone.
+    /// A thread has reported its end. Returns true if it is gone.
     fn bury(&self, place: u32) -> bool {
         let state = lock(&self.table).hand(place);
         let kept = match state {
@@ -352,7 +353,7 @@ impl RequestPipe {
         drop(left);
     }
 
-    /// The pipe is not what it was.
+    /// The pipe is broken: the manager ends.
     fn die(&self) {
         let mut table = lock(&self.table);
         self.dead.store(true, Ordering::SeqCst);
@@ -363,7 +364,7 @@ impl RequestPipe {
         });
     }
 
-    /// Writes what no thread of ours would.
+    /// Writes a request that none of our threads would write.
     #[cfg(test)]
     pub(super) fn disturb(&self) {
         self.send(u32::MAX, 0).expect("written");

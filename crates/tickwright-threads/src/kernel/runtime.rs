@@ -1,4 +1,4 @@
-//! A runtime of kernel threads, and one of them as all that waits sees it.
+//! A runtime of kernel threads, and the host of one of its threads.
 
 use core::cell::Cell;
 use core::ops::Range;
@@ -35,11 +35,12 @@ use crate::wake::Waiter;
 
 type Record = AnyRecord<Started>;
 
-/// How many shards the roster of a runtime of kernel threads has. Threads that create at the same
-/// time should not meet.
+/// The number of shards in the roster of a runtime of kernel threads. With several shards, creators
+/// rarely wait for the same lock.
 const SHARDS: usize = 16;
 
-/// The caller's shard: a creator has its own as long as there are no more creators than shards.
+/// The caller's shard. Each creator has a shard of its own if there are at most as many creators as
+/// shards.
 fn own_shard() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     thread_local! {
@@ -95,10 +96,11 @@ impl Kernel {
         self.roster.release(id, record);
     }
 
-    /// What each thread runs.
+    /// The main function of each thread.
     fn run(self: Arc<Self>, id: ThreadId, registered: Registered, body: Body) {
         let member = Member { runtime: Arc::clone(&self), id, has_parked: Cell::new(false) };
-        // SAFETY: 1. Leaves before this function returns, which no panic ends.
+        // SAFETY: 1. The host is left before this function returns, and no panic can leave the
+        // function earlier.
         unsafe { here::enter(&member) };
         let outcome = catch_unwind(AssertUnwindSafe(body));
         if !self.roster.is_here() {
@@ -113,7 +115,7 @@ impl Kernel {
         self.unregister(id, registered);
         if let Ok(record) = self.roster.table().find(id) {
             record.leave(outcome);
-            // No joiner is known by its id.
+            // No joiner of a kernel thread is woken by its id.
             self.roster.finish(id, record, |_| ());
         }
     }
@@ -139,7 +141,7 @@ impl Threads for Kernel {
         let me = self.me.upgrade().ok_or(CreateError::Closed)?;
         let name = attributes.name.as_ref().map(Name::as_str);
         let kept_name = name.map(|name| try_text(name).ok_or(CreateError::OutOfMemory)).transpose()?;
-        // The handler of overflows reads one of its own, without the record's lock.
+        // The overflow handler reads this second copy of the name, without the record's lock.
         let called = name.map(|name| try_text(name).ok_or(CreateError::OutOfMemory)).transpose()?;
         let inside = self.is_callers();
         let shard = self.roster.places().get(own_shard() % SHARDS).ok_or(CreateError::OutOfMemory)?;
@@ -147,7 +149,8 @@ impl Threads for Kernel {
             shard.locked(|locked| self.roster.register(locked, attributes.detached, |_, _| true));
         let (id, registered) = registered?;
         let record = self.roster.table().find(id).map_err(|_| CreateError::OutOfMemory)?;
-        // After the registration: a thread that closes the runtime sees it, or is seen here.
+        // This check follows the registration. So either the thread that closes the runtime sees
+        // the new thread, or we see the closing here.
         if self.closing.load(Ordering::SeqCst) && !inside {
             self.withdraw(id, record, registered);
             return Err(CreateError::Closed);
@@ -174,7 +177,7 @@ impl Threads for Kernel {
                 return Err(CreateError::OutOfMemory);
             }
         };
-        // Under the lock, so that a thread that joins it before we return finds what it needs.
+        // The lock is held, so that a joiner that comes before we return finds the data to join.
         let started = record.slow(|slow| {
             slow.name = kept_name;
             let started = self.starter.start(attributes, run)?;
@@ -194,10 +197,12 @@ impl Threads for Kernel {
     fn join(&self, id: ThreadId, wait: Wait) -> Result<usize, JoinError> {
         let me = here::current().filter(|_| self.is_callers());
         let record = self.roster.join(me, id, wait, |record| {
-            // The platform's own join waits without a look, but would block an M:N thread's worker.
+            // The platform's own join waits without polling, but it would block an M:N thread's
+            // worker.
             if wait == Wait::Forever && self.starter.reap_waits() && !here::is_shared() {
                 self.reap(record);
-                // Unless a thread that closes the runtime was faster.
+                // The thread is joined now, unless a thread that closes the runtime has joined it
+                // first.
                 if record.join.is_finished(id.generation()) {
                     return Ok(());
                 }
@@ -224,7 +229,7 @@ impl Threads for Kernel {
 
     fn close(&self) {
         if !self.roster.is_here() {
-            // Nothing of it is given back: its threads are the parent's.
+            // In a forked child nothing of the runtime is freed: its threads belong to the parent.
             core::mem::forget(self.me.upgrade());
             return;
         }
@@ -241,11 +246,11 @@ impl Threads for Kernel {
     }
 }
 
-/// A thread of the runtime, which has a kernel thread for itself.
+/// A thread of the runtime. It has a kernel thread of its own.
 struct Member {
     runtime: Arc<Kernel>,
     id: ThreadId,
-    /// Its record says how to wake it.
+    /// Whether the thread has parked, so that its record holds the handle to wake it.
     has_parked: Cell<bool>,
 }
 

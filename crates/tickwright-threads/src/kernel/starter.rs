@@ -1,10 +1,12 @@
-//! What the models over the platform's threads differ in: how a thread is started and ended.
+//! The difference between the models over the platform's threads: how a thread is started and
+//! ended.
 
 use super::pthread::{Joinable, Refused, Run};
 use super::request_pipe::StackLease;
 use crate::attributes::Attributes;
 
-/// A thread that was started, for the thread that joins it. Dropped instead, it is let go.
+/// A started thread, held for its joiner. If the value is dropped instead, the thread is released
+/// without a join.
 pub(crate) enum Started {
     /// The creator's.
     Own(Joinable),
@@ -13,8 +15,8 @@ pub(crate) enum Started {
 }
 
 impl Started {
-    /// Joins the thread, whose body has ended. Waits until it is gone and frees its stack, or has
-    /// the manager do so.
+    /// Joins a thread whose body has ended. Waits until the thread is gone and frees its stack, or
+    /// requests that of the manager.
     pub(crate) fn reap(self) {
         match self {
             Self::Own(thread) => thread.join(),
@@ -28,14 +30,14 @@ pub(crate) trait Starter: Send + Sync {
     /// The name of the model, in one word.
     fn model(&self) -> &'static str;
 
-    /// The bytes of such a thread's stack.
+    /// The size of such a thread's stack, in bytes.
     fn stack(&self, attributes: &Attributes) -> usize;
 
-    /// Starts a thread that calls `run`. What comes back is for [`Started::reap`]; of a detached
-    /// thread, which nobody reaps, nothing.
+    /// Starts a thread that calls `run`. Returns the value for [`Started::reap`], or `None` for a
+    /// detached thread, which nobody reaps.
     fn start(&self, attributes: &Attributes, run: Run) -> Result<Option<Started>, Refused>;
 
-    /// Whether [`Started::reap`] waits for a thread that runs.
+    /// Whether [`Started::reap`] may be called, and waits, while the body still runs.
     fn reap_waits(&self) -> bool {
         true
     }

@@ -1,8 +1,8 @@
-//! A stack that can be left in the middle and gone back to.
+//! A stack that its thread can leave in the middle of a function, and resume there.
 //!
-//! Two back ends: the switch proper, and one that every platform and every checker can follow. In
-//! the second one each stack is a kernel thread, and a baton says which of them goes on. All that
-//! is above uses [`Context`] and [`pause()`] alone.
+//! There are two back ends: the real switch, and a portable one that every platform and every
+//! checker supports. In the portable one each stack is a kernel thread, and a baton names the one
+//! that runs. The code above uses only [`Context`] and [`pause()`].
 
 mod baton;
 mod pause;
@@ -15,15 +15,15 @@ use self::baton::{Baton, Threaded};
 pub(super) use self::pause::{PORTABLE_STACK, Pause, Way};
 use crate::stack::Mapping;
 
-/// A mapping as the switch wants it.
+/// A mapping, as a stack for the switch.
 pub(super) struct On {
     mapping: Mapping,
-    /// So that valgrind knows a change of stacks when it sees one.
+    /// Registers the stack, so that valgrind recognizes a switch of stacks.
     _known: ValgrindStackRegistration,
 }
 
-// SAFETY: 1. It holds plain memory, and the number by which valgrind knows that memory. The thread
-// that runs on the stack is not in it.
+// SAFETY: 1. The value holds plain memory, and valgrind's number for that memory. It does not hold
+// the thread that runs on the stack.
 unsafe impl Send for On {}
 
 impl On {
@@ -35,16 +35,16 @@ impl On {
     }
 }
 
-/// The ends of the mapping, guard included.
+/// The address of one end of the mapping, guard included.
 fn pointer(address: usize) -> StackPointer {
     // No mapping starts or ends at 0.
     StackPointer::new(address).unwrap_or(StackPointer::MIN)
 }
 
-// SAFETY: 1. The mapping is readable and writable between the guard and its end, and is ours as
-// long as it is not dropped. 2. Its ends are those of pages, hence aligned. 3. It holds at least
-// LEAST_STACK bytes. 4. The guard is the user's choice: without one, the user answers for
-// overflows, as with the platform's threads.
+// SAFETY: 1. The mapping is readable and writable between the guard and its end, and is ours until
+// it is dropped. 2. Its ends are page boundaries, hence aligned. 3. It holds at least LEAST_STACK
+// bytes. 4. The guard is the user's choice: without a guard the user answers for overflows, as with
+// the platform's threads.
 unsafe impl Stack for On {
     fn base(&self) -> StackPointer {
         pointer(self.mapping.stack().end)
@@ -55,8 +55,8 @@ unsafe impl Stack for On {
     }
 }
 
-/// A stack and what runs on it. `main` is called on it at the first resume; when it returns, the
-/// context is done.
+/// A stack and the code that runs on it. The first resume calls `main` on the stack. When `main`
+/// returns, the context has ended.
 pub(super) enum Context {
     Switched(Coroutine<(), Pause, (), On>),
     Threaded(Threaded),
@@ -71,7 +71,8 @@ impl Context {
         Self::Switched(Coroutine::with_stack(On::new(mapping), main))
     }
 
-    /// Goes on there until it pauses. `None`: it has returned. Not to be called again then.
+    /// Runs the code on the stack until it pauses. Returns `None` if `main` has returned; then
+    /// `resume` must not be called again.
     #[inline]
     pub(super) fn resume(&mut self) -> Option<Pause> {
         match self {
@@ -92,12 +93,12 @@ impl Context {
 /// Leaves the calling stack until it is resumed.
 ///
 /// # Safety
-/// `way` is that of the calling stack, and it is portable or not as that is.
+/// `way` is that of the calling stack, and `portable` holds exactly if that stack is portable.
 #[inline(always)]
 pub(super) unsafe fn pause(way: Way, portable: bool, why: Pause) {
     if portable {
-        // SAFETY: 1. Of this type, says the caller, and held on the calling stack as long as `main`
-        // runs there.
+        // SAFETY: 1. The caller promises that it has this type. It lives on the calling stack as
+        // long as `main` runs there.
         unsafe { &*way.cast::<Baton>() }.pause(why);
     } else {
         // SAFETY: 1. The caller promises that it has this type. 2. It lives on the calling stack as

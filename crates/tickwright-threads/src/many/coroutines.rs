@@ -1,5 +1,5 @@
 //! Threads of this model as schedulers and shards see them: each has an identity of its own, and
-//! waits without its worker.
+//! its wait does not block its worker.
 
 use core::num::NonZeroU64;
 use core::task::Waker;
@@ -38,8 +38,9 @@ impl Coroutines for Stacks {
     }
 }
 
-/// A runtime of this model begins.
+/// Called when a runtime of this model starts.
 pub(super) fn notice() {
-    // Another library may have been first; later ones of this model find their own.
+    // The result is ignored. If it is false, either another library was first, or an earlier
+    // runtime of this model was.
     let _ = register(&Stacks);
 }

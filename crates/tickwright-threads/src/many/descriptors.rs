@@ -19,7 +19,7 @@ use crate::id::ThreadId;
 /// none while it looks.
 #[derive(Debug)]
 pub(super) struct Descriptors {
-    /// The poller knows just these, each by its own number.
+    /// The poller knows exactly these descriptors, each under its own number.
     waiting: HashMap<i32, Waiting>,
     /// How many threads these are.
     threads: usize,
@@ -67,8 +67,7 @@ impl Descriptors {
         self.waiting.is_empty()
     }
 
-    /// A thread waits from now on, beside others that wait for the same descriptor. On an error it
-    /// does not.
+    /// Adds a thread to those that wait for a descriptor. After an error the thread is not added.
     pub(super) fn add(&mut self, remote: &Remote, fd: i32, writable: bool, id: ThreadId) -> io::Result<()> {
         let poller = match remote.poller.get() {
             Some(poller) => poller,
@@ -84,7 +83,8 @@ impl Descriptors {
                 let waiting = there.get_mut();
                 waiting.reserve(writable)?;
                 waiting.side(writable).push(id);
-                // SAFETY: 1. Whoever waits for it borrows it until this is done.
+                // SAFETY: 1. The threads that wait for the descriptor borrow it until this call
+                // returns.
                 let changed = poller.modify(unsafe { BorrowedFd::borrow_raw(fd) }, waiting.interest(fd));
                 if changed.is_err() {
                     waiting.side(writable).pop();
@@ -95,8 +95,8 @@ impl Descriptors {
                 let mut waiting = Waiting::default();
                 waiting.reserve(writable)?;
                 waiting.side(writable).push(id);
-                // SAFETY: 1. Taken out again before `add`'s caller returns to the owner of the
-                // descriptor; its borrow lasts as long.
+                // SAFETY: 1. The descriptor is removed from the poller before `add`'s caller
+                // returns to its owner, whose borrow lasts until then.
                 unsafe { poller.add(fd, waiting.interest(fd)) }?;
                 place.insert(waiting);
             }
@@ -105,7 +105,7 @@ impl Descriptors {
         Ok(())
     }
 
-    /// Whether that thread's descriptor is not ready yet.
+    /// Whether the thread still waits for the descriptor.
     pub(super) fn waits(&self, fd: i32, writable: bool, id: ThreadId) -> bool {
         let waiting = self.waiting.get(&fd);
         waiting.is_some_and(|there| if writable { &there.writers } else { &there.readers }.contains(&id))
@@ -118,7 +118,7 @@ impl Descriptors {
         let Some(poller) = remote.poller.get().filter(|_| !self.waiting.is_empty()) else { return ready };
         let events = &mut self.events;
         events.clear();
-        // An error is an interrupted wait, or one without events: the worker looks again.
+        // An error means that the wait was interrupted or gave no events: the worker looks again.
         let _ = poller.wait(events, most);
         for event in events.iter() {
             let fd = event.key as i32;
@@ -130,11 +130,12 @@ impl Descriptors {
             if event.writable {
                 ready.append(&mut waiting.writers);
             }
-            // SAFETY: 1. Whoever waits for it borrows it until this is done.
+            // SAFETY: 1. The threads that wait for the descriptor borrow it until this call
+            // returns.
             let source = unsafe { BorrowedFd::borrow_raw(fd) };
             let rest = waiting.interest(fd);
-            // An event switches the poller's interest off. Threads whose descriptors cannot be
-            // watched go on, and look themselves.
+            // After an event the poller watches the descriptor no longer. If it cannot watch the
+            // descriptor again, the remaining threads go on, and look themselves.
             if (rest.readable || rest.writable) && poller.modify(source, rest).is_ok() {
                 continue;
             }

@@ -4,10 +4,10 @@ use super::pool::WorkerPool;
 use super::worker::Worker;
 use crate::here;
 
-/// Works as the worker of this kernel thread.
+/// Runs `worker` on this kernel thread.
 ///
-/// A panic on the worker's own stack, such as one of the user's clock, aborts the process. The
-/// worker's threads cannot go on, and what is on their stacks refers to the worker.
+/// A panic on the worker's own stack, such as a panic of the user's clock, aborts the process. The
+/// worker's threads could not go on, and their stacks hold references to the worker.
 pub(super) fn work_as(worker: &Worker) {
     struct Broken;
     impl Drop for Broken {
@@ -17,38 +17,40 @@ pub(super) fn work_as(worker: &Worker) {
     }
 
     let broken = Broken;
-    // SAFETY: 1. Leaves below; a panic does not come back.
+    // SAFETY: 1. The host is left below, and a panic aborts the process instead of returning.
     unsafe { here::enter(worker) };
     worker.work();
     core::mem::forget(broken);
     here::leave();
 }
 
-/// The worker of the calling kernel thread, for this module, which does not keep it.
+/// The worker of the calling kernel thread. Only this module uses the reference, and does not store
+/// it.
 #[inline(always)]
 fn own<'w>() -> Option<&'w Worker> {
-    // SAFETY: 1. Workers are the only shared hosts. 2. It stays as long as it is entered, on this
-    // kernel thread.
+    // SAFETY: 1. Workers are the only shared hosts. 2. The worker exists as long as it is entered
+    // on this kernel thread.
     unsafe { here::shared_host().cast::<Worker>().as_ref() }
 }
 
-/// The worker that the caller is a thread of, for this module, which does not keep it.
+/// The worker of which the caller is a thread. Only this module uses the reference, and does not
+/// store it.
 #[inline(always)]
 fn thread<'w>() -> Option<&'w Worker> {
     own().filter(|worker| worker.current().is_some())
 }
 
-/// The worker that the caller is a thread of. Nothing that it is given may be kept: it ends with
-/// the runtime.
+/// Calls `use_it` with the worker of which the caller is a thread. `use_it` must not store the
+/// reference: the worker ends with the runtime.
 #[inline]
 pub(super) fn with<R>(use_it: impl FnOnce(&Worker) -> R) -> Option<R> {
     thread().map(use_it)
 }
 
-/// Yields. False: the caller is not a thread of a worker.
+/// Yields. Returns false if the caller is not a thread of a worker.
 ///
-/// Here and below everything is inlined into the caller's loop. A call between the loop and the
-/// switch returns to a place that the processor guesses wrong after a switch. That costs more than
+/// This function and those below are inlined into the caller's loop. After a switch the processor
+/// predicts the return addresses of pending calls wrong. Each such misprediction costs more than
 /// the switch.
 #[inline(always)]
 pub(crate) fn yield_now() -> bool {

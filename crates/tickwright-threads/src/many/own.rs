@@ -1,8 +1,10 @@
-//! What C, C++ and Rust keep for each kernel thread, and each M:N thread has of its own.
+//! The state that C, C++ and Rust keep for each kernel thread, and of which each M:N thread needs
+//! its own.
 //!
-//! A thread that leaves its stack takes these with it, and finds them again when it goes on. They
-//! are `errno`, the C++ exceptions that it has caught or is throwing, and Rust's count of panics.
-//! Kernel threads that run contexts (the portable back end) have their own anyway.
+//! This state is saved when a thread leaves its stack, and restored when the thread goes on. It
+//! consists of `errno`, the C++ exceptions that the thread has caught or is throwing, and Rust's
+//! count of panics. In the portable back end each context is a kernel thread, and has this state
+//! anyway.
 
 use core::ffi::{c_int, c_uint, c_void};
 use core::ops::DerefMut;
@@ -22,11 +24,11 @@ use crate::stack::{Mapping, in_pages};
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Exceptions {
-    /// Those caught, the innermost first. Each catch block that runs has one here.
+    /// The caught exceptions, the innermost first: one for each catch block that runs.
     caught: *mut c_void,
-    /// How many are thrown and not caught yet.
+    /// The number of exceptions that are thrown and not caught yet.
     uncaught: c_uint,
-    /// Those whose clean-ups run.
+    /// The exceptions whose clean-ups are running.
     #[cfg(target_arch = "arm")]
     propagating: *mut c_void,
 }
@@ -55,8 +57,8 @@ type GetGlobals = unsafe extern "C" fn() -> *mut Exceptions;
 mod weak {
     use super::GetGlobals;
 
-    // A word that the linker fills: with the function's address where the program has a C++
-    // runtime, also a static one, else with 0.
+    // A word that the linker fills with the function's address if the program links a C++ runtime,
+    // also a static one. Otherwise the linker fills it with 0.
     core::arch::global_asm!(
         ".pushsection .data.rel.ro.tickwright_threads,\"aw\"",
         ".balign {size}",
@@ -75,8 +77,8 @@ mod weak {
     }
 
     pub(super) fn linked() -> Option<GetGlobals> {
-        // SAFETY: 1. A word of ours that the linker has filled with 0 or a function of this type,
-        // and that nobody writes.
+        // SAFETY: 1. The word is ours, and nobody writes it. The linker has filled it with 0 or the
+        // address of a function of this type.
         unsafe { LINKED }
     }
 }
@@ -88,25 +90,25 @@ mod weak {
     }
 }
 
-/// The function that finds a kernel thread's C++ exceptions; `None`: there is no C++ runtime.
+/// The function that finds a kernel thread's C++ exceptions; `None` if there is no C++ runtime.
 fn get_globals() -> Option<GetGlobals> {
     weak::linked().or_else(|| {
-        // A runtime that only a library of the program needs, or that was loaded later.
-        // SAFETY: 1. The text ends with a zero byte.
+        // This finds a C++ runtime that only a library of the program needs, or that was loaded
+        // later. SAFETY: 1. The text ends with a zero byte.
         let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__cxa_get_globals".as_ptr()) };
-        // SAFETY: 1. Null, or the function of this name, whose type the ABI says.
+        // SAFETY: 1. The pointer is null or the function of this name, whose type the ABI defines.
         unsafe { core::mem::transmute::<*mut c_void, Option<GetGlobals>>(found) }
     })
 }
 
-/// Where a kernel thread has these. Null: nowhere.
+/// The addresses of this state for a kernel thread; null if there is none.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Places {
     errno: *mut c_int,
     exceptions: *mut Exceptions,
 }
 
-/// A thread's own, while others run.
+/// The saved state of a thread, while other threads run.
 pub(super) struct Saved {
     errno: c_int,
     exceptions: Exceptions,
@@ -116,22 +118,22 @@ impl Places {
     /// Nothing is saved.
     pub(super) const NONE: Self = Self { errno: core::ptr::null_mut(), exceptions: core::ptr::null_mut() };
 
-    /// Those of the calling kernel thread.
+    /// The addresses for the calling kernel thread.
     pub(super) fn current() -> Self {
         let exceptions = match get_globals() {
-            // SAFETY: 1. A function of the C++ runtime that every thread may call at any time.
+            // SAFETY: 1. Every thread may call this function of the C++ runtime at any time.
             Some(get) => unsafe { get() },
             None => core::ptr::null_mut(),
         };
         Self { errno: errno(), exceptions }
     }
 
-    /// Takes what is the running thread's; the next one finds no exceptions.
+    /// Saves the state of the running thread. The next thread finds no exceptions.
     #[inline(always)]
     pub(super) fn save(&self) -> Saved {
         let mut saved = Saved { errno: 0, exceptions: Exceptions::NONE };
         if !self.errno.is_null() {
-            // SAFETY: 1. It belongs to this kernel thread, and lives as long as the thread.
+            // SAFETY: 1. The memory belongs to this kernel thread, and lives as long as the thread.
             saved.errno = unsafe { self.errno.read() };
         }
         if !self.exceptions.is_null() {
@@ -145,15 +147,15 @@ impl Places {
         saved
     }
 
-    /// Gives it back. Whoever ran meanwhile has taken its exceptions away.
+    /// Restores the state. Each thread that ran meanwhile has saved its own exceptions.
     #[inline(always)]
     pub(super) fn restore(&self, saved: &Saved) {
         if !self.errno.is_null() {
-            // SAFETY: 1. It belongs to this kernel thread, and lives as long as the thread.
+            // SAFETY: 1. The memory belongs to this kernel thread, and lives as long as the thread.
             unsafe { self.errno.write(saved.errno) };
         }
         if !saved.exceptions.is_none() {
-            // SAFETY: 1. As above. 2. Not null: they were read there.
+            // SAFETY: 1. As above. 2. The address is not null: the exceptions were read from there.
             unsafe { self.exceptions.write(saved.exceptions) };
         }
     }
@@ -162,7 +164,7 @@ impl Places {
     #[inline(always)]
     pub(super) fn reset(&self) {
         if !self.errno.is_null() {
-            // SAFETY: 1. It belongs to this kernel thread, and lives as long as the thread.
+            // SAFETY: 1. The memory belongs to this kernel thread, and lives as long as the thread.
             unsafe { self.errno.write(0) };
         }
     }
@@ -170,39 +172,40 @@ impl Places {
 
 // ---- panics
 
-/// A panic that has begun and not ended: a stack in the middle of unwinding itself.
+/// A panic that has begun and not ended: a stack that is paused while it unwinds.
 ///
-/// The standard library counts panics for each kernel thread: one more where a panic begins, one
-/// less where it is caught. A debt begins on one kernel thread and may end on another. So the
-/// thread that makes a debt counts one more, and the thread that settles it counts one less.
+/// The standard library counts panics for each kernel thread: plus 1 when a panic begins, minus 1
+/// when it is caught. The panic of a debt begins on one kernel thread and may be caught on another.
+/// So making a debt adds 1 to the caller's count, and settling a debt subtracts 1.
 ///
-/// Worker: counts 1, since thread A unwinds. A waits: the worker settles a debt that another kernel
-/// thread has made, and counts 0 while B runs. A goes on: the worker makes a debt, and counts 1.
+/// Example: thread A unwinds, so its worker counts 1. A waits: the worker settles a debt that
+/// another kernel thread has made, and counts 0 while B runs. A goes on: the worker makes a debt,
+/// and counts 1 again.
 struct Debt(Coroutine<(), (), (), On>);
 
-// SAFETY: 1. On its stack are functions of the standard library and of the unwinder that wait for a
-// function to return. So are a box that is nobody else's, and `Away`. None of them refers to a
+// SAFETY: 1. Its stack holds frames of the standard library and of the unwinder that wait for a
+// call to return. It also holds a box that nobody else uses, and `Away`. None of them refers to a
 // thread.
 unsafe impl Send for Debt {}
 
-/// Debts that kernel threads have made which are gone.
-/// A child's copies serve as well as the originals.
+/// Debts made by kernel threads that have ended. In a forked child the copies are as good as the
+/// originals.
 static DEBTS: OnceBox<ForkLock<Vec<Debt>>> = OnceBox::new();
 
 fn debts() -> impl DerefMut<Target = Vec<Debt>> {
     DEBTS.get_or_init(|| Box::new(ForkLock::new(Order::Leaf, Vec::new(), |_| {}))).lock()
 }
 
-/// Enough for an unwinder, whose frames are those of one panic.
+/// The stack of a debt, in bytes: enough for an unwinder with the frames of one panic.
 const ROOM: usize = 64 << 10;
-/// Panics in the middle of panics of one thread, in drops that catch them. No program has this
-/// many.
+/// The most nested panics of one thread, each in a drop that catches it. No program reaches this
+/// number.
 const MOST: usize = 64;
 
 impl Debt {
-    /// The calling kernel thread counts one panic more.
+    /// Adds 1 to the calling kernel thread's count of panics.
     fn make(stack: On) -> Self {
-        /// Leaves the stack in the middle of the unwinding.
+        /// Its drop leaves the stack in the middle of the unwinding.
         struct Away<'w>(&'w Yielder<(), ()>);
         impl Drop for Away<'_> {
             fn drop(&mut self) {
@@ -221,13 +224,13 @@ impl Debt {
         Self(stack)
     }
 
-    /// The calling kernel thread counts one panic less.
+    /// Subtracts 1 from the calling kernel thread's count of panics.
     fn settle(mut self) -> On {
         let _ = self.0.resume(());
         self.0.into_stack()
     }
 
-    /// One that is there, or that another kernel thread makes.
+    /// Takes a debt from the list, or has another kernel thread make one.
     fn anyones() -> Option<Self> {
         let kept = debts().pop();
         kept.or_else(|| {
@@ -238,12 +241,12 @@ impl Debt {
     }
 }
 
-/// The panics of a thread that waits in the middle of them.
+/// The panics of a thread that waits while it unwinds.
 pub(super) struct Panics(Vec<On>);
 
 impl Panics {
-    /// Takes the count of panics from the calling kernel thread, which counts none from now on.
-    /// Returns `None` and changes nothing if the platform has no other thread or no stack.
+    /// Saves the calling kernel thread's count of panics, and sets it to 0. Returns `None` and
+    /// changes nothing if the platform cannot provide another kernel thread or a stack.
     pub(super) fn save() -> Option<Self> {
         let mut saved = Self(Vec::new());
         while thread::panicking() {
@@ -259,7 +262,7 @@ impl Panics {
         Some(saved)
     }
 
-    /// It counts them again.
+    /// Restores the count on the calling kernel thread.
     pub(super) fn restore(self) {
         for stack in self.0 {
             let debt = Debt::make(stack);

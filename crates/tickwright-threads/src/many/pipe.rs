@@ -1,4 +1,4 @@
-//! A pipe that a worker sleeps at, as NGPT's did.
+//! A pipe on which a worker sleeps, as in NGPT.
 
 use core::time::Duration;
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
@@ -12,12 +12,12 @@ pub(super) struct Pipe {
 }
 
 impl Pipe {
-    /// Both ends are closed on `exec`. Where the platform has no `pipe2`, a fork and `exec` of
-    /// another thread may inherit them.
+    /// Both ends are closed on `exec`. On a platform without `pipe2`, a program that another thread
+    /// executes at this moment may inherit them.
     pub(super) fn new() -> io::Result<Self> {
         let (read, write) = io::pipe()?;
         for end in [read.as_raw_fd(), write.as_raw_fd()] {
-            // SAFETY: 1. Our descriptor, and numbers.
+            // SAFETY: 1. The arguments are our descriptor and numbers.
             if unsafe { libc::fcntl(end, libc::F_SETFL, libc::O_NONBLOCK) } != 0 {
                 return Err(io::Error::last_os_error());
             }
@@ -25,12 +25,12 @@ impl Pipe {
         Ok(Self { read, write })
     }
 
-    /// Wakes the thread that sleeps. A full pipe wakes as well.
+    /// Wakes the thread that sleeps. If the pipe is full, the thread wakes anyway.
     pub(super) fn write(&self) {
         let _ = (&self.write).write(b"w");
     }
 
-    /// Sleeps until written to, and takes what was written.
+    /// Sleeps until the pipe is written to or `most` is over, and reads what was written.
     pub(super) fn sleep(&self, most: Option<Duration>) {
         let most =
             most.map_or(-1, |most| i32::try_from(most.as_nanos().div_ceil(1_000_000)).unwrap_or(i32::MAX));
@@ -48,7 +48,7 @@ mod tests {
     fn a_program_that_is_executed_inherits_no_end() {
         let pipe = Pipe::new().unwrap();
         for end in [pipe.read.as_raw_fd(), pipe.write.as_raw_fd()] {
-            // SAFETY: 1. A question about our descriptor.
+            // SAFETY: 1. The call only reads a flag of our descriptor.
             let flags = unsafe { libc::fcntl(end, libc::F_GETFD) };
             assert_eq!(flags & libc::FD_CLOEXEC, libc::FD_CLOEXEC);
         }

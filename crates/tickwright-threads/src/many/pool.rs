@@ -1,7 +1,8 @@
-//! What the workers of one runtime share: its threads, settings and stacks, and how many workers
-//! idle.
+//! What the workers of one runtime share: its threads, settings and stacks, and the number of idle
+//! workers.
 //!
-//! Nothing here knows what a worker does: a pool hands over and wakes.
+//! Nothing here depends on how a worker runs threads: the pool only passes threads to workers and
+//! wakes workers.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize};
 use std::io::Write as _;
@@ -36,20 +37,21 @@ impl Links for Table<()> {
     }
 }
 
-/// The fewest bytes that are mapped for a stack. The program's signal handlers run on whatever
-/// stack runs, and need room of their own.
+/// The least number of bytes that are mapped for a stack. The program's signal handlers run on the
+/// stack that they interrupt, and need room there.
 const LEAST_MAPPED: usize = 64 << 10;
 
-/// A stack of n bytes for its thread, with room for handlers, in whole pages.
+/// The size of a stack that gives its thread `stack` bytes: with room for handlers, in whole pages.
 pub(super) fn with_room(stack: usize) -> usize {
     in_pages(stack.max(LEAST_MAPPED))
 }
 
 /// What the workers of one runtime share.
 pub(crate) struct WorkerPool {
-    /// All threads. One place for each worker, and the last one for creators from outside.
+    /// All threads. The roster has one place for each worker, and a last one for creators from
+    /// outside.
     pub(super) roster: Roster<Remote, ()>,
-    /// With sizes in whole pages.
+    /// The settings, with sizes in whole pages.
     pub(super) settings: ManyToMany,
     pub(super) stacks: Arc<AtomicUsize>,
     pub(super) structure: Structure,
@@ -57,16 +59,16 @@ pub(crate) struct WorkerPool {
     pub(super) idle_workers: IdleWorkers,
     /// The worker that gets the next spread thread.
     pub(super) turn: AtomicU32,
-    /// No thread is created from outside any more.
+    /// Whether threads from outside may create no more threads.
     pub(super) closing: AtomicBool,
-    /// No thread is left: the workers end.
+    /// Whether no thread is left, so that the workers end.
     pub(super) stopped: AtomicBool,
     /// Threads that wait until no thread is left.
     pub(super) closers: Waiters,
     pub(super) workers: Mutex<Vec<Joinable>>,
 }
 
-/// False: there is no memory for the name.
+/// Stores the name in the record. Returns false if there is no memory for it.
 fn keep_name(record: &Record<()>, name: &str) -> bool {
     let kept = try_text(name);
     let is_kept = kept.is_some();
@@ -79,7 +81,7 @@ impl WorkerPool {
         self.keeper.now()
     }
 
-    /// What others reach of the workers. The last one is for creators from outside.
+    /// The parts of the workers that other threads use. The last one is for creators from outside.
     #[inline]
     pub(super) fn remotes(&self) -> &[Remote] {
         self.roster.places()
@@ -89,35 +91,35 @@ impl WorkerPool {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// Where that worker's new threads, records and registry are.
+    /// The part that holds the worker's new threads, records and registry.
     #[inline]
     pub(super) fn queue(&self, worker: usize) -> &Remote {
         &self.remotes()[if self.settings.knobs.global_queue { 0 } else { worker }]
     }
 
-    /// Where the stacks of threads that brought their own are kept; with a bound, all stacks. What
-    /// one worker kept to itself no other creator could use. None would be free though no thread
-    /// runs.
+    /// The part that caches the stacks that came with their threads; with a bound on stacks, it
+    /// caches all free stacks. If a worker kept free stacks to itself, no other creator could use
+    /// them. A creation could then fail although no thread runs.
     pub(super) fn cache(&self) -> &Remote {
         self.queue(self.remotes().len() - 1)
     }
 
     // ---- threads come
 
-    /// Whether they ask for the stack that is kept.
+    /// Whether the attributes request a stack of the usual size, which is cached.
     pub(super) fn is_usual(&self, attributes: &Attributes) -> bool {
         attributes.stack.is_none_or(|stack| with_room(stack) == self.settings.stack)
             && attributes.guard.is_none_or(|guard| in_pages(guard) == self.settings.guard)
     }
 
     pub(super) fn map(&self, stack: usize, guard: usize) -> Result<Mapping, CreateError> {
-        // Not counted beyond the bound, not even for a moment: another creator could be refused for
-        // it.
+        // The count never exceeds the bound, not even for a moment: otherwise another creator could
+        // be refused.
         let more = |have| if have < self.settings.most_stacks { Some(have + 1) } else { None };
         let have = loop {
             match self.stacks.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more) {
                 Ok(have) => break have,
-                // One that nobody uses makes room.
+                // Unmapping a cached stack makes room for the new one.
                 Err(_) if self.give_one_back() => {}
                 Err(have) => return Err(CreateError::OutOfStacks { have, error: None }),
             }
@@ -142,7 +144,7 @@ impl WorkerPool {
         self.map(self.settings.stack, self.settings.guard)
     }
 
-    /// An id for a thread, registered, with its name.
+    /// Registers a new thread with its name, and returns its id.
     #[inline]
     pub(super) fn register(
         &self,
@@ -174,8 +176,8 @@ impl WorkerPool {
         true
     }
 
-    /// Creates a thread with a stack of its own. `from`: whose registry; `to`: which worker,
-    /// otherwise the next in turn.
+    /// Creates a thread with a stack of its own. `from` is the place whose registry it enters. `to`
+    /// is its worker; without it, the next worker in turn.
     pub(super) fn create_at(
         &self,
         from: usize,
@@ -194,8 +196,9 @@ impl WorkerPool {
         };
         let queue = self.queue(to);
         let (id, registered) = self.queue(from).locked(|locked| self.register(locked, attributes))?;
-        // After the registration: a thread that closes the runtime sees it, or is seen here.
-        // Threads of a runtime that closes may create more.
+        // This check follows the registration. So either the thread that closes the runtime sees
+        // the new thread, or we see the closing here. Threads of a closing runtime may still create
+        // threads.
         if self.closing.load(Ordering::SeqCst) && from == workers {
             self.withdraw(id, registered);
             return Err(CreateError::Closed);
@@ -219,25 +222,26 @@ impl WorkerPool {
         Ok(id)
     }
 
-    /// Whether stacks are kept for all, not by each worker for itself.
+    /// Whether all workers share one cache of free stacks, instead of one cache for each worker.
     #[inline]
     pub(super) fn keeps_for_all(&self) -> bool {
         self.settings.most_stacks < usize::MAX
     }
 
-    /// Gives a stack back to the platform that is kept for all. False: there is none.
+    /// Unmaps a stack of the shared cache. Returns false if the cache is empty.
     pub(super) fn give_one_back(&self) -> bool {
         self.cache().locked(|locked| locked.own.stacks.take_any()).is_some()
     }
 
-    /// Keeps a stack for all: as many as a worker keeps, and no more memory than those have.
+    /// Puts a stack into the shared cache. The cache holds at most as many stacks as a worker
+    /// keeps, and at most as much memory.
     pub(super) fn keep_for_all(&self, mapping: Mapping) {
         let most_bytes = self.settings.keep.saturating_mul(self.settings.stack + self.settings.guard);
         drop(self.cache().locked(|locked| locked.own.stacks.keep(mapping, self.settings.keep, most_bytes)));
     }
 
-    /// After a creation: an idle worker shall look whether `from` begins the thread. A worker that
-    /// gets work while it searches calls this too.
+    /// Called after a creation: notifies an idle worker, which begins the new thread if `from` does
+    /// not. A worker that gets work while it searches calls this too.
     #[inline]
     pub(super) fn notify_idle(&self, from: usize) {
         if self.idle_workers.any() {
@@ -251,7 +255,7 @@ impl WorkerPool {
         remote::wake_one((1..workers).map(|step| &self.remotes()[(from + step) % workers]));
     }
 
-    /// A thread that was registered is not created.
+    /// Undoes the registration of a thread that is not created.
     #[cold]
     pub(super) fn withdraw(&self, id: ThreadId, registered: Registered) {
         self.roster.unregister(id, registered);
@@ -263,7 +267,7 @@ impl WorkerPool {
 
     // ---- threads go
 
-    /// One thread less: a thread that waits to close the runtime looks again.
+    /// A thread has ended: wakes a thread that waits to close the runtime, so that it looks again.
     #[inline]
     pub(super) fn has_ended(&self) {
         if self.closing.load(Ordering::SeqCst) {
@@ -290,7 +294,7 @@ impl WorkerPool {
         if !record.wake_flags.notify(wakeup) {
             return;
         }
-        // Its thread has begun, and ends only after it was taken out again.
+        // The record's thread has begun, and ends only after the record was received.
         let owner = record.owner.load(Ordering::Relaxed) as usize;
         let Some(remote) = self.remotes().get(owner) else { return };
         if self.settings.knobs.global_queue {

@@ -1,5 +1,5 @@
-//! What other threads reach of a worker: its spawn queue, its shard of the roster, its remote run
-//! queue, and how it is woken.
+//! The part of a worker that other threads use: its spawn queue, its shard of the roster, its
+//! remote run queue, and its wake-up.
 #![expect(clippy::disallowed_types, reason = "no child enters its parent's workers")]
 
 use std::collections::VecDeque;
@@ -20,26 +20,26 @@ use crate::threads::Body;
 #[cfg(all(test, loom))]
 mod models;
 
-/// A thread that was spawned and has not begun. It belongs to no worker yet.
+/// A thread that was spawned and has not begun. The thread belongs to no worker yet.
 pub(super) struct Spawned {
     pub(super) id: ThreadId,
     pub(super) registered: Registered,
     pub(super) body: Body,
-    /// A stack of its own. `None`: it gets a spare one of its worker, which has one for each such
-    /// thread.
+    /// The thread's own stack. With `None` the thread gets a spare stack of its worker, which has
+    /// one for each such thread.
     pub(super) mapping: Option<Mapping>,
 }
 
-/// What is under the worker's own lock, beside its shard of the roster. Others take the lock
-/// rarely.
+/// The data under the worker's own lock, beside its shard of the roster. Other threads rarely take
+/// the lock.
 #[derive(Default)]
 pub(super) struct SpawnQueue {
     pub(super) spawned: VecDeque<Spawned>,
-    /// How many of these have no stack of their own.
+    /// The number of spawned threads without a stack of their own.
     pub(super) owed: usize,
-    /// With one queue for all workers: the ready threads of each worker.
+    /// The ready threads of each worker, if all workers share one queue.
     pub(super) ready: Vec<VecDeque<u32>>,
-    /// Stacks that are kept for all workers.
+    /// Free stacks for all workers.
     pub(super) stacks: StackCache,
 }
 
@@ -50,7 +50,8 @@ impl SpawnQueue {
         }
     }
 
-    /// Makes room for `all` threads in the ready list of a worker. False: there is no memory.
+    /// Makes room for `all` threads in the ready list of a worker. Returns false if there is no
+    /// memory.
     pub(super) fn make_room_for_ready(&mut self, worker: usize, all: usize) -> bool {
         self.ready.get_mut(worker).is_some_and(|ready| {
             let more = all.saturating_sub(ready.len());
@@ -62,8 +63,8 @@ impl SpawnQueue {
         self.ready.get(worker).is_some_and(|ready| !ready.is_empty())
     }
 
-    /// Makes room for one more thread, and for one that each of `takers` has taken and may requeue.
-    /// False: there is no memory.
+    /// Makes room for one more thread, and for one thread that each of `takers` has taken and may
+    /// requeue. Returns false if there is no memory.
     #[inline]
     pub(super) fn make_room(&mut self, takers: usize) -> bool {
         self.spawned.try_reserve(1 + takers).is_ok()
@@ -73,9 +74,9 @@ impl SpawnQueue {
 /// The part of a worker that other threads use. The worker itself stays on its kernel thread.
 pub(super) struct Remote {
     shard: Shard<SpawnQueue>,
-    /// How many threads are in `spawned`. Written under the lock.
+    /// The number of threads in the spawn queue. Written under the lock.
     spawned: AtomicU32,
-    /// How many of its new threads the worker has begun.
+    /// The number of new threads that the worker has begun.
     pub(super) begun: AtomicU64,
     pub(super) remote_queue: RemoteQueue,
     pub(super) sleep: SleepState,
@@ -107,19 +108,21 @@ impl Remote {
         }
     }
 
-    /// Uses what is under the lock.
+    /// Calls `use_it` with the data under the lock.
     #[inline]
     pub(super) fn locked<R>(&self, use_it: impl FnOnce(&mut Locked<SpawnQueue>) -> R) -> R {
         self.shard.locked(use_it)
     }
 
-    /// How many threads wait here to begin. A hint, unless the caller is the only one to take.
+    /// The number of threads that wait here to begin. This is a hint, unless only the caller takes
+    /// threads.
     #[inline]
     pub(super) fn spawned(&self) -> u32 {
         self.spawned.load(Ordering::Relaxed)
     }
 
-    /// Queues a new thread, under the lock. There is room: [`SpawnQueue::make_room`].
+    /// Queues a new thread, under the lock. The caller has made room with
+    /// [`SpawnQueue::make_room`].
     #[inline]
     pub(super) fn push(&self, queue: &mut SpawnQueue, spawned: Spawned) {
         queue.owed += usize::from(spawned.mapping.is_none());
@@ -127,7 +130,7 @@ impl Remote {
         self.spawned.store(queue.spawned.len() as u32, Ordering::Relaxed);
     }
 
-    /// The new thread that has waited longest.
+    /// Takes the new thread that has waited longest.
     #[inline]
     pub(super) fn pop(&self, queue: &mut SpawnQueue) -> Option<Spawned> {
         let spawned = queue.spawned.pop_front()?;
@@ -136,8 +139,8 @@ impl Remote {
         Some(spawned)
     }
 
-    /// Wakes the worker if it sleeps. Called after the change that the worker shall find. False: it
-    /// was awake, or another thread wakes it.
+    /// Wakes the worker if it sleeps. The caller makes the change for the worker first. Returns
+    /// false if the worker was awake, or another thread wakes it.
     #[inline]
     pub(super) fn wake(&self) -> bool {
         let how = self.sleep.notify();
@@ -169,8 +172,8 @@ impl Remote {
     }
 }
 
-/// Wakes the first worker that sleeps. A worker that wakes meanwhile is left out, since it may have
-/// found work.
+/// Wakes the first worker that sleeps. A worker that is already waking does not count, since it may
+/// have found other work.
 pub(super) fn wake_one<'p>(mut remotes: impl Iterator<Item = &'p Remote>) -> bool {
     remotes.any(Remote::wake)
 }

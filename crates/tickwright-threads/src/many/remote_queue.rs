@@ -1,9 +1,10 @@
-//! The run queue through which other workers hand records to a worker: many push, one takes all.
+//! The run queue through which other threads pass records to a worker: many threads push, and one
+//! takes all.
 //!
 //! # Invariants
 //! 1. A record is in at most one list, so its `next` has one user. That user is the thread that
-//!    pushes it, which has just made it neither parked nor queued.
-//! 2. What was written before a push is seen after the take that finds the record.
+//!    pushes the record, and only one thread may push it at a time.
+//! 2. Everything that was written before a push is visible after the take that finds the record.
 //! 3. Records leave in the order in which they were pushed.
 
 use crate::primitive::{AtomicU32, Ordering};
@@ -14,7 +15,7 @@ mod models;
 
 pub(crate) struct RemoteQueue(AtomicU32);
 
-/// Where a record keeps the number of the next one.
+/// Finds the field in which a record stores the number of the next record.
 pub(crate) trait Links {
     fn link(&self, number: u32) -> Option<&AtomicU32>;
 }

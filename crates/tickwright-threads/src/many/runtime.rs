@@ -36,7 +36,8 @@ use crate::wake_flags::Wakeup;
 impl ManyToMany {
     pub(crate) fn start(self) -> Result<Arc<dyn Threads>, RuntimeError> {
         let workers = self.count();
-        // One shard of records is for creators from outside.
+        // The bound excludes `MOST_SHARDS`, because one shard of records is for creators from
+        // outside.
         if !(1..MOST_SHARDS).contains(&workers) {
             return Err(RuntimeError::Workers(workers));
         }
@@ -203,7 +204,7 @@ impl Threads for WorkerPool {
             return;
         }
         self.look_for_the_end();
-        // The worker itself does not wait either: it drops what no thread owns any more.
+        // A worker does not wait either, when it drops the last reference on its own stack.
         if on_worker::on(self, |_| ()).is_some() {
             return;
         }

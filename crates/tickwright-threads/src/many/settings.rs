@@ -10,32 +10,32 @@ use crate::record::MOST_SHARDS;
 use crate::registry::Dictionary;
 use crate::setters::setters;
 
-/// The guard of a stack. Compilers that do not probe step over one page with a frame of two, into
-/// the neighbor's stack.
+/// The default guard of a stack, in bytes. Without stack probes, a frame of two pages steps over a
+/// guard of one page, into the neighbor's stack.
 const GUARD: usize = 64 << 10;
 
-/// What NGPT did at each step of a thread's life, one by one, and what we do. [`Knobs::ours`] has
-/// none of it, [`Knobs::ngpt`] all.
+/// Switches between our way and NGPT's at single steps of a thread's life. [`Knobs::ours`] follows
+/// our way at each step, [`Knobs::ngpt`] NGPT's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Knobs {
-    /// One lock around the queues of all workers, instead of a queue for each. A thread that has
-    /// begun stays with its worker all the same.
+    /// One lock guards the queues of all workers, instead of a lock for each worker. Even so, a
+    /// thread that has begun stays on its worker.
     pub global_queue: bool,
-    /// A system call for the signal mask at every switch, as `swapcontext` makes it.
+    /// Every switch makes a system call for the signal mask, as `swapcontext` does.
     pub sigmask_per_switch: bool,
-    /// Sleeping workers are woken by a byte in a pipe, instead of a futex.
+    /// A byte in a pipe wakes a sleeping worker, instead of a futex.
     pub pipe_wake: bool,
-    /// A thread that was given no name gets one with the time in it.
+    /// A thread without a name gets one that contains the time.
     pub format_names: bool,
     /// Stacks have a guard. NGPT's had none.
     pub guard: bool,
-    /// Stacks of ended threads are used again. Otherwise each thread has a mapping made and given
-    /// back.
+    /// Stacks of ended threads are used again. Otherwise each thread's stack is mapped and
+    /// unmapped.
     pub recycle_stacks: bool,
 }
 
 impl Knobs {
-    /// The way of this library: a guard, recycled stacks, and nothing else.
+    /// This library's way: guards and recycled stacks are on, and all other knobs are off.
     #[must_use]
     pub const fn ours() -> Self {
         Self {
@@ -48,7 +48,7 @@ impl Knobs {
         }
     }
 
-    /// The way of NGPT 2.2: one queue, a signal mask at every switch, pipes, names, no guard.
+    /// NGPT 2.2's way: one queue, a signal mask at every switch, pipes, names, no guard.
     #[must_use]
     pub const fn ngpt() -> Self {
         Self {
@@ -99,8 +99,9 @@ impl Default for ManyToMany {
 }
 
 impl ManyToMany {
-    /// A worker for each core, stacks of 64 KiB with a guard of 64 KiB, of which a worker
-    /// keeps 1024. Then a red-black tree, a 4-ary heap, and the monotonic clock.
+    /// The defaults: a worker for each core, and stacks of 64 KiB with a guard of 64 KiB, of which
+    /// a worker caches 1024. Threads are registered in a red-black tree and sleep in a 4-ary heap,
+    /// by the monotonic clock.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -118,41 +119,41 @@ impl ManyToMany {
     }
 
     setters! {
-        /// How many workers there are: 1 to 255.
+        /// The number of workers: 1 to 255.
         workers(self, workers: usize) { self.workers = Some(workers) }
 
-        /// The stack of threads that do not ask for another, in bytes.
+        /// The default size of a thread's stack, in bytes.
         stack(self, bytes: usize) { self.stack = bytes }
 
-        /// The guard of threads that do not ask for another, in bytes; 0: none. It is 0 with
-        /// [`Knobs::guard`] turned off.
+        /// The default size of a stack's guard, in bytes; with 0 there is no guard. It is 0 if
+        /// [`Knobs::guard`] is off.
         guard(self, bytes: usize) { self.guard = bytes }
 
-        /// How many free stacks each worker caches. A second cache is shared by all workers: it
-        /// holds stacks of other sizes, and those of threads that were created elsewhere. It keeps
-        /// at most as many stacks, of at most 8 sizes. They take at most as much memory as that
-        /// many stacks of the runtime's size.
+        /// How many free stacks each worker caches. All workers share a second cache: it holds
+        /// stacks of other sizes, and those of threads that were created elsewhere. The second
+        /// cache holds at most this number of stacks too, of at most 8 sizes. Together they take at
+        /// most as much memory as this number of stacks of the runtime's size.
         keep(self, stacks: usize) { self.keep = stacks }
 
-        /// How many stacks there are at most, used or kept. Creating a thread beyond them is an
-        /// error.
+        /// The most stacks, used or cached. Creating a thread that would need one more is an error.
         most_stacks(self, stacks: usize) { self.most_stacks = stacks }
 
-        /// What is done as NGPT did it.
+        /// The steps that work as in NGPT.
         knobs(self, knobs: Knobs) { self.knobs = knobs }
 
-        /// Stacks are kernel threads that hand a baton on, instead of being switched: slow, for
-        /// tools that cannot follow the switch. Everything above it is the same code.
+        /// With `true` each stack is a kernel thread, and these threads run by turns, instead of a
+        /// switch of stacks. This is slow, and meant for tools that cannot follow the switch. All
+        /// other code is the same.
         portable(self, portable: bool) { self.portable = portable }
 
-        /// What threads are registered in.
+        /// The dictionary in which threads are registered.
         dictionary(self, dictionary: Dictionary) { self.dictionary = dictionary }
 
-        /// Which structure sleeping threads wait in: the id of a
+        /// The timer queue of sleeping threads: the id of a
         /// [family](tickwright_core::for_each_family), such as `rb` or `wheel`.
         sleepers(self, family: &str) { self.sleepers = family.into() }
 
-        /// The clock that its threads sleep by.
+        /// The clock by which the runtime's threads sleep.
         clock(self, clock: impl Clock + 'static) { self.clock = AnyClock(Arc::new(clock)) }
     }
 
@@ -162,7 +163,7 @@ impl ManyToMany {
         })
     }
 
-    /// What its workers allocate when they start, and more, in bytes.
+    /// An upper bound on what the workers allocate when they start, in bytes.
     pub(crate) fn memory(&self) -> usize {
         const WORKER: usize = 8 << 10;
         self.count().min(MOST_SHARDS) * WORKER

@@ -1,26 +1,27 @@
-//! Whether a worker sleeps, and how: one atomic word for each worker, and one for all.
+//! Whether a worker sleeps, and how: one atomic word for each worker, and one word for all workers
+//! together.
 //!
-//! A worker without work first *searches*: it sleeps with a limit, and then looks for spawned
-//! threads that wait at other workers. If it finds none it is *idle*: it sleeps without a limit,
+//! A worker without work first *searches*: it sleeps with a time limit, and then looks for spawned
+//! threads that wait at other workers. If it finds none, it is *idle*: it sleeps without a limit,
 //! until it is notified.
 //!
 //! # Invariants
-//! 1. A thread that hands something over then notifies the worker. A worker announces its sleep
-//!    and then looks once more. One of the two sees the other, so nothing is handed to a worker
-//!    that sleeps on.
-//! 2. Of several notifications, one wakes the worker.
-//! 3. A creator queues a thread and then looks for an idle worker. A worker becomes idle and
-//!    then looks for queued threads. So no thread waits to begin while every worker without work is
-//!    idle, unless one of them has been notified.
-//! 4. A notification that finds its worker awake does not count: the creator tries the next
-//!    worker. A notified worker may have work of its own when it wakes. It then sees the threads
-//!    that wait, and notifies another worker.
+//! 1. A thread first hands work to a worker, and then notifies the worker. A worker first announces
+//!    its sleep, and then looks for work once more. At least one of the two sees the other's step,
+//!    so no worker sleeps on while it has work.
+//! 2. Exactly one of several notifications wakes the worker.
+//! 3. A creator queues a thread and then looks for an idle worker. A worker becomes idle and then
+//!    looks for queued threads. So if a thread waits to begin while every worker without work is
+//!    idle, one of these workers has been notified.
+//! 4. A notification that finds its worker awake does not count: the creator tries the next worker.
+//!    A notified worker may have work of its own when it wakes. Then it sees the threads that wait
+//!    to begin, and notifies another worker.
 
 use crate::primitive::{AtomicU32, Ordering, fence};
 
 const AWAKE: u32 = 0;
 
-/// How a worker sleeps, and so how it is woken.
+/// How a worker sleeps, which determines how it is woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sleep {
     /// Parked, as kernel threads are.
@@ -38,8 +39,8 @@ impl SleepState {
         Self(AtomicU32::new(AWAKE))
     }
 
-    /// Sleeps once, unless a look finds work. `searches`: the sleep has a limit, and threads that
-    /// wait elsewhere do not prevent it.
+    /// Sleeps once, unless a last look finds work. With `searches` the sleep has a time limit, and
+    /// threads that wait at other workers do not prevent it.
     pub(super) fn sleep_once(
         &self,
         idle_workers: &IdleWorkers,
@@ -53,8 +54,8 @@ impl SleepState {
             idle_workers.0.fetch_add(1, Ordering::Relaxed);
         }
         self.announce(how);
-        // Both words are written. A thread that hands us work from now on wakes us; a creator
-        // notifies us if we are idle. Work that was handed over before that is seen here.
+        // Both words are written. From now on a thread that hands us work wakes us, and a creator
+        // notifies us if we are idle. This look sees all work from before.
         if !has_work() && (searches || !others_wait()) {
             sleep();
         }
@@ -70,14 +71,14 @@ impl SleepState {
         fence(Ordering::SeqCst);
     }
 
-    /// The worker does not sleep any more. It sees what was before a notification that found it
-    /// asleep.
+    /// Ends the worker's sleep. If a notification found it asleep, the worker now sees everything
+    /// from before that notification.
     fn awake(&self) {
         self.0.swap(AWAKE, Ordering::Acquire);
     }
 
-    /// Something was handed over. Returns how to wake the worker, if it sleeps and nobody else
-    /// wakes it.
+    /// Called after work was handed over. Returns how to wake the worker, if it sleeps and nobody
+    /// else wakes it.
     #[inline]
     pub(super) fn notify(&self) -> Option<Sleep> {
         fence(Ordering::SeqCst);
@@ -91,7 +92,7 @@ impl SleepState {
     }
 }
 
-/// How many workers are idle.
+/// The number of idle workers.
 pub(super) struct IdleWorkers(AtomicU32);
 
 impl IdleWorkers {
@@ -99,8 +100,8 @@ impl IdleWorkers {
         Self(AtomicU32::new(0))
     }
 
-    /// Whether a worker is idle. For a creator that has queued a thread: the fence pairs with the
-    /// one in `announce`.
+    /// Whether a worker is idle. A creator that has queued a thread calls this: the fence pairs
+    /// with the one in `announce`.
     #[inline]
     pub(super) fn any(&self) -> bool {
         fence(Ordering::SeqCst);

@@ -7,16 +7,16 @@ use tickwright_core::{Family, Inserted, Key, SlabQueue, TimerQueue, for_each_fam
 pub(super) trait Sleepers: Send {
     /// `None`: no memory.
     fn insert(&mut self, now: Instant, at: Instant, number: u32) -> Option<Key>;
-    /// A key that was delivered is passed over.
+    /// Removes an entry. If the entry was delivered already, nothing happens.
     fn remove(&mut self, key: Key);
     fn pop(&mut self, now: Instant) -> Option<u32>;
-    /// When to look again at the latest.
+    /// The latest time for the next look.
     fn next_wake(&self) -> Option<Instant>;
     fn is_empty(&self) -> bool;
 }
 
-/// One tick is 1024 ns. With finer ticks a wheel would have lower levels that timers only cascade
-/// through.
+/// One tick is 1024 ns. With finer ticks a wheel would have extra lower levels, through which
+/// timers would only cascade.
 const TICK_BITS: u32 = 10;
 
 impl<F: Family> Sleepers for SlabQueue<F, u32>
@@ -24,9 +24,10 @@ where
     Self: Send,
 {
     fn insert(&mut self, now: Instant, at: Instant, number: u32) -> Option<Key> {
-        // A granular structure is late by a part of the way from its clock to the deadline.
+        // The lateness of a granular structure is a fraction of the time from its own clock to the
+        // deadline. So its clock is advanced first.
         let _ = self.advance_within(now.as_nanos() >> TICK_BITS, 0, |_| {});
-        // Up, so that no thread wakes early.
+        // The tick is rounded up, so that no thread wakes early.
         let at = at.as_nanos();
         let tick = (at >> TICK_BITS) + u64::from(at & ((1 << TICK_BITS) - 1) != 0);
         TimerQueue::insert(self, tick, number).ok().map(|Inserted { key, .. }| key)
@@ -51,7 +52,7 @@ where
     }
 }
 
-/// Makes the structure that sleeping threads wait in.
+/// A function that creates the timer queue of sleeping threads.
 pub(super) type Structure = fn() -> Box<dyn Sleepers>;
 
 macro_rules! structures {
@@ -62,7 +63,7 @@ macro_rules! structures {
 
 const STRUCTURES: &[(&str, Structure)] = for_each_family!(structures []);
 
-/// The structure of the family with that id.
+/// The structure of the family with the given id.
 pub(super) fn structure(id: &str) -> Option<Structure> {
     STRUCTURES.iter().find(|(each, _)| *each == id).map(|(_, structure)| *structure)
 }

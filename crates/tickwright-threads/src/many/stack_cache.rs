@@ -1,13 +1,13 @@
-//! Stacks that nobody uses and that came with their threads, by size.
+//! Free stacks that came with their threads, grouped by size.
 //!
 //! # Invariants
-//! 1. There are at most [`MOST_SIZES`] classes, one a size; the one used last is in front.
-//! 2. `count` and `bytes` are those of all classes, within the bounds of each
-//!    [`keep`](StackCache::keep).
+//! 1. There are at most [`MOST_SIZES`] classes, one for each size; the class used last is in front.
+//! 2. `count` and `bytes` are the totals of all classes, within the bounds that each
+//!    [`keep`](StackCache::keep) gets.
 
 use crate::stack::Mapping;
 
-/// How many sizes are kept at a time.
+/// The most sizes that are cached at a time.
 const MOST_SIZES: usize = 8;
 
 #[derive(Default)]
@@ -31,14 +31,14 @@ fn bytes_of((stack, guard): (usize, usize)) -> usize {
 }
 
 impl StackCache {
-    /// Puts the class of that size in front.
+    /// Finds the class of the given size, and puts it in front.
     fn find(&mut self, size: (usize, usize)) -> Option<&mut SizeClass> {
         let place = self.classes.iter().position(|class| class.size == size)?;
         self.classes.get_mut(..=place)?.rotate_right(1);
         self.classes.first_mut()
     }
 
-    /// A stack of that size, and that guard.
+    /// Takes a stack with these sizes of stack and guard.
     pub(super) fn take(&mut self, stack: usize, guard: usize) -> Option<Mapping> {
         let taken = self.find((stack, guard))?.mappings.pop()?;
         self.count -= 1;
@@ -46,7 +46,7 @@ impl StackCache {
         Some(taken)
     }
 
-    /// A stack of the size that was not used for longest.
+    /// Takes a stack of the size that was unused for the longest time.
     pub(super) fn take_any(&mut self) -> Option<Mapping> {
         let taken = self.classes.iter_mut().rev().find_map(|class| class.mappings.pop())?;
         self.count -= 1;
@@ -54,14 +54,16 @@ impl StackCache {
         Some(taken)
     }
 
-    /// Keeps a stack within `most` stacks of `most_bytes` in all. Beyond that, stacks of the size
-    /// that was not used for longest go first. The caller drops what is returned, without the lock.
+    /// Adds a stack. The cache holds at most `most` stacks and `most_bytes` bytes. Beyond that it
+    /// removes stacks of the size that was unused for the longest time. The caller drops the
+    /// returned stacks after it has released the lock.
     pub(super) fn keep(&mut self, mapping: Mapping, most: usize, most_bytes: usize) -> [Option<Mapping>; 2] {
         let own = size(&mapping);
         let fits = |classes: &Self| classes.count < most && classes.bytes + bytes_of(own) <= most_bytes;
         let found = self.find(own).is_some();
         let mut gone = None;
-        // With its own size in front, what goes is of that size only where there is no other.
+        // The new stack's class is in front. So a stack of its size is removed only if there is no
+        // other size.
         if !fits(self) {
             gone = self.take_any();
         }
@@ -82,8 +84,8 @@ impl StackCache {
         }
     }
 
-    /// A class for that size, in front. False: there is no memory, or all classes hold stacks: one
-    /// less then.
+    /// Adds a class for the size in front. Returns false if there is no memory, or if all classes
+    /// hold stacks; then the new stack is not cached.
     fn add_class(&mut self, size: (usize, usize)) -> bool {
         if self.classes.len() == MOST_SIZES {
             let Some(empty) = self.classes.iter().rposition(|class| class.mappings.is_empty()) else {

@@ -1,11 +1,12 @@
 //! A worker: a kernel thread that runs the stacks that have begun on it, one at a time.
 //!
 //! # Invariants
-//! 1. A stack is resumed by the worker that it began on, and by no other. So what the compiler or a
-//!    library keeps of thread-local variables across a pause is that of the same kernel thread.
-//! 2. A thread that waits is in no list. A notification puts it in one, once (`wake_flags`).
-//! 3. There are at least as many spare stacks as spawned threads without a stack of their own: a
-//!    creation that succeeds never fails later.
+//! 1. Only the worker on which a stack began resumes it. So references to thread-local variables
+//!    that the compiler or a library keeps across a pause belong to the same kernel thread.
+//! 2. A thread that waits is in no list. Notifications put it into a list, only once
+//!    (`wake_flags`).
+//! 3. There are at least as many spare stacks as spawned threads without a stack of their own. So a
+//!    creation that has succeeded never fails later.
 //! 4. No borrow of a cell is alive while a stack is resumed or user code runs.
 
 mod asks;
@@ -41,20 +42,21 @@ use crate::stack::{Mapping, Span};
 use crate::threads::Body;
 use crate::wake_flags::Wakeup;
 
-/// How many spawned threads in a row begin before a ready thread goes on.
+/// The most spawned threads that begin in a row before a ready thread goes on.
 const ROW: u32 = 16;
-/// After how many switches the worker looks at the clock and the descriptors. A power of two.
+/// The number of switches after which the worker looks at the clock and the descriptors. A power of
+/// two.
 const LOOK: u32 = 32;
-/// How long a worker waits before it asks the platform for a thread once more.
+/// How long a worker waits before it requests a kernel thread from the platform again.
 const RETRY: Duration = Duration::from_millis(1);
 
 /// A thread that has begun.
 struct Fiber {
     context: Context,
     span: Span,
-    /// The stack came with the thread.
+    /// Whether the stack came with the thread.
     brought: bool,
-    /// Where it is when it is parked.
+    /// The thread's index in `parked` while it waits.
     place: u32,
     id: Option<ThreadId>,
     registered: Option<Registered>,
@@ -62,19 +64,19 @@ struct Fiber {
 
 /// A stack that nobody uses.
 enum Spare {
-    /// It has run threads; the next one is begun by going on.
+    /// A stack that has run threads; when it is resumed, it begins the next one.
     Warm(Box<Fiber>),
-    /// Nothing has run on it.
+    /// A stack on which nothing has run.
     Cold(Mapping),
 }
 
 pub(crate) struct Worker {
     pub(crate) pool: Arc<WorkerPool>,
     pub(super) index: usize,
-    /// Threads that wait for a notification, by the place in their record.
+    /// Threads that wait for a notification. The index is the place in their record.
     parked: RefCell<Vec<Option<Box<Fiber>>>>,
     vacant: RefCell<Vec<u32>>,
-    /// The warm ones behind, and used first.
+    /// Spare stacks. The warm ones are at the back, and are used first.
     spare: RefCell<VecDeque<Spare>>,
     /// Threads that have begun and can go on.
     ready: RefCell<VecDeque<Box<Fiber>>>,
@@ -83,27 +85,29 @@ pub(crate) struct Worker {
     /// Threads that wait for a time of the machine's clock, whatever the runtime's is.
     by_the_machine: RefCell<Box<dyn Sleepers>>,
     descriptors: RefCell<Descriptors>,
-    /// What the next stack that begins runs.
+    /// The body that the next stack runs.
     next_body: Cell<Option<Body>>,
-    /// The thread that runs, and its stack. The handler of overflows reads them, on this kernel
-    /// thread.
+    /// The running thread and its stack. The overflow handler reads them on this kernel thread.
     pub(super) running: Running,
     /// Threads that have ended while their record was in the remote queue.
     lingering: RefCell<Vec<(ThreadId, Registered)>>,
-    /// No knob but those of stacks is turned: nothing to ask at a switch.
+    /// Whether only knobs of stacks may differ from ours, so that a switch need not check the
+    /// knobs.
     plain: bool,
-    /// What threads take with them when they leave their stacks.
+    /// The addresses of the state that is saved for a thread when it leaves its stack.
     places: Places,
     way: Cell<Way>,
     switches: Cell<u32>,
     row: Cell<u32>,
-    /// How many threads each other worker had begun at this worker's last look, after a search.
+    /// For each other worker: how many threads it had begun when this worker last looked, after a
+    /// search.
     seen: RefCell<Vec<u64>>,
-    /// How many others had begun in all when it last had nothing to do.
+    /// How many threads all other workers together had begun when this worker last had nothing to
+    /// do.
     began: Cell<u64>,
     /// Whether another worker may run while this one looks for work.
     spins: bool,
-    /// How often in a row it has spun for nothing.
+    /// The number of spins in a row that found no work.
     spun: Cell<u32>,
 }
 
@@ -146,8 +150,8 @@ impl Worker {
         let plain = !pool.settings.portable
             && !pool.settings.knobs.sigmask_per_switch
             && !pool.settings.knobs.global_queue;
-        // Called on the worker's own kernel thread. Contexts that are kernel threads have such
-        // places of their own.
+        // This runs on the worker's own kernel thread. Contexts that are kernel threads have this
+        // state of their own.
         let places = if pool.settings.portable { Places::NONE } else { Places::current() };
         let spins = plain && pool.remotes().len() > 2 && processors > 1 && !pool.keeper.moves_by_command();
         Self {
@@ -179,7 +183,7 @@ impl Worker {
         &self.pool.remotes()[self.index]
     }
 
-    /// The thread that runs.
+    /// The running thread.
     #[inline]
     pub(crate) fn current(&self) -> Option<ThreadId> {
         self.running.id.get()
@@ -189,14 +193,14 @@ impl Worker {
     pub(super) fn work(&self) {
         loop {
             if !self.run_next() {
-                // While a thread is ready the runtime does not stop.
+                // The runtime does not stop while a thread is ready.
                 if self.pool.is_stopped() {
                     break;
                 }
                 self.idle();
             }
         }
-        // All threads have ended: the stacks that are left are warm or cold.
+        // All threads have ended: only spare stacks are left, warm or cold.
         for spare in self.spare.take() {
             self.discard(spare);
         }
@@ -204,7 +208,7 @@ impl Worker {
 
     // ---- what is next
 
-    /// Runs one thread until it pauses. False: there is none.
+    /// Runs one thread until it pauses. Returns false if there is none.
     #[inline]
     fn run_next(&self) -> bool {
         let switches = self.switches.get().wrapping_add(1);
@@ -236,7 +240,7 @@ impl Worker {
         }
     }
 
-    /// What others have handed over goes behind those that are ready.
+    /// Moves the threads that other workers have handed over behind the ready threads.
     #[cold]
     fn drain_remote_queue(&self, remote: &Remote) {
         remote.remote_queue.take_all(self.pool.roster.table(), |number| {
@@ -254,7 +258,7 @@ impl Worker {
         true
     }
 
-    /// The same from the one queue, under its lock.
+    /// Like `run_next`, from the queue of all workers, under its lock.
     fn run_next_of_all(&self) -> bool {
         let remote = self.pool.queue(self.index);
         let (spawned, ready) = remote.locked(|locked| {
@@ -280,8 +284,8 @@ impl Worker {
         spawned.map(|spawned| self.begin(spawned)).is_some()
     }
 
-    /// Notifies a thread of this worker, on this worker. False: it is not this worker's, or must be
-    /// queued with all.
+    /// Notifies a thread of this worker, on this worker. Returns false if the thread is not this
+    /// worker's, or must go to the queue of all workers.
     #[inline]
     pub(super) fn notify_local(&self, record: &Record<()>, wakeup: Wakeup) -> bool {
         if (!self.plain && self.pool.settings.knobs.global_queue)
@@ -306,7 +310,8 @@ impl Worker {
         }
     }
 
-    /// A record was taken out of the remote queue: its thread, if it is parked.
+    /// Called after a record was taken out of the remote queue. Returns its thread if the thread is
+    /// parked.
     fn receive(&self, number: u32) -> Option<Box<Fiber>> {
         let record = self.pool.roster.table().get(number)?;
         if record.wake_flags.receive() {
@@ -348,7 +353,7 @@ impl Worker {
         let fiber = match spare {
             Some(Spare::Warm(fiber)) => Ok(fiber),
             Some(Spare::Cold(mapping)) => self.fiber(mapping).map_err(Some),
-            // Invariant 3 excludes it.
+            // Invariant 3 excludes this case.
             None => Err(None),
         };
         let mut fiber = match fiber {
@@ -365,7 +370,8 @@ impl Worker {
         fiber.registered = Some(registered);
         fiber.place = place;
         if let Some(record) = self.pool.roster.table().get(id.record()) {
-            // Invariant 5 of `wake_flags.rs`: until now all notifications came by the word of all.
+            // Invariant 5 of `wake_flags.rs`: until now all notifications used the word that all
+            // threads write.
             debug_assert_eq!(record.owner.load(Ordering::Relaxed), NONE, "an owner before the beginning");
             record.place.store(fiber.place, Ordering::Relaxed);
             record.owner.store(self.index as u32, Ordering::Relaxed);
@@ -374,8 +380,8 @@ impl Worker {
         self.resume(fiber);
     }
 
-    /// Returns a place for one more thread that has begun. With it there is room for all of them in
-    /// each list that they can be in. `None`: there is no memory.
+    /// Returns a place for one more thread that has begun. Then each list has room for all threads
+    /// that have begun. Returns `None` if there is no memory.
     #[inline]
     fn place(&self) -> Option<u32> {
         let vacant = self.vacant.borrow_mut().pop();
@@ -406,7 +412,7 @@ impl Worker {
         Some(place)
     }
 
-    /// A new thread cannot begin just now, for lack of memory: it waits again, and others run.
+    /// A new thread cannot begin now for lack of memory: it goes back to the queue, and others run.
     #[cold]
     fn requeue(&self, spawned: Spawned) {
         let remote = self.pool.queue(self.index);
@@ -414,7 +420,8 @@ impl Worker {
         std::thread::yield_now();
     }
 
-    /// Keeps a stack for the new threads that brought none; gives it back if there is no memory.
+    /// Keeps a stack for the new threads that brought none. Returns the stack if there is no
+    /// memory.
     #[cold]
     fn keep_spare(&self, mapping: Mapping) -> Option<Mapping> {
         let mut spare = self.spare.borrow_mut();
@@ -451,13 +458,13 @@ impl Worker {
                 }
             }
             Some(Pause::Ended) => self.end(fiber, true),
-            // A portable stack for which there was no kernel thread: it runs nothing, now and
-            // later.
+            // The stack is a portable one, and no kernel thread could be started for it. It never
+            // runs anything.
             None => self.end(fiber, false),
         }
     }
 
-    /// The calling thread leaves its stack until it is resumed.
+    /// Pauses the calling thread until its stack is resumed.
     #[inline(always)]
     fn pause(&self, why: Pause) {
         if std::thread::panicking() && !self.pool.settings.portable {
@@ -466,7 +473,8 @@ impl Worker {
         self.switch(why);
     }
 
-    /// The same in a drop that a panic runs. The worker counts no panic while others run on it.
+    /// Like `pause`, in a drop that a panic runs. While other threads run on the worker, its count
+    /// of panics is 0.
     #[cold]
     #[inline(never)]
     fn pause_in_a_panic(&self, why: Pause) {
@@ -475,8 +483,8 @@ impl Worker {
                 self.switch(why);
                 return panics.restore();
             }
-            // The platform has no thread to spare. Others must not run, so the worker waits until
-            // it has.
+            // The platform cannot start a kernel thread. Other threads must not run, so the worker
+            // waits until the platform can.
             if why == Pause::Yielded {
                 return std::thread::yield_now();
             }
@@ -493,9 +501,9 @@ impl Worker {
             portable = self.pool.settings.portable;
         }
         let own = self.places.save();
-        // SAFETY: 1. The thread that runs on this worker has set it, when it began or after its
+        // SAFETY: 1. The thread that runs on this worker has set `way`, when it began or after its
         // last pause; the caller is that thread. 2. All stacks of a runtime are portable, or none
-        // is; of a plain worker none.
+        // is; a plain worker has no portable stacks.
         unsafe { context::pause(way, portable, why) };
         self.places.restore(&own);
         self.way.set(way);
@@ -504,14 +512,14 @@ impl Worker {
     #[cold]
     fn before_a_switch(&self) {
         if self.pool.settings.knobs.sigmask_per_switch {
-            // What `swapcontext` asks for at every switch.
+            // `swapcontext` makes this system call at every switch.
             let _ = Mask::current();
         }
     }
 
-    /// The stack again if there is no memory.
+    /// Creates a fiber on a stack. Returns the stack if there is no memory.
     fn fiber(&self, mapping: Mapping) -> Result<Box<Fiber>, Mapping> {
-        /// What the portable back end allocates for a kernel thread, and more, in bytes.
+        /// An upper bound on what the portable back end allocates for a kernel thread, in bytes.
         const KERNEL_THREAD: usize = 16 << 10;
         let Some(room) = try_room() else { return Err(mapping) };
         if self.pool.settings.portable && !memory::is_there(KERNEL_THREAD) {
@@ -520,13 +528,13 @@ impl Worker {
         let span = mapping.span();
         let worker: *const Self = self;
         let context = Context::new(mapping, self.pool.settings.portable, move |way| {
-            // SAFETY: 1. The worker outlives its fibers, which it drops itself, and stays where it
-            // is while it works. 2. It is used by shared references alone, on its own kernel
-            // thread.
+            // SAFETY: 1. The worker outlives its fibers, which it drops itself, and does not move
+            // while it works. 2. Only shared references to it are used, on its own kernel thread.
             let worker = unsafe { &*worker };
-            // SAFETY: 1. As above; the kernel thread ends or leaves before the worker does.
+            // SAFETY: 1. As above; the kernel thread ends or leaves the host before the worker
+            // ends.
             unsafe { here::enter(worker) };
-            // A kernel thread of its own, whose stack is the platform's.
+            // A portable stack is a kernel thread of its own, on a stack of the platform.
             let signal_stack =
                 worker.pool.settings.portable.then(|| SignalStack::of_thread(context::PORTABLE_STACK));
             if let Some(stack) = signal_stack.flatten().as_ref() {
@@ -538,7 +546,7 @@ impl Worker {
         Ok(Box::write(room, Fiber { context, span, brought: false, place: 0, id: None, registered: None }))
     }
 
-    /// What runs on each stack: one body after the other.
+    /// The code that runs on each stack: one body after the other.
     fn run(&self, way: Way) {
         self.way.set(way);
         while let Some(body) = self.next_body.take() {
@@ -550,11 +558,11 @@ impl Worker {
                 process::child_has_ended(outcome.is_err());
                 drop_quietly(outcome);
                 if self.pool.settings.portable {
-                    // Its worker is the parent's.
+                    // The worker of this thread belongs to the parent.
                     process::end_the_child();
                 }
-                // The worker's stack has room for what runs at the end of a process. It does not
-                // come back.
+                // The worker's stack has room for the handlers at the end of a process. So the
+                // worker ends the child, and does not resume this stack.
                 loop {
                     self.pause(Pause::Ended);
                 }
@@ -564,8 +572,8 @@ impl Worker {
             if let Some(record) = id.and_then(|id| self.pool.roster.table().get(id.record())) {
                 let panicked = outcome.is_err();
                 record.leave(outcome);
-                // Nobody's: dropped here, on a stack that may wait. On the worker's own stack the
-                // drop might stop the worker.
+                // Nobody will take the panic. It is dropped here, on a stack that may wait: on the
+                // worker's own stack the drop might block the worker.
                 if panicked && !id.is_some_and(|id| record.join.settle(id.generation())) {
                     drop_quietly(record.slow(|slow| slow.panic.take()));
                 }
@@ -574,7 +582,7 @@ impl Worker {
         }
     }
 
-    /// A thread has ended, and is not on its stack any more.
+    /// Called when a thread has ended and does not use its stack any more.
     #[inline(never)]
     fn end(&self, mut fiber: Box<Fiber>, began: bool) {
         self.vacant.borrow_mut().push(fiber.place);
@@ -588,7 +596,8 @@ impl Worker {
         let Some(record) = self.pool.roster.table().get(id.record()) else { return };
         record.place.store(NONE, Ordering::Relaxed);
         if let Some(body) = self.next_body.take() {
-            // It was not begun: a defined end, and no outcome of an earlier thread.
+            // The body was not begun. The thread gets an outcome of its own, instead of that of an
+            // earlier thread.
             record.leave(
                 catch_unwind(AssertUnwindSafe(|| drop(body)))
                     .and(Err(Box::new("no kernel thread to begin on"))),
@@ -601,7 +610,7 @@ impl Worker {
         }
     }
 
-    /// Ends a thread whose record is in no remote queue.
+    /// Finishes an ended thread whose record is in no remote queue.
     #[inline]
     fn leave(&self, id: ThreadId, registered: Registered, record: &Record<()>) {
         record.owner.store(NONE, Ordering::Relaxed);
@@ -612,12 +621,12 @@ impl Worker {
 
     // ---- stacks
 
-    /// Keeps the stack of a thread that has ended for the next one, or gives it back.
+    /// Caches the stack of a thread that has ended, or unmaps it.
     #[inline]
     fn recycle(&self, fiber: Box<Fiber>) {
         let pool = &*self.pool;
         let keep = pool.settings.knobs.recycle_stacks;
-        // A stack of another size came with its thread.
+        // Every stack of another size came with its thread.
         let for_all = fiber.brought || pool.keeps_for_all();
         let mut spare = self.spare.borrow_mut();
         if keep && !for_all && spare.len() < pool.settings.keep && spare.try_reserve(1).is_ok() {
@@ -643,14 +652,14 @@ impl Worker {
         });
     }
 
-    /// Lets what runs on a stack return, which finds nothing handed to it.
+    /// Resumes the stack until its code returns, which it does because it finds no next body.
     #[expect(clippy::boxed_local, reason = "it is in a box wherever it is")]
     fn finish(&self, mut fiber: Box<Fiber>) -> Mapping {
         while fiber.context.resume().is_some() {}
         fiber.context.into_mapping()
     }
 
-    /// Sees to it that one more than `owed` stacks are spare.
+    /// Ensures that there are at least `owed + 1` spare stacks.
     #[inline]
     fn reserve(&self, owed: usize) -> Result<(), CreateError> {
         if self.spare.borrow().len() > owed {

@@ -1,5 +1,5 @@
-//! Owners of a counted value in all schedules: the last one drops it after all that others did with
-//! it.
+//! Models of the owners of a counted value, in all schedules: the last owner drops the value after
+//! all uses by others.
 
 use loom::cell::UnsafeCell;
 use loom::thread;
@@ -8,7 +8,7 @@ use super::Counted;
 
 struct Used(UnsafeCell<u32>);
 
-// SAFETY: none but loom's, which reports an access beside another one.
+// SAFETY: loom checks this, and reports two accesses at the same time.
 unsafe impl Sync for Used {}
 
 impl Used {

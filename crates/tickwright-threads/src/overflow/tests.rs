@@ -1,9 +1,9 @@
 use super::*;
 
-/// Where the alternate stack of the calling thread is, and whether it has one.
+/// The address of the calling thread's alternate stack, and whether the thread has one.
 fn alternate() -> (usize, bool) {
     let mut now = MaybeUninit::<libc::stack_t>::uninit();
-    // SAFETY: 1. Asks only, and fills `now` when it returns 0.
+    // SAFETY: 1. The call changes nothing, and fills `now` when it returns 0.
     assert_eq!(unsafe { libc::sigaltstack(core::ptr::null(), now.as_mut_ptr()) }, 0);
     // SAFETY: 1. Filled.
     let now = unsafe { now.assume_init() };

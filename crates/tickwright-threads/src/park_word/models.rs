@@ -1,4 +1,4 @@
-//! The park word in all schedules.
+//! Models of the park word, in all schedules.
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
@@ -13,7 +13,7 @@ struct Small {
     handed: AtomicUsize,
 }
 
-/// A worker's part: the parked thread goes on when it is handed over.
+/// The worker's part: a parked thread goes on after it was handed over.
 fn park(small: &Small) {
     if small.word.park() {
         while small.handed.load(Ordering::Acquire) == 0 {
@@ -38,7 +38,7 @@ fn a_wake_up_is_not_lost_and_brings_the_news() {
         let notifier = thread::spawn({
             let small = Arc::clone(&small);
             move || {
-                // SAFETY: none but loom's, which reports a second access.
+                // SAFETY: loom checks this, and reports a second access at the same time.
                 small.news.with_mut(|news| unsafe { *news = 1 });
                 notify(&small);
             }
@@ -50,8 +50,8 @@ fn a_wake_up_is_not_lost_and_brings_the_news() {
     });
 }
 
-/// A wait that a time-out ends takes the wake-up that came meanwhile, and what was written before
-/// it.
+/// A wait that ends by a time-out takes a wake-up that came meanwhile. After that it sees
+/// everything written before the wake-up.
 #[test]
 fn a_time_out_that_takes_a_wake_up_brings_the_news() {
     loom::model(|| {
@@ -60,7 +60,7 @@ fn a_time_out_that_takes_a_wake_up_brings_the_news() {
         let notifier = thread::spawn({
             let small = Arc::clone(&small);
             move || {
-                // SAFETY: none but loom's, which reports a second access.
+                // SAFETY: loom checks this, and reports a second access at the same time.
                 small.news.with_mut(|news| unsafe { *news = 1 });
                 small.word.unpark();
             }
@@ -86,7 +86,7 @@ fn of_two_who_tell_one_hands_over() {
         for notifier in notifiers {
             notifier.join().unwrap();
         }
-        // The other one's is kept, or was the same.
+        // The other thread's wake-up is kept, or it was the one that was taken.
         assert!(small.handed.load(Ordering::Relaxed) == 0);
         assert!(small.word.park() || !small.word.end_park());
     });

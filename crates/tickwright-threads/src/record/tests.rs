@@ -21,7 +21,8 @@ fn a_circle_is_seen_and_one_through_a_record_used_again_is_none() {
     joins(&table, last, me);
     assert!(table.circle(me, target));
 
-    // `last` ends, and its record is used by one that joins `me`, before `target` has gone on.
+    // `last` ends. Before `target` has gone on, a new thread uses the record of `last` and joins
+    // `me`.
     let record = table.find(last).unwrap();
     record.release();
     free.give(last.record(), record);

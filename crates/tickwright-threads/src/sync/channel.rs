@@ -1,6 +1,6 @@
-//! A mailbox: many send, many receive. Letters leave in the order in which they were sent. The
-//! receiver that has waited longest is woken first. One that comes by meanwhile may be faster,
-//! once: then the next letter is kept for the one that waits.
+//! A mailbox: many threads send, and many receive. Letters leave in the order in which they were
+//! sent. The receiver that has waited longest is woken first. A receiver that arrives meanwhile may
+//! take the letter first, but only once. Then the next letter is kept for the receiver that waits.
 
 use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +18,7 @@ struct Mailbox<T> {
     room: usize,
     senders: AtomicUsize,
     receivers: AtomicUsize,
-    /// The threads that wait for letters, and for room.
+    /// The threads that wait for letters, and (in `full`) for room.
     empty: Waiters,
     full: Waiters,
 }
@@ -33,10 +33,10 @@ pub struct Sender<T>(Arc<Mailbox<T>>);
 #[derive(Debug)]
 pub struct Receiver<T>(Arc<Mailbox<T>>);
 
-/// No receiver is left. This is the letter.
+/// The error of a send when no receiver is left, with the letter.
 pub struct SendError<T>(pub T);
 
-/// A letter that could not be sent without waiting, and the reason.
+/// The error of a send that does not wait: the reason, with the letter.
 pub enum TrySendError<T> {
     /// The mailbox is full.
     Full(T),
@@ -44,16 +44,16 @@ pub enum TrySendError<T> {
     Closed(T),
 }
 
-/// The mailbox is empty, and no sender is left.
+/// The error of a receive: the mailbox is empty, and no sender is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecvError;
 
-/// The reason why no letter was received.
+/// The error of a receive that does not wait, or that waits for a limited time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TryRecvError {
     /// The mailbox is empty, now or at the end of the given time.
     Empty,
-    /// The mailbox is empty, and no sender can fill it any more.
+    /// The mailbox is empty, and no sender is left.
     Closed,
 }
 
@@ -97,7 +97,8 @@ impl<T> fmt::Debug for TrySendError<T> {
     }
 }
 
-/// A mailbox with room for n letters, at least one. A thread that sends to a full mailbox waits.
+/// Creates a mailbox with room for `room` letters; 0 counts as 1. A thread that sends to a full
+/// mailbox waits.
 #[must_use]
 pub fn bounded<T>(room: usize) -> (Sender<T>, Receiver<T>) {
     let mailbox = Arc::new(Mailbox {
@@ -111,7 +112,7 @@ pub fn bounded<T>(room: usize) -> (Sender<T>, Receiver<T>) {
     (Sender(Arc::clone(&mailbox)), Receiver(mailbox))
 }
 
-/// A mailbox without a bound on its letters, except memory.
+/// Creates a mailbox whose letters only memory limits.
 #[must_use]
 pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
     bounded(usize::MAX)
@@ -138,12 +139,13 @@ impl<T> Mailbox<T> {
     }
 
     fn take(&self, caller: Option<Ticket>) -> Result<T, TryRecvError> {
-        // Before the look at the letters: the sender of the last letter was there then.
+        // This is read before the letters. So if it finds no sender, every letter has been put
+        // already.
         let closed = self.senders.load(Ordering::SeqCst) == 0;
         let mut letters = self.letters();
         let promised = usize::from(self.empty.is_promised(caller));
         let first = if letters.len() > promised { letters.pop_front() } else { None };
-        // The letter that is left is for another thread, which is on its way.
+        // A letter that is left is for another thread, which has been woken for it.
         let closed = closed && letters.is_empty();
         drop(letters);
         match first {
@@ -158,7 +160,7 @@ impl<T> Mailbox<T> {
 }
 
 impl<T> Sender<T> {
-    /// Sends, and waits for room as long as it takes.
+    /// Sends a letter, and waits for room without a limit.
     ///
     /// # Errors
     /// [`SendError`] with the letter: no receiver is left.
@@ -171,7 +173,7 @@ impl<T> Sender<T> {
         self.0.full.acquire(None, true, letter, put).unwrap_or_else(|letter| Err(SendError(letter)))
     }
 
-    /// Sends if that needs no waiting.
+    /// Sends a letter if there is room now.
     ///
     /// # Errors
     /// [`TrySendError`] with the letter.
@@ -181,7 +183,7 @@ impl<T> Sender<T> {
 }
 
 impl<T> Receiver<T> {
-    /// Receives, and waits for that as long as it takes.
+    /// Receives a letter, and waits for it without a limit.
     ///
     /// # Errors
     /// [`RecvError`]: no sender is left.
@@ -189,7 +191,7 @@ impl<T> Receiver<T> {
         self.receive(None).map_err(|_| RecvError)
     }
 
-    /// Receives what is there.
+    /// Receives a letter if one is there now.
     ///
     /// # Errors
     /// [`TryRecvError`].
@@ -197,10 +199,12 @@ impl<T> Receiver<T> {
         self.0.take(None)
     }
 
-    /// Receives what comes until the clock of the caller's runtime shows `at`.
+    /// Receives a letter, and waits for it at most until the clock of the caller's runtime shows
+    /// `at`.
     ///
     /// # Errors
-    /// [`TryRecvError::Empty`] then.
+    /// [`TryRecvError::Empty`] if no letter came in time; [`TryRecvError::Closed`] if no sender is
+    /// left.
     pub fn recv_until(&self, at: Instant) -> Result<T, TryRecvError> {
         self.receive(Some(at))
     }

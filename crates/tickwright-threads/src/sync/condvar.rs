@@ -8,7 +8,7 @@ use super::mutex::MutexGuard;
 use crate::here;
 use crate::wait::Waiters;
 
-/// Something that threads wait for under a lock, in a loop that looks whether it is so.
+/// A condition variable: threads wait under a lock for a condition, in a loop that checks it.
 ///
 /// ```
 /// use tickwright_threads::sync::{Condvar, Mutex};
@@ -26,20 +26,20 @@ pub struct Condvar {
 
 impl Condvar {
     tickwright_nodes::const_unless_loom! {
-        /// Nobody waits for it.
+        /// Creates a condition variable without waiters.
         #[must_use]
         pub const fn new() -> Self {
             Self { waiters: Waiters::new() }
         }
     }
 
-    /// Lets go of the lock, waits until told, and locks again.
+    /// Unlocks, waits until notified, and locks again.
     pub fn wait<'m, T: ?Sized>(&self, guard: MutexGuard<'m, T>) -> MutexGuard<'m, T> {
         self.wait_as(guard, None).0
     }
 
-    /// The same until the clock of the caller's runtime shows `at` at the latest.
-    /// Returns also whether it was told.
+    /// Like `wait`, but waits at most until the clock of the caller's runtime shows `at`. Also
+    /// returns whether the thread was notified.
     pub fn wait_until<'m, T: ?Sized>(
         &self,
         guard: MutexGuard<'m, T>,
@@ -60,7 +60,8 @@ impl Condvar {
         (mutex.lock(), told)
     }
 
-    /// The same for so long at most.
+    /// Like `wait`, but waits for at most a given time. Also returns whether the thread was
+    /// notified.
     pub fn wait_timeout<'m, T: ?Sized>(
         &self,
         guard: MutexGuard<'m, T>,
@@ -69,12 +70,12 @@ impl Condvar {
         self.wait_until(guard, here::after(timeout))
     }
 
-    /// Tells the one that has waited longest.
+    /// Notifies the thread that has waited longest.
     pub fn notify_one(&self) {
         self.waiters.wake_one();
     }
 
-    /// Tells all that wait.
+    /// Notifies all threads that wait.
     pub fn notify_all(&self) {
         self.waiters.wake_all();
     }

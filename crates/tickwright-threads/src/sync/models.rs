@@ -1,5 +1,5 @@
-//! Threads that wait for locks and letters, in all schedules with at most the stated number of
-//! preemptions. A wake-up that is lost is a thread that never ends, which loom reports.
+//! Models of threads that wait for locks and letters, in all schedules with at most the stated
+//! number of preemptions. After a lost wake-up a thread never ends, which loom reports.
 
 use loom::thread;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ fn all_get_the_lock() {
             let count = Arc::clone(&count);
             thread::spawn(move || *count.lock() += 1)
         });
-        // The others come here first, in some schedules.
+        // In some schedules the other threads reach the lock first.
         thread::yield_now();
         drop(held);
         for other in others {
@@ -65,7 +65,7 @@ fn each_place_finds_a_sender() {
     });
 }
 
-/// One gives up at any moment, and no letter is left when another one waits.
+/// One thread gives up at any moment. No letter is left while another thread waits.
 #[test]
 fn who_gives_up_takes_no_wake_up_along() {
     model(4, || {
@@ -83,8 +83,8 @@ fn who_gives_up_takes_no_wake_up_along() {
     });
 }
 
-/// A thread takes the lock again and again. One that has lost once is promised the lock, and no
-/// wake-up is lost.
+/// A thread takes the lock again and again. Another thread that has lost once gets a promise of the
+/// lock, and no wake-up is lost.
 #[test]
 fn a_hot_lock_is_had_by_the_others() {
     model(3, || {
@@ -106,8 +106,8 @@ fn a_hot_lock_is_had_by_the_others() {
     });
 }
 
-/// A passer-by takes letters before the one that waits; the senders end meanwhile, and nobody waits
-/// for ever.
+/// A passer-by takes letters before the thread that waits. The senders end meanwhile, and nobody
+/// waits for ever.
 #[test]
 fn a_passer_by_takes_letters() {
     model(3, || {

@@ -7,12 +7,12 @@ use std::sync::{PoisonError, TryLockError};
 use crate::primitive::modelled;
 use crate::wait::{Ticket, Waiters};
 
-/// A lock around a value. Waiting for it blocks no worker.
+/// A lock around a value. A thread that waits for the lock does not block its worker.
 ///
-/// The thread that has waited longest is woken first. A thread that comes by meanwhile may be
-/// faster, once. Then the lock is kept for the thread that has waited longest, and no thread waits
-/// for ever. A panic under the lock does not poison it. Locking it twice on one thread waits for
-/// ever.
+/// The thread that has waited longest is woken first. A thread that arrives meanwhile may take the
+/// lock first, but only once. Then the lock is kept for the thread that has waited longest, and no
+/// thread waits for ever. A panic under the lock does not poison the lock. A thread that locks it
+/// twice waits for ever.
 ///
 /// ```
 /// use tickwright_threads::sync::Mutex;
@@ -28,10 +28,10 @@ pub struct Mutex<T: ?Sized> {
     value: modelled::Mutex<T>,
 }
 
-/// The lock is held as long as this lives.
+/// Holds the lock as long as the guard lives.
 pub struct MutexGuard<'m, T: ?Sized> {
     pub(super) mutex: &'m Mutex<T>,
-    /// Always some; taken when dropped.
+    /// Always `Some` until the drop takes it.
     held: Option<modelled::MutexGuard<'m, T>>,
 }
 
@@ -58,19 +58,19 @@ impl<T> Mutex<T> {
 }
 
 impl<T: ?Sized> Mutex<T> {
-    /// Locks, and waits for that as long as it takes.
+    /// Locks, and waits for the lock without a limit.
     pub fn lock(&self) -> MutexGuard<'_, T> {
         loop {
             let attempt = |caller, ()| self.try_lock_as(caller).ok_or(());
-            // Without a time it does not fail. A wake-up that another thread could use comes again
-            // when the guard is dropped.
+            // `acquire` does not fail without a time limit. No wake-up is passed on, because the
+            // drop of the guard wakes another thread.
             if let Ok(guard) = self.waiters.acquire(None, false, (), attempt) {
                 return guard;
             }
         }
     }
 
-    /// Locks if that needs no waiting, and the lock is not kept for one that waits.
+    /// Locks if the lock is free now, and not kept for a thread that waits.
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         self.try_lock_as(None)
     }

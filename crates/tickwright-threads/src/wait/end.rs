@@ -6,9 +6,9 @@ use crate::error::JoinError;
 use crate::join_word::{Claim, JoinWord};
 use crate::threads::Wait;
 
-/// Waits until a thread has ended which the caller has claimed, and whose record says whom to wake.
-/// `forever` waits until woken; `until` waits until woken, and returns false when the time has
-/// come.
+/// Waits until a thread has ended. The caller has claimed the thread, and stored in its record whom
+/// to wake. `forever` waits until the caller is woken. `until` waits until then or until the given
+/// time, and returns false if the time has come.
 #[inline]
 pub(crate) fn wait_for_end(
     word: &JoinWord,

@@ -22,22 +22,22 @@ mod models;
 
 /// Threads that wait for something to change. The thread that has waited longest is woken first.
 ///
-/// A passer-by may be faster than the thread that was woken. That thread then enters again at its
-/// old place. The next wake-up finds that it has lost, and promises it what it is woken for. A
-/// passer-by leaves alone what is promised. So a passer-by is faster at most once more, and nobody
-/// waits for ever.
+/// A passer-by may take a resource before the thread that was woken for it. The woken thread then
+/// enters the list again at its old place. The next wake-up finds that this thread has lost, and
+/// promises the resource to it. A passer-by does not take a promised resource. So a waiter loses at
+/// most once more, and nobody waits for ever.
 ///
-/// A waiter enters, looks again at what it waits for, and waits. A thread that changes that wakes
-/// after the change. So the waiter sees the change, or it is found here. Both fences are needed
-/// where look and change have no lock in common, as in a failing `Mutex::try_lock`. Without them
-/// the waiter may see the state before the change while `wake_one` sees an empty list. `wake_all`
-/// locks the list instead.
+/// A waiter enters the list, checks the awaited state again, and waits. Another thread changes the
+/// state, and then wakes. So the waiter sees the change, or the other thread finds the waiter in
+/// the list. If the check and the change share no lock, as in a failing `Mutex::try_lock`, both
+/// fences are needed. Without them the waiter may see the old state while `wake_one` sees an empty
+/// list. `wake_all` locks the list instead.
 pub(crate) struct Waiters {
-    /// How many are in the list.
+    /// The number of waiters in the list.
     count: AtomicU32,
     list: Mutex<List>,
-    /// The ticket of the waiter that something is promised to; 0: nobody's. Set under the list's
-    /// lock, cleared by that waiter.
+    /// The ticket of the waiter that has a promise; 0 if nobody has one. It is set under the list's
+    /// lock, and cleared by that waiter.
     promised: AtomicU64,
 }
 
@@ -49,7 +49,7 @@ struct List {
 
 struct Place {
     ticket: u64,
-    /// It was woken, and another thread was faster.
+    /// Whether the waiter was woken, but another thread took the resource first.
     lost: bool,
     waiter: Waiter,
 }
@@ -99,12 +99,13 @@ impl Waiters {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Called under the lock. The fences of `enter` and `wake_one` order it.
+    /// Stores the count. Called under the lock; the fences of `enter` and `wake_one` order the
+    /// store.
     fn count(&self, list: &List) {
         self.count.store(u32::try_from(list.queue.len()).unwrap_or(u32::MAX), Ordering::Relaxed);
     }
 
-    /// The caller will wait.
+    /// Adds the caller to the list, before it waits.
     pub(crate) fn enter(&self) -> Ticket {
         let waiter = here::waiter();
         let mut list = self.list();
@@ -120,7 +121,7 @@ impl Waiters {
         Ticket { number, is_listed }
     }
 
-    /// The same, at its old place: it was woken, and there was nothing left for it.
+    /// Adds the caller at its old place: it was woken, but nothing was left for it.
     #[cold]
     fn enter_again(&self, Ticket { number, .. }: Ticket) -> Ticket {
         let waiter = here::waiter();
@@ -136,9 +137,9 @@ impl Waiters {
         Ticket { number, is_listed }
     }
 
-    /// Waits in the list until `attempt` succeeds, unless it does at once. `Err`: the clock of the
-    /// caller's runtime shows `until`. An attempt that fails gives back what it was to use.
-    /// `passes_on`: a wake-up that the caller has not used is for another thread.
+    /// Calls `attempt` until it succeeds, and waits in the list between the attempts. Returns `Err`
+    /// if the clock of the caller's runtime shows `until`. An attempt that fails returns its input.
+    /// With `passes_on`, a wake-up that the caller has not used goes to another thread.
     #[inline]
     pub(crate) fn acquire<R, E>(
         &self,
@@ -151,7 +152,8 @@ impl Waiters {
             let ticket = self.enter();
             let acquired = self.acquire_as(ticket, until, passes_on, input, attempt);
             if self.done(ticket) && passes_on {
-                // Others have left to it what it has not taken, or wait for the end.
+                // Other threads have left the promised resource to the caller, which may not have
+                // taken it, or they wait for the end.
                 self.wake_all();
             }
             acquired
@@ -171,7 +173,8 @@ impl Waiters {
             input = match attempt(Some(ticket), input) {
                 Err(input) => input,
                 acquired => {
-                    // A wake-up that came after this attempt is for what is there still.
+                    // A wake-up that came after this attempt is for another resource that is still
+                    // there.
                     if !self.leave(ticket) && passes_on {
                         self.wake_one();
                     }
@@ -202,7 +205,7 @@ impl Waiters {
         while !self.was_woken(ticket) {
             match until {
                 None => here::wait(),
-                // Woken at the last moment, it was woken.
+                // If the caller was woken at the last moment, that counts as woken.
                 Some(at) if !here::wait_until(at) => return !self.leave(ticket),
                 Some(_) => {}
             }
@@ -210,7 +213,7 @@ impl Waiters {
         true
     }
 
-    /// Whether something is promised to another one than the caller.
+    /// Whether another thread than the caller has a promise.
     #[inline]
     pub(crate) fn is_promised(&self, caller: Option<Ticket>) -> bool {
         let to = self.promised.load(Ordering::Relaxed);
@@ -227,9 +230,9 @@ impl Waiters {
         promised
     }
 
-    /// The caller stops waiting. Returns false if it was woken already; that wake-up counts.
-    /// O(waiters), as `was_woken`: lists are short, and a waiter looks once for each time that it
-    /// is woken.
+    /// Removes the caller from the list. Returns false if it was woken already; that wake-up
+    /// counts. O(waiters), like `was_woken`: lists are short, and a waiter looks once for each
+    /// wake-up.
     pub(crate) fn leave(&self, ticket: Ticket) -> bool {
         let mut list = self.list();
         let place = list.queue.iter().position(|each| each.ticket == ticket.number);
@@ -243,8 +246,8 @@ impl Waiters {
         !self.list().queue.iter().any(|each| each.ticket == ticket.number)
     }
 
-    /// Wakes the one that something is promised to, else the one that has waited longest. After the
-    /// change that it waits for.
+    /// Wakes the waiter that has a promise, else the waiter that has waited longest. Called after
+    /// the awaited change.
     pub(crate) fn wake_one(&self) {
         fence(Ordering::SeqCst);
         if self.count.load(Ordering::Relaxed) == 0 {
@@ -268,7 +271,7 @@ impl Waiters {
         }
     }
 
-    /// Wakes all. After the change that they wait for.
+    /// Wakes all waiters. Called after the awaited change.
     pub(crate) fn wake_all(&self) {
         let mut list = self.list();
         let all = core::mem::take(&mut list.queue);
@@ -279,7 +282,7 @@ impl Waiters {
         }
     }
 
-    /// Waits as long as that is so.
+    /// Waits as long as `is_so` returns true.
     pub(crate) fn wait_while(&self, is_so: impl Fn() -> bool) {
         while is_so() {
             let ticket = self.enter();

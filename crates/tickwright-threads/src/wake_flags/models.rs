@@ -1,4 +1,4 @@
-//! The mail in all schedules, with an inbox of one place.
+//! Models of the wake flags, in all schedules, with a remote queue of one place.
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
@@ -11,7 +11,7 @@ struct Small {
     wake_flags: WakeFlags,
     wakeup: UnsafeCell<u32>,
     remote_queue: AtomicUsize,
-    /// The record is used by another list.
+    /// Whether another list uses the record.
     gone: AtomicUsize,
 }
 
@@ -31,7 +31,7 @@ fn notify(small: &Small, wakeup: Wakeup) {
     }
 }
 
-/// The worker takes the record out. False: the thread that has ended leaves.
+/// The worker takes the record out. Returns false if the thread has ended, so that it leaves.
 fn take(small: &Small) -> bool {
     while small.remote_queue.load(Ordering::Acquire) == 0 {
         thread::yield_now();
@@ -62,7 +62,7 @@ fn a_wake_up_is_not_lost_and_brings_the_news() {
         let notifier = thread::spawn({
             let small = Arc::clone(&small);
             move || {
-                // SAFETY: none but loom's, which reports a second access.
+                // SAFETY: loom checks this, and reports a second access at the same time.
                 small.wakeup.with_mut(|wakeup| unsafe { *wakeup = 1 });
                 notify(&small, Wakeup::Wake);
             }
@@ -99,7 +99,7 @@ fn an_unpark_is_kept_over_another_wait() {
 fn who_ends_is_in_no_inbox() {
     loom::model(|| {
         let small = small();
-        // Opened by a wait that a notifier on the same worker has ended.
+        // A wait that a notifier on the same worker has ended opens the flags.
         small.wake_flags.notify_local(Wakeup::Wake);
         assert!(!small.wake_flags.begin_wait());
         let notifiers = [Wakeup::Unpark, Wakeup::Wake].map(|wakeup| {

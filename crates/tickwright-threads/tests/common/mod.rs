@@ -32,7 +32,7 @@ pub fn three_workers() -> Model {
     Model::ManyToMany(ManyToMany::new().workers(3).sleepers("rb").keep(4))
 }
 
-/// The same code over kernel threads instead of switched stacks.
+/// The M:N model over kernel threads instead of switched stacks.
 pub fn portable() -> Model {
     Model::ManyToMany(ManyToMany::new().workers(2).portable(true))
 }
@@ -49,10 +49,10 @@ pub fn start(model: Model) -> Runtime {
     Runtime::new(model).expect("starts")
 }
 
-/// No test waits so long, however busy the machine is.
+/// No test waits this long, however busy the machine is.
 const PATIENCE: core::time::Duration = core::time::Duration::from_secs(300);
 
-/// A door that threads wait at.
+/// A gate at which threads wait until it is opened.
 #[derive(Default)]
 pub struct Gate(AtomicBool);
 
@@ -65,7 +65,8 @@ impl Gate {
         self.0.load(Ordering::SeqCst)
     }
 
-    /// Panics after some minutes: a test that fails elsewhere must not hang here.
+    /// Waits until the gate is open. Panics after some minutes: a test that fails elsewhere must
+    /// not hang here.
     pub fn wait(&self) {
         let began = std::time::Instant::now();
         while !self.is_open() {
@@ -75,8 +76,8 @@ impl Gate {
     }
 }
 
-/// Opens a gate when it is dropped. A test that fails unwinds through it, so no thread waits at the
-/// gate for ever.
+/// Opens a gate when it is dropped. The unwinding of a failed test drops it, so no thread waits at
+/// the gate for ever.
 pub struct Doorkeeper(Arc<Gate>);
 
 impl Doorkeeper {
@@ -95,7 +96,7 @@ impl Drop for Doorkeeper {
     }
 }
 
-/// Each test for each model, in a module of its name.
+/// Defines each test for each model, in a module with the model's name.
 #[macro_export]
 macro_rules! for_each_model {
     ($($test:ident),+ $(,)?) => {

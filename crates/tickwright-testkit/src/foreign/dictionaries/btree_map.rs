@@ -1,5 +1,5 @@
-//! `std::collections::BTreeMap` keyed by (key, arrival), which keeps equals in the order in which
-//! they came. It owns its objects.
+//! `std::collections::BTreeMap` keyed by (key, arrival), so equal keys keep the order of their
+//! arrival. It owns its objects.
 
 use core::fmt;
 use core::ops::Bound::{Excluded, Unbounded};
@@ -8,16 +8,15 @@ use std::collections::BTreeMap;
 use tickwright_collections::{DictError, Dictionary, KeyOf, PlainKey, Refused, Seek};
 use tickwright_core::Violation;
 
-/// An entry: its key, and its number among all ever inserted. Another dictionary's may name one
-/// too.
+/// An entry: its key, and its number among all entries ever inserted. An entry of another
+/// dictionary may happen to name an entry here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Arrived<K> {
     key: K,
     arrival: u64,
 }
 
-/// The dictionary. Hints are verified and not used. [`rekeyed`](Dictionary::rekeyed) is not
-/// offered.
+/// The dictionary. Hints are checked but not used. [`rekeyed`](Dictionary::rekeyed) is not offered.
 pub struct BTreeDict<O: PlainKey<T>, T> {
     order: O,
     map: BTreeMap<Arrived<O::Plain>, T>,
@@ -43,8 +42,8 @@ impl<O: PlainKey<T>, T> BTreeDict<O, T> {
         entry
     }
 
-    /// Inserts where the key fits the end: `fits` is asked with the key of the end, and the new
-    /// one.
+    /// Inserts at one end if the key belongs there: `fits` gets the key at that end, and the new
+    /// key.
     fn put_at(
         &mut self,
         end: Option<Arrived<O::Plain>>,
@@ -153,7 +152,7 @@ impl<O: PlainKey<T>, T> Dictionary for BTreeDict<O, T> {
         self.map.clear();
     }
 
-    /// Verifies that no key has changed since its object was inserted: all that can be seen from
+    /// Verifies that no key has changed since its object was inserted. No more can be seen from
     /// outside.
     fn check(&self) -> Result<(), Violation> {
         let own = |object| self.order.plain(&self.order.key(object));

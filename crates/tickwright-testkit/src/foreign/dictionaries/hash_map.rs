@@ -1,5 +1,5 @@
-//! `std::collections::HashMap`, **unordered**: what a look-up of one key costs when order is given
-//! up. It owns its objects.
+//! `std::collections::HashMap`, **unordered**: it shows what a look-up of one key costs without
+//! order. It owns its objects.
 
 use core::fmt;
 use core::hash::Hash;
@@ -9,15 +9,15 @@ use std::collections::hash_map::Entry;
 use tickwright_collections::{DictError, Dictionary, KeyOf, PlainKey, Refused, Seek};
 use tickwright_core::Violation;
 
-/// The dictionary, without order: it has no ends, and whatever asks for an order is
-/// [`DictError::NotOffered`], as is a second entry with the same key. An entry is its key.
+/// A dictionary without order: it has no ends. A call that needs an order returns
+/// [`DictError::NotOffered`], and so does a second insert of the same key. An entry is its key.
 pub struct HashDict<O: PlainKey<T>, T> {
     order: O,
     map: HashMap<O::Plain, T>,
 }
 
 impl<O: PlainKey<T>, T> HashDict<O, T> {
-    /// An empty one, with the standard library's hash function.
+    /// An empty dictionary, with the standard library's hash function.
     #[must_use]
     pub fn new(order: O) -> Self {
         Self { order, map: HashMap::new() }
@@ -117,7 +117,7 @@ impl<O: PlainKey<T, Plain: Hash>, T> Dictionary for HashDict<O, T> {
         self.map.clear();
     }
 
-    /// Verifies that no key has changed since its object was inserted: all that can be seen from
+    /// Verifies that no key has changed since its object was inserted. No more can be seen from
     /// outside.
     fn check(&self) -> Result<(), Violation> {
         let own = |object| self.order.plain(&self.order.key(object));

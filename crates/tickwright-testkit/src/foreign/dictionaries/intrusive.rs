@@ -1,6 +1,6 @@
-//! `intrusive-collections` red-black tree: nodes that the caller owns, the key beside the link,
-//! equals to the right. What its safe interface cannot say (start at a node) needs an unsafe call
-//! each.
+//! The red-black tree of `intrusive-collections`: the caller owns the nodes, the key lies beside
+//! the link, and equal keys go to the right. Its safe interface cannot start at a node, so each
+//! such operation makes an unsafe call.
 
 use core::cell::Cell;
 use core::fmt;
@@ -14,7 +14,8 @@ use tickwright_core::Violation;
 
 use crate::dictionary::{AsObject, Object};
 
-/// A caller-owned node: an object, its key while it is linked, and in which dictionary it is.
+/// A node that the caller owns: an object, its key while it is linked, and the number of its
+/// dictionary.
 pub struct Node<K, T> {
     link: RBTreeLink,
     key: Cell<K>,
@@ -72,7 +73,7 @@ impl<'k, K: Copy + Ord, T> KeyAdapter<'k> for Keyed<'_, K, T> {
     }
 }
 
-/// The dictionary. Hints are verified and not used.
+/// The dictionary. Hints are checked but not used.
 pub struct IntrusiveDict<'a, O: PlainKey<T>, T> {
     order: O,
     tree: RBTree<Keyed<'a, O::Plain, T>>,
@@ -257,7 +258,7 @@ impl<'a, O: PlainKey<T>, T> Dictionary for IntrusiveDict<'a, O, T> {
         self.len = 0;
     }
 
-    /// Verifies the order and the count: all that can be seen from outside.
+    /// Verifies the order and the count. No more can be seen from outside.
     fn check(&self) -> Result<(), Violation> {
         let own = |node: &Node<O::Plain, T>| self.order.plain(&self.order.key(&node.object));
         if self.tree.iter().count() != self.len {

@@ -1,6 +1,6 @@
-//! Maps and trees of others behind [`Dictionary`](tickwright_collections::Dictionary): the
-//! baselines of ours. Each says what it does not offer, and the suite for dictionaries is run on
-//! what it does.
+//! Maps and trees of other crates behind [`Dictionary`](tickwright_collections::Dictionary): the
+//! baselines for our dictionaries. Each states what it does not offer, and the suite for
+//! dictionaries tests the rest.
 //!
 //! | | order | duplicates | neighbors | `rekeyed` | entry of another one |
 //! |---|---|---|---|---|---|

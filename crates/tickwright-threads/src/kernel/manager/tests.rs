@@ -32,7 +32,7 @@ fn places_are_used_again_and_the_manager_ends_when_all_are_free() {
         assert_eq!(kernel.join(id, Wait::Forever).unwrap(), i);
         kernel.create(&PLAIN.detached(true), Box::new(|| 0)).unwrap();
     }
-    // Those that nobody joins.
+    // These are the threads that nobody joins.
     for _ in 0..5 {
         create(&kernel, || 0);
     }
@@ -50,7 +50,7 @@ fn without_its_manager_a_runtime_creates_nothing_and_loses_nothing() {
     let id = create(&kernel, move || usize::from(wait.recv().is_ok()));
     let left = create(&kernel, || 2);
     requests.disturb();
-    // What was asked for before it read that is answered all the same.
+    // Requests from before the manager read the disturbance still get an answer.
     let refused = loop {
         match kernel.create(&PLAIN, Box::new(|| 0)) {
             Ok(id) => assert_eq!(kernel.join(id, Wait::Forever).unwrap(), 0),
@@ -65,7 +65,7 @@ fn without_its_manager_a_runtime_creates_nothing_and_loses_nothing() {
     assert_eq!(kernel.join(left, Wait::No).unwrap(), 2);
 }
 
-/// The manager's death answers the threads that wait, whenever it comes.
+/// Whenever the manager ends, the threads that wait for it get an answer.
 #[test]
 fn a_manager_that_ends_answers_all_who_wait() {
     let (kernel, requests) = start();
@@ -115,7 +115,7 @@ fn destructors_that_create_threads_do_not_wait_for_themselves() {
 
 fn blocked(signal: i32) -> bool {
     let mask = Mask::current();
-    // SAFETY: 1. A set that was filled, and a signal that there is.
+    // SAFETY: 1. The set was filled, and the signal exists.
     unsafe { libc::sigismember(mask.raw(), signal) == 1 }
 }
 

@@ -16,21 +16,23 @@ fn a_thread_keeps_its_place_until_it_ends() {
     assert_ne!(another, own);
 }
 
-/// A waker may hold the lock of the old place when the parent forks.
+/// The child needs a new place, because a waker may hold the lock of the old one when the parent
+/// forks.
 #[test]
 fn a_forked_child_waits_at_another_place() {
     Process::this();
     let own = number();
-    // SAFETY: 1. The child calls what is asked here and `_exit`, and does not return.
+    // SAFETY: 1. The child calls only the function under test and `_exit`, and does not return.
     let child = unsafe { libc::fork() };
     if child == 0 {
         let code = i32::from(number() == own);
-        // SAFETY: 1. It ends the process and touches nothing.
+        // SAFETY: 1. The call ends the process and touches nothing else.
         unsafe { libc::_exit(code) };
     }
     assert!(child > 0);
     let mut status = 0;
-    // SAFETY: 1. A child of this process, which nobody else waits for. 2. A place for its status.
+    // SAFETY: 1. `child` is a child of this process, and nobody else waits for it. 2. `status` may
+    // be written.
     assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
     assert_eq!(status, 0, "the child waits at its parent's place");
     assert_eq!(number(), own);

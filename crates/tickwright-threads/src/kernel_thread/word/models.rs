@@ -1,5 +1,5 @@
-//! The word that a thread sleeps at in all schedules. A wake-up that is lost is a thread that never
-//! ends, which loom reports.
+//! Models of the word on which a thread sleeps, in all schedules. After a lost wake-up a thread
+//! never ends, which loom reports.
 
 use core::time::Duration;
 
@@ -9,8 +9,8 @@ use loom::thread;
 
 use super::{Ordering, WAITS, Word};
 
-/// As the kernel does it: the look at the word and the sleep are one step for the thread that
-/// rouses.
+/// Stands for the kernel: to the thread that rouses, the look at the word and the sleep are one
+/// step.
 #[derive(Debug)]
 pub(super) struct Bed {
     lock: Mutex<()>,
@@ -42,7 +42,7 @@ struct Letter {
     text: UnsafeCell<u32>,
 }
 
-// SAFETY: none but loom's, which reports an access beside another one.
+// SAFETY: loom checks this, and reports two accesses at the same time.
 unsafe impl Sync for Letter {}
 // SAFETY: as above.
 unsafe impl Send for Letter {}
@@ -66,7 +66,7 @@ fn who_is_told_goes_on_and_sees_what_was_before() {
     });
 }
 
-/// A notification is kept for the next wait, and two of them are one.
+/// A notification is kept for the next wait, and two notifications count as one.
 #[test]
 fn each_notification_is_for_a_wait() {
     loom::model(|| {
@@ -79,7 +79,7 @@ fn each_notification_is_for_a_wait() {
         for teller in tellers {
             teller.join().unwrap();
         }
-        // Told before, or notified now: it ends.
+        // This wait ends, by the earlier notification or by the one of the other thread.
         word.notify();
         word.wait(None);
     });

@@ -1,4 +1,5 @@
-//! Contexts as kernel threads, of which one at a time goes on: slow, and plain to every checker.
+//! Contexts as kernel threads, of which only one at a time runs: slow, but every checker
+//! understands them.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -9,13 +10,13 @@ use crate::stack::Mapping;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
-    /// The context goes on.
+    /// It is the context's turn.
     Context,
-    /// The worker goes on; the context has paused, or (`None`) returned.
+    /// It is the worker's turn: the context has paused, or has returned (`None`).
     Worker(Option<Pause>),
 }
 
-/// Says which thread goes on.
+/// Determines whose turn it is.
 pub(in crate::many) struct Baton {
     turn: Mutex<Turn>,
     passed: Condvar,
@@ -44,7 +45,8 @@ impl Baton {
         }
     }
 
-    /// Is called on the context's thread: hands the turn to the worker, and waits for it.
+    /// Runs on the context's thread: gives the turn to the worker, and waits until it gets the turn
+    /// back.
     pub(super) fn pause(&self, why: Pause) {
         self.pass(Turn::Worker(Some(why)));
         self.wait_for_context();
@@ -53,12 +55,12 @@ impl Baton {
 
 type Main = Box<dyn FnOnce(Way)>;
 
-/// What the context's thread runs.
+/// The function that the context's thread runs.
 struct Begin(Main);
 
-// SAFETY: 1. Only one of the worker's thread and its contexts' threads goes on at a time, and each
-// hands over under the baton's lock. So what they use is used by one thread after the other. 2.
-// What `main` refers to is the worker, which waits.
+// SAFETY: 1. Of the worker's thread and its contexts' threads only one runs at a time, and each
+// passes the turn under the baton's lock. So these threads use shared data one after the other. 2.
+// `main` refers to the worker, which waits meanwhile.
 unsafe impl Send for Begin {}
 
 pub(in crate::many) struct Threaded {
@@ -78,14 +80,15 @@ impl Threaded {
         if let Some(main) = self.main.take() {
             let (baton, begin) = (Arc::clone(&self.baton), Begin(main));
             let started = std::thread::Builder::new().stack_size(PORTABLE_STACK).spawn(move || {
-                // Captures the whole struct: only that may be sent to another thread, not its
+                // This captures the whole struct, because only the struct is `Send`, and not its
                 // field.
                 let begin = begin;
                 baton.wait_for_context();
                 (begin.0)(Arc::as_ptr(&baton).cast());
                 baton.pass(Turn::Worker(None));
             });
-            // Without a thread there is nothing to go on; the thread of this context ends unrun.
+            // If no kernel thread could be started, the thread of this context ends without
+            // running.
             self.thread = started.ok();
         }
         self.thread.as_ref()?;

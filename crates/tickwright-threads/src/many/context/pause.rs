@@ -5,15 +5,15 @@
 pub(in crate::many) enum Pause {
     /// It can go on.
     Yielded,
-    /// The thread goes on when it is notified.
+    /// The thread waits until it is notified.
     Parked,
-    /// Its body has ended. The stack goes on with another body, or ends.
+    /// Its body has ended. The stack runs another body next, or ends.
     Ended,
 }
 
 /// The stack of a context that is a kernel thread, in bytes.
 pub(in crate::many) const PORTABLE_STACK: usize = 2 << 20;
 
-/// What `pause` needs of the stack that it is called on: the address of a `Yielder` or, in the
-/// portable back end, of a `Baton`.
+/// What `pause` needs from the calling stack: the address of a `Yielder` or, in the portable back
+/// end, of a `Baton`.
 pub(in crate::many) type Way = *const ();

@@ -1,5 +1,5 @@
-//! Workers without work, and threads that wait to begin, in all schedules with at most three
-//! preemptions. A thread that nobody begins leaves a worker asleep for ever, which loom reports.
+//! Models of workers without work and of threads that wait to begin, in all schedules with at most
+//! three preemptions. If nobody begins a thread, a worker sleeps for ever, which loom reports.
 
 use loom::thread;
 use std::sync::Arc;
@@ -17,11 +17,12 @@ fn model(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
     builder.check(body);
 }
 
-/// Workers, as others reach them. The first one is busy for ever with a thread that creates others.
+/// The parts of workers that other threads use. The first worker is always busy with a thread that
+/// creates others.
 struct Workers<const N: usize> {
     roster: Roster<Remote, ()>,
     idle_workers: IdleWorkers,
-    /// Whether others have notified a thread of that worker.
+    /// For each worker: whether others have notified one of its threads.
     work: [AtomicU32; N],
 }
 
@@ -65,8 +66,8 @@ impl<const N: usize> Workers<N> {
         (1..N).any(|step| self.roster.places()[(own + step) % N].spawned() > 0)
     }
 
-    /// As `Worker::idle` where the others begin no thread. Returns whether the worker took one;
-    /// otherwise it has other work.
+    /// Like `Worker::idle` if the other workers begin no thread. Returns whether the worker took a
+    /// thread; otherwise it has other work.
     fn idle(&self, own: usize, how: Sleep) -> bool {
         let _ = self.roster.places()[own].thread.set(KernelThread::current());
         let has_work = || self.work[own].load(Ordering::Relaxed) != 0;
@@ -116,7 +117,7 @@ fn a_thread_behind_a_busy_worker_is_seen_by_one_without_work() {
     });
 }
 
-/// Each worker takes one thread, though the first worker that was called may see both.
+/// Each worker takes one thread, although the first worker to be notified may see both.
 #[test]
 fn two_threads_find_two_workers_without_work() {
     model(2, || {
@@ -130,8 +131,8 @@ fn two_threads_find_two_workers_without_work() {
     });
 }
 
-/// A worker may be called for the new thread when it goes to other work: it leaves the thread to
-/// the second one.
+/// A worker may be notified of a new thread when it already has other work: it leaves the thread to
+/// the second worker.
 #[test]
 fn a_worker_that_has_other_work_leaves_the_thread_to_another() {
     model(3, || {
@@ -148,9 +149,9 @@ fn a_worker_that_has_other_work_leaves_the_thread_to_another() {
     });
 }
 
-/// A worker is called that finds other work in its last look: it does not sleep, so that the call
-/// alone shows it the thread. Loom makes more of waking a thread than the platform does, so this
-/// worker sleeps in a pipe that is not there.
+/// A worker that is notified finds other work in its last look. It does not sleep, so only the
+/// notification shows it the thread. Loom's wake-up of a thread orders more than the platform's
+/// does. So this worker sleeps in a pipe that the model leaves out.
 #[test]
 fn a_call_shows_the_thread_to_a_worker_that_does_not_sleep() {
     model(3, || {

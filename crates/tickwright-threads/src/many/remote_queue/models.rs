@@ -1,4 +1,4 @@
-//! The remote queue, and the sleep of the worker that takes from it, in all schedules.
+//! Models of the remote queue, and of the sleep of the worker that takes from it, in all schedules.
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
@@ -33,7 +33,7 @@ fn small(records: u32) -> Arc<Small> {
 }
 
 fn put(small: &Small, number: u32) {
-    // SAFETY: none but loom's, which reports a second access.
+    // SAFETY: loom checks this, and reports a second access at the same time.
     small.letters[number as usize].with_mut(|letter| unsafe { *letter = number + 1 });
     small.remote_queue.push(&small.links, number);
 }
@@ -46,7 +46,7 @@ fn take(small: &Small, taken: &mut Vec<u32>) {
     });
 }
 
-/// In all schedules with at most three preemptions.
+/// Runs a model in all schedules with at most three preemptions.
 fn model(body: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(3);

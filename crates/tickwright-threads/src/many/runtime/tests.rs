@@ -1,4 +1,4 @@
-//! What only the inside can set up: a creation that finds the runtime closing.
+//! Tests of a state that only this module can set up: a creation that finds the runtime closing.
 
 use super::*;
 use crate::registry::Dictionary;
@@ -7,7 +7,8 @@ use crate::registry::Dictionary;
 fn a_creation_that_comes_too_late_ends_what_waited_for_it() {
     let settings = ManyToMany::new().workers(1);
     let pool = WorkerPool::start(&settings, 1, sleepers::structure("rb").unwrap()).unwrap();
-    // `close` has said so, and looked for the end while this creation was registered.
+    // `close` has set `closing`, and checked for the last thread while this creation was
+    // registered.
     pool.closing.store(true, Ordering::SeqCst);
     let created = pool.create(&Attributes::new(), Box::new(|| 0));
     assert!(matches!(created, Err(CreateError::Closed)));

@@ -1,4 +1,4 @@
-//! Stacks are used again, whatever their size is.
+//! Tests that stacks of every size are used again.
 
 use std::sync::Arc;
 
@@ -15,16 +15,16 @@ fn start(settings: &ManyToMany) -> Arc<WorkerPool> {
     WorkerPool::start(settings, 1, sleepers::structure("heap4").unwrap()).unwrap()
 }
 
-/// Stacks that exist while a thread of that kind runs.
+/// The number of stacks that exist while a thread with these attributes runs.
 fn while_one_runs(pool: &Arc<WorkerPool>, attributes: &Attributes) -> usize {
     let stacks = Arc::clone(&pool.stacks);
     let id = pool.create(attributes, Box::new(move || stacks.load(Ordering::SeqCst))).unwrap();
     pool.join(id, Wait::Forever).unwrap()
 }
 
-/// Each size is mapped once: the number of stacks stays what it was after the first thread of that
-/// size. A stack that was given back at the end of its thread would be missing, one that was mapped
-/// beside it would be one more.
+/// Each size is mapped once: after the first thread of that size the number of stacks is constant.
+/// A stack that is unmapped at the end of its thread would lower the number. A second mapping would
+/// raise it.
 #[test]
 fn stacks_of_every_size_are_used_again() {
     let pool = start(&ManyToMany::new());
@@ -56,7 +56,7 @@ fn no_more_is_kept_than_is_asked_for() {
         while_one_runs(&pool, &Attributes::new().stack((128 << 10) + pages % 30 * page()));
         assert!(pool.stacks.load(Ordering::SeqCst) <= 3);
     }
-    // Larger than three of the runtime's own.
+    // This stack is larger than three stacks of the runtime's usual size.
     while_one_runs(&pool, &Attributes::new().stack(16 << 20));
     assert!(pool.stacks.load(Ordering::SeqCst) <= 3);
     pool.close();
@@ -107,7 +107,7 @@ fn a_size_that_is_used_drives_out_one_that_is_not() {
     }
     assert!(classes.take(page(), page()).is_none());
     assert!((0..4).all(|_| classes.take(2 * page(), page()).is_some()));
-    // None is kept where none may be.
+    // If the bound is 0, no stack is cached.
     assert!(classes.keep(mapping(1), 0, usize::MAX)[1].is_some());
     assert!(classes.keep(mapping(2), 4, page())[1].is_some());
 }

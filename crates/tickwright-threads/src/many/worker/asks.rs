@@ -1,4 +1,4 @@
-//! What threads ask of the worker that they run on.
+//! The calls that threads make to the worker on which they run.
 
 use core::cell::RefCell;
 use core::sync::atomic::Ordering;
@@ -17,15 +17,16 @@ use crate::threads::{Body, Wait};
 use crate::wait::wait_for_end;
 
 impl Worker {
-    /// Creates a thread, on this worker where that is asked for.
+    /// Creates a thread, on this worker if the attributes request it.
     pub(in crate::many) fn create(
         &self,
         attributes: &Attributes,
         body: Body,
     ) -> Result<ThreadId, CreateError> {
         let pool = &*self.pool;
-        // Under a bound a new thread brings its stack. One that waited among the worker's spare
-        // ones would be lost to creators elsewhere, after another worker has taken the thread.
+        // With a bound on stacks, a new thread brings its stack. Otherwise its stack would wait
+        // among this worker's spare stacks. After another worker has taken the thread, creators
+        // elsewhere could not use that stack.
         let near = attributes.place == Place::Near
             && !pool.settings.knobs.global_queue
             && !pool.keeps_for_all()
@@ -61,7 +62,7 @@ impl Worker {
         self.pool.roster.table().get(self.running.id.get()?.record())
     }
 
-    /// Waits until notified, or without cause.
+    /// Waits until the calling thread is notified; may return without cause.
     #[inline]
     pub(crate) fn wait(&self) {
         if let Some(own) = self.own() {
@@ -108,7 +109,8 @@ impl Worker {
                 self.wait();
                 sleepers.borrow_mut().remove(key);
             }
-            // No memory for sleeping: it looks again and again.
+            // There is no memory for the sleeper's entry: the thread yields, and looks again and
+            // again.
             None => self.yield_now(),
         }
     }

@@ -1,4 +1,4 @@
-//! A worker as all that waits sees it: the host of the thread that runs on it.
+//! The worker as the host of the thread that runs on it.
 
 use core::ops::Range;
 use core::time::Duration;
@@ -75,7 +75,7 @@ impl Host for Worker {
     }
 
     fn stack(&self) -> Option<Range<usize>> {
-        // A portable stack is that of a kernel thread.
+        // A portable stack is the stack of a kernel thread.
         if self.pool.settings.portable { own_stack() } else { Some(self.running.span.get().stack()) }
     }
 

@@ -1,4 +1,4 @@
-//! Time, and a worker without work.
+//! How a worker looks at the time, and what it does without work.
 
 use core::cell::RefCell;
 use core::sync::atomic::Ordering;
@@ -14,15 +14,15 @@ use crate::here;
 use crate::id::ThreadId;
 use crate::wake_flags::Wakeup;
 
-/// How long a searching worker sleeps before it looks at the others again, and how long a spawned
-/// thread waits before it is stolen.
+/// How long a searching worker sleeps before it looks at the other workers again. Also how long a
+/// spawned thread waits before a worker steals it.
 const SEARCH: Duration = Duration::from_micros(500);
-/// Where more than this many threads wait to begin, half of them are stolen at once.
+/// If more than this number of threads wait to begin at a worker, half of them are stolen at once.
 const MANY: u32 = 64;
 
-/// How often a worker looks for work before it sleeps: some microseconds.
+/// How often a worker looks for work before it sleeps. The looks take some microseconds in all.
 const SPINS: u32 = 200;
-/// After `VAIN` spins in vain it spins only before one sleep in `SELDOM`.
+/// After `VAIN` spins in vain the worker spins only before one of `SELDOM` sleeps.
 const VAIN: u32 = 4;
 const SELDOM: u32 = 64;
 
@@ -71,14 +71,14 @@ impl Worker {
             || pool.is_stopped()
     }
 
-    /// Sleeps until there is work: a notification, a time, a descriptor, or a spawned thread that
-    /// another worker does not begin.
+    /// Sleeps until there is work: a notification, a time that has come, a ready descriptor, or a
+    /// spawned thread that another worker does not begin.
     pub(super) fn idle(&self) {
         self.wake_sleepers();
         if self.has_work() {
             return;
         }
-        // The next thread that begins is not delayed by a row of earlier ones.
+        // Resets the count, so that earlier beginnings do not delay the next new thread.
         self.row.set(0);
         if self.spin() {
             return self.notify_next();
@@ -88,9 +88,9 @@ impl Worker {
             if self.steal(searched) {
                 return self.notify_next();
             }
-            // Searches once more after the last thread that was seen to wait or begin, so that a
-            // creator notifies at most so often. Where nobody creates there is nothing to find, and
-            // a sleep without a limit costs less.
+            // The worker searches once more after it last saw a thread wait or begin. This bounds
+            // how often a creator must notify it. If nobody creates threads, a sleep without a
+            // limit costs less than a search.
             let search = self.others_wait() || (!searched && self.others_begin());
             let kind = self.kind_of_sleep();
             let mut ready = Vec::new();
@@ -112,9 +112,8 @@ impl Worker {
         }
     }
 
-    /// Looks for work for some microseconds: a sleep and its wake-up on another processor cost
-    /// more. Where that was in vain several times, it is tried seldom. Returns whether there is
-    /// work.
+    /// Looks for work for some microseconds, because a sleep and a wake-up from another processor
+    /// cost more. After several vain attempts it is tried rarely. Returns whether there is work.
     fn spin(&self) -> bool {
         let in_vain = self.spun.get();
         if !self.spins || in_vain >= VAIN && !in_vain.is_multiple_of(SELDOM) {
@@ -132,8 +131,8 @@ impl Worker {
         false
     }
 
-    /// The worker has work, and searches no longer. It begins one of the threads in its own queue,
-    /// and notifies another worker for the others that wait.
+    /// Called when the worker has work and stops its search. The worker begins one of the threads
+    /// in its own queue. If more threads wait, it notifies another worker.
     fn notify_next(&self) {
         let queue = self.pool.queue(self.index);
         if queue.spawned() > 1 || self.others_wait() {
@@ -151,13 +150,14 @@ impl Worker {
         }
     }
 
-    /// Returns whose descriptors became ready meanwhile.
+    /// Sleeps, and returns the threads whose descriptors became ready meanwhile.
     pub(super) fn sleep(&self, kind: Sleep, search: bool) -> Vec<ThreadId> {
         let keeper = &self.pool.keeper;
         let alarm = self.sleepers.borrow().next_wake();
         let mut most = alarm.map(|at| keeper.longest_wait(keeper.now(), at));
         if keeper.moves_by_command() {
-            // Such a clock wakes kernel threads, and those that sleep otherwise look often.
+            // Such a clock wakes only parked kernel threads. A worker that sleeps in another way
+            // looks often.
             most = (alarm.is_some() && kind != Sleep::Parked).then_some(Duration::from_millis(1));
         }
         let by_the_machine = self.by_the_machine.borrow().next_wake();
@@ -180,12 +180,12 @@ impl Worker {
     // ---- stealing spawned threads
 
     pub(super) fn others(&self) -> impl Iterator<Item = (usize, &Remote)> {
-        // With one queue for all there is nothing to take.
+        // If all workers share one queue, there is nothing to steal.
         let workers = if self.pool.settings.knobs.global_queue { 1 } else { self.pool.remotes().len() - 1 };
         (1..workers).map(move |step| (self.index + step) % workers).map(|at| (at, &self.pool.remotes()[at]))
     }
 
-    /// Whether others have begun any since this was last asked.
+    /// Whether other workers have begun threads since the last call.
     fn others_begin(&self) -> bool {
         let begun = self
             .others()
@@ -198,8 +198,7 @@ impl Worker {
     }
 
     /// Steals from a worker that has many spawned threads, or has begun none during the last
-    /// search.
-    /// Returns whether there were any.
+    /// search. Returns whether there was a thread to steal.
     pub(super) fn steal(&self, searched: bool) -> bool {
         for (at, remote) in self.others() {
             let (waiting, begun) = (remote.spawned(), remote.begun.load(Ordering::Relaxed));

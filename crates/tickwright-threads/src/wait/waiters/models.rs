@@ -1,4 +1,4 @@
-//! The list of waiters in all schedules. A wake-up that is lost is a thread that never ends, which
+//! Models of the list of waiters, in all schedules. After a lost wake-up a thread never ends, which
 //! loom reports.
 
 use loom::thread;
@@ -8,8 +8,8 @@ use super::Waiters;
 use crate::here;
 use crate::primitive::{AtomicU32, Ordering};
 
-/// A door, and the threads that wait for it. Loom's lock always shows its present state to a thread
-/// that tries it; the platform's may show an earlier one, as this word does.
+/// A door, and the threads that wait for it. A thread that tries loom's lock always sees its
+/// present state. The platform's lock may show an earlier state, as this word does.
 struct Door {
     is_open: AtomicU32,
     waiters: Waiters,
@@ -24,7 +24,7 @@ impl Door {
         self.is_open.load(Ordering::Relaxed) == 0
     }
 
-    /// Waits as `Mutex::lock` does, with one look after it has entered.
+    /// Waits like `Mutex::lock`, with one look after the thread has entered the list.
     fn wait(&self) {
         while self.is_shut() {
             let ticket = self.waiters.enter();
