@@ -1,4 +1,4 @@
-//! Waits for threads with a deadline: condition variables and semaphores.
+//! Waits with a deadline for other threads: condition variables and semaphores.
 
 use core::ffi::{c_int, c_void};
 

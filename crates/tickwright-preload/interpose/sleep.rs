@@ -61,7 +61,7 @@ unsafe extern "C-unwind" fn sleep_by_clock(
     result
 }
 
-/// Records the begin of a sleep. One of 0 ns is none, and its end is then no event either.
+/// Records the start of a sleep. A sleep of 0 ns is not recorded, and neither is its end.
 fn begin(flags: c_int, time: *const Timespec, site: usize) {
     if time.is_null() {
         return;

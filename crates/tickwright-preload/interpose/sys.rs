@@ -1,8 +1,8 @@
-//! What the library takes from the C library.
+//! The functions and types that this library takes from the C library.
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
 
-/// Nanoseconds of a second.
+/// Nanoseconds in a second.
 pub(crate) const SECOND: u64 = 1_000_000_000;
 
 /// `struct timespec`.
@@ -91,7 +91,7 @@ unsafe extern "C" {
     fn abort() -> !;
 }
 
-// `close` is among what this library stands before, so the call would come back here.
+// This library hides `close`, so a plain call would come back here.
 pub(crate) fn shut(file: c_int) {
     #[cfg(target_arch = "x86_64")]
     const CLOSE: c_long = 3;
@@ -124,13 +124,13 @@ pub(crate) fn now() -> u64 {
     clock(CLOCK_MONOTONIC)
 }
 
-/// The time on `CLOCK_MONOTONIC` of a time on an unknown clock. Times by the calendar are later
-/// than the year 2000, and no machine has run for 30 years.
+/// Converts a time on an unknown clock to `CLOCK_MONOTONIC`. A time after 30 years is by the
+/// calendar's clock: it is after the year 2000, and no machine has run that long.
 pub(crate) fn steady(time_ns: u64) -> u64 {
     if time_ns < SECOND * 946_684_800 {
         return time_ns;
     }
-    // The calendar's clock is read first: a time that has come is then not taken for a later one.
+    // The calendar's clock is read first, so that a past time never becomes a future time.
     let wall = clock(CLOCK_REALTIME);
     (now().wrapping_add(time_ns.wrapping_sub(wall)) as i64).max(0) as u64
 }
@@ -147,8 +147,8 @@ impl Timespec {
 }
 
 impl Timeval {
-    /// In ns; 0 if negative, at most 292 years. The upper bits of the microseconds, where libevent
-    /// keeps the number of a queue, are left out.
+    /// In ns; 0 if negative, at most 292 years. The upper bits of the microseconds are masked out:
+    /// libevent keeps the number of a queue there.
     pub(crate) fn ns(self) -> u64 {
         ns(self.sec, (self.usec & 0xf_ffff) * 1000)
     }
@@ -178,7 +178,7 @@ pub(crate) fn set_errno(value: c_int) {
     unsafe { *at = value };
 }
 
-/// Writes why the program cannot go on, and ends it.
+/// Writes why the program cannot go on, and ends the program.
 pub(crate) fn fail(what: &CStr) -> ! {
     for part in [c"tickwright record: ", what, c"; the recorded program ends\n"] {
         let bytes = part.to_bytes();
