@@ -30,9 +30,9 @@ type Driver = Mutex<Option<Waker>>;
 impl Settings {
     /// Creates timers that a task of the current tokio runtime runs, with one sleep of tokio for
     /// all of them. The timers go by the clock of the runtime. So `tokio::time::pause` and
-    /// `advance` move them, and a runtime that shuts down ends them. tokio rounds a sleep up to the
-    /// next millisecond, and so these timers are rounded too. A clock that [`Settings`] set is
-    /// ignored. A panic of a waker does not end the task.
+    /// `advance` move them, and a runtime that shuts down ends them. A sleep of tokio is rounded up
+    /// to the next millisecond, and so are these timers. A clock that [`Settings`] set is ignored.
+    /// A panic of a waker does not end the task.
     ///
     /// A thread that has not entered the runtime sees the time of the machine, as tokio's `Instant`
     /// does. So under a paused clock use the timers inside of the runtime. After the runtime has

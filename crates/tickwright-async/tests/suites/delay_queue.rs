@@ -59,8 +59,8 @@ impl<'a> Line<'a> {
         self.task.pending(pin!(poll_fn(|cx| self.queue.poll_expired(cx))));
     }
 
-    /// Requires that nothing is due. After a removal or a reset the task may have been woken too
-    /// early, because the queue then knows only a lower bound of its next deadline.
+    /// Requires that nothing is due. After a removal or a reset the queue knows only a lower bound
+    /// of its next deadline. So the task may have been woken too early.
     #[track_caller]
     fn still_pending(&mut self) {
         self.pending();
