@@ -197,8 +197,8 @@ impl Drop for Owner {
             }
         }
         if self.waker != NONE {
-            // SAFETY: 1. This is the owner. 2. The word is idle or vacant, and nobody else changes
-            // that to a state in which the driver touches the waker.
+            // SAFETY: 1. This is the owner. 2. The word is idle or vacant, and no other thread
+            // changes the word to a state in which the driver touches the waker.
             drop(unsafe { node.replace_waker(None) });
         }
         pool::put(node);
@@ -235,8 +235,8 @@ fn put_waker(node: &Node, named: &mut (usize, usize), waker: &Waker) {
     let name = name(waker);
     if *named != name {
         let waker = waker.clone();
-        // SAFETY: 1. Only the owner calls this. 2. The word is idle or vacant, and nobody else
-        // changes that to a state in which the driver touches the waker.
+        // SAFETY: 1. Only the owner calls this. 2. The word is idle or vacant, and no other thread
+        // changes the word to a state in which the driver touches the waker.
         let before = unsafe { node.replace_waker(Some(waker)) };
         *named = name;
         // The drop of a waker is foreign code, which may panic.

@@ -116,7 +116,7 @@ impl Core {
             taken.timers.push((Arc::clone(node), waker));
             false
         });
-        // So the next timer that is filed calls the driver.
+        // With this value, the next timer that is filed calls the driver.
         state.alarm = u64::MAX;
         drop(state);
         taken.end();

@@ -127,8 +127,8 @@ impl Settings {
     /// Creates timers that fire when the caller calls [`Timers::run`]. `earlier` is called when a
     /// timer is armed that is due before the time that [`Timers::poll_timeout`] returned. It is
     /// also called when the last handle is dropped, and when a timer is dropped after that. Wake
-    /// the loop in this hook. It may run on any thread, with no lock held. In a program with one
-    /// thread the hook may be empty.
+    /// the loop in this hook. The hook may run on any thread, with no lock held. In a program with
+    /// one thread the hook may be empty.
     ///
     /// ```
     /// use core::time::Duration;

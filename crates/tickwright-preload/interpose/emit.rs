@@ -23,7 +23,7 @@ fn word() -> usize {
     if key == u32::MAX {
         return sys::gettid() as usize;
     }
-    // SAFETY: 1. A key that was made.
+    // SAFETY: 1. The key was created.
     let word = unsafe { sys::pthread_getspecific(key) } as usize;
     if word != 0 {
         return word;
@@ -36,7 +36,7 @@ fn word() -> usize {
 fn set_word(word: usize) {
     let key = KEY.load(Relaxed);
     if key != u32::MAX {
-        // SAFETY: 1. A key that was made, one of the first 32: their values need no memory.
+        // SAFETY: 1. The key was created and is one of the first 32, whose values need no memory.
         unsafe { sys::pthread_setspecific(key, word as *const _) };
     }
 }
@@ -101,9 +101,10 @@ pub(crate) fn fire(source: u8, id: usize, site: usize) {
 /// call costs a system call.
 pub(crate) fn is_of_this_process() -> bool {
     let ring = RING.load(Acquire);
-    // SAFETY: 1. Not null. 2. A ring is mapped until the process ends. 3. Its parts are atomics.
+    // SAFETY: 1. `ring` is not null. 2. A ring is mapped until the process ends. 3. Its parts are
+    // atomics.
     let pid = (!ring.is_null()).then(|| unsafe { (*ring).header.pid.load(Relaxed) });
-    // SAFETY: 1. It has no arguments.
+    // SAFETY: 1. The function has no arguments.
     pid == Some(unsafe { sys::getpid() } as u64)
 }
 
@@ -128,7 +129,7 @@ fn record(source: u8, id: usize, site: usize, time_ns: u64, rest: Record) {
 /// Fills in the fields of a record that depend on the caller.
 #[inline]
 pub(crate) fn fill(source: u8, id: usize, site: usize, time_ns: u64, rest: Record) -> Record {
-    // SAFETY: 1. It has no arguments.
+    // SAFETY: 1. The function has no arguments.
     let cpu = unsafe { sys::sched_getcpu() } as u16;
     Record { time_ns, id: id as u64, site: site as u64, thread: word() as u32, cpu, source, ..rest }
 }

@@ -48,7 +48,7 @@ unsafe extern "C-unwind" fn timerfd(
         old
     );
     if result == 0 && !new.is_null() {
-        // SAFETY: 1. Not null, and the kernel has read it.
+        // SAFETY: 1. The pointer is not null, and the kernel has read it.
         set(TIMERFD, file as usize, flags, unsafe { *new }, before, site);
         if let Some(word) = TIMERFDS.get(file as usize / 64) {
             word.fetch_or(1 << (file % 64), Relaxed);
@@ -68,7 +68,7 @@ unsafe extern "C-unwind" fn create(
     let result =
         real!(TimerCreate, site, fn(c_int, *mut c_void, *mut *mut c_void) -> c_int, clock, event, timer);
     if result == 0 && !timer.is_null() {
-        // SAFETY: 1. Not null, and the real function has written it.
+        // SAFETY: 1. The pointer is not null, and the real function has written to it.
         let id = unsafe { *timer } as usize;
         // The kernel may use an id again. A forked child does not have its parent's timers.
         cpu_timers::remove(id);
@@ -98,7 +98,7 @@ unsafe extern "C-unwind" fn posix(
         old
     );
     if result == 0 && !new.is_null() && !cpu_timers::holds(timer as usize) {
-        // SAFETY: 1. Not null, and the kernel has read it.
+        // SAFETY: 1. The pointer is not null, and the kernel has read it.
         set(POSIX, timer as usize, flags, unsafe { *new }, before, site);
     }
     result
@@ -125,7 +125,7 @@ unsafe extern "C-unwind" fn itimer(
         real!(Setitimer, site, fn(c_int, *const Itimerval, *mut Itimerval) -> c_int, which, new, old);
     // The other two interval timers count processor time, which is not the time of the trace.
     if result == 0 && which == REAL && !new.is_null() {
-        // SAFETY: 1. Not null, and the kernel has read it.
+        // SAFETY: 1. The pointer is not null, and the kernel has read it.
         let new = unsafe { *new };
         if new.value.is_zero() {
             emit::stop(ITIMER, which as usize, site);

@@ -42,7 +42,7 @@ enter! {
 }
 
 unsafe extern "C-unwind" fn start(of: *mut c_void, timer: *mut EvTimer, _: No, _: No, _: No, site: usize) {
-    // SAFETY: 1. A timer of the caller, which was initialized.
+    // SAFETY: 1. The timer belongs to the caller, who has initialized it.
     let was_active = unsafe { (*timer).active } != 0;
     // SAFETY: 1. As above.
     let delay = unsafe { (*timer).at };
@@ -53,7 +53,7 @@ unsafe extern "C-unwind" fn start(of: *mut c_void, timer: *mut EvTimer, _: No, _
 }
 
 unsafe extern "C-unwind" fn stop(of: *mut c_void, timer: *mut EvTimer, _: No, _: No, _: No, site: usize) {
-    // SAFETY: 1. A timer of the caller, which was initialized.
+    // SAFETY: 1. The timer belongs to the caller, who has initialized it.
     let is_active = unsafe { (*timer).active } != 0;
     if is_active && !emit::is_nested() {
         if LIBRARY.holds(site) {
@@ -66,7 +66,7 @@ unsafe extern "C-unwind" fn stop(of: *mut c_void, timer: *mut EvTimer, _: No, _:
 }
 
 unsafe extern "C-unwind" fn again(of: *mut c_void, timer: *mut EvTimer, _: No, _: No, _: No, site: usize) {
-    // SAFETY: 1. A timer of the caller, which was initialized.
+    // SAFETY: 1. The timer belongs to the caller, who has initialized it.
     let was_active = unsafe { (*timer).active } != 0;
     emit::nested(|| real!(EvAgain, site, fn(*mut c_void, *mut EvTimer), of, timer));
     if emit::is_nested() {

@@ -38,7 +38,7 @@ unsafe extern "C-unwind" fn add(
         return real!(EventAdd, site, fn(*mut c_void, *const Timeval) -> c_int, event, delay);
     }
     // The time-out is read first: it may lie in the event itself, which the real function changes.
-    // SAFETY: 1. Not null, and the caller's.
+    // SAFETY: 1. The pointer is not null, and the caller passed it.
     let delay_ns = unsafe { *delay }.ns();
     let call = || real!(EventAdd, site, fn(*mut c_void, *const Timeval) -> c_int, event, delay);
     let result = emit::nested(call);
@@ -56,7 +56,7 @@ unsafe extern "C-unwind" fn add_nolock(
     _: No,
     site: usize,
 ) -> c_int {
-    // SAFETY: 1. Not null, and the caller's.
+    // SAFETY: 1. The pointer is not null, and the caller passed it.
     let when_ns = (!when.is_null()).then(|| unsafe { *when }.ns());
     let result = real!(
         EventAddNolock,

@@ -103,7 +103,7 @@ fn find(name: Name, site: usize) -> *mut c_void {
         // SAFETY: 1. `info.file` is the name of a loaded library; the loader keeps the string.
         let library = unsafe { sys::dlopen(info.file, flags) };
         if !library.is_null() {
-            // SAFETY: 1. A handle that is never given back. 2. A string.
+            // SAFETY: 1. The handle is never closed. 2. A string.
             found = unsafe { sys::dlsym(library, symbol.0.as_ptr()) };
         }
     }
@@ -121,7 +121,7 @@ fn find(name: Name, site: usize) -> *mut c_void {
 pub(crate) fn whereabouts(address: usize) -> Option<DlInfo> {
     let (text, none) = (ptr::null(), ptr::null_mut());
     let mut info = DlInfo { file: text, base: none, symbol: text, address: none };
-    // SAFETY: 1. Any address may be asked for. 2. A place for the answer.
+    // SAFETY: 1. `dladdr` takes any address. 2. `info` has room for the answer.
     let is_found = unsafe { sys::dladdr(address as *const c_void, &raw mut info) };
     (is_found != 0).then_some(info)
 }

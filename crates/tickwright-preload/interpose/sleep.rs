@@ -66,7 +66,7 @@ fn begin(flags: c_int, time: *const Timespec, site: usize) {
     if time.is_null() {
         return;
     }
-    // SAFETY: 1. Not null, and the caller's.
+    // SAFETY: 1. The pointer is not null, and the caller passed it.
     let time_ns = unsafe { *time }.ns();
     if flags & TIMER_ABSTIME != 0 {
         emit::arm(SLEEP, 0, sys::steady(time_ns), 0, site);

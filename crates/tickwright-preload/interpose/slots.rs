@@ -40,6 +40,6 @@ fn more_slots(ring: *const Ring, header: &Header, populated: u64) -> bool {
 /// Gives pages of a mapping their memory. A write to a page without memory could end the program.
 pub(crate) fn populate(at: *mut u8, bytes: usize) -> bool {
     const POPULATE_WRITE: c_int = 23;
-    // SAFETY: 1. Pages of a mapping of this library's. 2. Their contents stay.
+    // SAFETY: 1. The pages belong to a mapping of this library. 2. Their contents stay.
     unsafe { sys::madvise(at.cast(), bytes, POPULATE_WRITE) == 0 }
 }

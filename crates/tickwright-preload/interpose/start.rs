@@ -33,7 +33,7 @@ extern "C" fn begin() {
     libuv::find();
     libev::find();
     let mut key = u32::MAX;
-    // SAFETY: 1. A place for a key. 2. No destructor.
+    // SAFETY: 1. `key` has room for a key. 2. There is no destructor.
     let is_refused = unsafe { sys::pthread_key_create(&raw mut key, ptr::null()) } != 0;
     // Storing a value for key 32 or later would allocate.
     if !is_refused && key < 32 {
@@ -68,19 +68,19 @@ fn open() {
         return;
     }
     let flags = sys::O_RDWR | sys::O_CREAT | sys::O_EXCL | sys::O_CLOEXEC;
-    // SAFETY: 1. A string that ends with 0.
+    // SAFETY: 1. `path` is a string that ends with 0.
     let file = unsafe { sys::open(path.as_ptr().cast(), flags, 0o600) };
     if file < 0 {
         return;
     }
     let ring = map(file);
     if !ring.is_null() {
-        // SAFETY: 1. Just mapped, of this size; the file has room for its front.
+        // SAFETY: 1. The ring was just mapped with this size, and its file has room for the front.
         let header = unsafe { &(*ring).header };
-        // SAFETY: 1. As above. 2. Nobody else has the ring: the magic is missing.
+        // SAFETY: 1. As above. 2. No other process uses the ring: the magic is missing.
         let maps = unsafe { (&raw mut (*ring).maps).cast::<u8>() };
         header.maps_bytes.store(copy_maps(maps), Relaxed);
-        // SAFETY: 1. It has no arguments.
+        // SAFETY: 1. The function has no arguments.
         let pid = unsafe { sys::getpid() };
         header.pid.store(pid as u64, Relaxed);
         header.cost_ps.store(cost(), Relaxed);
@@ -100,7 +100,7 @@ fn open() {
 
 /// Writes `FOLDER/PID-TIME.ring` and a 0. Returns whether it fits.
 fn name(path: &mut [u8; LONGEST], folder: *const c_char) -> bool {
-    // SAFETY: 1. A string of the environment.
+    // SAFETY: 1. `folder` is a string of the environment.
     let folder = unsafe { core::ffi::CStr::from_ptr(folder) }.to_bytes();
     if folder.len() > LONGEST - 64 {
         return false;
@@ -111,7 +111,7 @@ fn name(path: &mut [u8; LONGEST], folder: *const c_char) -> bool {
         path[at] = byte;
         at += 1;
     };
-    // SAFETY: 1. It has no arguments.
+    // SAFETY: 1. The function has no arguments.
     let pid = unsafe { sys::getpid() } as u64;
     for (before, number) in [(b'/', pid), (b'-', sys::now())] {
         put(before);
@@ -126,7 +126,7 @@ fn name(path: &mut [u8; LONGEST], folder: *const c_char) -> bool {
 
 /// Maps a ring whose file has room for the front. Null if the system refuses.
 fn map(file: c_int) -> *mut Ring {
-    // SAFETY: 1. The descriptor is the caller's, and open.
+    // SAFETY: 1. The descriptor comes from the caller and is open.
     let is_long = unsafe { sys::ftruncate(file, BYTES as i64) } == 0;
     // A write to a page that the file lacks would end the program. So the file gets its pages
     // first. SAFETY: 1. As above.

@@ -97,7 +97,7 @@ pub(crate) fn shut(file: c_int) {
     const CLOSE: c_long = 3;
     #[cfg(target_arch = "aarch64")]
     const CLOSE: c_long = 57;
-    // SAFETY: 1. A descriptor of this library's, which nobody else knows.
+    // SAFETY: 1. The descriptor belongs to this library; no other code knows it.
     unsafe { syscall(CLOSE, file) };
 }
 
@@ -107,13 +107,13 @@ pub(crate) fn gettid() -> u32 {
     const GETTID: c_long = 186;
     #[cfg(target_arch = "aarch64")]
     const GETTID: c_long = 178;
-    // SAFETY: 1. It has no arguments.
+    // SAFETY: 1. The function has no arguments.
     unsafe { syscall(GETTID) as u32 }
 }
 
 fn clock(clock: c_int) -> u64 {
     let mut now = Timespec::default();
-    // SAFETY: 1. It fills a place for a time.
+    // SAFETY: 1. `now` has room for a time.
     unsafe { clock_gettime(clock, &raw mut now) };
     now.ns()
 }
@@ -164,17 +164,17 @@ fn ns(sec: i64, nsec: i64) -> u64 {
 
 /// The `errno` of the calling thread.
 pub(crate) fn errno() -> c_int {
-    // SAFETY: 1. It has no arguments.
+    // SAFETY: 1. The function has no arguments.
     let at = unsafe { __errno_location() };
-    // SAFETY: 1. The calling thread's own, for as long as it lives.
+    // SAFETY: 1. The pointer is the calling thread's own, as long as the thread lives.
     unsafe { *at }
 }
 
 /// Sets the `errno` of the calling thread.
 pub(crate) fn set_errno(value: c_int) {
-    // SAFETY: 1. It has no arguments.
+    // SAFETY: 1. The function has no arguments.
     let at = unsafe { __errno_location() };
-    // SAFETY: 1. The calling thread's own, for as long as it lives.
+    // SAFETY: 1. The pointer is the calling thread's own, as long as the thread lives.
     unsafe { *at = value };
 }
 
@@ -182,9 +182,9 @@ pub(crate) fn set_errno(value: c_int) {
 pub(crate) fn fail(what: &CStr) -> ! {
     for part in [c"tickwright record: ", what, c"; the recorded program ends\n"] {
         let bytes = part.to_bytes();
-        // SAFETY: 1. The bytes of a string.
+        // SAFETY: 1. The pointer and the length are those of a string.
         unsafe { write(2, bytes.as_ptr().cast(), bytes.len()) };
     }
-    // SAFETY: 1. It has no arguments.
+    // SAFETY: 1. The function has no arguments.
     unsafe { abort() }
 }

@@ -40,7 +40,7 @@ fn ms(time_out: c_int) -> Option<u64> {
 }
 
 fn ns(time_out: *const Timespec) -> Option<u64> {
-    // SAFETY: 1. Not null. 2. The caller promises that it may be read.
+    // SAFETY: 1. The pointer is not null. 2. The caller promises that it may be read.
     (!time_out.is_null()).then(|| unsafe { *time_out }.ns())
 }
 
@@ -121,8 +121,8 @@ unsafe extern "C-unwind" fn select_for(
     time_out: *mut Timeval,
     site: usize,
 ) -> c_int {
-    // The kernel writes to the time-out, so it is read before the call. SAFETY: 1. Not null. 2. The
-    // caller promises that it may be read.
+    // The kernel writes to the time-out, so it is read before the call. SAFETY: 1. The pointer is
+    // not null. 2. The caller promises that it may be read.
     let delay_ns = (!time_out.is_null()).then(|| unsafe { *time_out }.ns());
     waiting(SELECT, delay_ns, site, || {
         real!(

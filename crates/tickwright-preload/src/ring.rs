@@ -27,7 +27,7 @@ use core::sync::atomic::{
 /// The first word of a ring: `twring` and the version of this layout.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"twring\0\x01");
 
-/// How many records fit into the ring of a process: 4 MiB.
+/// How many records fit into the ring of a process; their slots take 4 MiB.
 pub const CAPACITY: usize = 1 << 16;
 
 /// The bytes of the copy of `/proc/self/maps`.

@@ -73,7 +73,7 @@ pub(super) struct LeftOut {
 pub(super) struct Translator {
     start_ns: u64,
     processes: BTreeMap<u32, Timers>,
-    /// How many timers there were. Their numbers count from 1.
+    /// How many timers there have been, including ended ones. Their numbers count from 1.
     count: u64,
 }
 
@@ -101,7 +101,7 @@ impl Translator {
         Self { start_ns, processes: BTreeMap::new(), count: 0 }
     }
 
-    /// How many timers there were.
+    /// How many timers there have been, including ended ones.
     pub(super) fn timers(&self) -> u64 {
         self.count
     }

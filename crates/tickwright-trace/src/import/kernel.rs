@@ -125,8 +125,8 @@ fn is_on_stack(function: &str) -> bool {
 pub struct Lines {
     /// `timer_start`.
     pub starts: u64,
-    /// Starts at an address whose previous line was `timer_cancel`; `starts` counts them too. A
-    /// `timer_init` between them does not count.
+    /// How many starts were at an address whose previous line was `timer_cancel`; `starts` counts
+    /// them too. A `timer_init` between them does not count.
     pub restarts: u64,
     /// `timer_expire_entry`.
     pub expiries: u64,
