@@ -1,5 +1,5 @@
-//! The functions without a handle: they use the timers that the thread has entered, or those of the
-//! process.
+//! The functions without a handle: they use the timers that the thread has entered, or the timers
+//! of the process.
 
 use core::cell::RefCell;
 use core::fmt;

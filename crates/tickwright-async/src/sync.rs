@@ -37,7 +37,8 @@ impl<T> Cell<T> {
         Self(UnsafeCell::new(value))
     }
 
-    /// Passes the content to `access`. The caller says why nobody else touches it.
+    /// Passes the content to `access`. A comment at each call says why no other thread touches the
+    /// content.
     #[inline]
     pub(crate) fn with_mut<R>(&self, access: impl FnOnce(*mut T) -> R) -> R {
         #[cfg(not(loom))]

@@ -222,7 +222,7 @@ impl Describer {
         }
     }
 
-    /// Returns the figures. `threads` and `sites` are those of the trace.
+    /// Returns the figures. `threads` and `sites` are the names from the trace.
     #[must_use]
     pub fn finish(mut self, threads: &Names, sites: &Names) -> Profile {
         self.end_cluster();

@@ -13,7 +13,7 @@ use quinn::{AsyncTimer, AsyncUdpSocket, Runtime};
 use crate::sleep::Sleep;
 use crate::timers::Timers;
 
-/// A runtime for quinn whose timers are ours: sockets and tasks are those of another runtime.
+/// A runtime for quinn whose timers are ours; another runtime provides its sockets and tasks.
 ///
 /// A QUIC connection moves its timer with nearly every packet, mostly to a later deadline. Here
 /// such a move is one store.

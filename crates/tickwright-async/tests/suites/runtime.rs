@@ -193,7 +193,7 @@ fn a_future_that_is_always_busy_is_given_up() {
     }
 }
 
-/// A sleep whose runtime has ended is pending, and nobody wakes its task. It does not panic.
+/// A sleep whose runtime has ended stays pending, and nothing wakes its task. It does not panic.
 #[cfg(feature = "tokio")]
 #[test]
 fn a_sleep_of_a_runtime_that_has_ended_is_pending() {

@@ -23,7 +23,7 @@ pub(super) struct Folders {
 }
 
 impl Folders {
-    /// Makes the folders, and removes those of recorders that were killed.
+    /// Makes the folders, and removes folders of recorders that were killed.
     ///
     /// # Errors
     /// The error of the system.

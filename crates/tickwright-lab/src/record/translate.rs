@@ -235,7 +235,7 @@ impl Translator {
         }
     }
 
-    /// Ends the timers of a process that has ended while others go on.
+    /// Ends the timers of a process that has ended while other processes run.
     pub(super) fn ended(&mut self, process: u32, now_ns: u64, out: &mut Vec<Seen>) {
         let Some(of) = self.processes.get_mut(&process) else { return };
         of.silent.clear();
