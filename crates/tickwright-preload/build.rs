@@ -1,5 +1,5 @@
-//! Builds the library that is loaded into recorded programs. It is a crate of its own without
-//! dependencies: its symbols must not be linked into the program that embeds it.
+//! Builds the library that `tickwright record` loads into a program. It is a crate of its own
+//! without dependencies: its symbols must not be linked into the program that embeds it.
 
 use std::env;
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ fn main() {
         .arg("-o")
         .arg(&library)
         .arg("interpose/main.rs");
-    // The linker that was chosen for the target, where one was.
+    // The linker of the target, if the environment names one.
     if let Ok(linker) = env::var("RUSTC_LINKER") {
         compiler.arg("-C").arg(format!("linker={linker}"));
     }

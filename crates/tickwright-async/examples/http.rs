@@ -20,7 +20,7 @@ use tickwright_async::Timers;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// How long a client may take for the head of a request, also between two requests.
+/// How long the server waits for the head of a request; the time between two requests counts too.
 const HEADER: Duration = Duration::from_millis(200);
 /// How long a client waits for an answer.
 const ANSWER: Duration = Duration::from_millis(100);
@@ -53,7 +53,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     stream.write_all(b"GET / HTTP/1.1\r\nhost:").await?;
     println!("half a head: closed after {:?}", closed_after(&mut stream).await?);
 
-    // A client that keeps its connection open and asks for nothing.
+    // A client that keeps its connection open and sends no request.
     let mut stream = TcpStream::connect(address).await?;
     stream.write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n").await?;
     println!("kept alive: closed after {:?}", closed_after(&mut stream).await?);

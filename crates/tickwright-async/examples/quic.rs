@@ -4,7 +4,7 @@
 //! cargo run -p tickwright-async --features example-quic --example quic
 //! ```
 //!
-//! The one line that gives quinn our timers is the runtime that its endpoints get.
+//! One line gives quinn our timers: the one that passes our runtime to an endpoint.
 
 use core::error::Error;
 use core::time::Duration;
@@ -17,7 +17,7 @@ use quinn::rustls::pki_types::PrivatePkcs8KeyDer;
 use quinn::{ClientConfig, Endpoint, EndpointConfig, ServerConfig, TransportConfig};
 use tickwright_async::{QuinnRuntime, Timers};
 
-/// How long a connection may be silent.
+/// A connection without packets for this long ends.
 const IDLE: Duration = Duration::from_millis(300);
 
 #[tokio::main]

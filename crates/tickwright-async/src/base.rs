@@ -24,7 +24,7 @@ pub(crate) struct Core {
     pub(crate) scale: Scale,
     /// How the driver learns of an earlier deadline.
     pub(crate) wake: Wake,
-    /// How many handles exist. Timers are none.
+    /// The number of handles. Timers are none.
     pub(crate) handles: AtomicUsize,
     #[cfg(feature = "record")]
     pub(crate) recorder: Option<tickwright::record::QueueRecorder>,
@@ -41,39 +41,39 @@ pub(crate) struct Shard {
 #[cfg(not(loom))]
 pub(crate) type Order = tickwright_core::Wheel;
 
-/// A wheel has no room on the stack of a model's thread.
+/// The wheel is boxed: it is too large for the stack of a model's thread.
 #[cfg(loom)]
 pub(crate) type Order = tickwright_core::SortedList;
 
 /// What the lock of a shard protects.
 pub(crate) struct Locked {
-    /// Each armed or vacant timer of this shard, at the tick `filed`.
+    /// Holds each armed or vacant timer of this shard, at the tick `filed`.
     pub(crate) queue: SlabQueue<Order, Arc<Node>>,
-    /// The driver looks at this tick or earlier.
+    /// The driver looks at the shard at this tick or earlier.
     pub(crate) alarm: u64,
     /// How many timers were filed, moved or removed under the lock.
     pub(crate) locked: u64,
     pub(crate) lateness: Lateness,
 }
 
-/// A timer. It has one owner, which arms it, and it belongs to one shard.
+/// A timer. A timer has one owner, which arms it, and belongs to one shard.
 #[derive(Debug)]
 pub(crate) struct Node {
     /// Its [`State`].
     word: AtomicU32,
     pub(crate) shard: u16,
-    /// The class of delays that it was last taken for. Only its owner writes it.
+    /// The class of the delay that the timer was last taken for. Only its owner writes it.
     pub(crate) class: AtomicU16,
-    /// When it is due, in nanoseconds. Only its owner writes it.
+    /// When the timer is due, in nanoseconds. Only its owner writes it.
     pub(crate) deadline: AtomicU64,
-    /// The tick at which the queue returns it. Written under the lock. Of a fired timer, the
-    /// deadline that it fired for.
+    /// The tick at which the queue returns the timer. Written under the lock. After a fire it is
+    /// the deadline that the timer fired for.
     pub(crate) filed: AtomicU64,
-    /// Its key in the queue, under the lock.
+    /// The timer's key in the queue; read and written under the lock.
     pub(crate) key: AtomicU64,
     pub(crate) core: Arc<Core>,
-    /// The owner's while the word is idle, vacant or fired; the driver's while it is firing. While
-    /// it is armed nobody touches it.
+    /// Its user is the owner while the word is idle, vacant or fired, and the driver while it is
+    /// firing. While the word is armed no thread touches the waker.
     pub(crate) waker: Cell<Option<Waker>>,
     /// Where the last user of the timer was made.
     #[cfg(feature = "sites")]
@@ -109,26 +109,26 @@ impl Node {
         State::of(self.word.load(order))
     }
 
-    /// Writes the state, where no other thread writes it.
+    /// Stores the state; no other thread may write it meanwhile.
     #[inline]
     pub(crate) fn set_state(&self, state: State, order: Ordering) {
         self.word.store(state as u32, order);
     }
 
-    /// Exchanges the state, if it is still `seen`. `Err`: what it is.
+    /// Exchanges the state, if it is still `seen`. `Err` holds the state that was found.
     #[inline]
     pub(crate) fn exchange(&self, seen: State, next: State, order: Ordering) -> Result<(), State> {
         let exchanged = self.word.compare_exchange(seen as u32, next as u32, order, Ordering::Acquire);
         exchanged.map(drop).map_err(State::of)
     }
 
-    /// The tick at which it is due, by what its owner stored last.
+    /// The tick of the deadline that the owner stored last.
     #[inline]
     pub(crate) fn due(&self) -> u64 {
         self.core.scale.deadline(self.deadline.load(Ordering::Relaxed))
     }
 
-    /// Puts a waker, or none, into the timer, and returns the one before.
+    /// Puts a waker, or none, into the timer, and returns the previous waker.
     ///
     /// # Safety
     /// The caller is the owner, and the word is idle, vacant or fired. Or the caller is the driver

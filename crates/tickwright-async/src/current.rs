@@ -1,5 +1,5 @@
-//! The functions without a handle: they use the timers that the thread has entered, or those of the
-//! process.
+//! The functions without a handle: they use the timers that the thread has entered, or the timers
+//! of the process.
 
 use core::cell::RefCell;
 use core::fmt;
@@ -21,11 +21,12 @@ thread_local! {
     static ENTERED: RefCell<Option<Timers>> = const { RefCell::new(None) };
 }
 
-/// While it lives, the functions of this crate use the timers that were entered on this thread.
+/// While this guard lives, the functions of this crate use the timers that were entered on this
+/// thread.
 #[must_use = "the timers are left when this is dropped"]
 pub struct Entered {
     before: Option<Timers>,
-    /// It belongs to its thread.
+    /// It cannot leave its thread.
     _here: PhantomData<*const ()>,
 }
 
@@ -52,8 +53,8 @@ impl Timers {
     /// The timers of the process, which the functions of this crate use. They are made at the first
     /// use, with a thread of their own and the settings of [`Settings::new`].
     ///
-    /// If the platform starts no thread, each timer that is armed tries again, and its task is
-    /// polled again and again until it is due.
+    /// If the platform starts no thread, each timer that is armed tries again. Its task is then
+    /// polled again and again until the timer is due.
     pub fn global() -> &'static Self {
         static GLOBAL: OnceLock<Timers> = OnceLock::new();
         GLOBAL.get_or_init(|| Settings::new().start_or_retry())
@@ -76,7 +77,7 @@ impl fmt::Debug for Entered {
     }
 }
 
-/// Passes the timers that were entered, or those of the process.
+/// Calls a function with the timers that were entered, or with those of the process.
 #[inline]
 fn with<R>(mut work: impl FnMut(&Timers) -> R) -> R {
     let entered = ENTERED.try_with(|entered| entered.try_borrow().ok()?.as_ref().map(&mut work));
@@ -100,14 +101,14 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
     with(|timers| timers.sleep_until(deadline)).sited()
 }
 
-/// Gives a future up after a duration: [`Timers::timeout`].
+/// Cancels a future that is not ready after a duration: [`Timers::timeout`].
 #[inline]
 #[cfg_attr(feature = "sites", track_caller)]
 pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoFuture> {
     Timeout::new(future, sleep(duration))
 }
 
-/// Gives a future up at an instant: [`Timers::timeout_at`].
+/// Cancels a future that is not ready at an instant: [`Timers::timeout_at`].
 #[inline]
 #[cfg_attr(feature = "sites", track_caller)]
 pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::IntoFuture> {
@@ -150,7 +151,8 @@ impl<T> DelayQueue<T> {
         with(Timers::delay_queue)
     }
 
-    /// The same, with room for `capacity` values if there is the memory.
+    /// Creates an empty queue with room for `capacity` values, if that much memory can be
+    /// allocated.
     #[must_use]
     #[cfg_attr(feature = "sites", track_caller)]
     pub fn with_capacity(capacity: usize) -> Self {

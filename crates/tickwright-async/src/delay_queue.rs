@@ -29,7 +29,7 @@ struct Entry<T> {
 /// deadlines. It is a stream, which ends while the queue is empty.
 ///
 /// A wheel holds the values, and one timer wakes the task for all of them. So an insert or a
-/// removal costs no lock, unless it changes what is due first. Two deadlines within one
+/// removal takes no lock, unless it changes which value is due first. Two deadlines within one
 /// [resolution](Timers::resolution) come out in the order of their inserts.
 ///
 /// It differs from the `DelayQueue` of tokio-util in two points. A stale key is an error, not a
@@ -56,7 +56,7 @@ pub struct DelayQueue<T> {
     queue: SlabQueue<Wheel, Entry<T>>,
     core: Arc<Core>,
     sleep: Sleep,
-    /// The sleep was pending at its last poll, so it has the waker too.
+    /// The sleep was pending at its last poll, so the sleep holds the waker too.
     armed: bool,
     /// The task of the last poll.
     waker: Option<Waker>,
@@ -95,7 +95,8 @@ impl<T> DelayQueue<T> {
                 self.follow(inserted.head);
                 self.key(inserted.key)
             }
-            // As every allocation of the standard library.
+            // Panics if memory cannot be allocated, as each allocation of the standard library
+            // does.
             Err(_) => std::alloc::handle_alloc_error(core::alloc::Layout::new::<Entry<T>>()),
         }
     }
@@ -149,7 +150,7 @@ impl<T> DelayQueue<T> {
     /// due, and the task is woken when something is, or when the queue becomes empty. After a
     /// removal or a reset the task may be woken too early: the queue is then pending again.
     pub fn poll_expired(&mut self, cx: &mut Context<'_>) -> Poll<Option<Expired<T>>> {
-        // What was due at the last look needs no other look.
+        // A value that was due at the last look needs no new look at the clock.
         let mut now = self.queue.now();
         loop {
             if let Some(expired) = self.queue.pop_expired(now) {
@@ -173,7 +174,7 @@ impl<T> DelayQueue<T> {
         self.sleep.reset_to(self.core.scale.start(next));
         self.armed = Pin::new(&mut self.sleep).poll(cx).is_pending();
         if !self.armed {
-            // It became due just now.
+            // The first value became due just now.
             cx.waker().wake_by_ref();
         }
         Poll::Pending
@@ -226,7 +227,7 @@ impl<T> DelayQueue<T> {
         self.deadline(key).is_some()
     }
 
-    /// How many values are in the queue, those included whose delay is over.
+    /// How many values are in the queue, including values whose delay is over.
     #[must_use]
     pub fn len(&self) -> usize {
         self.queue.len()
@@ -244,8 +245,8 @@ impl<T> DelayQueue<T> {
         self.wake();
     }
 
-    /// Makes room for `additional` more values, so that as many inserts allocate nothing. Without
-    /// the memory for it, it does nothing.
+    /// Makes room for `additional` more values, so that as many inserts allocate nothing. It does
+    /// nothing if the memory cannot be allocated.
     pub fn reserve(&mut self, additional: usize) {
         let _ = self.queue.reserve(additional);
     }
@@ -253,8 +254,8 @@ impl<T> DelayQueue<T> {
     /// Gives the memory back, if the queue is empty. Values are not moved: their keys name where
     /// they are.
     pub fn shrink_to_fit(&mut self) {
-        // Keys of the memory before are stale. After 2^32 times the memory stays, or one of them
-        // could be valid again.
+        // Keys into the released memory are stale. After 2^32 releases the memory stays, because an
+        // old key could otherwise become valid again.
         if self.queue.is_empty()
             && let Some(epoch) = self.epoch.checked_add(1)
         {

@@ -27,7 +27,7 @@ pub enum MissedTickBehavior {
     Burst,
     /// Starts a new grid at the late tick.
     Delay,
-    /// Leaves the missed ticks out. The grid stays.
+    /// Skips the missed ticks. The grid stays.
     Skip,
 }
 
@@ -74,19 +74,19 @@ impl Timers {
 }
 
 impl Interval {
-    /// The caller is where it was made.
+    /// The caller's line counts as the place where the interval was made.
     #[cfg_attr(feature = "sites", track_caller)]
     pub(crate) fn sited(self) -> Self {
         Self { sleep: self.sleep.sited(), ..self }
     }
 
-    /// Waits for the next tick. Returns the instant at which it was due. A tick that was not waited
-    /// for to the end is not lost: the next call returns it.
+    /// Waits for the next tick. Returns the instant at which it was due. If the future is dropped
+    /// before its tick, the tick is not lost: the next call returns it.
     pub async fn tick(&mut self) -> Instant {
         poll_fn(|cx| self.poll_tick(cx)).await
     }
 
-    /// Like [`tick`](Self::tick), for one poll.
+    /// Polls once for the next tick, like the future of [`tick`](Self::tick).
     pub fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
         ready!(Pin::new(&mut self.sleep).poll(cx));
         let due = self.sleep.nanos();
@@ -95,7 +95,7 @@ impl Interval {
         Poll::Ready(tick)
     }
 
-    /// The tick after the one that was due at `due`, at `now`.
+    /// When the next tick is due, if the tick of `due` was returned at `now`.
     fn next(&self, due: u64, now: u64) -> u64 {
         let next = due.saturating_add(self.period);
         // Each tick is a little late. A tick is missed when it is late by half of a period.
@@ -128,7 +128,7 @@ impl Interval {
         self.sleep.reset(deadline);
     }
 
-    /// What happens after a tick that came late.
+    /// The behavior after a tick that came late.
     #[must_use]
     pub fn missed_tick_behavior(&self) -> MissedTickBehavior {
         self.missed
@@ -147,7 +147,7 @@ impl Interval {
     }
 }
 
-/// By how much a tick may be late without being missed, if that is at most half of a period.
+/// The lateness up to which a tick is not missed; half of a period if that is less.
 const SLOP: u64 = 5_000_000;
 
 impl futures_core::Stream for Interval {

@@ -1,8 +1,8 @@
 //! Timers for futures, under any executor: sleeps, time-outs, intervals and delay queues.
 //!
-//! Most timers are time-outs that do not come. With this crate such a time-out costs a look at the
-//! clock and two exchanges of a word. It takes no lock, allocates nothing, and a later deadline is
-//! one store, whatever the delay is.
+//! Most timers are time-outs that never expire. With this crate such a time-out costs one read of
+//! the clock and two atomic exchanges. It takes no lock and allocates nothing. A move to a later
+//! deadline is one store, whatever the delay is.
 //!
 //! ```
 //! use core::time::Duration;
@@ -42,21 +42,23 @@
 //!                                                     later than its deadline
 //! ```
 //!
-//! A timer is armed by the first poll that is pending. When it is dropped in time, it stays in its
-//! wheel, vacant, and the thread uses it for its next time-out. The new deadline is written into
-//! the timer; the wheel is not touched. When the wheel reaches the tick of the timer, it moves the
-//! timer to its deadline, or drops it if it is vacant. It takes a lock only for the first use of a
-//! timer, after a fire, and for a deadline before its filed tick.
+//! A timer is armed by the first poll that is pending. If its future is dropped before the
+//! deadline, the timer stays in its wheel, vacant. The thread uses it for its next time-out. That
+//! use writes the new deadline into the timer and does not touch the wheel. When the wheel reaches
+//! the tick of a timer, it moves the timer to its deadline, or drops a vacant timer. Arming takes a
+//! lock in three cases only: a timer's first use, after a fire, and for a deadline before its filed
+//! tick.
 //!
 //! # What is promised
 //!
-//! - A timer is never early and not lost. It wakes its task once, and once more at most for each
-//!   deadline that was moved while it fired.
+//! - No timer is early and none is lost. A timer wakes its task once. For each deadline that was
+//!   moved during a fire it may wake the task once more.
 //! - Its lateness is at most the sum of three: its [resolution](Settings::resolution) of 16.4 us,
 //!   your slack, and the machine's time to wake a thread.
 //! - No duration is too long and no input panics.
-//! - A driver with nothing due does not wake. A timer that was dropped may wake it once more.
-//! - [`Sleep`] takes at most 64 bytes, and its timer 72 and its place in a wheel.
+//! - A driver with nothing due does not wake. A timer that was dropped may wake the driver once
+//!   more.
+//! - [`Sleep`] takes at most 64 bytes. Its timer takes 72 bytes and an entry of a wheel.
 //!
 //! # Features
 //!
@@ -72,8 +74,8 @@
 //! # Limits
 //!
 //! - A forked child has no driver thread, and the timers of its parent do not fire there.
-//! - A timer belongs to the shard of the thread that made it first. Another thread that uses it
-//!   takes that shard's lock, when it takes one.
+//! - A timer belongs to the shard of the thread that created it. Another thread that uses the timer
+//!   and needs a lock takes the lock of that shard.
 //! - A thread keeps up to 1024 timers for its next time-outs.
 
 mod adapter;
@@ -114,7 +116,7 @@ pub use test_clock::{ClockHold, TestClock};
 pub use timeout::{Elapsed, Timeout};
 pub use timers::Timers;
 
-/// The examples of the book's page are tests.
+/// The examples of the book's page run as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/start/async.md")]
 pub struct BookPage;

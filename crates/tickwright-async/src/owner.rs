@@ -1,5 +1,5 @@
-//! The one owner of a timer: it arms, re-arms and disarms. What it does is without a lock, unless
-//! the timer is in no queue, or is to fire earlier than it is filed.
+//! The one owner of a timer: it arms, re-arms and disarms. It takes a lock only if the timer is in
+//! no queue, or if the new deadline is before the filed tick.
 
 use core::task::{Context, Poll, Waker};
 
@@ -12,28 +12,29 @@ use crate::word::State;
 /// Owns a timer.
 #[derive(Debug)]
 pub(crate) struct Owner {
-    /// `None` only while it is dropped.
+    /// `None` only while the owner is dropped.
     node: Option<Arc<Node>>,
-    /// Which waker the timer has: the address of its data and of its functions. The waker lives
-    /// while it is in the timer, so no other waker has the same two addresses.
+    /// Identifies the waker in the timer, by the address of its data and of its functions. The
+    /// waker lives while it is in the timer, so no other waker has the same two addresses.
     waker: (usize, usize),
-    /// When it is due, in nanoseconds. If it is armed, the timer has the same.
+    /// When it is due, in nanoseconds. An armed timer holds the same deadline.
     deadline: u64,
-    /// It was armed, and may have fired since.
+    /// The timer was armed, and may have fired since.
     armed: bool,
     /// The deadline may have passed: the next poll that arms looks at the clock.
     look: bool,
 }
 
 impl Owner {
-    /// A timer that is not armed. `delay` in ticks is a hint for what it will be armed for.
+    /// A timer that is not armed. `delay` is a hint: the ticks for which the timer will be armed.
     #[inline]
     pub(crate) fn new(core: &Arc<Core>, delay: u64, deadline: u64, look: bool) -> Self {
         let node = Some(pool::take(core, delay));
         Self { node, waker: NONE, deadline, armed: false, look }
     }
 
-    /// Notes the caller as the one that made the user of this timer. Only with the feature `sites`.
+    /// Records the caller's line as the place where the sleep or slot was made. Does something only
+    /// with the feature `sites`.
     #[inline]
     #[cfg_attr(feature = "sites", track_caller)]
     pub(crate) fn note_site(&self) {
@@ -43,7 +44,7 @@ impl Owner {
         }
     }
 
-    /// What the timer belongs to.
+    /// The core that the timer belongs to.
     #[inline]
     pub(crate) fn core(&self) -> Option<&Arc<Core>> {
         debug_assert!(self.node.is_some(), "an owner has a timer until its drop");
@@ -56,14 +57,14 @@ impl Owner {
         self.deadline
     }
 
-    /// Whether it has fired for its deadline.
+    /// Whether the timer has fired for its deadline.
     pub(crate) fn has_fired(&self) -> bool {
         let Some(node) = &self.node else { return false };
         node.state(Ordering::Acquire) == State::Fired && has_fired_for(node, self.deadline)
     }
 
-    /// Waits until the deadline: ready when it has fired. The first call arms the timer. The timer
-    /// wakes the task of the last call.
+    /// Polls for the deadline: ready when the timer has fired. The first call arms the timer. The
+    /// timer wakes the task of the last call.
     #[inline]
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(node) = &self.node else { return Poll::Pending };
@@ -72,10 +73,11 @@ impl Owner {
         loop {
             let exchanged = match seen {
                 State::Armed if self.waker == name(cx.waker()) => return Poll::Pending,
-                // Another task waits now. The timer is vacant while its waker is exchanged.
+                // Another task waits now. The timer must be vacant while its waker is exchanged.
                 State::Armed => node.exchange(seen, State::Vacant, Ordering::AcqRel),
                 State::Vacant => {
-                    // A test is told at once, too.
+                    // The clock of a test is read each time, so that a past deadline is ready at
+                    // once.
                     if (self.look || !node.core.time.is_machine()) && is_past() {
                         return Poll::Ready(());
                     }
@@ -90,7 +92,7 @@ impl Owner {
                     armed
                 }
                 State::Idle => {
-                    // A lock is taken, so a look at the clock does not count.
+                    // This path takes a lock, so the cost of a read of the clock does not matter.
                     if is_past() {
                         return Poll::Ready(());
                     }
@@ -100,14 +102,14 @@ impl Owner {
                     if Core::file(node).is_err() {
                         self.armed = false;
                         record::cancel(node);
-                        // Not lost: the task tries again.
+                        // The deadline is not lost: the task wakes and tries again.
                         cx.waker().wake_by_ref();
                     }
                     return Poll::Pending;
                 }
                 State::Fired if has_fired_for(node, self.deadline) => return Poll::Ready(()),
-                // It fired for its earlier deadline at the moment when it got a later one, or for
-                // none.
+                // It fired for its earlier deadline just as it got a later one, or it fired for no
+                // deadline.
                 State::Fired => {
                     (self.waker, self.armed) = (NONE, false);
                     node.set_state(State::Idle, Ordering::Relaxed);
@@ -117,7 +119,7 @@ impl Owner {
                     if is_past() {
                         return Poll::Ready(());
                     }
-                    // In a moment it has fired.
+                    // The driver is about to set the word to fired.
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
                 }
@@ -126,14 +128,14 @@ impl Owner {
         }
     }
 
-    /// Gives the timer another deadline, whether it is armed or not. One that has fired can be
+    /// Gives the timer another deadline, whether it is armed or not. A timer that has fired can be
     /// armed again.
     #[inline]
     pub(crate) fn reset(&mut self, deadline: u64) {
         self.reset_ahead(deadline, true);
     }
 
-    /// The same. `look`: the deadline may have passed.
+    /// Like [`reset`](Self::reset). `look` says whether the deadline may have passed.
     #[inline]
     pub(crate) fn reset_ahead(&mut self, deadline: u64, look: bool) {
         let before = core::mem::replace(&mut self.deadline, deadline);
@@ -142,8 +144,9 @@ impl Owner {
             return;
         }
         let Some(node) = &self.node else { return };
-        // A later deadline needs no more. A driver that does not see it yet files the timer for the
-        // one before, or fires it: then the poll files it again.
+        // A later deadline needs no more than the store. A driver that does not see the store yet
+        // files or fires the timer for the earlier deadline. After such a fire the poll files the
+        // timer again.
         node.deadline.store(deadline, Ordering::Relaxed);
         record::rearm(node, deadline);
         if deadline < before && node.exchange(State::Armed, State::Armed, Ordering::AcqRel).is_ok() {
@@ -152,8 +155,8 @@ impl Owner {
         }
     }
 
-    /// Makes an armed timer vacant, and keeps its waker for the next use. One that has fired can be
-    /// armed again.
+    /// Makes an armed timer vacant, and keeps its waker for the next use. A timer that has fired
+    /// can be armed again.
     #[inline]
     pub(crate) fn disarm(&mut self) {
         if !core::mem::replace(&mut self.armed, false) {
@@ -163,11 +166,11 @@ impl Owner {
         match node.exchange(State::Armed, State::Vacant, Ordering::AcqRel) {
             Ok(()) | Err(State::Idle | State::Vacant | State::Armed) => record::cancel(node),
             Err(State::Fired) => {
-                // Nobody but the owner writes it now. The driver has taken the waker.
+                // Only the owner writes the word now. The driver has taken the waker.
                 node.set_state(State::Idle, Ordering::Relaxed);
                 self.waker = NONE;
             }
-            // The driver is about to take the waker. Another timer takes the place.
+            // The driver is about to take the waker, so another timer replaces this one.
             Err(State::Firing) => {
                 let core = Arc::clone(&node.core);
                 self.node = Some(pool::take(&core, 0));
@@ -187,23 +190,23 @@ impl Drop for Owner {
                 // The driver is about to take the waker, and drops the timer.
                 Err(State::Firing) => return,
                 Err(State::Fired) => {
-                    // Nobody but the owner writes it now. The driver has taken the waker.
+                    // Only the owner writes the word now. The driver has taken the waker.
                     node.set_state(State::Idle, Ordering::Relaxed);
                     return pool::put(node);
                 }
             }
         }
         if self.waker != NONE {
-            // SAFETY: 1. This is the owner. 2. The word is idle or vacant, and nobody else changes
-            // that to a state in which the driver touches the waker.
+            // SAFETY: 1. This is the owner. 2. The word is idle or vacant, and no other thread
+            // changes the word to a state in which the driver touches the waker.
             drop(unsafe { node.replace_waker(None) });
         }
         pool::put(node);
     }
 }
 
-/// Notes that a timer is about to be armed: before, so that what the driver does comes after it, a
-/// panic of its hook too.
+/// Records the arm before it happens, so that the driver's events come later in the trace. A hook
+/// that panics comes later too.
 #[inline]
 fn note_arm(node: &Arc<Node>, armed: &mut bool, deadline: u64) {
     if !core::mem::replace(armed, true) {
@@ -211,16 +214,16 @@ fn note_arm(node: &Arc<Node>, armed: &mut bool, deadline: u64) {
     }
 }
 
-/// Whether a timer that has fired did so for that deadline or a later one. The state was read with
+/// Whether the timer has fired for this deadline or a later one. The caller has read the state with
 /// Acquire.
 fn has_fired_for(node: &Node, deadline: u64) -> bool {
     node.core.scale.deadline(deadline) <= node.filed.load(Ordering::Relaxed)
 }
 
-/// The name of no waker: a table of functions has an address.
+/// The name of no waker: the address of a function table is never 0.
 const NONE: (usize, usize) = (0, 0);
 
-/// Tells a waker from others that live.
+/// A name that no other living waker has.
 #[inline]
 fn name(waker: &Waker) -> (usize, usize) {
     (waker.data().addr(), core::ptr::from_ref(waker.vtable()).addr())
@@ -232,11 +235,11 @@ fn put_waker(node: &Node, named: &mut (usize, usize), waker: &Waker) {
     let name = name(waker);
     if *named != name {
         let waker = waker.clone();
-        // SAFETY: 1. Only the owner calls this. 2. The word is idle or vacant, and nobody else
-        // changes that to a state in which the driver touches the waker.
+        // SAFETY: 1. Only the owner calls this. 2. The word is idle or vacant, and no other thread
+        // changes the word to a state in which the driver touches the waker.
         let before = unsafe { node.replace_waker(Some(waker)) };
         *named = name;
-        // Its drop is foreign code, which may panic.
+        // The drop of a waker is foreign code, which may panic.
         drop(before);
     }
 }

@@ -1,11 +1,11 @@
-//! Timers that nobody uses, kept by each thread for the next sleep or time-out.
+//! Each thread keeps the timers that nothing uses for its next sleep or time-out.
 //!
-//! Most of them are still in a queue, vacant: the time-out that they were armed for did not come.
-//! A program has few different delays. So the next time-out of about the same delay mostly has a
-//! later deadline than the tick at which such a timer is filed. It arms the timer without a lock.
+//! Most of these timers are still in a queue, vacant: they were disarmed before they fired. A
+//! program has few different delays. So the next time-out of about the same delay mostly has a
+//! deadline after the timer's filed tick. It arms the timer without a lock.
 //!
-//! A thread keeps at most [`MOST`] timers of each core. What is more leaves its queue, and is
-//! freed. The models have no pool: their threads are none of the platform's.
+//! A thread keeps at most [`MOST`] timers of each core. A timer beyond these leaves its queue and
+//! is freed. Under loom there is no pool: the threads of a model are not the platform's.
 
 use core::cell::{Cell, RefCell};
 
@@ -13,16 +13,16 @@ use crate::base::{Core, Node};
 use crate::sync::{Arc, Ordering};
 use crate::word::State;
 
-/// The most timers that a thread keeps of one core.
+/// How many timers of one core a thread keeps at most.
 const MOST: usize = 1024;
 
-/// Delays of one class differ by less than four times.
+/// Two delays of one class differ by a factor of less than four.
 const CLASSES: usize = 32;
 
 /// The timers of one core.
 struct Pool {
-    /// The address of the core. Each timer counts its core, so no other core has this address while
-    /// there is a timer here.
+    /// The address of the core. Each timer holds a reference to its core, so no other core gets
+    /// this address while a timer is here.
     core: usize,
     len: usize,
     /// Timers that were vacant, by the class of the delay that they were last armed for.
@@ -34,9 +34,9 @@ struct Pool {
 /// The pools of a thread: one for each core that it has used.
 struct Pools(Vec<Pool>);
 
-/// What a thread keeps.
+/// The timers that a thread keeps.
 struct Local {
-    /// A timer that was put back, for a program that has one time-out after the other.
+    /// The timer that was put back last: a fast path for programs with one time-out after another.
     last: Cell<Option<Arc<Node>>>,
     pools: RefCell<Pools>,
 }
@@ -47,7 +47,7 @@ thread_local! {
     static NUMBER: u16 = next_number();
 }
 
-/// A number for each thread, from which the shard of its timers follows.
+/// The next thread's number, which chooses the shard of its timers.
 fn next_number() -> u16 {
     use core::sync::atomic::AtomicU16;
     static NEXT: AtomicU16 = AtomicU16::new(0);
@@ -59,7 +59,8 @@ fn class_of(delay: u64) -> u16 {
     ((64 - delay.leading_zeros()) / 2 % CLASSES as u32) as u16
 }
 
-/// A timer of `core` that is idle or vacant and has no waker, to be armed for `delay` ticks.
+/// Returns a timer of `core` that is idle or vacant, without a waker, to be armed for `delay`
+/// ticks.
 #[inline]
 pub(crate) fn take(core: &Arc<Core>, delay: u64) -> Arc<Node> {
     let class = class_of(delay);
@@ -83,7 +84,7 @@ pub(crate) fn put(node: Arc<Node>) {
         free(&node);
         return node.core.call_driver_to_end();
     }
-    // A reference, so that the timer is still there when there is no pool any more.
+    // An `Option`, so that the timer stays here if the thread's pool is gone already.
     let mut node = Some(node);
     if !cfg!(loom) {
         let _ = LOCAL.try_with(|local| local.put(&mut node));
@@ -93,7 +94,7 @@ pub(crate) fn put(node: Arc<Node>) {
     }
 }
 
-/// Takes a timer that is about to be dropped out of its queue.
+/// Removes the timer from its queue: it is about to be dropped.
 #[cold]
 fn free(node: &Arc<Node>) {
     if node.state(Ordering::Relaxed) == State::Vacant {
@@ -110,7 +111,7 @@ impl Local {
             }
             self.last.set(Some(last));
         }
-        // None when this thread is in here already.
+        // `None` if this thread is in the pool already.
         self.pools.try_borrow_mut().ok()?.take(core, class)
     }
 
@@ -173,7 +174,7 @@ impl Pools {
 }
 
 impl Pool {
-    /// Whether its core still has a handle.
+    /// Whether the timer's core still has a handle.
     fn is_wanted(&self) -> bool {
         let any = self.idle.iter().chain(self.classes.iter().flatten()).next();
         any.is_some_and(|node| node.core.handles.load(Ordering::Relaxed) > 0)

@@ -1,5 +1,5 @@
-//! What is done under the lock of a shard: filing, moving and removing timers, and the pass that
-//! fires what is due.
+//! The work under the lock of a shard: filing, moving and removing timers, and the pass that fires
+//! due ones.
 //!
 //! # Invariants
 //! 1. Whenever the lock is free, the word is armed or vacant if and only if the shard's queue has
@@ -9,15 +9,16 @@
 //!    first `filed`.
 //!
 //! # A later deadline takes no lock
-//! A timer may be filed earlier than its deadline. The pass then files it again. So a timer that is
-//! armed for 100, re-armed a thousand times, and has 5000 by tick 100 is moved once, at 100. The
-//! owner stores a later deadline, and does not ask whether the driver sees it. At worst the timer
-//! fires for the deadline before, and the task, which knows the later one, files it again.
+//! A timer may be filed earlier than its deadline. The pass then files it again. For example, a
+//! timer is armed for 100 and re-armed a thousand times, until its deadline is 5000. The pass moves
+//! it once, at tick 100. The owner stores a later deadline, and does not check whether the driver
+//! sees the store. At worst the timer fires for the earlier deadline. The task knows the later
+//! deadline and files the timer again.
 //!
 //! # An earlier deadline takes one if it must
 //! The owner stores the deadline, exchanges the word, and reads `filed`. The pass writes `filed`,
-//! exchanges the word, and reads the deadline. So one of the two sees what the other did: the one
-//! whose exchange is the later one.
+//! exchanges the word, and reads the deadline. The side whose exchange comes second sees what the
+//! other side wrote.
 
 use core::any::Any;
 use core::panic::AssertUnwindSafe;
@@ -38,7 +39,8 @@ pub(crate) struct NotFiled;
 /// How many timers a pass fires before it calls their wakers and takes the lock again.
 const BATCH: usize = 32;
 
-/// What a pass has taken out: wakers to call, and counts to drop, with no lock held.
+/// The timers that a pass has taken out. Their wakers are called and their references dropped with
+/// no lock held.
 #[derive(Default)]
 struct Taken {
     timers: Vec<(Arc<Node>, Option<Waker>)>,
@@ -48,7 +50,7 @@ struct Taken {
 }
 
 impl Taken {
-    /// Calls the wakers, each of them even if one panics. No lock is held.
+    /// Calls every waker, even if one panics. No lock is held.
     fn release(&mut self) {
         for (node, waker) in self.timers.drain(..) {
             let Some(waker) = waker else { continue };
@@ -60,10 +62,10 @@ impl Taken {
         }
     }
 
-    /// The end of it: how many wakers were called.
+    /// Ends the pass and returns how many wakers were called.
     ///
     /// # Panics
-    /// With the first panic of a waker.
+    /// Resumes the first panic of a waker.
     fn end(mut self) -> usize {
         self.release();
         match self.panic.take() {
@@ -79,13 +81,13 @@ impl Core {
         &self.shards[node.shard as usize % self.shards.len()]
     }
 
-    /// Files an idle timer for its deadline, and arms it. Only its owner may.
+    /// Files an idle timer for its deadline, and arms it. Only the timer's owner may call this.
     pub(crate) fn file(node: &Arc<Node>) -> Result<(), NotFiled> {
         let core = &node.core;
         let due = node.due();
         let shard = core.shard(node);
         let mut state = lock(&shard.state);
-        // The value that a refused insert gives back is a second count.
+        // A refused insert gives the value back: it is a second reference, and is dropped.
         let key = state.queue.insert(due, Arc::clone(node)).map_err(|_| NotFiled)?.key;
         node.key.store(key.to_bits(), Ordering::Relaxed);
         node.filed.store(due, Ordering::Relaxed);
@@ -97,14 +99,14 @@ impl Core {
         Ok(())
     }
 
-    /// No driver could be started, and nobody would fire what is filed: the timers of the shard
-    /// leave it, and their tasks are woken to file them again.
+    /// Empties a shard when no driver could be started, since no thread would fire its timers.
+    /// Their tasks are woken to file them again.
     #[cold]
     fn let_go(&self, shard: &Shard) {
         let mut taken = Taken::default();
         let mut state = lock(&shard.state);
         let _ = state.queue.retain(|_, node| {
-            // Its owner may arm and disarm it meanwhile.
+            // The owner may arm and disarm the timer meanwhile.
             let waker = loop {
                 let waker = Locked::lapse(node);
                 if waker.is_some() || node.exchange(State::Vacant, State::Idle, Ordering::Relaxed).is_ok() {
@@ -114,14 +116,14 @@ impl Core {
             taken.timers.push((Arc::clone(node), waker));
             false
         });
-        // So the next timer that is filed calls the driver.
+        // With this value, the next timer that is filed calls the driver.
         state.alarm = u64::MAX;
         drop(state);
         taken.end();
     }
 
-    /// Moves an armed timer, if it is filed after its deadline. Only its owner may, which has just
-    /// exchanged the word.
+    /// Moves an armed timer, if it is filed after its deadline. Only the owner may call this,
+    /// directly after it has exchanged the word.
     #[inline]
     pub(crate) fn hasten(node: &Node) {
         if node.filed.load(Ordering::Relaxed) > node.due() {
@@ -136,12 +138,12 @@ impl Core {
         let due = node.due();
         if node.state(Ordering::Relaxed) == State::Armed && due < node.filed.load(Ordering::Relaxed) {
             state.reschedule(node, due);
-            // There is a driver: the timer was in a queue.
+            // A driver exists, because the timer was in a queue.
             core.look_by(state, due);
         }
     }
 
-    /// Takes a vacant timer out of its queue: it is idle then. Only its owner may.
+    /// Takes a vacant timer out of its queue and makes it idle. Only the owner may call this.
     pub(crate) fn unfile(&self, node: &Node) {
         let mut state = lock(&self.shard(node).state);
         if node.state(Ordering::Relaxed) == State::Vacant {
@@ -149,12 +151,12 @@ impl Core {
             state.locked += 1;
             node.set_state(State::Idle, Ordering::Relaxed);
             drop(state);
-            // The owner has a count too, so that nothing is freed here.
+            // The owner holds a reference too, so this drop frees nothing.
             drop(removed);
         }
     }
 
-    /// Counts what was done under the lock, and tells the driver if it would look too late. False:
+    /// Counts the operation under the lock, and calls the driver if it would look too late. False:
     /// there is no driver.
     fn look_by(self: &Arc<Self>, mut state: MutexGuard<'_, Locked>, deadline: u64) -> bool {
         state.locked += 1;
@@ -166,11 +168,11 @@ impl Core {
         !earlier || self.call_driver(deadline)
     }
 
-    /// Fires what is due on all shards, on this thread. Returns how many timers fired, and the tick
-    /// at which the next is filed; [`u64::MAX`] if none is.
+    /// Fires the due timers of all shards, on this thread. Returns how many timers fired, and the
+    /// tick at which the next is filed; [`u64::MAX`] if none is.
     ///
     /// # Panics
-    /// With the first panic of a waker, after all wakers were called.
+    /// Resumes the first panic of a waker, after all wakers were called.
     pub(crate) fn run(&self) -> (usize, u64) {
         let (mut next, mut taken) = (u64::MAX, Taken::default());
         for shard in &self.shards {
@@ -184,7 +186,7 @@ impl Core {
             let nanos = self.time.now();
             let now = self.scale.now(nanos);
             let mut state = lock(&shard.state);
-            // Rather early than late: between here and the end of the pass nobody needs the alarm.
+            // An early bound is safe here: nothing reads the alarm before the end of the pass.
             let due = state.queue.next_wake().is_some_and(|at| at <= now);
             while due && taken.timers.len() < BATCH {
                 let Some(expired) = state.queue.pop_expired(now) else { break };
@@ -202,8 +204,8 @@ impl Core {
         }
     }
 
-    /// The tick at which the first timer is filed, without firing it. Whoever is told a later tick
-    /// than before is called for what is filed before that.
+    /// Returns the tick at which the first timer is filed, and fires nothing. It also sets the
+    /// alarm to that tick, so a timer that is filed before it calls the driver.
     pub(crate) fn next(&self) -> u64 {
         let next = |shard: &Shard| lock(&shard.state).raise_alarm();
         self.shards.iter().map(next).min().unwrap_or(u64::MAX)
@@ -231,7 +233,7 @@ impl Core {
 }
 
 impl Locked {
-    /// Notes that the driver looks again when the first timer is filed, and returns that tick.
+    /// Sets the alarm to the tick at which the first timer is filed, and returns that tick.
     fn raise_alarm(&mut self) -> u64 {
         self.alarm = self.queue.next_wake().unwrap_or(u64::MAX);
         self.alarm
@@ -256,22 +258,23 @@ impl Locked {
                     if let Some(key) = filed.take() {
                         drop(self.queue.remove(key));
                     }
-                    // Acquire: the owner's write of the waker comes before.
+                    // Acquire: this thread sees the waker that the owner wrote.
                     if node.exchange(seen, State::Firing, Ordering::Acquire).is_ok() {
                         self.lateness.note(late(due));
                         record::fire(&node);
                         // SAFETY: 1. this is the driver, and it has made the word firing.
                         let waker = unsafe { node.replace_waker(None) };
-                        // The owner may have stored a later deadline: it compares the two.
+                        // The owner may have stored a later deadline: it compares the two ticks.
                         node.filed.store(due, Ordering::Relaxed);
-                        // Release: the owner, which reads fired, may write the waker again.
+                        // Release: an owner that reads fired may write the waker again.
                         node.set_state(State::Fired, Ordering::Release);
                         break waker;
                     }
                 }
-                // Vacant and filed again: it was disarmed after that, and stays.
+                // A vacant timer that was filed again stays: its owner disarmed it after that.
                 State::Vacant if filed.is_none() => {
-                    // Relaxed: the driver has touched nothing that the owner uses without the lock.
+                    // Relaxed: the driver has written nothing that the owner reads without the
+                    // lock.
                     if node.exchange(seen, State::Idle, Ordering::Relaxed).is_ok() {
                         break None;
                     }
@@ -283,8 +286,8 @@ impl Locked {
                             None => continue,
                         }
                     }
-                    // Acquire and Release: an exchange by the owner that comes later sees `filed`;
-                    // of one that came before, the deadline is seen here.
+                    // Release: a later exchange by the owner sees `filed`. Acquire: after an
+                    // earlier exchange by the owner, this thread sees its deadline.
                     let exchanged = node.exchange(seen, seen, Ordering::AcqRel).is_ok();
                     if exchanged && (seen == State::Vacant || node.due() >= due) {
                         return;
@@ -299,21 +302,22 @@ impl Locked {
         taken.timers.push((node, waker));
     }
 
-    /// Fires an armed timer for no deadline, when its shard cannot keep it: its task is woken, and
-    /// files it again. `None`: it is not armed any more.
+    /// Fires an armed timer for no deadline, because its shard cannot keep it. The task is woken
+    /// and files the timer again. `None`: the timer is no longer armed.
     #[cold]
     fn lapse(node: &Arc<Node>) -> Option<Waker> {
         node.exchange(State::Armed, State::Firing, Ordering::Acquire).ok()?;
         record::cancel(node);
         // SAFETY: 1. this thread has the lock, and it has made the word firing.
         let waker = unsafe { node.replace_waker(None) };
-        // Before every deadline: none has passed.
+        // Tick 0 is before every deadline, so no deadline counts as passed.
         node.filed.store(0, Ordering::Relaxed);
         node.set_state(State::Fired, Ordering::Release);
         waker
     }
 
-    /// Files a timer that the pass has taken out, or moves it if the pass has filed it already.
+    /// Files a timer that the pass has taken out. A timer that this pass has filed already is
+    /// moved.
     fn refile(&mut self, node: &Arc<Node>, filed: &mut Option<Key>, due: u64) -> bool {
         if filed.is_some() {
             if due < node.filed.load(Ordering::Relaxed) {

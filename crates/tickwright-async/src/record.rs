@@ -1,6 +1,6 @@
-//! Notes what happens to timers, with the feature `record`. Without it nothing is left of these
-//! calls. The recorder of a fire is called under the lock of a shard, so that the owner's next
-//! event comes after it.
+//! Notes what happens to timers, with the feature `record`. Without the feature these calls compile
+//! to nothing. A fire is recorded under the lock of a shard, so that the owner's next event comes
+//! after it.
 
 use crate::base::Node;
 use crate::sync::Arc;
@@ -17,7 +17,8 @@ pub(crate) fn arm(node: &Arc<Node>, deadline: u64) {
     let _ = (node, deadline);
 }
 
-/// A timer that was armed got another deadline. One that has fired since is armed by the next poll.
+/// A timer that was armed got another deadline. If the timer has fired since, the next poll arms
+/// it.
 #[inline]
 pub(crate) fn rearm(node: &Arc<Node>, deadline: u64) {
     #[cfg(feature = "record")]
@@ -49,7 +50,7 @@ pub(crate) fn fire(node: &Arc<Node>) {
     let _ = node;
 }
 
-/// Its address. The next time-out that takes the timer over has the same.
+/// Its address. The next time-out that takes the timer over has the same number.
 #[cfg(feature = "record")]
 fn number(node: &Arc<Node>) -> u64 {
     Arc::as_ptr(node).addr() as u64

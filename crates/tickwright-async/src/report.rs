@@ -1,12 +1,12 @@
-//! What the timers have done: how many there are, and how late they fired.
+//! A report on timers: how many there are, and how late they fired.
 
 use core::fmt;
 use core::time::Duration;
 
-/// How late timers fired, from the tick at which they were due to the driver's look at the clock.
+/// How late timers fired: from the tick at which they were due to the time that the driver read.
 ///
-/// Lateness is counted in powers of two of a nanosecond. A deadline is rounded up to a tick before,
-/// and a task runs some time after: neither is in here.
+/// Lateness is counted in powers of two of a nanosecond. It leaves out the rounding of a deadline
+/// up to a tick, and the time until the task runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Lateness {
     counts: [u64; 64],
@@ -34,7 +34,7 @@ impl Lateness {
         self.counts.iter().sum()
     }
 
-    /// The latest that a timer fired.
+    /// The greatest lateness of a timer.
     #[must_use]
     pub fn worst(&self) -> Duration {
         Duration::from_nanos(self.worst)
@@ -54,7 +54,7 @@ impl Lateness {
         Some(Duration::from_nanos(self.worst.min((2_u64 << power).wrapping_sub(1))))
     }
 
-    /// The counts that are not 0: each with the lateness that it is below.
+    /// The counts that are not 0, each with an upper bound of its lateness.
     pub fn buckets(&self) -> impl Iterator<Item = (Duration, u64)> + '_ {
         let below = |power: u32| Duration::from_nanos(1_u64.checked_shl(power + 1).unwrap_or(u64::MAX));
         (0..).zip(&self.counts).filter(|(_, count)| **count > 0).map(move |(at, &count)| (below(at), count))
@@ -71,17 +71,17 @@ impl fmt::Debug for Lateness {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
-    /// Timers that somebody waits for.
+    /// How many timers a task waits for.
     pub live: usize,
-    /// Timers that are filed for their next use, and that nobody waits for.
+    /// How many timers are filed for their next use, while no task waits for them.
     pub vacant: usize,
     /// How many times a timer was filed, moved or removed under a lock.
     pub locks: u64,
     /// How late timers fired, and how many.
     pub lateness: Lateness,
-    /// How often the driver woke up. Only a driver that is a thread of its own counts.
+    /// How often the driver woke up. Only a driver that is a thread of its own counts its wake-ups.
     pub wakeups: u64,
-    /// Wakers that panicked on the driver's thread.
+    /// How many wakers panicked on the driver's thread.
     pub panics: u64,
 }
 

@@ -1,4 +1,4 @@
-//! How timers are to be, and how they are made.
+//! The settings of timers, and how timers are made.
 
 use core::fmt;
 use core::time::Duration;
@@ -14,7 +14,7 @@ use crate::time::{Scale, Time};
 use crate::timers::Timers;
 use crate::wake::{Sleeper, Wake};
 
-/// How timers are to be: resolution, slack, shards and clock.
+/// The settings of timers: resolution, slack, shards and clock.
 ///
 /// ```
 /// use core::time::Duration;
@@ -37,7 +37,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// A resolution of 16.4 us, no slack, a shard for each processor, the monotonic clock.
+    /// The default: a resolution of 16.4 us, no slack, a shard for each processor, the monotonic
+    /// clock.
     #[must_use]
     pub fn new() -> Self {
         let resolution = Duration::from_nanos(1 << 14);
@@ -52,37 +53,41 @@ impl Settings {
         }
     }
 
-    /// How precise a deadline is: a timer fires up to that much after it, and never before. It is
-    /// rounded down to a power of two of a nanosecond, from 8 ns to 1.07 s.
+    /// Sets how precise a deadline is: a timer fires up to `resolution` after its deadline, and
+    /// never before. The value is rounded down to a power of two in nanoseconds, from 8 ns to 1.07
+    /// s.
     #[must_use]
     pub fn resolution(self, resolution: Duration) -> Self {
         Self { resolution, ..self }
     }
 
     /// Records what happens to the timers, as a trace for `tickwright recommend`. See
-    /// [`tickwright::record`]. A timer that is used again by another time-out has the same number.
+    /// [`tickwright::record`]. A timer that another time-out uses again keeps its number in the
+    /// trace.
     #[cfg(feature = "record")]
     #[must_use]
     pub fn recorded(self, recorder: tickwright::record::QueueRecorder) -> Self {
         Self { recorder: Some(recorder), ..self }
     }
 
-    /// How late a timer may be on purpose. Timers that are due within this time fire together, with
-    /// one wake-up of the driver. It counts beside the resolution.
+    /// Sets how late a timer may fire on purpose. Timers that are due within this time fire
+    /// together, with one wake-up of the driver. The slack adds to the resolution: a timer may be
+    /// late by the sum of both.
     #[must_use]
     pub fn slack(self, slack: Duration) -> Self {
         Self { slack, ..self }
     }
 
-    /// How many shards there are, each with a lock and 17 KB for its wheel. 0: as many as
-    /// processors. At most 256.
+    /// Sets the number of shards, at most 256. Each has a lock and 17 KB for its wheel. 0: one for
+    /// each processor.
     #[must_use]
     pub fn shards(self, shards: usize) -> Self {
         Self { shards, ..self }
     }
 
-    /// Another clock than the monotonic one of the machine. For [`driven`](Self::driven) timers: a
-    /// thread cannot sleep by a clock that stands still. [`TestClock`](crate::TestClock) sets it.
+    /// Sets a clock other than the monotonic clock of the machine. Use it for
+    /// [`driven`](Self::driven) timers only: a thread cannot sleep by a clock that stands still.
+    /// [`TestClock`](crate::TestClock) sets it.
     #[must_use]
     pub fn clock(self, clock: Arc<dyn Clock>) -> Self {
         Self { clock: Some(clock), aligned: false, ..self }
@@ -96,7 +101,7 @@ impl Settings {
     /// Creates timers and starts their thread.
     ///
     /// # Errors
-    /// That of the platform, if it starts no thread; `InvalidInput` if a clock is set.
+    /// The platform's error, if it starts no thread; `InvalidInput` if a clock is set.
     pub fn start(self) -> io::Result<Timers> {
         if self.clock.is_some() {
             let why = "a thread cannot sleep by a clock of the caller's: make driven timers, and call run";
@@ -104,15 +109,15 @@ impl Settings {
         }
         let timers = self.start_or_retry();
         match &timers.core.wake {
-            // Still without a thread. This attempt reports why.
+            // There is still no thread. This attempt reports why.
             Wake::Thread(sleeper) if sleeper.call(u64::MAX) => timers.core.start_thread()?,
             _ => {}
         }
         Ok(timers)
     }
 
-    /// Like [`start`](Self::start), without a clock; if no thread can be started now, the next
-    /// timer that is armed tries again.
+    /// Like [`start`](Self::start), but ignores a clock that is set. If no thread can be started
+    /// now, the next timer that is armed tries again.
     pub(crate) fn start_or_retry(self) -> Timers {
         let timers = Self { clock: None, ..self }.make(Wake::Thread(Sleeper::default()));
         timers.core.call_driver(u64::MAX);
@@ -120,9 +125,10 @@ impl Settings {
     }
 
     /// Creates timers that fire when the caller calls [`Timers::run`]. `earlier` is called when a
-    /// timer is armed that is due before [`Timers::poll_timeout`] said. It is also called when the
-    /// last handle is dropped, or a timer after it. Wake the loop there. It is called on any
-    /// thread, with no lock held. A loop on the only thread needs nothing there.
+    /// timer is armed that is due before the time that [`Timers::poll_timeout`] returned. It is
+    /// also called when the last handle is dropped, and when a timer is dropped after that. Wake
+    /// the loop in this hook. The hook may run on any thread, with no lock held. In a program with
+    /// one thread the hook may be empty.
     ///
     /// ```
     /// use core::time::Duration;
@@ -188,10 +194,10 @@ impl fmt::Debug for Settings {
 }
 
 impl Timers {
-    /// Timers with a thread of their own, as by [`Settings::new`].
+    /// Creates timers with a thread of their own, with the settings of [`Settings::new`].
     ///
     /// # Errors
-    /// That of the platform, if it starts no thread.
+    /// The platform's error, if it starts no thread.
     pub fn new() -> io::Result<Self> {
         Settings::new().start()
     }

@@ -13,11 +13,11 @@ use crate::sync::Arc;
 use crate::time::{instant, nanos, nanos_at};
 use crate::timers::Timers;
 
-/// Waits until a deadline, and is ready from then on. Never early.
+/// A future that waits until a deadline, and is ready from then on. Never early.
 ///
-/// It is armed by its first poll, and disarmed by its drop. Neither takes a lock if the thread has
-/// a timer of about this delay to use again, and mostly it has. It may move between threads, and it
-/// need not be pinned to be polled.
+/// The first poll arms it, and its drop disarms it. Neither takes a lock if the thread keeps a
+/// timer of about this delay, as it mostly does. It may move between threads, and it need not be
+/// pinned to be polled.
 ///
 /// ```
 /// # use core::time::Duration;
@@ -43,7 +43,7 @@ impl Timers {
     /// Waits for a duration from now. Any duration is fine: one that ends after the end of the
     /// clock, in some hundred years, waits for ever. Zero is ready at once.
     ///
-    /// One look at the clock.
+    /// Cost: one read of the clock.
     #[inline]
     #[cfg_attr(feature = "sites", track_caller)]
     pub fn sleep(&self, duration: Duration) -> Sleep {
@@ -67,11 +67,11 @@ impl Sleep {
 
     #[inline]
     pub(crate) fn at(core: &Arc<Core>, deadline: u64) -> Self {
-        // The delay is not known: it only says which timer to use again.
+        // The delay is not known: it would only choose which timer to use again.
         Self { owner: Owner::new(core, 0, deadline, true) }
     }
 
-    /// The caller is where it was made.
+    /// Records the caller's line as the place where the sleep was made.
     #[inline]
     #[cfg_attr(feature = "sites", track_caller)]
     pub(crate) fn sited(self) -> Self {
@@ -85,17 +85,19 @@ impl Sleep {
         instant(self.owner.deadline())
     }
 
-    /// Whether it has fired. A sleep that was never polled has not, whatever the time is.
+    /// Whether the timer of this sleep has fired. A sleep that was never polled has not fired,
+    /// whatever the time is.
     #[must_use]
     pub fn is_elapsed(&self) -> bool {
         self.owner.has_fired()
     }
 
-    /// Waits until another instant instead. A task that waits already goes on to wait.
+    /// Waits until another instant instead. A task that waits already keeps waiting, now for the
+    /// new deadline.
     ///
     /// A later deadline costs one store, without a lock, whatever the delay is. An earlier deadline
-    /// costs an exchange. If it is before the tick at which the timer is filed, it also takes the
-    /// lock of the timer's shard.
+    /// costs an exchange. An earlier deadline before the timer's filed tick also takes the lock of
+    /// the timer's shard.
     #[inline]
     pub fn reset(&mut self, deadline: Instant) {
         self.owner.reset(nanos_at(deadline));
@@ -107,7 +109,7 @@ impl Sleep {
         self.reset_from_now(nanos(duration));
     }
 
-    /// The same, for a number of nanoseconds.
+    /// Like [`reset_after`](Self::reset_after), with the duration in nanoseconds.
     #[inline]
     pub(crate) fn reset_from_now(&mut self, span: u64) {
         if let Some(core) = self.owner.core() {

@@ -1,4 +1,4 @@
-//! A deadline that is used again and again, by one connection.
+//! A deadline that one connection uses again and again.
 
 use core::fmt;
 use core::future::{Future, IntoFuture};
@@ -16,9 +16,9 @@ use crate::timers::Timers;
 
 /// A deadline to be used again and again: one for each connection, say.
 ///
-/// Its timer stays filed between two operations, and keeps the waker of the task. So an operation
-/// with a time-out costs two exchanges of a word and no lock, as long as the deadlines do not
-/// become earlier.
+/// The slot's timer stays filed between two operations, and keeps the waker of the task. So an
+/// operation with a time-out costs two exchanges of a word and no lock, as long as the deadlines do
+/// not become earlier.
 ///
 /// ```
 /// use core::time::Duration;
@@ -69,14 +69,14 @@ impl Timers {
 }
 
 impl Slot {
-    /// The caller is where it was made.
+    /// Records the caller's line as the place where the slot was made.
     #[cfg_attr(feature = "sites", track_caller)]
     pub(crate) fn sited(self) -> Self {
         self.owner.note_site();
         self
     }
 
-    /// Gives a future up after a duration. The future is polled first.
+    /// Cancels a future that is not ready after a duration. The future is polled first.
     #[inline]
     pub fn timeout<F: IntoFuture>(
         &mut self,
@@ -87,7 +87,7 @@ impl Slot {
         SlotTimeout { value: future.into_future(), slot: self }
     }
 
-    /// Gives a future up at an instant. It does not look at the clock.
+    /// Cancels a future that is not ready at an instant. This call does not read the clock.
     #[inline]
     pub fn timeout_at<F: IntoFuture>(
         &mut self,
@@ -98,8 +98,8 @@ impl Slot {
         SlotTimeout { value: future.into_future(), slot: self }
     }
 
-    /// Sets the deadline, or moves it. A task that waits goes on to wait. It does not look at the
-    /// clock: when the deadline has passed, the driver says so.
+    /// Sets the deadline, or moves it. A task that waits keeps waiting, now for the new deadline.
+    /// This call does not read the clock: when the deadline has passed, the driver says so.
     #[inline]
     pub fn set(&mut self, deadline: Instant) {
         self.is_set = true;
@@ -116,7 +116,7 @@ impl Slot {
         }
     }
 
-    /// Takes the deadline away. The timer stays filed for the next one.
+    /// Takes the deadline away. The timer stays filed for the next deadline.
     #[inline]
     pub fn clear(&mut self) {
         self.is_set = false;
@@ -129,7 +129,8 @@ impl Slot {
         self.is_set.then(|| instant(self.owner.deadline()))
     }
 
-    /// Ready when the deadline has passed. If none is set it is pending, and wakes nobody.
+    /// Ready when the deadline has passed. If no deadline is set, the poll is pending and wakes no
+    /// task.
     #[inline]
     pub fn poll_elapsed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if self.is_set { self.owner.poll(cx) } else { Poll::Pending }

@@ -1,5 +1,5 @@
-//! Everything that threads meet at: atomics, locks, events, cells. Under `cfg(loom)` these are
-//! loom's, so that the models drive the shipped functions.
+//! All types that threads share: atomics, locks, events, cells. Under `cfg(loom)` these are loom's,
+//! so that the models drive the shipped functions.
 //!
 //! `Arc` stays the standard one: its counting is not ours to verify.
 
@@ -22,8 +22,8 @@ pub(crate) use core::sync::atomic::Ordering;
 pub(crate) use std::sync::Arc;
 use std::sync::PoisonError;
 
-/// Locks. A panic of another holder does not matter: no lock is held while foreign code runs, but
-/// for a recorder's writer.
+/// Locks. Poison is ignored: no lock is held while foreign code runs, except the writer of a
+/// recorder.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -37,7 +37,8 @@ impl<T> Cell<T> {
         Self(UnsafeCell::new(value))
     }
 
-    /// Passes the content to `access`. The caller says why nobody else touches it.
+    /// Passes the content to `access`. A comment at each call says why no other thread touches the
+    /// content.
     #[inline]
     pub(crate) fn with_mut<R>(&self, access: impl FnOnce(*mut T) -> R) -> R {
         #[cfg(not(loom))]

@@ -17,11 +17,12 @@ use crate::sync::{Arc, AtomicU64, Condvar, Mutex, MutexGuard, Ordering, lock};
 use crate::time::{machine, nanos};
 use crate::timers::Timers;
 
-/// A clock for tests. It stands still until it is moved. Clones are the same clock.
+/// A clock for tests. The clock stands still until it is moved. Clones are the same clock.
 ///
 /// - [`advance`](Self::advance) moves it, and fires what comes due on the way.
-/// - Inside of [`block_on`](Self::block_on) it moves by itself: when all threads that are in there
-///   wait, it goes to the next deadline. A [`hold`](Self::hold) prevents that.
+/// - Inside of [`block_on`](Self::block_on) the clock moves by itself. When all threads in
+///   `block_on` wait, it goes to the next deadline. A [`hold`](Self::hold) keeps it from moving by
+///   itself.
 /// - [`resume`](Self::resume) lets it run with the time of the machine, and
 ///   [`pause`](Self::pause) stops it again.
 ///
@@ -44,18 +45,18 @@ pub struct TestClock {
 }
 
 struct Shared {
-    /// What the clock shows while it stands still, so that a look takes no lock; [`u64::MAX`] while
-    /// it runs. Written under the lock of `state`.
+    /// The time while the clock stands still, so that a read takes no lock; [`u64::MAX`] while it
+    /// runs. Written under the lock of `state`.
     still: AtomicU64,
     state: Mutex<State>,
-    /// A thread in `block_on` may go on.
+    /// Signaled when a thread in `block_on` may go on.
     called: Condvar,
     /// Timers that go by this clock.
     timers: Mutex<Vec<Weak<Core>>>,
 }
 
 struct State {
-    /// What the clock shows, or showed when it was resumed.
+    /// The time while the clock stands still, or the time when it was resumed.
     shown: u64,
     resumed: Option<Instant>,
     /// Three counts: threads in `block_on`, those of them that wait, and guards that stop the
@@ -63,10 +64,10 @@ struct State {
     active: usize,
     parked: usize,
     holds: usize,
-    /// One of the threads moves the clock.
+    /// Whether one of the threads moves the clock now.
     moving: bool,
     /// How often the clock was set, stopped or resumed, or got a timer that is earlier than all
-    /// others. A thread that waits looks again.
+    /// others. A thread that waits looks again when this count has changed.
     changes: u64,
 }
 
@@ -89,17 +90,17 @@ impl State {
 
 impl Clock for Shared {
     fn now(&self) -> clock::Instant {
-        // Acquire: who sees a time sees what was done before the clock was moved there.
+        // Acquire: a thread that reads a time sees all writes before the clock was moved to it.
         let still = self.still.load(Ordering::Acquire);
         clock::Instant::from_nanos(if still < u64::MAX { still } else { lock(&self.state).now() })
     }
 }
 
 impl TestClock {
-    /// A clock that stands still.
+    /// Creates a clock that stands still.
     #[must_use]
     pub fn new() -> Self {
-        // In whole ticks of any resolution.
+        // It starts on a whole tick of every resolution.
         let shown = machine() >> 30 << 30;
         let state = State { shown, resumed: None, active: 0, parked: 0, holds: 0, moving: false, changes: 0 };
         let shared = Arc::new(Shared {
@@ -112,19 +113,19 @@ impl TestClock {
         Self { shared, timers }
     }
 
-    /// Timers that go by this clock, exact to 8 ns. Each call returns the same.
+    /// Timers that go by this clock, exact to 8 ns. Each call returns a handle to the same timers.
     #[must_use]
     pub fn timers(&self) -> Timers {
         self.timers.clone()
     }
 
-    /// More timers that go by this clock, with settings of their own.
+    /// Creates more timers that go by this clock, with settings of their own.
     #[must_use]
     pub fn timers_with(&self, settings: Settings) -> Timers {
         self.shared.timers(settings)
     }
 
-    /// Stops the clock. A clock that stands still stays so.
+    /// Stops the clock. A call on a clock that stands still does nothing.
     pub fn pause(&self) {
         self.shared.change(|state| {
             state.shown = state.now();
@@ -132,7 +133,7 @@ impl TestClock {
         });
     }
 
-    /// Lets the clock go with the time of the machine. Timers fire in [`block_on`](Self::block_on)
+    /// Lets the clock run with the time of the machine. Timers fire in [`block_on`](Self::block_on)
     /// and [`advance`](Self::advance).
     pub fn resume(&self) {
         self.shared.change(|state| {
@@ -150,7 +151,7 @@ impl TestClock {
     /// wakers are called in the order of the deadlines. Tasks run when their executor does.
     ///
     /// # Panics
-    /// With the panic of a waker.
+    /// Resumes the panic of a waker.
     pub fn advance(&self, span: Duration) {
         let target = lock(&self.shared.state).now().saturating_add(nanos(span));
         loop {
@@ -163,15 +164,16 @@ impl TestClock {
         }
     }
 
-    /// Runs a future on this thread, with the timers of this clock entered. What is made before, as
-    /// an argument is, belongs to the timers that were entered then: pass an `async` block.
+    /// Runs a future on this thread, with the timers of this clock entered. A sleep that is made
+    /// before the call, for example in an argument, belongs to the timers that were entered then.
+    /// So pass an `async` block.
     ///
-    /// While the clock is paused it moves by itself: when each thread in here waits for something,
-    /// it goes to the next deadline. So a test that waits for hours ends at once, on one thread and
-    /// on several. If the future waits for something that no timer brings, it is waited for.
+    /// A paused clock moves by itself here: when each thread in `block_on` waits, the clock goes to
+    /// the next deadline. So a test that waits for hours ends at once, on one thread and on
+    /// several. If the future waits for something other than a timer, the call waits in real time.
     ///
     /// # Panics
-    /// With the panic of the future or of a waker.
+    /// Resumes the panic of the future or of a waker.
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         let _entered = self.timers.enter();
         let waiter = Arc::new(Waiter {
@@ -192,13 +194,13 @@ impl TestClock {
         }
     }
 
-    /// Polls a future once, with a waker that does nothing. For tests of one future.
+    /// Polls a future once, with a waker that does nothing. Use it in tests of one future.
     pub fn is_ready<F: Future>(&self, future: core::pin::Pin<&mut F>) -> bool {
         future.poll(&mut Context::from_waker(Waker::noop())).is_ready()
     }
 
-    /// Keeps the clock from moving by itself, until the guard is dropped: while a thread works that
-    /// is in no [`block_on`](Self::block_on).
+    /// Keeps the clock from moving by itself, until the guard is dropped. Use it while a thread
+    /// outside of [`block_on`](Self::block_on) works.
     pub fn hold(&self) -> ClockHold {
         lock(&self.shared.state).holds += 1;
         ClockHold { shared: Arc::clone(&self.shared) }
@@ -237,13 +239,13 @@ impl Shared {
         self.cores().into_iter().map(next).min().filter(|&at| at < u64::MAX)
     }
 
-    /// Shows the time to those who look without the lock.
+    /// Stores the time for threads that read it without the lock.
     fn show(&self, state: &State) {
         let still = if state.resumed.is_none() { state.shown } else { u64::MAX };
         self.still.store(still, Ordering::Release);
     }
 
-    /// Changes what the threads in `block_on` wait for, and lets them look.
+    /// Changes the state that the threads in `block_on` wait for, and wakes them.
     fn change(&self, change: impl FnOnce(&mut State)) {
         let mut state = lock(&self.state);
         change(&mut state);
@@ -265,14 +267,14 @@ struct Waiting {
 }
 
 impl Waiter {
-    /// Waits until the waker is called. The last thread to wait moves the clock.
+    /// Waits until the waker is called. The last thread that starts to wait moves the clock.
     fn wait(&self) {
         let mut state = lock(&self.shared.state);
         loop {
             {
                 let mut mine = lock(&self.state);
                 if core::mem::take(&mut mine.notified) {
-                    // Whoever notified has counted it as not parked.
+                    // The thread that notified has counted this one as not parked.
                     mine.parked = false;
                     return;
                 }
@@ -300,8 +302,8 @@ impl Waiter {
         }
     }
 
-    /// Moves the clock to the next deadline, and fires what is due. `Some`: nothing was due, and
-    /// how long to wait before the next look.
+    /// Moves the clock to the next deadline, and fires what is due. `Some`: nothing was due; the
+    /// value is the time to wait before the next look.
     fn move_clock(&self) -> Option<Duration> {
         let Some(next) = self.shared.next() else { return Some(Duration::MAX) };
         {
@@ -310,7 +312,7 @@ impl Waiter {
             if state.resumed.is_some() && left > 0 {
                 return Some(Duration::from_nanos(left));
             }
-            // A hold may have come since the look, or a thread.
+            // A hold or another thread may have come since the look.
             if !state.all_wait() {
                 return None;
             }
@@ -351,7 +353,7 @@ impl Wakes for Waiter {
     }
 }
 
-/// A thread is in `block_on`.
+/// Counts a thread as in `block_on` while this guard lives.
 struct Active<'a>(&'a Waiter);
 
 impl Drop for Active<'_> {
@@ -359,17 +361,17 @@ impl Drop for Active<'_> {
         let shared = &self.0.shared;
         let mut state = lock(&shared.state);
         state.active -= 1;
-        // It may leave by a panic of a waker, while it moves the clock.
+        // The thread may leave by a panic of a waker, while it moves the clock.
         if core::mem::take(&mut lock(&self.0.state).parked) {
             state.parked -= 1;
         }
-        // The others may all wait now.
+        // All other threads may wait now.
         shared.called.notify_all();
     }
 }
 
-/// One thread moves the clock. The others look again if it did, or has panicked. If it did not,
-/// they would wake one another for ever.
+/// One thread moves the clock. The other threads look again if the clock moved, or if this thread
+/// has panicked. If the clock did not move, they must not: they would wake one another for ever.
 struct Moving<'a> {
     shared: &'a Shared,
     moved: bool,
@@ -384,7 +386,7 @@ impl Drop for Moving<'_> {
     }
 }
 
-/// While it lives, a [`TestClock`] does not move by itself.
+/// While this guard lives, its [`TestClock`] does not move by itself.
 #[must_use = "the clock moves again when this is dropped"]
 pub struct ClockHold {
     shared: Arc<Shared>,

@@ -1,5 +1,5 @@
-//! The driver that is a thread: asleep until a timer is due, and gone when no handle and no timer
-//! is left.
+//! The driver that is a thread. It sleeps until a timer is due, and ends when no handle and no
+//! timer is left.
 
 use core::panic::AssertUnwindSafe;
 use core::time::Duration;
@@ -10,8 +10,8 @@ use crate::sync::{Arc, Ordering};
 use crate::wake::Wake;
 
 impl Core {
-    /// Tells the driver that a timer is filed for `tick`, earlier than it knows of. No lock is
-    /// held. False: there is none, and no thread could be started.
+    /// Tells the driver that a timer is filed for `tick`, which is earlier than the driver's next
+    /// look. No lock is held. False: there is no driver, and no thread could be started.
     #[cold]
     pub(crate) fn call_driver(self: &Arc<Self>, tick: u64) -> bool {
         match &self.wake {
@@ -24,7 +24,7 @@ impl Core {
         }
     }
 
-    /// Starts the thread. The caller has been told by the sleeper that it is the one to do so.
+    /// Starts the thread. The sleeper has told the caller to do so.
     pub(crate) fn start_thread(self: &Arc<Self>) -> std::io::Result<()> {
         let Wake::Thread(sleeper) = &self.wake else { return Ok(()) };
         let core = Arc::clone(self);
@@ -35,8 +35,8 @@ impl Core {
         started
     }
 
-    /// Is called when a timer that outlived all handles has left. If it was the last timer, the
-    /// driver ends.
+    /// The pool calls this when it has freed a timer that outlived all handles. If it was the last
+    /// timer, the driver ends.
     pub(crate) fn call_driver_to_end(&self) {
         match &self.wake {
             Wake::Hook(hook) => hook(),
@@ -44,15 +44,16 @@ impl Core {
         }
     }
 
-    /// Fires what is due, for a driver that goes on after the panic of a waker. Returns the tick at
-    /// which to look again.
+    /// Fires the due timers, and catches the panic of a waker so that the driver goes on. Returns
+    /// the tick at which to look again.
     pub(crate) fn run_on(&self, note_panic: impl FnOnce()) -> u64 {
         match catch_unwind(AssertUnwindSafe(|| self.run())) {
             Ok((_, next)) => next,
-            // Each waker was called. What is due next is not known: look again.
+            // The pass has called each waker. The next due tick is not known, so the driver looks
+            // again.
             Err(panic) => {
                 note_panic();
-                // Its drop is foreign code too.
+                // The drop of the payload is foreign code too.
                 if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
                     core::mem::forget(panic);
                 }
@@ -78,7 +79,8 @@ impl Core {
     }
 }
 
-/// The kernel may wake a thread 50 us late, to save wake-ups. This one coalesces by itself.
+/// The kernel may wake a thread 50 us late, to save wake-ups. This thread coalesces wake-ups by
+/// itself.
 fn be_precise() {
     #[cfg(target_os = "linux")]
     let _ = rustix::thread::set_current_timer_slack(core::num::NonZeroU64::new(1));

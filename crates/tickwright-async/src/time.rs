@@ -1,4 +1,4 @@
-//! What time it is, and in which unit: nanoseconds of a clock, and ticks of a queue.
+//! The time in both units: nanoseconds of a clock, and ticks of a queue.
 
 use core::fmt;
 use core::time::Duration;
@@ -9,10 +9,10 @@ use tickwright::clock::{Clock, SystemClock};
 
 use crate::word::NEVER;
 
-/// Where the time comes from. The clock of the machine is asked without a pointer in between.
+/// Where the time comes from. The clock of the machine is read without a call through a pointer.
 pub(crate) enum Time {
     Machine,
-    /// Another clock, and what to add and to take off for a time as the machine's clock counts it.
+    /// Another clock, with the offsets to add and subtract to get the time of the machine's clock.
     Other {
         clock: Arc<dyn Clock>,
         add: u64,
@@ -21,10 +21,11 @@ pub(crate) enum Time {
 }
 
 impl Time {
-    /// Another clock, which goes on from now, or which began with the time of the machine.
+    /// Another clock. It continues from the machine's time now, or (`aligned`) it already began
+    /// with it.
     pub(crate) fn other(clock: Arc<dyn Clock>, aligned: bool, scale: Scale) -> Self {
         let (machine, other) = (machine(), clock.now().as_nanos());
-        // Whole ticks, so that what is exact by the clock is exact here.
+        // The offsets are whole ticks, so that a time on a tick of that clock is on a tick here.
         let whole = |nanos| scale.start(scale.now(nanos));
         let (add, sub) = if aligned {
             (0, 0)
@@ -43,7 +44,7 @@ impl Time {
         }
     }
 
-    /// Our time for one of the other clock.
+    /// Converts a time of the other clock to our time.
     fn convert(&self, nanos: u64) -> u64 {
         match self {
             Self::Machine => nanos,
@@ -51,7 +52,7 @@ impl Time {
         }
     }
 
-    /// The other clock's time for one of ours.
+    /// Converts our time to the time of the other clock.
     #[cfg(feature = "tokio")]
     pub(crate) fn convert_back(&self, nanos: u64) -> u64 {
         match self {
@@ -60,7 +61,8 @@ impl Time {
         }
     }
 
-    /// Whether a look at the clock is for a test, where it is to be exact rather than cheap.
+    /// Whether this is the machine's clock. A test uses another clock, whose reads must be exact
+    /// rather than cheap.
     #[inline]
     pub(crate) fn is_machine(&self) -> bool {
         matches!(self, Self::Machine)
@@ -72,8 +74,8 @@ pub(crate) fn machine() -> u64 {
     SystemClock::Monotonic.now().as_nanos()
 }
 
-/// One moment by the clock of the standard library, and by the machine's. The first is read first,
-/// so that no deadline becomes earlier by a conversion.
+/// The same moment on the standard library's clock and on the machine's. The standard library's is
+/// read first, so that no conversion makes a deadline earlier.
 #[inline]
 fn anchor() -> (Instant, u64) {
     static ANCHOR: OnceLock<(Instant, u64)> = OnceLock::new();
@@ -83,8 +85,8 @@ fn anchor() -> (Instant, u64) {
     })
 }
 
-/// The instant of the standard library at that time of ours. Where the platform has no such
-/// instant, one that is thirty years ahead.
+/// Converts our time to an instant of the standard library. If the platform has no such instant,
+/// the result is thirty years ahead.
 pub(crate) fn instant(nanos: u64) -> Instant {
     let (standard, ours) = anchor();
     if let Some(ahead) = nanos.checked_sub(ours) {
@@ -95,7 +97,8 @@ pub(crate) fn instant(nanos: u64) -> Instant {
     }
 }
 
-/// Our time of an instant of the standard library. At the ends of our clock it saturates.
+/// Converts an instant of the standard library to our time. The result saturates at both ends of
+/// our clock.
 #[inline]
 pub(crate) fn nanos_at(at: Instant) -> u64 {
     let (standard, ours) = anchor();
@@ -111,17 +114,17 @@ impl fmt::Debug for Time {
     }
 }
 
-/// How long a tick is, as a power of two in nanoseconds, and how many ticks are coalesced.
+/// The length of a tick, as a power of two in nanoseconds, and how many ticks are coalesced.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
     shift: u32,
-    /// Deadlines have none of these bits.
+    /// A mask of low bits that are 0 in every deadline.
     coalesced: u64,
 }
 
 impl Scale {
-    /// The longest tick that is not longer than `resolution`, from 8 ns to 1.07 s, and the most
-    /// ticks that `slack` allows to be late.
+    /// Chooses the longest tick up to `resolution`, from 8 ns to 1.07 s. It coalesces as many ticks
+    /// as `slack` allows.
     pub(crate) fn new(resolution: Duration, slack: Duration) -> Self {
         let power = |nanos: u64| nanos.max(1).ilog2();
         let shift = power(nanos(resolution)).clamp(3, 30);
@@ -129,7 +132,7 @@ impl Scale {
         Self { shift, coalesced: (1 << power(ticks).min(60)) - 1 }
     }
 
-    /// The tick that begins at `nanos` or later, within the slack. Never early.
+    /// The coalesced tick that begins at `nanos` or later, within the slack. Never early.
     #[inline]
     pub(crate) fn deadline(self, nanos: u64) -> u64 {
         let up = (1 << self.shift) - 1;
@@ -137,13 +140,13 @@ impl Scale {
         (tick.saturating_add(self.coalesced) & !self.coalesced).min(NEVER)
     }
 
-    /// The tick that the moment is in, before [`NEVER`].
+    /// The tick that contains `nanos`; always less than [`NEVER`].
     #[inline]
     pub(crate) fn now(self, nanos: u64) -> u64 {
         (nanos >> self.shift).min(NEVER - 1)
     }
 
-    /// When a tick begins. [`u64::MAX`]: after the end of the clock.
+    /// When a tick begins, in nanoseconds. [`u64::MAX`] if it begins after the end of the clock.
     pub(crate) fn start(self, tick: u64) -> u64 {
         if tick > u64::MAX >> self.shift || tick >= NEVER { u64::MAX } else { tick << self.shift }
     }

@@ -1,4 +1,4 @@
-//! A future that is given up at a deadline.
+//! A future that is cancelled at a deadline.
 
 use core::fmt;
 use core::future::{Future, IntoFuture};
@@ -48,7 +48,7 @@ pin_project! {
 
 /// Time-outs.
 impl Timers {
-    /// Gives a future up after a duration.
+    /// Cancels a future that is not ready after a duration.
     ///
     /// ```
     /// # use core::time::Duration;
@@ -67,7 +67,7 @@ impl Timers {
         Timeout::new(future, self.sleep(duration))
     }
 
-    /// Gives a future up at an instant.
+    /// Cancels a future that is not ready at an instant.
     #[inline]
     #[cfg_attr(feature = "sites", track_caller)]
     pub fn timeout_at<F: IntoFuture>(&self, deadline: Instant, future: F) -> Timeout<F::IntoFuture> {
@@ -89,7 +89,7 @@ impl<F> Timeout<F> {
         &self.value
     }
 
-    /// The future, to be changed.
+    /// The future, by a mutable reference.
     pub fn get_mut(&mut self) -> &mut F {
         &mut self.value
     }
@@ -99,7 +99,7 @@ impl<F> Timeout<F> {
         self.value
     }
 
-    /// When the future is given up.
+    /// When the future is cancelled.
     #[must_use]
     pub fn deadline(&self) -> Instant {
         self.sleep.deadline()

@@ -11,14 +11,14 @@ use crate::time::instant;
 use crate::wake::Wake;
 use crate::word::State;
 
-/// A handle to timers: what sleeps, time-outs and slots are made from. Clones are handles to the
+/// A handle to timers, from which sleeps, time-outs and slots are made. Clones are handles to the
 /// same timers.
 ///
 /// Timers made by [`new`](Self::new) fire on a thread of their own, which sleeps until a timer is
-/// due. Those made by [`Settings::driven`](crate::Settings::driven) fire when the caller's loop
+/// due. Timers made by [`Settings::driven`](crate::Settings::driven) fire when the caller's loop
 /// calls [`run`](Self::run).
 ///
-/// When the last handle is dropped, what is pending still fires. The thread ends after the last
+/// After the last handle is dropped, pending timers still fire. The thread ends after the last
 /// timer.
 ///
 /// ```
@@ -45,17 +45,17 @@ impl Timers {
         instant(self.core.time.now())
     }
 
-    /// Fires what is due, on this thread. Returns how many timers fired. For
-    /// [`driven`](crate::Settings::driven) timers; others need no call.
+    /// Fires the due timers, on this thread. Returns how many timers fired. Only
+    /// [`driven`](crate::Settings::driven) timers need this call.
     ///
     /// # Panics
-    /// With the first panic of a waker, when all wakers were called.
+    /// Resumes the first panic of a waker, after all wakers were called.
     pub fn run(&self) -> usize {
         self.core.run().0
     }
 
     /// How long the caller's loop may sleep before it calls [`run`](Self::run); zero if something
-    /// is due, `None` if nothing is pending. Timers that were dropped since may make it shorter
+    /// is due, `None` if nothing is pending. Timers that were dropped may make this time shorter
     /// than necessary.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Duration> {
@@ -64,7 +64,7 @@ impl Timers {
         (next < u64::MAX).then(|| Duration::from_nanos(left()))
     }
 
-    /// When [`run`](Self::run) is to be called next; `None` if nothing is pending.
+    /// When the loop has to call [`run`](Self::run) next; `None` if nothing is pending.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
         let next = self.core.next();
@@ -99,8 +99,8 @@ impl Timers {
         Report { live, vacant, locks, lateness, wakeups, panics }
     }
 
-    /// Where the live timers were made, and how many at each place, the most first. O(timers), with
-    /// one shard locked at a time.
+    /// Returns the places where the live timers were made, with their counts, the greatest count
+    /// first. O(timers), with one shard locked at a time.
     #[cfg(feature = "sites")]
     #[must_use]
     pub fn sites(&self) -> Vec<(&'static core::panic::Location<'static>, usize)> {
@@ -118,7 +118,7 @@ impl Timers {
         counts
     }
 
-    /// Whether both are handles to the same timers.
+    /// Whether both handles are to the same timers.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.core, &other.core)
@@ -134,9 +134,11 @@ impl Clone for Timers {
 
 impl Drop for Timers {
     fn drop(&mut self) {
-        // Release and Acquire: the driver that sees 0 sees all that was armed by handles.
+        // Release and Acquire: a driver that reads 0 sees each timer that was armed through a
+        // handle.
         if self.core.handles.fetch_sub(1, Ordering::AcqRel) == 1 {
-            // The driver sweeps out what is vacant. Without one, the pools of threads do.
+            // The driver removes the vacant timers. Without a driver, the pools of threads remove
+            // them.
             self.core.call_driver_to_end();
         }
     }

@@ -1,15 +1,15 @@
-//! How a driver learns that a deadline is earlier than what it waits for.
+//! How a driver learns that a deadline is earlier than the tick that it waits for.
 
 use core::fmt;
 use core::time::Duration;
 
 use crate::sync::{Condvar, Mutex, lock};
 
-/// What to do when a timer is filed for an earlier tick than the driver knows of.
+/// How to reach the driver when a timer is filed for a tick before its next look.
 pub(crate) enum Wake {
-    /// A thread of our own sleeps.
+    /// Wakes a thread of our own.
     Thread(Sleeper),
-    /// The caller's loop sleeps, or other code of the caller runs the timers.
+    /// Calls a hook of the caller, whose loop or other code runs the timers.
     Hook(Box<dyn Fn() + Send + Sync>),
 }
 
@@ -22,10 +22,10 @@ impl fmt::Debug for Wake {
     }
 }
 
-/// What a driver thread sleeps at.
+/// The state that a driver thread sleeps on.
 ///
-/// The look at what is set and the sleep are under one lock, so that no earlier deadline is lost in
-/// between.
+/// The thread reads the requested tick and starts to sleep under one lock, so no earlier deadline
+/// is lost in between.
 #[derive(Debug, Default)]
 pub(crate) struct Sleeper {
     state: Mutex<State>,
@@ -72,13 +72,14 @@ impl Sleeper {
         }
     }
 
-    /// Is called before a look at all shards. From now on, requests for earlier looks count.
+    /// The driver calls this before a look at all shards. From now on, requests for earlier looks
+    /// count.
     pub(crate) fn begin(&self) {
         lock(&self.state).until = u64::MAX;
     }
 
-    /// Sleeps until `tick`, or until a tick that was asked for since [`begin`](Self::begin).
-    /// `left` returns how long it is to a tick, `None` if that is past.
+    /// Sleeps until `tick`, or until a tick that was asked for since [`begin`](Self::begin). `left`
+    /// returns the time until a tick, or `None` if the tick has passed.
     pub(crate) fn sleep(&self, tick: u64, left: impl Fn(u64) -> Option<Duration>) {
         let mut state = lock(&self.state);
         state.until = state.until.min(tick);
@@ -106,15 +107,16 @@ impl Sleeper {
         }
     }
 
-    /// The thread ends, unless `is_idle` says that something was filed meanwhile.
+    /// Ends the thread, unless `is_idle` finds that a timer was filed meanwhile.
     pub(crate) fn end(&self, is_idle: impl FnOnce() -> bool) -> bool {
         lock(&self.state).gone = true;
-        // Outside of the lock: a thread that files a timer takes the lock of a shard before this
-        // one.
+        // This runs outside of our lock: a thread that files a timer takes the lock of a shard
+        // before ours.
         if is_idle() {
             return true;
         }
-        // Somebody filed a timer. Either it has started another thread, or this one goes on.
+        // A thread has filed a timer. Either that thread has started another driver, or this driver
+        // goes on.
         !core::mem::replace(&mut lock(&self.state).gone, false)
     }
 

@@ -14,7 +14,7 @@
 //! ```
 //!
 //! A timer that its shard cannot keep, for lack of memory or of a driver, is fired for no deadline.
-//! The task that is woken sees that, and files its timer again.
+//! The woken task sees that its deadline has not passed, and files its timer again.
 //!
 //! *Armed* and *vacant* timers are in a queue, *idle* and *fired* ones are not. The transitions 1,
 //! 2 and 3 are one compare-exchange each, by the owner, without a lock. A later deadline is no
@@ -29,13 +29,13 @@ pub(crate) const NEVER: u64 = u64::MAX >> 3;
 pub(crate) enum State {
     /// In no queue.
     Idle,
-    /// In a queue, though nobody waits for it.
+    /// In a queue, though no task waits for it.
     Vacant,
     /// In a queue, with a waker.
     Armed,
     /// Out of the queue. The driver takes its waker.
     Firing,
-    /// Out of the queue, and its waker is taken. `filed` is the deadline that it fired for.
+    /// Out of the queue, and its waker is taken. `filed` is the deadline that the timer fired for.
     Fired,
 }
 

@@ -1,4 +1,4 @@
-//! The clock for tests: stopped, moved, moving by itself, on one thread and on several.
+//! Tests of the clock for tests: stopped, moved, moving by itself, on one thread and on several.
 
 mod common;
 
@@ -103,7 +103,7 @@ fn a_clock_is_stopped_and_moved_inside_of_a_task() {
             assert_eq!(timers.now() - start, ms(100));
             assert!(!clock.is_ready(sleep.as_mut()));
             sleep.await;
-            // It was stopped within a tick.
+            // The clock was stopped within a tick.
             let late = timers.now() - start - ms(300);
             assert!(late < timers.resolution(), "{late:?}");
         }
@@ -115,7 +115,7 @@ fn several_threads_wait_and_the_clock_moves_when_all_do() {
     let clock = TestClock::new();
     let start = clock.timers().now();
     let (sender, receiver) = std::sync::mpsc::channel();
-    // Nobody moves the clock before all are there.
+    // No thread moves the clock before all of them are in `block_on`.
     let hold = clock.hold();
     let gate = Arc::new(std::sync::Barrier::new(4));
     let threads: Vec<_> = (1..=3_u64)
@@ -276,7 +276,8 @@ fn a_panic_of_a_waker_leaves_the_clock_to_others() {
     let mut bad = pin!(clock.timers().sleep(ms(5)));
     assert!(bad.as_mut().poll(&mut core::task::Context::from_waker(&waker)).is_pending());
     let panicked = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
-        // Its own waker is not called, so it still counts as waiting when the other panics.
+        // This thread's own waker is not called, so it still counts as waiting when the other
+        // thread panics.
         clock.block_on(async { sleep(Duration::from_secs(3600)).await });
     }));
     assert!(panicked.is_err());
@@ -292,7 +293,7 @@ fn a_thread_in_real_time_sees_the_pause() {
         let clock = clock.clone();
         std::thread::spawn(move || clock.block_on(async { sleep(Duration::from_secs(3600)).await }))
     };
-    // It waits in real time, or is about to.
+    // The thread waits in real time, or is about to.
     while !format!("{clock:?}").contains("waiting: 1") {
         std::thread::yield_now();
     }
@@ -319,6 +320,6 @@ fn a_thread_in_real_time_sees_an_advance() {
         std::thread::yield_now();
     }
     clock.advance(Duration::from_secs(3600));
-    // By the clock of the machine, which is not the test's.
+    // These timers go by the clock of the machine, not by the test's.
     assert!(sleeper.join().unwrap() < Duration::from_secs(1800));
 }

@@ -1,4 +1,4 @@
-//! hyper's trait: through a pointer to the trait, as hyper uses it.
+//! Tests of hyper's trait, called through a trait object as hyper calls it.
 
 mod common;
 

@@ -27,7 +27,8 @@ impl Scene {
         interval.poll_tick(&mut self.task.context()).map(|due| (due - self.start).as_millis())
     }
 
-    /// Runs a sequence of (advance by, due of each tick that is there then).
+    /// Runs a sequence of pairs: the span to advance by, and the due times of the ticks that are
+    /// ready then.
     fn expect(&self, interval: &mut Interval, steps: &[(u64, &[u128])]) {
         for (number, (span, ticks)) in steps.iter().enumerate() {
             self.clock.advance(ms(*span));

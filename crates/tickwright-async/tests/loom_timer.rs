@@ -1,8 +1,9 @@
-//! Models of a timer's owner and its driver, over the shipped code. loom runs all schedules. At its
-//! end each model checks that no timer still waits after its deadline: a lost wake-up.
+//! Models of a timer's owner and its driver, over the shipped code. loom runs all schedules. Each
+//! model ends with a check that no timer still waits after its deadline, which would be a lost
+//! wake-up.
 //!
-//! That each can fail was tried: the change of the code that its comment names, made by hand, fails
-//! it.
+//! Each model can fail: its comment names a change of the code that makes it fail, and each change
+//! was tried.
 #![cfg(loom)]
 
 use core::future::Future;
@@ -65,7 +66,7 @@ impl Scene {
         Self { clock, timers, calls }
     }
 
-    /// The driver's pass at that tick.
+    /// The driver's pass at tick `now`.
     fn run_at(&self, tick: u64) {
         self.clock.0.store(tick, Ordering::SeqCst);
         self.timers.run();
@@ -80,8 +81,9 @@ impl Scene {
         self.timers.now() + Self::span(tick) - Self::span(now)
     }
 
-    /// The driver asks, on a thread of its own, how long it may sleep. Returns whether it is woken
-    /// at tick `due` at the latest: by itself, or by a call since. Ask when all has happened.
+    /// The driver asks, on a thread of its own, how long it may sleep. Returns whether the driver
+    /// wakes at tick `due` at the latest: by its own sleep, or by a call since. Call it when all
+    /// other threads are done.
     fn looks(&self, due: u64) -> loom::thread::JoinHandle<impl FnOnce() -> bool + use<>> {
         let (scene, due) = (self.clone(), self.at(due));
         loom::thread::spawn(move || {
@@ -91,7 +93,7 @@ impl Scene {
         })
     }
 
-    /// The driver's pass at that tick, on a thread of its own.
+    /// The driver's pass at tick `now`, on a thread of its own.
     fn runs_at(&self, tick: u64) -> loom::thread::JoinHandle<()> {
         let scene = self.clone();
         loom::thread::spawn(move || scene.run_at(tick))
@@ -123,8 +125,8 @@ fn the_first_poll_against_the_fire() {
     });
 }
 
-/// As the first poll, of a timer that is filed from its last use. Fails when a vacant timer is
-/// armed by a store: one that the driver has just taken out would be armed in no queue.
+/// This is the first poll, with a timer that is still filed from its last use. Fails when a store
+/// arms a vacant timer: a timer that the driver has just taken out would be armed in no queue.
 #[test]
 fn the_first_poll_of_a_used_timer_against_its_leave() {
     explore(|| {
@@ -197,7 +199,7 @@ fn a_later_deadline_against_the_fire() {
         let polled = poll(&mut sleep, &waker);
         driver.join().unwrap();
         assert!(polled.is_pending(), "never early");
-        // A task that is woken polls.
+        // A woken task polls again.
         let polled = poll(&mut sleep, &waker);
         assert!(polled.is_pending(), "never early");
         let before = woken.0.load(Ordering::SeqCst);
@@ -211,7 +213,7 @@ fn a_later_deadline_against_the_fire() {
 }
 
 /// Fails when the owner reads `filed` before its exchange, or when the driver does not exchange the
-/// word after it has written `filed`. The timer is then filed for 30, and late.
+/// word after it has written `filed`. The timer then stays filed at 30, and fires late.
 #[test]
 fn an_earlier_deadline_against_a_pass_that_files_again() {
     explore(|| {
@@ -229,8 +231,8 @@ fn an_earlier_deadline_against_a_pass_that_files_again() {
     });
 }
 
-/// Fails when a timer that was disarmed after it was filed again is made idle: it stays in the
-/// queue then, beside its next place.
+/// Fails when the pass makes idle a timer that it has filed again and that was then disarmed. The
+/// timer's old entry would stay in the queue.
 #[test]
 fn a_slot_is_cleared_and_set_against_a_pass_that_files_again() {
     explore(|| {
@@ -318,9 +320,9 @@ fn two_owners_against_a_pass() {
     });
 }
 
-/// The last handle goes while a timer is armed and dropped. Fails when a timer that outlives
-/// all handles stays in its queue: it keeps the core. Fails too when the last handle does not call
-/// the driver, which would wait for ever.
+/// The last handle is dropped while another thread arms and drops a timer. Fails when a timer that
+/// outlives all handles stays in its queue, which keeps the core alive. Fails too when the last
+/// handle does not call the driver, which would wait for ever.
 #[test]
 fn the_last_handle_against_a_drop() {
     explore(|| {
@@ -340,8 +342,8 @@ fn the_last_handle_against_a_drop() {
     });
 }
 
-/// How a timer loses its wake-up: it looks whether it has fired, and then puts its waker in. This
-/// specimen must fail, or the models above could not see what they are for.
+/// A wrong order that loses a wake-up: the task checks whether the timer has fired, and then puts
+/// its waker in. This specimen must fail. Otherwise the models above could not find a lost wake-up.
 #[test]
 #[should_panic(expected = "woken")]
 fn a_specimen_that_looks_before_it_waits_loses_its_wake_up() {

@@ -46,7 +46,8 @@ fn each_timer_is_armed_and_ends_once() {
     drop(timers);
     let kinds = kinds(recorder, &file);
     let count = |kind: &str| kinds.iter().filter(|one| **one == kind).count();
-    // Three bare sleeps, three in time-outs, three time-outs and two uses of a slot... each ends.
+    // Three bare sleeps, three sleeps in time-outs, three time-outs and two uses of a slot: each of
+    // them ends.
     assert_eq!(count("arm"), count("fire") + count("cancel"), "{kinds:?}");
     assert_eq!((count("fire"), count("cancel"), count("rearm")), (6, 3, 1), "{kinds:?}");
 }

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use tickwright_async::{Settings, Sleep, Timers};
 
-/// A task: a sleep that is moved between threads, and whether it was woken.
+/// A task: a sleep that moves between threads, and a flag that says whether its waker was called.
 struct Task {
     sleep: Mutex<Option<(Sleep, Instant)>>,
     queued: AtomicBool,
@@ -43,7 +43,7 @@ impl Random {
     }
 }
 
-/// Polls tasks until each has ended n rounds. Most sleeps are moved a few times before.
+/// Polls tasks until each has ended n rounds. Most sleeps are moved a few times before they end.
 fn work(timers: &Timers, ready: &Mutex<mpsc::Receiver<Arc<Task>>>, left: &AtomicUsize, seed: u64) {
     let mut random = Random(seed);
     while left.load(Ordering::SeqCst) > 0 {
@@ -97,7 +97,7 @@ fn sleeps_that_move_between_threads_all_end() {
             scope.spawn(move || work(timers, receiver, left, seed));
         }
     });
-    // What is still armed fires: nothing is lost.
+    // Each timer that is still armed fires: none is lost.
     let start = Instant::now();
     while timers.report().live > 0 {
         assert!(start.elapsed() < Duration::from_secs(30), "{}", timers.report());

@@ -137,7 +137,7 @@ fn driver_threads() -> usize {
 #[test]
 #[cfg(target_os = "linux")]
 fn the_thread_ends_when_the_last_timer_is_dropped() {
-    // In a process of its own, where no other test has such threads.
+    // This runs in a process of its own, where no other test has driver threads.
     const CHILD: &str = "TICKWRIGHT_ASYNC_THREADS";
     if std::env::var_os(CHILD).is_none() {
         let name = "the_thread_ends_when_the_last_timer_is_dropped";

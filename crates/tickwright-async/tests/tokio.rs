@@ -1,4 +1,4 @@
-//! Timers under one sleep of tokio: its paused clock moves them.
+//! Tests of timers over one sleep of tokio: its paused clock moves them.
 
 mod common;
 

@@ -39,11 +39,11 @@ use self::summary::Ended;
 use crate::error::LabError;
 use crate::interrupt;
 
-/// What to do where no library can be loaded.
+/// The remedy on a host where no library can be loaded.
 const REMEDY: &str =
     "record its system calls instead: `strace -f -ttt -T -o FILE PROGRAM`, then `tickwright import FILE`";
 
-/// The exit codes of a shell for a program that is not there, or that does not run.
+/// The exit codes of a shell for a program that does not exist, and for one that does not run.
 const NOT_FOUND: u8 = 127;
 const NOT_STARTED: u8 = 126;
 
@@ -89,7 +89,7 @@ impl RecordArgs {
     /// Runs the program. Ends this process with the program's exit code.
     ///
     /// # Errors
-    /// The program would run unseen; the trace cannot be written.
+    /// If the program would run unrecorded, or if the trace cannot be written.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         if tickwright_preload::LIBRARY.is_empty() {
             return Err(LabError::usage(format!("this build cannot record programs: {REMEDY}")));
@@ -180,7 +180,7 @@ impl RecordArgs {
     }
 }
 
-/// How long a child that a program leaves behind may take to show itself.
+/// How long a child that outlives its program may take to create its ring.
 const GRACE_NS: u64 = 250_000_000;
 
 /// Collects until the program and all its recorded children have ended, or a signal stops it.
@@ -205,7 +205,8 @@ fn watch<W: io::Write>(child: &mut Child, collector: &mut Collector<W>) -> Resul
                 is_announced = true;
             }
         } else if stopped {
-            // A terminal sends SIGINT to the program too. Nobody else sends it SIGTERM.
+            // A terminal sends SIGINT to the program too. SIGTERM comes to this process alone, so
+            // it is passed on.
             if !is_passed_on && interrupt::exit_code() != 130 {
                 let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
                 pid.map(|pid| kill_process(pid, Signal::TERM));
@@ -222,7 +223,7 @@ fn watch<W: io::Write>(child: &mut Child, collector: &mut Collector<W>) -> Resul
     }
 }
 
-/// The exit code of a shell for a program that ended so.
+/// The exit code that a shell would return for this exit status.
 fn code(status: ExitStatus) -> u8 {
     let code = status.code().or(status.signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)

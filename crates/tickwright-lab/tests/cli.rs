@@ -1,4 +1,5 @@
-//! What scripts rely on: exit codes, messages, and what goes where.
+//! Tests of what scripts rely on: exit codes, messages, and which output goes to which stream or
+//! file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,8 @@ fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Fails with `code` and says all of `words` on standard error, nothing on standard output.
+/// Requires a failure with `code`, with all of `words` on standard error and nothing on standard
+/// output.
 #[track_caller]
 fn refused(args: &[&str], code: i32, words: &[&str]) {
     let output = tickwright(args);
@@ -208,8 +210,8 @@ fn linux<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&["reproduce", "linux", "--only", "network"], more].concat()
 }
 
-/// Where the host has no room for sockets, the networking part is left out with the reason, and the
-/// rest runs.
+/// If the host has no room for sockets, the command skips the networking part, prints the reason,
+/// and runs the rest.
 #[cfg(unix)]
 #[test]
 fn without_sockets_the_rest_of_the_experiment_runs() {
@@ -239,7 +241,7 @@ fn the_linux_experiment_refuses_what_it_cannot_do() {
     let _ = fs::remove_file(both);
 }
 
-/// A path may be any bytes.
+/// A path may consist of any bytes.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_file_name_that_is_no_text_is_one_all_the_same() {
@@ -260,7 +262,7 @@ fn a_file_name_that_is_no_text_is_one_all_the_same() {
     fs::remove_file(&path).unwrap();
 }
 
-/// Every re-arm of the run, with its values.
+/// Lists every re-arm of the run, with its values.
 #[test]
 fn the_linux_experiment_logs_its_traffic() {
     let log = temporary("rearms.csv");
@@ -386,7 +388,8 @@ fn a_result_is_shown_again_as_it_was_printed() {
     fs::remove_file(&json).unwrap();
 }
 
-/// The second run takes twice as long: its samples are those of the first one, doubled.
+/// The second run seems to take twice as long: its samples are the doubled samples of the first
+/// run.
 #[test]
 fn two_results_are_compared() {
     let (first, second) = (temporary("first.json"), temporary("second.json"));
@@ -512,7 +515,7 @@ fn an_attack_has_a_row_per_call() {
         ),
         "{rows}"
     );
-    // Four figures of six kinds of calls under two attacks.
+    // There are four figures for each of six kinds of calls, under two attacks.
     assert_eq!(rows.lines().count(), 1 + 4 * 6 * 2);
     fs::remove_file(&csv).unwrap();
     refused(&["bench", "adversary", "--pattern", "sidways"], 2, &["same-tick"]);
@@ -545,7 +548,7 @@ fn memory_is_weighed_without_the_callers_keys() {
         let of = |s: &&serde_json::Value| s["name"] == name && s["labels"]["structure"] == structure;
         report["series"].as_array().unwrap().iter().find(of).unwrap()["samples"][0].as_f64().unwrap()
     };
-    // A hook node of the list: two links, expiry, owner and payload.
+    // A hook node of the list holds two links, expiry, owner and payload.
     assert_eq!(bytes("pending", "list/hook"), 40.0);
     assert!(bytes("pending", "list/slab") < 40.0, "indices are shorter than pointers");
     assert!((16.0..40.0).contains(&bytes("pending", "orx-4ary")));
@@ -657,7 +660,7 @@ fn a_scenario_sends_no_escape_sequences() {
     let text = stdout(&output);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(text.contains("u{1b}[31mred") && !text.contains(['\u{1b}', '\u{7}']), "{text}");
-    // In a mistake, the parser shows the line.
+    // For a mistake in a file, the parser shows the line.
     fs::write(&path, "name = \"\u{1b}[31mred\"\nmodle = 1\n").unwrap();
     let output = tickwright(&["bench", "hold", "--scenario", file]);
     assert_eq!(output.status.code(), Some(2));
@@ -674,7 +677,7 @@ fn one_round_has_no_interval() {
     assert!(text.contains("round by round"), "the table says what a ratio is: {text}");
 }
 
-/// The networking part alone, where the host has no room for sockets.
+/// Asks for the networking part alone, on a host without room for sockets.
 #[cfg(unix)]
 #[test]
 fn a_part_that_was_asked_for_alone_and_left_out_is_an_error() {
@@ -687,8 +690,8 @@ fn a_part_that_was_asked_for_alone_and_left_out_is_an_error() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("networking is left out: sockets: "));
 }
 
-/// Where the system refuses memory, nothing is weighed wrongly and nothing aborts. The limit is on
-/// data, so that the size of the program does not count.
+/// If the system refuses memory, the command reports no wrong size and does not abort. The limit
+/// counts data only, so the size of the program does not matter.
 #[cfg(target_os = "linux")]
 #[test]
 fn memory_that_is_refused_is_an_error_that_says_so() {
@@ -700,7 +703,7 @@ fn memory_that_is_refused_is_an_error_that_says_so() {
         assert_eq!(stdout(&output), "", "no figure of what was refused");
         said
     };
-    // At each of these limits another allocation is the first to fail.
+    // At each of these limits a different allocation is the first to fail.
     for kib in [40_000, 30_000, 15_000] {
         let said = limited(kib, "bench memory --n 1M --structures heap4/hook");
         for word in ["heap4/hook", "1000000 timers", "fewer timers", "ulimit -v"] {
@@ -749,7 +752,7 @@ mod helenos {
         let calls = rows.lines().filter(|row| row.starts_with("2,reproduce helenos,round trips,per_second"));
         let calls: Vec<&str> = calls.collect();
         for transport in ["futex", "pipe", "socket"] {
-            // Two dictionaries, two methods, two samples.
+            // There are two dictionaries, two methods and two samples.
             assert_eq!(calls.iter().filter(|row| row.contains(transport)).count(), 8, "{rows}");
         }
     }
@@ -768,7 +771,7 @@ mod helenos {
         assert!(text.contains("perf bench sched pipe, threads: skipped, it is not in the PATH"), "{text}");
     }
 
-    /// A server inherits standard error: that ends when both are gone.
+    /// A server inherits standard error, so the stream ends when both processes have ended.
     #[test]
     fn a_server_does_not_outlive_a_client_that_is_killed() {
         for transport in ["futex", "pipe", "socket"] {

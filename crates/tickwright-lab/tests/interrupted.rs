@@ -1,4 +1,5 @@
-//! A run that a signal stops: what it measured is written, and the result says that it is partial.
+//! Tests of a run that a signal stops: it writes its measurements, and the result says that it is
+//! partial.
 #![cfg(target_os = "linux")]
 
 use core::time::Duration;
@@ -21,7 +22,8 @@ impl Drop for Run {
     }
 }
 
-/// However busy the machine is; a guard against a hang, not a measurement.
+/// The longest wait of a test. It suffices on a busy machine; it is a guard against a hang, not a
+/// measurement.
 const LONGEST: Duration = Duration::from_secs(300);
 
 /// Polls `done` until it is true.
@@ -42,7 +44,7 @@ impl Run {
         fs::create_dir(&folder).unwrap();
         let to = |name: &str| folder.join(name);
         let child = Command::new(env!("CARGO_BIN_EXE_tickwright"))
-            // The tour writes its page here.
+            // The tour writes its page into this folder.
             .current_dir(&folder)
             .args(words.split(' ').filter(|word| !word.is_empty()))
             .args(files.iter().map(|kind| format!("--{kind}={}", to(kind).display())))
@@ -64,7 +66,7 @@ impl Run {
     fn signal(&self, signals: &[&str]) {
         let pid = self.child.id();
         let kills: Vec<String> = signals.iter().map(|signal| format!("kill {signal} {pid}")).collect();
-        // It is no error here if a process has already ended.
+        // A process that has already ended is no error here.
         let _ =
             Command::new("sh").args(["-c", &format!("{{ {}; }} 2>&-", kills.join("; "))]).status().unwrap();
     }
@@ -151,7 +153,7 @@ fn experiments_in_one_process() {
 fn experiments_with_children() {
     terminated("helenos", "reproduce helenos --duration 1h --n 3 --tasks processes");
     terminated("nptl", "reproduce nptl --toplevel 1 --children 1 --starts 1k --rounds 1000 --only table");
-    // The child alone does the work; only its parent is told to stop.
+    // The child alone does the work, but the signal goes to its parent only.
     let alive = "reproduce nptl --only alive --n 30k --models m:n,one-to-one,manager";
     stopped("alive", alive, false, "-TERM", 143);
 }
@@ -181,7 +183,8 @@ fn what_has_no_files_says_it_in_text() {
     }
 }
 
-/// `timeout` sends the signal to its child and then to the whole group: two signals, one wish.
+/// `timeout` sends the signal to its child and then to the whole group, so one stop arrives as two
+/// signals.
 #[test]
 fn two_signals_at_once_are_one() {
     let mut run = Run::begin("twice", "bench hold --scenario hold-exp-sparse --rounds 1000", &["json"]);
@@ -197,7 +200,7 @@ fn cpu_ticks(pid: u32) -> u64 {
     words.skip(11).take(2).filter_map(|word| word.parse::<u64>().ok()).sum()
 }
 
-/// A sample that takes hours is not waited for.
+/// The run does not wait for the end of a sample that takes hours.
 #[test]
 fn a_later_signal_ends_the_process() {
     let mut run = Run::begin(
@@ -205,7 +208,8 @@ fn a_later_signal_ends_the_process() {
         "reproduce nptl --toplevel 1 --children 1 --starts 100M --models std --only table",
         &["json"],
     );
-    // Until it has worked for so long, it may not have begun with the cell that takes hours.
+    // Before the process has worked for this long, it may not have begun with the cell that takes
+    // hours.
     soon("work", || cpu_ticks(run.child.id()) > 200);
     let mut status = None;
     soon("the end", || {

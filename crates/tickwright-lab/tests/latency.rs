@@ -1,5 +1,5 @@
-//! `tickwright latency` as a user and a script meet it: what is refused, what is written, and what
-//! is left behind, which is nothing.
+//! Tests of `tickwright latency` from the command line: what it refuses, what it writes, and that
+//! it leaves nothing behind.
 #![cfg(target_os = "linux")]
 
 use core::time::Duration;
@@ -13,7 +13,7 @@ fn tickwright(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_tickwright")).arg("latency").args(args).output().unwrap()
 }
 
-/// Fails with 2 and says all of `words`, before anything ran.
+/// Requires a failure with code 2 and all of `words`, before anything has run.
 #[track_caller]
 fn refused(args: &[&str], words: &[&str]) {
     let output = tickwright(args);
@@ -70,7 +70,7 @@ fn a_cpu_that_is_not_allowed_is_refused() {
     let command = format!("taskset -c 0 '{}' latency --cpu 1", env!("CARGO_BIN_EXE_tickwright"));
     let Ok(output) = Command::new("sh").args(["-c", &command]).output() else { return };
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    // With one CPU it does not exist; without taskset the shell says so.
+    // On a host with one CPU there is no second CPU. Without taskset the shell reports that.
     if output.status.code() == Some(2) {
         assert!(message.contains("not allowed") || message.contains("does not exist"), "{message}");
         assert!(message.contains("may use 0"), "{message}");
@@ -95,7 +95,7 @@ fn files_that_cannot_be_written_cost_no_run() {
     assert!(!fs::exists(file).unwrap());
 }
 
-/// A short run that asks for no priority.
+/// A short run that requests no priority.
 const SHORT: [&str; 6] = ["--duration", "480ms", "--slice", "20ms", "--priority", "none"];
 
 #[test]
@@ -122,7 +122,7 @@ fn a_run_writes_what_it_was_asked_for() {
     });
     assert!(svg.starts_with("<svg") && svg.contains("rb-cached/hook"), "{svg}");
     assert_eq!(gnuplot.matches(" samples, min").count(), 4, "{gnuplot}");
-    // Five turns count of six, for each of four structures.
+    // Of six turns, five count, for each of four structures.
     assert_eq!(hdr.matches("Tag=").count(), 20, "{hdr}");
     let of_samples: Vec<&str> = csv.lines().filter(|line| line.contains(",samples,")).collect();
     assert_eq!(of_samples.len(), 20, "{csv}");
@@ -152,15 +152,15 @@ fn without_privileges_it_says_so_and_goes_on() {
     );
     let output = Command::new("sh").args(["-c", &command]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    // Where one is not root, or setpriv is missing, or the program lies where nobody may go, there
-    // is nothing to give up.
+    // The test is skipped if the user is not root, if setpriv is missing, or if the user `nobody`
+    // cannot reach the program.
     if output.status.success() {
         assert!(said.contains("no SCHED_FIFO 80"), "{said}");
         assert!(said.contains("Order of the structures"), "{said}");
     }
 }
 
-/// A run that was started and has begun.
+/// A run that was started and has printed its first line.
 struct Begun {
     child: Child,
     out: BufReader<std::process::ChildStdout>,
@@ -179,7 +179,7 @@ fn begin(args: &[&str]) -> Begun {
     Begun { child, out }
 }
 
-/// The next line that begins so; `None` at the end.
+/// The next line that starts with `begin`; `None` at the end.
 fn line(out: &mut impl BufRead, begin: &str) -> Option<String> {
     out.lines().map(Result::unwrap).find(|line| line.starts_with(begin))
 }
@@ -189,8 +189,8 @@ fn signal(name: &str, pid: u32) {
     assert!(sent.success());
 }
 
-/// The processes whose command line has the words of a load of `parent`, or that are of the group
-/// of one.
+/// The processes whose command line has the words of a load of `parent`, and all processes of their
+/// groups.
 fn loads_of(parent: u32) -> Vec<u32> {
     let mine = format!("--parent\0{parent}\0");
     let mut found = Vec::new();
@@ -217,17 +217,17 @@ fn loads_of(parent: u32) -> Vec<u32> {
     found
 }
 
-/// What `ps` and `top` call a process.
+/// The name of a process in `ps` and `top`.
 fn name_of(pid: u32) -> String {
     fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim_end().to_owned()
 }
 
-/// Whether a process is gone; a zombie that nobody has collected yet is.
+/// Whether a process has ended; a zombie counts as ended.
 fn gone(pid: u32) -> bool {
     fs::read(format!("/proc/{pid}/cmdline")).map_or(true, |words| words.is_empty())
 }
 
-/// Waits for the kernel to do what it was asked for.
+/// Waits until the kernel has done the requested operation.
 #[track_caller]
 fn soon(what: &str, mut done: impl FnMut() -> bool) {
     let until = Instant::now() + Duration::from_secs(60);
@@ -248,14 +248,14 @@ fn no_load_outlives_a_run_however_it_ends() {
     for (end, args, name) in ends {
         let mut run = begin(&[args, &["--load", "all"]].concat());
         let pid = run.child.id();
-        // A run that ends by itself may have, by now.
+        // A run that ends by itself may have ended by now.
         let mut loads = loads_of(pid);
         if let Some(name) = name {
-            // The kernel shows the words of a new program a moment after its start.
+            // The kernel shows the command line of a new program a moment after its start.
             soon("no load was seen", || {
                 loads_of(pid).into_iter().any(|load| name_of(load) == "tickwright-load")
             });
-            // With what it forks, once that is seen.
+            // The load and the processes that it forks, once these are visible.
             soon("no fork was seen", || {
                 loads = loads_of(pid);
                 loads.len() > 1
@@ -290,7 +290,7 @@ fn no_count_outlives_a_run_that_is_killed() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    // Its first counts are there: it has begun.
+    // The run has written its first counts, so it has begun.
     let scratch = folder.join(format!("tickwright-counts-{}", run.id()));
     soon("no counts", || scratch.join("out.2").exists());
     let mine = format!("--callgrind-out-file={}", scratch.display());
@@ -317,7 +317,7 @@ fn what_it_inherits_of_real_time_is_given_up() {
     let pid = child.id();
     let mut out = BufReader::new(child.stdout.take().unwrap());
     if line(&mut out, "warming up").is_none() {
-        // Where it is not allowed there is nothing to give up.
+        // If the priority is not allowed, the run has none to give up.
         assert_eq!(child.wait().unwrap().code(), Some(77));
         return;
     }
@@ -357,12 +357,13 @@ fn a_killed_run_leaves_no_half_file() {
 fn a_stopped_process_tells_the_gap_and_averages_nothing() {
     let mut run = begin(&["--duration", "1h", "--structures", "list/hook,rb/hook", "--slice", "100ms"]);
     let pid = run.child.id();
-    // The first line comes when the turns that are thrown away are over.
+    // The first line comes after the warm-up turns.
     line(&mut run.out, "RTD|").unwrap();
     let mut told = String::new();
     let state = || fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // A stop between two turns touches no sample, so no gap is reported. Then the next line is that
-    // of a structure, and the test stops the process again. A turn takes nearly all of the time.
+    // A stop between two turns touches no sample, so no gap is reported. In that case the next line
+    // names a structure, and the test stops the process again. A stop between turns is rare,
+    // because turns take nearly all of the time.
     for attempt in 0.. {
         assert!(attempt < 10, "no gap was told");
         signal("-STOP", pid);
@@ -372,7 +373,7 @@ fn a_stopped_process_tells_the_gap_and_averages_nothing() {
         let until = Instant::now() + Duration::from_millis(300);
         soon("time stands still", || Instant::now() > until);
         signal("-CONT", pid);
-        // The first line may have been written before the stop.
+        // The process may have written the first line before the stop.
         for _ in 0..2 {
             told = line(&mut run.out, "").expect("no gap was told");
             if told.starts_with("GAP|") {
@@ -428,7 +429,7 @@ fn all_cpus_run_the_same_structures_at_the_same_time() {
     for words in ["Wake-up lateness by CPU", "Order of the structures", "on one CPU"] {
         assert!(said.contains(words), "'{words}' is missing in: {said}");
     }
-    // Twelve rounds of 80 ms, of which the first warms up.
+    // There are twelve rounds of 80 ms; the first round is a warm-up.
     let samples: Vec<_> = series.iter().filter(|series| series["name"] == "samples").collect();
     assert_eq!(samples.len(), 4 * cpus.len());
     assert!(samples.iter().all(|series| series["samples"].as_array().unwrap().len() == 11), "{samples:?}");
@@ -463,14 +464,14 @@ fn ctrl_c_ends_the_threads_of_all_cpus() {
     let mut rest = String::new();
     run.out.read_to_string(&mut rest).unwrap();
     assert_eq!(run.child.wait().unwrap().code(), Some(130));
-    // The text is broken into lines.
+    // The message is wrapped into lines.
     assert!(rest.replace('\n', " ").contains("The threads together used"), "{rest}");
 }
 
 #[test]
 fn an_error_of_one_thread_ends_all() {
     let mut run = begin(&["--cpus", "all", "--duration", "1h"]);
-    // The next line of a thread meets a closed pipe.
+    // A thread writes its next line to a closed pipe.
     drop(run.out);
     assert_eq!(run.child.wait().unwrap().code(), Some(141));
 }

@@ -1,4 +1,5 @@
-//! Blocks ` ```console,run ` of the book are run, and must print what the page shows.
+//! Runs the blocks ` ```console,run ` of the book, and requires that they print what the page
+//! shows.
 #![cfg(unix)]
 
 use std::ffi::OsString;
@@ -8,7 +9,7 @@ use std::process::Command;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// A command of a page and what the page shows below it.
+/// A command of a page and the output that the page shows below it.
 #[derive(Debug, Default)]
 struct Shown {
     line: usize,
@@ -37,7 +38,7 @@ fn a_difference_is_seen() {
     assert_ne!(run(&shown[1].command), shown[1].output);
 }
 
-/// The pages in a folder and the folders in it.
+/// The pages in a folder and its subfolders.
 fn pages(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -68,7 +69,7 @@ fn blocks(text: &str) -> Vec<Shown> {
     found
 }
 
-/// What a command prints that a shell runs, with `tickwright` in its path.
+/// The output of a command that a shell runs with `tickwright` in its path.
 fn run(command: &str) -> String {
     let folder = Path::new(env!("CARGO_BIN_EXE_tickwright")).parent().unwrap();
     let mut path = OsString::from(folder);

@@ -1,5 +1,5 @@
-//! `tickwright record` on small programs in C, on Python, and on what cannot be recorded. Programs
-//! in C are skipped, with a reason, where there is no compiler.
+//! Tests of `tickwright record` on small C programs, on Python, and on files that cannot be
+//! recorded. Without a compiler, the tests with C programs are skipped with a reason.
 #![cfg(all(target_os = "linux", target_env = "gnu", any(target_arch = "x86_64", target_arch = "aarch64")))]
 
 use std::collections::HashMap;
@@ -75,7 +75,7 @@ fn record(out: &Path, options: &[&str], program: &[&str]) -> Output {
         .unwrap()
 }
 
-/// What a trace holds: events by the name of their source.
+/// The events of a trace, by the name of their source.
 struct Trace {
     by_source: HashMap<String, Vec<Event>>,
     threads: Vec<String>,
@@ -103,7 +103,7 @@ impl Trace {
         self.by_source.get(source).map_or(&[], Vec::as_slice)
     }
 
-    /// The names of what happened to a source, in order.
+    /// The names of the events of a source, in order.
     fn names(&self, source: &str) -> Vec<&'static str> {
         self.of(source).iter().map(|event| event.what.name()).collect()
     }
@@ -215,7 +215,8 @@ fn threads_that_outlive_the_main_thread_are_recorded() {
 fn children_and_threads_are_followed() {
     let Some((output, trace)) = calls("family") else { return };
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    // The parent, a forked child, what it becomes by exec, and two threads.
+    // The recorded threads: the parent, a forked child, the program that the child executes, and
+    // two threads.
     assert_eq!(trace.names("sleep").len(), 10, "{:?}", trace.threads);
     let timers: std::collections::HashSet<u64> = trace.of("sleep").iter().map(|event| event.timer).collect();
     assert_eq!(timers.len(), 5, "each thread of each process has its own");
@@ -234,7 +235,8 @@ fn a_cancelled_thread_leaves_its_wait() {
 fn errno_and_a_handler_in_a_wait_are_as_without_the_recorder() {
     let Some((output, trace)) = calls("signals") else { return };
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    // A sleep of the handler within a sleep of its thread: the outer one ends with the inner one.
+    // A signal handler sleeps during a sleep of its thread: the outer sleep ends with the inner
+    // one.
     let names = trace.names("sleep");
     let count = |name| names.iter().filter(|found| **found == name).count();
     assert_eq!(count("arm"), count("fire") + count("cancel"), "{names:?}");
@@ -272,8 +274,8 @@ fn sources_may_be_chosen() {
     assert!(stderr(&output).contains("'clock'") && stderr(&output).contains("libevent"));
 }
 
-/// Runs `tests/record/loop_NAME.c` with the library of an event loop. The C file arms a timer,
-/// moves it, cancels it, lets it expire, and lets a repeating one expire three times.
+/// Runs `tests/record/loop_NAME.c` with the library of an event loop. The C file arms, moves and
+/// cancels a timer, lets it expire, and lets a repeating timer expire three times.
 fn event_loop(name: &str, library: &str, repeats: &[&'static str]) {
     let folder = Folder::new(name);
     let Some(program) = folder.program(&format!("loop_{name}"), &[library]) else { return };
@@ -377,7 +379,7 @@ fn a_signal_to_the_recorder_ends_the_program_and_the_trace() {
     let sent = Command::new("kill").args(["-TERM", &recorder.id().to_string()]).status().unwrap();
     assert!(sent.success());
     assert_eq!(recorder.wait().unwrap().code(), Some(128 + 15));
-    // The signal may precede the sleep. The trace is whole.
+    // The signal may come before the sleep. In each case the trace is complete.
     let names = Trace::read(&out).names("sleep");
     assert!(names.iter().all(|name| ["arm", "cancel"].contains(name)), "{names:?}");
 }

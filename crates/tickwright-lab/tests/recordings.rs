@@ -1,4 +1,4 @@
-//! The recordings among the samples are whole, and each timer has a life without a contradiction.
+//! Tests that the sample recordings are complete, and that the events of each timer are consistent.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tickwright_trace::{Reader, What};
 
-/// How often what happened in each source. Checks each event against the state of its timer.
+/// Counts the events of each source, by kind. Checks each event against the state of its timer.
 fn counts(name: &str) -> BTreeMap<(String, &'static str), u64> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples").join(name);
     let mut reader = Reader::new(File::open(path).unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! Traces on the command line: import, export, describe, replay, recommend.
+//! Tests of traces on the command line: import, export, describe, replay, recommend.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ impl Folder {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Standard error of a command that fails with this code.
+    /// Runs a command that must fail with this code, and returns its standard error.
     fn refused(&self, args: &[&str], code: i32) -> String {
         let output = self.run(args);
         assert_eq!(output.status.code(), Some(code), "{args:?}: {output:?}");
@@ -42,7 +42,7 @@ impl Drop for Folder {
     }
 }
 
-/// Three thousand timers of 50 ms: two in three are cancelled after 10 ms, one expires.
+/// Three thousand timers of 50 ms. Of each three, two are cancelled after 10 ms and one expires.
 fn csv() -> String {
     let mut events: Vec<(u64, String)> = Vec::new();
     for timer in 0..3000_u64 {
@@ -159,7 +159,8 @@ fn a_trace_becomes_a_parquet_file_up_to_its_damage() {
     let folder = Folder::new("parquet");
     folder.write("mine.csv", csv());
     folder.good(&["import", "mine.csv"]);
-    // By the name's end, by the flag, and to a pipe: one and the same file.
+    // The export gives the same file in three ways: by the name's extension, by the flag, and to a
+    // pipe.
     assert_eq!(folder.good(&["export", "mine.twt", "--out", "mine.parquet"]), "");
     folder.good(&["export", "mine.twt", "--form", "parquet", "--out", "mine.bin"]);
     let file = fs::read(folder.0.join("mine.parquet")).unwrap();

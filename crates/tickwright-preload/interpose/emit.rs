@@ -1,4 +1,4 @@
-//! From an operation to a record in the ring.
+//! Writes operations as records into the ring.
 
 use core::ffi::c_uint;
 use core::ptr;
@@ -10,19 +10,20 @@ use core::sync::atomic::{
 use super::{slots, sys};
 use crate::ring::{self, Record, Ring, op};
 
-/// The ring of this process; null before it begins, and where it could not be made.
+/// The ring of this process; null before the process begins, and if the ring could not be made.
 pub(crate) static RING: AtomicPtr<Ring> = AtomicPtr::new(ptr::null_mut());
 
 /// The key of the word of each thread; `u32::MAX`: none.
 pub(crate) static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
 
-/// The word of the calling thread: its id, and above it how many calls of libuv or libev it is in.
+/// The word of the calling thread. Its low bits are the thread's id; the high bits count the calls
+/// of libuv or libev that it is in.
 fn word() -> usize {
     let key: c_uint = KEY.load(Relaxed);
     if key == u32::MAX {
         return sys::gettid() as usize;
     }
-    // SAFETY: 1. A key that was made.
+    // SAFETY: 1. The key was created.
     let word = unsafe { sys::pthread_getspecific(key) } as usize;
     if word != 0 {
         return word;
@@ -35,7 +36,7 @@ fn word() -> usize {
 fn set_word(word: usize) {
     let key = KEY.load(Relaxed);
     if key != u32::MAX {
-        // SAFETY: 1. A key that was made, one of the first 32: their values need no memory.
+        // SAFETY: 1. The key was created and is one of the first 32, whose values need no memory.
         unsafe { sys::pthread_setspecific(key, word as *const _) };
     }
 }
@@ -45,12 +46,12 @@ pub(crate) fn forget_thread() {
     set_word(0);
 }
 
-/// Whether the calling thread is in a call of a library that was recorded as a whole.
+/// Whether the calling thread is inside a library call that is recorded as one operation.
 pub(crate) fn is_nested() -> bool {
     word() >> 32 != 0
 }
 
-/// Marks calls that the real function makes as its own.
+/// Runs the real function, and marks the calls that it makes as nested.
 pub(crate) fn nested<R>(call: impl FnOnce() -> R) -> R {
     set_word(word() + (1 << 32));
     let result = call();
@@ -72,8 +73,8 @@ pub(crate) fn arm_in(source: u8, id: usize, delay_ns: u64, period_ns: u64, site:
     arm_since(source, id, now, now.saturating_add(delay_ns), period_ns, site);
 }
 
-/// Records that the kernel was told of a deadline that the caller computed before the call. The
-/// kernel counts from a time during the call: so no expiry comes before what is recorded.
+/// Records that the kernel set a timer. The caller has computed the deadline before the call. The
+/// kernel counts from a time during the call, so no expiry comes before the recorded deadline.
 pub(crate) fn arm_by(source: u8, id: usize, deadline_ns: u64, period_ns: u64, site: usize) {
     arm_since(source, id, sys::now(), deadline_ns, period_ns, site);
 }
@@ -96,13 +97,14 @@ pub(crate) fn fire(source: u8, id: usize, site: usize) {
     record(source, id, site, sys::now(), Record { op: op::FIRE, ..Record::default() });
 }
 
-/// Whether the ring is that of the calling process, and not of a parent whose memory it shares.
-/// Costs a system call.
+/// Whether the ring belongs to the calling process, and not to a parent whose memory it shares. The
+/// call costs a system call.
 pub(crate) fn is_of_this_process() -> bool {
     let ring = RING.load(Acquire);
-    // SAFETY: 1. Not null. 2. A ring is mapped until the process ends. 3. Its parts are atomics.
+    // SAFETY: 1. `ring` is not null. 2. A ring is mapped until the process ends. 3. Its parts are
+    // atomics.
     let pid = (!ring.is_null()).then(|| unsafe { (*ring).header.pid.load(Relaxed) });
-    // SAFETY: 1. It has no arguments.
+    // SAFETY: 1. The function has no arguments.
     pid == Some(unsafe { sys::getpid() } as u64)
 }
 
@@ -124,10 +126,10 @@ fn record(source: u8, id: usize, site: usize, time_ns: u64, rest: Record) {
     ring::push(header, slots, &record);
 }
 
-/// Fills a record as far as it depends on the caller.
+/// Fills in the fields of a record that depend on the caller.
 #[inline]
 pub(crate) fn fill(source: u8, id: usize, site: usize, time_ns: u64, rest: Record) -> Record {
-    // SAFETY: 1. It has no arguments.
+    // SAFETY: 1. The function has no arguments.
     let cpu = unsafe { sys::sched_getcpu() } as u16;
     Record { time_ns, id: id as u64, site: site as u64, thread: word() as u32, cpu, source, ..rest }
 }

@@ -1,7 +1,7 @@
 //! How a function of this library learns who called it.
 //!
-//! The exported symbol is one or two instructions: it loads the return address into the register
-//! of the sixth argument and jumps. No function here uses its sixth argument otherwise.
+//! The exported symbol is one or two instructions: it loads the return address into the register of
+//! the sixth argument and jumps. No recorded function has a sixth argument of its own.
 
 /// Exports `$symbol`, which calls `$inner` with the return address as its sixth argument.
 macro_rules! enter {
@@ -17,5 +17,5 @@ macro_rules! enter {
     )*};
 }
 
-/// The place of an argument that a function does not have.
+/// A placeholder for an argument that a function does not have.
 pub(crate) type No = usize;

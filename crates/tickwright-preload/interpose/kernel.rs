@@ -1,7 +1,7 @@
 //! Timers of the kernel: `timerfd_settime`, `timer_settime`, `setitimer`, `alarm`.
 //!
-//! Their expiries are no calls: the recorder places them at the deadline. Timers that count
-//! processor time are left out.
+//! An expiry of such a timer is no call, so the recorder places it at the deadline. Timers that
+//! count processor time are not recorded.
 
 use core::ffi::{c_int, c_uint, c_void};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -11,7 +11,7 @@ use super::sys::{self, Itimerspec, Itimerval, SECOND};
 use super::{cpu_timers, emit};
 use crate::ring::source::{ITIMER, POSIX, TIMERFD};
 
-/// The flag of a deadline, for both kinds.
+/// The flag of an absolute time, for timerfds and POSIX timers.
 const ABSOLUTE: c_int = 1;
 /// The number of the itimer that `alarm` sets.
 const REAL: c_int = 0;
@@ -48,7 +48,7 @@ unsafe extern "C-unwind" fn timerfd(
         old
     );
     if result == 0 && !new.is_null() {
-        // SAFETY: 1. Not null, and the kernel has read it.
+        // SAFETY: 1. The pointer is not null, and the kernel has read it.
         set(TIMERFD, file as usize, flags, unsafe { *new }, before, site);
         if let Some(word) = TIMERFDS.get(file as usize / 64) {
             word.fetch_or(1 << (file % 64), Relaxed);
@@ -68,9 +68,9 @@ unsafe extern "C-unwind" fn create(
     let result =
         real!(TimerCreate, site, fn(c_int, *mut c_void, *mut *mut c_void) -> c_int, clock, event, timer);
     if result == 0 && !timer.is_null() {
-        // SAFETY: 1. Not null, and the real function has written it.
+        // SAFETY: 1. The pointer is not null, and the real function has written to it.
         let id = unsafe { *timer } as usize;
-        // An id may be given again. After a fork the parent's timers are not there.
+        // The kernel may use an id again. A forked child does not have its parent's timers.
         cpu_timers::remove(id);
         if cpu_timers::is_cpu_clock(clock) {
             cpu_timers::insert(id);
@@ -98,14 +98,14 @@ unsafe extern "C-unwind" fn posix(
         old
     );
     if result == 0 && !new.is_null() && !cpu_timers::holds(timer as usize) {
-        // SAFETY: 1. Not null, and the kernel has read it.
+        // SAFETY: 1. The pointer is not null, and the kernel has read it.
         set(POSIX, timer as usize, flags, unsafe { *new }, before, site);
     }
     result
 }
 
 unsafe extern "C-unwind" fn delete(timer: *mut c_void, _: No, _: No, _: No, _: No, site: usize) -> c_int {
-    // Once it is deleted, another thread may get its id.
+    // Once the timer is deleted, another thread may get its id.
     if !cpu_timers::remove(timer as usize) {
         emit::stop(POSIX, timer as usize, site);
     }
@@ -123,9 +123,9 @@ unsafe extern "C-unwind" fn itimer(
     let before = sys::now();
     let result =
         real!(Setitimer, site, fn(c_int, *const Itimerval, *mut Itimerval) -> c_int, which, new, old);
-    // The other two count processor time, which is no time of the trace.
+    // The other two interval timers count processor time, which is not the time of the trace.
     if result == 0 && which == REAL && !new.is_null() {
-        // SAFETY: 1. Not null, and the kernel has read it.
+        // SAFETY: 1. The pointer is not null, and the kernel has read it.
         let new = unsafe { *new };
         if new.value.is_zero() {
             emit::stop(ITIMER, which as usize, site);

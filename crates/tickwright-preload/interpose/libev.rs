@@ -1,8 +1,8 @@
 //! libev: `ev_timer_start`, `ev_timer_stop`, `ev_timer_again`.
 //!
-//! libev stops a timer that expires once through its symbol table. So a stop that is called by
-//! libev itself, and not by another call that is recorded, is an expiry. It moves a repeating timer
-//! without a call: the recorder adds those expiries.
+//! libev stops an expired one-shot timer by a call through its symbol table. So a stop that libev
+//! itself calls, outside of any recorded call, is an expiry. libev moves a repeating timer without
+//! a call, so the recorder adds the expiries of such a timer.
 
 use core::ffi::{c_int, c_void};
 
@@ -13,7 +13,7 @@ use super::range::Range;
 use super::sys;
 use crate::ring::source::LIBEV;
 
-/// `struct ev_timer`, as libev is built by default.
+/// `struct ev_timer` of libev's default build.
 #[repr(C)]
 #[derive(Debug)]
 struct EvTimer {
@@ -22,7 +22,7 @@ struct EvTimer {
     priority: c_int,
     data: *mut c_void,
     callback: *const c_void,
-    /// The delay in seconds. Of an active timer: when it is due, by the loop's clock.
+    /// The delay in seconds. For an active timer it is the due time, by the loop's clock.
     at: f64,
     repeat: f64,
 }
@@ -30,7 +30,7 @@ struct EvTimer {
 /// Where libev lies.
 static LIBRARY: Range = Range::new();
 
-/// Looks for the library.
+/// Finds the address range of the library.
 pub(crate) fn find() {
     LIBRARY.set(next::known(Name::EvStop) as usize);
 }
@@ -42,7 +42,7 @@ enter! {
 }
 
 unsafe extern "C-unwind" fn start(of: *mut c_void, timer: *mut EvTimer, _: No, _: No, _: No, site: usize) {
-    // SAFETY: 1. A timer of the caller, which was initialized.
+    // SAFETY: 1. The timer belongs to the caller, who has initialized it.
     let was_active = unsafe { (*timer).active } != 0;
     // SAFETY: 1. As above.
     let delay = unsafe { (*timer).at };
@@ -53,7 +53,7 @@ unsafe extern "C-unwind" fn start(of: *mut c_void, timer: *mut EvTimer, _: No, _
 }
 
 unsafe extern "C-unwind" fn stop(of: *mut c_void, timer: *mut EvTimer, _: No, _: No, _: No, site: usize) {
-    // SAFETY: 1. A timer of the caller, which was initialized.
+    // SAFETY: 1. The timer belongs to the caller, who has initialized it.
     let is_active = unsafe { (*timer).active } != 0;
     if is_active && !emit::is_nested() {
         if LIBRARY.holds(site) {
@@ -66,7 +66,7 @@ unsafe extern "C-unwind" fn stop(of: *mut c_void, timer: *mut EvTimer, _: No, _:
 }
 
 unsafe extern "C-unwind" fn again(of: *mut c_void, timer: *mut EvTimer, _: No, _: No, _: No, site: usize) {
-    // SAFETY: 1. A timer of the caller, which was initialized.
+    // SAFETY: 1. The timer belongs to the caller, who has initialized it.
     let was_active = unsafe { (*timer).active } != 0;
     emit::nested(|| real!(EvAgain, site, fn(*mut c_void, *mut EvTimer), of, timer));
     if emit::is_nested() {
@@ -83,7 +83,7 @@ unsafe extern "C-unwind" fn again(of: *mut c_void, timer: *mut EvTimer, _: No, _
     }
 }
 
-/// The delay is the program's. The loop counts it from the time at which it woke.
+/// The program chose the delay. The loop counts it from the time at which it woke.
 fn arm(timer: *mut EvTimer, delay: f64, site: usize) {
     // SAFETY: 1. libev passes a timer that was started.
     let repeat = unsafe { (*timer).repeat };

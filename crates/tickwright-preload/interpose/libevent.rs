@@ -1,8 +1,8 @@
-//! libevent: `event_add`, `event_del`, and what the library does by itself.
+//! libevent: `event_add`, `event_del`, and the library's own operations.
 //!
 //! libevent 2.1 calls `event_add_nolock_` and `event_active_nolock_` through its symbol table. So
-//! these two show what it does inside: it re-arms persistent events, and it activates events
-//! whose time-out is over.
+//! the two calls show its own operations: it re-arms persistent events, and activates events whose
+//! time-out is over.
 
 use core::ffi::{c_int, c_short, c_void};
 use core::ptr;
@@ -37,8 +37,8 @@ unsafe extern "C-unwind" fn add(
     if delay.is_null() {
         return real!(EventAdd, site, fn(*mut c_void, *const Timeval) -> c_int, event, delay);
     }
-    // The time-out may be in the event itself, which the real function changes.
-    // SAFETY: 1. Not null, and the caller's.
+    // The time-out is read first: it may lie in the event itself, which the real function changes.
+    // SAFETY: 1. The pointer is not null, and the caller passed it.
     let delay_ns = unsafe { *delay }.ns();
     let call = || real!(EventAdd, site, fn(*mut c_void, *const Timeval) -> c_int, event, delay);
     let result = emit::nested(call);
@@ -56,7 +56,7 @@ unsafe extern "C-unwind" fn add_nolock(
     _: No,
     site: usize,
 ) -> c_int {
-    // SAFETY: 1. Not null, and the caller's.
+    // SAFETY: 1. The pointer is not null, and the caller passed it.
     let when_ns = (!when.is_null()).then(|| unsafe { *when }.ns());
     let result = real!(
         EventAddNolock,
@@ -127,14 +127,14 @@ unsafe extern "C-unwind" fn active_nolock(
     real!(EventActiveNolock, site, fn(*mut c_void, c_int, c_short), event, why, calls);
 }
 
-/// Most events have no time-out: those are not recorded.
+/// Most events have no time-out; such events are not recorded.
 fn stop(event: *mut c_void, site: usize) {
     if is_pending(event) {
         emit::stop(LIBEVENT, event as usize, site);
     }
 }
 
-/// Whether the event has a time-out that is not over. `true` if the library cannot say.
+/// Whether the event has a pending time-out. `true` if the library cannot say.
 fn is_pending(event: *mut c_void) -> bool {
     if event.is_null() || next::known(Name::EventPending).is_null() {
         return !event.is_null();

@@ -1,7 +1,7 @@
 //! libuv: `uv_timer_start`, `uv_timer_stop`, `uv_timer_again`, `uv_close`.
 //!
-//! libuv stops a timer through its symbol table before it calls the callback. So a stop that is
-//! called by libuv itself, and not by another call that is recorded, is an expiry.
+//! Before libuv calls the callback of a timer, it stops the timer by a call through its symbol
+//! table. So a stop that libuv itself calls, outside of any recorded call, is an expiry.
 
 use core::ffi::{c_int, c_void};
 
@@ -12,13 +12,13 @@ use super::range::Range;
 use crate::ring::source::LIBUV;
 
 const MS: u64 = 1_000_000;
-/// The number of timers among the kinds of handles.
+/// libuv's number for the handle kind "timer".
 const UV_TIMER: c_int = 13;
 
 /// Where libuv lies.
 static LIBRARY: Range = Range::new();
 
-/// Looks for the library.
+/// Finds the address range of the library.
 pub(crate) fn find() {
     LIBRARY.set(next::known(Name::UvStop) as usize);
 }
@@ -93,7 +93,7 @@ unsafe extern "C-unwind" fn close(
     emit::nested(|| real!(UvClose, site, fn(*mut c_void, *const c_void), handle, callback));
 }
 
-/// The delay is the program's. The loop counts it from the time at which it woke.
+/// The program chose the delay. The loop counts it from the time at which it woke.
 fn arm(timer: *mut c_void, delay_ms: u64, period_ms: u64, site: usize) {
     emit::arm_in(LIBUV, timer as usize, delay_ms.saturating_mul(MS), period_ms.saturating_mul(MS), site);
 }

@@ -1,4 +1,4 @@
-//! Waits for threads with a deadline: condition variables and semaphores.
+//! Waits with a deadline for other threads: condition variables and semaphores.
 
 use core::ffi::{c_int, c_void};
 
@@ -16,7 +16,7 @@ enter! {
 
 fn begin(source: u8, until: *const Timespec, site: usize) {
     if !until.is_null() {
-        // SAFETY: 1. Not null, and the caller's.
+        // SAFETY: 1. The pointer is not null, and the caller passed it.
         let until = unsafe { *until };
         emit::arm(source, 0, sys::steady(until.ns()), 0, site);
     }

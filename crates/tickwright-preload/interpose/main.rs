@@ -7,9 +7,9 @@
 //! ```
 //!
 //! # Rules
-//! 1. No allocation and no lock once a process has begun.
+//! 1. The library allocates nothing and takes no lock once a process has begun.
 //! 2. Every function keeps `errno` as the real function left it.
-//! 3. Every function may be called by a signal handler, where the real one may.
+//! 3. A signal handler may call each function whose real function it may call.
 //! 4. A thread that is cancelled in a wait leaves the real function by unwinding. So the functions
 //!    here have the ABI `C-unwind` and nothing to drop.
 #![no_std]
@@ -26,8 +26,9 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     parts::sys::fail(c"a check failed")
 }
 
-// What the unwinder asks about a frame of this library. It has nothing to drop: go on (8). Hidden,
-// since programs in Rust have a symbol of this name.
+// The personality routine, which the unwinder calls for a frame of this library. The frame has
+// nothing to drop, so the unwinder goes on (8). The symbol is hidden, because programs in Rust have
+// a symbol of this name.
 #[cfg(target_arch = "x86_64")]
 core::arch::global_asm!(
     ".hidden rust_eh_personality",

@@ -1,8 +1,8 @@
-//! The real functions, behind those of this library.
+//! The real functions that the functions of this library hide.
 //!
-//! They are looked up when a process begins: a signal handler must not do it. A library that is
-//! loaded later has its own scope. So a function that was absent is looked up for each caller, as
-//! the loader would without this library.
+//! The library looks them up when a process begins, because a signal handler must not look symbols
+//! up. A library that is loaded later has its own scope. So a function that was absent then is
+//! looked up for each caller, as the loader would do without this library.
 
 use core::ffi::{CStr, c_void};
 use core::ptr;
@@ -15,12 +15,12 @@ use super::sys::{self, DlInfo};
 
 macro_rules! names {
     ($($name:ident $symbol:literal $($version:literal)?),* $(,)?) => {
-        /// A function that this library stands before, or asks.
+        /// A function that this library hides or calls.
         #[derive(Clone, Copy, Debug)]
         #[allow(non_camel_case_types, reason = "the names of C")]
         pub(crate) enum Name { $($name),* }
 
-        /// Each with its version; empty: any.
+        /// Each function with its symbol version; empty: any version.
         const SYMBOLS: &[(&CStr, &CStr)] = &[$(($symbol, [$($version,)? c""][0])),*];
     };
 }
@@ -47,7 +47,8 @@ names! {
 const COUNT: usize = SYMBOLS.len();
 static REAL: [AtomicPtr<c_void>; COUNT] = [const { AtomicPtr::new(ptr::null_mut()) }; COUNT];
 
-/// Functions by caller: the caller's address with the number of the name, and the function.
+/// The functions found for each caller. The key is the caller's address with the number of the
+/// name.
 static BY_CALLER: [(AtomicUsize, AtomicPtr<c_void>); 256] =
     [const { (AtomicUsize::new(0), AtomicPtr::new(ptr::null_mut())) }; 256];
 
@@ -65,7 +66,7 @@ pub(crate) fn behind(name: Name, site: usize) -> *mut c_void {
     if real.is_null() { find(name, site) } else { real }
 }
 
-/// The function, or null if no library that the program began with has it.
+/// The function, or null if the libraries that were loaded at the start lack it.
 pub(crate) fn known(name: Name) -> *mut c_void {
     REAL[name as usize].load(Acquire)
 }
@@ -90,7 +91,8 @@ fn find(name: Name, site: usize) -> *mut c_void {
             return found;
         }
     }
-    // Before this library began, another one's beginning may have called.
+    // The constructor of another library may have called before the constructor of this library
+    // ran.
     let mut found = global(symbol);
     if !found.is_null() {
         REAL[name as usize].store(found, Release);
@@ -98,33 +100,33 @@ fn find(name: Name, site: usize) -> *mut c_void {
     }
     if let Some(info) = whereabouts(site) {
         let flags = sys::RTLD_LAZY | sys::RTLD_NOLOAD;
-        // SAFETY: 1. The name of a loaded library, as the loader holds it.
+        // SAFETY: 1. `info.file` is the name of a loaded library; the loader keeps the string.
         let library = unsafe { sys::dlopen(info.file, flags) };
         if !library.is_null() {
-            // SAFETY: 1. A handle that is never given back. 2. A string.
+            // SAFETY: 1. The handle is never closed. 2. A string.
             found = unsafe { sys::dlsym(library, symbol.0.as_ptr()) };
         }
     }
     if found.is_null() {
         sys::fail(symbol.0);
     }
-    // The place belongs to the first caller that takes it.
+    // The first caller that takes an entry owns it.
     if caller.compare_exchange(0, key, AcqRel, Relaxed).is_ok() {
         function.store(found, Release);
     }
     found
 }
 
-/// The library that holds an address.
+/// Facts about the library that holds an address.
 pub(crate) fn whereabouts(address: usize) -> Option<DlInfo> {
     let (text, none) = (ptr::null(), ptr::null_mut());
     let mut info = DlInfo { file: text, base: none, symbol: text, address: none };
-    // SAFETY: 1. Any address may be asked for. 2. A place for the answer.
+    // SAFETY: 1. `dladdr` takes any address. 2. `info` has room for the answer.
     let is_found = unsafe { sys::dladdr(address as *const c_void, &raw mut info) };
     (is_found != 0).then_some(info)
 }
 
-/// Calls the real function of a name, which has the given type.
+/// Calls the real function of this name and type.
 macro_rules! real {
     ($name:ident, $site:expr, fn($($type:ty),*) $(-> $out:ty)?, $($argument:expr),*) => {{
         type Real = unsafe extern "C-unwind" fn($($type),*) $(-> $out)?;

@@ -1,4 +1,4 @@
-//! The functions that stand before those of libraries, by family.
+//! The functions that hide functions of libraries, by family.
 
 #[macro_use]
 mod enter;

@@ -1,17 +1,17 @@
-//! Where a library lies in memory.
+//! The address range of a loaded library.
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::next;
 
-/// The addresses of a library; none until it was found.
+/// The addresses of a library; empty until the library is found.
 #[derive(Debug)]
 pub(crate) struct Range {
     begin: AtomicUsize,
     end: AtomicUsize,
 }
 
-/// The parts of an ELF header and of a program header that are used, as 64-bit words.
+/// Offsets of the words that are read from an ELF header and a program header, in 64-bit words.
 const PROGRAM_HEADERS: usize = 32;
 const COUNT: usize = 56;
 const BYTES_OF_ONE: usize = 56;
@@ -24,7 +24,7 @@ impl Range {
         Self { begin: AtomicUsize::new(0), end: AtomicUsize::new(0) }
     }
 
-    /// The range of the library that holds a function; nothing for null.
+    /// Stores the range of the library that holds a function; does nothing for null.
     pub(crate) fn set(&self, function: usize) {
         let Some(info) = (function != 0).then(|| next::whereabouts(function)).flatten() else { return };
         let base = info.base.cast_const().cast::<u8>();
@@ -38,7 +38,7 @@ impl Range {
     }
 }
 
-/// The bytes of memory from the ELF header of a loaded library on.
+/// How many bytes a loaded library takes, from its ELF header on.
 fn length(base: *const u8) -> usize {
     let word = |at: usize| {
         let at = base.wrapping_add(at).cast::<u64>();

@@ -61,12 +61,12 @@ unsafe extern "C-unwind" fn sleep_by_clock(
     result
 }
 
-/// Records the begin of a sleep. One of 0 ns is none, and its end is then no event either.
+/// Records the start of a sleep. A sleep of 0 ns is not recorded, and neither is its end.
 fn begin(flags: c_int, time: *const Timespec, site: usize) {
     if time.is_null() {
         return;
     }
-    // SAFETY: 1. Not null, and the caller's.
+    // SAFETY: 1. The pointer is not null, and the caller passed it.
     let time_ns = unsafe { *time }.ns();
     if flags & TIMER_ABSTIME != 0 {
         emit::arm(SLEEP, 0, sys::steady(time_ns), 0, site);

@@ -1,4 +1,4 @@
-//! The memory of the slots, chunk by chunk: most processes of a shell script have no timer.
+//! Gives the slots memory chunk by chunk, because most processes of a shell script have no timer.
 
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -6,15 +6,15 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use super::sys;
 use crate::ring::{CAPACITY, FRONT, Header, Ring, Slot};
 
-/// How many slots get their memory at once: 256 KiB.
+/// How many slots get memory at once: 256 KiB of slots.
 const CHUNK: u64 = 4096;
-/// How many threads may reserve a slot between the check and their reservation. A slot behind them
+/// How many threads may reserve a slot between the check and their reservation. A slot beyond these
 /// gets its memory when it is written, if the system has any.
 const AHEAD: u64 = 64;
 
 const _: () = assert!(CAPACITY.is_power_of_two() && (CAPACITY as u64).is_multiple_of(CHUNK));
 
-/// Whether the next slot has memory; if not, gives it some.
+/// Returns whether the next slot has memory, after an attempt to give it some.
 #[inline]
 pub(crate) fn has_slot(ring: *const Ring, header: &Header) -> bool {
     let populated = header.populated.load(Acquire);
@@ -23,7 +23,7 @@ pub(crate) fn has_slot(ring: *const Ring, header: &Header) -> bool {
         || more_slots(ring, header, populated)
 }
 
-/// Several threads may do it at once: the memory of a page stays what it is.
+/// Several threads may do so at once: a page that has memory keeps it and its contents.
 #[cold]
 fn more_slots(ring: *const Ring, header: &Header, populated: u64) -> bool {
     let errno = sys::errno();
@@ -37,9 +37,9 @@ fn more_slots(ring: *const Ring, header: &Header, populated: u64) -> bool {
     is_made
 }
 
-/// Gives pages of a mapping their memory. Without it a write could end the program.
+/// Gives pages of a mapping their memory. A write to a page without memory could end the program.
 pub(crate) fn populate(at: *mut u8, bytes: usize) -> bool {
     const POPULATE_WRITE: c_int = 23;
-    // SAFETY: 1. Pages of a mapping of this library's. 2. Their contents stay.
+    // SAFETY: 1. The pages belong to a mapping of this library. 2. Their contents stay.
     unsafe { sys::madvise(at.cast(), bytes, POPULATE_WRITE) == 0 }
 }

@@ -1,4 +1,4 @@
-//! How a process begins to record: when it is started, and in a child after a fork.
+//! Begins to record: when a process starts, and in a child after a fork.
 
 use core::ffi::{c_char, c_int, c_void};
 use core::ptr;
@@ -33,9 +33,9 @@ extern "C" fn begin() {
     libuv::find();
     libev::find();
     let mut key = u32::MAX;
-    // SAFETY: 1. A place for a key. 2. No destructor.
+    // SAFETY: 1. `key` has room for a key. 2. There is no destructor.
     let is_refused = unsafe { sys::pthread_key_create(&raw mut key, ptr::null()) } != 0;
-    // The values of later keys need memory.
+    // Storing a value for key 32 or later would allocate.
     if !is_refused && key < 32 {
         KEY.store(key, Relaxed);
     }
@@ -47,19 +47,19 @@ extern "C" fn begin() {
     sys::set_errno(errno);
 }
 
-/// The C library calls it in a child, on its only thread. What it calls may be called by a signal
-/// handler.
+/// The C library calls this function in a child, on its only thread. It calls only functions that a
+/// signal handler may call.
 extern "C" fn in_child() {
     let errno = sys::errno();
     emit::forget_thread();
-    // The mapping stays: its pages are the parent's.
+    // The mapping stays: the child shares its pages with the parent.
     RING.store(ptr::null_mut(), Release);
     open();
     sys::set_errno(errno);
 }
 
-/// Makes the ring of this process. Without a folder, or where it cannot be made, nothing is
-/// recorded.
+/// Makes the ring of this process. Nothing is recorded if no folder is named, or if the ring cannot
+/// be made.
 fn open() {
     // SAFETY: 1. A string.
     let folder = unsafe { sys::getenv(FOLDER.as_ptr()) };
@@ -68,24 +68,24 @@ fn open() {
         return;
     }
     let flags = sys::O_RDWR | sys::O_CREAT | sys::O_EXCL | sys::O_CLOEXEC;
-    // SAFETY: 1. A string that ends with 0.
+    // SAFETY: 1. `path` is a string that ends with 0.
     let file = unsafe { sys::open(path.as_ptr().cast(), flags, 0o600) };
     if file < 0 {
         return;
     }
     let ring = map(file);
     if !ring.is_null() {
-        // SAFETY: 1. Just mapped, of this size; the file has room for its front.
+        // SAFETY: 1. The ring was just mapped with this size, and its file has room for the front.
         let header = unsafe { &(*ring).header };
-        // SAFETY: 1. As above. 2. Nobody else has the ring: the magic is missing.
+        // SAFETY: 1. As above. 2. No other process uses the ring: the magic is missing.
         let maps = unsafe { (&raw mut (*ring).maps).cast::<u8>() };
         header.maps_bytes.store(copy_maps(maps), Relaxed);
-        // SAFETY: 1. It has no arguments.
+        // SAFETY: 1. The function has no arguments.
         let pid = unsafe { sys::getpid() };
         header.pid.store(pid as u64, Relaxed);
         header.cost_ps.store(cost(), Relaxed);
         header.started_ns.store(sys::now(), Relaxed);
-        // Kernels before 5.14 cannot give pages their memory later.
+        // Kernels before 5.14 cannot populate pages later, so the whole file gets its memory now.
         let is_whole = !populate(ring.cast(), FRONT) && {
             // SAFETY: 1. The descriptor is open.
             unsafe { sys::posix_fallocate(file, 0, BYTES as i64) == 0 }
@@ -94,13 +94,13 @@ fn open() {
         header.magic.store(MAGIC, Release);
         RING.store(ring, Release);
     }
-    // The mapping needs no descriptor, and the program may count its own.
+    // The mapping needs no descriptor, and the program may count its descriptors.
     sys::shut(file);
 }
 
 /// Writes `FOLDER/PID-TIME.ring` and a 0. Returns whether it fits.
 fn name(path: &mut [u8; LONGEST], folder: *const c_char) -> bool {
-    // SAFETY: 1. A string of the environment.
+    // SAFETY: 1. `folder` is a string of the environment.
     let folder = unsafe { core::ffi::CStr::from_ptr(folder) }.to_bytes();
     if folder.len() > LONGEST - 64 {
         return false;
@@ -111,7 +111,7 @@ fn name(path: &mut [u8; LONGEST], folder: *const c_char) -> bool {
         path[at] = byte;
         at += 1;
     };
-    // SAFETY: 1. It has no arguments.
+    // SAFETY: 1. The function has no arguments.
     let pid = unsafe { sys::getpid() } as u64;
     for (before, number) in [(b'/', pid), (b'-', sys::now())] {
         put(before);
@@ -126,10 +126,10 @@ fn name(path: &mut [u8; LONGEST], folder: *const c_char) -> bool {
 
 /// Maps a ring whose file has room for the front. Null if the system refuses.
 fn map(file: c_int) -> *mut Ring {
-    // SAFETY: 1. The descriptor is the caller's, and open.
+    // SAFETY: 1. The descriptor comes from the caller and is open.
     let is_long = unsafe { sys::ftruncate(file, BYTES as i64) } == 0;
-    // A page that the file lacks would end the program when it is written to: so it is there first.
-    // SAFETY: 1. As above.
+    // A write to a page that the file lacks would end the program. So the file gets its pages
+    // first. SAFETY: 1. As above.
     let has_front = is_long && unsafe { sys::posix_fallocate(file, 0, FRONT as i64) } == 0;
     if !has_front {
         return ptr::null_mut();
@@ -141,7 +141,7 @@ fn map(file: c_int) -> *mut Ring {
     if at as usize == usize::MAX { ptr::null_mut() } else { at.cast() }
 }
 
-/// Copies `/proc/self/maps` as far as there is room. Returns the number of bytes.
+/// Copies as much of `/proc/self/maps` as there is room for. Returns the number of bytes.
 fn copy_maps(to: *mut u8) -> u64 {
     let flags = sys::O_CLOEXEC;
     // SAFETY: 1. A string.

@@ -1,8 +1,8 @@
-//! What the library takes from the C library.
+//! The functions and types that this library takes from the C library.
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
 
-/// Nanoseconds of a second.
+/// Nanoseconds in a second.
 pub(crate) const SECOND: u64 = 1_000_000_000;
 
 /// `struct timespec`.
@@ -91,13 +91,13 @@ unsafe extern "C" {
     fn abort() -> !;
 }
 
-// `close` is among what this library stands before, so the call would come back here.
+// This library hides `close`, so a plain call would come back here.
 pub(crate) fn shut(file: c_int) {
     #[cfg(target_arch = "x86_64")]
     const CLOSE: c_long = 3;
     #[cfg(target_arch = "aarch64")]
     const CLOSE: c_long = 57;
-    // SAFETY: 1. A descriptor of this library's, which nobody else knows.
+    // SAFETY: 1. The descriptor belongs to this library; no other code knows it.
     unsafe { syscall(CLOSE, file) };
 }
 
@@ -107,13 +107,13 @@ pub(crate) fn gettid() -> u32 {
     const GETTID: c_long = 186;
     #[cfg(target_arch = "aarch64")]
     const GETTID: c_long = 178;
-    // SAFETY: 1. It has no arguments.
+    // SAFETY: 1. The function has no arguments.
     unsafe { syscall(GETTID) as u32 }
 }
 
 fn clock(clock: c_int) -> u64 {
     let mut now = Timespec::default();
-    // SAFETY: 1. It fills a place for a time.
+    // SAFETY: 1. `now` has room for a time.
     unsafe { clock_gettime(clock, &raw mut now) };
     now.ns()
 }
@@ -124,13 +124,13 @@ pub(crate) fn now() -> u64 {
     clock(CLOCK_MONOTONIC)
 }
 
-/// The time on `CLOCK_MONOTONIC` of a time on an unknown clock. Times by the calendar are later
-/// than the year 2000, and no machine has run for 30 years.
+/// Converts a time on an unknown clock to `CLOCK_MONOTONIC`. A time after 30 years is by the
+/// calendar's clock: it is after the year 2000, and no machine has run that long.
 pub(crate) fn steady(time_ns: u64) -> u64 {
     if time_ns < SECOND * 946_684_800 {
         return time_ns;
     }
-    // The calendar's clock is read first: a time that has come is then not taken for a later one.
+    // The calendar's clock is read first, so that a past time never becomes a future time.
     let wall = clock(CLOCK_REALTIME);
     (now().wrapping_add(time_ns.wrapping_sub(wall)) as i64).max(0) as u64
 }
@@ -147,8 +147,8 @@ impl Timespec {
 }
 
 impl Timeval {
-    /// In ns; 0 if negative, at most 292 years. The upper bits of the microseconds, where libevent
-    /// keeps the number of a queue, are left out.
+    /// In ns; 0 if negative, at most 292 years. The upper bits of the microseconds are masked out:
+    /// libevent keeps the number of a queue there.
     pub(crate) fn ns(self) -> u64 {
         ns(self.sec, (self.usec & 0xf_ffff) * 1000)
     }
@@ -164,27 +164,27 @@ fn ns(sec: i64, nsec: i64) -> u64 {
 
 /// The `errno` of the calling thread.
 pub(crate) fn errno() -> c_int {
-    // SAFETY: 1. It has no arguments.
+    // SAFETY: 1. The function has no arguments.
     let at = unsafe { __errno_location() };
-    // SAFETY: 1. The calling thread's own, for as long as it lives.
+    // SAFETY: 1. The pointer is the calling thread's own, as long as the thread lives.
     unsafe { *at }
 }
 
 /// Sets the `errno` of the calling thread.
 pub(crate) fn set_errno(value: c_int) {
-    // SAFETY: 1. It has no arguments.
+    // SAFETY: 1. The function has no arguments.
     let at = unsafe { __errno_location() };
-    // SAFETY: 1. The calling thread's own, for as long as it lives.
+    // SAFETY: 1. The pointer is the calling thread's own, as long as the thread lives.
     unsafe { *at = value };
 }
 
-/// Writes why the program cannot go on, and ends it.
+/// Writes why the program cannot go on, and ends the program.
 pub(crate) fn fail(what: &CStr) -> ! {
     for part in [c"tickwright record: ", what, c"; the recorded program ends\n"] {
         let bytes = part.to_bytes();
-        // SAFETY: 1. The bytes of a string.
+        // SAFETY: 1. The pointer and the length are those of a string.
         unsafe { write(2, bytes.as_ptr().cast(), bytes.len()) };
     }
-    // SAFETY: 1. It has no arguments.
+    // SAFETY: 1. The function has no arguments.
     unsafe { abort() }
 }

@@ -1,7 +1,7 @@
 //! Waits for descriptors with a time-out: `poll`, `select`, `epoll_wait` and their kin.
 //!
-//! A wait is a timer of its thread: armed when it begins, fired if the time-out is over, cancelled
-//! otherwise. Time-outs of 0 and endless ones are none.
+//! A wait is a timer of its thread. It is armed when the wait begins, fired if the time-out
+//! expires, and cancelled otherwise. A wait with a time-out of 0 or without a time-out is no timer.
 
 use core::ffi::{c_int, c_ulong, c_void};
 
@@ -40,7 +40,7 @@ fn ms(time_out: c_int) -> Option<u64> {
 }
 
 fn ns(time_out: *const Timespec) -> Option<u64> {
-    // SAFETY: 1. Not null. 2. The caller promises that it may be read.
+    // SAFETY: 1. The pointer is not null. 2. The caller promises that it may be read.
     (!time_out.is_null()).then(|| unsafe { *time_out }.ns())
 }
 
@@ -121,8 +121,8 @@ unsafe extern "C-unwind" fn select_for(
     time_out: *mut Timeval,
     site: usize,
 ) -> c_int {
-    // The kernel writes to the time-out, so it is read before.
-    // SAFETY: 1. Not null. 2. The caller promises that it may be read.
+    // The kernel writes to the time-out, so it is read before the call. SAFETY: 1. The pointer is
+    // not null. 2. The caller promises that it may be read.
     let delay_ns = (!time_out.is_null()).then(|| unsafe { *time_out }.ns());
     waiting(SELECT, delay_ns, site, || {
         real!(
@@ -138,7 +138,7 @@ unsafe extern "C-unwind" fn select_for(
     })
 }
 
-/// It has six arguments, so its caller is not known.
+/// `pselect` has six arguments, so its caller is not known.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn pselect(
     count: c_int,

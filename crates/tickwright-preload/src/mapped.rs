@@ -18,10 +18,10 @@ pub struct Mapped {
 }
 
 impl Mapped {
-    /// Maps a ring. `None`: the process has not finished its header.
+    /// Maps a ring. `None`: the process has not completed the header of the ring.
     ///
     /// # Errors
-    /// What the system says; that the file is no ring.
+    /// The error of the system, or an error that the file is no ring.
     pub fn open(path: &Path) -> io::Result<Option<Self>> {
         let file = OpenOptions::new().read(true).write(true).open(path)?;
         if file.metadata()?.len() < BYTES as u64 {
@@ -53,21 +53,24 @@ impl Mapped {
         }
     }
 
-    /// What the process says of itself.
+    /// The header that the process has written.
     #[must_use]
     pub fn header(&self) -> &Header {
         &self.ring().header
     }
 
-    /// Reads what was committed, in order, up to the first slot that is reserved and not committed.
+    /// Reads the committed records in order, up to the first slot that is reserved and not
+    /// committed.
     pub fn drain(&self, each: impl FnMut(Record)) -> Portion {
         ring::drain(self.header(), &self.ring().slots, each)
     }
 
-    /// Reads what a dead process left. Returns how many records it had begun but not committed.
+    /// Reads the records that a dead process left. Returns how many records the process had begun
+    /// but not committed.
     pub fn drain_dead(&self, mut each: impl FnMut(Record)) -> u64 {
         let mut torn = 0;
-        // Each thread of a process has at most one reservation. The bound is for a damaged head.
+        // Each thread of a process has at most one reservation. The bound ends the loop if the head
+        // is damaged.
         for _ in 0..ring::CAPACITY {
             self.drain(&mut each);
             if !ring::skip(self.header()) {

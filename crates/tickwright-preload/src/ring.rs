@@ -10,12 +10,12 @@
 //! ```
 //!
 //! # Invariants
-//! 1. `head - tail` is at most the number of slots: a writer that finds the ring full counts a
-//!    loss instead of a reservation. So no slot is written that has not been read.
-//! 2. The slot of position `p` is committed when its sequence is `p + 1`. That is stored last, with
-//!    release; the recorder loads it first, with acquire.
-//! 3. A writer takes no lock and waits for nobody. A signal handler that interrupts a writer takes
-//!    the next position.
+//! 1. `head - tail` is at most the number of slots: a writer that finds the ring full counts a loss
+//!    and reserves no slot. So a slot is overwritten only after it was read.
+//! 2. The slot of position `p` is committed when its sequence is `p + 1`. The writer stores the
+//!    sequence last, with release; the recorder loads it first, with acquire.
+//! 3. A writer takes no lock and waits for no thread. A signal handler that interrupts a writer
+//!    takes the next position.
 //!
 //! This file is compiled into both sides.
 
@@ -27,7 +27,7 @@ use core::sync::atomic::{
 /// The first word of a ring: `twring` and the version of this layout.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"twring\0\x01");
 
-/// How many records fit into the ring of a process: 4 MiB.
+/// How many records fit into the ring of a process; their slots take 4 MiB.
 pub const CAPACITY: usize = 1 << 16;
 
 /// The bytes of the copy of `/proc/self/maps`.
@@ -38,29 +38,29 @@ const PAGE: usize = 4096;
 /// The environment variable that names the folder of the rings.
 pub const FOLDER: &core::ffi::CStr = c"TICKWRIGHT_RECORD";
 
-/// What a process says of itself, and the two ends of its ring.
+/// The header: facts about the process, and the two ends of its ring.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct Header {
-    /// [`MAGIC`], once the rest of the header is there.
+    /// [`MAGIC`], once the rest of the header is written.
     pub magic: AtomicU64,
     /// The id of the process.
     pub pid: AtomicU64,
-    /// The time at which it began to record, on `CLOCK_MONOTONIC`, in ns.
+    /// The time at which the process began to record, on `CLOCK_MONOTONIC`, in ns.
     pub started_ns: AtomicU64,
-    /// What one record costs the process, in picoseconds, as it measured when it began.
+    /// The cost of one record in picoseconds, which the process measured when it began.
     pub cost_ps: AtomicU64,
     /// How many slots have memory, from the first on.
     pub populated: AtomicU64,
     /// How many bytes of [`MAPS`] are used.
     pub maps_bytes: AtomicU64,
-    /// Records that found no room.
+    /// How many records found no room.
     pub lost: AtomicU64,
-    /// Where the record before the last loss was, to place the loss.
+    /// The time of the last lost record, to place the loss in the trace.
     pub lost_at_ns: AtomicU64,
-    /// How many positions are taken.
+    /// How many positions writers have reserved.
     pub head: Line,
-    /// How many records were read.
+    /// How many records the recorder has read.
     pub tail: Line,
 }
 
@@ -69,7 +69,7 @@ pub struct Header {
 #[derive(Debug, Default)]
 pub struct Line(pub AtomicU64);
 
-/// The place of a record.
+/// A slot: the memory of one record, and its sequence.
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
 pub struct Slot {
@@ -99,16 +99,16 @@ pub const MAPS_AT: usize = PAGE;
 
 const _: () = assert!(BYTES == FRONT + CAPACITY * 64 && size_of::<Slot>() == 64);
 
-/// One operation on one timer, as the process saw it.
+/// One operation on one timer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Record {
-    /// When, on `CLOCK_MONOTONIC`, in ns.
+    /// When the operation happened, on `CLOCK_MONOTONIC`, in ns.
     pub time_ns: u64,
     /// When the timer is due, on the same clock. For [`op::ARM`].
     pub deadline_ns: u64,
-    /// Its period; 0: it expires once. For [`op::ARM`].
+    /// The timer's period in ns; 0: it expires once. For [`op::ARM`].
     pub period_ns: u64,
-    /// Which timer of its source: an address, a descriptor, an id. 0 for waits.
+    /// Names the timer within its source: an address, a descriptor or an id. 0 for waits.
     pub id: u64,
     /// The return address of the call.
     pub site: u64,
@@ -124,11 +124,11 @@ pub struct Record {
 
 /// What happened to the timer of a record.
 pub mod op {
-    /// It was armed or moved, or a wait began.
+    /// The timer was armed or moved, or a wait began.
     pub const ARM: u8 = 0;
-    /// It was cancelled, or a wait ended before its time-out.
+    /// The timer was cancelled, or a wait ended before its time-out.
     pub const STOP: u8 = 1;
-    /// It expired, or a wait ended by its time-out.
+    /// The timer expired, or a wait ended by its time-out.
     pub const FIRE: u8 = 2;
 }
 
@@ -159,7 +159,7 @@ pub mod source {
     pub const TIMERFD: u8 = 3;
     /// `timer_settime`.
     pub const POSIX: u8 = 4;
-    /// `setitimer` and `alarm`; the id is which one.
+    /// `setitimer` and `alarm`; the id is the number of the interval timer.
     pub const ITIMER: u8 = 5;
     /// Time-outs of `poll` and `ppoll`.
     pub const POLL: u8 = 6;
@@ -191,8 +191,8 @@ impl Record {
     }
 }
 
-/// Appends a record. Takes no lock, allocates nothing, and may be called by a signal handler.
-/// Returns whether there was room; if not, the record is counted as lost.
+/// Appends a record. The call takes no lock and allocates nothing. A signal handler may call it.
+/// Returns whether there was room; without room it counts the record as lost.
 #[inline]
 pub fn push(header: &Header, slots: &[Slot], record: &Record) -> bool {
     let Some(at) = reserve(header, slots.len() as u64, header.head.0.load(Relaxed)) else {
@@ -208,13 +208,13 @@ pub fn push(header: &Header, slots: &[Slot], record: &Record) -> bool {
     true
 }
 
-/// Takes the next position. `None`: all slots are in use. The head was loaded as `at`, perhaps long
-/// ago.
+/// Reserves the next position. `None`: all slots are in use. `at` is the head that the caller
+/// loaded, perhaps long ago.
 #[inline]
 pub(crate) fn reserve(header: &Header, slots: u64, mut at: u64) -> Option<u64> {
     let (head, tail) = (&header.head.0, &header.tail.0);
     loop {
-        // The tail's acquire pairs with the recorder's release: it has read the slot.
+        // The tail's acquire pairs with the recorder's release: the recorder has read the slot.
         if at.wrapping_sub(tail.load(Acquire)) < slots {
             match head.compare_exchange_weak(at, at + 1, Relaxed, Relaxed) {
                 Ok(_) => return Some(at),
@@ -223,8 +223,8 @@ pub(crate) fn reserve(header: &Header, slots: u64, mut at: u64) -> Option<u64> {
             continue;
         }
         // A thread may have been preempted since it loaded the head, and the tail may have passed
-        // that head: the difference is then huge. A head that has not moved was the head when the
-        // tail was loaded, so the ring was full.
+        // that head: the difference is then huge. If the head has not moved since, it was current
+        // when the tail was loaded, so the ring was full.
         let now = head.load(Relaxed);
         if now == at {
             return None;
@@ -233,23 +233,24 @@ pub(crate) fn reserve(header: &Header, slots: u64, mut at: u64) -> Option<u64> {
     }
 }
 
-/// What the recorder read at once.
+/// The result of one read by the recorder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(dead_code, reason = "the recorder's side")]
 pub struct Portion {
-    /// How many records it read.
+    /// How many records the recorder read.
     pub records: usize,
-    /// Whether it read up to the head. If not, a writer has reserved a slot and not committed it.
+    /// Whether the recorder read up to the head. If not, a writer has reserved a slot and not
+    /// committed it.
     pub is_whole: bool,
 }
 
-/// Reads at most `slots.len()` records in order, and gives their slots back. Stops at the first one
+/// Reads at most `slots.len()` records in order, and frees their slots. Stops at the first record
 /// that is not committed.
 #[allow(dead_code, reason = "the recorder's side")]
 pub fn drain(header: &Header, slots: &[Slot], mut each: impl FnMut(Record)) -> Portion {
     let tail = header.tail.0.load(Relaxed);
     let mut at = tail;
-    // Slots behind the head may have no memory. A head that makes no sense is taken for an empty
+    // Slots from the head on may have no memory. A head that is out of range counts as an empty
     // ring.
     let taken = header.head.0.load(Acquire).wrapping_sub(tail);
     let taken = if taken <= slots.len() as u64 { taken } else { 0 };
@@ -266,8 +267,8 @@ pub fn drain(header: &Header, slots: &[Slot], mut each: impl FnMut(Record)) -> P
     Portion { records: records as usize, is_whole: records == taken }
 }
 
-/// Gives back a slot that a dead process reserved but never committed. Returns whether there was
-/// one.
+/// Frees a slot that a dead process reserved but never committed. Returns whether there was such a
+/// slot.
 #[allow(dead_code, reason = "the recorder's side")]
 pub fn skip(header: &Header) -> bool {
     let tail = header.tail.0.load(Relaxed);

@@ -1,4 +1,5 @@
-//! The ring: full, around its end, several writers, a writer that dies.
+//! Tests of the ring: when it is full, at its wrap-around, with several writers, and with a writer
+//! that dies.
 
 use core::sync::atomic::Ordering::Relaxed;
 use std::collections::HashMap;
@@ -64,8 +65,8 @@ fn the_end_of_the_slots_is_no_end() {
     }
 }
 
-/// Writers and a recorder side by side over this many slots. Returns how many records came out, and
-/// how many were counted as lost.
+/// Runs writers and a recorder concurrently over this many slots. Returns how many records were
+/// read, and how many were counted as lost.
 fn side_by_side(slots: usize) -> (u64, u64) {
     let (header, slots) = ring(slots);
     let mut seen: HashMap<u32, u64> = HashMap::new();
@@ -118,7 +119,7 @@ fn a_head_that_the_recorder_has_passed_is_loaded_again() {
     }
     assert_eq!(all(&header, &slots).len(), 3);
     assert_eq!(reserve(&header, 4, loaded), Some(3));
-    // Three more positions are free, and a head that is too old does not hide that.
+    // Three more positions are free, and a writer with an old head still finds them.
     assert_eq!([loaded; 4].map(|old| reserve(&header, 4, old)), [Some(4), Some(5), Some(6), None]);
 }
 
@@ -126,7 +127,7 @@ fn a_head_that_the_recorder_has_passed_is_loaded_again() {
 fn a_writer_that_died_in_the_middle_costs_its_own_record() {
     let (header, slots) = ring(8);
     push(&header, &slots, &record(0));
-    // A writer that reserved a position and was killed.
+    // Stands for a writer that reserved a position and was killed.
     header.head.0.fetch_add(1, Relaxed);
     push(&header, &slots, &record(2));
     assert_eq!(all(&header, &slots), [record(0)], "the recorder waits for the writer");

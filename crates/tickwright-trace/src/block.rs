@@ -1,4 +1,4 @@
-//! Blocks: what a file consists of after its first bytes.
+//! Blocks: after its first bytes, a file is a sequence of blocks.
 //!
 //! ```text
 //!   kind 1 | codec 1 | 0 0 | stored 4 | plain 4 | crc 4 | stored bytes ...
@@ -8,7 +8,8 @@
 
 use std::io::{self, Read};
 
-/// The first bytes of a file. As those of PNG, they show what changes line ends or the high bit.
+/// The first bytes of a file. Like those of PNG, they reveal a transfer that changed line ends or
+/// high bits.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89TWT\r\n\x1a\n";
 
 pub(crate) const HEADER: u8 = 1;
@@ -18,20 +19,20 @@ pub(crate) const LOST: u8 = 4;
 pub(crate) const END: u8 = 5;
 pub(crate) const BASE: u8 = 6;
 
-/// Kinds from here on may be skipped by a reader that does not know them.
+/// A reader may skip a block whose kind is this number or more, if it does not know the kind.
 pub(crate) const OPTIONAL: u8 = 0x80;
 
 /// The most bytes of a block, both as stored and after decompression.
 pub(crate) const MOST: usize = 1 << 20;
 
-/// The most names of a table, and the most losses.
+/// The most names of a table; also the most losses.
 pub(crate) const MOST_KEPT: usize = 1 << 20;
 
-/// The most bytes of all names and notes of a file. Blocks of names pack a hundredfold: without
-/// this bound, a small file could take gigabytes of a reader's memory.
+/// The most bytes of all names and notes of a file. Names compress a hundredfold. Without this
+/// bound, a small file could make a reader allocate gigabytes.
 pub(crate) const MOST_TEXT: usize = 1 << 26;
 
-/// Bytes before the stored ones.
+/// The bytes of a block before its stored bytes.
 const HEAD: usize = 16;
 
 /// Appends a block to `out`. `plain` is not longer than [`MOST`].
@@ -53,12 +54,12 @@ pub(crate) fn append(out: &mut Vec<u8>, kind: u8, plain: &[u8]) {
 #[derive(Debug)]
 pub(crate) enum Wrong {
     Io(io::Error),
-    /// The source ended within it.
+    /// The source ended within the block.
     CutOff,
     Damaged(&'static str),
 }
 
-/// Reads bytes until `to` is full or the source ends. Returns how many there were.
+/// Reads bytes until `to` is full or the source ends. Returns the number of bytes that were read.
 pub(crate) fn fill(from: &mut impl Read, to: &mut [u8]) -> Result<usize, io::Error> {
     let mut have = 0;
     while have < to.len() {
@@ -80,7 +81,8 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// Reads a block. Returns its kind and its length in the file; `None` at the end of the source.
+    /// Reads a block. Reads a block. Returns its kind and its length in the file, or `None` at the
+    /// end of the source.
     pub(crate) fn read(&mut self, from: &mut impl Read) -> Result<Option<(u8, u64)>, Wrong> {
         let mut head = [0; HEAD];
         match fill(from, &mut head).map_err(Wrong::Io)? {

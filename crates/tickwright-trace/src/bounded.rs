@@ -1,4 +1,4 @@
-//! Sources of which one piece at a time may take so much memory.
+//! Sources that limit the bytes of one piece, so that a piece takes bounded memory.
 
 use core::cell::Cell;
 use std::io::{self, Read};
@@ -21,13 +21,13 @@ impl Limit {
         self.left.set(self.most);
     }
 
-    /// Whether a piece was longer.
+    /// Whether a piece was longer than the limit.
     pub(crate) fn is_exceeded(&self) -> bool {
         self.left.get() == 0
     }
 }
 
-/// A source that fails where a piece is longer than its limit.
+/// A source that fails if a piece is longer than the limit.
 #[derive(Debug)]
 pub(crate) struct Bounded<R> {
     pub(crate) from: R,

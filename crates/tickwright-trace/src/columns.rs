@@ -3,9 +3,10 @@
 //! ```text
 //!   count | times | kinds | timers | threads | processors | queues | sites | delays | periods
 //! ```
-//! Each column has a number per event, the last two one per event that arms. A time is the
-//! difference from the time before. A delay is the difference from the event's time to the
-//! deadline. Neighbors in a column are alike, so a compressor finds much.
+//! Each column has one number for each event. The last two columns have one for each event that
+//! arms a timer. A time is stored as the difference from the previous event's time. A deadline is
+//! stored as a delay: the deadline minus the event's time. Neighbors in a column are alike, so the
+//! columns compress well.
 
 use crate::event::{Event, Ns, What};
 use crate::number::{put, put_signed, take, take_as, take_signed};

@@ -1,9 +1,9 @@
-//! What is wrong with a trace.
+//! The errors of traces.
 
 use core::fmt;
 use std::io;
 
-/// Why a trace cannot be read on, or written.
+/// Why a trace cannot be read any further, or cannot be written.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TraceError {
@@ -31,21 +31,21 @@ pub enum TraceError {
         position: u64,
         /// How many events precede it.
         events: u64,
-        /// What is wrong with it.
+        /// What is wrong.
         what: &'static str,
     },
     /// A line of a text is wrong.
     Line {
         /// The number of the line, from 1 on.
         line: u64,
-        /// What is wrong with it.
+        /// What is wrong.
         what: String,
     },
-    /// What should be written does not fit the format.
+    /// A value that should be written does not fit the format.
     Unfit(&'static str),
 }
 
-/// The version of the format that this crate writes. It reads no later one.
+/// The version of the format that this crate writes. The reader refuses a later version.
 pub const VERSION: u16 = 1;
 
 impl fmt::Display for TraceError {

@@ -6,24 +6,24 @@ pub type Ns = i64;
 /// One thing that happened to one timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Event {
-    /// When. Later events may have earlier times, where a source does not order them.
+    /// When. A later event may have an earlier time if the source does not order its events.
     pub time: Ns,
-    /// Which timer. A number names one timer from its first event to the end of the trace.
+    /// Which timer. Names one timer from its first event to the end of the trace.
     pub timer: u64,
     /// What happened.
     pub what: What,
     /// The thread that did it, as an index into [`Names`](crate::Names) of threads. 0: unknown.
     pub thread: u32,
-    /// The processor it ran on, plus 1. 0: unknown.
+    /// The processor that the thread ran on, plus 1. 0: unknown.
     pub cpu: u16,
     /// The queue, as an index into [`Header::bases`](crate::Header::bases).
     pub base: u8,
-    /// Where in the program, as an index into [`Names`](crate::Names) of sites. 0: unknown.
+    /// The place in the program, as an index into [`Names`](crate::Names) of sites. 0: unknown.
     pub site: u32,
 }
 
 impl Event {
-    /// An event of an unknown thread, processor and site, in the first queue.
+    /// Creates an event of an unknown thread, processor and site, in the first queue.
     #[must_use]
     pub const fn new(time: Ns, timer: u64, what: What) -> Self {
         Self { time, timer, what, thread: 0, cpu: 0, base: 0, site: 0 }
@@ -33,21 +33,21 @@ impl Event {
 /// What happened to a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum What {
-    /// It was not pending, and is from now on.
+    /// The timer was not pending, and is pending from now on.
     Arm {
         /// When it is due.
         deadline: Ns,
-        /// Its period in ns; 0: it expires once.
+        /// The timer's period in ns; 0: it expires once.
         period: u64,
     },
-    /// It was pending, and is due at another time.
+    /// The timer was pending, and now has another deadline.
     Rearm {
         /// When it is due now.
         deadline: Ns,
-        /// Its period in ns; 0: it expires once.
+        /// The timer's period in ns; 0: it expires once.
         period: u64,
     },
-    /// It was pending, and is so no longer.
+    /// The timer was pending, and was cancelled.
     Cancel,
     /// It expired.
     Fire,
@@ -65,7 +65,7 @@ impl What {
         }
     }
 
-    /// Its deadline and its period, if it was armed.
+    /// The deadline and the period, if the event armed the timer.
     #[must_use]
     pub const fn armed(self) -> Option<(Ns, u64)> {
         match self {

@@ -1,4 +1,4 @@
-//! What a trace says about itself.
+//! The header of a trace.
 
 use std::collections::BTreeMap;
 
@@ -6,25 +6,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::Ns;
 
-/// What a trace says about itself, in its first block.
+/// Facts about a trace, stored in its first block.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Header {
-    /// What saw the events: `record`, `ftrace`, `strace`, `chrome`, ...
+    /// The source of the events: `record`, `ftrace`, `strace`, `chrome`, ...
     pub source: String,
     /// The program and version that wrote the trace.
     pub made_by: String,
     /// What was recorded: a command line, or the name of a file.
     pub of: String,
-    /// The clock of all times, as its system calls it.
+    /// The clock of all times, by the name that its system gives it.
     pub clock: String,
-    /// When the trace starts, by the calendar (RFC 3339). Empty: unknown.
+    /// The date and time at which the trace starts (RFC 3339). Empty: unknown.
     pub started: String,
-    /// The queues that timers were in: those that were known at the start, then others.
+    /// The queues that timers were in: first the queues that were known at the start, then others.
     pub bases: Vec<Base>,
     /// Facts about the host, by name.
     pub host: BTreeMap<String, String>,
-    /// What the source cannot see, as sentences.
+    /// Sentences that say what the source cannot see.
     pub unseen: Vec<String>,
 }
 
@@ -39,7 +39,7 @@ pub struct Base {
 }
 
 impl Header {
-    /// The header of a trace of which nothing but its source is known.
+    /// Creates the header of a trace whose source alone is known.
     #[must_use]
     pub fn of(source: impl Into<String>) -> Self {
         let made_by = concat!("tickwright ", env!("CARGO_PKG_VERSION")).into();
@@ -50,8 +50,8 @@ impl Header {
 /// Returns the date of a time in seconds since 1970, in UTC and as RFC 3339 writes it:
 /// `2026-11-20T23:50:04Z`. [`Header::started`] holds such a date.
 ///
-/// RFC 3339 has the years 0 to 9999. A time outside of them has a year with a sign or more digits.
-/// Cost: O(1), and one string. No value panics.
+/// RFC 3339 covers the years 0 to 9999. For a time outside of these years, the year has a sign or
+/// more digits. Cost: O(1), and one string. No value panics.
 #[must_use]
 pub fn calendar(seconds: i64) -> String {
     let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
@@ -72,15 +72,15 @@ pub fn calendar(seconds: i64) -> String {
 /// Events that a source lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lost {
-    /// When, in ns from the start of the trace.
+    /// When the events were lost, in ns from the start of the trace.
     pub time: Ns,
-    /// How many. 0: unknown.
+    /// How many events were lost. 0: unknown.
     pub count: u64,
-    /// Where or why, in words.
+    /// Where or why they were lost, in words.
     pub note: String,
 }
 
-/// Names by number: those of sites, or those of threads. Number 0 has none.
+/// Names by number: the names of sites, or the names of threads. Number 0 has no name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names(pub(crate) Vec<String>);
 
@@ -98,13 +98,13 @@ impl Names {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// Whether there is no name.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// All of them with their numbers, from 1 on.
+    /// Iterates over the names with their numbers, from 1 on.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &str)> + '_ {
         (1..).zip(self.0.iter().map(String::as_str))
     }

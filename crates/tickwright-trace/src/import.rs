@@ -1,4 +1,4 @@
-//! Traces from what other programs write.
+//! Imports traces from the output of other programs.
 //!
 //! | module | reads |
 //! |---|---|
@@ -15,14 +15,14 @@ mod line;
 mod order;
 mod source;
 
-/// What an import found.
+/// The counts of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
     /// Lines of the source.
     pub lines: u64,
-    /// Lines, or events of a browser, that are timer events but could not be read.
+    /// Timer events that could not be read; they are lines, or events of a browser.
     pub unreadable: u64,
-    /// Where the source is damaged, and how. What precedes it is in the trace.
+    /// Where the source is damaged, and how. The trace holds the events before the damage.
     pub damage: Option<String>,
     /// Events of the trace.
     pub events: u64,

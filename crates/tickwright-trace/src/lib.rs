@@ -1,4 +1,5 @@
-//! Traces of timers: what a program armed, moved, cancelled and delivered, when and by whom.
+//! Traces of timers: which timers a program armed, moved, cancelled and delivered, when, and on
+//! which thread.
 //!
 //! ```text
 //!   program, kernel log, browser -> Event -> Writer -> file.twt -> Reader -> Event
@@ -16,9 +17,9 @@
 //! | `parquet` | traces as Parquet files, with the feature `parquet` |
 //! | [`error`] | what is wrong with a file, where, and what was read before it |
 //!
-//! The format is `docs/trace-format.md`. A program that was killed while it wrote leaves a file
-//! that is read to its last whole block. A damaged block is named by its position; what precedes it
-//! is read.
+//! `docs/trace-format.md` defines the format. If the writing program is killed, the file is read to
+//! its last whole block. An error names a damaged block by its position; the blocks before it are
+//! read.
 //!
 //! ```
 //! use tickwright_trace::{Event, Header, Reader, What, Writer};

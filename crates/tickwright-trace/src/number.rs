@@ -17,7 +17,8 @@ pub(crate) fn put_signed(bytes: &mut Vec<u8>, number: i64) {
     put(bytes, (number as u64) << 1 ^ (number >> 63) as u64);
 }
 
-/// Takes a number off the front. `None` if the number is cut off, or has more than 64 bits.
+/// Removes a number from the front of the bytes. `None` if the number is cut off, or has more than
+/// 64 bits.
 #[inline]
 pub(crate) fn take(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
@@ -36,14 +37,14 @@ pub(crate) fn take(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Takes a signed number off the front.
+/// Removes a signed number from the front of the bytes.
 #[inline]
 pub(crate) fn take_signed(bytes: &mut &[u8]) -> Option<i64> {
     let number = take(bytes)?;
     Some((number >> 1) as i64 ^ -((number & 1) as i64))
 }
 
-/// Takes a number of a smaller type off the front.
+/// Removes a number of a smaller type from the front of the bytes.
 #[inline]
 pub(crate) fn take_as<N: TryFrom<u64>>(bytes: &mut &[u8]) -> Option<N> {
     N::try_from(take(bytes)?).ok()

@@ -5,12 +5,13 @@
 //!       0    1000 arm        7     5000000         0 worker   0  NULL server.c:77
 //!       1   90000 cancel     7        NULL      NULL worker   0  NULL NULL
 //! ```
-//! One row per event. `event` numbers the events from 0: rows of a table have no order, and times
-//! may be equal or step back. The other columns are those of CSV. What is unknown is `NULL`.
+//! One row per event. `event` numbers the events from 0, because rows of a table have no order, and
+//! times may be equal or step back. The other columns are the same as in CSV. An unknown value is
+//! `NULL`.
 //!
-//! The metadata of the file have the header of the trace as JSON (`tickwright.header`). They also
-//! have the number of lost events (`tickwright.lost_events`, if the end was read), and what ended
-//! the trace too early (`tickwright.damage`).
+//! The metadata of the file have the header of the trace as JSON (`tickwright.header`). If the end
+//! was read, they also have the number of lost events (`tickwright.lost_events`). A trace that
+//! ended too early has its error (`tickwright.damage`).
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -29,7 +30,7 @@ use crate::event::Event;
 use crate::header::Names;
 use crate::reader::Reader;
 
-/// The columns. Those of text are dictionaries.
+/// The columns. Columns of text are encoded as dictionaries.
 const SCHEMA: &str = "message trace {
     required int64 event;
     required int64 time_ns;
@@ -43,21 +44,21 @@ const SCHEMA: &str = "message trace {
     optional binary site (STRING);
 }";
 
-/// A row group ends with the first block that makes it so long. The writer keeps the events of one
-/// row group, of some 50 bytes each.
+/// A row group ends with the first block that brings it to this many rows. The writer keeps the
+/// events of one row group in memory, some 50 bytes each.
 const ROWS: usize = 1 << 18;
 
-/// The number of rows that are converted at once.
+/// How many rows are converted at once.
 const BATCH: usize = 4096;
 
-/// Writes a trace as a Parquet file. Returns how many events there were.
+/// Writes a trace as a Parquet file. Returns the number of events.
 ///
 /// Memory is bounded by a row group of 262,144 events and by the names of the trace. It grows by
 /// some kB for each row group.
 ///
 /// # Errors
-/// Those of [`Reader::next_block`]: the file then has the events that precede the damage, and is
-/// whole. [`TraceError::Io`] if it cannot be written.
+/// The errors of [`Reader::next_block`]: the file is then complete and has the events before the
+/// damage. [`TraceError::Io`] if the file cannot be written.
 pub fn to_parquet<R: Read, W: Write + Send>(reader: &mut Reader<R>, to: W) -> Result<u64, TraceError> {
     write(reader, to, ROWS)
 }
@@ -110,7 +111,7 @@ impl<W: Write + Send> Table<W> {
             .set_created_by(concat!("tickwright version ", env!("CARGO_PKG_VERSION")).into())
             .set_compression(Compression::LZ4_RAW)
             .set_statistics_enabled(EnabledStatistics::Chunk);
-        // Neighbors are close to one another, and seldom equal.
+        // Neighbors in this column are close to one another, and seldom equal.
         for name in ["event", "time_ns", "timer", "deadline_ns"] {
             let column = ColumnPath::from(name);
             properties = properties

@@ -1,4 +1,4 @@
-//! What a trace says about a program's timers, as figures: the page of `tickwright describe`.
+//! The figures of a program's timers, from a trace: the page of `tickwright describe`.
 //!
 //! ```text
 //!   Event ─ push ─▶ Describer ─ finish ─▶ Profile
@@ -42,37 +42,37 @@ pub struct Profile {
     pub cancels: u64,
     /// Expiries.
     pub fires: u64,
-    /// Cancels and expiries of timers that were not pending: they were armed before the trace or in
-    /// lost events, or had ended.
+    /// Cancels and expiries of timers that were not pending. Such a timer was armed before the
+    /// trace or in lost events, or had ended.
     pub unseen_arms: u64,
     /// Timers that were pending at the end.
     pub pending_at_end: u64,
     /// How many timers were pending.
     pub population: Population,
-    /// From the arm of a timer to its deadline.
+    /// The time from the arm of a timer to its deadline.
     pub delays: Delays,
     /// For cancelled timers: the part of the delay that was left, in percent.
     pub cancel_left: Spread,
     /// For re-armed timers: the part of the delay that was left, in percent.
     pub rearm_left: Spread,
-    /// From the deadline to the expiry.
+    /// The time from the deadline to the expiry.
     pub late_ns: Spread,
-    /// Expiries before the deadline, by more than a tick.
+    /// Expiries more than a tick before the deadline.
     pub early: u64,
-    /// Timers that expired in one tick, for each tick with an expiry.
+    /// The number of timers that expired in one tick, over the ticks with an expiry.
     pub cluster: Spread,
     /// The tick of [`cluster`](Self::cluster).
     pub tick_ns: u64,
-    /// Expiries of periodic timers: of timers with a period, and of those that are armed with the
-    /// same delay again and again.
+    /// Expiries of periodic timers: timers with a period, and timers that are armed with the same
+    /// delay again and again.
     pub periodic_fires: u64,
     /// The commonest periods.
     pub periods: Vec<Share>,
     /// Which threads arm and cancel, the busiest first.
     pub threads: Vec<Thread>,
-    /// Cancels and re-arms by another thread than the one that armed.
+    /// Cancels and re-arms by a thread that had not armed the timer.
     pub remote: u64,
-    /// The sites that arm most.
+    /// The sites that arm the most timers.
     pub sites: Vec<Site>,
 }
 
@@ -89,7 +89,7 @@ pub struct Thread {
     pub fires: u64,
 }
 
-/// What a place in the program did.
+/// The operations of one place in the program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Site {
     /// Its name; empty if unknown.
@@ -123,7 +123,7 @@ pub struct Describer {
 }
 
 impl Describer {
-    /// Creates one that counts expiries by ticks of `tick_ns` (0 is treated as 1 ms).
+    /// Creates a describer that counts expiries by ticks of `tick_ns` (0 is treated as 1 ms).
     #[must_use]
     pub fn new(tick_ns: u64) -> Self {
         Self {
@@ -222,7 +222,7 @@ impl Describer {
         }
     }
 
-    /// Returns the figures. `threads` and `sites` are those of the trace.
+    /// Returns the figures. `threads` and `sites` are the names from the trace.
     #[must_use]
     pub fn finish(mut self, threads: &Names, sites: &Names) -> Profile {
         self.end_cluster();

@@ -34,7 +34,7 @@ impl<R: Read> Reader<R> {
     /// Reads the header.
     ///
     /// # Errors
-    /// All of [`TraceError`] but those of text.
+    /// Every [`TraceError`] except the errors of text.
     pub fn new(mut from: R) -> Result<Self, TraceError> {
         let mut first = [0; MAGIC.len() + 2];
         let have = block::fill(&mut from, &mut first)?;
@@ -84,29 +84,29 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// What the trace says about itself. Queues that appear later are added when they do.
+    /// The header of the trace. Queues that appear later are added as their blocks are read.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The names of sites, those of the blocks that were read.
+    /// The names of sites, from the blocks that were read.
     pub fn sites(&self) -> &Names {
         &self.names[0]
     }
 
-    /// The names of threads, those of the blocks that were read.
+    /// The names of threads, from the blocks that were read.
     pub fn threads(&self) -> &Names {
         &self.names[1]
     }
 
-    /// What the source lost, as far as it was read.
+    /// The losses of the source, from the blocks that were read.
     pub fn lost(&self) -> &[Lost] {
         &self.lost
     }
 
-    /// How many events the source lost in all, by the end of the file. These are those that
-    /// [`lost`](Self::lost) counts, and those of losses beyond the limits of the format. Losses of
-    /// an unknown number count as 0. `None`: the end was not read.
+    /// How many events the source lost in all, as the end of the file states. The number covers the
+    /// losses that [`lost`](Self::lost) returns and the losses beyond the limits of the format.
+    /// Losses of an unknown number count as 0. `None`: the end was not read.
     pub fn lost_total(&self) -> Option<u64> {
         self.lost_total
     }
@@ -116,16 +116,17 @@ impl<R: Read> Reader<R> {
         self.read
     }
 
-    /// Whether the end was read. If not, the writer was stopped, or there is more to read.
+    /// Whether the end was read. If not, the writer was stopped, or more blocks follow.
     pub fn is_complete(&self) -> bool {
         self.is_complete
     }
 
-    /// The next events, some thousands at most. `None` at the end.
+    /// Returns the next events, some thousands at most. `None` at the end.
     ///
     /// # Errors
-    /// [`TraceError::CutOff`] and [`TraceError::Damaged`] name the block; what precedes it was
-    /// returned. [`TraceError::Io`]. After an error there is nothing more.
+    /// [`TraceError::CutOff`] and [`TraceError::Damaged`] name the block; earlier calls have
+    /// returned the events before it. [`TraceError::Io`]. After an error no more events are
+    /// returned.
     pub fn next_block(&mut self) -> Result<Option<&[Event]>, TraceError> {
         while !self.ended {
             let found = self.block().and_then(|block| match block {
@@ -150,14 +151,14 @@ impl<R: Read> Reader<R> {
         Ok(None)
     }
 
-    /// The events that the last [`next_block`](Self::next_block) returned. Unlike that slice they
-    /// can be read beside the names.
+    /// The events that the last [`next_block`](Self::next_block) returned. Unlike that slice, they
+    /// can be read while the names are borrowed.
     pub fn events_of_block(&self) -> &[Event] {
         &self.events
     }
 
-    /// The events that [`next_block`](Self::next_block) did not return yet, one by one. An error is
-    /// the last item.
+    /// Iterates over the events that [`next_block`](Self::next_block) has not returned yet. An
+    /// error is the last item.
     pub fn events(mut self) -> impl Iterator<Item = Result<Event, TraceError>> {
         self.events.clear();
         let mut at = 0;
@@ -185,7 +186,7 @@ impl<R: Read> Reader<R> {
         TraceError::Damaged { position: self.position, events: self.read, what }
     }
 
-    /// Reads a block into the buffer. Returns its kind and its length.
+    /// Reads a block into the buffer. Returns the block's kind and its length.
     fn block(&mut self) -> Result<Option<(u8, u64)>, TraceError> {
         self.buffer.read(&mut self.from).map_err(|wrong| match wrong {
             Wrong::Io(error) => TraceError::Io(error),
@@ -194,7 +195,7 @@ impl<R: Read> Reader<R> {
         })
     }
 
-    /// Takes in the block in the buffer. Returns whether it has events.
+    /// Takes in the block in the buffer. Returns whether the block has events.
     fn take(&mut self, kind: u8) -> Result<bool, TraceError> {
         if self.is_complete {
             return Err(self.damaged("it comes after the end"));

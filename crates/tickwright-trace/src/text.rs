@@ -5,7 +5,7 @@
 //!   1000,arm,7,5000000,0,worker,0,,server.c:77
 //!   90000,cancel,7,,,worker,0,,
 //! ```
-//! One row per event. Threads, queues and sites are there by name. What is unknown is empty.
+//! One row per event. Threads, queues and sites are written by name. An unknown value is empty.
 
 use std::io::{BufWriter, Read, Write};
 
@@ -18,7 +18,7 @@ use crate::header::{Base, Header, Names};
 use crate::reader::Reader;
 use crate::writer::Writer;
 
-/// One event, as text has it.
+/// One event in its text form.
 #[derive(Debug, Serialize, Deserialize)]
 struct Row<'t> {
     time_ns: Ns,
@@ -52,7 +52,7 @@ impl<'t> Row<'t> {
         }
     }
 
-    /// What happened. The error is what is wrong.
+    /// What happened. The error says what is wrong.
     fn what(&self) -> Result<What, String> {
         let armed = || {
             let missing = || format!("an event '{}' needs deadline_ns", self.kind);
@@ -68,12 +68,13 @@ impl<'t> Row<'t> {
     }
 }
 
-/// Writes each event of a trace by `put`.
+/// Calls `put` for each event of a trace.
 fn each_row<R: Read>(
     reader: &mut Reader<R>,
     mut put: impl FnMut(&Row<'_>) -> Result<(), TraceError>,
 ) -> Result<u64, TraceError> {
-    // A block borrows the reader: its events are copied, so that their names can be looked up.
+    // A block borrows the reader, so its events are copied first; then their names can be looked
+    // up.
     let mut events = Vec::new();
     loop {
         match reader.next_block()? {
@@ -90,10 +91,10 @@ fn each_row<R: Read>(
     }
 }
 
-/// Writes a trace as CSV, with a line of column names. Returns how many events there were.
+/// Writes a trace as CSV, with a line of column names. Returns the number of events.
 ///
 /// # Errors
-/// Those of [`Reader::next_block`], after the events that precede the damage were written;
+/// The errors of [`Reader::next_block`], after the events before the damage were written;
 /// [`TraceError::Io`].
 pub fn to_csv<R: Read>(reader: &mut Reader<R>, to: impl Write) -> Result<u64, TraceError> {
     let mut to = csv::WriterBuilder::new().has_headers(false).from_writer(to);
@@ -107,7 +108,7 @@ pub fn to_csv<R: Read>(reader: &mut Reader<R>, to: impl Write) -> Result<u64, Tr
 const COLUMNS: [&str; 9] =
     ["time_ns", "kind", "timer", "deadline_ns", "period_ns", "thread", "cpu", "base", "site"];
 
-/// Writes a trace as JSON, one object in a line for each event. Returns how many there were.
+/// Writes a trace as JSON, one object in a line for each event. Returns the number of events.
 ///
 /// # Errors
 /// As [`to_csv`].
@@ -122,10 +123,10 @@ pub fn to_json_lines<R: Read>(reader: &mut Reader<R>, to: impl Write) -> Result<
     done
 }
 
-/// Reads CSV and writes it as a trace. Columns are found by name and may be in any order; those of
-/// thread, cpu, base and site may be missing. Returns how many events there were.
+/// Reads CSV and writes it as a trace. Columns are found by name and may be in any order. The
+/// columns thread, cpu, base and site may be missing. Returns the number of events.
 ///
-/// `header` describes the trace. A queue that it does not name is added.
+/// `header` describes the trace. A queue that the header does not name is added to it.
 ///
 /// # Errors
 /// [`TraceError::Line`] with the number of the line; [`TraceError::Io`].
@@ -149,7 +150,7 @@ pub fn from_csv<W: Write>(from: impl Read, header: &Header, to: W) -> Result<(W,
 /// The longest row.
 const LONGEST_RECORD: usize = 1 << 20;
 
-/// Calls `put` for each row. Its outer error is what is wrong with the row.
+/// Calls `put` for each row. The outer error of `put` says what is wrong with the row.
 fn each_line(
     from: impl Read,
     mut put: impl FnMut(&Row<'_>) -> Result<Result<(), TraceError>, String>,

@@ -14,11 +14,12 @@ use crate::number::{put, put_signed};
 /// The most bytes of a name or a note.
 pub(crate) const LONGEST: usize = 4096;
 
-/// Writes a trace. Events are written in blocks of some thousands: [`flush`](Self::flush) writes
-/// what there is. A file that was never [finished](Self::finish) is read to its last whole block.
+/// Writes a trace. Events are written in blocks of some thousands; [`flush`](Self::flush) writes
+/// the waiting events at once. A file that was never [finished](Self::finish) can be read to its
+/// last whole block.
 #[derive(Debug)]
 pub struct Writer<W: Write> {
-    /// `None` once it was given back.
+    /// `None` once the target was returned.
     to: Option<W>,
     events: Vec<Event>,
     names: [HashMap<String, u32>; 2],
@@ -81,7 +82,7 @@ impl<W: Write> Writer<W> {
         Ok(writer)
     }
 
-    /// The number of a site by its name. A name longer than 4096 bytes is cut.
+    /// Returns the number of the site with this name. A name longer than 4096 bytes is cut.
     ///
     /// # Errors
     /// [`TraceError::Unfit`] beyond 2^20 names, or 64 MiB of names and notes. [`TraceError::Io`]:
@@ -90,7 +91,7 @@ impl<W: Write> Writer<W> {
         self.name(SITES, name)
     }
 
-    /// The number of a thread by its name. A name longer than 4096 bytes is cut.
+    /// Returns the number of the thread with this name. A name longer than 4096 bytes is cut.
     ///
     /// # Errors
     /// [`TraceError::Unfit`] beyond 2^20 names, or 64 MiB of names and notes. [`TraceError::Io`]:
@@ -99,7 +100,8 @@ impl<W: Write> Writer<W> {
         self.name(THREADS, name)
     }
 
-    /// The number of a queue by its name. A new one has ticks of `tick_ns` (0: unknown).
+    /// Returns the number of the queue with this name. A new queue has ticks of `tick_ns` (0:
+    /// unknown).
     ///
     /// # Errors
     /// [`TraceError::Unfit`] beyond 256 queues; [`TraceError::Io`].
@@ -131,7 +133,7 @@ impl<W: Write> Writer<W> {
         self.text += name.len();
         self.names[table].insert(name.to_owned(), number);
         // Nothing between here and the append of the block may fail. Otherwise the name would have
-        // a number but no block, and each later name in the file would have the number of another.
+        // a number but no block. Each later name in the file would then have a wrong number.
         self.append_events();
         self.plain.clear();
         put(&mut self.plain, table as u64);
@@ -143,8 +145,8 @@ impl<W: Write> Writer<W> {
     /// Appends an event.
     ///
     /// # Errors
-    /// [`TraceError::Io`]: the events so far are kept, and the next call tries again; this one is
-    /// not.
+    /// [`TraceError::Io`]: the events so far are kept, and the next call tries again. The event of
+    /// this call is not kept.
     pub fn push(&mut self, event: &Event) -> Result<(), TraceError> {
         if self.events.len() >= columns::MOST {
             self.flush_events()?;
@@ -153,7 +155,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Notes that the source lost `count` events (0: an unknown number). Beyond 2^20 losses or 64
+    /// Writes that the source lost `count` events (0: an unknown number). Beyond 2^20 losses or 64
     /// MiB of names and notes, `count` is only added to the number of all lost events.
     ///
     /// # Errors
@@ -174,7 +176,7 @@ impl<W: Write> Writer<W> {
         self.block(block::LOST)
     }
 
-    /// Writes what there is, so that it is in the file whatever happens to this program.
+    /// Writes the waiting events, so that the file has them even if this program is killed.
     ///
     /// # Errors
     /// [`TraceError::Io`].
@@ -187,12 +189,12 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// What the trace is written to. `None` once it was given back.
+    /// The target of the trace; `None` once it was returned.
     pub const fn get_ref(&self) -> Option<&W> {
         self.to.as_ref()
     }
 
-    /// Ends the trace. Returns what it was written to.
+    /// Ends the trace. Returns the target.
     ///
     /// # Errors
     /// [`TraceError::Io`].
@@ -223,7 +225,7 @@ impl<W: Write> Writer<W> {
         block::append(&mut self.out, block::EVENTS, &self.plain);
     }
 
-    /// Writes `plain` as a block, after all that could not be written before.
+    /// Writes `plain` as a block, after the bytes that could not be written before.
     fn block(&mut self, kind: u8) -> Result<(), TraceError> {
         block::append(&mut self.out, kind, &self.plain);
         self.send()
@@ -254,7 +256,7 @@ impl<W: Write> Drop for Writer<W> {
     }
 }
 
-/// The longest beginning of a text that may be written.
+/// The longest prefix of a text that the format allows.
 fn cut(text: &str) -> &str {
     let mut end = text.len().min(LONGEST);
     while !text.is_char_boundary(end) {

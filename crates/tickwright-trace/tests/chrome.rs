@@ -1,4 +1,4 @@
-//! What the timer events of a browser mean, and two traces of browsers.
+//! Tests of the import of a browser's timer events, and of two traces of browsers.
 
 use std::io::BufReader;
 
@@ -16,7 +16,7 @@ fn imported(json: &[u8]) -> (Chrome, Vec<Event>, Vec<String>) {
     (found, events, reader.sites().iter().map(|(_, name)| name.to_owned()).collect())
 }
 
-/// An event of a frame, at a time in us.
+/// Writes an event of a frame, at a time in us.
 fn event(us: u32, name: &str, id: u32, more: &str) -> String {
     format!(
         r#"{{"args":{{"data":{{"frame":"F","timerId":{id}{more}}}}},"name":"{name}","ph":"I","pid":1,"tid":2,"ts":{us}}}"#
@@ -109,7 +109,7 @@ fn a_packed_trace_that_is_cut_off_is_read_to_there() {
     assert!(found.count.damage.is_some() && events.len() > 50, "{}", events.len());
 }
 
-/// The numbers are those of a script of ten lines that counts by a dictionary of pending timers.
+/// The numbers come from a script of ten lines that counts with a dictionary of pending timers.
 #[test]
 fn two_browsers() {
     for (name, installs, fires, removes, cancels) in
@@ -127,7 +127,8 @@ fn two_browsers() {
     }
 }
 
-/// A value without an end is refused, packed or not, with the memory of one value.
+/// A value without an end is refused, compressed or not. The import takes the memory of one value
+/// at most.
 #[test]
 fn an_endless_value_is_refused() {
     let install = event(0, "TimerInstall", 5, r#","timeout":9,"singleShot":true"#);

@@ -1,4 +1,4 @@
-//! What the fuzz targets were given, replayed: each input ends with a trace or an error.
+//! Replays the inputs of the fuzz targets: each input ends with a trace or an error.
 
 use std::fs;
 use std::path::Path;
@@ -26,11 +26,11 @@ fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
     inputs
 }
 
-/// What a name gives when its input is imported: the number of events, or `None` for an error.
+/// The expected result for an input's name: the number of events, or `None` for an error.
 type Expected<'a> = &'a [(&'a str, Option<usize>)];
 
-/// Imports every file of a corpus. A trace that comes of it can be read to its end. The files that
-/// are named give what is expected, and are there.
+/// Imports every file of a corpus. Each resulting trace can be read to its end. The named files
+/// exist and give the expected results.
 fn replay(target: &str, expected: Expected<'_>, import: impl Fn(&[u8]) -> Result<Vec<u8>, TraceError>) {
     let inputs = corpus(target);
     let mut found = Vec::new();

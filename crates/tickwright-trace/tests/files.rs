@@ -1,5 +1,5 @@
-//! What is written comes back; what is cut off, damaged or foreign is named, and what precedes it
-//! is read.
+//! Tests that written events are read again. An error names a cut, damage or a foreign file, and
+//! the events before it are read.
 
 use core::cell::RefCell;
 use std::io::{self, Read, Write};
@@ -194,7 +194,7 @@ fn an_endless_source_is_refused() {
     assert!(matches!(Reader::new(io::repeat(7)), Err(TraceError::Foreign)));
 }
 
-/// A disk with room for n bytes, which accepts some at a time.
+/// A disk with room for n bytes, which accepts a few bytes at a time.
 #[derive(Clone, Default)]
 struct Disk(Rc<RefCell<(usize, Vec<u8>)>>);
 
@@ -214,7 +214,7 @@ impl Write for Disk {
     }
 }
 
-/// A full disk keeps what it has. Once there is room, nothing is missing.
+/// A full disk loses no event: once there is room, the file has all of them.
 #[test]
 fn a_full_disk_loses_nothing_that_was_pushed() {
     let whole = sample();
@@ -233,7 +233,8 @@ fn a_full_disk_loses_nothing_that_was_pushed() {
     }
 }
 
-/// A name that is given while the disk is full is in the file once there is room, under its number.
+/// A name is given while the disk is full. Once there is room, the file has the name under its
+/// number.
 #[test]
 fn a_name_given_while_the_disk_is_full_is_not_lost() {
     let disk = Disk::default();
@@ -267,7 +268,7 @@ fn events_begin_where_the_blocks_ended() {
     assert_eq!(reader.events().map(Result::unwrap).collect::<Vec<_>>(), all[first..]);
 }
 
-/// The writer refuses what a reader would: a file that it finished can be read.
+/// The writer refuses values that a reader would refuse, so a file that it finished can be read.
 #[test]
 fn names_beyond_the_limit_are_refused_when_written() {
     let mut writer = Writer::new(Vec::new(), &header()).unwrap();
@@ -327,7 +328,7 @@ fn a_wrong_line_is_named() {
     assert_eq!(error(&format!("{names}1,fire\n")), "line 2: it has 2 fields, the first line has 3");
 }
 
-/// A quote without its other half would take the rest of the file into one row.
+/// A quote that is never closed would put the rest of the file into one row.
 #[test]
 fn a_row_without_an_end_is_named() {
     let names = "timer,kind,time_ns,site\n1,fire,2,\n";
@@ -337,13 +338,13 @@ fn a_row_without_an_end_is_named() {
     };
     assert!(error(&format!("{names}1,fire,2,\"")).starts_with("line 3: the row is longer than 1 MiB"));
     assert!(error("").starts_with("line 1: the row is longer than 1 MiB"));
-    // A long file of short rows is none.
+    // A long file of short rows is not such a case.
     let long = "1,fire,2,\n".repeat(200_000);
     let (_, count) = from_csv(begin(&format!("{names}{long}")), &header(), Vec::new()).unwrap();
     assert_eq!(count, 200_001);
 }
 
-/// What a writer accepts as a header, a reader does.
+/// A reader accepts each header that a writer accepts.
 #[test]
 fn long_texts_of_a_header_are_cut_or_refused() {
     let base = Base { name: "é".repeat(4_096), tick_ns: 1 };
@@ -357,7 +358,7 @@ fn long_texts_of_a_header_are_cut_or_refused() {
     assert!(error.contains("1 MiB"), "{error}");
 }
 
-/// The end says how many events were lost, those of unwritten losses too.
+/// The end of the file has the number of lost events, including losses that were not written.
 #[test]
 fn the_number_of_all_lost_events_comes_back() {
     let mut writer = Writer::new(Vec::new(), &header()).unwrap();
@@ -371,7 +372,8 @@ fn the_number_of_all_lost_events_comes_back() {
     assert_eq!((reader.lost_total(), reader.lost().len()), (Some(7), 3));
 }
 
-/// A target that takes a byte at a time: each byte is offered once, not moved to the front again.
+/// A target accepts one byte at a time. The writer offers each byte once, and does not move the
+/// rest to the front.
 #[test]
 fn a_tiny_sink_takes_time_in_proportion() {
     struct Tiny(usize);
@@ -386,7 +388,7 @@ fn a_tiny_sink_takes_time_in_proportion() {
         }
     }
     let mut writer = Writer::new(Tiny(0), &header()).unwrap();
-    // Names that do not pack, so that blocks are long.
+    // Names that do not compress, so that blocks are long.
     let mut random = 1_u64;
     for _ in 0..200_000 {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

@@ -1,4 +1,4 @@
-//! What the lines of a kernel's trace mean: each trap, and a whole trace where there is one.
+//! Tests of the import of a kernel's lines: each special case, and a whole trace if there is one.
 
 use std::collections::{HashMap, HashSet};
 use std::io::BufReader;
@@ -21,7 +21,7 @@ fn imported(text: &str, options: &Options) -> (Header, Vec<Event>, Vec<u64>) {
     (reader.header().clone(), events, reader.lost().iter().map(|lost| lost.count).collect())
 }
 
-/// Time, timer and kind of each event, the deadline in ms.
+/// Time, timer and kind of each event, with the deadline in ms.
 fn told(text: &str, options: &Options) -> Vec<(i64, u64, &'static str, Option<i64>)> {
     let (_, events, _) = imported(text, options);
     let told = |event: &Event| {
@@ -31,7 +31,7 @@ fn told(text: &str, options: &Options) -> Vec<(i64, u64, &'static str, Option<i6
     events.iter().map(told).collect()
 }
 
-/// A line of ftrace at a time in us.
+/// Writes a line of ftrace at a time in us.
 fn line(us: u32, rest: &str) -> String {
     format!("          <idle>-0       [001] ..s1... 100.{us:06}: {rest}\n")
 }
@@ -44,7 +44,7 @@ fn a_detachment_is_what_follows_it() {
         line(6, "timer_start: timer=aa function=f expires=5020 [timeout=20] cpu=1"),
         line(10, "timer_start: timer=bb function=g expires=5001 [timeout=1] cpu=1"),
         line(20, "timer_cancel: timer=bb"),
-        // An interrupt comes between.
+        // An interrupt comes between the cancel and the expiry.
         line(21, "timer_start: timer=cc function=h expires=5007 [timeout=7] cpu=1"),
         line(22, "timer_expire_entry: timer=bb function=g now=5001 baseclk=5001"),
         line(30, "timer_cancel: timer=aa"),
@@ -136,7 +136,7 @@ fn the_length_of_a_jiffy_is_found_or_asked_for() {
     assert!(matches!(error, TraceError::Line { line: 2, .. }), "{error}");
 }
 
-/// Ticks that no kernel has, and a number of jiffies that makes no sense.
+/// Ticks that no kernel has, and an impossible number of jiffies.
 #[test]
 fn hostile_ticks_are_refused() {
     let text = [
@@ -187,8 +187,8 @@ fn a_gigantic_line_takes_little_memory() {
     assert!(import(&b""[..], &HZ, Vec::new()).is_err());
 }
 
-/// The trace that the project was given to check with: a kernel that sends a file by scp. It is not
-/// ours to ship.
+/// The trace that the project was given for checks: a machine that sends a file by scp. It belongs
+/// to others, so we do not ship it.
 #[test]
 fn a_kernel_that_sends_a_file() {
     let Ok(path) = std::env::var("TICKWRIGHT_KERNEL_TRACE") else {
@@ -220,12 +220,14 @@ fn a_kernel_that_sends_a_file() {
     assert_eq!(of(0, "arm") + of(0, "rearm"), 14_432);
     assert_eq!(of(1, "arm") + of(1, "rearm"), 6_958);
     assert_eq!(peak, 25);
-    // By the lines alone, as a script counts: what follows a cancellation at the same address.
+    // These counts come from a script that reads lines alone: it looks at the line after each
+    // cancellation of an address.
     let (wheel, tree) = (found.timer_list, found.hrtimer);
     assert_eq!((wheel.starts, wheel.restarts, wheel.expiries, wheel.cancels), (14_432, 47, 14_376, 6));
     assert_eq!((tree.starts, tree.restarts, tree.expiries, tree.cancels), (6_958, 43, 6_911, 3));
-    // Those 43 were set up again between: another time-out at the same place of a stack. Of the 47,
-    // 14 were, and 8 started again after half a second or more.
+    // The 43 restarts of `hrtimer` had an initialization in between: another time-out at the same
+    // address of a stack. Of the 47 restarts of `timer_list`, 14 had one too, and 8 came after half
+    // a second or more.
     assert_eq!((of(0, "rearm"), of(1, "rearm")), (32, 0));
     let cancels = of(0, "cancel") + of(1, "cancel");
     assert_eq!(cancels, 47 + 6 - 32 + 43 + 3);
@@ -233,8 +235,8 @@ fn a_kernel_that_sends_a_file() {
     eprintln!("{kinds:?}, {} bytes an event", file.len() as f64 / count.events as f64);
 }
 
-/// A thread that waits has its timer on its stack: the next wait is another timer. Others are the
-/// same timer again, unless another function is at their address.
+/// The timer of a waiting thread lies on its stack, so the next wait is another timer. A start at
+/// any other address is the same timer again, unless its function differs.
 #[test]
 fn a_timer_on_a_stack_is_another_one_each_time() {
     let start =

@@ -77,7 +77,8 @@ fn durations_are_told_apart_by_two_digits() {
 
 #[test]
 fn periodic_timers_are_found() {
-    // One has a period, one is armed again with the same delay, one with changing delays.
+    // The first timer has a period, the second is armed again with the same delay, the third with
+    // changing delays.
     let mut events = vec![Event::new(0, 1, What::Arm { deadline: 1000, period: 1000 })];
     for round in 0..10 {
         let now = round * 1000;
@@ -93,7 +94,8 @@ fn periodic_timers_are_found() {
     assert_eq!(profile.periods, [Share { ns: 1000, count: 15 }]);
 }
 
-/// A timer of 1 ms that expires nine times, each time `off` after its deadline, and is armed again.
+/// A timer of 1 ms expires nine times, each time `off` after its deadline, and is armed again each
+/// time.
 fn repeating(off: Ns) -> Profile {
     let wait = 1_000_000 + off;
     let turns = (1..10).map(|turn| turn * wait);

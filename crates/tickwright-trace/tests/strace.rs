@@ -1,4 +1,4 @@
-//! What strace's lines mean: each form, each trap, and a recorded program.
+//! Tests of the import of strace's lines: each form, each special case, and a recorded program.
 
 use std::collections::HashMap;
 use std::io::BufReader;
@@ -24,7 +24,7 @@ fn imported(text: &[u8]) -> (Header, Vec<(Event, String, String)>, Strace) {
     (reader.header().clone(), events.iter().map(named).collect(), found)
 }
 
-/// One line for each event: us, queue, timer, kind, and for an arming the delay in us.
+/// One line for each event: its time in us, queue, timer and kind. An arm also has the delay in us.
 fn told(text: &str) -> Vec<String> {
     let (header, events, _) = imported(text.as_bytes());
     let told = |(event, ..): &(Event, String, String)| {
@@ -42,8 +42,8 @@ fn told(text: &str) -> Vec<String> {
     events.iter().map(told).collect()
 }
 
-/// Each text with a stamp of n us after 1795218604. A text that begins with a number is of that
-/// thread.
+/// Writes each text with a stamp n us after 1795218604. A text that begins with a number belongs to
+/// that thread.
 fn lines(all: &[(u32, &str)]) -> String {
     let line = |&(us, text): &(u32, &str)| {
         let (task, text) = match text.split_once('|') {
@@ -61,7 +61,7 @@ fn assert_told(all: &[(u32, &str)], expected: &[&str]) {
 
 const SPEC: &str = "{it_interval={tv_sec=0, tv_nsec=0}, it_value={tv_sec=0, tv_nsec=";
 
-/// A one-shot setting of a timerfd, in n ms.
+/// A call that sets a timerfd to expire once, in n ms.
 fn settime(fd: u32, ms: u32) -> String {
     format!("timerfd_settime({fd}, 0, {SPEC}{}}}}}, NULL) = 0 <0.000006>", ms * 1_000_000)
 }
@@ -191,7 +191,7 @@ fn timerfds_are_set_moved_disarmed_read_and_closed() {
         (26_300, r#"read(3, "12345678", 8) = 8 <0.000008>"#),
         (26_400, "timerfd_create(CLOCK_MONOTONIC, 0) = 3 <0.1>"),
         (26_500, &long),
-        // Something that no line shows closed it.
+        // The descriptor was closed, but no line shows how.
         (26_600, "openat(AT_FDCWD, \"a)=\", O_RDONLY) = 3</tmp/a> <0.000001>"),
         (26_700, "timerfd_create(CLOCK_MONOTONIC, 0) = 3 <0.1>"),
         (26_800, &long),
@@ -298,7 +298,7 @@ fn signals_are_the_expiries_of_posix_and_interval_timers() {
     assert_eq!(imported(lines(&all).as_bytes()).2.missed, 2);
 }
 
-/// The two halves of a call, those that write their time-out in the second one as well.
+/// Calls in two halves; some have their time-out in the second half.
 #[test]
 fn halves_of_calls_are_joined_by_thread() {
     let all = [
@@ -314,7 +314,7 @@ fn halves_of_calls_are_joined_by_thread() {
         (600_100, "9|epoll_wait(3,  <unfinished ...>"),
         (600_200, "9|<... epoll_wait resumed>[], 8, -1) = 0"),
         (1_000_100, "8|<... poll resumed> ) = 0 (Timeout)"),
-        // It still waits when the recording ends; the other one is killed.
+        // One thread still waits when the recording ends; the other thread is killed.
         (1_000_200, "8|poll([{fd=14, events=POLLIN}], 1, 1000 <detached ...>"),
         (1_000_300, "7|futex(0x7f, FUTEX_WAIT_PRIVATE, 2, {60, 0} <unfinished ...>"),
         (1_000_400, "7|+++ killed by SIGKILL +++"),
@@ -411,7 +411,7 @@ fn a_wait_that_a_signal_stopped_goes_on_or_is_cancelled() {
     assert_told(&all, &expected);
 }
 
-/// What the monotonic clock says is shown by the first expiry; events before it wait for it.
+/// The first expiry shows the offset of the monotonic clock; events before the expiry wait for it.
 #[test]
 fn deadlines_of_other_clocks_are_converted() {
     let sleep = "clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, {tv_sec=1032, tv_nsec=710000000}, NULL) = 0 <0.010050>";
@@ -441,10 +441,10 @@ fn deadlines_of_other_clocks_are_converted() {
     ];
     assert_eq!(told, expected);
     assert_eq!(imported(lines(&all[..4]).as_bytes()).2.guessed, 0);
-    // Nothing shows the clock: the most urgent deadline is taken for due.
+    // No line shows the clock, so the most urgent deadline counts as due.
     let (_, events, found) = imported(lines(&[all[0], all[1], all[3]]).as_bytes());
     assert_eq!((found.guessed, events.len()), (2, 3));
-    // A timerfd of which the trace does not have the creation.
+    // A timerfd whose creation is not in the trace.
     let (_, events, found) = imported(lines(&all[4..]).as_bytes());
     assert_eq!((found.guessed, events[0].0.what.armed().unwrap().0), (0, 20_000_000));
 }
@@ -467,7 +467,7 @@ fn stamps_of_other_options() {
     assert!(error("1795218604.1 poll([{fd=3, ev").contains("none can be read"));
 }
 
-/// To a terminal, strace does not number a lone thread, and cuts lines in two with its messages.
+/// On a terminal, strace omits the number of a lone thread, and its messages cut lines in two.
 #[test]
 fn lines_of_a_terminal() {
     let text = "1795218604.000000 timerfd_create(CLOCK_MONOTONIC, 0) = 3 <0.1>
@@ -509,7 +509,8 @@ strace: Process 76 detached
     assert_eq!(shape(told(text)), shape(expected.map(str::to_owned).to_vec()));
 }
 
-/// Processes have descriptors of their own; threads share them. What ends, ends their timers.
+/// Processes have descriptors of their own; threads share them. The end of a process or a
+/// descriptor ends its timers.
 #[test]
 fn processes_and_threads() {
     let (long, longer) = (settime(3, 500), settime(3, 600));
@@ -574,7 +575,7 @@ fn a_gigantic_line_takes_little_memory() {
     assert!(import(BufReader::new(gigantic), "test", Vec::new()).is_err());
 }
 
-/// Each timer is armed when it is not pending, and moved, cancelled or fired when it is.
+/// A timer that is not pending is armed; a pending timer is moved, cancelled or fired.
 fn assert_consistent(events: &[(Event, String, String)], what: &str) {
     let mut pending = HashMap::new();
     for (event, ..) in events {
@@ -588,7 +589,7 @@ fn assert_consistent(events: &[(Event, String, String)], what: &str) {
     }
 }
 
-/// A program that uses each kind, recorded with four sets of options.
+/// A program that uses each kind of timer, recorded with four sets of options.
 #[test]
 fn a_recorded_program() {
     for (name, text) in [
@@ -606,7 +607,7 @@ fn a_recorded_program() {
             };
             events.iter().filter(is_it).count()
         };
-        // Four periods, and one deadline that is absolute.
+        // Four periods, and one absolute deadline.
         let timerfd = ["arm", "rearm", "cancel", "fire"].map(|what| of("timerfd", what));
         assert_eq!(timerfd, [2, 1, 1, 5], "{name}");
         assert_eq!((of("futex", "arm"), of("futex", "fire")), (3, 3), "{name}");

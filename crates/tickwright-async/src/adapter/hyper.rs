@@ -12,7 +12,8 @@ use crate::timers::Timers;
 /// For the builders of hyper and hyper-util: `.timer(timers.clone())`, `.pool_timer(timers)`.
 ///
 /// hyper makes a sleep for the head of each request and drops it when the head is there. Such a
-/// sleep is armed only if the head is not there at once, and by a timer that is filed already.
+/// sleep is armed only if the head is not there at once. It then takes over a timer that is filed
+/// already.
 impl rt::Timer for Timers {
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn rt::Sleep>> {
         Box::pin(Self::sleep(self, duration))

@@ -1,4 +1,4 @@
-//! quinn: a runtime whose timers are ours, over the one that the program has.
+//! quinn: a runtime whose timers are ours, over the runtime that the program has.
 
 use core::future::Future;
 use core::pin::Pin;
@@ -13,10 +13,10 @@ use quinn::{AsyncTimer, AsyncUdpSocket, Runtime};
 use crate::sleep::Sleep;
 use crate::timers::Timers;
 
-/// A runtime for quinn whose timers are ours: sockets and tasks are those of another runtime.
+/// A runtime for quinn whose timers are ours; another runtime provides its sockets and tasks.
 ///
-/// A QUIC connection moves its timer with nearly every packet, mostly to a later deadline. That is
-/// one store here.
+/// A QUIC connection moves its timer with nearly every packet, mostly to a later deadline. Here
+/// such a move is one store.
 ///
 /// ```no_run
 /// # #[cfg(feature = "example-quic")] {
@@ -35,7 +35,7 @@ pub struct QuinnRuntime<R> {
 }
 
 impl<R> QuinnRuntime<R> {
-    /// A runtime with the timers of `timers`, and all else of `runtime`.
+    /// Creates a runtime that takes its timers from `timers` and all else from `runtime`.
     pub fn new(runtime: R, timers: Timers) -> Self {
         Self { runtime, timers }
     }

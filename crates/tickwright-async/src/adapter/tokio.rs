@@ -1,4 +1,4 @@
-//! tokio: one of its sleeps under all our timers.
+//! tokio: all our timers stand on one of its sleeps.
 
 use core::future::{Future, poll_fn};
 use core::pin::{Pin, pin};
@@ -24,25 +24,26 @@ impl Clock for TokioClock {
     }
 }
 
-/// The task that runs the timers, when it waits.
+/// The waker of the task that runs the timers.
 type Driver = Mutex<Option<Waker>>;
 
 impl Settings {
     /// Creates timers that a task of the current tokio runtime runs, with one sleep of tokio for
-    /// all of them. They go by the clock of the runtime. So `tokio::time::pause` and `advance` work
-    /// on them, and a runtime that shuts down ends them. tokio sleeps to the next millisecond, and
-    /// so do they. A clock that was set by [`Settings`] is not used. A panic of a waker does not
-    /// end the task.
+    /// all of them. The timers go by the clock of the runtime. So `tokio::time::pause` and
+    /// `advance` move them, and a runtime that shuts down ends them. A sleep of tokio is rounded up
+    /// to the next millisecond, and so are these timers. A clock that [`Settings`] set is ignored.
+    /// A panic of a waker does not end the task.
     ///
     /// A thread that has not entered the runtime sees the time of the machine, as tokio's `Instant`
-    /// does. So under a paused clock use the timers inside of it. After the runtime has ended, a
-    /// pending sleep stays pending and nobody wakes its task, where tokio's sleep is ready.
+    /// does. So under a paused clock use the timers inside of the runtime. After the runtime has
+    /// ended, a pending sleep stays pending and nothing wakes its task. A sleep of tokio becomes
+    /// ready instead.
     ///
     /// # Errors
-    /// That of tokio, outside of a runtime.
+    /// tokio's error, if the caller is outside of a runtime.
     ///
     /// # Panics
-    /// Panics of tokio: if the runtime has no timer, see `tokio::runtime::Builder::enable_time`.
+    /// tokio panics if the runtime has no timer: see `tokio::runtime::Builder::enable_time`.
     pub fn on_tokio(self) -> Result<Timers, TryCurrentError> {
         let runtime = Handle::try_current()?;
         let epoch = time::Instant::now();
@@ -66,8 +67,8 @@ fn take(driver: &Driver) -> Option<Waker> {
     driver.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()
 }
 
-/// Fires the timers that are due, and arms the sleep for the next one. Returns ready when no
-/// handle and no timer is left.
+/// Fires the timers that are due, and arms the sleep for the next one. Ready: no handle and no
+/// timer is left.
 fn poll(
     core: &Weak<Core>,
     driver: &Driver,
@@ -77,14 +78,15 @@ fn poll(
 ) -> Poll<()> {
     loop {
         let Some(core) = core.upgrade() else { return Poll::Ready(()) };
-        // Before the look, so that a timer that is filed from now on wakes this task.
+        // The waker is stored before the look, so that a timer that is filed from now on wakes this
+        // task.
         *driver.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(cx.waker().clone());
         let next = core.run_on(|| {});
         if core.handles.load(Ordering::Acquire) == 0 && core.sweep() {
             return Poll::Ready(());
         }
         let at = Duration::from_nanos(core.time.convert_back(core.scale.start(next)));
-        // None: after the end of tokio's clock.
+        // `None`: the instant is after the end of tokio's clock.
         let Some(at) = (next < u64::MAX).then(|| epoch.checked_add(at)).flatten() else {
             return Poll::Pending;
         };

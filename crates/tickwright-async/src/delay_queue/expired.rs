@@ -1,4 +1,4 @@
-//! What names a value in a queue, and what it is when it has left.
+//! The key of a value in a queue, and the value after it has left.
 
 use core::fmt;
 use std::time::Instant;
@@ -10,11 +10,11 @@ use crate::time::instant;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
     pub(super) key: tickwright_core::Key,
-    /// How often the queue had released its memory before.
+    /// How often the queue had released its memory before the insert.
     pub(super) epoch: u32,
 }
 
-/// The value is not in the queue: it has expired, was removed, or is another queue's.
+/// The value is not in this queue: it has expired, was removed, or belongs to another queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NotQueued;
 
@@ -41,12 +41,12 @@ impl<T> Expired<T> {
         &self.value
     }
 
-    /// The value, to be changed.
+    /// The value, by a mutable reference.
     pub fn get_mut(&mut self) -> &mut T {
         &mut self.value
     }
 
-    /// The value by itself.
+    /// Returns the value without its key and deadline.
     pub fn into_inner(self) -> T {
         self.value
     }
@@ -56,7 +56,7 @@ impl<T> Expired<T> {
         instant(self.deadline)
     }
 
-    /// The key that it had. It is stale.
+    /// The key that the value had in the queue. It is stale.
     pub fn key(&self) -> Key {
         self.key
     }

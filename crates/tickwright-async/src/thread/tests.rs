@@ -1,4 +1,4 @@
-//! Timers whose thread cannot be started.
+//! Tests of timers whose thread cannot be started.
 
 use core::cell::Cell;
 use core::pin::{Pin, pin};
@@ -11,11 +11,11 @@ use std::task::Wake;
 use crate::{Settings, Sleep};
 
 thread_local! {
-    /// How many starts of a thread fail, when this thread asks.
+    /// How many starts of a driver thread still fail, if this thread asks for them.
     static REFUSED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Fails as often as the test wants.
+/// Fails as often as the test has set.
 pub(super) fn refuse() -> std::io::Result<()> {
     let left = REFUSED.get();
     REFUSED.set(left.saturating_sub(1));
@@ -37,7 +37,7 @@ fn poll(sleep: Pin<&mut Sleep>, woken: &Arc<Woken>) -> Poll<()> {
 #[test]
 fn each_timer_tries_again_when_no_thread_was_started() {
     let woken = Arc::new(Woken(AtomicUsize::new(0)));
-    // At first, and twice for the timer.
+    // The first start fails, and then two starts for the timer.
     REFUSED.set(3);
     let timers = Settings::new().shards(1).start_or_retry();
     let mut sleep = pin!(timers.sleep(Duration::from_millis(20)));
@@ -59,7 +59,8 @@ fn a_timer_that_another_thread_filed_meanwhile_is_told_too() {
     let (first, second) = (Arc::new(Woken(AtomicUsize::new(0))), Arc::new(Woken(AtomicUsize::new(0))));
     REFUSED.set(1);
     let timers = Settings::new().shards(1).start_or_retry();
-    // As between the lock of a timer that is earlier and the thread that it could not start.
+    // This is the moment after an earlier timer has released the lock and before it fails to start
+    // the thread.
     crate::sync::lock(&timers.core.shards[0].state).alarm = 0;
     let mut one = pin!(timers.sleep(Duration::from_secs(60)));
     assert!(poll(one.as_mut(), &first).is_pending());
@@ -70,7 +71,7 @@ fn a_timer_that_another_thread_filed_meanwhile_is_told_too() {
     assert!(poll(other.as_mut(), &second).is_pending());
     assert_eq!((first.0.load(Ordering::SeqCst), second.0.load(Ordering::SeqCst)), (1, 1));
     assert_eq!(timers.report().live, 0);
-    // Both are pending again.
+    // Both sleeps are pending again.
     assert!(poll(one.as_mut(), &first).is_pending() && poll(other.as_mut(), &second).is_pending());
     assert_eq!((first.0.load(Ordering::SeqCst), timers.report().live), (1, 2));
 }

@@ -1,10 +1,11 @@
-//! The sleep of the driver against those that file timers, in all schedules. A wake-up that is lost
-//! is a thread that sleeps for ever, which loom reports as a deadlock: its waits have no end.
+//! Models of the driver's sleep against threads that file timers, in all schedules. A wake-up that
+//! is lost is a thread that sleeps for ever, which loom reports as a deadlock: its waits have no
+//! end.
 
 use super::*;
 use crate::sync::Arc;
 
-/// What stands for the shards: the earliest tick, behind its lock.
+/// A stand-in for the shards: the earliest tick, behind a lock.
 #[derive(Clone)]
 struct Scene {
     sleeper: Arc<Sleeper>,
@@ -28,7 +29,8 @@ impl Scene {
     }
 }
 
-/// Fails when `begin` comes after the look, or `call` does not write what is asked for.
+/// Fails when `begin` comes after the look, or when `call` does not store the tick that it is
+/// given.
 #[test]
 fn a_timer_that_is_filed_during_a_look_wakes_the_thread() {
     loom::model(|| {
@@ -48,7 +50,7 @@ fn a_timer_that_is_filed_during_a_look_wakes_the_thread() {
     });
 }
 
-/// Fails when the thread looks whether it is idle before it says that it ends.
+/// Fails when the thread checks whether it is idle before it stores that it ends.
 #[test]
 fn a_thread_that_ends_against_a_timer_that_is_filed() {
     loom::model(|| {

@@ -1,4 +1,4 @@
-//! Wakers that count, and what the tests share.
+//! Wakers that count, and other helpers that the tests share.
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses a part")]
 
 use core::future::Future;
@@ -34,12 +34,12 @@ impl Counter {
         Self { waker: Waker::from(Arc::clone(&inner)), inner }
     }
 
-    /// How often it was woken.
+    /// How often the task was woken.
     pub fn count(&self) -> usize {
         self.inner.0.load(Ordering::SeqCst)
     }
 
-    /// How many wakers others hold.
+    /// How many clones of the waker exist elsewhere.
     pub fn held(&self) -> usize {
         Arc::strong_count(&self.inner) - 2
     }
@@ -61,7 +61,7 @@ impl Wake for Logging {
     }
 }
 
-/// A waker that writes a number down.
+/// A waker that appends its number to a list.
 pub fn logging(log: &Arc<Mutex<Vec<u64>>>, number: u64) -> Waker {
     Waker::from(Arc::new(Logging(Arc::clone(log), number)))
 }

@@ -49,7 +49,7 @@ impl<'a> Line<'a> {
         self.queue.try_remove(key).map(|removed| removed.into_inner())
     }
 
-    /// An instant that is over.
+    /// An instant that has passed.
     fn past(&self) -> Instant {
         self.scene.at(0) - Duration::from_millis(100)
     }
@@ -59,15 +59,15 @@ impl<'a> Line<'a> {
         self.task.pending(pin!(poll_fn(|cx| self.queue.poll_expired(cx))));
     }
 
-    /// Requires that nothing is due. After a removal or a reset the task may have been woken too
-    /// early: the queue then has a lower bound of its next deadline.
+    /// Requires that nothing is due. After a removal or a reset the queue knows only a lower bound
+    /// of its next deadline. So the task may have been woken too early.
     #[track_caller]
     fn still_pending(&mut self) {
         self.pending();
         self.task.forget();
     }
 
-    /// Requires that a value comes, and which.
+    /// Requires that this value comes out.
     #[track_caller]
     fn takes(&mut self, value: &str) -> Key {
         let taken = self.task.ready(pin!(poll_fn(|cx| self.queue.poll_expired(cx))));

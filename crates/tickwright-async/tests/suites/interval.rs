@@ -1,4 +1,4 @@
-//! Intervals: the policies for missed ticks, the resets, and periods at both ends.
+//! Intervals: the policies for missed ticks, the resets, and the shortest and longest periods.
 
 use core::future::poll_fn;
 use core::pin::pin;
@@ -38,7 +38,7 @@ impl<'a> Beat<'a> {
         beat
     }
 
-    /// Goes on by `span`. Requires that the ticks are there, and no other.
+    /// Advances by `span`. Requires that exactly these ticks are ready.
     #[track_caller]
     fn expect(&mut self, span: u32, ticks: &[u128]) {
         self.scene.advance(span);

@@ -1,8 +1,8 @@
 //! The behaviours that the suites of tokio's timers and of its `DelayQueue` check, in our words and
-//! for each driver. `README.md` says which test shows which behaviour.
+//! for each driver. `README.md` lists the test for each behaviour.
 //!
-//! A behaviour is a function of a [`Scene`](scene::Scene), which hides the driver. The macro
-//! `behaviours` makes a test of it for each driver, so a failure has the driver in its name:
+//! A behaviour is a function that takes a [`Scene`](scene::Scene), which hides the driver. The
+//! macro `behaviours` makes a test of it for each driver, so a failure has the driver in its name:
 //! `sleep::thread::an_earlier_deadline_counts`.
 
 #[path = "../common/mod.rs"]
@@ -16,8 +16,9 @@ mod sleep;
 mod table;
 mod timeout;
 
-/// Makes tests of behaviours. Those of the second list move the clock by more than a test can wait
-/// for, or compare times exactly: the driver thread is left out.
+/// Makes the tests of the behaviours that are listed. Behaviours of the second list advance the
+/// clock by more than a test can wait for, or compare times exactly. They do not run on the driver
+/// thread.
 macro_rules! behaviours {
     (every_driver: $($any:ident),+; virtual_time: $($moved:ident),*) => {
         mod test_clock {

@@ -1,5 +1,5 @@
 //! Timers beside executors: tasks of tokio's runtimes on our timers, timers of several drivers, and
-//! what is there without a runtime.
+//! timers without a runtime.
 
 use core::cell::Cell;
 use core::future::{Future, pending, poll_fn};
@@ -70,7 +70,7 @@ fn runtimes() -> [Runtime; 3] {
     [Builder::new_current_thread().enable_all().build().unwrap(), several(1), several(4)]
 }
 
-/// The timers that tasks of a runtime may use. The runtime is entered.
+/// Returns timers that tasks of a runtime may use. The caller has entered the runtime.
 fn timers_of_all_kinds() -> Vec<Timers> {
     vec![
         Timers::new().unwrap(),
@@ -174,7 +174,7 @@ fn without_a_runtime_the_timers_of_the_process_serve() {
     assert!(given_up.is_err());
 }
 
-/// A future that gets all that it asks for still lets its deadline come: tokio makes it yield.
+/// A future that never has to wait still reaches its deadline: tokio makes it yield.
 #[test]
 fn a_future_that_is_always_busy_is_given_up() {
     use tokio::io::AsyncReadExt;
@@ -193,7 +193,7 @@ fn a_future_that_is_always_busy_is_given_up() {
     }
 }
 
-/// A sleep whose runtime has ended is pending, and nobody wakes its task. It does not panic.
+/// A sleep whose runtime has ended stays pending, and nothing wakes its task. It does not panic.
 #[cfg(feature = "tokio")]
 #[test]
 fn a_sleep_of_a_runtime_that_has_ended_is_pending() {
@@ -209,7 +209,8 @@ fn a_sleep_of_a_runtime_that_has_ended_is_pending() {
     assert_eq!(timers.report().live, 2);
 }
 
-/// What tokio's own tests of its paused clock do with a socket: the clock stands until it was read.
+/// tokio's own tests of its paused clock do this with a socket: the clock stands still until the
+/// socket was read.
 #[cfg(all(unix, feature = "tokio"))]
 #[test]
 fn a_paused_clock_waits_for_a_datagram_that_is_there() {

@@ -1,11 +1,12 @@
-//! Timers and the clock that they go by, whatever drives them.
+//! A scene: timers and their clock, the same for each driver.
 //!
-//! The clock of three drivers is virtual: it moves when the scene advances it, and what a look
-//! shows is exact. The driver thread goes by the clock of the machine:
+//! Three drivers have a virtual clock: it moves when the scene advances it, and each look is exact.
+//! The driver thread goes by the clock of the machine:
 //!
-//! - A wake-up that must come is waited for. If it does not come within [`PATIENCE`], it is lost.
-//! - A test may look too late to see that a timer is still pending. Such a look shows nothing, so
-//!   the behaviour is played again, with a longer unit of time.
+//! - The scene waits for a wake-up that must come. If it does not come within [`PATIENCE`], it is
+//!   lost.
+//! - A test may look too late to see that a timer is still pending. Such a look proves nothing, so
+//!   the scene runs the behaviour again with a longer unit of time.
 #![allow(unreachable_pub, reason = "a module of a test binary")]
 
 mod callers_loop;
@@ -28,20 +29,20 @@ pub use task::Task;
 use crate::common::Unpark;
 use callers_loop::CallersLoop;
 
-/// No test waits so long for a wake-up, however busy the machine is.
+/// A wake-up comes within this time, however busy the machine is.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The unit of the first play by the clock of the machine. It doubles with each play.
+/// The unit of time of the first run by the clock of the machine. It doubles with each run.
 const UNIT: Duration = Duration::from_micros(500);
 
-/// How often a behaviour is played at most.
+/// How often a behaviour is run at most.
 const PLAYS: u32 = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Under a `TestClock`.
     TestClock,
-    /// A loop of the caller's calls `run`, and sleeps for `poll_timeout`.
+    /// A loop of the caller calls `run`, and sleeps for `poll_timeout`.
     Driven,
     /// One sleep of tokio, whose clock is paused.
     #[cfg(feature = "tokio")]
@@ -59,10 +60,10 @@ enum Driver {
     Thread,
 }
 
-/// The payload of a play that shows nothing, since the machine was late.
+/// The panic payload of a run that proves nothing, because the machine was late.
 struct Late;
 
-/// Plays a behaviour, again if the machine was too late to see it.
+/// Runs a behaviour, and runs it again if the machine was too late to see it.
 pub fn play(kind: Kind, behaviour: fn(&Scene)) {
     for number in 0..PLAYS {
         let unit = if kind == Kind::Thread { UNIT * 2_u32.pow(number) } else { Duration::from_millis(1) };
@@ -91,9 +92,9 @@ pub struct Scene {
     driver: Driver,
     start: Instant,
     unit: Duration,
-    /// How far the scene has come.
+    /// How far the scene has advanced.
     elapsed: Cell<Duration>,
-    /// A look came later than the scene says.
+    /// Whether a look came later than the scene's time.
     is_late: Cell<bool>,
 }
 
@@ -127,7 +128,7 @@ impl Scene {
         Self { timers, kind, driver, start, unit, elapsed, is_late }
     }
 
-    /// Other timers, with a driver of the same kind. On tokio they share the runtime.
+    /// Makes other timers, with a driver of the same kind. On tokio they share the runtime.
     pub fn another(&self) -> Self {
         match &self.driver {
             #[cfg(feature = "tokio")]
@@ -161,7 +162,7 @@ impl Scene {
         at.duration_since(self.start).as_nanos() / self.unit.as_nanos()
     }
 
-    /// Goes on by `n` units, and fires what is due on the way.
+    /// Advances by `n` units, and fires due timers on the way.
     pub fn advance(&self, n: u32) {
         self.advance_by(self.span(n));
     }
@@ -187,7 +188,7 @@ impl Scene {
         }
     }
 
-    /// Lets the driver do what it was called for.
+    /// Lets the driver finish the work that it was called for.
     pub fn settle(&self) {
         match &self.driver {
             Driver::TestClock(clock) => clock.advance(Duration::ZERO),
@@ -212,7 +213,7 @@ impl Scene {
         output
     }
 
-    /// Whether something has happened. By the clock of the machine it is waited for.
+    /// Whether something has happened. With the clock of the machine this call waits for it.
     pub fn comes(&self, mut has_come: impl FnMut() -> bool) -> bool {
         self.settle();
         let began = Instant::now();

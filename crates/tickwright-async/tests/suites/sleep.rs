@@ -1,4 +1,4 @@
-//! Sleeps: their end, their moves, their drops, and what wakers do to them.
+//! Sleeps: when they end, moves, drops, and wakers that use them.
 
 use core::future::{Future, poll_fn};
 use core::pin::{Pin, pin};

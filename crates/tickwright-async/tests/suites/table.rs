@@ -1,4 +1,4 @@
-//! The table of `README.md`: each test that it names exists.
+//! Checks the table of `README.md`: each test that it names exists.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +11,7 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
 
-/// The names of the tests and behaviours of a folder, and of those in it.
+/// The names of the tests and behaviours in a folder and its subfolders.
 fn tests(folder: &Path, names: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -56,7 +56,7 @@ fn each_test_that_the_table_names_exists() {
             assert!(!why.is_empty(), "{theirs}: say why it does not apply");
             continue;
         }
-        // What follows a semicolon is about them.
+        // The text after a semicolon is about their tests.
         let ours = ours.split(';').next().unwrap_or_default();
         assert!(quoted(ours).next().is_some(), "{theirs}: name a test, or write `none: ` and why");
         for name in quoted(ours) {

@@ -1,4 +1,4 @@
-//! Reads the rings of all processes in turns, and writes what they hold.
+//! Reads the rings of all processes in turns, and writes their events.
 
 use core::sync::atomic::Ordering::Relaxed;
 use core::time::Duration;
@@ -15,22 +15,22 @@ use super::process::Process;
 use super::sink::{Names, Sink};
 use super::translate::{Seen, Translator};
 
-/// How often the recorder looks whether a process has ended.
+/// The time between two checks whether a process has ended, in ns.
 const LOOK_NS: u64 = 50_000_000;
-/// How often it writes what it has, and looks for timers that are overdue.
+/// The time between two flushes of the trace; each one also searches for overdue timers.
 const FLUSH_NS: u64 = 1_000_000_000;
-/// How long a writer may take from its look at the clock to the end of its record. A timer that is
-/// taken to fire at its deadline is given this time for a record that stops it.
+/// How long a writer may take from its read of the clock to the end of its record. An expiry at a
+/// deadline is written only after this time, because a record may still stop the timer.
 const SETTLE_NS: u64 = 20_000_000;
 
-/// All that is known of the recorded processes.
+/// The state of the recorder: processes, timers and the trace.
 #[derive(Debug)]
 pub(super) struct Collector<W: Write> {
     folder: PathBuf,
     start_ns: u64,
     /// Which sources are written.
     only: [bool; 12],
-    /// The files that were looked at and are still there.
+    /// The ring files that were examined and still exist.
     known: HashSet<OsString>,
     processes: BTreeMap<u32, Process>,
     translator: Translator,
@@ -48,9 +48,9 @@ pub(super) struct Totals {
     pub(super) processes: u32,
     pub(super) records: u64,
     pub(super) timers: u64,
-    /// Expiries that were too many for the trace.
+    /// Expiries that were left out, because there were too many.
     pub(super) left_out: u64,
-    /// What the records cost the processes, by their own measurements.
+    /// The time that records cost the processes, by the processes' own measurements.
     pub(super) cost: Duration,
     /// The processor time of processes with records.
     pub(super) cpu: Duration,
@@ -91,7 +91,7 @@ impl<W: Write> Collector<W> {
         self.processes.len()
     }
 
-    /// One turn at time `now_ns`. Returns how long the next one may wait.
+    /// Runs one turn at time `now_ns`. Returns how long the next turn may wait.
     pub(super) fn turn(&mut self, now_ns: u64) -> Duration {
         self.discover();
         let mut most = 0;
@@ -115,11 +115,12 @@ impl<W: Write> Collector<W> {
             all.into_iter().for_each(|number| self.leave_out(number));
             self.sink.flush();
         }
-        // A ring that fills up faster than that loses records.
+        // A ring that fills up within this time loses records.
         Duration::from_millis(if most > CAPACITY / 16 { 0 } else { 4 })
     }
 
-    /// Reads what is left, when no process writes any more or nobody waits for it. Ends the trace.
+    /// Reads the remaining records, when no process writes any more or a signal stops the wait.
+    /// Ends the trace.
     pub(super) fn finish(&mut self, now_ns: u64) {
         self.turn(now_ns);
         self.bury(now_ns);
@@ -131,14 +132,15 @@ impl<W: Write> Collector<W> {
         self.sink.finish();
     }
 
-    /// Maps the rings that are new.
+    /// Maps new rings.
     fn discover(&mut self) {
         for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             if self.known.contains(&entry.file_name()) {
                 continue;
             }
             match Mapped::open(&entry.path()) {
-                // The process has not finished its header, or was killed before.
+                // The process has not finished the header of its ring, or was killed before it
+                // could.
                 Ok(None) => continue,
                 Ok(Some(ring)) => {
                     let number = self.totals.processes;
@@ -167,7 +169,7 @@ impl<W: Write> Collector<W> {
         }
     }
 
-    /// Translates what was read, in the order of its time, and writes it.
+    /// Translates the records that were read, in the order of their times, and writes the events.
     fn deliver(&mut self, now_ns: u64) {
         self.batch.sort_by_key(|(_, record)| record.time_ns);
         for (process, record) in self.batch.drain(..) {
@@ -184,15 +186,15 @@ impl<W: Write> Collector<W> {
         self.write();
     }
 
-    /// Adds the expiries up to `until_ns` of processes whose rings were read to the head. Elsewhere
-    /// a record that is not committed may have stopped a timer before its deadline.
+    /// Adds the expiries up to `until_ns` of processes whose rings were read to the head. In any
+    /// other ring, an uncommitted record may have stopped a timer before its deadline.
     fn settle(&mut self, until_ns: u64) {
         for (number, _) in self.processes.iter().filter(|(_, process)| process.is_read) {
             self.translator.until(*number, until_ns, &mut self.seen);
         }
     }
 
-    /// Notes expiries of a process that were too many for the trace.
+    /// Notes expiries of a process that were left out, because there were too many.
     fn leave_out(&mut self, number: u32) {
         let Some(left_out) = self.translator.left_out(number) else { return };
         self.totals.left_out = self.totals.left_out.saturating_add(left_out.count);
@@ -202,8 +204,8 @@ impl<W: Write> Collector<W> {
     }
 
     fn write(&mut self) {
-        // Expiries that no call showed are behind the records that they precede. The sort is
-        // stable: what happened to one timer stays in order.
+        // An expiry that no call showed may stand behind records that are later in time. The sort
+        // is stable, so the events of one timer stay in order.
         self.seen.sort_by_key(|seen| seen.time_ns);
         let mut names = OfProcesses(&mut self.processes);
         for seen in self.seen.drain(..) {
@@ -213,8 +215,8 @@ impl<W: Write> Collector<W> {
 
     /// Reads the rings of dead processes to their end, and forgets them.
     fn bury(&mut self, now_ns: u64) {
-        // After an exec the process has another ring. Rings are not found in the order of their
-        // age.
+        // After an exec the process has another ring. The directory does not list rings in the
+        // order of their age.
         let mut newest: BTreeMap<u64, u64> = BTreeMap::new();
         for process in self.processes.values() {
             let began = newest.entry(process.pid).or_default();
@@ -254,7 +256,8 @@ impl<W: Write> Collector<W> {
         self.sink.forget(number);
         if let Some(process) = self.processes.remove(&number) {
             self.totals.cpu += process.cpu();
-            // A file that stays would be found again.
+            // If the file cannot be removed, its name stays known, or the next turn would find it
+            // again.
             if let (Ok(()), Some(name)) = (fs::remove_file(&process.path), process.path.file_name()) {
                 self.known.remove(name);
             }

@@ -1,4 +1,4 @@
-//! Where the library and the rings lie while a program is recorded.
+//! The folders of the library and of the rings during a recording.
 
 use std::env;
 use std::fs::{self, DirBuilder, File, Permissions};
@@ -12,21 +12,21 @@ use rustix::time::{ClockId, clock_gettime};
 
 const PREFIX: &str = "tickwright-record-";
 
-/// Two folders that are removed on drop. The rings are in memory where the host has such a folder;
-/// those often allow no programs, so the library has one of its own.
+/// Two folders that are removed on drop. The rings are in a memory file system, if the host has
+/// one. Such file systems often forbid execution, so the library has a folder of its own.
 #[derive(Debug)]
 pub(super) struct Folders {
     pub(super) rings: PathBuf,
     library: PathBuf,
-    /// They say that the folders are in use.
+    /// The locks show that the folders are in use.
     _locks: [File; 2],
 }
 
 impl Folders {
-    /// Makes the folders, and removes those of recorders that were killed.
+    /// Makes the folders, and removes folders of recorders that were killed.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub(super) fn new() -> io::Result<Self> {
         let memory = Path::new("/dev/shm");
         let (rings, first) = make(memory).or_else(|_| make(&temporary()))?;
@@ -49,7 +49,7 @@ impl Drop for Folders {
     }
 }
 
-/// The folder for temporary files. The loader splits its list at blanks and colons.
+/// The folder for temporary files. The loader splits `LD_PRELOAD` at blanks and colons.
 fn temporary() -> PathBuf {
     let named = env::temp_dir();
     let is_plain = named.is_absolute() && !named.to_string_lossy().contains([' ', ':']);
@@ -57,7 +57,8 @@ fn temporary() -> PathBuf {
 }
 
 /// A recorded program may give up the rights of root. Its later processes then make rings as
-/// another user, who may write to the folder but not list it, and cannot guess its name.
+/// another user. That user may write to the folder but not list it, and other users cannot guess
+/// its name.
 fn make(under: &Path) -> io::Result<(PathBuf, File)> {
     sweep(under);
     let now = clock_gettime(ClockId::Monotonic);
@@ -77,8 +78,8 @@ fn random() -> io::Result<u64> {
     Ok(u64::from_le_bytes(bytes))
 }
 
-/// Removes what recorders left that were killed: their process is gone, and so is their lock. A
-/// process of another container is not seen, but its lock is.
+/// Removes the folders of killed recorders. A folder is removed if its process is gone and its lock
+/// is free. A process in another container is invisible here, but its lock is visible.
 fn sweep(under: &Path) {
     for entry in fs::read_dir(under).into_iter().flatten().flatten() {
         let name = entry.file_name();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tickwright_preload::mapped::Mapped;
 
-/// The system counts the time of processes in these.
+/// The unit in which the system counts the processor time of a process.
 const TICKS_PER_SECOND: u64 = 100;
 
 /// A process, from the time it began or was forked to its end or its next `exec`.
@@ -16,15 +16,16 @@ pub(super) struct Process {
     pub(super) ring: Mapped,
     pub(super) path: PathBuf,
     pub(super) pid: u64,
-    /// What the recorder calls it.
+    /// The recorder's number of the process.
     pub(super) number: u32,
     maps: Vec<Mapping>,
-    /// The start of the process by the kernel. A later process with the same id has another start.
+    /// The start time of the process, as the kernel gives it. A later process with the same id has
+    /// another start time.
     began: Option<String>,
     cpu: Duration,
-    /// The records that the recorder knows to be lost.
+    /// How many lost records the recorder has noted already.
     pub(super) lost: u64,
-    /// Whether its ring was read to the head in the last turn.
+    /// Whether the last turn read the process's ring to its head.
     pub(super) is_read: bool,
 }
 
@@ -32,7 +33,7 @@ pub(super) struct Process {
 struct Mapping {
     begin: u64,
     end: u64,
-    /// What to subtract from an address to get one in the file.
+    /// Subtract this from an address to get an address in the file.
     base: u64,
     name: String,
 }
@@ -47,7 +48,8 @@ impl Process {
         process
     }
 
-    /// Whether the process is there and has not ended. Notes the processor time that it has used.
+    /// Whether the process exists and has not ended. It also notes the processor time that the
+    /// process has used.
     pub(super) fn is_alive(&mut self) -> bool {
         let Some(stat) = stat(self.pid) else { return false };
         if *self.began.get_or_insert_with(|| stat.began.clone()) != stat.began {
@@ -57,12 +59,12 @@ impl Process {
         stat.is_running
     }
 
-    /// When it began to record.
+    /// When the process began to record.
     pub(super) fn started_ns(&self) -> u64 {
         self.ring.header().started_ns.load(Relaxed)
     }
 
-    /// The processor time that it had used when it was last looked at.
+    /// The processor time that the process had used at the last check.
     pub(super) fn cpu(&self) -> Duration {
         self.cpu
     }
@@ -84,7 +86,7 @@ impl Process {
         if let Some(name) = named(&self.maps, address) {
             return name;
         }
-        // A library that was loaded later.
+        // The address may be in a library that was loaded later.
         if let Ok(now) = fs::read_to_string(format!("/proc/{}/maps", self.pid)) {
             self.maps.extend(mappings(&now));
         }
@@ -92,7 +94,7 @@ impl Process {
     }
 }
 
-/// What the kernel says of a process.
+/// The kernel's facts about a process.
 struct Stat {
     is_running: bool,
     began: String,
@@ -104,14 +106,14 @@ fn stat(pid: u64) -> Option<Stat> {
 }
 
 impl Stat {
-    /// From the line of `/proc/PID/stat`: see proc_pid_stat(5), where fields count from 1.
+    /// Parses the line of `/proc/PID/stat`: see proc_pid_stat(5), which counts fields from 1.
     fn of(text: &str) -> Option<Self> {
         // The name of the program is in brackets, and may hold any character.
         let (_, rest) = text.rsplit_once(')')?;
         let fields: Vec<&str> = rest.split_whitespace().collect();
         let field = |number: usize| fields.get(number - 3).copied();
         let ticks: u64 = [field(14)?, field(15)?].iter().filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
-        // A main thread that has ended is a zombie for as long as other threads go on.
+        // A main thread that has ended is a zombie as long as other threads run.
         let threads: u64 = field(20)?.parse().unwrap_or(0);
         let is_running = match field(3)? {
             "X" | "x" => false,
@@ -123,7 +125,7 @@ impl Stat {
     }
 }
 
-/// The parts of files among the lines of `/proc/PID/maps`.
+/// Parses the mappings of files from the lines of `/proc/PID/maps`.
 fn mappings(text: &str) -> Vec<Mapping> {
     let line = |line: &str| {
         let mut fields = line.split_whitespace();

@@ -1,7 +1,7 @@
-//! Whether a program can be recorded, from its file.
+//! Decides from a program's file whether the program can be recorded.
 //!
-//! A library is loaded before a program by the program's loader. So a program without a loader
-//! cannot be recorded, nor one whose loader ignores the request.
+//! The program's loader loads a preloaded library before the program. So a program cannot be
+//! recorded if it has no loader, or if its loader ignores the request.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -16,13 +16,13 @@ use std::path::{Path, PathBuf};
 pub(super) enum Unfit {
     /// There is no such file.
     Missing,
-    /// The file is there, but not executable.
+    /// The file exists, but is not executable.
     NotExecutable,
-    /// It would run, but unseen. The sentence says why.
+    /// The program would run, but its timers would not be recorded. The sentence gives the reason.
     Unseen(String),
 }
 
-/// A script may name a script as its interpreter, at most this many times.
+/// How many interpreters in a row may be scripts themselves.
 const MOST_SCRIPTS: usize = 4;
 
 const INTERPRETER: u32 = 3;
@@ -30,7 +30,7 @@ const INTERPRETER: u32 = 3;
 /// Checks the program that a shell would start by this name.
 ///
 /// # Errors
-/// Why it cannot be recorded.
+/// The reason why the program cannot be recorded.
 pub(super) fn check(program: &OsStr) -> Result<PathBuf, Unfit> {
     let path = find(program).ok_or(Unfit::Missing)?;
     let mut file = path.clone();
@@ -40,14 +40,15 @@ pub(super) fn check(program: &OsStr) -> Result<PathBuf, Unfit> {
             return Err(Unfit::NotExecutable);
         }
         let mut begin = [0; 256];
-        // A file that may be executed but not read is left to the loader.
+        // A file that may be executed but not read passes: the loader decides.
         let Ok(read) = File::open(&file).and_then(|mut file| file.read(&mut begin)) else { return Ok(path) };
         if let Some(script) = begin[..read].strip_prefix(b"#!") {
             let line = script.split(|byte| *byte == b'\n').next().unwrap_or_default();
             let mut words = line.split(|byte| b" \t".contains(byte)).filter(|word| !word.is_empty());
             let named = words.next().map(OsStr::from_bytes).ok_or(Unfit::NotExecutable)?;
-            // `env` starts another program, which it looks for as a shell does. With an option or a
-            // variable before the program, `env` itself is checked: it may change where to look.
+            // `env` starts another program, and searches for it as a shell does. If an option or a
+            // variable comes before the program, `env` itself is checked, because these may change
+            // the search path.
             let is_env = Path::new(named).file_name() == Some(OsStr::new("env"));
             let is_plain = |word: &&[u8]| !word.starts_with(b"-") && !word.contains(&b'=');
             let meant = words.next().filter(|_| is_env).filter(is_plain).map(OsStr::from_bytes);
@@ -75,7 +76,7 @@ fn find(program: &OsStr) -> Option<PathBuf> {
     env::split_paths(&folders).map(|folder| folder.join(program)).find(is_program)
 }
 
-/// Looks for the loader that an ELF file names.
+/// Finds the loader that an ELF file names.
 fn elf(path: &Path) -> Result<(), Unfit> {
     let shown = path.display();
     let unseen = |why: &str| Err(Unfit::Unseen(format!("'{shown}' {why}")));

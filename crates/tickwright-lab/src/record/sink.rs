@@ -1,4 +1,4 @@
-//! Events to a file, until it is full.
+//! Writes events to a file, until the file is full.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
@@ -8,7 +8,7 @@ use tickwright_trace::{Event, Header, TraceError, Writer};
 
 use super::translate::Seen;
 
-/// Where events go. After the first error, or at the limit, they are counted and dropped.
+/// Where events go. After the first error, or at the limit, events are counted and dropped.
 #[derive(Debug)]
 pub(super) struct Sink<W: Write> {
     writer: Option<Writer<Counting<W>>>,
@@ -18,25 +18,25 @@ pub(super) struct Sink<W: Write> {
     pub(super) result: Outcome,
 }
 
-/// The numbers of names in the trace.
+/// The numbers that names have in the trace.
 #[derive(Debug, Default)]
 struct Known {
     threads: HashMap<u32, u32>,
     sites: HashMap<u64, u32>,
 }
 
-/// What a recording wrote and lost.
+/// The counts of a recording: the events that it wrote and lost.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
-    /// Events of each source.
+    /// How many events of each source were written.
     pub(super) written: BTreeMap<u8, u64>,
     pub(super) threads: usize,
-    /// Events that were recorded but not written.
+    /// How many events were recorded but not written.
     pub(super) unwritten: u64,
-    /// Records that found no room in their ring or were not finished, and expiries that were left
-    /// out.
+    /// How many records found no room in their ring or were not finished, plus the expiries that
+    /// were left out.
     pub(super) lost: u64,
-    /// Why the file could not be written on.
+    /// The error after which the file was not written any further.
     pub(super) error: Option<io::Error>,
     /// The file has reached its limit.
     pub(super) is_full: bool,
@@ -62,13 +62,13 @@ impl<W: Write> Write for Counting<W> {
     }
 }
 
-/// How names of a process are found; they are asked for once.
+/// Looks up names of a process; each name is looked up once.
 pub(super) trait Names {
     fn thread(&mut self, process: u32, thread: u32) -> String;
     fn site(&mut self, process: u32, address: u64) -> String;
 }
 
-/// The ticks of a source, in ns; 0: finer than a clock.
+/// The tick length of a source, in ns; 0: finer than a clock.
 fn tick_ns(of: u8) -> u64 {
     match of {
         source::LIBUV | source::POLL | source::EPOLL => 1_000_000,
@@ -78,10 +78,10 @@ fn tick_ns(of: u8) -> u64 {
 }
 
 impl<W: Write> Sink<W> {
-    /// Begins a trace of at most `limit` bytes, a block more or less.
+    /// Begins a trace of about `limit` bytes at most; it may exceed this by one block.
     ///
     /// # Errors
-    /// When not even the header can be written.
+    /// The error of the file, if even the header cannot be written.
     pub(super) fn new(to: W, header: &Header, limit: u64) -> Result<Self, TraceError> {
         let writer = Some(Writer::new(Counting { to, bytes: 0 }, header)?);
         Ok(Self { writer, limit, known: HashMap::new(), result: Outcome::default() })
@@ -144,13 +144,13 @@ impl<W: Write> Sink<W> {
         self.known.remove(&process);
     }
 
-    /// How many processes it knows names of.
+    /// The number of processes whose names it holds.
     #[cfg(test)]
     pub(super) fn processes(&self) -> usize {
         self.known.len()
     }
 
-    /// Writes what there is.
+    /// Writes the waiting events.
     pub(super) fn flush(&mut self) {
         self.with(Writer::flush);
     }
@@ -160,7 +160,7 @@ impl<W: Write> Sink<W> {
         self.close();
     }
 
-    /// Uses the writer, unless the file was given up or has reached its limit.
+    /// Calls a function with the writer, unless the file had an error or has reached its limit.
     fn with<R>(&mut self, work: impl FnOnce(&mut Writer<Counting<W>>) -> Result<R, TraceError>) -> Option<R> {
         let writer = self.writer.as_mut()?;
         match work(writer) {
@@ -187,7 +187,7 @@ impl<W: Write> Sink<W> {
     }
 
     fn fail(&mut self, error: TraceError) {
-        // What a writer still holds is in its last whole blocks, or was never written.
+        // Events that the writer still holds are in its last whole blocks, or were never written.
         if let Some(writer) = self.writer.take() {
             self.result.bytes = writer.get_ref().map_or(0, |to| to.bytes);
         }
@@ -198,7 +198,7 @@ impl<W: Write> Sink<W> {
     }
 }
 
-/// A table of names that is full costs a name and not the trace.
+/// If the table of names is full, the event loses its name, and the trace goes on.
 fn unless_full(number: Result<u32, TraceError>) -> Result<u32, TraceError> {
     match number {
         Err(TraceError::Unfit(_)) => Ok(0),

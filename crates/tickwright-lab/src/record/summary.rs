@@ -1,4 +1,4 @@
-//! What a recording says: at its start in the header, at its end in words.
+//! The texts of a recording: the header at its start, and the summary at its end.
 
 use core::fmt::Write;
 use core::time::Duration;
@@ -16,7 +16,7 @@ use super::sink::Outcome;
 use crate::host::Host;
 use crate::output::text::plain;
 
-/// What the library cannot see, and how it sees some of the rest.
+/// Sentences on what the library cannot see, and on what it sees only in part.
 const UNSEEN: [&str; 11] = [
     "timers that the program implements itself: only the time-out of its wait is seen, \
      which is the earliest deadline",

@@ -1,28 +1,28 @@
-//! From what processes recorded to what happened to timers.
+//! Translates the records of processes into events of timers.
 //!
 //! ```text
 //!   ARM  not pending -> arm      FIRE  pending -> fire
 //!   ARM  pending     -> rearm    STOP  pending -> cancel      otherwise -> nothing
 //! ```
 //!
-//! Timers of the kernel, and repeating timers of libev, expire without a call. They fire at their
-//! deadline here, or when they are armed if that is later. A timer of libevent, libuv or libev that
-//! expires once is seen to expire. Where a version of the library does not show it, the timer fires
-//! here, once it is late by [`LATE_NS`].
+//! Timers of the kernel, and repeating timers of libev, expire without a call. Here they fire at
+//! their deadline, or at the arm if the arm is later. A one-shot timer of libevent, libuv or libev
+//! shows its expiry by a call. If a version of the library does not show the expiry, the timer
+//! fires here, once it is late by [`LATE_NS`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use tickwright_preload::ring::{Record, op, source};
 use tickwright_trace::What;
 
-/// An event loop runs a timer at most this late. A later expiry counts as unseen.
+/// An event loop runs a timer at most this many ns late. A later expiry counts as unseen.
 const LATE_NS: u64 = 1_000_000_000;
 
-/// The most expiries of one timer that are added in one turn; the rest is counted as left out. A
+/// How many expiries of one timer one turn adds at most; further ones are counted as left out. A
 /// timer with a period of some nanoseconds would have millions.
 const MOST_AT_ONCE: u64 = 1000;
 
-/// Something that happened to a timer.
+/// An event of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Seen {
     pub(super) time_ns: u64,
@@ -42,7 +42,7 @@ pub(super) struct Seen {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Key {
     source: u8,
-    /// For a wait its thread.
+    /// For a wait, the id is its thread.
     id: u64,
 }
 
@@ -54,16 +54,16 @@ struct Timer {
 
 #[derive(Clone, Copy, Debug)]
 struct Pending {
-    /// The timer cannot have expired before.
+    /// The timer cannot have expired before this time.
     armed_ns: u64,
     deadline_ns: u64,
     period_ns: u64,
 }
 
-/// Expiries of one process that happened and were not added.
+/// Expiries of one process that happened but were not added to the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LeftOut {
-    /// The time of the first.
+    /// The time of the first such expiry.
     pub(super) time_ns: u64,
     pub(super) count: u64,
 }
@@ -73,7 +73,7 @@ pub(super) struct LeftOut {
 pub(super) struct Translator {
     start_ns: u64,
     processes: BTreeMap<u32, Timers>,
-    /// How many timers there were. Their numbers count from 1.
+    /// How many timers there have been, including ended ones. Their numbers count from 1.
     count: u64,
 }
 
@@ -83,7 +83,7 @@ struct Timers {
     all: HashMap<Key, Timer>,
     /// Pending timers that expire without a call, by deadline.
     silent: BTreeSet<(u64, Key)>,
-    /// The event loops that have shown an expiry.
+    /// The kinds of event loops that have shown an expiry.
     showing: BTreeSet<u8>,
     left_out: Option<LeftOut>,
 }
@@ -101,18 +101,18 @@ impl Translator {
         Self { start_ns, processes: BTreeMap::new(), count: 0 }
     }
 
-    /// How many timers there were.
+    /// How many timers there have been, including ended ones.
     pub(super) fn timers(&self) -> u64 {
         self.count
     }
 
-    /// How many processes it knows timers of.
+    /// The number of processes whose timers it holds.
     #[cfg(test)]
     pub(super) fn processes(&self) -> usize {
         self.processes.len()
     }
 
-    /// Takes what a process recorded, after the expiries of that process that precede it.
+    /// Translates a record of a process, after the earlier expiries of that process.
     pub(super) fn record(&mut self, process: u32, record: &Record, out: &mut Vec<Seen>) {
         self.until(process, record.time_ns, out);
         let id = if is_wait(record.source) { u64::from(record.thread) } else { record.id };
@@ -147,7 +147,7 @@ impl Translator {
         match record.op {
             op::ARM => {
                 let (deadline, period) = (since(self.start_ns, record.deadline_ns), record.period_ns);
-                // A thread left its wait without a return: it was cancelled, or jumped.
+                // A thread left its wait without a return: it was cancelled, or left by `longjmp`.
                 let is_left = was.is_some() && is_wait(record.source);
                 if is_left {
                     out.push(seen(What::Cancel));
@@ -181,7 +181,7 @@ impl Translator {
             let number = timer.number;
             let mut fire = |time_ns| out.push(Seen::quiet(time_ns, number, process, key, What::Fire));
             if deadline_ns < armed_ns || period_ns == 0 {
-                // The kernel takes a deadline that has passed, and the timer expires at once.
+                // The kernel accepts a deadline that has passed, and the timer expires at once.
                 fire(deadline_ns.max(armed_ns));
             }
             if period_ns == 0 {
@@ -211,7 +211,8 @@ impl Translator {
         }
     }
 
-    /// Takes what [`Translator::until`] left out of a process since the last call.
+    /// Returns and resets the expiries of a process that [`Translator::until`] has left out since
+    /// the last call.
     pub(super) fn left_out(&mut self, process: u32) -> Option<LeftOut> {
         self.processes.get_mut(&process)?.left_out.take()
     }
@@ -234,7 +235,7 @@ impl Translator {
         }
     }
 
-    /// Ends the timers of a process that has ended while others go on.
+    /// Ends the timers of a process that has ended while other processes run.
     pub(super) fn ended(&mut self, process: u32, now_ns: u64, out: &mut Vec<Seen>) {
         let Some(of) = self.processes.get_mut(&process) else { return };
         of.silent.clear();
@@ -252,13 +253,13 @@ impl Translator {
     }
 }
 
-/// The difference of two times of one clock; it fits unless a record is damaged.
+/// The difference of two times of one clock; it fits an `i64` unless a record is damaged.
 fn since(start_ns: u64, time_ns: u64) -> i64 {
     i64::try_from(i128::from(time_ns) - i128::from(start_ns)).unwrap_or(i64::MAX)
 }
 
 impl Seen {
-    /// An event that no call has shown.
+    /// Makes an event that no call has shown.
     fn quiet(time_ns: u64, timer: u64, process: u32, key: Key, what: What) -> Self {
         let thread = if is_wait(key.source) { key.id as u32 } else { 0 };
         Self { time_ns, timer, source: key.source, what, process, thread, cpu: 0, site: 0 }

@@ -1,4 +1,4 @@
-//! A browser's trace from the fuzzer's bytes.
+//! Imports the fuzzer's bytes as a browser's trace.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Rows of CSV from the fuzzer's bytes.
+//! Reads the fuzzer's bytes as CSV.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

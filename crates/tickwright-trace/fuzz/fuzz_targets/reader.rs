@@ -1,4 +1,4 @@
-//! A `.twt` file from the fuzzer's bytes.
+//! Reads the fuzzer's bytes as a `.twt` file.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Lines of strace from the fuzzer's bytes.
+//! Imports the fuzzer's bytes as lines of strace.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

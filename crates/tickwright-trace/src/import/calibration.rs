@@ -1,43 +1,44 @@
-//! How ticks and foreign clocks become times of the trace.
+//! Converts ticks and foreign clocks to times of the trace.
 //!
-//! Jiffies: the slope of their ticks against times tells how many there are a second. The clocks of
-//! `hrtimer`: when one expires, its line says both the time of the trace and that of its clock.
+//! Jiffies: the slope of ticks against times gives the number of jiffies in a second. Clocks of
+//! `hrtimer`: the line of an expiry has both the time of the trace and the time of the timer's
+//! clock.
 
 use crate::event::Ns;
 
-/// What is used, where a slope is near it.
+/// The usual rates: a slope near one of these is taken for it.
 const USUAL_HZ: [u64; 8] = [24, 32, 64, 100, 128, 250, 300, 1000];
 const HZ_MANY: u64 = 1024;
 
-/// A slope above this is no number of jiffies a second: a line is damaged, or a tick wrapped.
+/// A slope above this bound is not a rate of jiffies: a line is damaged, or a tick wrapped.
 const HZ_MOST: i128 = 1_000_000;
 
-/// This much of a trace gives the rate to a few percent.
+/// This span of a trace, in ns, gives the rate to a few percent.
 const ENOUGH: Ns = 1_000_000_000;
 
 /// What is known of the clocks.
 #[derive(Debug, Default)]
 pub(super) struct Calibration {
-    /// The first tick that was read, with its time, and the last.
+    /// The first tick that was read and the last one, each with its time.
     ticks: Option<[(Ns, u64); 2]>,
     hz: Option<u64>,
-    /// For each clock, the difference of its time from the trace's time.
+    /// For each clock, its time minus the time of the trace.
     clocks: Vec<i128>,
 }
 
-/// Times of one clock differ by less from the trace's, those of two by more.
+/// Two differences that are closer than this belong to one clock, others to two clocks.
 const ONE_CLOCK: i128 = 50_000_000;
 
-/// The kernel has five clocks that timers may have.
+/// The kernel's timers use five clocks.
 const MOST_CLOCKS: usize = 8;
 
 impl Calibration {
-    /// With a known number of jiffies a second. 0 is unknown.
+    /// Starts with a known number of jiffies in a second. 0 is unknown.
     pub(super) fn with_hz(hz: Option<u64>) -> Self {
         Self { hz: hz.filter(|&hz| hz > 0), ..Self::default() }
     }
 
-    /// Takes note of a jiffy at a time.
+    /// Notes the tick of the jiffies at a time of the trace.
     pub(super) fn jiffy(&mut self, time: Ns, tick: u64) {
         match &mut self.ticks {
             None => self.ticks = Some([(time, tick); 2]),
@@ -55,10 +56,11 @@ impl Calibration {
         }
     }
 
-    /// Takes note of the time of a clock at a time of the trace.
+    /// Notes the time of a clock at a time of the trace.
     pub(super) fn clock(&mut self, time: Ns, now: u64) {
         let ahead = i128::from(now) - i128::from(time);
-        // The clock was read before the line was written: the greatest difference is the best.
+        // The kernel reads the clock before it writes the line, so the greatest difference is the
+        // most precise.
         if let Some(known) = self.clocks.iter_mut().find(|known| (**known - ahead).abs() < ONE_CLOCK) {
             *known = ahead.max(*known);
         } else if self.clocks.len() < MOST_CLOCKS {
@@ -89,8 +91,8 @@ impl Calibration {
         Some(near.filter(|usual| usual.abs_diff(hz) * 20 < *usual).unwrap_or(hz.max(1)))
     }
 
-    /// Whether jiffies can be converted now. At the end of the source, the rate is taken from the
-    /// lines that were read.
+    /// Whether jiffies can be converted now. At the end of the source, a short span of lines has to
+    /// give the rate.
     pub(super) fn knows_jiffies(&mut self, at_the_end: bool) -> bool {
         if self.hz.is_none() && at_the_end {
             self.hz = self.slope();
@@ -107,15 +109,15 @@ impl Calibration {
         self.hz.map_or(0, |hz| 1_000_000_000 / hz)
     }
 
-    /// When `ticks` jiffies after `time` are over.
+    /// The time `ticks` jiffies after `time`.
     pub(super) fn after(&self, time: Ns, ticks: i64) -> Ns {
         let hz = i128::from(self.hz.unwrap_or(1000));
         let ns = i128::from(time) + i128::from(ticks) * 1_000_000_000 / hz;
         ns.clamp(Ns::MIN.into(), Ns::MAX.into()) as Ns
     }
 
-    /// The time of the trace at which one of the clocks says `expires`. It is that clock's which
-    /// makes the delay from `time` on the shortest.
+    /// The time of the trace at which one of the clocks says `expires`. Of all clocks, it takes the
+    /// clock whose time is nearest to `time`.
     pub(super) fn at(&self, time: Ns, expires: u64) -> Ns {
         let times = self.clocks.iter().map(|ahead| i128::from(expires) - ahead);
         let nearest = times.min_by_key(|at| (at - i128::from(time)).abs());

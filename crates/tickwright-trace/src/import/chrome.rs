@@ -4,12 +4,13 @@
 //! # What the events mean
 //! - `TimerInstall` arms a timer (`setTimeout`), or a periodic one (`setInterval`: `singleShot` is
 //!   false).
-//! - `TimerFire` is one expiry. A periodic timer stays pending.
-//! - `TimerRemove` cancels a timer if it is pending. Programs clear timers that have fired already,
-//!   and timer 0, which is none: those are left out.
-//! - A timer is named by process, frame and id. Workers have no frame: theirs are named by thread.
-//! - Delays are those that were asked for, at least 1 ms. A browser makes nested and hidden ones
-//!   longer.
+//! - `TimerFire` means one expiry. A periodic timer stays pending.
+//! - `TimerRemove` cancels a timer if it is pending. Programs also clear timers that have fired
+//!   already, and timer 0, which never exists. The import skips such lines.
+//! - A timer is named by process, frame and id. Workers have no frame, so a worker's timer is named
+//!   by its thread.
+//! - A delay is the requested delay, at least 1 ms. A browser makes the delays of nested timers and
+//!   of hidden pages longer.
 
 use core::fmt;
 use std::borrow::Cow;
@@ -31,7 +32,7 @@ use crate::writer::Writer;
 /// What was found in a browser's trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chrome {
-    /// Events; there are no lines.
+    /// This counts events, because the file has no lines.
     pub count: Imported,
     /// `TimerInstall`.
     pub installs: u64,
@@ -39,15 +40,16 @@ pub struct Chrome {
     pub fires: u64,
     /// `TimerRemove`.
     pub removes: u64,
-    /// Of these, those of a timer that was pending.
+    /// The removals of a timer that was pending.
     pub cancels: u64,
 }
 
-/// Reads a browser's trace and writes it as a `.twt` file. `of` is its name. Memory grows with the
-/// number of timer events: a browser does not order them. One value of the trace may have 64 MiB.
+/// Reads a browser's trace and writes it as a `.twt` file. `of` is the name of that trace. Memory
+/// grows with the number of timer events, because a browser does not order them. One value of the
+/// trace may take up to 64 MiB.
 ///
 /// # Errors
-/// [`TraceError::Line`] when it has no timer event, with the first damage; [`TraceError::Io`].
+/// [`TraceError::Line`] with the first damage, if there is no timer event; [`TraceError::Io`].
 pub fn import<R: BufRead, W: Write>(mut from: R, of: &str, to: W) -> Result<(W, Chrome), TraceError> {
     let packed = from.fill_buf()?.starts_with(&[0x1f, 0x8b]);
     let mut read = TimerEvents { found: Vec::new(), unreadable: 0, limit: Limit::new(LONGEST) };
@@ -67,7 +69,7 @@ pub fn import<R: BufRead, W: Write>(mut from: R, of: &str, to: W) -> Result<(W, 
     Ok((to, all))
 }
 
-/// Parses all timer events. Returns the damage that ended it, if any.
+/// Parses all timer events. Returns the damage that ended the parse, if any.
 fn parse(from: impl Read, found: &mut TimerEvents) -> Result<Option<String>, TraceError> {
     let limit = found.limit.clone();
     let from = BufReader::new(Bounded { from, limit: limit.clone() });
@@ -80,7 +82,7 @@ fn parse(from: impl Read, found: &mut TimerEvents) -> Result<Option<String>, Tra
         Err(error) if error.is_io() => {
             let error = std::io::Error::from(error);
             match error.kind() {
-                // The packing is damaged or cut off: what precedes that is read.
+                // The compressed data is damaged or cut off: the events before that point are read.
                 ErrorKind::InvalidData | ErrorKind::InvalidInput | ErrorKind::UnexpectedEof => {
                     Ok(Some(format!("it cannot be unpacked: {error}")))
                 }
@@ -141,19 +143,19 @@ fn write<W: Write>(found: &[Found], of: &str, to: W) -> Result<(W, Chrome), Trac
     Ok((writer.finish()?, all))
 }
 
-/// What names a timer: process, thread of a worker or 0, frame, id.
+/// The key of a timer: process, thread of a worker or 0, frame, id.
 type Key<'f> = (u64, u64, &'f str, i64);
 
-/// The timer events of a trace, and how many more could not be read.
+/// The timer events of a trace, and the number of those that could not be read.
 #[derive(Debug)]
 struct TimerEvents {
     found: Vec<Found>,
     unreadable: u64,
-    /// For one value of the trace.
+    /// The limit for one value of the trace.
     limit: Limit,
 }
 
-/// The longest value: an event, or what else an object has.
+/// The longest value in bytes: an event, or another member of the object.
 const LONGEST: usize = 1 << 26;
 
 /// A timer event of the trace.
@@ -175,7 +177,7 @@ enum Did {
     Remove,
 }
 
-/// An event of any kind. Its arguments are read only where they are those of a timer.
+/// An event of any kind. Its arguments are read only if it is a timer event.
 #[derive(Deserialize)]
 struct AnyEvent<'j> {
     #[serde(default, borrow)]
@@ -216,7 +218,8 @@ struct Place {
 }
 
 impl AnyEvent<'_> {
-    /// The timer event that it is, if it is one. The error: its arguments are none of a timer.
+    /// Returns the timer event, if this is one. An error means that its arguments do not fit a
+    /// timer event.
     fn timer(&self) -> Option<Result<Found, serde_json::Error>> {
         let install = match &*self.name {
             "TimerInstall" => Some(true),
@@ -224,7 +227,7 @@ impl AnyEvent<'_> {
             "TimerRemove" => Some(false),
             _ => return None,
         };
-        // The end of an event that has a begin.
+        // The phase that ends an event with a begin.
         if self.ph == "E" {
             return None;
         }
@@ -258,14 +261,14 @@ impl AnyEvent<'_> {
     }
 }
 
-/// A number, 0 for a value of another type. One event with a process "GPU" or a time `null` does
+/// A number, 0 for a value of another type. So one event with a process "GPU" or a time `null` does
 /// not end the import of a million others.
 fn number<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     let raw = Box::<RawValue>::deserialize(from)?;
     Ok(raw.get().trim_matches('"').parse().ok().filter(|number: &f64| number.is_finite()).unwrap_or(0.0))
 }
 
-/// Ns within half the range, so that a sum of two is a number as well.
+/// Converts to ns within half of the range, so that a sum of two cannot overflow.
 fn ns(of: f64) -> Ns {
     (of as Ns).clamp(Ns::MIN / 2, Ns::MAX / 2)
 }

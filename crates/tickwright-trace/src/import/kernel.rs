@@ -3,17 +3,18 @@
 //!
 //! # What the lines mean
 //! - `timer_cancel` is written when a timer is detached. If `timer_expire_entry` of the same
-//!   address follows, it expired; if `timer_start` does within 10 ms, it was re-armed; else it was
-//!   cancelled. [`Lines`] count starts after a detachment however long it lasted.
-//! - `hrtimer_cancel` is the same, unless starts say `was_armed`: then a re-arm and an expiry write
-//!   none.
-//! - An address names a timer until the next `timer_init` there. After the timer ended, a start
-//!   with another function is of another timer. Timers of `process_timeout` and `hrtimer_wakeup`
-//!   are on the stacks of threads that wait: after each end, the next start there is of another
-//!   timer.
-//! - Times of `timer_list` are jiffies. How many there are a second is told by the lines
-//!   themselves.
-//! - Times of `hrtimer` are by one of the kernel's clocks, not by the clock of the trace.
+//!   address follows, the timer expired. If `timer_start` follows within 10 ms, it was re-armed.
+//!   Otherwise it was cancelled. [`Lines`] counts every start after a detachment, however long the
+//!   detachment lasted.
+//! - `hrtimer_cancel` means the same, unless starts have the field `was_armed`. With that field,
+//!   re-arms and expiries write no `hrtimer_cancel`.
+//! - An address names one timer until the next `timer_init` with that address. After a timer has
+//!   ended, a start with another function belongs to another timer. Timers of `process_timeout` and
+//!   `hrtimer_wakeup` lie on the stacks of waiting threads. After such a timer has ended, the next
+//!   start at its address belongs to another timer.
+//! - Times of `timer_list` are jiffies. The lines themselves give the number of jiffies in a
+//!   second.
+//! - Times of `hrtimer` are on one of the kernel's clocks, not on the clock of the trace.
 
 use std::collections::HashMap;
 use std::io::{BufRead, Write};
@@ -31,9 +32,10 @@ use crate::writer::Writer;
 /// How to read a kernel's trace.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Jiffies a second, where the lines do not tell. `None` or 0: they do.
+    /// Jiffies in a second, for lines that do not give the rate. `None` or 0: take the rate from
+    /// the lines.
     pub hz: Option<u64>,
-    /// What the trace is of, for its header.
+    /// What was recorded, for the trace's header.
     pub of: String,
 }
 
@@ -48,12 +50,12 @@ pub struct Kernel {
     pub hrtimer: Lines,
 }
 
-/// Lines that are kept until the clocks are known.
+/// The most lines that are kept until the clocks are known.
 const MOST_KEPT: usize = 1 << 20;
 
-/// Reads a kernel's trace and writes it as a `.twt` file. Lines that are no timer events are left
-/// out. Memory grows with the number of addresses, threads and functions. Up to a million lines are
-/// kept until both queues have told their clocks.
+/// Reads a kernel's trace and writes it as a `.twt` file. Lines that are no timer events are
+/// skipped. Memory grows with the number of addresses, threads and functions. Up to a million lines
+/// are kept until the clocks of both queues are known.
 ///
 /// # Errors
 /// [`TraceError::Line`] when no line is a timer event, and when the length of a jiffy is needed and
@@ -89,7 +91,7 @@ struct Kept {
     queue: Queue,
     address: u64,
     function: u32,
-    /// The timer is on a stack: another one may be at its place.
+    /// The timer lies on a stack: another timer may take its address later.
     is_on_stack: bool,
     said: Said,
 }
@@ -99,47 +101,47 @@ struct Kept {
 struct Timer {
     number: u64,
     is_pending: bool,
-    /// That of its starts, as a number of the strings. 0: unknown.
+    /// The function of the timer's starts, as a number of the strings. 0: unknown.
     function: u32,
-    /// What the last line about the address said, but for `timer_init`.
+    /// Whether the last line about the address, apart from `timer_init`, was a cancel.
     is_cancelled: bool,
 }
 
 impl Timer {
-    /// Whether a start at the place of this timer, which has ended, is of another one.
+    /// Whether a start at this address belongs to another timer; this timer has ended.
     fn is_another(&self, start: &Kept) -> bool {
         self.function > 0 && (start.is_on_stack || start.function > 0 && start.function != self.function)
     }
 }
 
-/// Whether a function is that of timers on the stack of a thread that waits.
+/// Whether a function is used by timers on the stacks of waiting threads.
 fn is_on_stack(function: &str) -> bool {
     let name = function.split('/').next().unwrap_or(function);
     matches!(name, "process_timeout" | "hrtimer_wakeup")
 }
 
-/// What the lines about one of the kernel's queues said.
+/// The counts of lines about one of the kernel's queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lines {
     /// `timer_start`.
     pub starts: u64,
-    /// Of these, starts at an address of which `timer_cancel` was the last line. A `timer_init`
-    /// between them does not count.
+    /// How many starts were at an address whose previous line was `timer_cancel`; `starts` counts
+    /// them too. A `timer_init` between them does not count.
     pub restarts: u64,
     /// `timer_expire_entry`.
     pub expiries: u64,
-    /// `timer_cancel` of which the next line about the address is neither a start nor an expiry.
+    /// Lines `timer_cancel`, if the next line about the address is neither a start nor an expiry.
     pub cancels: u64,
 }
 
 struct Import<'o, W: Write> {
     options: &'o Options,
-    /// Until the clocks are known.
+    /// The target, kept here until the clocks are known.
     to: Option<W>,
     kept: Vec<Kept>,
     writer: Option<Writer<W>>,
     clocks: Calibration,
-    /// What was seen: starts of each queue, and that starts say whether the timer was armed.
+    /// Whether starts of each queue were seen; the next field: whether starts have `was_armed`.
     has: [bool; 2],
     says_armed: bool,
     threads: Strings,
@@ -151,7 +153,7 @@ struct Import<'o, W: Write> {
     start: Ns,
     last: Ns,
     count: Imported,
-    /// What makes lines readable, if one tells why it is not.
+    /// The remedy for an unreadable line, if a line shows one.
     remedy: Option<&'static str>,
 }
 
@@ -182,7 +184,7 @@ impl<'o, W: Write> Import<'o, W> {
         if let Said::Start { now, was_armed, expires } = line.said {
             self.has[line.queue as usize] = true;
             self.says_armed |= was_armed.is_some();
-            // A tick far beyond the deadline has wrapped, so the slope is not taken from it.
+            // A tick far beyond the deadline has wrapped, so it does not count for the slope.
             let now = now.filter(|&now| now <= expires.saturating_add(1 << 31));
             if let Some(now) = now.filter(|_| line.queue == Queue::Wheel) {
                 self.clocks.jiffy(line.time, now);
@@ -208,8 +210,9 @@ impl<'o, W: Write> Import<'o, W> {
             return self.event(&kept);
         }
         self.kept.push(kept);
-        // A start of a queue may come late, so a queue without a start is waited for as well.
-        // Two seconds tell whether starts say `was_armed`. A loss has no time.
+        // The first start of a queue may come late, so the import waits for a queue without a start
+        // too. After two seconds it is known whether starts have `was_armed`. Losses are skipped
+        // here: they have no time.
         let first = self.kept.iter().find(|kept| !matches!(kept.said, Said::Lost(_)));
         let is_long = first.is_some_and(|first| line.time.saturating_sub(first.time) > 2_000_000_000);
         let has_clocks = self.clocks.knows_jiffies(false) && self.clocks.knows_a_clock();
@@ -219,7 +222,7 @@ impl<'o, W: Write> Import<'o, W> {
         Ok(())
     }
 
-    /// Begins to write: the clocks are as known as they will be.
+    /// Begins to write: the import waits no longer for the clocks.
     fn begin(&mut self) -> Result<(), TraceError> {
         if self.has[0] && !self.clocks.knows_jiffies(true) {
             return Err(self.unknown_jiffy());
@@ -339,7 +342,8 @@ impl<'o, W: Write> Import<'o, W> {
         self.write(Some(time))
     }
 
-    /// Writes what is in order. `now` is the time of the last line, `None` for all there is.
+    /// Writes the events whose order is known. `now` is the time of the last line; `None` writes
+    /// all events.
     fn write(&mut self, now: Option<Ns>) -> Result<(), TraceError> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
         while let Some(mut event) = self.pending.next(now) {

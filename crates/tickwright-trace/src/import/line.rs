@@ -9,27 +9,27 @@
 
 use crate::event::Ns;
 
-/// Which of the kernel's two queues.
+/// One of the kernel's two queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Queue {
-    /// `timer_list`: the wheel. Its ticks are jiffies.
+    /// `timer_list`: the wheel. `timer_list`: its ticks are jiffies.
     Wheel,
-    /// `hrtimer`: a tree. Its ticks are ns of one of several clocks.
+    /// `hrtimer`: a tree. `hrtimer`: its ticks are ns of one of several clocks.
     HighResolution,
 }
 
 /// What a line says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Said {
-    /// The timer at this address begins.
+    /// A new timer begins at this address.
     Init,
     Start {
         expires: u64,
-        /// The tick of the queue, if the line has it.
+        /// The tick of the queue, if the line has one.
         now: Option<u64>,
         was_armed: Option<bool>,
     },
-    /// Detached: to expire, to be started again, or for good.
+    /// The timer was detached: to expire, to be started again, or for good.
     Cancel,
     Expire {
         now: Option<u64>,
@@ -41,7 +41,7 @@ pub(super) enum Said {
 /// A line that is a timer event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Line<'l> {
-    /// Absolute, on the clock of the trace.
+    /// The time of the line, on the clock of the trace.
     pub(super) time: Ns,
     pub(super) cpu: Option<u16>,
     pub(super) thread: &'l str,
@@ -61,7 +61,7 @@ pub(super) enum Read<'l> {
     Unreadable,
 }
 
-/// The names of events, those of the longer word first.
+/// The names of events; a name that contains another one comes first.
 const NAMES: [(&str, Queue, Said); 10] = [
     ("hrtimer_start: ", Queue::HighResolution, START),
     ("hrtimer_cancel: ", Queue::HighResolution, Said::Cancel),
@@ -88,7 +88,7 @@ pub(super) fn read(line: &str) -> Read<'_> {
     event(head, queue, said, fields).map_or(Read::Unreadable, Read::Event)
 }
 
-/// Why a line cannot be read, if that is clear, and how to record one that can.
+/// If the reason is clear: why a line cannot be read, and how to record readable lines.
 pub(super) fn remedy(line: &str) -> Option<&'static str> {
     let bracketed = line.strip_prefix('[').and_then(|rest| rest.split_once(']'));
     if bracketed.is_some_and(|(time, _)| time.bytes().filter(|&byte| byte == b':').count() == 2) {
@@ -104,10 +104,11 @@ pub(super) fn remedy(line: &str) -> Option<&'static str> {
     None
 }
 
-/// What precedes the name of a timer event, which event it is, and what follows.
+/// Splits a line into the text before the event's name, the event, and the text after it.
 fn split(line: &str) -> Option<(&str, Queue, Said, &str)> {
     let mut from = 0;
-    // The name of a thread may contain the name of an event. The right one has a time before it.
+    // The name of a thread may contain the name of an event. The name of the event has a time
+    // before it.
     while let Some(at) = line[from..].find("timer_").map(|at| at + from) {
         from = at + "timer_".len();
         let begin = if line[..at].ends_with("hr") { at - 2 } else { at };
@@ -123,16 +124,16 @@ fn split(line: &str) -> Option<(&str, Queue, Said, &str)> {
 
 fn event<'l>(head: &'l str, queue: Queue, said: Said, fields: &'l str) -> Option<Line<'l>> {
     let key = if queue == Queue::Wheel { "timer" } else { "hrtimer" };
-    // Address 0 is that of each timer where the kernel hides addresses.
+    // If the kernel hides addresses, each timer has address 0.
     let address = number(field(fields, key)?).filter(|&address| address != 0)?;
     let said = match said {
         Said::Start { .. } => {
             let expires = decimal(field(fields, "expires")?)?;
-            // The time-out is counted from the queue's tick.
+            // The field `timeout` counts from the queue's tick.
             let now = match field(fields, "[timeout") {
                 Some(timeout) => {
                     let timeout: i64 = timeout.trim_end_matches(']').parse().ok()?;
-                    // Modulo 2^64, so that `expires - now` is the time-out whatever wrapped.
+                    // Both are modulo 2^64, so `expires - now` is the time-out even after a wrap.
                     Some(expires.wrapping_sub(timeout.cast_unsigned()))
                 }
                 None => field(fields, "now").and_then(decimal),
@@ -152,7 +153,8 @@ fn event<'l>(head: &'l str, queue: Queue, said: Said, fields: &'l str) -> Option
     Some(Line { time, cpu, thread, queue, address, function, said })
 }
 
-/// Time, processor and thread of what precedes the name: `comm-pid (tgid) [cpu] flags time:`.
+/// Parses time, processor and thread from the text before the name: `comm-pid (tgid) [cpu] flags
+/// time:`.
 fn who(head: &str) -> Option<(Ns, Option<u16>, &str)> {
     let head = head.strip_suffix(':')?.trim_end();
     let (before, time) = head.rsplit_once(char::is_whitespace)?;
@@ -165,7 +167,7 @@ fn who(head: &str) -> Option<(Ns, Option<u16>, &str)> {
     Some((seconds(time)?, cpu.trim().parse().ok(), thread))
 }
 
-/// `1058.786425`, with any number of decimals, in ns.
+/// Parses seconds such as `1058.786425`, with any number of decimals, into ns.
 fn seconds(text: &str) -> Option<Ns> {
     let (whole, part) = text.split_once('.')?;
     if part.is_empty() || part.len() > 9 || !part.bytes().all(|digit| digit.is_ascii_digit()) {
@@ -196,17 +198,17 @@ fn decimal(text: &str) -> Option<u64> {
     text.parse().ok()
 }
 
-/// An address: `0xffff`, `ffff` or, by babeltrace, decimal.
+/// Parses an address: `0xffff`, `ffff`, or decimal as babeltrace writes it.
 fn number(text: &str) -> Option<u64> {
     match text.strip_prefix("0x") {
         Some(hex) => u64::from_str_radix(hex, 16).ok(),
-        // What has 17 digits or more is decimal.
+        // A number of 17 digits or more is decimal.
         None if text.len() > 16 => decimal(text),
         None => u64::from_str_radix(text, 16).ok(),
     }
 }
 
-/// How many events a line says were lost.
+/// The number of lost events that a line reports.
 fn lost(line: &str) -> Option<u64> {
     if let Some(at) = line.find("[LOST ") {
         let count = line[at + 6..].split(' ').next()?;

@@ -1,14 +1,14 @@
-//! Events in the order of their lines, although what a line means may be known only later.
+//! Keeps events in the order of their lines, although a later line may decide what a line means.
 //!
 //! `timer_cancel` is written when a timer is detached: to expire, to be started again, or for good.
-//! What comes next to the same timer tells which. Until then, later events wait.
+//! The next line about the same timer shows which. Until then, later events wait.
 
 use std::collections::{HashMap, VecDeque};
 
 use crate::event::{Event, Ns, What};
 
-/// A timer that is detached for longer was cancelled. Between a detachment and an expiry there are
-/// microseconds, but an interrupt or a hypervisor may come between them.
+/// A timer that stays detached for longer than this was cancelled. An expiry follows its detachment
+/// within microseconds, unless an interrupt or a hypervisor delays it.
 const DETACHED: Ns = 10_000_000;
 
 /// The most events that wait.
@@ -17,11 +17,12 @@ const MOST: usize = 1 << 16;
 /// Events that wait for their order.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
-    /// In the order of their lines. A detachment is a cancellation until something else follows.
+    /// The events, in the order of their lines. A detachment is stored as a cancellation until
+    /// another line decides.
     events: VecDeque<Waiting>,
     /// The number of the first of `events`.
     first: u64,
-    /// Which of them are detachments, by timer.
+    /// The numbers of the detachments, by timer.
     detached: HashMap<u64, u64>,
 }
 
@@ -29,7 +30,7 @@ pub(super) struct Pending {
 struct Waiting {
     event: Event,
     is_open: bool,
-    /// It was no event after all.
+    /// The line turned out to be no event.
     is_void: bool,
 }
 
@@ -50,8 +51,8 @@ impl Pending {
         self.events.push_back(Waiting { event, is_open, is_void: false });
     }
 
-    /// The detachment of this timer was the first half of something else. Returns whether there was
-    /// one.
+    /// Removes the detachment of this timer: it was the first half of another event. Returns
+    /// whether there was a detachment.
     pub(super) fn take_back(&mut self, timer: u64) -> bool {
         let waiting = self.detached.remove(&timer).and_then(|number| self.get(number));
         if let Some(waiting) = waiting {
@@ -61,7 +62,7 @@ impl Pending {
         false
     }
 
-    /// Ends the wait of this timer's detachment, if there is one. The detachment was then a
+    /// Stops waiting about this timer's detachment, if there is one. The detachment was then a
     /// cancellation.
     pub(super) fn close(&mut self, timer: u64) {
         let waiting = self.detached.remove(&timer).and_then(|number| self.get(number));
@@ -75,8 +76,8 @@ impl Pending {
         self.events.get_mut(at)
     }
 
-    /// The next event that is in its order. `now` is the time of the last line, `None` at the end
-    /// of the source.
+    /// Returns the next event whose order is known. `now` is the time of the last line, `None` at
+    /// the end of the source.
     pub(super) fn next(&mut self, now: Option<Ns>) -> Option<Event> {
         while let Some(front) = self.events.front() {
             let waits = now.is_some_and(|now| now.saturating_sub(front.event.time) < DETACHED);
@@ -96,14 +97,14 @@ impl Pending {
         None
     }
 
-    /// Whether a timer is detached, and nothing more is known.
+    /// Whether a timer is detached, and no later line has decided why.
     #[cfg(test)]
     fn is_detached(&self, timer: u64) -> bool {
         self.detached.contains_key(&timer)
     }
 }
 
-/// A cancellation, for a detachment.
+/// The cancellation that stands for a detachment.
 pub(super) const fn detachment(event: Event) -> Event {
     Event { what: What::Cancel, ..event }
 }

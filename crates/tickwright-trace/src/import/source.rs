@@ -8,7 +8,7 @@ use crate::error::TraceError;
 /// The longest line in bytes. A longer line is cut to this length.
 pub(super) const LONGEST: usize = 1 << 16;
 
-/// Reads a line, of which no more than [`LONGEST`] bytes are kept. Returns whether there is one.
+/// Reads a line and keeps at most [`LONGEST`] bytes of it. Returns whether there was a line.
 pub(super) fn next_line(from: &mut impl BufRead, bytes: &mut Vec<u8>) -> Result<bool, TraceError> {
     bytes.clear();
     let mut had = false;
@@ -33,12 +33,12 @@ pub(super) fn next_line(from: &mut impl BufRead, bytes: &mut Vec<u8>) -> Result<
     }
 }
 
-/// Strings with numbers from 1 on, 0 for none.
+/// Strings with numbers from 1 on; 0 means no string.
 #[derive(Debug, Default)]
 pub(super) struct Strings {
     numbers: HashMap<String, u32>,
     texts: Vec<String>,
-    /// Their numbers in the file, which are given in the order of use; 0: not used yet.
+    /// The number of each string in the file, given at its first use; 0: not used yet.
     written: Vec<u32>,
 }
 
@@ -57,7 +57,8 @@ impl Strings {
         number
     }
 
-    /// The number in the file. `write` writes a name.
+    /// Returns the number of a string in the file. `write` writes the name to the file, at its
+    /// first use.
     pub(super) fn written(
         &mut self,
         number: u32,

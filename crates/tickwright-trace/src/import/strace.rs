@@ -1,33 +1,33 @@
-//! System calls that set timers or wait, as `strace -f -ttt -T` writes them.
+//! Imports the lines of `strace -f -ttt -T`: system calls that set timers or wait.
 //!
 //! Record with `strace -f -ttt -T -o FILE PROGRAM`, or `-p PID`. `-e trace=` makes the recording
-//! smaller; keep `%process` in it, so that processes can be told from threads. Lines of other calls
-//! are left out. Without `-T`, the end of a wait is taken from the thread's next line. `-r` is read
-//! as well, but where there are several threads its stamps may be wrong by milliseconds. `-t` and
+//! smaller. Keep `%process` in that list, or the import cannot tell processes from threads. Lines
+//! of other calls are skipped. Without `-T`, the thread's next line gives the end of a wait. `-r`
+//! is read as well, but with several threads its stamps may be wrong by milliseconds. `-t` and
 //! `-tt` are refused: their stamps have no date.
 //!
 //! # What the lines mean
 //! - A wait with a time-out (`poll`, `select`, `epoll_wait`, `nanosleep`, `futex`, ...) arms a
-//!   timer when it begins. The timer fires if the wait returns because its time was over, else it
-//!   is cancelled. Time-outs `NULL`, -1 and 0 are no timers. Each thread has one timer of each
-//!   kind.
-//! - A wait that a signal stopped goes on in `restart_syscall`.
+//!   timer when it begins. The timer fires if the wait returns because its time was over; otherwise
+//!   it is cancelled. A wait with the time-out `NULL`, -1 or 0 is no timer. Each thread has one
+//!   timer of each kind.
+//! - A wait that a signal stopped continues in `restart_syscall`.
 //! - A timerfd is named by process and descriptor until the descriptor is closed or used again. A
 //!   POSIX timer is named by process and id, an interval timer by process and clock. `alarm` is an
 //!   interval timer. A time of 0 disarms.
-//! - A timerfd fires when it is read, other timers when their signal comes. One expiry is written
-//!   for both, however many they say there were: [`Strace::missed`] counts the others.
+//! - A timerfd fires when it is read, other timers when their signal comes. Each such line gives
+//!   one expiry, even if it reports several: [`Strace::missed`] counts the others.
 //! - Some programs wait for a timerfd but do not read it, or block the signal. A one-shot timer
 //!   fires at its deadline if no line within 100 ms after that says that it has fired.
-//! - A deadline on `CLOCK_REALTIME` is a stamp. What other clocks say at a stamp, expiries show: a
-//!   call that returned because its time was over ended at its deadline. Until there is one, events
-//!   wait, up to 65,536. Then the delay of the most urgent deadline so far is taken for 0, and
-//!   [`Strace::guessed`] counts such deadlines. To have none, record for longer, or with a
-//!   `clock_gettime` that is a system call.
-//! - The times of `ITIMER_VIRTUAL` and `ITIMER_PROF` pass while the program computes: deadlines are
-//!   the earliest possible.
-//! - Events are in the order of their times. An exception is when more than 65,536 of them would
-//!   have to wait for the end of a call that began before them.
+//! - A deadline on `CLOCK_REALTIME` is a stamp. Expiries show the offset of another clock: a call
+//!   that returned because its time was over ended at its deadline. Before the first such expiry,
+//!   up to 65,536 events wait. After these, the import takes the delay of the most urgent deadline
+//!   so far for 0. [`Strace::guessed`] counts the deadlines that rest on this guess. To avoid
+//!   guesses, record for longer, or let `clock_gettime` be a system call.
+//! - `ITIMER_VIRTUAL` and `ITIMER_PROF` count processor time, so their deadlines are the earliest
+//!   possible.
+//! - Events are in the order of their times. The exception: more than 65,536 events would have to
+//!   wait for the end of a call that began before them.
 
 mod args;
 mod call;
@@ -46,12 +46,12 @@ use self::state::State;
 use super::source::next_line;
 use crate::error::TraceError;
 
-/// Reads strace's lines and writes them as a `.twt` file. `of` is what was recorded. Memory grows
-/// with the number of threads and timers.
+/// Reads strace's lines and writes them as a `.twt` file. `of` names the recorded program, for the
+/// header. Memory grows with the number of threads and timers.
 ///
 /// # Errors
-/// [`TraceError::Line`] when no line is a call that sets a timer or waits for a time, and when
-/// stamps have no date. [`TraceError::Io`]. [`TraceError::Unfit`] for a million names of threads.
+/// [`TraceError::Line`] if no line is a call that sets a timer or waits for a time, or if stamps
+/// have no date. [`TraceError::Io`]. [`TraceError::Unfit`] if there are a million names of threads.
 pub fn import<R: BufRead, W: Write>(mut from: R, of: &str, to: W) -> Result<(W, Strace), TraceError> {
     let mut state = State::new(of, to);
     let mut bytes = Vec::new();
@@ -90,7 +90,7 @@ pub fn import<R: BufRead, W: Write>(mut from: R, of: &str, to: W) -> Result<(W, 
     }
 }
 
-/// Whether a call always says something about a timer.
+/// Whether every line of this call is about a timer.
 fn is_timer(body: &Body<'_>) -> bool {
     let (Body::Call { name, .. } | Body::Begin { name, .. }) = body else { return false };
     call::call(name).is_some_and(|at| matches!(call::CALLS[at].1, call::Call::Wait(_)))

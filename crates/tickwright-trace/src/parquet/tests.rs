@@ -14,7 +14,7 @@ fn trace(events: u32) -> (Vec<u8>, Vec<Event>) {
     let mut writer = Writer::new(Vec::new(), &header).unwrap();
     let mut all = Vec::new();
     for number in 0..events {
-        // New names come all the time, as blocks end.
+        // Each block brings new names.
         let thread = writer.thread(&format!("worker/{}", number / 1000)).unwrap();
         let site = writer.site("tcp.c:7").unwrap();
         let base = if number == 3 { writer.base("heap", 0).unwrap() } else { 0 };
@@ -39,7 +39,7 @@ fn trace(events: u32) -> (Vec<u8>, Vec<Event>) {
     (writer.finish().unwrap(), all)
 }
 
-/// The file, and how the export ended. A row group has `rows` events or some more.
+/// Returns the file, and the result of the export. A row group has `rows` events or some more.
 fn export(trace: &[u8], rows: usize) -> (Vec<u8>, Result<u64, TraceError>) {
     let mut reader = Reader::new(trace).unwrap();
     let mut file = Vec::new();
@@ -68,7 +68,7 @@ fn rows(file: &SerializedFileReader<Bytes>) -> Vec<Vec<String>> {
     file.get_row_iter(None).unwrap().map(|found| row(found.unwrap())).collect()
 }
 
-/// What the rows of these events should be.
+/// The rows that these events should give.
 fn expected(events: &[Event]) -> Vec<Vec<String>> {
     let or_null = |text: Option<String>| text.unwrap_or_else(|| "-".into());
     let row = |(number, event): (usize, &Event)| {

@@ -1,4 +1,4 @@
-//! How long timers run, and how many different durations there are.
+//! The distribution of timers' durations, and the number of different durations.
 
 use std::collections::HashMap;
 
@@ -11,19 +11,19 @@ use super::numbers::Numbers;
 pub struct Delays {
     /// How many timers were armed.
     pub count: u64,
-    /// Exceeded by all but one in a hundred.
+    /// The duration that 99 % of the timers exceed.
     pub p1: u64,
     /// The median.
     pub p50: u64,
-    /// Exceeded by one in ten.
+    /// The duration that 10 % of the timers exceed.
     pub p90: u64,
-    /// Exceeded by one in a hundred.
+    /// The duration that 1 % of the timers exceed.
     pub p99: u64,
     /// The longest.
     pub max: u64,
-    /// How many different ones there are, to two significant digits.
+    /// The number of different durations, to two significant digits.
     pub distinct: u64,
-    /// The commonest ones, to two significant digits.
+    /// The most frequent durations, to two significant digits.
     pub top: Vec<Share>,
     /// The histogram: a bar for each doubling.
     pub bars: Vec<Bar>,
@@ -41,13 +41,13 @@ pub struct Share {
 /// A bar of a histogram.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Bar {
-    /// The least duration, in ns. The bar ends at twice of it.
+    /// The least duration, in ns. The bar ends at twice this duration.
     pub from_ns: u64,
     /// How many timers.
     pub count: u64,
 }
 
-/// The number of commonest durations.
+/// How many of the most frequent durations are kept.
 const TOP: usize = 5;
 
 /// Counts durations. Two significant digits tell 90 durations apart in each power of ten: at most

@@ -1,4 +1,4 @@
-//! The timers that are pending, and those that expired a moment ago.
+//! The timers that are pending, and the timers that expired a moment ago.
 
 use std::collections::HashMap;
 
@@ -12,9 +12,9 @@ struct Timer {
     period: u64,
     thread: u32,
     is_pending: bool,
-    /// How often it expired and was armed again at once with the same delay.
+    /// How often the timer expired and was armed again at once with the same delay.
     repeats: u8,
-    /// The deadline at which it expired last. The expiry itself may be late, or a little early.
+    /// The deadline of the timer's last expiry. The expiry itself may be late, or a little early.
     fired: Ns,
 }
 
@@ -22,7 +22,7 @@ struct Timer {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ended {
     pub(super) deadline: Ns,
-    /// 0 if it is not periodic.
+    /// 0 if the timer is not periodic.
     pub(super) period: u64,
     delay: u64,
     thread: u32,
@@ -35,14 +35,14 @@ impl Ended {
         left.saturating_mul(100).checked_div(self.delay).unwrap_or(0).min(100)
     }
 
-    /// Whether another known thread armed it.
+    /// Whether another known thread armed the timer.
     pub(super) fn is_foreign(&self, thread: u32) -> bool {
         thread != 0 && self.thread != 0 && thread != self.thread
     }
 }
 
-/// All timers that are pending. Some that are not are kept, to find those that are armed again and
-/// again.
+/// All timers that are pending. Some ended timers are kept too, to find timers that are armed again
+/// and again.
 #[derive(Debug, Default)]
 pub(super) struct Live {
     timers: HashMap<u64, Timer>,
@@ -60,11 +60,11 @@ impl Live {
         self.pending
     }
 
-    /// Arms a timer. Returns what it was before, if it was pending.
+    /// Arms a timer. Returns the timer as it was before, if it was pending.
     pub(super) fn arm(&mut self, event: &Event, deadline: Ns, delay: u64, period: u64) -> Option<Ended> {
         let before = self.timers.get(&event.timer).copied();
-        // The timer was armed again with the same delay, within a tenth of that delay of its
-        // deadline. A loop that counts from the time at which it woke expires timers a little
+        // The timer was armed again with the same delay, at its last deadline plus or minus a tenth
+        // of the delay. A loop that counts from the time at which it woke expires timers a little
         // early, so the arm may precede the deadline.
         let again = |old: &Timer| {
             !old.is_pending && is_same(old.delay, delay) && event.time.abs_diff(old.fired) <= delay / 10
@@ -81,7 +81,7 @@ impl Live {
         was_pending.map(|old| old.ended())
     }
 
-    /// Cancels a timer. Returns what it was, if it was pending.
+    /// Cancels a timer. Returns the timer as it was, if it was pending.
     pub(super) fn cancel(&mut self, timer: u64) -> Option<Ended> {
         let pending = self.timers.get(&timer).is_some_and(|timer| timer.is_pending);
         if !pending {

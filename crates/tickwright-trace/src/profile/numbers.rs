@@ -11,13 +11,13 @@ pub struct Spread {
     pub count: u64,
     /// The median.
     pub p50: u64,
-    /// Exceeded by one in a hundred.
+    /// The value that 1 % of the numbers exceed.
     pub p99: u64,
     /// The largest.
     pub max: u64,
 }
 
-/// Numbers to three significant digits, with the least and the largest as they are.
+/// Counts numbers to three significant digits, and keeps the least and the greatest exactly.
 #[derive(Debug)]
 pub(super) struct Numbers {
     histogram: Histogram<u64>,
@@ -33,7 +33,7 @@ impl Numbers {
         Self { histogram, least: u64::MAX, largest: 0 }
     }
 
-    /// Counts a number. Beyond the range it counts as the largest of it.
+    /// Counts a number. A number beyond the range counts as the greatest of the range.
     pub(super) fn push(&mut self, number: u64) {
         self.push_times(number, 1);
     }
@@ -53,7 +53,7 @@ impl Numbers {
         self.histogram.is_empty()
     }
 
-    /// The number that this share of all numbers does not exceed. 0 without any.
+    /// The number that this share of all numbers does not exceed; 0 if there are no numbers.
     pub(super) fn at(&self, share: f64) -> u64 {
         if self.is_empty() {
             return 0;

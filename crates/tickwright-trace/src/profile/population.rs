@@ -9,20 +9,20 @@ use super::numbers::Numbers;
 pub struct Population {
     /// The mean over time.
     pub mean: f64,
-    /// Half of the time there were at most this many.
+    /// Half of the time there were at most this many timers.
     pub p50: u64,
-    /// One hundredth of the time there were more.
+    /// For 1 % of the time there were more timers than this.
     pub p99: u64,
     /// The most at once.
     pub max: u64,
-    /// The course, in at most 64 parts of equal length.
+    /// The population over time, in at most 64 parts of equal length.
     pub course: Vec<Moment>,
 }
 
 /// A part of the time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Moment {
-    /// When it begins, in ns from the first event.
+    /// When the part begins, in ns from the first event.
     pub from_ns: u64,
     /// The mean number of pending timers.
     pub mean: f64,
@@ -103,7 +103,7 @@ impl OverTime {
         }
     }
 
-    /// Makes one part of each two.
+    /// Merges each two parts into one.
     fn halve(&mut self) {
         self.part_ns *= 2;
         let both = |pair: &[Part]| Part {

@@ -1,4 +1,4 @@
-//! Keys, `peek` and memory.
+//! Tests of keys, `peek` and memory.
 
 use core::time::Duration;
 

@@ -13,7 +13,7 @@ use tickwright_async::{Settings, Timers};
 
 use crate::common::Counter;
 
-/// A loop that knows the next deadline only from the last pass, and looks again when it is called.
+/// A loop that keeps the next deadline of its last pass, and looks again when its hook is called.
 pub struct CallersLoop {
     host: VirtualHost,
     is_called: Arc<AtomicBool>,
@@ -21,7 +21,7 @@ pub struct CallersLoop {
 }
 
 impl CallersLoop {
-    /// Makes timers for a loop, by a clock that it moves.
+    /// Makes timers for a loop, which go by a clock that the loop moves.
     pub fn start(settings: Settings) -> (Timers, Self) {
         let (host, is_called) = (VirtualHost::new(), Arc::new(AtomicBool::new(false)));
         let called = Arc::clone(&is_called);

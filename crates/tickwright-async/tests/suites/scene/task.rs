@@ -1,4 +1,4 @@
-//! What a test looks with.
+//! The task with which a test polls futures.
 
 use core::cell::Cell;
 use core::fmt::Debug;
@@ -9,8 +9,8 @@ use core::task::Poll;
 use super::Scene;
 use crate::common::Counter;
 
-/// A task that looks when the test says so. Wait for a wake-up before you poll for what it brings,
-/// or the wake-up comes when the task seems to be asleep.
+/// A task that polls only when the test calls it. Wait for a wake-up before you poll for its
+/// result. Otherwise the wake-up may come when the test expects none.
 pub struct Task<'a> {
     scene: &'a Scene,
     counter: Counter,
@@ -68,7 +68,7 @@ impl<'a> Task<'a> {
         self.scene.require(self.counter.count() == self.seen.get(), "woken early, or twice");
     }
 
-    /// Takes the wake-ups until now as seen.
+    /// Counts all wake-ups until now as seen.
     pub fn forget(&self) {
         self.scene.settle();
         self.seen.set(self.counter.count());

@@ -1,4 +1,5 @@
-//! Rings that the test writes itself: a late writer, a process that ends, too many expiries.
+//! Tests with rings that the test itself writes: a late writer, a process that ends, too many
+//! expiries.
 
 use core::sync::atomic::Ordering::Release;
 use std::fs::File;
@@ -11,7 +12,7 @@ use super::*;
 
 const MS: u64 = 1_000_000;
 
-/// A process id that the kernel does not give.
+/// A process id that the kernel never assigns.
 const NOBODY: u64 = 1 << 40;
 
 /// A folder of rings that is removed on drop.
@@ -41,7 +42,7 @@ impl Drop for Folder {
     }
 }
 
-/// The process's end of a ring.
+/// The process's side of a ring.
 struct Writer {
     file: File,
     mapped: Mapped,
@@ -49,7 +50,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// Takes the next position.
+    /// Reserves the next position.
     fn reserve(&self) -> u64 {
         self.mapped.header().head.0.fetch_add(1, Release)
     }
@@ -76,7 +77,7 @@ fn collector<'a>(folder: &Folder, file: &'a mut Vec<u8>) -> Collector<&'a mut Ve
     Collector::new(folder.0.clone(), 0, [true; 12], sink)
 }
 
-/// What a trace holds: (ms, name), in its order.
+/// The events of a trace as (ms, name), in its order.
 fn came(file: &[u8]) -> Vec<(i64, &'static str)> {
     let events = Reader::new(file).unwrap().events();
     events.map(Result::unwrap).map(|event| (event.time / MS as i64, event.what.name())).collect()
@@ -118,7 +119,7 @@ fn a_record_may_come_a_little_after_its_time() {
     let mut file = Vec::new();
     let mut collector = collector(&folder, &mut file);
     ring.push(op::ARM, [MS, 100 * MS, 0]);
-    // A writer has looked at the clock, and has no position yet.
+    // A writer has read the clock, but has reserved no position yet.
     collector.turn(110 * MS);
     ring.push(op::STOP, [99 * MS, 0, 0]);
     ring.push(op::ARM, [111 * MS, 120 * MS, 0]);
@@ -161,7 +162,7 @@ fn expiries_that_are_too_many_are_counted_as_lost() {
     let ring = folder.ring("1.ring", own_pid());
     let mut file = Vec::new();
     let mut collector = collector(&folder, &mut file);
-    // A thousand expiries a millisecond, from a deadline that has passed.
+    // A timer with a thousand expiries in a millisecond, from a deadline that has passed.
     ring.push(op::ARM, [100 * MS, 1, 1000]);
     ring.push(op::STOP, [200 * MS, 0, 0]);
     collector.turn(300 * MS);

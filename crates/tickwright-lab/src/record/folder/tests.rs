@@ -1,4 +1,5 @@
-//! What is made is removed, what is left is swept, and nothing else is.
+//! Tests that a recorder's folders are removed, that folders of killed recorders are swept, and
+//! that no other folder is touched.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What a process is told apart by, and the names of places.
+//! Tests of a process's identity, and of the names of places.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! A file that takes all, one that is full, one with a limit.
+//! Tests with a file that takes all events, a full one, and one with a limit.
 
 use tickwright_trace::{Reader, What};
 

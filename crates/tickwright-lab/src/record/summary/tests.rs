@@ -1,4 +1,4 @@
-//! The lines at the end of a recording.
+//! Tests of the lines at the end of a recording.
 
 use std::os::unix::process::ExitStatusExt;
 

@@ -1,4 +1,4 @@
-//! Each kind of timer, from records to events.
+//! Tests the translation of each kind of timer from records to events.
 
 use super::*;
 
@@ -23,7 +23,7 @@ impl Case {
         self
     }
 
-    /// What came, as (ms, name).
+    /// The resulting events as (ms, name).
     fn came(&mut self) -> Vec<(u64, &'static str)> {
         self.out.drain(..).map(|seen| (seen.time_ns / MS, seen.what.name())).collect()
     }
@@ -128,11 +128,12 @@ fn a_deadline_that_has_passed_fires_when_it_is_armed() {
 #[test]
 fn a_period_whose_deadline_has_passed_counts_from_the_arm() {
     let mut case = Case::new();
-    // The grid of the period is 3, 13, 23 ms and so on. What precedes the arm never fired.
+    // The grid of the period is 3, 13, 23 ms and so on. A point of the grid before the arm never
+    // fires.
     case.on(source::TIMERFD, 50, op::ARM, 3, 10).until(64);
     assert_eq!(case.came(), [(50, "arm"), (50, "fire"), (53, "fire"), (63, "fire")]);
     assert_eq!(case.translator.left_out(0), None);
-    // A deadline on the grid, and one that is now.
+    // Two cases: a deadline on the grid, and a deadline that is now.
     case.on(source::TIMERFD, 64, op::ARM, 44, 10).until(75);
     case.on(source::TIMERFD, 75, op::ARM, 75, 10).until(86);
     let first = [(64, "rearm"), (64, "fire"), (74, "fire")];
@@ -142,7 +143,7 @@ fn a_period_whose_deadline_has_passed_counts_from_the_arm() {
 #[test]
 fn a_short_period_from_the_past_leaves_nothing_out_that_happened() {
     let mut case = Case::new();
-    // A deadline of 1 ns after the boot, as `timerfd_settime(ABSTIME, {0, 1})` has it.
+    // A deadline of 1 ns after the boot, as `timerfd_settime(ABSTIME, {0, 1})` sets it.
     let armed = Record { time_ns: 50 * MS, deadline_ns: 1, period_ns: 1000, ..Record::default() };
     case.translator.record(0, &Record { source: source::TIMERFD, ..armed }, &mut case.out);
     case.translator.until(0, 50 * MS + 2000, &mut case.out);

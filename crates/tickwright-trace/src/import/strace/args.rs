@@ -1,4 +1,4 @@
-//! Arguments of a call, what it returned, and the times in them.
+//! Parses the arguments of a call, its result, and the times in both.
 
 use super::line::{digits, find, seconds};
 use crate::event::Ns;
@@ -8,12 +8,12 @@ use crate::event::Ns;
 pub(super) struct Args<'a> {
     list: [&'a [u8]; 7],
     count: usize,
-    /// What follows the closing parenthesis, if it is there.
+    /// The text after the closing parenthesis, if there is one.
     pub(super) after: Option<&'a [u8]>,
 }
 
 impl<'a> Args<'a> {
-    /// Splits what follows the opening parenthesis.
+    /// Splits the text after the opening parenthesis.
     pub(super) fn of(text: &'a [u8]) -> Self {
         let mut args = Self::default();
         let (mut depth, mut from, mut at) = (0_u32, 0, 0);
@@ -23,7 +23,8 @@ impl<'a> Args<'a> {
                 b'/' if text.get(at + 1) == Some(&b'*') => {
                     at += find(&text[at..], b"*/").map_or(text.len() - at, |end| end + 1);
                 }
-                // `-y`: what a descriptor is. An arrow within it is no end.
+                // With `-y`, the angle brackets hold the path of a descriptor. The `>` of an arrow
+                // in the path does not end it.
                 b'<' if at > 0 && text[at - 1].is_ascii_digit() && text.get(at + 1) != Some(&b'<') => {
                     let is_end = |pair: &[u8]| pair[0] != b'-' && pair[1] == b'>';
                     let end = text[at..].windows(2).position(is_end);
@@ -60,16 +61,16 @@ impl<'a> Args<'a> {
         self.list[at]
     }
 
-    /// An argument that is a descriptor or an id.
+    /// Returns an argument that is a descriptor or an id.
     pub(super) fn id(&self, at: usize) -> Option<i64> {
         let (number, rest) = digits(self.get(at))?;
-        // `-y` and `-X verbose` say more about it.
+        // `-y` and `-X verbose` add text after the number.
         let is_id = rest.is_empty() || rest.starts_with(b"<") || rest.starts_with(b" ");
         i64::try_from(number).ok().filter(|_| is_id)
     }
 }
 
-/// The last byte of a string that begins at `at`.
+/// The position of the last byte of a string that begins at `at`.
 fn after_string(text: &[u8], at: usize) -> usize {
     let mut at = at + 1;
     while let Some(&byte) = text.get(at) {
@@ -82,19 +83,19 @@ fn after_string(text: &[u8], at: usize) -> usize {
     text.len()
 }
 
-/// What a call returned.
+/// The result of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Outcome<'a> {
     /// `None` for a question mark.
     pub(super) value: Option<i64>,
     /// The name of the error, such as `EINTR`, or empty.
     pub(super) error: &'a [u8],
-    /// How long it took (`-T`).
+    /// How long the call took (`-T`).
     pub(super) took: Option<Ns>,
 }
 
 impl<'a> Outcome<'a> {
-    /// Reads what follows the closing parenthesis: ` = -1 EINTR (Interrupted ...) <0.01>`.
+    /// Parses the text after the closing parenthesis: ` = -1 EINTR (Interrupted ...) <0.01>`.
     pub(super) fn of(after: &'a [u8]) -> Option<Self> {
         let text = after.trim_ascii_start().strip_prefix(b"=")?.trim_ascii();
         let (value, rest) = match text.strip_prefix(b"?") {
@@ -120,27 +121,29 @@ impl<'a> Outcome<'a> {
     }
 }
 
-/// Ns of `{tv_sec=1, tv_nsec=2}` or `{1, 2}`. `unit` is that of the second number.
+/// Parses `{tv_sec=1, tv_nsec=2}` or `{1, 2}` into ns. `unit` is the unit of the second number.
 pub(super) fn pair(text: &[u8], unit: i64) -> Option<Ns> {
     let mut two = [0; 2];
     numbers(text, &mut two)?;
     ns(two[0], two[1], unit)
 }
 
-/// Interval and value, in ns, of `{it_interval={0, 0}, it_value={1, 2}}`.
+/// Parses `{it_interval={0, 0}, it_value={1, 2}}` into interval and value, in ns.
 pub(super) fn interval(text: &[u8], unit: i64) -> Option<(Ns, Ns)> {
     let mut four = [0; 4];
     numbers(text, &mut four)?;
     Some((ns(four[0], four[1], unit)?, ns(four[2], four[3], unit)?))
 }
 
-/// What is beyond the range of [`Ns`] is its end: some programs wait for as long as they can write.
+/// A time beyond the range of [`Ns`] becomes the greatest value: some programs wait for the longest
+/// time that they can write.
 fn ns(seconds: i64, parts: i64, unit: i64) -> Option<Ns> {
     let parts = parts.checked_mul(unit).filter(|parts| (0..1_000_000_000).contains(parts))?;
     Some(seconds.saturating_mul(1_000_000_000).saturating_add(parts))
 }
 
-/// The numbers of a structure, in their order. `None`: there are more, fewer, or other things.
+/// The numbers of a structure, in their order. `None`: there are more or fewer numbers, or other
+/// values.
 fn numbers(text: &[u8], to: &mut [i64]) -> Option<()> {
     let mut left = text.strip_prefix(b"{")?;
     let mut to = to.iter_mut();
@@ -157,15 +160,15 @@ fn numbers(text: &[u8], to: &mut [i64]) -> Option<()> {
                 rest
             }
             Some(b'a'..=b'z' | b'_' | b'=' | b',' | b' ' | b'{' | b'}') => &left[1..],
-            // A comment: the same time, for people.
+            // strace appends a comment: the same time, for people.
             Some(b'/') => &left[find(left, b"*/")? + 2..],
             Some(_) => return None,
         };
     }
 }
 
-/// The number that eight bytes are, as strace writes them: `"\1\0\0\0\0\0\0\0"`. `None`: it is not
-/// written, or by an option in another way.
+/// Parses eight bytes, in the form `"\1\0\0\0\0\0\0\0"` of strace, as a number. `None`: strace did
+/// not write the bytes, or an option changed their form.
 pub(super) fn count(text: &[u8]) -> Option<u64> {
     let mut left = text.strip_prefix(b"\"")?;
     let mut bytes = [0; 8];

@@ -1,4 +1,5 @@
-//! The calls that set timers, wait for a time, or tell whose timers they are.
+//! The calls that set timers or wait for a time, and the calls that show which process owns a
+//! timer.
 
 use super::args::{Args, Outcome, pair};
 use super::clock::{Clock, Due};
@@ -42,7 +43,7 @@ pub(super) enum Call {
     Read,
     Close,
     CloseRange,
-    /// It returns a file descriptor, so one of that number was closed.
+    /// The call returns a file descriptor, so an earlier descriptor of that number was closed.
     Opens,
     TimerCreate,
     TimerSettime,
@@ -62,7 +63,7 @@ pub(super) struct Wait {
     /// Which argument is the time-out.
     at: u8,
     form: Form,
-    /// What it returns when the time is over.
+    /// What the call returns when the time is over.
     over: Over,
 }
 
@@ -96,7 +97,7 @@ const fn wait(base: u8, at: u8, form: Form, over: Over) -> Call {
     Call::Wait(Wait { base, at, form, over })
 }
 
-/// The calls by name, in its order.
+/// The calls, sorted by name.
 pub(super) const CALLS: [(&str, Call); 67] = [
     ("_newselect", wait(SELECT, 4, Form::Value, Over::Zero)),
     ("accept", Call::Opens),
@@ -167,7 +168,7 @@ pub(super) const CALLS: [(&str, Call); 67] = [
     ("vfork", Call::Clone),
 ];
 
-/// The place of a call in [`CALLS`].
+/// The index of a call in [`CALLS`].
 pub(super) fn call(name: &[u8]) -> Option<usize> {
     CALLS.binary_search_by(|(known, _)| known.as_bytes().cmp(name)).ok()
 }
@@ -175,10 +176,10 @@ pub(super) fn call(name: &[u8]) -> Option<usize> {
 /// The time-out of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TimeOut {
-    /// The wait has none, or does not wait at all.
+    /// The wait has no time-out, or does not wait at all.
     None,
     At(Due),
-    /// The time is not among the arguments yet.
+    /// The arguments so far do not have the time.
     Missing,
     /// It cannot be read.
     Bad,
@@ -189,11 +190,11 @@ pub(super) enum TimeOut {
 pub(super) enum Ended {
     /// Its time was over.
     Over,
-    /// Something else came first.
+    /// The wait ended before its time was over.
     Early,
-    /// A signal stopped it; `restart_syscall` goes on with it.
+    /// A signal stopped the wait; `restart_syscall` continues it.
     Stopped,
-    /// It did not wait: an argument was wrong, or the word of a futex had changed.
+    /// The call did not wait: an argument was wrong, or the word of a futex had changed.
     Refused,
 }
 
@@ -223,7 +224,7 @@ impl Wait {
             Form::Milliseconds => match text.strip_prefix(b"-") {
                 Some(_) => TimeOut::None,
                 None => from_now(digits(text).filter(|(_, rest)| rest.is_empty()).map(|(ms, _)| {
-                    // Old versions write -1 as a number of 32 bits without a sign.
+                    // Old versions write -1 as an unsigned 32-bit number.
                     i32::try_from(ms).map_or(0, |ms| i64::from(ms) * 1_000_000)
                 })),
             },

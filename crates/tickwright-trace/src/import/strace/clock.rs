@@ -1,15 +1,15 @@
-//! What the clocks of a trace say when the stamps say something else.
+//! The offsets between the clocks of deadlines and the clock of the stamps.
 //!
-//! A deadline on the calendar's clock is a stamp. One on another clock is `ahead` of its stamp:
-//! `stamp = deadline - ahead`. A wait that returned at `end` because its time was over shows
-//! `deadline - ahead <= end`, with little between them: the greatest `deadline - end` is the best.
-//! Until there is one, the smallest `deadline - start` of all calls is a guess: the shortest delay
-//! is taken for 0.
+//! A deadline on the calendar's clock is a stamp. A deadline on another clock is `ahead` of its
+//! stamp: `stamp = deadline - ahead`. If a wait returned at `end` because its time was over, then
+//! `deadline - ahead <= end`, and the two are close. So the greatest `deadline - end` is the best
+//! estimate of `ahead`. Before the first such wait, the smallest `deadline - start` of all calls is
+//! the guess: it takes the shortest delay for 0.
 
 use super::args::pair;
 use crate::event::Ns;
 
-/// A clock that deadlines may be of.
+/// A clock that a deadline may be on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Clock {
     Realtime,
@@ -34,22 +34,22 @@ impl Clock {
 /// When a timer is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Due {
-    /// On the clock of the stamps.
+    /// A time on the clock of the stamps.
     At(Ns),
     On(Clock, Ns),
 }
 
-/// What is known of the clocks.
+/// The estimates of the clocks' offsets.
 #[derive(Debug, Default)]
 pub(super) struct Clocks {
-    /// Stamps are those of `-r`: the calendar's clock is as unknown as others.
+    /// Stamps are those of `-r`, so the calendar's clock is as unknown as the others.
     pub(super) is_relative: bool,
     shown: [Option<Ns>; 4],
     guessed: [Option<Ns>; 4],
 }
 
 impl Clocks {
-    /// A timer of this deadline was armed at `start`.
+    /// Notes that a timer of this deadline was armed at `start`.
     pub(super) fn armed(&mut self, due: Due, start: Ns) {
         if let Due::On(clock, deadline) = due {
             let ahead = deadline.saturating_sub(start);
@@ -58,7 +58,7 @@ impl Clocks {
         }
     }
 
-    /// A timer of this deadline was seen to be over at `end`.
+    /// Notes that a timer of this deadline had expired at `end`.
     pub(super) fn over(&mut self, due: Due, end: Ns) {
         if let Due::On(clock, deadline) = due {
             let ahead = deadline.saturating_sub(end);
@@ -67,7 +67,7 @@ impl Clocks {
         }
     }
 
-    /// The program read the clock: `{tv_sec=1, tv_nsec=2}` at `end`.
+    /// Notes that the program read the clock, for example as `{tv_sec=1, tv_nsec=2}`, at `end`.
     pub(super) fn read(&mut self, name: &[u8], value: &[u8], end: Ns) {
         if let (Some(clock), Some(now)) = (Clock::of(name), pair(value, 1)) {
             self.over(Due::On(clock, now), end);

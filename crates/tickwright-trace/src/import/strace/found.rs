@@ -1,4 +1,4 @@
-//! What an import of strace's lines found.
+//! The counts of an import of strace's lines.
 
 use crate::import::Imported;
 
@@ -13,16 +13,16 @@ pub struct Strace {
     pub rearms: u64,
     /// Timers that were cancelled.
     pub cancels: u64,
-    /// Of these, waits that something else ended before their time was over.
+    /// Of the cancelled timers: waits that ended before their time was over.
     pub early: u64,
     /// Timers that expired.
     pub fires: u64,
-    /// Of these, those that no line shows: they are at their deadlines.
+    /// Of the expiries: those that no line shows. Each is placed at its deadline.
     pub inferred: u64,
-    /// Expiries that a program read late, together with another one of the same timer.
+    /// Expiries that a program read late, together with another expiry of the same timer.
     pub missed: u64,
-    /// Deadlines on a clock of which only a guess is known.
+    /// Deadlines on a clock whose offset is only a guess.
     pub guessed: u64,
-    /// Calls that may wait, but had no time-out, or a time-out of 0. They are no timers.
+    /// Calls that may wait, but had no time-out, or a time-out of 0. Such calls are no timers.
     pub untimed: u64,
 }

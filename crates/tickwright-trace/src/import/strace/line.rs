@@ -26,13 +26,13 @@ pub(super) enum Stamp {
 /// What a line says.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Body<'l> {
-    /// The name of a call, and what follows its parenthesis.
+    /// The name of a call, and the text after its parenthesis.
     Call { name: &'l [u8], rest: &'l [u8] },
-    /// The first half of a call. `child` is the thread that it made, if the line says so.
+    /// The first half of a call. `child` is the thread that the call made, if the line names one.
     Begin { name: &'l [u8], rest: &'l [u8], child: Option<u32> },
     /// The second half.
     Resume { name: &'l [u8], rest: &'l [u8] },
-    /// What is between the dashes.
+    /// The text between the dashes.
     Signal(&'l [u8]),
     /// The thread ended.
     Exit,
@@ -51,10 +51,10 @@ pub(super) struct Line<'l> {
     pub(super) body: Body<'l>,
 }
 
-/// Seconds below this are those of `-r`: strace did not exist in 1973.
+/// A stamp below this many seconds comes from `-r`: strace did not exist in 1973.
 const EARLIEST: u64 = 100_000_000;
 
-/// A number above this is no thread's.
+/// A number above this is no thread id.
 const LARGEST_TASK: u64 = 1 << 22;
 
 /// Reads a line.
@@ -64,7 +64,7 @@ pub(super) fn read(line: &[u8]) -> Line<'_> {
     Line { task, name, stamp, body: body(rest) }
 }
 
-/// The thread that a line begins with.
+/// Parses the thread at the start of a line.
 fn task(line: &[u8]) -> (Option<u32>, &[u8], &[u8]) {
     let (inner, end): (_, &[u8]) = match line.strip_prefix(b"[pid ") {
         Some(inner) => (inner.trim_ascii_start(), b"]"),
@@ -84,7 +84,7 @@ fn task(line: &[u8]) -> (Option<u32>, &[u8], &[u8]) {
     }
 }
 
-/// The stamp that a line goes on with.
+/// Parses the stamp that follows the thread.
 fn stamp(line: &[u8]) -> (Stamp, &[u8]) {
     let length = line.iter().take_while(|byte| matches!(byte, b'0'..=b'9' | b'.' | b':')).count();
     let (text, rest) = line.split_at(length);
@@ -99,7 +99,7 @@ fn stamp(line: &[u8]) -> (Stamp, &[u8]) {
     if ns < EARLIEST as Ns * 1_000_000_000 {
         return (Stamp::Since(ns), rest);
     }
-    // `-ttt -r` says both.
+    // `-ttt -r` writes both stamps.
     let rest = match rest.strip_prefix(b"(+") {
         Some(both) => find(both, b") ").map_or(rest, |at| both[at + 2..].trim_ascii_start()),
         None => rest,
@@ -131,7 +131,7 @@ fn call(text: &[u8]) -> Option<Body<'_>> {
             return Some(Body::Begin { name, rest, child: None });
         }
     }
-    // To a terminal, strace interrupts a call to say that its child appeared.
+    // On a terminal, strace interrupts the line of a call with a message that its child appeared.
     if rest.ends_with(b" attached") {
         let note = b"strace: Process ";
         if let Some((at, (child, _))) =
@@ -143,13 +143,13 @@ fn call(text: &[u8]) -> Option<Body<'_>> {
     Some(Body::Call { name, rest })
 }
 
-/// A name, and what follows it.
+/// Splits a name from the text after it.
 fn word(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let length = text.iter().take_while(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_')).count();
     (length > 0).then(|| text.split_at(length))
 }
 
-/// A decimal number, and what follows it.
+/// Splits a decimal number from the text after it.
 pub(super) fn digits(text: &[u8]) -> Option<(u64, &[u8])> {
     let length = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let mut number = 0_u64;
@@ -159,7 +159,7 @@ pub(super) fn digits(text: &[u8]) -> Option<(u64, &[u8])> {
     (length > 0).then_some((number, &text[length..]))
 }
 
-/// A whole text `1795218604.800863`, with up to nine decimals or none, in ns.
+/// Parses a text such as `1795218604.800863`, with up to nine decimals or none, into ns.
 pub(super) fn seconds(text: &[u8]) -> Option<Ns> {
     let (whole, rest) = digits(text)?;
     let mut ns = i64::try_from(whole).ok()?.checked_mul(1_000_000_000)?;

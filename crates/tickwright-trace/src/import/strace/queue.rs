@@ -26,19 +26,19 @@ pub(super) struct Seen {
     pub(super) time: Ns,
     pub(super) timer: u64,
     pub(super) base: u8,
-    /// The place of the call in [`CALLS`], plus 1. 0: no call.
+    /// The index of the call in [`CALLS`], plus 1. 0: no call.
     pub(super) site: u8,
     /// The name of the thread, as a number of [`Strings`].
     pub(super) thread: u32,
     pub(super) did: Did,
 }
 
-/// The most events that wait for others.
+/// The most events that wait for earlier ones.
 const MOST: usize = 1 << 16;
 
 #[derive(Debug)]
 struct Waiting {
-    /// Time, then the order of arrival.
+    /// Orders by time, then by arrival.
     key: Reverse<(Ns, u64)>,
     event: Seen,
 }
@@ -63,7 +63,7 @@ impl Ord for Waiting {
     }
 }
 
-/// The events, and the file.
+/// The waiting events, and the file.
 #[derive(Debug)]
 pub(super) struct Events<W: Write> {
     waiting: BinaryHeap<Waiting>,
@@ -80,7 +80,7 @@ pub(super) struct Events<W: Write> {
     pub(super) counts: Counts,
 }
 
-/// Events that were written, by kind.
+/// How many events were written, by kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) arms: u64,
@@ -112,7 +112,7 @@ impl<W: Write> Events<W> {
     }
 
     /// Writes the events before `until`, since no earlier event can come. At most [`MOST`] events
-    /// wait; beyond that, the first are written anyway.
+    /// wait; if there are more, the earliest are written anyway.
     pub(super) fn write(&mut self, until: Ns, clocks: &Clocks) -> Result<(), TraceError> {
         while let Some(first) = self.waiting.peek() {
             let event = first.event;

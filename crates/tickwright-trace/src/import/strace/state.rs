@@ -16,36 +16,36 @@ use crate::error::TraceError;
 use crate::event::Ns;
 use crate::import::source::LONGEST;
 
-/// So long after its deadline, the line that shows an expiry is not waited for any more.
+/// How long after a deadline the import waits for a line that shows the expiry.
 const GRACE: Ns = 100_000_000;
 
-/// What names a timer of a process: process, queue, descriptor or id or clock.
+/// The key of a timer: its process, its queue, and a descriptor, id or clock.
 type Key = (u32, u8, i64);
 
 /// A timer of a process.
 #[derive(Debug)]
 struct Timer {
     number: u64,
-    /// That of its deadlines. `None`: unknown.
+    /// The clock of the timer's deadlines. `None`: unknown.
     clock: Option<Clock>,
-    /// Its time passes while the program computes.
+    /// Whether the timer counts processor time.
     is_computing: bool,
     is_pending: bool,
     due: Due,
     /// The stamp under which it is in the set of deadlines.
     at: Option<Ns>,
     period: u64,
-    /// It expired since it was armed.
+    /// Whether the timer has expired since it was armed.
     has_expired: bool,
-    /// It ends when the process runs another program.
+    /// Whether the timer ends when the process executes another program.
     ends_at_exec: bool,
-    /// The thread that armed it.
+    /// The thread that armed the timer.
     thread: u32,
     /// Its last event.
     last: Ns,
 }
 
-/// What the lines so far said.
+/// The state after the lines so far.
 #[derive(Debug)]
 pub(super) struct State<W: Write> {
     pub(super) found: Strace,
@@ -53,14 +53,14 @@ pub(super) struct State<W: Write> {
     clocks: Clocks,
     tasks: Tasks,
     timers: BTreeMap<Key, Timer>,
-    /// One-shot timers by deadline, those whose stamp is known.
+    /// The one-shot timers whose stamp is known, by deadline.
     deadlines: BTreeSet<(Ns, Key)>,
-    /// Calls whose time-out is known when they end, by their start.
+    /// Calls whose time-out becomes known only at their end, by their start.
     holding: BTreeSet<(Ns, u32)>,
     numbers: u64,
     now: Ns,
     last: Ns,
-    /// The thread whose line a message of strace cut in two.
+    /// The thread whose line was cut in two by a message of strace.
     torn: Option<u32>,
 }
 
@@ -128,7 +128,7 @@ impl<W: Write> State<W> {
                     }
                 }
                 if let Some(child) = child {
-                    // It is there from now on, and explained.
+                    // This adds the child's thread, so its number counts as explained.
                     self.tasks.task(child);
                 }
             }
@@ -143,8 +143,8 @@ impl<W: Write> State<W> {
         Ok(())
     }
 
-    /// Takes in a line without a stamp. To a terminal, it may be the rest of the line before, which
-    /// a message cut in two. Returns whether it is.
+    /// Takes in a line without a stamp. On a terminal it may be the rest of the previous line,
+    /// which a message cut in two. Returns whether it was such a rest.
     pub(super) fn go_on(&mut self, text: &[u8]) -> Result<bool, TraceError> {
         let Some(number) = self.torn.take() else { return Ok(false) };
         let text = text.trim_ascii_end();
@@ -163,7 +163,7 @@ impl<W: Write> State<W> {
         Ok(true)
     }
 
-    /// A call begins, and goes on in another line.
+    /// Takes in the first half of a call, which another line continues.
     fn begin(&mut self, number: u32, at: usize, start: Ns, text: &[u8]) {
         if CALLS[at].1 == Call::Clone {
             self.tasks.begin_clone(number, find(text, b"CLONE_THREAD").is_some());
@@ -183,7 +183,7 @@ impl<W: Write> State<W> {
         self.tasks.task(number).open = Some(Open { start, call: at, text, holds });
     }
 
-    /// A call goes on. `time`: that of the line.
+    /// Takes in the second half of a call. `time` is the stamp of the line.
     fn resume(&mut self, number: u32, at: Option<usize>, rest: &[u8], time: Option<Ns>) {
         let Some(mut open) = self.take_open(number) else { return };
         if at != Some(open.call) {
@@ -204,10 +204,10 @@ impl<W: Write> State<W> {
         Some(open)
     }
 
-    /// A thread does something: a wait of it whose end was unknown has ended.
+    /// Ends a pending wait of a thread, because the thread does something else now.
     fn settle(&mut self, number: u32, time: Ns, at: Option<usize>) {
         if let Some(open) = self.take_open(number) {
-            // Its second half is missing.
+            // The second half of the call is missing.
             if let Call::Wait(_) = CALLS[open.call].1 {
                 self.found.count.unreadable += 1;
             }
@@ -221,7 +221,7 @@ impl<W: Write> State<W> {
         }
     }
 
-    /// A whole call. `resumed` is the stamp of its second half.
+    /// A whole call. `resumed` is the stamp of the call's second half.
     fn whole(&mut self, number: u32, at: usize, start: Ns, text: &[u8], resumed: Option<Ns>, armed: bool) {
         let args = Args::of(text);
         let kind = CALLS[at].1;
@@ -246,7 +246,7 @@ impl<W: Write> State<W> {
         match kind {
             Call::Wait(wait) => {
                 self.wait(number, at, wait, start, &args, &outcome, end, armed);
-                // A thread may wait for the signals of timers.
+                // The thread may have waited for the signal of a timer.
                 if BASES[usize::from(wait.base)].0 == "signal" && good.is_some() {
                     self.signal(process, args.get(1), end.unwrap_or(start));
                 }
@@ -380,7 +380,7 @@ impl<W: Write> State<W> {
         }
     }
 
-    /// A wait that a signal stopped went on.
+    /// Continues a wait that a signal stopped.
     fn restart(&mut self, number: u32, outcome: &Outcome<'_>, end: Option<Ns>) {
         let end = end.unwrap_or(self.now);
         let Some(waiting) = self.tasks.task(number).waiting else { return };
@@ -416,7 +416,7 @@ impl<W: Write> State<W> {
         let task = self.tasks.task(number);
         let Some(Waiting { call, base, .. }) = task.waiting.take() else { return };
         self.found.early += u64::from(did == Did::Cancel);
-        // `-T` and stamps are of two clocks.
+        // The durations of `-T` and the stamps come from two clocks.
         let time = end.max(task.ended);
         task.ended = time;
         let (timer, thread) = (task.timers[usize::from(base)], task.name);
@@ -438,7 +438,7 @@ impl<W: Write> State<W> {
         }
     }
 
-    /// A call that has begun does not end any more.
+    /// Settles a call that has begun and will not end.
     fn end_open(&mut self, number: u32) {
         let Some(open) = self.take_open(number) else { return };
         let Call::Wait(wait) = CALLS[open.call].1 else { return };
@@ -467,7 +467,7 @@ impl<W: Write> State<W> {
             self.end_open(number);
             match self.tasks.task(number).waiting.map(|waiting| waiting.end) {
                 Some(End::Over | End::Early | End::Stopped(_)) => self.settle_at_exit(number, self.last),
-                // It was still waiting.
+                // The thread was still waiting.
                 Some(End::Unknown) | None => {}
             }
         }
@@ -481,7 +481,7 @@ impl<W: Write> State<W> {
     }
 }
 
-/// Which of the three interval timers.
+/// The number of the interval timer, of three.
 fn itimer(name: &[u8]) -> Option<i64> {
     let all = [&b"ITIMER_REAL"[..], b"ITIMER_VIRTUAL", b"ITIMER_PROF"];
     all.iter().position(|known| *known == name).map(|at| at as i64)

@@ -1,8 +1,8 @@
 //! Threads and their processes.
 //!
-//! A thread whose creation no line shows is taken for one of the first process: with `-e trace=`,
-//! a trace has no `clone`. To a terminal, strace does not number the only thread that there is; the
-//! first other number that no `clone` explains is that thread's.
+//! A thread whose creation no line shows counts as a thread of the first process: with `-e trace=`,
+//! a trace has no `clone`. On a terminal, strace omits the number of a lone thread. The first
+//! number that no `clone` explains is the number of that thread.
 
 use std::collections::HashMap;
 
@@ -13,15 +13,15 @@ use crate::event::Ns;
 #[derive(Debug)]
 pub(super) struct Open {
     pub(super) start: Ns,
-    /// Its place in the table of calls.
+    /// The index of the call in `CALLS`.
     pub(super) call: usize,
     /// The arguments so far.
     pub(super) text: Vec<u8>,
-    /// Whether its time-out is unknown yet.
+    /// Whether the call's time-out is still unknown.
     pub(super) holds: bool,
 }
 
-/// The wait of a thread that is pending.
+/// The pending wait of a thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiting {
     pub(super) call: usize,
@@ -33,13 +33,13 @@ pub(super) struct Waiting {
 /// What is known of the end of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// It has not ended.
+    /// The wait has not ended.
     Unknown,
-    /// A signal stopped it at this time. `restart_syscall` goes on with it.
+    /// A signal stopped the wait at this time. `restart_syscall` continues it.
     Stopped(Ns),
-    /// Its time was over, but the line does not say when (no `-T`).
+    /// The time of the wait was over, but the line does not say when (no `-T`).
     Over,
-    /// It ended early, but the line does not say when (no `-T`).
+    /// The wait ended early, but the line does not say when (no `-T`).
     Early,
 }
 
@@ -47,13 +47,13 @@ pub(super) enum End {
 #[derive(Debug)]
 pub(super) struct Task {
     pub(super) process: u32,
-    /// A number of the strings.
+    /// The name, as a number of the strings.
     pub(super) name: u32,
-    /// The numbers of its timers, one for each queue; 0: none yet.
+    /// The numbers of the thread's timers, one for each queue; 0: none yet.
     pub(super) timers: [u64; BASES.len()],
     pub(super) open: Option<Open>,
     pub(super) waiting: Option<Waiting>,
-    /// The time of its last event.
+    /// The time of the thread's last event.
     pub(super) ended: Ns,
 }
 
@@ -61,11 +61,11 @@ pub(super) struct Task {
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
     all: HashMap<u32, Task>,
-    /// How many threads a process has.
+    /// How many threads each process has.
     processes: HashMap<u32, u32>,
-    /// The number of the thread that had none.
+    /// The number given to the thread whose lines have no number.
     main: Option<u32>,
-    /// The thread that is making another one, and whether that is of its process.
+    /// The thread that is making another one, and whether the new thread joins its process.
     cloning: Option<(u32, bool)>,
 }
 
@@ -73,7 +73,7 @@ pub(super) struct Tasks {
 const FIRST: u32 = 0;
 
 impl Tasks {
-    /// The number of a line's thread. A line without a number is of the only thread.
+    /// Returns the number of a line's thread. A line without a number belongs to the only thread.
     pub(super) fn number(&mut self, written: Option<u32>) -> u32 {
         match written {
             Some(number) => {
@@ -111,12 +111,12 @@ impl Tasks {
         self.all.insert(number, Task::new(process));
     }
 
-    /// A thread begins to make another one.
+    /// Notes that a thread begins to make another one.
     pub(super) fn begin_clone(&mut self, parent: u32, is_thread: bool) {
         self.cloning = Some((parent, is_thread));
     }
 
-    /// A thread made another one.
+    /// Notes that a thread made another one.
     pub(super) fn clone(&mut self, parent: u32, child: u32, is_thread: bool) {
         self.cloning = None;
         let process = match is_thread {
@@ -124,7 +124,7 @@ impl Tasks {
             false => child,
         };
         match self.all.get_mut(&child) {
-            // Its first lines came before.
+            // The first lines of the child came before this line.
             Some(task) if task.process == process => {}
             Some(task) => {
                 let before = core::mem::replace(&mut task.process, process);
@@ -135,7 +135,7 @@ impl Tasks {
         }
     }
 
-    /// A thread ended. Returns it, and whether it was the last of its process.
+    /// A thread ended. Returns the thread, and whether it was the last one of its process.
     pub(super) fn exit(&mut self, number: u32) -> Option<(Task, bool)> {
         let task = self.all.remove(&number)?;
         let is_last = self.leave(task.process);

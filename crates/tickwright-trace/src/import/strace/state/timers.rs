@@ -10,7 +10,7 @@ use super::{Key, State, Timer};
 use crate::event::Ns;
 
 impl<W: Write> State<W> {
-    /// A timer of a process begins.
+    /// Creates a timer of a process.
     pub(super) fn create(&mut self, key: Key, clock: &[u8], ends_at_exec: bool, time: Ns) {
         self.remove(key, time);
         let timer = self.timer(key);
@@ -39,7 +39,7 @@ impl<W: Write> State<W> {
         })
     }
 
-    /// A timer is armed, or disarmed with a time of 0.
+    /// Arms a timer, or disarms it if the time is 0.
     pub(super) fn set(
         &mut self,
         key: Key,
@@ -65,7 +65,7 @@ impl<W: Write> State<W> {
                 self.events.push(event);
             }
         } else {
-            // An unknown clock that says that much is the calendar's.
+            // A deadline this large on an unknown clock is on the calendar's clock.
             let is_calendar = time > 0 && value > time / 2;
             let likely = if is_calendar { Clock::Realtime } else { Clock::Monotonic };
             let due = match is_absolute && !timer.is_computing {
@@ -83,14 +83,14 @@ impl<W: Write> State<W> {
             let did = Did::Arm { due, period, was_pending };
             self.events.push(Seen { did, ..event });
         }
-        // The same deadline again is in the set once.
+        // If the new stamp equals the old one, the set holds it once and must keep it.
         let now = self.timers.get(&key).and_then(|timer| timer.at);
         if let Some(before) = before.filter(|&before| Some(before) != now) {
             self.deadlines.remove(&(before, key));
         }
     }
 
-    /// A line shows that a timer expired.
+    /// Fires a timer, because a line shows that it expired.
     pub(super) fn fire(&mut self, key: Key, time: Ns, missed: u64) {
         let Some(timer) = self.timers.get_mut(&key).filter(|timer| timer.is_pending) else { return };
         if !timer.has_expired && missed == 0 {
@@ -108,7 +108,7 @@ impl<W: Write> State<W> {
         }
     }
 
-    /// A timer that was due before `time` fired, although no line shows it.
+    /// Fires a timer that was due before `time`, although no line shows its expiry.
     pub(super) fn infer(&mut self, key: Key, time: Ns) {
         let Some(timer) = self.timers.get_mut(&key).filter(|timer| timer.is_pending) else { return };
         if timer.period > 0 || timer.is_computing {
@@ -127,11 +127,12 @@ impl<W: Write> State<W> {
         }
     }
 
-    /// One-shot timers that were due at `until` fired.
+    /// Fires the one-shot timers that were due at `until`.
     pub(super) fn expire(&mut self, until: Ns) {
         while let Some(&(at, key)) = self.deadlines.first().filter(|(at, _)| *at <= until) {
             self.infer(key, until);
-            // The clock may be known better now: it is left to the next line about this timer.
+            // A newer estimate of the clock may put the deadline later. Then the next line about
+            // this timer decides.
             self.deadlines.remove(&(at, key));
         }
     }
@@ -163,7 +164,7 @@ impl<W: Write> State<W> {
         keys.into_iter().for_each(|key| self.remove(key, time));
     }
 
-    /// A signal came, perhaps of a timer.
+    /// Takes in a signal, which may be a timer's.
     pub(super) fn signal(&mut self, process: u32, text: &[u8], time: Ns) {
         let after = |key: &[u8]| find(text, key).map(|at| &text[at + key.len()..]);
         let number = |key: &[u8]| after(key).and_then(digits).map(|(number, _)| number);
@@ -171,7 +172,7 @@ impl<W: Write> State<W> {
             let id = number(b"si_timerid=").and_then(|id| i64::try_from(id).ok());
             let key = match id {
                 Some(id) => Some((process, POSIX, id)),
-                // An old version does not say which: it is clear if there is one.
+                // An old version does not name the timer; with only one timer it is clear.
                 None => {
                     let all = self.timers.range((process, POSIX, 0)..=(process, POSIX, i64::MAX));
                     let mut pending = all.filter(|(_, timer)| timer.is_pending).map(|(key, _)| *key);
