@@ -1,6 +1,7 @@
 //! The command line as data. The parser, the help, the manual pages and the completions are
 //! generated from it.
 
+mod examples;
 #[cfg(test)]
 mod tests;
 
@@ -50,12 +51,17 @@ Exit codes:
 `record` ends with the code of the program that it ran.
 A second SIGINT or SIGTERM, a second later or more, ends the process at once.";
 
-/// Builds the parser. The help and the manual page of every command state the exit codes.
+/// Builds the parser. The help and the manual page of every command end with examples and the exit
+/// codes.
 pub(crate) fn command() -> clap::Command {
-    fn with_exit_codes(command: clap::Command) -> clap::Command {
-        command.mut_subcommands(with_exit_codes).after_help(EXIT_CODES)
+    fn with_end(command: clap::Command, path: &str) -> clap::Command {
+        let inside = |inner: clap::Command| {
+            let path = format!("{path} {}", inner.get_name());
+            with_end(inner, path.trim_start())
+        };
+        command.mut_subcommands(inside).after_help(examples::text(path) + EXIT_CODES)
     }
-    with_exit_codes(Cli::command())
+    with_end(Cli::command(), "")
 }
 
 /// Parses the command line. `None` means that the help or the version was requested and printed.

@@ -1,6 +1,9 @@
 //! Runs the command that was parsed.
 
+use std::io;
 use std::path::Path;
+
+use clap_mangen::Man;
 
 use crate::check;
 use crate::cli::{self, Bench, Cli, Command};
@@ -82,13 +85,27 @@ fn list(json: bool) -> Result<(), LabError> {
 /// Writes one page to standard output, or all pages into a directory.
 fn man(directory: Option<&Path>) -> Result<(), LabError> {
     if let Some(directory) = directory {
-        return clap_mangen::generate_to(cli::command(), directory).map_err(|error| {
+        let mut command = cli::command().disable_help_subcommand(true);
+        command.build();
+        return write_pages(&command, directory).map_err(|error| {
             LabError::usage(format!("the pages cannot be written to '{}': {error}", directory.display()))
         });
     }
     let mut page = Vec::new();
-    clap_mangen::Man::new(cli::command())
+    manual(cli::command())
         .render(&mut page)
         .map_err(|source| LabError::io("making the manual page", source))?;
     output::print(&String::from_utf8_lossy(&page))
+}
+
+fn manual(command: clap::Command) -> Man {
+    Man::new(command).source(concat!("tickwright ", env!("CARGO_PKG_VERSION"))).manual("Tickwright")
+}
+
+/// Writes the page of a command and those of its subcommands.
+fn write_pages(command: &clap::Command, directory: &Path) -> io::Result<()> {
+    for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
+        write_pages(inner, directory)?;
+    }
+    manual(command.clone()).generate_to(directory).map(drop)
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::FromArgMatches;
 use clap::error::ErrorKind;
 
+use super::examples::EXAMPLES;
 use super::{Cli, command};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -49,6 +50,34 @@ fn a_wrong_command_of_a_page_is_found() {
     assert_eq!(wrong("```sh\ntickwright bench hold \\\n    --rouds 3\n```\n"), 1, "a line that goes on");
     assert_eq!(wrong("Say `tickwright bench hold\n--n 0` at once.\n"), 1, "code that goes on");
     assert_eq!(wrong("```console,run\n$ tickwright bnech\n```\n"), 1, "a block that is run");
+}
+
+#[test]
+fn each_command_ends_with_examples_that_are_accepted() {
+    fn paths(command: &clap::Command, path: &str, all: &mut Vec<String>) {
+        all.push(path.to_owned());
+        for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
+            paths(inner, format!("{path} {}", inner.get_name()).trim_start(), all);
+        }
+    }
+    let (mut with, mut without) = (Vec::new(), Vec::new());
+    paths(&command(), "", &mut with);
+    for path in &with {
+        if !EXAMPLES.iter().any(|(of, examples)| of == path && !examples.is_empty()) {
+            without.push(path);
+        }
+    }
+    assert!(without.is_empty(), "commands without an example: {without:?}");
+    let mut wrong = Vec::new();
+    for (path, examples) in EXAMPLES {
+        assert!(with.iter().any(|command| command == path), "there is no command {path:?}");
+        for (line, what) in *examples {
+            assert!(line.starts_with(format!("tickwright {path}").trim_end()) || path.is_empty(), "{line}");
+            assert!(what.ends_with('.') && line.len() <= 90, "{line}: {what}");
+            wrong.extend(refusal(&Found { line: 0, whole: true, words: words(line) }));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// README and the pages of the book.

@@ -1,0 +1,264 @@
+//! The examples at the end of each command's help and manual page.
+
+/// A command line, and what it does.
+type Example = (&'static str, &'static str);
+
+/// Each command with its examples. The path of the command itself is empty.
+pub(super) const EXAMPLES: &[(&str, &[Example])] = &[
+    (
+        "",
+        &[
+            (
+                "tickwright",
+                "Run the tour: the five experiments in short, and what they say for this machine.",
+            ),
+            ("tickwright record -o mine.twt -- ./server", "Record the timers of a program."),
+            ("tickwright recommend mine.twt", "Name the structure for them."),
+        ],
+    ),
+    (
+        "bench",
+        &[
+            ("tickwright bench hold", "Start with this one: a queue whose population stays."),
+            (
+                "tickwright bench matrix --quick",
+                "Compare the best of ours with the best of others, in short.",
+            ),
+        ],
+    ),
+    (
+        "bench matrix",
+        &[
+            ("tickwright bench matrix --quick", "Look at each work once, in short."),
+            ("tickwright bench matrix --json=matrix.json", "Keep the result, for show, compare and report."),
+        ],
+    ),
+    (
+        "bench hold",
+        &[
+            (
+                "tickwright bench hold --n 16,1k --structures '*/hook'",
+                "Measure two populations of the caller's nodes.",
+            ),
+            ("tickwright bench hold --scenario periodic", "Measure periodic timers."),
+            (
+                "tickwright bench hold --n 1k --fail-if 'p99(insert) > 200ns'",
+                "Exit with 1 when an insert is slower than that.",
+            ),
+        ],
+    ),
+    (
+        "bench network",
+        &[
+            ("tickwright bench network --n 100k", "Measure a server of 100,000 connections."),
+            ("tickwright bench network --structures 'wheel/*,heap4/*'", "Compare the wheel with the heap."),
+        ],
+    ),
+    (
+        "bench one-shot",
+        &[("tickwright bench one-shot --scenario one-shots-2k", "Measure 2,000 one-shot timers.")],
+    ),
+    ("bench expire", &[("tickwright bench expire --n 1M", "Deliver a million timers tick by tick.")]),
+    ("bench idle", &[("tickwright bench idle --n 1k,1M", "See whether a poll costs more with more timers.")]),
+    ("bench reads", &[("tickwright bench reads --n 10k", "Measure questions to 10,000 timers that change.")]),
+    (
+        "bench adversary",
+        &[
+            ("tickwright bench adversary --n 1M", "Attack each structure with a million timers."),
+            ("tickwright bench adversary --structures 'wheel/*'", "Attack the wheel alone."),
+        ],
+    ),
+    ("bench memory", &[("tickwright bench memory --n 1k,1M", "Print bytes per timer at two populations.")]),
+    (
+        "bench c-peers",
+        &[("tickwright bench c-peers --n 1k,100k", "Compare the C schedulers at two populations.")],
+    ),
+    ("bench scheduler", &[("tickwright bench scheduler --n 10k", "Measure 10,000 timers with callbacks.")]),
+    ("bench registry", &[("tickwright bench registry --n 1k", "Measure registries of 1,000 entries.")]),
+    (
+        "bench threads",
+        &[(
+            "tickwright bench threads --rounds 6",
+            "Measure threads with as few rounds as can show a difference.",
+        )],
+    ),
+    (
+        "bench async",
+        &[(
+            "tickwright bench async --n 100k --sleeps 100",
+            "Measure with at most 100,000 connections, in half a minute.",
+        )],
+    ),
+    ("bench heap", &[("tickwright bench heap --n 1k", "Count the comparisons of a heap of 1,000 elements.")]),
+    (
+        "bench mcu",
+        &[
+            ("tickwright bench mcu", "Print the record that the project has."),
+            ("tickwright bench mcu --processor cortex-m0", "Print one processor."),
+        ],
+    ),
+    (
+        "reproduce",
+        &[
+            ("tickwright reproduce xenomai", "Repeat one experiment."),
+            ("tickwright reproduce all -o page.html", "Repeat all of them, and write one page."),
+        ],
+    ),
+    ("reproduce all", &[("tickwright reproduce all -o page.html", "Write the page to a file of that name.")]),
+    (
+        "reproduce xenomai",
+        &[
+            ("tickwright reproduce xenomai --structures list/hook,heap4/hook", "Compare two structures."),
+            ("tickwright reproduce xenomai --json=xenomai.json", "Keep the result."),
+        ],
+    ),
+    ("reproduce linux", &[("tickwright reproduce linux --connections 10k", "Simulate 10,000 connections.")]),
+    ("reproduce asterisk", &[("tickwright reproduce asterisk --rounds 6", "Take six rounds.")]),
+    (
+        "reproduce asterisk-beat",
+        &[("tickwright reproduce asterisk-beat --duration 5s", "Look for a beat in five seconds of calls.")],
+    ),
+    ("reproduce helenos", &[("tickwright reproduce helenos --tasks 1k", "Register 1,000 tasks.")]),
+    (
+        "reproduce nptl",
+        &[
+            ("tickwright reproduce nptl --models m:n,one-to-one", "Compare two models of threads."),
+            (
+                "tickwright reproduce nptl --starts 100k --toplevel 20 --children 20",
+                "Repeat one cell of the published table.",
+            ),
+        ],
+    ),
+    (
+        "latency",
+        &[("tickwright latency -i 1ms -D 10s", "Run a timer of 1 ms over each structure, for ten seconds.")],
+    ),
+    (
+        "latency run",
+        &[
+            (
+                "tickwright latency run -p 80 -m -i 250us -D 1min",
+                "Run with real-time priority 80 and locked memory.",
+            ),
+            ("tickwright latency run --cpus 0,1 -H", "Run on two CPUs at once, and print histograms."),
+        ],
+    ),
+    (
+        "latency path",
+        &[("tickwright latency path --n 2,500", "Measure the path of a tick with 2 and with 500 timers.")],
+    ),
+    (
+        "latency crossover",
+        &[("tickwright latency crossover --structures 'heap4/*'", "Find where the heap overtakes the list.")],
+    ),
+    (
+        "latency versus-cyclictest",
+        &[(
+            "tickwright latency versus-cyclictest -i 1ms -D 10s",
+            "Take turns with cyclictest, of ten seconds each.",
+        )],
+    ),
+    (
+        "record",
+        &[
+            ("tickwright record -o mine.twt -- ./server --port 8080", "Record a program with its arguments."),
+            ("tickwright record --only libuv,epoll -- ./server", "Record two sources alone."),
+        ],
+    ),
+    (
+        "import",
+        &[
+            (
+                "tickwright import trace.txt -o mine.twt",
+                "Read a trace of the kernel, of strace or of a browser.",
+            ),
+            (
+                "tickwright import --source ftrace --hz 250 trace.txt",
+                "Say what the file is, and the kernel's HZ.",
+            ),
+        ],
+    ),
+    (
+        "export",
+        &[
+            ("tickwright export mine.twt --form csv -o mine.csv", "Write a table of events."),
+            (
+                "tickwright export mine.twt --form parquet -o mine.parquet",
+                "Write a file for DuckDB or Spark.",
+            ),
+        ],
+    ),
+    (
+        "describe",
+        &[
+            ("tickwright describe mine.twt", "Print the page."),
+            ("tickwright describe sample:bind9 --base '!epoll'", "Leave the time-outs of epoll out."),
+        ],
+    ),
+    (
+        "replay",
+        &[
+            ("tickwright replay mine.twt --structures 'wheel/*,heap4/*'", "Replay on two structures."),
+            ("tickwright replay mine.twt --scale 16", "Replay 16 shifted copies at once."),
+            ("tickwright replay mine.twt --threads", "Replay on shards, with the threads of the trace."),
+        ],
+    ),
+    (
+        "recommend",
+        &[
+            (
+                "tickwright recommend mine.twt --current heap4/hook",
+                "Compare with the structure that the program has.",
+            ),
+            (
+                "tickwright recommend profiles/gateway.toml --no-alloc",
+                "Judge a profile, without structures that allocate.",
+            ),
+            ("tickwright recommend mine.twt --markdown", "Print a block for an issue."),
+        ],
+    ),
+    ("show", &[("tickwright show matrix.json --markdown", "Print a result as Markdown.")]),
+    (
+        "compare",
+        &[
+            ("tickwright compare before.json after.json", "Print ratios with their intervals."),
+            (
+                "tickwright compare before.json after.json --fail-if-worse",
+                "Exit with 1 when something became slower.",
+            ),
+        ],
+    ),
+    (
+        "report",
+        &[("tickwright report matrix.json xenomai.json -o page.html", "Write two results as one page.")],
+    ),
+    ("check", &[("tickwright check", "Run everything once. It takes half a minute.")]),
+    (
+        "list",
+        &[
+            ("tickwright list", "Print names for --structures and --scenario."),
+            ("tickwright list --scenario network", "Print a scenario, to change it."),
+        ],
+    ),
+    (
+        "man",
+        &[
+            ("tickwright man | man -l -", "Read the manual page."),
+            ("tickwright man /usr/local/share/man/man1", "Install the pages."),
+        ],
+    ),
+    (
+        "completions",
+        &[(
+            "tickwright completions bash > ~/.local/share/bash-completion/completions/tickwright",
+            "Install those of bash.",
+        )],
+    ),
+];
+
+/// The examples of a command as its help ends with them; empty if it has none.
+pub(super) fn text(path: &str) -> String {
+    let found = EXAMPLES.iter().find(|(of, _)| *of == path).map_or(&[][..], |(_, examples)| examples);
+    let lines = found.iter().map(|(line, what)| format!("  {line}\n      {what}\n"));
+    if found.is_empty() { String::new() } else { format!("Examples:\n{}\n", lines.collect::<String>()) }
+}
