@@ -248,14 +248,15 @@ TW_API void tw_thread_yield(void);
  * Threads: any. */
 TW_API void tw_thread_sleep(uint64_t ns);
 
-/* Waits until another thread unparks the calling thread; not at all if one has since the last park.
- * It may return without cause: check again what you wait for.
+/* Waits until another thread unparks the calling thread. If another thread has unparked it since
+ * its last park, this returns at once. It may also return without cause, so check again what you
+ * wait for.
  *
  * Threads: any. */
 TW_API void tw_thread_park(void);
 
-/* Ends a thread's park, or its next one; several are one. What was written before this is seen
- * after the park.
+/* Ends a thread's park, or its next park. Several calls before a park count as one. What was
+ * written before this call is seen after the park.
  *
  * Returns:
  *   0  done
