@@ -27,7 +27,7 @@ use crate::contract::shared;
 pub struct tw_firing {
     /// The size of this struct in bytes.
     pub size: usize,
-    /// Who calls.
+    /// The scheduler that calls.
     pub sched: *mut tw_sched,
     /// The timer.
     pub id: u64,
@@ -115,7 +115,7 @@ pub struct tw_sched {
 /// The number of a clock.
 pub type tw_clock = c_int;
 
-/// Who is told when the queue is to be run.
+/// The driver: it is notified when the queue is to be run.
 #[derive(Debug)]
 pub(crate) enum Driver {
     None,
@@ -129,8 +129,8 @@ thread_local! {
     pub(crate) static RETURNING: Cell<usize> = const { Cell::new(0) };
 }
 
-/// In a forked child, where other threads' calls are not. If the thread that forked is in such a
-/// call, the scheduler stays as busy as it was.
+/// Called in a forked child, where the calls of the parent's other threads do not exist. If the
+/// thread that forked is in such a call, the scheduler stays as busy as it was.
 pub(crate) fn forget_threads(returning: &mut usize) {
     if RETURNING.get() == 0 {
         *returning = 0;
@@ -163,7 +163,8 @@ pub(crate) fn holder(scheduler: &Scheduler<Call>) -> *mut tw_sched {
 }
 
 impl tw_sched {
-    /// Who is told. In a forked child a thread of the parent's is nobody.
+    /// The driver, locked. In a forked child the parent's driver thread does not exist, so it
+    /// becomes [`Driver::None`].
     pub(crate) fn driver(&self) -> MutexGuard<'_, Driver> {
         let mut driver = self.driver.lock();
         if matches!(&*driver, Driver::Thread(thread) if !thread.is_here()) {

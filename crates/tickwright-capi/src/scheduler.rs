@@ -29,9 +29,9 @@ use crate::job::{
 pub struct tw_sched_options {
     /// The size of this struct in bytes.
     pub size: usize,
-    /// What its timers are kept in.
+    /// The family of the queue that stores its timers.
     pub family: tw_family,
-    /// What it measures time with.
+    /// The clock that it measures time with.
     pub clock: tw_clock,
     /// How long a tick is; 0: as the family has it.
     pub tick_ns: u64,

@@ -54,7 +54,8 @@ impl<P: Handle, L> fmt::Debug for Adaptive<P, L> {
 }
 
 impl<P: Handle, L: Limits> Adaptive<P, L> {
-    /// `timers` and a reserve: for timers that are inserted during a move, and for their slots.
+    /// Returns `timers` plus a reserve. The reserve is for timers that are inserted during a move,
+    /// and for their slots.
     const fn with_slack(timers: usize) -> usize {
         timers.saturating_add(timers / 2).saturating_add(16)
     }
