@@ -41,7 +41,7 @@ pub struct tw_expired {
     pub size: usize,
     /// The timer.
     pub timer: *mut tw_timer,
-    /// The deadline asked for, or the queue's now if that was later when it was asked.
+    /// The deadline that the insert gave. If it had passed by then, the queue's now at the insert.
     pub deadline: u64,
     /// The tick at which it was due in this structure.
     pub expiry: u64,
