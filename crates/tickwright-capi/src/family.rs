@@ -92,7 +92,7 @@ macro_rules! known {
 }
 families! { known! {} }
 
-/// `$body` with `$family` as the family of that number; `None` for a number that is none.
+/// `$body` with `$family` as the family that has this number; `None` if no family has it.
 macro_rules! with_family {
     ({ $asked:expr, $family:ident => $body:expr } $($name:ident = $number:literal: $lent:ty, $owned:ty;)+) => {
         match $asked {

@@ -336,8 +336,9 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         at
     }
 
-    /// Moves the element at `from` to `to`, which must be above or below it. The elements between
-    /// move by one place. Then it tells all of them their new positions.
+    /// Moves the element at `from` to `to`, which must be above or below `from`. Each element on
+    /// the path between them moves by one place. Then all of these elements get their new
+    /// positions.
     fn travel(&mut self, from: usize, to: usize) {
         let (top, bottom) = (from.min(to), from.max(to));
         let levels = bottom.ilog2() - top.ilog2();
