@@ -48,7 +48,8 @@ pub type tw_sched_fn =
 /// Is called when a timer is gone.
 pub type tw_cleanup_fn = Option<unsafe extern "C-unwind" fn(data: *mut c_void)>;
 
-/// The caller's function and data. Dropped, it is cleaned up; so nobody drops one that was refused.
+/// The caller's function and data. A drop calls the caller's clean-up function. So a refused call
+/// is never dropped.
 pub(crate) struct Call {
     pub(crate) run: unsafe extern "C-unwind" fn(*mut c_void, *const tw_firing) -> i64,
     pub(crate) cleanup: tw_cleanup_fn,

@@ -51,7 +51,7 @@ unsafe impl Growing for tw_sched_options {
     const LEAST: usize = end_of!(Self, capacity);
 }
 
-/// The machine's clock of that number.
+/// The machine's clock that has this number.
 pub(crate) fn system_clock(number: tw_clock) -> Option<SystemClock> {
     match number {
         TW_CLOCK_DEFAULT | TW_CLOCK_MONOTONIC => Some(SystemClock::Monotonic),
