@@ -139,7 +139,7 @@ fn retired_slots_have_records() {
     }
 }
 
-/// Limits of 0 make a ladder of every queue.
+/// With limits of 0, every queue becomes a ladder.
 #[test]
 fn limits_may_be_anything() {
     #[derive(Clone, Copy, Debug)]
