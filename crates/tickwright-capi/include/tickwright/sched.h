@@ -279,9 +279,9 @@ TW_API int tw_job_init(tw_job *job, size_t size);
 TW_API int tw_sched_add_job(tw_sched *sched, const tw_job *job, uint64_t *id);
 
 /* Adds a job, and in the same step cancels the timer `old` as tw_sched_cancel_async does. If `old`
- * is 0, there is no timer to cancel. `*became` gets what that cancel returned: -ENOENT if `old` is
- * 0. On an error the old timer is as it was. A job with TW_JOB_KEEP is refused unless `old` is 0.
- * This is also a macro, as tw_sched_add is.
+ * is 0, there is no timer to cancel. `*became` gets what that cancel returned, or -ENOENT if `old`
+ * is 0. On an error the old timer is as it was. A job with TW_JOB_KEEP is refused unless `old` is
+ * 0. This is also a macro, as tw_sched_add is.
  *
  * Returns:
  *   id  above 0; an error adds nothing, and cleans nothing up

@@ -357,7 +357,8 @@ fn spawn(
     let set = match mapping {
         Some(mapping) => {
             let at = core::ptr::with_exposed_provenance_mut(mapping.stack().start);
-            // SAFETY: 1. Filled attributes. 2. The mapping is kept until the thread has been joined.
+            // SAFETY: 1. Filled attributes. 2. The mapping is kept until a join of the thread has
+            // returned.
             unsafe { libc::pthread_attr_setstack(attr, at, mapping.stack().len()) }
         }
         // SAFETY: 1. Filled attributes. The platform's own guard comes out of the stack.

@@ -34,8 +34,8 @@ pub struct Service<P> {
     pub(super) urgent: usize,
     pub(super) pass: u16,
     pub(super) cutoff: Tick,
-    /// How many pending timers go by the wall, the offset by which they are in the queue, and the
-    /// last step's time.
+    /// The number of pending timers of the wall clock. Next: the offset by which the queue has
+    /// them, and the time of the last step.
     pub(super) walls: usize,
     pub(super) wall_offset: i64,
     pub(super) stepped_at: u64,
