@@ -228,9 +228,9 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         self.take(position).ok_or(HeapError::Stale)
     }
 
-    /// Moves an element whose rank has changed to its new place. The rank is read from the element
-    /// in the heap. `element` only identifies it. Call this before any other operation: elsewhere
-    /// the ranks of elements in a heap must not change.
+    /// Restores the order after the rank of one element has changed: moves that element to its new
+    /// place. The rank is read from the element in the heap. `element` only identifies it. Call
+    /// this before any other operation: all other ranks must be the same as before.
     ///
     /// # Errors
     /// As [`remove`](Self::remove).

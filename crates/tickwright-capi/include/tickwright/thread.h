@@ -436,7 +436,7 @@ TW_API int tw_mailbox_send(tw_mailbox *mailbox, void *letter);
  * Threads: any. */
 TW_API int tw_mailbox_trysend(tw_mailbox *mailbox, void *letter);
 
-/* Receives a pointer in `*letter`, and waits for one.
+/* Receives a letter, a pointer, into `*letter`. Waits until there is a letter.
  *
  * Returns:
  *   0  `*letter` is written

@@ -36,7 +36,7 @@ pub struct Adaptive<P: Handle, L> {
     habit: Habit,
     /// Whether the structure is a wheel that gives way to a ladder once most timers expire.
     is_undecided: bool,
-    /// A tick at or before the greatest `now` that was passed.
+    /// A tick at or before the greatest `now` of all calls.
     pub(super) now: Tick,
     /// No timer is due before this tick.
     pub(super) quiet: Tick,
