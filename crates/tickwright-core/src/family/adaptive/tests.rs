@@ -169,8 +169,8 @@ fn limits_may_be_anything() {
     fill::<{ usize::MAX }>();
 }
 
-/// The queue moves its timers from a wheel to a ladder. Meanwhile the wheel's clock enters a bucket
-/// of a higher level. A poll does not walk that bucket.
+/// The queue moves its timers from a wheel to a ladder. The wheel has entered a bucket that is in
+/// its future. A poll does not walk that bucket.
 #[test]
 fn a_poll_in_a_move_moves_nothing() {
     let mut twin = Twin::over_slab(601);
