@@ -55,7 +55,7 @@ typedef enum tw_family {
     TW_FAMILY_DEFAULT = 0,   /* schedulers only: TW_FAMILY_HEAP4 */
     TW_FAMILY_LIST = 1,      /* sorted list, for few timers or one delay: insert O(n), else O(1) */
     TW_FAMILY_HEAP2 = 2,     /* binary heap of at most `capacity` timers: O(log n), head O(1) */
-    TW_FAMILY_HEAP4 = 3,     /* heap with four children a node, likewise: O(log n), head O(1) */
+    TW_FAMILY_HEAP4 = 3,     /* 4-ary heap of at most `capacity` timers: O(log n), head O(1) */
     TW_FAMILY_RB = 4,        /* red-black tree: O(log n), the head too */
     TW_FAMILY_RB_CACHED = 5, /* red-black tree that knows its head: O(log n), head O(1) */
     TW_FAMILY_AVL = 6,       /* AVL tree that knows its head: O(log n), head O(1) */

@@ -155,8 +155,8 @@ fn free_left() {
     }
 }
 
-/// Adds a thread to a list, from which a later caller joins it. Without memory for the entry the
-/// thread is never joined, and its stack never freed.
+/// Adds a thread to a list, from which a later caller joins it. If there is no memory
+/// for the entry, the thread is never joined, and its stack is never freed.
 fn leave(list: &mut Vec<Kept>, thread: Kept) {
     core::mem::forget(keep(list, thread));
 }

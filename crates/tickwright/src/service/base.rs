@@ -49,8 +49,8 @@ impl<P> Service<P> {
     /// without that capacity.
     ///
     /// # Panics
-    /// Without memory for an empty service it ends as every allocation of the standard library
-    /// does. [`try_new`](Self::try_new) returns an error instead.
+    /// If there is no memory for an empty service, the process ends, as at every allocation of the
+    /// standard library. [`try_new`](Self::try_new) returns an error instead.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         let capacity = settings.capacity;
