@@ -352,8 +352,8 @@ TW_API int tw_sched_replace_job_from(tw_sched *sched, uint64_t old, const tw_job
 #define tw_sched_replace_job(sched, old, job, became, id) \
     tw_sched_replace_job_from(sched, old, job, became, id, "job", __FILE__, __LINE__)
 
-/* Arms a kept timer that is idle, or gives a pending timer another time: its id stays. A timer that
- * runs is armed when its callback has ended, whatever that returns.
+/* Arms a kept timer that is idle, or gives a pending timer another time: its id stays. A running
+ * timer is armed when its callback has ended. The value that the callback returns does not matter.
  *
  * Returns:
  *   0  done
