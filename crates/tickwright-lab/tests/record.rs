@@ -33,7 +33,8 @@ impl Folder {
     }
 
     /// Compiles a program. Returns `false`, and prints the reason, if not even a program that does
-    /// nothing can be compiled with `more`. If only this program cannot be compiled, the test fails.
+    /// nothing can be compiled with `more`. If only this program cannot be compiled, the test
+    /// fails.
     fn compiled(&self, source: &Path, program: &Path, more: &[&str]) -> bool {
         let compile = |source: &Path, program: &Path| {
             let compiler = std::env::var_os("CC").unwrap_or("cc".into());

@@ -283,11 +283,12 @@ fn map(stack: usize, guard: usize) -> Result<Mapping, CreateError> {
     Mapping::new(stack, guard).map_err(|error| why_none(error, |error| CreateError::NoStack { error }))
 }
 
-/// The stack of a thread that a runtime runs itself on, in bytes.
+/// The size of the stack of a runtime's own thread (a worker or the manager), in bytes.
 pub(crate) const OWN_STACK: usize = 2 << 20;
 
-/// Starts a thread that a runtime runs itself on: a worker or the manager. Its name is at most 15
-/// bytes. The standard library would allocate a handle for it from memory that cannot be refused.
+/// Starts one of the runtime's own threads: a worker or the manager. Its name is at most 15 bytes.
+/// The standard library would allocate a handle for the thread, and that allocation cannot be
+/// refused.
 pub(crate) fn start_own(what: &'static str, name: &str, run: Run) -> Result<Joinable, RuntimeError> {
     let name = shown_name(name);
     let named = try_box(move || {
