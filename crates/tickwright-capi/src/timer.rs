@@ -56,7 +56,8 @@ fn body(timer: *const tw_timer) -> Result<Body, c_int> {
     if found == mark(timer, number) {
         return with_family!(number, F => Body::Of(F::NUMBER)).ok_or(code::INVALID);
     }
-    // Not made here. A copy of a timer is fine unless that was pending.
+    // This timer was not made at this address. A copy of a timer is fine unless the original was
+    // pending when it was copied.
     let copied = with_family!(number, F => {
         let copied = timer.cast::<Timer<F, ()>>();
         // SAFETY: 1. Aligned and large enough (`fits`), readable by the header's contract. 2. A C

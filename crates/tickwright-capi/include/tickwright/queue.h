@@ -188,7 +188,7 @@ TW_API int tw_queue_next_wake(const tw_queue *queue, uint64_t *tick);
 typedef struct tw_expired {
     size_t size;       /* of this struct, in bytes */
     tw_timer *timer;
-    uint64_t deadline; /* as asked for, or the queue's now at that time if that was later */
+    uint64_t deadline; /* of the insert; if it had passed by then, the queue's now at the insert */
     uint64_t expiry;   /* when it was due in this structure, never before the deadline */
 } tw_expired;
 

@@ -474,8 +474,8 @@ TW_API ptrdiff_t tw_mailbox_len(const tw_mailbox *mailbox);
  * threads have each their own, where a thread-local variable would be their worker's. */
 typedef struct tw_key tw_key;
 
-/* Is called with a thread's value, unless that is null, when the thread ends. It runs on the thread
- * and may call every function. */
+/* Is called with a thread's value when the thread ends, unless the value is null. It runs on the
+ * thread and may call every function. */
 typedef void (*tw_destructor_fn)(void *value);
 
 /* Makes a key, and returns it in `*key`, which must not be null. A null destructor is none.
