@@ -39,11 +39,11 @@
  *
  * A callback and a clean-up function may call every function about their scheduler. A call that
  * would wait for its own caller returns -EDEADLK. A job may have a clean-up function beside its
- * callback. It is called once with the data when the scheduler lets go of the timer. The timer
- * is then done, cancelled, replaced or shut down, or the scheduler is destroyed. It is not called if adding the timer was
- * refused. It runs without a lock on the thread that let go, before a cancel that waits returns. A
- * program that counts references takes one for the timer, and gives it back in the clean-up
- * function.
+ * callback. It is called once with the data when the scheduler lets go of the timer. The timer is
+ * then done, cancelled, replaced or shut down, or the scheduler is destroyed. The clean-up function
+ * is not called if adding the timer was refused. It runs without a lock on the thread that let go,
+ * before a cancel that waits returns. A program that counts references takes one for the timer, and
+ * gives it back in the clean-up function.
  *
  * FORKS
  *
