@@ -1,4 +1,4 @@
-//! Each thread keeps the timers that nothing uses for its next sleep or time-out.
+//! Each thread has a pool of unused timers: its next sleep or time-out takes one of them.
 //!
 //! Most of these timers are still in a queue, vacant: they were disarmed before they fired. A
 //! program has few different delays. So the next time-out of about the same delay mostly has a

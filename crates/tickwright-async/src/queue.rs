@@ -316,8 +316,8 @@ impl Locked {
         waker
     }
 
-    /// Files a timer that the pass has taken out. A timer that this pass has filed already is
-    /// moved.
+    /// Files a timer that the pass has taken out. If this pass has filed the timer before, the
+    /// timer moves to the earlier of the two ticks.
     fn refile(&mut self, node: &Arc<Node>, filed: &mut Option<Key>, due: u64) -> bool {
         if filed.is_some() {
             if due < node.filed.load(Ordering::Relaxed) {

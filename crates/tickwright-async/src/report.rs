@@ -73,7 +73,8 @@ impl fmt::Debug for Lateness {
 pub struct Report {
     /// How many timers a task waits for.
     pub live: usize,
-    /// How many timers are filed for their next use, while no task waits for them.
+    /// How many timers are in a queue although no task waits for them. The next use of such a timer
+    /// mostly needs no lock.
     pub vacant: usize,
     /// How many times a timer was filed, moved or removed under a lock.
     pub locks: u64,

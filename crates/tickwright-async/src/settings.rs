@@ -62,8 +62,8 @@ impl Settings {
     }
 
     /// Records what happens to the timers, as a trace for `tickwright recommend`. See
-    /// [`tickwright::record`]. A timer that another time-out uses again keeps its number in the
-    /// trace.
+    /// [`tickwright::record`]. If a later time-out reuses a timer, the timer keeps its number in
+    /// the trace.
     #[cfg(feature = "record")]
     #[must_use]
     pub fn recorded(self, recorder: tickwright::record::QueueRecorder) -> Self {

@@ -74,8 +74,8 @@ pub(crate) fn machine() -> u64 {
     SystemClock::Monotonic.now().as_nanos()
 }
 
-/// The same moment on the standard library's clock and on the machine's. The standard library's is
-/// read first, so that no conversion makes a deadline earlier.
+/// The same moment on the standard library's clock and on the machine's. The standard library's
+/// clock is read first, so that no conversion makes a deadline earlier.
 #[inline]
 fn anchor() -> (Instant, u64) {
     static ANCHOR: OnceLock<(Instant, u64)> = OnceLock::new();

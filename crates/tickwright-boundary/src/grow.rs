@@ -23,11 +23,12 @@ const MOST: usize = 4096;
 /// 1. It is `repr(C)`, and its first field is a `usize`, the size in bytes.
 /// 2. Any bytes that a C program can have in the other fields are valid values of those fields.
 pub unsafe trait Growing: Copy {
-    /// What a field is that the caller does not have. Its size is that of the type. The default of
-    /// a field that is added is 0: an older library refuses a newer caller's others.
+    /// The values of the fields that the caller's struct does not have. The size field has the size
+    /// of the type. The default of an added field is 0, since an older library refuses any other
+    /// value.
     const DEFAULT: Self;
-    /// The size of the first version: [`end_of!`](crate::end_of) of its last field, for ever. What
-    /// is added comes behind.
+    /// The size of the first version: [`end_of!`](crate::end_of) of its last field. It never
+    /// changes: later versions add fields behind that field.
     const LEAST: usize;
 }
 

@@ -50,7 +50,7 @@ fn acknowledge(sched: &tw_sched) -> Result<c_int, c_int> {
     }
 }
 
-/// What the system said.
+/// Converts an error of the system into a code.
 #[cfg(target_os = "linux")]
 fn system(error: &std::io::Error) -> c_int {
     error.raw_os_error().map_or(code::INVALID, |number| -number)

@@ -92,7 +92,7 @@ macro_rules! known {
 }
 families! { known! {} }
 
-/// `$body` with `$family` as the family of that number; `None` for a number that is none.
+/// `$body` with `$family` as the family that has this number; `None` if no family has it.
 macro_rules! with_family {
     ({ $asked:expr, $family:ident => $body:expr } $($name:ident = $number:literal: $lent:ty, $owned:ty;)+) => {
         match $asked {
@@ -141,8 +141,8 @@ where
         }
         // SAFETY: 1. not null, aligned, and in one block of memory, as the caller says; 2. `count`
         // groups were written just now. 3. They take no more than `isize::MAX` bytes, since `room`
-        // made a layout of them. 4. Nobody else uses the memory before the queue is gone, so that
-        // it may count as lent for ever.
+        // made a layout of them. 4. Only the queue uses the memory until the queue is destroyed. So
+        // the lifetime may be `'static`.
         let groups = unsafe { core::slice::from_raw_parts_mut(groups, count) };
         HookQueue::lent(capacity, groups).map_err(rejected)
     }

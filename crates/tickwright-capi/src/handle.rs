@@ -27,7 +27,7 @@ use crate::contract::shared;
 pub struct tw_firing {
     /// The size of this struct in bytes.
     pub size: usize,
-    /// Who calls.
+    /// The scheduler that calls.
     pub sched: *mut tw_sched,
     /// The timer.
     pub id: u64,
@@ -48,7 +48,8 @@ pub type tw_sched_fn =
 /// Is called when a timer is gone.
 pub type tw_cleanup_fn = Option<unsafe extern "C-unwind" fn(data: *mut c_void)>;
 
-/// The caller's function and data. Dropped, it is cleaned up; so nobody drops one that was refused.
+/// The caller's function and data. A drop calls the caller's clean-up function. So a refused call
+/// is never dropped.
 pub(crate) struct Call {
     pub(crate) run: unsafe extern "C-unwind" fn(*mut c_void, *const tw_firing) -> i64,
     pub(crate) cleanup: tw_cleanup_fn,
@@ -115,7 +116,7 @@ pub struct tw_sched {
 /// The number of a clock.
 pub type tw_clock = c_int;
 
-/// Who is told when the queue is to be run.
+/// The driver: it is notified when the queue is to be run.
 #[derive(Debug)]
 pub(crate) enum Driver {
     None,
@@ -129,8 +130,8 @@ thread_local! {
     pub(crate) static RETURNING: Cell<usize> = const { Cell::new(0) };
 }
 
-/// In a forked child, where other threads' calls are not. If the thread that forked is in such a
-/// call, the scheduler stays as busy as it was.
+/// Called in a forked child, where the calls of the parent's other threads do not exist. If the
+/// thread that forked is in such a call, the scheduler stays as busy as it was.
 pub(crate) fn forget_threads(returning: &mut usize) {
     if RETURNING.get() == 0 {
         *returning = 0;
@@ -163,7 +164,8 @@ pub(crate) fn holder(scheduler: &Scheduler<Call>) -> *mut tw_sched {
 }
 
 impl tw_sched {
-    /// Who is told. In a forked child a thread of the parent's is nobody.
+    /// The driver, locked. In a forked child the parent's driver thread does not exist, so it
+    /// becomes [`Driver::None`].
     pub(crate) fn driver(&self) -> MutexGuard<'_, Driver> {
         let mut driver = self.driver.lock();
         if matches!(&*driver, Driver::Thread(thread) if !thread.is_here()) {

@@ -51,7 +51,7 @@ pub struct tw_job {
     pub data: *mut c_void,
     /// Ends it.
     pub cleanup: tw_cleanup_fn,
-    /// What a group is ended by.
+    /// The token of its group: `tw_sched_shutdown_token` ends the group.
     pub token: *const c_void,
     /// `TW_JOB_...`.
     pub flags: c_uint,
@@ -158,7 +158,7 @@ pub(crate) fn refused(reason: Refusal) -> c_int {
     }
 }
 
-/// What a cancel that may change a running timer found. What it removed is cleaned up.
+/// Converts the result of a cancel that may change a running timer. A removed callback is dropped.
 #[inline]
 pub(crate) fn cancelled(found: Cancelled<Call>) -> Result<c_int, c_int> {
     match found {

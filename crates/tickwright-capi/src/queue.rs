@@ -41,7 +41,7 @@ pub struct tw_expired {
     pub size: usize,
     /// The timer.
     pub timer: *mut tw_timer,
-    /// The deadline asked for, or the queue's now if that was later when it was asked.
+    /// The deadline that the insert gave. If it had passed by then, the queue's now at the insert.
     pub deadline: u64,
     /// The tick at which it was due in this structure.
     pub expiry: u64,
@@ -92,10 +92,10 @@ unsafe impl Lendable for tw_queue {
     const LENT: u64 = 0x7469_636b_6c65_6e74;
 }
 
-/// What stands before a queue that may be used.
+/// Returns the head of a queue that may be used.
 ///
 /// # Errors
-/// [`code::INVALID`] where no queue is, [`code::BUSY`] where one is that a callback may not touch.
+/// [`code::INVALID`] if there is no queue; [`code::BUSY`] if a callback may not touch the queue.
 fn checked<'q>(queue: *const tw_queue) -> Result<&'q tw_queue, c_int> {
     lendable(queue)?;
     // SAFETY: 1. a queue, as its state says; 2. no code ever borrows the head mutably.

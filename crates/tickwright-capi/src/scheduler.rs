@@ -29,9 +29,9 @@ use crate::job::{
 pub struct tw_sched_options {
     /// The size of this struct in bytes.
     pub size: usize,
-    /// What its timers are kept in.
+    /// The family of the queue that stores its timers.
     pub family: tw_family,
-    /// What it measures time with.
+    /// The clock that it measures time with.
     pub clock: tw_clock,
     /// How long a tick is; 0: as the family has it.
     pub tick_ns: u64,
@@ -51,7 +51,7 @@ unsafe impl Growing for tw_sched_options {
     const LEAST: usize = end_of!(Self, capacity);
 }
 
-/// The machine's clock of that number.
+/// The machine's clock that has this number.
 pub(crate) fn system_clock(number: tw_clock) -> Option<SystemClock> {
     match number {
         TW_CLOCK_DEFAULT | TW_CLOCK_MONOTONIC => Some(SystemClock::Monotonic),

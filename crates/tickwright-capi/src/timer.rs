@@ -37,14 +37,14 @@ fn mark(at: *const tw_timer, number: c_int) -> u64 {
 enum Body {
     /// No timer yet, or the bytes of a timer that was not pending when it was moved here.
     Fresh,
-    /// A timer of that family.
+    /// A timer of the family with this number.
     Of(c_int),
 }
 
 /// Reads a mark.
 ///
 /// # Errors
-/// [`code::INVALID`] for what no timer is, and for a copy of a pending one.
+/// [`code::INVALID`] if the body cannot be a timer, and for a copy of a pending one.
 fn body(timer: *const tw_timer) -> Result<Body, c_int> {
     usable(timer)?;
     // SAFETY: 1. not null and aligned; 2. readable, by the header's contract.
@@ -56,7 +56,8 @@ fn body(timer: *const tw_timer) -> Result<Body, c_int> {
     if found == mark(timer, number) {
         return with_family!(number, F => Body::Of(F::NUMBER)).ok_or(code::INVALID);
     }
-    // Not made here. A copy of a timer is fine unless that was pending.
+    // This timer was not made at this address. A copy of a timer is fine unless the original was
+    // pending when it was copied.
     let copied = with_family!(number, F => {
         let copied = timer.cast::<Timer<F, ()>>();
         // SAFETY: 1. Aligned and large enough (`fits`), readable by the header's contract. 2. A C

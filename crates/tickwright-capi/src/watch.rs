@@ -67,11 +67,11 @@ pub struct tw_sched_counts {
     pub heap_bytes: u64,
     /// The mean lateness, in ns.
     pub late_mean_ns: u64,
-    /// What half of the callbacks kept.
+    /// Half of the callbacks were not later than this, in ns.
     pub late_half_ns: u64,
-    /// What 99 % of them kept.
+    /// 99 % of the callbacks were not later than this, in ns.
     pub late_most_ns: u64,
-    /// The greatest.
+    /// The greatest lateness, in ns.
     pub late_max_ns: u64,
 }
 

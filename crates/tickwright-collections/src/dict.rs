@@ -524,8 +524,8 @@ pub trait Dictionary {
                 Bound::Unbounded => true,
             }
         };
-        // Keeps the first entry only if it is within the other bound. Then the last entry does not
-        // come before it.
+        // Keeps the first entry only if it is within the other bound. Then the
+        // range's last entry does not come before its first.
         let front = front.filter(within);
         let back = front.and_then(|_| match to {
             Bound::Included(key) => self.find_leq(key),

@@ -228,9 +228,9 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         self.take(position).ok_or(HeapError::Stale)
     }
 
-    /// Moves an element whose rank has changed to its new place. The rank is read from the element
-    /// in the heap. `element` only identifies it. Call this before any other operation: elsewhere
-    /// the ranks of elements in a heap must not change.
+    /// Restores the order after the rank of one element has changed: moves that element to its new
+    /// place. The rank is read from the element in the heap. `element` only identifies it. Call
+    /// this before any other operation: all other ranks must be the same as before.
     ///
     /// # Errors
     /// As [`remove`](Self::remove).
@@ -336,8 +336,9 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         at
     }
 
-    /// Moves the element at `from` to `to`, which must be above or below it. The elements between
-    /// move by one place. Then it tells all of them their new positions.
+    /// Moves the element at `from` to `to`, which must be above or below `from`. Each element on
+    /// the path between them moves by one place. Then all of these elements get their new
+    /// positions.
     fn travel(&mut self, from: usize, to: usize) {
         let (top, bottom) = (from.min(to), from.max(to));
         let levels = bottom.ilog2() - top.ilog2();

@@ -32,8 +32,9 @@ impl Folder {
         self.compiled(&source, &program, more).then_some(program)
     }
 
-    /// Compiles a program. `false`, with the reason, if even one that does nothing cannot be
-    /// compiled with `more`. A program that alone fails is an error.
+    /// Compiles a program. Returns `false`, and prints the reason, if not even a program that does
+    /// nothing can be compiled with `more`. If only this program cannot be compiled, the test
+    /// fails.
     fn compiled(&self, source: &Path, program: &Path, more: &[&str]) -> bool {
         let compile = |source: &Path, program: &Path| {
             let compiler = std::env::var_os("CC").unwrap_or("cc".into());

@@ -9,10 +9,11 @@ use serde::{Deserialize, Deserializer};
 /// The most bytes of a scenario file. The built-in files have some 2,000.
 const MOST: u64 = 1 << 20;
 
-/// Reads a text file of at most a mebibyte; a device such as /dev/zero has no end.
+/// Reads a text file of at most a mebibyte. The limit exists because a device such as /dev/zero has
+/// no end.
 ///
 /// # Errors
-/// The error of the system; a file that is too long, or is not text.
+/// The error of the system, or an error if the file is too long or is not text.
 pub fn read(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     File::open(path)?.take(MOST + 1).read_to_string(&mut text)?;

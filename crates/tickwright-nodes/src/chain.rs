@@ -48,7 +48,7 @@ impl<P: Handle> Chain<P> {
         self.head.is_none()
     }
 
-    /// The only node of the chain; none if it has more or no nodes.
+    /// The node of a chain of one node; `None` for every other chain.
     #[inline]
     #[must_use]
     pub fn single(&self) -> Option<P> {

@@ -1,4 +1,4 @@
-//! Waits with a deadline for other threads: condition variables and semaphores.
+//! Condition variables and semaphores: waits for other threads, with a deadline.
 
 use core::ffi::{c_int, c_void};
 

@@ -1,4 +1,4 @@
-//! Waits for descriptors with a time-out: `poll`, `select`, `epoll_wait` and their kin.
+//! `poll`, `select`, `epoll_wait` and their kin: waits for descriptors, with a time-out.
 //!
 //! A wait is a timer of its thread. It is armed when the wait begins, fired if the time-out
 //! expires, and cancelled otherwise. A wait with a time-out of 0 or without a time-out is no timer.

@@ -1,8 +1,8 @@
-//! A creator waits until the threads that a runtime runs itself on have begun.
+//! The creator of a runtime waits until the runtime's own kernel threads have begun.
 //!
-//! It waits as a kernel thread, also where the caller is an M:N thread: the wait is short, and no
-//! other thread runs on the caller's worker meanwhile. A thread that begins allocates nothing that
-//! cannot be refused: what it needs of that kind its creator gives it.
+//! It waits as a kernel thread, also where the caller is an M:N thread. The wait is short, and no
+//! other thread runs on the caller's worker meanwhile. Some allocations cannot be refused. A thread
+//! that begins makes none of these: its creator gives it that memory.
 
 use std::sync::Arc;
 

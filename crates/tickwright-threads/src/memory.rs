@@ -1,5 +1,5 @@
-//! Allocations that may fail. Without memory for a box or a counted value the standard library ends
-//! the process; the creation of a thread must not.
+//! Allocations that may fail. If there is no memory for a box or a counted value, the standard
+//! library ends the process. The creation of a thread must not end the process.
 
 use core::fmt;
 use core::mem::MaybeUninit;

@@ -29,8 +29,8 @@ const PLACE_BITS: u32 = 24;
 const FIRST_CHUNK: u32 = if cfg!(loom) { 2 } else { 64 };
 const CHUNKS: usize = (PLACE_BITS - FIRST_CHUNK.ilog2()) as usize;
 
-/// One thread, or a free place for a thread. `S` is what a model keeps to end the platform's
-/// thread.
+/// One thread, or a free place for a thread. A model stores a value of type `S`, with which it ends
+/// the platform's thread.
 pub(crate) struct Record<S> {
     pub(crate) join: JoinWord,
     /// Of a kernel thread.

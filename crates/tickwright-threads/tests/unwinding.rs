@@ -34,7 +34,7 @@ impl<F: FnMut()> Drop for OnDrop<F> {
     }
 }
 
-/// How often a thread that does not panic counted as panicking.
+/// How often `panicking` was true in a thread that does not panic.
 #[derive(Default)]
 struct Seen(AtomicUsize);
 

@@ -65,7 +65,7 @@ impl<T> ForkLock<T> {
     /// must not take a lock, allocate, or call the user's code.
     ///
     /// # Panics
-    /// Without memory it ends as every allocation of the standard library does.
+    /// If there is no memory, the process ends, as at every allocation of the standard library.
     pub fn new(order: Order, value: T, forget: fn(&mut T)) -> Self {
         Self::try_new(order, value, forget).unwrap_or_else(|| no_memory::<Slot<T>>())
     }

@@ -2,8 +2,8 @@
 //! and parkers. After a lost wake-up the driver sleeps for ever, which loom reports as a deadlock.
 //! See `loom_rearm.rs` and `loom_driver.rs`.
 //!
-//! Each model was shown to fail: its comment names a change of the code which, made by hand, fails
-//! it.
+//! Each model can fail: its comment names a change of the code. Somebody made this change by hand,
+//! and the model failed.
 #![cfg(loom)]
 
 mod loom_common;

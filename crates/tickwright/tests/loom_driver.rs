@@ -1,8 +1,8 @@
 //! Alarms against sleepers in all schedules: the models run the shipped parker, with loom's locks
 //! and events. A lost wake-up is a deadlock, which loom reports. See `loom_rearm.rs`.
 //!
-//! Each model was shown to fail: its comment names a change of the code which, made by hand, fails
-//! it.
+//! Each model can fail: its comment names a change of the code. Somebody made this change by hand,
+//! and the model failed.
 #![cfg(loom)]
 
 mod loom_common;

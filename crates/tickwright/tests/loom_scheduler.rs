@@ -5,8 +5,8 @@
 //! The callback touches a loom cell, and so does its drop. Loom reports two unordered accesses. So
 //! it finds a callback or a drop that runs beside another, or after a waiting cancel has returned.
 //!
-//! The models were shown to fail. Each of these changes to the shipped code, made by hand, fails at
-//! least the named test:
+//! The models can fail. Each of these changes to the shipped code was made by hand, and at least
+//! the named test failed:
 //!
 //! | change | test |
 //! |---|---|

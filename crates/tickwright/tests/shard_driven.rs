@@ -53,8 +53,8 @@ impl Alarm for Bell {
     }
 }
 
-/// A driver that wakes only at the alarm fires no timer early. As long as re-arms take the lock, it
-/// fires none later than 8/63 of the delay.
+/// A driver that wakes only at the alarm fires no timer early. As long as re-arms take the lock, no
+/// timer is late by more than 8/63 of its delay.
 #[test]
 fn a_driver_that_looks_only_when_rung_is_never_late() {
     for seed in 1..=200_u64 {

@@ -11,7 +11,7 @@ use std::task::Wake;
 use crate::{Settings, Sleep};
 
 thread_local! {
-    /// How many starts of a driver thread still fail, if this thread asks for them.
+    /// How many more starts of a driver thread fail on this thread.
     static REFUSED: Cell<usize> = const { Cell::new(0) };
 }
 

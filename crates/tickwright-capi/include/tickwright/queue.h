@@ -55,7 +55,7 @@ typedef enum tw_family {
     TW_FAMILY_DEFAULT = 0,   /* schedulers only: TW_FAMILY_HEAP4 */
     TW_FAMILY_LIST = 1,      /* sorted list, for few timers or one delay: insert O(n), else O(1) */
     TW_FAMILY_HEAP2 = 2,     /* binary heap of at most `capacity` timers: O(log n), head O(1) */
-    TW_FAMILY_HEAP4 = 3,     /* heap with four children a node, likewise: O(log n), head O(1) */
+    TW_FAMILY_HEAP4 = 3,     /* 4-ary heap of at most `capacity` timers: O(log n), head O(1) */
     TW_FAMILY_RB = 4,        /* red-black tree: O(log n), the head too */
     TW_FAMILY_RB_CACHED = 5, /* red-black tree that knows its head: O(log n), head O(1) */
     TW_FAMILY_AVL = 6,       /* AVL tree that knows its head: O(log n), head O(1) */
@@ -188,7 +188,7 @@ TW_API int tw_queue_next_wake(const tw_queue *queue, uint64_t *tick);
 typedef struct tw_expired {
     size_t size;       /* of this struct, in bytes */
     tw_timer *timer;
-    uint64_t deadline; /* as asked for, or the queue's now at that time if that was later */
+    uint64_t deadline; /* of the insert; if it had passed by then, the queue's now at the insert */
     uint64_t expiry;   /* when it was due in this structure, never before the deadline */
 } tw_expired;
 

@@ -39,11 +39,11 @@
  *
  * A callback and a clean-up function may call every function about their scheduler. A call that
  * would wait for its own caller returns -EDEADLK. A job may have a clean-up function beside its
- * callback. It is called once with the data when the scheduler lets go of the timer: when that is
- * done, cancelled, replaced, shut down or destroyed. It is not called if adding the timer was
- * refused. It runs without a lock on the thread that let go, before a cancel that waits returns. A
- * program that counts references takes one for the timer, and gives it back in the clean-up
- * function.
+ * callback. It is called once with the data when the scheduler lets go of the timer. The timer is
+ * then done, cancelled, replaced or shut down, or the scheduler is destroyed. The clean-up function
+ * is not called if adding the timer was refused. It runs without a lock on the thread that let go,
+ * before a cancel that waits returns. A program that counts references takes one for the timer, and
+ * gives it back in the clean-up function.
  *
  * FORKS
  *
@@ -278,9 +278,10 @@ TW_API int tw_job_init(tw_job *job, size_t size);
  * Threads: any. */
 TW_API int tw_sched_add_job(tw_sched *sched, const tw_job *job, uint64_t *id);
 
-/* Adds a job, and in the same step cancels the timer `old` as tw_sched_cancel_async does; 0 is
- * none. Returns in `*became` what that cancel returned, -ENOENT for none. On an error the old timer
- * is as it was. Not with TW_JOB_KEEP, unless `old` is 0. Also a macro, as tw_sched_add.
+/* Adds a job, and in the same step cancels the timer `old` as tw_sched_cancel_async does. If `old`
+ * is 0, there is no timer to cancel. `*became` gets what that cancel returned, or -ENOENT if `old`
+ * is 0. On an error the old timer is as it was. A job with TW_JOB_KEEP is refused unless `old` is
+ * 0. This is also a macro, as tw_sched_add is.
  *
  * Returns:
  *   id  above 0; an error adds nothing, and cleans nothing up
@@ -351,8 +352,8 @@ TW_API int tw_sched_replace_job_from(tw_sched *sched, uint64_t old, const tw_job
 #define tw_sched_replace_job(sched, old, job, became, id) \
     tw_sched_replace_job_from(sched, old, job, became, id, "job", __FILE__, __LINE__)
 
-/* Arms a kept timer that is idle, or gives a pending timer another time: its id stays. A timer that
- * runs is armed when its callback has ended, whatever that returns.
+/* Arms a kept timer that is idle, or gives a pending timer another time: its id stays. A running
+ * timer is armed when its callback has ended. The value that the callback returns does not matter.
  *
  * Returns:
  *   0  done

@@ -248,14 +248,15 @@ TW_API void tw_thread_yield(void);
  * Threads: any. */
 TW_API void tw_thread_sleep(uint64_t ns);
 
-/* Waits until another thread unparks the calling thread; not at all if one has since the last park.
- * It may return without cause: check again what you wait for.
+/* Waits until another thread unparks the calling thread. If another thread has unparked it since
+ * its last park, this returns at once. It may also return without cause, so check again what you
+ * wait for.
  *
  * Threads: any. */
 TW_API void tw_thread_park(void);
 
-/* Ends a thread's park, or its next one; several are one. What was written before this is seen
- * after the park.
+/* Ends a thread's park, or its next park. Several calls before a park count as one. What was
+ * written before this call is seen after the park.
  *
  * Returns:
  *   0  done
@@ -435,7 +436,7 @@ TW_API int tw_mailbox_send(tw_mailbox *mailbox, void *letter);
  * Threads: any. */
 TW_API int tw_mailbox_trysend(tw_mailbox *mailbox, void *letter);
 
-/* Receives a pointer in `*letter`, and waits for one.
+/* Receives a letter, a pointer, into `*letter`. Waits until there is a letter.
  *
  * Returns:
  *   0  `*letter` is written
@@ -473,8 +474,8 @@ TW_API ptrdiff_t tw_mailbox_len(const tw_mailbox *mailbox);
  * threads have each their own, where a thread-local variable would be their worker's. */
 typedef struct tw_key tw_key;
 
-/* Is called with a thread's value, unless that is null, when the thread ends. It runs on the thread
- * and may call every function. */
+/* Is called with a thread's value when the thread ends, unless the value is null. It runs on the
+ * thread and may call every function. */
 typedef void (*tw_destructor_fn)(void *value);
 
 /* Makes a key, and returns it in `*key`, which must not be null. A null destructor is none.

@@ -1,5 +1,5 @@
-//! Compares the heap with a sorted vector, and calls `verify` after every step. Then tests users
-//! that misbehave.
+//! The first tests compare the heap with a sorted vector, and call `verify` after every step. Some
+//! further tests use a `HeapOrder` that misbehaves.
 
 use core::cell::Cell;
 use core::cmp::Ordering;

@@ -184,8 +184,8 @@ impl Network {
         for exchange in (1..=exchanges.min(most as u64)).rev() {
             let ago = exchange * revisit / u64::from(self.population);
             let (id, delay) = (past.rng.random_range(0..self.population), past.delay());
-            // Exchanges on a connection are memoryless. The last exchange before the first tick
-            // armed the time-out that is pending then.
+            // Exchanges on a connection are memoryless. The time-out that is pending at the first
+            // tick was armed by the last exchange before that tick.
             let is_last = past.rng.random::<f64>() < (-(ago as f64) / revisit as f64).exp();
             if delay > ago && !is_last {
                 each(id, delay - ago);

@@ -164,7 +164,7 @@ pub(crate) struct Run {
     pub(crate) floor: Option<Floor>,
 }
 
-/// A reference without order, handles or safety: the least cost of the work. A floor counts as no
+/// A reference without order, handles or safety: the least cost of the work. A floor is not a
 /// structure, and nobody verifies its answers.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]

@@ -52,8 +52,8 @@ pub(crate) trait Rearm: Send + Sync + 'static {
 #[derive(Debug)]
 pub(crate) enum AlwaysRequeue {}
 
-/// Linux since late 2016, but this way compares the bucket's end instead of its index. A re-arm
-/// into the same bucket leaves the timer in place. The decision is made under the lock.
+/// The way of Linux since late 2016, except that it compares the bucket's end instead of its index.
+/// A re-arm into the same bucket leaves the timer in place. The decision is made under the lock.
 #[derive(Debug)]
 pub(crate) enum UnderLock {}
 

@@ -59,7 +59,8 @@ impl Input {
     /// A trace, or a profile (`.toml`) from which events are made, to be read several times.
     ///
     /// # Errors
-    /// A usage error: standard input; a file that cannot be read, or is no trace or profile.
+    /// A usage error if the path names standard input, if the file cannot be read, or if it is
+    /// neither a trace nor a profile.
     pub(crate) fn of(path: &Path, bases: &[String], seed: u64) -> Result<Self, LabError> {
         if path.extension().is_some_and(|end| end == "toml") {
             if !bases.is_empty() {

@@ -60,7 +60,7 @@ pub(crate) struct Workload {
 pub(crate) struct Delay {
     /// The delay, or the shortest one.
     pub(crate) ms: f64,
-    /// The longest one. Missing: all are `ms`.
+    /// The longest one. If it is missing, every delay is `ms`.
     pub(crate) to_ms: Option<f64>,
     /// The weight among all delays.
     #[serde(default = "one")]

@@ -301,7 +301,8 @@ pub(super) fn budget_bounds_an_advance(scene: &Scene<'_>, entry: &Entry) -> Opti
                 return Some(format!("{} moved, but it has nothing to move", answer.moved));
             }
             let due = scene.overdue().is_some();
-            // An advance may report "not complete" without need only if its budget is used up.
+            // An advance that reports "not complete" has left a due timer, or has used up its
+            // budget.
             let used_up = answer.delivered.saturating_add(answer.moved) >= budget;
             let wrong = if answer.complete { due } else { !used_up && !scene.ledger.has_due() };
             wrong.then(|| {

@@ -52,8 +52,8 @@ use crate::threads::Threads;
 ///
 /// The manager ends when it cannot read its pipe any more. It also ends when it reads a request
 /// that none of its threads has written, because then other code uses its descriptor. Creations are
-/// then refused with [`CreateError::NoManager`](crate::CreateError::NoManager). Threads that run go
-/// on and can be joined, and the end of the runtime frees all stacks.
+/// then refused with [`CreateError::NoManager`](crate::CreateError::NoManager). Running threads
+/// continue and can be joined, and the end of the runtime frees all stacks.
 ///
 /// ```
 /// use tickwright_threads::{Attributes, Manager, Model, Runtime};

@@ -155,8 +155,8 @@ fn free_left() {
     }
 }
 
-/// Adds a thread to a list, from which a later caller joins it. Without memory for the entry the
-/// thread is never joined, and its stack never freed.
+/// Adds a thread to a list, from which a later caller joins it. If there is no memory
+/// for the entry, the thread is never joined, and its stack is never freed.
 fn leave(list: &mut Vec<Kept>, thread: Kept) {
     core::mem::forget(keep(list, thread));
 }
@@ -283,11 +283,12 @@ fn map(stack: usize, guard: usize) -> Result<Mapping, CreateError> {
     Mapping::new(stack, guard).map_err(|error| why_none(error, |error| CreateError::NoStack { error }))
 }
 
-/// The stack of a thread that a runtime runs itself on, in bytes.
+/// The size of the stack of a runtime's own thread (a worker or the manager), in bytes.
 pub(crate) const OWN_STACK: usize = 2 << 20;
 
-/// Starts a thread that a runtime runs itself on: a worker or the manager. Its name is at most 15
-/// bytes. The standard library would allocate a handle for it from memory that cannot be refused.
+/// Starts one of the runtime's own threads: a worker or the manager. Its name is at most 15 bytes.
+/// The standard library would allocate a handle for the thread, and that allocation cannot be
+/// refused.
 pub(crate) fn start_own(what: &'static str, name: &str, run: Run) -> Result<Joinable, RuntimeError> {
     let name = shown_name(name);
     let named = try_box(move || {
@@ -357,7 +358,8 @@ fn spawn(
     let set = match mapping {
         Some(mapping) => {
             let at = core::ptr::with_exposed_provenance_mut(mapping.stack().start);
-            // SAFETY: 1. Filled attributes. 2. The mapping is kept until the thread was joined.
+            // SAFETY: 1. Filled attributes. 2. The mapping is kept until a join of the thread has
+            // returned.
             unsafe { libc::pthread_attr_setstack(attr, at, mapping.stack().len()) }
         }
         // SAFETY: 1. Filled attributes. The platform's own guard comes out of the stack.

@@ -55,7 +55,7 @@ impl SleepState {
         }
         self.announce(how);
         // Both words are written. From now on a thread that hands us work wakes us, and a creator
-        // notifies us if we are idle. This look sees all work from before.
+        // notifies us if we are idle. The next look sees all work that was handed over before.
         if !has_work() && (searches || !others_wait()) {
             sleep();
         }

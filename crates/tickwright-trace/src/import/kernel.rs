@@ -210,9 +210,9 @@ impl<'o, W: Write> Import<'o, W> {
             return self.event(&kept);
         }
         self.kept.push(kept);
-        // The first start of a queue may come late, so the import waits for a queue without a start
-        // too. After two seconds it is known whether starts have `was_armed`. Losses are skipped
-        // here: they have no time.
+        // The first start of a queue may come late. So the import also waits if a queue has had no
+        // start yet. After two seconds it is known whether starts have `was_armed`. Losses are
+        // skipped here: they have no time.
         let first = self.kept.iter().find(|kept| !matches!(kept.said, Said::Lost(_)));
         let is_long = first.is_some_and(|first| line.time.saturating_sub(first.time) > 2_000_000_000);
         let has_clocks = self.clocks.knows_jiffies(false) && self.clocks.knows_a_clock();

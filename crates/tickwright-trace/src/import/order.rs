@@ -62,8 +62,7 @@ impl Pending {
         false
     }
 
-    /// Stops waiting about this timer's detachment, if there is one. The detachment was then a
-    /// cancellation.
+    /// Decides that this timer's detachment, if one is open, was a cancellation.
     pub(super) fn close(&mut self, timer: u64) {
         let waiting = self.detached.remove(&timer).and_then(|number| self.get(number));
         if let Some(waiting) = waiting {

@@ -68,7 +68,7 @@ impl Default for OverTime {
 }
 
 impl OverTime {
-    /// From `now` on, `population` timers are pending. Cost: O(1) amortised, 64 steps at most.
+    /// From `now` on, `population` timers are pending. Cost: O(1) amortized, 64 steps at most.
     pub(super) fn set(&mut self, now: u64, population: u64) {
         self.pass(now.max(self.now));
         self.population = population;

@@ -59,8 +59,9 @@ impl VirtualHost {
         Self::starting_at(Instant::ZERO, 0)
     }
 
-    /// Like [`new`](Self::new). Returns `None` if there is no memory for its locks. Without memory
-    /// for the reference count the process ends, as everywhere in the standard library.
+    /// Like [`new`](Self::new). Returns `None` if there is no memory for its locks. If there
+    /// is no memory for the reference count, the process ends, as everywhere in the standard
+    /// library.
     #[must_use]
     pub fn try_new() -> Option<Self> {
         Self::try_starting_at(Instant::ZERO, 0)

@@ -104,8 +104,9 @@ impl<K: Clock + 'static> Parker<K> {
         Self::try_new(clock).unwrap_or_else(|| no_memory::<State>())
     }
 
-    /// Like [`new`](Self::new), but returns `None` if there is no memory for its lock. Without
-    /// memory for the reference count the process ends, as everywhere in the standard library.
+    /// Like [`new`](Self::new), but returns `None` if there is no memory for its lock. If there
+    /// is no memory for the reference count, the process ends, as everywhere in the standard
+    /// library.
     #[must_use]
     pub fn try_new(clock: K) -> Option<Arc<Self>> {
         let state = State { offset: clock.wall_offset(), ..State::default() };

@@ -39,8 +39,8 @@ impl Registration {
         }
     }
 
-    /// The handler of the child calls this. Since the handler runs, it is registered. The thread
-    /// that registered it may not have stored that yet.
+    /// The handler of the child calls this. Since the handler runs, it is registered. But the
+    /// thread that registered the handler may not have stored `DONE` before the fork.
     pub fn is_done(&self) {
         self.0.store(DONE, Ordering::Release);
     }

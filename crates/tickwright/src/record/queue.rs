@@ -30,8 +30,8 @@ impl<F: Family, T> Identity for TimerRef<'_, F, T> {
     }
 }
 
-/// A queue wrapper that records the operations on the queue. Calls that only read go to the queue
-/// and are not recorded.
+/// A queue wrapper that records the operations on the queue. It passes reads on to the queue, and
+/// does not record them.
 ///
 /// A delay counts from the queue's [`now`](TimerQueue::now). Advance the queue before an insert, as
 /// a loop does. Otherwise the recorded delays are too long by the time that has passed.

@@ -35,8 +35,8 @@ impl<C: Callback> Scheduler<C> {
         self.lock().service.timeout()
     }
 
-    /// The same as a time-out for `poll`, in ms and rounded up. It is -1 if nothing is pending, and
-    /// at most [`i32::MAX`].
+    /// Like [`timeout`](Self::timeout), but as an argument for `poll`: in ms, rounded up. It is -1
+    /// if nothing is pending, and at most [`i32::MAX`].
     #[must_use]
     pub fn timeout_ms(&self) -> i32 {
         timeout_ms(Instant::ZERO, self.timeout().map(|left| Instant::ZERO + left))

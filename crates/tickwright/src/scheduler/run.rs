@@ -160,7 +160,7 @@ impl<'s, C: Callback> Run<'s, C> {
             }
         }
         if let Some(Running { serial, awaited: true, .. }) = core.running.take()
-            // Without memory, the waiting thread learns that nothing was suppressed.
+            // If there is no memory, the waiting thread learns that nothing was suppressed.
             && core.outcomes.try_reserve(1).is_ok()
         {
             core.outcomes.push((serial, self.suppressed));

@@ -34,8 +34,8 @@ pub struct Service<P> {
     pub(super) urgent: usize,
     pub(super) pass: u16,
     pub(super) cutoff: Tick,
-    /// How many pending timers go by the wall, the offset by which they are in the queue, and the
-    /// last step's time.
+    /// The number of pending timers of the wall clock. Next: the offset by which the queue has
+    /// them, and the time of the last step.
     pub(super) walls: usize,
     pub(super) wall_offset: i64,
     pub(super) stepped_at: u64,
@@ -49,8 +49,8 @@ impl<P> Service<P> {
     /// without that capacity.
     ///
     /// # Panics
-    /// Without memory for an empty service it ends as every allocation of the standard library
-    /// does. [`try_new`](Self::try_new) returns an error instead.
+    /// If there is no memory for an empty service, the process ends, as at every allocation of the
+    /// standard library. [`try_new`](Self::try_new) returns an error instead.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         let capacity = settings.capacity;

@@ -80,7 +80,7 @@ impl IntIds {
         }
     }
 
-    /// Gives the id that [`next`](Self::next) has returned to the timer in `slot`.
+    /// Assigns `id` to the timer in `slot`. [`next`](Self::next) has returned this id.
     #[inline]
     pub(super) fn put(&mut self, id: i32, slot: u32) {
         let at = self.cell(id);

@@ -193,8 +193,8 @@ impl<P> Service<P> {
         let now = self.clock.now().as_nanos();
         self.look_at_wall(now);
         let left = self.wake_bound()?.duration_since(Instant::from_nanos(now));
-        // If only the wall may jump, and no timer goes by the wall, the loop needs no look in
-        // between.
+        // A clock may limit a sleep, because one of its timelines may jump. If only the wall clock
+        // may jump, and no timer uses the wall clock, that limit does not apply.
         let may_jump = |_: &Duration| self.walls > 0 || self.clock.get().wall_offset().is_none();
         Some(self.clock.get().longest_sleep().filter(may_jump).map_or(left, |most| left.min(most)))
     }

@@ -112,7 +112,7 @@ impl Sites {
         let number = match self.known.get(&key).copied() {
             Some(number) => number,
             None if self.rows.len() >= MOST => return 0,
-            // Without memory the origin counts as one of the others, too.
+            // If memory is refused, the origin also counts as one of the others.
             None if self.rows.try_reserve(1).is_err() || self.known.try_reserve(1).is_err() => return 0,
             None => {
                 let number = self.rows.len() as u16;

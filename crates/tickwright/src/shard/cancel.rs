@@ -125,8 +125,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
         let state = self.word().state();
         let pending = state == State::Pending;
         if pending {
-            // The shard's count is not the last one, since the caller holds a counted reference,
-            // too.
+            // This drop does not free the node, since the caller also holds a counted reference.
             drop(held.home.take_out(Link::of(node)));
         }
         let dead = next == Word::DEAD;

@@ -142,7 +142,8 @@ impl Shards {
     /// Creates `shards` shards with Linux's geometry, whose clocks start at 0.
     ///
     /// `shards = 0` is treated as 1, and more than 2^32 - 1 as 2^32 - 1. Each shard takes 41 KB.
-    /// Without memory for them the process ends, as with every allocation of the standard library.
+    /// If there is no memory for them, the process ends, as at every allocation of the standard
+    /// library.
     #[must_use]
     pub fn new(shards: usize) -> Self {
         Self::with_geometry(shards, 0)

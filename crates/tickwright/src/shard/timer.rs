@@ -1,4 +1,4 @@
-//! Makes timers; also the queries of a timer and of a firing.
+//! Creates timers, and reads the state of timers and of firings.
 
 use core::fmt;
 

@@ -240,8 +240,9 @@ fn no_smaller_pool_than_the_one_advised_would_be_enough() {
     }
 }
 
-/// The pools are too small for the entries that are inserted. A refused move has already removed
-/// its entry: sometimes a merge has freed one node where the move needs two.
+/// The pools are too small for the entries that are inserted. A move removes its entry first, and
+/// is then refused. Sometimes that removal has merged two nodes and freed one, but the move needs
+/// two.
 #[test]
 fn a_refused_move_leaves_the_entry_where_it_was() {
     let (mut refused, mut merged) = (0, 0);

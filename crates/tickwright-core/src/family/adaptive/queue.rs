@@ -36,7 +36,7 @@ pub struct Adaptive<P: Handle, L> {
     habit: Habit,
     /// Whether the structure is a wheel that gives way to a ladder once most timers expire.
     is_undecided: bool,
-    /// A tick at or before the greatest `now` that was passed.
+    /// A tick at or before the greatest `now` of all calls.
     pub(super) now: Tick,
     /// No timer is due before this tick.
     pub(super) quiet: Tick,
@@ -54,7 +54,8 @@ impl<P: Handle, L> fmt::Debug for Adaptive<P, L> {
 }
 
 impl<P: Handle, L: Limits> Adaptive<P, L> {
-    /// `timers` and a reserve: for timers that are inserted during a move, and for their slots.
+    /// Returns `timers` plus a reserve. The reserve is for timers that are inserted during a move,
+    /// and for their slots.
     const fn with_slack(timers: usize) -> usize {
         timers.saturating_add(timers / 2).saturating_add(16)
     }

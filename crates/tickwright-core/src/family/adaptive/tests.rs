@@ -139,7 +139,7 @@ fn retired_slots_have_records() {
     }
 }
 
-/// Limits of 0 make a ladder of every queue.
+/// With limits of 0, every queue becomes a ladder.
 #[test]
 fn limits_may_be_anything() {
     #[derive(Clone, Copy, Debug)]
@@ -169,7 +169,8 @@ fn limits_may_be_anything() {
     fill::<{ usize::MAX }>();
 }
 
-/// A wheel that is being left has entered a bucket of its future: a poll does not walk that bucket.
+/// The queue moves its timers from a wheel to a ladder. The wheel has entered a bucket that is in
+/// its future. A poll does not walk that bucket.
 #[test]
 fn a_poll_in_a_move_moves_nothing() {
     let mut twin = Twin::over_slab(601);

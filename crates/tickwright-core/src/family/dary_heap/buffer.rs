@@ -26,9 +26,8 @@ pub trait Arity {
     type Line: Copy + Debug;
     /// The empty list of lines: it gives a struct its alignment and takes no room.
     const ALIGNED: [Self::Line; 0] = [];
-    /// Whether a pop leaves a hole at the root for the next insert to fill. The heap with two
-    /// children an entry is the textbook heap, a reference for comparisons; it fills the root at
-    /// once.
+    /// Whether a pop leaves a hole at the root for the next insert to fill. The 2-heap is
+    /// the textbook heap, a reference for comparisons: its pop fills the root at once.
     const LEAVES_HOLE: bool;
     /// The name of the growing heap.
     const ID: &'static str;

@@ -316,7 +316,7 @@ impl Pool {
         self.give_back(head);
     }
 
-    /// The number of entries; none if it exceeds `most`.
+    /// The number of entries; `None` if it exceeds `most`.
     #[inline]
     pub(super) fn count(&self, list: &List, most: usize) -> Option<usize> {
         let (mut at, mut count) = (list.head, 0);
@@ -331,7 +331,7 @@ impl Pool {
         Some(count)
     }
 
-    /// The only entry of a list; none if the list has more or none.
+    /// The entry of a list of one entry; `None` for every other list.
     #[inline]
     pub(super) fn single(&self, list: &List) -> Option<Entry> {
         (list.head == list.tail && list.fill == 1)

@@ -74,7 +74,7 @@ impl<P, const BUCKETS: usize> Chained<P> for WheelRecord<P, BUCKETS> {
 }
 
 /// A cascade that is half done: a bucket that is half emptied. Nodes that have left the bucket are
-/// placed by `clock`. That was the bucket's minimum when the cascade began. `clock` becomes the
+/// placed by `clock`. `clock` was the bucket's minimum when the cascade began, and becomes the
 /// wheel's clock when the bucket is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cascade<const BUCKETS: usize> {
@@ -121,13 +121,13 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         let Some(cascade) = self.cascade else {
             return fell.is_some() && fell == self.buckets.first();
         };
-        // The cascade's clock has come, so this expiry is not earlier. The timer's bucket is `from`
-        // or a higher bucket. In `from` the timer stands behind all nodes that still have to move,
-        // and its insert moves `LEVELS` of them. If an insert moved none, arrivals could consume
-        // every budget, and nothing would ever leave. If an insert moved one node, each level could
-        // receive as many arrivals as moved nodes, so twice as many at the next level. So an insert
-        // moves `LEVELS` nodes. While arrivals do not exceed the budget, the last cascade then
-        // grows at most (1 + 1/LEVELS)^LEVELS times: less than e.
+        // The cascade's clock is at most `now`, so this expiry is not before the cascade's clock.
+        // The timer's bucket is `from` or a higher bucket. In `from` the timer stands behind all
+        // nodes that still have to move, and its insert moves `LEVELS` of them. If an insert moved
+        // none, arrivals could consume every budget, and nothing would ever leave. If an insert
+        // moved one node, each level could receive as many arrivals as moved nodes, so twice as
+        // many at the next level. So an insert moves `LEVELS` nodes. While arrivals do not exceed
+        // the budget, the last cascade then grows at most (1 + 1/LEVELS)^LEVELS times: less than e.
         if nodes.record(p).bucket == cascade.from {
             self.cascade_some(nodes, cascade, &mut { LEVELS });
         }

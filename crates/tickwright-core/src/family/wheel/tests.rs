@@ -173,8 +173,8 @@ fn any_node_is_found_at_once() {
     assert_eq!(wheel.any(&nodes), Some(0), "the first of the bucket, not the earliest");
 }
 
-/// The earliest timer of a bucket leaves, and then the last: the alarm changes although that timer
-/// was not the minimum.
+/// The earliest timer of a bucket leaves, and the bucket keeps its old `min`. Then the last timer
+/// leaves: the alarm changes, although that timer was due after `min`.
 #[test]
 fn a_bucket_whose_earliest_is_unknown_reports_that_it_is_emptied() {
     let mut twin = Twin::over_slab(3);

@@ -50,8 +50,8 @@ pub(crate) struct Row {
 pub(crate) struct Times {
     /// The number of calls.
     pub(crate) calls: u64,
-    /// For the share of [`SHARES`] at the same index: a time that the share of calls does not
-    /// exceed, to three digits.
+    /// One time for each share in [`SHARES`], to three digits. This share of the calls takes no
+    /// longer than that time.
     at: [u64; SHARES.len()],
     /// The longest time, exact.
     pub(crate) worst_ns: u64,

@@ -30,8 +30,8 @@ pub(crate) struct Cell {
     /// ns per operation of the scenario's [floor](crate::experiments::bench::floor), one value per
     /// round. The floor is no rival: no ratio refers to it.
     pub(crate) floor: Vec<f64>,
-    /// The ns to ask a question and to keep the answer, without a queue. Every price of a question
-    /// includes this time.
+    /// The time, in ns, to ask a question and to keep the answer, without a queue. Every price of a
+    /// question includes this time.
     pub(crate) harness_question: Option<f64>,
     /// The structures of the cell, in the order of the registry.
     pub(crate) rows: Vec<Row>,

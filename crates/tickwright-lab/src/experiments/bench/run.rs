@@ -26,7 +26,8 @@ type Outcome = Result<(), String>;
 /// Measures every part of a plan, one after the other.
 ///
 /// # Errors
-/// The first wrong answer; memory that the system refuses. An interruption is noted in `lab`.
+/// Returns the first wrong answer, or that the system refuses memory. An interruption is noted in
+/// `lab`.
 pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Vec<Cell>, LabError> {
     let steps = plan.parts.iter().map(|part| part.rounds + 1).sum();
     let progress =

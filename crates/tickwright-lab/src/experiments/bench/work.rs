@@ -94,9 +94,9 @@ pub(crate) trait Source {
     /// The work of the next sample of a measure.
     fn next(&mut self, measure: Measure) -> Work;
 
-    /// Calls `each` with the timers that were moved or cancelled before the first tick. Only about
-    /// the last `most` are passed; see [`Past`](crate::experiments::bench::sampler::Past). By
-    /// default there are no such timers.
+    /// Calls `each` with the timers that were moved or cancelled before the first tick. Only
+    /// the latest of them are passed, roughly `most`: see
+    /// [`Past`](crate::experiments::bench::sampler::Past). By default there are no such timers.
     fn past(&self, most: usize, each: &mut dyn FnMut(u32, u64)) {
         let _ = (most, each);
     }

@@ -98,7 +98,7 @@ impl Drop for Generator {
     }
 }
 
-/// A command that runs this program with the hidden command.
+/// Returns a command that runs this program with the argument [`COMMAND`].
 fn own_program() -> Command {
     let mut program = Command::new("/proc/self/exe");
     program.arg(COMMAND).arg0("tickwright");

@@ -8,7 +8,8 @@ use crate::traces::profile::{Delay, Workload};
 /// Asks for a workload on standard error and reads the answers from standard input.
 ///
 /// # Errors
-/// Standard input is no terminal; an answer that is no number; no answer.
+/// A usage error if standard input is not a terminal, if an answer is not a number, or if there is
+/// no answer.
 pub(super) fn workload() -> Result<Workload, LabError> {
     let input = io::stdin();
     if !input.is_terminal() {

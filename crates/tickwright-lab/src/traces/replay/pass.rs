@@ -144,9 +144,9 @@ impl Witness for Both<'_> {
 }
 
 /// Compares all answers. A trace may end before any timer is due: then its own operations ask for
-/// no answer. So the queue is advanced at the end beyond each deadline that ever was. There each
-/// pending timer must come, and no timer that was cancelled. This part counts for no memory and no
-/// fold.
+/// no answer. So the queue is advanced at the end beyond every deadline of the trace. There each
+/// pending timer must come, and no timer that was cancelled. Figures of memory and the fold do not
+/// include this part.
 fn verify<Q: BenchQueue>(
     structure: &'static Structure,
     queue: &mut Q,

@@ -47,8 +47,8 @@ const MOST_TICKS_AT_END: u64 = 2_000_000;
 /// Runs a replay.
 ///
 /// # Errors
-/// The trace cannot be read; the first wrong answer; memory that the system refuses. An
-/// interruption is noted in `lab`.
+/// Returns that the trace cannot be read, the first wrong answer, or that the system refuses
+/// memory. An interruption is noted in `lab`.
 pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
     let (profile, found) = plan.input.describe(plan.tick_ns.unwrap_or(0))?;
     lab.notes.extend(found.notes);

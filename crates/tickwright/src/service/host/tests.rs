@@ -1,5 +1,5 @@
 //! While the host tick is the head, the alarm is set for the second timer in every structure. One
-//! structure that takes its second from its array fails.
+//! wrong structure fails the test: as its second timer it returns the second cell of its array.
 
 use core::num::NonZeroU32;
 use core::time::Duration;

@@ -307,7 +307,7 @@ impl<G: WheelGeometry> Set<G> {
         set
     }
 
-    /// The shard of that number, and the number in the width that timers store.
+    /// The shard with this number. The number is also returned, as the `u32` that timers store.
     pub(crate) fn shard(&self, number: usize) -> Option<(u32, &Base<G>)> {
         // There are fewer than 2^32 shards.
         Some((u32::try_from(number).ok()?, self.bases.get(number)?))

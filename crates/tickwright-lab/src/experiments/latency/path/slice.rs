@@ -181,7 +181,7 @@ pub(super) struct Slice<'a, W> {
     pub(super) timers: &'a Timers,
     pub(super) ticks: usize,
     pub(super) watch: &'a mut W,
-    /// Receives the counted part of a run, and calls it.
+    /// Is called with a closure that does the counted part of a run. It must call that closure.
     pub(super) around: &'a mut dyn FnMut(&mut dyn FnMut()),
 }
 
