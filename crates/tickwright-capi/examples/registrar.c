@@ -105,7 +105,7 @@ static const char *handle(const char *user, int64_t span)
 
 static void answer(int fd, const struct sockaddr_in *to, const char *text)
 {
-    /* A datagram that is lost is sent again. */
+    /* If this datagram is lost, the client sends its request again. */
     (void)!sendto(fd, text, strlen(text), 0, (const struct sockaddr *)to, sizeof *to);
 }
 
