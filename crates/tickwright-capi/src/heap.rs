@@ -84,7 +84,7 @@ fn with<R>(
     inside: impl FnOnce(&mut Heap<Element, ByCaller>) -> Result<R, c_int>,
 ) -> Result<R, c_int> {
     let now = lendable(heap)?;
-    // SAFETY: 1. the pointer is to a heap, as its state says; 2. the reference is the only one: the
+    // SAFETY: 1. The pointer is to a heap, as its state says. 2. The reference is the only one: the
     // state has just said that there was none, and refuses another.
     lend(heap, now, || inside(unsafe { &mut (*heap.cast_mut()).heap }))
 }

@@ -344,8 +344,8 @@ exported!(
                     // SAFETY: the caller's function, called as the header says.
                     lend(queue, &head.state, || unsafe { rearm(timer, expiry, user) })
                 };
-                // SAFETY: 1. `checked` has returned the head; 2. the queue is of this family; 3.
-                // the reference is the only one: `next` lends the queue while it calls.
+                // SAFETY: 1. `checked` has returned the head. 2. The queue is of this family. 3.
+                // The reference is the only one: `next` lends the queue while it calls.
                 unsafe { behind::<F>(queue) }.pop_and_reinsert(now, next).map(left)
             });
             popped.ok_or(code::INVALID)

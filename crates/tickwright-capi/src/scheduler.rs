@@ -141,7 +141,7 @@ exported!(
             end(ending)?;
             ending.scheduler.shutdown_each(drop).map_err(|_| code::DEADLOCK)?;
             drop(ending.take_thread());
-            // SAFETY: 1. the scheduler is from `create`; 2. it is no longer used: no callback runs,
+            // SAFETY: 1. The scheduler is from `create`. 2. It is no longer used: no callback runs,
             // the thread has ended, and the rest is the header's contract.
             unsafe { destroy(sched) };
             Ok(0)

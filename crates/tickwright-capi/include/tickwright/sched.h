@@ -1,9 +1,9 @@
 /* A scheduler: timers that call back, one at a time. The scheduler holds no lock during a callback.
  *
- * The callbacks run where you choose: in your poll loop (tw_sched_timeout_ms, tw_sched_run), in an
- * event loop (tw_sched_fd), or on a thread that the scheduler starts (tw_sched_start_thread).
- * Timers with equal due times run in the order in which they were armed. No timer runs before it is
- * due. Any thread may call any function at any time, except tw_sched_destroy.
+ * You choose where the callbacks run. Call tw_sched_timeout_ms and tw_sched_run in a poll loop, or
+ * add tw_sched_fd to an event loop. Or start a thread with tw_sched_start_thread. Timers with equal
+ * due times run in the order in which they were armed. No timer runs before it is due. Any thread
+ * may call any function at any time, except tw_sched_destroy.
  *
  * A poll loop:
  *
