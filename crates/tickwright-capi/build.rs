@@ -1,5 +1,5 @@
-//! Names the shared library, so that programs ask the loader for `libtickwright.so.N` whatever the
-//! file is called. The number is that of the file `SONAME` in `tickwright-boundary`.
+//! Sets the SONAME of the shared library, so that programs ask the loader for `libtickwright.so.N`,
+//! whatever the file's name. The file `SONAME` in `tickwright-boundary` holds the number N.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
@@ -9,7 +9,7 @@ fn main() {
             println!("cargo::error=tickwright-boundary gave no number for the SONAME");
         }
         println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libtickwright.so.{number}");
-        // Handlers of forks stay where they are: the library is not unloaded.
+        // The library has registered fork handlers, so the loader must not unload it.
         println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
     }
 }

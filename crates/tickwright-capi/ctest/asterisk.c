@@ -57,7 +57,8 @@ static void give_back(struct call *call)
     __atomic_sub_fetch(&call->references, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Runs until the other thread has returned from what is to wait for this, or 50 ms. */
+/* Runs until the other thread has returned from the call that is to wait for this callback, or for
+ * 50 ms. */
 static int lingers(const void *data)
 {
     struct call *call = (struct call *)data;
@@ -101,7 +102,7 @@ static void ended(struct call *call)
     EQUAL(READ(call->early), 0);
 }
 
-/* Nothing about the old timer runs when a replace has returned: its data may be freed. */
+/* When a replace has returned, no function of the old timer runs, so its data may be freed. */
 static void replaced(struct call *call)
 {
     int was, result;
@@ -130,7 +131,7 @@ static void replaced(struct call *call)
         EQUAL(call->id, -1);
     }
     EQUAL(ast_sched_wait(call->con), -1);
-    /* A replace that cannot add has deleted all the same. */
+    /* A replace that cannot add the new timer has deleted the old one all the same. */
     call->id = ast_sched_add(call->con, 60000, nothing, call);
     EQUAL(ast_sched_replace(call->id, call->con, -1, nothing, call), -1);
     EQUAL(ast_sched_replace(-1, call->con, 0, NULL, call), -1);
@@ -167,14 +168,14 @@ static void references(struct call *call, struct call *next)
     CHECK(call->id == -1 && released == 2 && failed == 1);
     CHECK(READ(call->references) == 0 && READ(next->references) == 0);
     EQUAL(ast_sched_wait(call->con), -1);
-    /* None: nothing is given back. */
+    /* There is no old timer, so no reference is given back. */
     AST_SCHED_REPLACE_UNREF(call->id, call->con, 60000, nothing, call, unref(_data), failed++,
                             take(call));
     CHECK(call->id > 0 && released == 2 && READ(call->references) == 1 && failed == 1);
     AST_SCHED_DEL_UNREF(call->con, call->id, unref(call));
     CHECK(call->id == -1 && released == 3 && READ(call->references) == 0);
 
-    /* It runs: a callback that ended the timer has given its reference back itself. */
+    /* The old timer runs. A callback that ended its timer has given the reference back itself. */
     for (result = 0; result <= AGAIN; result += AGAIN) {
         released = 0;
         begin(call, result);
@@ -218,7 +219,7 @@ static int adds_itself(const void *data)
     return 0;
 }
 
-/* The lock that the callback wants is released for it. */
+/* The macro releases the lock that the callback wants. */
 static void spinlock(struct call *call)
 {
     pthread_mutex_lock(&call->lock);
@@ -232,7 +233,7 @@ static void spinlock(struct call *call)
     EQUAL(AST_SCHED_DEL_SPINLOCK(call->con, call->id, &call->lock), 0);
     EQUAL(call->id, -1);
 
-    /* What the callback has added under the id is deleted too. */
+    /* The macro also deletes the timer that the callback has added under the id. */
     call->id = ast_sched_add(call->con, 0, adds_itself, call);
     wait_for(&call->running);
     EQUAL(AST_SCHED_DEL_SPINLOCK(call->con, call->id, &call->lock), 0);
@@ -318,7 +319,7 @@ static void reports(struct call *call)
         EQUAL(ast_sched_del(call->con, ids[i]), 0);
 }
 
-/* No context and no timer: each has an answer. */
+/* Without a context or a timer, each function returns an error. */
 static void misuse(struct call *call)
 {
     static const int NONE[] = { -2147483647 - 1, -1, 0, 1, 2147483647 };

@@ -1,4 +1,4 @@
-/* What callbacks may do, and what they are refused. */
+/* Which calls callbacks may make, and which calls are refused. */
 #include "check.h"
 
 struct party {
@@ -13,7 +13,7 @@ static struct party *party_of(const tw_expired *fired)
     return TW_CONTAINER(fired->timer, struct party, timer);
 }
 
-/* The fired timer is free, the queue is whole, and only destroying it is refused. */
+/* The fired timer is free, the queue is whole, and only the destroy of the queue is refused. */
 static void everything(const tw_expired *fired, void *user)
 {
     struct party *party = party_of(fired);
@@ -27,7 +27,7 @@ static void everything(const tw_expired *fired, void *user)
     EQUAL(tw_queue_now(queue, &tick), 0);
     EQUAL(tick, 100);
     EQUAL(tw_queue_remove(queue, fired->timer), -ENOENT); /* itself */
-    /* Its neighbour, which is due as well. */
+    /* Removes the neighboring timer, which is due as well. */
     CHECK(tw_queue_remove(queue, &party->neighbour) >= 0);
     CHECK(tw_queue_insert(queue, &party->neighbour, 300) >= 0);
     CHECK(tw_queue_insert(queue, fired->timer, 200) >= 0);
@@ -109,7 +109,7 @@ static void of_a_queue(tw_family family)
     EQUAL(count, 2);
     EQUAL(done.delivered, 1); /* the inner one delivered the other */
 
-    /* A timer that is always due is held by the budget. */
+    /* The budget bounds the runs of a timer that is always due. */
     count = 0;
     CHECK(tw_queue_insert(queue, &party.timer, 0) >= 0);
     EQUAL(tw_queue_advance(queue, 100, 10, again_now, &count, &done), 1);
@@ -149,7 +149,7 @@ struct ranked {
     size_t position;
 };
 
-/* A comparator that uses its own heap. */
+/* A comparator that calls functions about its own heap. */
 static int meddles(const void *a, const void *b, void *user)
 {
     const struct ranked *left = (const struct ranked *)a, *right = (const struct ranked *)b;

@@ -1,5 +1,5 @@
-/* A test framework in one page: a check that fails says where and what, and ends the program.
- * Valid as C11 and as C++. */
+/* A test framework in one page: a check that fails prints its place and its text, and ends the
+ * program. The file is valid C11 and C++. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -12,8 +12,8 @@
 
 #include <tickwright.h>
 
-/* A test that hangs ends by SIGALRM, also in a forked child, to which alarms do not go over. Under
- * valgrind beside other work the longest test takes a minute or two. */
+/* SIGALRM ends a test that hangs. A forked child does not inherit the alarm, so it sets its own.
+ * Under valgrind, on a busy machine, the longest test takes a minute or two. */
 enum { SECONDS_TO_LIVE = 900 };
 
 static inline void live_on(void)
@@ -33,7 +33,7 @@ __attribute__((constructor)) static void live(void)
             fail(__FILE__, __LINE__, #condition); \
     } while (0)
 
-/* Two integers are equal. */
+/* Checks that two integers are equal. */
 #define EQUAL(left, right) equal(__FILE__, __LINE__, #left " == " #right, (intmax_t)(left), (intmax_t)(right))
 
 static inline void fail(const char *file, int line, const char *what)
@@ -50,7 +50,7 @@ static inline void equal(const char *file, int line, const char *what, intmax_t 
     }
 }
 
-/* Numbers that are the same in each run: xorshift, after Marsaglia 2003. */
+/* Random numbers that are the same in each run: xorshift, after Marsaglia 2003. */
 static inline uint64_t next_random(uint64_t *state)
 {
     *state ^= *state << 13;
@@ -65,7 +65,7 @@ static const tw_family FAMILIES[] = {
 };
 enum { FAMILY_COUNT = sizeof FAMILIES / sizeof *FAMILIES };
 
-/* A queue in memory of the heap's, of just its size, at an odd address. */
+/* Makes a queue in an allocated block of exactly its size, at an odd address. */
 static inline tw_queue *new_queue(tw_family family, size_t capacity, void **memory)
 {
     size_t size = tw_queue_bytes(family, capacity);
@@ -96,7 +96,7 @@ static inline int create_sched(tw_sched **sched, tw_family family, tw_clock cloc
     return tw_sched_create(sched, &options);
 }
 
-/* A scheduler on a clock that stands still. */
+/* Makes a scheduler on a virtual clock. */
 static inline tw_sched *new_sched(tw_family family)
 {
     tw_sched *sched = NULL;
@@ -116,7 +116,8 @@ static inline void advance_ms(tw_sched *sched, uint64_t ms)
     EQUAL(tw_sched_advance(sched, ms * 1000000), 0);
 }
 
-/* What threads share: the library's locks are not seen by those who look for races. */
+/* Access to data that threads share. It is atomic, since tools that look for races do not see the
+ * library's locks. */
 #define READ(place) __atomic_load_n(&(place), __ATOMIC_SEQ_CST)
 #define WRITE(place, value) __atomic_store_n(&(place), value, __ATOMIC_SEQ_CST)
 #define COUNT_UP(place) __atomic_add_fetch(&(place), 1, __ATOMIC_SEQ_CST)

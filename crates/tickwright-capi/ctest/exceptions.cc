@@ -1,6 +1,6 @@
-// Callbacks and threads that leave by an exception, which the caller would catch: the process ends,
-// and nothing goes on with a queue, heap or scheduler that is half done. Each case in a process of
-// its own.
+// Callbacks and threads throw an exception that their caller would catch. The process must end, so
+// that no code uses a queue, heap or scheduler in the middle of a change. Each case runs in a
+// process of its own.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -89,7 +89,7 @@ static void of_a_scheduler(int which, tw_family family)
     EQUAL(tw_sched_advance(sched, 2000000), 0);
     switch (which) {
     case 0: tw_sched_run(sched, SIZE_MAX); break;
-    case 1: /* on its thread, where nobody of ours is above it */
+    case 1: /* on the scheduler's thread, where no function of this test is above it */
         EQUAL(tw_sched_start_thread(sched, nullptr), 0);
         tw_sched_advance(sched, 1);
         tw_sched_destroy(sched);
@@ -99,7 +99,7 @@ static void of_a_scheduler(int which, tw_family family)
     case 4: tw_sched_shutdown_token(sched, &job, nullptr); break;
     case 5: tw_sched_replace_job(sched, id, &job, nullptr, nullptr); break;
     case 6: tw_sched_destroy(sched); break;
-    case 7: /* the same on its thread */
+    case 7: /* the same on the scheduler's thread */
         EQUAL(tw_sched_start_thread(sched, nullptr), 0);
         tw_sched_advance(sched, 1);
         tw_sched_destroy(sched);
@@ -112,7 +112,7 @@ static void *body(void *)
     throw 7;
 }
 
-// A body may be on a stack of the library's own; the case is the model.
+// The function of a thread may run on a stack of the library; the case is the model.
 static void of_a_thread(int which, tw_family)
 {
     tw_runtime *threads = nullptr;

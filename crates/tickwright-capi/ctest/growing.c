@@ -1,5 +1,5 @@
-/* Structs whose first field is their size: programs with older and newer headers. What macros of
- * the headers do, by the functions beside them and by themselves. */
+/* Structs whose first field is their size, in programs with older and newer headers. Also the
+ * macros of the headers, and the functions beside the macros. */
 #include "models.h"
 
 /* A struct of a later version, with one more field. */
@@ -25,7 +25,7 @@ static int64_t call(void *data, const tw_firing *firing)
     return 0;
 }
 
-/* What the library reads. */
+/* Structs that the library reads. */
 static void options(void)
 {
     LATER(tw_sched_options) sched_options;
@@ -84,8 +84,8 @@ static void fire(const tw_expired *fired, void *user)
     ++*(int *)user;
 }
 
-/* What the library fills: not a byte behind what it knows, and nothing is done when the size cannot
- * be. */
+/* Structs that the library fills. It writes no byte behind the fields that it knows. If the size is
+ * invalid, it does nothing. */
 static void filled(void)
 {
     LATER(tw_expired) expired;

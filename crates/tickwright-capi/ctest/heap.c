@@ -1,4 +1,4 @@
-/* The heap by itself: the tests that Asterisk's came with, and what those did not ask. */
+/* The heap by itself: the tests of Asterisk's heap, and cases that those do not cover. */
 #include "check.h"
 
 enum { COUNT = 20000 };
@@ -52,7 +52,7 @@ static void few(void)
 
     EQUAL(tw_heap_push(heap, &three[0]), 0);
     EQUAL(tw_heap_push(other, &three[1]), 0);
-    /* Its position is the other's head, as is that of three[0] here. */
+    /* Its position is that of the other heap's head, and so is the position of three[0] here. */
     EQUAL(tw_heap_push(heap, &three[1]), -EXDEV);
     EQUAL(tw_heap_push(other, &three[0]), -EXDEV);
     EQUAL(tw_heap_check(heap, NULL, 0), 0);
@@ -105,7 +105,8 @@ static void contained(void)
     EQUAL(tw_heap_remove(heap, &items_of_two[1]), 0);
     EQUAL(tw_heap_contains(heap, &items_of_two[1]), 0);
 
-    /* Memory of any content: each position but 0 is refused, and can be forgotten. */
+    /* Memory of any content: a push refuses each position but 0, until tw_heap_forget sets it to
+     * 0. */
     fresh = (struct item *)malloc(sizeof *fresh);
     CHECK(fresh != NULL);
     for (position = 0; position < 5; position++) {

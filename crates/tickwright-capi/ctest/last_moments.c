@@ -1,7 +1,7 @@
-/* Every function about threads works in the destructors of keys, which run last in a thread, and
- * in handlers of exit. A thread that forks is a process of its own then, which ends as a process
- * does whose last thread returns. Each case is a child, so that one which aborts or hangs is
- * told. */
+/* Every function about threads works in the destructors of keys, which run last in a thread, and in
+ * handlers of exit. After a fork, the thread is the only one of the child, which ends like a
+ * process whose last thread returns. Each case runs in a child, so that the test reports a case
+ * that aborts or hangs. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -110,7 +110,7 @@ static void (*const DEEDS[])(void) = { looks, sleeps, parks, creates, joins, sch
 enum { DEED_COUNT = sizeof DEEDS / sizeof *DEEDS };
 static void (*deed)(void);
 
-/* Three times: a destructor may set its key again, and other destructors are over by then. */
+/* Runs three times: a destructor may set its key again, and by then other destructors are over. */
 static void key_ends(void *round)
 {
     deed();
@@ -136,8 +136,8 @@ static void start(tw_model model)
     EQUAL(create_sched(&sched, TW_FAMILY_HEAP4, TW_CLOCK_MONOTONIC, 0, 0), 0);
 }
 
-/* In the destructor of a key of a thread: for M:N that is one of its worker's, which ends when
- * nothing can be created any more. */
+/* Runs in the destructor of a key of a platform thread. In the M:N model that is a key of the
+ * worker, which ends when no thread can be created any more. */
 static int in_a_destructor(tw_model model)
 {
     tw_thread thread;
@@ -181,7 +181,7 @@ static int in_a_handler(tw_model model)
     exit(1); /* The handler ends the process before that. */
 }
 
-/* How a child ends that does that. */
+/* How a child ends whose handler does that. */
 static int child(int (*inside)(tw_model), tw_model model)
 {
     int status = 0;
@@ -249,8 +249,8 @@ int main(void)
             if (MODELS[model] != FOREIGN)
                 EQUAL(child(in_a_handler, MODELS[model]), 0);
         }
-        /* The memory of the parent's threads, which the child has a copy of, is lost there for
-         * tools that look. */
+        /* The child has a copy of the memory of the parent's threads. Tools count that memory as
+         * lost in the child. */
         if (MODELS[model] != FOREIGN && stacks_may_switch())
             EQUAL(child(a_thread_forks, MODELS[model]), 0);
     }

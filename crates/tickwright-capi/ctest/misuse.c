@@ -1,4 +1,4 @@
-/* Null, nonsense, and what is no more: each has an answer. */
+/* Null pointers, nonsense and ended objects: each call returns an error. */
 #include "check.h"
 
 static void fire(const tw_expired *fired, void *user)
@@ -20,7 +20,7 @@ static int compare(const void *a, const void *b, void *user)
     return (a > b) - (a < b);
 }
 
-/* Everything that takes a queue says that this is none. */
+/* Every function that takes a queue returns that this is no queue. */
 static void no_queue(tw_queue *queue)
 {
     tw_timer timer = TW_TIMER_INIT, *shown;
@@ -72,7 +72,7 @@ static void no_timer(tw_queue *queue, tw_timer *timer)
     EQUAL(tw_queue_len(queue), 0);
 }
 
-/* Eight bytes that are nothing: not one byte behind them is read. */
+/* Eight bytes that are no object: the library reads no byte behind them. */
 static void small_memory(void)
 {
     uint64_t *few = (uint64_t *)malloc(sizeof *few);
@@ -101,7 +101,7 @@ static uint64_t never(tw_timer *timer, uint64_t expiry, void *user)
     return expiry;
 }
 
-/* Answers that have nowhere to go: nothing is done. */
+/* Output pointers that are not aligned: the call changes nothing. */
 static void no_place(tw_queue *queue, tw_timer *timer, void *odd)
 {
     tw_timer *head;
@@ -153,7 +153,7 @@ static void queues(tw_family family)
     EQUAL(tw_timer_init(&timer), 0);
     no_place(queue, &timer, odd + 1 + ((uintptr_t)odd & 1));
 
-    /* A copy of a queue is none, and neither is one that is gone. */
+    /* A copy of a queue is no queue, and neither is a destroyed queue. */
     CHECK(tw_timer_init(&timer) == 0 && tw_queue_insert(queue, &timer, 5) == 1);
     memcpy(copy, memory, size);
     other = (tw_queue *)(void *)(copy + ((char *)queue - memory));
@@ -165,7 +165,7 @@ static void queues(tw_family family)
     free(copy);
 }
 
-/* What something else has overwritten is named. */
+/* The check names a structure that other code has overwritten. */
 static void overwritten(void)
 {
     void *memory;

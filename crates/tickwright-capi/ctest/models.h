@@ -9,7 +9,7 @@
 
 #include "check.h"
 
-/* Valgrind is seen by what it loads into the process. */
+/* Valgrind is detected by the library that it loads into the process. */
 static inline int under_valgrind(void)
 {
     char line[512];
@@ -23,7 +23,7 @@ static inline int under_valgrind(void)
 }
 
 /* Valgrind and the compilers' sanitizers take a switch of stacks for an error of the program,
- * unless that tells them of each. */
+ * unless the program reports each switch to them. */
 static inline int stacks_may_switch(void)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -1,4 +1,5 @@
-/* Memory runs out at each allocation in turn: nothing half-done. Queues never ask for any. */
+/* Memory runs out at each allocation in turn: each call succeeds or changes nothing. Queues never
+ * allocate memory. */
 #include "supply.h"
 
 struct item {
@@ -60,7 +61,7 @@ static void heaps(void)
     CHECK(refusals > COUNT);
 }
 
-/* After the memory was given, nothing is allocated: not one grant is needed. */
+/* After the caller has given the memory, the library allocates nothing: no grant is needed. */
 static void queues(tw_family family)
 {
     enum { COUNT = 100 };
@@ -104,8 +105,8 @@ static int64_t once_more(void *data, const tw_firing *firing)
     return --*(int *)data > 0;
 }
 
-/* Each call of a scheduler is refused or done; what was refused is not cleaned up, what was done
- * is, once. */
+/* Each call of a scheduler is refused or succeeds. A refused timer is not cleaned up, and an added
+ * one is cleaned up once. */
 static void schedulers(tw_family family)
 {
     enum { COUNT = 150 };
@@ -176,9 +177,9 @@ static void schedulers(tw_family family)
     CHECK(refusals > COUNT);
 }
 
-/* Making a scheduler with each clock, a thread, a descriptor, and turning a clock: each grant
- * more gets further, until all is done. What is refused says so, and leaves the scheduler as it
- * was. */
+/* Makes a scheduler with each clock, a thread and a descriptor, and moves its clock. With each
+ * further grant more of the calls succeed. A refused call returns an error, and leaves the
+ * scheduler as it was. */
 static void drives(tw_clock clock)
 {
     int grants, refusals = 0, done = 0;
@@ -232,7 +233,7 @@ static void drives(tw_clock clock)
     CHECK(refusals > 5);
 }
 
-/* Up to the capacity, nothing is allocated. */
+/* Up to the capacity, the scheduler allocates nothing. */
 static void scheduler_with_room(tw_family family)
 {
     enum { COUNT = 100 };

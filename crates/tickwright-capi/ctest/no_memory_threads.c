@@ -45,14 +45,15 @@ static int kernel_threads_now(void)
     return count;
 }
 
-/* Waits until this thread is the only one: a thread that was joined is seen a little longer. */
+/* Waits until this thread is the only one, since the system shows a joined thread a little
+ * longer. */
 static void until_alone(void)
 {
     while (kernel_threads_now() > 1)
         sched_yield();
 }
 
-/* What a test has found in a child. */
+/* The results of a test in a child. */
 struct found {
     int refused;   /* the call under test was refused */
     int reached;   /* requests of the library that failed */
@@ -62,8 +63,8 @@ struct found {
 typedef struct found (*test_fn)(const struct choice *, struct supply *);
 
 /* Runs a test in a child, in which the library has kept nothing from earlier calls. Request n of a
- * supply fails, and those after it unless `once`. A child that is done is killed: valgrind would
- * count what it has of its parent as lost. */
+ * supply fails, and those after it unless `once`. A child that is done is killed, since valgrind
+ * would count its copy of the parent's memory as lost. */
 static struct found in_a_child(test_fn test, const struct choice *choice, struct supply *from, long n, int once)
 {
     struct found found = { 0, 0, 0 };
@@ -93,7 +94,8 @@ static struct found in_a_child(test_fn test, const struct choice *choice, struct
     return found;
 }
 
-/* What a supply was asked for, after the calls under test. From now on it is without limit. */
+/* Returns the requests of a supply after the calls under test. From now on the supply has no
+ * limit. */
 static struct found what_was_found(int refused, struct supply *from)
 {
     struct found found;
@@ -104,7 +106,7 @@ static struct found what_was_found(int refused, struct supply *from)
     return found;
 }
 
-/* Has each request of a test fail, the first to the last: alone, and with all later ones. */
+/* Makes each request of a test fail, from the first to the last: alone, and with all later ones. */
 static struct found each_request(test_fn test, const struct choice *choice, struct supply *from)
 {
     struct found sum = { 0, 0, 0 };
@@ -190,7 +192,7 @@ static void descriptors(void)
 
 enum { BUSY = 3 };
 
-/* What the threads meet at. */
+/* The objects at which the threads meet. */
 static struct {
     tw_runtime *runtime;
     tw_mutex *mutex;
@@ -206,7 +208,7 @@ static void count_up(void *value)
     COUNT_UP(*(int *)value);
 }
 
-/* A call that may say that there is no memory. */
+/* A call that may return that no memory is left. */
 static int is_done(int result)
 {
     CHECK(result == 0 || result == -ENOMEM);
@@ -392,7 +394,7 @@ static void meetings(void)
     CHECK(refusals > 6);
 }
 
-/* The list of a thread's values grows, beyond each spare block at last. */
+/* The list of a thread's values grows, until no spare block is large enough. */
 static void many_keys(void)
 {
     enum { KEYS = 1000 };

@@ -1,5 +1,5 @@
-/* The ordered dictionary against a sorted array, over two dictionaries at once; then misuse, and
- * orders that lie. */
+/* Compares two ordered dictionaries over the same objects with sorted arrays. Then tests misuse,
+ * and comparators that contradict themselves. */
 #include "check.h"
 
 enum { OBJECTS = 40, KEYS = 12, STEPS = 20000 };
@@ -12,7 +12,7 @@ struct object {
 
 static const tw_odict_how SEARCHES[] = { TW_ODICT_EQ, TW_ODICT_EQ_LAST, TW_ODICT_GEQ, TW_ODICT_GT, TW_ODICT_LEQ, TW_ODICT_LT };
 
-/* What the caller's functions are given. */
+/* The argument of the caller's functions. */
 struct order {
     tw_odict *probe; /* if not null, is called about while they run, and must refuse */
     uint64_t lies;   /* if not 0, answers are random */
@@ -107,7 +107,7 @@ static int expected(int how, uint64_t key)
     }
 }
 
-/* `found` is looked at after the call that answered `code`. */
+/* Checks `found` after the call that has returned `code`. */
 static void is(int code, tw_odlink *const *found, int at)
 {
     EQUAL(code, at >= 0 && at < count);
@@ -257,7 +257,7 @@ static void sequences(void)
     free(all);
 }
 
-/* Everything that takes a dictionary says that this is none. */
+/* Every function that takes a dictionary returns that this is no dictionary. */
 static void no_odict(tw_odict *odict)
 {
     struct object object;
@@ -375,7 +375,7 @@ static void misuse(void)
     EQUAL(tw_odict_first(&one, NULL), 1);
     EQUAL(tw_odict_next(&one, &three[0].link, NULL), 0);
 
-    /* A copy of a linked one is none; of one that was taken out it is a new one. */
+    /* A copy of a link in a dictionary is no link. A copy of a removed link is a new link. */
     copy = three[0];
     no_link(&one, &copy.link);
     no_link(&one, NULL);
@@ -397,7 +397,7 @@ static void misuse(void)
     EQUAL(tw_odict_destroy(&two), 0);
 }
 
-/* A key that is changed in secret is found by the check, and mended by an update. */
+/* The check finds a key that was changed without an update, and an update repairs the order. */
 static void secret(void)
 {
     struct order order = { NULL, 0 };
@@ -423,7 +423,7 @@ static void secret(void)
     EQUAL(tw_odict_destroy(&odict), 0);
 }
 
-/* With an order that contradicts itself nothing is lost, and all can be taken out. */
+/* With an order that contradicts itself, no link is lost, and all links can be removed. */
 static void liar(void)
 {
     struct order order = { NULL, 4711 };

@@ -136,7 +136,7 @@ static void extremes(tw_family family)
     EQUAL(tw_queue_pop_expired(queue, UINT64_MAX, &fired), 0);
     EQUAL(tw_queue_now(queue, &tick), 0);
     CHECK(tick >= UINT64_MAX - 1);
-    /* At the end of time everything is due at once. */
+    /* At the last tick every timer is due. */
     EQUAL(tw_queue_pop_expired(queue, UINT64_MAX, NULL), 0);
     EQUAL(tw_queue_insert(queue, &mine[0], 5), 1);
     EQUAL(tw_queue_pop_expired(queue, 0, &fired), 1);
@@ -144,7 +144,8 @@ static void extremes(tw_family family)
     end_queue(queue, memory);
 }
 
-/* What is moved is counted, and paid from the budget; only wheels have something to move. */
+/* An advance counts the timers that it moves, and takes them from the budget. Only wheels move
+ * timers. */
 static void budgets(tw_family family)
 {
     enum { COUNT = 100 };

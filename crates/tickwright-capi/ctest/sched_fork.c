@@ -32,8 +32,8 @@ static void clean(void *data)
     COUNT_UP(*(int *)data);
 }
 
-/* Runs a function in a child, which is killed if it hangs. One that is done says so, and kills
- * itself: valgrind counts what a child has of its parent as lost when it exits. */
+/* Runs a function in a child, which is killed if it hangs. A child that is done reports so, and
+ * kills itself. If it exited, valgrind would count its copy of the parent's memory as lost. */
 static void in_a_child(const char *what, void (*act)(tw_sched *), tw_sched *sched)
 {
     int status, done[2];
@@ -217,8 +217,8 @@ static void from_a_callback(void)
     }
 }
 
-/* A clean-up function that forks, below a call that comes back: the child's call is the one, and
- * not a second thread's. */
+/* A clean-up function forks below a call that uses the scheduler afterwards. The child counts that
+ * call, and not a call of another thread. */
 static tw_sched *ending;
 static sem_t in_cleanup, leave_cleanup;
 
@@ -354,8 +354,8 @@ static void takes_note(tw_sched *sched)
     EQUAL(tw_sched_destroy(sched), 0);
 }
 
-/* What the child does with its descriptor, the parent's does not see: after each the parent's
- * timer runs. */
+/* Calls of the child on its descriptor do not affect that of the parent: after each call the
+ * parent's timer runs. */
 static void with_a_descriptor(void)
 {
     static void (*const ACTS[])(tw_sched *) = { does_nothing, destroys, cancels, adds, takes_note };

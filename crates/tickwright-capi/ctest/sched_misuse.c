@@ -1,4 +1,4 @@
-/* Null, nonsense, and what is no more: each has an answer. */
+/* Null pointers, nonsense and ended timers: each call returns an error. */
 #include <limits.h>
 
 #include "check.h"
@@ -133,7 +133,7 @@ static void bad_ids(void)
     }
     EQUAL(tw_sched_arm(sched, (uint64_t)live, -1), -EINVAL);
     EQUAL(tw_sched_arm_timing(sched, (uint64_t)live, NULL), -EINVAL);
-    /* Answers that nobody wants. */
+    /* Output pointers that are null. */
     EQUAL(tw_sched_find(sched, mine, NULL), 0);
     EQUAL(tw_sched_when(sched, mine, NULL), 1);
     EQUAL(tw_sched_remaining(sched, mine, NULL), 1);

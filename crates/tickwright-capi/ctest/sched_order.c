@@ -1,5 +1,4 @@
-/* When callbacks run, and in which order: also the test that Asterisk's scheduler came with, in
- * our words. */
+/* When callbacks run, and in which order. Also the test of Asterisk's scheduler, rewritten. */
 #include "check.h"
 
 enum { MOST = 64 };
@@ -96,7 +95,8 @@ static int64_t always(void *data, const tw_firing *firing)
     return -1;
 }
 
-/* Again: after the delay, or after the answer; from the previous due time, never before now. */
+/* A timer runs again after its delay, or after the delay that the callback returns. Both count from
+ * the previous due time, and never end before now. */
 static void again(void)
 {
     tw_sched *sched = new_sched(TW_FAMILY_RB);
@@ -126,7 +126,8 @@ static void again(void)
     EQUAL(left, 5);
     EQUAL(tw_sched_cancel_try(sched, (uint64_t)id), TW_CANCEL_REMOVED);
 
-    /* Any answer but 0 is again, but one below 0 of a variable timer is done. */
+    /* After any result but 0 the timer runs again, except after a result below 0 of a variable
+     * timer. */
     id = tw_sched_add(sched, 0, always, &count);
     EQUAL(run(sched), 1);
     EQUAL(run(sched), 1);
@@ -136,7 +137,7 @@ static void again(void)
     EQUAL(run(sched), 0);
     EQUAL(count, 3);
 
-    /* A budget leaves the rest in order. */
+    /* A run with a budget leaves the other timers in order. */
     for (id = 0; id < 5; id++)
         add(sched, 0, id);
     ran_count = 0;
@@ -186,7 +187,7 @@ static void periods(void)
     }
 }
 
-/* The time of day is set forward and back; what is due by delays does not notice. */
+/* The time of day is set forward and back. Timers with delays are not affected. */
 static void wall(void)
 {
     const int64_t HOUR = INT64_C(3600000000000);

@@ -124,7 +124,7 @@ static void from_inside(tw_family family)
     }
 }
 
-/* Of two that are due together, the first cancels the second. */
+/* Of two timers that are due together, the first cancels the second. */
 static void neighbours(tw_family family)
 {
     int form;
@@ -170,7 +170,7 @@ static int64_t meddles(void *data, const tw_firing *firing)
     return 1;
 }
 
-/* Started anew from its own callback, which says that it is done. */
+/* A callback arms its own timer again, and returns that it is done. */
 static int64_t starts(void *data, const tw_firing *firing)
 {
     struct call *call = (struct call *)data;
@@ -224,12 +224,12 @@ static void replaces(tw_family family)
     EQUAL(became, TW_CANCEL_REMOVED);
     EQUAL(old.cleaned, 1);
     EQUAL(tw_sched_int(sched, id), int_id);
-    /* What is not there is replaced by the new one. */
+    /* If the old timer does not exist, the replace only adds the new one. */
     job.data = &old;
     CHECK(tw_sched_replace_job(sched, old.id, &job, &became, &old.id) > 0);
     EQUAL(became, -ENOENT);
     CHECK(tw_sched_replace_job(sched, (uint64_t)-1, &job, NULL, NULL) > 0);
-    /* A refused one leaves the old. */
+    /* A refused replace leaves the old timer. */
     job.timing.when_ns = -1;
     EQUAL(tw_sched_replace_job(sched, id, &job, &became, NULL), -EINVAL);
     EQUAL(fresh.cleaned, 0);

@@ -100,7 +100,7 @@ static void running_elsewhere(void)
             EQUAL(pthread_join(threads[i], NULL), 0);
             EQUAL(READ(call.cleaned), 1);
             suppressed += cancellers[i].answer == TW_CANCEL_SUPPRESSED;
-            /* Who came late found it running again, or gone. */
+            /* A cancel that came late found the timer running again, or gone. */
             CHECK(cancellers[i].answer == TW_CANCEL_FINISHED || cancellers[i].answer == TW_CANCEL_SUPPRESSED ||
                   cancellers[i].answer == TW_CANCEL_REMOVED || cancellers[i].answer == -ENOENT);
         }
@@ -144,7 +144,7 @@ static int64_t adds_until_refused(void *data, const tw_firing *firing)
         if (id == -ECANCELED)
             break;
         CHECK(id > 0);
-        /* The destroy may have been quicker. */
+        /* The destroy may have ended before this call. */
         CHECK(tw_sched_cancel_try(firing->sched, (uint64_t)id) <= 0);
     }
     EQUAL(tw_sched_destroy(firing->sched), -EDEADLK);

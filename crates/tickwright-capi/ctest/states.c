@@ -11,7 +11,8 @@ static struct call *call_of(tw_timer *timer)
     return TW_CONTAINER(timer, struct call, timer);
 }
 
-/* A timer that was never pending, or was taken out, or has left, or was cleared: all the same. */
+/* A timer that was never pending, was removed, has left or was cleared: the results are the
+ * same. */
 static void idle(tw_queue *queue, tw_timer *timer)
 {
     uint64_t tick = 77;
@@ -87,7 +88,7 @@ static void life(tw_family family, tw_queue *others[], int count)
     memset(heaped, 0xa5, sizeof *heaped);
     free(heaped);
 
-    /* Where the caller wants no answer. */
+    /* Output pointers may be null. */
     EQUAL(tw_queue_peek(queue, NULL, NULL), 1);
     EQUAL(tw_queue_second(queue, NULL, NULL), 0);
     EQUAL(tw_queue_next_expiry(queue, NULL), 1);
@@ -102,7 +103,7 @@ static void life(tw_family family, tw_queue *others[], int count)
     EQUAL(tick, 999);
     idle(queue, &second.timer);
 
-    /* What is pending when the queue ends goes free. */
+    /* A timer that is pending when its queue is destroyed becomes free. */
     EQUAL(tw_queue_insert(queue, &second.timer, 0), 1);
     end_queue(queue, memory);
     EQUAL(tw_timer_is_linked(&second.timer), 0);
@@ -154,7 +155,7 @@ static void wanders(void)
     }
 }
 
-/* A heap that is full says so, and goes on. */
+/* A full heap refuses an insert, and still works. */
 static void full(tw_family family)
 {
     enum { MOST = 9 };

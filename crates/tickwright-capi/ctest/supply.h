@@ -1,5 +1,5 @@
-/* Memory and threads that run out at a chosen request. Linked statically, with --wrap for each
- * function of ctest/wrapped, so that the library's calls come here. */
+/* Memory and threads that run out at a chosen request. The tests are linked statically, with --wrap
+ * for each function of ctest/wrapped. So the library's calls of these functions come here. */
 #ifndef SUPPLY_H
 #define SUPPLY_H
 
@@ -14,7 +14,7 @@ struct supply {
     long granted;  /* requests that succeed before one fails; below 0: without limit */
     int once;      /* not 0: one request fails, and later ones succeed */
     int refused;   /* requests that failed */
-    int elsewhere; /* of these, on other threads than the main one */
+    int elsewhere; /* of the refused requests, those of other threads than the main one */
 };
 
 static struct supply memory = { -1, 0, 0, 0 }, kernel_threads = { -1, 0, 0, 0 };

@@ -1,5 +1,5 @@
-// C++ exceptions of threads that wait in the middle of them: each has its own, whoever runs on its
-// worker meanwhile.
+// C++ exceptions of threads that wait while they handle them. Each thread has its own exceptions,
+// whichever thread runs on its worker meanwhile.
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -39,7 +39,7 @@ static void wait(int way)
     }
 }
 
-// Waits when it is destroyed, while an exception is under way.
+// An object whose destructor waits while an exception is under way.
 struct waits {
     int way;
     ~waits()
@@ -118,8 +118,8 @@ static void in_model(tw_model model)
 
 int main()
 {
-    // Under valgrind too, which is told of these stacks, and sees exceptions that are used after
-    // they were freed.
+    // This test also runs under valgrind, which knows of these stacks, and detects exceptions that
+    // are used after they were freed.
     in_model(TW_MODEL_MN);
     in_model(TW_MODEL_ONE_TO_ONE);
     return 0;

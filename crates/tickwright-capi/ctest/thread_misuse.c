@@ -1,4 +1,5 @@
-/* Threads: null, nonsense, what is out of range, and what is no more: each has an answer. */
+/* Threads: for null pointers, nonsense, values out of range and ended objects, each call returns an
+ * error. */
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -127,7 +128,7 @@ static void arguments(tw_runtime *threads, tw_model model)
     name[255] = 0;
     attr.name = name;
     EQUAL(tw_thread_create(threads, &thread, &attr, nothing, NULL), 0);
-    /* A result that could not be written is not taken. */
+    /* If a join cannot write the result, the thread stays joinable. */
     EQUAL(tw_thread_join(threads, thread, (void **)(void *)((char *)&thread + 1)), -EINVAL);
     EQUAL(tw_thread_create(threads, (tw_thread *)(void *)((char *)&thread + 1), &attr, nothing, NULL), -EINVAL);
     EQUAL(tw_thread_stack((void **)(void *)((char *)&thread + 1), NULL), -EINVAL);
@@ -137,7 +138,7 @@ static void arguments(tw_runtime *threads, tw_model model)
     attr.flags = 1;
     EQUAL(tw_thread_create(threads, &thread, &attr, nothing, NULL), -E2BIG);
     attr.flags = 0;
-    /* Nobody wants to know. */
+    /* The caller wants no result. */
     attr.detached = -1;
     EQUAL(tw_thread_create(threads, NULL, &attr, nothing, NULL), 0);
     EQUAL(tw_runtime_now(threads, NULL), 0);
@@ -170,7 +171,7 @@ static void *joins(void *argument)
     return tw_thread_join(READ(runtime), thread, &value) == 0 ? value : NULL;
 }
 
-/* Two cannot join one. */
+/* Two threads cannot join the same thread. */
 static void joined_twice(tw_runtime *threads, tw_model model)
 {
     tw_thread thread, first;
@@ -191,7 +192,7 @@ static void joined_twice(tw_runtime *threads, tw_model model)
     EQUAL(tw_thread_join(threads, thread, NULL), -ESRCH);
 }
 
-/* What is no thread of any runtime's does the platform's. */
+/* On a thread that no runtime has created, the functions use those of the platform. */
 static void outside(void)
 {
     uint64_t before = 0, after = 0;
@@ -247,7 +248,7 @@ int main(void)
     in_each_model("thread_misuse", arguments);
     in_each_model("thread_misuse", joined_twice);
     outside();
-    /* Valgrind counts what a child has of its parent as lost. */
+    /* Valgrind counts a child's copy of its parent's memory as lost. */
     if (!under_valgrind())
         in_each_model("thread_misuse", forked);
     return 0;

@@ -1,4 +1,5 @@
-/* What the platform keeps for each of its threads, and each thread here has of its own. */
+/* State that the platform keeps for each of its threads, and that each thread here has of its
+ * own. */
 #include <errno.h>
 
 #include "check.h"
@@ -15,7 +16,7 @@ static void *body(void *argument)
     EQUAL(errno, 0);
     for (round = 0; round < ROUNDS; round++) {
         errno = 100 + me;
-        /* A wait of the platform's may set it, as any of its calls may. */
+        /* A wait of the platform may set errno, as any call of the platform may. */
         if (many && round % 3 == 1)
             tw_thread_sleep(10000);
         else

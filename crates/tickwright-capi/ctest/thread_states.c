@@ -123,7 +123,7 @@ static void detaching(void)
     EQUAL(tw_thread_join(READ(runtime), thread, NULL), -EINVAL);
     WRITE(open_door, 1);
     until_stale(thread);
-    /* Of one that has ended, or ends just now. */
+    /* Detaches a thread that has ended, or is just ending. */
     thread = create(NULL, next, NULL);
     while (tw_runtime_len(READ(runtime)) > 0)
         tw_thread_yield();
@@ -159,7 +159,7 @@ static void deadlocks(void)
     WRITE(paired, 1);
     while (tw_runtime_len(READ(runtime)) > 0)
         tw_thread_yield();
-    /* One was told, and was joined by the other; or both were. */
+    /* One thread got -EDEADLK and was joined by the other, or both got -EDEADLK. */
     for (i = 0; i < 2; i++) {
         void *value = NULL;
         int result = tw_thread_join(READ(runtime), pair[i], &value);
@@ -296,7 +296,7 @@ static void all(tw_runtime *threads, tw_model model)
     nested();
     waiting();
     attributes();
-    /* Whom nobody joins is waited for by who destroys, which follows. */
+    /* No thread joins these threads: the destroy that follows waits for them. */
     create(NULL, creates_more, boxed(5));
 }
 

@@ -149,7 +149,7 @@ static void in_a_model(tw_runtime *runtime, tw_model model)
     EQUAL((intptr_t)value, 'x');
 }
 
-/* Every misuse that can be seen, on a thread of no runtime. */
+/* Every misuse that can be detected, on a thread that no runtime has created. */
 static void misuse(void)
 {
     uint64_t nonsense[8] = { 0x5a5a5a5a };

@@ -1,5 +1,5 @@
-/* Threads with a queue each, and threads that share one behind a lock: nothing in the library is
- * shared behind their backs. */
+/* Threads with a queue each, and threads that share one behind a lock: the library has no hidden
+ * state that threads share. */
 #include <pthread.h>
 
 #include "check.h"

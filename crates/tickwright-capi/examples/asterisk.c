@@ -1,5 +1,5 @@
-/* A program written against the names of Asterisk's scheduler, with tickwright-asterisk.h for
- * its header. */
+/* A program written against the names of Asterisk's scheduler, with tickwright-asterisk.h in place
+ * of its header. */
 #define _POSIX_C_SOURCE 200809L
 #include <poll.h>
 #include <semaphore.h>
@@ -86,7 +86,7 @@ static void ids(struct ast_sched_context *con)
     CHECK(references == 0 && ast_sched_wait(con) == -1);
 }
 
-/* Deleting a callback that runs: who gives the reference back? */
+/* Shows which side releases the reference when a timer is deleted while its callback runs. */
 static void while_running(struct ast_sched_context *con)
 {
     CHECK(ast_sched_start_thread(con) == 0 && ast_sched_start_thread(con) == -1);

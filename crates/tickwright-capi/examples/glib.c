@@ -1,7 +1,7 @@
 /* A scheduler as a GSource: it asks the scheduler how long the loop may sleep, and runs what is due
- * on the loop's thread. No descriptor is needed. A timer that another thread arms is seen at the
- * next turn of the loop: call g_main_context_wakeup after it.
- * cc glib.c $(pkg-config --cflags --libs tickwright glib-2.0) */
+ * on the loop's thread. No descriptor is needed. The loop sees a timer that another thread has
+ * armed only at its next turn: call g_main_context_wakeup after the call that arms it. cc glib.c
+ * $(pkg-config --cflags --libs tickwright glib-2.0) */
 #include <glib.h>
 #include <stdio.h>
 #include <tickwright.h>

@@ -1,5 +1,5 @@
-/* A program written against the names of HelenOS's ordered dictionary, with tickwright-odict.h for
- * its header: areas of an address space, by their first address. */
+/* A program written against the names of HelenOS's ordered dictionary, with tickwright-odict.h in
+ * place of its header. It keeps areas of an address space by their first address. */
 #include <stdio.h>
 
 #include "tickwright-odict.h"
@@ -29,7 +29,7 @@ static int by_address(void *a, void *b)
     return (left > right) - (left < right);
 }
 
-/* The area that an address lies in. */
+/* Returns the area that contains an address. */
 static area_t *area_at(odict_t *areas, uintptr_t address)
 {
     odlink_t *odlink = odict_find_leq(areas, &address, NULL);

@@ -1,5 +1,6 @@
-/* A program in the shape of glibc's nptl/perf.c: a few threads start others one after another,
- * which meet at a lock, until so many have run. It compiles with pthread.h too: -DPLAIN. */
+/* A program like glibc's nptl/perf.c. A few threads start others one after another until a given
+ * number has run. The started threads meet at a lock. With -DPLAIN the program compiles with
+ * pthread.h. */
 #include <stdio.h>
 #include <stdlib.h>
 

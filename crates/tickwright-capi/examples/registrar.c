@@ -1,6 +1,6 @@
-/* A registrar, much as those of SIP: who is registered, and for how long, over UDP on the loopback.
- * One thread runs one poll loop. Each registration is a timer of one scheduler: a refresh moves the
- * timer, and its callback ends the registration.
+/* A registrar, much like those of SIP. It stores which user is registered, and until when; requests
+ * come over UDP on the loopback. One thread runs one poll loop. Each registration is a timer of one
+ * scheduler: a refresh moves the timer, and its callback ends the registration.
  *
  *     registrar                  serves, and says on which port
  *     registrar --load N [MS]    serves in a child, registers N users there, refreshes some, removes
@@ -58,7 +58,7 @@ static struct registration **place_of(const char *user)
     return place;
 }
 
-/* Whatever becomes of a timer, its registration is gone with it. */
+/* However a timer ends, its registration is gone with it. */
 static void forget(void *data)
 {
     struct registration *gone = data, **place = place_of(gone->user);
@@ -105,7 +105,7 @@ static const char *handle(const char *user, int64_t span)
 
 static void answer(int fd, const struct sockaddr_in *to, const char *text)
 {
-    /* A datagram that is lost is asked for again. */
+    /* If this datagram is lost, the client sends its request again. */
     (void)!sendto(fd, text, strlen(text), 0, (const struct sockaddr *)to, sizeof *to);
 }
 
@@ -167,8 +167,8 @@ static void serve(int fd)
 
 static unsigned long requests;
 
-/* Sends requests and takes the answers, some at a time; asks again when none comes. `heard` gets the
- * request's place among them, and the answer. */
+/* Sends requests and receives the answers, several at a time. If no answer comes, sends a request
+ * again. `heard` gets the index of the request, and the answer. */
 static void exchange(int fd, size_t n, void (*say)(size_t at, char line[LINE]), void (*heard)(size_t at, const char *answer))
 {
     unsigned long first = requests;
@@ -185,9 +185,8 @@ static void exchange(int fd, size_t n, void (*say)(size_t at, char line[LINE]), 
             if (send(fd, text, strlen(text), 0) < 0)
                 die("send");
         }
-        /* On the loopback a datagram is lost only when a buffer is full. A registrar that other
-         * work holds up must not get the same request twice: a registration might expire in
-         * between. */
+        /* On the loopback a datagram is lost only when a buffer is full. A registrar that is slow
+         * must not get the same request twice: a registration might expire in between. */
         if (poll(&readable, 1, 20000) == 0) {
             sent = base;
             continue;
@@ -209,7 +208,7 @@ static void exchange(int fd, size_t n, void (*say)(size_t at, char line[LINE]), 
     free(answered);
 }
 
-/* What becomes of user i. */
+/* How the registration of user i ends. */
 enum { SHORT, SHORTENED, KEPT, PROLONGED, REMOVED, KINDS };
 static int64_t short_span = 300;
 static const int64_t LONG = 3600000;
@@ -241,7 +240,8 @@ static void hear(size_t at, const char *said)
 
 static void hear_second(size_t at, const char *said)
 {
-    /* It had expired before its refresh came: one more that has expired. */
+    /* The registration had expired before its refresh came, so it counts as one more that has
+     * expired. */
     too_late += strcmp(said, "new") == 0;
     hear(at, said);
 }

@@ -1,6 +1,6 @@
-/* What a thread costs in each model. P toplevel threads keep a ring of C slots each. They join the
- * thread in a slot before they put another one there. They create `starts` threads in all, which
- * return at once.
+/* What a thread costs in each model. Each of P top-level threads keeps a ring of C slots. It joins
+ * the thread in a slot before it stores another one there. The top-level threads create `starts`
+ * threads in all, which return at once.
  *
  *   cc -O2 threads.c $(pkg-config --cflags --libs tickwright-threads) -o threads
  *   ./threads 4 10 100000
@@ -29,7 +29,7 @@ static void *leaf(void *argument)
     return argument;
 }
 
-/* Joins strictly in the order of creation, and not whichever has ended. */
+/* Joins threads strictly in the order of their creation, whichever has ended first. */
 static void *toplevel(void *argument)
 {
     uintptr_t starts = (uintptr_t)argument, joined = 0, i;

@@ -1,5 +1,5 @@
 /* The names of Asterisk's scheduler (its public header asterisk/sched.h) on Tickwright's. Include
- * this file in place of that one. C11 or C++11, with GCC or Clang.
+ * this file in place of asterisk/sched.h. It needs C11 or C++11, and GCC or Clang.
  *
  * What is here: all functions and macros of the header of Asterisk 13 and later. Older programs
  * write `struct sched_context` and `ast_sched_thread_*`: those names are not here.
@@ -26,10 +26,10 @@
  *                        the callback gave it back. Asterisk's returns -1 in both cases.
  *   ..._DEL_SPINLOCK     releases the lock while it waits. Asterisk's waits with the lock held, and
  *                        releases it between two attempts.
- *   ..._DEL_UNREF        sets the id to -1 in all cases, also if the callback had ended the timer.
+ *   ..._DEL_UNREF        sets the id to -1 in all cases, even if the callback had ended the timer.
  *   the macros           log nothing.
  *   an id                is issued again only after 2^31 others. An id that was kept too long finds
- *                        nothing, not somebody else's timer. The look-up is O(1).
+ *                        no timer, in particular no timer of other code. The look-up is O(1).
  *   a variable callback  that returns less than 0 is done. In Asterisk it is due again at once.
  *   clean_by_callback    calls the clean-up function without a lock, and skips nothing.
  *   NULL for a context   gives -1.
@@ -64,7 +64,8 @@ static inline int64_t tw_ast_call(void *data, const tw_firing *firing)
     return callback(data);
 }
 
-/* The clean-up function of this thread's ast_sched_clean_by_callback; one for all files. */
+/* The clean-up function that this thread has passed to ast_sched_clean_by_callback. All files share
+ * the variable. */
 __attribute__((weak)) __thread ast_sched_cb tw_ast_cleaning;
 
 static inline void tw_ast_clean(void *data)
@@ -125,15 +126,16 @@ static inline int ast_sched_del(struct ast_sched_context *con, int id)
     return ast_sched_del_nonrunning(con, id) == 0 ? 0 : -1;
 }
 
-/* As ast_sched_del, but with -EBUSY while the callback runs. */
+/* Like ast_sched_del, but returns -EBUSY while the callback runs. */
 static inline int tw_ast_try(struct ast_sched_context *con, int id)
 {
     int found = tw_sched_cancel_try(con, (uint64_t)id);
     return found == -EBUSY ? -EBUSY : found < 0 ? -1 : 0;
 }
 
-/* As ast_sched_del, and writes the timer's data. A callback that runs has the data, so this waits
- * up to a second for it to return. After that `*data` stays as it was. */
+/* Like ast_sched_del, and writes the timer's data to `*data`. While a callback runs, the callback
+ * has the data. So this function waits up to a second until the callback returns. If it does not
+ * return, `*data` stays as it was. */
 static inline int tw_ast_take(struct ast_sched_context *con, int id, void **data)
 {
     tw_sched_info info = TW_SCHED_INFO_INIT;
@@ -172,9 +174,9 @@ static inline int tw_ast_replace(int old_id, struct ast_sched_context *con, int 
 #define ast_sched_replace_variable(old_id, con, when, callback, data, variable) \
     tw_ast_replace(old_id, con, when, callback, data, variable, #callback, __FILE__, __LINE__)
 
-/* Deletes the timer whose id the expression `id` reads, into `result`. A callback that runs
- * meanwhile may add another timer and write its id there: then this deletes that one too, up to
- * 10 times. */
+/* Deletes the timer whose id the expression `id` reads, and sets `result`. A callback that runs
+ * meanwhile may add another timer and write its id there: then this deletes that one too, up to 10
+ * times. */
 #define TW_AST_EACH(id, result, delete_current) \
     do { \
         int tw_ast_id = -1, tw_ast_tries = 0; \
@@ -200,7 +202,7 @@ static inline int tw_ast_replace(int old_id, struct ast_sched_context *con, int 
         tw_ast_result; \
     })
 
-/* For a caller that holds `lock`, which the callback takes too. */
+/* The macro is for a caller that holds `lock`, which the callback takes too. */
 #define AST_SCHED_DEL_SPINLOCK(con, id, lock) \
     __extension__({ \
         int tw_ast_result = -1; \
@@ -234,8 +236,9 @@ static inline int tw_ast_replace(int old_id, struct ast_sched_context *con, int 
     AST_SCHED_REPLACE_VARIABLE(id, con, when, callback, data, 0)
 
 /* Replaces a timer that holds a reference to its data. `unref` gives back the reference to the old
- * data, which it names `_data`. `ref` takes one to the new data, and `add_failed` gives that back.
- * If both are the same data, the new timer keeps the reference: neither `unref` nor `ref` runs. */
+ * data, which it names `_data`. `ref` takes a reference to the new data, and `add_failed` gives
+ * that reference back. If both are the same data, the new timer keeps the reference: neither
+ * `unref` nor `ref` runs. */
 #define AST_SCHED_REPLACE_VARIABLE_UNREF(id, con, when, callback, data, variable, unref, \
                                          add_failed, ref) \
     do { \
@@ -303,7 +306,7 @@ static inline void ast_sched_clean_by_callback(struct ast_sched_context *con, as
     tw_ast_cleaning = outer;
 }
 
-/* Returns every timer as text, which the caller frees. Returns NULL without memory. */
+/* Returns a text with every timer, which the caller frees. Returns NULL if no memory is left. */
 static inline char *tw_ast_text(struct ast_sched_context *con)
 {
     ptrdiff_t length = tw_sched_dump(con, NULL, 0);
@@ -344,7 +347,8 @@ static inline const void *tw_ast_line(struct ast_sched_context *con, const char 
 
 enum { TW_AST_REPORT_SIZE = 1024 };
 
-/* How many timers there were at most, how many are pending, and how many of each callback. */
+/* The greatest number of timers so far, the number of pending ones, and their number for each
+ * callback. */
 static inline void tw_ast_report(struct ast_sched_context *con, const struct ast_cb_names *names,
                                  char *report)
 {

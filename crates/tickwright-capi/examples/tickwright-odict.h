@@ -1,7 +1,7 @@
 /* The names of HelenOS's ordered dictionary (its header adt/odict.h) on Tickwright's. Include this
- * file in place of that one. C11 or C++11.
+ * file in place of adt/odict.h. It needs C11 or C++11.
  *
- * What is here: all types and functions of that header, as static inline functions.
+ * What is here: all types of that header, and all its functions as static inline functions.
  *
  * What is different:
  *
@@ -11,7 +11,7 @@
  *   odict_remove  aborts if the link is in no dictionary.
  *   a search      walks a red-black tree with a list through it, as HelenOS's does. A neighbor
  *                 costs O(1).
- *   odict_finalize  takes out what is left. HelenOS's asserts that nothing is left.
+ *   odict_finalize  removes the links that are left. HelenOS's asserts that no link is left.
  *   odict_validate  returns EOK or EINVAL, and asserts nothing.
  *   a key function or comparator that calls a function about its dictionary aborts.
  */
@@ -45,7 +45,7 @@ struct odict {
 #define odict_get_instance(odlink, type, member) \
     ((type *)((char *)(odlink) - offsetof(type, member)))
 
-/* What the original leaves undefined, or asserts. */
+/* Aborts for what the original asserts or leaves undefined. */
 static inline int tw_od_must(int result)
 {
     if (result < 0)

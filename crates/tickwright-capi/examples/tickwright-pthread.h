@@ -1,6 +1,6 @@
-/* The names of pthreads on Tickwright's threads, for programs in the shape of glibc's nptl/perf.c.
- * Include this file in place of pthread.h, after all other headers. C11 or C++11. TICKWRIGHT_MODEL
- * in the environment chooses the model: one-to-one (the default), mn or manager.
+/* The names of pthreads on Tickwright's threads, for programs like glibc's nptl/perf.c. Include
+ * this file in place of pthread.h, after all other headers. It needs C11 or C++11. The environment
+ * variable TICKWRIGHT_MODEL chooses the model: one-to-one (the default), mn or manager.
  *
  * What is here: threads (create, join, tryjoin, detach, self, equal, yield), their attributes
  * (stack, guard, detach state), mutexes, conditions, and keys with one destructor.
@@ -8,7 +8,7 @@
  * What is different:
  *
  *   pthread_exit, cancellation, signals, scheduling, barriers, rwlocks, once: not here.
- *   an id              is a number of 64 bits, and stale for ever when its thread is gone.
+ *   an id              is a number of 64 bits. It is stale for ever when its thread is gone.
  *   a mutex            is allocated by its first use, and is never recursive. Locking it twice
  *                      gives EDEADLK. PTHREAD_MUTEX_INITIALIZER works; attributes are ignored.
  *   timed waits        are not here: their clocks are the caller's.
@@ -25,7 +25,7 @@
 #include <string.h>
 #include <tickwright/thread.h>
 
-/* The runtime of the process, made by the first use; one for all files. */
+/* The runtime of the process, which the first use makes. All files share it. */
 __attribute__((weak)) tw_runtime *tw_pt_runtime;
 __attribute__((weak)) pthread_once_t tw_pt_once = PTHREAD_ONCE_INIT;
 
@@ -109,7 +109,7 @@ static inline int tw_pt_yield(void)
     return 0;
 }
 
-/* What is made by its first use: of several threads that make one, the first wins. */
+/* An object that its first use makes. If several threads make one at once, the first one wins. */
 typedef struct tw_pt_mutex {
     tw_mutex *made;
 } tw_pt_mutex;

@@ -1,4 +1,5 @@
-/* Tickwright: timers on a data structure that is chosen by measurement. All headers at once.
+/* Tickwright: timers on a data structure that is chosen by measurement. This header includes all
+ * others.
  *
  *   tickwright/base.h    results, versions, TW_CONTAINER
  *   tickwright/queue.h   timers inside your own structs, in a list, heap, tree or wheel
@@ -7,9 +8,9 @@
  *   tickwright/sched.h   callbacks after a delay, for threads and event loops
  *   tickwright/thread.h  threads: one-to-one, M:N, and with a manager
  *
- * All but the last one belong to libtickwright: `pkg-config --cflags --libs tickwright`.
- * tickwright/thread.h belongs to libtickwright-threads:
- * `pkg-config --cflags --libs tickwright-threads`. C11, and C++11 or later.
+ * All headers but tickwright/thread.h belong to libtickwright:
+ * `pkg-config --cflags --libs tickwright`. tickwright/thread.h belongs to libtickwright-threads:
+ * `pkg-config --cflags --libs tickwright-threads`. The headers need C11, or C++11 or later.
  */
 #ifndef TICKWRIGHT_H
 #define TICKWRIGHT_H

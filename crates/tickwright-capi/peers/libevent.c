@@ -1,6 +1,6 @@
-/* libevent: event_add, event_del. Called from a callback of the loop, where it has the time in
- * its cache, as the others always do. Two rows: a loop that was made without locks, and one with
- * the locks of evthread_use_pthreads, which any thread may use. */
+/* libevent: event_add, event_del. The calls come from a callback of the loop. There libevent has
+ * the time in its cache, as the other libraries always do. Two rows: a loop without locks, and a
+ * loop with the locks of evthread_use_pthreads, which any thread may use. */
 #include "peer.h"
 
 #ifndef HAVE_LIBEVENT

@@ -1,39 +1,40 @@
-/* What every library under comparison does: one file each, one row in peers.c.
+/* The functions of a library under comparison. Each library has one file, and one or more rows in
+ * peers.c.
  *
  * Timers are numbers from 0 to n - 1, and delays are milliseconds from a now that stands still.
- * Every library has the time of its loop in a cache, but two rows of our scheduler read the clock
- * at each call. `clock` of a sample says which. Each row has its lock or has none; `lock` says
- * which. The loops are the same text in each file (PEER_LOOPS), so that calls into a library are
- * the only difference. */
+ * Every library caches the time of its loop, but two rows of our scheduler read the clock at each
+ * call. `clock` of a sample says whether it does. `lock` says whether each call takes a lock. The
+ * loops are the same text in each file (PEER_LOOPS), so that calls into a library are the only
+ * difference. */
 #ifndef PEER_H
 #define PEER_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Says that a timer was due. */
+/* A library calls this function when a timer was due. */
 typedef void (*peer_fired)(size_t timer);
 
 struct peer {
     const char *name;
-    /* Why it cannot run here; the rest is null then. */
+    /* Why the library cannot run here, or null. If it cannot, the other fields are null. */
     const char *missing;
-    /* n timers that are not armed. 0, or -1 without memory. */
+    /* Makes n timers that are not armed. Returns 0, or -1 if no memory is left. */
     int (*setup)(size_t n);
-    /* Arms all of them, one after another. */
+    /* Arms all timers, one after another. */
     void (*add)(const uint64_t *delays, size_t n);
-    /* Arms all of them again, in that order. */
+    /* Arms all timers again, in the order of `order`. */
     void (*rearm)(const uint32_t *order, const uint64_t *delays, size_t n);
-    /* Disarms all of them, in the order in which they were armed. */
+    /* Disarms all timers, in the order in which they were armed. */
     void (*del)(size_t n);
-    /* How many are armed. */
+    /* Returns the number of armed timers. */
     size_t (*armed)(size_t n);
-    /* Waits until all that are armed have fired. */
+    /* Waits until all armed timers have fired. */
     void (*run)(peer_fired fired);
     void (*teardown)(void);
-    /* Calls `work` where the library wants to be called from; null: anywhere. */
+    /* Calls `work` from where the library expects its calls; null: `work` may run anywhere. */
     void (*inside)(void (*work)(void *), void *argument);
-    /* Whether each add reads the clock; the others take a time that stands still between two
+    /* Whether each add reads the clock. Otherwise adds use a time that stands still between two
      * turns of a loop. */
     int clock_per_add;
     /* Whether each call takes a lock. */

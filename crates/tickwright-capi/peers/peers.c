@@ -2,9 +2,9 @@
  * order; JSON on standard output.
  *
  *     peers [--n 100,1000,10000] [--rounds 9] [--seed 1]
- * Delays are uniform from 1 to 60,000 ms, as in Asterisk's experiment of 2009; adds and deletes
- * go by number, re-arms in random order. Before anything is timed each library shows that it
- * counts right and fires a small sample in order. */
+ * Delays are uniform from 1 to 60,000 ms, as in Asterisk's experiment of 2009; adds and deletes go
+ * by number, re-arms in random order. Before the measurement, each library must count its timers
+ * right and fire a small sample in order. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -123,9 +123,9 @@ static void with_peer(const struct peer *peer, size_t n, void (*call)(void *), v
         call(argument);
 }
 
-/* A sample that really fires: all of it, each once, none before one with a shorter delay. Where
- * each add reads the clock, a timer may fire after one with a longer delay that was added before
- * it: by no more than the adds took. */
+/* A sample of timers that really fire. Each timer must fire once, and none before a timer with a
+ * shorter delay. If each add reads the clock, a timer may fire after an earlier added one with a
+ * longer delay. The difference of their delays is then at most the time that the adds took. */
 static uint64_t sample_delays[SAMPLE], sample_last, sample_slack_ms;
 static size_t sample_fired[SAMPLE], sample_count;
 static const char *sample_name;

@@ -1,4 +1,4 @@
-/* Ours, locked: the scheduler, which any thread may use. Four rows, two by two:
+/* Our scheduler, with a lock: any thread may use it. Four rows, two by two:
  *
  *   sched        an add makes a timer and a delete ends it; each call reads the clock
  *   sched-since  the same, and each loop reads the clock once (TW_BASE_SINCE), as the others do
@@ -93,7 +93,7 @@ static int create(size_t n)
     return ids == NULL || tw_sched_create(&sched, &options) < 0 ? -1 : 0;
 }
 
-/* The memory is touched once, as the others do when they make their handles. */
+/* Touches the memory once, as the other libraries do when they make their handles. */
 static int setup(size_t n)
 {
     if (create(n) != 0)

@@ -1,16 +1,16 @@
-/* Ours, unlocked: the queue over timers in the caller's structs. */
+/* Our queue, without a lock, over timers in the caller's structs. */
 #include <stdlib.h>
 #include <tickwright.h>
 #include <time.h>
 
 #include "peer.h"
 
-/* Small, as a timer in a connection is a part of something else: the others' handles are what
- * their libraries make them. */
+/* The struct is small, since a timer is usually a part of another struct, such as a connection. The
+ * other libraries define the size of their handles. */
 static tw_timer *timers;
 static void *memory;
 static tw_queue *queue;
-/* The cached time: fixed while timers are armed. */
+/* The cached time, which is fixed while timers are armed. */
 static const uint64_t NOW = 1000000;
 
 static int setup(size_t n, tw_family family)
@@ -61,7 +61,8 @@ static void fire(const tw_expired *fired, void *user)
     (*(peer_fired *)user)((size_t)(fired->timer - timers));
 }
 
-/* A loop of a program's own: sleep until the next wake-up, advance by what the clock says. */
+/* The loop of a program: it sleeps until the next wake-up, and advances the queue to what the clock
+ * shows. */
 static void run(peer_fired fired)
 {
     struct timespec begun, time;

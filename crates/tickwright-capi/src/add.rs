@@ -1,5 +1,5 @@
-//! Adding timers to a scheduler: with the place of the call, as the header's macros note it, and
-//! without, for programs that cannot use macros.
+//! Adds timers to a scheduler. The header's macros pass the place of the call; programs that cannot
+//! use macros call the functions without a place.
 
 use core::ffi::{c_char, c_int, c_void};
 
@@ -15,14 +15,15 @@ use crate::job::{
     Place, TW_JOB_KEEP, TW_JOB_VARIABLE, after, cancelled, refused, simple, since, timing, tw_job,
 };
 
-/// The `int` id of a timer that was added, and the other one.
+/// Adds a timer, and returns its `int` id and its 64-bit id.
 #[inline]
 fn add_call(sched: &tw_sched, timing: Timing, origin: Place, call: Call) -> Result<(c_int, u64), c_int> {
     let added = sched.scheduler.timer(timing).origin(origin).add_numbered(call).map_err(forgotten)?;
     Ok((added.1, added.0.to_bits()))
 }
 
-/// The same. Also returns what became of an old timer.
+/// Adds a timer in place of `old`. Returns both ids like [`add_call`], and what became of the old
+/// timer.
 fn place(
     sched: &tw_sched,
     old: TimerId,
@@ -34,7 +35,7 @@ fn place(
     Ok((placed.int_id, placed.id.to_bits(), placed.old))
 }
 
-/// Why a callback was refused, which is not cleaned up then.
+/// Returns the code of a refusal. The clean-up function of the refused callback does not run.
 fn forgotten(refusal: Refused<Call>) -> c_int {
     core::mem::forget(refusal.payload);
     refused(refusal.reason)
@@ -50,12 +51,12 @@ fn add(
     answer::code(|| Ok(add_call(shared(sched)?, timing?, origin, call?)?.0))
 }
 
-/// The timing of a time of the clock.
+/// Returns the timing of a timer that is due when the clock shows `ns`.
 fn at(ns: u64) -> Result<Timing, c_int> {
     Ok(Timing::at(When::At(Instant::from_nanos(ns))))
 }
 
-/// Adds what a job says, and cancels another in the same step.
+/// Adds the timer that a job describes, and cancels another timer in the same step.
 ///
 /// # Safety
 /// The header's contract.
@@ -92,7 +93,7 @@ unsafe fn add_job(
         let (int, bits, old) = place(sched, old, timing, origin, call)?;
         // SAFETY: the header's contract.
         unsafe { put(id, bits) };
-        // The clean-up of the old one may be all that the caller waits for: it comes last.
+        // The caller may wait only for the clean-up of the old timer, so that clean-up comes last.
         let old = cancelled(old).unwrap_or_else(|absent| absent);
         // SAFETY: the header's contract.
         unsafe { put(became, old) };
@@ -114,7 +115,7 @@ exported!(
         add(sched, after(delay_ms), simple(call, data, false), Place::NOWHERE)
     }
 
-    /// Calls back after a delay, and then after what the callback returns.
+    /// Calls back after a delay, and then after each delay that the callback returns.
     fn tw_sched_add_variable(
         sched: *mut tw_sched,
         delay_ms: i64,
@@ -140,13 +141,13 @@ exported!(
         add(sched, since(since_ns, delay_ms), simple(call, data, false), Place::NOWHERE)
     }
 
-    /// Adds what a job says.
+    /// Adds the timer that a job describes.
     fn tw_sched_add_job(sched: *mut tw_sched, job: *const tw_job, id: *mut u64) -> c_int {
         // SAFETY: the header's contract.
         answer::code(|| unsafe { add_job(sched, 0, job, core::ptr::null_mut(), id, Place::NOWHERE) })
     }
 
-    /// Adds what a job says, and cancels another in the same step.
+    /// Adds the timer that a job describes, and cancels another timer in the same step.
     fn tw_sched_replace_job(
         sched: *mut tw_sched,
         old: u64,
@@ -171,7 +172,7 @@ exported!(
         add(sched, after(delay_ms), simple(call, data, false), Place { name, file, line })
     }
 
-    /// Calls back after a delay, and then after what the callback returns.
+    /// Calls back after a delay, and then after each delay that the callback returns.
     fn tw_sched_add_variable_from(
         sched: *mut tw_sched,
         delay_ms: i64,
@@ -211,7 +212,7 @@ exported!(
         add(sched, since(since_ns, delay_ms), simple(call, data, false), Place { name, file, line })
     }
 
-    /// Adds what a job says, and cancels another in the same step.
+    /// Adds the timer that a job describes, and cancels another timer in the same step.
     fn tw_sched_replace_job_from(
         sched: *mut tw_sched,
         old: u64,
@@ -226,7 +227,7 @@ exported!(
         answer::code(|| unsafe { add_job(sched, old, job, became, id, Place { name, file, line }) })
     }
 
-    /// Sets a job to nothing.
+    /// Sets all fields of a job to 0, and sets its `size`.
     fn tw_job_init(job: *mut tw_job, size: usize) -> c_int {
         // SAFETY: the header's contract.
         unsafe { grow::initialize(job, size) }

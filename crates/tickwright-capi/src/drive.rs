@@ -1,5 +1,5 @@
-//! Who runs a scheduler: the caller's poll loop, a thread, an event loop with a descriptor; and the
-//! clock, where it is virtual.
+//! The drivers that run a scheduler: the caller's poll loop, a thread, or an event loop with a
+//! descriptor. Also the functions that move a virtual clock.
 
 use core::ffi::{CStr, c_char, c_int};
 use core::time::Duration;
@@ -70,7 +70,7 @@ fn acknowledge(_: &tw_sched) -> Result<c_int, c_int> {
 fn start(sched: &'static tw_sched, name: Option<&CStr>) -> Result<DriverThread<Arc<dyn Clock>>, c_int> {
     let parker = Parker::try_new(sched.scheduler.clock()).ok_or(code::NO_MEMORY)?;
     sched.scheduler.set_alarm(Some(Arc::clone(&parker) as Arc<dyn Alarm>));
-    // Whoever runs the queue now sets the alarm afterwards.
+    // A thread that runs the queue at this moment sets the alarm afterwards.
     let run = move || {
         let _ = sched.scheduler.run_queue();
     };
@@ -81,13 +81,13 @@ fn start(sched: &'static tw_sched, name: Option<&CStr>) -> Result<DriverThread<A
     })
 }
 
-/// Turns a virtual clock, and waits until the thread, if there is one and this is not its callback,
-/// has run what is due.
+/// Moves a virtual clock. If the scheduler has a thread and the caller is not its callback, waits
+/// until the thread has run all due timers.
 fn turn(sched: *const tw_sched, turn: impl FnOnce(&VirtualHost)) -> c_int {
     answer::code(|| {
         let sched = shared(sched)?;
         let host = sched.host.as_ref().ok_or(code::UNSUPPORTED)?;
-        // The list of those who are told: the thread's alarm.
+        // A step of the clock allocates the list of alarms that it notifies: that of the thread.
         covered(&[(1, 256)], || turn(host))?;
         let parker = match &*sched.driver() {
             Driver::Thread(thread) => Arc::clone(thread.parker()),
@@ -118,10 +118,11 @@ exported!(
         })
     }
 
-    /// Starts a thread that runs what is due.
+    /// Starts a thread that runs due timers.
     fn tw_sched_start_thread(sched: *mut tw_sched, name: *const c_char) -> c_int {
         answer::code(|| {
-            // `tw_sched_destroy` waits for the thread before the scheduler is gone.
+            // The reference lives long enough: `tw_sched_destroy` waits for the thread before it
+            // frees the scheduler.
             let sched: &'static tw_sched = shared(sched)?;
             let mut driver = sched.driver();
             if !matches!(*driver, Driver::None) {
@@ -130,9 +131,11 @@ exported!(
             if is_ending(sched) {
                 return Err(code::ENDING);
             }
-            // SAFETY: 1. Not null, so a text, by the header's contract. 2. It is copied.
+            // SAFETY: 1. A pointer that is not null points to a text, by the header's contract. 2.
+            // The text is copied.
             let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) });
-            // The clock, the alarm and the thread with their locks, and what the thread runs.
+            // The allocations of the clock, the alarm and the thread with their locks, and of the
+            // closure that the thread runs.
             let started = covered(&[(16, 512)], || start(sched, name))?;
             *driver = Driver::Thread(started.inspect_err(|_| sched.scheduler.set_alarm(None))?);
             Ok(0)
@@ -151,17 +154,17 @@ exported!(
         })
     }
 
-    /// A descriptor that is readable when the queue is to be run.
+    /// Returns a descriptor that is readable when the queue is to be run.
     fn tw_sched_fd(sched: *mut tw_sched) -> c_int {
         answer::code(|| descriptor(shared(sched)?))
     }
 
-    /// Takes note that the descriptor was readable.
+    /// Acknowledges that the descriptor was readable.
     fn tw_sched_fd_ack(sched: *mut tw_sched) -> c_int {
         answer::code(|| acknowledge(shared(sched)?))
     }
 
-    /// The clock's time.
+    /// Writes the time of the clock.
     fn tw_sched_now(sched: *const tw_sched, ns: *mut u64) -> c_int {
         // SAFETY: the header's contract.
         unsafe { answer::value(ns, || Ok(shared(sched)?.scheduler.now().as_nanos())) }
@@ -172,7 +175,7 @@ exported!(
         turn(sched, |host| host.advance(Duration::from_nanos(ns)))
     }
 
-    /// Sets the wall of a virtual clock.
+    /// Steps the wall clock of a virtual clock.
     fn tw_sched_step_wall(sched: *mut tw_sched, ns: i64) -> c_int {
         turn(sched, |host| host.step_wall(ns))
     }

@@ -1,4 +1,4 @@
-//! The structures by number: what the C program chooses from.
+//! The families by number, from which a C program chooses.
 
 use core::alloc::Layout;
 use core::ffi::c_int;
@@ -15,10 +15,10 @@ use tickwright_core::{
 /// The number of a family.
 pub type tw_family = c_int;
 
-/// What a scheduler takes for [`TW_FAMILY_HEAP4`].
+/// The default family of a scheduler: [`TW_FAMILY_HEAP4`].
 pub const TW_FAMILY_DEFAULT: c_int = 0;
 
-/// What a C program knows by a number.
+/// A family that a C program knows by a number.
 pub(crate) trait Numbered {
     /// The number.
     const NUMBER: c_int;
@@ -26,19 +26,19 @@ pub(crate) trait Numbered {
 
 /// A family that a C program can choose.
 pub(crate) trait Known: Family + Numbered {
-    /// What a queue needs besides itself.
+    /// The memory that a queue needs besides the queue itself.
     fn room(capacity: usize) -> Option<Layout> {
         let _ = capacity;
         Some(Layout::new::<()>())
     }
 
-    /// A queue in `room` bytes at `memory`.
+    /// Makes a queue that uses `room` bytes at `memory`.
     ///
     /// # Safety
     /// 1. [`room`](Self::room) of that capacity is some layout.
     /// 2. `memory` is not null, and aligned for that layout.
-    /// 3. As many bytes there are writable, in one block.
-    /// 4. They are the queue's alone for as long as it is used.
+    /// 3. All bytes of that layout at `memory` are writable, in one block.
+    /// 4. These bytes are the queue's alone for as long as the queue is used.
     unsafe fn open(memory: *mut u8, capacity: usize) -> Result<HookQueue<'static, Self, ()>, c_int>
     where
         Self: Sized,
@@ -48,8 +48,9 @@ pub(crate) trait Known: Family + Numbered {
     }
 }
 
-/// The list of all families. A row has the name of the number and the number. It also has the
-/// structure of a queue in lent memory, and that of a scheduler, which owns its memory.
+/// The list of all families. Each row has the name of the number, and the number. Then come two
+/// types: the structure of a queue in lent memory, and the structure of a scheduler, which owns its
+/// memory.
 macro_rules! families {
     ($then:ident! $with:tt) => {
         $then! { $with
@@ -132,8 +133,8 @@ where
         let groups = memory.cast::<Group<HookPtr<Self>, D>>();
         let count = groups_for::<D>(capacity);
         for at in 0..count {
-            // SAFETY: 1. large enough for `count` groups, as the caller says; 2. `at` is below
-            // that.
+            // SAFETY: 1. the memory is large enough for `count` groups, as the caller says; 2. `at`
+            // is below `count`.
             let group = unsafe { groups.add(at) };
             // SAFETY: 1. aligned and writable, as the caller says; 2. within the memory, since `at`
             // is below `count`.
@@ -148,7 +149,7 @@ where
     }
 }
 
-/// Why a queue took no timer.
+/// Returns the code of a refused insert.
 pub(crate) fn rejected(reject: Reject) -> c_int {
     match reject {
         Reject::Full => code::FULL,
@@ -159,7 +160,7 @@ pub(crate) fn rejected(reject: Reject) -> c_int {
     }
 }
 
-/// Why a queue does not know a timer.
+/// Returns the code for a timer that is not in the queue.
 pub(crate) fn unknown(error: KeyError) -> c_int {
     match error {
         KeyError::Stale => code::ABSENT,

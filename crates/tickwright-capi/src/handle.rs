@@ -1,8 +1,8 @@
-//! The handle of a scheduler, and the callbacks of its timers, which are told the handle.
+//! The handle of a scheduler, and the callbacks of its timers, which get the handle.
 //!
-//! The handle is in the library's memory and holds the scheduler itself, so that making one
-//! allocates only what can be refused. It stays where it is until `tw_sched_destroy`, which waits
-//! for the callback that runs and for the thread; so both may point at it.
+//! The handle is in the library's memory and holds the scheduler itself. So each allocation of a
+//! new scheduler can fail without an abort. The handle stays in place until `tw_sched_destroy`,
+//! which waits for the running callback and for the thread. So both may point at the handle.
 
 use core::cell::Cell;
 use core::ffi::{c_int, c_void};
@@ -21,7 +21,7 @@ use tickwright_boundary::state::Shared;
 
 use crate::contract::shared;
 
-/// What a callback is told.
+/// What the scheduler tells a callback.
 #[repr(C)]
 #[derive(Debug)]
 pub struct tw_firing {
@@ -29,23 +29,24 @@ pub struct tw_firing {
     pub size: usize,
     /// The scheduler that calls.
     pub sched: *mut tw_sched,
-    /// The timer.
+    /// The 64-bit id of the timer.
     pub id: u64,
-    /// When it was due, in ns.
+    /// When the timer was due, in ns.
     pub due_ns: u64,
-    /// The time, in ns.
+    /// What the clock showed at the call, in ns.
     pub now_ns: u64,
-    /// Periods missed.
+    /// The number of missed periods.
     pub overruns: u64,
     /// The caller's token.
     pub token: *const c_void,
 }
 
-/// Is called when a timer is due; returns whether it runs again.
+/// The scheduler calls this function when a timer is due. The result says whether the timer runs
+/// again.
 pub type tw_sched_fn =
     Option<unsafe extern "C-unwind" fn(data: *mut c_void, firing: *const tw_firing) -> i64>;
 
-/// Is called when a timer is gone.
+/// The scheduler calls this function when a timer is gone.
 pub type tw_cleanup_fn = Option<unsafe extern "C-unwind" fn(data: *mut c_void)>;
 
 /// The caller's function and data. A drop calls the caller's clean-up function. So a refused call
@@ -97,14 +98,14 @@ impl Drop for Call {
     }
 }
 
-/// A scheduler of the library's own memory. The state comes first, so that what is no scheduler,
-/// and smaller, can be told by what is there.
+/// A scheduler in the library's own memory. The state comes first: a caller may pass a pointer to
+/// an object that is smaller than a scheduler.
 #[repr(C)]
 #[derive(Debug)]
 pub struct tw_sched {
     pub(crate) state: AtomicU64,
-    /// Calls under way that come back to the scheduler after a clean-up function; then it cannot be
-    /// destroyed.
+    /// The number of running calls that use the scheduler again after a clean-up function. While it
+    /// is above 0, the scheduler cannot be destroyed.
     pub(crate) returning: ForkLock<usize>,
     pub(crate) clock: tw_clock,
     pub(crate) scheduler: Scheduler<Call>,
@@ -126,7 +127,8 @@ pub(crate) enum Driver {
 }
 
 thread_local! {
-    /// How many calls of the calling kernel thread come back to schedulers.
+    /// How many running calls of this kernel thread use a scheduler again after a clean-up
+    /// function.
     pub(crate) static RETURNING: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -144,10 +146,10 @@ unsafe impl Shared for tw_sched {
     const ENDING: u64 = 0x7469_636b_656e_6421;
 }
 
-/// Calls `inside` with a scheduler and a timer of its.
+/// Calls `inside` with a scheduler and one of its timers.
 ///
 /// # Errors
-/// As [`shared`]; [`code::ABSENT`] where none is.
+/// Those of [`shared`], and [`code::ABSENT`] if no timer has the id.
 pub(crate) fn timer<R>(
     sched: *const tw_sched,
     id: u64,
@@ -157,7 +159,7 @@ pub(crate) fn timer<R>(
     inside(&sched.scheduler, sched.named(id).ok_or(code::ABSENT)?)
 }
 
-/// The handle around a scheduler.
+/// Returns the handle that contains a scheduler.
 pub(crate) fn holder(scheduler: &Scheduler<Call>) -> *mut tw_sched {
     let at = core::ptr::from_ref(scheduler).addr() - core::mem::offset_of!(tw_sched, scheduler);
     core::ptr::with_exposed_provenance_mut(at)
@@ -175,7 +177,7 @@ impl tw_sched {
         driver
     }
 
-    /// Takes the thread off.
+    /// Removes the thread, and returns it.
     pub(crate) fn take_thread(&self) -> Option<DriverThread<Arc<dyn Clock>>> {
         let mut driver = self.driver();
         match core::mem::replace(&mut *driver, Driver::None) {
@@ -190,7 +192,7 @@ impl tw_sched {
         }
     }
 
-    /// The timer of an id of either kind: of a 64-bit one the upper half is never 0.
+    /// Returns the timer of an id of either kind. The upper half of a 64-bit id is never 0.
     #[inline]
     pub(crate) fn named(&self, id: u64) -> Option<TimerId> {
         match i32::try_from(id) {

@@ -1,7 +1,7 @@
 //! The priority queue with the caller's comparator: `Heap` over pointers to the caller's elements.
 //!
 //! Each element may have a `size_t` for its position, at one offset in all of them. Both the
-//! comparator and that field are the caller's: while the comparator runs, the state is one that
+//! comparator and that field are the caller's. While the comparator runs, the heap has a state that
 //! every function refuses.
 
 use core::cell::Cell;
@@ -15,7 +15,8 @@ use tickwright_collections::{Heap, HeapError, HeapOrder};
 
 use crate::contract::lendable;
 
-/// Compares two elements: above 0 when the first ranks higher, below 0 when the second does.
+/// Compares two elements. The result is above 0 if the first ranks higher, and below 0 if the
+/// second does.
 pub type tw_compare_fn =
     Option<unsafe extern "C-unwind" fn(a: *const c_void, b: *const c_void, user: *mut c_void) -> c_int>;
 
@@ -27,12 +28,12 @@ struct Element(*mut c_void);
 struct ByCaller {
     compare: unsafe extern "C-unwind" fn(*const c_void, *const c_void, *mut c_void) -> c_int,
     user: *mut c_void,
-    /// Where in an element its position is.
+    /// The offset of the position in an element; `None`: elements have no position.
     offset: Option<usize>,
 }
 
 impl ByCaller {
-    /// The place of an element's position.
+    /// Returns a pointer to the position in an element.
     fn place(&self, element: &Element) -> Option<*mut usize> {
         Some(element.0.wrapping_byte_add(self.offset?).cast())
     }
@@ -46,14 +47,14 @@ impl HeapOrder<Element> for ByCaller {
 
     fn placed(&self, element: &mut Element, position: usize) {
         if let Some(place) = self.place(element) {
-            // SAFETY: 1. aligned, as `about` has seen; 2. within the element, writable by the
-            // header's contract.
+            // SAFETY: 1. the pointer is aligned, as `about` has verified; 2. it points into the
+            // element, which is writable by the header's contract.
             unsafe { place.write(position) };
         }
     }
 
     fn position(&self, element: &Element) -> Option<usize> {
-        // SAFETY: as in `placed`, and initialized by the header's contract.
+        // SAFETY: 1. as in `placed`; 2. the position is initialized, by the header's contract.
         self.place(element).map(|place| unsafe { place.read() })
     }
 
@@ -62,8 +63,8 @@ impl HeapOrder<Element> for ByCaller {
     }
 }
 
-/// A heap of the library's own memory.
-// The state comes first: what is no heap may be smaller than one.
+/// A heap in the library's own memory.
+// The state comes first: a caller may pass a pointer to an object that is smaller than a heap.
 #[repr(C)]
 #[derive(Debug)]
 pub struct tw_heap {
@@ -77,18 +78,18 @@ unsafe impl Lendable for tw_heap {
     const LENT: u64 = 0x7469_636b_7573_6572;
 }
 
-/// Does something with a heap, during which callbacks are refused.
+/// Calls `inside` with a heap. Meanwhile the heap refuses calls from callbacks.
 fn with<R>(
     heap: *const tw_heap,
     inside: impl FnOnce(&mut Heap<Element, ByCaller>) -> Result<R, c_int>,
 ) -> Result<R, c_int> {
     let now = lendable(heap)?;
-    // SAFETY: 1. a heap, as its state says; 2. the only reference: the state has just said that
-    // there was none, and refuses another.
+    // SAFETY: 1. The pointer is to a heap, as its state says. 2. The reference is the only one: the
+    // state has just said that there was none, and refuses another.
     lend(heap, now, || inside(unsafe { &mut (*heap.cast_mut()).heap }))
 }
 
-/// Calls `inside` with a heap and an element that it can take or have.
+/// Calls `inside` with a heap and an element whose pointer is valid for that heap.
 fn about(
     heap: *const tw_heap,
     element: *const c_void,
@@ -104,7 +105,7 @@ fn about(
     })
 }
 
-/// Why a heap refused.
+/// Returns the code of a refusal.
 fn refused(error: HeapError) -> c_int {
     match error {
         HeapError::Full => code::NO_MEMORY,
@@ -132,7 +133,7 @@ exported!(
             let mut made = Heap::new(order);
             made.reserve(capacity).map_err(refused)?;
             let make = |at| tw_heap { state: Cell::new(state(tw_heap::READY, at)), heap: made };
-            // SAFETY: `begin` has written to it.
+            // SAFETY: `begin` has written to `heap`.
             unsafe { create(heap, make) }
         })
     }
@@ -147,18 +148,18 @@ exported!(
                 heap.clear();
                 Ok(())
             })?;
-            // SAFETY: from `create`, as `with` has seen, and no longer used, by the header's
-            // contract.
+            // SAFETY: the heap is from `create`, as `with` has verified, and no longer used, by the
+            // header's contract.
             unsafe { destroy(heap) };
             Ok(0)
         })
     }
 
-    /// Takes an element in.
+    /// Pushes an element.
     fn tw_heap_push(heap: *mut tw_heap, new: *mut c_void) -> c_int {
         about(heap, new, |heap, element| {
             let noted = heap.order().position(&element).unwrap_or(0);
-            // What is here where it says that it is, the heap refuses itself.
+            // If the element is at its position in this heap, `push` refuses it as already in.
             if noted != 0 && heap.at(noted).is_none_or(|there| there.0 != new) {
                 return Err(code::ELSEWHERE);
             }
@@ -166,7 +167,7 @@ exported!(
         })
     }
 
-    /// Takes the greatest element out.
+    /// Pops the greatest element.
     fn tw_heap_pop(heap: *mut tw_heap, popped: *mut *mut c_void) -> c_int {
         let greatest = || {
             usable(popped)?;
@@ -186,12 +187,12 @@ exported!(
         unsafe { answer::found(found, there) }
     }
 
-    /// Takes an element out.
+    /// Removes an element.
     fn tw_heap_remove(heap: *mut tw_heap, old: *mut c_void) -> c_int {
         about(heap, old, |heap, element| heap.remove(&element).map(|_| 0).map_err(refused))
     }
 
-    /// Puts an element whose rank has changed where it belongs.
+    /// Moves an element whose rank has changed to its new position.
     fn tw_heap_update(heap: *mut tw_heap, changed: *mut c_void) -> c_int {
         about(heap, changed, |heap, element| heap.update(&element).map(|()| 0).map_err(refused))
     }
@@ -207,7 +208,7 @@ exported!(
         })
     }
 
-    /// Notes in an element that it is in no heap.
+    /// Sets the position of an element to 0: the element is in no heap.
     fn tw_heap_forget(heap: *mut tw_heap, fresh: *mut c_void) -> c_int {
         about(heap, fresh, |heap, mut element| {
             heap.order().placed(&mut element, 0);
@@ -215,7 +216,7 @@ exported!(
         })
     }
 
-    /// How many elements it holds.
+    /// The number of elements.
     fn tw_heap_len(heap: *const tw_heap) -> isize {
         answer::count(|| with(heap, |heap| Ok(heap.len())))
     }

@@ -1,5 +1,4 @@
-//! What a scheduler is told and tells: jobs, timings, origins and results, as C has them and as the
-//! scheduler does.
+//! Converts jobs, timings, origins and results between their C types and those of the scheduler.
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::time::Duration;
@@ -13,33 +12,33 @@ use tickwright_boundary::{code, end_of, numbers};
 use crate::handle::Call;
 pub use crate::handle::{tw_cleanup_fn, tw_clock, tw_firing, tw_sched_fn};
 
-/// The number of what a delay counts from.
+/// The number of a base: the time from which a delay counts.
 pub type tw_base = c_int;
 
-/// The number of what becomes of missed periods.
+/// The number of a policy for missed periods.
 pub type tw_missed = c_int;
 
 /// When a timer is due.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct tw_timing {
-    /// What `when_ns` counts from.
+    /// The base: the time from which `when_ns` counts.
     pub base: tw_base,
-    /// What becomes of missed periods.
+    /// The policy for missed periods.
     pub missed: tw_missed,
-    /// In ns.
+    /// When the timer is due, in ns.
     pub when_ns: i64,
-    /// In ns; 0: none.
+    /// The period in ns; 0: none.
     pub period_ns: i64,
-    /// In ns.
+    /// How late the timer may be, in ns.
     pub slack_ns: i64,
-    /// What `when_ns` counts from with `TW_BASE_SINCE`, in ns.
+    /// The time from which `when_ns` counts with `TW_BASE_SINCE`, in ns.
     pub since_ns: u64,
-    /// 0.
+    /// Must be 0.
     pub reserved: [u64; 3],
 }
 
-/// A timer to be.
+/// All settings of a timer that is to be added.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct tw_job {
@@ -47,15 +46,15 @@ pub struct tw_job {
     pub size: usize,
     /// The callback.
     pub call: tw_sched_fn,
-    /// Its data.
+    /// The data of the callback.
     pub data: *mut c_void,
-    /// Ends it.
+    /// Cleans up the data; null: nothing does.
     pub cleanup: tw_cleanup_fn,
     /// The token of its group: `tw_sched_shutdown_token` ends the group.
     pub token: *const c_void,
     /// `TW_JOB_...`.
     pub flags: c_uint,
-    /// When.
+    /// When the timer is due.
     pub timing: tw_timing,
 }
 
@@ -109,7 +108,7 @@ numbers! {
     TW_CANCEL_ENDING = 5;
 }
 
-/// Where a timer comes from.
+/// The place of the call that added a timer.
 pub(crate) struct Place {
     pub(crate) name: *const c_char,
     pub(crate) file: *const c_char,
@@ -117,7 +116,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// For programs that do not say.
+    /// The place for programs that do not pass one.
     pub(crate) const NOWHERE: Self = Self { name: core::ptr::null(), file: core::ptr::null(), line: 0 };
 }
 
@@ -128,8 +127,8 @@ impl Origin for Place {
 
     fn site(&self) -> Site {
         let line = self.line.unsigned_abs();
-        // SAFETY: null, or a text that stays for as long as the scheduler, by the header's
-        // contract.
+        // SAFETY: the pointer is null, or points to a text that stays for as long as the scheduler,
+        // by the header's contract.
         let name = unsafe { text(self.name) };
         // SAFETY: as above.
         let file = unsafe { text(self.file) };
@@ -138,7 +137,7 @@ impl Origin for Place {
 }
 
 /// # Safety
-/// Null, or a text that outlives every use of the answer.
+/// `at` is null, or points to a text that outlives every use of the result.
 pub(crate) unsafe fn text(at: *const c_char) -> &'static str {
     if at.is_null() {
         return "";
@@ -147,7 +146,7 @@ pub(crate) unsafe fn text(at: *const c_char) -> &'static str {
     unsafe { CStr::from_ptr(at) }.to_str().unwrap_or("(not UTF-8)")
 }
 
-/// Why a timer was not armed.
+/// Returns the code of a refusal to arm a timer.
 pub(crate) fn refused(reason: Refusal) -> c_int {
     match reason {
         Refusal::Full => code::NO_MEMORY,
@@ -175,12 +174,12 @@ pub(crate) fn cancelled(found: Cancelled<Call>) -> Result<c_int, c_int> {
     }
 }
 
-/// A span of the caller, which may not be negative.
+/// Converts a span of the caller, which must not be negative.
 fn span(ns: i64) -> Result<u64, c_int> {
     u64::try_from(ns).map_err(|_| code::INVALID)
 }
 
-/// A delay of the caller in ns. One beyond the clock's end stays beyond it.
+/// Converts a delay of the caller to ns. A delay beyond the clock's end stays beyond the end.
 fn delay(delay_ms: i64) -> Result<u64, c_int> {
     Ok(span(delay_ms)?.saturating_mul(1_000_000))
 }
@@ -224,7 +223,7 @@ pub(crate) fn timing(asked: &tw_timing) -> Result<Timing, c_int> {
     }
 }
 
-/// A callback without clean-up.
+/// Makes a callback without a clean-up function.
 pub(crate) fn simple(run: tw_sched_fn, data: *mut c_void, variable: bool) -> Result<Call, c_int> {
     Ok(Call { run: run.ok_or(code::INVALID)?, cleanup: None, data, variable, token: core::ptr::null() })
 }

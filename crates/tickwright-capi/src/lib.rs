@@ -1,20 +1,20 @@
-//! The C face: conversion, checks of pointers and states, error codes. `include/tickwright/` is
-//! the documentation of each function.
+//! The C face: it converts types, checks pointers and states, and returns error codes. The headers
+//! in `include/tickwright/` document each function.
 //!
-//! There is no logic here. A panic, which would be a bug, ends the process at the boundary
-//! (`extern "C"` does that). So does a C++ exception that leaves a callback: callbacks are
-//! `extern "C-unwind"`, so that the exception may come as far. Types have their C names:
-//! `tests/header.rs` compares each signature with the header's.
+//! This crate has no logic of timers. A panic, which would be a bug, ends the process at the
+//! boundary, since the functions are `extern "C"`. A C++ exception that leaves a callback ends the
+//! process too. Callbacks are `extern "C-unwind"`, so that the exception reaches the boundary.
+//! Types have their C names: `tests/header.rs` compares each signature with the header's.
 //!
 //! - [`timer`]: the node in the caller's struct; [`family`]: the structures by number; [`queue`]:
 //!   queues over nodes; [`heap`]: the priority queue with the caller's comparator; [`odict`]: the
 //!   ordered dictionary
-//! - [`scheduler`]: timers that call back, told what in [`job`] and [`add`], run by [`drive`],
-//!   looked into by [`watch`]; their handle is in `handle`
+//! - [`scheduler`]: timers that call back. [`job`] describes them, [`add`] adds them, [`drive`]
+//!   runs them, and [`watch`] inspects them. The handle of a scheduler is in `handle`.
 //!
-//! Results, places, states, structs that grow, and the contract of all functions ("the header's
-//! contract" below) are those of [`tickwright_boundary`]. Threads are another library:
-//! `tickwright-threads-capi`.
+//! [`tickwright_boundary`] has the results, places, states and structs that grow. It also has the
+//! contract of all functions, which SAFETY comments call "the header's contract". Threads are in
+//! another library, `tickwright-threads-capi`.
 #![allow(non_camel_case_types, reason = "C names")]
 
 pub mod add;

@@ -4,9 +4,9 @@
 //! ```text
 //!   tw_odlink  | body: Link | mark |      tw_odict  | state | HookDict |
 //! ```
-//! A mark says that the body is a link, and at what address; 0 says that it is none yet: as in a
-//! [`timer`](crate::timer). The state tells a dictionary from other memory; while the caller's
-//! functions run, the dictionary is lent.
+//! A mark says that the body is a link, and at what address, like that of a
+//! [`timer`](crate::timer). A mark of 0 says that the body is no link yet. The state tells a
+//! dictionary from other memory. While the caller's functions run, the dictionary is lent.
 
 use core::cell::Cell;
 use core::cmp::Ordering;
@@ -22,7 +22,7 @@ use tickwright_collections::{
 
 use crate::contract::lendable;
 
-/// A link of the caller.
+/// A link in a struct of the caller.
 #[repr(C)]
 #[derive(Debug)]
 pub struct tw_odlink {
@@ -30,12 +30,12 @@ pub struct tw_odlink {
     mark: u64,
 }
 
-/// What a body holds.
+/// The link that a body holds.
 type Node = Link<RedBlack>;
 
 const _: () = assert!(size_of::<Node>() <= 7 * 8 && align_of::<Node>() <= align_of::<tw_odlink>());
 
-/// A pattern that memory seldom has by itself.
+/// A pattern that memory seldom has by chance.
 const PATTERN: u64 = 0x6f64_6963_746b_6e6c;
 
 fn mark(link: *const tw_odlink) -> u64 {
@@ -62,13 +62,13 @@ fn made(link: *const tw_odlink) -> Result<bool, c_int> {
     if linked { Err(code::INVALID) } else { Ok(false) }
 }
 
-/// The node in a link that was made.
+/// Returns the node in a link that was made.
 ///
 /// # Safety
-/// [`made`] says that it was.
+/// [`made`] has returned `true` for the link.
 unsafe fn node(link: *const tw_odlink) -> &'static Node {
-    // What is handed out later is made from the address: it reaches the whole of the caller's
-    // struct.
+    // `of` later makes the caller's pointer from the address. The exposed provenance lets that
+    // pointer reach the whole of the caller's struct.
     let _ = link.expose_provenance();
     // SAFETY: 1. Initialized, aligned and not null, as `made` has seen. 2. It lives for as long as
     // it is linked and for the rest of this call, by the header's contract. No reference outlives
@@ -76,16 +76,16 @@ unsafe fn node(link: *const tw_odlink) -> &'static Node {
     unsafe { &*link.cast::<Node>() }
 }
 
-/// A link that a dictionary is offered, made if it was none yet.
+/// Returns a link that is to be inserted. If the body was no link yet, it becomes one.
 fn offered(link: *mut tw_odlink) -> Result<Pin<&'static Node>, c_int> {
     if !made(link)? {
         // SAFETY: 1. aligned, large enough, writable by the header's contract; 2. no dictionary
-        // points at it: it is linked nowhere.
+        // points at the link, since it is in none.
         unsafe { link.cast::<Node>().write(Link::new()) };
         // SAFETY: as above.
         unsafe { (*link).mark = mark(link) };
     }
-    // SAFETY: made, before or now.
+    // SAFETY: the link was made before, or just now.
     let node = unsafe { node(link) };
     // SAFETY: it stays where it is while it is linked, by the header's contract.
     Ok(unsafe { Pin::new_unchecked(node) })
@@ -93,12 +93,12 @@ fn offered(link: *mut tw_odlink) -> Result<Pin<&'static Node>, c_int> {
 
 type Entry = ObjectRef<'static, Node>;
 
-/// A link that may be in a dictionary.
+/// Returns a link that may be in a dictionary.
 fn known(link: *const tw_odlink) -> Result<Entry, c_int> {
     if !made(link)? {
         return Err(code::ABSENT);
     }
-    // SAFETY: made, as just seen.
+    // SAFETY: the link was made, as `made` has just returned.
     Ok(ObjectRef::from(unsafe { node(link) }))
 }
 
@@ -107,11 +107,12 @@ fn of(node: &Node) -> *mut tw_odlink {
     core::ptr::with_exposed_provenance_mut(core::ptr::from_ref(node).addr())
 }
 
-/// Returns where the key is of the struct that a link is in.
+/// Returns a pointer to the key of the struct that a link is in.
 pub type tw_key_fn =
     Option<unsafe extern "C-unwind" fn(link: *const tw_odlink, user: *mut c_void) -> *const c_void>;
 
-/// Compares two keys: below 0 when the first comes first, above 0 when the second does.
+/// Compares two keys. The result is below 0 if the first key comes before the second, and above 0
+/// if it comes after.
 pub type tw_key_compare_fn =
     Option<unsafe extern "C-unwind" fn(a: *const c_void, b: *const c_void, user: *mut c_void) -> c_int>;
 
@@ -152,7 +153,7 @@ pub struct tw_odict {
     body: [u64; 11],
 }
 
-/// What is in a dictionary's memory.
+/// The contents of a dictionary's memory.
 #[repr(C)]
 struct Made {
     state: Cell<u64>,
@@ -168,11 +169,12 @@ unsafe impl Lendable for tw_odict {
     const LENT: u64 = 0x7469_636b_6f72_6472;
 }
 
-/// Does something with a dictionary, during which the caller's functions are refused.
+/// Calls `inside` with a dictionary. Meanwhile the dictionary refuses calls from the caller's
+/// functions.
 fn with<R>(odict: *const tw_odict, inside: impl FnOnce(&mut Dict) -> Result<R, c_int>) -> Result<R, c_int> {
     let now = lendable(odict)?;
-    // SAFETY: 1. `tw_odict_init` has put a `Made` here: the state says so. 2. The only reference:
-    // the state has just said that there was none, and refuses another.
+    // SAFETY: 1. `tw_odict_init` has put a `Made` here: the state says so. 2. The reference is the
+    // only one: the state has just said that there was none, and refuses another.
     lend(odict, now, || inside(unsafe { &mut (*odict.cast_mut().cast::<Made>()).dictionary }))
 }
 
@@ -198,7 +200,7 @@ unsafe fn search(
     search: impl FnOnce(&mut Dict) -> Result<Option<Entry>, c_int>,
 ) -> c_int {
     let link = || Ok(with(odict, search)?.map(|entry| of(entry.get())));
-    // SAFETY: the caller promises this.
+    // SAFETY: the caller of this function promises this.
     unsafe { answer::found(found, link) }
 }
 
@@ -224,10 +226,10 @@ fn hinted(hint: *const tw_odlink) -> Result<Option<Entry>, c_int> {
     if hint.is_null() { Ok(None) } else { known(hint).map(Some) }
 }
 
-/// The number of a search.
+/// The number of a kind of search.
 pub type tw_odict_how = c_int;
 
-/// The searches, by their numbers in C.
+/// The kinds of search, with their names and numbers in C.
 pub const SEEKS: [(&str, c_int, Seek); 6] = [
     ("TW_ODICT_EQ", 1, Seek::Equal),
     ("TW_ODICT_EQ_LAST", 2, Seek::LastEqual),
@@ -238,7 +240,7 @@ pub const SEEKS: [(&str, c_int, Seek); 6] = [
 ];
 
 exported!(
-    /// Makes a link that is in no dictionary, whatever was in the memory.
+    /// Makes a link that is in no dictionary, whatever the memory held before.
     fn tw_odlink_init(link: *mut tw_odlink) -> c_int {
         // SAFETY: the header's contract.
         unsafe { answer::fresh(link, tw_odlink { body: [0; 7], mark: 0 }) }
@@ -265,7 +267,8 @@ exported!(
             let order =
                 ByCaller { key: key.ok_or(code::INVALID)?, compare: compare.ok_or(code::INVALID)?, user };
             let state = Cell::new(state(tw_odict::READY, odict));
-            // SAFETY: aligned, large enough, writable by the header's contract.
+            // SAFETY: the memory is aligned and large enough, and writable by the header's
+            // contract.
             unsafe { odict.cast::<Made>().write(Made { state, dictionary: HookDict::new(order) }) };
             Ok(0)
         })
@@ -275,41 +278,41 @@ exported!(
     fn tw_odict_destroy(odict: *mut tw_odict) -> c_int {
         answer::code(|| {
             clear(odict)?;
-            // What it holds besides is the caller's memory.
-            // SAFETY: a dictionary, as `clear` has seen.
+            // Nothing else needs a drop: the dictionary has no memory but the caller's.
+            // SAFETY: the pointer is to a dictionary, as `clear` has verified.
             unsafe { &*odict }.state.set(0);
             Ok(0)
         })
     }
 
-    /// Inserts behind all equals.
+    /// Inserts a link behind all links with an equal key.
     fn tw_odict_insert(odict: *mut tw_odict, link: *mut tw_odlink, hint: *const tw_odlink) -> c_int {
         answer::code(|| insert(odict, link, Position::Sorted(hinted(hint)?)))
     }
 
-    /// Inserts behind everything.
+    /// Inserts a link behind all others.
     fn tw_odict_append(odict: *mut tw_odict, link: *mut tw_odlink) -> c_int {
         answer::code(|| insert(odict, link, Position::Last))
     }
 
-    /// Inserts in front of everything.
+    /// Inserts a link in front of all others.
     fn tw_odict_prepend(odict: *mut tw_odict, link: *mut tw_odlink) -> c_int {
         answer::code(|| insert(odict, link, Position::First))
     }
 
-    /// Takes a link out.
+    /// Removes a link.
     fn tw_odict_remove(odict: *mut tw_odict, link: *mut tw_odlink) -> c_int {
         answer::code(|| with(odict, |dictionary| dictionary.remove(known(link)?).map(|_| 0).map_err(refused)))
     }
 
-    /// Gives a link the place of the key that it has by now.
+    /// Moves a link whose key has changed to where an insert would put it.
     fn tw_odict_key_update(odict: *mut tw_odict, link: *mut tw_odlink) -> c_int {
         answer::code(|| {
             with(odict, |dictionary| dictionary.rekeyed(known(link)?).map(c_int::from).map_err(refused))
         })
     }
 
-    /// Searches.
+    /// Searches for a link by its key.
     fn tw_odict_find(
         odict: *const tw_odict,
         how: tw_odict_how,
@@ -337,24 +340,24 @@ exported!(
         unsafe { search(odict, found, |dictionary| Ok(dictionary.last())) }
     }
 
-    /// The link behind one.
+    /// The link behind another link.
     fn tw_odict_next(odict: *const tw_odict, link: *const tw_odlink, found: *mut *mut tw_odlink) -> c_int {
         // SAFETY: the header's contract.
         unsafe { search(odict, found, |dictionary| dictionary.next(known(link)?).map_err(refused)) }
     }
 
-    /// The link in front of one.
+    /// The link in front of another link.
     fn tw_odict_prev(odict: *const tw_odict, link: *const tw_odlink, found: *mut *mut tw_odlink) -> c_int {
         // SAFETY: the header's contract.
         unsafe { search(odict, found, |dictionary| dictionary.prev(known(link)?).map_err(refused)) }
     }
 
-    /// How many links are in.
+    /// The number of links.
     fn tw_odict_len(odict: *const tw_odict) -> isize {
         answer::count(|| with(odict, |dictionary| Ok(dictionary.len())))
     }
 
-    /// Takes every link out.
+    /// Removes every link.
     fn tw_odict_clear(odict: *mut tw_odict) -> c_int {
         answer::code(|| clear(odict))
     }

@@ -4,8 +4,8 @@
 //!   memory    .. | tw_queue: state, family, passes | HookQueue<F> | the groups of a heap | ..
 //!                  ^ the caller's handle, aligned
 //! ```
-//! The state tells a queue from other memory. While the library's own borrow of a queue crosses a
-//! callback (`tw_queue_pop_and_reinsert`), the queue is lent.
+//! The state tells a queue from other memory. `tw_queue_pop_and_reinsert` borrows a queue while a
+//! callback runs: meanwhile the queue is lent.
 
 use core::alloc::Layout;
 use core::cell::Cell;
@@ -21,15 +21,14 @@ use crate::contract::lendable;
 use crate::family::{Known, rejected, tw_family, unknown, with_family};
 use crate::timer::{self, tw_timer};
 
-/// What stands before each queue: the caller's handle. Its functions take the queue as constant
-/// where the caller expects nothing but an answer. Here all of them borrow the queue for
-/// themselves.
+/// The head before each queue, which is the caller's handle. Functions that only return a value
+/// take a pointer to const, but all functions here borrow the queue mutably.
 #[repr(C)]
 #[derive(Debug)]
 pub struct tw_queue {
     state: Cell<u64>,
     family: c_int,
-    /// Advances that are under way; then it cannot be destroyed.
+    /// The number of running advances. While it is above 0, the queue cannot be destroyed.
     passes: Cell<u32>,
 }
 
@@ -72,14 +71,14 @@ unsafe impl Growing for tw_advance {
     const LEAST: usize = end_of!(Self, moved);
 }
 
-/// Is called with each timer that is due.
+/// `tw_queue_advance` calls this function with each timer that is due.
 pub type tw_fire_fn = Option<unsafe extern "C-unwind" fn(fired: *const tw_expired, user: *mut c_void)>;
 
 /// Returns the next deadline of a timer that is due.
 pub type tw_rearm_fn =
     Option<unsafe extern "C-unwind" fn(timer: *mut tw_timer, expiry: u64, user: *mut c_void) -> u64>;
 
-/// A queue with what stands before it.
+/// A queue with the head before it.
 #[repr(C)]
 struct Made<F: Known> {
     head: tw_queue,
@@ -98,11 +97,12 @@ unsafe impl Lendable for tw_queue {
 /// [`code::INVALID`] if there is no queue; [`code::BUSY`] if a callback may not touch the queue.
 fn checked<'q>(queue: *const tw_queue) -> Result<&'q tw_queue, c_int> {
     lendable(queue)?;
-    // SAFETY: 1. a queue, as its state says; 2. no code ever borrows the head mutably.
+    // SAFETY: 1. the pointer is to a queue, as its state says; 2. no code ever borrows the head
+    // mutably.
     Ok(unsafe { &*queue })
 }
 
-/// The queue behind a head.
+/// Returns the queue behind a head.
 ///
 /// # Safety
 /// `checked` has returned the head, and its family is `F`; no other reference to the queue is
@@ -111,17 +111,18 @@ unsafe fn behind<'q, F: Known>(queue: *const tw_queue) -> &'q mut HookQueue<'sta
     // SAFETY: `tw_queue_init` has put a `Made<F>` there: the state and the family say so.
     let behind = unsafe { &raw mut (*queue.cast_mut().cast::<Made<F>>()).queue };
     // SAFETY: 1. As above. 2. The reference is the only one, as the caller says: each function of
-    // this file ends it before it returns or calls back. `tw_queue_pop_and_reinsert` does not, and
-    // sets the state that `checked` refuses.
+    // this file drops it before it returns or calls back. Only `tw_queue_pop_and_reinsert` keeps
+    // it, and sets the state that `checked` refuses.
     unsafe { &mut *behind }
 }
 
-/// Does something with the queue behind `$handle`, whatever its family.
+/// Evaluates `$body` with the queue behind `$handle`, whatever the queue's family.
 macro_rules! on_queue {
     ($handle:expr, $queue:ident => $body:expr) => {{
         let head = checked($handle)?;
         with_family!(head.family, F => {
-            // SAFETY: 1. checked; 2. of this family; 3. no function of this file has two.
+            // SAFETY: 1. `checked` has returned the head; 2. the queue is of this family; 3. no
+            // function of this file has two references.
             let $queue = unsafe { behind::<F>($handle) };
             $body
         })
@@ -129,7 +130,8 @@ macro_rules! on_queue {
     }};
 }
 
-/// What a queue of a family takes, wherever its memory begins; `None` beyond the address space.
+/// Returns the layout of a queue of a family, and the offset of its room. Returns `None` if the
+/// layout is beyond the address space.
 fn layout<F: Known>(capacity: usize) -> Option<(Layout, usize)> {
     let (layout, room) = Layout::new::<Made<F>>().extend(F::room(capacity)?).ok()?;
     Some((layout, room))
@@ -140,7 +142,8 @@ fn size<F: Known>(capacity: usize) -> usize {
     bytes.unwrap_or(0)
 }
 
-/// The bytes that a queue takes; 0 for a family that is none, and for a capacity beyond all memory.
+/// The number of bytes that a queue needs. It is 0 if `family` is no family, or if no memory can
+/// hold `capacity` timers.
 #[unsafe(no_mangle)]
 pub extern "C" fn tw_queue_bytes(family: tw_family, capacity: usize) -> usize {
     with_family!(family, F => size::<F>(capacity)).unwrap_or(0)
@@ -155,24 +158,24 @@ unsafe fn make<F: Known>(memory: *mut u8, bytes: usize, capacity: usize) -> Resu
     if bytes < size::<F>(capacity) {
         return Err(code::FULL);
     }
-    // That size is for the worst address.
+    // `size` includes the bytes that the worst address skips.
     let skipped = memory.align_offset(layout.align());
-    // SAFETY: within the memory, as just seen.
+    // SAFETY: the pointer stays within the memory, as just verified.
     let at = unsafe { memory.add(skipped) };
-    // SAFETY: within the memory, as just seen.
+    // SAFETY: the pointer stays within the memory, as just verified.
     let groups = unsafe { at.add(room) };
-    // SAFETY: 1. The layout has put the room there, aligned, for this capacity. 2. The caller
-    // answers for the rest.
+    // SAFETY: 1. The layout has put the room at `groups`, aligned, for this capacity. 2. The caller
+    // promises the rest.
     let behind = unsafe { F::open(groups, capacity) }?;
     let queue = at.cast::<tw_queue>();
     let head =
         tw_queue { state: Cell::new(state(tw_queue::READY, queue)), family: F::NUMBER, passes: Cell::new(0) };
-    // SAFETY: aligned and large enough, by the layout.
+    // SAFETY: the memory is aligned and large enough, by the layout.
     unsafe { at.cast::<Made<F>>().write(Made { head, queue: behind }) };
     Ok(queue)
 }
 
-/// A timer that is shown, and when it is due.
+/// Returns the caller's pointer to a pending timer, and when the timer is due.
 fn shown<F: Known>(pending: Option<Pending<TimerRef<'static, F, ()>>>) -> Option<(*mut tw_timer, Tick)> {
     pending.map(|pending| (timer::of(pending.key), pending.expiry))
 }
@@ -180,7 +183,7 @@ fn shown<F: Known>(pending: Option<Pending<TimerRef<'static, F, ()>>>) -> Option
 /// Writes the timer that a call shows to its caller. Returns 1, or 0 if there is no timer.
 ///
 /// # Safety
-/// Both places are null, or may be written.
+/// `timer` and `tick` are each null, or may be written.
 unsafe fn show(
     timer: *mut *mut tw_timer,
     tick: *mut u64,
@@ -197,7 +200,7 @@ unsafe fn show(
     unsafe { answer::found(timer, found) }
 }
 
-/// What has left, for the caller.
+/// Converts a timer that has left for the caller.
 fn left<F: Known, V>(fired: Expired<TimerRef<'static, F, ()>, V>) -> tw_expired {
     let timer = timer::of(fired.key);
     tw_expired { timer, deadline: fired.deadline, expiry: fired.expiry, ..tw_expired::DEFAULT }
@@ -236,7 +239,7 @@ exported!(
             if head.passes.get() > 0 {
                 return Err(code::BUSY);
             }
-            // What it holds besides is the caller's memory.
+            // Nothing else needs a drop: the queue has no memory but the caller's.
             on_queue!(queue, queue => { queue.clear(); Ok(0) })?;
             head.state.set(0);
             Ok(0)
@@ -248,15 +251,15 @@ exported!(
         answer::code(|| {
             on_queue!(queue, queue => {
                 let node = timer::offered(timer)?;
-                // SAFETY: the references that the queue hands out end in this file, before a
-                // callback is called: the caller gets pointers.
+                // SAFETY: the references that the queue returns end in this file before a callback
+                // runs, since the caller gets pointers.
                 let inserted = unsafe { queue.insert_pinned(deadline, node) }.map_err(rejected)?;
                 Ok(c_int::from(inserted.head.is_changed()))
             })
         })
     }
 
-    /// Takes a pending timer out.
+    /// Removes a pending timer.
     fn tw_queue_remove(queue: *mut tw_queue, timer: *mut tw_timer) -> c_int {
         answer::code(|| {
             on_queue!(queue, queue => {
@@ -310,21 +313,21 @@ exported!(
         unsafe { answer::found(tick, next) }
     }
 
-    /// When to wake up.
+    /// The tick for which to set an alarm.
     fn tw_queue_next_wake(queue: *const tw_queue, tick: *mut u64) -> c_int {
         let next = || on_queue!(queue, queue => Ok(queue.next_wake()));
         // SAFETY: the header's contract.
         unsafe { answer::found(tick, next) }
     }
 
-    /// Takes one due timer out.
+    /// Removes one due timer.
     fn tw_queue_pop_expired(queue: *mut tw_queue, now: u64, fired: *mut tw_expired) -> c_int {
         let popped = || on_queue!(queue, queue => Ok(queue.pop_expired(now).map(left)));
         // SAFETY: the header's contract.
         unsafe { answer::filled_if(fired, popped) }
     }
 
-    /// Takes one due timer out and puts it back in a step.
+    /// Removes one due timer and inserts it again, in one step.
     fn tw_queue_pop_and_reinsert(
         queue: *mut tw_queue,
         now: u64,
@@ -341,8 +344,8 @@ exported!(
                     // SAFETY: the caller's function, called as the header says.
                     lend(queue, &head.state, || unsafe { rearm(timer, expiry, user) })
                 };
-                // SAFETY: 1. checked; 2. of this family; 3. the only reference: `next` lends the
-                // queue for as long as it calls.
+                // SAFETY: 1. `checked` has returned the head. 2. The queue is of this family. 3.
+                // The reference is the only one: `next` lends the queue while it calls.
                 unsafe { behind::<F>(queue) }.pop_and_reinsert(now, next).map(left)
             });
             popped.ok_or(code::INVALID)
@@ -351,7 +354,7 @@ exported!(
         unsafe { answer::filled_if(fired, popped) }
     }
 
-    /// Hands what is due to a callback, within a budget.
+    /// Passes due timers to a callback, within a budget.
     fn tw_queue_advance(
         queue: *mut tw_queue,
         now: u64,
@@ -378,7 +381,7 @@ exported!(
             }
             head.passes.set(passes - 1);
             let moved = budget - rest - delivered;
-            // SAFETY: 1. `room` has returned that; 2. the header's contract.
+            // SAFETY: 1. `grow::room` has returned `room`; 2. the header's contract.
             unsafe { grow::fill(done, room, tw_advance { delivered, moved, ..tw_advance::DEFAULT }) };
             on_queue!(queue, queue => Ok(c_int::from(queue.next_wake().is_some_and(|wake| wake <= queue.now()))))
         })
@@ -391,12 +394,12 @@ exported!(
         unsafe { answer::value(tick, now) }
     }
 
-    /// How many timers are pending.
+    /// The number of pending timers.
     fn tw_queue_len(queue: *const tw_queue) -> isize {
         answer::count(|| on_queue!(queue, queue => Ok(queue.len())))
     }
 
-    /// Takes every timer out.
+    /// Removes every timer.
     fn tw_queue_clear(queue: *mut tw_queue) -> c_int {
         answer::code(|| on_queue!(queue, queue => { queue.clear(); Ok(0) }))
     }

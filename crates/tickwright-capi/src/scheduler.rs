@@ -23,7 +23,7 @@ use crate::job::{
     cancelled, refused, since, timing, tw_timing,
 };
 
-/// What a scheduler is created with.
+/// The options of a new scheduler.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct tw_sched_options {
@@ -33,9 +33,9 @@ pub struct tw_sched_options {
     pub family: tw_family,
     /// The clock that it measures time with.
     pub clock: tw_clock,
-    /// How long a tick is; 0: as the family has it.
+    /// The length of a tick in ns; 0: the default of the family.
     pub tick_ns: u64,
-    /// Timers without an allocation.
+    /// The number of timers that need no later allocation.
     pub capacity: usize,
 }
 
@@ -69,7 +69,7 @@ fn arm(sched: *const tw_sched, id: u64, timing: Result<Timing, c_int>) -> c_int 
     })
 }
 
-/// Returns what a way to cancel did.
+/// Calls `cancel` with a timer, and returns the code of its result.
 fn cancel(
     sched: *const tw_sched,
     id: u64,
@@ -102,7 +102,8 @@ exported!(
                 Settings::new().structure(structure.ok_or(code::INVALID)?).int_ids().capacity(capacity);
             let settings = if tick_ns == 0 { settings } else { settings.tick(Duration::from_nanos(tick_ns)) };
             let (settings, host) = if clock == TW_CLOCK_VIRTUAL {
-                // The machine with its two locks, and its clock in the settings.
+                // The allocations of the virtual machine with its two locks, and of its clock in
+                // the settings.
                 covered(&[(8, 512)], || {
                     let host = VirtualHost::try_new().ok_or(code::NO_MEMORY)?;
                     Ok::<_, c_int>((settings.clock(host.real_time()), Some(host)))
@@ -117,7 +118,7 @@ exported!(
                 let state = AtomicU64::new(state(tw_sched::READY, at));
                 tw_sched { state, returning, clock, scheduler, host, driver }
             };
-            // SAFETY: `begin` has written to it.
+            // SAFETY: `begin` has written to `sched`.
             unsafe { create(sched, make) }
         })
     }
@@ -135,12 +136,13 @@ exported!(
             if *ending.returning.lock() > 0 {
                 return Err(code::BUSY);
             }
-            // A clean-up function that this calls may come here again.
+            // `shutdown_each` calls clean-up functions, which may call `tw_sched_destroy` again:
+            // `end` refuses that.
             end(ending)?;
             ending.scheduler.shutdown_each(drop).map_err(|_| code::DEADLOCK)?;
             drop(ending.take_thread());
-            // SAFETY: 1. from `create`; 2. no longer used: no callback runs, the thread has ended,
-            // and the rest is the header's contract.
+            // SAFETY: 1. The scheduler is from `create`. 2. It is no longer used: no callback runs,
+            // the thread has ended, and the rest is the header's contract.
             unsafe { destroy(sched) };
             Ok(0)
         })
@@ -162,7 +164,7 @@ exported!(
         arm(sched, id, unsafe { borrowed(asked) }.and_then(timing))
     }
 
-    /// Cancels a timer that does not run.
+    /// Cancels a timer unless its callback runs.
     fn tw_sched_cancel_try(sched: *mut tw_sched, id: u64) -> c_int {
         cancel(sched, id, |scheduler, id| match scheduler.try_cancel(id) {
             Cancelled::Running { .. } => Err(code::BUSY),
@@ -180,12 +182,12 @@ exported!(
         cancel(sched, id, |scheduler, id| scheduler.cancel_sync(id).map_err(|_| code::DEADLOCK))
     }
 
-    /// Ends a timer, a kept one too, and does not wait.
+    /// Ends a timer, even a kept one, and does not wait.
     fn tw_sched_shutdown_async(sched: *mut tw_sched, id: u64) -> c_int {
         cancel(sched, id, |scheduler, id| Ok(scheduler.shutdown_timer(id)))
     }
 
-    /// Ends a timer, a kept one too, and waits for its callback.
+    /// Ends a timer, even a kept one, and waits for its callback.
     fn tw_sched_shutdown_sync(sched: *mut tw_sched, id: u64) -> c_int {
         cancel(sched, id, |scheduler, id| scheduler.shutdown_timer_sync(id).map_err(|_| code::DEADLOCK))
     }

@@ -3,9 +3,10 @@
 //! ```text
 //!   tw_timer   | body: Timer<F, ()> of the family that had it last | mark |
 //! ```
-//! The mark says that the body is a timer, of which family, and at what address; 0 says that it is
-//! none yet. So a timer may go from a queue of one family to a queue of another. Memory that was
-//! never initialized is mostly refused. A copy of a pending timer is told from the timer.
+//! The mark says that the body is a timer, of which family, and at what address. A mark of 0 says
+//! that the body is no timer yet. So a timer may go from a queue of one family to a queue of
+//! another. Most memory that was never initialized is refused. The mark also tells a copy of a
+//! pending timer from the timer itself.
 
 use core::ffi::c_int;
 use core::pin::Pin;
@@ -16,7 +17,7 @@ use tickwright_core::{Timer, TimerRef};
 
 use crate::family::{Known, Numbered, with_family};
 
-/// A timer of the caller.
+/// A timer in a struct of the caller.
 #[repr(C)]
 #[derive(Debug)]
 pub struct tw_timer {
@@ -24,10 +25,11 @@ pub struct tw_timer {
     mark: u64,
 }
 
-/// What a mark begins with: the family's number, and a pattern that memory seldom has by itself.
+/// A mark combines this pattern with the family's number and the timer's address. Memory seldom has
+/// the pattern by chance.
 const PATTERN: u64 = 0x0073_6b63_6974_0000;
 
-/// The mark of a timer at `at` whose body is one of the family `number`.
+/// The mark of a timer at `at` whose body is a timer of the family `number`.
 fn mark(at: *const tw_timer, number: c_int) -> u64 {
     let number = u64::from(number.unsigned_abs()) << 56;
     number | ((at.addr() as u64 ^ PATTERN) & !(0xff << 56))
@@ -61,8 +63,9 @@ fn body(timer: *const tw_timer) -> Result<Body, c_int> {
     let copied = with_family!(number, F => {
         let copied = timer.cast::<Timer<F, ()>>();
         // SAFETY: 1. Aligned and large enough (`fits`), readable by the header's contract. 2. A C
-        // program can have two kinds of bytes here. It is the copy of such a timer, or rubbish in
-        // an `Option` of pointers, a number or an atomic number. Only the atomic number is read.
+        // program can have two kinds of bytes here: a copy of such a timer, or arbitrary bytes. The
+        // fields are `Option`s of pointers, a number or an atomic number. Only the atomic number is
+        // read.
         unsafe { Timer::is_linked(&*copied) }
     });
     if copied == Some(false) { Ok(Body::Fresh) } else { Err(code::INVALID) }
@@ -73,14 +76,14 @@ const fn fits<F: Known>() {
     assert!(size_of::<Timer<F, ()>>() <= 6 * 8 && align_of::<Timer<F, ()>>() <= align_of::<tw_timer>());
 }
 
-/// The timer of family `F` in the body.
+/// Returns the timer of family `F` in the body.
 ///
 /// # Safety
-/// The mark says that it is one.
+/// The mark says that the body is a timer of family `F`.
 unsafe fn node<F: Known>(timer: *mut tw_timer) -> &'static Timer<F, ()> {
     const { fits::<F>() };
-    // What is handed out later is made from the address: it reaches the whole of the caller's
-    // struct.
+    // `of` later makes the caller's pointer from the address. The exposed provenance lets that
+    // pointer reach the whole of the caller's struct.
     let _ = timer.expose_provenance();
     // SAFETY: 1. Initialized, as the mark says. 2. Aligned and not null, as `body` has seen. 3. It
     // lives for as long as it is pending and for the rest of this call, by the header's contract.
@@ -88,26 +91,27 @@ unsafe fn node<F: Known>(timer: *mut tw_timer) -> &'static Timer<F, ()> {
     unsafe { &*timer.cast::<Timer<F, ()>>() }
 }
 
-/// A timer that a queue of family `F` is offered, made one of that family if it is pending nowhere.
+/// Returns a timer that is to be inserted into a queue of family `F`. If the timer is pending in no
+/// queue, it becomes a timer of that family.
 pub(crate) fn offered<F: Known>(timer: *mut tw_timer) -> Result<Pin<&'static Timer<F, ()>>, c_int> {
     match body(timer)? {
         Body::Of(number) if number == F::NUMBER => {}
         Body::Of(number) if linked(timer, number) => return Err(code::ELSEWHERE),
         Body::Of(_) | Body::Fresh => {
             // SAFETY: 1. aligned, writable by the header's contract, and large enough (`fits`); 2.
-            // no queue points at it: it is not pending.
+            // no queue points at the timer, since it is not pending.
             unsafe { timer.cast::<Timer<F, ()>>().write(Timer::new(())) };
             // SAFETY: as above.
             unsafe { (*timer).mark = mark(timer, F::NUMBER) };
         }
     }
-    // SAFETY: the mark is that of `F`, was or is now.
+    // SAFETY: the mark is that of `F`, from before or from just now.
     let node = unsafe { node::<F>(timer) };
     // SAFETY: it stays where it is while it is pending, by the header's contract.
     Ok(unsafe { Pin::new_unchecked(node) })
 }
 
-/// A timer that may be pending in a queue of family `F`.
+/// Returns a timer that may be pending in a queue of family `F`.
 pub(crate) fn known<F: Known>(timer: *mut tw_timer) -> Result<TimerRef<'static, F, ()>, c_int> {
     match body(timer)? {
         // SAFETY: the mark says so.
@@ -117,9 +121,9 @@ pub(crate) fn known<F: Known>(timer: *mut tw_timer) -> Result<TimerRef<'static, 
     }
 }
 
-/// Whether a timer, whose mark has that number, is pending.
+/// Whether a timer is pending. `number` is the family in its mark.
 fn linked(timer: *mut tw_timer, number: c_int) -> bool {
-    // SAFETY: the mark says that it is one of that family.
+    // SAFETY: the mark says that the body is a timer of that family.
     with_family!(number, F => unsafe { node::<F>(timer) }.is_linked()).unwrap_or(false)
 }
 
@@ -129,7 +133,7 @@ pub(crate) fn of<F: Known>(node: TimerRef<'static, F, ()>) -> *mut tw_timer {
 }
 
 exported!(
-    /// Makes a timer that is pending nowhere, whatever was in the memory.
+    /// Makes a timer that is pending in no queue, whatever the memory held before.
     fn tw_timer_init(timer: *mut tw_timer) -> c_int {
         // SAFETY: the header's contract.
         unsafe { answer::fresh(timer, tw_timer { body: [0; 6], mark: 0 }) }

@@ -1,4 +1,4 @@
-//! Looking into a scheduler: its timers, what it has counted, and whether it is whole.
+//! Inspects a scheduler: its timers, its counters, and whether its structure is whole.
 
 use core::ffi::{c_char, c_int, c_void};
 use core::time::Duration;
@@ -17,21 +17,21 @@ use crate::job::{TW_STATE_IDLE, TW_STATE_PENDING, TW_STATE_RUNNING, refused};
 /// The number of a timer's state.
 pub type tw_state = c_int;
 
-/// What is known of a timer.
+/// What the scheduler knows of a timer.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct tw_sched_info {
     /// The size of this struct in bytes.
     pub size: usize,
-    /// Its id.
+    /// The 64-bit id.
     pub id: u64,
-    /// The same as an `int`.
+    /// The `int` id.
     pub int_id: c_int,
     /// `TW_STATE_...`.
     pub state: tw_state,
-    /// When it is due, in ns.
+    /// When the timer is due, in ns.
     pub due_ns: u64,
-    /// Its period or delay, in ns.
+    /// The period or delay of the timer, in ns.
     pub interval_ns: u64,
     /// The caller's token.
     pub token: *const c_void,
@@ -39,31 +39,31 @@ pub struct tw_sched_info {
     pub data: *mut c_void,
 }
 
-/// What was counted.
+/// The counters of a scheduler.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct tw_sched_counts {
     /// The size of this struct in bytes.
     pub size: usize,
-    /// How many timers there are.
+    /// The number of timers.
     pub timers: u64,
-    /// Those that are pending.
+    /// The number of pending timers.
     pub pending: u64,
-    /// The most timers that there were at once.
+    /// The greatest number of timers at one time.
     pub high_water: u64,
     /// How often a timer was armed.
     pub armed: u64,
-    /// Callbacks run.
+    /// The number of callbacks that ran.
     pub fired: u64,
-    /// Cancelled while pending.
+    /// The number of timers that were cancelled while pending.
     pub canceled: u64,
-    /// Periods missed.
+    /// The number of missed periods.
     pub overruns: u64,
-    /// Runs of the queue.
+    /// The number of runs of the queue.
     pub passes: u64,
-    /// Steps of the wall clock.
+    /// The number of steps of the wall clock.
     pub steps: u64,
-    /// Bytes on the heap.
+    /// The number of bytes allocated for timers.
     pub heap_bytes: u64,
     /// The mean lateness, in ns.
     pub late_mean_ns: u64,
@@ -112,15 +112,16 @@ unsafe impl Growing for tw_sched_counts {
     const LEAST: usize = end_of!(Self, late_max_ns);
 }
 
-/// Nanoseconds of a duration that was made from a `u64` of them.
+/// Returns the nanoseconds of a duration that was made from a `u64` of nanoseconds.
 fn nanoseconds(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The caller's pointer on its way out.
+/// The caller's data pointer, as `inspect` returns it.
 struct Data(*mut c_void);
 
-/// Writes something about the due time of a pending timer: 1, or 0 if it is not pending.
+/// Writes the result of `tell` for the due time of a pending timer. Returns 1, or 0 if the timer is
+/// not pending.
 ///
 /// # Safety
 /// `place` is null, or may be written.
@@ -135,7 +136,7 @@ unsafe fn pending<T>(
         if info.state != State::Pending {
             return Ok(0);
         }
-        // SAFETY: the caller promises this.
+        // SAFETY: the caller of this function promises this.
         unsafe { put(place, tell(scheduler, info.due)) };
         Ok(1)
     };
@@ -146,7 +147,7 @@ unsafe fn pending<T>(
 }
 
 exported!(
-    /// What is known of a timer.
+    /// What the scheduler knows of a timer.
     fn tw_sched_find(sched: *const tw_sched, id: u64, info: *mut tw_sched_info) -> c_int {
         let inspect = |scheduler: &Scheduler<Call>, id| {
             let seen = scheduler.inspect(id, |call| Data(call.data)).ok_or(code::ABSENT)?;
@@ -183,7 +184,8 @@ exported!(
 
     /// How long until a timer is due.
     fn tw_sched_remaining(sched: *const tw_sched, id: u64, ms: *mut i64) -> c_int {
-        // SAFETY: 1. The header's contract. 2. It fits: 2^64 ns are fewer ms.
+        // SAFETY: 1. The header's contract. 2. The number of ms fits an `i64`, since 2^64 ns are
+        // fewer ms.
         unsafe {
             pending(sched, id, ms, |scheduler, due| {
                 nanoseconds(due.duration_since(scheduler.now())).div_ceil(1_000_000) as i64
@@ -191,7 +193,7 @@ exported!(
         }
     }
 
-    /// What was counted.
+    /// Writes the counters of a scheduler.
     fn tw_sched_get_counts(sched: *const tw_sched, counts: *mut tw_sched_counts) -> c_int {
         let count = || {
             let scheduler = &shared(sched)?.scheduler;
@@ -227,7 +229,7 @@ exported!(
         })
     }
 
-    /// What was counted, also by call site, as text.
+    /// The counters as text, in total and by call site.
     fn tw_sched_report(sched: *const tw_sched, text: *mut c_char, bytes: usize) -> isize {
         answer::count(|| {
             let report = shared(sched)?.scheduler.try_report().map_err(refused)?;

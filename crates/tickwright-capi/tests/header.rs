@@ -1,7 +1,8 @@
-//! The headers say what the libraries are: the same functions with the same signatures, the same
-//! numbers, sizes and offsets.
+//! Verifies that the headers match the libraries: the same functions with the same signatures, and
+//! the same numbers, sizes and offsets.
 //!
-//! Rust's side is read from the sources, translated type by type, and compared by a C compiler.
+//! The tests read Rust's side from the sources and translate it type by type. A C compiler then
+//! compares both sides.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -79,8 +80,8 @@ fn c_signature(signature: &str) -> (String, String) {
     (if types.is_empty() { "void".to_owned() } else { types.join(", ") }, result)
 }
 
-/// What is exported, as declared: by itself, or among others in `exported!`, whose definition is no
-/// function.
+/// The declarations of exported functions. They stand alone or in `exported!`, whose own definition
+/// is no function.
 fn exported(sources: &str) -> impl Iterator<Item = &str> {
     let alone = sources.split("#[unsafe(no_mangle)] ").skip(1);
     let alone = alone.map(|piece| piece.split_once("extern \"C\" fn ").unwrap().1);
@@ -88,7 +89,7 @@ fn exported(sources: &str) -> impl Iterator<Item = &str> {
     alone.filter(|declared| !declared.starts_with('$')).chain(blocks.flat_map(|block| block.split("} fn ")))
 }
 
-/// What is exported: name, and the C type of a pointer to it.
+/// The exported functions: name, and the C type of a pointer to the function.
 fn functions(sources: &str) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for declared in exported(sources) {
@@ -129,7 +130,7 @@ fn declared(header: &str) -> Vec<(String, &str)> {
     found
 }
 
-/// What a C compiler shall confirm.
+/// Returns the assertions that a C compiler is to confirm.
 fn confirmations() -> String {
     let sources = sources();
     let mut c = String::from("#include <tickwright.h>\n#include <string.h>\n");
@@ -260,8 +261,7 @@ fn no_line_of_a_header_is_longer_than_100_columns() {
     }
 }
 
-/// Programs that a compiler accepts, and for each the mistake with which the compiler must refuse
-/// it.
+/// Programs that a compiler must accept. Each has a mistake with which the compiler must refuse it.
 const MISTAKES: &[(&str, &str)] = &[
     ("size_t bytes(void) { return tw_queue_bytes(TW_FAMILY_LIST, 0); }", "TW_FAMILY_LIST=>TW_CLOCK_VIRTUAL"),
     (
@@ -293,7 +293,7 @@ fn mistakes_with_types_do_not_compile() {
     }
 }
 
-/// Whether a compiler takes a text without a warning, and what it said.
+/// Returns whether a compiler accepts a text without a warning, and what the compiler printed.
 fn compiles(text: &str, language: &[&str]) -> (bool, String) {
     use core::sync::atomic::{AtomicU32, Ordering};
     static NEXT: AtomicU32 = AtomicU32::new(0);

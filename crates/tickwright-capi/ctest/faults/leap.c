@@ -30,7 +30,7 @@ __attribute__((noinline)) static int down(char *low)
     return frame[0];
 }
 
-/* Each has data in its stack, and the first one steps over the end of its own. */
+/* Each thread has data in its stack, and the first thread steps over the end of its stack. */
 static void *body(void *argument)
 {
     int me = (int)(intptr_t)argument, i;

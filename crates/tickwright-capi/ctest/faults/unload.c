@@ -1,6 +1,6 @@
 /* A program that repairs its own faults loads the library by a plug-in, runs threads, and closes
- * it. Its faults are repaired as before, and its handler is reached without an allocation on
- * threads that never called the library. Argument: the library. */
+ * the library. Then the program repairs its faults as before. On threads that never called the
+ * library, a fault reaches the program's handler without an allocation. Argument: the library. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,5 +1,6 @@
 /* A program that is wrong on purpose: two schedulers, run by two threads, count in one plain
- * integer. ThreadSanitizer has to say so, or it sees no callback with our suppressions. */
+ * integer. ThreadSanitizer must report the race. Otherwise our suppressions hide all callbacks from
+ * it. */
 #include <pthread.h>
 
 #include "../check.h"

@@ -3,8 +3,8 @@
  * RESULTS
  *
  * A function that returns int or ptrdiff_t returns 0 or more on success, and a negated errno on
- * failure. A function that fails has changed nothing. The comment of each function lists its codes;
- * where it says no more, a code means:
+ * failure. A function that fails has changed nothing. The comment of each function lists its codes.
+ * Unless that comment gives a meaning of its own, a code means:
  *
  *   -EINVAL     a pointer is null or not aligned; a number has no meaning; the memory holds no
  *               object of that kind, a destroyed one, or a copy of one; the size of a struct is
@@ -12,69 +12,70 @@
  *   -E2BIG      a struct has fields that this library does not know, and one of them is not 0
  *   -ENOENT     the timer, element or link is in no queue, heap or dictionary; no timer has the id;
  *               the scheduler has no thread or no descriptor
- *   -EALREADY   it is in this queue, heap or dictionary already
- *   -EXDEV      it is in another queue, heap or dictionary
+ *   -EALREADY   the timer, element or link is in this queue, heap or dictionary already
+ *   -EXDEV      the timer, element or link is in another queue, heap or dictionary
  *   -ENOSPC     the queue is full, or its memory is too small
- *   -ENOMEM     no memory
- *   -EBUSY      a callback calls what it may not call, or the object is in use
+ *   -ENOMEM     no memory is left
+ *   -EBUSY      a callback calls a function that it must not call, or the object is in use
  *   -EDEADLK    the caller would wait for its own end
  *   -ECANCELED  the object is being destroyed, or this process is a fork without its threads
  *   -ESRCH      no thread has the id
  *   -ETIMEDOUT  the time is over
- *   -ENOTSUP    the clock or the system does not offer that
- *   -EAGAIN     the system has no thread to give
+ *   -ENOTSUP    the clock or the system does not offer this
+ *   -EAGAIN     the system cannot create a thread
  *   -EMFILE     the process has no descriptor left
  *   -EPERM      the calling thread does not hold the lock
  *   -EPIPE      the mailbox is closed, and no letter is left
- *   -EBADF      that is no open descriptor
- *   -EOVERFLOW  2^31 queues and dictionaries were made in this process
+ *   -EBADF      the descriptor is not open
+ *   -EOVERFLOW  this process has made 2^31 queues and dictionaries already
  *   -ERANGE     the key does not belong at that end of the dictionary
  *   -EBADMSG    a check found the structure broken
  *
- * One exception: tw_sched_timeout_ms returns -1 when no timer is pending, as poll wants it. That is
- * no error, although EPERM is 1.
+ * One exception: tw_sched_timeout_ms returns -1 when no timer is pending, since -1 makes poll wait
+ * for ever. This -1 is no error, although EPERM is 1.
  *
- * A pointer through which a function returns something may be null if you do not want that, unless
- * the function's comment says otherwise.
+ * A pointer through which a function returns a value may be null if you do not want the value,
+ * unless the function's comment says otherwise.
  *
  * NAMES
  *
- * A name that ends in `_len` counts elements. One that ends in `_bytes` or `size` counts bytes, and
- * one in `_ns` or `_ms` is a time.
+ * A name that ends in `_len` counts elements. A name that ends in `_bytes` or `size` counts bytes.
+ * A name that ends in `_ns` is a time in nanoseconds; one in `_ms`, in milliseconds.
  *
  * STRUCTS THAT GROW
  *
- * A struct whose first field is `size` may get more fields at its end in later versions, under one
+ * Later versions may add fields at the end of a struct whose first field is `size`, without a new
  * SONAME. The caller sets `size` to the sizeof of the struct: TW_..._INIT does, and so does the
- * function tw_..._init. The library reads and writes that many bytes at most. In a struct that it
- * fills it sets `size` to the bytes that it has filled. A size of 0 is -EINVAL. The default of a
- * field that is added is 0, which an older library takes; it refuses others with -E2BIG.
+ * function tw_..._init. The library reads and writes at most `size` bytes. When it fills a struct,
+ * it sets `size` to the number of bytes that it has filled. A size of 0 gives -EINVAL. The default
+ * of an added field is 0. An older library, which does not know the field, accepts 0 and refuses
+ * other values with -E2BIG.
  *
- * All other sizes, and all numbers in macros and enums, are part of the ABI: they change with the
- * SONAME alone.
+ * All other sizes, and all numbers in macros and enums, are part of the ABI: they change only
+ * together with the SONAME.
  *
  * THREADS
  *
  * Queues, heaps and dictionaries have no lock; schedulers and runtimes lock themselves. After
- * "Threads:" each function says one of these:
+ * "Threads:" the comment of each function says one of these:
  *
- *   serialized  Two calls about one object never overlap in time, calls that only read included.
- *               A timer belongs to its queue, an element to its heap, a link to its dictionary.
- *               Calls about different objects may overlap.
+ *   serialized  Two calls about one object must not overlap in time, even if they only read.
+ *               A queue and its timers count as one object. So do a heap and its elements, and a
+ *               dictionary and its links. Calls about different objects may overlap.
  *   any         Any thread may call it at any time.
  *
  * CALLBACKS
  *
- * A callback returns. If a C++ exception leaves a callback, a comparator, a clean-up function or
- * the function of a thread, the process ends by SIGABRT. A longjmp over frames of the library is
- * undefined, and so is pthread_exit.
+ * A callback must return. If a C++ exception leaves a callback, a comparator, a clean-up function
+ * or the function of a thread, the process ends by SIGABRT. A longjmp over frames of the library is
+ * undefined behavior, and so is pthread_exit in a callback.
  *
  * WHAT IS NOT DETECTED
  *
- * These are undefined: a pointer to memory that is gone, such as a destroyed scheduler, heap or
- * runtime. Also a timer, element or link that is freed or overwritten while it is in a queue, heap
- * or dictionary. Also a queue or dictionary whose memory is freed before its destroy. The functions
- * tw_..._check find much of what these do, afterwards.
+ * The following is undefined behavior. A call gets a pointer to freed memory, such as a destroyed
+ * scheduler, heap or runtime. A timer, element or link is freed or overwritten while it is in a
+ * queue, heap or dictionary. The memory of a queue or dictionary is freed before the queue or
+ * dictionary is destroyed. Afterwards the functions tw_..._check find much of the damage.
  */
 #ifndef TICKWRIGHT_BASE_H
 #define TICKWRIGHT_BASE_H
@@ -87,7 +88,7 @@
 extern "C" {
 #endif
 
-/* Before each function of the library. */
+/* Stands before the declaration of each function. You may define it before you include a header. */
 #ifndef TW_API
 #define TW_API
 #endif
@@ -102,7 +103,8 @@ extern "C" {
  * Threads: any. */
 TW_API const char *tw_version(void);
 
-/* Returns in English what a result means: static text, for any int; for 0 and above "done".
+/* Returns the meaning of a result in English. The text is static. Any int has a text: that of 0 and
+ * above is "done".
  *
  * Threads: any. */
 TW_API const char *tw_strerror(int code);
@@ -123,16 +125,18 @@ inline const Type *container(const Member *pointer, size_t offset)
 }
 #endif
 
-/* TW_CONTAINER(pointer, type, member): the struct of `type` whose member `member` `pointer` points
- * to. A pointer of another type than the member's does not compile, or is a warning. A pointer to
- * const gives a pointer to const. */
+/* TW_CONTAINER(pointer, type, member): the struct of type `type` that contains the member.
+ * `pointer` points to the member `member` of that struct. If `pointer` has another type than the
+ * member, the compiler reports an error or a warning. A pointer to const gives a pointer to
+ * const. */
 #ifdef __cplusplus
 #define TW_CONTAINER(pointer, type, member) \
     (tw_detail::container<type, decltype(static_cast<type *>(0)->member)>( \
         (pointer), offsetof(type, member)))
 #else
-/* `const T *` beside `void *` is `const void *`, so the constness is seen without naming T. The
- * operand of sizeof is not evaluated: it compares the types. */
+/* A `const T *` and a `void *` in one conditional expression give a `const void *`. So _Generic
+ * detects const without a name for T. The operand of sizeof is not evaluated: it only makes the
+ * compiler compare the two pointer types. */
 #define TW_CONTAINER(pointer, type, member) \
     _Generic((1 ? (pointer) : (void *)(pointer)), \
         const void *: (const type *)TW_CONTAINER_(const char, pointer, type, member), \

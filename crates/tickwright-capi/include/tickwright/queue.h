@@ -1,12 +1,13 @@
-/* Queues of timers that lie in your own structs, over a structure of your choice. No allocation.
+/* Queues of timers that lie in your own structs, over a data structure of your choice. No function
+ * allocates memory.
  *
  * Put a tw_timer into your own struct, as its first member or any other:
  *
  *     struct connection { int fd; tw_timer idle; };
  *
- * Ticks are uint64_t, of a length and from an origin of your choice; every value is an ordinary
- * one. The now of a queue is the greatest tick that it was ever told. A lesser one is taken for
- * that. A timer whose deadline is past is due at once.
+ * A tick is a uint64_t. You choose the length and the origin of ticks, and every value is valid.
+ * The now of a queue is the greatest tick that the queue was ever told. If a call passes a lesser
+ * tick, the queue uses its now instead. A timer whose deadline is past is due at once.
  *
  * An exact family delivers a timer at its deadline. Timers with equal deadlines leave in the order
  * in which they were inserted or rescheduled. The coarse wheel delivers at the end of a bucket:
@@ -23,17 +24,18 @@
 extern "C" {
 #endif
 
-/* A timer of yours. It has one size for all families, and may go from a queue of one family to a
- * queue of another. It starts as zeros: by TW_TIMER_INIT, tw_timer_init or calloc. While it is
- * pending it must not move. A struct whose timer is not pending may be moved and copied. */
+/* A timer in a struct of yours. Its size is the same for all families. When it has left a queue of
+ * one family, you may insert it into a queue of another. A timer starts as zeros: use
+ * TW_TIMER_INIT, tw_timer_init or calloc. A pending timer must not move. You may move and copy a
+ * struct whose timer is not pending. */
 typedef struct tw_timer {
     uint64_t opaque[7];
 } tw_timer;
 
 #define TW_TIMER_INIT { { 0 } }
 
-/* Makes a timer that is pending nowhere, whatever was in the memory. Do not call it for a timer
- * that is pending: its queue would still point at it.
+/* Makes a timer that is pending in no queue, whatever the memory held before. Do not call it for a
+ * timer that is pending: its queue would still point at it.
  *
  * Returns:
  *   0  done
@@ -44,8 +46,8 @@ TW_API int tw_timer_init(tw_timer *timer);
 /* Whether a timer is pending in some queue.
  *
  * Returns:
- *   1  it is pending
- *   0  it is not
+ *   1  the timer is pending
+ *   0  the timer is not pending
  * Errors: -EINVAL.
  * Threads: serialized. */
 TW_API int tw_timer_is_linked(const tw_timer *timer);
@@ -53,7 +55,7 @@ TW_API int tw_timer_is_linked(const tw_timer *timer);
 /* The structure that holds the timers. */
 typedef enum tw_family {
     TW_FAMILY_DEFAULT = 0,   /* schedulers only: TW_FAMILY_HEAP4 */
-    TW_FAMILY_LIST = 1,      /* sorted list, for few timers or one delay: insert O(n), else O(1) */
+    TW_FAMILY_LIST = 1,      /* sorted list, for few timers or one delay: insert O(n), rest O(1) */
     TW_FAMILY_HEAP2 = 2,     /* binary heap of at most `capacity` timers: O(log n), head O(1) */
     TW_FAMILY_HEAP4 = 3,     /* 4-ary heap of at most `capacity` timers: O(log n), head O(1) */
     TW_FAMILY_RB = 4,        /* red-black tree: O(log n), the head too */
@@ -63,29 +65,31 @@ typedef enum tw_family {
     TW_FAMILY_COARSE = 8     /* timing wheel whose timers may be late by a bucket: O(1) */
 } tw_family;
 
-/* A queue, somewhere in memory that you gave. */
+/* A queue, in memory that you have given to tw_queue_init. */
 typedef struct tw_queue tw_queue;
 
-/* Bytes that are enough for a queue, for memory that is static or part of a struct. They are part
- * of the ABI. In this order: for lists and trees; for the wheel; for the coarse wheel; for a heap
- * of `capacity` timers. */
+/* Numbers of bytes that are enough for a queue, for memory that is static or part of a struct. They
+ * are part of the ABI. TW_QUEUE_BYTES is enough for lists and trees, TW_WHEEL_BYTES for the wheel,
+ * and TW_COARSE_BYTES for the coarse wheel. TW_HEAP_BYTES(capacity) is enough for a heap of
+ * `capacity` timers. */
 #define TW_QUEUE_BYTES 128
 #define TW_WHEEL_BYTES 17408
 #define TW_COARSE_BYTES 10752
 #define TW_HEAP_BYTES(capacity) (512 + 32 * (size_t)(capacity))
 
-/* The bytes that a queue takes, whatever the alignment of its memory. `capacity` is the bound of a
- * heap; the other families have none and ignore it.
+/* The number of bytes that a queue needs, whatever the alignment of its memory. `capacity` is the
+ * greatest number of timers in a heap. The other families have no such bound, and ignore
+ * `capacity`.
  *
  * Returns:
  *   bytes  for tw_queue_init
- *   0      the number is no family, or that many timers cannot be
+ *   0      `family` is no family, or no memory can hold `capacity` timers
  * Threads: any. */
 TW_API size_t tw_queue_bytes(tw_family family, size_t capacity);
 
-/* Makes an empty queue in `bytes` bytes at `memory`, of any alignment and content, and returns it
- * in `*queue`, which must not be null. The memory is the queue's until tw_queue_destroy, and must
- * not move. On an error `*queue` is null.
+/* Makes an empty queue in the `bytes` bytes at `memory`, and returns it in `*queue`. The memory may
+ * have any alignment and content; `queue` must not be null. The memory is the queue's until
+ * tw_queue_destroy, and must not move. On an error `*queue` is null.
  *
  * Returns:
  *   0  done
@@ -100,7 +104,7 @@ TW_API int tw_queue_init(tw_queue **queue, void *memory, size_t bytes, tw_family
  * Returns:
  *   0  done
  * Errors: -EINVAL; and
- *   -EBUSY  a callback of this queue calls
+ *   -EBUSY  the caller is a callback of this queue
  * Threads: serialized. */
 TW_API int tw_queue_destroy(tw_queue *queue);
 
@@ -114,7 +118,7 @@ TW_API int tw_queue_destroy(tw_queue *queue);
  * Threads: serialized. */
 TW_API int tw_queue_insert(tw_queue *queue, tw_timer *timer, uint64_t deadline);
 
-/* Takes a pending timer out.
+/* Removes a pending timer from its queue.
  *
  * Returns:
  *   1  the next wake-up may have changed
@@ -123,8 +127,8 @@ TW_API int tw_queue_insert(tw_queue *queue, tw_timer *timer, uint64_t deadline);
  * Threads: serialized. */
 TW_API int tw_queue_remove(tw_queue *queue, tw_timer *timer);
 
-/* Gives a pending timer another deadline. That equals a remove and an insert: the timer goes behind
- * timers with an equal deadline.
+/* Gives a pending timer another deadline. The effect is that of a remove and an insert: the timer
+ * goes behind timers with an equal deadline.
  *
  * Returns:
  *   1  the next wake-up may have changed
@@ -141,8 +145,8 @@ TW_API int tw_queue_reschedule(tw_queue *queue, tw_timer *timer, uint64_t deadli
  * Threads: serialized. */
 TW_API int tw_queue_expiry(const tw_queue *queue, const tw_timer *timer, uint64_t *tick);
 
-/* The timer that leaves first, and when it is due. A wheel searches for it; tw_queue_next_wake does
- * not.
+/* The timer that leaves first, and when it is due. In a wheel this function searches for the timer;
+ * tw_queue_next_wake does not search.
  *
  * Returns:
  *   1  `*timer` and `*tick` are written
@@ -204,13 +208,13 @@ typedef struct tw_expired {
  * Threads: serialized. */
 TW_API int tw_queue_pop_expired(tw_queue *queue, uint64_t now, tw_expired *fired);
 
-/* Returns the next deadline of a timer that is due. The timer is still pending meanwhile, and every
- * function refuses the queue with -EBUSY. */
+/* Returns the next deadline of a timer that is due. While this function runs, the timer is still
+ * pending, and every other function refuses the queue with -EBUSY. */
 typedef uint64_t (*tw_rearm_fn)(tw_timer *timer, uint64_t expiry, void *user);
 
-/* Moves the queue's now forward. If the first timer is due, gives it the deadline that `rearm`
- * returns, in one step. A period without drift is expiry + period. `*fired` describes the timer as
- * it was due.
+/* Moves the queue's now forward. If the first timer is due, the call gives it the deadline that
+ * `rearm` returns, in one step. For a period without drift, `rearm` returns expiry + period.
+ * `*fired` gets the deadline and the expiry that the timer had before.
  *
  * Returns:
  *   1  a timer has a new deadline; `*fired` is written
@@ -220,9 +224,9 @@ typedef uint64_t (*tw_rearm_fn)(tw_timer *timer, uint64_t expiry, void *user);
 TW_API int tw_queue_pop_and_reinsert(tw_queue *queue, uint64_t now, tw_rearm_fn rearm, void *user,
                                      tw_expired *fired);
 
-/* Is called with each timer that is due, after the timer has left. It may free the timer, insert it
- * again, and call every function about the queue except tw_queue_destroy. `fired` is valid until it
- * returns. */
+/* tw_queue_advance calls this function with each timer that is due, after the timer has left. The
+ * function may free the timer, insert it again, and call every function about the queue except
+ * tw_queue_destroy. `fired` is valid until the function returns. */
 typedef void (*tw_fire_fn)(const tw_expired *fired, void *user);
 
 /* What an advance did. */
@@ -234,10 +238,10 @@ typedef struct tw_advance {
 
 #define TW_ADVANCE_INIT { sizeof(tw_advance), 0, 0 }
 
-/* Moves the queue's now forward, and calls `fire` with each timer that is due, in order. It stops
- * when `budget` timers were delivered or moved; a budget of 0 only moves now. A timer that `fire`
- * inserts again at or before now is due once more, in this call if the budget lasts. So SIZE_MAX is
- * for programs that do not do this.
+/* Moves the queue's now forward, and calls `fire` with each timer that is due, in order. The call
+ * stops when it has delivered or moved `budget` timers. With a budget of 0 it only moves now. If
+ * `fire` inserts a timer at or before now, the timer is due again: in this call, if the budget
+ * lasts. So pass SIZE_MAX only if `fire` inserts no such timer.
  *
  * Returns:
  *   0  no timer that is due is left
@@ -247,7 +251,7 @@ typedef struct tw_advance {
 TW_API int tw_queue_advance(tw_queue *queue, uint64_t now, size_t budget, tw_fire_fn fire,
                             void *user, tw_advance *done);
 
-/* The greatest now that the queue was told; 0 at first.
+/* The greatest tick that the queue was told; 0 at first.
  *
  * Returns:
  *   0  `*tick` is written
@@ -263,7 +267,7 @@ TW_API int tw_queue_now(const tw_queue *queue, uint64_t *tick);
  * Threads: serialized. */
 TW_API ptrdiff_t tw_queue_len(const tw_queue *queue);
 
-/* Takes every timer out; now stays.
+/* Removes every timer. The queue's now stays as it is.
  *
  * Returns:
  *   0  done
@@ -271,8 +275,9 @@ TW_API ptrdiff_t tw_queue_len(const tw_queue *queue);
  * Threads: serialized. */
 TW_API int tw_queue_clear(tw_queue *queue);
 
-/* Verifies the whole structure, in O(n). If it is broken, `text` (if not null) gets what is wrong,
- * cut off at `bytes` bytes with a zero.
+/* Verifies the whole structure, in O(n). If the structure is broken, the function writes what is
+ * wrong to `text`, unless `text` is null. The text ends with a zero, and is cut off to fit into
+ * `bytes` bytes.
  *
  * Returns:
  *   0  the structure is whole

@@ -1,28 +1,30 @@
-/* Threads in the shape of pthreads, of a runtime in one of three models.
+/* Threads with an interface like that of pthreads, in a runtime of one of three models.
  *
- * A program can try which model suits it: one number chooses. A thread runs a function, ends when
- * that returns, and is joined once or detached. Any thread may call any function at any time,
- * except tw_runtime_destroy. Link with `pkg-config --cflags --libs tickwright-threads`.
+ * A program can try which model suits it: one argument of tw_runtime_create chooses the model. A
+ * thread runs a function, ends when the function returns, and is joined once or detached. Any
+ * thread may call any function at any time, except tw_runtime_destroy. Link with
+ * `pkg-config --cflags --libs tickwright-threads`.
  *
  * IDS
  *
- * An id is never 0, and is stale for ever when the thread is gone: joined, or detached and ended.
- * In another runtime an id names no thread (-ESRCH).
+ * The id of a thread is never 0. When a thread is gone (joined, or detached and ended), its id is
+ * stale for ever. In another runtime an id names no thread (-ESRCH).
  *
  * M:N
  *
  * M:N threads share a few of the platform's threads, the workers. While an M:N thread waits in the
- * functions of this header, others run on its worker. While it waits in any other function, or
- * computes without a tw_thread_yield, they do not. It stays on the worker that has begun it.
+ * functions of this header, other threads run on its worker. While it waits in any other function,
+ * or computes without a tw_thread_yield, no other thread runs there. An M:N thread stays on the
+ * worker that has started it.
  *
  * The M:N threads of one worker share what the platform keeps for a thread: thread-local variables,
  * the signal mask, the owner of a lock. Each has errno and C++ exceptions of its own, so a catch
- * block may wait and then rethrow. The C++ runtime is found if the program is linked with one, or
- * has loaded one for all (RTLD_GLOBAL) before tw_runtime_create.
+ * block may wait and then rethrow. The library finds the C++ runtime if the program is linked with
+ * it. It also finds one that the program has loaded with RTLD_GLOBAL before tw_runtime_create.
  *
- * Hold no pthread_mutex_t across a wait of this header. The next thread of the worker that locks it
- * stops the worker for ever. A recursive mutex lets that thread in, since to the platform both are
- * one thread. For example:
+ * Hold no pthread_mutex_t while you wait in a function of this header. If another thread of the
+ * same worker then locks that mutex, the worker stops for ever. A recursive mutex lets the other
+ * thread in, since the platform takes both for one thread. For example:
  *
  *     pthread_mutex_lock(&lock);
  *     tw_thread_yield();            wrong: another thread of the worker may lock it now
@@ -30,25 +32,25 @@
  *
  * FAULTS
  *
- * If a thread overflows its stack, standard error gets its name, and the process aborts. For that
- * the first runtime sets handlers of SIGSEGV and SIGBUS; other faults go to the handlers that were
- * there before. The library stays loaded after a dlclose. A signal handler runs on the stack of the
- * thread that takes the signal, which is at least 64 KiB in the M:N model. With SA_ONSTACK on it
- * runs on 64 KiB of its own.
+ * If a thread overflows its stack, the library writes the thread's name to standard error, and
+ * aborts the process. To detect this, the first runtime sets handlers of SIGSEGV and SIGBUS. They
+ * pass other faults on to the handlers that were set before. The library stays loaded after a
+ * dlclose. A signal handler runs on the stack of the thread that takes the signal. In the M:N model
+ * that stack has at least 64 KiB. A handler with SA_ONSTACK runs on a separate stack of 64 KiB.
  *
  * FORKS
  *
- * A forked child has none of the runtime's threads. Nothing can be created there (-ECANCELED) or
- * joined (-ESRCH), and destroying does not wait. In the child the thread that has forked is one
- * that no runtime has created, in every model: tw_thread_self returns 0. When its function returns,
- * the child ends as a process does whose last thread returns. Handlers of exit() run, buffers are
- * written, and the child's code is 0.
+ * A forked child has none of the runtime's threads. There no thread can be created (-ECANCELED) or
+ * joined (-ESRCH), and tw_runtime_destroy does not wait. In every model, the thread that has forked
+ * counts in the child as one that no runtime has created: tw_thread_self returns 0. When the
+ * function of that thread returns, the child ends like a process whose last thread returns.
+ * Handlers of exit() run, buffers are written, and the exit status is 0.
  *
  * THE LAST MOMENTS
  *
- * All functions work in the destructors of a thread's variables and keys, and in handlers of
- * exit(). There a thread of a runtime is one that no runtime has created. A runtime may be
- * destroyed in a handler of exit() if its threads end.
+ * All functions work in the destructors of thread-local variables and keys, and in handlers of
+ * exit(). There a thread of a runtime counts as one that no runtime has created. A handler of
+ * exit() may destroy a runtime if all threads of that runtime end.
  */
 #ifndef TICKWRIGHT_THREAD_H
 #define TICKWRIGHT_THREAD_H
@@ -59,7 +61,7 @@
 extern "C" {
 #endif
 
-/* A runtime, in memory of the library. */
+/* A runtime. The library owns its memory. */
 typedef struct tw_runtime tw_runtime;
 
 /* The id of a thread. */
@@ -67,16 +69,16 @@ typedef uint64_t tw_thread;
 
 /* What a thread is. */
 typedef enum tw_model {
-    TW_MODEL_ONE_TO_ONE = 1, /* one of the platform's */
+    TW_MODEL_ONE_TO_ONE = 1, /* a thread of the platform */
     TW_MODEL_MN = 2,         /* a coroutine on a worker */
-    TW_MODEL_MANAGER = 3     /* one of the platform's, started and ended by a manager thread, as
-                                Linux did until 2003: to be measured */
+    TW_MODEL_MANAGER = 3     /* a thread of the platform that a manager thread starts and ends, as
+                                on Linux until 2003: for measurements */
 } tw_model;
 
-/* For a number that the library chooses. */
+/* The value of an option that the library is to choose. */
 #define TW_DEFAULT SIZE_MAX
 
-/* What a runtime is created with. */
+/* The options of a new runtime. */
 typedef struct tw_runtime_options {
     size_t size;        /* of this struct, in bytes */
     size_t workers;     /* M:N: 1 to 255, or TW_DEFAULT: one for each core */
@@ -98,26 +100,26 @@ typedef struct tw_runtime_options {
  * Threads: any. */
 TW_API int tw_runtime_options_init(tw_runtime_options *options, size_t size);
 
-/* Starts a runtime, and returns it in `*runtime`, which must not be null. Null options are the
- * defaults. On an error `*runtime` is null, and no thread of it is left.
+/* Starts a runtime, and returns it in `*runtime`; `runtime` must not be null. If `options` is null,
+ * the defaults apply. On an error `*runtime` is null, and no thread of the runtime is left.
  *
  * Returns:
  *   0  done
  * Errors: -E2BIG, -ENOMEM, -EMFILE; and
  *   -EINVAL  also if an option is out of range
- *   -EAGAIN  the system has no thread to give for a worker or the manager
+ *   -EAGAIN  the system cannot create a thread for a worker or the manager
  * Threads: any. */
 TW_API int tw_runtime_create(tw_runtime **runtime, tw_model model,
                              const tw_runtime_options *options);
 
-/* Waits until every thread has ended, and ends the runtime. Threads that nobody joined count too,
- * and so do those that they create meanwhile. Null is fine.
+/* Waits until every thread has ended, and ends the runtime. The call also waits for threads that no
+ * thread has joined, and for threads that are created meanwhile. `runtime` may be null.
  *
  * Returns:
  *   0  done
  * Errors: -EINVAL; and
- *   -EDEADLK   one of its threads calls
- *   -EALREADY  it is being destroyed
+ *   -EDEADLK   the caller is a thread of this runtime
+ *   -EALREADY  another call is destroying the runtime
  * Threads: no other call is under way or begins, except those of its threads. */
 TW_API int tw_runtime_destroy(tw_runtime *runtime);
 
@@ -137,15 +139,15 @@ TW_API ptrdiff_t tw_runtime_len(const tw_runtime *runtime);
  * Threads: any. */
 TW_API int tw_runtime_now(const tw_runtime *runtime, uint64_t *ns);
 
-/* What a thread is created with. */
+/* The options of a new thread. */
 typedef struct tw_thread_options {
     size_t size;       /* of this struct, in bytes */
     size_t stack_size; /* without the guard: 16 KiB to 1 GiB, or TW_DEFAULT */
-    size_t guard_size; /* bytes below the stack that nobody may touch: up to 1 MiB; 0: none; or
+    size_t guard_size; /* bytes below the stack that must not be touched: up to 1 MiB; 0: none; or
                           TW_DEFAULT: 64 KiB for M:N threads, a page for others */
     const char *name;  /* up to 255 bytes of UTF-8, copied; null: none */
-    int detached;      /* not 0: nobody joins it */
-    unsigned flags;    /* 0; others are -E2BIG */
+    int detached;      /* not 0: no thread joins it */
+    unsigned flags;    /* must be 0; other values give -E2BIG */
 } tw_thread_options;
 
 #define TW_THREAD_OPTIONS_INIT { sizeof(tw_thread_options), TW_DEFAULT, TW_DEFAULT, NULL, 0, 0 }
@@ -158,18 +160,20 @@ typedef struct tw_thread_options {
  * Threads: any. */
 TW_API int tw_thread_options_init(tw_thread_options *options, size_t size);
 
-/* What a thread runs. Its result is for the thread that joins. */
+/* The function that a thread runs. The thread that joins gets its result. */
 typedef void *(*tw_thread_fn)(void *argument);
 
-/* Creates a thread, and returns its id in `*thread`. Null options are the defaults. The thread may
- * run, and even be gone, before this returns. On an error nothing was created. If there is no
- * memory when an M:N thread is to begin, it begins as soon as there is some.
+/* Creates a thread, and returns its id in `*thread`. If `options` is null, the defaults apply. The
+ * thread may run, and even be gone, before this function returns. On an error no thread was
+ * created. If no memory is left when an M:N thread is to start, the thread starts as soon as there
+ * is memory.
  *
  * Returns:
  *   0  done
  * Errors: -E2BIG, -ENOMEM, -ECANCELED; and
  *   -EINVAL  also for a null function, and for options out of range
- *   -EAGAIN  the system has no stack or no thread to give, or the runtime has its most
+ *   -EAGAIN  the system has no stack or no thread left, or the runtime has the greatest number of
+ *            threads that it can have
  * Threads: any. */
 TW_API int tw_thread_create(tw_runtime *runtime, tw_thread *thread,
                             const tw_thread_options *options, tw_thread_fn start, void *argument);
@@ -180,8 +184,8 @@ TW_API int tw_thread_create(tw_runtime *runtime, tw_thread *thread,
  * Returns:
  *   0  done
  * Errors: -ESRCH; and
- *   -EDEADLK  it is the caller, or waits for the caller, directly or through others
- *   -EINVAL   also if it is detached, or if another thread joins it
+ *   -EDEADLK  the thread is the caller, or waits for the caller, directly or through others
+ *   -EINVAL   also if the thread is detached, or if another thread joins it
  * Threads: any. */
 TW_API int tw_thread_join(tw_runtime *runtime, tw_thread thread, void **value);
 
@@ -190,31 +194,31 @@ TW_API int tw_thread_join(tw_runtime *runtime, tw_thread thread, void **value);
  * Returns:
  *   0  done
  * Errors: -ESRCH, -EDEADLK, -EINVAL; and
- *   -EBUSY  it runs, and may be joined later
+ *   -EBUSY  the thread still runs, and may be joined later
  * Threads: any. */
 TW_API int tw_thread_tryjoin(tw_runtime *runtime, tw_thread thread, void **value);
 
-/* Like tw_thread_join, until the runtime's clock shows `until_ns`.
+/* Like tw_thread_join, but waits only until the runtime's clock shows `until_ns`.
  *
  * Returns:
  *   0  done
  * Errors: -ESRCH, -EDEADLK, -EINVAL; and
- *   -ETIMEDOUT  it still runs, and may be joined later
+ *   -ETIMEDOUT  the thread still runs, and may be joined later
  * Threads: any. */
 TW_API int tw_thread_timedjoin(tw_runtime *runtime, tw_thread thread, void **value,
                                uint64_t until_ns);
 
-/* Tells that nobody will join a thread: it is gone when it ends.
+/* Detaches a thread: no thread can join it, and it is gone when it ends.
  *
  * Returns:
  *   0  done
  * Errors: -ESRCH; and
- *   -EINVAL  also if it is detached already, or if another thread joins it
+ *   -EINVAL  also if the thread is detached already, or if another thread joins it
  * Threads: any. */
 TW_API int tw_thread_detach(tw_runtime *runtime, tw_thread thread);
 
-/* The calling thread. It is 0 if no runtime has created the caller. It is also 0 in the destructors
- * of a thread's variables and keys, and in a child that the thread has forked.
+/* The id of the calling thread. The id is 0 if no runtime has created the caller. It is also 0 in
+ * the destructors of thread-local variables and keys, and in a child that the thread has forked.
  *
  * Returns:
  *   id  or 0
@@ -224,8 +228,8 @@ TW_API tw_thread tw_thread_self(void);
 /* Whether two ids are the same.
  *
  * Returns:
- *   1  they are
- *   0  they are not
+ *   1  the ids are the same
+ *   0  the ids differ
  * Threads: any. */
 TW_API int tw_thread_equal(tw_thread one, tw_thread other);
 
@@ -233,12 +237,12 @@ TW_API int tw_thread_equal(tw_thread one, tw_thread other);
  *
  * Returns:
  *   1  `*lowest` and `*size` are written
- *   0  no runtime has created the caller, or the system does not say
+ *   0  no runtime has created the caller, or the system does not tell the stack
  * Errors: -EINVAL.
  * Threads: any. */
 TW_API int tw_thread_stack(void **lowest, size_t *size);
 
-/* Lets other threads run; the caller goes behind those that are ready.
+/* Lets other threads run. The caller goes behind the threads that are ready.
  *
  * Threads: any. */
 TW_API void tw_thread_yield(void);
@@ -264,33 +268,35 @@ TW_API void tw_thread_park(void);
  * Threads: any. */
 TW_API int tw_thread_unpark(tw_runtime *runtime, tw_thread thread);
 
-/* Waits until a descriptor can be read without waiting, or has failed or ended. Others run on the
- * worker of an M:N thread meanwhile. The descriptor stays open until this returns.
+/* Waits until a descriptor can be read without waiting, or has failed or ended. If the caller is an
+ * M:N thread, other threads run on its worker meanwhile. Keep the descriptor open until this
+ * function returns.
  *
  * Returns:
  *   0  a read does not wait
  * Errors: -ENOMEM; and
- *   -EBADF   also if it is less than 0
+ *   -EBADF   also if `fd` is less than 0
  *   -EMFILE  no descriptor is left for the first wait of an M:N worker
  * Threads: any. */
 TW_API int tw_thread_wait_readable(int fd);
 
-/* Waits until a descriptor can be written without waiting, or has failed; else as
- * tw_thread_wait_readable.
+/* Waits until a descriptor can be written without waiting, or has failed. Otherwise this function
+ * is like tw_thread_wait_readable.
  *
  * Returns:
  *   0  a write does not wait
  * Errors: -ENOMEM; and
- *   -EBADF   also if it is less than 0
+ *   -EBADF   also if `fd` is less than 0
  *   -EMFILE  no descriptor is left for the first wait of an M:N worker
  * Threads: any. */
 TW_API int tw_thread_wait_writable(int fd);
 
-/* A lock, in memory of the library. An M:N thread that waits for it lets others run on its
- * worker. A thread may hold it across waits. It is not recursive. */
+/* A lock. The library owns its memory. While an M:N thread waits for a lock, other threads run on
+ * its worker. A thread may hold a lock while it waits in other functions of this header. The lock
+ * is not recursive. */
 typedef struct tw_mutex tw_mutex;
 
-/* Makes an open lock, and returns it in `*mutex`, which must not be null.
+/* Makes a lock that no thread holds, and returns it in `*mutex`; `mutex` must not be null.
  *
  * Returns:
  *   0  done
@@ -298,25 +304,26 @@ typedef struct tw_mutex tw_mutex;
  * Threads: any. */
 TW_API int tw_mutex_create(tw_mutex **mutex);
 
-/* Ends a lock. Null is fine.
+/* Ends a lock. `mutex` may be null.
  *
  * Returns:
  *   0  done
  * Errors: -EINVAL; and
- *   -EBUSY  a thread holds it
+ *   -EBUSY  a thread holds the lock
  * Threads: no other call about it is under way or begins. */
 TW_API int tw_mutex_destroy(tw_mutex *mutex);
 
-/* Locks, and waits for that as long as it takes. The thread that has waited longest is woken first.
+/* Acquires the lock, and waits for it without a time limit. An unlock wakes the thread that has
+ * waited longest first.
  *
  * Returns:
  *   0  the calling thread holds the lock
  * Errors: -EINVAL; and
- *   -EDEADLK  it holds the lock already
+ *   -EDEADLK  the calling thread holds the lock already
  * Threads: any. */
 TW_API int tw_mutex_lock(tw_mutex *mutex);
 
-/* Locks if that needs no waiting.
+/* Acquires the lock if no thread holds it or waits for it.
  *
  * Returns:
  *   0  the calling thread holds the lock
@@ -325,7 +332,7 @@ TW_API int tw_mutex_lock(tw_mutex *mutex);
  * Threads: any. */
 TW_API int tw_mutex_trylock(tw_mutex *mutex);
 
-/* Unlocks.
+/* Releases the lock.
  *
  * Returns:
  *   0  done
@@ -333,11 +340,11 @@ TW_API int tw_mutex_trylock(tw_mutex *mutex);
  * Threads: any. */
 TW_API int tw_mutex_unlock(tw_mutex *mutex);
 
-/* A condition, in memory of the library: a thread waits for what another one changes under a
- * lock. */
+/* A condition variable: a thread waits for a change that another thread makes under a lock. The
+ * library owns its memory. */
 typedef struct tw_cond tw_cond;
 
-/* Makes a condition, and returns it in `*cond`, which must not be null.
+/* Makes a condition variable, and returns it in `*cond`; `cond` must not be null.
  *
  * Returns:
  *   0  done
@@ -345,7 +352,7 @@ typedef struct tw_cond tw_cond;
  * Threads: any. */
 TW_API int tw_cond_create(tw_cond **cond);
 
-/* Ends a condition. Null is fine.
+/* Ends a condition variable. `cond` may be null.
  *
  * Returns:
  *   0  done
@@ -353,8 +360,8 @@ TW_API int tw_cond_create(tw_cond **cond);
  * Threads: no other call about it is under way or begins. */
 TW_API int tw_cond_destroy(tw_cond *cond);
 
-/* Unlocks, waits for a signal, and locks again. A signal after the unlocking is not lost. It may
- * return without cause: check again what you wait for.
+/* Releases the lock, waits for a signal, and acquires the lock again. A signal after the release is
+ * not lost. The call may also return without cause: check your condition again.
  *
  * Returns:
  *   0  the calling thread holds the lock again
@@ -362,7 +369,7 @@ TW_API int tw_cond_destroy(tw_cond *cond);
  * Threads: any. */
 TW_API int tw_cond_wait(tw_cond *cond, tw_mutex *mutex);
 
-/* Like tw_cond_wait, for `ns` nanoseconds or a little more.
+/* Like tw_cond_wait, but waits at most `ns` nanoseconds or a little more.
  *
  * Returns:
  *   0  the calling thread holds the lock again
@@ -387,12 +394,12 @@ TW_API int tw_cond_signal(tw_cond *cond);
  * Threads: any. */
 TW_API int tw_cond_broadcast(tw_cond *cond);
 
-/* A mailbox, in memory of the library: pointers go from thread to thread, in the order in which
- * they were sent. Many threads may send, and many may receive. */
+/* A mailbox: it carries pointers, called letters, from thread to thread in the order in which they
+ * were sent. Many threads may send, and many may receive. The library owns its memory. */
 typedef struct tw_mailbox tw_mailbox;
 
-/* Makes a mailbox, and returns it in `*mailbox`, which must not be null. It holds at most
- * `capacity` letters, 1 or more; TW_DEFAULT is no bound.
+/* Makes a mailbox, and returns it in `*mailbox`; `mailbox` must not be null. The mailbox holds at
+ * most `capacity` letters. `capacity` is 1 or more; TW_DEFAULT is no bound.
  *
  * Returns:
  *   0  done
@@ -400,7 +407,7 @@ typedef struct tw_mailbox tw_mailbox;
  * Threads: any. */
 TW_API int tw_mailbox_create(tw_mailbox **mailbox, size_t capacity);
 
-/* Ends a mailbox; letters that are left are yours. Null is fine.
+/* Ends a mailbox. Letters that are left are yours. `mailbox` may be null.
  *
  * Returns:
  *   0  done
@@ -408,8 +415,8 @@ TW_API int tw_mailbox_create(tw_mailbox **mailbox, size_t capacity);
  * Threads: no other call about it is under way or begins. */
 TW_API int tw_mailbox_destroy(tw_mailbox *mailbox);
 
-/* Refuses all further letters, and wakes every thread that waits. Letters that are left are
- * received.
+/* Closes a mailbox: it refuses all further letters, and wakes every thread that waits. Threads can
+ * still receive the letters that are left.
  *
  * Returns:
  *   0  done
@@ -417,7 +424,8 @@ TW_API int tw_mailbox_destroy(tw_mailbox *mailbox);
  * Threads: any. */
 TW_API int tw_mailbox_close(tw_mailbox *mailbox);
 
-/* Sends a pointer, and waits for room. What was written before this is seen by the receiver.
+/* Sends a pointer, and waits for room. The receiver sees all that the sender wrote before this
+ * call.
  *
  * Returns:
  *   0  done
@@ -449,11 +457,11 @@ TW_API int tw_mailbox_receive(tw_mailbox *mailbox, void **letter);
  * Returns:
  *   0  `*letter` is written
  * Errors: -EINVAL, -EPIPE; and
- *   -EBUSY  there is no letter
+ *   -EBUSY  the mailbox has no letter
  * Threads: any. */
 TW_API int tw_mailbox_tryreceive(tw_mailbox *mailbox, void **letter);
 
-/* Like tw_mailbox_receive, for `ns` nanoseconds or a little more.
+/* Like tw_mailbox_receive, but waits at most `ns` nanoseconds or a little more.
  *
  * Returns:
  *   0  `*letter` is written
@@ -462,7 +470,7 @@ TW_API int tw_mailbox_tryreceive(tw_mailbox *mailbox, void **letter);
  * Threads: any. */
 TW_API int tw_mailbox_timedreceive(tw_mailbox *mailbox, void **letter, uint64_t ns);
 
-/* The number of letters that wait.
+/* The number of letters in the mailbox.
  *
  * Returns:
  *   number  of letters
@@ -470,15 +478,17 @@ TW_API int tw_mailbox_timedreceive(tw_mailbox *mailbox, void **letter, uint64_t 
  * Threads: any. */
 TW_API ptrdiff_t tw_mailbox_len(const tw_mailbox *mailbox);
 
-/* A key, in memory of the library: a pointer that each thread has of its own, null at first. M:N
- * threads have each their own, where a thread-local variable would be their worker's. */
+/* A key: each thread has its own pointer under it, null at first. Each M:N thread has its own
+ * pointer too, although the threads of a worker share thread-local variables. The library owns the
+ * memory of a key. */
 typedef struct tw_key tw_key;
 
 /* Is called with a thread's value when the thread ends, unless the value is null. It runs on the
  * thread and may call every function. */
 typedef void (*tw_destructor_fn)(void *value);
 
-/* Makes a key, and returns it in `*key`, which must not be null. A null destructor is none.
+/* Makes a key, and returns it in `*key`; `key` must not be null. If `destructor` is null, the key
+ * has no destructor.
  *
  * Returns:
  *   0  done
@@ -486,8 +496,8 @@ typedef void (*tw_destructor_fn)(void *value);
  * Threads: any. */
 TW_API int tw_key_create(tw_key **key, tw_destructor_fn destructor);
 
-/* Ends a key. Values that threads have set stay theirs: each is destructed when its thread ends.
- * Null is fine.
+/* Ends a key. Threads keep the values that they have set: when a thread ends, the destructor runs
+ * for its value. `key` may be null.
  *
  * Returns:
  *   0  done
@@ -495,7 +505,7 @@ TW_API int tw_key_create(tw_key **key, tw_destructor_fn destructor);
  * Threads: no other call about it is under way or begins. */
 TW_API int tw_key_destroy(tw_key *key);
 
-/* Sets the calling thread's value. The value before it is not destructed.
+/* Sets the calling thread's value. The destructor does not run for the value before it.
  *
  * Returns:
  *   0  done
