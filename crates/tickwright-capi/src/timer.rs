@@ -87,7 +87,8 @@ unsafe fn node<F: Known>(timer: *mut tw_timer) -> &'static Timer<F, ()> {
     unsafe { &*timer.cast::<Timer<F, ()>>() }
 }
 
-/// A timer that a queue of family `F` is offered, made one of that family if it is pending nowhere.
+/// Returns a timer that the caller offers to a queue of family `F`. If the timer is pending nowhere
+/// and has another family or none, its family becomes `F`.
 pub(crate) fn offered<F: Known>(timer: *mut tw_timer) -> Result<Pin<&'static Timer<F, ()>>, c_int> {
     match body(timer)? {
         Body::Of(number) if number == F::NUMBER => {}
@@ -100,7 +101,7 @@ pub(crate) fn offered<F: Known>(timer: *mut tw_timer) -> Result<Pin<&'static Tim
             unsafe { (*timer).mark = mark(timer, F::NUMBER) };
         }
     }
-    // SAFETY: the mark is that of `F`, was or is now.
+    // SAFETY: the mark is that of `F`: it was so before, or was set above.
     let node = unsafe { node::<F>(timer) };
     // SAFETY: it stays where it is while it is pending, by the header's contract.
     Ok(unsafe { Pin::new_unchecked(node) })
@@ -116,9 +117,9 @@ pub(crate) fn known<F: Known>(timer: *mut tw_timer) -> Result<TimerRef<'static, 
     }
 }
 
-/// Whether a timer, whose mark has that number, is pending.
+/// Whether a timer whose mark has the family `number` is pending.
 fn linked(timer: *mut tw_timer, number: c_int) -> bool {
-    // SAFETY: the mark says that it is one of that family.
+    // SAFETY: the mark says that the timer is one of family `F`.
     with_family!(number, F => unsafe { node::<F>(timer) }.is_linked()).unwrap_or(false)
 }
 
