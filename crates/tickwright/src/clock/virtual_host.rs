@@ -11,8 +11,8 @@ use crate::sync::{Arc, lock, no_memory};
 /// A clone is a handle to the same machine.
 ///
 /// All times saturate. The steady clocks stop at [`Instant::MAX`], and the wall's offset stays in
-/// the range of `i64`. Any thread may read and move the clocks; no steady clock ever runs back. A call that
-/// moves a clock wakes the threads that sleep by it before the call returns.
+/// the range of `i64`. Any thread may read and move the clocks; no steady clock ever runs back. A
+/// call that moves a clock wakes the threads that sleep by it before the call returns.
 ///
 /// ```
 /// use core::time::Duration;
