@@ -1,5 +1,5 @@
-/* The names of Asterisk's scheduler (its public header asterisk/sched.h) on Tickwright's. Include
- * this file in place of that one. C11 or C++11, with GCC or Clang.
+/* Asterisk's scheduler (its public header asterisk/sched.h), implemented with Tickwright's. Include
+ * this file in place of that header. C11 or C++11, with GCC or Clang.
  *
  * What is here: all functions and macros of the header of Asterisk 13 and later. Older programs
  * write `struct sched_context` and `ast_sched_thread_*`: those names are not here.

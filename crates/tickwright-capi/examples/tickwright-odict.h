@@ -1,5 +1,5 @@
-/* The names of HelenOS's ordered dictionary (its header adt/odict.h) on Tickwright's. Include this
- * file in place of that one. C11 or C++11.
+/* HelenOS's ordered dictionary (its header adt/odict.h), implemented with Tickwright's. Include
+ * this file in place of that header. C11 or C++11.
  *
  * What is here: all types and functions of that header, as static inline functions.
  *

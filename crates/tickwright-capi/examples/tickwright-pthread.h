@@ -1,6 +1,6 @@
-/* The names of pthreads on Tickwright's threads, for programs in the shape of glibc's nptl/perf.c.
- * Include this file in place of pthread.h, after all other headers. C11 or C++11. TICKWRIGHT_MODEL
- * in the environment chooses the model: one-to-one (the default), mn or manager.
+/* The pthread functions, implemented with Tickwright's threads, for programs like glibc's
+ * nptl/perf.c. Include this file in place of pthread.h, after all other headers. C11 or C++11.
+ * TICKWRIGHT_MODEL in the environment chooses the model: one-to-one (the default), mn or manager.
  *
  * What is here: threads (create, join, tryjoin, detach, self, equal, yield), their attributes
  * (stack, guard, detach state), mutexes, conditions, and keys with one destructor.

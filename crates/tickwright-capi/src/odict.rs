@@ -42,11 +42,11 @@ fn mark(link: *const tw_odlink) -> u64 {
     (link.addr() as u64).rotate_left(16) ^ PATTERN
 }
 
-/// Whether a body is a link that was made here. If not, it is no link yet, or it is the rest of one
-/// that was linked nowhere when it was moved here.
+/// Whether a body is a link that was made at this address. If not, the body is no link yet, or it
+/// is a copy of a link that was in no dictionary when it was copied.
 ///
 /// # Errors
-/// [`code::INVALID`] for what no link is, and for a copy of a linked one.
+/// [`code::INVALID`] for memory that is no link, and for a copy of a linked one.
 fn made(link: *const tw_odlink) -> Result<bool, c_int> {
     usable(link)?;
     // SAFETY: 1. not null and aligned; 2. readable, by the header's contract.
@@ -54,8 +54,8 @@ fn made(link: *const tw_odlink) -> Result<bool, c_int> {
     if found == 0 || found == mark(link) {
         return Ok(found != 0);
     }
-    // A copy of a link is fine unless that was linked. Other than a mark from elsewhere, rubbish is
-    // refused.
+    // A copy of a link is fine unless the link was in a dictionary. Bytes that are neither a link
+    // nor a copy of one are refused.
     // SAFETY: 1. Aligned and large enough, readable by the header's contract. 2. Any bytes are
     // pointers that may be null, a color and an atomic number. Only the atomic number is read.
     let linked = Node::is_linked(unsafe { &*link.cast::<Node>() });

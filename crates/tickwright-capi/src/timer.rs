@@ -45,7 +45,7 @@ enum Body {
 /// Reads a mark.
 ///
 /// # Errors
-/// [`code::INVALID`] for what no timer is, and for a copy of a pending one.
+/// [`code::INVALID`] for memory that is no timer, and for a copy of a pending timer.
 fn body(timer: *const tw_timer) -> Result<Body, c_int> {
     usable(timer)?;
     // SAFETY: 1. not null and aligned; 2. readable, by the header's contract.
@@ -57,7 +57,7 @@ fn body(timer: *const tw_timer) -> Result<Body, c_int> {
     if found == mark(timer, number) {
         return with_family!(number, F => Body::Of(F::NUMBER)).ok_or(code::INVALID);
     }
-    // Not made here. A copy of a timer is fine unless that was pending.
+    // Not made at this address. A copy of a timer is fine unless the timer was pending.
     let copied = with_family!(number, F => {
         let copied = timer.cast::<Timer<F, ()>>();
         // SAFETY: 1. Aligned and large enough (`fits`), readable by the header's contract. 2. A C

@@ -23,10 +23,10 @@ use crate::traces::input::Input;
 use crate::traces::steps::{Chunk, Step};
 use crate::{allocator, interrupt};
 
-/// Operations of a piece.
+/// The number of operations in a piece.
 const PIECE: usize = 1 << 14;
 
-/// Operations of a piece when caches are overwritten before each.
+/// The number of operations in a piece when caches are overwritten before each piece.
 const COLD_PIECE: usize = 64;
 
 /// This many operations are kept in memory (16 bytes each). A longer trace is decoded in each pass.
