@@ -172,9 +172,9 @@ static inline int tw_ast_replace(int old_id, struct ast_sched_context *con, int 
 #define ast_sched_replace_variable(old_id, con, when, callback, data, variable) \
     tw_ast_replace(old_id, con, when, callback, data, variable, #callback, __FILE__, __LINE__)
 
-/* Deletes the timer whose id the expression `id` reads, into `result`. A callback that runs
- * meanwhile may add another timer and write its id there: then this deletes that one too, up to
- * 10 times. */
+/* Deletes a timer and stores the return code in `result`. The expression `id` reads the timer's
+ * id from a variable. A callback that runs meanwhile may add another timer and store the new id in
+ * that variable. Then this deletes the new timer too, up to 10 times. */
 #define TW_AST_EACH(id, result, delete_current) \
     do { \
         int tw_ast_id = -1, tw_ast_tries = 0; \
@@ -234,8 +234,9 @@ static inline int tw_ast_replace(int old_id, struct ast_sched_context *con, int 
     AST_SCHED_REPLACE_VARIABLE(id, con, when, callback, data, 0)
 
 /* Replaces a timer that holds a reference to its data. `unref` gives back the reference to the old
- * data, which it names `_data`. `ref` takes one to the new data, and `add_failed` gives that back.
- * If both are the same data, the new timer keeps the reference: neither `unref` nor `ref` runs. */
+ * data, and calls that data `_data`. `ref` takes a reference to the new data; `add_failed` gives it
+ * back. If both are the same data, the new timer keeps the reference: neither `unref` nor `ref`
+ * runs. */
 #define AST_SCHED_REPLACE_VARIABLE_UNREF(id, con, when, callback, data, variable, unref, \
                                          add_failed, ref) \
     do { \

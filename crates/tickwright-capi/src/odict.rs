@@ -55,7 +55,7 @@ fn made(link: *const tw_odlink) -> Result<bool, c_int> {
         return Ok(found != 0);
     }
     // A copy of a link is fine unless the link was in a dictionary. Bytes that are neither a link
-    // nor a copy of one are refused.
+    // nor a copy of one are mostly refused.
     // SAFETY: 1. Aligned and large enough, readable by the header's contract. 2. Any bytes are
     // pointers that may be null, a color and an atomic number. Only the atomic number is read.
     let linked = Node::is_linked(unsafe { &*link.cast::<Node>() });

@@ -40,7 +40,7 @@ impl<W: Rearm> Logged<W> {
         let (payload, log) = (Arc::new(AtomicU64::new(0)), Arc::new(Mutex::new(Vec::new())));
         let (seen, written) = (Arc::clone(&payload), Arc::clone(&log));
         let callback = move |deadline, now| {
-            // Relaxed: the timer makes it visible.
+            // Relaxed: the timer makes the payload visible.
             written.lock().unwrap().push((deadline, now, seen.load(Ordering::Relaxed)));
         };
         let timer = shard.timer(callback).unwrap();
