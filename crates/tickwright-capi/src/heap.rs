@@ -191,7 +191,7 @@ exported!(
         about(heap, old, |heap, element| heap.remove(&element).map(|_| 0).map_err(refused))
     }
 
-    /// Puts an element whose rank has changed where it belongs.
+    /// Moves an element to its right place after its rank has changed.
     fn tw_heap_update(heap: *mut tw_heap, changed: *mut c_void) -> c_int {
         about(heap, changed, |heap, element| heap.update(&element).map(|()| 0).map_err(refused))
     }

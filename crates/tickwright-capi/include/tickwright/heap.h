@@ -85,8 +85,8 @@ TW_API int tw_heap_peek(const tw_heap *heap, size_t position, void **element);
  * Threads: serialized. */
 TW_API int tw_heap_remove(tw_heap *heap, void *element);
 
-/* Moves an element whose rank has changed to where it belongs, in O(log n). Call nothing else about
- * the heap between the change and this.
+/* Moves an element to its right place after its rank has changed, in O(log n). Call no other
+ * function of the heap between that change and this call.
  *
  * Returns:
  *   0  done
