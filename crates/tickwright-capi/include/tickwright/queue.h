@@ -236,8 +236,8 @@ typedef struct tw_advance {
 
 /* Moves the queue's now forward, and calls `fire` with each timer that is due, in order. It stops
  * when `budget` timers were delivered or moved; a budget of 0 only moves now. A timer that `fire`
- * inserts again at or before now is due once more, in this call if the budget lasts. So SIZE_MAX is
- * for programs that do not do this.
+ * inserts again at or before now is due once more, in this call if the budget lasts. Do not pass
+ * SIZE_MAX if `fire` always inserts such timers: the call would never return.
  *
  * Returns:
  *   0  no timer that is due is left
