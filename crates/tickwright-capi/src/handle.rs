@@ -102,8 +102,8 @@ impl Drop for Call {
 #[derive(Debug)]
 pub struct tw_sched {
     pub(crate) state: AtomicU64,
-    /// Calls under way that come back to the scheduler after a clean-up function; then it cannot be
-    /// destroyed.
+    /// The number of calls that are in a clean-up function and will use the scheduler again. While
+    /// it is not 0, the scheduler cannot be destroyed.
     pub(crate) returning: ForkLock<usize>,
     pub(crate) clock: tw_clock,
     pub(crate) scheduler: Scheduler<Call>,
