@@ -2,15 +2,15 @@
 //! the documentation of each function.
 //!
 //! There is no logic here. A panic, which would be a bug, ends the process at the boundary
-//! (`extern "C"` does that). So does a C++ exception that leaves a callback: callbacks are
-//! `extern "C-unwind"`, so that the exception may come as far. Types have their C names:
+//! (`extern "C"` does that). A C++ exception that leaves a callback also ends the process there. It
+//! may unwind to the boundary because callbacks are `extern "C-unwind"`. Types have their C names:
 //! `tests/header.rs` compares each signature with the header's.
 //!
 //! - [`timer`]: the node in the caller's struct; [`family`]: the structures by number; [`queue`]:
 //!   queues over nodes; [`heap`]: the priority queue with the caller's comparator; [`odict`]: the
 //!   ordered dictionary
-//! - [`scheduler`]: timers that call back, told what in [`job`] and [`add`], run by [`drive`],
-//!   looked into by [`watch`]; their handle is in `handle`
+//! - [`scheduler`]: timers with callbacks. [`job`] and [`add`] say what a timer does, [`drive`]
+//!   runs timers, and [`watch`] reports on them. Their handle is in `handle`.
 //!
 //! Results, places, states, structs that grow, and the contract of all functions ("the header's
 //! contract" below) are those of [`tickwright_boundary`]. Threads are another library:
