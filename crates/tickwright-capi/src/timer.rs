@@ -3,7 +3,7 @@
 //! ```text
 //!   tw_timer   | body: Timer<F, ()> of the family that had it last | mark |
 //! ```
-//! The mark says that the body is a timer, of which family, and at what address. A mark of 0 says
+//! The mark holds the family of the timer in the body, and the timer's address. A mark of 0 says
 //! that the body is no timer yet. So a timer may go from a queue of one family to a queue of
 //! another. Memory that was never initialized is mostly refused. Since the mark depends on the
 //! address, a copy of a pending timer is recognized as a copy.
