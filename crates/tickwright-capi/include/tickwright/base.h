@@ -102,7 +102,8 @@ extern "C" {
  * Threads: any. */
 TW_API const char *tw_version(void);
 
-/* Returns in English what a result means: static text, for any int; for 0 and above "done".
+/* Returns the meaning of a result, as static text in English. Any int is allowed; 0 and more mean
+ * "done".
  *
  * Threads: any. */
 TW_API const char *tw_strerror(int code);

@@ -124,8 +124,8 @@ TW_API int tw_heap_forget(tw_heap *heap, void *element);
  * Threads: serialized. */
 TW_API ptrdiff_t tw_heap_len(const tw_heap *heap);
 
-/* Verifies the whole structure, in O(n). If it is broken, `text` (if not null) gets what is wrong,
- * cut off at `bytes` bytes with a zero.
+/* Verifies the whole structure, in O(n). If it is broken and `text` is not null, the error message
+ * is written there. It is cut off so that it fits into `bytes` bytes, with the zero at its end.
  *
  * Returns:
  *   0  the structure is whole

@@ -203,8 +203,8 @@ TW_API ptrdiff_t tw_odict_len(const tw_odict *odict);
  * Threads: serialized. */
 TW_API int tw_odict_clear(tw_odict *odict);
 
-/* Verifies the whole structure, in O(n). If it is broken, `text` (if not null) gets what is wrong,
- * cut off at `bytes` bytes with a zero.
+/* Verifies the whole structure, in O(n). If it is broken and `text` is not null, the error message
+ * is written there. It is cut off so that it fits into `bytes` bytes, with the zero at its end.
  *
  * Returns:
  *   0  the structure is whole

@@ -271,8 +271,8 @@ TW_API ptrdiff_t tw_queue_len(const tw_queue *queue);
  * Threads: serialized. */
 TW_API int tw_queue_clear(tw_queue *queue);
 
-/* Verifies the whole structure, in O(n). If it is broken, `text` (if not null) gets what is wrong,
- * cut off at `bytes` bytes with a zero.
+/* Verifies the whole structure, in O(n). If it is broken and `text` is not null, the error message
+ * is written there. It is cut off so that it fits into `bytes` bytes, with the zero at its end.
  *
  * Returns:
  *   0  the structure is whole

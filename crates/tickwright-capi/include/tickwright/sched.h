@@ -633,8 +633,9 @@ typedef struct tw_sched_counts {
  * Threads: any. */
 TW_API int tw_sched_get_counts(const tw_sched *sched, tw_sched_counts *counts);
 
-/* Every timer as a table: id, state, due time, interval, token, callback, call site. `text` (if not
- * null) gets it, cut off at `bytes` bytes with a zero.
+/* Every timer as a table: id, state, due time, interval, token, callback, call site. If `text` is
+ * not null, the table is written there. It is cut off so that it fits into `bytes` bytes, with the
+ * zero at its end.
  *
  * Returns:
  *   length  of the whole text, without the zero
@@ -642,8 +643,9 @@ TW_API int tw_sched_get_counts(const tw_sched *sched, tw_sched_counts *counts);
  * Threads: any. */
 TW_API ptrdiff_t tw_sched_dump(const tw_sched *sched, char *text, size_t bytes);
 
-/* The counters as a text, also for each call site, and how late callbacks were. `text` (if not
- * null) gets it, cut off at `bytes` bytes with a zero.
+/* The counters as a text, also for each call site, and how late callbacks were. If `text` is not
+ * null, the counters are written there. They are cut off so that they fit into `bytes` bytes, with
+ * the zero at the end.
  *
  * Returns:
  *   length  of the whole text, without the zero
@@ -651,8 +653,9 @@ TW_API ptrdiff_t tw_sched_dump(const tw_sched *sched, char *text, size_t bytes);
  * Threads: any. */
 TW_API ptrdiff_t tw_sched_report(const tw_sched *sched, char *text, size_t bytes);
 
-/* Verifies the whole scheduler, in O(timers). If it is broken, `text` (if not null) gets what is
- * wrong, cut off at `bytes` bytes with a zero.
+/* Verifies the whole scheduler, in O(timers). If it is broken and `text` is not null, the error
+ * message is written there. It is cut off so that it fits into `bytes` bytes, with the zero at its
+ * end.
  *
  * Returns:
  *   0  the scheduler is whole
