@@ -268,7 +268,8 @@ impl<'p> Steps<'p> {
                 untimed = decoder.counts().kinds;
                 initial += 1;
             }
-            // The last copy begins after a time of `spread` at most, which the others fill.
+            // The last copy begins at most `spread` ns after the first. Until then the queue fills
+            // from the other copies.
             if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         Ok((untimed, initial))
