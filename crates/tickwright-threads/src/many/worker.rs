@@ -82,7 +82,7 @@ pub(crate) struct Worker {
     ready: RefCell<VecDeque<Box<Fiber>>>,
     /// Threads that wait for a time of the runtime's clock.
     sleepers: RefCell<Box<dyn Sleepers>>,
-    /// Threads that wait for a time of the machine's clock, whatever the runtime's is.
+    /// Threads that wait for a time of the machine's clock, which may differ from the runtime's.
     by_the_machine: RefCell<Box<dyn Sleepers>>,
     descriptors: RefCell<Descriptors>,
     /// The body that the next stack runs.

@@ -385,7 +385,8 @@ fn a_queue_without_lists_is_a_heap() {
 }
 
 /// A reschedule when no memory for an entry is available. The timer stays in its list, in the order
-/// of expiry. A list that is then not in the order of its delay accepts no more timers.
+/// of expiry. After that, a new timer with the delay of the list may be due before the list's last
+/// timer. Then the list does not accept the new timer.
 #[test]
 fn a_list_takes_a_timer_in_order_where_there_is_no_memory() {
     for expiry in 0..50 {
