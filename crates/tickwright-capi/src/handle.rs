@@ -125,12 +125,13 @@ pub(crate) enum Driver {
 }
 
 thread_local! {
-    /// How many calls of the calling kernel thread come back to schedulers.
+    /// How many calls of this kernel thread are in a clean-up function and will use a scheduler
+    /// again.
     pub(crate) static RETURNING: Cell<usize> = const { Cell::new(0) };
 }
 
-/// In a forked child, where other threads' calls are not. If the thread that forked is in such a
-/// call, the scheduler stays as busy as it was.
+/// Called in a forked child, which has none of the calls of other threads. If the thread that
+/// forked is in such a call, the scheduler stays as busy as it was.
 pub(crate) fn forget_threads(returning: &mut usize) {
     if RETURNING.get() == 0 {
         *returning = 0;

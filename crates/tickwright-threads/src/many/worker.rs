@@ -42,7 +42,7 @@ use crate::stack::{Mapping, Span};
 use crate::threads::Body;
 use crate::wake_flags::Wakeup;
 
-/// The most spawned threads that begin in a row before a ready thread goes on.
+/// The maximum number of spawned threads that begin in a row before a ready thread goes on.
 const ROW: u32 = 16;
 /// The number of switches after which the worker looks at the clock and the descriptors. A power of
 /// two.
