@@ -336,8 +336,8 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         at
     }
 
-    /// Moves the element at `from` to `to`, which must be above or below it. The elements between
-    /// move by one place. Then it tells all of them their new positions.
+    /// Moves the element at `from` to `to`, which must be above or below it. Each element between
+    /// the two places moves by one place. Then this call tells all moved elements their positions.
     fn travel(&mut self, from: usize, to: usize) {
         let (top, bottom) = (from.min(to), from.max(to));
         let levels = bottom.ilog2() - top.ilog2();

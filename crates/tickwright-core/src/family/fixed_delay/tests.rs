@@ -1,4 +1,5 @@
-//! Compares both shells with a sorted vector, and `check` with deliberate damage.
+//! Compares both shells with a sorted vector. Also damages lists deliberately, and `check` must
+//! find the damage.
 
 use core::ops::Range;
 use std::vec::Vec;
