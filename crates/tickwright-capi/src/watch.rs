@@ -183,7 +183,8 @@ exported!(
 
     /// How long until a timer is due.
     fn tw_sched_remaining(sched: *const tw_sched, id: u64, ms: *mut i64) -> c_int {
-        // SAFETY: 1. The header's contract. 2. It fits: 2^64 ns are fewer ms.
+        // SAFETY: 1. The header's contract. 2. The result fits in an `i64`: 2^64 ns are less
+        // than 2^63 ms.
         unsafe {
             pending(sched, id, ms, |scheduler, due| {
                 nanoseconds(due.duration_since(scheduler.now())).div_ceil(1_000_000) as i64

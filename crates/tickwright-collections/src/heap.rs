@@ -229,8 +229,8 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
     }
 
     /// Moves an element whose rank has changed to its new place. The rank is read from the element
-    /// in the heap. `element` only identifies it. Call this before any other operation: elsewhere
-    /// the ranks of elements in a heap must not change.
+    /// in the heap. `element` only identifies it. Call this before any other operation of the
+    /// heap. At no other time may the rank of an element in the heap change.
     ///
     /// # Errors
     /// As [`remove`](Self::remove).
