@@ -50,7 +50,8 @@ pub(crate) fn fire(node: &Arc<Node>) {
     let _ = node;
 }
 
-/// Its address. The next time-out that takes the timer over has the same number.
+/// The number of a timer in the record: the address of its node. A later time-out that uses the
+/// same node has the same number.
 #[cfg(feature = "record")]
 fn number(node: &Arc<Node>) -> u64 {
     Arc::as_ptr(node).addr() as u64

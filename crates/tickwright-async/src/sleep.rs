@@ -92,8 +92,8 @@ impl Sleep {
         self.owner.has_fired()
     }
 
-    /// Waits until another instant instead. A task that waits already keeps waiting, now for the
-    /// new deadline.
+    /// Waits until another instant instead. If a task is waiting, it keeps waiting, now for the new
+    /// deadline.
     ///
     /// A later deadline costs one store, without a lock, whatever the delay is. An earlier deadline
     /// costs an exchange. An earlier deadline before the timer's filed tick also takes the lock of

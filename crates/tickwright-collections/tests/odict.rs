@@ -461,8 +461,8 @@ fn ranges_with_bounds_that_exclude_each_other_are_empty() {
     }
 }
 
-/// Two dictionaries want the same link: the order of one inserts the object in the other while it
-/// compares.
+/// One object is inserted into two dictionaries at once. While the first dictionary compares keys,
+/// its order inserts the object into the second.
 #[test]
 fn an_order_that_links_its_object_elsewhere_is_refused() {
     struct Item {

@@ -7,9 +7,9 @@
 //! output(&mut command)   ◀── pipes ────── prints what came of it
 //! ```
 //!
-//! In every case, a child ends when its run ends. This process passes an interruption on to the
-//! child. Dropping a [`Running`] kills the child. The kernel kills a tied child when the child's
-//! parent has ended.
+//! In every case, a child ends when the parent's run ends. The parent passes an interruption on to
+//! the child. Dropping a [`Running`] kills the child. The kernel kills a tied child when the
+//! child's parent has ended.
 
 use std::env;
 use std::io;

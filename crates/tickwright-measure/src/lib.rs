@@ -12,7 +12,7 @@
 //! | [`output`] | files that are whole or not there |
 //! | [`table`], [`text`] | tables for a terminal; text of others, made safe for one |
 //! | [`interrupt`], [`progress`] | Ctrl-C, and how far a run is |
-//! | [`child`] | this program once more, as a child that ends with its run |
+//! | [`child`] | this program again, as a child process that ends with the parent's run |
 //! | [`limits`] | which of the host's limits stops a run; raising one for a while |
 //! | [`error`] | why a command failed, and its exit code |
 //! | [`duration`] | durations as people write them |

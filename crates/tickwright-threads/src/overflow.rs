@@ -248,7 +248,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Nothing.
+    /// Creates the record for a kernel thread on which no thread runs yet.
     pub(crate) fn new(names: Arc<dyn Names>) -> Self {
         Self { id: Cell::new(None), span: Cell::default(), names }
     }
@@ -261,8 +261,8 @@ pub(crate) trait Names {
     fn with_name(&self, id: ThreadId, use_it: &mut dyn FnMut(&str));
 }
 
-/// What the handler knows about a thread. The handler finds it by the room in which the handler
-/// runs.
+/// What the handler knows about a thread. Each room has one `Watch`. The handler runs in a room,
+/// and its stack address gives the number of that room.
 struct Watch {
     /// 0 if no thread runs. Otherwise no byte of the thread's stack is above this address.
     top: AtomicUsize,

@@ -4,8 +4,8 @@ use core::ffi::{c_int, c_short};
 use std::io;
 use std::os::fd::RawFd;
 
-/// Waits until one of `events` has come, for `most_ms` milliseconds at most; -1: without a limit.
-/// `false`: none has, or a signal came in between.
+/// Waits until one of `events` has come, for at most `most_ms` milliseconds; -1 means no limit.
+/// Returns `false` if no event has come, or if a signal ended the wait.
 ///
 /// # Errors
 /// `EBADF` for a descriptor that is not open; what the system says.

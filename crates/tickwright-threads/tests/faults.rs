@@ -13,8 +13,8 @@ use tickwright_threads::{Attributes, LEAST_STACK, Model, OneToOne, Runtime, this
 const PLAIN: Attributes = Attributes::new();
 const WHAT: &str = "TICKWRIGHT_FAULT";
 
-/// Runs a test of this file in a process of its own, which does what `what` says. If the process
-/// hangs, an alarm ends it.
+/// Runs a test of this file in a process of its own. That process does what `what` says. If the
+/// process hangs, an alarm ends it.
 fn child(test: &str, what: &str) -> Output {
     let own = std::env::current_exe().unwrap();
     let mut child = Command::new(own);

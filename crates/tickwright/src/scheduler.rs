@@ -66,9 +66,9 @@
 //! | running on another thread | `Running { here: false }`: nothing is changed | `Running { here: false }`: will not run again, returns at once | waits; `Finished`, will not run again | as async; `_sync`: waits, `Finished` |
 //! | done, cancelled, never was | `NotFound` | `NotFound` | `NotFound` | `NotFound` |
 //!
-//! - The caller that gets a callback back drops it. After a run, the thread that ran the callback
-//!   drops it: without the lock, and before a waiting cancel returns. Every callback is dropped
-//!   exactly once.
+//! - If a call returns a callback, the caller drops that callback. After a run, the thread that ran
+//!   the callback drops it: without the lock, and before a waiting cancel returns. Every callback
+//!   is dropped exactly once.
 //! - `Finished { suppressed: true }` says that the callback had asked to run again and the cancel
 //!   prevented it. If several threads cancel the same run, only the first one that waits gets
 //!   `true`. A caller that counts references then releases the timer's reference. In other cases

@@ -88,8 +88,8 @@ fn two_arms_against_the_driver() {
     });
 }
 
-/// A timer is reduced while the driver is about to sleep until a far deadline, or advances for
-/// another reason. This fails if a reduce does not set the alarm.
+/// A timer is reduced. Meanwhile the driver is about to sleep until a far deadline, or the driver
+/// advances for another reason. This fails if a reduce does not set the alarm.
 #[test]
 fn reduce_against_the_driver_and_its_pass() {
     explore(Some(3), || {

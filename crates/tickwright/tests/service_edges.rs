@@ -125,8 +125,8 @@ fn a_poll_loop_is_told_to_look_at_a_clock_that_may_jump() {
     assert!(scheduler.timeout_ms() <= 1000, "{} ms", scheduler.timeout_ms());
 }
 
-/// A run was kept from going on, and an async cancel came first. A thread that then waits must
-/// still learn it, or a count of references would leak.
+/// A cancel during a run keeps the timer from running again. A second cancel, which waits for the
+/// run, must still report that. Otherwise a count of references would leak.
 #[test]
 fn who_waits_after_an_async_cancel_hears_that_it_was_suppressed() {
     use std::sync::{Arc, Barrier};

@@ -151,8 +151,8 @@ fn lateness_is_an_eighth_of_the_delay_also_after_re_arms() {
         random ^= random >> 7;
         random ^= random << 17;
         let delay = 1 + (random >> 20) % (1 << (random % 24));
-        // Re-arming to the same deadline changes nothing: the lateness then counts from the re-arm
-        // before.
+        // Re-arming to the same deadline changes nothing. The bound on lateness then depends on the
+        // delay of the earlier re-arm.
         let same = timer.deadline() == Some(clock + delay);
         timer.modify(clock + delay).unwrap();
         let expiry = shards.shard(0).unwrap().next_expiry().unwrap();

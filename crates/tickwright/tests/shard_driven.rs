@@ -12,8 +12,8 @@ use tickwright::shard::{Shards, SharedTimer};
 
 const MINUTE: u64 = 60_000;
 
-/// The shard's clock stands still while its driver sleeps. By the time that the caller knows, a
-/// timer armed now would not get a finer level.
+/// The shard's clock stands still while its driver sleeps. A caller that passes the present time
+/// still gets a level as fine as a newly armed timer would.
 #[test]
 fn a_re_arm_in_place_under_a_driver_that_sleeps_keeps_the_bound_on_lateness() {
     let host = VirtualHost::new();

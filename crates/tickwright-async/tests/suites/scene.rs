@@ -152,7 +152,7 @@ impl Scene {
         self.start + self.span(n)
     }
 
-    /// The instant `n` units from where the scene is.
+    /// The instant `n` units after the scene's present time.
     pub fn ahead(&self, n: u32) -> Instant {
         self.start + self.elapsed.get() + self.span(n)
     }

@@ -123,8 +123,8 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
     ///
     /// A level with n nodes, n > 1, holds at least 15 n entries or children. So `entries` entries
     /// have at most `entries / 15` leaves. The level above has at most a fifteenth as many nodes,
-    /// and so on up to the one root. No intermediate step needs more nodes. An insert takes the
-    /// nodes that the tree has afterwards. A move is a removal and an insert.
+    /// and so on up to the one root. No intermediate step needs more nodes. During an insert the
+    /// tree never has more nodes than after it. A move is a removal and an insert.
     #[must_use]
     pub const fn nodes_for(entries: usize) -> usize {
         let (mut nodes, mut level) = (1, entries / LEAST);

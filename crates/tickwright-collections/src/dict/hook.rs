@@ -325,8 +325,8 @@ impl<'a, O: Membership<T, B>, T, B: Balance> HookDict<'a, O, T, B> {
     /// 2. the link is dropped with the object: it does not lie in a `ManuallyDrop`, `MaybeUninit`
     ///    or union.
     ///
-    /// The caller need not unlink the object before it is dropped: the link's drop checks that, and
-    /// aborts the process if it is linked.
+    /// The caller need not unlink the object before its drop. If the link is still linked, the drop
+    /// of the link aborts the process.
     pub unsafe fn insert_pinned(
         &mut self,
         position: Position<ObjectRef<'a, T>>,

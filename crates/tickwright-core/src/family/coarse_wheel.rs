@@ -304,8 +304,8 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         }
     }
 
-    /// The bucket of the levels that ends first. If several buckets end together: the bucket at the
-    /// highest level.
+    /// Returns the first bucket to end, over all levels. If several buckets end together, this is
+    /// the one at the highest level.
     #[inline]
     fn first_ending(&self) -> Option<Ending> {
         let mut first: Option<Ending> = None;

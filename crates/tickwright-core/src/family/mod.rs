@@ -32,7 +32,7 @@ pub mod wheel;
 /// before the other structures do. That happens between 12 and 16 timers in a slab, and between 32
 /// and 48 by hooks. At 512 timers the heap is 5 to 8 times as fast as the list; the trees are only
 /// 2 to 4 times as fast. By hooks, the trees run fewer instructions than the heap, down to half as
-/// many. Jumps and cache lines cost them more than that saves.
+/// many. But jumps and cache misses cost the trees more than the fewer instructions save.
 ///
 /// Choose instead:
 ///

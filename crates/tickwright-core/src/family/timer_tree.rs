@@ -64,8 +64,8 @@ fn place<P: Handle, B: Balance>(
 ) -> (P, Side, bool) {
     let mut at = root;
     let mut first = true;
-    // Invariant: the place is below `at`. Of the nodes elsewhere, those before the place are not
-    // later than `expiry`, those behind it are later.
+    // Invariant: the place is below `at`. Some nodes are not below `at`. Those of them before the
+    // place expire at `expiry` or earlier, and those behind it expire later.
     loop {
         let record = nodes.record(at);
         // An index replaces a branch, because the direction cannot be predicted.

@@ -215,12 +215,12 @@ pub struct HookQueue<'a, F: Family, T> {
 
 // SAFETY: 1. Moving the queue moves the right to reach its nodes' records (see `Sync for Hook`). 2.
 // The queue hands out `&'a Timer`, which may be sent because a `Timer` with `T: Sync` is `Sync`. 3.
-// Apart from handles the discipline and its records are `Send` (promise 4 of `Discipline`).
+// Apart from handles, the discipline and its records are `Send` (promise 4 of `Discipline`).
 unsafe impl<F: Family, T: Sync> Send for HookQueue<'_, F, T> where InQueue<F>: Shareable {}
 
 // SAFETY: 1. Through `&HookQueue` records are only read. 2. Payloads are only handed out as
 // `&Timer`, and `T` is `Sync`.
-// 3. Apart from handles the discipline and its records are `Sync` (promise 4 of `Discipline`).
+// 3. Apart from handles, the discipline and its records are `Sync` (promise 4 of `Discipline`).
 unsafe impl<F: Family, T: Sync> Sync for HookQueue<'_, F, T> where InQueue<F>: Shareable {}
 
 impl<'a, F: Family, T> HookQueue<'a, F, T> {

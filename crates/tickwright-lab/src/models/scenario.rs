@@ -35,7 +35,7 @@ pub(crate) struct Scenario {
     pub(crate) measures: Vec<Measure>,
     /// The populations, one column for each.
     pub(crate) populations: Vec<Population>,
-    /// How far ahead timers are set; only for [`Model::Hold`].
+    /// The delays of the timers; only for [`Model::Hold`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) increments: Option<Increments>,
     /// The time-outs of a server; only for [`Model::Network`] and [`Model::Reads`].
@@ -48,7 +48,7 @@ pub(crate) struct Scenario {
     pub(crate) run: Run,
 }
 
-/// How far ahead of the clock timers are set, in ticks.
+/// The delays of the timers, in ticks.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]

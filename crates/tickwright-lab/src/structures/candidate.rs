@@ -62,9 +62,9 @@ pub(crate) trait BenchQueue {
         self.pop_expired(head)
     }
 
-    /// Re-arms the head, whenever it is due, at its deadline plus `delay`. Returns the timer's id
-    /// and old deadline. The default pops and inserts. A structure that can change its head in
-    /// place overrides this method.
+    /// Re-arms the head for its deadline plus `delay`, even if the head is not due yet. Returns the
+    /// timer's id and old deadline. The default pops and inserts. A structure that can change its
+    /// head in place overrides this method.
     fn pop_and_reinsert(&mut self, delay: u64) -> Option<(u32, u64)> {
         let (id, expiry) = self.pop()?;
         self.insert(id, expiry.saturating_add(delay));

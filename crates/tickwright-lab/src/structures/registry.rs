@@ -334,8 +334,8 @@ pub(crate) fn select(patterns: &[String]) -> Result<Vec<&'static Structure>, Lab
     Ok(selected)
 }
 
-/// Parses the name of one of our families, for commands that have their own storage: `heap4`, or
-/// `heap4/*` as in other commands. A value parser for the command line.
+/// Parses the name of one of our families, for commands that have their own storage. The name is
+/// `heap4`, or `heap4/*` as in other commands. A value parser for the command line.
 ///
 /// # Errors
 /// No family has this name; the message gives the nearest names.

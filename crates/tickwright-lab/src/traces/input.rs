@@ -144,7 +144,7 @@ impl Input {
 
     /// Calls `each` with the events of `scale` copies, in the order of their times, and with the
     /// number of the copy. Copy `j` is shifted by `j / scale` of `spread` ns. Memory is bounded by
-    /// the events of a time of `spread`.
+    /// the number of events within `spread` ns.
     ///
     /// # Errors
     /// As [`each`](Self::each).

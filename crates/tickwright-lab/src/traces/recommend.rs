@@ -64,7 +64,7 @@ fn percent(text: &str) -> Result<f64, String> {
     value.ok().filter(|value| (0.0..=100.0).contains(value)).ok_or_else(|| "a number from 0 to 100".into())
 }
 
-/// The numbers of copies for the question of what happens with more timers.
+/// A program with more timers is simulated with this many copies of the trace.
 const SCALES: [u32; 3] = [4, 16, 64];
 
 /// Replays of copies have about this number of operations at most, of all copies together: of a

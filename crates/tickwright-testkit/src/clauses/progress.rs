@@ -5,8 +5,8 @@
 use crate::clauses::quiet;
 use crate::subject::{Make, Subject};
 
-/// In a structure that moves timers, one timer takes at most this much of all budgets together. It
-/// takes 1 for each of 64 levels, and 1 when it leaves.
+/// The maximum that one timer takes from the budgets of all advances, in a structure that moves
+/// timers. The timer takes 1 for each of 64 levels, and 1 when it leaves.
 const MOST: usize = 65;
 
 /// The number of timers that are pending at first.

@@ -365,7 +365,7 @@ pub(crate) struct Scene<'t> {
     /// The `now` and the budget that the op passed.
     pub told: Option<u64>,
     pub budget: Option<usize>,
-    /// The `complete` that an advance since the last view returned.
+    /// The value of `complete` that an advance returned, if one ran since the last view.
     pub complete: Option<bool>,
     op: Option<(usize, Op)>,
 }

@@ -151,8 +151,8 @@ impl Starter for Funnel {
         if let Some(manager) = manager
             && self.requests.is_ours()
         {
-            // An M:N thread keeps no worker: the manager may wait for threads that wait for others
-            // of it.
+            // If the caller is an M:N thread, this wait does not block its worker. The manager may
+            // wait for threads that in turn wait for other threads of that worker.
             manager.join();
         }
         self.requests.clear();

@@ -172,8 +172,9 @@ impl Drop for Pool {
 }
 
 impl Joinable {
-    /// Waits until the thread is gone, and frees its stack. If the thread is the caller, only the
-    /// destructors of its thread-local variables still run. Then this releases it without waiting.
+    /// Waits until the thread is gone, and frees its stack. A thread may call this for itself, from
+    /// a destructor of its thread-local variables. Such a call only releases the thread, and does
+    /// not wait.
     pub(crate) fn join(mut self) {
         if is_the_caller(self.thread) {
             return;

@@ -115,7 +115,7 @@ impl Kernel {
         self.unregister(id, registered);
         if let Ok(record) = self.roster.table().find(id) {
             record.leave(outcome);
-            // No joiner of a kernel thread is woken by its id.
+            // The joiner of a kernel thread leaves a handle and no id, so `wake` has nothing to do.
             self.roster.finish(id, record, |_| ());
         }
     }

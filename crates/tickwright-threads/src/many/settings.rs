@@ -99,9 +99,9 @@ impl Default for ManyToMany {
 }
 
 impl ManyToMany {
-    /// The defaults: a worker for each core, and stacks of 64 KiB with a guard of 64 KiB, of which
-    /// a worker caches 1024. Threads are registered in a red-black tree and sleep in a 4-ary heap,
-    /// by the monotonic clock.
+    /// The defaults: a worker for each core, and stacks of 64 KiB with a guard of 64 KiB. A worker
+    /// caches up to 1024 unused stacks. Threads are registered in a red-black tree and sleep in a
+    /// 4-ary heap, by the monotonic clock.
     #[must_use]
     pub fn new() -> Self {
         Self {

@@ -42,7 +42,7 @@ use crate::stack::{Mapping, Span};
 use crate::threads::Body;
 use crate::wake_flags::Wakeup;
 
-/// The most spawned threads that begin in a row before a ready thread goes on.
+/// The maximum number of spawned threads that begin in a row before a ready thread goes on.
 const ROW: u32 = 16;
 /// The number of switches after which the worker looks at the clock and the descriptors. A power of
 /// two.
@@ -82,7 +82,7 @@ pub(crate) struct Worker {
     ready: RefCell<VecDeque<Box<Fiber>>>,
     /// Threads that wait for a time of the runtime's clock.
     sleepers: RefCell<Box<dyn Sleepers>>,
-    /// Threads that wait for a time of the machine's clock, whatever the runtime's is.
+    /// Threads that wait for a time of the machine's clock, which may differ from the runtime's.
     by_the_machine: RefCell<Box<dyn Sleepers>>,
     descriptors: RefCell<Descriptors>,
     /// The body that the next stack runs.

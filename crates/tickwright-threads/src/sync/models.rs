@@ -106,8 +106,8 @@ fn a_hot_lock_is_had_by_the_others() {
     });
 }
 
-/// A passer-by takes letters before the thread that waits. The senders end meanwhile, and nobody
-/// waits for ever.
+/// A thread that passes by takes letters that two waiting threads could have taken. The sender is
+/// dropped meanwhile, and no thread waits for ever.
 #[test]
 fn a_passer_by_takes_letters() {
     model(3, || {

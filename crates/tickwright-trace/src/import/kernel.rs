@@ -153,7 +153,7 @@ struct Import<'o, W: Write> {
     start: Ns,
     last: Ns,
     count: Imported,
-    /// The remedy for an unreadable line, if a line shows one.
+    /// What a user can do about unreadable lines. `None` if no line shows a remedy.
     remedy: Option<&'static str>,
 }
 

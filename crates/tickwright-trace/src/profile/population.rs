@@ -30,11 +30,11 @@ pub struct Moment {
     pub max: u64,
 }
 
-/// The number of parts of the course.
+/// The maximum number of parts into which the time is divided.
 const PARTS: usize = 64;
 
-/// Follows the number of pending timers. The parts of the course double their length when there
-/// are too many of them.
+/// Follows the number of pending timers over time, in parts of equal length. When there are too
+/// many parts, the length of a part doubles.
 #[derive(Debug)]
 pub(super) struct OverTime {
     now: u64,

@@ -67,8 +67,8 @@ impl Clock for SystemClock {
 ///
 /// The true offset lies between two bounds. One is the wall minus the steady time read after it;
 /// the other is the wall minus the steady time read before it. The function moves the known offset
-/// into these bounds and no further. So the known offset only approaches the true one, and after a
-/// few readings it stays.
+/// into these bounds and no further. So the known offset never moves away from the true one, and
+/// after a few readings it no longer changes.
 fn offset(known: &AtomicI64, steady: impl Fn() -> u64, wall: impl Fn() -> i64) -> i64 {
     let steady = || i64::try_from(steady()).unwrap_or(i64::MAX);
     let before = steady();

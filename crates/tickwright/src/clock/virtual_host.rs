@@ -10,9 +10,9 @@ use crate::sync::{Arc, lock, no_memory};
 /// A machine with the three clocks of [`SystemClock`], which stand still until a caller moves them.
 /// A clone is a handle to the same machine.
 ///
-/// All times saturate: steady ones at [`Instant::MAX`], the offset of the wall at the ends of
-/// `i64`. Any thread may read and move the clocks; no steady clock ever runs back. A call that
-/// moves a clock wakes the threads that sleep by it before the call returns.
+/// All times saturate. The steady clocks stop at [`Instant::MAX`], and the wall's offset stays in
+/// the range of `i64`. Any thread may read and move the clocks; no steady clock ever runs back. A
+/// call that moves a clock wakes the threads that sleep by it before the call returns.
 ///
 /// ```
 /// use core::time::Duration;

@@ -260,8 +260,8 @@ extern "C" fn in_the_child() {
     after(true);
 }
 
-/// Gives the number of a descriptor to another one, whose own number is closed. The descriptor that
-/// had the number before is closed.
+/// Makes the descriptor number of `at` refer to the open file of `by`. The number of `by` is
+/// closed, and so is the file to which `at` referred before.
 #[cfg(target_os = "linux")]
 pub(crate) fn replace(at: &std::os::fd::OwnedFd, by: std::os::fd::OwnedFd) -> Result<(), rustix::io::Errno> {
     use std::os::fd::AsRawFd;

@@ -68,8 +68,8 @@ const MOST: usize = 1024;
 const _: () = assert!(MOST <= NONE as usize);
 /// The number of recent origins that are found without hashing.
 const RECENT: usize = 64;
-/// Stands for the number of an origin in an unused cell. The key cannot show that, since every key
-/// may be an origin's.
+/// Marks an unused cell, in place of the number of an origin. No value of the key can mark it,
+/// since an origin may have any key.
 const NONE: u16 = u16::MAX;
 
 /// The origins seen so far, by number.

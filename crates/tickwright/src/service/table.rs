@@ -23,7 +23,7 @@ use super::queue::Queue;
 /// Names one timer of a service or scheduler: 64 bits, never 0. It stays stale for ever once the
 /// timer is removed.
 ///
-/// It means nothing to a service other than its own, which almost certainly does not find it.
+/// It means nothing to another service: a lookup there almost certainly returns nothing.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TimerId(NonZeroU64);
 

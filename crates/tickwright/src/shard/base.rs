@@ -244,8 +244,8 @@ impl<G: WheelGeometry> Nodes<Link<G>, RecordOf<G>> for Records<G> {
     }
 }
 
-// SAFETY: 1. Apart from handles a wheel and its records are `Send` (promise 4 of `Discipline`), and
-// so are links. 2. Everything else in `Locked` is `Send` by itself.
+// SAFETY: 1. Apart from handles, a wheel and its records are `Send` (promise 4 of `Discipline`),
+// and so are links. 2. Everything else in `Locked` is `Send` by itself.
 unsafe impl<G: WheelGeometry> Send for Locked<G> {}
 
 impl<G: WheelGeometry> Locked<G> {

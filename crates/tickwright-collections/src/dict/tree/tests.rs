@@ -171,7 +171,7 @@ fn ends_root_and_count<B: Balance>() {
     assert_eq!(empty.check(), Err(Violation::Head));
 }
 
-/// Sets the mark of every node to every other value.
+/// Gives each node, one at a time, each wrong mark. The check must find each of these faults.
 fn marks<B: Balance>(all: &[B::Mark], expected: &[Violation])
 where
     B::Mark: Debug,

@@ -213,8 +213,8 @@ fn a_far_timer_keeps_its_place() {
     }
 }
 
-/// A far timer that waits already stands before a timer of a finer level that arrives later and
-/// expires at the same tick.
+/// A far timer and a later timer of a finer level expire at the same tick. Then the far timer
+/// stands first, since it arrived first.
 #[test]
 fn a_far_timer_stands_before_finer_levels() {
     let granule = Small::granule(3);

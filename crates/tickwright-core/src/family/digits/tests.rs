@@ -45,7 +45,7 @@ fn bounds_hold<const BUCKETS: usize>(levels: u32) {
             assert_eq!((at.index(), at.bit()), (at.level() * BUCKETS + at.digit(), 1 << at.digit()));
             let (first, last) = (at.first_tick(expiry), at.last_tick(expiry));
             assert!((first..=last).contains(&expiry));
-            // Above level 0 the clock is before the granule: the clock enters no bucket late.
+            // Above level 0 the granule begins after the clock, so the clock is not inside it yet.
             assert!(at.level() == 0 || first > clock, "{clock}, {expiry}");
             // Every tick of the granule has the same bucket; the ticks beside it have other
             // buckets.

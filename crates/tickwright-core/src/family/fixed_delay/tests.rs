@@ -1,4 +1,5 @@
-//! Compares both shells with a sorted vector, and `check` with deliberate damage.
+//! Compares both shells with a sorted vector. Also damages lists deliberately, and `check` must
+//! find the damage.
 
 use core::ops::Range;
 use std::vec::Vec;
@@ -385,7 +386,8 @@ fn a_queue_without_lists_is_a_heap() {
 }
 
 /// A reschedule when no memory for an entry is available. The timer stays in its list, in the order
-/// of expiry. A list that is then not in the order of its delay accepts no more timers.
+/// of expiry. After that, a new timer with the delay of the list may be due before the list's last
+/// timer. Then the list does not accept the new timer.
 #[test]
 fn a_list_takes_a_timer_in_order_where_there_is_no_memory() {
     for expiry in 0..50 {

@@ -148,9 +148,9 @@ pub(super) enum Work {
         level: usize,
         interrupted: bool,
     },
-    /// All entries are for the clock's tick. They are being sorted by arrival, one digit of their
-    /// arrival numbers after the other, the lowest first. From the first pass on, an entry holds
-    /// its arrival number in place of its tick.
+    /// All entries are for the clock's tick. A radix sort is putting them in order of arrival. Each
+    /// pass sorts by one digit of the arrival number, from the lowest digit up. From the first pass
+    /// on, an entry holds its arrival number in place of its tick.
     Sort {
         rest: Rest,
         pass: u32,

@@ -218,8 +218,8 @@ fn a_slot_that_is_used_again_for_its_tick_leaves_last() {
     }
 }
 
-/// A move to an earlier tick leaves an entry behind. The entry counts again when a timer of its
-/// slot is placed for its tick.
+/// A move to an earlier tick leaves a dead entry behind. The entry is live again when its slot gets
+/// a timer for the entry's tick.
 #[test]
 fn a_timer_that_comes_back_to_its_tick_leaves_last() {
     for cancels in [false, true] {

@@ -36,7 +36,7 @@ use ids::Ids;
 pub(crate) trait Moment: Copy + Ord + Default + Sub<Output = Self> {}
 impl<K: Copy + Ord + Default + Sub<Output = K>> Moment for K {}
 
-/// The most freed entries that a context keeps.
+/// The maximum number of freed entries that a context keeps.
 const KEPT: usize = 128;
 
 /// A callback, which returns the ms until its next run. If the entry has a fixed interval, the

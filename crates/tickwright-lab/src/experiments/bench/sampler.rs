@@ -69,8 +69,9 @@ impl<Q> Runner<Q> {
         Self::since(allocator::live_bytes(), queue)
     }
 
-    /// Creates a sampler of an empty queue that has allocated all that this thread has allocated
-    /// since [`allocator::live_bytes`] was `before`.
+    /// Creates a sampler of an empty queue that exists already. `before` is the value of
+    /// [`allocator::live_bytes`] before the queue was created. All that this thread has allocated
+    /// since then counts as the queue's.
     pub(crate) fn since(before: isize, queue: Q) -> Self {
         Self { queue: RefCell::new(queue), bytes: Cell::new(allocator::live_bytes() - before) }
     }

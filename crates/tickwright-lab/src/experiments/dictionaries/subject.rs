@@ -1,7 +1,7 @@
 //! The measured dictionaries, behind the calls that a registry needs.
 //!
-//! Each dictionary is used as its users would use it. Trees of caller-owned nodes and slabs remove
-//! by the entry that the object keeps. Maps remove by key.
+//! Each dictionary is used as its users would use it. In a tree of caller-owned nodes or in a slab,
+//! each object keeps its entry and is removed by that entry. Maps remove by key.
 
 use core::cell::Cell;
 use core::cmp::Ordering;

@@ -76,9 +76,9 @@ pub(super) struct Share {
     /// Median time of a look-up in ns.
     pub(super) avl: f64,
     pub(super) odict: f64,
-    /// Share of the slower tree's look-up in a round trip, percent.
+    /// Look-up time of the slower tree, as a percentage of a round trip.
     pub(super) look_up: Summary,
-    /// Share of a round trip that the choice of the tree changes, percent.
+    /// Difference between the two trees' look-up times, as a percentage of a round trip.
     pub(super) choice: Summary,
 }
 

@@ -43,7 +43,7 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// Compares each pair of structures, and compares the result with the `published` order. The
+    /// Compares the structures in pairs, and the resulting order with the `published` order. The
     /// published order lists ids of one storage, earliest first.
     pub(super) fn of(entries: &[Entry], published: &[String]) -> Self {
         let mut sorted: Vec<&Entry> = entries.iter().filter(|entry| entry.average.is_finite()).collect();

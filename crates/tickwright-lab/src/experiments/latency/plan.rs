@@ -53,7 +53,7 @@ pub(crate) struct Data {
     pub(super) cpu_percent: f64,
 }
 
-/// The number of turns of each structure at which a default slice aims. Fewer turns cannot show a
+/// With the default slice, each structure gets about this many turns. Fewer turns cannot show a
 /// difference.
 const TURNS: u32 = 8;
 const LONGEST_SLICE: Duration = Duration::from_millis(250);

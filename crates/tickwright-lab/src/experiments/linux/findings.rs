@@ -152,7 +152,7 @@ pub(super) fn samples(costs: &[Cost], column: Column, threads: usize) -> Option<
     Some(&cost.samples)
 }
 
-/// Ratio of ours to the way under the lock, per round.
+/// Ratio of the column *ours* to the column *locked*, per round.
 fn ratio(costs: &[Cost], threads: usize) -> Option<Summary> {
     stats::ratios(samples(costs, Column::Ours, threads)?, samples(costs, Column::Locked, threads)?)
 }

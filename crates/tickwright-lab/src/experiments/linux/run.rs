@@ -74,7 +74,7 @@ const PASSES: u64 = 1500;
 /// a break, and its timers stay pending. The cost is timed in rounds.
 ///
 /// # Errors
-/// A count that differs from the oracle's; no sockets, if networking alone was requested.
+/// A count differs from the oracle's. Or only networking was requested, and there are no sockets.
 pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>, log: Option<&TextFile>) -> Result<Data, LabError> {
     let mut data = Data::default();
     let tests = [Part::Simple, Part::Network].into_iter().filter(|part| plan.has(*part)).count();

@@ -56,10 +56,10 @@ impl Work {
     }
 }
 
-/// Operations of a window.
+/// The number of operations in a window.
 const WINDOW: usize = 4096;
 
-/// Operations that are kept: 32 bytes each.
+/// The maximum number of operations that are kept, of 32 bytes each.
 const MOST: usize = 1 << 22;
 
 /// Divides the operations of a trace among at most `most` lanes.

@@ -73,7 +73,8 @@ impl Subject {
     }
 }
 
-/// A counter for each of some lanes, each alone in its cache line.
+/// A number that lanes count in 16 parts. Each part has a cache line of its own, and is shared by
+/// few lanes.
 #[derive(Debug, Default)]
 struct Counter([Line; 16]);
 

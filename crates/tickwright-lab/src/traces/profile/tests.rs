@@ -28,7 +28,7 @@ fn events_have_the_shares_and_the_population_that_were_asked_for() {
     assert_eq!((p.delays.top[0].ns, p.delays.count - p.delays.top[0].count <= 500), (1_000_000_000, true));
 }
 
-/// Long waits that seldom end by expiry: their expiries are as frequent from the start.
+/// Most waits are long and end by cancellation. Expiries are as frequent at the start as later.
 #[test]
 fn a_profile_begins_in_its_steady_state() {
     let p = described(

@@ -23,10 +23,10 @@ use crate::traces::input::Input;
 use crate::traces::steps::{Chunk, Step};
 use crate::{allocator, interrupt};
 
-/// Operations of a piece.
+/// The number of operations in a piece.
 const PIECE: usize = 1 << 14;
 
-/// Operations of a piece when caches are overwritten before each.
+/// The number of operations in a piece when caches are overwritten before each piece.
 const COLD_PIECE: usize = 64;
 
 /// This many operations are kept in memory (16 bytes each). A longer trace is decoded in each pass.
@@ -268,7 +268,8 @@ impl<'p> Steps<'p> {
                 untimed = decoder.counts().kinds;
                 initial += 1;
             }
-            // The last copy begins after a time of `spread` at most, which the others fill.
+            // The last copy begins at most `spread` ns after the first. Until then the queue fills
+            // from the other copies.
             if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         Ok((untimed, initial))

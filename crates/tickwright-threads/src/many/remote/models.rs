@@ -149,9 +149,9 @@ fn a_worker_that_has_other_work_leaves_the_thread_to_another() {
     });
 }
 
-/// A worker that is notified finds other work in its last look. It does not sleep, so only the
-/// notification shows it the thread. Loom's wake-up of a thread orders more than the platform's
-/// does. So this worker sleeps in a pipe that the model leaves out.
+/// A worker that is notified finds other work in its last look. The worker does not sleep, so it
+/// sees the new thread only through the notification. Loom's wake-up of a thread orders more than
+/// the platform's does. So this worker sleeps in a pipe that the model leaves out.
 #[test]
 fn a_call_shows_the_thread_to_a_worker_that_does_not_sleep() {
     model(3, || {

@@ -33,7 +33,7 @@ fn an_idle_driver_is_asleep() {
     assert!(driver.settle());
     assert_eq!((driver.runs(), driver.wakeups()), (0, 1));
 
-    // Each one that comes due wakes the thread once.
+    // Each alarm that comes due wakes the thread once.
     for round in 1..=10 {
         parker.set(Some(parker.clock().now() + Duration::from_secs(30)));
         assert!(driver.settle());

@@ -164,7 +164,8 @@ impl<G: WheelGeometry> Locked<G> {
             let p = wheels[which].due(records, *now, budget)?;
             Some((wheels[which].expiry(records, p), which))
         };
-        // The tuple's order takes the earlier timer, or of equal ones that of the standard wheel.
+        // The smaller tuple is that of the earlier timer. If both are equally early, it is that of
+        // the standard wheel.
         let (_, which) = [due(0), due(1)].into_iter().flatten().min()?;
         let popped = self.wheels[which].pop(&mut self.records, self.now, budget)?;
         self.len[which] -= 1;

@@ -11,8 +11,8 @@ type Wheel = Bench<64, 3, 9>;
 
 const NOW: Tick = 1_000_000;
 
-/// Three due timers, three timers in each of some levels, and three in each of two far buckets.
-/// Nodes are numbered in this order.
+/// Three timers are due, three are in each of several levels, and three are in each of two far
+/// buckets. Nodes are numbered in this order.
 fn full() -> Wheel {
     let mut bench = Wheel::at(NOW);
     let delays = [0, 1, 30, 63, 1000, 1 << 20, 1 << 34, 1 << 50];

@@ -45,7 +45,7 @@ fn samples(lateness: impl IntoIterator<Item = u64>) -> Seen {
     Seen { lateness: lateness.into_iter().collect(), wakes: 10, host_ticks: 2, ..Seen::default() }
 }
 
-/// Two CPUs. The second thread is 20 us later, and has a gap and one turn more.
+/// Two CPUs. The second thread wakes 20 us later than the first, has one more turn, and has a gap.
 fn data(plan: &Plan) -> Data {
     let one =
         measured(plan, 0, 3, |at, turn| samples((0..6).map(|n| 10_000 + at as u64 * 5_000 + turn + 100 * n)));

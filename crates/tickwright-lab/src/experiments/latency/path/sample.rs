@@ -60,8 +60,8 @@ impl Plan {
         Timers::new(population, self.seed.wrapping_add(round as u64))
     }
 
-    /// Compares what every structure delivers with the oracle. Returns the number of correct
-    /// deliveries.
+    /// Compares the deliveries of every structure with those of the oracle. Returns the number of
+    /// correct deliveries.
     pub(super) fn verify(&self) -> Result<usize, LabError> {
         let mut right = 0;
         for &population in &self.sizes {

@@ -173,8 +173,8 @@ impl<'a, S: Subject> Side<'a, S> {
         }
     }
 
-    /// Waits until an end is ready, or for `within`. Returns the ends that are ready. Ends with
-    /// data to send are ready only if `may_send`.
+    /// Waits until an end is ready, or for `within`. Returns the ends that are ready. If an end has
+    /// data to send, it is ready only if `may_send`.
     fn ready(&self, within: Duration, may_send: bool) -> Result<Vec<usize>, LabError> {
         let wanted = |end: &End<S>| match end.to_send {
             0 => PollFlags::IN,
