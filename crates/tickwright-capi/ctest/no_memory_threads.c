@@ -423,10 +423,10 @@ static void many_keys(void)
 int main(void)
 {
     runtimes();
-    many_keys();
     descriptors();
     all_waits();
     meetings();
     threads();
+    many_keys();
     return 0;
 }

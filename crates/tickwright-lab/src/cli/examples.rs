@@ -118,7 +118,7 @@ pub(super) const EXAMPLES: &[(&str, &[Example])] = &[
         "reproduce asterisk-beat",
         &[("tickwright reproduce asterisk-beat --duration 5s", "Look for a beat in five seconds of calls.")],
     ),
-    ("reproduce helenos", &[("tickwright reproduce helenos --tasks 1k", "Register 1,000 tasks.")]),
+    ("reproduce helenos", &[("tickwright reproduce helenos --rounds 6", "Take six rounds.")]),
     (
         "reproduce nptl",
         &[
@@ -173,7 +173,7 @@ pub(super) const EXAMPLES: &[(&str, &[Example])] = &[
                 "Read a trace of the kernel, of strace or of a browser.",
             ),
             (
-                "tickwright import --source ftrace --hz 250 trace.txt",
+                "tickwright import --source kernel --hz 250 trace.txt",
                 "Say what the file is, and the kernel's HZ.",
             ),
         ],
