@@ -93,7 +93,9 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     }
 
     /// Links `p`, which must be in no queue, with expiry `max(deadline, now)`, behind its equals.
-    /// Room was reserved.
+    /// Room was reserved. A family whose `next_wake` is exact reports a change when the first timer
+    /// is another one or has another expiry, and only then. The same holds for `remove` and
+    /// `reschedule`.
     fn insert(
         &mut self,
         nodes: &mut impl Nodes<P, Self::Record>,
@@ -247,7 +249,7 @@ pub enum Shape {
     /// A chain in order of expiry. An insert walks the chain, in O(n), so benchmarks use it with
     /// few timers only.
     List,
-    /// An array in which parents precede their children.
+    /// Parents precede their children, in an array or by links.
     Heap,
     /// A search tree.
     Tree,
