@@ -35,6 +35,15 @@ impl Library {
             Self::FuturesTimer => "futures-timer",
         }
     }
+
+    /// How early a sleep of the library may end. pingora-timeout cuts the time and the delay to
+    /// whole milliseconds before it adds them.
+    pub(crate) const fn may_be_early(self) -> Duration {
+        match self {
+            Self::Pingora => Duration::from_millis(2),
+            _ => Duration::ZERO,
+        }
+    }
 }
 
 /// A sleep that can be moved.
