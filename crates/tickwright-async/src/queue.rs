@@ -32,7 +32,7 @@ use crate::record;
 use crate::sync::{Arc, MutexGuard, Ordering, lock};
 use crate::word::State;
 
-/// A timer was not filed: there is no memory, or no thread to fire it.
+/// A timer was not filed: there is no memory for its place in the queue.
 #[derive(Debug)]
 pub(crate) struct NotFiled;
 
@@ -157,7 +157,7 @@ impl Core {
     }
 
     /// Counts the operation under the lock, and calls the driver if it would look too late. False:
-    /// there is no driver.
+    /// no driver could be started.
     fn look_by(self: &Arc<Self>, mut state: MutexGuard<'_, Locked>, deadline: u64) -> bool {
         state.locked += 1;
         let earlier = deadline < state.alarm;

@@ -4,6 +4,7 @@
 #include "supply.h"
 
 #include <dirent.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -199,6 +200,7 @@ static struct {
     tw_cond *cond;
     tw_mailbox *mailbox;
     tw_key *key;
+    tw_thread joined;
     int ends[2];
     int begun, begins, counted, arrived, refused, cleaned;
 } place;
@@ -308,6 +310,81 @@ static void all_waits(void)
     for (i = 0; i < choices(); i++) {
         struct found found = each_request(waits, &CHOICES[i], &memory);
         CHECK(found.refused > 0 && found.elsewhere > 0);
+    }
+}
+
+enum { LOCKS, RECEIVES, JOINS, WAYS };
+static const uint64_t MINUTE = 60000000000u;
+
+/* A thread that no runtime knows. */
+static void *unknown(void *way)
+{
+    void *value = NULL;
+    uint64_t now;
+    WRITE(memory.granted, 0L);
+    switch (*(int *)way) {
+    case LOCKS:
+        EQUAL(tw_mutex_lock(place.mutex), 0);
+        EQUAL(tw_mutex_unlock(place.mutex), 0);
+        break;
+    case RECEIVES:
+        EQUAL(tw_mailbox_receive(place.mailbox, &value), 0);
+        CHECK(value == &place);
+        break;
+    case JOINS:
+        EQUAL(tw_runtime_now(place.runtime, &now), 0);
+        EQUAL(tw_thread_timedjoin(place.runtime, place.joined, &value, now + MINUTE), 0);
+        CHECK(value == &place);
+        break;
+    }
+    return NULL;
+}
+
+static void *ends_later(void *argument)
+{
+    while (!READ(place.begins))
+        sched_yield();
+    return argument;
+}
+
+static int way_to_wait;
+
+/* The first request of a wait is for the place where others wake the thread. It fails, and all
+ * later ones succeed. No other thread waits before, since that would make room for all places. */
+static struct found without_a_place(const struct choice *choice, struct supply *from)
+{
+    pthread_t thread;
+    struct found found;
+    WRITE(from->granted, -1L);
+    EQUAL(create_runtime(&place.runtime, choice->model, choice->workers), 0);
+    EQUAL(tw_mutex_create(&place.mutex), 0);
+    EQUAL(tw_mailbox_create(&place.mailbox, 1), 0);
+    EQUAL(tw_mutex_lock(place.mutex), 0);
+    EQUAL(tw_thread_create(place.runtime, &place.joined, NULL, ends_later, &place), 0);
+    EQUAL(pthread_create(&thread, NULL, unknown, &way_to_wait), 0);
+    while (READ(from->refused) == 0)
+        sched_yield();
+    poll(NULL, 0, 20); /* until it sleeps */
+    WRITE(place.begins, 1);
+    if (way_to_wait == RECEIVES)
+        EQUAL(tw_mailbox_send(place.mailbox, &place), 0);
+    EQUAL(tw_mutex_unlock(place.mutex), 0);
+    EQUAL(pthread_join(thread, NULL), 0);
+    found = what_was_found(0, from);
+    if (way_to_wait != JOINS)
+        EQUAL(tw_thread_join(place.runtime, place.joined, NULL), 0);
+    EQUAL(tw_runtime_destroy(place.runtime), 0);
+    EQUAL(tw_mailbox_destroy(place.mailbox), 0);
+    EQUAL(tw_mutex_destroy(place.mutex), 0);
+    return found;
+}
+
+/* Nobody can wake a thread without a place. It sees the change all the same. */
+static void waits_without_a_place(void)
+{
+    for (way_to_wait = 0; way_to_wait < WAYS; way_to_wait++) {
+        struct found found = in_a_child(without_a_place, &CHOICES[0], &memory, 0, 1);
+        EQUAL(found.elsewhere, 1);
     }
 }
 
@@ -425,6 +502,7 @@ int main(void)
     runtimes();
     descriptors();
     all_waits();
+    waits_without_a_place();
     meetings();
     threads();
     many_keys();

@@ -10,7 +10,8 @@
 //! 3. The thread of a forked child gets a new place. A place has a lock, except on Linux. A waker
 //!    in the parent may have held the lock of the old place.
 //! 4. If there is no memory for a place, the thread returns from its wait every millisecond to look
-//!    again.
+//!    again. If the thread has given out a handle, that handle wakes nobody. Then the thread never
+//!    takes a place, even if there is memory later.
 
 #[cfg(not(loom))]
 pub(crate) use self::real::{KernelThread, in_the_child, is_ending};
@@ -64,6 +65,8 @@ mod real {
         /// Whether `ends` will be called, and whether it has been called.
         static NOTICED: Cell<bool> = const { Cell::new(false) };
         static ENDING: Cell<bool> = const { Cell::new(false) };
+        /// Whether the thread has given out a handle that wakes nobody.
+        static UNREACHABLE: Cell<bool> = const { Cell::new(false) };
     }
 
     fn chunk_of(number: u32) -> (usize, usize) {
@@ -179,6 +182,9 @@ mod real {
 
     fn mine() -> Option<&'static Place> {
         MINE.get().or_else(|| {
+            if UNREACHABLE.get() {
+                return None;
+            }
             let place = take()?;
             place.word.reset();
             MINE.set(Some(place));
@@ -195,7 +201,9 @@ mod real {
     impl KernelThread {
         /// The caller.
         pub(crate) fn current() -> Self {
-            Self(mine())
+            let place = mine();
+            UNREACHABLE.set(place.is_none());
+            Self(place)
         }
 
         /// Ends the thread's wait, or its next one.

@@ -33,7 +33,7 @@ use tickwright::clock::VirtualHost;
 use tickwright::scheduler::{Callback, Cancelled, Firing, Next, Scheduler, TimerId};
 use tickwright::service::{Settings, Site, State, Timing};
 
-/// A cell that callback, drop and test touch, only one at a time.
+/// The callback, its drop and the test touch this cell, one at a time.
 struct Place(UnsafeCell<u32>);
 
 // SAFETY: 1. only `touch` reaches the cell; 2. loom fails the model if two touches are not ordered.

@@ -4,7 +4,7 @@
 //! 1. Each pending node is in one cell, and the number of cells in use is the number of pending
 //!    timers ([`Violation::Count`]).
 //! 2. Expiries never increase from cell to cell ([`Violation::Order`]). Equals stand in the reverse
-//!    order of their arrival, since an insert goes in front of all cells that are not later.
+//!    order of their arrival: an insert puts its cell in front of those with the same expiry.
 //! 3. A cell holds the same expiry as its node's record ([`Violation::Position`]).
 //!
 //! # Layout

@@ -21,7 +21,7 @@ pub trait Cells<P>: Sized {
     /// The number of cells at the front for which `is_before` holds. Once `is_before` is false for
     /// a cell, it is false for all cells behind it.
     fn count(&self, is_before: impl Fn(&Cell<P>) -> bool) -> usize;
-    /// Inserts a cell in front of all cells that are not later. There is room. The caller has made
+    /// Inserts a cell in front of all cells with the same or an earlier expiry. The caller has made
     /// room. Returns the cell's index.
     fn insert_sorted(&mut self, cell: Cell<P>) -> usize;
     fn remove(&mut self, at: usize);
