@@ -231,11 +231,9 @@ def figures(page):
         float(re.search(pattern, texts).group(1))
         for pattern in [r"Pending timers: mean ([\d.]+)", r"; (\d+) at the end"]
     )
-    unseen = re.search(r"(\d+) cancels and expiries are of timers that were not seen", texts)
-    said["unseen_arms"] = float(unseen.group(1)) if unseen else 0.0
     said["top_delays"] = [(row[0], row[1]) for row in tables["commonest delays"]]
     for row in tables["at the end of a wait"]:
-        if row[0].startswith("cancel:"):
+        if row[0].startswith("cancel: part"):
             said["cancel_left_p50"], said["cancel_left_p99"] = (float(cell.split()[0]) for cell in row[2:4])
     return said
 
@@ -254,14 +252,16 @@ def computed(row):
     ]
     mine = {name: float(row[name]) for name in same}
     mine["span"] = float(row["span_ns"])
-    mine["late_max"] = float(row["late_max"] or 0)
+    for name in ["late_max", "cancel_age_max"]:
+        mine[name] = float(row[name] or 0)
     for at, (name, place) in {"p50": ("p50", 0), "p99": ("p99", 1)}.items():
         population = row[f"population_{name}"]
         mine[f"population_{at}"] = float(lowest_equivalent(population, 0, row["population_max"]))
         delay = lowest_equivalent(row["delay"][place], row["delay_min"], row["delay_max"])
         mine[f"delay_{at}"] = float(delay)
-        late = row["late"]
-        mine[f"late_{at}"] = float(lowest_equivalent(late[place], row["late_min"], row["late_max"])) if late else 0.0
+        for spread in ["late", "cancel_age"]:
+            exact, least, most = row[spread], row[f"{spread}_min"], row[f"{spread}_max"]
+            mine[f"{spread}_{at}"] = float(lowest_equivalent(exact[place], least, most)) if exact else 0.0
         if row["cancel_left"]:
             mine[f"cancel_left_{at}"] = float(row["cancel_left"][place])
     mine["top_delays"] = [(float(top["ns"]), float(top["timers"])) for top in row["top_delays"]]

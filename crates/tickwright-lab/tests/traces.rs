@@ -190,3 +190,16 @@ fn a_full_disk_is_named() {
         assert!(said.contains("/dev/full") && said.contains("No space"), "{said}");
     }
 }
+
+/// The trace that the project was given for checks: a machine that sends a file by scp.
+#[test]
+fn it_does_not_matter_for_a_kernel_that_sends_a_file() {
+    let Ok(path) = std::env::var("TICKWRIGHT_KERNEL_TRACE") else {
+        eprintln!("skipped: TICKWRIGHT_KERNEL_TRACE names no file");
+        return;
+    };
+    let folder = Folder::new("kernel");
+    folder.good(&["import", &path, "-o", "kernel.twt"]);
+    let said = words(&folder.good(&["recommend", "kernel.twt"]));
+    assert!(said.contains("It does not matter for you: timers take 0.00"), "{said}");
+}

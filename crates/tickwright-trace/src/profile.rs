@@ -51,6 +51,8 @@ pub struct Profile {
     pub population: Population,
     /// The time from the arm of a timer to its deadline.
     pub delays: Delays,
+    /// For cancelled timers: the time since the last arm.
+    pub cancel_age: Spread,
     /// For cancelled timers: the part of the delay that was left, in percent.
     pub cancel_left: Spread,
     /// For re-armed timers: the part of the delay that was left, in percent.
@@ -112,6 +114,7 @@ pub struct Describer {
     population: population::OverTime,
     delays: delays::Counter,
     periods: delays::Counter,
+    cancel_age: Numbers,
     cancel_left: Numbers,
     rearm_left: Numbers,
     late: Numbers,
@@ -135,6 +138,7 @@ impl Describer {
             population: population::OverTime::default(),
             delays: delays::Counter::new(),
             periods: delays::Counter::new(),
+            cancel_age: Numbers::new(),
             cancel_left: Numbers::new(),
             rearm_left: Numbers::new(),
             late: Numbers::new(),
@@ -187,6 +191,7 @@ impl Describer {
         self.profile.cancels += 1;
         match self.live.cancel(event.timer) {
             Some(before) => {
+                self.cancel_age.push(before.age(event.time));
                 self.cancel_left.push(before.left_percent(event.time));
                 self.profile.remote += u64::from(before.is_foreign(event.thread));
             }
@@ -246,6 +251,7 @@ impl Describer {
             pending_at_end: self.live.pending() as u64,
             population: self.population.finish(span_ns),
             delays: self.delays.finish(),
+            cancel_age: self.cancel_age.spread(),
             cancel_left: self.cancel_left.spread(),
             rearm_left: self.rearm_left.spread(),
             late_ns: self.late.spread(),

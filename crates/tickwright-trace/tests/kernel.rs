@@ -85,6 +85,47 @@ fn a_start_that_says_was_armed_has_no_detachment() {
     assert_eq!(told(&text.concat(), &HZ), expected);
 }
 
+/// Older kernels do not say whether the timer was armed, and write a detachment before each re-arm
+/// and expiry.
+#[test]
+fn an_old_kernel_detaches_an_hrtimer_before_each_start_and_expiry() {
+    let start = |timer: &str, at: u64| {
+        format!("hrtimer_start: hrtimer={timer} function=f expires={at} softexpires=1 mode=ABS")
+    };
+    let text = [
+        line(0, "hrtimer_expire_entry: hrtimer=0f function=tick now=9000000000"),
+        line(1, &start("aa", 9_004_000_001)),
+        line(2, "hrtimer_cancel: hrtimer=aa"),
+        line(3, &start("aa", 9_008_000_003)),
+        line(4, &start("bb", 9_001_000_004)),
+        line(1004, "hrtimer_cancel: hrtimer=bb"),
+        line(1005, "hrtimer_expire_entry: hrtimer=bb function=f now=9001005000"),
+        line(1006, "hrtimer_cancel: hrtimer=aa"),
+        line(1007, &start("cc", 9_009_000_007)),
+    ];
+    let expected = [
+        (0, 1, "fire", None),
+        (1, 2, "arm", Some(4)),
+        (3, 2, "rearm", Some(8)),
+        (4, 3, "arm", Some(1)),
+        (1005, 3, "fire", None),
+        (1006, 2, "cancel", None),
+        (1007, 4, "arm", Some(9)),
+    ];
+    assert_eq!(told(&text.concat(), &HZ), expected);
+}
+
+/// ftrace does not order the lines of processors exactly. The events keep the order of the lines,
+/// and their times. The earliest time is 0.
+#[test]
+fn a_line_of_another_processor_may_be_earlier() {
+    let first = line(10, "timer_start: timer=aa function=f expires=5010 [timeout=10] cpu=1");
+    let other = line(8, "timer_start: timer=bb function=g expires=5020 [timeout=20] cpu=2");
+    let text = [first, other.replace("[001]", "[002]"), line(12, "timer_cancel: timer=bb")];
+    let expected = [(2, 1, "arm", Some(10)), (0, 2, "arm", Some(20)), (4, 2, "cancel", None)];
+    assert_eq!(told(&text.concat(), &HZ), expected);
+}
+
 #[test]
 fn an_address_that_is_used_again_is_another_timer() {
     let start = "timer_start: timer=aa function=process_timeout expires=5010 [timeout=10] cpu=1";

@@ -33,6 +33,7 @@ fn waits_end_by_expiry_cancel_or_rearm() {
         Event::new(13_000, 9, What::Cancel),
     ]);
     assert_eq!((profile.arms, profile.rearms, profile.cancels, profile.fires), (2, 1, 2, 1));
+    assert_eq!((profile.cancel_age.count, profile.cancel_age.max), (1, 2500));
     // A cancelled timer had 75 % of its delay left, a re-armed one 80 %.
     assert_eq!((profile.cancel_left.p50, profile.rearm_left.p50), (75, 80));
     assert_eq!((profile.late_ns.count, profile.late_ns.max, profile.early), (1, 500, 0));

@@ -6,6 +6,7 @@
 //!   lane.rs      a work on a library: what is sampled, and what is verified before
 //!   context.rs   the threads and tasks that poll: workers of tokio for tokio's timers
 //!   late.rs      lateness of sleeps, wake-ups of an idle driver, memory per timer
+//!   lost.rs      sleeps that are first polled as their timers fire, and then nobody wakes
 //! ```
 //! tokio's alternative timer is left out, because it needs a build with `tokio_unstable`.
 
@@ -14,13 +15,17 @@ mod data;
 mod lane;
 mod late;
 mod library;
+mod lost;
 mod tables;
+
+use core::time::Duration;
 
 use clap::Args;
 
 use self::data::Data;
 use self::lane::Lane;
 use self::late::Late;
+use self::lost::Lost;
 use crate::clock::OsClock;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
@@ -37,6 +42,9 @@ type Operations = Within<100, 10_000_000>;
 /// Sleeps for the lateness of a library.
 type Sleeps = Within<0, 1_000_000>;
 
+/// Milliseconds of races.
+type Races = Within<0, 3_600_000>;
+
 /// Arguments of `bench async`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AsyncArgs {
@@ -49,6 +57,9 @@ pub(crate) struct AsyncArgs {
     /// Sleeps of 1 to 2 ms for the lateness of each library, idle and beside busy threads; 0: none
     #[arg(long, allow_hyphen_values = true, default_value = "500", value_parser = Sleeps::parse)]
     sleeps: Sleeps,
+    /// Milliseconds in which new sleeps of each library race with their timers; 0: none
+    #[arg(long, allow_hyphen_values = true, default_value = "5000", value_parser = Races::parse)]
+    races: Races,
     /// The most connections that rest in one sample: a million of them need a gigabyte
     #[arg(long, allow_hyphen_values = true, default_value = "1M", value_parser = Operations::parse)]
     n: Operations,
@@ -76,6 +87,7 @@ impl Experiment for AsyncArgs {
             ("rounds", turns.rounds.into()),
             ("operations", self.operations.get().into()),
             ("sleeps", self.sleeps.get().into()),
+            ("races", self.races.get().into()),
             ("n", self.n.get().into()),
         ])
     }
@@ -102,6 +114,7 @@ impl Experiment for AsyncArgs {
         lab.interrupted = interrupt::requested();
         if !lab.interrupted {
             data.late = late::late(self.sleeps.get() as usize, clock)?;
+            data.lost = lost::lost(Duration::from_millis(self.races.get()))?;
             lab.interrupted = interrupt::requested();
         }
         Ok(data)
@@ -117,7 +130,12 @@ impl Experiment for AsyncArgs {
             let of = labels([("library", late.library.name().into()), ("load", load.into())]);
             Series::new("lateness", Unit::Ns, of).of(late.ns.iter().map(|ns| *ns as f64))
         };
-        data.rows.iter().map(row).chain(data.late.iter().map(late)).collect()
+        let lost = |lost: &Lost| {
+            let of = labels([("library", lost.library.name().into())]);
+            Series::new("lost", Unit::Count, of).of([lost.lost as f64])
+        };
+        let lost = data.lost.iter().map(lost);
+        data.rows.iter().map(row).chain(data.late.iter().map(late)).chain(lost).collect()
     }
 
     fn findings(&self, _: &Turns, data: &Data) -> Vec<Finding> {

@@ -7,6 +7,8 @@
 //!   structure's answers, so that the ledger knows when each timer was armed.
 //! - The next wake-up may be early by any time, but must never be late.
 
+#[cfg(test)]
+pub(crate) mod faulty;
 mod judge;
 mod ledger;
 pub(crate) mod oracle;

@@ -123,6 +123,7 @@ fn series(profile: &Profile) -> Vec<Series> {
         count("fires", profile.fires),
         count("periodic fires", profile.periodic_fires),
         count("distinct delays", d.distinct),
+        count("unseen arms", profile.unseen_arms),
         Series::new("span", Unit::Ns, labels([])).better(Better::Neither).of([profile.span_ns as f64]),
     ];
     let population = [("p50", p.p50 as f64), ("p99", p.p99 as f64), ("max", p.max as f64)];
@@ -137,6 +138,9 @@ fn series(profile: &Profile) -> Vec<Series> {
         Unit::Ns,
         [("p50", late.p50 as f64), ("p99", late.p99 as f64), ("max", late.max as f64)],
     ));
+    let age = &profile.cancel_age;
+    let age = [("p50", age.p50 as f64), ("p99", age.p99 as f64), ("max", age.max as f64)];
+    all.extend(spread("cancel age", Unit::Ns, age));
     all
 }
 

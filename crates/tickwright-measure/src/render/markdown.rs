@@ -1,6 +1,7 @@
-//! A report as Markdown: tables with pipes, plots as text.
+//! A report as Markdown: tables with pipes. A plot is text, folded under its title.
 
 use super::plot;
+use super::svg::escape;
 use super::text::field;
 use crate::result::{Block, Report, Table};
 
@@ -28,7 +29,12 @@ pub fn markdown(report: &Report) -> String {
                 // Each line is a paragraph.
                 Block::Text(text) => out += &text.trim().lines().collect::<Vec<_>>().join("  \n"),
                 Block::Table(table) => out += &pipes(table),
-                Block::Plot(picture) => out += &format!("```text\n{}```", plot::plot(picture)),
+                Block::Plot(picture) => {
+                    let title = escape(&picture.title);
+                    let drawn = plot::plot(picture);
+                    out +=
+                        &format!("<details><summary>{title}</summary>\n\n```text\n{drawn}```\n\n</details>");
+                }
             }
             out = out.trim_end().to_owned() + "\n";
         }

@@ -44,6 +44,15 @@ fn a_table_in_markdown_keeps_its_columns() {
     );
 }
 
+#[test]
+fn a_plot_in_markdown_is_folded() {
+    let mut report = report();
+    report.sections.push(Section::new("Picture").plot(picture(Mark::Line)));
+    let text = markdown(&report);
+    let folded = "\n<details><summary>Time &lt;of&gt; one</summary>\n\n```text\n";
+    assert!(text.contains(folded) && text.ends_with("```\n\n</details>\n"), "{text}");
+}
+
 fn picture(mark: Mark) -> Plot {
     Plot::new("Time <of> one", Axis::log("timers", Format::Count), Axis::log("ns", Format::Ns))
         .marked(mark)

@@ -7,6 +7,8 @@ use crate::event::{Event, Ns};
 /// A timer that was armed.
 #[derive(Clone, Copy, Debug)]
 struct Timer {
+    /// The time of the last arm.
+    armed: Ns,
     deadline: Ns,
     delay: u64,
     period: u64,
@@ -24,11 +26,17 @@ pub(super) struct Ended {
     pub(super) deadline: Ns,
     /// 0 if the timer is not periodic.
     pub(super) period: u64,
+    armed: Ns,
     delay: u64,
     thread: u32,
 }
 
 impl Ended {
+    /// The time since the last arm.
+    pub(super) fn age(&self, now: Ns) -> u64 {
+        u64::try_from(now.saturating_sub(self.armed)).unwrap_or(0)
+    }
+
     /// The part of the delay that was left, in percent.
     pub(super) fn left_percent(&self, now: Ns) -> u64 {
         let left = u64::try_from(self.deadline.saturating_sub(now)).unwrap_or(0);
@@ -76,7 +84,8 @@ impl Live {
             self.pending += 1;
         }
         let thread = event.thread;
-        let timer = Timer { deadline, delay, period, thread, is_pending: true, repeats, fired: 0 };
+        let timer =
+            Timer { armed: event.time, deadline, delay, period, thread, is_pending: true, repeats, fired: 0 };
         self.timers.insert(event.timer, timer);
         was_pending.map(|old| old.ended())
     }
@@ -124,7 +133,7 @@ impl Timer {
             0 if self.repeats >= REPEATS => self.delay,
             period => period,
         };
-        Ended { deadline: self.deadline, period, delay: self.delay, thread: self.thread }
+        Ended { armed: self.armed, deadline: self.deadline, period, delay: self.delay, thread: self.thread }
     }
 }
 

@@ -105,7 +105,8 @@ fn in_time(cx: &mut Context<'_>, future: impl Future<Output = bool>, pending: bo
 impl Lane {
     /// All lanes with at most `n` sleeps.
     pub(crate) fn all(n: u64) -> Vec<Self> {
-        let resets = [1_000, 100_000, 1_000_000].into_iter().filter(|some| *some <= n.max(1_000));
+        let resets = [1_000, 10_000, 100_000, 1_000_000];
+        let resets = resets.into_iter().filter(|some| *some <= n.max(1_000));
         let works = [Work::Create, Work::Ready, Work::Pending(1), Work::Pending(2)];
         let works =
             works.into_iter().chain(resets.map(Work::Reset)).chain([Work::Remote, Work::Queue(QUEUED)]);

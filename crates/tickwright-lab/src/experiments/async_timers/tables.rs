@@ -86,6 +86,11 @@ pub(super) fn findings(data: &Data) -> Vec<Finding> {
             all.push(Finding::stated("lateness while idle, p99", here).judged(held));
         }
     }
+    for lost in &data.lost {
+        let about = format!("sleeps that nobody wakes: {}", lost.library.name());
+        let verdict = if lost.lost == 0 { Verdict::Held } else { Verdict::Missed };
+        all.push(Finding::stated(about, format!("{} of {}", lost.lost, lost.sleeps)).judged(verdict));
+    }
     for resting in data.resting.iter().filter(|resting| resting.library == Ours) {
         let (here, verdict) = match resting.wakes {
             Some(0) => ("0 a second".into(), Verdict::Held),
@@ -117,6 +122,12 @@ pub(super) fn sections(data: &Data, findings: &[Finding]) -> Vec<Section> {
         let load = if one.busy { "busy" } else { "idle" };
         late.row([one.library.name().into(), load.into()].into_iter().chain(figures));
     }
+    let mut lost = Table::new()
+        .column("first polls that race with their timers", Format::Text)
+        .columns(["sleeps", "never woken"], Format::Thousands);
+    for one in &data.lost {
+        lost.row([one.library.name().into(), (one.sleeps as f64).into(), (one.lost as f64).into()]);
+    }
     let mut resting = Table::new()
         .column("a timer that rests", Format::Text)
         .column("bytes of the future", Format::Thousands)
@@ -133,6 +144,7 @@ pub(super) fn sections(data: &Data, findings: &[Finding]) -> Vec<Section> {
     vec![
         Section::new("Timers of futures").table(costs),
         Section::new("Lateness").table(late),
+        Section::new("Lost wake-ups").table(lost),
         Section::new("Rest").table(resting),
         Section::new("Targets").table(findings_table("target", Format::Fixed(2), findings)),
     ]

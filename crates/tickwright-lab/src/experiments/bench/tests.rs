@@ -7,6 +7,7 @@ use crate::clock::FakeMeter;
 use crate::experiment::conduct_plan;
 use crate::models::scenario::Measure;
 use crate::models::verify::Judge;
+use crate::models::verify::faulty::{Fault, Faulty};
 use crate::progress::Progress;
 use crate::render;
 use crate::result::Report;
@@ -149,34 +150,10 @@ fn a_structure_that_answers_wrongly_fails_the_run() {
 
 #[test]
 fn a_timer_that_is_lost_and_never_missed_in_a_round_is_missed_at_the_end() {
-    /// Drops the first timer that is inserted.
-    #[derive(Default)]
-    struct Forgets(crate::models::verify::oracle::Oracle, bool);
-    impl crate::structures::candidate::BenchQueue for Forgets {
-        fn insert(&mut self, id: u32, deadline: u64) {
-            if self.1 {
-                self.0.insert(id, deadline);
-            }
-            self.1 = true;
-        }
-        fn remove(&mut self, id: u32) {
-            self.0.remove(id);
-        }
-        fn reschedule(&mut self, _: u32, _: u64) {}
-        fn head(&mut self) -> Option<u64> {
-            self.0.head()
-        }
-        fn second(&mut self) -> Option<u64> {
-            self.0.second()
-        }
-        fn pop_expired(&mut self, now: u64) -> Option<(u32, u64)> {
-            self.0.pop_expired(now)
-        }
-    }
     // None of the 1000 timers becomes due in a poll.
     let words = ["--structures", "list/slab", "--n", "1000", "--rounds", "1", "--operations", "1"];
     let plan = Comparison::new(Model::Idle, request::words(&words).unwrap()).plan().unwrap();
-    let wrong = Runner::new(Forgets::default());
+    let wrong = Runner::new(Faulty::new(Fault::LosesFirst));
     let live = [Live { structure: registry::find("list/slab").unwrap(), sampler: &wrong }];
     let (progress, meter) = (Progress::steps(1, "test"), FakeMeter::steady(1));
     let mut trial = Trial { part: &plan.parts[0], live: &live, meter: &meter, judge: Judge::default() };

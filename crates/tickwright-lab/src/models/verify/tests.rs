@@ -3,6 +3,7 @@ use super::ledger::Follower;
 use super::*;
 use crate::experiments::bench::work::Work;
 use crate::models::scenario::Scenario;
+use crate::models::verify::faulty::{Fault, Faulty};
 use crate::models::verify::oracle::Oracle;
 use crate::structures::registry::STRUCTURES;
 use crate::structures::registry::Ties;
@@ -126,34 +127,9 @@ fn what_is_kept_follows_from_what_is_promised() {
     assert!(judge.judge(granular(), &Work::Head(0), &folded, &expected).is_err());
 }
 
-/// A granular structure that delivers at the next multiple of eight.
-#[derive(Default)]
-struct Eights(Oracle);
-
-impl BenchQueue for Eights {
-    fn insert(&mut self, id: u32, deadline: u64) {
-        self.0.insert(id, deadline.next_multiple_of(8));
-    }
-    fn remove(&mut self, id: u32) {
-        self.0.remove(id);
-    }
-    fn reschedule(&mut self, id: u32, deadline: u64) {
-        self.0.reschedule(id, deadline.next_multiple_of(8));
-    }
-    fn head(&mut self) -> Option<u64> {
-        self.0.head()
-    }
-    fn second(&mut self) -> Option<u64> {
-        self.0.second()
-    }
-    fn pop_expired(&mut self, now: u64) -> Option<(u32, u64)> {
-        self.0.pop_expired(now)
-    }
-}
-
-/// Returns the judgment of [`Eights`] in a scenario, with the promised bound `lateness`.
+/// Returns the judgment of [`Fault::Eights`] in a scenario, with the promised bound `lateness`.
 fn eights(scenario: &Scenario, lateness: fn(u64) -> u64) -> Result<(), String> {
-    let (mut queue, mut follower) = (Eights::default(), Follower::new(lateness));
+    let (mut queue, mut follower) = (Faulty::new(Fault::Eights), Follower::new(lateness));
     let mut source = scenario.source(50, 400, 1);
     let mut works = vec![source.fill()];
     for _ in 0..3 {

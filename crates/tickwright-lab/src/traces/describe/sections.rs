@@ -179,6 +179,7 @@ fn ends_of(profile: &Profile) -> Option<Section> {
         }
     };
     let percent = |value: u64| format!("{value} %");
+    row("cancel: time since the arm", &profile.cancel_age, &span);
     row("cancel: part of the delay that was left", &profile.cancel_left, &percent);
     row("re-arm: part of the delay that was left", &profile.rearm_left, &percent);
     row("expiry: after the deadline", &profile.late_ns, &span);

@@ -30,7 +30,7 @@ fn replayed(rows: &[(&str, f64, usize)]) -> Replayed {
         tick_ns: 1_000_000,
         scale: 1,
         rows,
-        unseen: vec!["static timers".into()],
+        unseen: (0..11).map(|at| format!("static timers of kind {at}, which no recorder sees")).collect(),
         ..Replayed::default()
     }
 }

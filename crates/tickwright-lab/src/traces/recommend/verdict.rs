@@ -209,7 +209,7 @@ pub(super) fn sections(plan: &Plan, data: &Data, findings: &[Finding]) -> Vec<Se
         Section::new("Structures").table(table(own, &choice, &plan.criteria)).text(margins(findings));
     let more = Section::new("What would change it").text(changes(plan, data, &choice));
     let advice = Section::new("Advice").text(advice(own, &choice));
-    let unseen = Section::new("Not seen by the recorder").text(own.unseen.join("\n"));
+    let unseen = Section::new("Not seen by the recorder").text(own.unseen.join("; "));
     let source =
         Section::new("Source").text(format!("{}; ticks of {}", plan.source, span(own.tick_ns as f64)));
     let sections = [front, workload, reasons, more, advice, unseen, source, picture(data)];

@@ -1,46 +1,7 @@
 use super::*;
 use crate::clock::FakeMeter;
-use crate::models::verify::oracle::Oracle;
+use crate::models::verify::faulty::{Fault, Faulty};
 use crate::structures::registry;
-
-/// A mistake of a queue that shows only when a timer would expire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fault {
-    None,
-    KeepsRemoved,
-    LosesInserted,
-    IgnoresMoves,
-}
-
-/// The oracle with a fault.
-struct Faulty(Oracle, Fault);
-
-impl BenchQueue for Faulty {
-    fn insert(&mut self, id: u32, deadline: u64) {
-        if self.1 != Fault::LosesInserted || id != 0 {
-            self.0.insert(id, deadline);
-        }
-    }
-    fn remove(&mut self, id: u32) {
-        if self.1 != Fault::KeepsRemoved {
-            self.0.remove(id);
-        }
-    }
-    fn reschedule(&mut self, id: u32, deadline: u64) {
-        if self.1 != Fault::IgnoresMoves {
-            self.0.reschedule(id, deadline);
-        }
-    }
-    fn head(&mut self) -> Option<u64> {
-        self.0.head()
-    }
-    fn second(&mut self) -> Option<u64> {
-        self.0.second()
-    }
-    fn pop_expired(&mut self, now: u64) -> Option<(u32, u64)> {
-        self.0.pop_expired(now)
-    }
-}
 
 /// Three timers are armed, one is moved and one is cancelled. None is due while the trace lasts.
 const STEPS: [Step; 5] = [
@@ -57,7 +18,7 @@ fn verified(id: &str, fault: Fault, end: u64) -> Result<Passed, LabError> {
     let feed = |take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>| take(&chunk);
     let meter = FakeMeter::steady(10);
     let pass = Pass { feed: &feed, capacity: 3, untimed: 0, purpose: Purpose::Verify(end), meter: &meter };
-    pass.run(structure, Faulty(Oracle::default(), fault), allocator::live_bytes())
+    pass.run(structure, Faulty::new(fault), allocator::live_bytes())
 }
 
 #[test]
@@ -65,7 +26,7 @@ fn a_trace_without_expiries_is_compared_at_its_end() {
     for id in ["heap4/slab", "timer-queue", "coarse/slab"] {
         let right = verified(id, Fault::None, u64::MAX).unwrap_or_else(|error| panic!("{id}: {error}"));
         assert_eq!((right.fold, right.compared_to), (Fold::default(), None), "{id}");
-        for fault in [Fault::KeepsRemoved, Fault::LosesInserted, Fault::IgnoresMoves] {
+        for fault in [Fault::KeepsRemoved, Fault::LosesFirst, Fault::IgnoresMoves] {
             let wrong = verified(id, fault, u64::MAX).err().map(|error| error.to_string());
             let wrong = wrong.unwrap_or_else(|| panic!("{id}: {fault:?} is not seen"));
             assert!(wrong.contains("after the last operation"), "{id}: {fault:?}: {wrong}");

@@ -1,0 +1,149 @@
+//! Sleeps that nobody wakes, because their timers fire while they are polled for the first time.
+//!
+//! A poll looks whether the timer has fired, and then stores the waker. If the timer fires between
+//! the two, a library must look again or compare. Else the task waits for ever. A thread that is
+//! preempted just there makes the gap wide. So there are four threads for each processor, and each
+//! polls new sleeps whose time comes at once.
+
+use core::future::Future;
+use core::pin::Pin;
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::task::{Context, Waker};
+use core::time::Duration;
+use std::sync::Arc;
+use std::task::Wake;
+use std::thread;
+use std::time::Instant;
+
+use super::context::tokio;
+use super::library::{AsyncIo, FuturesTimer, Library, Ours, Pingora, Sleeps, Tokio};
+use crate::error::LabError;
+use crate::interrupt;
+use crate::progress::Progress;
+
+/// What became of the sleeps of a library.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Lost {
+    pub(crate) library: Library,
+    /// How many sleeps were polled, each once.
+    pub(crate) sleeps: u64,
+    /// How many were never woken.
+    pub(crate) lost: u64,
+}
+
+/// The sleeps of a thread that may be pending at a time.
+const MOST: usize = 20_000;
+/// The delays of the sleeps, in turn, in nanoseconds: below this, and in step with no tick.
+const LONGEST_NS: u64 = 50_000;
+/// The delay of the sleep by which a thread knows that all its earlier ones are over.
+const LAST: Duration = Duration::from_millis(200);
+/// How long to wait for that sleep before the library counts as broken.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Lets the sleeps of each library race with their timers for `length`.
+///
+/// # Errors
+/// A library whose timers no longer fire at all, or a runtime that does not start.
+pub(crate) fn lost(length: Duration) -> Result<Vec<Lost>, LabError> {
+    let libraries: Vec<Library> = Library::ALL.into_iter().filter(|one| *one != Library::Slot).collect();
+    let progress = Progress::steps(libraries.len() as u64, "first polls that race with their timers");
+    let mut all = Vec::new();
+    for library in libraries {
+        if length.is_zero() || interrupt::requested() {
+            break;
+        }
+        progress.doing(library.name().to_owned());
+        let raced = match library {
+            Library::Tokio => races::<Tokio>(library, length),
+            Library::Pingora => races::<Pingora>(library, length),
+            Library::AsyncIo => races::<AsyncIo>(library, length),
+            Library::FuturesTimer => races::<FuturesTimer>(library, length),
+            Library::Ours | Library::Slot => races::<Ours>(library, length),
+        };
+        all.push(raced.map_err(|why| LabError::failed(format!("{}: {why}", library.name())))?);
+        progress.step();
+    }
+    Ok(all)
+}
+
+/// Races on four threads for each processor.
+pub(super) fn races<S: Sleeps>(library: Library, length: Duration) -> Result<Lost, String> {
+    let threads = 4 * thread::available_parallelism().map_or(1, usize::from);
+    let until = Instant::now() + length;
+    let runtime = if library == Library::Tokio { Some(tokio(1)?) } else { None };
+    thread::scope(|scope| {
+        let race = || {
+            let _entered = runtime.map(|runtime| runtime.enter());
+            race::<S>(until)
+        };
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(race)).collect();
+        let mut all = Lost { library, sleeps: 0, lost: 0 };
+        for thread in threads {
+            let (sleeps, lost) = thread.join().map_err(|_| "a thread failed".to_owned())??;
+            all.sleeps += sleeps;
+            all.lost += lost;
+        }
+        Ok(all)
+    })
+}
+
+/// A waker that keeps whether it was called.
+#[derive(Default)]
+struct Told(AtomicBool);
+
+impl Wake for Told {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+impl Told {
+    fn was_told(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+/// A sleep that was pending at its first poll, and whether it was woken since.
+struct Open<S: Sleeps> {
+    _sleep: Pin<Box<S::Sleep>>,
+    told: Arc<Told>,
+}
+
+/// Polls a new sleep once. `None`: it was over at once.
+fn begin<S: Sleeps>(after: Duration) -> Option<Open<S>> {
+    let (mut sleep, told) = (Box::pin(S::sleep(after)), Arc::<Told>::default());
+    let waker = Waker::from(Arc::clone(&told));
+    let pending = sleep.as_mut().poll(&mut Context::from_waker(&waker)).is_pending();
+    pending.then_some(Open { _sleep: sleep, told })
+}
+
+/// Polls new sleeps until the given time. Returns their number, and how many were never woken.
+fn race<S: Sleeps>(until: Instant) -> Result<(u64, u64), String> {
+    let mut open: Vec<Open<S>> = Vec::new();
+    let mut sleeps = 0;
+    while Instant::now() < until && !interrupt::requested() {
+        if open.len() == MOST {
+            open.retain(|one| !one.told.was_told());
+        }
+        if open.len() == MOST {
+            thread::sleep(Duration::from_millis(1));
+            continue;
+        }
+        open.extend(begin::<S>(Duration::from_nanos(sleeps * 7_919 % LONGEST_NS)));
+        sleeps += 1;
+    }
+    // Timers fire in the order of their deadlines. So once this sleep has ended, all others should.
+    if let Some(last) = begin::<S>(LAST) {
+        let begun = Instant::now();
+        while !last.told.was_told() {
+            if begun.elapsed() > PATIENCE {
+                return Err(format!("a sleep of {LAST:?} did not end within {PATIENCE:?}"));
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+    Ok((sleeps, open.iter().filter(|one| !one.told.was_told()).count() as u64))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,66 @@
+//! The oracle with one mistake: tests give it to what judges structures.
+
+use super::oracle::Oracle;
+use crate::structures::candidate::BenchQueue;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    None,
+    /// A removed timer stays pending.
+    KeepsRemoved,
+    /// The first insert is forgotten.
+    LosesFirst,
+    /// A moved timer keeps its deadline.
+    IgnoresMoves,
+    /// Deadlines are rounded up to multiples of eight. No mistake in a granular structure.
+    Eights,
+}
+
+pub(crate) struct Faulty {
+    oracle: Oracle,
+    fault: Fault,
+    has_inserted: bool,
+}
+
+impl Faulty {
+    pub(crate) fn new(fault: Fault) -> Self {
+        Self { oracle: Oracle::default(), fault, has_inserted: false }
+    }
+
+    fn deadline(&self, deadline: u64) -> u64 {
+        if self.fault == Fault::Eights { deadline.next_multiple_of(8) } else { deadline }
+    }
+}
+
+impl BenchQueue for Faulty {
+    fn insert(&mut self, id: u32, deadline: u64) {
+        if self.has_inserted || self.fault != Fault::LosesFirst {
+            self.oracle.insert(id, self.deadline(deadline));
+        }
+        self.has_inserted = true;
+    }
+
+    fn remove(&mut self, id: u32) {
+        if self.fault != Fault::KeepsRemoved {
+            self.oracle.remove(id);
+        }
+    }
+
+    fn reschedule(&mut self, id: u32, deadline: u64) {
+        if self.fault != Fault::IgnoresMoves {
+            self.oracle.reschedule(id, self.deadline(deadline));
+        }
+    }
+
+    fn head(&mut self) -> Option<u64> {
+        self.oracle.head()
+    }
+
+    fn second(&mut self) -> Option<u64> {
+        self.oracle.second()
+    }
+
+    fn pop_expired(&mut self, now: u64) -> Option<(u32, u64)> {
+        self.oracle.pop_expired(now)
+    }
+}
