@@ -78,7 +78,7 @@ typedef enum tw_clock {
     TW_CLOCK_VIRTUAL = 260    /* only tw_sched_advance moves it; its time of day begins in 1970 */
 } tw_clock;
 
-/* The options of a new scheduler. A field of 0 has its default. */
+/* The options of a new scheduler. A field that is 0 stands for its default. */
 typedef struct tw_sched_options {
     size_t size;      /* of this struct, in bytes */
     tw_family family; /* the structure that holds the timers */
