@@ -5,8 +5,8 @@
 //! `/sys/hypervisor/type`, then the processor's `hypervisor` flag.
 //!
 //! QEMU's user mode emulates a processor, but no machine. In user mode the leaf is the same as in
-//! QEMU's system mode, but the files in `/proc` and `/sys` describe the host. So the model name that
-//! the processor reports differs from the one in `/proc/cpuinfo`.
+//! QEMU's system mode, but the files in `/proc` and `/sys` describe the machine below. So the model
+//! name that the processor reports differs from the one in `/proc/cpuinfo`.
 
 use std::fs;
 

@@ -122,8 +122,8 @@ impl<P: Handle> Ladder<P> {
                 [first, _] => *found = [Some((this, p)), first],
             }
         };
-        // Whether all the wanted timers are found and are due before `tick`. Entries that are due at
-        // `tick` or after it can then be skipped.
+        // Whether all the wanted timers are found and are due before `tick`. Entries for `tick` and
+        // for later ticks can then be skipped.
         let known = |found: &[Option<(Near, P)>; 2], tick: Tick| {
             found[wanted - 1].is_some_and(|(last, _)| last.tick() < tick)
         };
