@@ -21,8 +21,8 @@ impl Ticks {
         self.begin + self.timers as u64
     }
 
-    /// The tick after which granular structures are empty too. Such a structure delivers a timer with
-    /// a delay of d ticks at most d ticks late.
+    /// The tick after which granular structures are empty too. Such a structure delivers a timer
+    /// with a delay of d ticks at most d ticks late.
     fn latest(self) -> u64 {
         self.end() + self.timers as u64 + 1
     }
