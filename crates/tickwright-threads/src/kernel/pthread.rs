@@ -111,8 +111,8 @@ fn wait_for(thread: libc::pthread_t) {
 /// Whether the thread is gone. If so, it has been joined.
 #[cfg(target_os = "linux")]
 fn is_gone(thread: libc::pthread_t) -> bool {
-    // SAFETY: 1. The thread was created joinable, and is neither joined nor detached yet. If it is
-    // the caller, it still runs, and the call fails.
+    // SAFETY: 1. The thread was created joinable, and is neither joined nor detached yet. A thread
+    // that asks about itself still runs, so the call fails.
     unsafe { libc::pthread_tryjoin_np(thread, core::ptr::null_mut()) == 0 }
 }
 
