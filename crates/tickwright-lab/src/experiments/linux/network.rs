@@ -31,7 +31,7 @@
 //!
 //! Loopback has no line rate and moves 64 KiB at once. So the server sends through a **line**: a
 //! chunk is sent after the time that the segments of the previous chunk take on an Ethernet. Active
-//! responses take turns. Each chunk is counted as its segments in the tick of its call, with one
+//! responses take turns. The tick in which a chunk is sent counts all segments of the chunk, and one
 //! acknowledgement for every two segments. On loopback, acknowledgements do arrive within the
 //! sender's call.
 //!
