@@ -29,7 +29,7 @@ impl<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Geometry<BUCKET
     /// The coarsest level.
     pub const TOP: usize = DEPTH - 1;
 
-    /// How many low bits of a tick count ticks within a granule of `level`. `None` when it is 64 or
+    /// The width in bits of a tick's offset within a granule of `level`. `None` when it is 64 or
     /// more.
     const fn bits(level: usize) -> Option<u32> {
         let bits = (SHIFT as usize).saturating_mul(level);

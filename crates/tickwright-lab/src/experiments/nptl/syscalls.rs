@@ -38,8 +38,8 @@ pub(crate) enum Counted {
     Skipped(String),
 }
 
-/// Numbers of creations in two runs. The calls that the longer run makes in addition are divided by
-/// its 500 additional creations.
+/// Numbers of creations in two runs. The additional calls of the longer run are divided by its
+/// additional creations.
 const FEW: u64 = 100;
 const MORE: u64 = 600;
 
