@@ -39,7 +39,7 @@ pub(crate) struct Found {
     pub(crate) threads: Names,
     /// Names of sites.
     pub(crate) sites: Names,
-    /// What is wrong with the file, in words. What precedes it was read.
+    /// What is wrong with the file, in words. The events before the fault were read.
     pub(crate) notes: Vec<String>,
     /// A recorder saw waits and sleeps, and no timer of a library or of the kernel.
     pub(crate) waits_alone: bool,

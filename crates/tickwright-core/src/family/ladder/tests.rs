@@ -536,8 +536,8 @@ fn a_check_finds_an_order_that_is_not_marked() {
     assert_eq!(queue.check(), Err(Violation::Sequence));
 }
 
-/// No call except an advance reads more than some entries, however many are dead, wherever they
-/// are.
+/// No call except an advance reads more than 500 records. This holds for any number of dead
+/// entries, wherever they are.
 #[test]
 fn no_call_but_an_advance_takes_long() {
     const NEAR: Tick = (1 << 16) + 4000;

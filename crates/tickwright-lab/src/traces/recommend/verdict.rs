@@ -17,7 +17,7 @@ impl Criteria {
         row.structure.kind == Kind::Ours && self.broken(data, row).is_none()
     }
 
-    /// The condition that a structure does not fulfil, whoever wrote it.
+    /// A condition that the structure does not fulfil. It also judges structures of other projects.
     fn broken(&self, data: &Replayed, row: &Row) -> Option<String> {
         let late = (row.late_ticks * data.tick_ns) as f64;
         let exact = row.structure.ties.exact();
