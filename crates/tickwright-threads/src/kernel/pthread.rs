@@ -29,8 +29,8 @@ pub enum Stacks {
     /// By the platform: glibc caches up to 40 MiB of the stacks of ended threads for later ones.
     #[default]
     Platform,
-    /// As one mapping for each thread, which is unmapped when the thread is gone: there is no
-    /// cache.
+    /// As one mapping for each thread. There is no cache: the mapping is unmapped when the thread
+    /// is gone.
     Fresh,
     /// By this library, which uses the stacks of ended threads again: the same idea as the
     /// platform's cache.
