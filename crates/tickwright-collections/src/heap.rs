@@ -314,7 +314,8 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         at
     }
 
-    /// Returns `from`, or the position below it, up to `len`, to which an element sinks.
+    /// Returns the position to which an element at `from` sinks: `from` itself, or a position below
+    /// it in the tree that is at most `len`.
     fn sunk(&self, from: usize, element: &T, len: usize) -> usize {
         let mut at = from;
         while at <= len / 2
