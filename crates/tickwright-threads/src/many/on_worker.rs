@@ -17,7 +17,7 @@ pub(super) fn work_as(worker: &Worker) {
     }
 
     let broken = Broken;
-    // SAFETY: 1. The host is left below, and a panic aborts the process instead of returning.
+    // SAFETY: 1. `leave` below leaves the host, and a panic aborts the process instead of returning.
     unsafe { here::enter(worker) };
     worker.work();
     core::mem::forget(broken);
