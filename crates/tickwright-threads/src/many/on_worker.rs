@@ -17,7 +17,8 @@ pub(super) fn work_as(worker: &Worker) {
     }
 
     let broken = Broken;
-    // SAFETY: 1. `leave` below leaves the host, and a panic aborts the process instead of returning.
+    // SAFETY: 1. `leave` below ends the use of the host, and a panic aborts the process instead of
+    // returning.
     unsafe { here::enter(worker) };
     worker.work();
     core::mem::forget(broken);
