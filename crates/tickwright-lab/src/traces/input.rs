@@ -276,7 +276,8 @@ impl Merge {
                 None => self.starved.push(copy),
             }
         }
-        // The least number that is needed is searched when the window has doubled.
+        // The window is trimmed only when it has doubled, so the search for the first event that is
+        // still needed is rare.
         if self.window.len() >= self.trim_at {
             let needed = self.next.iter().map(|Reverse((_, _, number))| *number).min();
             let gone =
