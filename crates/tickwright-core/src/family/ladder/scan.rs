@@ -31,7 +31,7 @@ impl Place {
 }
 
 impl<P: Handle> Ladder<P> {
-    /// The timer whose witness an entry is.
+    /// Returns the timer of an entry if the entry is a witness. Returns `None` for a dead entry.
     #[inline]
     pub(super) fn witness(&self, nodes: &impl Nodes<P, LadderRecord>, place: Place) -> Option<P> {
         let p = Self::slot(place.slot())?;
