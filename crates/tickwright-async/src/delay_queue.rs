@@ -190,8 +190,8 @@ impl<T> DelayQueue<T> {
     }
 
     fn follow_head(&mut self) {
-        // By the clock of the machine the driver fires at once what is due. By another one it may
-        // not run before that is moved.
+        // On the machine's clock, the driver fires a due timer at once. On another clock, it may
+        // not run before that clock is moved.
         let is_due = |tick| !self.core.time.is_machine() && tick <= self.core.scale.now(self.core.time.now());
         match self.queue.next_wake() {
             Some(next) if self.armed && !is_due(next) => {

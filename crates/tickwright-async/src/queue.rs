@@ -302,8 +302,8 @@ impl Locked {
         taken.timers.push((node, waker));
     }
 
-    /// Fires an armed timer for no deadline, because its shard cannot keep it. The task is woken
-    /// and files the timer again. `None`: the timer is no longer armed.
+    /// Fires an armed timer without regard to its deadline, because its shard cannot keep it. The
+    /// task is woken and files the timer again. `None`: the timer is no longer armed.
     #[cold]
     fn lapse(node: &Arc<Node>) -> Option<Waker> {
         node.exchange(State::Armed, State::Firing, Ordering::Acquire).ok()?;

@@ -40,8 +40,8 @@ impl Lateness {
         Duration::from_nanos(self.worst)
     }
 
-    /// An upper bound of the lateness of `share` of all timers, at most twice too large. `share` is
-    /// from 0 to 1, for example 0.99. `None` if no timer fired.
+    /// An upper bound of the lateness of `share` of all timers. The bound is at most twice the true
+    /// value. `share` is from 0 to 1, for example 0.99. `None` if no timer fired.
     #[must_use]
     pub fn quantile(&self, share: f64) -> Option<Duration> {
         let count = self.count();

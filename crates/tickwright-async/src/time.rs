@@ -21,8 +21,8 @@ pub(crate) enum Time {
 }
 
 impl Time {
-    /// Another clock. It continues from the machine's time now, or (`aligned`) it already began
-    /// with it.
+    /// Another clock. Its time continues from the present time of the machine's clock. If
+    /// `aligned`, its time is used without an offset.
     pub(crate) fn other(clock: Arc<dyn Clock>, aligned: bool, scale: Scale) -> Self {
         let (machine, other) = (machine(), clock.now().as_nanos());
         // The offsets are whole ticks, so that a time on a tick of that clock is on a tick here.

@@ -120,7 +120,7 @@ unsafe impl GlobalAlloc for Malloc {
         // SAFETY: the size is not 0: the caller promises this.
         let moved = unsafe { self.alloc(wanted) };
         if !moved.is_null() {
-            // SAFETY: 1. both blocks are at least as large; 2. they are two allocations.
+            // SAFETY: 1. both blocks have at least this size; 2. they are two allocations.
             unsafe { moved.copy_from_nonoverlapping(block, layout.size().min(size)) };
             // SAFETY: the caller promises this.
             unsafe { self.dealloc(block, layout) };

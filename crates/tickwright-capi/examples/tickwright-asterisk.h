@@ -306,7 +306,7 @@ static inline void ast_sched_clean_by_callback(struct ast_sched_context *con, as
     tw_ast_cleaning = outer;
 }
 
-/* Returns a text with every timer, which the caller frees. Returns NULL if no memory is left. */
+/* Returns a text with every timer; the caller frees the text. Returns NULL if no memory is left. */
 static inline char *tw_ast_text(struct ast_sched_context *con)
 {
     ptrdiff_t length = tw_sched_dump(con, NULL, 0);

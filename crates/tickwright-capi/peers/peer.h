@@ -1,7 +1,7 @@
 /* The functions of a library under comparison. Each library has one file, and one or more rows in
  * peers.c.
  *
- * Timers are numbers from 0 to n - 1, and delays are milliseconds from a now that stands still.
+ * Timers are numbers from 0 to n - 1, and delays are milliseconds from a fixed time.
  * Every library caches the time of its loop, but two rows of our scheduler read the clock at each
  * call. `clock` of a sample says whether it does. `lock` says whether each call takes a lock. The
  * loops are the same text in each file (PEER_LOOPS), so that calls into a library are the only

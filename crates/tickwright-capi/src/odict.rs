@@ -98,7 +98,7 @@ fn known(link: *const tw_odlink) -> Result<Entry, c_int> {
     if !made(link)? {
         return Err(code::ABSENT);
     }
-    // SAFETY: the link was made, as `made` has just returned.
+    // SAFETY: the link was made: `made` has just returned true.
     Ok(ObjectRef::from(unsafe { node(link) }))
 }
 

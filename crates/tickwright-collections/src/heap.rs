@@ -303,7 +303,8 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         }
     }
 
-    /// Returns `from`, or the position above it to which an element rises.
+    /// Returns the position to which an element at `from` rises: `from` itself, or a position above
+    /// it in the tree.
     fn risen(&self, from: usize, element: &T) -> usize {
         let mut at = from;
         while let Some(above) = self.at(at / 2)
@@ -314,7 +315,8 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         at
     }
 
-    /// Returns `from`, or the position below it, up to `len`, to which an element sinks.
+    /// Returns the position to which an element at `from` sinks: `from` itself, or a position below
+    /// it in the tree that is at most `len`.
     fn sunk(&self, from: usize, element: &T, len: usize) -> usize {
         let mut at = from;
         while at <= len / 2

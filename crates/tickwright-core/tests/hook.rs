@@ -287,8 +287,8 @@ fn a_panic_in_user_code_leaves_a_whole_queue<F: Family>() {
     assert_eq!(queue.pop_expired(6).map(|t| t.value.payload), Some(2));
 }
 
-/// The steps of one budget deliver and move as much as one advance with that budget. Between the
-/// steps the queue is free for other calls.
+/// `pop_expired_within`, called until its budget is used up, delivers and moves the same number of
+/// timers as one `advance_within`. Between these calls the queue is free for others.
 fn steps_are_an_advance<F: Family>() {
     let deadlines = [3, 3, 70, 70, 70, 4100, 1, 90, 5000];
     for budget in 0..30 {

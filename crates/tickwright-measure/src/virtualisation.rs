@@ -4,9 +4,9 @@
 //! since one hypervisor may hide behind another's processor leaf. The leaf follows, then
 //! `/sys/hypervisor/type`, then the processor's `hypervisor` flag.
 //!
-//! QEMU's user mode emulates a processor, but no machine. Its leaf is that of QEMU's system mode,
-//! but files describe the machine below it. So in user mode, the processor reports another name
-//! than the system does.
+//! QEMU's user mode emulates a processor, but no machine. In user mode the leaf is the same as in
+//! QEMU's system mode, but the files in `/proc` and `/sys` describe the machine below. So the model
+//! name that the processor reports differs from the one in `/proc/cpuinfo`.
 
 use std::fs;
 

@@ -45,7 +45,7 @@ impl Mapped {
 
     fn ring(&self) -> &Ring {
         // SAFETY: 1. The mapping has the size of a ring, at a page. 2. It stays until the drop.
-        // 3. What both sides write is atomics. 4. Pages without memory are not read:
+        // 3. Both sides write only to atomics. 4. Pages without memory are not read:
         // slots are read up to the head, and have memory before they are reserved.
         #[allow(unsafe_code, reason = "the mapped ring")]
         unsafe {

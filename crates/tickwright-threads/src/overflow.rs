@@ -27,7 +27,7 @@ use crate::stack::{Mapping, Span};
 /// The handler that a signal had before ours.
 struct Before {
     action: OnceBox<libc::sigaction>,
-    /// Whether the handler was to be called only once, and has been called.
+    /// Whether the handler has been called, and may be called only once.
     spent: AtomicBool,
 }
 

@@ -230,8 +230,8 @@ fn handlers_have_room_on_the_smallest_stacks() {
     assert_eq!(ended.status.code(), Some(80), "{}", String::from_utf8_lossy(&ended.stderr));
 }
 
-/// A program that an M:N thread starts blocks no more signals than this program: a worker blocks
-/// none.
+/// Suppose that an M:N thread starts a program. Since workers block no signals, the new program
+/// blocks only the signals that this program blocks.
 #[test]
 fn programs_that_an_mn_thread_starts_have_the_programs_signals() {
     let blocked = || {

@@ -173,8 +173,8 @@ fn for_each_thread(prepare: fn(&Handle), rounds: usize) {
             this_thread::sleep(Duration::from_nanos(1));
         });
         foreign.join().unwrap();
-        // The threads of other models end together with the runtime's, which cannot wait for others
-        // by then.
+        // This runtime is one-to-one. In other models the threads end together with the runtime's
+        // own threads. By then those cannot wait for other threads.
         let other = start(common::one_to_one());
         let inner = other.handle();
         HANDLE.store(Box::into_raw(Box::new(other.handle())), Ordering::SeqCst);

@@ -429,7 +429,7 @@ fn who_yields_lets_all_others_go_on() {
     assert!(counts.iter().all(|count| (98..=102).contains(count)), "{counts:?}");
 }
 
-/// A thread that creates threads without end does not keep begun threads from going on.
+/// Threads that have begun continue to run while each new thread creates another one.
 #[test]
 fn new_threads_do_not_starve_others() {
     let runtime = start(Model::ManyToMany(many()));

@@ -267,8 +267,8 @@ fn a_kernel_that_sends_a_file() {
     assert_eq!((wheel.starts, wheel.restarts, wheel.expiries, wheel.cancels), (14_432, 47, 14_376, 6));
     assert_eq!((tree.starts, tree.restarts, tree.expiries, tree.cancels), (6_958, 43, 6_911, 3));
     // The 43 restarts of `hrtimer` had an initialization in between: another time-out at the same
-    // address of a stack. Of the 47 restarts of `timer_list`, 14 had one too, and 8 came after half
-    // a second or more.
+    // address of a stack. There are 47 restarts of `timer_list`. 14 of them also had an
+    // initialization in between, and 8 came after half a second or more.
     assert_eq!((of(0, "rearm"), of(1, "rearm")), (32, 0));
     let cancels = of(0, "cancel") + of(1, "cancel");
     assert_eq!(cancels, 47 + 6 - 32 + 43 + 3);

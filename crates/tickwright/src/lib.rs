@@ -10,8 +10,8 @@
 //! | any of these, and the question which structure is best for it | `record`, with the feature `record` |
 //! | time-outs that many threads re-arm | [`shard`]: re-arming one inside its bucket takes no lock |
 //!
-//! [`clock`] returns the time, of the machine or by command. Tests use the latter
-//! ([`VirtualHost`](clock::VirtualHost)). [`driver`] wakes a service when its next timer is due.
+//! A [`clock`] shows the machine's time, or a time that moves by command. Tests use the latter
+//! ([`VirtualHost`](clock::VirtualHost)). A [`driver`] wakes a service when its next timer is due.
 
 #[macro_use]
 mod error_texts;

@@ -315,8 +315,8 @@ fn a_clock_without_a_wall_refuses_times_by_it() {
     assert_eq!((service.statistics().timers, service.check()), (0, Ok(())));
 }
 
-/// Class 20: a timer that is armed for `d` has run after `d`, at any phase of a tick, and never a
-/// nanosecond before.
+/// Class 20: at any phase of a tick, a timer with a delay of `d` does not run before `d` has
+/// passed. It runs less than a tick later.
 #[test]
 fn after_the_delay_it_runs_at_every_phase_of_a_tick() {
     for structure in exact() {

@@ -78,7 +78,7 @@ typedef enum tw_clock {
     TW_CLOCK_VIRTUAL = 260    /* only tw_sched_advance moves it; its time of day begins in 1970 */
 } tw_clock;
 
-/* The options of a new scheduler. A field of 0 has its default. */
+/* The options of a new scheduler. A field that is 0 stands for its default. */
 typedef struct tw_sched_options {
     size_t size;      /* of this struct, in bytes */
     tw_family family; /* the structure that holds the timers */
@@ -296,7 +296,7 @@ TW_API int tw_sched_add_job(tw_sched *sched, const tw_job *job, uint64_t *id);
 TW_API int tw_sched_replace_job(tw_sched *sched, uint64_t old, const tw_job *job, int *became,
                                 uint64_t *id);
 
-/* Like tw_sched_add, with the place of the call: callback, file and line. The texts `name` and
+/* Like tw_sched_add, but takes the place of the call: callback, file and line. The texts `name` and
  * `file` must stay in place for as long as the scheduler lives, as literals do. The scheduler tells
  * texts apart by address. `name` and `file` may be null.
  *
@@ -307,7 +307,7 @@ TW_API int tw_sched_replace_job(tw_sched *sched, uint64_t old, const tw_job *job
 TW_API int tw_sched_add_from(tw_sched *sched, int64_t delay_ms, tw_sched_fn call, void *data,
                              const char *name, const char *file, int line);
 
-/* Like tw_sched_add_variable, with the place of the call, as tw_sched_add_from.
+/* Like tw_sched_add_variable, but takes the place of the call, as tw_sched_add_from does.
  *
  * Returns:
  *   id  above 0. On an error no timer is added, and no clean-up function runs
@@ -316,7 +316,7 @@ TW_API int tw_sched_add_from(tw_sched *sched, int64_t delay_ms, tw_sched_fn call
 TW_API int tw_sched_add_variable_from(tw_sched *sched, int64_t delay_ms, tw_sched_fn call,
                                       void *data, const char *name, const char *file, int line);
 
-/* Like tw_sched_add_at, with the place of the call, as tw_sched_add_from.
+/* Like tw_sched_add_at, but takes the place of the call, as tw_sched_add_from does.
  *
  * Returns:
  *   id  above 0. On an error no timer is added, and no clean-up function runs
@@ -325,7 +325,7 @@ TW_API int tw_sched_add_variable_from(tw_sched *sched, int64_t delay_ms, tw_sche
 TW_API int tw_sched_add_at_from(tw_sched *sched, uint64_t at_ns, tw_sched_fn call, void *data,
                                 const char *name, const char *file, int line);
 
-/* Like tw_sched_add_since, with the place of the call, as tw_sched_add_from.
+/* Like tw_sched_add_since, but takes the place of the call, as tw_sched_add_from does.
  *
  * Returns:
  *   id  above 0. On an error no timer is added, and no clean-up function runs
@@ -335,7 +335,7 @@ TW_API int tw_sched_add_since_from(tw_sched *sched, uint64_t since_ns, int64_t d
                                    tw_sched_fn call, void *data, const char *name,
                                    const char *file, int line);
 
-/* Like tw_sched_replace_job, with the place of the call, as tw_sched_add_from.
+/* Like tw_sched_replace_job, but takes the place of the call, as tw_sched_add_from does.
  *
  * Returns:
  *   id  above 0. On an error no timer is added, and no clean-up function runs

@@ -369,7 +369,7 @@ TW_API int tw_cond_destroy(tw_cond *cond);
  * Threads: any. */
 TW_API int tw_cond_wait(tw_cond *cond, tw_mutex *mutex);
 
-/* Like tw_cond_wait, but waits at most `ns` nanoseconds or a little more.
+/* Like tw_cond_wait, but gives up after `ns` nanoseconds or a little later.
  *
  * Returns:
  *   0  the calling thread holds the lock again
@@ -461,7 +461,7 @@ TW_API int tw_mailbox_receive(tw_mailbox *mailbox, void **letter);
  * Threads: any. */
 TW_API int tw_mailbox_tryreceive(tw_mailbox *mailbox, void **letter);
 
-/* Like tw_mailbox_receive, but waits at most `ns` nanoseconds or a little more.
+/* Like tw_mailbox_receive, but gives up after `ns` nanoseconds or a little later.
  *
  * Returns:
  *   0  `*letter` is written

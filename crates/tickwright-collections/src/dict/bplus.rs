@@ -278,8 +278,8 @@ impl<O: PlainKey<T>, T> Index<O, T> {
             Some((_, before)) => self.spot_of(before).ok().map(|spot| Spot { at: spot.at + 1, ..spot }),
             None => self.tree.end(true),
         };
-        // Only after the removal is it known which nodes it returned. The spot that the entry came
-        // from has room again.
+        // Room is made after the removal, since the removal may return nodes to the pool. If there
+        // is still no room, the entry goes back to its old spot, which has room again.
         let fits = self.tree.make_room(target);
         let (spot, key) = if fits { (target, key) } else { (home, old) };
         self.tree.insert(&mut self.nodes, spot, key, cell);

@@ -15,9 +15,9 @@ use tickwright_nodes::{Handle, Nodes};
 pub enum Position<E> {
     /// Behind the object's equals. The search starts at the given entry, if there is one.
     Sorted(Option<E>),
-    /// In front of all entries, as [`Dictionary::prepend`](super::Dictionary::prepend).
+    /// In front of all entries. [`Dictionary::prepend`](super::Dictionary::prepend) inserts there.
     First,
-    /// Behind all entries, as [`Dictionary::append`](super::Dictionary::append).
+    /// Behind all entries. [`Dictionary::append`](super::Dictionary::append) inserts there.
     Last,
 }
 

@@ -166,7 +166,8 @@ fn every_removal_from_every_small_heap() {
     assert!(rose > 0 && sank > 0, "{rose} rose, {sank} sank");
 }
 
-/// The fault of 2009: 6 fills the place of the 1 below 3, and must rise above the 3.
+/// The fault of 2009. The removal of 1, a child of 3, leaves a hole. The last element, 6, fills it.
+/// Since 6 is greater than 3, it must then rise above 3.
 #[test]
 fn what_fills_a_place_in_the_middle_may_have_to_rise() {
     let order = ByRank::default();

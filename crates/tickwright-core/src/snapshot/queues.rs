@@ -65,9 +65,9 @@ impl<F: Family, T: Plain> SlabQueue<F, T> {
 }
 
 impl<'a, F: Family, T> HookQueue<'a, F, T> {
-    /// Writes all pending timers to `into`, in the order of delivery. The entry of a timer is the
-    /// ticks that it has left, and a plain value by which the caller finds the timer again. Returns
-    /// the number of bytes written. O(n).
+    /// Writes all pending timers to `into`, in the order of delivery. An entry has
+    /// two parts: the number of ticks until the timer is due, and a plain value. By this value the
+    /// caller finds the timer again. Returns the number of bytes written. O(n).
     ///
     /// It needs a structure that can be walked in order: the list, the sorted arrays, the trees.
     /// For other structures use [`drain_snapshot`](Self::drain_snapshot).

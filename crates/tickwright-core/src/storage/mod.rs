@@ -39,8 +39,8 @@ fn in_order<'q, P: Handle, D: Ordered<P>>(
 
 /// A timer-queue algorithm over records that it does not own.
 ///
-/// A shell keeps `now`, `len` and the payloads; a discipline keeps the order. It receives `now`
-/// only where it needs it: always the greatest `now` that the queue has seen.
+/// A shell keeps `now`, `len` and the payloads; a discipline keeps the order. Only the methods
+/// that need `now` receive it. Its value is the greatest `now` that the queue has seen.
 ///
 /// # Safety
 /// The hook shell follows handles as pointers. So a wrong discipline panics over a slab, and leads

@@ -2,11 +2,11 @@
 //! a manager thread?
 //!
 //! Ulrich Drepper and Ingo Molnar timed the creation of 100,000 threads that return at once.
-//! Between 1 and 20 threads created these threads. Each creator kept 1 to 10 threads at once. The
-//! published figures are the least times over either dimension of the table. NGPT (M:N) was twice
-//! as fast as LinuxThreads (a manager thread), and NPTL (one-to-one) was four times as fast as
-//! NGPT. Here the same rules ([`rules`]) drive the models of `tickwright-threads` and the threads
-//! of other libraries.
+//! Between 1 and 20 threads created these threads. Each creator kept 1 to 10 threads at once.
+//! These two numbers span a table. The published figures are the least time of each row and of each
+//! column. NGPT (M:N) was twice as fast as LinuxThreads (a manager thread), and NPTL (one-to-one)
+//! was four times as fast as NGPT. Here the same rules ([`rules`]) drive the models of
+//! `tickwright-threads` and the threads of other libraries.
 //!
 //! # What was asked in the replies
 //!

@@ -21,7 +21,8 @@ impl Ticks {
         self.begin + self.timers as u64
     }
 
-    /// The tick by which granular structures are empty too: no timer is later than its own delay.
+    /// The tick after which granular structures are empty too. Such a structure delivers a timer
+    /// with a delay of d ticks at most d ticks late.
     fn latest(self) -> u64 {
         self.end() + self.timers as u64 + 1
     }

@@ -162,7 +162,7 @@ impl OneShot {
     /// it was armed.
     fn pending(&mut self, id: u32, cancelled: &mut dyn FnMut(u64, u64)) -> u64 {
         let first = HISTORY * self.one_shots.longest.get();
-        // Ids begin at different ticks; the first of all ticks is `-first`.
+        // Each id begins at a random tick. The earliest possible one is `-first`.
         let mut before = first - self.rng.random_range(0..self.one_shots.longest.get());
         loop {
             let delay = self.delay();

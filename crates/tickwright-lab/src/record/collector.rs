@@ -50,7 +50,7 @@ pub(super) struct Totals {
     pub(super) timers: u64,
     /// Expiries that were left out, because there were too many.
     pub(super) left_out: u64,
-    /// The time that records cost the processes, by the processes' own measurements.
+    /// The time that the processes spent on recording, as they measured it themselves.
     pub(super) cost: Duration,
     /// The processor time of processes with records.
     pub(super) cpu: Duration,

@@ -83,8 +83,8 @@ fn list(points: &[Point]) -> Option<String> {
     Some(format!("up to {} timers: {}", count(best.n as usize), best.words()))
 }
 
-/// The fastest structure at the largest population, and the population from which that structure is
-/// as fast as the fastest one, within the tie margin.
+/// Returns the structure that is fastest at the largest population. From the returned population
+/// on, no other structure is faster than this one by more than the tie margin.
 fn beyond(points: &[Point], among: impl Fn(&&Point) -> bool) -> Option<(u64, &Point)> {
     let all = populations(points);
     let at = |n: u64| points.iter().filter(move |point| point.n == n).filter(|point| among(point));

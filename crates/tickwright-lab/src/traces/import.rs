@@ -72,7 +72,7 @@ impl ImportArgs {
         let mut said = Ok(String::new());
         let written = file.write_with(|to| {
             said = self.import(source, from, &name, to);
-            // What was begun is no trace, and is not published.
+            // After an error the file is incomplete, so it is not published.
             said.as_ref().map(drop).map_err(|error| io::Error::other(error.to_string()))
         });
         let said = match said {

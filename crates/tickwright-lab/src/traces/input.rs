@@ -39,7 +39,7 @@ pub(crate) struct Found {
     pub(crate) threads: Names,
     /// Names of sites.
     pub(crate) sites: Names,
-    /// What is wrong with the file, in words. What precedes it was read.
+    /// What is wrong with the file, in words. The events before the fault were read.
     pub(crate) notes: Vec<String>,
     /// A recorder saw waits and sleeps, and no timer of a library or of the kernel.
     pub(crate) waits_alone: bool,
@@ -276,7 +276,8 @@ impl Merge {
                 None => self.starved.push(copy),
             }
         }
-        // The least number that is needed is searched when the window has doubled.
+        // The window is trimmed only when it has doubled, so the search for the first event that is
+        // still needed is rare.
         if self.window.len() >= self.trim_at {
             let needed = self.next.iter().map(|Reverse((_, _, number))| *number).min();
             let gone =

@@ -44,7 +44,8 @@ pub(crate) struct Workload {
     /// The weight of waits that end by a re-arm.
     #[serde(default)]
     pub(crate) rearm: f64,
-    /// The mean time from an arm to its cancel or re-arm. Missing: any time before the deadline.
+    /// The mean time from an arm to its cancel or re-arm. If the mean is missing, these come at any
+    /// time before the deadline.
     pub(crate) touched_after_ms: Option<f64>,
     /// How long timers run.
     #[serde(default)]

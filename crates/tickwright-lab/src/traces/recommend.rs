@@ -87,8 +87,8 @@ impl RecommendArgs {
     }
 }
 
-/// What is copied: the whole trace, or its beginning where `scale` copies of it have too many
-/// operations. `None`: of the beginning, most would be the timers with which a profile begins.
+/// Returns what is copied: the whole trace, or its beginning if `scale` copies of the whole trace
+/// have too many operations. `None`: the beginning would consist mostly of the initial timers.
 fn to_copy(input: &Input, own: &Replayed, scale: u32) -> Result<Option<Input>, LabError> {
     let most = MOST_OPERATIONS / u64::from(scale.max(1));
     let copies = u64::from(own.scale.max(1));

@@ -45,8 +45,8 @@ use crate::threads::Threads;
 ///
 /// The model exists to be measured: [`OneToOne`] does the same without the detour through a
 /// manager. Apart from speed there are these differences. A thread inherits only the signal mask
-/// from its creator. It gets its processor affinity and its scheduling from the manager, and the
-/// manager has those of the thread that started the runtime. A join waits for the body to end, and
+/// from its creator. It inherits its processor affinity and its scheduling from the manager, which
+/// inherited them from the thread that started the runtime. A join waits for the body to end, and
 /// not for the destructors of `thread_local!` after it. A creator that is an M:N thread of another
 /// runtime blocks its worker while it is suspended.
 ///

@@ -29,8 +29,8 @@ pub enum Stacks {
     /// By the platform: glibc caches up to 40 MiB of the stacks of ended threads for later ones.
     #[default]
     Platform,
-    /// As one mapping for each thread, which is unmapped when the thread is gone: there is no
-    /// cache.
+    /// As one mapping for each thread. There is no cache: the mapping is unmapped when the thread
+    /// is gone.
     Fresh,
     /// By this library, which uses the stacks of ended threads again: the same idea as the
     /// platform's cache.
@@ -111,8 +111,8 @@ fn wait_for(thread: libc::pthread_t) {
 /// Whether the thread is gone. If so, it has been joined.
 #[cfg(target_os = "linux")]
 fn is_gone(thread: libc::pthread_t) -> bool {
-    // SAFETY: 1. The thread was created joinable, and is neither joined nor detached yet. If it is
-    // the caller, it still runs, and the call fails.
+    // SAFETY: 1. The thread was created joinable, and is neither joined nor detached yet. A thread
+    // that asks about itself still runs, so the call fails.
     unsafe { libc::pthread_tryjoin_np(thread, core::ptr::null_mut()) == 0 }
 }
 

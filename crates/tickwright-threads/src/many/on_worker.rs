@@ -17,7 +17,8 @@ pub(super) fn work_as(worker: &Worker) {
     }
 
     let broken = Broken;
-    // SAFETY: 1. The host is left below, and a panic aborts the process instead of returning.
+    // SAFETY: 1. `leave` below ends the use of the host, and a panic aborts the process instead of
+    // returning.
     unsafe { here::enter(worker) };
     worker.work();
     core::mem::forget(broken);
@@ -33,14 +34,14 @@ fn own<'w>() -> Option<&'w Worker> {
     unsafe { here::shared_host().cast::<Worker>().as_ref() }
 }
 
-/// The worker of which the caller is a thread. Only this module uses the reference, and does not
+/// The worker that runs the calling M:N thread. Only this module uses the reference, and does not
 /// store it.
 #[inline(always)]
 fn thread<'w>() -> Option<&'w Worker> {
     own().filter(|worker| worker.current().is_some())
 }
 
-/// Calls `use_it` with the worker of which the caller is a thread. `use_it` must not store the
+/// Calls `use_it` with the worker that runs the calling M:N thread. `use_it` must not store the
 /// reference: the worker ends with the runtime.
 #[inline]
 pub(super) fn with<R>(use_it: impl FnOnce(&Worker) -> R) -> Option<R> {

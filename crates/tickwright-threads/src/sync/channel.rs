@@ -112,7 +112,7 @@ pub fn bounded<T>(room: usize) -> (Sender<T>, Receiver<T>) {
     (Sender(Arc::clone(&mailbox)), Receiver(mailbox))
 }
 
-/// Creates a mailbox whose letters only memory limits.
+/// Creates a mailbox without a bound on its letters: only memory limits their number.
 #[must_use]
 pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
     bounded(usize::MAX)

@@ -79,20 +79,21 @@ pub fn start_thread(name: Option<&CStr>, stack: Option<usize>, work: Work) -> io
     }))
 }
 
-/// A thread that was started: joined, or detached when this goes.
+/// A thread that was started. If it is not joined, the drop detaches it.
 struct Thread(libc::pthread_t);
 
 impl Thread {
     fn join(self) {
         let thread = ManuallyDrop::new(self).0;
-        // SAFETY: neither joined nor detached: this takes what does either.
+        // SAFETY: neither joined nor detached: only `join` and the drop do either, and `join`
+        // prevents the drop.
         unsafe { libc::pthread_join(thread, null_mut()) };
     }
 }
 
 impl Drop for Thread {
     fn drop(&mut self) {
-        // SAFETY: neither joined nor detached: `join` does not come here.
+        // SAFETY: neither joined nor detached: after `join` there is no drop.
         unsafe { libc::pthread_detach(self.0) };
     }
 }

@@ -74,7 +74,7 @@ struct State {
     stopped: bool,
     asleep: u32,
     /// The instant until which the last thread to fall asleep sleeps; `None` is without a limit.
-    /// Threads that sleep for longer have been notified since.
+    /// Any thread that sleeps until a later instant has already been notified.
     until: Option<Instant>,
     /// The sleeper was notified and has not woken yet.
     called: bool,

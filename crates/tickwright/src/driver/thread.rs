@@ -54,8 +54,8 @@ pub struct DriverThread<K: Clock + 'static> {
     thread: Option<Join>,
 }
 
-/// Waits for the end of a started thread: [`DriverThread::spawn_by`] gets one from its `start`. An
-/// error holds the thread's panic.
+/// A function that waits for the end of a started thread. The `start` of
+/// [`DriverThread::spawn_by`] returns such a function. An error holds the thread's panic.
 pub type Join = Box<dyn FnOnce() -> std::thread::Result<()> + Send + Sync>;
 
 /// What the thread and its driver share.

@@ -175,8 +175,8 @@ impl<P> Service<P> {
             }
             let expiry = self.host_expiry();
             let Some(slot) = self.ahead.take().or_else(|| self.pop(moves)) else {
-                // With no moves left, the queue may still hold other timers of the host tick's
-                // tick.
+                // With no moves left, the queue may still hold other timers that are due at the
+                // same tick as the host tick.
                 return if *moves > 0 { self.release_host() } else { None };
             };
             let Some(host) = self.host.as_mut().filter(|host| host.slot == slot) else { return Some(slot) };

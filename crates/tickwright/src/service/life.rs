@@ -288,8 +288,8 @@ impl<P> Service<P> {
         }
     }
 
-    /// Takes a timer out of the queue. A kept timer stays, idle, if `allowed`; otherwise the timer
-    /// is removed.
+    /// Takes a timer out of the queue. If `allowed`, a kept timer stays and becomes idle; any other
+    /// timer is removed.
     #[inline]
     fn remove(&mut self, id: TimerId, allowed: bool) -> Removal<P> {
         let Some((slot, entry)) = self.table.find_mut(id) else { return Removal::NotFound };

@@ -47,8 +47,8 @@ impl<P> Service<P> {
     }
 
     /// Returns the first timer in slot `*from` or a later one, and sets `*from` to the slot after
-    /// it. A caller that begins at 0 meets each timer that exists all the time once, whatever
-    /// happens to others between the calls.
+    /// it. A caller that begins at 0 gets each timer that exists during all calls exactly once.
+    /// Changes of other timers between the calls do not matter.
     #[must_use]
     pub fn next_from(&self, from: &mut usize) -> Option<Info> {
         let (slot, entry) = self.table.slots(*from).find_map(|slot| Some((slot, self.table.get(slot)?)))?;

@@ -142,8 +142,8 @@ impl<P> Service<P> {
             Next::After(period) => nanos(period),
             Next::Again | Next::Done => entry.period,
         };
-        // When a periodic timer was taken, its missed periods were counted. The next take counts
-        // those that pass meanwhile.
+        // The missed periods of a periodic timer were counted when it was taken. Periods that pass
+        // between two takes are counted by the second take.
         let (overruns, from) = match entry.is(Flag::Periodic) {
             true => (0, entry.due),
             false => {

@@ -68,7 +68,7 @@ impl<'a> Task<'a> {
         self.scene.require(self.counter.count() == self.seen.get(), "woken early, or twice");
     }
 
-    /// Counts all wake-ups until now as seen.
+    /// Marks all wake-ups that have happened as seen.
     pub fn forget(&self) {
         self.scene.settle();
         self.seen.set(self.counter.count());

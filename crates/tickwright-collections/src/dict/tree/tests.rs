@@ -1,6 +1,6 @@
-//! Breaks links, marks, keys, ends and counts of valid dictionaries on purpose, one at a time, and
-//! requires `check` to name it. Then it runs every search from every hint, on dictionaries small
-//! enough to try all of them.
+//! Each test breaks one link, mark, key, end or count of a valid dictionary and requires `check` to
+//! name the violation. Then it runs every search from every hint. The dictionaries are small enough
+//! to try all of them.
 
 use core::fmt::Debug;
 use std::vec::Vec;

@@ -29,7 +29,8 @@ impl<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Geometry<BUCKET
     /// The coarsest level.
     pub const TOP: usize = DEPTH - 1;
 
-    /// The number of a tick's bits below the granules of `level`; `None` when it is 64 or more.
+    /// The width in bits of a tick's offset within a granule of `level`. `None` when it is 64 or
+    /// more.
     const fn bits(level: usize) -> Option<u32> {
         let bits = (SHIFT as usize).saturating_mul(level);
         if bits < 64 { Some(bits as u32) } else { None }

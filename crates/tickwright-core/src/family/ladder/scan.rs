@@ -31,7 +31,7 @@ impl Place {
 }
 
 impl<P: Handle> Ladder<P> {
-    /// The timer whose witness an entry is.
+    /// Returns the timer of an entry if the entry is a witness. Returns `None` for a dead entry.
     #[inline]
     pub(super) fn witness(&self, nodes: &impl Nodes<P, LadderRecord>, place: Place) -> Option<P> {
         let p = Self::slot(place.slot())?;
@@ -122,7 +122,8 @@ impl<P: Handle> Ladder<P> {
                 [first, _] => *found = [Some((this, p)), first],
             }
         };
-        // Whether all the wanted timers are earlier than every entry for `tick` or later.
+        // Whether all the wanted timers are found and are due before `tick`. Entries for `tick` and
+        // for later ticks can then be skipped.
         let known = |found: &[Option<(Near, P)>; 2], tick: Tick| {
             found[wanted - 1].is_some_and(|(last, _)| last.tick() < tick)
         };

@@ -105,8 +105,8 @@ fn agrees_with_a_sorted_vec() {
     }
 }
 
-/// The clock is at 2^k - d. Timers are around the clock and around the next power of two, with and
-/// without one at the end of time. The clock then advances tick by tick.
+/// The clock is at 2^k - d. Timers are around the clock and around the next power of two. Half of
+/// the cases have one more timer, at the end of time. The clock then advances tick by tick.
 #[test]
 fn every_power_of_two_is_passed_in_order() {
     for k in 0..64 {
@@ -536,8 +536,8 @@ fn a_check_finds_an_order_that_is_not_marked() {
     assert_eq!(queue.check(), Err(Violation::Sequence));
 }
 
-/// No call except an advance reads more than some entries, however many are dead, wherever they
-/// are.
+/// No call except an advance reads more than 500 records. This holds for any number of dead
+/// entries, wherever they are.
 #[test]
 fn no_call_but_an_advance_takes_long() {
     const NEAR: Tick = (1 << 16) + 4000;

@@ -1,6 +1,6 @@
-//! Breaks the links, expiries, root and head of valid trees on purpose, one at a time, and requires
-//! `check` to name it. The tests are generic over the balance, whose own marks are broken in its
-//! own tests.
+//! Each test breaks one link, expiry, root or head of a valid tree and requires `check` to name the
+//! violation. The tests are generic over the balance. A balance has tests of its own, which break
+//! its marks.
 
 use std::vec::Vec;
 

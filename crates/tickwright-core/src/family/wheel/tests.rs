@@ -25,8 +25,8 @@ fn agrees_with_a_sorted_vec_in_every_geometry() {
     }
 }
 
-/// The clock is at 2^k - d. Timers are around the clock and around the next power of two, with and
-/// without one at the end of time. The clock then advances tick by tick.
+/// The clock is at 2^k - d. Timers are around the clock and around the next power of two. Half of
+/// the cases have one more timer, at the end of time. The clock then advances tick by tick.
 #[test]
 fn every_power_of_two_is_passed_in_order() {
     for k in 0..64 {

@@ -39,8 +39,8 @@ pub(crate) trait Sampler {
 
 /// Calls its second argument with the id and the deadline of each timer that was moved or cancelled
 /// before the first tick. Timers whose deadline is not after the first tick are left out. The calls
-/// come in the order in which the timers were armed. The first argument limits the calls: only
-/// the latest timers are passed, roughly this many.
+/// come in the order in which the timers were armed. The first argument is a rough limit on their
+/// number: only the timers that were armed last are passed.
 pub(crate) type Past<'p> = dyn Fn(usize, &mut dyn FnMut(u32, u64)) + 'p;
 
 /// The number of arms of each timer that bring a structure that sweeps into its steady state.

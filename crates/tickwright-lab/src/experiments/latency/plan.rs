@@ -45,7 +45,7 @@ pub(crate) struct Data {
     pub(super) by_cpu: Vec<(usize, Vec<Lane>)>,
     /// The least priority that a measuring thread was granted.
     pub(super) granted: Priority,
-    /// The overhead of the thread whose overhead was the greatest.
+    /// The greatest overhead of a thread.
     pub(super) overhead: Overhead,
     /// What the hardware counts cover, in words; `None` if nothing was counted.
     pub(super) counting: Option<&'static str>,

@@ -31,9 +31,9 @@
 //!
 //! Loopback has no line rate and moves 64 KiB at once. So the server sends through a **line**: a
 //! chunk is sent after the time that the segments of the previous chunk take on an Ethernet. Active
-//! responses take turns. Each chunk is counted as its segments in the tick of its call, with one
-//! acknowledgement for every two segments. On loopback, acknowledgements do arrive within the
-//! sender's call.
+//! responses take turns. The tick in which a chunk is sent counts all segments of the chunk. It
+//! also counts one acknowledgement for every two segments. On loopback, acknowledgements do arrive
+//! within the sender's call.
 //!
 //! The defaults are an Ethernet of 1 Gbit/s and 200 clients that fetch 512 KiB with pauses of 2 s
 //! on average. This resembles viewers of a 2 Mbit/s video in pieces of 2 s, as in Smooth Streaming

@@ -93,7 +93,7 @@ fn bytes(plan: &Plan) -> Section {
         .table(table)
 }
 
-/// A plot of the instructions of a use over the number of timers.
+/// Plots the number of instructions against the number of timers, for one kind of use.
 fn picture(plan: &Plan, case: &Use) -> Plot {
     let Plan { processor, level, rows, .. } = plan;
     let sizes = sizes(rows);

@@ -38,8 +38,8 @@ pub(crate) enum Counted {
     Skipped(String),
 }
 
-/// Numbers of creations in two runs. The difference of the runs' counts is divided by the
-/// difference of these numbers.
+/// Numbers of creations in two runs. The additional calls of the longer run are divided by its
+/// additional creations.
 const FEW: u64 = 100;
 const MORE: u64 = 600;
 

@@ -44,7 +44,7 @@ pub(crate) fn wake<Q: BenchQueue, P: Probe>(
         if work.is_host(id) {
             continue;
         }
-        // A timer's tick makes a thread ready, which is more urgent than the host.
+        // A timer's tick makes a thread ready, and that thread is more urgent than the host.
         urgent = true;
         match work.toggle(now) {
             None => {}

@@ -17,7 +17,7 @@ impl Criteria {
         row.structure.kind == Kind::Ours && self.broken(data, row).is_none()
     }
 
-    /// The condition that a structure does not fulfil, whoever wrote it.
+    /// A condition that the structure does not fulfil. It also judges structures of other projects.
     fn broken(&self, data: &Replayed, row: &Row) -> Option<String> {
         let late = (row.late_ticks * data.tick_ns) as f64;
         let exact = row.structure.ties.exact();
@@ -311,7 +311,8 @@ fn changes(plan: &Plan, data: &Data, choice: &Choice<'_>) -> String {
             many => Format::Thousands.write(many),
         };
         let ns = Format::Ns.write(more.per_operation(found.best));
-        // The rate of the workload itself: of a long one the beginning alone is copied.
+        // The rate comes from the workload itself, because copies of a long workload contain only
+        // its beginning.
         let more_often = f64::from(more.scale) / f64::from(own.scale.max(1));
         let calls = own.lasting() * more_often;
         let share = 100.0 * calls * more.per_operation(found.best) / own.profile.span_ns.max(1) as f64;

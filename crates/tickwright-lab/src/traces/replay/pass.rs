@@ -125,7 +125,7 @@ fn timed<Q: BenchQueue>(queue: &mut Q, chunk: &Chunk, fold: &mut Fold, meter: &d
     meter.now().saturating_sub(start)
 }
 
-/// Answers as a log for the judge, and as a fold for later runs.
+/// Records each answer twice: in a log for the judge, and in a fold for later runs.
 struct Both<'b> {
     log: Log,
     fold: &'b mut Fold,

@@ -42,7 +42,7 @@ pub(super) enum Due {
 /// The estimates of the clocks' offsets.
 #[derive(Debug, Default)]
 pub(super) struct Clocks {
-    /// Stamps are those of `-r`, so the calendar's clock is as unknown as the others.
+    /// The stamps come from `strace -r`. Then the offset of the calendar's clock is unknown too.
     pub(super) is_relative: bool,
     shown: [Option<Ns>; 4],
     guessed: [Option<Ns>; 4],

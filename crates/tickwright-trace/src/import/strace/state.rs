@@ -55,7 +55,7 @@ pub(super) struct State<W: Write> {
     timers: BTreeMap<Key, Timer>,
     /// The one-shot timers whose stamp is known, by deadline.
     deadlines: BTreeSet<(Ns, Key)>,
-    /// Calls whose time-out becomes known only at their end, by their start.
+    /// The calls whose time-out becomes known only when they end, in the order of their starts.
     holding: BTreeSet<(Ns, u32)>,
     numbers: u64,
     now: Ns,

@@ -102,8 +102,8 @@ fn period(autocorrelation: &[f64], threshold: f64) -> Option<Period> {
     let best = (2..relief.len())
         .filter(|&lag| is(lag) > threshold && near(2 * lag).any(|twice| is(twice) > threshold))
         .max_by(|&a, &b| is(a).total_cmp(&is(b)))?;
-    // The surrounding lags shift a broad peak of the relief a little. The peak of the
-    // autocorrelation gives the period.
+    // Relief is relative to the surroundings, so a broad peak of it may be a few lags off. The
+    // period is the lag of the peak of the autocorrelation itself.
     let at = |lag: &usize| autocorrelation.get(*lag).copied().unwrap_or(0.0);
     let lag = near(best).filter(|lag| *lag > 1).max_by(|a, b| at(a).total_cmp(&at(b))).unwrap_or(best);
     Some(Period { lag, strength: is(best) })
