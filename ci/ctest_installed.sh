@@ -60,9 +60,9 @@ build() {
         # its own. A static C library would be refused memory too, and glibc's pthread_create
         # asserts that it has some.
         case "$test:$name" in
-            no_memory*:*whole*) ;;
-            no_memory*:*static*) "${compiler[@]}" "${warnings[@]}" "${cflags[@]}" "ctest/$test.c" -o "$work/$name/$test" "${wraps[@]}" "$@" -pthread ;;
-            no_memory*) ;;
+            no_*:*whole*) ;;
+            no_*:*static*) "${compiler[@]}" "${warnings[@]}" "${cflags[@]}" "ctest/$test.c" -o "$work/$name/$test" "${wraps[@]}" "$@" -pthread ;;
+            no_*) ;;
             *) "${compiler[@]}" "${warnings[@]}" "${cflags[@]}" "ctest/$test.c" -o "$work/$name/$test" "$@" -pthread ;;
         esac
     done
