@@ -228,8 +228,7 @@ else
 fi
 # A binding, which sees no macro and has no compiler.
 if command -v python3 >/dev/null && python3 -c 'import cffi' 2>/dev/null; then
-    "${limited[@]}" python3 ctest/cffi/binding.py "$include" "$libdir"
-    echo "ctest: a binding by cffi"
+    "${limited[@]}" python3 -B ctest/cffi/binding.py "$include" "$libdir"
 else
     echo "ctest: a binding skipped: no python3 with cffi"
 fi
