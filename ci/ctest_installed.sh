@@ -328,7 +328,13 @@ sanitized() {
         echo "ctest: $flag skipped: the compiler does not have it here"
     fi
 }
-sanitized asan -fsanitize=address,undefined ASAN_OPTIONS=detect_stack_use_after_return=1:allocator_may_return_null=1
+asan_options=ASAN_OPTIONS=detect_stack_use_after_return=1:allocator_may_return_null=1
+sanitized asan -fsanitize=address,undefined "$asan_options"
+if [ -d "$work/asan" ] && command -v c++ >/dev/null; then
+    build cxx-asan c++ -x c++ -std=c++17 -fsanitize=address,undefined -fno-sanitize-recover=all -- -x none "${shared[@]}"
+    run cxx-asan env "$asan_options"
+    echo "ctest: -fsanitize=address,undefined, as C++17"
+fi
 threads="suppressions=$PWD/ctest/tsan/suppressions:die_after_fork=0:halt_on_error=1:allocator_may_return_null=1"
 sanitized tsan -fsanitize=thread TSAN_OPTIONS="$threads"
 if [ -d "$work/tsan" ]; then
