@@ -49,15 +49,25 @@ def display(text, offset="indent"):
     return [f".Bd -literal -offset {offset}", *(escape(line) for line in textwrap.dedent(text).splitlines()), ".Ed"]
 
 
+def filled(sentence):
+    """Lines of at most 79 columns. A function of the C library, as in `exit()`, is marked up."""
+    pieces = re.split(r" ?\b(\w+)\(\)([.,:;]?) ?", sentence)
+    for text, name, point in zip(pieces[::3], pieces[1::3] + [""], pieces[2::3] + [""]):
+        yield from map(escape, textwrap.wrap(text, 79, break_long_words=False, break_on_hyphens=False))
+        if name:
+            yield f".Fn {name} {point}".rstrip()
+
+
 def prose(lines):
     """Paragraphs, examples (indented by four and more) and lists (by two) as mdoc."""
     out, block = [], []
 
     def flush():
         if block:
-            # A sentence begins a line.
+            # A sentence begins a line, and no line is longer than 79 columns.
             text = re.sub(r"(?<=[^\s.][.:]) (?=[A-Z`])", "\n", " ".join(block))
-            out.extend(escape(line) for line in text.splitlines())
+            for sentence in text.splitlines():
+                out.extend(filled(sentence))
             block.clear()
 
     at = 0

@@ -11,8 +11,8 @@
 //!     Arc::new                   malloc fails: a spare block, whose owner frees it as any other
 //!   the end                    blocks that are left are freed
 //! ```
-//! The test `ctest/no_memory.c` checks the number of blocks. It lets each allocation of a call
-//! fail: with a block too few its process ends.
+//! The tests `ctest/no_memory*.c` check the number of blocks. They let each allocation of a call
+//! fail: with a block too few their process ends.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::cell::Cell;

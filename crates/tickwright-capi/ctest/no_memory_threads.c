@@ -1,13 +1,26 @@
-/* Memory, kernel threads and descriptors run out at each request in turn, in each model: a runtime
- * is made whole or refused, a thread is created or not, and a wait ends as it should. */
+/* Memory and kernel threads run out at each request in turn, in each model: a runtime is made whole
+ * or refused, a thread is created or not, and a wait ends as it should. */
+#define REFUSALS \
+    { "tw_runtime_create", ENOMEM }, \
+    { "tw_runtime_create", EAGAIN }, \
+    { "tw_thread_create", ENOMEM }, \
+    { "tw_thread_wait_readable", ENOMEM }, \
+    { "tw_thread_wait_writable", ENOMEM }, \
+    { "tw_mutex_create", ENOMEM }, \
+    { "tw_cond_create", ENOMEM }, \
+    { "tw_mailbox_create", ENOMEM }, \
+    { "tw_mailbox_send", ENOMEM }, \
+    { "tw_mailbox_trysend", ENOMEM }, \
+    { "tw_key_create", ENOMEM }, \
+    { "tw_key_set", ENOMEM }
+#include "refusals.h"
+
 #include "models.h"
-#include "supply.h"
 
 #include <dirent.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 
 struct choice {
@@ -136,7 +149,7 @@ static struct found a_runtime(const struct choice *choice, struct supply *from)
 {
     tw_runtime *runtime = (tw_runtime *)&from;
     tw_thread thread;
-    int result = create_runtime(&runtime, choice->model, choice->workers);
+    int result = noted("tw_runtime_create", create_runtime(&runtime, choice->model, choice->workers));
     struct found found = what_was_found(result != 0, from);
     if (result != 0) {
         EQUAL(result, from == &memory ? -ENOMEM : -EAGAIN);
@@ -166,31 +179,6 @@ static void runtimes(void)
     }
 }
 
-/* The manager's pipe takes two descriptors, and there is none. */
-static struct found no_descriptors(const struct choice *choice, struct supply *from)
-{
-    struct rlimit none = { 0, 0 };
-    tw_runtime *runtime = NULL;
-    int result;
-    EQUAL(setrlimit(RLIMIT_NOFILE, &none), 0);
-    result = create_runtime(&runtime, choice->model, choice->workers);
-    EQUAL(result, choice->model == TW_MODEL_MANAGER ? -EMFILE : 0);
-    EQUAL(runtime == NULL, result != 0);
-    EQUAL(tw_runtime_destroy(runtime), 0);
-    return what_was_found(result != 0, from);
-}
-
-static void descriptors(void)
-{
-    size_t i;
-    if (under_valgrind())
-        return; /* it keeps descriptors of its own, and refuses this bound */
-    for (i = 0; i < choices(); i++) {
-        struct found found = in_a_child(no_descriptors, &CHOICES[i], &memory, -1, 0);
-        EQUAL(found.refused, CHOICES[i].model == TW_MODEL_MANAGER);
-    }
-}
-
 enum { BUSY = 3 };
 
 /* The objects at which the threads meet. */
@@ -211,8 +199,9 @@ static void count_up(void *value)
 }
 
 /* A call that may return that no memory is left. */
-static int is_done(int result)
+static int is_done(const char *function, int result)
 {
+    noted(function, result);
     CHECK(result == 0 || result == -ENOMEM);
     if (result != 0)
         COUNT_UP(place.refused);
@@ -233,11 +222,11 @@ static void *busy(void *argument)
         tw_thread_sleep(100000);
         EQUAL(tw_mutex_unlock(place.mutex), 0);
     }
-    set = is_done(tw_key_set(place.key, &place.cleaned));
+    set = is_done("tw_key_set", tw_key_set(place.key, &place.cleaned));
     EQUAL(tw_key_get(place.key, &letter), 0);
     CHECK(letter == (set ? &place.cleaned : NULL));
-    is_done(tw_thread_wait_readable(place.ends[0]));
-    is_done(tw_thread_wait_writable(place.ends[1]));
+    is_done("tw_thread_wait_readable", tw_thread_wait_readable(place.ends[0]));
+    is_done("tw_thread_wait_writable", tw_thread_wait_writable(place.ends[1]));
     EQUAL(tw_thread_unpark(place.runtime, tw_thread_self()), 0);
     tw_thread_park();
     EQUAL(tw_mutex_lock(place.mutex), 0);
@@ -248,7 +237,7 @@ static void *busy(void *argument)
     result = tw_cond_timedwait(place.cond, place.mutex, 300000);
     CHECK(result == 0 || result == -ETIMEDOUT);
     EQUAL(tw_mutex_unlock(place.mutex), 0);
-    sent = is_done(tw_mailbox_send(place.mailbox, argument));
+    sent = is_done("tw_mailbox_send", tw_mailbox_send(place.mailbox, argument));
     result = tw_mailbox_timedreceive(place.mailbox, &letter, 300000);
     CHECK(result == 0 || result == -ETIMEDOUT);
     return (void *)(intptr_t)(1 + 2 * sent + 4 * (result == 0) + 8 * set);
@@ -406,7 +395,7 @@ static void threads(void)
                 void *value = NULL;
                 int result;
                 grant_only(grants);
-                result = tw_thread_create(runtime, &thread, &attr, same, &grants);
+                result = noted("tw_thread_create", tw_thread_create(runtime, &thread, &attr, same, &grants));
                 grant_all();
                 if (result != 0) {
                     EQUAL(result, -ENOMEM);
@@ -424,7 +413,7 @@ static void threads(void)
     }
 }
 
-/* What threads meet at: each is made, or is refused, and a letter or a value is kept, or is not. */
+/* What threads meet at: each is made, or is refused, and a value is kept, or is not. */
 static void meetings(void)
 {
     int grants, refusals = 0, done = 0;
@@ -434,32 +423,30 @@ static void meetings(void)
         tw_mailbox *mailbox = NULL;
         tw_key *key = NULL;
         void *value = NULL;
-        int results[6] = { 0 }, i, refused = 0;
+        int results[5] = { 0 }, i, refused = 0;
         CHECK(grants < 200);
         grant_only(grants);
-        results[0] = tw_mutex_create(&mutex);
+        results[0] = noted("tw_mutex_create", tw_mutex_create(&mutex));
         grant_only(grants);
-        results[1] = tw_cond_create(&cond);
+        results[1] = noted("tw_cond_create", tw_cond_create(&cond));
         grant_only(grants);
-        results[2] = tw_mailbox_create(&mailbox, 4);
+        results[2] = noted("tw_mailbox_create", tw_mailbox_create(&mailbox, 4));
         grant_only(grants);
-        results[3] = tw_key_create(&key, NULL);
+        results[3] = noted("tw_key_create", tw_key_create(&key, NULL));
         grant_only(grants);
-        results[4] = mailbox == NULL ? 0 : tw_mailbox_send(mailbox, &grants);
-        grant_only(grants);
-        results[5] = key == NULL ? 0 : tw_key_set(key, &grants);
+        results[4] = key == NULL ? 0 : noted("tw_key_set", tw_key_set(key, &grants));
         grant_all();
-        for (i = 0; i < 6; i++) {
+        for (i = 0; i < 5; i++) {
             CHECK(results[i] == 0 || results[i] == -ENOMEM);
             refused += results[i] != 0;
         }
         EQUAL(mutex == NULL, results[0] != 0);
         EQUAL(cond == NULL, results[1] != 0);
-        if (mailbox != NULL)
-            EQUAL(tw_mailbox_len(mailbox), results[4] == 0);
+        EQUAL(mailbox == NULL, results[2] != 0);
+        EQUAL(key == NULL, results[3] != 0);
         if (key != NULL) {
             EQUAL(tw_key_get(key, &value), 0);
-            CHECK(value == (results[5] == 0 ? &grants : NULL));
+            CHECK(value == (results[4] == 0 ? &grants : NULL));
         }
         EQUAL(tw_mutex_destroy(mutex), 0);
         EQUAL(tw_cond_destroy(cond), 0);
@@ -468,7 +455,36 @@ static void meetings(void)
         refusals += refused;
         done += refused == 0;
     }
-    CHECK(refusals > 6);
+    CHECK(refusals > 4);
+}
+
+/* A mailbox that grows keeps a letter, or refuses it and is as it was. */
+static void letters(const char *name, int (*send)(tw_mailbox *, void *))
+{
+    enum { LETTERS = 100 };
+    static char sent[LETTERS];
+    tw_mailbox *mailbox = NULL;
+    void *letter;
+    int i, result, refused = 0;
+    EQUAL(tw_mailbox_create(&mailbox, LETTERS), 0);
+    for (i = 0; i < LETTERS; i++) {
+        grant_only(0);
+        result = noted(name, send(mailbox, &sent[i]));
+        grant_all();
+        EQUAL(tw_mailbox_len(mailbox), result == 0 ? i + 1 : i);
+        refused += result != 0;
+        if (result != 0) {
+            EQUAL(result, -ENOMEM);
+            EQUAL(send(mailbox, &sent[i]), 0);
+        }
+    }
+    CHECK(refused > 1 && refused < LETTERS);
+    for (i = 0; i < LETTERS; i++) {
+        EQUAL(tw_mailbox_tryreceive(mailbox, &letter), 0);
+        CHECK(letter == &sent[i]);
+    }
+    EQUAL(tw_mailbox_tryreceive(mailbox, &letter), -EBUSY);
+    EQUAL(tw_mailbox_destroy(mailbox), 0);
 }
 
 /* The list of a thread's values grows, until no spare block is large enough. */
@@ -481,7 +497,7 @@ static void many_keys(void)
         EQUAL(tw_key_create(&keys[i], NULL), 0);
     for (i = 0; i < KEYS; i++) {
         grant_only(0);
-        result = tw_key_set(keys[i], &keys[i]);
+        result = noted("tw_key_set", tw_key_set(keys[i], &keys[i]));
         grant_all();
         CHECK(result == 0 || result == -ENOMEM);
         refused += result != 0;
@@ -500,11 +516,14 @@ static void many_keys(void)
 int main(void)
 {
     runtimes();
-    descriptors();
     all_waits();
     waits_without_a_place();
     meetings();
+    letters("tw_mailbox_send", tw_mailbox_send);
+    letters("tw_mailbox_trysend", tw_mailbox_trysend);
     threads();
     many_keys();
+    /* A kernel thread waits for a descriptor without memory. */
+    each_refusal_came(stacks_may_switch() ? NULL : "tw_thread_wait_");
     return 0;
 }

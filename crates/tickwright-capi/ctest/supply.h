@@ -36,12 +36,12 @@ static int grant(struct supply *from)
     return 0;
 }
 
-static void grant_only(long n)
+static inline void grant_only(long n)
 {
     WRITE(memory.granted, n);
 }
 
-static void grant_all(void)
+static inline void grant_all(void)
 {
     WRITE(memory.granted, -1L);
 }

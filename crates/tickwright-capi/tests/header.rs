@@ -4,7 +4,7 @@
 //! The tests read Rust's side from the sources and translate it type by type. A C compiler then
 //! compares both sides.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -241,6 +241,50 @@ fn every_comment_has_its_results_and_its_threads() {
             }
         }
     }
+}
+
+/// The functions of the headers with each of these codes that their comments list.
+fn refusals_of_headers() -> BTreeSet<(String, String)> {
+    let mut found = BTreeSet::new();
+    for (_, header) in headers() {
+        for (name, comment) in declared(&header) {
+            let listed = codes(comment).filter(|code| ["-ENOMEM", "-EMFILE", "-EAGAIN"].contains(code));
+            found.extend(listed.map(|code| (name.clone(), code[1..].to_owned())));
+        }
+    }
+    found
+}
+
+/// The rows `{ "tw_function", CODE }` of the C tests. Each test fails if a row of its own does not
+/// come: see `ctest/refusals.h`.
+fn refusals_of_tests() -> BTreeSet<(String, String)> {
+    let mut found = BTreeSet::new();
+    for file in fs::read_dir(here("ctest")).unwrap().map(|file| file.unwrap().path()) {
+        let name = file.file_name().unwrap().to_string_lossy();
+        if !(name.starts_with("no_") && name.ends_with(".c")) {
+            continue;
+        }
+        let text = fs::read_to_string(&file).unwrap();
+        let (_, rows) = text.split_once("#define REFUSALS").expect(&name);
+        let (rows, program) = rows.split_once("#include \"refusals.h\"").expect(&name);
+        assert!(program.contains("each_refusal_came("), "{name} does not check its rows");
+        for row in rows.split("{ \"").skip(1) {
+            let (function, rest) = row.split_once("\", ").unwrap();
+            found.insert((function.to_owned(), rest.split_once(" }").unwrap().0.to_owned()));
+        }
+    }
+    found
+}
+
+#[test]
+fn a_test_provokes_each_lack_of_memory_descriptors_and_threads() {
+    let listed = refusals_of_headers();
+    assert!(listed.len() > 35, "{listed:?}");
+    let provoked = refusals_of_tests();
+    let missing: Vec<_> = listed.difference(&provoked).collect();
+    assert!(missing.is_empty(), "in no REFUSALS of ctest/no_*.c: {missing:?}");
+    let unlisted: Vec<_> = provoked.difference(&listed).collect();
+    assert!(unlisted.is_empty(), "in no comment of a header: {unlisted:?}");
 }
 
 #[test]

@@ -360,10 +360,11 @@ TW_API int tw_sched_replace_job_from(tw_sched *sched, uint64_t old, const tw_job
 
 /* Arms a kept timer that is idle, or gives a pending timer another time: its id stays. A running
  * timer is armed when its callback has ended. The value that the callback returns does not matter.
+ * Arming takes no memory: the call that added the timer reserved all of it.
  *
  * Returns:
  *   0  done
- * Errors: -EINVAL, -ENOENT, -ENOMEM, -ECANCELED.
+ * Errors: -EINVAL, -ENOENT, -ECANCELED.
  * Threads: any. */
 TW_API int tw_sched_arm(tw_sched *sched, uint64_t id, int64_t delay_ms);
 
@@ -372,7 +373,7 @@ TW_API int tw_sched_arm(tw_sched *sched, uint64_t id, int64_t delay_ms);
  *
  * Returns:
  *   0  done
- * Errors: -EINVAL, -ENOENT, -ENOMEM, -ECANCELED.
+ * Errors: -EINVAL, -ENOENT, -ECANCELED.
  * Threads: any. */
 TW_API int tw_sched_arm_since(tw_sched *sched, uint64_t id, uint64_t since_ns, int64_t delay_ms);
 
@@ -380,7 +381,7 @@ TW_API int tw_sched_arm_since(tw_sched *sched, uint64_t id, uint64_t since_ns, i
  *
  * Returns:
  *   0  done
- * Errors: -EINVAL, -ENOENT, -ENOMEM, -E2BIG, -ECANCELED; and
+ * Errors: -EINVAL, -ENOENT, -E2BIG, -ECANCELED; and
  *   -ENOTSUP  the clock knows no time of day
  * Threads: any. */
 TW_API int tw_sched_arm_timing(tw_sched *sched, uint64_t id, const tw_timing *timing);
@@ -583,6 +584,8 @@ TW_API int tw_sched_fd(tw_sched *sched);
  *   0  the descriptor was not readable, or is no longer
  * Errors: -EINVAL; and
  *   -ENOENT  there is no descriptor
+ *   -EMFILE  in a forked child: none is left to make the descriptor the child's own. The next call
+ *            tries again
  * Threads: any. */
 TW_API int tw_sched_fd_ack(tw_sched *sched);
 
