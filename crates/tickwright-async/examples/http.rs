@@ -8,7 +8,9 @@
 
 use core::convert::Infallible;
 use core::error::Error;
+use core::net::SocketAddr;
 use core::time::Duration;
+use std::io;
 use std::time::Instant;
 
 use http_body_util::{BodyExt, Empty};
@@ -21,9 +23,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 /// How long the server waits for the head of a request; the time between two requests counts too.
-const HEADER: Duration = Duration::from_millis(200);
+const HEADER: Duration = Duration::from_secs(1);
 /// How long a client waits for an answer.
-const ANSWER: Duration = Duration::from_millis(100);
+const ANSWER: Duration = Duration::from_secs(1);
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -42,21 +44,21 @@ async fn main() -> Result<(), Box<dyn Error>> {
         match slot.timeout(ANSWER, sender.send_request(request)).await {
             Ok(answer) => {
                 let body = answer?.into_body().collect().await?.to_bytes();
+                assert_ne!(path, "/slow", "its answer takes longer than the client waits");
                 println!("{path}: {}", String::from_utf8_lossy(&body));
             }
             Err(elapsed) => println!("{path}: {elapsed}"),
         }
     }
 
-    // A client that is slow on purpose.
-    let mut stream = TcpStream::connect(address).await?;
-    stream.write_all(b"GET / HTTP/1.1\r\nhost:").await?;
-    println!("half a head: closed after {:?}", closed_after(&mut stream).await?);
-
-    // A client that keeps its connection open and sends no request.
-    let mut stream = TcpStream::connect(address).await?;
-    stream.write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n").await?;
-    println!("kept alive: closed after {:?}", closed_after(&mut stream).await?);
+    // The first client is slow on purpose. The second one keeps its connection open and sends no
+    // second request.
+    let slow = closed_after(address, "GET / HTTP/1.1\r\nhost:");
+    let idle = closed_after(address, "GET / HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    let (slow, idle) = tokio::try_join!(slow, idle)?;
+    println!("half a head: closed after {slow:?}");
+    println!("kept alive: closed after {idle:?}");
+    assert!(slow >= HEADER && idle >= HEADER, "no time-out is early");
 
     print!("{}", timers.report());
     Ok(())
@@ -69,7 +71,7 @@ async fn serve(listener: TcpListener, timers: Timers) {
             let timers = sleeper.clone();
             async move {
                 if request.uri().path() == "/slow" {
-                    timers.sleep(ANSWER * 2).await;
+                    timers.sleep(ANSWER * 60).await;
                 }
                 Ok::<_, Infallible>(Response::new(String::from("hello")))
             }
@@ -82,10 +84,11 @@ async fn serve(listener: TcpListener, timers: Timers) {
     }
 }
 
-/// Reads until the server closes the connection.
-async fn closed_after(stream: &mut TcpStream) -> std::io::Result<Duration> {
+/// Connects, sends, and reads until the server closes the connection. Returns how long that took.
+async fn closed_after(server: SocketAddr, sent: &str) -> io::Result<Duration> {
     let start = Instant::now();
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).await?;
+    let mut stream = TcpStream::connect(server).await?;
+    stream.write_all(sent.as_bytes()).await?;
+    stream.read_to_end(&mut Vec::new()).await?;
     Ok(start.elapsed())
 }

@@ -14,11 +14,11 @@ use std::time::Instant;
 
 use quinn::rustls::RootCertStore;
 use quinn::rustls::pki_types::PrivatePkcs8KeyDer;
-use quinn::{ClientConfig, Endpoint, EndpointConfig, ServerConfig, TransportConfig};
+use quinn::{ClientConfig, ConnectionError, Endpoint, EndpointConfig, ServerConfig, TransportConfig};
 use tickwright_async::{QuinnRuntime, Timers};
 
 /// A connection without packets for this long ends.
-const IDLE: Duration = Duration::from_millis(300);
+const IDLE: Duration = Duration::from_secs(1);
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -44,7 +44,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let connection = client.connect_with(config, address, "localhost")?.await?;
 
     let start = Instant::now();
+    let mut last = start;
     for number in 0..100 {
+        last = Instant::now();
         let (mut send, mut receive) = connection.open_bi().await?;
         let asked = format!("hello {number}");
         send.write_all(asked.as_bytes()).await?;
@@ -54,10 +56,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     println!("100 echoes in {:?}", start.elapsed());
 
-    let start = Instant::now();
     let why = connection.closed().await;
-    println!("silent for {:?}: {why}", start.elapsed());
-    assert!(start.elapsed() >= IDLE / 2, "an acknowledgement may have been the last packet");
+    println!("closed {:?} after the last echo began: {why}", last.elapsed());
+    assert!(matches!(why, ConnectionError::TimedOut), "{why}");
+    assert!(last.elapsed() >= IDLE, "no time-out is early");
     print!("{}", timers.report());
     Ok(())
 }

@@ -4,8 +4,9 @@
 //! program has few different delays. So the next time-out of about the same delay mostly has a
 //! deadline after the timer's filed tick. It arms the timer without a lock.
 //!
-//! A thread keeps at most [`MOST`] timers of each core. A timer beyond these leaves its queue and
-//! is freed. Under loom there is no pool: the threads of a model are not the platform's.
+//! A thread keeps at most [`MOST`] timers of each core, and the one that was put back last. A timer
+//! beyond these leaves its queue, under the lock of its shard, and is freed. Under loom there is no
+//! pool: the threads of a model are not the platform's.
 
 use core::cell::{Cell, RefCell};
 
@@ -186,3 +187,6 @@ impl Drop for Pool {
         self.idle.iter().chain(self.classes.iter().flatten()).for_each(free);
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests;

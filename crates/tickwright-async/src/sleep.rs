@@ -15,9 +15,10 @@ use crate::timers::Timers;
 
 /// A future that waits until a deadline, and is ready from then on. Never early.
 ///
-/// The first poll arms it, and its drop disarms it. Neither takes a lock if the thread keeps a
-/// timer of about this delay, as it mostly does. It may move between threads, and it need not be
-/// pinned to be polled.
+/// The first poll arms it, and its drop disarms it. The poll takes no lock if the thread keeps a
+/// timer of about this delay, as it mostly does. The drop takes no lock while the thread keeps
+/// fewer than [1025 unused timers](crate#limits). A sleep may move between threads, and it need not
+/// be pinned to be polled.
 ///
 /// ```
 /// # use core::time::Duration;

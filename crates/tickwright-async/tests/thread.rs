@@ -125,15 +125,6 @@ fn sleeps_on_many_threads_are_all_woken_and_none_is_early() {
     assert_eq!(timers.report().live, 0);
 }
 
-/// How many driver threads this process has.
-#[cfg(target_os = "linux")]
-fn driver_threads() -> usize {
-    let names = std::fs::read_dir("/proc/self/task")
-        .unwrap()
-        .filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
-    names.filter(|name| name.trim_end() == "tickwright").count()
-}
-
 #[test]
 #[cfg(target_os = "linux")]
 fn the_thread_ends_when_the_last_timer_is_dropped() {
@@ -152,13 +143,13 @@ fn the_thread_ends_when_the_last_timer_is_dropped() {
     drop(timers);
     let start = Instant::now();
     // A thread has its name a little after its start.
-    while driver_threads() == 0 {
+    while common::driver_threads() == 0 {
         assert!(start.elapsed() < Duration::from_secs(30), "a timer is pending");
         std::thread::yield_now();
     }
     assert!(!far.is_elapsed());
     drop(far);
-    while driver_threads() > 0 {
+    while common::driver_threads() > 0 {
         assert!(start.elapsed() < Duration::from_secs(30), "the thread goes on");
         std::thread::yield_now();
     }

@@ -103,27 +103,20 @@ async fn the_driver_ends_with_the_last_handle_and_timer() {
     assert_eq!(metrics.num_alive_tasks(), 0);
 }
 
-#[test]
-fn drops_in_every_order() {
-    for order in 0..4 {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let entered = runtime.enter();
-        let timers = timers();
-        let mut sleep = Box::pin(timers.sleep(ms(5)));
-        runtime.block_on(async { assert!(futures_poll(sleep.as_mut())) });
-        drop(entered);
-        match order {
-            0 => drop((runtime, timers, sleep)),
-            1 => drop((timers, sleep, runtime)),
-            2 => drop((sleep, runtime, timers)),
-            _ => drop((timers, runtime, sleep)),
+#[tokio::test(start_paused = true)]
+async fn a_timer_is_armed_when_the_driver_has_ended() {
+    let timers = timers();
+    let (first, second) = (timers.sleep(ms(5)), timers.sleep(ms(10)));
+    drop(timers);
+    let metrics = tokio::runtime::Handle::current().metrics();
+    for sleep in [first, second] {
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
         }
+        assert_eq!(metrics.num_alive_tasks(), 0, "no timer is pending");
+        let ended = tokio::time::timeout(Duration::from_secs(1), sleep).await;
+        assert!(ended.is_ok(), "the driver is started again");
     }
-}
-
-/// Whether a future is pending.
-fn futures_poll<F: Future>(future: core::pin::Pin<&mut F>) -> bool {
-    future.poll(&mut core::task::Context::from_waker(core::task::Waker::noop())).is_pending()
 }
 
 #[tokio::test(start_paused = true)]

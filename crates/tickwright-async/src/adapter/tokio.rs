@@ -4,7 +4,7 @@ use core::future::{Future, poll_fn};
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll, Waker};
 use core::time::Duration;
-use std::sync::{Mutex, Weak};
+use std::sync::{OnceLock, Weak};
 
 use tickwright::clock::{Clock, Instant};
 use tokio::runtime::{Handle, TryCurrentError};
@@ -12,7 +12,7 @@ use tokio::time;
 
 use crate::base::Core;
 use crate::settings::Settings;
-use crate::sync::{Arc, Ordering};
+use crate::sync::{Arc, Mutex, Ordering, lock};
 use crate::timers::Timers;
 
 /// The clock of a runtime, which a test may pause.
@@ -24,8 +24,24 @@ impl Clock for TokioClock {
     }
 }
 
-/// The waker of the task that runs the timers.
-type Driver = Mutex<Option<Waker>>;
+/// How the task that runs the timers is reached.
+struct Driver {
+    runtime: Handle,
+    /// The zero of the timers' clock.
+    epoch: time::Instant,
+    /// Set once, directly after the timers were made.
+    core: OnceLock<Weak<Core>>,
+    state: Mutex<State>,
+}
+
+/// What the lock of a driver protects.
+#[derive(Default)]
+struct State {
+    /// The task's waker. `None` after a call, until the task looks.
+    waker: Option<Waker>,
+    /// The task has ended, because no handle and no timer was left.
+    gone: bool,
+}
 
 impl Settings {
     /// Creates timers that a task of the current tokio runtime runs, with one sleep of tokio for
@@ -33,6 +49,24 @@ impl Settings {
     /// `advance` move them, and a runtime that shuts down ends them. A sleep of tokio is rounded up
     /// to the next millisecond, and so are these timers. A clock that [`Settings`] set is ignored.
     /// A panic of a waker does not end the task.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use tickwright_async::{Settings, sleep, timeout};
+    /// use tokio::time::Instant;
+    ///
+    /// // A test of a program: its clock is paused, so an hour takes no time.
+    /// #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// async fn main() -> Result<(), Box<dyn core::error::Error>> {
+    ///     let _entered = Settings::new().on_tokio()?.enter();
+    ///     let (start, hour) = (Instant::now(), Duration::from_secs(3600));
+    ///     // A sleep of tokio ends first, then ours: both go by one clock.
+    ///     assert!(timeout(hour, tokio::time::sleep(hour / 2)).await.is_ok());
+    ///     sleep(hour / 2).await;
+    ///     assert!(start.elapsed() >= hour && start.elapsed() < hour + Duration::from_millis(5));
+    ///     Ok(())
+    /// }
+    /// ```
     ///
     /// A thread that has not entered the runtime sees the time of the machine, as tokio's `Instant`
     /// does. So under a paused clock use the timers inside of the runtime. After the runtime has
@@ -47,58 +81,86 @@ impl Settings {
     pub fn on_tokio(self) -> Result<Timers, TryCurrentError> {
         let runtime = Handle::try_current()?;
         let epoch = time::Instant::now();
-        let driver = Arc::new(Driver::default());
+        let (core, state) = (OnceLock::new(), Mutex::default());
+        let driver = Arc::new(Driver { runtime, epoch, core, state });
         let called = Arc::clone(&driver);
-        let timers = self.clock(Arc::new(TokioClock(epoch))).driven(move || {
-            if let Some(waker) = take(&called) {
-                waker.wake();
-            }
-        });
-        let core = Arc::downgrade(&timers.core);
-        runtime.spawn(async move {
-            let mut sleep = pin!(time::sleep_until(epoch));
-            poll_fn(|cx| poll(&core, &driver, epoch, sleep.as_mut(), cx)).await;
-        });
+        let timers = self.clock(Arc::new(TokioClock(epoch))).driven(move || called.call());
+        let _ = driver.core.set(Arc::downgrade(&timers.core));
+        driver.start();
         Ok(timers)
     }
 }
 
-fn take(driver: &Driver) -> Option<Waker> {
-    driver.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()
-}
+impl Driver {
+    /// Starts the task. After the runtime has ended this does nothing.
+    fn start(self: Arc<Self>) {
+        let runtime = self.runtime.clone();
+        runtime.spawn(async move {
+            let mut sleep = pin!(time::sleep_until(self.epoch));
+            poll_fn(|cx| self.poll(sleep.as_mut(), cx)).await;
+        });
+    }
 
-/// Fires the timers that are due, and arms the sleep for the next one. Ready: no handle and no
-/// timer is left.
-fn poll(
-    core: &Weak<Core>,
-    driver: &Driver,
-    epoch: time::Instant,
-    mut sleep: Pin<&mut time::Sleep>,
-    cx: &mut Context<'_>,
-) -> Poll<()> {
-    loop {
-        let Some(core) = core.upgrade() else { return Poll::Ready(()) };
-        // The waker is stored before the look, so that a timer that is filed from now on wakes this
-        // task.
-        *driver.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(cx.waker().clone());
-        let next = core.run_on(|| {});
-        if core.handles.load(Ordering::Acquire) == 0 && core.sweep() {
-            return Poll::Ready(());
+    /// The task looks at the timers at once. A task that has ended is started again, for timers
+    /// that outlive all handles.
+    fn call(self: &Arc<Self>) {
+        let mut state = lock(&self.state);
+        let waker = state.waker.take();
+        let gone = state.gone;
+        drop(state);
+        if let Some(waker) = waker {
+            waker.wake();
         }
-        let at = Duration::from_nanos(core.time.convert_back(core.scale.start(next)));
-        // `None`: the instant is after the end of tokio's clock.
-        let Some(at) = (next < u64::MAX).then(|| epoch.checked_add(at)).flatten() else {
-            return Poll::Pending;
-        };
-        if sleep.deadline() != at {
-            sleep.as_mut().reset(at);
+        if gone && self.has_timers() && core::mem::replace(&mut lock(&self.state).gone, false) {
+            Arc::clone(self).start();
         }
-        if sleep.as_mut().poll(cx).is_pending() {
-            return Poll::Pending;
-        }
-        if core.scale.now(core.time.now()) < next {
-            // tokio's sleep has ended a little before its deadline.
-            sleep.as_mut().reset(time::Instant::now() + Duration::from_millis(1));
+    }
+
+    fn core(&self) -> Option<Arc<Core>> {
+        self.core.get()?.upgrade()
+    }
+
+    fn has_timers(&self) -> bool {
+        self.core().is_some_and(|core| core.next() < u64::MAX)
+    }
+
+    /// Ends the task, unless a timer was filed meanwhile. Then either the thread that filed it has
+    /// started another task, or this task goes on.
+    fn end(&self) -> bool {
+        lock(&self.state).gone = true;
+        !self.has_timers() || !core::mem::replace(&mut lock(&self.state).gone, false)
+    }
+
+    /// Fires the timers that are due, and arms the sleep for the next one. Ready: no handle and no
+    /// timer is left.
+    fn poll(&self, mut sleep: Pin<&mut time::Sleep>, cx: &mut Context<'_>) -> Poll<()> {
+        loop {
+            let Some(core) = self.core() else { return Poll::Ready(()) };
+            // The waker is stored before the look, so that a timer that is filed from now on wakes
+            // this task.
+            lock(&self.state).waker = Some(cx.waker().clone());
+            let next = core.run_on(|| {});
+            if core.handles.load(Ordering::Acquire) == 0 && core.sweep() {
+                if self.end() {
+                    return Poll::Ready(());
+                }
+                continue;
+            }
+            let at = Duration::from_nanos(core.time.convert_back(core.scale.start(next)));
+            // `None`: the instant is after the end of tokio's clock.
+            let Some(at) = (next < u64::MAX).then(|| self.epoch.checked_add(at)).flatten() else {
+                return Poll::Pending;
+            };
+            if sleep.deadline() != at {
+                sleep.as_mut().reset(at);
+            }
+            if sleep.as_mut().poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+            if core.scale.now(core.time.now()) < next {
+                // tokio's sleep has ended a little before its deadline.
+                sleep.as_mut().reset(time::Instant::now() + Duration::from_millis(1));
+            }
         }
     }
 }

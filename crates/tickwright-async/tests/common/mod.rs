@@ -76,8 +76,13 @@ impl Wake for Unpark {
 }
 
 impl Unpark {
+    /// A waker that unparks this thread.
+    pub fn waker() -> Waker {
+        Waker::from(Arc::new(Self(std::thread::current())))
+    }
+
     pub fn block_on<F: Future>(future: F) -> F::Output {
-        let waker = Waker::from(Arc::new(Self(std::thread::current())));
+        let waker = Self::waker();
         let mut future = core::pin::pin!(future);
         loop {
             if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
@@ -86,4 +91,13 @@ impl Unpark {
             std::thread::park();
         }
     }
+}
+
+/// How many driver threads this process has.
+#[cfg(target_os = "linux")]
+pub fn driver_threads() -> usize {
+    let names = std::fs::read_dir("/proc/self/task")
+        .unwrap()
+        .filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
+    names.filter(|name| name.trim_end() == "tickwright").count()
 }
