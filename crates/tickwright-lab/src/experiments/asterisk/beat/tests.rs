@@ -3,6 +3,7 @@ use rand_pcg::Pcg64Mcg;
 
 use super::periodicity::search;
 use super::*;
+use crate::result::Block;
 
 /// 400 values: `wave` and noise between 0 and 1.
 fn noisy(seed: u64, wave: impl Fn(f64) -> f64) -> Vec<f64> {
@@ -58,17 +59,26 @@ fn runs_are_counted_in_the_interval_that_they_fall_into() {
     assert_eq!((beat.mean_late, beat.most_late), (vec![2.0, 0.0, 5.0], vec![3.0, 0.0, 5.0]));
 }
 
-/// The test fails if a call or a timer is missing from the counts at the end.
+/// The test fails if a call or a timer is missing from the counts at the end. On a busy machine the
+/// intervals may be too few for a plot.
 #[test]
 fn a_short_load_runs_over_every_structure() {
     let all = request::list(&Structure::all());
     let words = ["--structures", &all, "--duration", "30ms", "--interval", "1ms", "--calls", "5000"];
     let args: BeatArgs = request::words(&words).unwrap();
     let report = crate::experiment::conduct(&args).unwrap();
-    assert_eq!(
-        (report.sections.len(), report.plots().count()),
-        (Structure::all().len(), 3 * Structure::all().len())
-    );
+    assert_eq!(report.sections.len(), Structure::all().len());
     assert!(report.find("begun", &labels([("structure", "wheel".into())])).unwrap().samples[0] > 0.0);
     assert!(report.findings[0].about.starts_with("a beat under 5000 short calls a second"));
+}
+
+#[test]
+fn entries_lateness_and_autocorrelation_are_drawn() {
+    let beat = made_up();
+    let titles: Vec<String> = section(&beat, &findings(&beat))
+        .blocks
+        .into_iter()
+        .filter_map(|block| if let Block::Plot(plot) = block { Some(plot.title) } else { None })
+        .collect();
+    assert_eq!(titles.len(), 3, "{titles:?}");
 }
