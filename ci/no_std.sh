@@ -44,13 +44,22 @@ program "$out/plain" "${start[@]}"
 
 if command -v nm >/dev/null; then
     echo "no_std: queues and nodes in statics are zeros, so they take no room in the program's image"
-    for name in HEAP_NODES HEAP LIST_NODES LIST LENT_NODES LENT_GROUPS TREE WHEEL COARSE; do
-        found="$(nm "$out/plain/freestanding" | grep -E "[0-9]${name}(17h|E$|$)" || true)"
-        if [ -z "$found" ] || grep -qv ' [bB] ' <<<"$found"; then
-            echo "no_std: FAILED: $name is not in the zeroed data: ${found:-not found}" >&2
-            exit 1
-        fi
-    done
+    # lies_in SECTION NAME...: each of these statics lies in .bss (b) or .data (d).
+    lies_in() {
+        local section="$1" name found
+        shift
+        for name in "$@"; do
+            found="$(nm "$out/plain/freestanding" | grep -E "[0-9]${name}(17h|E$|$)" || true)"
+            if [ -z "$found" ] || grep -qvi " $section " <<<"$found"; then
+                echo "no_std: FAILED: $name is not in section '$section': ${found:-not found}" >&2
+                exit 1
+            fi
+        done
+    }
+    lies_in b HEAP_NODES HEAP LIST_NODES LIST LENT_NODES LENT_GROUPS \
+        FLAT BINARY TREE CACHED AVL WHEEL SMALL TINY COARSE
+    echo "no_std: a queue with an identity that the program chose is not zeros, as its page says"
+    lies_in d CHOSEN
 else
     echo "no_std: skipped where statics are: no nm (Debian: apt-get install binutils)"
 fi
@@ -95,6 +104,9 @@ for target in thumbv6m-none-eabi thumbv7m-none-eabi; do
         echo "no_std: core for $target"
         core_lib "$out/$target" "$core_src" --target "$target"
         core_lib "$out/$target-alloc" "$core_src" --target "$target" --cfg 'feature="alloc"'
+        echo "no_std: structures with an allocator have the sizes that their pages state for 32 bits"
+        rustc "${flags[@]}" -L "$out/$target-alloc" --extern "tickwright_core=$out/$target-alloc/libtickwright_core.rlib" \
+            --target "$target" --crate-type lib --emit metadata --out-dir "$out/$target-alloc" ci/no_std/sizes.rs
     else
         echo "no_std: skipped $target: its library is not installed (rustup target add $target)"
     fi

@@ -5,12 +5,14 @@
 #![no_main]
 
 use core::hint::black_box;
+use core::num::NonZeroU32;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use tickwright_core::family::dary_heap::{Group, groups_for};
 use tickwright_core::storage::hook::HookPtr;
 use tickwright_core::{
-    BoundedHeap, CoarseWheel, Family, HookQueue, LentHeap, RbTreeCached, Reject, SortedList, Timer, Wheel,
+    AvlTree, BoundedFlat, BoundedHeap, CoarseWheel, Family, HookQueue, LentHeap, RbTree, RbTreeCached, Reject, SmallWheel,
+    SortedList, Timer, TinyWheel, Wheel,
 };
 
 const MANY: usize = 16;
@@ -22,9 +24,18 @@ static mut LIST: HookQueue<'static, SortedList, u32> = HookQueue::new();
 static LENT_NODES: [Timer<LentHeap<4>, u32>; MANY] = [const { Timer::new(0) }; MANY];
 static mut LENT_GROUPS: [Group<HookPtr<LentHeap<4>>, 4>; groups_for::<4>(MANY)] = [Group::EMPTY; groups_for::<4>(MANY)];
 // These need a `memset`, which is nowhere here; the script looks where they lie.
-static mut TREE: HookQueue<'static, RbTreeCached, u32> = HookQueue::new();
+static mut FLAT: HookQueue<'static, BoundedFlat<MANY>, u32> = HookQueue::new();
+static mut BINARY: HookQueue<'static, BoundedHeap<2, MANY>, u32> = HookQueue::new();
+static mut TREE: HookQueue<'static, RbTree, u32> = HookQueue::new();
+static mut CACHED: HookQueue<'static, RbTreeCached, u32> = HookQueue::new();
+static mut AVL: HookQueue<'static, AvlTree, u32> = HookQueue::new();
 static mut WHEEL: HookQueue<'static, Wheel, u32> = HookQueue::new();
+static mut SMALL: HookQueue<'static, SmallWheel, u32> = HookQueue::new();
+static mut TINY: HookQueue<'static, TinyWheel, u32> = HookQueue::new();
 static mut COARSE: HookQueue<'static, CoarseWheel, u32> = HookQueue::new();
+// Not zeros: its identity.
+// SAFETY: 1. No other queue over this family has an identity: none inserts. 2. It is not 0.
+static mut CHOSEN: HookQueue<'static, Wheel, u32> = unsafe { HookQueue::with_identity(NonZeroU32::MAX) };
 
 /// Fills the queue, re-arms, removes and drains; whether all came out in order.
 fn works<F: Family>(queue: &mut HookQueue<'static, F, u32>, nodes: &'static [Timer<F, u32>; MANY]) -> Result<bool, Reject> {
@@ -56,7 +67,8 @@ fn run() -> u8 {
     // SAFETY: as above.
     let groups = unsafe { &mut *(&raw mut LENT_GROUPS) };
     let lent = HookQueue::lent(MANY, groups).and_then(|mut lent| works(&mut lent, &LENT_NODES));
-    black_box((&raw mut TREE, &raw mut WHEEL, &raw mut COARSE));
+    black_box((&raw mut FLAT, &raw mut BINARY, &raw mut TREE, &raw mut CACHED, &raw mut AVL));
+    black_box((&raw mut WHEEL, &raw mut SMALL, &raw mut TINY, &raw mut COARSE, &raw mut CHOSEN));
     let all = [works(heap, &HEAP_NODES), works(list, &LIST_NODES), lent];
     match all.iter().any(Result::is_err) {
         true => 2,

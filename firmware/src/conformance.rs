@@ -51,19 +51,20 @@ struct Machine<'q, F: Family> {
 type Checked = Result<(), Mismatch>;
 type Key<F> = TimerRef<'static, F, u8>;
 
-/// Runs `operations` random operations. The queue can hold at most `bound` timers.
+/// Runs `operations` random operations on a queue and on `oracle`. The queue can hold at most
+/// `bound` timers.
 ///
 /// # Errors
 /// The first difference.
 pub fn run<F: Family>(
     queue: &mut HookQueue<'static, F, u8>,
     timers: &'static Timers<F>,
+    oracle: Oracle<TIMERS>,
     bound: usize,
     operations: u32,
     seed: u64,
 ) -> Checked {
-    let mut machine =
-        Machine { queue, timers, oracle: Oracle::new(), random: Random::new(seed), bound, at: 0 };
+    let mut machine = Machine { queue, timers, oracle, random: Random::new(seed), bound, at: 0 };
     machine.oracle.now = machine.queue.now();
     for at in 0..operations {
         machine.at = at;

@@ -12,6 +12,8 @@ struct Armed {
 pub struct Oracle<const N: usize> {
     armed: [Option<Armed>; N],
     arrivals: u32,
+    /// Whether the latest of equals leaves first, which is wrong.
+    backwards: bool,
     /// The greatest tick that was passed so far.
     pub now: u64,
 }
@@ -20,7 +22,13 @@ impl<const N: usize> Oracle<N> {
     /// An oracle without pending timers.
     #[must_use]
     pub const fn new() -> Self {
-        Self { armed: [None; N], arrivals: 0, now: 0 }
+        Self { armed: [None; N], arrivals: 0, backwards: false, now: 0 }
+    }
+
+    /// An oracle that breaks ties backwards. Every exact structure must be found to differ from it.
+    #[must_use]
+    pub const fn backwards() -> Self {
+        Self { backwards: true, ..Self::new() }
     }
 
     /// Makes a timer pending, behind its equals. Returns its expiry.
@@ -68,7 +76,7 @@ impl<const N: usize> Oracle<N> {
         for _ in 0..=skip {
             let places = self.armed.iter().enumerate().filter_map(|(timer, armed)| {
                 let Armed { expiry, arrival } = (*armed)?;
-                let arrival = if cfg!(feature = "control") { u32::MAX - arrival } else { arrival };
+                let arrival = if self.backwards { u32::MAX - arrival } else { arrival };
                 Some((expiry, arrival, timer))
             });
             last = places.filter(|place| last.is_none_or(|last| *place > last)).min();

@@ -1,4 +1,5 @@
-//! Checks the sizes that the pages of the structures state for 32-bit targets.
+//! Checks the sizes that the pages of the structures state for 32-bit targets. `ci/no_std.sh`
+//! checks those of structures that need an allocator.
 
 use tickwright_core::{
     AvlTree, BoundedFlat, BoundedHeap, CoarseWheel, HookQueue, RbTree, RbTreeCached, SmallWheel, SortedList,

@@ -21,6 +21,16 @@ fn wheels_in_slabs_have_not_grown() {
     assert_eq!(size_of::<SlabQueue<CoarseWheel, ()>>(), 5_288);
 }
 
+/// The sizes on 32-bit targets are checked by `ci/no_std.sh`.
+#[cfg(feature = "alloc")]
+#[test]
+fn ladders_and_adaptive_queues_have_not_grown() {
+    use tickwright_core::{AdaptiveQueue, LadderQueue, SlabQueue};
+
+    assert_eq!(size_of::<SlabQueue<LadderQueue, ()>>(), 18_232);
+    assert_eq!(size_of::<SlabQueue<AdaptiveQueue, ()>>(), 408);
+}
+
 /// The table of lists is allocated, so it is not part of the queue.
 #[cfg(feature = "alloc")]
 #[test]

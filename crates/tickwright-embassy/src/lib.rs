@@ -23,7 +23,9 @@
 //! - The list is sorted: an alarm looks at the timers that are due, not at all of them.
 //! - Timers of one tick are woken in the order in which they were armed. A deadline that has passed
 //!   is due at once.
-//! - [`Queue::schedule_wake`] returns `true` only if the next alarm may have changed.
+//! - [`Queue::schedule_wake`] returns `true` only if the next alarm may have changed. So a driver
+//!   sets its alarm less often. A driver that loses an alarm finds the missed timers at the next
+//!   timer that is earlier than they are. Over Embassy's queue it finds them at any new timer.
 //! - A deadline of `u64::MAX` ("never") takes no room, and cannot block a later timer of its task.
 //! - A full generic queue wakes the waker that asked for room, so that it asks again. It drops no
 //!   other timer, and wakes none of them early.
@@ -50,6 +52,8 @@ pub mod queue_integrated;
 mod sleeper;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 
 #[cfg(any(feature = "integrated-timers", not(feature = "_generic-queue")))]
 use queue_integrated::Queue as Chosen;

@@ -17,9 +17,43 @@ struct State {
     alarm: u64,
     queue: Queue,
     counter: Option<&'static Counter>,
-    /// The cost of all calls of the queue, in steps of the counter.
-    sum: u64,
-    worst: u32,
+    costs: Costs,
+    /// The steps of all calls since the last jump of the clock, which began a wake-up.
+    since_jump: Option<u32>,
+}
+
+/// What the calls of one function cost, in steps of the counter.
+#[derive(Clone, Copy)]
+pub(crate) struct Cost {
+    pub(crate) count: u32,
+    pub(crate) sum: u64,
+    pub(crate) worst: u32,
+}
+
+impl Cost {
+    const NONE: Self = Self { count: 0, sum: 0, worst: 0 };
+
+    fn add(&mut self, steps: u32) {
+        self.count += 1;
+        self.sum += u64::from(steps);
+        self.worst = self.worst.max(steps);
+    }
+}
+
+/// The costs of a queue.
+#[derive(Clone, Copy)]
+pub(crate) struct Costs {
+    /// The calls of `schedule_wake`.
+    pub(crate) schedule: Cost,
+    /// The calls of `next_expiration`.
+    pub(crate) expire: Cost,
+    /// The most that all calls together took from one jump of the clock to the next, in steps. A
+    /// jump wakes a task, which sleeps again.
+    pub(crate) worst_wake_up: u32,
+}
+
+impl Costs {
+    const NONE: Self = Self { schedule: Cost::NONE, expire: Cost::NONE, worst_wake_up: 0 };
 }
 
 embassy_time_driver::time_driver_impl!(static CLOCK: Clock = Clock::new());
@@ -30,14 +64,35 @@ pub(crate) fn clock() -> &'static Clock {
 }
 
 impl State {
-    /// Makes a call of the queue, and counts its cost.
-    #[inline(always)]
-    fn counted<R>(&mut self, call: impl FnOnce(&mut Queue) -> R) -> R {
-        let Some(counter) = self.counter else { return call(&mut self.queue) };
-        let (took, result) = counter.of(|| call(&mut self.queue));
-        self.sum += u64::from(took);
-        self.worst = self.worst.max(took);
-        result
+    /// Calls `schedule_wake` of the queue, and counts its cost.
+    fn schedule(&mut self, at: u64, waker: &Waker) -> bool {
+        let Some(counter) = self.counter else { return schedule(&mut self.queue, at, waker) };
+        let (took, is_reported) = counter.of(|| schedule(&mut self.queue, at, waker));
+        self.costs.schedule.add(took);
+        self.add(took);
+        is_reported
+    }
+
+    /// Calls `next_expiration` of the queue, counts its cost, and sets the alarm.
+    fn expire(&mut self) {
+        let now = self.now;
+        let Some(counter) = self.counter else {
+            self.alarm = expire(&mut self.queue, now);
+            return;
+        };
+        let (took, next) = counter.of(|| expire(&mut self.queue, now));
+        self.costs.expire.add(took);
+        self.add(took);
+        self.alarm = next;
+    }
+
+    /// Adds the cost of a call to the wake-up. Before the first jump there is none: tasks only arm
+    /// their timers.
+    fn add(&mut self, steps: u32) {
+        if let Some(sum) = &mut self.since_jump {
+            *sum += steps;
+            self.costs.worst_wake_up = self.costs.worst_wake_up.max(*sum);
+        }
     }
 }
 
@@ -59,8 +114,8 @@ impl Clock {
             alarm: u64::MAX,
             queue,
             counter: None,
-            sum: 0,
-            worst: 0,
+            costs: Costs::NONE,
+            since_jump: None,
         })))
     }
 
@@ -75,15 +130,12 @@ impl Clock {
 
     /// Sets the counted costs to 0.
     pub(crate) fn clear_costs(&self) {
-        self.with(|state| (state.sum, state.worst) = (0, 0));
+        self.with(|state| (state.costs, state.since_jump) = (Costs::NONE, None));
     }
 
-    /// The instructions of all calls of the queue together, and those of the longest call.
-    pub(crate) fn costs(&self) -> (u32, u32) {
-        self.with(|state| {
-            let instructions = |steps| state.counter.map_or(0, |counter| counter.instructions(steps));
-            (instructions(state.sum), instructions(state.worst.into()))
-        })
+    /// The costs since they were set to 0.
+    pub(crate) fn costs(&self) -> Costs {
+        self.with(|state| state.costs)
     }
 
     /// Advances the clock to the next alarm, and handles the alarm. Returns whether there was an
@@ -93,9 +145,9 @@ impl Clock {
             if state.alarm == u64::MAX {
                 return false;
             }
-            let now = state.alarm.max(state.now);
-            state.now = now;
-            state.alarm = state.counted(|queue| expire(queue, now));
+            state.since_jump = Some(0);
+            state.now = state.alarm.max(state.now);
+            state.expire();
             true
         })
     }
@@ -110,9 +162,8 @@ impl Driver for Clock {
     /// the alarm again.
     fn schedule_wake(&self, at: u64, waker: &Waker) {
         self.with(|state| {
-            let now = state.now;
-            if state.counted(|queue| schedule(queue, at, waker)) {
-                state.alarm = state.counted(|queue| expire(queue, now));
+            if state.schedule(at, waker) {
+                state.expire();
             }
         });
     }

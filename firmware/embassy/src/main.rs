@@ -3,7 +3,8 @@
 //! The time driver has a virtual clock. When no task can run, the clock jumps to the next alarm,
 //! like a processor that sleeps until its timer interrupt. So each run is the same, and it shows
 //! each wake-up that is early, late or lost. The program prints a line `wake` for each wake-up, and
-//! a line `cost` for each number of tasks; `ci/mcu.sh` compares two builds.
+//! lines `cost` for each number of tasks. `ci/mcu.sh` compares two builds, and `ci/mcu.py` writes
+//! their costs into the record.
 #![no_std]
 #![no_main]
 // The entry attribute makes a public function of `main`.
@@ -20,7 +21,7 @@ use static_cell::StaticCell;
 use tickwright_firmware::board::{Counter, entry, exit, println};
 use tickwright_firmware::random::Random;
 
-use driver::clock;
+use driver::{Costs, clock};
 
 /// Tasks that sleep and time out in turn.
 const MIXED: u32 = 16;
@@ -129,12 +130,26 @@ fn run(executor: &'static Executor, tasks: u32) {
     }
 }
 
+/// Prints the mean and the most instructions of a wake-up, and of each function of the queue.
+fn print_costs(counter: &Counter, tasks: u32) {
+    let Costs { schedule, expire, worst_wake_up } = clock().costs();
+    for (what, sum, count, worst) in [
+        ("wake-up", schedule.sum + expire.sum, tasks * ROUNDS, worst_wake_up),
+        ("schedule wake", schedule.sum, schedule.count, schedule.worst),
+        ("next expiration", expire.sum, expire.count, expire.worst),
+    ] {
+        let mean = counter.instructions(sum) / count.max(1);
+        println!("cost,{tasks},{what},{mean},{}", counter.instructions(worst.into()));
+    }
+}
+
 #[entry]
 fn main() -> ! {
     static EXECUTOR: StaticCell<Executor> = StaticCell::new();
     static COUNTER: StaticCell<Counter> = StaticCell::new();
     let executor: &'static Executor = EXECUTOR.init(Executor::new(core::ptr::null_mut()));
-    clock().count(COUNTER.init(Counter::start()));
+    let counter: &'static Counter = COUNTER.init(Counter::start());
+    clock().count(counter);
     let spawner = executor.spawner();
     for task in 0..MIXED {
         match mixed(task) {
@@ -152,8 +167,7 @@ fn main() -> ! {
             }
         }
         run(executor, tasks);
-        let (sum, worst) = clock().costs();
-        println!("cost,{tasks},{},{worst}", sum / (tasks * ROUNDS));
+        print_costs(counter, tasks);
     }
     println!("right,true");
     exit(0)

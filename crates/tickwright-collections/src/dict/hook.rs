@@ -238,6 +238,8 @@ impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
     }
 
     /// An empty dictionary with an identity that the caller chooses; only its lower 31 bits count.
+    /// The identity is not zero, so a static of the dictionary lies in `.data`: it takes its few
+    /// words in RAM and again in flash.
     ///
     /// # Safety
     /// 1. No other dictionary with balance `B` has the same lower 31 bits at any time, whether it

@@ -43,7 +43,8 @@
 //! Bytes per timer: slab 16 + slot (8 for a `u32`), and half as much again as the layout shows. A
 //! move needs room for timers that arrive meanwhile. The queue allocates 11 KiB for a wheel from
 //! some 450 timers on, and 18 KiB for a ladder. The queue keeps the memory of structures that it
-//! has left.
+//! has left. The queue itself takes 408 bytes (on 32-bit targets 240). All other figures are the
+//! same on 32-bit targets, because records and cells number slots in 32 bits everywhere.
 //!
 //! # Choose when
 //! - nobody has measured, or the population changes by orders of magnitude;

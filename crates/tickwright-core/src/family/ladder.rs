@@ -64,7 +64,8 @@
 //!
 //! Bytes per timer: slab 24 + slot (8 for a `u32`), and 3 more for dead entries. Chunks that are
 //! not full add up to 215 KiB, from 256 timers on. With dead entries that is less than two fifths
-//! of the memory from 25,000 timers on. The queue itself takes 18 KiB.
+//! of the memory from 25,000 timers on. The queue itself takes 18 KiB. On 32-bit targets all these
+//! figures are the same, because records and entries number slots in 32 bits everywhere.
 //!
 //! # Files
 //! The files are listed in this order. First `chunks` (memory for entries), `rungs` (buckets and

@@ -138,6 +138,10 @@ use crate::storage::{Family, Handle, Shape};
 /// On 64-bit targets the queue is a value of 11 KiB (slab) or 17 KiB (hooks): box it, or make it a
 /// static.
 ///
+/// A queue over hooks that [`HookQueue::new`](crate::HookQueue::new) creates is all zeros. So a
+/// static of it lies in `.bss`: on 32-bit targets it takes 11 KiB of RAM, and no flash. See
+/// [`SmallWheel`] and [`TinyWheel`] for less.
+///
 /// `BUCKETS` is a power of two from 2 to 64. `LEVELS` is the number of digits that covers 64 bits
 /// (64, 11; 32, 13; 16, 16; ...). Other numbers do not compile.
 ///
@@ -157,11 +161,12 @@ pub struct Wheel<const BUCKETS: usize = 64, const LEVELS: usize = 11>;
 
 /// The exact wheel with sixteen buckets a level: over hooks, a queue takes 4.3 KiB on 32-bit
 /// targets and 6.4 KiB on 64-bit targets. A timer moves down at most fifteen times, where [`Wheel`]
-/// moves it at most ten times.
+/// moves it at most ten times. A static of it lies in `.bss`, like that of [`Wheel`].
 pub type SmallWheel = Wheel<16, 16>;
 
 /// The exact wheel with four buckets a level: over hooks, a queue takes 2.6 KiB on 32-bit targets
-/// and 3.6 KiB on 64-bit targets. A timer moves down at most 31 times.
+/// and 3.6 KiB on 64-bit targets. A timer moves down at most 31 times. A static of it lies in
+/// `.bss`, like that of [`Wheel`].
 pub type TinyWheel = Wheel<4, 32>;
 
 impl<const BUCKETS: usize, const LEVELS: usize> Family for Wheel<BUCKETS, LEVELS> {

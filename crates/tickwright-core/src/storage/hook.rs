@@ -235,6 +235,8 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     /// An empty queue. The queue takes an identity at its first insert. On targets without
     /// compare-exchange, `new` needs the feature `critical-section`; without it the call does not
     /// compile. There [`with_identity`](Self::with_identity) works without the feature.
+    ///
+    /// The queue is all zeros. So a static of it lies in `.bss`, and takes no flash.
     #[must_use]
     pub const fn new() -> Self {
         let () = Self::DRAWS_AN_IDENTITY;
@@ -258,6 +260,10 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     }
 
     /// An empty queue with an identity that the caller chooses; only its lower 31 bits count.
+    ///
+    /// The identity is not zero. So a static of the queue lies in `.data`: it takes its size in RAM
+    /// and again in flash, 11 KiB of each for a [`Wheel`](crate::Wheel) on 32-bit targets. A static
+    /// made by [`new`](Self::new) takes no flash.
     ///
     /// # Safety
     /// 1. No other queue over family `F` has the same lower 31 bits at any time, whether it was

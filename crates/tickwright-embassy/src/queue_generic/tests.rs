@@ -1,7 +1,5 @@
 //! The queue of a fixed number of timers, and what it does when it is full.
 
-use std::boxed::Box;
-
 use super::*;
 use crate::testing::{self, Task, Timers, tasks};
 
@@ -35,11 +33,6 @@ fn never_blocks_no_later_timer() {
 #[test]
 fn a_missed_alarm_is_made_up_for() {
     testing::a_missed_alarm_is_made_up_for(ConstGenericQueue::<3>::new());
-}
-
-#[test]
-fn it_agrees_with_an_oracle() {
-    testing::agrees_with_an_oracle(|| Box::new(ConstGenericQueue::<24>::new()));
 }
 
 /// Embassy's own queue, when full, woke the task at the end of its vector. Here only the task that

@@ -1,6 +1,5 @@
 //! Tests of the queue in the tasks, and of its storage.
 
-use std::boxed::Box;
 use std::vec::Vec;
 
 use super::*;
@@ -46,11 +45,6 @@ fn never_blocks_no_later_timer() {
 #[test]
 fn a_missed_alarm_is_made_up_for() {
     testing::a_missed_alarm_is_made_up_for(Queue::new());
-}
-
-#[test]
-fn it_agrees_with_an_oracle() {
-    testing::agrees_with_an_oracle(|| Box::new(Queue::new()));
 }
 
 /// Embassy's mock driver resets itself by writing a new queue over the old one.

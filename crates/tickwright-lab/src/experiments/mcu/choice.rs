@@ -83,9 +83,9 @@ pub(super) fn structures(rows: &[Row]) -> Vec<&str> {
     distinct(rows.iter().map(|row| row.structure.as_str()))
 }
 
-/// The numbers of timers at which instructions were counted, ascending.
+/// The numbers of timers at which the calls of a queue were counted, ascending.
 pub(super) fn sizes(rows: &[Row]) -> Vec<u64> {
-    let counted = rows.iter().filter(|row| row.kind == Kind::Instructions);
+    let counted = rows.iter().filter(|row| row.kind == Kind::Instructions && EACH.contains(&row.of.as_str()));
     let mut sizes = distinct(counted.map(|row| row.n));
     sizes.sort_unstable();
     sizes

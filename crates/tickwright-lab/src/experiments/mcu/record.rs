@@ -8,6 +8,9 @@ use crate::output::text::plain;
 /// The columns, in their order in the file.
 const HEADER: [&str; 8] = ["what", "processor", "level", "structure", "n", "of", "mean", "worst"];
 
+/// The operation that comprises all calls of a queue of Embassy's tasks for one wake-up.
+pub(super) const WAKE_UP: &str = "wake-up";
+
 /// The unit that a figure counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {

@@ -5,7 +5,7 @@ use crate::result::{Axis, Cell, Plot, Section, Table};
 
 use super::choice::{USES, Use, findings, sizes, structures};
 use super::data::Plan;
-use super::record::{Kind, Row, distinct};
+use super::record::{Kind, Row, WAKE_UP, distinct};
 
 /// The number of curves in a plot: those that are cheapest at the largest number of timers.
 const CURVES: usize = 6;
@@ -62,7 +62,14 @@ fn calls(rows: &[Row], operation: &str) -> Section {
         let worst = sizes.iter().map(|n| at(*n).and_then(|row| row.worst).into());
         table.row([Cell::from(structure)].into_iter().chain(means).chain(worst));
     }
-    Section::new(format!("{operation}: instructions of a call, mean and worst")).table(table)
+    let title = match operation {
+        WAKE_UP => format!("{operation} of a task: instructions of its queue, mean and worst, with n tasks"),
+        "schedule wake" | "next expiration" => {
+            format!("{operation}: instructions of a call, mean and worst, with n tasks")
+        }
+        _ => format!("{operation}: instructions of a call, mean and worst"),
+    };
+    Section::new(title).table(table)
 }
 
 /// Flash and RAM in addition to the program without a queue, and the bytes of a queue and of a
@@ -81,7 +88,7 @@ fn bytes(plan: &Plan) -> Section {
         of => format!("{of}, n={n}"),
     });
     let mut table = Table::new().column("", Format::Text).columns(heading, Format::Thousands);
-    for structure in structures(rows) {
+    for structure in distinct(figures().map(|row| row.structure.as_str())) {
         let cells = wanted.iter().map(|(of, n)| {
             let figure = figures().find(|row| row.structure == structure && row.of == *of && row.n == *n);
             figure.map(|row| row.mean).into()

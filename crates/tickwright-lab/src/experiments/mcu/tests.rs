@@ -43,6 +43,19 @@ fn each_processor_and_level_of_the_record_is_shown() {
     assert!(unknown.contains("no optimization level 'z'") && unknown.ends_with("it has 3, s"), "{unknown}");
 }
 
+/// Tasks of Embassy are figures of their own: no structure of the choice, no number of timers.
+#[test]
+fn tasks_of_embassy_have_their_own_tables() {
+    let report = report(&[]);
+    for (structure, at_least) in [("embassy", 1_000.0), ("tickwright-embassy", 100.0)] {
+        let tasks = labels([("structure", structure.into()), ("n", 32u64.into())]);
+        let wake_up = report.find("wake-up", &tasks).unwrap();
+        assert!(wake_up.samples[0] > at_least, "{structure}");
+    }
+    let (_, record) = args(&[]).record().unwrap();
+    assert_eq!(choice::sizes(&record.rows), [1, 4, 16, 64]);
+}
+
 #[test]
 fn the_choice_changes_where_the_figures_cross() {
     let text = format!(

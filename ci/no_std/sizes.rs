@@ -1,0 +1,31 @@
+//! Checks the sizes that the pages of the structures with an allocator state for 32-bit targets.
+//! `firmware/src/sizes.rs` checks those of the others.
+#![no_std]
+
+use tickwright_core::storage::slab::Idx;
+use tickwright_core::storage::{Discipline, Family};
+use tickwright_core::{AdaptiveQueue, DaryHeap, FixedDelay, FlatQueue, LadderQueue, SlabQueue, Timer, Wheel};
+
+/// The bytes of a timer's record in a slab.
+const fn record<F: Family>() -> usize {
+    size_of::<<F::Of<Idx> as Discipline<Idx>>::Record>()
+}
+
+/// KiB of a structure in a slab, rounded.
+const fn kib<F: Family>() -> usize {
+    (size_of::<F::Of<Idx>>() + 512) / 1024
+}
+
+const _: () = {
+    assert!(size_of::<usize>() == 4);
+    assert!(size_of::<Timer<FixedDelay, ()>>() == 32);
+    // In the node; a cell takes as much.
+    assert!(size_of::<Timer<FlatQueue, ()>>() == 16);
+    assert!(record::<LadderQueue>() == 16 && kib::<LadderQueue>() == 18);
+    // What the layout of the adaptive queue lists.
+    assert!(record::<AdaptiveQueue>() == 16);
+    assert!(record::<FlatQueue>() == 8);
+    assert!(record::<DaryHeap<4>>() == 4);
+    assert!(record::<Wheel>() == 24 && kib::<Wheel>() == 11);
+    assert!(size_of::<SlabQueue<AdaptiveQueue, ()>>() == 240);
+};

@@ -1,0 +1,289 @@
+//! The same scenarios over the queues of this crate and over those of `embassy-time-queue-utils`:
+//! what Embassy's mock driver promises, and the bugs that Embassy's queues and drivers had. Where a
+//! queue of Embassy's still fails, the test names the issue and the wrong wake-ups.
+
+use std::boxed::Box;
+use std::vec::Vec;
+
+use embassy_time_queue_utils::{queue_generic as their_generic, queue_integrated as their_integrated};
+
+use crate::testing::driver::{Driver, Kind};
+use crate::testing::{Task, Timers, agrees_with_an_oracle};
+use crate::{queue_generic, queue_integrated};
+
+impl Timers for their_integrated::Queue {
+    fn arm(&mut self, task: &Task, at: u64) -> bool {
+        self.schedule_wake_queue_item(at, task.item(), &task.waker)
+    }
+
+    fn expire(&mut self, now: u64) -> u64 {
+        self.next_expiration(now)
+    }
+}
+
+impl<const N: usize> Timers for their_generic::ConstGenericQueue<N> {
+    fn arm(&mut self, task: &Task, at: u64) -> bool {
+        self.schedule_wake(at, &task.waker)
+    }
+
+    fn expire(&mut self, now: u64) -> u64 {
+        self.next_expiration(now)
+    }
+}
+
+/// A kind of queue, and whose it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Which {
+    OursInTasks,
+    OursGeneric,
+    TheirsInTasks,
+    TheirsGeneric,
+}
+
+use Which::{OursGeneric, OursInTasks, TheirsGeneric, TheirsInTasks};
+
+impl Which {
+    const ALL: [Self; 4] = [OursInTasks, OursGeneric, TheirsInTasks, TheirsGeneric];
+
+    /// An empty queue; a generic one has room for `N` timers.
+    fn make<const N: usize>(self) -> Box<dyn Timers> {
+        match self {
+            OursInTasks => Box::new(queue_integrated::Queue::new()),
+            OursGeneric => Box::new(queue_generic::ConstGenericQueue::<N>::new()),
+            TheirsInTasks => Box::new(their_integrated::Queue::new()),
+            TheirsGeneric => Box::new(their_generic::ConstGenericQueue::<N>::new()),
+        }
+    }
+
+    fn is_ours(self) -> bool {
+        matches!(self, OursInTasks | OursGeneric)
+    }
+
+    /// Embassy promises no order among the timers that one alarm wakes; this crate does.
+    fn in_promised_order(self, wakes: &[(u64, usize)]) -> Vec<(u64, usize)> {
+        let mut wakes = wakes.to_vec();
+        if !self.is_ours() {
+            wakes.sort_unstable();
+        }
+        wakes
+    }
+}
+
+/// A queue that is known to fail a scenario: the bug, and what it wakes.
+type Known<'a> = (Which, &'a str, &'a [(u64, usize)]);
+
+/// Runs a scenario over these queues, and compares the wake-ups. A known failure must be as
+/// described: if Embassy mends it, the test fails and says so.
+fn expect(queues: &[Which], scenario: impl Fn(Which) -> Driver, right: &[(u64, usize)], known: &[Known<'_>]) {
+    for &which in queues {
+        let seen = which.in_promised_order(scenario(which).seen());
+        let right = which.in_promised_order(right);
+        match known.iter().find(|(failing, ..)| *failing == which) {
+            None => assert_eq!(seen, right, "{which:?}"),
+            Some((_, bug, wrong)) => {
+                assert!(!which.is_ours(), "{which:?} may fail nothing");
+                assert_ne!(seen, right, "{which:?}: {bug} is mended: expect the right wake-ups");
+                assert_eq!(seen, which.in_promised_order(wrong), "{which:?}: {bug}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_mock_clock_moves_only_when_advanced() {
+    let scenario = |which: Which| {
+        let mut driver = Driver::new(Kind::Mock, which.make::<4>(), 1);
+        assert_eq!(driver.now(), 0);
+        driver.advance(1_000_000);
+        assert_eq!(driver.now(), 1_000_000);
+        driver.schedule_wake(0, 1_000_001);
+        driver.advance(0);
+        assert_eq!(driver.now(), 1_000_000);
+        driver
+    };
+    expect(&Which::ALL, scenario, &[], &[]);
+}
+
+#[test]
+fn a_timer_fires_at_its_tick_once() {
+    for kind in [Kind::Mock, Kind::Hardware] {
+        let scenario = |which: Which| {
+            let mut driver = Driver::new(kind, which.make::<4>(), 1);
+            driver.schedule_wake(0, 5);
+            for ticks in [4, 1, 100] {
+                driver.advance(ticks);
+            }
+            driver
+        };
+        expect(&Which::ALL, scenario, &[(5, 0)], &[]);
+    }
+}
+
+#[test]
+fn a_deadline_that_has_passed_fires_at_once() {
+    for kind in [Kind::Mock, Kind::Hardware] {
+        let scenario = |which: Which| {
+            let mut driver = Driver::new(kind, which.make::<4>(), 3);
+            driver.advance(100);
+            for (task, at) in [(0, 99), (1, 100), (2, 101)] {
+                driver.schedule_wake(task, at);
+            }
+            assert_eq!(driver.seen().len(), 2, "{which:?}: before the clock moves");
+            driver.advance(1);
+            driver
+        };
+        expect(&Which::ALL, scenario, &[(100, 0), (100, 1), (101, 2)], &[]);
+    }
+}
+
+#[test]
+fn one_long_advance_fires_all_that_are_due() {
+    let scenario = |which: Which| {
+        let mut driver = Driver::new(Kind::Mock, which.make::<6>(), 6);
+        for (task, at) in [(0, 30), (1, 10), (2, 20), (3, 10), (4, 25), (5, 31)] {
+            driver.schedule_wake(task, at);
+        }
+        driver.advance(30);
+        driver
+    };
+    expect(&Which::ALL, scenario, &[(30, 1), (30, 3), (30, 2), (30, 4), (30, 0)], &[]);
+}
+
+/// Embassy's own queue in the tasks leaves the waker in the storage of each task that was pending.
+/// So the task counts as pending in the new queue, which does not have it.
+#[test]
+fn a_reset_forgets_the_timers_and_keeps_the_tasks() {
+    let scenario = |which: Which| {
+        let mut driver = Driver::new(Kind::Mock, which.make::<4>(), 2);
+        driver.schedule_wake(0, 10);
+        driver.schedule_wake(1, 20);
+        driver.advance(5);
+        driver.reset(which.make::<4>());
+        assert_eq!(driver.now(), 0);
+        driver.advance(100);
+        assert_eq!(driver.seen(), [], "{which:?}: no timer is left");
+        driver.schedule_wake(0, 110);
+        driver.advance(10);
+        driver
+    };
+    let lost = [(TheirsInTasks, "a timer after a reset is lost (it has no issue)", &[][..])];
+    expect(&Which::ALL, scenario, &[(110, 0)], &lost);
+}
+
+/// `embassy-time-queue-utils` 0.3.1 mended it. Up to 0.3.0 the timers at 20 and 15 were lost.
+#[test]
+fn never_blocks_no_later_timer_embassy_4736() {
+    let scenario = |which: Which| {
+        let mut driver = Driver::new(Kind::Hardware, which.make::<2>(), 2);
+        for _ in 0..2 {
+            driver.schedule_wake(0, u64::MAX);
+            driver.advance(10);
+            let now = driver.now();
+            for (task, at) in [(0, now + 10), (0, u64::MAX), (1, now + 5), (1, u64::MAX)] {
+                driver.schedule_wake(task, at);
+            }
+            driver.advance(10);
+        }
+        driver
+    };
+    expect(&Which::ALL, scenario, &[(15, 1), (20, 0), (35, 1), (40, 0)], &[]);
+}
+
+#[test]
+fn never_takes_no_room() {
+    let scenario = |which: Which| {
+        let mut driver = Driver::new(Kind::Hardware, which.make::<2>(), 3);
+        driver.schedule_wake(0, u64::MAX);
+        driver.schedule_wake(1, u64::MAX);
+        driver.schedule_wake(2, 10);
+        driver.advance(20);
+        driver
+    };
+    let early = [(TheirsGeneric, "a full queue wakes another task early", &[(0, 1), (10, 2)][..])];
+    expect(&Which::ALL, scenario, &[(10, 2)], &early);
+}
+
+/// Task 2 finds no room. Only task 2 is woken, and it asks again.
+#[test]
+fn a_full_queue_wakes_no_other_task() {
+    let scenario = |which: Which| {
+        let mut driver = Driver::new(Kind::Hardware, which.make::<2>(), 3);
+        for (task, at) in [(0, 10), (1, 20), (2, 5)] {
+            driver.schedule_wake(task, at);
+        }
+        driver.advance(30);
+        driver
+    };
+    // It drops the timer of task 1 to make room.
+    let early = [(TheirsGeneric, "a full queue wakes another task early", &[(0, 1), (5, 2), (10, 0)][..])];
+    expect(&[OursGeneric, TheirsGeneric], scenario, &[(0, 2), (10, 0), (20, 1)], &early);
+    expect(&[OursInTasks, TheirsInTasks], scenario, &[(5, 2), (10, 0), (20, 1)], &[]);
+}
+
+/// The driver's mistake does no harm over a queue that reports a timer only if it is the next one.
+/// Embassy's queues report each new timer, and so a later one delays the alarm.
+#[test]
+fn a_later_timer_delays_no_alarm_esp_hal_4212() {
+    let scenario = |kind| {
+        move |which: Which| {
+            let mut driver = Driver::new(kind, which.make::<3>(), 3);
+            driver.schedule_wake(0, 100);
+            driver.schedule_wake(1, 200);
+            driver.schedule_wake(2, 150);
+            driver.advance(300);
+            driver
+        }
+    };
+    let right = [(100, 0), (150, 2), (200, 1)];
+    let late = &[(150, 0), (150, 2), (200, 1)][..];
+    let bug = "esp-hal's issue 4212: the next alarm is overwritten";
+    expect(
+        &Which::ALL,
+        scenario(Kind::Overwriting),
+        &right,
+        &[(TheirsInTasks, bug, late), (TheirsGeneric, bug, late)],
+    );
+    expect(&Which::ALL, scenario(Kind::Hardware), &right, &[]);
+}
+
+/// A driver that lost its alarm wakes what it has missed as soon as the queue reports a timer.
+#[test]
+fn a_lost_alarm_is_made_up_for_embassy_3758() {
+    let scenario = |which: Which| {
+        let mut driver = Driver::new(Kind::Hardware, which.make::<2>(), 2);
+        driver.schedule_wake(0, 100);
+        driver.lose_alarm();
+        driver.advance(150);
+        driver.schedule_wake(1, 90);
+        driver.advance(100);
+        driver
+    };
+    expect(&Which::ALL, scenario, &[(150, 1), (150, 0)], &[]);
+}
+
+/// The price of fewer reports: a timer later than the missed one is not reported, so it cannot make
+/// up for a lost alarm. Over Embassy's queues each new timer does.
+#[test]
+fn a_lost_alarm_waits_for_an_earlier_timer() {
+    let scenario = |which: Which| {
+        let mut driver = Driver::new(Kind::Hardware, which.make::<3>(), 3);
+        driver.schedule_wake(0, 100);
+        driver.lose_alarm();
+        driver.advance(150);
+        driver.schedule_wake(1, 300);
+        driver.advance(200);
+        driver.schedule_wake(2, 50);
+        driver
+    };
+    expect(&[OursInTasks, OursGeneric], scenario, &[(350, 2), (350, 0), (350, 1)], &[]);
+    expect(&[TheirsInTasks, TheirsGeneric], scenario, &[(150, 0), (300, 1), (350, 2)], &[]);
+}
+
+/// So the scenarios are fair: Embassy's queues agree with the oracle too, except for the order
+/// within one alarm.
+#[test]
+fn all_queues_agree_with_an_oracle() {
+    for which in Which::ALL {
+        agrees_with_an_oracle(|| which.make::<24>(), which.is_ours());
+    }
+}
