@@ -55,7 +55,7 @@ emulate() {
 # agree with the oracle, and no exact structure agrees with one that breaks ties backwards (the
 # control).
 conforms() {
-    local opt agree exact
+    local opt agree exact control
     for opt in ${5:-s 3}; do
         build "$3" "$4" "$opt" --bin conformance
         if ! emulate "$2" conformance "$3" >"$log"; then
@@ -70,19 +70,23 @@ conforms() {
             echo "mcu: FAILED: no structure on $1 at opt-level $opt says that it agrees" >&2
             exit 1
         fi
-        if emulate "$2" conformance "$3" control >"$log"; then
-            echo "mcu: FAILED: an oracle that breaks ties backwards is not noticed on $1 at opt-level $opt" >&2
-            exit 1
-        fi
-        if [ "$(grep -v '^coarse' "$log" | grep -c 'FAILED')" != "$exact" ]; then
-            cat "$log" >&2
-            echo "mcu: FAILED: on $1 at opt-level $opt an exact structure agrees with an oracle that breaks ties" \
-                "backwards" >&2
-            exit 1
+        # The control takes as long as the run, so each board has it at one level.
+        control=""
+        if [ "$opt" = 3 ]; then
+            if emulate "$2" conformance "$3" control >"$log"; then
+                echo "mcu: FAILED: an oracle that breaks ties backwards is not noticed on $1 at opt-level $opt" >&2
+                exit 1
+            fi
+            if [ "$(grep -v '^coarse' "$log" | grep -c 'FAILED')" != "$exact" ]; then
+                cat "$log" >&2
+                echo "mcu: FAILED: on $1 at opt-level $opt an exact structure agrees with an oracle that breaks ties" \
+                    "backwards" >&2
+                exit 1
+            fi
+            control="; control: $exact of $exact exact ones differ from an oracle that breaks ties backwards"
         fi
         ran=$((ran + agree))
-        echo "mcu: $1, $3, opt-level $opt: $agree structures agree with the oracle;" \
-            "control: $exact of $exact exact ones differ from an oracle that breaks ties backwards"
+        echo "mcu: $1, $3, opt-level $opt: $agree structures agree with the oracle$control"
     done
 }
 
