@@ -62,7 +62,7 @@ impl Driver {
     }
 }
 
-/// A runtime with one thread for `workers = 0`, which runs only inside of `block_on`.
+/// With 0 workers the runtime has no thread of its own: tasks run only inside of `block_on`.
 fn runtime(workers: usize) -> Runtime {
     let mut builder = if workers == 0 { Builder::new_current_thread() } else { Builder::new_multi_thread() };
     builder.worker_threads(workers.max(1)).enable_time().build().unwrap()

@@ -150,7 +150,7 @@ fn one_long_advance_fires_all_that_are_due() {
 }
 
 /// Embassy's own queue in the tasks leaves the waker in the storage of each task that was pending.
-/// So the task counts as pending in the new queue, which does not have it.
+/// So the task counts as pending after the reset, although the new queue does not have its timer.
 #[test]
 fn a_reset_forgets_the_timers_and_keeps_the_tasks() {
     let scenario = |which: Which| {

@@ -18,7 +18,7 @@ struct State {
     queue: Queue,
     counter: Option<&'static Counter>,
     costs: Costs,
-    /// The steps of all calls since the last jump of the clock, which began a wake-up.
+    /// The steps of all calls since the last jump of the clock. Each jump begins a wake-up.
     since_jump: Option<u32>,
 }
 

@@ -115,7 +115,7 @@ mod geometry;
 /// 64-bit targets the queue is a value of 5 KiB (slab) or 10 KiB (hooks): box it, or make it a
 /// static.
 ///
-/// A queue over hooks that [`HookQueue::new`](crate::HookQueue::new) creates is all zeros. So a
+/// [`HookQueue::new`](crate::HookQueue::new) creates a queue over hooks that is all zeros. So a
 /// static of it lies in `.bss`: on 32-bit targets it takes 5 KiB of RAM, and no flash.
 ///
 /// A bucket of each level is `1 << SHIFT` times as long as a bucket of the level below.

@@ -138,7 +138,7 @@ use crate::storage::{Family, Handle, Shape};
 /// On 64-bit targets the queue is a value of 11 KiB (slab) or 17 KiB (hooks): box it, or make it a
 /// static.
 ///
-/// A queue over hooks that [`HookQueue::new`](crate::HookQueue::new) creates is all zeros. So a
+/// [`HookQueue::new`](crate::HookQueue::new) creates a queue over hooks that is all zeros. So a
 /// static of it lies in `.bss`: on 32-bit targets it takes 11 KiB of RAM, and no flash. See
 /// [`SmallWheel`] and [`TinyWheel`] for less.
 ///

@@ -12,7 +12,7 @@ pub(crate) enum Fault {
     LosesFirst,
     /// A moved timer keeps its deadline.
     IgnoresMoves,
-    /// Deadlines are rounded up to multiples of eight. No mistake in a granular structure.
+    /// Deadlines are rounded up to multiples of eight. A granular structure may do so.
     Eights,
 }
 
