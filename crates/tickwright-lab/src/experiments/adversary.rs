@@ -189,17 +189,10 @@ fn who(
     pattern: Pattern,
     population: usize,
 ) -> Result<(Vec<&'static Structure>, Vec<Skipped>), LabError> {
-    struct Horizon;
-    impl Visitor for Horizon {
-        type Out = u64;
-        fn visit<C: Candidate>(self, _: &'static Structure) -> u64 {
-            C::HORIZON
-        }
-    }
     let mut able = Vec::new();
     let mut skipped = Vec::new();
     for &structure in chosen {
-        let horizon = registry::visit(structure, Horizon);
+        let horizon = registry::horizon(structure);
         let why = registry::why_not(structure, population)?.or_else(|| {
             (pattern.furthest(population) > horizon)
                 .then(|| format!("it takes delays of {horizon} ticks at most"))

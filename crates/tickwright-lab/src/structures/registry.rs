@@ -228,6 +228,7 @@ const fn ours<F: Family>(id: &'static str, about: &'static str) -> Structure {
 struct Facts {
     lateness: fn(u64) -> u64,
     bytes_per_timer: usize,
+    horizon: u64,
     keeps_dead: bool,
     holds: fn(usize) -> bool,
 }
@@ -240,6 +241,7 @@ fn facts(structure: &'static Structure) -> Facts {
             Facts {
                 lateness: C::lateness,
                 bytes_per_timer: C::BYTES_PER_TIMER,
+                horizon: C::HORIZON,
                 keeps_dead: <C::Queue<'static> as BenchQueue>::DEAD == Dead::Stay,
                 holds: C::holds,
             }
@@ -256,6 +258,11 @@ pub(crate) fn lateness(structure: &'static Structure) -> fn(u64) -> u64 {
 /// Returns the least number of bytes per timer of a structure.
 pub(crate) fn bytes_per_timer(structure: &'static Structure) -> usize {
     facts(structure).bytes_per_timer
+}
+
+/// Returns the longest delay that a structure takes, in ticks.
+pub(crate) fn horizon(structure: &'static Structure) -> u64 {
+    facts(structure).horizon
 }
 
 /// Whether a structure keeps every entry of a removed timer until its tick.

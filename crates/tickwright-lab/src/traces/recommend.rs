@@ -50,6 +50,9 @@ pub(crate) struct RecommendArgs {
     /// Timers may be delivered late by this time
     #[arg(long, value_name = "DURATION", value_parser = super::tick)]
     pub(crate) late: Option<Duration>,
+    /// Recommend no structure that cannot hold a timer this far away
+    #[arg(long, value_name = "DURATION", value_parser = horizon)]
+    pub(crate) horizon: Option<Duration>,
     /// Below this share of a CPU, in percent, the choice does not matter
     #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = percent)]
     pub(crate) negligible: f64,
@@ -57,6 +60,11 @@ pub(crate) struct RecommendArgs {
     pub(crate) settings: ReplaySettings,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+/// Parses a horizon: from a nanosecond to 100 years.
+fn horizon(text: &str) -> Result<Duration, String> {
+    crate::duration::within::<1, 3_153_600_000_000_000_000>(text)
 }
 
 fn percent(text: &str) -> Result<f64, String> {
@@ -143,6 +151,7 @@ impl Experiment for RecommendArgs {
             no_alloc: self.no_alloc,
             bytes: self.bytes,
             late_ns: self.late.map(|late| late.as_nanos() as f64),
+            horizon_ns: self.horizon.map_or(0, |away| away.as_nanos() as u64),
             negligible: self.negligible,
         };
         Ok(Plan { replay: self.settings.plan(input, structures), current, criteria, source })

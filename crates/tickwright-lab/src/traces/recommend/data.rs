@@ -31,6 +31,8 @@ pub(crate) struct Criteria {
     pub(crate) bytes: Option<u32>,
     /// The greatest lateness, in ns. `None`: exact.
     pub(crate) late_ns: Option<f64>,
+    /// How far away a timer may be, in ns. 0: as far as in the workload.
+    pub(crate) horizon_ns: u64,
     /// Below this share of a CPU, in percent, the choice does not matter.
     pub(crate) negligible: f64,
 }

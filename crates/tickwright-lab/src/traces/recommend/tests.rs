@@ -11,7 +11,8 @@ use crate::traces::input::Input;
 use crate::traces::recommend::{RecommendArgs, to_copy};
 use crate::traces::replay::{Data as Replayed, LeftOut, Row};
 
-const EXACT: Criteria = Criteria { no_alloc: false, bytes: None, late_ns: None, negligible: 1.0 };
+const EXACT: Criteria =
+    Criteria { no_alloc: false, bytes: None, late_ns: None, horizon_ns: 0, negligible: 1.0 };
 
 /// Rows of one second with 1,000 operations; each structure takes n ms, with m bytes.
 fn replayed(rows: &[(&str, f64, usize)]) -> Replayed {
@@ -73,6 +74,13 @@ fn conditions_exclude_structures() {
         let words = verdict(&ROWS, "binary-heap", criteria);
         assert!(words.contains(&format!("-> {id} saves")), "{criteria:?}: {words}");
     }
+    // Its deadlines are u32: 49.7 days of ticks of a millisecond.
+    let rows = [("hash-wheel", 20.0, 2400), ROWS[2]];
+    let day = 86_400_000_000_000;
+    let words = verdict(&rows, "hash-wheel", Criteria { horizon_ns: 49 * day, ..EXACT });
+    assert!(words.starts_with("Keep hash-wheel"), "{words}");
+    let words = verdict(&rows, "hash-wheel", Criteria { horizon_ns: 50 * day, ..EXACT });
+    assert!(words.contains("it holds no timer that is more than 4294967 s away"), "{words}");
     let none = verdict(&ROWS, "binary-heap", Criteria { bytes: Some(3), ..EXACT });
     assert!(none.contains("no structure fulfils"), "{none}");
 }
@@ -212,6 +220,10 @@ fn one_screen_says_what_would_change_the_verdict() {
         assert!(words.contains(line), "'{line}' is not in\n{text}");
     }
     assert!(text.lines().count() <= 50, "{text}");
+    assert!(words.contains("Geometry: the longest delay is 5000 ticks: 3 levels"), "{text}");
+    let plan = self::plan("binary-heap", Criteria { horizon_ns: 86_400_000_000_000, ..EXACT });
+    let text = render::sections(&sections(&plan, &data, &findings(&plan, &data)));
+    assert!(text.contains("Geometry: the horizon is 86400000 ticks: 5 levels"), "{text}");
 }
 
 #[test]

@@ -34,7 +34,18 @@ impl Criteria {
         if !exact && self.late_ns.is_none_or(|most| late > most) {
             return Some(format!("it delivers up to {} late", span(late)));
         }
+        let away = self.horizon(data);
+        let most = registry::horizon(row.structure);
+        if away > most {
+            let most = span(most as f64 * data.tick_ns as f64);
+            return Some(format!("it holds no timer that is more than {most} away"));
+        }
         None
+    }
+
+    /// How far away a timer may be, in ticks.
+    fn horizon(&self, data: &Replayed) -> u64 {
+        self.horizon_ns.div_ceil(data.tick_ns.max(1)).max(data.counts.longest)
     }
 }
 
@@ -208,7 +219,7 @@ pub(super) fn sections(plan: &Plan, data: &Data, findings: &[Finding]) -> Vec<Se
     let reasons =
         Section::new("Structures").table(table(own, &choice, &plan.criteria)).text(margins(findings));
     let more = Section::new("What would change it").text(changes(plan, data, &choice));
-    let advice = Section::new("Advice").text(advice(own, &choice));
+    let advice = Section::new("Advice").text(advice(own, &choice, &plan.criteria));
     let unseen = Section::new("Not seen by the recorder").text(own.unseen.join("; "));
     let source =
         Section::new("Source").text(format!("{}; ticks of {}", plan.source, span(own.tick_ns as f64)));
@@ -327,7 +338,7 @@ fn changes(plan: &Plan, data: &Data, choice: &Choice<'_>) -> String {
 }
 
 /// Capacity, tick and geometry.
-fn advice(data: &Replayed, choice: &Choice<'_>) -> String {
+fn advice(data: &Replayed, choice: &Choice<'_>, criteria: &Criteria) -> String {
     if data.waits_alone {
         return String::new();
     }
@@ -360,10 +371,11 @@ fn advice(data: &Replayed, choice: &Choice<'_>) -> String {
         ));
     }
     if choice.best.structure.shape.word() == "wheel" {
-        let bits = u64::BITS - counts.longest.leading_zeros();
+        let longest = criteria.horizon(data);
+        let bits = u64::BITS - longest.leading_zeros();
+        let what = if longest > counts.longest { "horizon" } else { "longest delay" };
         lines.push(format!(
-            "Geometry: the longest delay is {} ticks: {} levels of 64 slots.",
-            counts.longest,
+            "Geometry: the {what} is {longest} ticks: {} levels of 64 slots.",
             bits.div_ceil(6).max(1)
         ));
     }

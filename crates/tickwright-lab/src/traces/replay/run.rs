@@ -16,8 +16,7 @@ use crate::progress::Progress;
 use crate::render::Format;
 use crate::rounds::Rounds;
 use crate::stats::FEWEST_ROUNDS;
-use crate::structures::candidate::Candidate;
-use crate::structures::registry::{self, Structure, Visitor};
+use crate::structures::registry::{self, Structure};
 use crate::traces::decode::{Counts, Decoder};
 use crate::traces::input::Input;
 use crate::traces::steps::{Chunk, Step};
@@ -357,7 +356,7 @@ fn able(
     let mut left_out: Vec<(String, Vec<&str>)> = Vec::new();
     let mut able = Vec::new();
     for &structure in &plan.structures {
-        let horizon = registry::visit(structure, Horizon);
+        let horizon = registry::horizon(structure);
         let population = counts.most as usize;
         let would_take_long = structure.sensible.is_some_and(|sensible| population > sensible.most);
         let why = match registry::why_not(structure, population)? {
@@ -394,16 +393,6 @@ const PER_TICK: [&str; 3] = ["hash-wheel", "nexus-timer", "delay-queue"];
 fn end_of(structure: &Structure, counts: &Counts) -> u64 {
     let is_called_per_tick = PER_TICK.contains(&structure.id);
     if is_called_per_tick { counts.ticks.saturating_add(MOST_TICKS_AT_END) } else { u64::MAX }
-}
-
-struct Horizon;
-
-impl Visitor for Horizon {
-    type Out = u64;
-
-    fn visit<C: Candidate>(self, _: &'static Structure) -> u64 {
-        C::HORIZON
-    }
 }
 
 #[cfg(test)]
