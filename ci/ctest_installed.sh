@@ -287,12 +287,16 @@ if command -v valgrind >/dev/null; then
         fi
         "${memcheck[@]}" --errors-for-leak-kinds="$kinds" "$1"
     }
+    # Shared as C11, static as C++17: the source is the same.
     run c-shared memchecked
-    run c-static memchecked
-    if [ -d "$work/switches" ]; then
+    if [ -d "$work/cxx-static" ]; then
+        run cxx-static memchecked
         run switches memchecked
+        echo "ctest: valgrind memcheck, C11 and C++17"
+    else
+        run c-static memchecked
+        echo "ctest: valgrind memcheck, C11"
     fi
-    echo "ctest: valgrind memcheck"
 else
     echo "ctest: valgrind skipped: not installed"
 fi
@@ -328,15 +332,22 @@ sanitized() {
         echo "ctest: $flag skipped: the compiler does not have it here"
     fi
 }
+# sanitized_cxx NAME FLAG OPTIONS...: the same as C++17, where NAME was built as C.
+sanitized_cxx() {
+    local name="$1" flag="$2"
+    shift 2
+    if [ -d "$work/$name" ] && command -v c++ >/dev/null; then
+        build "cxx-$name" c++ -x c++ -std=c++17 "$flag" -fno-sanitize-recover=all -- -x none "${shared[@]}"
+        run "cxx-$name" env "$@"
+        echo "ctest: $flag, as C++17"
+    fi
+}
 asan_options=ASAN_OPTIONS=detect_stack_use_after_return=1:allocator_may_return_null=1
 sanitized asan -fsanitize=address,undefined "$asan_options"
-if [ -d "$work/asan" ] && command -v c++ >/dev/null; then
-    build cxx-asan c++ -x c++ -std=c++17 -fsanitize=address,undefined -fno-sanitize-recover=all -- -x none "${shared[@]}"
-    run cxx-asan env "$asan_options"
-    echo "ctest: -fsanitize=address,undefined, as C++17"
-fi
+sanitized_cxx asan -fsanitize=address,undefined "$asan_options"
 threads="suppressions=$PWD/ctest/tsan/suppressions:die_after_fork=0:halt_on_error=1:allocator_may_return_null=1"
 sanitized tsan -fsanitize=thread TSAN_OPTIONS="$threads"
+sanitized_cxx tsan -fsanitize=thread TSAN_OPTIONS="$threads"
 if [ -d "$work/tsan" ]; then
     cc -std=c11 -fsanitize=thread "${warnings[@]}" "${cflags[@]}" ctest/tsan/racy.c -o "$work/racy" "${shared[@]}" -pthread
     if TSAN_OPTIONS="$threads" "${limited[@]}" "$work/racy" 2>"$work/race" || ! grep -q 'WARNING: ThreadSanitizer: data race' "$work/race"; then

@@ -198,7 +198,7 @@ def event_loop(ffi, tw):
         return 0
 
     names = [ffi.new_handle(name) for name in ("late", "soon")]
-    for delay_ms, name in zip((30, 1), names):
+    for delay_ms, name in zip((1000, 1), names):
         assert tw.tw_sched_add(sched, delay_ms, call, name) > 0
     fd = tw.tw_sched_fd(sched)
     if fd == -errno.ENOTSUP:
