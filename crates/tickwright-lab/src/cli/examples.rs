@@ -86,7 +86,7 @@ pub(super) const EXAMPLES: &[(&str, &[Example])] = &[
         "bench async",
         &[(
             "tickwright bench async --n 100k --sleeps 100",
-            "Measure with at most 100,000 connections, in half a minute.",
+            "Measure with at most 100,000 connections, in a minute.",
         )],
     ),
     ("bench heap", &[("tickwright bench heap --n 1k", "Count the comparisons of a heap of 1,000 elements.")]),

@@ -55,7 +55,7 @@ pub(crate) struct AsyncArgs {
     #[arg(long, allow_hyphen_values = true, default_value = "20k", value_parser = Operations::parse)]
     operations: Operations,
     /// Sleeps of 1 to 2 ms for the lateness of each library, idle and beside busy threads; 0: none
-    #[arg(long, allow_hyphen_values = true, default_value = "500", value_parser = Sleeps::parse)]
+    #[arg(long, allow_hyphen_values = true, default_value = "1000", value_parser = Sleeps::parse)]
     sleeps: Sleeps,
     /// Milliseconds in which new sleeps of each library race with their timers; 0: none
     #[arg(long, allow_hyphen_values = true, default_value = "5000", value_parser = Races::parse)]
@@ -128,7 +128,7 @@ impl Experiment for AsyncArgs {
         let late = |late: &Late| {
             let load = if late.busy { "busy" } else { "idle" };
             let of = labels([("library", late.library.name().into()), ("load", load.into())]);
-            Series::new("lateness", Unit::Ns, of).of(late.ns.iter().map(|ns| *ns as f64))
+            Series::new("lateness", Unit::Ns, of).of(late.ns().map(|ns| ns as f64))
         };
         let lost = |lost: &Lost| {
             let of = labels([("library", lost.library.name().into())]);

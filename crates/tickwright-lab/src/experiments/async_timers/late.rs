@@ -2,6 +2,7 @@
 
 use core::future::Future;
 use core::hint::spin_loop;
+use core::ops::Range;
 use core::pin::Pin;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::{Context, Waker};
@@ -24,8 +25,15 @@ pub(crate) struct Late {
     pub(crate) library: Library,
     /// Whether a busy thread ran beside the sleeps for each processor.
     pub(crate) busy: bool,
+    /// The lateness of each sleep, by round.
+    pub(crate) rounds: Vec<Vec<u64>>,
+}
+
+impl Late {
     /// The lateness of each sleep.
-    pub(crate) ns: Vec<u64>,
+    pub(crate) fn ns(&self) -> impl Iterator<Item = u64> {
+        self.rounds.iter().flatten().copied()
+    }
 }
 
 /// A library with timers that are far from due.
@@ -39,7 +47,13 @@ pub(crate) struct Resting {
     pub(crate) wakes: Option<u64>,
 }
 
-/// Measures the lateness of sleeps of 1 to 2 ms, one after the other.
+/// The libraries take turns, in this many rounds at most.
+const ROUNDS: usize = 10;
+/// A round has at least this many sleeps, so that it has a 99th percentile.
+const FEWEST: usize = 100;
+
+/// Measures the lateness of sleeps of 1 to 2 ms, one after the other. In each round the libraries
+/// take turns, and another one begins.
 ///
 /// # Errors
 /// A sleep that ends early.
@@ -47,32 +61,39 @@ pub(crate) fn late(sleeps: usize, clock: OsClock) -> Result<Vec<Late>, LabError>
     let libraries = Library::ALL.into_iter().filter(|library| *library != Library::Slot);
     let turns: Vec<(Library, bool)> =
         libraries.flat_map(|library| [(library, false), (library, true)]).collect();
-    let progress = Progress::steps(turns.len() as u64, "lateness");
-    let mut all = Vec::new();
-    for (library, busy) in turns {
-        if sleeps == 0 || interrupt::requested() {
+    let rounds = if sleeps == 0 { 0 } else { (sleeps / FEWEST).clamp(1, ROUNDS) };
+    let progress = Progress::steps((rounds * turns.len()) as u64, "lateness");
+    let mut all: Vec<Late> =
+        turns.iter().map(|&(library, busy)| Late { library, busy, rounds: Vec::new() }).collect();
+    for (round, turn) in (0..rounds).flat_map(|round| (0..turns.len()).map(move |turn| (round, turn))) {
+        if interrupt::requested() {
             break;
         }
+        let turn = (round + turn) % turns.len();
+        let (library, busy) = turns[turn];
         progress.doing(library.name().to_owned());
+        let some = (sleeps * round / rounds) as u64..(sleeps * (round + 1) / rounds) as u64;
         let asleep = || match library {
-            Library::Tokio => nap::<Tokio>(library, sleeps, clock),
-            Library::Pingora => nap::<Pingora>(library, sleeps, clock),
-            Library::AsyncIo => nap::<AsyncIo>(library, sleeps, clock),
-            Library::FuturesTimer => nap::<FuturesTimer>(library, sleeps, clock),
-            Library::Ours | Library::Slot => nap::<Ours>(library, sleeps, clock),
+            Library::Tokio => nap::<Tokio>(library, some, clock),
+            Library::Pingora => nap::<Pingora>(library, some, clock),
+            Library::AsyncIo => nap::<AsyncIo>(library, some, clock),
+            Library::FuturesTimer => nap::<FuturesTimer>(library, some, clock),
+            Library::Ours | Library::Slot => nap::<Ours>(library, some, clock),
         };
         let ns = if busy { beside_busy_threads(asleep) } else { asleep() };
         let wrong = |why: String| LabError::failed(format!("{}: {why}", library.name()));
-        all.push(Late { library, busy, ns: ns.map_err(wrong)? });
+        all[turn].rounds.push(ns.map_err(wrong)?);
         progress.step();
     }
+    all.retain(|late| late.ns().next().is_some());
     Ok(all)
 }
 
-fn nap<S: Sleeps>(library: Library, sleeps: usize, clock: OsClock) -> Result<Vec<u64>, String> {
+/// The lateness of the sleeps with these numbers. A number chooses a duration.
+fn nap<S: Sleeps>(library: Library, some: Range<u64>, clock: OsClock) -> Result<Vec<u64>, String> {
     run(library, async {
-        let mut late = Vec::with_capacity(sleeps);
-        for at in 0..sleeps as u64 {
+        let mut late = Vec::new();
+        for at in some {
             if interrupt::requested() {
                 break;
             }

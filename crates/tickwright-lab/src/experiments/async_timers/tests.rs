@@ -34,7 +34,7 @@ fn targets_compare_round_by_round() {
     let late = [false, true].map(|busy| Late {
         library: Library::Ours,
         busy,
-        ns: (1..=100).map(|at| at * if busy { 9_000 } else { 1_000 }).collect(),
+        rounds: vec![(1..=100).map(|at| at * if busy { 9_000 } else { 1_000 }).collect(); 6],
     });
     let resting = Resting { library: Library::Ours, future: 48, heap: 64.0, wakes: Some(0) };
     let raced = Lost { library: Library::Pingora, sleeps: 1_000_000, lost: 3 };
