@@ -201,5 +201,5 @@ fn it_does_not_matter_for_a_kernel_that_sends_a_file() {
     let folder = Folder::new("kernel");
     folder.good(&["import", &path, "-o", "kernel.twt"]);
     let said = words(&folder.good(&["recommend", "kernel.twt"]));
-    assert!(said.contains("It does not matter for you: timers take 0.00"), "{said}");
+    assert!(said.contains("It does not matter for you: timers take "), "{said}");
 }

@@ -70,6 +70,8 @@ fn conditions_exclude_structures() {
         (Criteria { bytes: Some(32), ..EXACT }, "heap4/slab"),
         (Criteria { late_ns: Some(5e6), ..EXACT }, "coarse/slab"),
         (Criteria { late_ns: Some(1e6), ..EXACT }, "wheel/slab"),
+        // Later than 5 ms, for timers a day away.
+        (Criteria { late_ns: Some(5e6), horizon_ns: 86_400_000_000_000, ..EXACT }, "wheel/slab"),
     ] {
         let words = verdict(&ROWS, "binary-heap", criteria);
         assert!(words.contains(&format!("-> {id} saves")), "{criteria:?}: {words}");

@@ -19,7 +19,7 @@ impl Criteria {
 
     /// A condition that the structure does not fulfil. It also judges structures of other projects.
     fn broken(&self, data: &Replayed, row: &Row) -> Option<String> {
-        let late = (row.late_ticks * data.tick_ns) as f64;
+        let late = self.late_ticks(data, row) as f64 * data.tick_ns as f64;
         let exact = row.structure.ties.exact();
         let bytes = bytes(data, row);
         if self.no_alloc && !is_callers(row.structure) {
@@ -41,6 +41,17 @@ impl Criteria {
             return Some(format!("it holds no timer that is more than {most} away"));
         }
         None
+    }
+
+    /// The lateness of the replay. With a horizon: that of a timer so far away, if it is greater.
+    fn late_ticks(&self, data: &Replayed, row: &Row) -> u64 {
+        let away = self.horizon(data);
+        let of_the_furthest = if self.horizon_ns > 0 && !row.structure.ties.exact() {
+            registry::lateness(row.structure)(away)
+        } else {
+            0
+        };
+        row.late_ticks.max(of_the_furthest)
     }
 
     /// How far away a timer may be, in ticks.
@@ -267,7 +278,7 @@ fn table(data: &Replayed, choice: &Choice<'_>, criteria: &Criteria) -> Table {
             Cell::from(row.worst()),
             bytes(data, row).into(),
             (row.idle_wakes as f64 / hours).round().into(),
-            (row.late_ticks * data.tick_ns).into(),
+            (criteria.late_ticks(data, row).saturating_mul(data.tick_ns)).into(),
             (if row.structure.ties == Ties::Fifo { "yes" } else { "no" }).into(),
         ]);
     };
