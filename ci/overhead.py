@@ -22,6 +22,8 @@ import time
 
 PROGRAM = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "target/release/tickwright")
 PAIRS = int(sys.argv[2]) if len(sys.argv) > 2 else 10
+if PAIRS < 6:
+    sys.exit("at least 6 pairs: fewer have no interval that holds in 95 of 100 cases")
 SECONDS = 6
 PORT, UPSTREAM = 25353, 25399
 
