@@ -23,7 +23,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 /// How long the server waits for the head of a request; the time between two requests counts too.
-const HEADER: Duration = Duration::from_secs(1);
+const HEADER: Duration = Duration::from_secs(3);
 /// How long a client waits for an answer.
 const ANSWER: Duration = Duration::from_secs(1);
 

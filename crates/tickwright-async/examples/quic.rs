@@ -18,7 +18,7 @@ use quinn::{ClientConfig, ConnectionError, Endpoint, EndpointConfig, ServerConfi
 use tickwright_async::{QuinnRuntime, Timers};
 
 /// A connection without packets for this long ends.
-const IDLE: Duration = Duration::from_secs(1);
+const IDLE: Duration = Duration::from_secs(3);
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {

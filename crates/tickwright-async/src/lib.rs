@@ -54,8 +54,9 @@
 //! deadline, the timer stays in its wheel, vacant. The thread uses it for its next time-out. That
 //! use writes the new deadline into the timer and does not touch the wheel. When the wheel reaches
 //! the tick of a timer, it moves the timer to its deadline, or drops a vacant timer. Arming takes a
-//! lock in three cases only: a timer's first use, after a fire, and for a deadline before its filed
-//! tick.
+//! lock in two cases only: the timer is in no wheel, or the deadline is before its filed tick. A
+//! timer is in no wheel at its first use, after a fire, and after its tick passed while it was
+//! vacant.
 //!
 //! # What is promised
 //!
@@ -81,6 +82,8 @@
 //!
 //! # Limits
 //!
+//! - [`Instant`] is the standard library's, so `Instant::now()` does not follow the clock of a test
+//!   or a paused clock of tokio. [`now`] does, and [`Timers::now`].
 //! - A forked child has no driver thread, and the timers of its parent do not fire there.
 //! - A timer belongs to the shard of the thread that created it. Another thread that uses the timer
 //!   and needs a lock takes the lock of that shard.

@@ -17,8 +17,8 @@ use crate::timers::Timers;
 /// A deadline to be used again and again: one for each connection, say.
 ///
 /// The slot's timer stays filed between two operations, and keeps the waker of the task. So an
-/// operation with a time-out costs two exchanges of a word and no lock, as long as the deadlines do
-/// not become earlier.
+/// operation with a time-out costs two exchanges of a word and no lock. Two cases take a lock: the
+/// deadline is before the timer's filed tick, or the slot was idle when that tick passed.
 ///
 /// ```
 /// use core::time::Duration;

@@ -2,6 +2,9 @@
 //! model ends with a check that no timer still waits after its deadline, which would be a lost
 //! wake-up.
 //!
+//! Not modelled: the pool of a thread, the wheel (a sorted list replaces it), and the end and
+//! restart of the task of `on_tokio`.
+//!
 //! Each model can fail: its comment names a change of the code that makes it fail, and each change
 //! was tried.
 #![cfg(loom)]

@@ -10,7 +10,8 @@ use core::time::Duration;
 use common::ms;
 use tickwright_async::{Elapsed, Instant, TestClock};
 
-/// The part of `AsyncRuntime` that is about time, in openraft 0.9 and 0.10.
+/// The part of `AsyncRuntime` that is about time, in openraft 0.9 and 0.10. It is a copy, because
+/// openraft has many dependencies. There the instant is a type of the trait too.
 trait Time {
     type Sleep: Future<Output = ()> + Send + Sync;
     type TimeoutError: Debug + Display + Send;

@@ -15,7 +15,7 @@ use std::time::Instant;
 use tickwright_async::{Settings, Sleep, Timers};
 
 /// How late a timer may fire. A busy machine delays the driver by much less. A timer that the
-/// driver has forgotten is later: it waits until another timer calls the driver.
+/// driver has forgotten is later, if no other timer calls the driver.
 const MOST_LATE: Duration = Duration::from_secs(10);
 
 /// How long the test waits for what must happen soon.
@@ -162,6 +162,33 @@ fn slots_of_several_threads_are_set_and_cleared_while_they_fire() {
         }
     });
     assert_eq!(timers.report().live, 0);
+    assert_none_late(&timers);
+}
+
+/// The only timer: no other one calls a driver that has forgotten it.
+#[test]
+fn a_lone_timer_that_another_thread_moves_nearer_is_not_late() {
+    const HOUR: Duration = Duration::from_secs(3600);
+    let timers = Settings::new().shards(2).start().unwrap();
+    let mut random = Random(1);
+    for _ in 0..200 {
+        let task = common::Counter::new();
+        let mut sleep = timers.sleep(HOUR);
+        assert!(Pin::new(&mut sleep).poll(&mut task.context()).is_pending());
+        let span = random.span();
+        let mut sleep = std::thread::spawn(move || {
+            sleep.reset(Instant::now() + span);
+            sleep
+        })
+        .join()
+        .unwrap();
+        let moved = Instant::now();
+        while task.count() == 0 {
+            assert!(moved.elapsed() < MOST_LATE, "{}", timers.report());
+            std::thread::yield_now();
+        }
+        assert_eq!(Pin::new(&mut sleep).poll(&mut task.context()), Poll::Ready(()));
+    }
     assert_none_late(&timers);
 }
 

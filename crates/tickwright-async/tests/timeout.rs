@@ -2,8 +2,9 @@
 
 mod common;
 
-use core::future::{pending, ready};
-use core::task::Poll;
+use core::future::{Future, pending, ready};
+use core::pin::Pin;
+use core::task::{Context, Poll};
 use core::time::Duration;
 use std::io;
 use std::pin::pin;
@@ -153,4 +154,36 @@ fn futures_are_small() {
     is_send_and_sync::<tickwright_async::Timers>();
     is_send_and_sync::<tickwright_async::Interval>();
     is_send_and_sync::<tickwright_async::DelayQueue<u8>>();
+}
+
+/// Pending at its first poll, ready at its second.
+struct Twice(bool);
+
+impl Future for Twice {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        if core::mem::replace(&mut self.0, true) { Poll::Ready(()) } else { Poll::Pending }
+    }
+}
+
+#[test]
+fn a_slot_locks_once_for_a_thousand_operations() {
+    let clock = TestClock::new();
+    let timers = clock.timers();
+    let task = Counter::new();
+    let mut slot = timers.slot();
+    for _ in 0..1000 {
+        let mut operation = pin!(slot.timeout(ms(5000), Twice(false)));
+        assert!(task.poll(operation.as_mut()).is_pending());
+        assert_eq!(task.poll(operation.as_mut()), Poll::Ready(Ok(())));
+        clock.advance(ms(1));
+    }
+    assert_eq!(timers.report().locks, 1);
+    // It was idle until its tick had passed: so the next operation files its timer again.
+    clock.advance(ms(10_000));
+    let before = timers.report().locks;
+    let mut operation = pin!(slot.timeout(ms(5000), Twice(false)));
+    assert!(task.poll(operation.as_mut()).is_pending());
+    assert_eq!(timers.report().locks, before + 1);
 }

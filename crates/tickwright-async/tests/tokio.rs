@@ -135,3 +135,11 @@ async fn a_panic_of_a_waker_does_not_end_the_driver() {
     timers.sleep(ms(10)).await;
     assert!(sleep.is_elapsed());
 }
+
+#[test]
+#[should_panic(expected = "enable_time")]
+fn a_runtime_without_a_timer_is_refused() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let _entered = runtime.enter();
+    let _ = Settings::new().on_tokio();
+}

@@ -81,6 +81,8 @@ impl Settings {
     pub fn on_tokio(self) -> Result<Timers, TryCurrentError> {
         let runtime = Handle::try_current()?;
         let epoch = time::Instant::now();
+        // In the task, a panic would be lost.
+        drop(time::sleep_until(epoch));
         let (core, state) = (OnceLock::new(), Mutex::default());
         let driver = Arc::new(Driver { runtime, epoch, core, state });
         let called = Arc::clone(&driver);
@@ -142,6 +144,7 @@ impl Driver {
             let next = core.run_on(|| {});
             if core.handles.load(Ordering::Acquire) == 0 && core.sweep() {
                 if self.end() {
+                    lock(&self.state).waker = None;
                     return Poll::Ready(());
                 }
                 continue;
