@@ -30,7 +30,8 @@ pub(crate) enum Work {
     Reset(u64),
     /// One thread arms a sleep, and another thread drops it.
     Remote,
-    /// A delay queue of n values: all are inserted, half are removed, and the others expire.
+    /// A delay queue of n values: all are inserted, half are removed, and the others expire. Both
+    /// libraries read a clock that stands still, so that no read of the machine's clock counts.
     Queue(u64),
 }
 
@@ -43,7 +44,7 @@ impl Work {
             Self::Pending(threads) => format!("time-out, pending then ready, {threads} threads"),
             Self::Reset(n) => format!("re-arm one of {}", crate::output::table::count(n as usize)),
             Self::Remote => "drop on another thread".into(),
-            Self::Queue(_) => "delay queue: insert, remove or expire".into(),
+            Self::Queue(_) => "delay queue by a still clock: insert, remove or expire".into(),
         }
     }
 
