@@ -14,6 +14,7 @@ use crate::interval::Interval;
 use crate::settings::Settings;
 use crate::sleep::Sleep;
 use crate::slot::Slot;
+use crate::time::nanos;
 use crate::timeout::Timeout;
 use crate::timers::Timers;
 
@@ -91,7 +92,8 @@ fn with<R>(mut work: impl FnMut(&Timers) -> R) -> R {
 #[inline]
 #[cfg_attr(feature = "sites", track_caller)]
 pub fn sleep(duration: Duration) -> Sleep {
-    with(|timers| timers.sleep(duration)).sited()
+    let span = nanos(duration);
+    Sleep::of(with(|timers| Sleep::parts(&timers.core, span)), span).sited()
 }
 
 /// Waits until an instant: [`Timers::sleep_until`].

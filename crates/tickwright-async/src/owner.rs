@@ -19,18 +19,57 @@ pub(crate) struct Owner {
     waker: (usize, usize),
     /// When it is due, in nanoseconds. An armed timer holds the same deadline.
     deadline: u64,
-    /// The timer was armed, and may have fired since.
-    armed: bool,
+    flags: Flags,
+}
+
+/// Two flags in one word. A future is moved a few times before it is polled. The copy of a word
+/// that was written byte by byte stalls the processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+enum Flags {
+    Neither,
     /// The deadline may have passed: the next poll that arms looks at the clock.
-    look: bool,
+    Look,
+    /// The timer was armed, and may have fired since.
+    Armed,
+    ArmedLook,
+}
+
+impl Flags {
+    #[inline]
+    const fn of(armed: bool, look: bool) -> Self {
+        match (armed, look) {
+            (false, false) => Self::Neither,
+            (false, true) => Self::Look,
+            (true, false) => Self::Armed,
+            (true, true) => Self::ArmedLook,
+        }
+    }
+
+    #[inline]
+    const fn is_armed(self) -> bool {
+        matches!(self, Self::Armed | Self::ArmedLook)
+    }
+
+    #[inline]
+    const fn is_look(self) -> bool {
+        matches!(self, Self::Look | Self::ArmedLook)
+    }
+
+    /// Sets whether the timer is armed. Returns whether it was.
+    #[inline]
+    fn arm(&mut self, armed: bool) -> bool {
+        let before = self.is_armed();
+        *self = Self::of(armed, self.is_look());
+        before
+    }
 }
 
 impl Owner {
-    /// A timer that is not armed. `delay` is a hint: the ticks for which the timer will be armed.
-    #[inline]
-    pub(crate) fn new(core: &Arc<Core>, delay: u64, deadline: u64, look: bool) -> Self {
-        let node = Some(pool::take(core, delay));
-        Self { node, waker: NONE, deadline, armed: false, look }
+    /// The owner of a timer that is not armed. `look`: the deadline may have passed.
+    #[inline(always)]
+    pub(crate) fn of(node: Arc<Node>, deadline: u64, look: bool) -> Self {
+        Self { node: Some(node), waker: NONE, deadline, flags: Flags::of(false, look) }
     }
 
     /// Records the caller's line as the place where the sleep or slot was made. Does something only
@@ -78,12 +117,12 @@ impl Owner {
                 State::Vacant => {
                     // The clock of a test is read each time, so that a past deadline is ready at
                     // once.
-                    if (self.look || !node.core.time.is_machine()) && is_past() {
+                    if (self.flags.is_look() || !node.core.time.is_machine()) && is_past() {
                         return Poll::Ready(());
                     }
                     put_waker(node, &mut self.waker, cx.waker());
                     node.deadline.store(self.deadline, Ordering::Relaxed);
-                    note_arm(node, &mut self.armed, self.deadline);
+                    note_arm(node, &mut self.flags, self.deadline);
                     let armed = node.exchange(seen, State::Armed, Ordering::AcqRel);
                     if armed.is_ok() {
                         Core::hasten(node);
@@ -98,9 +137,9 @@ impl Owner {
                     }
                     put_waker(node, &mut self.waker, cx.waker());
                     node.deadline.store(self.deadline, Ordering::Relaxed);
-                    note_arm(node, &mut self.armed, self.deadline);
+                    note_arm(node, &mut self.flags, self.deadline);
                     if Core::file(node).is_err() {
-                        self.armed = false;
+                        self.flags.arm(false);
                         record::cancel(node);
                         // The deadline is not lost: the task wakes and tries again.
                         cx.waker().wake_by_ref();
@@ -111,7 +150,8 @@ impl Owner {
                 // It fired for its earlier deadline just as it got a later one, or it fired for no
                 // deadline.
                 State::Fired => {
-                    (self.waker, self.armed) = (NONE, false);
+                    self.waker = NONE;
+                    self.flags.arm(false);
                     node.set_state(State::Idle, Ordering::Relaxed);
                     Err(State::Idle)
                 }
@@ -139,8 +179,8 @@ impl Owner {
     #[inline]
     pub(crate) fn reset_ahead(&mut self, deadline: u64, look: bool) {
         let before = core::mem::replace(&mut self.deadline, deadline);
-        self.look = look;
-        if !self.armed {
+        self.flags = Flags::of(self.flags.is_armed(), look);
+        if !self.flags.is_armed() {
             return;
         }
         let Some(node) = &self.node else { return };
@@ -159,7 +199,7 @@ impl Owner {
     /// can be armed again.
     #[inline]
     pub(crate) fn disarm(&mut self) {
-        if !core::mem::replace(&mut self.armed, false) {
+        if !self.flags.arm(false) {
             return;
         }
         let Some(node) = &self.node else { return };
@@ -184,7 +224,7 @@ impl Drop for Owner {
     #[inline]
     fn drop(&mut self) {
         let Some(node) = self.node.take() else { return };
-        if self.armed {
+        if self.flags.is_armed() {
             match node.exchange(State::Armed, State::Vacant, Ordering::AcqRel) {
                 Ok(()) | Err(State::Idle | State::Vacant | State::Armed) => record::cancel(&node),
                 // The driver is about to take the waker, and drops the timer.
@@ -208,8 +248,8 @@ impl Drop for Owner {
 /// Records the arm before it happens, so that the driver's events come later in the trace. A hook
 /// that panics comes later too.
 #[inline]
-fn note_arm(node: &Arc<Node>, armed: &mut bool, deadline: u64) {
-    if !core::mem::replace(armed, true) {
+fn note_arm(node: &Arc<Node>, flags: &mut Flags, deadline: u64) {
+    if !flags.arm(true) {
         record::arm(node, deadline);
     }
 }

@@ -7,8 +7,9 @@ use core::task::{Context, Poll};
 use core::time::Duration;
 use std::time::Instant;
 
-use crate::base::Core;
+use crate::base::{Core, Node};
 use crate::owner::Owner;
+use crate::pool;
 use crate::sync::Arc;
 use crate::time::{instant, nanos, nanos_at};
 use crate::timers::Timers;
@@ -60,16 +61,30 @@ impl Timers {
 }
 
 impl Sleep {
-    #[inline]
+    /// Inlined, with [`Owner::of`]: its caller writes the fields where the sleep stays. A
+    /// copy of fields that were just written, two at once, stalls the processor.
+    #[inline(always)]
     pub(crate) fn after(core: &Arc<Core>, span: u64) -> Self {
+        Self::of(Self::parts(core, span), span)
+    }
+
+    /// The timer and the deadline of a sleep of `span` from now: two registers.
+    #[inline]
+    pub(crate) fn parts(core: &Arc<Core>, span: u64) -> (Arc<Node>, u64) {
         let deadline = core.time.now().saturating_add(span);
-        Self { owner: Owner::new(core, core.scale.now(span), deadline, span == 0) }
+        (pool::take(core, core.scale.now(span)), deadline)
+    }
+
+    /// The sleep of [`parts`](Self::parts).
+    #[inline(always)]
+    pub(crate) fn of((node, deadline): (Arc<Node>, u64), span: u64) -> Self {
+        Self { owner: Owner::of(node, deadline, span == 0) }
     }
 
     #[inline]
     pub(crate) fn at(core: &Arc<Core>, deadline: u64) -> Self {
         // The delay is not known: it would only choose which timer to use again.
-        Self { owner: Owner::new(core, 0, deadline, true) }
+        Self { owner: Owner::of(pool::take(core, 0), deadline, true) }
     }
 
     /// Records the caller's line as the place where the sleep was made.

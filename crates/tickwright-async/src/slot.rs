@@ -10,6 +10,7 @@ use std::time::Instant;
 use pin_project_lite::pin_project;
 
 use crate::owner::Owner;
+use crate::pool;
 use crate::time::{instant, nanos, nanos_at};
 use crate::timeout::Elapsed;
 use crate::timers::Timers;
@@ -64,7 +65,7 @@ impl Timers {
     #[must_use]
     #[cfg_attr(feature = "sites", track_caller)]
     pub fn slot(&self) -> Slot {
-        Slot { owner: Owner::new(&self.core, 0, u64::MAX, false), is_set: false }.sited()
+        Slot { owner: Owner::of(pool::take(&self.core, 0), u64::MAX, false), is_set: false }.sited()
     }
 }
 
