@@ -35,6 +35,15 @@ for library in tickwright tickwright-threads; do
         test "$(readlink -f "$found")" = "$moved/$folder"
     done
 done
+# Without threads nothing of them is installed, and the header of all others does without theirs.
+install PREFIX=/usr DESTDIR="$work/timers" THREADS=no
+if find "$work/timers" \( -name 'thread.h' -o -name '*tickwright-thread*' -o -name 'tw_thread*' -o -name 'tw_mutex*' -o -name 'tw_runtime*' \) | grep . >&2; then
+    echo "ctest: make THREADS=no install has installed this" >&2
+    exit 1
+fi
+test -f "$work/timers/usr/lib/libtickwright.so"
+echo '#include <tickwright.h>' >"$work/umbrella.c"
+cc -std=c11 -Wall -Werror -Wno-empty-translation-unit -I"$work/timers/usr/include" -c "$work/umbrella.c" -o "$work/umbrella.o"
 # valgrind's suppressions name functions, so this one keeps its symbols.
 install PREFIX="$prefix" STRIP=
 if install PREFIX=relative 2>/dev/null; then

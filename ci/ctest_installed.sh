@@ -167,12 +167,26 @@ if command -v c++ >/dev/null; then
     "${limited[@]}" "$work/asterisk-cxx"
     c++ -x c++ -std=c++11 "${warnings[@]}" "${cflags[@]}" examples/odict.c -o "$work/odict-cxx" -x none "${shared[@]}" -pthread
     "${limited[@]}" "$work/odict-cxx"
+    c++ -x c++ -std=c++11 "${warnings[@]}" "${cflags[@]}" examples/pthread.c -o "$work/pthread-cxx" -x none "${shared[@]}" -pthread
+    "${limited[@]}" "$work/pthread-cxx" | grep -qx '600 threads'
 fi
 "${limited[@]}" "$work/threads" 3 7 1000 | grep -c ' ns a thread$' | grep -qx 3
 "${limited[@]}" "$work/odict"
 for model in one-to-one mn manager; do
     TICKWRIGHT_MODEL="$model" "${limited[@]}" "$work/pthread" | grep -qx '600 threads'
 done
+# A function of pthreads that the shim does not have is refused by the compiler, not by a crash.
+without=(pthread_kill pthread_cancel pthread_exit pthread_setname_np pthread_timedjoin_np pthread_mutex_timedlock)
+for function in pthread_self "${without[@]}"; do
+    printf '#define _GNU_SOURCE\n#include "tickwright-pthread.h"\nvoid *at(void) { return (void *)%s; }\n' "$function" >"$work/without.c"
+    if cc -std=gnu11 "${cflags[@]}" -Iexamples -c "$work/without.c" -o "$work/without.o" 2>"$work/refused"; then
+        echo "$function" >>"$work/taken"
+    elif ! grep "no member named .$function" "$work/refused" >/dev/null; then
+        cat "$work/refused" >&2
+        exit 1
+    fi
+done
+test "$(cat "$work/taken")" = pthread_self
 cc -std=gnu11 "${warnings[@]}" -DPLAIN examples/pthread.c -o "$work/pthread-plain" -pthread
 "${limited[@]}" "$work/pthread-plain" | grep -qx '600 threads'
 # Glue for event loops, where these are installed: both timers run, in their order.
@@ -187,6 +201,17 @@ for loop in glib:glib-2.0 libevent:libevent libuv:libuv; do
     fi
 done
 echo "ctest: examples"
+
+# Both libraries stay loaded: they install handlers.
+if command -v readelf >/dev/null; then
+    for library in libtickwright.so libtickwright-threads.so; do
+        readelf -dW "$libdir/$library" >"$work/dynamic"
+        if ! grep 'FLAGS_1.*NODELETE' "$work/dynamic" >/dev/null; then
+            echo "ctest: dlclose would unload $library" >&2
+            exit 1
+        fi
+    done
+fi
 
 # What the library exports is what the header declares.
 exported() { nm -D --defined-only "$@" | awk 'NF >= 3 { print $NF }' | sort; }

@@ -234,11 +234,11 @@ static void *busy(void *argument)
     EQUAL(tw_cond_broadcast(place.cond), 0);
     while (place.arrived < BUSY)
         EQUAL(tw_cond_wait(place.cond, place.mutex), 0);
-    result = tw_cond_timedwait(place.cond, place.mutex, 300000);
+    result = tw_cond_wait_for(place.cond, place.mutex, 300000);
     CHECK(result == 0 || result == -ETIMEDOUT);
     EQUAL(tw_mutex_unlock(place.mutex), 0);
     sent = is_done("tw_mailbox_send", tw_mailbox_send(place.mailbox, argument));
-    result = tw_mailbox_timedreceive(place.mailbox, &letter, 300000);
+    result = tw_mailbox_receive_for(place.mailbox, &letter, 300000);
     CHECK(result == 0 || result == -ETIMEDOUT);
     return (void *)(intptr_t)(1 + 2 * sent + 4 * (result == 0) + 8 * set);
 }

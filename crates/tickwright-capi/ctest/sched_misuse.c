@@ -150,6 +150,8 @@ static void delays(void)
 {
     tw_sched *sched = new_sched(TW_FAMILY_DEFAULT);
     static const int64_t NEGATIVE[] = { -1, -300, INT64_MIN };
+    static const int BASES[] = { TW_BASE_CLOCK, TW_BASE_WALL, TW_BASE_SINCE };
+    static const int MISSED[] = { TW_MISSED_BURST, TW_MISSED_SKIP, TW_MISSED_DELAY, TW_MISSED_PERSIST };
     tw_timing base = TW_TIMING_INIT, timing;
     tw_job job = TW_JOB_INIT;
     int count = 0, i;
@@ -174,9 +176,20 @@ static void delays(void)
     job.timing = timing;
     EQUAL(tw_sched_add_job(sched, &job, NULL), -EINVAL);
     timing = base;
-    timing.missed = (tw_missed)5;
+    timing.missed = (tw_missed)517;
     job.timing = timing;
     EQUAL(tw_sched_add_job(sched, &job, NULL), -EINVAL);
+    /* The number of one enum in the field of the other. */
+    for (i = 0; i < 3; i++) {
+        job.timing = base;
+        job.timing.missed = (tw_missed)BASES[i];
+        EQUAL(tw_sched_add_job(sched, &job, NULL), -EINVAL);
+    }
+    for (i = 0; i < 4; i++) {
+        job.timing = base;
+        job.timing.base = (tw_base)MISSED[i];
+        EQUAL(tw_sched_add_job(sched, &job, NULL), -EINVAL);
+    }
     for (i = 0; i < 3; i++) {
         timing = base;
         timing.reserved[i] = 1;

@@ -165,14 +165,14 @@ static void misuse(void)
         EQUAL(tw_mutex_unlock(no_mutex), -EINVAL);
         EQUAL(tw_cond_wait(no_cond, mutex), -EINVAL);
         EQUAL(tw_cond_wait(cond, no_mutex), -EINVAL);
-        EQUAL(tw_cond_timedwait(no_cond, mutex, 1), -EINVAL);
+        EQUAL(tw_cond_wait_for(no_cond, mutex, 1), -EINVAL);
         EQUAL(tw_cond_signal(no_cond), -EINVAL);
         EQUAL(tw_cond_broadcast(no_cond), -EINVAL);
         EQUAL(tw_mailbox_send(no_mailbox, NULL), -EINVAL);
         EQUAL(tw_mailbox_trysend(no_mailbox, NULL), -EINVAL);
         EQUAL(tw_mailbox_receive(no_mailbox, &value), -EINVAL);
         EQUAL(tw_mailbox_tryreceive(no_mailbox, &value), -EINVAL);
-        EQUAL(tw_mailbox_timedreceive(no_mailbox, &value, 1), -EINVAL);
+        EQUAL(tw_mailbox_receive_for(no_mailbox, &value, 1), -EINVAL);
         EQUAL(tw_mailbox_close(no_mailbox), -EINVAL);
         EQUAL(tw_mailbox_len(no_mailbox), -EINVAL);
         EQUAL(tw_key_set(no_key, NULL), -EINVAL);
@@ -201,7 +201,7 @@ static void misuse(void)
     EQUAL(tw_cond_wait(cond, mutex), -EPERM);
     EQUAL(tw_mutex_lock(mutex), 0);
     EQUAL(tw_mutex_destroy(mutex), -EBUSY);
-    EQUAL(tw_cond_timedwait(cond, mutex, MS), -ETIMEDOUT);
+    EQUAL(tw_cond_wait_for(cond, mutex, MS), -ETIMEDOUT);
     EQUAL(tw_mutex_unlock(mutex), 0); /* it was held again */
     EQUAL(tw_mutex_create(&other), 0);
     EQUAL(tw_mutex_lock(other), 0);
@@ -211,7 +211,7 @@ static void misuse(void)
 
     EQUAL(tw_mailbox_create(&mailbox, 2), 0);
     EQUAL(tw_mailbox_tryreceive(mailbox, &value), -EBUSY);
-    EQUAL(tw_mailbox_timedreceive(mailbox, &value, MS), -ETIMEDOUT);
+    EQUAL(tw_mailbox_receive_for(mailbox, &value, MS), -ETIMEDOUT);
     CHECK(value == &value);
     EQUAL(tw_mailbox_trysend(mailbox, NULL), 0);
     EQUAL(tw_mailbox_trysend(mailbox, &count), 0);

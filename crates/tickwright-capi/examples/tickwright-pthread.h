@@ -7,11 +7,14 @@
  *
  * What is different:
  *
- *   pthread_exit, cancellation, signals, scheduling, barriers, rwlocks, once: not here.
+ *   pthread_exit, cancellation, signals, scheduling, names, barriers, rwlocks, spin locks, once,
+ *   other attributes of threads, and static initializers of other mutexes are not here. The C
+ *   library's would take a pthread_t for one of its own. So each use is a compile error ("has no
+ *   member named 'pthread_kill'").
  *   an id              is a number of 64 bits. It is stale for ever when its thread is gone.
  *   a mutex            is allocated by its first use, and is never recursive. Locking it twice
  *                      gives EDEADLK. PTHREAD_MUTEX_INITIALIZER works; attributes are ignored.
- *   timed waits        are not here: their clocks are the caller's.
+ *   timed waits        are not here, and are compile errors too: their clocks are the caller's.
  *   a wait in another function than these stops the worker of an M:N thread.
  *   the end of main    ends the process at once, as with pthreads.
  *   no memory          for a mutex or condition that is used the first time gives ENOMEM.
@@ -20,6 +23,8 @@
 #define TICKWRIGHT_PTHREAD_H
 
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -259,5 +264,91 @@ static inline void *tw_pt_getspecific(tw_key *key)
 #define pthread_key_delete tw_pt_key_delete
 #define pthread_setspecific tw_pt_setspecific
 #define pthread_getspecific tw_pt_getspecific
+
+/* What is not here. Any use of such a name, also of its address, is a compile error. */
+struct tickwright_pthread {
+    char is_empty;
+};
+#define TW_PT_NO ((struct tickwright_pthread *)0)
+#undef pthread_cleanup_push
+#undef pthread_cleanup_pop
+#undef pthread_cleanup_push_defer_np
+#undef pthread_cleanup_pop_restore_np
+#undef PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP
+#undef PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP
+#undef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
+#define pthread_exit TW_PT_NO->pthread_exit
+#define pthread_cancel TW_PT_NO->pthread_cancel
+#define pthread_testcancel TW_PT_NO->pthread_testcancel
+#define pthread_setcancelstate TW_PT_NO->pthread_setcancelstate
+#define pthread_setcanceltype TW_PT_NO->pthread_setcanceltype
+#define pthread_cleanup_push TW_PT_NO->pthread_cleanup_push
+#define pthread_cleanup_pop TW_PT_NO->pthread_cleanup_pop
+#define pthread_cleanup_push_defer_np TW_PT_NO->pthread_cleanup_push_defer_np
+#define pthread_cleanup_pop_restore_np TW_PT_NO->pthread_cleanup_pop_restore_np
+#define pthread_kill TW_PT_NO->pthread_kill
+#define pthread_sigqueue TW_PT_NO->pthread_sigqueue
+#define pthread_sigmask TW_PT_NO->pthread_sigmask
+#define pthread_timedjoin_np TW_PT_NO->pthread_timedjoin_np
+#define pthread_clockjoin_np TW_PT_NO->pthread_clockjoin_np
+#define pthread_setname_np TW_PT_NO->pthread_setname_np
+#define pthread_getname_np TW_PT_NO->pthread_getname_np
+#define pthread_getcpuclockid TW_PT_NO->pthread_getcpuclockid
+#define pthread_getattr_np TW_PT_NO->pthread_getattr_np
+#define pthread_getattr_default_np TW_PT_NO->pthread_getattr_default_np
+#define pthread_setattr_default_np TW_PT_NO->pthread_setattr_default_np
+#define pthread_setaffinity_np TW_PT_NO->pthread_setaffinity_np
+#define pthread_getaffinity_np TW_PT_NO->pthread_getaffinity_np
+#define pthread_setschedparam TW_PT_NO->pthread_setschedparam
+#define pthread_getschedparam TW_PT_NO->pthread_getschedparam
+#define pthread_setschedprio TW_PT_NO->pthread_setschedprio
+#define pthread_setconcurrency TW_PT_NO->pthread_setconcurrency
+#define pthread_getconcurrency TW_PT_NO->pthread_getconcurrency
+#define pthread_attr_getdetachstate TW_PT_NO->pthread_attr_getdetachstate
+#define pthread_attr_getguardsize TW_PT_NO->pthread_attr_getguardsize
+#define pthread_attr_getstacksize TW_PT_NO->pthread_attr_getstacksize
+#define pthread_attr_getstack TW_PT_NO->pthread_attr_getstack
+#define pthread_attr_setstack TW_PT_NO->pthread_attr_setstack
+#define pthread_attr_getstackaddr TW_PT_NO->pthread_attr_getstackaddr
+#define pthread_attr_setstackaddr TW_PT_NO->pthread_attr_setstackaddr
+#define pthread_attr_getinheritsched TW_PT_NO->pthread_attr_getinheritsched
+#define pthread_attr_setinheritsched TW_PT_NO->pthread_attr_setinheritsched
+#define pthread_attr_getschedparam TW_PT_NO->pthread_attr_getschedparam
+#define pthread_attr_setschedparam TW_PT_NO->pthread_attr_setschedparam
+#define pthread_attr_getschedpolicy TW_PT_NO->pthread_attr_getschedpolicy
+#define pthread_attr_setschedpolicy TW_PT_NO->pthread_attr_setschedpolicy
+#define pthread_attr_getscope TW_PT_NO->pthread_attr_getscope
+#define pthread_attr_setscope TW_PT_NO->pthread_attr_setscope
+#define pthread_attr_getaffinity_np TW_PT_NO->pthread_attr_getaffinity_np
+#define pthread_attr_setaffinity_np TW_PT_NO->pthread_attr_setaffinity_np
+#define pthread_attr_getsigmask_np TW_PT_NO->pthread_attr_getsigmask_np
+#define pthread_attr_setsigmask_np TW_PT_NO->pthread_attr_setsigmask_np
+#define pthread_mutex_timedlock TW_PT_NO->pthread_mutex_timedlock
+#define pthread_mutex_clocklock TW_PT_NO->pthread_mutex_clocklock
+#define pthread_mutex_consistent TW_PT_NO->pthread_mutex_consistent
+#define pthread_mutex_getprioceiling TW_PT_NO->pthread_mutex_getprioceiling
+#define pthread_mutex_setprioceiling TW_PT_NO->pthread_mutex_setprioceiling
+#define pthread_cond_timedwait TW_PT_NO->pthread_cond_timedwait
+#define pthread_cond_clockwait TW_PT_NO->pthread_cond_clockwait
+#define pthread_once TW_PT_NO->pthread_once
+#define pthread_barrier_init TW_PT_NO->pthread_barrier_init
+#define pthread_barrier_destroy TW_PT_NO->pthread_barrier_destroy
+#define pthread_barrier_wait TW_PT_NO->pthread_barrier_wait
+#define pthread_spin_init TW_PT_NO->pthread_spin_init
+#define pthread_spin_destroy TW_PT_NO->pthread_spin_destroy
+#define pthread_spin_lock TW_PT_NO->pthread_spin_lock
+#define pthread_spin_trylock TW_PT_NO->pthread_spin_trylock
+#define pthread_spin_unlock TW_PT_NO->pthread_spin_unlock
+#define pthread_rwlock_init TW_PT_NO->pthread_rwlock_init
+#define pthread_rwlock_destroy TW_PT_NO->pthread_rwlock_destroy
+#define pthread_rwlock_rdlock TW_PT_NO->pthread_rwlock_rdlock
+#define pthread_rwlock_tryrdlock TW_PT_NO->pthread_rwlock_tryrdlock
+#define pthread_rwlock_timedrdlock TW_PT_NO->pthread_rwlock_timedrdlock
+#define pthread_rwlock_clockrdlock TW_PT_NO->pthread_rwlock_clockrdlock
+#define pthread_rwlock_wrlock TW_PT_NO->pthread_rwlock_wrlock
+#define pthread_rwlock_trywrlock TW_PT_NO->pthread_rwlock_trywrlock
+#define pthread_rwlock_timedwrlock TW_PT_NO->pthread_rwlock_timedwrlock
+#define pthread_rwlock_clockwrlock TW_PT_NO->pthread_rwlock_clockwrlock
+#define pthread_rwlock_unlock TW_PT_NO->pthread_rwlock_unlock
 
 #endif

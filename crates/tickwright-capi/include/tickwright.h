@@ -20,6 +20,13 @@
 #include <tickwright/odict.h>
 #include <tickwright/queue.h>
 #include <tickwright/sched.h>
+/* Not installed by `make THREADS=no`. A compiler without __has_include expects it. */
+#ifdef __has_include
+#if __has_include(<tickwright/thread.h>)
 #include <tickwright/thread.h>
+#endif
+#else
+#include <tickwright/thread.h>
+#endif
 
 #endif

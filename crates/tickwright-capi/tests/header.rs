@@ -178,9 +178,19 @@ fn confirmations() -> String {
             late_mean_ns, late_half_ns, late_most_ns, late_max_ns
         }
         tw_runtime_options { size, workers, stack_size, guard_size, kept_stacks }
-        tw_thread_options { size, stack_size, guard_size, name, detached }
+        tw_thread_options { size, stack_size, guard_size, name, detached, flags }
     }
-    for number in ["tw_family", "tw_clock", "tw_odict_how", "tw_base", "tw_missed", "tw_state", "tw_model"] {
+    for number in [
+        "tw_family",
+        "tw_clock",
+        "tw_odict_how",
+        "tw_base",
+        "tw_missed",
+        "tw_job_flags",
+        "tw_state",
+        "tw_cancel",
+        "tw_model",
+    ] {
         equal(format!("sizeof({number})"), size_of::<core::ffi::c_int>());
     }
     for &(name, number) in job::NUMBERS.iter().chain(runtime::NUMBERS) {

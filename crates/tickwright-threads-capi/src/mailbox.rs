@@ -181,7 +181,7 @@ exported!(
     }
 
     /// Receives, and waits at most for the given time.
-    fn tw_mailbox_timedreceive(mailbox: *mut tw_mailbox, letter: *mut *mut c_void, ns: u64) -> c_int {
+    fn tw_mailbox_receive_for(mailbox: *mut tw_mailbox, letter: *mut *mut c_void, ns: u64) -> c_int {
         // SAFETY: the header's contract.
         unsafe { answer::value(letter, || receive(mailbox, Until::after(ns))) }
     }

@@ -194,7 +194,7 @@ exported!(
     }
 
     /// Unlocks, waits at most for the given time, and locks again.
-    fn tw_cond_timedwait(cond: *mut tw_cond, lock: *mut tw_mutex, ns: u64) -> c_int {
+    fn tw_cond_wait_for(cond: *mut tw_cond, lock: *mut tw_mutex, ns: u64) -> c_int {
         answer::code(|| {
             let (cond, lock): (&tw_cond, _) = (shared(cond.cast_const())?, mutex(lock)?);
             let (guard, woken) = cond.condition.wait_timeout(lock.taken()?, Duration::from_nanos(ns));

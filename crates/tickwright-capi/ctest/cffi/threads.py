@@ -127,12 +127,12 @@ def locks(ffi, tw, runtime, at_once):
     threads = [spawn(ffi, tw, runtime, adds, number) for number in range(1, at_once + 1)]
     equal(tw.tw_mutex_lock(mutex), 0)
     while waiting[0] < at_once:
-        assert tw.tw_cond_timedwait(cond, mutex, 100000) in (0, -errno.ETIMEDOUT)
+        assert tw.tw_cond_wait_for(cond, mutex, 100000) in (0, -errno.ETIMEDOUT)
     equal(tw.tw_mutex_destroy(mutex), -errno.EBUSY)
     opened[0] = True
     equal(tw.tw_cond_broadcast(cond), 0)
     while total[0] < sum(range(1, at_once + 1)):
-        equal(tw.tw_cond_timedwait(cond, mutex, 60 * SECOND), 0)
+        equal(tw.tw_cond_wait_for(cond, mutex, 60 * SECOND), 0)
     equal(tw.tw_mutex_unlock(mutex), 0)
     for thread in threads:
         equal(join(ffi, tw, runtime, thread), 0)
@@ -158,7 +158,7 @@ def mailboxes(ffi, tw, runtime, at_once):
     threads = [spawn(ffi, tw, runtime, doubles) for _ in range(at_once)]
     for number in range(20):
         equal(tw.tw_mailbox_send(there, ffi.cast("void *", number)), 0)
-    answers = [value(ffi, "void *", lambda place: tw.tw_mailbox_timedreceive(back, place, 60 * SECOND))
+    answers = [value(ffi, "void *", lambda place: tw.tw_mailbox_receive_for(back, place, 60 * SECOND))
                for _ in range(20)]
     equal(sorted(int(ffi.cast("intptr_t", answer)) for answer in answers), list(range(0, 40, 2)))
     equal(tw.tw_mailbox_close(there), 0)
@@ -223,7 +223,7 @@ def misuse(ffi, tw):
     equal(tw.tw_mailbox_create(ffi.new("tw_mailbox **"), 0), -errno.EINVAL)
     mailbox = made(ffi, "tw_mailbox", tw.tw_mailbox_create, 1)
     equal(tw.tw_mailbox_tryreceive(mailbox, letter), -errno.EBUSY)
-    equal(tw.tw_mailbox_timedreceive(mailbox, letter, 1000), -errno.ETIMEDOUT)
+    equal(tw.tw_mailbox_receive_for(mailbox, letter, 1000), -errno.ETIMEDOUT)
     equal(tw.tw_mailbox_trysend(mailbox, nonsense), 0)
     equal(tw.tw_mailbox_trysend(mailbox, nonsense), -errno.EBUSY)
     equal(tw.tw_mailbox_len(mailbox), 1)

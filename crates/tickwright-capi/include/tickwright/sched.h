@@ -217,14 +217,15 @@ typedef enum tw_base {
  * 100 ms from a time that is 30 ms old ends 70 ms after the call. So read the clock again after
  * each wait, as uv_update_time and ev_now_update do. */
 
-/* What the scheduler does with missed periods, which passed without a run. */
+/* What the scheduler does with missed periods, which passed without a run. No number but 0 is also
+ * the number of a tw_base. */
 typedef enum tw_missed {
     TW_MISSED_COLLAPSE = 0, /* counted; the next is a period after the due time, not before now */
-    TW_MISSED_BURST = 1,    /* the callback runs once for each missed period */
-    TW_MISSED_SKIP = 2,     /* counted and skipped; later runs stay on the grid of periods */
-    TW_MISSED_DELAY = 3,    /* counted; the next period begins when the callback ends. So the timer
+    TW_MISSED_BURST = 513,  /* the callback runs once for each missed period */
+    TW_MISSED_SKIP = 514,   /* counted and skipped; later runs stay on the grid of periods */
+    TW_MISSED_DELAY = 515,  /* counted; the next period begins when the callback ends. So the timer
                                drifts by its lateness and by the time of the callback */
-    TW_MISSED_PERSIST = 4   /* counted; runs stay on the grid until one is missed. Then the next
+    TW_MISSED_PERSIST = 516 /* counted; runs stay on the grid until one is missed. Then the next
                                is a period after the late run, like libevent's EV_PERSIST */
 } tw_missed;
 

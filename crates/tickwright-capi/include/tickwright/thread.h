@@ -198,7 +198,8 @@ TW_API int tw_thread_join(tw_runtime *runtime, tw_thread thread, void **value);
  * Threads: any. */
 TW_API int tw_thread_tryjoin(tw_runtime *runtime, tw_thread thread, void **value);
 
-/* Like tw_thread_join, but waits only until the runtime's clock shows `until_ns`.
+/* Like tw_thread_join, but waits only until the runtime's clock (tw_runtime_now) shows `until_ns`.
+ * This time is absolute, as that of pthread_timedjoin_np is.
  *
  * Returns:
  *   0  done
@@ -369,14 +370,15 @@ TW_API int tw_cond_destroy(tw_cond *cond);
  * Threads: any. */
 TW_API int tw_cond_wait(tw_cond *cond, tw_mutex *mutex);
 
-/* Like tw_cond_wait, but gives up after `ns` nanoseconds or a little later.
+/* Like tw_cond_wait, but gives up after `ns` nanoseconds or a little later. This time is relative,
+ * unlike that of pthread_cond_timedwait.
  *
  * Returns:
  *   0  the calling thread holds the lock again
  * Errors: -EINVAL, -EPERM; and
  *   -ETIMEDOUT  the time is over; the calling thread holds the lock again
  * Threads: any. */
-TW_API int tw_cond_timedwait(tw_cond *cond, tw_mutex *mutex, uint64_t ns);
+TW_API int tw_cond_wait_for(tw_cond *cond, tw_mutex *mutex, uint64_t ns);
 
 /* Wakes the thread that has waited longest.
  *
@@ -461,14 +463,15 @@ TW_API int tw_mailbox_receive(tw_mailbox *mailbox, void **letter);
  * Threads: any. */
 TW_API int tw_mailbox_tryreceive(tw_mailbox *mailbox, void **letter);
 
-/* Like tw_mailbox_receive, but gives up after `ns` nanoseconds or a little later.
+/* Like tw_mailbox_receive, but gives up after `ns` nanoseconds or a little later. This time is
+ * relative, unlike that of mq_timedreceive.
  *
  * Returns:
  *   0  `*letter` is written
  * Errors: -EINVAL, -EPIPE; and
  *   -ETIMEDOUT  the time is over
  * Threads: any. */
-TW_API int tw_mailbox_timedreceive(tw_mailbox *mailbox, void **letter, uint64_t ns);
+TW_API int tw_mailbox_receive_for(tw_mailbox *mailbox, void **letter, uint64_t ns);
 
 /* The number of letters in the mailbox.
  *
