@@ -15,6 +15,8 @@ import sys
 import textwrap
 
 BASE = "base.h"
+# The date of the version, as in debian/changelog.
+DATE = "November 23, 2026"
 
 
 def fail(where, what):
@@ -198,7 +200,7 @@ def summary(lines):
 
 
 def page(title, parts):
-    head = [".\\\" Made from the header by man.py.", ".Dd $Mdocdate$", f".Dt {title.upper()} 3", ".Os Tickwright"]
+    head = [".\\\" Made from the header by man.py.", f".Dd {DATE}", f".Dt {title.upper()} 3", ".Os Tickwright"]
     return "\n".join(head + parts) + "\n"
 
 

@@ -26,6 +26,8 @@
  *                        the callback gave it back. Asterisk's returns -1 in both cases.
  *   ..._DEL_SPINLOCK     releases the lock while it waits. Asterisk's waits with the lock held, and
  *                        releases it between two attempts.
+ *   ..._REPLACE_..UNREF  runs neither `unref` nor `ref` if the new data is the old data. Asterisk's
+ *                        runs both.
  *   ..._DEL_UNREF        sets the id to -1 in all cases, even if the callback had ended the timer.
  *   the macros           log nothing.
  *   an id                is issued again only after 2^31 others. An id that was kept too long finds

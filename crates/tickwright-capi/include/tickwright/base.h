@@ -45,11 +45,11 @@
  * STRUCTS THAT GROW
  *
  * Later versions may add fields at the end of a struct whose first field is `size`, without a new
- * SONAME. The caller sets `size` to the sizeof of the struct: TW_..._INIT does, and so does the
- * function tw_..._init. The library reads and writes at most `size` bytes. When it fills a struct,
- * it sets `size` to the number of bytes that it has filled. A size of 0 gives -EINVAL. The default
- * of an added field is 0. An older library, which does not know the field, accepts 0 and refuses
- * other values with -E2BIG.
+ * SONAME. The caller sets `size` to the sizeof of the struct: TW_..._INIT does, and so does
+ * tw_..._init of the structs that have such a function. The library reads and writes at most `size`
+ * bytes. When it fills a struct, it sets `size` to the number of bytes that it has filled. A size
+ * of 0 gives -EINVAL. The default of an added field is 0. An older library, which does not know the
+ * field, accepts 0 and refuses other values with -E2BIG.
  *
  * All other sizes, and all numbers in macros and enums, are part of the ABI: they change only
  * together with the SONAME.
@@ -63,6 +63,8 @@
  *               A queue and its timers count as one object. So do a heap and its elements, and a
  *               dictionary and its links. Calls about different objects may overlap.
  *   any         Any thread may call it at any time.
+ *
+ * A signal handler may call no function, because schedulers, runtimes and memory have locks.
  *
  * CALLBACKS
  *
