@@ -35,7 +35,7 @@ for library in tickwright tickwright-threads; do
         test "$(readlink -f "$found")" = "$moved/$folder"
     done
 done
-# Without threads nothing of them is installed, and the header of all others does without theirs.
+# THREADS=no installs no file of the library of threads. tickwright.h compiles without thread.h.
 install PREFIX=/usr DESTDIR="$work/timers" THREADS=no
 if find "$work/timers" \( -name 'thread.h' -o -name '*tickwright-thread*' -o -name 'tw_thread*' -o -name 'tw_mutex*' -o -name 'tw_runtime*' \) | grep . >&2; then
     echo "ctest: make THREADS=no install has installed this" >&2

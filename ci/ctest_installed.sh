@@ -179,7 +179,7 @@ done
 without=(pthread_kill pthread_cancel pthread_exit pthread_setname_np pthread_timedjoin_np pthread_mutex_timedlock)
 for function in pthread_self "${without[@]}"; do
     printf '#define _GNU_SOURCE\n#include "tickwright-pthread.h"\nvoid *at(void) { return (void *)%s; }\n' "$function" >"$work/without.c"
-    if cc -std=gnu11 "${cflags[@]}" -Iexamples -c "$work/without.c" -o "$work/without.o" 2>"$work/refused"; then
+    if LC_ALL=C cc -std=gnu11 "${cflags[@]}" -Iexamples -c "$work/without.c" -o "$work/without.o" 2>"$work/refused"; then
         echo "$function" >>"$work/taken"
     elif ! grep "no member named .$function" "$work/refused" >/dev/null; then
         cat "$work/refused" >&2
@@ -295,10 +295,11 @@ else
     echo "ctest: C++ skipped: no c++"
 fi
 
-if ! command -v valgrind >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+# VALGRIND=no: its suppressions name functions, so it needs the symbols of the libraries.
+if [ "${VALGRIND:-yes}" = yes ] && ! command -v valgrind >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     apt-get install -qq -y valgrind >/dev/null 2>&1 || true
 fi
-if command -v valgrind >/dev/null; then
+if [ "${VALGRIND:-yes}" = yes ] && command -v valgrind >/dev/null; then
     # What a forked child has of its parent counts as lost, thousands of lines of it: children are
     # silent. valgrind runs one thread at a time, and without "fair" one that never waits keeps the
     # others from running for minutes.
@@ -323,7 +324,7 @@ if command -v valgrind >/dev/null; then
         echo "ctest: valgrind memcheck, C11"
     fi
 else
-    echo "ctest: valgrind skipped: not installed"
+    echo "ctest: valgrind skipped: not installed, or VALGRIND=no"
 fi
 
 # sanitized NAME FLAG OPTIONS...: with the caller's side instrumented; the library's is not, but its

@@ -15,7 +15,7 @@ import sys
 import textwrap
 
 BASE = "base.h"
-# The date of the version, as in debian/changelog.
+# The date of the pages: of the version.
 DATE = "November 23, 2026"
 
 

@@ -262,7 +262,7 @@ static void descriptor_waits(int writes)
 int main(void)
 {
     int inherited;
-    /* The bound leaves so many only if none is open above the lowest free one. */
+    /* The limit leaves n free descriptors only if no higher one is open. */
     for (inherited = STDERR_FILENO + 1; inherited < 64; inherited++)
         close(inherited);
     driver_threads();

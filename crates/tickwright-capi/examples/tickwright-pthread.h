@@ -293,6 +293,7 @@ struct tickwright_pthread {
 #define pthread_clockjoin_np TW_PT_NO->pthread_clockjoin_np
 #define pthread_setname_np TW_PT_NO->pthread_setname_np
 #define pthread_getname_np TW_PT_NO->pthread_getname_np
+#define pthread_gettid_np TW_PT_NO->pthread_gettid_np
 #define pthread_getcpuclockid TW_PT_NO->pthread_getcpuclockid
 #define pthread_getattr_np TW_PT_NO->pthread_getattr_np
 #define pthread_getattr_default_np TW_PT_NO->pthread_getattr_default_np

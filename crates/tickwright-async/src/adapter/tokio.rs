@@ -129,7 +129,12 @@ impl Driver {
     /// Ends the task, unless a timer was filed meanwhile. Then either the thread that filed it has
     /// started another task, or this task goes on.
     fn end(&self) -> bool {
-        lock(&self.state).gone = true;
+        // The waker goes under the same lock: afterwards it may be another task's.
+        let mut state = lock(&self.state);
+        state.gone = true;
+        let waker = state.waker.take();
+        drop(state);
+        drop(waker);
         !self.has_timers() || !core::mem::replace(&mut lock(&self.state).gone, false)
     }
 
@@ -144,7 +149,6 @@ impl Driver {
             let next = core.run_on(|| {});
             if core.handles.load(Ordering::Acquire) == 0 && core.sweep() {
                 if self.end() {
-                    lock(&self.state).waker = None;
                     return Poll::Ready(());
                 }
                 continue;

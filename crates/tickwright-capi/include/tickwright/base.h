@@ -64,7 +64,8 @@
  *               dictionary and its links. Calls about different objects may overlap.
  *   any         Any thread may call it at any time.
  *
- * A signal handler may call no function, because schedulers, runtimes and memory have locks.
+ * A signal handler may call no function of these libraries, because schedulers, runtimes and memory
+ * have locks.
  *
  * CALLBACKS
  *

@@ -85,7 +85,7 @@ pub(super) const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "bench async",
         &[(
-            "tickwright bench async --n 100k --sleeps 100",
+            "tickwright bench async --n 100k --sleeps 600",
             "Measure with at most 100,000 connections, in a minute.",
         )],
     ),

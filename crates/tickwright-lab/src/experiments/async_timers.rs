@@ -54,7 +54,8 @@ pub(crate) struct AsyncArgs {
     /// Operations in a sample
     #[arg(long, allow_hyphen_values = true, default_value = "20k", value_parser = Operations::parse)]
     operations: Operations,
-    /// Sleeps of 1 to 2 ms for the lateness of each library, idle and beside busy threads; 0: none
+    /// Sleeps of 1 to 2 ms for the lateness of each library, idle and beside busy threads; 0: none.
+    /// Below 600 the 99th percentile is not judged
     #[arg(long, allow_hyphen_values = true, default_value = "1000", value_parser = Sleeps::parse)]
     sleeps: Sleeps,
     /// Milliseconds in which new sleeps of each library race with their timers; 0: none

@@ -49,11 +49,11 @@ pub(crate) struct Resting {
 
 /// The libraries take turns, in this many rounds at most.
 const ROUNDS: usize = 10;
-/// A round has at least this many sleeps, so that it has a 99th percentile.
+/// A round has at least this many sleeps, if it is not the only one: so it has a 99th percentile.
 const FEWEST: usize = 100;
 
-/// Measures the lateness of sleeps of 1 to 2 ms, one after the other. In each round the libraries
-/// take turns, and another one begins.
+/// Measures the lateness of sleeps of 1 to 2 ms, one after the other. Each round begins
+/// with the next library.
 ///
 /// # Errors
 /// A sleep that ends early.
