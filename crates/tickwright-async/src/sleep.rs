@@ -61,7 +61,7 @@ impl Timers {
 }
 
 impl Sleep {
-    /// Inlined, with [`Owner::of`]: its caller writes the fields where the sleep stays. A copy loads
+    /// Inlined, as [`Owner::of`]: its caller writes the fields where the sleep stays. A copy loads
     /// two fields at once that were just written one by one, which stalls the processor.
     #[inline(always)]
     pub(crate) fn after(core: &Arc<Core>, span: u64) -> Self {
