@@ -143,3 +143,33 @@ fn a_runtime_without_a_timer_is_refused() {
     let _entered = runtime.enter();
     let _ = Settings::new().on_tokio();
 }
+
+/// The task ends on a worker, while this thread files a far timer and then a near one.
+#[test]
+fn no_timer_is_lost_while_the_driver_ends_and_starts() {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
+    for round in 0..500_u32 {
+        let timers = {
+            let _entered = runtime.enter();
+            Settings::new().on_tokio().unwrap()
+        };
+        let mut far = timers.sleep(Duration::from_secs(3600));
+        let mut near = timers.sleep(Duration::from_millis(1));
+        let task = common::Counter::new();
+        drop(timers);
+        // From at once to later than the task needs to end, and to start again.
+        let spin = |times: u32| (0..times).for_each(|_| core::hint::spin_loop());
+        spin(round % 50 * 100);
+        assert!(task.poll(core::pin::Pin::new(&mut far)).is_pending());
+        spin(round % 7 * 2000);
+        // It may have passed already.
+        if task.poll(core::pin::Pin::new(&mut near)).is_pending() {
+            let begun = std::time::Instant::now();
+            while task.count() == 0 {
+                assert!(begun.elapsed() < Duration::from_secs(30), "round {round}: nobody woke the task");
+                std::thread::yield_now();
+            }
+        }
+    }
+}
