@@ -32,7 +32,7 @@
  *   -EBADMSG    a check found the structure broken
  *
  * One exception: tw_sched_timeout_ms returns -1 when no timer is pending, since -1 makes poll wait
- * for ever. This -1 is no error, although EPERM is 1.
+ * for ever. This -1 is a result, no error.
  *
  * A pointer through which a function returns a value may be null if you do not want the value,
  * unless the function's comment says otherwise.

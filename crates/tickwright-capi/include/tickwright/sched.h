@@ -129,7 +129,7 @@ typedef struct tw_firing {
     uint64_t id;       /* the 64-bit id; tw_sched_int returns the id that tw_sched_add returned */
     uint64_t due_ns;   /* when the timer was due, by the clock. After missed periods it is when the
                           first of them was due, or with TW_MISSED_SKIP the last */
-    uint64_t now_ns;   /* what the clock showed at the call */
+    uint64_t now_ns;   /* the time when this callback was called */
     uint64_t overruns; /* periods that have passed without a call of their own */
     const void *token; /* the token of the job */
 } tw_firing;
@@ -528,7 +528,7 @@ TW_API int tw_sched_remaining(const tw_sched *sched, uint64_t id, int64_t *ms);
  *
  * Returns:
  *   ms  0 if a timer is due
- *   -1  no timer is pending: poll waits for ever. This -1 is no error, although EPERM is 1
+ *   -1  no timer is pending: poll waits for ever. This -1 is a result, no error
  * Errors: -EINVAL.
  * Threads: any. */
 TW_API int tw_sched_timeout_ms(tw_sched *sched);
