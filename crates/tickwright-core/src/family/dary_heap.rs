@@ -289,7 +289,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
         if self.hole {
             let below = Self::children(Self::ROOT);
             let siblings = self.buffer.group(below)?;
-            let at = earliest(siblings).0;
+            let at = earliest(siblings);
             Some((below * D + at, &siblings[at]))
         } else {
             Some((Self::ROOT, &self.buffer.group(0)?[Self::ROOT]))
@@ -322,10 +322,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
     #[inline]
     pub(super) fn vacate<R: InCell>(&mut self, nodes: &mut impl Nodes<P, R>, cell: usize) {
         if B::LEAVES_HOLE && cell == Self::ROOT && self.len > 1 {
-            self.buffer.group_mut(0)[Self::ROOT] = Entry::EMPTY;
-            self.hole = true;
-            self.len -= 1;
-            return;
+            return self.open_root();
         }
         let (last, key, node) = self.take_last();
         self.len -= 1;
@@ -340,6 +337,15 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
             // earlier than the parent of the cell.
             self.settle(nodes, cell, key, p);
         }
+    }
+
+    /// Removes the entry from the root's cell, and leaves the hole there. Other entries are in the
+    /// heap.
+    #[inline]
+    fn open_root(&mut self) {
+        self.buffer.group_mut(0)[Self::ROOT] = Entry::EMPTY;
+        self.hole = true;
+        self.len -= 1;
     }
 
     /// Inserts an entry, at the hole if there is one. Room was reserved. Returns whether the entry
@@ -508,7 +514,11 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize> Discipline<P> for Heap<P
             return None;
         }
         let handle = node?;
-        self.vacate(nodes, cell);
+        if B::LEAVES_HOLE && cell == Self::ROOT && self.len > 1 {
+            self.open_root();
+        } else {
+            self.vacate(nodes, cell);
+        }
         Some(Popped { handle, deadline: expiry, expiry })
     }
 

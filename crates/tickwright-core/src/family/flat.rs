@@ -197,6 +197,23 @@ unsafe impl<P: Handle, C: Cells<P>> Discipline<P> for Flat<C> {
     }
 
     #[inline]
+    fn reschedule(
+        &mut self,
+        nodes: &mut impl Nodes<P, FlatRecord>,
+        p: P,
+        deadline: Tick,
+        now: Tick,
+    ) -> HeadChange {
+        let expiry = deadline.max(now);
+        let record = nodes.record_mut(p);
+        let from = self.find(record.expiry, p);
+        record.expiry = expiry;
+        let to = self.cells.replace(from, Cell { expiry, node: p });
+        let last = self.cells.len() - 1;
+        HeadChange::when(from == last || to == last)
+    }
+
+    #[inline]
     fn head(&self, _: &impl Nodes<P, FlatRecord>) -> Option<P> {
         self.last().map(|cell| cell.node)
     }

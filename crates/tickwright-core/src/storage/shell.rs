@@ -292,7 +292,8 @@ macro_rules! timer_queue {
                     delivered += 1;
                     sink(expired);
                 }
-                let complete = self.next_wake().is_none_or(|wake| wake > self.now);
+                // With budget left the last pop found nothing due, and every bound lies ahead.
+                let complete = left > 0 || self.next_wake().is_none_or(|wake| wake > self.now);
                 Advance { delivered, moved: budget - left - delivered, complete }
             }
 

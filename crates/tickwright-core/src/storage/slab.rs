@@ -221,7 +221,9 @@ impl<F: Family, T> SlabQueue<F, T> {
         let records = self.arena.columns.nodes_mut();
         let head = self.order.insert(records, id.index, deadline, self.now);
         // The family has written the record; the shell writes its stamp.
-        records.record_mut(id.index).set_stamp(id.generation.get());
+        if RecordOf::<F>::STAMPED {
+            records.record_mut(id.index).set_stamp(id.generation.get());
+        }
         Ok(Inserted { key: Key(id), head })
     }
 

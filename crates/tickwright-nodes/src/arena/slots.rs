@@ -81,10 +81,11 @@ impl<C: Columns> Arena<C> {
     ///
     /// # Errors
     /// The value, when the arena is full or there is no memory. Nothing has changed then.
-    #[inline]
+    // In a call the result would go through memory.
+    #[inline(always)]
     pub fn occupy(&mut self, value: C::Value) -> Result<SlotId, C::Value> {
         if self.is_full() {
-            return Err(value);
+            return Err(refuse(value));
         }
         let index = match self.free {
             Some(index) => {
@@ -93,10 +94,10 @@ impl<C: Columns> Arena<C> {
             }
             None => match self.append() {
                 Some(index) => index,
-                None => return Err(value),
+                None => return Err(refuse(value)),
             },
         };
-        let Some(slot) = self.columns.slot_mut(index.at()) else { return Err(value) };
+        let Some(slot) = self.columns.slot_mut(index.at()) else { return Err(refuse(value)) };
         // A free slot that is not retired has a next generation.
         let last = match slot {
             Slot::Free { last } => *last,
@@ -108,8 +109,8 @@ impl<C: Columns> Arena<C> {
         Ok(SlotId { index, generation })
     }
 
-    /// Appends a free slot.
-    #[inline]
+    /// Appends a free slot. It is not inlined: most arrivals take a slot from the free list.
+    #[inline(never)]
     fn append(&mut self) -> Option<Idx> {
         let used = self.columns.len();
         if used == 0 || used == self.columns.capacity() {
@@ -242,6 +243,13 @@ impl<C: Columns> Arena<C> {
         }
         if found == usable { Ok(()) } else { Err(Violation::Storage) }
     }
+}
+
+/// Returns the value of a refused arrival. It is cold, so the compiler keeps refusals out of the
+/// way of all others.
+#[cold]
+fn refuse<T>(value: T) -> T {
+    value
 }
 
 impl<C> fmt::Debug for Arena<C> {

@@ -24,7 +24,8 @@ pub struct Adaptive<P: Handle, L> {
     pub(super) first: Kind,
     pub(super) len: usize,
     /// With more than `most` or fewer than `least` timers, the next insert or removal chooses
-    /// again.
+    /// again. During a move every number of timers is both, so that one comparison tells whether
+    /// the structure alone does the work.
     most: usize,
     least: usize,
     /// Each structure that may later serve this many timers has room for them.
@@ -125,6 +126,10 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
             Some(going) if going.arrived > 0 => going.to,
             _ => self.kind,
         };
+        if self.going.is_some() {
+            (self.most, self.least, self.is_undecided) = (0, usize::MAX, false);
+            return;
+        }
         let is_small = self.is_small();
         self.is_undecided = self.kind == Kind::Wheel && (self.len > L::WHEEL || !is_small);
         self.most = match self.kind {
@@ -159,6 +164,71 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         }
         self.begin(nodes, best);
         HeadChange::Changed
+    }
+
+    /// Inserts `p`, which is counted in `len`, during a move, or when the queue must choose again.
+    #[cold]
+    #[inline(never)]
+    fn insert_slowly(
+        &mut self,
+        nodes: &mut impl Nodes<P, SlotRecord<P>>,
+        p: P,
+        deadline: Tick,
+        now: Tick,
+    ) -> HeadChange {
+        let head = if self.going.is_some() {
+            self.insert_moving(nodes, p, deadline, now)
+        } else {
+            with_part!(mut self.parts, self.kind, nodes, |order, records| {
+                order.insert(records, p, deadline, now)
+            })
+        };
+        if self.len > self.most { self.choose(nodes, now, head) } else { head }
+    }
+
+    /// Removes `p`, which is no longer counted in `len`, otherwise as
+    /// [`insert_slowly`](Self::insert_slowly).
+    #[cold]
+    #[inline(never)]
+    fn remove_slowly(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>, p: P) -> HeadChange {
+        let head = if self.going.is_some() {
+            self.remove_moving(nodes, p)
+        } else {
+            with_part!(mut self.parts, self.kind, nodes, |order, records| order.remove(records, p))
+        };
+        if self.len < self.least { self.choose(nodes, self.now, head) } else { head }
+    }
+
+    /// Pops a timer during a move, when the queue must choose again, or while it is undecided.
+    #[cold]
+    #[inline(never)]
+    fn pop_slowly(
+        &mut self,
+        nodes: &mut impl Nodes<P, SlotRecord<P>>,
+        now: Tick,
+        budget: &mut usize,
+    ) -> Option<Popped<P>> {
+        let popped = if self.going.is_some() {
+            self.pop_moving(nodes, now, budget)
+        } else {
+            with_part!(mut self.parts, self.kind, nodes, |order, records| order.pop(records, now, budget))
+        };
+        let Some(popped) = popped else { return self.nothing_due(nodes) };
+        self.len -= 1;
+        if self.is_undecided {
+            self.habit.expired();
+        }
+        if self.len < self.least || self.is_undecided && self.habit.is_to_expire() {
+            let _ = self.choose(nodes, now, HeadChange::Same);
+        }
+        Some(popped)
+    }
+
+    /// After a pop that found nothing: remembers when the next may find a timer.
+    #[inline]
+    fn nothing_due(&mut self, nodes: &impl Nodes<P, SlotRecord<P>>) -> Option<Popped<P>> {
+        self.quiet = self.next_wake(nodes).unwrap_or(Tick::MAX);
+        None
     }
 
     /// The structure that holds `p`.
@@ -234,26 +304,24 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
     ) -> HeadChange {
         self.len += 1;
         self.quiet = self.quiet.min(deadline);
-        let head = if self.going.is_some() {
-            self.insert_moving(nodes, p, deadline, now)
-        } else {
-            with_part!(mut self.parts, self.kind, nodes, |order, records| {
-                order.insert(records, p, deadline, now)
-            })
-        };
-        if self.len > self.most { self.choose(nodes, now, head) } else { head }
+        if self.len > self.most {
+            return self.insert_slowly(nodes, p, deadline, now);
+        }
+        with_part!(mut self.parts, self.kind, nodes, |order, records| {
+            order.insert(records, p, deadline, now)
+        })
     }
 
     #[inline]
     fn remove(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>, p: P) -> HeadChange {
         self.len -= 1;
-        self.habit.moved();
-        let head = if self.going.is_some() {
-            self.remove_moving(nodes, p)
-        } else {
-            with_part!(mut self.parts, self.kind, nodes, |order, records| order.remove(records, p))
-        };
-        if self.len < self.least { self.choose(nodes, self.now, head) } else { head }
+        if self.is_undecided {
+            self.habit.moved();
+        }
+        if self.len < self.least {
+            return self.remove_slowly(nodes, p);
+        }
+        with_part!(mut self.parts, self.kind, nodes, |order, records| order.remove(records, p))
     }
 
     #[inline]
@@ -264,7 +332,9 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
         deadline: Tick,
         now: Tick,
     ) -> HeadChange {
-        self.habit.moved();
+        if self.is_undecided {
+            self.habit.moved();
+        }
         self.quiet = self.quiet.min(deadline);
         if self.going.is_some() {
             return self.reschedule_moving(nodes, p, deadline, now);
@@ -315,8 +385,10 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
         let p =
             with_part!(mut self.parts, self.first, nodes, |order, records| order.due(records, now, budget))?;
         // A periodic timer is re-armed by this function: that counts as an expiry, not as a move.
-        self.habit.expired();
-        self.habit.expired();
+        if self.is_undecided {
+            self.habit.expired();
+            self.habit.expired();
+        }
         Some(p)
     }
 
@@ -330,21 +402,16 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
         if now < self.quiet {
             return None;
         }
-        let popped = if self.going.is_some() {
-            self.pop_moving(nodes, now, budget)
-        } else {
-            with_part!(mut self.parts, self.kind, nodes, |order, records| order.pop(records, now, budget))
-        };
-        let Some(popped) = popped else {
-            self.quiet = self.next_wake(nodes).unwrap_or(Tick::MAX);
-            return None;
-        };
-        self.len -= 1;
-        self.habit.expired();
-        if self.len < self.least || self.is_undecided && self.habit.is_to_expire() {
-            let _ = self.choose(nodes, now, HeadChange::Same);
+        if self.len <= self.least || self.is_undecided {
+            return self.pop_slowly(nodes, now, budget);
         }
-        Some(popped)
+        let popped =
+            with_part!(mut self.parts, self.kind, nodes, |order, records| order.pop(records, now, budget));
+        if popped.is_none() {
+            return self.nothing_due(nodes);
+        }
+        self.len -= 1;
+        popped
     }
 
     fn explain(&self, nodes: &impl Nodes<P, SlotRecord<P>>, p: P) -> Explanation {

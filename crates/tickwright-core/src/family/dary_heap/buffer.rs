@@ -215,11 +215,11 @@ where
     #[inline]
     fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
         let total = len.checked_add(additional).ok_or(Reject::Full)?;
-        let groups = groups_for::<D>(total);
-        if groups <= self.groups.capacity() && total <= MOST {
+        // The root stands alone in its group, which has as many cells as the others.
+        if total <= MOST && total + D - 1 <= self.groups.capacity() * D {
             return Ok(());
         }
-        grow(&mut self.groups, total, groups, additional == 1)
+        grow(&mut self.groups, total, additional == 1)
     }
 
     #[inline]
@@ -273,13 +273,20 @@ where
 /// Doubles for a single insert; otherwise allocates exactly what was requested.
 #[cfg(feature = "alloc")]
 #[cold]
-fn grow<T>(cells: &mut Vec<T>, entries: usize, groups: usize, doubling: bool) -> Result<(), Reject> {
+fn grow<P: Handle, const D: usize>(
+    groups: &mut Vec<Group<P, D>>,
+    entries: usize,
+    doubling: bool,
+) -> Result<(), Reject>
+where
+    Degree<D>: Arity,
+{
     // Cell numbers and sequence numbers have 32 bits.
     if entries > MOST {
         return Err(Reject::Full);
     }
-    let missing = groups - cells.len();
-    if doubling { cells.try_reserve(missing) } else { cells.try_reserve_exact(missing) }
+    let missing = groups_for::<D>(entries).saturating_sub(groups.len());
+    if doubling { groups.try_reserve(missing) } else { groups.try_reserve_exact(missing) }
         .map_err(|_| Reject::Full)
 }
 

@@ -112,8 +112,8 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
         let below = Self::children(cell);
         let siblings = self.buffer.group(below)?;
         self.buffer.prefetch(Self::children(below * D));
-        let (at, key) = earliest(siblings);
-        Some((below * D + at, key, siblings[at].node?))
+        let at = earliest(siblings);
+        Some((below * D + at, siblings[at].key(), siblings[at].node?))
     }
 
     /// Renumbers the entries 0, 1, ... in their order, when the counter is used up. It sorts them

@@ -25,20 +25,31 @@ pub trait Cells<P>: Sized {
     /// room. Returns the cell's index.
     fn insert_sorted(&mut self, cell: Cell<P>) -> usize;
     fn remove(&mut self, at: usize);
+    /// Removes the cell at `at` and inserts another one, as [`insert_sorted`](Self::insert_sorted)
+    /// does. Only the cells between the two places move. Returns the new cell's index.
+    fn replace(&mut self, at: usize, cell: Cell<P>) -> usize;
     fn clear(&mut self);
     fn heap_bytes(&self) -> usize {
         0
     }
 }
 
-/// An insert or a removal moves up to this many cells one by one.
+/// An insert into an array of up to this many cells moves them one by one.
 #[cfg(feature = "alloc")]
-const FEW: usize = 24;
+const FEW: usize = 64;
 
 /// Cells in a vector.
 #[cfg(feature = "alloc")]
 #[derive(Debug)]
 pub struct Growing<P>(pub(super) Vec<Cell<P>>);
+
+#[cfg(feature = "alloc")]
+impl<P> Growing<P> {
+    #[cold]
+    fn grow(&mut self, total: usize) -> Result<(), Reject> {
+        self.0.try_reserve(total - self.0.len()).map_err(|_| Reject::Full)
+    }
+}
 
 #[cfg(feature = "alloc")]
 impl<P: Copy> Cells<P> for Growing<P> {
@@ -47,10 +58,7 @@ impl<P: Copy> Cells<P> for Growing<P> {
     #[inline]
     fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
         let total = len.checked_add(additional).ok_or(Reject::Full)?;
-        if total > self.0.capacity() {
-            self.0.try_reserve(total - self.0.len()).map_err(|_| Reject::Full)?;
-        }
-        Ok(())
+        if total <= self.0.capacity() { Ok(()) } else { self.grow(total) }
     }
 
     #[inline]
@@ -68,7 +76,7 @@ impl<P: Copy> Cells<P> for Growing<P> {
         self.0.partition_point(is_before)
     }
 
-    #[inline]
+    #[inline(always)]
     fn insert_sorted(&mut self, cell: Cell<P>) -> usize {
         let mut at = self.0.len();
         if at > FEW {
@@ -91,6 +99,11 @@ impl<P: Copy> Cells<P> for Growing<P> {
         self.0.remove(at);
     }
 
+    #[inline]
+    fn replace(&mut self, at: usize, cell: Cell<P>) -> usize {
+        replace(&mut self.0, at, cell, |&cell, other| other.expiry > cell.expiry)
+    }
+
     fn clear(&mut self) {
         self.0.clear();
     }
@@ -98,6 +111,24 @@ impl<P: Copy> Cells<P> for Growing<P> {
     fn heap_bytes(&self) -> usize {
         self.0.capacity() * size_of::<Cell<P>>()
     }
+}
+
+/// Replaces the cell at `at`, and moves the cells between its place and the new one's.
+/// `is_before(new, other)` tells whether the other cell belongs in front of the new one.
+#[inline(always)]
+fn replace<C: Copy>(cells: &mut [C], mut at: usize, new: C, is_before: impl Fn(&C, &C) -> bool) -> usize {
+    // Invariant: cell `at` is free. Either all cells in front of it belong there, or all cells
+    // behind it do.
+    while at + 1 < cells.len() && is_before(&new, &cells[at + 1]) {
+        cells[at] = cells[at + 1];
+        at += 1;
+    }
+    while at > 0 && !is_before(&new, &cells[at - 1]) {
+        cells[at] = cells[at - 1];
+        at -= 1;
+    }
+    cells[at] = new;
+    at
 }
 
 /// `CAP` cells in the queue itself.
@@ -139,6 +170,14 @@ impl<P: Copy, const CAP: usize> Cells<P> for Inline<P, CAP> {
         self.cells[at] = Some(cell);
         self.len += 1;
         at
+    }
+
+    #[inline]
+    fn replace(&mut self, at: usize, cell: Cell<P>) -> usize {
+        let used = self.cells.get_mut(..self.len).unwrap_or_default();
+        replace(used, at, Some(cell), |cell, other| {
+            cell.zip(*other).is_some_and(|(c, o)| o.expiry > c.expiry)
+        })
     }
 
     #[inline]

@@ -3,7 +3,7 @@
 //! ```text
 //!   insert, reschedule   schedule -> push -> BucketNumber::of      1 bucket, its tail, the node
 //!   remove               unlink                                    neighbors, 1 bucket
-//!   due, pop             first bucket at level 0: its head
+//!   due, pop             front: nothing is due, or the head is first at level 0
 //!                        else cascade_to_head -> cascade_* -> push
 //! ```
 
@@ -82,6 +82,16 @@ pub(super) struct Cascade<const BUCKETS: usize> {
     pub(super) clock: Tick,
 }
 
+/// What the first bucket says of the head without a look at any node.
+enum Front<const BUCKETS: usize> {
+    /// Nothing is due.
+    NotDue,
+    /// The head is the first node of this bucket of level 0, and is due at this tick.
+    Due(BucketNumber<BUCKETS>, Tick),
+    /// Nodes or the clock must move first, or the budget is used up.
+    Unknown,
+}
+
 /// The wheel over handles `P`.
 pub struct Hierarchy<P, const BUCKETS: usize, const LEVELS: usize> {
     /// The tick that buckets are named by. It is at most the queue's `now`, and not later than any
@@ -106,7 +116,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> core::fmt::Debug
 
 impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS, LEVELS> {
     /// Links `p`, which must be in no bucket. Returns whether the next wake-up may have changed.
-    #[inline]
+    #[inline(always)]
     fn schedule(
         &mut self,
         nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
@@ -163,6 +173,44 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     #[inline]
     fn advance_clock(&mut self, first: BucketNumber<BUCKETS>, min: Tick, now: Tick) {
         self.clock = self.clock.max(now.min(first.first_tick(min).saturating_sub(1)));
+    }
+
+    /// The fast path of [`due`](Discipline::due) and [`pop`](Discipline::pop).
+    #[inline]
+    fn front(&self, now: Tick, budget: usize) -> Front<BUCKETS> {
+        if budget == 0 || self.cascade.is_some() {
+            return Front::Unknown;
+        }
+        let Some(at) = self.buckets.first() else { return Front::NotDue };
+        let min = self.buckets.at(at).min;
+        if min > now && now.wrapping_sub(self.clock) < BUCKETS as Tick {
+            Front::NotDue
+        } else if min <= now && at.level() == 0 {
+            Front::Due(at, min)
+        } else {
+            Front::Unknown
+        }
+    }
+
+    /// Unlinks the first node of a bucket of level 0, while no cascade is half done.
+    #[inline]
+    fn pop_front(
+        &mut self,
+        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
+        at: BucketNumber<BUCKETS>,
+    ) -> Option<P> {
+        let chain = self.buckets.chain_mut(at);
+        let head = chain.head?;
+        chain.head = nodes.record(head).links.next;
+        match chain.head {
+            Some(next) => nodes.record_mut(next).links.prev = None,
+            None => {
+                chain.tail = None;
+                self.buckets.empty(at);
+            }
+        }
+        self.len -= 1;
+        Some(head)
     }
 
     /// Cascades buckets until the head is at level 0 or alone in its bucket. Returns the head if it
@@ -356,19 +404,14 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         now: Tick,
         budget: &mut usize,
     ) -> Option<P> {
-        // Fast path, inlined: nothing is due and the clock may stay, or the head is at level 0.
-        if *budget > 0 && self.cascade.is_none() {
-            let at = self.buckets.first()?;
-            let &Bucket { min, chain } = self.buckets.at(at);
-            if min > now && now.wrapping_sub(self.clock) < BUCKETS as Tick {
-                return None;
-            }
-            if min <= now && at.level() == 0 {
+        match self.front(now, *budget) {
+            Front::NotDue => None,
+            Front::Due(at, min) => {
                 self.clock = min;
-                return chain.head;
+                self.buckets.at(at).chain.head
             }
+            Front::Unknown => self.cascade_to_head(nodes, now, budget),
         }
-        self.cascade_to_head(nodes, now, budget)
     }
 
     #[inline]
@@ -378,7 +421,15 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         now: Tick,
         budget: &mut usize,
     ) -> Option<Popped<P>> {
-        let p = self.due(nodes, now, budget)?;
+        let p = match self.front(now, *budget) {
+            Front::NotDue => return None,
+            Front::Due(at, expiry) => {
+                self.clock = expiry;
+                let handle = self.pop_front(nodes, at)?;
+                return Some(Popped { handle, deadline: expiry, expiry });
+            }
+            Front::Unknown => self.cascade_to_head(nodes, now, budget)?,
+        };
         let expiry = nodes.record(p).expiry;
         self.unlink(nodes, p);
         self.len -= 1;
