@@ -9,47 +9,39 @@ use crate::storage::Handle;
 #[inline(always)]
 pub(super) fn earliest<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> usize {
     #[cfg(target_pointer_width = "64")]
-    return by_expiry(siblings);
+    return tournament(siblings);
     #[cfg(not(target_pointer_width = "64"))]
     return in_turn(siblings);
 }
 
-/// A tournament of the expiries: with four siblings, two of the three comparisons are independent.
-/// Conditional moves select by the outcomes, because no branch predictor can guess them. Arrivals
-/// are compared only if another sibling has the earliest expiry too.
+/// A tournament: with four siblings, two of the three comparisons are independent. Conditional
+/// moves select by the outcomes, because no branch predictor can guess them.
+///
+/// To compare expiries alone, and arrivals only among equals, takes 4 % less time among timers of
+/// distinct ticks. It takes half as much again where 20 timers share each tick.
 #[cfg(any(all(test, feature = "alloc"), target_pointer_width = "64"))]
 #[inline(always)]
-fn by_expiry<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> usize {
+fn tournament<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> usize {
     use core::hint::select_unpredictable;
 
-    let mut ticks = siblings.each_ref().map(|entry| entry.ticks_to_end);
+    let mut keys = siblings.each_ref().map(Entry::key);
     let mut winners: [usize; D] = core::array::from_fn(|at| at);
     let mut left = D;
-    let mut is_tie = false;
     while left > 1 {
         left /= 2;
-        is_tie = ticks[0] == ticks[1];
         for at in 0..left {
-            let first = ticks[2 * at] > ticks[2 * at + 1];
-            ticks[at] = select_unpredictable(first, ticks[2 * at], ticks[2 * at + 1]);
+            let first = keys[2 * at] > keys[2 * at + 1];
+            keys[at] = select_unpredictable(first, keys[2 * at], keys[2 * at + 1]);
             winners[at] = select_unpredictable(first, winners[2 * at], winners[2 * at + 1]);
         }
     }
-    // The winner's neighbor lost in the first round, and the other finalist in the last.
-    let neighbor = siblings[winners[0] ^ 1].ticks_to_end;
-    if is_tie | (neighbor == ticks[0]) { among_equals(siblings) } else { winners[0] }
-}
-
-/// The same among siblings of which some are equally early.
-#[cold]
-#[inline(never)]
-fn among_equals<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> usize {
-    in_turn(siblings)
+    winners[0]
 }
 
 /// Compares the siblings one after the other. A key does not fit in the registers of a 32-bit
 /// processor, which rarely has a branch predictor. There this version has less code and runs fewer
 /// instructions.
+#[cfg(any(all(test, feature = "alloc"), not(target_pointer_width = "64")))]
 #[inline]
 fn in_turn<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> usize {
     let mut first = 0;

@@ -19,7 +19,7 @@ fn both_searches_find_the_same_sibling() {
                 entry.set(key(expiry, number), Idx::of(at + 1).unwrap());
             }
         }
-        let (found, expected) = (by_expiry(&siblings), in_turn(&siblings));
+        let (found, expected) = (tournament(&siblings), in_turn(&siblings));
         assert_eq!(siblings[found], siblings[expected], "{siblings:?}");
     }
 }
