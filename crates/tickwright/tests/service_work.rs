@@ -9,7 +9,7 @@ use tickwright::clock::{Instant, VirtualHost};
 use tickwright::driver::Alarm;
 use tickwright::scheduler::{Cancelled, Next, Plain, Scheduler};
 use tickwright::service::{Settings, Structure, Timing, When};
-use tickwright::storage::{Discipline, Family, Handle, Nodes, Popped, Shape};
+use tickwright::storage::{Discipline, Due, Family, Handle, Nodes, Shape};
 use tickwright::{CoarseWheel, HeadChange, Order, Reject, Tick, Violation, Wheel};
 
 thread_local! {
@@ -128,16 +128,15 @@ unsafe impl<P: Handle, D: Discipline<P>> Discipline<P> for Counting<D> {
         self.0.next_wake(&CountedNodes(nodes))
     }
 
-    fn due(&mut self, nodes: &mut impl Nodes<P, D::Record>, now: Tick, budget: &mut usize) -> Option<P> {
+    fn due(&mut self, nodes: &mut impl Nodes<P, D::Record>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         self.0.due(&mut CountedNodesMut(nodes), now, budget)
     }
 
-    fn pop(
-        &mut self,
-        nodes: &mut impl Nodes<P, D::Record>,
-        now: Tick,
-        budget: &mut usize,
-    ) -> Option<Popped<P>> {
+    fn rearm_due(&mut self, nodes: &mut impl Nodes<P, D::Record>, p: P, deadline: Tick, now: Tick) {
+        self.0.rearm_due(&mut CountedNodesMut(nodes), p, deadline, now);
+    }
+
+    fn pop(&mut self, nodes: &mut impl Nodes<P, D::Record>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         let (looks, popped) = looks(|| self.0.pop(&mut CountedNodesMut(nodes), now, budget));
         MOST.set(MOST.get().max(looks));
         popped

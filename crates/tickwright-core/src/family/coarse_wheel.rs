@@ -105,7 +105,7 @@ pub use self::geometry::Geometry;
 use crate::contract::{HeadChange, Order, Span, Tick, Violation};
 use crate::explain::{Explanation, Whereabouts};
 use crate::storage::layout::Together;
-use crate::storage::{Discipline, Family, Handle, Nodes, Popped, Record, Shape};
+use crate::storage::{Discipline, Due, Family, Handle, Nodes, Record, Shape};
 use tickwright_nodes::chain::{Chain, Chained, Links};
 
 mod check;
@@ -660,7 +660,12 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
     }
 
     #[inline]
-    fn due(&mut self, nodes: &mut impl Nodes<P, Self::Record>, now: Tick, budget: &mut usize) -> Option<P> {
+    fn due(
+        &mut self,
+        nodes: &mut impl Nodes<P, Self::Record>,
+        now: Tick,
+        budget: &mut usize,
+    ) -> Option<Due<P>> {
         if *budget > 0 && self.due.is_empty() {
             if now < self.quiet_until {
                 self.clock = self.clock.max(now);
@@ -669,7 +674,12 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
             let _ = self.catch_up(nodes, now, budget, true);
         }
         // Far timers may have used up the budget.
-        if *budget == 0 { None } else { self.due.head }
+        if *budget == 0 {
+            return None;
+        }
+        let handle = self.due.head?;
+        let record = nodes.record(handle);
+        Some(Due { handle, deadline: record.deadline, expiry: Self::expiry_of(record) })
     }
 
     #[inline]
@@ -678,12 +688,10 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
         nodes: &mut impl Nodes<P, Self::Record>,
         now: Tick,
         budget: &mut usize,
-    ) -> Option<Popped<P>> {
-        let p = self.due(nodes, now, budget)?;
-        let record = nodes.record(p);
-        let (deadline, expiry, links) = (record.deadline, Self::expiry_of(record), record.links);
-        self.due.unlink(nodes, links);
-        Some(Popped { handle: p, deadline, expiry })
+    ) -> Option<Due<P>> {
+        let due = self.due(nodes, now, budget)?;
+        self.due.unlink(nodes, nodes.record(due.handle).links);
+        Some(due)
     }
 
     fn explain(&self, nodes: &impl Nodes<P, Self::Record>, p: P) -> Explanation {

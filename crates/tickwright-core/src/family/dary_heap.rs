@@ -103,7 +103,7 @@ use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
 use crate::explain::{Explanation, Whereabouts};
 use crate::storage::hook::{HookPtr, HookQueue};
 use crate::storage::layout::Apart;
-use crate::storage::{Discipline, Family, Handle, Nodes, Popped, Record, Shape};
+use crate::storage::{Discipline, Due, Family, Handle, Nodes, Record, Shape};
 
 // Only this crate implements buffers: the `unsafe impl` below relies on their behavior.
 #[cfg(feature = "alloc")]
@@ -348,6 +348,23 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
         self.len -= 1;
     }
 
+    /// Pops the head if it is due, and fills its cell.
+    #[inline(never)]
+    fn pop_and_fill(
+        &mut self,
+        nodes: &mut impl Nodes<P, HeapRecord>,
+        now: Tick,
+        budget: usize,
+    ) -> Option<Due<P>> {
+        let (cell, entry) = self.first()?;
+        let (expiry, node) = (entry.expiry(), entry.node);
+        if budget == 0 || expiry > now {
+            return None;
+        }
+        self.vacate(nodes, cell);
+        Some(Due { handle: node?, deadline: expiry, expiry })
+    }
+
     /// Inserts an entry, at the hole if there is one. Room was reserved. Returns whether the entry
     /// is the head.
     #[inline]
@@ -502,24 +519,41 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize> Discipline<P> for Heap<P
     }
 
     #[inline]
+    fn due(&mut self, _: &mut impl Nodes<P, HeapRecord>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
+        let (_, entry) = self.first()?;
+        let expiry = entry.expiry();
+        if *budget == 0 || expiry > now {
+            return None;
+        }
+        Some(Due { handle: entry.node?, deadline: expiry, expiry })
+    }
+
+    #[inline]
+    fn rearm_due(&mut self, nodes: &mut impl Nodes<P, HeapRecord>, p: P, deadline: Tick, now: Tick) {
+        let sequence = self.take_sequence(nodes);
+        let cell = if self.hole { nodes.record(p).cell as usize } else { Self::ROOT };
+        // No timer is earlier, and of its new equals this one arrived last: it never rises.
+        self.sink(nodes, cell, key(deadline.max(now), sequence), p);
+    }
+
+    #[inline(always)]
     fn pop(
         &mut self,
         nodes: &mut impl Nodes<P, HeapRecord>,
         now: Tick,
         budget: &mut usize,
-    ) -> Option<Popped<P>> {
-        let (cell, entry) = self.first()?;
-        let (expiry, node) = (entry.expiry(), entry.node);
+    ) -> Option<Due<P>> {
+        if !B::LEAVES_HOLE || self.hole || self.len == 1 {
+            return self.pop_and_fill(nodes, now, *budget);
+        }
+        let root = &self.buffer.group(0)?[Self::ROOT];
+        let (expiry, node) = (root.expiry(), root.node);
         if *budget == 0 || expiry > now {
             return None;
         }
         let handle = node?;
-        if B::LEAVES_HOLE && cell == Self::ROOT && self.len > 1 {
-            self.open_root();
-        } else {
-            self.vacate(nodes, cell);
-        }
-        Some(Popped { handle, deadline: expiry, expiry })
+        self.open_root();
+        Some(Due { handle, deadline: expiry, expiry })
     }
 
     fn explain(&self, nodes: &impl Nodes<P, HeapRecord>, p: P) -> Explanation {

@@ -100,7 +100,7 @@ use super::dary_heap::{Growing, Heap, MOST, key};
 use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
 use crate::explain::{Explanation, Whereabouts};
 use crate::storage::layout::Together;
-use crate::storage::{Discipline, Family, Handle, Nodes, Popped, Shape};
+use crate::storage::{Discipline, Due, Family, Handle, Nodes, Shape};
 
 /// The lists by delay with their heap, as the type argument of a queue.
 ///
@@ -438,14 +438,14 @@ unsafe impl<P: Handle> Discipline<P> for Delays<P> {
         nodes: &mut impl Nodes<P, FixedDelayRecord<P>>,
         now: Tick,
         budget: &mut usize,
-    ) -> Option<Popped<P>> {
+    ) -> Option<Due<P>> {
         let entry = self.heap.first()?.1;
         let (expiry, handle) = (entry.expiry(), entry.node?);
         if *budget == 0 || expiry > now {
             return None;
         }
         let _ = self.remove(nodes, handle);
-        Some(Popped { handle, deadline: expiry, expiry })
+        Some(Due { handle, deadline: expiry, expiry })
     }
 
     fn explain(&self, nodes: &impl Nodes<P, FixedDelayRecord<P>>, p: P) -> Explanation {

@@ -50,7 +50,7 @@ use cells::{Cell, Cells, Inline};
 
 use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
 use crate::storage::layout::Apart;
-use crate::storage::{Discipline, Family, Handle, Nodes, Ordered, Popped, Record, Shape};
+use crate::storage::{Discipline, Due, Family, Handle, Nodes, Ordered, Record, Shape};
 
 /// The sorted array that grows, as the type argument of a queue.
 #[cfg(feature = "alloc")]
@@ -128,10 +128,7 @@ impl<C> Flat<C> {
     where
         C: Cells<P>,
     {
-        let first = self.cells.count(|cell| cell.expiry > expiry);
-        let equals =
-            (first..self.cells.len()).take_while(|&at| self.cells.get(at).is_some_and(|c| c.node != p));
-        first + equals.count()
+        self.cells.find(expiry, p)
     }
 
     #[inline]
@@ -142,7 +139,7 @@ impl<C> Flat<C> {
         self.cells.get(self.cells.len().wrapping_sub(1))
     }
 
-    #[inline]
+    #[inline(always)]
     fn link<P: Handle>(&mut self, expiry: Tick, p: P) -> bool
     where
         C: Cells<P>,
@@ -178,7 +175,7 @@ unsafe impl<P: Handle, C: Cells<P>> Discipline<P> for Flat<C> {
         self.cells.reserve(len, additional)
     }
 
-    #[inline]
+    #[inline(always)]
     fn insert(
         &mut self,
         nodes: &mut impl Nodes<P, FlatRecord>,
@@ -234,13 +231,31 @@ unsafe impl<P: Handle, C: Cells<P>> Discipline<P> for Flat<C> {
     }
 
     #[inline]
-    fn pop(&mut self, _: &mut impl Nodes<P, FlatRecord>, now: Tick, budget: &mut usize) -> Option<Popped<P>> {
+    fn due(&mut self, _: &mut impl Nodes<P, FlatRecord>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         let Cell { expiry, node: handle } = self.last()?;
         if *budget == 0 || expiry > now {
             return None;
         }
+        Some(Due { handle, deadline: expiry, expiry })
+    }
+
+    #[inline]
+    fn rearm_due(&mut self, nodes: &mut impl Nodes<P, FlatRecord>, p: P, deadline: Tick, now: Tick) {
+        let expiry = deadline.max(now);
+        nodes.record_mut(p).expiry = expiry;
+        self.cells.replace_last(Cell { expiry, node: p });
+    }
+
+    #[inline]
+    fn pop(
+        &mut self,
+        nodes: &mut impl Nodes<P, FlatRecord>,
+        now: Tick,
+        budget: &mut usize,
+    ) -> Option<Due<P>> {
+        let due = self.due(nodes, now, budget)?;
         self.cells.remove(self.cells.len() - 1);
-        Some(Popped { handle, deadline: expiry, expiry })
+        Some(due)
     }
 
     fn for_each(&self, _: &impl Nodes<P, FlatRecord>, mut visit: impl FnMut(P)) {

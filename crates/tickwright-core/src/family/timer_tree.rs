@@ -8,7 +8,7 @@ use core::marker::PhantomData;
 use tickwright_nodes::tree::{self as bst, Balance, Left, Linked, Links, Side};
 
 use crate::contract::{HeadChange, Order, Tick, Violation};
-use crate::storage::{Discipline, Handle, Nodes, Ordered, Popped, Record};
+use crate::storage::{Discipline, Due, Handle, Nodes, Ordered, Record};
 
 /// The record of a node in a timer tree. The fields have this order because a search reads the
 /// expiry and a child: side by side they are seldom on two cache lines.
@@ -75,6 +75,20 @@ fn place<P: Handle, B: Balance>(
             Some(child) => at = child,
             None => return (at, side, first),
         }
+    }
+}
+
+impl<P: Handle, B: Balance, const CACHED: bool> TimerTree<P, B, CACHED> {
+    /// Unlinks `p`, which is the head.
+    #[inline]
+    fn unlink_head(&mut self, nodes: &mut impl Nodes<P, TreeRecord<P, B>>, p: P) {
+        let gap = bst::unlink_first(&mut self.root, nodes, p);
+        if CACHED {
+            // Where a left child is missing, the balance allows at most a single node on the right:
+            // that right child is the next node. If it is missing too, the parent is the next node.
+            self.head = gap.child.or(gap.parent);
+        }
+        B::unlinked(&mut self.root, nodes, gap);
     }
 }
 
@@ -147,23 +161,16 @@ unsafe impl<P: Handle, B: Balance, const CACHED: bool> Discipline<P> for TimerTr
         nodes: &mut impl Nodes<P, Self::Record>,
         now: Tick,
         budget: &mut usize,
-    ) -> Option<Popped<P>> {
-        if *budget == 0 {
-            return None;
-        }
-        let p = self.head(nodes)?;
-        let expiry = nodes.record(p).expiry;
-        if expiry > now {
-            return None;
-        }
-        let gap = bst::unlink_first(&mut self.root, nodes, p);
-        if CACHED {
-            // Where a left child is missing, the balance allows at most a single node on the right:
-            // that right child is the next node. If it is missing too, the parent is the next node.
-            self.head = gap.child.or(gap.parent);
-        }
-        B::unlinked(&mut self.root, nodes, gap);
-        Some(Popped { handle: p, deadline: expiry, expiry })
+    ) -> Option<Due<P>> {
+        let due = self.due(nodes, now, budget)?;
+        self.unlink_head(nodes, due.handle);
+        Some(due)
+    }
+
+    #[inline]
+    fn rearm_due(&mut self, nodes: &mut impl Nodes<P, Self::Record>, p: P, deadline: Tick, now: Tick) {
+        self.unlink_head(nodes, p);
+        let _ = self.insert(nodes, p, deadline, now);
     }
 
     fn for_each(&self, nodes: &impl Nodes<P, Self::Record>, mut visit: impl FnMut(P)) {

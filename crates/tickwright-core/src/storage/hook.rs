@@ -37,7 +37,7 @@ use crate::contract::{
 };
 use crate::explain::Explanation;
 use crate::storage::shell::timer_queue;
-use crate::storage::{Discipline, Family, Handle, Ordered, in_order};
+use crate::storage::{Discipline, Due, Family, Handle, Ordered, in_order};
 
 /// The kind of hook that a timer has in queues of family `F`.
 #[derive(Debug)]

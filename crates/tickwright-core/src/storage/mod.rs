@@ -154,11 +154,28 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     /// The head if it is due at `now`; the head stays linked. Moves the nodes inside the structure
     /// that must move before the head is at the front. Each such node costs one unit of `budget`.
     /// When `budget` is used up, it moves and returns nothing.
-    fn due(&mut self, nodes: &mut impl Nodes<P, Self::Record>, now: Tick, budget: &mut usize) -> Option<P> {
+    fn due(
+        &mut self,
+        nodes: &mut impl Nodes<P, Self::Record>,
+        now: Tick,
+        budget: &mut usize,
+    ) -> Option<Due<P>> {
         if *budget == 0 {
             return None;
         }
-        self.head(nodes).filter(|&p| self.expiry(nodes, p) <= now)
+        let handle = self.head(nodes)?;
+        let expiry = self.expiry(nodes, handle);
+        if expiry > now {
+            return None;
+        }
+        Some(Due { handle, deadline: self.deadline(nodes, handle), expiry })
+    }
+
+    /// Moves `p` to expiry `max(deadline, now)`, behind its equals, otherwise as
+    /// [`reschedule`](Self::reschedule). [`due`](Self::due) has just returned `p` for the same
+    /// `now`, and nothing has changed since.
+    fn rearm_due(&mut self, nodes: &mut impl Nodes<P, Self::Record>, p: P, deadline: Tick, now: Tick) {
+        let _ = self.reschedule(nodes, p, deadline, now);
     }
 
     /// Unlinks and returns the head if it is due at `now`, with its deadline and expiry. Moves cost
@@ -168,11 +185,10 @@ pub unsafe trait Discipline<P: Handle>: Sized {
         nodes: &mut impl Nodes<P, Self::Record>,
         now: Tick,
         budget: &mut usize,
-    ) -> Option<Popped<P>> {
-        let p = self.due(nodes, now, budget)?;
-        let (deadline, expiry) = (self.deadline(nodes, p), self.expiry(nodes, p));
-        let _ = self.remove(nodes, p);
-        Some(Popped { handle: p, deadline, expiry })
+    ) -> Option<Due<P>> {
+        let due = self.due(nodes, now, budget)?;
+        let _ = self.remove(nodes, due.handle);
+        Some(due)
     }
 
     /// Where the linked `p` stands and when it moves next, for human readers. Changes nothing;
@@ -207,9 +223,9 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     fn check(&self, nodes: &impl Nodes<P, Self::Record>, len: usize) -> Result<(), Violation>;
 }
 
-/// A node that [`Discipline::pop`] has unlinked.
+/// A node that is due: [`Discipline::due`] leaves it linked, [`Discipline::pop`] unlinks it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Popped<P> {
+pub struct Due<P> {
     /// The node.
     pub handle: P,
     /// Its [`Discipline::deadline`].

@@ -271,11 +271,10 @@ macro_rules! timer_queue {
             ) -> Option<Expired<$key, ()>> {
                 self.now = self.now.max(now);
                 let mut unlimited = usize::MAX;
-                let p = self.order.due(self.$($nodes).+.nodes_mut(), self.now, &mut unlimited)?;
-                let expiry = self.order.expiry(self.$($nodes).+.nodes(), p);
-                let deadline = self.order.deadline(self.$($nodes).+.nodes(), p);
+                let nodes = self.$($nodes).+.nodes_mut();
+                let Due { handle: p, deadline, expiry } = self.order.due(nodes, self.now, &mut unlimited)?;
                 let (key, next) = self.rearm(p, |value| rearm(expiry, value))?;
-                let _ = self.order.reschedule(self.$($nodes).+.nodes_mut(), p, next, self.now);
+                self.order.rearm_due(self.$($nodes).+.nodes_mut(), p, next, self.now);
                 Some(Expired { key, deadline, expiry, value: () })
             }
 

@@ -21,7 +21,7 @@ use crate::contract::{
 use crate::explain::Explanation;
 use crate::storage::layout::Layout;
 use crate::storage::shell::timer_queue;
-use crate::storage::{Discipline, Family, Nodes, Ordered, Record, in_order};
+use crate::storage::{Discipline, Due, Family, Nodes, Ordered, Record, in_order};
 
 /// Names one timer of a [`SlabQueue`]. A key takes eight bytes; an optional key takes no more. The
 /// key is stale for ever once its timer was delivered or removed. A key is valid only in its own

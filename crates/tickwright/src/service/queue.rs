@@ -11,7 +11,7 @@
 
 use core::num::NonZeroU32;
 
-use tickwright_core::storage::{Discipline, Family, Popped};
+use tickwright_core::storage::{Discipline, Due, Family};
 use tickwright_core::{Tick, Violation};
 use tickwright_nodes::arena::{Arena, Columns, Full, Idx, Slot, SlotId, Together};
 
@@ -161,8 +161,7 @@ where
 
     fn pop(&mut self, now: Tick, moves: &mut usize) -> Option<(Idx, Tick)> {
         self[0].now = self[0].now.max(now);
-        let Popped { handle, expiry, .. } =
-            self[0].order.pop(&mut self[0].arena.columns, self[0].now, moves)?;
+        let Due { handle, expiry, .. } = self[0].order.pop(&mut self[0].arena.columns, self[0].now, moves)?;
         self[0].len -= 1;
         Some((handle, expiry))
     }

@@ -16,7 +16,7 @@ use super::choice::{Kind, Limits};
 use super::parts::{Move, with_part};
 use super::queue::{Adaptive, SlotRecord};
 use crate::contract::{HeadChange, Tick, Violation};
-use crate::storage::{Discipline, Handle, Nodes, Popped};
+use crate::storage::{Discipline, Due, Handle, Nodes};
 
 /// Each insert, removal, re-arm and expiry moves this many timers. Each of these operations adds at
 /// most one timer, so a move of n timers ends within n / 3 operations.
@@ -44,7 +44,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         let mut budget = BUDGET;
         for _ in 0..STEP {
             let Some(popped) = self.pop_old(nodes, &mut budget) else { break };
-            let Popped { handle: p, deadline, expiry } = popped;
+            let Due { handle: p, deadline, expiry } = popped;
             // A structure without timers takes this `now` for its clock. It must not be later than
             // any deadline that arrives before the next step.
             let now = self.now.min(expiry);
@@ -58,7 +58,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
     }
 
     /// Removes the head of the structure that is being left, even before the head is due.
-    fn pop_old(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>, budget: &mut usize) -> Option<Popped<P>> {
+    fn pop_old(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>, budget: &mut usize) -> Option<Due<P>> {
         // Its `now` is not later than its earliest timer, so that its clock passes no timer.
         while *budget > 0 {
             let popped = with_part!(mut self.parts, self.kind, nodes, |order, records| {
@@ -160,7 +160,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         nodes: &mut impl Nodes<P, SlotRecord<P>>,
         now: Tick,
         budget: &mut usize,
-    ) -> Option<Popped<P>> {
+    ) -> Option<Due<P>> {
         self.now = now;
         if !self.may_be_due(nodes, now) {
             return None;

@@ -10,7 +10,7 @@ use super::parts::{Marks, Move, Parts, RecordOf, with_part};
 use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
 use crate::explain::Explanation;
 use crate::family::ladder::LadderQueue;
-use crate::storage::{Discipline, Handle, Nodes, Popped};
+use crate::storage::{Discipline, Due, Handle, Nodes};
 
 /// The slab's record of each timer.
 pub(super) type SlotRecord<P> = RecordOf<LadderQueue, P>;
@@ -207,7 +207,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         nodes: &mut impl Nodes<P, SlotRecord<P>>,
         now: Tick,
         budget: &mut usize,
-    ) -> Option<Popped<P>> {
+    ) -> Option<Due<P>> {
         let popped = if self.going.is_some() {
             self.pop_moving(nodes, now, budget)
         } else {
@@ -226,7 +226,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
 
     /// After a pop that found nothing: remembers when the next may find a timer.
     #[inline]
-    fn nothing_due(&mut self, nodes: &impl Nodes<P, SlotRecord<P>>) -> Option<Popped<P>> {
+    fn nothing_due(&mut self, nodes: &impl Nodes<P, SlotRecord<P>>) -> Option<Due<P>> {
         self.quiet = self.next_wake(nodes).unwrap_or(Tick::MAX);
         None
     }
@@ -367,7 +367,7 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
         with_part!(ref self.parts, self.kind_of(p), nodes, |order, records| order.expiry(records, p))
     }
 
-    #[inline]
+    #[inline(always)]
     fn next_expiry(&self, nodes: &impl Nodes<P, SlotRecord<P>>) -> Option<Tick> {
         with_part!(ref self.parts, self.first, nodes, |order, records| order.next_expiry(records))
     }
@@ -378,18 +378,30 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
     }
 
     #[inline]
-    fn due(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>, now: Tick, budget: &mut usize) -> Option<P> {
+    fn due(
+        &mut self,
+        nodes: &mut impl Nodes<P, SlotRecord<P>>,
+        now: Tick,
+        budget: &mut usize,
+    ) -> Option<Due<P>> {
         if self.going.is_some() && !self.may_be_due(nodes, now) {
             return None;
         }
-        let p =
-            with_part!(mut self.parts, self.first, nodes, |order, records| order.due(records, now, budget))?;
-        // A periodic timer is re-armed by this function: that counts as an expiry, not as a move.
+        with_part!(mut self.parts, self.first, nodes, |order, records| order.due(records, now, budget))
+    }
+
+    #[inline]
+    fn rearm_due(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>, p: P, deadline: Tick, now: Tick) {
         if self.is_undecided {
             self.habit.expired();
-            self.habit.expired();
         }
-        Some(p)
+        if self.going.is_some() {
+            let _ = self.reschedule_moving(nodes, p, deadline, now);
+            return;
+        }
+        with_part!(mut self.parts, self.kind, nodes, |order, records| {
+            order.rearm_due(records, p, deadline, now);
+        });
     }
 
     #[inline]
@@ -398,7 +410,7 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
         nodes: &mut impl Nodes<P, SlotRecord<P>>,
         now: Tick,
         budget: &mut usize,
-    ) -> Option<Popped<P>> {
+    ) -> Option<Due<P>> {
         if now < self.quiet {
             return None;
         }

@@ -5,7 +5,7 @@ use std::vec::Vec;
 use super::super::testing::VecNodes;
 use super::{Coarse, CoarseRecord, FAR, Geometry, NONE};
 use crate::contract::{HeadChange, Tick};
-use crate::storage::{Discipline, Nodes, Popped, Record};
+use crate::storage::{Discipline, Due, Nodes, Record};
 
 mod model;
 mod mutants;
@@ -54,7 +54,7 @@ impl<const B: usize, const S: u32, const D: usize> Bench<B, S, D> {
         let popped = self.wheel.pop(&mut self.nodes, self.now, budget);
         self.len -= usize::from(popped.is_some());
         self.check();
-        popped.map(|Popped { handle, deadline, expiry }| {
+        popped.map(|Due { handle, deadline, expiry }| {
             assert_eq!(Some(handle), head);
             (deadline, expiry, handle)
         })

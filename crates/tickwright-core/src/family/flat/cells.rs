@@ -2,6 +2,7 @@
 
 #[cfg(feature = "alloc")]
 use alloc::vec::Vec;
+use core::hint::select_unpredictable;
 
 use crate::contract::{Reject, Tick};
 
@@ -12,15 +13,23 @@ pub struct Cell<P> {
     pub(super) node: P,
 }
 
+impl<P: Copy> Cell<P> {
+    /// Copies the fields one by one. A copy of the whole would wait for the stores of its parts.
+    #[inline(always)]
+    fn copy(&mut self, other: &Self) {
+        self.expiry = other.expiry;
+        self.node = other.node;
+    }
+}
+
 /// Memory for cells.
 pub trait Cells<P>: Sized {
     const NEW: Self;
     fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject>;
     fn len(&self) -> usize;
     fn get(&self, at: usize) -> Option<Cell<P>>;
-    /// The number of cells at the front for which `is_before` holds. Once `is_before` is false for
-    /// a cell, it is false for all cells behind it.
-    fn count(&self, is_before: impl Fn(&Cell<P>) -> bool) -> usize;
+    /// The index of the cell of `node`, which is due at `expiry`.
+    fn find(&self, expiry: Tick, node: P) -> usize;
     /// Inserts a cell in front of all cells with the same or an earlier expiry. The caller has made
     /// room. Returns the cell's index.
     fn insert_sorted(&mut self, cell: Cell<P>) -> usize;
@@ -28,15 +37,117 @@ pub trait Cells<P>: Sized {
     /// Removes the cell at `at` and inserts another one, as [`insert_sorted`](Self::insert_sorted)
     /// does. Only the cells between the two places move. Returns the new cell's index.
     fn replace(&mut self, at: usize, cell: Cell<P>) -> usize;
+    /// As [`replace`](Self::replace), for the last cell.
+    fn replace_last(&mut self, cell: Cell<P>);
     fn clear(&mut self);
     fn heap_bytes(&self) -> usize {
         0
     }
 }
 
-/// An insert into an array of up to this many cells moves them one by one.
-#[cfg(feature = "alloc")]
+/// In an array of up to this many cells, they move one by one.
 const FEW: usize = 64;
+
+/// With fewer cells in front of a free one, no branch depends on the new cell's place.
+const TINY: usize = 8;
+
+/// The number of cells that are later than `expiry`.
+#[inline]
+fn later<P>(cells: &[Cell<P>], expiry: Tick) -> usize {
+    cells.partition_point(|cell| cell.expiry > expiry)
+}
+
+/// The index of the cell of `node`, which is due at `expiry`. If there is none, any index, or the
+/// number of cells.
+#[inline(always)]
+fn find<P: PartialEq>(cells: &[Cell<P>], expiry: Tick, node: P) -> usize {
+    if cells.len() <= TINY {
+        let is_it = |cell: &Cell<P>| cell.node == node;
+        return cells.iter().enumerate().fold(0, |at, (i, cell)| select_unpredictable(is_it(cell), i, at));
+    }
+    let first = later(cells, expiry);
+    first + cells.iter().skip(first).take_while(|cell| cell.node != node).count()
+}
+
+/// Puts `new` in front of all cells with the same or an earlier expiry. The last cell is free.
+/// Returns the new cell's index.
+#[inline(always)]
+fn put<P: Copy>(cells: &mut [Cell<P>], new: Cell<P>) -> usize {
+    let Some((mut free, mut others)) = cells.split_last_mut() else { return 0 };
+    if others.len() < TINY {
+        // All cells are read and written, since no branch predictor can guess the place.
+        // Invariant: `next` belongs behind all cells before this one.
+        let (mut next, mut at) = (new, 0);
+        for cell in others {
+            let stays = cell.expiry > next.expiry;
+            at += usize::from(stays);
+            let this = *cell;
+            cell.expiry = select_unpredictable(stays, this.expiry, next.expiry);
+            cell.node = select_unpredictable(stays, this.node, next.node);
+            next.expiry = select_unpredictable(stays, next.expiry, this.expiry);
+            next.node = select_unpredictable(stays, next.node, this.node);
+        }
+        free.copy(&next);
+        return at;
+    }
+    // Invariant: all cells behind the free one belong behind the new one.
+    while let Some((cell, before)) = others.split_last_mut() {
+        if cell.expiry > new.expiry {
+            free.copy(&new);
+            return before.len() + 1;
+        }
+        free.copy(cell);
+        (free, others) = (cell, before);
+    }
+    free.copy(&new);
+    0
+}
+
+/// As [`put`], in an array of any length.
+#[inline(always)]
+fn put_last<P: Copy>(cells: &mut [Cell<P>], new: Cell<P>) -> usize {
+    if cells.len() > FEW {
+        return replace_among_many(cells, cells.len() - 1, new);
+    }
+    put(cells, new)
+}
+
+/// Replaces the cell at `at`, and moves the cells between its place and that of `new`, otherwise as
+/// [`put`].
+#[inline(always)]
+fn replace<P: Copy>(cells: &mut [Cell<P>], mut at: usize, new: Cell<P>) -> usize {
+    if cells.len() > FEW {
+        return replace_among_many(cells, at, new);
+    }
+    if cells.len() <= TINY {
+        for i in 1..cells.len() {
+            let (this, next) = (cells[i - 1], cells[i]);
+            cells[i - 1].expiry = select_unpredictable(i <= at, this.expiry, next.expiry);
+            cells[i - 1].node = select_unpredictable(i <= at, this.node, next.node);
+        }
+        return put(cells, new);
+    }
+    // Invariant: cell `at` is free, and all cells in front of it belong there.
+    while at + 1 < cells.len() && cells[at + 1].expiry > new.expiry {
+        cells[at] = cells[at + 1];
+        at += 1;
+    }
+    put(&mut cells[..=at], new)
+}
+
+/// Finds the place by a binary search, and moves a block of cells.
+#[inline(never)]
+fn replace_among_many<P: Copy>(cells: &mut [Cell<P>], at: usize, new: Cell<P>) -> usize {
+    let mut place = later(cells, new.expiry);
+    if place > at {
+        place -= 1;
+        cells.copy_within(at + 1..=place, at);
+    } else {
+        cells.copy_within(place..at, place + 1);
+    }
+    cells[place] = new;
+    place
+}
 
 /// Cells in a vector.
 #[cfg(feature = "alloc")]
@@ -52,7 +163,7 @@ impl<P> Growing<P> {
 }
 
 #[cfg(feature = "alloc")]
-impl<P: Copy> Cells<P> for Growing<P> {
+impl<P: Copy + PartialEq> Cells<P> for Growing<P> {
     const NEW: Self = Self(Vec::new());
 
     #[inline]
@@ -72,26 +183,14 @@ impl<P: Copy> Cells<P> for Growing<P> {
     }
 
     #[inline]
-    fn count(&self, is_before: impl Fn(&Cell<P>) -> bool) -> usize {
-        self.0.partition_point(is_before)
+    fn find(&self, expiry: Tick, node: P) -> usize {
+        find(&self.0, expiry, node)
     }
 
     #[inline(always)]
     fn insert_sorted(&mut self, cell: Cell<P>) -> usize {
-        let mut at = self.0.len();
-        if at > FEW {
-            at = self.count(|other| other.expiry > cell.expiry);
-            self.0.insert(at, cell);
-            return at;
-        }
         self.0.push(cell);
-        // Invariant: cell `at` is free, and all cells behind it are not later than the new cell.
-        while at > 0 && self.0[at - 1].expiry <= cell.expiry {
-            self.0[at] = self.0[at - 1];
-            at -= 1;
-        }
-        self.0[at] = cell;
-        at
+        put_last(&mut self.0, cell)
     }
 
     #[inline]
@@ -101,7 +200,12 @@ impl<P: Copy> Cells<P> for Growing<P> {
 
     #[inline]
     fn replace(&mut self, at: usize, cell: Cell<P>) -> usize {
-        replace(&mut self.0, at, cell, |&cell, other| other.expiry > cell.expiry)
+        replace(&mut self.0, at, cell)
+    }
+
+    #[inline]
+    fn replace_last(&mut self, cell: Cell<P>) {
+        put_last(&mut self.0, cell);
     }
 
     fn clear(&mut self) {
@@ -113,33 +217,29 @@ impl<P: Copy> Cells<P> for Growing<P> {
     }
 }
 
-/// Replaces the cell at `at`, and moves the cells between its place and the new one's.
-/// `is_before(new, other)` tells whether the other cell belongs in front of the new one.
-#[inline(always)]
-fn replace<C: Copy>(cells: &mut [C], mut at: usize, new: C, is_before: impl Fn(&C, &C) -> bool) -> usize {
-    // Invariant: cell `at` is free. Either all cells in front of it belong there, or all cells
-    // behind it do.
-    while at + 1 < cells.len() && is_before(&new, &cells[at + 1]) {
-        cells[at] = cells[at + 1];
-        at += 1;
-    }
-    while at > 0 && !is_before(&new, &cells[at - 1]) {
-        cells[at] = cells[at - 1];
-        at -= 1;
-    }
-    cells[at] = new;
-    at
-}
-
-/// `CAP` cells in the queue itself.
+/// `CAP` cells in the queue itself. Cells that are not in use hold nothing, and are all zeros.
 #[derive(Debug)]
 pub struct Inline<P, const CAP: usize> {
-    pub(super) cells: [Option<Cell<P>>; CAP],
+    pub(super) cells: [Cell<Option<P>>; CAP],
     len: usize,
 }
 
-impl<P: Copy, const CAP: usize> Cells<P> for Inline<P, CAP> {
-    const NEW: Self = Self { cells: [None; CAP], len: 0 };
+impl<P: Copy, const CAP: usize> Inline<P, CAP> {
+    const UNUSED: Cell<Option<P>> = Cell { expiry: 0, node: None };
+
+    #[inline]
+    fn used(&self) -> &[Cell<Option<P>>] {
+        self.cells.get(..self.len).unwrap_or_default()
+    }
+
+    #[inline]
+    fn used_mut(&mut self) -> &mut [Cell<Option<P>>] {
+        self.cells.get_mut(..self.len).unwrap_or_default()
+    }
+}
+
+impl<P: Copy + PartialEq, const CAP: usize> Cells<P> for Inline<P, CAP> {
+    const NEW: Self = Self { cells: [Self::UNUSED; CAP], len: 0 };
 
     #[inline]
     fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
@@ -154,41 +254,40 @@ impl<P: Copy, const CAP: usize> Cells<P> for Inline<P, CAP> {
 
     #[inline]
     fn get(&self, at: usize) -> Option<Cell<P>> {
-        *self.cells.get(..self.len)?.get(at)?
+        let &Cell { expiry, node } = self.used().get(at)?;
+        Some(Cell { expiry, node: node? })
     }
 
     #[inline]
-    fn count(&self, is_before: impl Fn(&Cell<P>) -> bool) -> usize {
-        let used = self.cells.get(..self.len).unwrap_or_default();
-        used.partition_point(|cell| cell.as_ref().is_some_and(&is_before))
+    fn find(&self, expiry: Tick, node: P) -> usize {
+        find(self.used(), expiry, Some(node))
     }
 
     #[inline]
-    fn insert_sorted(&mut self, cell: Cell<P>) -> usize {
-        let at = self.count(|other| other.expiry > cell.expiry);
-        self.cells.copy_within(at..self.len, at + 1);
-        self.cells[at] = Some(cell);
+    fn insert_sorted(&mut self, Cell { expiry, node }: Cell<P>) -> usize {
         self.len += 1;
-        at
-    }
-
-    #[inline]
-    fn replace(&mut self, at: usize, cell: Cell<P>) -> usize {
-        let used = self.cells.get_mut(..self.len).unwrap_or_default();
-        replace(used, at, Some(cell), |cell, other| {
-            cell.zip(*other).is_some_and(|(c, o)| o.expiry > c.expiry)
-        })
+        put_last(self.used_mut(), Cell { expiry, node: Some(node) })
     }
 
     #[inline]
     fn remove(&mut self, at: usize) {
         self.cells.copy_within(at + 1..self.len, at);
         self.len -= 1;
-        self.cells[self.len] = None;
+        self.cells[self.len] = Self::UNUSED;
+    }
+
+    #[inline]
+    fn replace(&mut self, at: usize, Cell { expiry, node }: Cell<P>) -> usize {
+        replace(self.used_mut(), at, Cell { expiry, node: Some(node) })
+    }
+
+    #[inline]
+    fn replace_last(&mut self, Cell { expiry, node }: Cell<P>) {
+        put_last(self.used_mut(), Cell { expiry, node: Some(node) });
     }
 
     fn clear(&mut self) {
-        self.cells = [None; CAP];
+        self.cells = [Self::UNUSED; CAP];
         self.len = 0;
     }
 }

@@ -31,10 +31,10 @@ fn cells_that_are_not_in_use_hold_nothing() {
         cells.insert_sorted(Cell { expiry: at, node: 1 });
     }
     cells.remove(1);
-    let held: Vec<_> = cells.cells.iter().map(|cell| cell.map(|cell| cell.expiry)).collect();
-    assert_eq!(held, [Some(2), Some(0), None]);
+    let held = |cells: &Inline<u8, 3>| cells.cells.map(|cell| (cell.expiry, cell.node));
+    assert_eq!(held(&cells), [(2, Some(1)), (0, Some(1)), (0, None)]);
     cells.clear();
-    assert!(cells.cells.iter().all(Option::is_none) && cells.len() == 0);
+    assert_eq!((held(&cells), cells.len()), ([(0, None); 3], 0));
 }
 
 #[test]

@@ -15,7 +15,7 @@ use super::rungs::{BUCKETS, LEVELS, Number, Rungs};
 use super::state::{LIVE, Ladder, LadderRecord, NO_TARGETS, Near, Purge, RUN, Work};
 use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
 use crate::explain::{Explanation, Whereabouts};
-use crate::storage::{Discipline, Handle, Nodes, Popped, Record};
+use crate::storage::{Discipline, Due, Handle, Nodes, Record};
 
 /// Whether a witness for `placed` serves a timer that is due at `expiry`.
 #[inline]
@@ -178,6 +178,19 @@ impl<P: Handle> Ladder<P> {
         }
         self.entries -= 1;
         Some(was_first)
+    }
+
+    /// Removes the entry of `p`, which `find_due` has just returned.
+    #[inline]
+    fn take_front(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P) {
+        if matches!(self.work, Work::None) {
+            let _ = self.run.pop();
+        } else {
+            self.skip_front();
+        }
+        self.entries -= 1;
+        self.live -= 1;
+        nodes.record_mut(p).leave();
     }
 
     /// Drops some dead entries when a fifth of all entries is dead. Returns whether it dropped
@@ -345,8 +358,21 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
     }
 
     #[inline]
-    fn due(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, now: Tick, budget: &mut usize) -> Option<P> {
-        self.find_due(nodes, now, budget)
+    fn due(
+        &mut self,
+        nodes: &mut impl Nodes<P, LadderRecord>,
+        now: Tick,
+        budget: &mut usize,
+    ) -> Option<Due<P>> {
+        let handle = self.find_due(nodes, now, budget)?;
+        let expiry = nodes.record(handle).expiry;
+        Some(Due { handle, deadline: expiry, expiry })
+    }
+
+    #[inline]
+    fn rearm_due(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P, deadline: Tick, now: Tick) {
+        self.take_front(nodes, p);
+        let _ = self.insert(nodes, p, deadline, now);
     }
 
     #[inline]
@@ -355,19 +381,10 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
         nodes: &mut impl Nodes<P, LadderRecord>,
         now: Tick,
         budget: &mut usize,
-    ) -> Option<Popped<P>> {
-        let handle = self.find_due(nodes, now, budget)?;
-        if matches!(self.work, Work::None) {
-            let _ = self.run.pop();
-        } else {
-            self.skip_front();
-        }
-        self.entries -= 1;
-        self.live -= 1;
-        let record = nodes.record_mut(handle);
-        let expiry = record.expiry;
-        record.leave();
-        Some(Popped { handle, deadline: expiry, expiry })
+    ) -> Option<Due<P>> {
+        let due = self.due(nodes, now, budget)?;
+        self.take_front(nodes, due.handle);
+        Some(due)
     }
 
     fn explain(&self, nodes: &impl Nodes<P, LadderRecord>, p: P) -> Explanation {

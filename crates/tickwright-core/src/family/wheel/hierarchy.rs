@@ -11,7 +11,7 @@ use super::buckets::{Bucket, Buckets};
 use crate::contract::{HeadChange, Order, Tick, Violation};
 use crate::explain::{Explanation, Whereabouts};
 use crate::family::digits::BucketNumber;
-use crate::storage::{Discipline, Handle, Nodes, Popped, Record};
+use crate::storage::{Discipline, Due, Handle, Nodes, Record};
 use tickwright_nodes::chain::{Chained, Links};
 
 /// The record of a node in the wheel.
@@ -209,7 +209,6 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
                 self.buckets.empty(at);
             }
         }
-        self.len -= 1;
         Some(head)
     }
 
@@ -255,6 +254,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     }
 
     /// The node of a bucket that leaves first.
+    #[inline(never)]
     fn earliest(
         &self,
         nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>,
@@ -403,15 +403,37 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
         now: Tick,
         budget: &mut usize,
-    ) -> Option<P> {
+    ) -> Option<Due<P>> {
         match self.front(now, *budget) {
             Front::NotDue => None,
-            Front::Due(at, min) => {
-                self.clock = min;
-                self.buckets.at(at).chain.head
+            Front::Due(at, expiry) => {
+                self.clock = expiry;
+                let handle = self.buckets.at(at).chain.head?;
+                Some(Due { handle, deadline: expiry, expiry })
             }
-            Front::Unknown => self.cascade_to_head(nodes, now, budget),
+            Front::Unknown => {
+                let handle = self.cascade_to_head(nodes, now, budget)?;
+                let expiry = nodes.record(handle).expiry;
+                Some(Due { handle, deadline: expiry, expiry })
+            }
         }
+    }
+
+    #[inline]
+    fn rearm_due(
+        &mut self,
+        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
+        p: P,
+        deadline: Tick,
+        now: Tick,
+    ) {
+        let at = nodes.record(p).bucket;
+        if at.level() == 0 && self.cascade.is_none() {
+            let _ = self.pop_front(nodes, at);
+        } else {
+            self.unlink(nodes, p);
+        }
+        let _ = self.schedule(nodes, p, deadline, now);
     }
 
     #[inline]
@@ -420,13 +442,14 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
         now: Tick,
         budget: &mut usize,
-    ) -> Option<Popped<P>> {
+    ) -> Option<Due<P>> {
         let p = match self.front(now, *budget) {
             Front::NotDue => return None,
             Front::Due(at, expiry) => {
                 self.clock = expiry;
                 let handle = self.pop_front(nodes, at)?;
-                return Some(Popped { handle, deadline: expiry, expiry });
+                self.len -= 1;
+                return Some(Due { handle, deadline: expiry, expiry });
             }
             Front::Unknown => self.cascade_to_head(nodes, now, budget)?,
         };
@@ -437,7 +460,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         // If the node was alone in its bucket, its granule is now empty, and the clock can enter
         // it. Otherwise the node was at level 0, and the clock is already there.
         self.clock = expiry;
-        Some(Popped { handle: p, deadline: expiry, expiry })
+        Some(Due { handle: p, deadline: expiry, expiry })
     }
 
     fn explain(&self, nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>, p: P) -> Explanation {

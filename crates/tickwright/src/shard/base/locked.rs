@@ -4,7 +4,7 @@
 //! operation takes effect, and compares the timer with its shadow. Without `cfg(loom)` the calls
 //! compile to nothing.
 
-use tickwright_core::storage::{Discipline, Popped};
+use tickwright_core::storage::{Discipline, Due};
 use tickwright_core::{Tick, Violation};
 
 use super::{Base, Link, Locked, Node, Set, SharedTimer};
@@ -158,12 +158,9 @@ impl<G: WheelGeometry> Locked<G> {
 
     /// Unlinks the first due timer of both wheels. Of two timers that are due at one tick it takes
     /// the one that wakes a driver. So neither kind starves the other, however small the budget.
-    fn pop(&mut self, budget: &mut usize) -> Option<Popped<Link<G>>> {
+    fn pop(&mut self, budget: &mut usize) -> Option<Due<Link<G>>> {
         let Self { wheels, records, now, .. } = self;
-        let mut due = |which: usize| {
-            let p = wheels[which].due(records, *now, budget)?;
-            Some((wheels[which].expiry(records, p), which))
-        };
+        let mut due = |which: usize| Some((wheels[which].due(records, *now, budget)?.expiry, which));
         // The smaller tuple is that of the earlier timer. If both are equally early, it is that of
         // the standard wheel.
         let (_, which) = [due(0), due(1)].into_iter().flatten().min()?;
