@@ -1,5 +1,3 @@
-use std::vec::Vec;
-
 use super::super::testing::{Exact, against_sorted_vec, prepared_twins};
 use super::cells::{Cell, Cells, Inline};
 use super::{BoundedFlat, FlatQueue};
