@@ -213,6 +213,66 @@ impl<P: Handle> Delays<P> {
         }
     }
 
+    /// The fast path of a re-arm: from inside a list to the tail of the same list. Returns false,
+    /// and has changed nothing, if it is another re-arm.
+    #[inline]
+    fn move_to_tail(
+        &mut self,
+        nodes: &mut impl Nodes<P, FixedDelayRecord<P>>,
+        p: P,
+        expiry: Tick,
+        now: Tick,
+        arrival: u32,
+    ) -> bool {
+        let record = nodes.record(p);
+        let Some(next) = record.next else { return false };
+        let Place::Inside { prev, list: number } = record.place() else { return false };
+        let Some(list) = self.lists.0.get_mut(number) else { return false };
+        let Some(tail) = list.tail else { return false };
+        if list.delay != expiry - now || nodes.record(tail).expiry > expiry {
+            return false;
+        }
+        nodes.record_mut(prev).next = Some(next);
+        nodes.record_mut(next).prev = Some(prev);
+        list.link(nodes, tail, p, expiry, number, arrival);
+        true
+    }
+
+    /// Re-arms `p`, wherever it is.
+    #[inline(never)]
+    fn move_anywhere(
+        &mut self,
+        nodes: &mut impl Nodes<P, FixedDelayRecord<P>>,
+        p: P,
+        expiry: Tick,
+        now: Tick,
+        arrival: u32,
+    ) -> HeadChange {
+        let left = self.leave(nodes, p);
+        let leads = match (self.append(nodes, p, expiry, now, arrival), left.cell) {
+            (None, None) => false,
+            (None, Some(cell)) => {
+                self.heap.vacate(nodes, cell);
+                false
+            }
+            (Some(key), Some(cell)) => {
+                let cell = self.heap.settle(nodes, cell, key, p);
+                self.heap.is_head(cell)
+            }
+            (Some(key), None) => {
+                if self.heap.reserve_entries(self.heap.len, 1).is_ok() {
+                    self.heap.push(nodes, key, p)
+                } else {
+                    // The node's old list is shared, so `append` has not given that list to another
+                    // delay.
+                    self.lists.leave(Some(Lists::<P>::number_of(expiry - now)), p);
+                    left.list.is_some_and(|list| self.insert_sorted(nodes, p, expiry, arrival, list))
+                }
+            }
+        };
+        HeadChange::when(left.led || leads)
+    }
+
     /// Makes `p`, the second node of its list, the head, whose entry is in `cell`. `p` is not
     /// earlier than the old head, so the entry can only sink. It is never inlined: a timer that
     /// leaves from inside a list then saves no registers for it.
@@ -382,29 +442,10 @@ unsafe impl<P: Handle> Discipline<P> for Delays<P> {
         // The number is taken first, since renumbering moves the node.
         let arrival = self.take_arrival(nodes);
         let expiry = deadline.max(now);
-        let left = self.leave(nodes, p);
-        let leads = match (self.append(nodes, p, expiry, now, arrival), left.cell) {
-            (None, None) => false,
-            (None, Some(cell)) => {
-                self.heap.vacate(nodes, cell);
-                false
-            }
-            (Some(key), Some(cell)) => {
-                let cell = self.heap.settle(nodes, cell, key, p);
-                self.heap.is_head(cell)
-            }
-            (Some(key), None) => {
-                if self.heap.reserve_entries(self.heap.len, 1).is_ok() {
-                    self.heap.push(nodes, key, p)
-                } else {
-                    // The node's old list is shared, so `append` has not given that list to another
-                    // delay.
-                    self.lists.leave(Some(Lists::<P>::number_of(expiry - now)), p);
-                    left.list.is_some_and(|list| self.insert_sorted(nodes, p, expiry, arrival, list))
-                }
-            }
-        };
-        HeadChange::when(left.led || leads)
+        if self.move_to_tail(nodes, p, expiry, now, arrival) {
+            return HeadChange::Same;
+        }
+        self.move_anywhere(nodes, p, expiry, now, arrival)
     }
 
     #[inline]

@@ -155,7 +155,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
                 && (expiry == self.buckets.at(bucket).min || self.buckets.is_dirty(bucket))
     }
 
-    #[inline]
+    #[inline(always)]
     fn unlink(&mut self, nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>, p: P) {
         let &WheelRecord { expiry, links, bucket: at, .. } = nodes.record(p);
         let chain = self.buckets.chain_mut(at);
