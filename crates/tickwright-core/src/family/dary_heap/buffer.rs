@@ -162,6 +162,13 @@ pub trait Buffer<P: Handle, const D: usize>: Sized {
     /// The group at `at`, or `None` if it is not in use.
     fn group(&self, at: usize) -> Option<&[Entry<P>; D]>;
 
+    /// The group at `first + at`. A processor computes its address in a step less once it knows
+    /// `at`.
+    #[inline(always)]
+    fn group_behind(&self, first: usize, at: usize) -> Option<&[Entry<P>; D]> {
+        self.group(first + at)
+    }
+
     /// The group at `at`, which must be in use, for writing.
     fn group_mut(&mut self, at: usize) -> &mut [Entry<P>; D];
 
@@ -239,6 +246,11 @@ where
     #[inline]
     fn group(&self, at: usize) -> Option<&[Entry<P>; D]> {
         Some(&self.groups.get(at)?.cells)
+    }
+
+    #[inline(always)]
+    fn group_behind(&self, first: usize, at: usize) -> Option<&[Entry<P>; D]> {
+        Some(&self.groups.get(first..)?.get(at)?.cells)
     }
 
     #[inline]

@@ -76,12 +76,19 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
         key: u128,
         p: P,
     ) -> usize {
-        while let Some((below, child_key, child)) = self.earliest_child(hole) {
+        // The children of the hole are the group at `first + at`.
+        let (mut first, mut at) = (Self::children(hole), 0);
+        while let Some(siblings) = self.buffer.group_behind(first, at) {
+            let below = (first + at) * D;
+            self.buffer.prefetch(Self::children(below));
+            (first, at) = (Self::children(below), earliest(siblings));
+            let Some(child) = siblings[at].node else { break };
+            let child_key = siblings[at].key();
             if key > child_key {
                 break;
             }
             self.place(nodes, hole, child_key, child);
-            hole = below;
+            hole = below + at;
         }
         self.place(nodes, hole, key, p);
         hole
@@ -103,17 +110,6 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
         } else {
             self.sink(nodes, hole, key, p)
         }
-    }
-
-    /// The cell, the key and the node of the earliest child. Returns none below a leaf, since no
-    /// group in use is empty.
-    #[inline]
-    fn earliest_child(&self, cell: usize) -> Option<(usize, u128, P)> {
-        let below = Self::children(cell);
-        let siblings = self.buffer.group(below)?;
-        self.buffer.prefetch(Self::children(below * D));
-        let at = earliest(siblings);
-        Some((below * D + at, siblings[at].key(), siblings[at].node?))
     }
 
     /// Renumbers the entries 0, 1, ... in their order, when the counter is used up. It sorts them
