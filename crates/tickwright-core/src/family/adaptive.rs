@@ -1,8 +1,8 @@
 //! The queue that chooses its structure: a sorted array, a heap, a wheel or a ladder.
 //!
-//! The queue counts its timers, and whether they are mostly moved or mostly expire. When another
-//! structure serves better, timers move there, a few with each operation. The order of delivery
-//! does not change meanwhile.
+//! The queue counts its timers. A wheel of many timers also counts whether they are mostly moved or
+//! mostly expire. When another structure serves better, timers move there, a few with each
+//! operation. The order of delivery does not change meanwhile.
 //!
 //! # Invariants
 //! 1. Without a move, one structure holds all timers. During a move, a timer is in the new
@@ -14,8 +14,8 @@
 //!    arrive during a move. So no insert within a reservation allocates.
 //! 4. Only [`clear`](crate::SlabQueue::clear) leaves a ladder: entries of removed timers stay in
 //!    the ladder, and its clock may be later than a new deadline.
-//! 5. `quiet` is not later than any expiry ([`Violation::Minimum`]): a poll before `quiet` calls no
-//!    structure.
+//! 5. `quiet` is not later than `next_wake`, and so not later than any expiry
+//!    ([`Violation::Minimum`]): a poll before `quiet` calls no structure.
 //!
 //! # Layout
 //! ```text

@@ -55,6 +55,7 @@
 //! | peek, next_expiry, next_wake | O(D) | O(1), O(D) between a pop and the next insert | 1 |
 //! | second | O(D) | O(D) | 2 |
 //! | pop | O(D log n) | `D` = 2: O(D log n); `D` = 4: O(1) where the root is filled, else O(D log n) | a group and a node per level: log_4 n, log_2 n |
+//! | pop_and_reinsert | O(D log n) | O(D log n), one sift | a group and a node per level |
 //! | advance, k expired | O(k D log n) | the same | as k pops |
 //!
 //! The table counts lines of the array and the records; the storage also reads a slot or an owner
@@ -445,11 +446,10 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
 }
 
 // SAFETY: the promises of `Discipline`, 1. handles come from `insert` and stay in cells in use only
-// while their nodes are linked; 2. `vacate` overwrites the only cell that names the node, records
-// hold no handles while linked, and `clear` puts every cell out of use. 3. No user code is called
-// at all.
-// 4. The heap holds handles, ticks and numbers only, in a `Buffer`. That type is never exported, so
-// nobody else can name it.
+// while their nodes are linked; 2. `vacate` and `open_root` overwrite the only cell that names the
+// node, records hold no handles while linked, and `clear` puts every cell out of use. 3. No user
+// code is called at all. 4. The heap holds handles, ticks and numbers only, in a `Buffer`. That
+// type is never exported, so nobody else can name it.
 unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize> Discipline<P> for Heap<P, B, D> {
     type Record = HeapRecord;
     const NEW: Self = Self::EMPTY;

@@ -213,8 +213,8 @@ impl<P: Handle> Delays<P> {
         }
     }
 
-    /// The fast path of a re-arm: from inside a list to the tail of the same list. Returns false,
-    /// and has changed nothing, if it is another re-arm.
+    /// The fast path of a re-arm: from inside a list to the tail of the same list. Returns false
+    /// without a change if `p` is not inside a list, is its tail, or changes its list.
     #[inline]
     fn move_to_tail(
         &mut self,

@@ -18,14 +18,18 @@
 //! # Costs
 //! | operation | worst | usual | cache lines |
 //! |---|---|---|---|
-//! | insert | O(n) | O(log n), moves half of the cells | n / 4 read and written in sequence |
+//! | insert | O(n) | moves half of the cells | n / 4 read and written in sequence, the record |
 //! | remove | O(n) | as insert | as insert |
 //! | reschedule | O(n) | moves the cells between | as insert |
 //! | peek, second, next_expiry, next_wake | O(1) | O(1) | 1 |
-//! | pop | O(1) | O(1) | 1, the record |
-//! | advance, k expired | O(k) | O(k) | 1 for four timers, their records |
+//! | pop | O(1) | O(1) | 1 |
+//! | pop_and_reinsert | O(n) | as insert | as insert |
+//! | advance, k expired | O(k) | O(k) | 1 for four timers |
 //!
-//! A removal scans the timers of the same tick. Bytes per timer: slab 24 + slot (8 for a `u32`),
+//! An insert or a move among up to eight timers reads and writes all cells, without a branch. Among
+//! up to 64 timers it walks from the head to the place. Among more it searches in O(log n) and
+//! moves a block. A removal among up to eight timers reads all cells. Among more it searches, and
+//! scans the timers of the same tick. Bytes per timer: slab 24 + slot (8 for a `u32`),
 //! hook 40 (on 32-bit targets 32, in node and cell). [`FlatQueue`] grows; [`BoundedFlat`] has a
 //! fixed number of cells and needs no allocator.
 //!
@@ -162,9 +166,10 @@ impl<C> Flat<C> {
 }
 
 // SAFETY: the promises of `Discipline`, 1. handles come from `insert` and stay in cells in use only
-// while they are linked; 2. `unlink` removes the only cell that names the node, records hold no
-// handles while linked, and `clear` empties all cells. 3. No user code is called at all. 4. The
-// array holds handles and ticks only, in `Cells` whose cells nobody else can create or read.
+// while they are linked; 2. `unlink` and `pop` remove the only cell that names the node, `replace`
+// names it once again, records hold no handles while linked, and `clear` empties all cells. 3. No
+// user code is called at all. 4. The array holds handles and ticks only, in `Cells` whose cells
+// nobody else can create or read.
 unsafe impl<P: Handle, C: Cells<P>> Discipline<P> for Flat<C> {
     type Record = FlatRecord;
     const NEW: Self = Self { cells: C::NEW };

@@ -55,6 +55,7 @@
 //! | next_expiry | as peek after the bucket's earliest left it | O(1) | 2 |
 //! | next_wake | O(1) | O(1) | 2 |
 //! | pop | O(k) for each bucket of k that it enters | amortized O(levels) | the record |
+//! | pop_and_reinsert | as pop and insert | amortized O(levels) | as pop + insert |
 //! | advance, m expired | as m pops | amortized O(levels) per timer | the record, in batches |
 //!
 //! `next_wake` may be early after a timer was cancelled or moved: then nothing is due, and the next

@@ -90,6 +90,7 @@
 //! | next_expiry | O(k) after the bucket's earliest left it | O(1): the bucket's `min` | 2 |
 //! | next_wake | O(1) | O(1) | 2 |
 //! | pop | O(k) for each bucket of k that it enters | amortized O(levels) | 2 per level fallen through |
+//! | pop_and_reinsert | as pop and insert | O(1) after the pop's moves | as pop + insert |
 //! | advance, m expired | as m pops | amortized O(levels) per timer | 2 per timer and level |
 //!
 //! While a cascade is half done, `peek` and `second` read the rest of its bucket and all lower

@@ -153,7 +153,8 @@ pub unsafe trait Discipline<P: Handle>: Sized {
 
     /// The head if it is due at `now`; the head stays linked. Moves the nodes inside the structure
     /// that must move before the head is at the front. Each such node costs one unit of `budget`.
-    /// When `budget` is used up, it moves and returns nothing.
+    /// When `budget` is used up, it moves and returns nothing. If it returns nothing and leaves
+    /// some budget, nothing is due, and [`next_wake`](Self::next_wake) is later than `now`.
     fn due(
         &mut self,
         nodes: &mut impl Nodes<P, Self::Record>,
@@ -179,7 +180,8 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     }
 
     /// Unlinks and returns the head if it is due at `now`, with its deadline and expiry. Moves cost
-    /// `budget` as in [`due`](Self::due); the returned node itself costs nothing.
+    /// `budget`, and nothing is returned, as in [`due`](Self::due). The returned node itself costs
+    /// nothing.
     fn pop(
         &mut self,
         nodes: &mut impl Nodes<P, Self::Record>,

@@ -291,8 +291,10 @@ macro_rules! timer_queue {
                     delivered += 1;
                     sink(expired);
                 }
-                // With budget left the last pop found nothing due, and every bound lies ahead.
-                let complete = left > 0 || self.next_wake().is_none_or(|wake| wake > self.now);
+                // If budget is left, nothing is due, and `next_wake` is later than `now`.
+                let lies_ahead = |queue: &Self| queue.next_wake().is_none_or(|wake| wake > queue.now);
+                debug_assert!(left == 0 || lies_ahead(self));
+                let complete = left > 0 || lies_ahead(self);
                 Advance { delivered, moved: budget - left - delivered, complete }
             }
 

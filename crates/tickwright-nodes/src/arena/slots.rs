@@ -81,7 +81,7 @@ impl<C: Columns> Arena<C> {
     ///
     /// # Errors
     /// The value, when the arena is full or there is no memory. Nothing has changed then.
-    // In a call the result would go through memory.
+    // A call would return the result in memory, and its reader would wait for the store.
     #[inline(always)]
     pub fn occupy(&mut self, value: C::Value) -> Result<SlotId, C::Value> {
         if self.is_full() {

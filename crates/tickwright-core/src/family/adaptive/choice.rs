@@ -74,8 +74,9 @@ impl Kind {
     }
 }
 
-/// Whether timers mostly expire, or are mostly moved and removed. The answer is the sign of a
-/// saturating count, so old operations are forgotten.
+/// Whether timers mostly expire, or are mostly moved and removed. Only a wheel that may give way to
+/// a ladder counts. The answer is the sign of a saturating count. So old operations are forgotten,
+/// and all of them when a smaller structure takes over.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Habit {
     count: i32,
@@ -85,6 +86,11 @@ pub(super) struct Habit {
 impl Habit {
     /// The initial state: nothing is known, and `judge` has not been called.
     pub(super) const NEW: Self = Self { count: 0, most: i32::MAX / 2 };
+
+    /// Forgets all operations.
+    pub(super) fn forget(&mut self) {
+        self.count = 0;
+    }
 
     #[inline]
     pub(super) fn moved(&mut self) {

@@ -83,6 +83,8 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
             self.going = None;
         }
         self.settle();
+        // The head may now be in a ladder, where it may have taken over a dead entry.
+        self.quiet = self.quiet.min(self.next_wake(nodes).unwrap_or(Tick::MAX));
     }
 
     #[cold]
@@ -186,9 +188,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         if self.len != len || going.arrived > len {
             return Err(Violation::Count);
         }
-        let expiry =
-            with_part!(ref self.parts, self.first, nodes, |order, records| order.next_expiry(records));
-        if len > 0 && expiry.is_none_or(|expiry| expiry < self.quiet) {
+        if len > 0 && self.next_wake(nodes).is_none_or(|wake| wake < self.quiet) {
             return Err(Violation::Minimum);
         }
         for idle in self.parts.made().filter(|&kind| kind != self.kind && kind != going.to) {

@@ -24,8 +24,8 @@ pub struct Adaptive<P: Handle, L> {
     pub(super) first: Kind,
     pub(super) len: usize,
     /// With more than `most` or fewer than `least` timers, the next insert or removal chooses
-    /// again. During a move every number of timers is both, so that one comparison tells whether
-    /// the structure alone does the work.
+    /// again. During a move `most` is 0 and `least` is `usize::MAX`. So each operation takes the
+    /// slow path.
     most: usize,
     least: usize,
     /// Each structure that may later serve this many timers has room for them.
@@ -39,7 +39,7 @@ pub struct Adaptive<P: Handle, L> {
     is_undecided: bool,
     /// A tick at or before the greatest `now` of all calls.
     pub(super) now: Tick,
-    /// No timer is due before this tick.
+    /// No timer is due before this tick, and `next_wake` is not earlier.
     pub(super) quiet: Tick,
     _limits: PhantomData<L>,
 }
@@ -139,6 +139,9 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
             _ => 0,
         };
         self.least = if is_small { self.kind.least::<L>() } else { 0 };
+        if matches!(self.kind, Kind::Flat | Kind::Heap) {
+            self.habit.forget();
+        }
         self.habit.judge::<L>(self.len);
     }
 
@@ -213,7 +216,10 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         } else {
             with_part!(mut self.parts, self.kind, nodes, |order, records| order.pop(records, now, budget))
         };
-        let Some(popped) = popped else { return self.nothing_due(nodes) };
+        let Some(popped) = popped else {
+            self.set_quiet(nodes, now);
+            return None;
+        };
         self.len -= 1;
         if self.is_undecided {
             self.habit.expired();
@@ -224,11 +230,13 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         Some(popped)
     }
 
-    /// After a pop that found nothing: remembers when the next may find a timer.
+    /// After a pop that found nothing: sets the tick before which no pop finds anything.
     #[inline]
-    fn nothing_due(&mut self, nodes: &impl Nodes<P, SlotRecord<P>>) -> Option<Due<P>> {
-        self.quiet = self.next_wake(nodes).unwrap_or(Tick::MAX);
-        None
+    fn set_quiet(&mut self, nodes: &impl Nodes<P, SlotRecord<P>>, now: Tick) {
+        // A ladder without timers may have dead entries. A later timer may take over such an entry,
+        // and `next_wake` is then the entry's tick, which may be earlier than the deadline.
+        let empty = if self.first == Kind::Ladder { now } else { Tick::MAX };
+        self.quiet = self.next_wake(nodes).unwrap_or(empty);
     }
 
     /// The structure that holds `p`.
@@ -414,13 +422,15 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
         if now < self.quiet {
             return None;
         }
+        // The pop may leave fewer than `least` timers.
         if self.len <= self.least || self.is_undecided {
             return self.pop_slowly(nodes, now, budget);
         }
         let popped =
             with_part!(mut self.parts, self.kind, nodes, |order, records| order.pop(records, now, budget));
         if popped.is_none() {
-            return self.nothing_due(nodes);
+            self.set_quiet(nodes, now);
+            return None;
         }
         self.len -= 1;
         popped

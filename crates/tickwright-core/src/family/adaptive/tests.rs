@@ -122,6 +122,61 @@ fn a_wheel_stays_until_most_expire() {
     assert_eq!(state(&queue), (Kind::Ladder, None));
 }
 
+/// Timers that came and went before do not count: a wheel that became small and large again gives
+/// way to a ladder after 20 expiries, as a new one.
+#[test]
+fn a_small_population_forgets_what_a_large_one_did() {
+    let mut queue = Queue::new();
+    queue.reserve(61).unwrap();
+    let mut keys = Vec::new();
+    for round in 0..3 {
+        while keys.len() < 61 {
+            keys.push(queue.insert(100, 0).unwrap().key);
+        }
+        assert_eq!(state(&queue), (Kind::Wheel, None), "round {round}");
+        while keys.len() > 3 {
+            queue.remove(keys.pop().unwrap()).unwrap();
+        }
+        assert_eq!(state(&queue).0, Kind::Heap, "round {round}");
+    }
+    for _ in 3..61 {
+        queue.insert(100, 0).unwrap();
+    }
+    let mut expiries = 0;
+    while state(&queue) == (Kind::Wheel, None) {
+        assert!(queue.pop_expired(100).is_some());
+        queue.insert(100, 0).unwrap();
+        expiries += 1;
+    }
+    assert_eq!((state(&queue).1, expiries), (Some(Kind::Ladder), 20));
+}
+
+/// A ladder whose timers were all removed keeps their entries. A later timer takes over such an
+/// entry. A poll at the entry's tick drops it, so that a driver does not wake for it for ever.
+#[test]
+fn a_poll_passes_the_entry_of_a_removed_timer() {
+    let mut queue = SlabQueue::<AdaptiveQueue, u32>::new();
+    queue.reserve(100_000).unwrap();
+    for at in 0..4096 {
+        queue.insert(at, 0).unwrap();
+        assert!(queue.pop_expired(at).is_some());
+    }
+    let start = queue.now();
+    assert_eq!(queue.order.kind, Kind::Ladder);
+    let near: Vec<_> = (0..64).map(|_| queue.insert(start + 10, 0).unwrap().key).collect();
+    let far = [5000, 5000].map(|delay| queue.insert(start + delay, 0).unwrap().key);
+    for key in near.into_iter().chain(far) {
+        queue.remove(key).unwrap();
+    }
+    assert!(queue.pop_expired(start + 20).is_none());
+    queue.insert(start + 9000, 1).unwrap();
+    assert_eq!(queue.next_wake(), Some(start + 5000), "the entry was taken over");
+    assert_eq!(queue.check(), Ok(()));
+    assert!(queue.pop_expired(start + 6000).is_none());
+    assert_eq!((queue.next_wake(), queue.check()), (Some(start + 9000), Ok(())));
+    assert_eq!(queue.pop_expired(start + 9000).map(|timer| timer.value), Some(1));
+}
+
 /// Slots that are retired count as well, with and without a move.
 #[test]
 fn retired_slots_have_records() {

@@ -162,10 +162,10 @@ pub trait Buffer<P: Handle, const D: usize>: Sized {
     /// The group at `at`, or `None` if it is not in use.
     fn group(&self, at: usize) -> Option<&[Entry<P>; D]>;
 
-    /// The group at `first + at`. A processor computes its address in a step less once it knows
-    /// `at`.
+    /// The group at `first + at`. `first` is known earlier than `at`. So an implementation adds
+    /// `first` to the address beforehand, and one addition is left to wait for `at`.
     #[inline(always)]
-    fn group_behind(&self, first: usize, at: usize) -> Option<&[Entry<P>; D]> {
+    fn group_at_sum(&self, first: usize, at: usize) -> Option<&[Entry<P>; D]> {
         self.group(first + at)
     }
 
@@ -249,7 +249,7 @@ where
     }
 
     #[inline(always)]
-    fn group_behind(&self, first: usize, at: usize) -> Option<&[Entry<P>; D]> {
+    fn group_at_sum(&self, first: usize, at: usize) -> Option<&[Entry<P>; D]> {
         Some(&self.groups.get(first..)?.get(at)?.cells)
     }
 

@@ -17,8 +17,8 @@ pub(super) fn earliest<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> u
 /// A tournament: with four siblings, two of the three comparisons are independent. Conditional
 /// moves select by the outcomes, because no branch predictor can guess them.
 ///
-/// To compare expiries alone, and arrivals only among equals, takes 4 % less time among timers of
-/// distinct ticks. It takes half as much again where 20 timers share each tick.
+/// A comparison of expiries alone, and of arrivals only among equals, was measured. Among timers of
+/// distinct ticks it takes 0.96 of the time; where 20 timers share each tick, 1.5.
 #[cfg(any(all(test, feature = "alloc"), target_pointer_width = "64"))]
 #[inline(always)]
 fn tournament<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> usize {

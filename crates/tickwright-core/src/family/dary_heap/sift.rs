@@ -78,7 +78,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
     ) -> usize {
         // The children of the hole are the group at `first + at`.
         let (mut first, mut at) = (Self::children(hole), 0);
-        while let Some(siblings) = self.buffer.group_behind(first, at) {
+        while let Some(siblings) = self.buffer.group_at_sum(first, at) {
             let below = (first + at) * D;
             self.buffer.prefetch(Self::children(below));
             (first, at) = (Self::children(below), earliest(siblings));

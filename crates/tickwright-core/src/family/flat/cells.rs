@@ -16,7 +16,7 @@ pub struct Cell<P> {
 impl<P: Copy> Cell<P> {
     /// Copies the fields one by one. A copy of the whole would wait for the stores of its parts.
     #[inline(always)]
-    fn copy(&mut self, other: &Self) {
+    fn copy_from(&mut self, other: &Self) {
         self.expiry = other.expiry;
         self.node = other.node;
     }
@@ -35,7 +35,8 @@ pub trait Cells<P>: Sized {
     fn insert_sorted(&mut self, cell: Cell<P>) -> usize;
     fn remove(&mut self, at: usize);
     /// Removes the cell at `at` and inserts another one, as [`insert_sorted`](Self::insert_sorted)
-    /// does. Only the cells between the two places move. Returns the new cell's index.
+    /// does. Returns the new cell's index. Among more than eight cells, only those between the two
+    /// places move.
     fn replace(&mut self, at: usize, cell: Cell<P>) -> usize;
     /// As [`replace`](Self::replace), for the last cell.
     fn replace_last(&mut self, cell: Cell<P>);
@@ -45,8 +46,8 @@ pub trait Cells<P>: Sized {
     }
 }
 
-/// In an array of up to this many cells, they move one by one.
-const FEW: usize = 64;
+/// In an array of up to this many cells, a walk finds the place and moves the cells one by one.
+const WALKED: usize = 64;
 
 /// With fewer cells in front of a free one, no branch depends on the new cell's place.
 const TINY: usize = 8;
@@ -57,22 +58,22 @@ fn later<P>(cells: &[Cell<P>], expiry: Tick) -> usize {
     cells.partition_point(|cell| cell.expiry > expiry)
 }
 
-/// The index of the cell of `node`, which is due at `expiry`. If there is none, any index, or the
-/// number of cells.
+/// The index of the cell of `node`, which is due at `expiry`. If no cell names `node`, the number
+/// of cells.
 #[inline(always)]
 fn find<P: PartialEq>(cells: &[Cell<P>], expiry: Tick, node: P) -> usize {
     if cells.len() <= TINY {
-        let is_it = |cell: &Cell<P>| cell.node == node;
-        return cells.iter().enumerate().fold(0, |at, (i, cell)| select_unpredictable(is_it(cell), i, at));
+        let all = cells.iter().enumerate();
+        return all.fold(cells.len(), |at, (i, cell)| select_unpredictable(cell.node == node, i, at));
     }
     let first = later(cells, expiry);
     first + cells.iter().skip(first).take_while(|cell| cell.node != node).count()
 }
 
-/// Puts `new` in front of all cells with the same or an earlier expiry. The last cell is free.
+/// Writes `new` in front of all cells with the same or an earlier expiry. The last cell is free.
 /// Returns the new cell's index.
 #[inline(always)]
-fn put<P: Copy>(cells: &mut [Cell<P>], new: Cell<P>) -> usize {
+fn insert_among_few<P: Copy>(cells: &mut [Cell<P>], new: Cell<P>) -> usize {
     let Some((mut free, mut others)) = cells.split_last_mut() else { return 0 };
     if others.len() < TINY {
         // All cells are read and written, since no branch predictor can guess the place.
@@ -87,36 +88,36 @@ fn put<P: Copy>(cells: &mut [Cell<P>], new: Cell<P>) -> usize {
             next.expiry = select_unpredictable(stays, next.expiry, this.expiry);
             next.node = select_unpredictable(stays, next.node, this.node);
         }
-        free.copy(&next);
+        free.copy_from(&next);
         return at;
     }
     // Invariant: all cells behind the free one belong behind the new one.
     while let Some((cell, before)) = others.split_last_mut() {
         if cell.expiry > new.expiry {
-            free.copy(&new);
+            free.copy_from(&new);
             return before.len() + 1;
         }
-        free.copy(cell);
+        free.copy_from(cell);
         (free, others) = (cell, before);
     }
-    free.copy(&new);
+    free.copy_from(&new);
     0
 }
 
-/// As [`put`], in an array of any length.
+/// As [`insert_among_few`], in an array of any length.
 #[inline(always)]
-fn put_last<P: Copy>(cells: &mut [Cell<P>], new: Cell<P>) -> usize {
-    if cells.len() > FEW {
+fn insert_among_any<P: Copy>(cells: &mut [Cell<P>], new: Cell<P>) -> usize {
+    if cells.len() > WALKED {
         return replace_among_many(cells, cells.len() - 1, new);
     }
-    put(cells, new)
+    insert_among_few(cells, new)
 }
 
 /// Replaces the cell at `at`, and moves the cells between its place and that of `new`, otherwise as
-/// [`put`].
+/// [`insert_among_few`].
 #[inline(always)]
 fn replace<P: Copy>(cells: &mut [Cell<P>], mut at: usize, new: Cell<P>) -> usize {
-    if cells.len() > FEW {
+    if cells.len() > WALKED {
         return replace_among_many(cells, at, new);
     }
     if cells.len() <= TINY {
@@ -125,14 +126,14 @@ fn replace<P: Copy>(cells: &mut [Cell<P>], mut at: usize, new: Cell<P>) -> usize
             cells[i - 1].expiry = select_unpredictable(i <= at, this.expiry, next.expiry);
             cells[i - 1].node = select_unpredictable(i <= at, this.node, next.node);
         }
-        return put(cells, new);
+        return insert_among_few(cells, new);
     }
     // Invariant: cell `at` is free, and all cells in front of it belong there.
     while at + 1 < cells.len() && cells[at + 1].expiry > new.expiry {
         cells[at] = cells[at + 1];
         at += 1;
     }
-    put(&mut cells[..=at], new)
+    insert_among_few(&mut cells[..=at], new)
 }
 
 /// Finds the place by a binary search, and moves a block of cells.
@@ -190,7 +191,7 @@ impl<P: Copy + PartialEq> Cells<P> for Growing<P> {
     #[inline(always)]
     fn insert_sorted(&mut self, cell: Cell<P>) -> usize {
         self.0.push(cell);
-        put_last(&mut self.0, cell)
+        insert_among_any(&mut self.0, cell)
     }
 
     #[inline]
@@ -205,7 +206,7 @@ impl<P: Copy + PartialEq> Cells<P> for Growing<P> {
 
     #[inline]
     fn replace_last(&mut self, cell: Cell<P>) {
-        put_last(&mut self.0, cell);
+        insert_among_any(&mut self.0, cell);
     }
 
     fn clear(&mut self) {
@@ -266,7 +267,7 @@ impl<P: Copy + PartialEq, const CAP: usize> Cells<P> for Inline<P, CAP> {
     #[inline]
     fn insert_sorted(&mut self, Cell { expiry, node }: Cell<P>) -> usize {
         self.len += 1;
-        put_last(self.used_mut(), Cell { expiry, node: Some(node) })
+        insert_among_any(self.used_mut(), Cell { expiry, node: Some(node) })
     }
 
     #[inline]
@@ -283,7 +284,7 @@ impl<P: Copy + PartialEq, const CAP: usize> Cells<P> for Inline<P, CAP> {
 
     #[inline]
     fn replace_last(&mut self, Cell { expiry, node }: Cell<P>) {
-        put_last(self.used_mut(), Cell { expiry, node: Some(node) });
+        insert_among_any(self.used_mut(), Cell { expiry, node: Some(node) });
     }
 
     fn clear(&mut self) {

@@ -5,6 +5,7 @@
 //!   remove       mark the record; purge some                  the record
 //!   reschedule   later: write the record; earlier: place      the record, 1 bucket
 //!   due, pop     run, or the front of one tick; else enter    see `enter`
+//!   rearm_due    take_front, insert                           as pop and insert
 //! ```
 
 use alloc::vec::Vec;

@@ -3,8 +3,9 @@
 //! ```text
 //!   insert, reschedule   schedule -> push -> BucketNumber::of      1 bucket, its tail, the node
 //!   remove               unlink                                    neighbors, 1 bucket
-//!   due, pop             front: nothing is due, or the head is first at level 0
+//!   due, pop             fast_head: nothing is due, or the head is first at level 0
 //!                        else cascade_to_head -> cascade_* -> push
+//!   rearm_due            pop_front or unlink; schedule        as pop and insert
 //! ```
 
 use super::buckets::{Bucket, Buckets};
@@ -83,11 +84,11 @@ pub(super) struct Cascade<const BUCKETS: usize> {
 }
 
 /// What the first bucket says of the head without a look at any node.
-enum Front<const BUCKETS: usize> {
+enum FastHead<const BUCKETS: usize> {
     /// Nothing is due.
     NotDue,
     /// The head is the first node of this bucket of level 0, and is due at this tick.
-    Due(BucketNumber<BUCKETS>, Tick),
+    Ready(BucketNumber<BUCKETS>, Tick),
     /// Nodes or the clock must move first, or the budget is used up.
     Unknown,
 }
@@ -177,18 +178,18 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
 
     /// The fast path of [`due`](Discipline::due) and [`pop`](Discipline::pop).
     #[inline]
-    fn front(&self, now: Tick, budget: usize) -> Front<BUCKETS> {
+    fn fast_head(&self, now: Tick, budget: usize) -> FastHead<BUCKETS> {
         if budget == 0 || self.cascade.is_some() {
-            return Front::Unknown;
+            return FastHead::Unknown;
         }
-        let Some(at) = self.buckets.first() else { return Front::NotDue };
+        let Some(at) = self.buckets.first() else { return FastHead::NotDue };
         let min = self.buckets.at(at).min;
         if min > now && now.wrapping_sub(self.clock) < BUCKETS as Tick {
-            Front::NotDue
+            FastHead::NotDue
         } else if min <= now && at.level() == 0 {
-            Front::Due(at, min)
+            FastHead::Ready(at, min)
         } else {
-            Front::Unknown
+            FastHead::Unknown
         }
     }
 
@@ -305,8 +306,8 @@ impl<P: Handle> EarliestTwo<P> {
 
 // SAFETY: the promises of `Discipline`:
 // 1. handles come from `insert` and from chains, which hold linked nodes only;
-// 2. `unlink` takes a node out of its neighbours' links and its bucket's ends, and `clear` forgets
-//    all buckets;
+// 2. `unlink` and `pop_front` take a node out of its neighbours' links and its bucket's ends, and
+//    `clear` forgets all buckets;
 // 3. no user code is called; a bucket's number from a record is in range, because it was written
 //    here; the `debug_assert!`s state invariants, which hold while the structure is whole;
 // 4. the wheel and its records hold handles, ticks and numbers only.
@@ -404,14 +405,14 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         now: Tick,
         budget: &mut usize,
     ) -> Option<Due<P>> {
-        match self.front(now, *budget) {
-            Front::NotDue => None,
-            Front::Due(at, expiry) => {
+        match self.fast_head(now, *budget) {
+            FastHead::NotDue => None,
+            FastHead::Ready(at, expiry) => {
                 self.clock = expiry;
                 let handle = self.buckets.at(at).chain.head?;
                 Some(Due { handle, deadline: expiry, expiry })
             }
-            Front::Unknown => {
+            FastHead::Unknown => {
                 let handle = self.cascade_to_head(nodes, now, budget)?;
                 let expiry = nodes.record(handle).expiry;
                 Some(Due { handle, deadline: expiry, expiry })
@@ -443,15 +444,15 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         now: Tick,
         budget: &mut usize,
     ) -> Option<Due<P>> {
-        let p = match self.front(now, *budget) {
-            Front::NotDue => return None,
-            Front::Due(at, expiry) => {
+        let p = match self.fast_head(now, *budget) {
+            FastHead::NotDue => return None,
+            FastHead::Ready(at, expiry) => {
                 self.clock = expiry;
                 let handle = self.pop_front(nodes, at)?;
                 self.len -= 1;
                 return Some(Due { handle, deadline: expiry, expiry });
             }
-            Front::Unknown => self.cascade_to_head(nodes, now, budget)?,
+            FastHead::Unknown => self.cascade_to_head(nodes, now, budget)?,
         };
         let expiry = nodes.record(p).expiry;
         self.unlink(nodes, p);
