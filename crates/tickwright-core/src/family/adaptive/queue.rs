@@ -400,9 +400,6 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
 
     #[inline]
     fn rearm_due(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>, p: P, deadline: Tick, now: Tick) {
-        if self.is_undecided {
-            self.habit.expired();
-        }
         if self.going.is_some() {
             let _ = self.reschedule_moving(nodes, p, deadline, now);
             return;
@@ -410,6 +407,12 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
         with_part!(mut self.parts, self.kind, nodes, |order, records| {
             order.rearm_due(records, p, deadline, now);
         });
+        if self.is_undecided {
+            self.habit.expired();
+            if self.habit.is_to_expire() {
+                let _ = self.choose(nodes, now, HeadChange::Same);
+            }
+        }
     }
 
     #[inline]

@@ -151,6 +151,25 @@ fn a_small_population_forgets_what_a_large_one_did() {
     assert_eq!((state(&queue).1, expiries), (Some(Kind::Ladder), 20));
 }
 
+/// Periodic timers expire as well: each of their expiries counts.
+#[test]
+fn a_wheel_of_periodic_timers_gives_way() {
+    let mut queue = Queue::new();
+    for at in 0..61 {
+        queue.insert(at, 0).unwrap();
+    }
+    let mut expiries = 0;
+    while state(&queue) == (Kind::Wheel, None) {
+        let head = queue.next_expiry().unwrap();
+        assert!(queue.pop_and_reinsert(head, |expiry, _| expiry + 61).is_some());
+        assert_eq!(queue.check(), Ok(()));
+        expiries += 1;
+    }
+    assert_eq!((state(&queue).1, expiries), (Some(Kind::Ladder), 20));
+    let due = core::iter::from_fn(|| queue.pop_expired(81)).map(|timer| timer.expiry);
+    assert!(due.eq(20..=80));
+}
+
 /// A ladder whose timers were all removed keeps their entries. A later timer takes over such an
 /// entry. A poll at the entry's tick drops it, so that a driver does not wake for it for ever.
 #[test]

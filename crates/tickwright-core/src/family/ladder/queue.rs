@@ -194,6 +194,50 @@ impl<P: Handle> Ladder<P> {
         nodes.record_mut(p).leave();
     }
 
+    /// Whether an earlier entry is in the same bucket as a witness for `placed`. Such a witness
+    /// stays where it is.
+    #[inline(always)]
+    fn is_behind(&self, placed: Tick) -> bool {
+        let at = Number::of(self.clock, placed);
+        self.rungs.at(at).min < placed && self.rungs.is_occupied(at)
+    }
+
+    /// The fast path of a re-arm to a later tick: the timer keeps its witness. Returns false without
+    /// a change if the witness may move, or serves no such tick.
+    #[inline(always)]
+    fn moves_later(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P, expiry: Tick) -> bool {
+        let sequence = self.next_sequence;
+        let record = nodes.record_mut(p);
+        let (placed, moved) = (record.placed(), record.is_moved());
+        if placed >= expiry || !serves(placed, expiry) || !self.is_behind(placed) || sequence >= LIVE {
+            return false;
+        }
+        self.next_sequence += 1;
+        self.moved += usize::from(!moved);
+        record.stretch(expiry, sequence);
+        true
+    }
+
+    /// Re-arms `p`, wherever its witness is.
+    #[inline(never)]
+    fn move_anywhere(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P, expiry: Tick) -> HeadChange {
+        let (sequence, renumbered) = self.take_sequence(nodes);
+        let record = nodes.record(p);
+        let (placed, before) = (record.placed(), record.sequence());
+        self.moved -= usize::from(record.is_moved());
+        if let Some(was_first) = self.take_out(p, placed, before) {
+            let is_first = self.place(nodes, p, expiry, sequence, self.live - 1);
+            return HeadChange::when(was_first || is_first || renumbered);
+        }
+        if serves(placed, expiry) {
+            nodes.record_mut(p).stretch(expiry, sequence);
+            self.stretched(placed, expiry);
+            return HeadChange::when(renumbered);
+        }
+        let is_first = self.place(nodes, p, expiry, sequence, self.live - 1);
+        HeadChange::when(self.purge_if_many_are_dead(nodes) || is_first || renumbered)
+    }
+
     /// Drops some dead entries when a fifth of all entries is dead. Returns whether it dropped
     /// some.
     #[inline]
@@ -283,7 +327,7 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
         let (placed, sequence) = (record.placed(), record.sequence());
         self.live -= 1;
         self.moved -= usize::from(record.is_moved());
-        let taken = self.take_out(p, placed, sequence);
+        let taken = if self.is_behind(placed) { None } else { self.take_out(p, placed, sequence) };
         let record = nodes.record_mut(p);
         let changed = match taken {
             Some(was_first) => {
@@ -307,21 +351,10 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
         now: Tick,
     ) -> HeadChange {
         let expiry = deadline.max(now);
-        let (sequence, renumbered) = self.take_sequence(nodes);
-        let record = nodes.record(p);
-        let (placed, before) = (record.placed(), record.sequence());
-        self.moved -= usize::from(record.is_moved());
-        if let Some(was_first) = self.take_out(p, placed, before) {
-            let is_first = self.place(nodes, p, expiry, sequence, self.live - 1);
-            return HeadChange::when(was_first || is_first || renumbered);
+        if self.moves_later(nodes, p, expiry) {
+            return HeadChange::Same;
         }
-        if serves(placed, expiry) {
-            nodes.record_mut(p).stretch(expiry, sequence);
-            self.stretched(placed, expiry);
-            return HeadChange::when(renumbered);
-        }
-        let is_first = self.place(nodes, p, expiry, sequence, self.live - 1);
-        HeadChange::when(self.purge_if_many_are_dead(nodes) || is_first || renumbered)
+        self.move_anywhere(nodes, p, expiry)
     }
 
     #[inline]
