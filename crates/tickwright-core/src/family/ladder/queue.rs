@@ -202,8 +202,8 @@ impl<P: Handle> Ladder<P> {
         self.rungs.at(at).min < placed && self.rungs.is_occupied(at)
     }
 
-    /// The fast path of a re-arm to a later tick: the timer keeps its witness. Returns false without
-    /// a change if the witness may move, or serves no such tick.
+    /// The fast path of a re-arm to a later tick: the timer keeps its witness. Returns false
+    /// without a change if the witness may move, or serves no such tick.
     #[inline(always)]
     fn moves_later(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P, expiry: Tick) -> bool {
         let sequence = self.next_sequence;
