@@ -18,6 +18,8 @@
 //! 6. `run` is sorted by tick and arrival, the earliest last ([`Violation::Order`]).
 //! 7. `entries` is the number of all entries. `moved` is the number of timers that are due later
 //!    than the tick for which they were placed ([`Violation::Count`]).
+//! 8. `horizon` is the least `min` of all occupied buckets, `Tick::MAX` without one, and 0 while
+//!    entries are in work ([`Violation::Minimum`]).
 //!
 //! # Layout
 //! ```text
@@ -30,7 +32,11 @@
 //! ```
 //! Buckets are named as in the [wheel](super::wheel), but a bucket is an array instead of a chain.
 //! Entering a bucket reads memory in sequence, and prefetches the records of its timers together. A
-//! bucket of at most 64 entries is sorted into `run`; a longer bucket moves to lower levels.
+//! bucket of at most 448 entries is sorted into `run`; a longer bucket moves to lower levels.
+//!
+//! *Why the head is cheap.* `horizon` is the earliest tick of all buckets, and 0 while entries are
+//! in work. So an entry of the run before that tick is the earliest of all. If its record still has
+//! its arrival number, its timer is the head: two comparisons find it.
 //!
 //! *Why no operation searches.* A removal leaves the timer's entry in its place: the entry is dead.
 //! A timer that is moved to a later tick keeps its entry, too. When the entry's tick comes, the
@@ -63,15 +69,17 @@
 //! bucket of one tick. With a budget of n, an advance moves, drops and delivers at most n entries.
 //! After 2^31 inserts and moves all arrivals are numbered again, in O(n).
 //!
-//! Bytes per timer: slab 24 + slot (8 for a `u32`), and 3 more for dead entries. Chunks that are
-//! not full add up to 215 KiB, from 256 timers on. With dead entries that is less than two fifths
-//! of the memory from 25,000 timers on. The queue itself takes 18 KiB. On 32-bit targets all these
-//! figures are the same, because records and entries number slots in 32 bits everywhere.
+//! Bytes per timer: slab 24 + slot (8 for a `u32`), and 3 more for dead entries. From 256 timers on,
+//! chunks that are not full add up to 215 KiB, and run and batch take 16 KiB. With dead entries that
+//! is less than two fifths of the memory from 25,000 timers on. The queue itself takes 18 KiB. On
+//! 32-bit targets all these figures are the same, because records and entries number slots in 32
+//! bits everywhere.
 //!
 //! # Files
 //! The files are listed in this order. First `chunks` (memory for entries), `rungs` (buckets and
-//! their marks), `state` (the record and the whole ladder), and `enter` (from buckets to the
-//! front). Then `purge` (dead entries), `scan` (queries), `queue` (the operations), `check`.
+//! their marks), `batch` (sorting a short bucket), `state` (the record and the whole ladder), and
+//! `enter` (from buckets to the front). Then `purge` (dead entries), `scan` (queries), `queue` (the
+//! operations), `check`.
 //!
 //! # Choose when
 //! - there are ten thousand timers or more that mostly expire: each is looked up when it is armed
@@ -94,6 +102,7 @@
 //! tick comes is the lazy re-arm of many network stacks. The witness, and slots that take over dead
 //! entries, are ours.
 
+mod batch;
 mod check;
 mod chunks;
 mod enter;
@@ -109,7 +118,7 @@ use state::Ladder;
 
 #[cfg(doc)]
 use crate::contract::Violation;
-use crate::storage::layout::Apart;
+use crate::storage::layout::Together;
 use crate::storage::{Family, Handle, Shape};
 
 /// The ladder, as the type argument of a [`SlabQueue`](crate::SlabQueue). The queue is a value of
@@ -131,7 +140,7 @@ pub struct LadderQueue;
 
 impl Family for LadderQueue {
     type Of<P: Handle> = Ladder<P>;
-    type Layout = Apart;
+    type Layout = Together;
     const ID: &'static str = "ladder";
     const SHAPE: Shape = Shape::Wheel;
 }

@@ -182,7 +182,7 @@ fn a_poll_passes_the_entry_of_a_removed_timer() {
     }
     let start = queue.now();
     assert_eq!(queue.order.kind, Kind::Ladder);
-    let near: Vec<_> = (0..64).map(|_| queue.insert(start + 10, 0).unwrap().key).collect();
+    let near: Vec<_> = (0..128).map(|_| queue.insert(start + 10, 0).unwrap().key).collect();
     let far = [5000, 5000].map(|delay| queue.insert(start + delay, 0).unwrap().key);
     for key in near.into_iter().chain(far) {
         queue.remove(key).unwrap();

@@ -4,7 +4,7 @@ use super::enter::{NEAR_LEVELS, tick_at};
 use super::rungs::Number;
 use super::scan::Place;
 use super::state::{Ladder, LadderRecord, Work};
-use crate::contract::Violation;
+use crate::contract::{Tick, Violation};
 use crate::storage::{Handle, Nodes};
 
 impl<P: Handle> Ladder<P> {
@@ -17,6 +17,13 @@ impl<P: Handle> Ladder<P> {
             || self.run.last().is_some_and(|near| near.tick() < self.clock)
         {
             return Err(Violation::Order);
+        }
+        let earliest = match self.work {
+            Work::None => self.rungs.iter().map(|at| self.rungs.at(at).min).min().unwrap_or(Tick::MAX),
+            _ => 0,
+        };
+        if self.horizon != earliest {
+            return Err(Violation::Minimum);
         }
         self.rungs.check_marks()?;
         for at in self.rungs.iter() {

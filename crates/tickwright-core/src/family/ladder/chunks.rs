@@ -12,10 +12,15 @@
 
 use alloc::vec::Vec;
 
+use tickwright_nodes::hint::prefetch;
+
 use crate::contract::Reject;
 
 /// The entries of a chunk: with its header it takes 4 cache lines.
 pub(super) const PER_CHUNK: usize = 31;
+
+/// The entries of a cache line.
+const PER_LINE: usize = 8;
 
 /// No chunk.
 const NONE: u32 = u32::MAX;
@@ -314,6 +319,17 @@ impl Pool {
             rest.list.head = self.chunks[head as usize].next;
         }
         self.give_back(head);
+    }
+
+    /// Prefetches the chunk after the head, for a caller that reads the list to its end.
+    #[inline]
+    pub(super) fn prefetch_next(&self, rest: &Rest) {
+        let next = self.chunks.get(rest.list.head as usize).map(|head| head.next);
+        if let Some(chunk) = next.and_then(|next| self.chunks.get(next as usize)) {
+            for line in chunk.entries.chunks(PER_LINE) {
+                prefetch(line.as_ptr());
+            }
+        }
     }
 
     /// The number of entries; `None` if it exceeds `most`.

@@ -2,7 +2,7 @@
 //! lower levels.
 //!
 //! ```text
-//!   bucket   at most 64 entries      -> sorted into the run
+//!   bucket   at most 448 entries     -> sorted into the run
 //!            more, level above 0     -> Cascade: each to a lower level
 //!            more, level 0, in order -> Front: delivered from the list
 //!            more, level 0, mixed    -> Sort by arrival, then Front
@@ -10,16 +10,14 @@
 //! A budget may stop each of these steps. The next call then continues the stopped step before
 //! anything else.
 
+use super::batch::SORTED;
 use super::chunks::{Entry, List, PER_CHUNK, Pool, Rest, Span};
 use super::rungs::{BUCKETS, Number};
 use super::state::{Ladder, LadderRecord, NO_TARGETS, Near, RUN, Seen, Targets, Work};
 use crate::contract::Tick;
 use crate::storage::{Handle, Nodes};
 
-/// The most entries that are sorted at once.
-const SORTED: usize = 64;
-
-/// While entries of this bucket are delivered, this many entries of the next bucket are prefetched.
+/// While a batch is delivered, the records of this many entries behind it are prefetched.
 const AHEAD: usize = 16;
 
 /// At these levels, an entry and the clock together determine the full tick.
@@ -123,6 +121,7 @@ impl<P: Handle> Ladder<P> {
                 true => Work::None,
                 false => Work::Front { rest: behind, behind: Rest::EMPTY, bound },
             };
+            self.find_horizon();
         }
     }
 
@@ -130,6 +129,29 @@ impl<P: Handle> Ladder<P> {
     /// the front.
     #[inline]
     pub(super) fn find_due(
+        &mut self,
+        nodes: &mut impl Nodes<P, LadderRecord>,
+        now: Tick,
+        budget: &mut usize,
+    ) -> Option<P> {
+        // Fast path: the run has the head.
+        if let Some(&near) = self.run.last()
+            && near.tick() < self.horizon
+            && *budget > 0
+        {
+            if near.tick() > now {
+                return None;
+            }
+            if let Some(p) = Self::arrived(nodes, near) {
+                return Some(p);
+            }
+        }
+        self.search_due(nodes, now, budget)
+    }
+
+    /// As [`find_due`](Self::find_due), wherever the head is.
+    #[inline(never)]
+    fn search_due(
         &mut self,
         nodes: &mut impl Nodes<P, LadderRecord>,
         now: Tick,
@@ -246,12 +268,17 @@ impl<P: Handle> Ladder<P> {
         if let Some(count) = count.filter(|count| count <= budget) {
             *budget -= count;
             self.gather(nodes, list, level);
+            self.batch.move_into(&mut self.run, level, !mixed);
         } else if level > 0 {
             self.work = Work::Cascade { rest: Rest::of(list), level, interrupted: mixed };
         } else if mixed {
             self.work = Work::Sort { rest: Rest::of(list), pass: 0, bound: self.next_sequence };
         } else {
             self.work = Work::Front { rest: Rest::of(list), behind: Rest::EMPTY, bound: self.next_sequence };
+        }
+        self.find_horizon();
+        if self.horizon > 0 {
+            self.prefetch_next(nodes);
         }
     }
 
@@ -263,7 +290,7 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// The ladder enters the first bucket soon: prefetches the records of the bucket's first chunk.
+    /// The ladder enters the first bucket soon: prefetches the records of its first entries.
     #[inline]
     fn prefetch_next(&self, nodes: &impl Nodes<P, LadderRecord>) {
         if let Some(at) = self.rungs.first() {
@@ -282,11 +309,9 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// Sorts the entries of a short bucket into the run.
+    /// Moves the entries of a short bucket into the batch.
     #[inline]
     fn gather(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, list: List, level: usize) {
-        let mut found = [Near::EMPTY; SORTED];
-        let mut len = 0;
         let mut rest = Rest::of(list);
         while !rest.is_empty() {
             let span = self.pool.span(&rest, PER_CHUNK);
@@ -295,18 +320,13 @@ impl<P: Handle> Ladder<P> {
                 let entry = self.pool.entry(span, at);
                 match self.see_at(nodes, level, entry) {
                     (Seen::Here(_, sequence), tick) => {
-                        found[len % SORTED] = Near::new(tick, sequence, entry.slot());
-                        len += 1;
+                        self.batch.push(Near::new(tick, sequence, entry.slot()));
                     }
                     (seen, _) => self.dispose(nodes, seen),
                 }
             }
             self.pool.done(&mut rest, span);
         }
-        let found = &mut found[..len.min(SORTED)];
-        found.sort_unstable();
-        self.merge(found);
-        self.prefetch_next(nodes);
     }
 
     /// What an entry of the entered bucket stands for, and its tick.
@@ -327,31 +347,6 @@ impl<P: Handle> Ladder<P> {
             }
         };
         (Self::see(nodes, tick, entry.slot()), tick)
-    }
-
-    /// Merges sorted entries into the run, which has room for them.
-    #[inline]
-    fn merge(&mut self, found: &[Near]) {
-        let Some(&latest) = found.last() else { return };
-        if self.run.last().is_none_or(|&front| latest < front) {
-            self.run.extend(found.iter().rev());
-            return;
-        }
-        let mut left = self.run.len();
-        self.run.resize(left + found.len(), Near::EMPTY);
-        let (run, mut at, mut taken) = (&mut self.run[..], left + found.len(), 0);
-        // Invariant: `run[at..]` is merged. What remains are the first `left` entries of the run,
-        // the latest first, and the entries from `taken` on, the earliest first.
-        while taken < found.len() {
-            at -= 1;
-            if left > 0 && run[left - 1] < found[taken] {
-                left -= 1;
-                run[at] = run[left];
-            } else {
-                run[at] = found[taken];
-                taken += 1;
-            }
-        }
     }
 
     /// Moves the later half of the run back to buckets, as far as the budget allows.
@@ -377,6 +372,7 @@ impl<P: Handle> Ladder<P> {
         while *budget > 0 && !rest.is_empty() {
             let span = self.pool.span(&rest, *budget);
             *budget -= span.len();
+            self.pool.prefetch_next(&rest);
             if level < NEAR_LEVELS {
                 for at in 0..span.len() {
                     let entry = self.pool.entry(span, at);
@@ -406,6 +402,7 @@ impl<P: Handle> Ladder<P> {
         if !rest.is_empty() {
             self.work = Work::Cascade { rest, level, interrupted: true };
         }
+        self.find_horizon();
     }
 
     /// The first pass over an entry for the clock's tick.
@@ -456,5 +453,6 @@ impl<P: Handle> Ladder<P> {
         } else {
             Work::Front { rest, behind: Rest::EMPTY, bound }
         };
+        self.find_horizon();
     }
 }

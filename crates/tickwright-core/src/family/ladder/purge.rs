@@ -6,7 +6,7 @@
 use super::chunks::{Entry, List, PER_CHUNK, Rest};
 use super::enter::{NEAR_LEVELS, sort, tick_at};
 use super::rungs::{BUCKETS, LEVELS, Number};
-use super::state::{Ladder, LadderRecord, NO_TARGETS, Near, RUN, Seen, Work};
+use super::state::{Ladder, LadderRecord, NO_TARGETS, Near, SMALL, Seen, Work};
 use crate::storage::{Handle, Nodes};
 
 /// The number of entries that one call reads. A purge begins when a fifth of all entries is dead.
@@ -59,6 +59,7 @@ impl<P: Handle> Ladder<P> {
                 self.purge.reading = Some((at, rest));
             } else if self.rungs.at(at).list.is_empty() {
                 let _ = self.rungs.take(at);
+                self.find_horizon();
             }
         }
     }
@@ -90,6 +91,7 @@ impl<P: Handle> Ladder<P> {
         }
         let is_read = behind.is_empty();
         self.work = Work::Front { rest, behind, bound };
+        self.find_horizon();
         if rest.is_empty() {
             self.next_front();
         }
@@ -126,7 +128,7 @@ impl<P: Handle> Ladder<P> {
     /// O(entries).
     #[cold]
     pub(super) fn rebuild(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, anew: bool) {
-        if self.limit <= RUN {
+        if self.limit <= SMALL {
             return self.renumber_run(nodes);
         }
         let mut all = List::EMPTY;
@@ -189,6 +191,7 @@ impl<P: Handle> Ladder<P> {
             }
             self.pool.done(&mut rest, span);
         }
+        self.find_horizon();
         if anew {
             self.next_sequence = arrivals;
         }

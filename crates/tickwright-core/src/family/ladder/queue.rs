@@ -11,9 +11,10 @@
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
+use super::batch::Batch;
 use super::chunks::{Entry, PER_CHUNK, Pool};
 use super::rungs::{BUCKETS, LEVELS, Number, Rungs};
-use super::state::{LIVE, Ladder, LadderRecord, NO_TARGETS, Near, Purge, RUN, Work};
+use super::state::{LIVE, Ladder, LadderRecord, NO_TARGETS, Near, Purge, RUN, SHORT, SMALL, Work};
 use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
 use crate::explain::{Explanation, Whereabouts};
 use crate::storage::{Discipline, Due, Handle, Nodes, Record};
@@ -23,10 +24,6 @@ use crate::storage::{Discipline, Due, Handle, Nodes, Record};
 const fn serves(placed: Tick, expiry: Tick) -> bool {
     placed <= expiry && expiry - placed <= u32::MAX as Tick
 }
-
-/// If the run holds this many entries, an arrival goes to a bucket, even if it comes before all of
-/// them.
-const SHORT: usize = 64;
 
 /// Inserts an entry into a run. There is room.
 #[inline]
@@ -98,16 +95,22 @@ impl<P: Handle> Ladder<P> {
         nodes.record_mut(p).place(expiry, sequence);
         let before_buckets = self.is_before_buckets(expiry);
         let before_run = self.run.last().is_none_or(|front| expiry < front.tick());
-        if self.run.len() < SHORT && before_buckets || self.limit <= RUN {
-            let near = Near::new(expiry, sequence, p.number());
-            insert_sorted(&mut self.run, near);
-        } else {
-            let at = self.append(expiry, p.number());
-            if revives {
-                self.rungs.mix(at);
-            }
-        }
+        self.enter_entry(expiry, sequence, p, revives);
         rebuilt || before_buckets && before_run
+    }
+
+    /// Adds the entry of a timer to the run or to a bucket. If it `revives`, a dead entry for the
+    /// same timer and tick may be there.
+    #[inline(always)]
+    fn enter_entry(&mut self, expiry: Tick, sequence: u32, p: P, revives: bool) {
+        if expiry < self.horizon && self.run.len() < SHORT || self.limit <= SMALL {
+            insert_sorted(&mut self.run, Near::new(expiry, sequence, p.number()));
+            return;
+        }
+        let at = self.append(expiry, p.number());
+        if revives {
+            self.rungs.mix(at);
+        }
     }
 
     /// A witness for `placed` now serves a timer that is due at `expiry`.
@@ -124,8 +127,9 @@ impl<P: Handle> Ladder<P> {
     /// Whether only the run may have entries for `tick`: no bucket has an entry that early.
     #[inline]
     fn is_before_buckets(&self, tick: Tick) -> bool {
-        matches!(self.work, Work::None)
-            && self.rungs.first().is_none_or(|first| tick < self.rungs.at(first).min)
+        // The last tick of all is not before the horizon of a ladder without buckets.
+        tick < self.horizon
+            || tick == Tick::MAX && matches!(self.work, Work::None) && self.rungs.first().is_none()
     }
 
     /// The index of an entry in the run, if the entry can only be there.
@@ -176,6 +180,7 @@ impl<P: Handle> Ladder<P> {
             was_first = self.rungs.first() == Some(at);
             let list = self.rungs.take(at);
             self.pool.free(list);
+            self.find_horizon();
         }
         self.entries -= 1;
         Some(was_first)
@@ -263,9 +268,11 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
         moved: 0,
         limit: 0,
         next_sequence: 0,
+        horizon: Tick::MAX,
         rungs: Rungs::NEW,
         pool: Pool::NEW,
         run: Vec::new(),
+        batch: Batch::NEW,
         work: Work::None,
         targets: NO_TARGETS,
         purge: Purge::NEW,
@@ -282,11 +289,12 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
         if entries <= self.limit {
             return Ok(());
         }
-        let run = entries.min(RUN);
+        let run = if entries > SMALL { RUN } else { entries };
         if self.run.capacity() < run {
             self.run.try_reserve_exact(run - self.run.len()).map_err(|_| Reject::Full)?;
         }
-        if entries > RUN {
+        if entries > SMALL {
+            self.batch.reserve()?;
             self.pool.reserve(most_chunks(entries))?;
         }
         self.limit = entries;
@@ -373,6 +381,13 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
 
     #[inline]
     fn next_expiry(&self, nodes: &impl Nodes<P, LadderRecord>) -> Option<Tick> {
+        // Fast path: the run has the head.
+        if let Some(&near) = self.run.last()
+            && near.tick() < self.horizon
+            && Self::arrived(nodes, near).is_some()
+        {
+            return Some(near.tick());
+        }
         self.known_head(nodes).or_else(|| self.earliest(nodes, 1)[0].map(|(near, _)| near.tick()))
     }
 
@@ -384,11 +399,8 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
         if !matches!(self.work, Work::None) {
             return Some(self.clock);
         }
-        let bucket = self.rungs.first().map(|at| self.rungs.at(at).min);
-        match (self.run.last().map(|near| near.tick()), bucket) {
-            (Some(near), Some(bucket)) => Some(near.min(bucket)),
-            (near, bucket) => near.or(bucket),
-        }
+        // A timer pends, so there is an entry; the horizon is the earliest tick of the buckets.
+        Some(self.run.last().map_or(self.horizon, |near| near.tick().min(self.horizon)))
     }
 
     #[inline]
@@ -405,6 +417,16 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
 
     #[inline]
     fn rearm_due(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P, deadline: Tick, now: Tick) {
+        let sequence = self.next_sequence;
+        // Fast path: the timer stands in the run and gets a new entry in its place.
+        if matches!(self.work, Work::None) && self.entries > 1 && sequence < LIVE {
+            let expiry = deadline.max(now);
+            let _ = self.run.pop();
+            self.next_sequence = sequence + 1;
+            nodes.record_mut(p).place(expiry, sequence);
+            self.enter_entry(expiry, sequence, p, self.entries > self.live);
+            return;
+        }
         self.take_front(nodes, p);
         let _ = self.insert(nodes, p, deadline, now);
     }
@@ -455,6 +477,7 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
 
     fn clear(&mut self) {
         self.rungs = Rungs::NEW;
+        self.horizon = Tick::MAX;
         self.pool.clear();
         self.run.clear();
         self.work = Work::None;
@@ -466,7 +489,7 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.pool.heap_bytes() + self.run.capacity() * size_of::<Near>()
+        self.pool.heap_bytes() + self.batch.heap_bytes() + self.run.capacity() * size_of::<Near>()
     }
 
     fn check(&self, nodes: &impl Nodes<P, LadderRecord>, len: usize) -> Result<(), Violation> {

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
+use super::batch::{Batch, SORTED};
 use super::chunks::{Entry, List, Pool, Rest};
 use super::rungs::{BUCKETS, LEVELS, Number, Rungs};
 use crate::contract::Tick;
@@ -134,8 +135,15 @@ impl Near {
     }
 }
 
+/// If the run holds this many entries, an arrival goes to a bucket, even if it comes before all of
+/// them.
+pub(super) const SHORT: usize = 128;
+
 /// The most entries of the run.
-pub(super) const RUN: usize = 256;
+pub(super) const RUN: usize = SHORT + SORTED;
+
+/// A ladder with room for this many entries has them all in the run.
+pub(super) const SMALL: usize = 256;
 
 /// Entries that have left a bucket of level `level` and are not delivered yet.
 #[derive(Debug)]
@@ -229,10 +237,15 @@ pub struct Ladder<P> {
     /// The number of entries for which there is memory.
     pub(super) limit: usize,
     pub(super) next_sequence: u32,
+    /// Entries of the run before this tick leave before all other entries. It is 0 while entries
+    /// are in work, and `Tick::MAX` if no bucket is occupied.
+    pub(super) horizon: Tick,
     pub(super) rungs: Rungs,
     pub(super) pool: Pool,
     /// The latest first.
     pub(super) run: Vec<Near>,
+    /// Empty between two calls.
+    pub(super) batch: Batch,
     pub(super) work: Work,
     /// The lists of a sort, by digit; they are empty at other times.
     pub(super) targets: Targets,
@@ -263,10 +276,28 @@ impl<P: Handle> Ladder<P> {
         if record.expiry > tick { Seen::Moved(p) } else { Seen::Here(p, record.sequence()) }
     }
 
+    /// The timer of an entry of the run, if its record still has the entry's arrival number. The
+    /// timer is then due at the entry's tick: a timer that moves gets another number.
+    #[inline]
+    pub(super) fn arrived(nodes: &impl Nodes<P, LadderRecord>, near: Near) -> Option<P> {
+        Self::slot(near.slot()).filter(|&p| nodes.record(p).link == LIVE | near.sequence())
+    }
+
+    /// Finds the horizon again, after a bucket was emptied or the work in progress changed.
+    #[inline]
+    pub(super) fn find_horizon(&mut self) {
+        self.horizon = match (&self.work, self.rungs.first()) {
+            (Work::None, Some(first)) => self.rungs.at(first).min,
+            (Work::None, None) => Tick::MAX,
+            _ => 0,
+        };
+    }
+
     /// Appends an entry to the bucket of its tick.
     #[inline]
     pub(super) fn append(&mut self, tick: Tick, slot: u32) -> Number {
         let at = Number::of(self.clock, tick);
+        self.horizon = self.horizon.min(tick);
         self.rungs.push(&mut self.pool, at, tick, Entry::new(tick as u32, slot));
         at
     }
