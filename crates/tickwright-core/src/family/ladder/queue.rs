@@ -199,6 +199,19 @@ impl<P: Handle> Ladder<P> {
         nodes.record_mut(p).leave();
     }
 
+    /// Removes and returns the head if it is due, wherever the head is.
+    #[inline(never)]
+    fn pop_anywhere(
+        &mut self,
+        nodes: &mut impl Nodes<P, LadderRecord>,
+        now: Tick,
+        budget: &mut usize,
+    ) -> Option<Due<P>> {
+        let due = self.due(nodes, now, budget)?;
+        self.take_front(nodes, due.handle);
+        Some(due)
+    }
+
     /// Whether an earlier entry is in the same bucket as a witness for `placed`. Such a witness
     /// stays where it is.
     #[inline(always)]
@@ -310,7 +323,20 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
         now: Tick,
     ) -> HeadChange {
         let expiry = deadline.max(now);
-        if self.entries == 0 {
+        let (sequence, entries) = (self.next_sequence, self.entries);
+        let record = nodes.record_mut(p);
+        // Fast path: the slot has no entry, and there is memory for one.
+        if record.placed() <= self.clock && entries > 0 && entries < self.limit && sequence < LIVE {
+            record.place(expiry, sequence);
+            let is_first = expiry < self.horizon && self.run.last().is_none_or(|front| expiry < front.tick());
+            let (empty, revives) = (self.live == 0, entries > self.live);
+            self.next_sequence = sequence + 1;
+            self.entries = entries + 1;
+            self.live += 1;
+            self.enter_entry(expiry, sequence, p, revives);
+            return HeadChange::when(is_first || empty);
+        }
+        if entries == 0 {
             self.clock = now;
         }
         let (sequence, renumbered) = self.take_sequence(nodes);
@@ -438,9 +464,24 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
         now: Tick,
         budget: &mut usize,
     ) -> Option<Due<P>> {
-        let due = self.due(nodes, now, budget)?;
-        self.take_front(nodes, due.handle);
-        Some(due)
+        // Fast path: the run has the head.
+        if let Some(&near) = self.run.last()
+            && near.tick() < self.horizon
+            && *budget > 0
+        {
+            let expiry = near.tick();
+            if expiry > now {
+                return None;
+            }
+            if let Some(handle) = Self::arrived(nodes, near) {
+                let _ = self.run.pop();
+                self.entries -= 1;
+                self.live -= 1;
+                nodes.record_mut(handle).leave();
+                return Some(Due { handle, deadline: expiry, expiry });
+            }
+        }
+        self.pop_anywhere(nodes, now, budget)
     }
 
     fn explain(&self, nodes: &impl Nodes<P, LadderRecord>, p: P) -> Explanation {
