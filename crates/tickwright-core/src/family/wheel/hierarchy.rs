@@ -38,6 +38,12 @@ impl<P: Handle, const BUCKETS: usize> Record<P> for WheelRecord<P, BUCKETS> {
         self.links.next
     }
 
+    #[inline]
+    fn set_vacant(&mut self, next: Option<P>) {
+        self.links.next = next;
+        self.stamp = 0;
+    }
+
     // The stamp takes bytes that would be padding.
     const STAMPED: bool = true;
 
@@ -159,6 +165,12 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     #[inline(always)]
     fn unlink(&mut self, nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>, p: P) {
         let &WheelRecord { expiry, links, bucket: at, .. } = nodes.record(p);
+        if let Links { next: Some(next), prev: Some(prev) } = links {
+            // The usual case: the bucket's ends stay.
+            nodes.record_mut(prev).links.next = Some(next);
+            nodes.record_mut(next).links.prev = Some(prev);
+            return self.buckets.remove(at, expiry);
+        }
         let chain = self.buckets.chain_mut(at);
         chain.unlink(nodes, links);
         if chain.is_empty() {
