@@ -55,8 +55,8 @@ pub trait Record<P: Handle>: Sized {
         0
     }
 
-    /// Sets the stamp. It stays until the record is idle or vacant: a family that moves a node must
-    /// not change it.
+    /// Sets the stamp. A slab sets it before the family inserts the node. It stays until the record
+    /// is idle or vacant: a family that inserts or moves a node must not change it.
     fn set_stamp(&mut self, stamp: u32) {
         let _ = stamp;
     }

@@ -25,6 +25,7 @@
 //!    last node of a chain that starts at the list's head ([`Violation::Head`]).
 //! 5. A list has a delay that hashes to its number ([`Violation::Bucket`]). A list of two or more
 //!    is marked as shared; an empty list is not ([`Violation::Occupied`]).
+//! 6. `quiet` is not later than any expiry ([`Violation::Minimum`]).
 //!
 //! # Layout
 //! ```text
@@ -131,6 +132,10 @@ pub struct Delays<P: Handle> {
     /// The heads of the lists, and the timers without a list.
     heap: Heap<P, Growing<P, 4>, 4>,
     lists: Lists<P>,
+    /// No timer is due before this tick. A poll before it reads no entry.
+    quiet: Tick,
+    /// The heap has memory for this many entries.
+    room: usize,
 }
 
 /// The state that a node leaves behind when it is unlinked.
@@ -145,6 +150,49 @@ struct Left {
 }
 
 impl<P: Handle> Delays<P> {
+    /// Gets memory for the lists and for entries of the heap.
+    #[inline(never)]
+    fn make_room(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
+        if self.lists.0.is_empty() {
+            self.lists.allocate();
+        }
+        if len.checked_add(additional).is_none_or(|total| total > MOST) {
+            return Err(Reject::Full);
+        }
+        let entries = if additional == 1 { self.heap.len } else { len };
+        self.heap.reserve_entries(entries, additional)?;
+        self.room = self.room.max(entries + additional);
+        Ok(())
+    }
+
+    /// [`due`](Discipline::due) when a timer may be due.
+    #[inline]
+    fn due_after_quiet(&mut self, now: Tick, budget: usize) -> Option<Due<P>> {
+        if budget == 0 {
+            return None;
+        }
+        let entry = self.heap.first()?.1;
+        let expiry = entry.expiry();
+        if expiry > now {
+            self.quiet = expiry;
+            return None;
+        }
+        Some(Due { handle: entry.node?, deadline: expiry, expiry })
+    }
+
+    /// [`pop`](Discipline::pop) when a timer may be due.
+    #[inline]
+    fn pop_after_quiet(
+        &mut self,
+        nodes: &mut impl Nodes<P, FixedDelayRecord<P>>,
+        now: Tick,
+        budget: usize,
+    ) -> Option<Due<P>> {
+        let due = self.due_after_quiet(now, budget)?;
+        let _ = self.remove_anywhere(nodes, due.handle);
+        Some(due)
+    }
+
     /// Takes a number for the next arrival, greater than any in the queue.
     #[inline]
     fn take_arrival(&mut self, nodes: &mut impl Nodes<P, FixedDelayRecord<P>>) -> u32 {
@@ -213,28 +261,48 @@ impl<P: Handle> Delays<P> {
         }
     }
 
-    /// The fast path of a re-arm: from inside a list to the tail of the same list. Returns false
-    /// without a change if `p` is not inside a list, is its tail, or changes its list.
+    /// Removes `p`, wherever it is.
     #[inline]
+    fn remove_anywhere(&mut self, nodes: &mut impl Nodes<P, FixedDelayRecord<P>>, p: P) -> HeadChange {
+        let left = self.leave(nodes, p);
+        if let Some(cell) = left.cell {
+            self.heap.vacate(nodes, cell);
+        }
+        HeadChange::when(left.led)
+    }
+
+    /// The fast path of a re-arm: from inside a list to the tail of the same list. Returns false
+    /// without a change if `p` is not inside a list, is its tail, or changes its list. Also returns
+    /// false if the arrival numbers are used up.
+    #[inline(always)]
     fn move_to_tail(
         &mut self,
         nodes: &mut impl Nodes<P, FixedDelayRecord<P>>,
         p: P,
         expiry: Tick,
         now: Tick,
-        arrival: u32,
     ) -> bool {
-        let record = nodes.record(p);
-        let Some(next) = record.next else { return false };
-        let Place::Inside { prev, list: number } = record.place() else { return false };
+        let arrival = self.heap.next_sequence;
+        let delay = expiry - now;
+        // The delay names the list. So the loads of the list and of its tail do not wait for the
+        // record, which is often in no cache.
+        let number = Lists::<P>::number_of(delay);
         let Some(list) = self.lists.0.get_mut(number) else { return false };
         let Some(tail) = list.tail else { return false };
-        if list.delay != expiry - now || nodes.record(tail).expiry > expiry {
+        if list.delay != delay || nodes.record(tail).expiry > expiry || arrival == u32::MAX {
+            return false;
+        }
+        let record = nodes.record(p);
+        let (Some(next), Some(prev)) = (record.next, record.prev) else { return false };
+        if record.place as usize != number {
             return false;
         }
         nodes.record_mut(prev).next = Some(next);
         nodes.record_mut(next).prev = Some(prev);
-        list.link(nodes, tail, p, expiry, number, arrival);
+        nodes.record_mut(tail).next = Some(p);
+        *nodes.record_mut(p) = FixedDelayRecord::inside(expiry, tail, None, number, arrival);
+        list.tail = Some(p);
+        self.heap.next_sequence = arrival + 1;
         true
     }
 
@@ -246,9 +314,11 @@ impl<P: Handle> Delays<P> {
         p: P,
         expiry: Tick,
         now: Tick,
-        arrival: u32,
     ) -> HeadChange {
+        // The number is taken first, since renumbering moves the node.
+        let arrival = self.take_arrival(nodes);
         let left = self.leave(nodes, p);
+        self.quiet = self.quiet.min(expiry);
         let leads = match (self.append(nodes, p, expiry, now, arrival), left.cell) {
             (None, None) => false,
             (None, Some(cell)) => {
@@ -393,20 +463,17 @@ impl<P: Handle> Delays<P> {
 // 4. The queue holds handles, ticks and numbers only.
 unsafe impl<P: Handle> Discipline<P> for Delays<P> {
     type Record = FixedDelayRecord<P>;
-    const NEW: Self = Self { heap: Heap::EMPTY, lists: Lists::NONE };
+    const NEW: Self = Self { heap: Heap::EMPTY, lists: Lists::NONE, quiet: 0, room: 0 };
     const ORDER: Order = Order::Exact;
 
     /// A reservation makes room for a heap of all timers. A single insert makes room for one more
     /// entry than there are.
     #[inline]
     fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
-        if self.lists.0.is_empty() {
-            self.lists.allocate();
+        if additional == 1 && self.heap.len < self.room && len < MOST {
+            return Ok(());
         }
-        if len.checked_add(additional).is_none_or(|total| total > MOST) {
-            return Err(Reject::Full);
-        }
-        self.heap.reserve_entries(if additional == 1 { self.heap.len } else { len }, additional)
+        self.make_room(len, additional)
     }
 
     #[inline]
@@ -418,20 +485,30 @@ unsafe impl<P: Handle> Discipline<P> for Delays<P> {
         now: Tick,
     ) -> HeadChange {
         let arrival = self.take_arrival(nodes);
-        let entry = self.append(nodes, p, deadline.max(now), now, arrival);
-        HeadChange::when(entry.is_some_and(|key| self.heap.push(nodes, key, p)))
-    }
-
-    #[inline]
-    fn remove(&mut self, nodes: &mut impl Nodes<P, FixedDelayRecord<P>>, p: P) -> HeadChange {
-        let left = self.leave(nodes, p);
-        if let Some(cell) = left.cell {
-            self.heap.vacate(nodes, cell);
+        let expiry = deadline.max(now);
+        match self.append(nodes, p, expiry, now, arrival) {
+            None => HeadChange::Same,
+            Some(key) => {
+                self.quiet = self.quiet.min(expiry);
+                HeadChange::when(self.heap.push(nodes, key, p))
+            }
         }
-        HeadChange::when(left.led)
     }
 
-    #[inline]
+    // Inlined, so that the usual case saves no registers: a timer between two others.
+    #[inline(always)]
+    fn remove(&mut self, nodes: &mut impl Nodes<P, FixedDelayRecord<P>>, p: P) -> HeadChange {
+        let record = nodes.record(p);
+        let (Some(next), Some(prev)) = (record.next, record.prev) else {
+            return self.remove_anywhere(nodes, p);
+        };
+        nodes.record_mut(prev).next = Some(next);
+        nodes.record_mut(next).prev = Some(prev);
+        HeadChange::Same
+    }
+
+    // Inlined, so that the usual case saves no registers.
+    #[inline(always)]
     fn reschedule(
         &mut self,
         nodes: &mut impl Nodes<P, FixedDelayRecord<P>>,
@@ -439,13 +516,11 @@ unsafe impl<P: Handle> Discipline<P> for Delays<P> {
         deadline: Tick,
         now: Tick,
     ) -> HeadChange {
-        // The number is taken first, since renumbering moves the node.
-        let arrival = self.take_arrival(nodes);
         let expiry = deadline.max(now);
-        if self.move_to_tail(nodes, p, expiry, now, arrival) {
+        if self.move_to_tail(nodes, p, expiry, now) {
             return HeadChange::Same;
         }
-        self.move_anywhere(nodes, p, expiry, now, arrival)
+        self.move_anywhere(nodes, p, expiry, now)
     }
 
     #[inline]
@@ -474,19 +549,24 @@ unsafe impl<P: Handle> Discipline<P> for Delays<P> {
     }
 
     #[inline]
+    fn due(
+        &mut self,
+        _: &mut impl Nodes<P, FixedDelayRecord<P>>,
+        now: Tick,
+        budget: &mut usize,
+    ) -> Option<Due<P>> {
+        if now < self.quiet { None } else { self.due_after_quiet(now, *budget) }
+    }
+
+    // Most polls find nothing due, so that check is inlined.
+    #[inline(always)]
     fn pop(
         &mut self,
         nodes: &mut impl Nodes<P, FixedDelayRecord<P>>,
         now: Tick,
         budget: &mut usize,
     ) -> Option<Due<P>> {
-        let entry = self.heap.first()?.1;
-        let (expiry, handle) = (entry.expiry(), entry.node?);
-        if *budget == 0 || expiry > now {
-            return None;
-        }
-        let _ = self.remove(nodes, handle);
-        Some(Due { handle, deadline: expiry, expiry })
+        if now < self.quiet { None } else { self.pop_after_quiet(nodes, now, *budget) }
     }
 
     fn explain(&self, nodes: &impl Nodes<P, FixedDelayRecord<P>>, p: P) -> Explanation {

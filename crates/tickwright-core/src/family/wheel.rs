@@ -14,7 +14,8 @@
 //! 4. `min` of a bucket is the earliest expiry in it. If the bucket's bit in `dirty` is set, `min`
 //!    may be earlier ([`Violation::Minimum`]). A bucket of level 0 holds one tick and is never
 //!    dirty.
-//! 5. `clock` is not later than any expiry ([`Violation::Order`]).
+//! 5. `clock` is not later than any expiry ([`Violation::Order`]). Nor is `quiet`
+//!    ([`Violation::Minimum`]).
 //!
 //! # Layout
 //! ```text

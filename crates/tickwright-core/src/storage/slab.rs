@@ -191,8 +191,8 @@ impl<F: Family, T> SlabQueue<F, T> {
     fn find(&self, key: &Key) -> Result<Idx, KeyError> {
         let SlotId { index, generation } = key.0;
         let live = if RecordOf::<F>::STAMPED {
-            let record = self.arena.columns.record_at(index.at());
-            record.is_some_and(|record| record.stamp() == generation.get())
+            let columns = &self.arena.columns;
+            index.at() < columns.len() && columns.nodes().record(index).stamp() == generation.get()
         } else {
             self.get(*key).is_some()
         };
@@ -219,11 +219,10 @@ impl<F: Family, T> SlabQueue<F, T> {
             Err(value) => return Err(Rejected { reason: Reject::Full, value }),
         };
         let records = self.arena.columns.nodes_mut();
-        let head = self.order.insert(records, id.index, deadline, self.now);
-        // The family has written the record; the shell writes its stamp.
         if RecordOf::<F>::STAMPED {
             records.record_mut(id.index).set_stamp(id.generation.get());
         }
+        let head = self.order.insert(records, id.index, deadline, self.now);
         Ok(Inserted { key: Key(id), head })
     }
 

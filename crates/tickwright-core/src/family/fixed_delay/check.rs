@@ -24,6 +24,9 @@ impl<P: Handle> Delays<P> {
             if record.expiry != entry.expiry() {
                 return Err(Violation::Position);
             }
+            if record.expiry < self.quiet {
+                return Err(Violation::Minimum);
+            }
             let Place::InHeap { list, .. } = record.place() else { return Err(Violation::BackLink) };
             let (mut last, mut expiry, mut arrival) = (head, record.expiry, entry.sequence());
             let mut next = record.next;

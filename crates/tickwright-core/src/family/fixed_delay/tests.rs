@@ -259,7 +259,7 @@ fn a_timer_takes_32_bytes_and_16_in_the_heap() {
     let mut queue = Queue::new();
     assert_eq!(queue.heap_bytes(), 0);
     type Order<F> = <F as crate::storage::Family>::Of<crate::storage::slab::Idx>;
-    assert_eq!(size_of::<Order<FixedDelay>>(), size_of::<Order<super::super::dary_heap::DaryHeap<4>>>() + 24);
+    assert_eq!(size_of::<Order<FixedDelay>>(), size_of::<Order<super::super::dary_heap::DaryHeap<4>>>() + 40);
     for value in 0..1_000 {
         queue.insert(500, value).unwrap();
     }
@@ -362,6 +362,8 @@ fn every_broken_field_is_found() {
     assert_eq!(table(3, |list| list.shared = true), Violation::Occupied);
     assert_eq!(table(3, |list| list.tail = Some(6)), Violation::Head);
     assert_eq!(broken(|queue, _| queue.lists = Lists::NONE), Violation::Head);
+    // Makes a poll miss the timers that are due at 12.
+    assert_eq!(broken(|queue, _| queue.quiet = 13), Violation::Minimum);
     // `check` also verifies the heap's own invariants.
     assert_eq!(broken(|queue, _| queue.heap.next_sequence = 5), Violation::Sequence);
 }

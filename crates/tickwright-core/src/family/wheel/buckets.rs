@@ -100,7 +100,16 @@ impl<P: crate::storage::Handle, const BUCKETS: usize, const LEVELS: usize> Bucke
             self.occupied[at.level()] |= at.bit();
             self.levels |= 1 << at.level();
             true
-        } else if expiry <= bucket.min {
+        } else {
+            self.lower_min(at, expiry)
+        }
+    }
+
+    /// Like [`add`](Self::add), for an occupied bucket.
+    #[inline]
+    pub(super) fn lower_min(&mut self, at: BucketNumber<BUCKETS>, expiry: Tick) -> bool {
+        let bucket = &mut self.array.as_flattened_mut()[at.index()];
+        if expiry <= bucket.min {
             debug_assert!(at.level() > 0 || expiry == bucket.min, "a bucket of level 0 holds one tick");
             // `expiry` is not later than a lower bound of all other expiries, so it is the exact
             // minimum.

@@ -31,7 +31,7 @@ const FEW: usize = 8;
 impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS, LEVELS> {
     /// Appends `p` to the bucket that `clock` and `expiry` name. Returns that bucket if its minimum
     /// fell or if it was empty.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(
         &mut self,
         nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
@@ -41,9 +41,20 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     ) -> Option<BucketNumber<BUCKETS>> {
         debug_assert!(clock <= expiry, "the clock {clock} is later than the expiry {expiry}");
         let at = BucketNumber::of(clock, expiry);
-        let fell = self.buckets.add(at, expiry);
-        let links = self.buckets.chain_mut(at).push_back(nodes, p);
-        nodes.record_mut(p).set(expiry, links, at);
+        let chain = self.buckets.chain_mut(at);
+        let prev = chain.tail.replace(p);
+        // A node in its chain tells that a bucket is occupied.
+        let fell = match prev {
+            Some(last) => {
+                nodes.record_mut(last).links.next = Some(p);
+                self.buckets.lower_min(at, expiry)
+            }
+            None => {
+                chain.head = Some(p);
+                self.buckets.add(at, expiry)
+            }
+        };
+        nodes.record_mut(p).set(expiry, Links { next: None, prev }, at);
         fell.then_some(at)
     }
 

@@ -38,6 +38,12 @@ impl<P: Handle, const BUCKETS: usize> Record<P> for WheelRecord<P, BUCKETS> {
         self.links.next
     }
 
+    #[inline]
+    fn set_vacant(&mut self, next: Option<P>) {
+        self.links.next = next;
+        self.stamp = 0;
+    }
+
     // The stamp takes bytes that would be padding.
     const STAMPED: bool = true;
 
@@ -100,6 +106,9 @@ pub struct Hierarchy<P, const BUCKETS: usize, const LEVELS: usize> {
     pub(super) clock: Tick,
     len: usize,
     pub(super) cascade: Option<Cascade<BUCKETS>>,
+    /// No timer is due before this tick. A poll before it reads no bucket. It is at most `BUCKETS`
+    /// ticks after the clock, since such a poll does not advance the clock.
+    pub(super) quiet: Tick,
     pub(super) buckets: Buckets<P, BUCKETS, LEVELS>,
 }
 
@@ -127,8 +136,13 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     ) -> bool {
         if self.buckets.is_empty() {
             self.clock = now;
+            self.quiet = now;
         }
-        let fell = self.push(nodes, p, deadline.max(now), self.clock);
+        let expiry = deadline.max(now);
+        let fell = self.push(nodes, p, expiry, self.clock);
+        if fell.is_some() {
+            self.quiet = self.quiet.min(expiry);
+        }
         let Some(cascade) = self.cascade else {
             return fell.is_some() && fell == self.buckets.first();
         };
@@ -159,6 +173,12 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     #[inline(always)]
     fn unlink(&mut self, nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>, p: P) {
         let &WheelRecord { expiry, links, bucket: at, .. } = nodes.record(p);
+        if let Links { next: Some(next), prev: Some(prev) } = links {
+            // The usual case: the bucket's ends stay.
+            nodes.record_mut(prev).links.next = Some(next);
+            nodes.record_mut(next).links.prev = Some(prev);
+            return self.buckets.remove(at, expiry);
+        }
         let chain = self.buckets.chain_mut(at);
         chain.unlink(nodes, links);
         if chain.is_empty() {
@@ -191,6 +211,45 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         } else {
             FastHead::Unknown
         }
+    }
+
+    /// Sets the tick before which polls read no bucket. Nothing is due now, and no cascade is half
+    /// done.
+    #[inline]
+    fn set_quiet(&mut self) {
+        let Some(at) = self.buckets.first() else { return };
+        self.quiet = self.buckets.at(at).min.min(self.clock.saturating_add(BUCKETS as Tick));
+    }
+
+    /// [`pop`](Discipline::pop) when a timer may be due.
+    #[inline]
+    fn pop_after_quiet(
+        &mut self,
+        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
+        now: Tick,
+        budget: &mut usize,
+    ) -> Option<Due<P>> {
+        let p = match self.fast_head(now, *budget) {
+            FastHead::NotDue => {
+                self.set_quiet();
+                return None;
+            }
+            FastHead::Ready(at, expiry) => {
+                self.clock = expiry;
+                let handle = self.pop_front(nodes, at)?;
+                self.len -= 1;
+                return Some(Due { handle, deadline: expiry, expiry });
+            }
+            FastHead::Unknown => self.cascade_to_head(nodes, now, budget)?,
+        };
+        let expiry = nodes.record(p).expiry;
+        self.unlink(nodes, p);
+        self.len -= 1;
+        debug_assert!(self.clock <= expiry && expiry <= now, "{} <= {expiry} <= {now}", self.clock);
+        // If the node was alone in its bucket, its granule is now empty, and the clock can enter
+        // it. Otherwise the node was at level 0, and the clock is already there.
+        self.clock = expiry;
+        Some(Due { handle: p, deadline: expiry, expiry })
     }
 
     /// Unlinks the first node of a bucket of level 0, while no cascade is half done.
@@ -232,6 +291,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
             let Bucket { min, chain } = *self.buckets.at(at);
             if min > now {
                 self.advance_clock(at, min, now);
+                self.set_quiet();
                 break;
             }
             if at.level() == 0 {
@@ -318,7 +378,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
     const NEW: Self = {
         assert!(BUCKETS.is_power_of_two() && BUCKETS >= 2 && BUCKETS <= 64, "2, 4, 8, 16, 32 or 64 buckets");
         assert!(LEVELS as u32 == BucketNumber::<BUCKETS>::LEVELS, "as many levels as cover 64 bits");
-        Self { clock: 0, len: 0, cascade: None, buckets: Buckets::NEW }
+        Self { clock: 0, len: 0, cascade: None, quiet: 0, buckets: Buckets::NEW }
     };
     const ORDER: Order = Order::Exact;
     const MOVES: bool = true;
@@ -335,7 +395,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         HeadChange::when(self.schedule(nodes, p, deadline, now))
     }
 
-    #[inline]
+    #[inline(always)]
     fn remove(&mut self, nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>, p: P) -> HeadChange {
         let decides = self.decides_next_wake(nodes, p);
         self.unlink(nodes, p);
@@ -437,31 +497,15 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         let _ = self.schedule(nodes, p, deadline, now);
     }
 
-    #[inline]
+    // Most polls find nothing due, so that check is inlined.
+    #[inline(always)]
     fn pop(
         &mut self,
         nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
         now: Tick,
         budget: &mut usize,
     ) -> Option<Due<P>> {
-        let p = match self.fast_head(now, *budget) {
-            FastHead::NotDue => return None,
-            FastHead::Ready(at, expiry) => {
-                self.clock = expiry;
-                let handle = self.pop_front(nodes, at)?;
-                self.len -= 1;
-                return Some(Due { handle, deadline: expiry, expiry });
-            }
-            FastHead::Unknown => self.cascade_to_head(nodes, now, budget)?,
-        };
-        let expiry = nodes.record(p).expiry;
-        self.unlink(nodes, p);
-        self.len -= 1;
-        debug_assert!(self.clock <= expiry && expiry <= now, "{} <= {expiry} <= {now}", self.clock);
-        // If the node was alone in its bucket, its granule is now empty, and the clock can enter
-        // it. Otherwise the node was at level 0, and the clock is already there.
-        self.clock = expiry;
-        Some(Due { handle: p, deadline: expiry, expiry })
+        if now < self.quiet { None } else { self.pop_after_quiet(nodes, now, budget) }
     }
 
     fn explain(&self, nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>, p: P) -> Explanation {
@@ -546,6 +590,9 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
             }
             if record.expiry < not_before {
                 return Err(Violation::Order);
+            }
+            if record.expiry < self.quiet {
+                return Err(Violation::Minimum);
             }
             if BucketNumber::of(placed_by, record.expiry) != at {
                 return Err(Violation::Bucket);

@@ -5,7 +5,7 @@ use super::Wheel;
 use super::hierarchy::{Cascade, Hierarchy, WheelRecord};
 use crate::contract::{Tick, Violation};
 use crate::family::digits::BucketNumber;
-use crate::storage::{Discipline, Handle, Nodes, Record};
+use crate::storage::{Discipline, Due, Handle, Nodes, Record};
 use tickwright_nodes::chain::{Chained, Links};
 
 type Twin = SlabTwin<Wheel>;
@@ -331,6 +331,24 @@ fn wrong_minima_are_named() {
         wheel.buckets.array[1][1].min = 101;
     });
     assert_eq!(late, Err(Violation::Minimum));
+}
+
+/// A poll between the timers sets `quiet`; an arrival before it lowers it.
+#[test]
+fn a_quiet_span_ends_at_the_next_timer() {
+    let (mut wheel, mut nodes) = raw([40, 500]);
+    assert_eq!((wheel.pop(&mut nodes, 10, &mut 9), wheel.quiet), (None, 40));
+    nodes.0.push(WheelRecord::IDLE);
+    let _ = wheel.insert(&mut nodes, 2, 20, 10);
+    assert_eq!((wheel.quiet, wheel.check(&nodes, 3)), (20, Ok(())));
+    let due = |due: Option<Due<usize>>| due.map(|due| (due.handle, due.expiry));
+    assert_eq!(due(wheel.pop(&mut nodes, 30, &mut 9)), Some((2, 20)));
+    assert_eq!(due(wheel.pop(&mut nodes, 40, &mut 9)), Some((0, 40)));
+    // The clock follows the polls: a quiet span is not longer than a level.
+    assert_eq!((wheel.pop(&mut nodes, 140, &mut 9), wheel.clock, wheel.quiet), (None, 140, 204));
+    assert_eq!(wheel.check(&nodes, 1), Ok(()));
+    wheel.quiet = 501;
+    assert_eq!(wheel.check(&nodes, 1), Err(Violation::Minimum));
 }
 
 #[test]
