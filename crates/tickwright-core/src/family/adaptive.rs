@@ -20,7 +20,7 @@
 //! # Layout
 //! ```text
 //!   slab      slots 1..=n: payload, and 16 bytes of record (the ladder's)
-//!   flat      sorted array     + 8 bytes a slot      up to 8 timers
+//!   flat      sorted array     + 8 bytes a slot      up to 24 timers
 //!   heap4     16-byte cells    + 4 bytes a slot      up to 512
 //!   wheel     704 buckets      + 24 bytes a slot     up to 65,536, and beyond until most expire
 //!   ladder    8-byte entries                         beyond
