@@ -20,7 +20,7 @@
 //! # Layout
 //! ```text
 //!   slab      slots 1..=n: payload, and 16 bytes of record (the ladder's)
-//!   flat      sorted array     + 8 bytes a slot      up to 8 timers
+//!   flat      sorted array     + 8 bytes a slot      up to 24 timers
 //!   heap4     16-byte cells    + 4 bytes a slot      up to 512
 //!   wheel     704 buckets      + 24 bytes a slot     up to 65,536, and beyond until most expire
 //!   ladder    8-byte entries                         beyond
@@ -33,7 +33,7 @@
 //! wheel or a ladder, even if it has few timers now, and even after `clear`.
 //!
 //! # Costs
-//! The costs are the costs of the serving structure, plus a jump by its kind: 2 to 5 ns for a
+//! The costs are the costs of the serving structure, plus a branch by its kind: 2 to 5 ns for a
 //! timer's whole life. While a move is under way, each operation that changes something moves four
 //! timers from the old structure to the new one. When the old structure is a wheel, the operation
 //! also moves up to 64 timers within the wheel. An advance does not count these moves against its

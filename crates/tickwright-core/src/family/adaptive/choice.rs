@@ -25,7 +25,7 @@ pub trait Limits: Copy + Debug + 'static {
 pub struct Measured;
 
 impl Limits for Measured {
-    const FLAT: usize = 8;
+    const FLAT: usize = 24;
     const HEAP: usize = 512;
     const WHEEL: usize = 1 << 16;
     const EXPIRIES: i32 = 4096;

@@ -85,48 +85,64 @@ pub(super) struct Parts<P: Handle> {
 
 /// Calls the structure of a kind, with its records. `$nodes` are the nodes of the slab.
 macro_rules! with_part {
-    (mut $parts:expr, $kind:expr, $nodes:ident, |$order:ident, $records:ident| $body:expr) => {
-        match $kind {
-            $crate::family::adaptive::choice::Kind::Flat => {
-                let ($order, $records) = (&mut $parts.flat, &mut $parts.flat_records);
-                $body
-            }
-            $crate::family::adaptive::choice::Kind::Heap => {
-                let ($order, $records) = (&mut $parts.heap, &mut $parts.heap_records);
-                $body
-            }
-            $crate::family::adaptive::choice::Kind::Wheel => {
-                let ($order, $records) = (&mut $parts.wheel.0[0], &mut $parts.wheel_records);
-                $body
-            }
-            $crate::family::adaptive::choice::Kind::Ladder => {
-                let ($order, $records) = (&mut $parts.ladder.0[0], &mut *$nodes);
-                $body
-            }
+    ($how:ident $parts:expr, $kind:expr, $nodes:ident, |$order:ident, $records:ident| $body:expr) => {
+        $crate::family::adaptive::parts::with_small_part!(
+            $how $parts, $kind, |$order, $records| { $body } else
+            $crate::family::adaptive::parts::with_large_part!($how $parts, $kind, $nodes, |$order, $records| $body)
+        )
+    };
+}
+
+/// Calls the sorted array or the heap. Evaluates `$large` where another structure serves.
+macro_rules! with_small_part {
+    (mut $parts:expr, $kind:expr, |$order:ident, $records:ident| $body:block else $large:expr) => {
+        if $kind == $crate::family::adaptive::choice::Kind::Flat {
+            let ($order, $records) = (&mut $parts.flat, &mut $parts.flat_records);
+            $body
+        } else if $kind == $crate::family::adaptive::choice::Kind::Heap {
+            let ($order, $records) = (&mut $parts.heap, &mut $parts.heap_records);
+            $body
+        } else {
+            $large
         }
     };
-    (ref $parts:expr, $kind:expr, $nodes:ident, |$order:ident, $records:ident| $body:expr) => {
-        match $kind {
-            $crate::family::adaptive::choice::Kind::Flat => {
-                let ($order, $records) = (&$parts.flat, &$parts.flat_records);
-                $body
-            }
-            $crate::family::adaptive::choice::Kind::Heap => {
-                let ($order, $records) = (&$parts.heap, &$parts.heap_records);
-                $body
-            }
-            $crate::family::adaptive::choice::Kind::Wheel => {
-                let ($order, $records) = (&$parts.wheel.0[0], &$parts.wheel_records);
-                $body
-            }
-            $crate::family::adaptive::choice::Kind::Ladder => {
-                let ($order, $records) = (&$parts.ladder.0[0], $nodes);
-                $body
-            }
+    (ref $parts:expr, $kind:expr, |$order:ident, $records:ident| $body:block else $large:expr) => {
+        if $kind == $crate::family::adaptive::choice::Kind::Flat {
+            let ($order, $records) = (&$parts.flat, &$parts.flat_records);
+            $body
+        } else if $kind == $crate::family::adaptive::choice::Kind::Heap {
+            let ($order, $records) = (&$parts.heap, &$parts.heap_records);
+            $body
+        } else {
+            $large
         }
     };
 }
+
+/// Calls the wheel or the ladder, one of which serves. `$nodes` are the nodes of the slab.
+macro_rules! with_large_part {
+    (mut $parts:expr, $kind:expr, $nodes:ident, |$order:ident, $records:ident| $body:expr) => {
+        if $kind == $crate::family::adaptive::choice::Kind::Wheel {
+            let ($order, $records) = (&mut $parts.wheel.0[0], &mut $parts.wheel_records);
+            $body
+        } else {
+            let ($order, $records) = (&mut $parts.ladder.0[0], &mut *$nodes);
+            $body
+        }
+    };
+    (ref $parts:expr, $kind:expr, $nodes:ident, |$order:ident, $records:ident| $body:expr) => {
+        if $kind == $crate::family::adaptive::choice::Kind::Wheel {
+            let ($order, $records) = (&$parts.wheel.0[0], &$parts.wheel_records);
+            $body
+        } else {
+            let ($order, $records) = (&$parts.ladder.0[0], $nodes);
+            $body
+        }
+    };
+}
+pub(super) use with_large_part;
 pub(super) use with_part;
+pub(super) use with_small_part;
 
 impl<P: Handle> Parts<P> {
     pub(super) const NEW: Self = Self {

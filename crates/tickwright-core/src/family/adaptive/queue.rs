@@ -6,7 +6,7 @@ use core::marker::PhantomData;
 use alloc::vec::Vec;
 
 use super::choice::{Habit, Kind, Limits, most_slots};
-use super::parts::{Marks, Move, Parts, RecordOf, with_part};
+use super::parts::{Marks, Move, Parts, RecordOf, with_large_part, with_part, with_small_part};
 use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
 use crate::explain::Explanation;
 use crate::family::ladder::LadderQueue;
@@ -231,12 +231,83 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
     }
 
     /// After a pop that found nothing: sets the tick before which no pop finds anything.
-    #[inline]
+    #[inline(never)]
     fn set_quiet(&mut self, nodes: &impl Nodes<P, SlotRecord<P>>, now: Tick) {
         // A ladder without timers may have dead entries. A later timer may take over such an entry,
         // and `next_wake` is then the entry's tick, which may be earlier than the deadline.
         let empty = if self.first == Kind::Ladder { now } else { Tick::MAX };
         self.quiet = self.next_wake(nodes).unwrap_or(empty);
+    }
+
+    // `with_small_part` calls the functions `.._large` when a wheel or a ladder serves.
+
+    #[inline]
+    fn insert_large(
+        &mut self,
+        nodes: &mut impl Nodes<P, SlotRecord<P>>,
+        p: P,
+        deadline: Tick,
+        now: Tick,
+    ) -> HeadChange {
+        with_large_part!(mut self.parts, self.kind, nodes, |order, records| {
+            order.insert(records, p, deadline, now)
+        })
+    }
+
+    #[inline(always)]
+    fn next_expiry_large(&self, nodes: &impl Nodes<P, SlotRecord<P>>) -> Option<Tick> {
+        with_large_part!(ref self.parts, self.first, nodes, |order, records| order.next_expiry(records))
+    }
+
+    #[inline(always)]
+    fn next_wake_large(&self, nodes: &impl Nodes<P, SlotRecord<P>>) -> Option<Tick> {
+        with_large_part!(ref self.parts, self.first, nodes, |order, records| order.next_wake(records))
+    }
+
+    #[inline]
+    fn due_large(
+        &mut self,
+        nodes: &mut impl Nodes<P, SlotRecord<P>>,
+        now: Tick,
+        budget: &mut usize,
+    ) -> Option<Due<P>> {
+        with_large_part!(mut self.parts, self.first, nodes, |order, records| order.due(records, now, budget))
+    }
+
+    #[inline]
+    fn rearm_due_large(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>, p: P, deadline: Tick, now: Tick) {
+        with_large_part!(mut self.parts, self.kind, nodes, |order, records| {
+            order.rearm_due(records, p, deadline, now);
+        });
+        // Only a wheel is ever undecided.
+        if self.is_undecided {
+            self.habit.expired();
+            if self.habit.is_to_expire() {
+                let _ = self.choose(nodes, now, HeadChange::Same);
+            }
+        }
+    }
+
+    /// Pops at a tick that is not before `quiet`. The caller inlines the comparison alone.
+    #[inline(never)]
+    fn pop_late(
+        &mut self,
+        nodes: &mut impl Nodes<P, SlotRecord<P>>,
+        now: Tick,
+        budget: &mut usize,
+    ) -> Option<Due<P>> {
+        // The pop may leave fewer than `least` timers.
+        if self.len <= self.least || self.is_undecided {
+            return self.pop_slowly(nodes, now, budget);
+        }
+        let popped =
+            with_part!(mut self.parts, self.kind, nodes, |order, records| order.pop(records, now, budget));
+        if popped.is_none() {
+            self.set_quiet(nodes, now);
+            return None;
+        }
+        self.len -= 1;
+        popped
     }
 
     /// The structure that holds `p`.
@@ -315,9 +386,9 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
         if self.len > self.most {
             return self.insert_slowly(nodes, p, deadline, now);
         }
-        with_part!(mut self.parts, self.kind, nodes, |order, records| {
+        with_small_part!(mut self.parts, self.kind, |order, records| {
             order.insert(records, p, deadline, now)
-        })
+        } else self.insert_large(nodes, p, deadline, now))
     }
 
     #[inline]
@@ -377,12 +448,16 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
 
     #[inline(always)]
     fn next_expiry(&self, nodes: &impl Nodes<P, SlotRecord<P>>) -> Option<Tick> {
-        with_part!(ref self.parts, self.first, nodes, |order, records| order.next_expiry(records))
+        with_small_part!(ref self.parts, self.first, |order, records| {
+            order.next_expiry(records)
+        } else self.next_expiry_large(nodes))
     }
 
-    #[inline]
+    #[inline(always)]
     fn next_wake(&self, nodes: &impl Nodes<P, SlotRecord<P>>) -> Option<Tick> {
-        with_part!(ref self.parts, self.first, nodes, |order, records| order.next_wake(records))
+        with_small_part!(ref self.parts, self.first, |order, records| {
+            order.next_wake(records)
+        } else self.next_wake_large(nodes))
     }
 
     #[inline]
@@ -395,7 +470,9 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
         if self.going.is_some() && !self.may_be_due(nodes, now) {
             return None;
         }
-        with_part!(mut self.parts, self.first, nodes, |order, records| order.due(records, now, budget))
+        with_small_part!(mut self.parts, self.first, |order, records| {
+            order.due(records, now, budget)
+        } else self.due_large(nodes, now, budget))
     }
 
     #[inline]
@@ -404,18 +481,12 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
             let _ = self.reschedule_moving(nodes, p, deadline, now);
             return;
         }
-        with_part!(mut self.parts, self.kind, nodes, |order, records| {
-            order.rearm_due(records, p, deadline, now);
-        });
-        if self.is_undecided {
-            self.habit.expired();
-            if self.habit.is_to_expire() {
-                let _ = self.choose(nodes, now, HeadChange::Same);
-            }
-        }
+        with_small_part!(mut self.parts, self.kind, |order, records| {
+            order.rearm_due(records, p, deadline, now)
+        } else self.rearm_due_large(nodes, p, deadline, now));
     }
 
-    #[inline]
+    #[inline(always)]
     fn pop(
         &mut self,
         nodes: &mut impl Nodes<P, SlotRecord<P>>,
@@ -425,18 +496,7 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
         if now < self.quiet {
             return None;
         }
-        // The pop may leave fewer than `least` timers.
-        if self.len <= self.least || self.is_undecided {
-            return self.pop_slowly(nodes, now, budget);
-        }
-        let popped =
-            with_part!(mut self.parts, self.kind, nodes, |order, records| order.pop(records, now, budget));
-        if popped.is_none() {
-            self.set_quiet(nodes, now);
-            return None;
-        }
-        self.len -= 1;
-        popped
+        self.pop_late(nodes, now, budget)
     }
 
     fn explain(&self, nodes: &impl Nodes<P, SlotRecord<P>>, p: P) -> Explanation {
