@@ -69,10 +69,10 @@
 //! bucket of one tick. With a budget of n, an advance moves, drops and delivers at most n entries.
 //! After 2^31 inserts and moves all arrivals are numbered again, in O(n).
 //!
-//! Bytes per timer: slab 24 + slot (8 for a `u32`), and 3 more for dead entries. From 256 timers on,
-//! chunks that are not full add up to 215 KiB, and run and batch take 16 KiB. With dead entries that
-//! is less than two fifths of the memory from 25,000 timers on. The queue itself takes 18 KiB. On
-//! 32-bit targets all these figures are the same, because records and entries number slots in 32
+//! Bytes per timer: slab 24 + slot (8 for a `u32`), and 3 more for dead entries. From 256 timers
+//! on, chunks that are not full add up to 215 KiB, and run and batch take 16 KiB. With dead entries
+//! that is less than two fifths of the memory from 25,000 timers on. The queue itself takes 18 KiB.
+//! On 32-bit targets all these figures are the same, because records and entries number slots in 32
 //! bits everywhere.
 //!
 //! # Files
