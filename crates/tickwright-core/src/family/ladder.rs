@@ -77,9 +77,9 @@
 //!
 //! # Files
 //! The files are listed in this order. First `chunks` (memory for entries), `rungs` (buckets and
-//! their marks), `batch` (sorting a short bucket), `state` (the record and the whole ladder), and
-//! `enter` (from buckets to the front). Then `purge` (dead entries), `scan` (queries), `queue` (the
-//! operations), `check`.
+//! their marks), `near` and `batch` (sorting a short bucket), `state` (the record and the whole
+//! ladder), and `enter` (from buckets to the front). Then `purge` (dead entries), `scan` (queries),
+//! `queue` (the operations), `check`.
 //!
 //! # Choose when
 //! - there are ten thousand timers or more that mostly expire: each is looked up when it is armed
@@ -106,6 +106,7 @@ mod batch;
 mod check;
 mod chunks;
 mod enter;
+mod near;
 mod purge;
 mod queue;
 mod rungs;

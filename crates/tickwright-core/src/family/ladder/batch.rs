@@ -13,8 +13,8 @@
 
 use alloc::vec::Vec;
 
+use super::near::Near;
 use super::rungs::BUCKETS;
-use super::state::Near;
 use crate::contract::Reject;
 
 /// The most entries of a batch.
