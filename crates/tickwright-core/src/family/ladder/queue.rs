@@ -127,7 +127,7 @@ impl<P: Handle> Ladder<P> {
     /// Whether only the run may have entries for `tick`: no bucket has an entry that early.
     #[inline]
     fn is_before_buckets(&self, tick: Tick) -> bool {
-        // The last tick of all is not before the horizon of a ladder without buckets.
+        // Without a bucket, the horizon is `Tick::MAX`, and the run may have entries for that tick.
         tick < self.horizon
             || tick == Tick::MAX && matches!(self.work, Work::None) && self.rungs.first().is_none()
     }

@@ -499,11 +499,14 @@ fn a_check_finds_what_is_broken() {
     assert_eq!(broken(|queue| queue.order.run.truncate(63)), Err(Violation::Count));
     assert_eq!(broken(|queue| queue.order.next_sequence = 300), Err(Violation::Sequence));
     assert_eq!(broken(|queue| queue.order.clock = 1001), Err(Violation::Order));
+    assert_eq!(broken(|queue| queue.order.horizon += 1), Err(Violation::Minimum));
+    assert_eq!(broken(|queue| queue.order.horizon -= 1), Err(Violation::Minimum));
     let first = |queue: &Queue| queue.order.rungs.first().unwrap();
     assert_eq!(
         broken(|queue| {
             let at = queue.order.rungs.first().unwrap();
             queue.order.rungs.set_min(at, |min| min + 1);
+            queue.order.find_horizon();
         }),
         Err(Violation::Minimum)
     );
@@ -511,6 +514,7 @@ fn a_check_finds_what_is_broken() {
         broken(|queue| {
             let at = queue.order.rungs.first().unwrap();
             queue.order.rungs.set_min(at, |min| min - 1);
+            queue.order.find_horizon();
         }),
         Err(Violation::Minimum)
     );
