@@ -40,6 +40,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     tokio::spawn(connection);
     let mut slot = timers.slot();
     for path in ["/", "/again", "/slow"] {
+        // The task of the connection may not have run yet, or may still read the last answer.
+        sender.ready().await?;
         let request = Request::get(path).header("host", "localhost").body(Empty::<Bytes>::new())?;
         match slot.timeout(ANSWER, sender.send_request(request)).await {
             Ok(answer) => {
