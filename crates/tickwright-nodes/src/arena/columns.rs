@@ -391,6 +391,11 @@ impl<R: Record<Idx>, T> Nodes<Idx, R> for Together<R, T> {
 
     #[inline]
     fn prefetch(&self, p: Option<Idx>) {
-        hint::prefetch(self.0.as_ptr().wrapping_add(p.map_or(0, Idx::at)));
+        let cell = self.0.as_ptr().wrapping_add(p.map_or(0, Idx::at));
+        hint::prefetch(cell);
+        // A cell may lie in two cache lines.
+        if !64usize.is_multiple_of(size_of::<Cell<R, T>>()) {
+            hint::prefetch(cell.wrapping_add(1).cast::<u8>().wrapping_sub(1));
+        }
     }
 }
