@@ -27,7 +27,7 @@ fn wheels_in_slabs_have_not_grown() {
 fn ladders_and_adaptive_queues_have_not_grown() {
     use tickwright_core::{AdaptiveQueue, LadderQueue, SlabQueue};
 
-    assert_eq!(size_of::<SlabQueue<LadderQueue, ()>>(), 18_224);
+    assert_eq!(size_of::<SlabQueue<LadderQueue, ()>>(), 18_232);
     assert_eq!(size_of::<SlabQueue<AdaptiveQueue, ()>>(), 408);
 }
 

@@ -18,8 +18,11 @@
 //! 6. `run` is sorted by tick and arrival, the earliest last ([`Violation::Order`]).
 //! 7. `entries` is the number of all entries. `moved` is the number of timers that are due later
 //!    than the tick for which they were placed ([`Violation::Count`]).
-//! 8. `horizon` is the least `min` of all occupied buckets, `Tick::MAX` without one, and 0 while
-//!    entries are in work ([`Violation::Minimum`]).
+//! 8. `horizon` is the least `min` of all occupied buckets, `Tick::MAX` without one. It is 0 during
+//!    a cascade or a sort, and at most one tick after `clock` while there is a front
+//!    ([`Violation::Minimum`]).
+//! 9. While there is a front, the run's timers for `clock` arrived before those of the front
+//!    ([`Violation::Sequence`]).
 //!
 //! # Layout
 //! ```text
@@ -34,8 +37,8 @@
 //! Entering a bucket reads memory in sequence, and prefetches the records of its timers together. A
 //! bucket of at most 448 entries is sorted into `run`; a longer bucket moves to lower levels.
 //!
-//! *Why the head is cheap.* `horizon` is the earliest tick of all buckets, and 0 while entries are
-//! in work. So an entry of the run before that tick is the earliest of all. If its record still has
+//! *Why the head is cheap.* `horizon` is the earliest tick of all buckets, or earlier while entries
+//! are in work. So an entry of the run before that tick is the earliest of all. If its record still has
 //! its arrival number, its timer is the head: two comparisons find it.
 //!
 //! *Why no operation searches.* A removal leaves the timer's entry in its place: the entry is dead.

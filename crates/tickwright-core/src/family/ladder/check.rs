@@ -18,11 +18,13 @@ impl<P: Handle> Ladder<P> {
         {
             return Err(Violation::Order);
         }
-        let earliest = match self.work {
-            Work::None => self.rungs.iter().map(|at| self.rungs.at(at).min).min().unwrap_or(Tick::MAX),
-            _ => 0,
+        let earliest = self.rungs.iter().map(|at| self.rungs.at(at).min).min().unwrap_or(Tick::MAX);
+        let horizon = match self.work {
+            Work::None => earliest,
+            Work::Front { .. } => earliest.min(self.clock.saturating_add(1)),
+            Work::Cascade { .. } | Work::Sort { .. } => 0,
         };
-        if self.horizon != earliest {
+        if self.horizon != horizon {
             return Err(Violation::Minimum);
         }
         self.rungs.check_marks()?;
@@ -30,7 +32,11 @@ impl<P: Handle> Ladder<P> {
             self.check_bucket(nodes, at)?;
         }
         if let Work::Front { bound, .. } = self.work {
-            let in_order = self.in_work().filter_map(|place| self.witness(nodes, place));
+            let run = self.run.iter().rev().take_while(|near| near.tick() == self.clock);
+            let in_order = run
+                .map(|&near| Place::Run(near))
+                .chain(self.in_work())
+                .filter_map(|place| self.witness(nodes, place));
             let arrivals = in_order.map(|p| nodes.record(p)).filter(|record| record.expiry == self.clock);
             if !arrivals.map(LadderRecord::sequence).filter(|&arrival| arrival < bound).is_sorted() {
                 return Err(Violation::Sequence);

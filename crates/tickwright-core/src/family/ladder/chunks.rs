@@ -98,12 +98,6 @@ impl Rest {
     pub(super) const fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
-
-    /// Whether the next entry is the first of a chunk.
-    #[inline]
-    pub(super) const fn is_at_chunk(&self) -> bool {
-        self.at == 0
-    }
 }
 
 /// A range of entries of one chunk that are being read.
@@ -298,15 +292,6 @@ impl Pool {
             self.next_chunk(rest);
         } else {
             rest.at = span.to;
-        }
-    }
-
-    /// Skips the next entry, which must exist.
-    #[inline]
-    pub(super) fn skip(&mut self, rest: &mut Rest) {
-        rest.at += 1;
-        if rest.at as usize >= self.len_of(&rest.list, rest.list.head) {
-            self.next_chunk(rest);
         }
     }
 

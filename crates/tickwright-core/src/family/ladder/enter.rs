@@ -4,7 +4,7 @@
 //! ```text
 //!   bucket   at most 448 entries     -> sorted into the run
 //!            more, level above 0     -> Cascade: each to a lower level
-//!            more, level 0, in order -> Front: delivered from the list
+//!            more, level 0, in order -> Front: 448 at a time move into the run
 //!            more, level 0, mixed    -> Sort by arrival, then Front
 //! ```
 //! A budget may stop each of these steps. The next call then continues the stopped step before
@@ -93,26 +93,6 @@ impl<P: Handle> Ladder<P> {
         rests
     }
 
-    /// The slot of the entry that the front delivers next.
-    #[inline]
-    pub(super) fn front(&self) -> Option<u32> {
-        match &self.work {
-            Work::Front { rest, .. } => self.pool.peek(rest).map(Entry::slot),
-            _ => None,
-        }
-    }
-
-    /// Removes that entry.
-    #[inline]
-    pub(super) fn skip_front(&mut self) {
-        if let Work::Front { rest, .. } = &mut self.work {
-            self.pool.skip(rest);
-            if rest.is_empty() {
-                self.next_front();
-            }
-        }
-    }
-
     /// The front's `rest` is used up: continues with `behind`.
     #[cold]
     pub(super) fn next_front(&mut self) {
@@ -125,8 +105,7 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// The head, if the head is due. The head is then the last entry of the run, or the first of
-    /// the front.
+    /// The head, if the head is due. The head is then the last entry of the run.
     #[inline]
     pub(super) fn find_due(
         &mut self,
@@ -160,15 +139,13 @@ impl<P: Handle> Ladder<P> {
         // Each iteration costs one unit of the budget, delivers, or begins work that the next
         // iteration continues.
         while *budget > 0 && self.live > 0 {
-            if !matches!(self.work, Work::None) {
-                if let Some(p) = self.go_on(nodes, budget) {
-                    return Some(p);
-                }
-                continue;
-            }
             let first = self.rungs.first().map(|at| (at, self.rungs.at(at).min));
             if let Some(&near) = self.run.last()
-                && first.is_none_or(|(at, min)| self.precedes(near.tick(), at, min))
+                && match self.work {
+                    Work::None => first.is_none_or(|(at, min)| self.precedes(near.tick(), at, min)),
+                    Work::Front { .. } => near.tick() <= self.clock,
+                    Work::Cascade { .. } | Work::Sort { .. } => false,
+                }
             {
                 if near.tick() > now {
                     return None;
@@ -183,11 +160,18 @@ impl<P: Handle> Ladder<P> {
                 }
                 continue;
             }
-            let (at, min) = first?;
-            if min > now {
-                return None;
+            match self.work {
+                Work::None => {
+                    let (at, min) = first?;
+                    if min > now {
+                        return None;
+                    }
+                    self.enter(nodes, at, min, budget);
+                }
+                Work::Cascade { .. } => self.cascade(nodes, budget),
+                Work::Sort { .. } => self.sort_front(nodes, budget),
+                Work::Front { .. } => self.gather_front(nodes, budget),
             }
-            self.enter(nodes, at, min, budget);
         }
         None
     }
@@ -211,40 +195,6 @@ impl<P: Handle> Ladder<P> {
                 let at = self.place_again(nodes, p);
                 // The timer may have another witness in the run, and may be delivered from there.
                 self.rungs.leaves(at, nodes.record(p).expiry);
-            }
-        }
-    }
-
-    #[inline]
-    fn go_on(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, budget: &mut usize) -> Option<P> {
-        match &self.work {
-            Work::None => None,
-            Work::Cascade { .. } => {
-                self.cascade(nodes, budget);
-                None
-            }
-            Work::Sort { .. } => {
-                self.sort_front(nodes, budget);
-                None
-            }
-            Work::Front { rest, bound, .. } => {
-                if rest.is_at_chunk() {
-                    self.prefetch_front(nodes);
-                }
-                let (bound, entry) = (*bound, self.pool.peek(rest));
-                let Some(entry) = entry else {
-                    self.next_front();
-                    return None;
-                };
-                match Self::see(nodes, self.clock, entry.slot()) {
-                    Seen::Here(p, sequence) if sequence < bound => return Some(p),
-                    seen => {
-                        self.skip_front();
-                        *budget -= 1;
-                        self.dispose(nodes, seen);
-                    }
-                }
-                None
             }
         }
     }
@@ -301,14 +251,6 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    fn prefetch_front(&self, nodes: &impl Nodes<P, LadderRecord>) {
-        if let Work::Front { rest, .. } = &self.work {
-            for entry in self.pool.head(rest) {
-                nodes.prefetch(Self::slot(entry.slot()));
-            }
-        }
-    }
-
     /// Moves the entries of a short bucket into the batch.
     #[inline]
     fn gather(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, list: List, level: usize) {
@@ -361,6 +303,39 @@ impl<P: Handle> Ladder<P> {
         }
         self.run.copy_within(moved.., 0);
         self.run.truncate(self.run.len() - moved);
+    }
+
+    /// Moves the first entries of the front into the run, which has no other entries for the
+    /// clock's tick.
+    fn gather_front(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, budget: &mut usize) {
+        let Work::Front { mut rest, behind, bound } = self.work else { return };
+        // The ladder enters a bucket only if the run has room for a batch, and a run gets no other
+        // entries while there is a front.
+        let mut most = SORTED.min(RUN - self.run.len()).min(*budget);
+        *budget -= most;
+        while most > 0 && !rest.is_empty() {
+            let span = self.pool.span(&rest, most);
+            most -= span.len();
+            self.pool.prefetch_next(&rest);
+            self.prefetch(nodes, span);
+            for at in 0..span.len() {
+                let entry = self.pool.entry(span, at);
+                match Self::see(nodes, self.clock, entry.slot()) {
+                    Seen::Here(_, sequence) if sequence < bound => {
+                        self.batch.push(Near::new(self.clock, sequence, entry.slot()));
+                    }
+                    seen => self.dispose(nodes, seen),
+                }
+            }
+            self.pool.done(&mut rest, span);
+        }
+        *budget += most;
+        self.batch.move_into(&mut self.run, 0, true);
+        self.work = Work::Front { rest, behind, bound };
+        if rest.is_empty() {
+            self.next_front();
+        }
+        self.find_horizon();
     }
 
     /// Moves entries to lower levels.

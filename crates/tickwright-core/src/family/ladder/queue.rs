@@ -4,7 +4,7 @@
 //!   insert       adopt the slot's dead entry, or place        the record, 1 bucket
 //!   remove       mark the record; purge some                  the record
 //!   reschedule   later: write the record; earlier: place      the record, 1 bucket
-//!   due, pop     run, or the front of one tick; else enter    see `enter`
+//!   due, pop     the end of the run; else enter               see `enter`
 //!   rearm_due    take_front, insert                           as pop and insert
 //! ```
 
@@ -103,7 +103,7 @@ impl<P: Handle> Ladder<P> {
     /// same timer and tick may be there.
     #[inline(always)]
     fn enter_entry(&mut self, expiry: Tick, sequence: u32, p: P, revives: bool) {
-        if expiry < self.horizon && self.run.len() < SHORT || self.limit <= SMALL {
+        if expiry < self.horizon && self.run.len() < self.room || self.limit <= SMALL {
             insert_sorted(&mut self.run, Near::new(expiry, sequence, p.number()));
             return;
         }
@@ -164,9 +164,6 @@ impl<P: Handle> Ladder<P> {
         } else if let Some(at) = self.find_in_run(Near::new(placed, sequence, slot)) {
             self.run.remove(at);
             was_first = false;
-        } else if placed == self.clock && self.front() == Some(slot) {
-            self.skip_front();
-            self.leaves_bucket(placed);
         } else {
             let at = Number::of(self.clock, placed);
             if self.rungs.at(at).min != placed || !self.rungs.is_occupied(at) {
@@ -186,14 +183,10 @@ impl<P: Handle> Ladder<P> {
         Some(was_first)
     }
 
-    /// Removes the entry of `p`, which `find_due` has just returned.
+    /// Removes the entry of `p`, which `find_due` has just returned: the last of the run.
     #[inline]
     fn take_front(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P) {
-        if matches!(self.work, Work::None) {
-            let _ = self.run.pop();
-        } else {
-            self.skip_front();
-        }
+        let _ = self.run.pop();
         self.entries -= 1;
         self.live -= 1;
         nodes.record_mut(p).leave();
@@ -282,6 +275,7 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
         limit: 0,
         next_sequence: 0,
         horizon: Tick::MAX,
+        room: SHORT,
         rungs: Rungs::NEW,
         pool: Pool::NEW,
         run: Vec::new(),
@@ -444,8 +438,8 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
     #[inline]
     fn rearm_due(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P, deadline: Tick, now: Tick) {
         let sequence = self.next_sequence;
-        // Fast path: the timer stands in the run and gets a new entry in its place.
-        if matches!(self.work, Work::None) && self.entries > 1 && sequence < LIVE {
+        // Fast path: the timer gets a new entry in place of its entry in the run.
+        if self.entries > 1 && sequence < LIVE {
             let expiry = deadline.max(now);
             let _ = self.run.pop();
             self.next_sequence = sequence + 1;
@@ -519,6 +513,7 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
     fn clear(&mut self) {
         self.rungs = Rungs::NEW;
         self.horizon = Tick::MAX;
+        self.room = SHORT;
         self.pool.clear();
         self.run.clear();
         self.work = Work::None;

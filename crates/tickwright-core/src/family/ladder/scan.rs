@@ -83,13 +83,14 @@ impl<P: Handle> Ladder<P> {
         match self.work {
             _ if self.live == 0 => return None,
             Work::None => {}
+            Work::Front { .. } if self.run.last().is_some_and(|near| near.tick() <= self.clock) => {}
             Work::Front { rest, .. } => {
                 let p = self.witness(nodes, Place::Work(self.pool.peek(&rest)?))?;
                 return (nodes.record(p).expiry == self.clock).then_some(self.clock);
             }
             Work::Cascade { .. } | Work::Sort { .. } => return None,
         }
-        let first = self.rungs.first();
+        let first = self.rungs.first().filter(|_| matches!(self.work, Work::None));
         match (self.run.last(), first.map(|at| (at, self.rungs.at(at).min))) {
             (Some(&near), first) if first.is_none_or(|(_, min)| near.tick() <= min) => {
                 let p = self.witness(nodes, Place::Run(near))?;

@@ -107,8 +107,7 @@ impl LadderRecord {
     }
 }
 
-/// If the run holds this many entries, an arrival goes to a bucket, even if it comes before all of
-/// them.
+/// The most entries of the run to which an arrival is added.
 pub(super) const SHORT: usize = 128;
 
 /// The most entries of the run.
@@ -137,7 +136,7 @@ pub(super) enum Work {
         bound: u32,
     },
     /// All entries are for the clock's tick. Entries that arrived before `bound` are in order.
-    /// Other entries have been moved since.
+    /// Other entries have been moved since. The run's entries for that tick come before all of them.
     ///
     /// The entries of `behind` follow those of `rest`. A purge moves live entries from `rest` to
     /// `behind`, and drops the dead.
@@ -209,9 +208,11 @@ pub struct Ladder<P> {
     /// The number of entries for which there is memory.
     pub(super) limit: usize,
     pub(super) next_sequence: u32,
-    /// Entries of the run before this tick leave before all other entries. It is 0 while entries
-    /// are in work, and `Tick::MAX` if no bucket is occupied.
+    /// Entries of the run before this tick leave before all other entries.
     pub(super) horizon: Tick,
+    /// If the run holds this many entries, an arrival goes to a bucket, even if it comes before all
+    /// of them: `SHORT`, or 0 while entries are in work.
+    pub(super) room: usize,
     pub(super) rungs: Rungs,
     pub(super) pool: Pool,
     /// The latest first.
@@ -258,10 +259,11 @@ impl<P: Handle> Ladder<P> {
     /// Finds the horizon again, after a bucket was emptied or the work in progress changed.
     #[inline]
     pub(super) fn find_horizon(&mut self) {
-        self.horizon = match (&self.work, self.rungs.first()) {
-            (Work::None, Some(first)) => self.rungs.at(first).min,
-            (Work::None, None) => Tick::MAX,
-            _ => 0,
+        let earliest = self.rungs.first().map_or(Tick::MAX, |first| self.rungs.at(first).min);
+        (self.horizon, self.room) = match self.work {
+            Work::None => (earliest, SHORT),
+            Work::Front { .. } => (earliest.min(self.clock.saturating_add(1)), 0),
+            Work::Cascade { .. } | Work::Sort { .. } => (0, 0),
         };
     }
 

@@ -6,7 +6,7 @@ use std::vec::Vec;
 
 use super::super::testing::{Exact, Model as _, Random, SlabTwin};
 use super::LadderQueue;
-use super::state::{Ladder, LadderRecord};
+use super::state::{Ladder, LadderRecord, Near, Work};
 use crate::SlabQueue;
 use crate::contract::{Tick, Violation};
 use crate::storage::slab::Idx;
@@ -198,10 +198,13 @@ fn a_long_tick_that_is_mixed_is_sorted_by_arrival() {
     }
 }
 
-/// 200 timers of one tick: the first are in the run, the others in the bucket.
+/// So many timers of one tick that the run takes them in two parts.
+const CROWD: u32 = 600;
+
+/// A crowd: the first timers are in the run, the others in the bucket.
 fn crowd(tick: Tick) -> (Queue, Vec<Key>) {
     let mut queue = Queue::new();
-    let keys = (0..200).map(|id| queue.insert(tick, id).unwrap().key).collect();
+    let keys = (0..CROWD).map(|id| queue.insert(tick, id).unwrap().key).collect();
     (queue, keys)
 }
 
@@ -212,8 +215,8 @@ fn a_slot_that_is_used_again_for_its_tick_leaves_last() {
     for tick in [0, 1000] {
         let (mut queue, keys) = crowd(tick);
         let _ = queue.remove(keys[150]).unwrap();
-        let _ = queue.insert(tick, 200).unwrap();
-        let expected = (0..150).chain(151..=200);
+        let _ = queue.insert(tick, CROWD).unwrap();
+        let expected = (0..150).chain(151..=CROWD);
         assert!(queue.expired(tick).map(|expired| expired.value).eq(expected), "{tick}");
     }
 }
@@ -231,7 +234,7 @@ fn a_timer_that_comes_back_to_its_tick_leaves_last() {
         } else {
             let _ = queue.reschedule(keys[150], 1000).unwrap();
         }
-        let expected = (0..150).chain(151..200).chain([150]);
+        let expected = (0..150).chain(151..CROWD).chain([150]);
         assert!(queue.expired(1000).map(|expired| expired.value).eq(expected), "{cancels}");
     }
 }
@@ -257,17 +260,17 @@ fn ticks_with_equal_lower_halves_are_told_apart() {
 fn arrivals_during_a_cascade_leave_last() {
     let (mut queue, _) = crowd(5000);
     let mut leave = Vec::new();
-    let mut next = 200;
+    let mut next = CROWD;
     while !queue.is_empty() {
         let advance = queue.advance_within(5000, 10, |expired| leave.push(expired.value));
         assert!(advance.delivered + advance.moved <= 10);
-        if next < 220 {
+        if next < CROWD + 20 {
             let _ = queue.insert(0, next).unwrap();
             next += 1;
         }
         assert_eq!(queue.check(), Ok(()));
     }
-    assert!(leave.into_iter().eq(0..220));
+    assert!(leave.into_iter().eq(0..CROWD + 20));
 }
 
 /// A timer whose bucket is being moved is explained as moving at once.
@@ -275,10 +278,10 @@ fn arrivals_during_a_cascade_leave_last() {
 fn an_explanation_during_a_cascade_names_the_clock() {
     let (mut queue, keys) = crowd(5000);
     assert!(!queue.advance_within(5000, 10, |_| ()).complete);
-    let late = queue.explain(keys[199]).unwrap().to_string();
+    let late = queue.explain(keys[CROWD as usize - 1]).unwrap().to_string();
     assert!(late.contains("due at 5000") && !late.contains("moves down at 0"), "{late}");
-    let _ = queue.insert(70_000, 200).unwrap();
-    let far = queue.insert(70_000, 201).unwrap().key;
+    let _ = queue.insert(70_000, CROWD).unwrap();
+    let far = queue.insert(70_000, CROWD + 1).unwrap().key;
     assert_eq!(
         queue.explain(far).unwrap().to_string(),
         "due at 70000; level 2, bucket 17 [69632, 73728); moves down at 70000"
@@ -518,6 +521,20 @@ fn a_check_finds_what_is_broken() {
         }),
         Err(Violation::Minimum)
     );
+    let crowded = || {
+        let (mut queue, _) = crowd(1000);
+        assert_eq!(queue.pop_expired(1000).map(|expired| expired.value), Some(0));
+        assert!(matches!(queue.order.work, Work::Front { .. }));
+        assert_eq!(queue.check(), Ok(()));
+        queue
+    };
+    let mut queue = crowded();
+    queue.order.horizon += 1;
+    assert_eq!(queue.check(), Err(Violation::Minimum));
+    // A timer of the front stands in the run, where only earlier arrivals do.
+    let mut queue = crowded();
+    queue.order.run[0] = Near::new(1000, CROWD - 1, CROWD);
+    assert_eq!(queue.check(), Err(Violation::Sequence));
     let mut queue = filled();
     let at = first(&queue);
     queue.order.rungs.forget_occupied(at);

@@ -28,7 +28,7 @@ struct Crowd {
 impl Crowd {
     fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
-        let timers = [100, 300, 600, 900][random.below(4) as usize];
+        let timers = [100, 300, 600, 900, 1800][random.below(5) as usize];
         let mut queue = Queue::new();
         if random.below(3) == 0 {
             queue.start_sequence_at(u32::MAX - random.below(8000));
