@@ -22,10 +22,9 @@ const _: () = {
     // In the node; a cell takes as much.
     assert!(size_of::<Timer<FlatQueue, ()>>() == 16);
     assert!(record::<LadderQueue>() == 16 && kib::<LadderQueue>() == 18);
-    // What the layout of the adaptive queue lists.
-    assert!(record::<AdaptiveQueue>() == 16);
     assert!(record::<FlatQueue>() == 8);
     assert!(record::<DaryHeap<4>>() == 4);
     assert!(record::<Wheel>() == 24 && kib::<Wheel>() == 11);
-    assert!(size_of::<SlabQueue<AdaptiveQueue, ()>>() == 240);
+    assert!(record::<AdaptiveQueue>() == 24);
+    assert!(size_of::<SlabQueue<AdaptiveQueue, ()>>() == 168);
 };

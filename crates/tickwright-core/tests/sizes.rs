@@ -28,7 +28,7 @@ fn ladders_and_adaptive_queues_have_not_grown() {
     use tickwright_core::{AdaptiveQueue, LadderQueue, SlabQueue};
 
     assert_eq!(size_of::<SlabQueue<LadderQueue, ()>>(), 18_232);
-    assert_eq!(size_of::<SlabQueue<AdaptiveQueue, ()>>(), 408);
+    assert_eq!(size_of::<SlabQueue<AdaptiveQueue, ()>>(), 264);
 }
 
 /// The table of lists is allocated, so it is not part of the queue.

@@ -6,45 +6,44 @@
 //!
 //! # Invariants
 //! 1. Without a move, one structure holds all timers. During a move, a timer is in the new
-//!    structure if it is marked ([`Violation::Position`]), and both structures together hold all
-//!    timers ([`Violation::Count`]).
+//!    structure if its record names that structure ([`Violation::Position`]), and both structures
+//!    together hold all timers ([`Violation::Count`]).
 //! 2. During a move, every timer in the new structure leaves before every timer in the old one. The
 //!    order is by expiry ([`Violation::Order`]), and within one tick by arrival.
 //! 3. Each structure that may later serve `reserved` timers has room for them, and for timers that
 //!    arrive during a move. So no insert within a reservation allocates.
-//! 4. Only [`clear`](crate::SlabQueue::clear) leaves a ladder: entries of removed timers stay in
-//!    the ladder, and its clock may be later than a new deadline.
+//! 4. A ladder is empty before it serves, and after it is left. What a record holds of an earlier
+//!    ladder is forgotten before the next ladder inserts its slot's timer.
 //! 5. `quiet` is not later than `next_wake`, and so not later than any expiry
 //!    ([`Violation::Minimum`]): a poll before `quiet` calls no structure.
 //!
 //! # Layout
 //! ```text
-//!   slab      slots 1..=n: payload, and 16 bytes of record (the ladder's)
-//!   flat      sorted array     + 8 bytes a slot      up to 24 timers
-//!   heap4     16-byte cells    + 4 bytes a slot      up to 512
-//!   wheel     704 buckets      + 24 bytes a slot     up to 65,536, and beyond until most expire
-//!   ladder    8-byte entries                         beyond
+//!   slab      slots 1..=n: 24 bytes of record, which every structure uses, and the payload
+//!   flat      sorted array         up to 24 timers
+//!   heap4     16-byte cells        up to 512
+//!   wheel     704 buckets          up to 16,384, and beyond until most expire
+//!   ladder    8-byte entries       beyond
 //!
 //!   a move    old: . . . . | 70 70 81 95 ...    its heads go over, four with each operation
 //!             new: 12 30 64 70|                 serves first; arrivals before the boundary, 70
 //! ```
-//! Up to some 87,000 reserved timers flat and heap4 have such arrays. In a larger queue, slots of
-//! removed timers would leave the arrays mostly unused. A queue that has reserved or held more is a
-//! wheel or a ladder, even if it has few timers now, and even after `clear`.
+//! A structure gives way to a smaller one when less than half of the smaller one's most timers are
+//! left.
 //!
 //! # Costs
-//! The costs are the costs of the serving structure, plus a branch by its kind: 2 to 5 ns for a
+//! The costs are the costs of the serving structure, plus a branch by its kind: 2 to 8 ns for a
 //! timer's whole life. While a move is under way, each operation that changes something moves four
 //! timers from the old structure to the new one. When the old structure is a wheel, the operation
 //! also moves up to 64 timers within the wheel. An advance does not count these moves against its
 //! budget. A move of n timers ends within n / 3 operations, or 0.7 n out of a wheel whose buckets
-//! are long. A move begins by clearing a bit for each slot.
+//! are long.
 //!
-//! Bytes per timer: slab 16 + slot (8 for a `u32`), and half as much again as the layout shows. A
-//! move needs room for timers that arrive meanwhile. The queue allocates 11 KiB for a wheel from
-//! some 450 timers on, and 18 KiB for a ladder. The queue keeps the memory of structures that it
-//! has left. The queue itself takes 408 bytes (on 32-bit targets 240). All other figures are the
-//! same on 32-bit targets, because records and cells number slots in 32 bits everywhere.
+//! Bytes per timer: slab 24 + slot (8 for a `u32`), and 12 for a ladder's entries from 16,384
+//! reserved timers on. The queue allocates 13 KiB for a heap, 11 KiB for a wheel and 18 KiB for a
+//! ladder when they may first serve, and keeps them. The queue itself takes 264 bytes (on 32-bit
+//! targets 168). All other figures are the same on 32-bit targets, because records and cells number
+//! slots in 32 bits everywhere.
 //!
 //! # Choose when
 //! - nobody has measured, or the population changes by orders of magnitude;
@@ -53,7 +52,7 @@
 //! # Avoid when
 //! - the caller owns the nodes: it works in slabs alone;
 //! - memory is tight: one structure alone needs fewer bytes a timer;
-//! - a program with many timers shrinks to few and stays so: it keeps the wheel or the ladder.
+//! - a few ns matter, and the population is known: one structure alone has no branch by its kind.
 //!
 //! # References
 //! The structures are described in [`flat`](super::flat), [`dary_heap`](super::dary_heap),
@@ -65,6 +64,7 @@ mod choice;
 mod moving;
 mod parts;
 mod queue;
+mod record;
 #[cfg(test)]
 mod tests;
 
@@ -74,7 +74,7 @@ pub use choice::{Limits, Measured};
 
 #[cfg(doc)]
 use crate::contract::Violation;
-use crate::storage::layout::Apart;
+use crate::storage::layout::Together;
 use crate::storage::{Family, Handle, Shape};
 
 /// The adaptive queue, as the type argument of a [`SlabQueue`](crate::SlabQueue). It does not
@@ -96,7 +96,7 @@ pub struct AdaptiveQueue<L = Measured>(PhantomData<L>);
 
 impl<L: Limits> Family for AdaptiveQueue<L> {
     type Of<P: Handle> = queue::Adaptive<P, L>;
-    type Layout = Apart;
+    type Layout = Together;
     const ID: &'static str = "adaptive";
     const SHAPE: Shape = Shape::Wheel;
 }

@@ -239,7 +239,7 @@ impl<P: Handle> Record<P> for HeapRecord {
 
 /// A record that stores the cell of its node's entry. Heaps in other families have records of their
 /// own.
-pub(super) trait InCell {
+pub trait InCell {
     /// Returns the cell that [`set_cell`](Self::set_cell) stored last, while the node has an entry.
     fn cell(&self) -> usize;
 
@@ -259,9 +259,9 @@ impl InCell for HeapRecord {
     }
 }
 
-/// The `D`-ary heap over handles `P` in the buffer `B`.
+/// The `D`-ary heap over handles `P` and records `R` in the buffer `B`.
 #[derive(Debug)]
-pub struct Heap<P, B, const D: usize> {
+pub struct Heap<P, B, const D: usize, R = HeapRecord> {
     buffer: B,
     /// The number of entries.
     pub(super) len: usize,
@@ -269,10 +269,10 @@ pub struct Heap<P, B, const D: usize> {
     pub(super) next_sequence: u32,
     /// Whether the root's cell is empty: the head was removed and nothing has been inserted since.
     hole: bool,
-    _handles: core::marker::PhantomData<P>,
+    _handles: core::marker::PhantomData<fn() -> (P, R)>,
 }
 
-impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
+impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> Heap<P, B, D, R> {
     /// A heap without entries, which has allocated nothing.
     pub(super) const EMPTY: Self =
         Self { buffer: B::NEW, len: 0, next_sequence: 0, hole: false, _handles: core::marker::PhantomData };
@@ -309,7 +309,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
 
     /// Takes a number for the next arrival, greater than any in the heap.
     #[inline]
-    fn take_sequence(&mut self, nodes: &mut impl Nodes<P, HeapRecord>) -> u32 {
+    fn take_sequence(&mut self, nodes: &mut impl Nodes<P, R>) -> u32 {
         if self.next_sequence == u32::MAX {
             self.renumber(nodes);
         }
@@ -321,7 +321,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
     /// Removes the entry from `cell`, which is in use. A removal from the root's cell leaves a
     /// hole, which the next insert fills.
     #[inline]
-    pub(super) fn vacate<R: InCell>(&mut self, nodes: &mut impl Nodes<P, R>, cell: usize) {
+    pub(super) fn vacate(&mut self, nodes: &mut impl Nodes<P, R>, cell: usize) {
         if B::LEAVES_HOLE && cell == Self::ROOT && self.len > 1 {
             return self.open_root();
         }
@@ -351,12 +351,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
 
     /// Pops the head if it is due, and fills its cell.
     #[inline(never)]
-    fn pop_and_fill(
-        &mut self,
-        nodes: &mut impl Nodes<P, HeapRecord>,
-        now: Tick,
-        budget: usize,
-    ) -> Option<Due<P>> {
+    fn pop_and_fill(&mut self, nodes: &mut impl Nodes<P, R>, now: Tick, budget: usize) -> Option<Due<P>> {
         let (cell, entry) = self.first()?;
         let (expiry, node) = (entry.expiry(), entry.node);
         if budget == 0 || expiry > now {
@@ -369,7 +364,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
     /// Inserts an entry, at the hole if there is one. Room was reserved. Returns whether the entry
     /// is the head.
     #[inline]
-    pub(super) fn push<R: InCell>(&mut self, nodes: &mut impl Nodes<P, R>, key: u128, p: P) -> bool {
+    pub(super) fn push(&mut self, nodes: &mut impl Nodes<P, R>, key: u128, p: P) -> bool {
         self.len += 1;
         let at = if self.hole {
             self.hole = false;
@@ -450,8 +445,10 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
 // node, records hold no handles while linked, and `clear` puts every cell out of use. 3. No user
 // code is called at all. 4. The heap holds handles, ticks and numbers only, in a `Buffer`. That
 // type is never exported, so nobody else can name it.
-unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize> Discipline<P> for Heap<P, B, D> {
-    type Record = HeapRecord;
+unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell + Record<P>> Discipline<P>
+    for Heap<P, B, D, R>
+{
+    type Record = R;
     const NEW: Self = Self::EMPTY;
     const ORDER: Order = Order::Exact;
 
@@ -461,37 +458,25 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize> Discipline<P> for Heap<P
     }
 
     #[inline]
-    fn insert(
-        &mut self,
-        nodes: &mut impl Nodes<P, HeapRecord>,
-        p: P,
-        deadline: Tick,
-        now: Tick,
-    ) -> HeadChange {
+    fn insert(&mut self, nodes: &mut impl Nodes<P, R>, p: P, deadline: Tick, now: Tick) -> HeadChange {
         let sequence = self.take_sequence(nodes);
         let key = key(deadline.max(now), sequence);
         HeadChange::when(self.push(nodes, key, p))
     }
 
     #[inline]
-    fn remove(&mut self, nodes: &mut impl Nodes<P, HeapRecord>, p: P) -> HeadChange {
-        let cell = nodes.record(p).cell as usize;
+    fn remove(&mut self, nodes: &mut impl Nodes<P, R>, p: P) -> HeadChange {
+        let cell = nodes.record(p).cell();
         let leads = self.is_head(cell);
         self.vacate(nodes, cell);
         HeadChange::when(leads)
     }
 
     #[inline]
-    fn reschedule(
-        &mut self,
-        nodes: &mut impl Nodes<P, HeapRecord>,
-        p: P,
-        deadline: Tick,
-        now: Tick,
-    ) -> HeadChange {
+    fn reschedule(&mut self, nodes: &mut impl Nodes<P, R>, p: P, deadline: Tick, now: Tick) -> HeadChange {
         // The number is taken first, since renumbering moves the node.
         let sequence = self.take_sequence(nodes);
-        let from = nodes.record(p).cell as usize;
+        let from = nodes.record(p).cell();
         let key = key(deadline.max(now), sequence);
         let led = self.is_head(from);
         let to = self.settle(nodes, from, key, p);
@@ -499,27 +484,27 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize> Discipline<P> for Heap<P
     }
 
     #[inline]
-    fn head(&self, _: &impl Nodes<P, HeapRecord>) -> Option<P> {
+    fn head(&self, _: &impl Nodes<P, R>) -> Option<P> {
         self.first()?.1.node
     }
 
     #[inline]
-    fn second(&self, _: &impl Nodes<P, HeapRecord>) -> Option<P> {
+    fn second(&self, _: &impl Nodes<P, R>) -> Option<P> {
         self.second_entry()?.node
     }
 
     #[inline]
-    fn expiry(&self, nodes: &impl Nodes<P, HeapRecord>, p: P) -> Tick {
-        self.entry(nodes.record(p).cell as usize).expiry()
+    fn expiry(&self, nodes: &impl Nodes<P, R>, p: P) -> Tick {
+        self.entry(nodes.record(p).cell()).expiry()
     }
 
     #[inline]
-    fn next_expiry(&self, _: &impl Nodes<P, HeapRecord>) -> Option<Tick> {
+    fn next_expiry(&self, _: &impl Nodes<P, R>) -> Option<Tick> {
         self.first().map(|(_, entry)| entry.expiry())
     }
 
     #[inline]
-    fn due(&mut self, _: &mut impl Nodes<P, HeapRecord>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
+    fn due(&mut self, _: &mut impl Nodes<P, R>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         let (_, entry) = self.first()?;
         let expiry = entry.expiry();
         if *budget == 0 || expiry > now {
@@ -529,20 +514,15 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize> Discipline<P> for Heap<P
     }
 
     #[inline]
-    fn rearm_due(&mut self, nodes: &mut impl Nodes<P, HeapRecord>, p: P, deadline: Tick, now: Tick) {
+    fn rearm_due(&mut self, nodes: &mut impl Nodes<P, R>, p: P, deadline: Tick, now: Tick) {
         let sequence = self.take_sequence(nodes);
-        let cell = if self.hole { nodes.record(p).cell as usize } else { Self::ROOT };
+        let cell = if self.hole { nodes.record(p).cell() } else { Self::ROOT };
         // No timer is earlier, and of its new equals this one arrived last: it never rises.
         self.sink(nodes, cell, key(deadline.max(now), sequence), p);
     }
 
     #[inline(always)]
-    fn pop(
-        &mut self,
-        nodes: &mut impl Nodes<P, HeapRecord>,
-        now: Tick,
-        budget: &mut usize,
-    ) -> Option<Due<P>> {
+    fn pop(&mut self, nodes: &mut impl Nodes<P, R>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         if !B::LEAVES_HOLE || self.hole || self.len == 1 {
             return self.pop_and_fill(nodes, now, *budget);
         }
@@ -556,13 +536,13 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize> Discipline<P> for Heap<P
         Some(Due { handle, deadline: expiry, expiry })
     }
 
-    fn explain(&self, nodes: &impl Nodes<P, HeapRecord>, p: P) -> Explanation {
+    fn explain(&self, nodes: &impl Nodes<P, R>, p: P) -> Explanation {
         let expiry = self.expiry(nodes, p);
         let whereabouts = self.whereabouts(nodes.record(p).cell());
         Explanation::new(expiry, expiry, whereabouts)
     }
 
-    fn for_each(&self, _: &impl Nodes<P, HeapRecord>, visit: impl FnMut(P)) {
+    fn for_each(&self, _: &impl Nodes<P, R>, visit: impl FnMut(P)) {
         self.entries().filter_map(|entry| entry.node).for_each(visit);
     }
 
@@ -580,7 +560,7 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize> Discipline<P> for Heap<P
         self.buffer_bytes()
     }
 
-    fn check(&self, nodes: &impl Nodes<P, HeapRecord>, len: usize) -> Result<(), Violation> {
+    fn check(&self, nodes: &impl Nodes<P, R>, len: usize) -> Result<(), Violation> {
         self.check_entries(nodes, len)
     }
 }

@@ -130,7 +130,7 @@ impl Family for FixedDelay {
 #[derive(Debug)]
 pub struct Delays<P: Handle> {
     /// The heads of the lists, and the timers without a list.
-    heap: Heap<P, Growing<P, 4>, 4>,
+    heap: Heap<P, Growing<P, 4>, 4, FixedDelayRecord<P>>,
     lists: Lists<P>,
     /// No timer is due before this tick. A poll before it reads no entry.
     quiet: Tick,

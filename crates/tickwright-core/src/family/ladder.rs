@@ -38,8 +38,8 @@
 //! bucket of at most 448 entries is sorted into `run`; a longer bucket moves to lower levels.
 //!
 //! *Why the head is cheap.* `horizon` is the earliest tick of all buckets, or earlier while entries
-//! are in work. So an entry of the run before that tick is the earliest of all. If its record still has
-//! its arrival number, its timer is the head: two comparisons find it.
+//! are in work. So an entry of the run before that tick is the earliest of all. If its record still
+//! has its arrival number, its timer is the head: two comparisons find it.
 //!
 //! *Why no operation searches.* A removal leaves the timer's entry in its place: the entry is dead.
 //! A timer that is moved to a later tick keeps its entry, too. When the entry's tick comes, the
@@ -118,7 +118,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-use state::Ladder;
+pub(in crate::family) use state::{Ladder, LadderNode};
 
 #[cfg(doc)]
 use crate::contract::Violation;

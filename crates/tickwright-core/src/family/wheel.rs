@@ -129,7 +129,9 @@ mod hierarchy;
 #[cfg(all(test, feature = "alloc"))]
 mod tests;
 
-use hierarchy::Hierarchy;
+pub(in crate::family) use hierarchy::Hierarchy;
+#[cfg(feature = "alloc")]
+pub(in crate::family) use hierarchy::WheelNode;
 
 #[cfg(doc)]
 use crate::contract::Violation;

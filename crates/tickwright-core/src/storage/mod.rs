@@ -80,18 +80,6 @@ pub unsafe trait Discipline<P: Handle>: Sized {
         Ok(())
     }
 
-    /// A shell with numbered handles calls it before it has `slots` slots: the number of every
-    /// inserted node will be less. It serves families that keep records of their own outside the
-    /// shell's storage.
-    ///
-    /// # Errors
-    /// [`Reject::Full`] when there is no memory. Then nothing has changed that a caller could see.
-    #[inline]
-    fn cover(&mut self, slots: usize) -> Result<(), Reject> {
-        let _ = slots;
-        Ok(())
-    }
-
     /// Links `p`, which must be in no queue, with expiry `max(deadline, now)`, behind its equals.
     /// Room was reserved. A family whose `next_wake` is exact reports a change when the first timer
     /// is another one or has another expiry, and only then. The same holds for `remove` and

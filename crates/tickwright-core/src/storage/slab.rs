@@ -119,13 +119,11 @@ impl<F: Family, T> SlabQueue<F, T> {
     /// # Errors
     /// [`Reject::Full`] when there is no memory for them, or when the queue's bound is lower.
     pub fn reserve(&mut self, additional: usize) -> Result<(), Reject> {
-        let missing = self.arena.missing(additional)?;
+        self.arena.missing(additional)?;
         if additional == 0 {
             return Ok(());
         }
         self.order.reserve(self.len(), additional)?;
-        // Slot 0 exists from the first insert on.
-        self.order.cover(self.arena.columns.len().saturating_add(missing).saturating_add(1))?;
         Ok(self.arena.reserve(additional)?)
     }
 
@@ -206,12 +204,8 @@ impl<F: Family, T> SlabQueue<F, T> {
 
     #[inline]
     fn accept(&mut self, deadline: Tick, value: T) -> Result<Inserted<Key>, Rejected<T>> {
-        // If the slab is full, no buffer of the family grows. An insert may append slot 0 and one
-        // more slot.
-        if self.arena.is_full()
-            || self.order.reserve(self.arena.len(), 1).is_err()
-            || self.order.cover(self.arena.columns.len() + 2).is_err()
-        {
+        // If the slab is full, no buffer of the family grows.
+        if self.arena.is_full() || self.order.reserve(self.arena.len(), 1).is_err() {
             return Err(Rejected { reason: Reject::Full, value });
         }
         let id = match self.arena.occupy(value) {

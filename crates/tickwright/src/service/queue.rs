@@ -88,9 +88,7 @@ where
     F::Of<Idx>: Discipline<Idx, Record: Send> + Send,
 {
     fn occupy(&mut self, entry: Entry) -> Option<SlotId> {
-        let [linked] = self;
-        linked.order.cover(linked.arena.columns.len() + 2).ok()?;
-        linked.arena.occupy(entry).ok()
+        self[0].arena.occupy(entry).ok()
     }
 
     fn vacate(&mut self, slot: Idx) -> bool {
@@ -98,9 +96,7 @@ where
     }
 
     fn reserve_slots(&mut self, additional: usize) -> Result<(), Full> {
-        let [linked] = self;
-        linked.arena.reserve(additional)?;
-        linked.order.cover(linked.arena.columns.capacity().saturating_add(2)).map_err(|_| Full)
+        self[0].arena.reserve(additional)
     }
 
     fn reserve(&mut self, additional: usize) -> Result<(), Full> {

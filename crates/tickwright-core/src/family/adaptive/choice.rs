@@ -27,7 +27,7 @@ pub struct Measured;
 impl Limits for Measured {
     const FLAT: usize = 24;
     const HEAP: usize = 512;
-    const WHEEL: usize = 1 << 16;
+    const WHEEL: usize = 16_384;
     const EXPIRIES: i32 = 4096;
 }
 
@@ -38,12 +38,6 @@ pub(super) enum Kind {
     Heap,
     Wheel,
     Ladder,
-}
-
-/// With more slots than this, the queue is a wheel or a ladder. The records of the other structures
-/// lie in arrays with a place for each slot; most places would be unused.
-pub(super) const fn most_slots<L: Limits>() -> usize {
-    L::WHEEL.saturating_mul(2)
 }
 
 impl Kind {
@@ -57,13 +51,12 @@ impl Kind {
         }
     }
 
-    /// With fewer timers than this, a smaller structure serves. A ladder never gives way: entries
-    /// of removed timers still name its slots.
+    /// With fewer timers than this, a smaller structure serves.
     pub(super) const fn least<L: Limits>(self) -> usize {
         match self {
-            Self::Flat | Self::Ladder => 0,
+            Self::Flat => 0,
             Self::Heap => L::FLAT / 2,
-            Self::Wheel => L::HEAP / 2,
+            Self::Wheel | Self::Ladder => L::HEAP / 2,
         }
     }
 

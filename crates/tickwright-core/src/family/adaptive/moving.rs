@@ -14,7 +14,8 @@
 
 use super::choice::{Kind, Limits};
 use super::parts::{Move, with_part};
-use super::queue::{Adaptive, SlotRecord};
+use super::queue::Adaptive;
+use super::record::AdaptiveRecord;
 use crate::contract::{HeadChange, Tick, Violation};
 use crate::storage::{Discipline, Due, Handle, Nodes};
 
@@ -28,18 +29,17 @@ const BUDGET: usize = 64;
 
 impl<P: Handle, L: Limits> Adaptive<P, L> {
     /// Begins to move all timers to another structure, which has room for them.
-    pub(super) fn begin(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>, to: Kind) {
+    pub(super) fn begin(&mut self, nodes: &mut impl Nodes<P, AdaptiveRecord<P>>, to: Kind) {
         if self.len == 0 {
-            self.kind = to;
+            self.leave_for(to);
             return self.settle();
         }
-        self.marks.reset();
         self.going = Some(Move { to, arrived: 0, boundary: 0 });
         self.step(nodes);
     }
 
     /// Moves some timers. The step that moves the last timer ends the move.
-    fn step(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>) {
+    fn step(&mut self, nodes: &mut impl Nodes<P, AdaptiveRecord<P>>) {
         let Some(mut going) = self.going else { return };
         let mut budget = BUDGET;
         for _ in 0..STEP {
@@ -48,22 +48,26 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
             // A structure without timers takes this `now` for its clock. It must not be later than
             // any deadline that arrives before the next step.
             let now = self.now.min(expiry);
-            let _ = with_part!(mut self.parts, going.to, nodes, |order, records| {
-                order.insert(records, p, deadline, now)
+            nodes.record_mut(p).set_holder(self.holder(going.to));
+            let _ = with_part!(mut self.parts, going.to, |order| {
+                order.insert(nodes, p, deadline, now)
             });
-            self.marks.set(p, true);
             going.arrived += 1;
         }
         self.update(nodes, going);
     }
 
     /// Removes the head of the structure that is being left, even before the head is due.
-    fn pop_old(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>, budget: &mut usize) -> Option<Due<P>> {
+    fn pop_old(
+        &mut self,
+        nodes: &mut impl Nodes<P, AdaptiveRecord<P>>,
+        budget: &mut usize,
+    ) -> Option<Due<P>> {
         // Its `now` is not later than its earliest timer, so that its clock passes no timer.
         while *budget > 0 {
-            let popped = with_part!(mut self.parts, self.kind, nodes, |order, records| {
-                let earliest = order.next_wake(records)?;
-                order.pop(records, earliest, budget)
+            let popped = with_part!(mut self.parts, self.kind, |order| {
+                let earliest = order.next_wake(nodes)?;
+                order.pop(nodes, earliest, budget)
             });
             if popped.is_some() {
                 return popped;
@@ -73,13 +77,12 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
     }
 
     /// Records the progress of the move.
-    fn update(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>, going: Move) {
+    fn update(&mut self, nodes: &mut impl Nodes<P, AdaptiveRecord<P>>, going: Move) {
         if going.arrived < self.len {
-            let earliest =
-                with_part!(mut self.parts, self.kind, nodes, |order, records| order.next_wake(records));
+            let earliest = with_part!(mut self.parts, self.kind, |order| order.next_wake(nodes));
             self.going = Some(Move { boundary: earliest.unwrap_or(Tick::MAX), ..going });
         } else {
-            self.kind = going.to;
+            self.leave_for(going.to);
             self.going = None;
         }
         self.settle();
@@ -87,11 +90,21 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         self.quiet = self.quiet.min(self.next_wake(nodes).unwrap_or(Tick::MAX));
     }
 
+    /// No timer is left in the structure that served: `to` serves from now on. A ladder that is
+    /// left drops its dead entries.
+    fn leave_for(&mut self, to: Kind) {
+        if self.kind == Kind::Ladder {
+            self.parts.ladder.0.iter_mut().for_each(Discipline::clear);
+            self.left += 1;
+        }
+        self.kind = to;
+    }
+
     #[cold]
     #[inline(never)]
     pub(super) fn insert_moving(
         &mut self,
-        nodes: &mut impl Nodes<P, SlotRecord<P>>,
+        nodes: &mut impl Nodes<P, AdaptiveRecord<P>>,
         p: P,
         deadline: Tick,
         now: Tick,
@@ -104,36 +117,35 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
 
     /// Whether the head may be due. A wheel that is being left may have advanced into a bucket that
     /// is not due. When nothing is due, it is not asked to advance.
-    pub(super) fn may_be_due(&self, nodes: &impl Nodes<P, SlotRecord<P>>, now: Tick) -> bool {
-        with_part!(ref self.parts, self.first, nodes, |order, records| order.next_wake(records))
-            .is_some_and(|wake| wake <= now)
+    pub(super) fn may_be_due(&self, nodes: &impl Nodes<P, AdaptiveRecord<P>>, now: Tick) -> bool {
+        with_part!(ref self.parts, self.first, |order| order.next_wake(nodes)).is_some_and(|wake| wake <= now)
     }
 
     /// Inserts `p` on its side of the boundary.
-    fn enter(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>, p: P, deadline: Tick) {
+    fn enter(&mut self, nodes: &mut impl Nodes<P, AdaptiveRecord<P>>, p: P, deadline: Tick) {
         let now = self.now;
         let Some(going) = &mut self.going else { return };
         let is_early = deadline.max(now) < going.boundary;
         going.arrived += usize::from(is_early);
-        self.marks.set(p, is_early);
         let kind = if is_early { going.to } else { self.kind };
-        let _ = with_part!(mut self.parts, kind, nodes, |order, records| {
-            order.insert(records, p, deadline, now)
+        nodes.record_mut(p).set_holder(self.holder(kind));
+        let _ = with_part!(mut self.parts, kind, |order| {
+            order.insert(nodes, p, deadline, now)
         });
     }
 
     /// Removes `p` from the structure that holds it.
-    fn leave(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>, p: P) {
-        let kind = self.kind_of(p);
-        let _ = with_part!(mut self.parts, kind, nodes, |order, records| order.remove(records, p));
+    fn leave(&mut self, nodes: &mut impl Nodes<P, AdaptiveRecord<P>>, p: P) {
+        let kind = self.kind_of(nodes, p);
+        let _ = with_part!(mut self.parts, kind, |order| order.remove(nodes, p));
         if let Some(going) = &mut self.going {
-            going.arrived -= usize::from(self.marks.has(p));
+            going.arrived -= usize::from(kind == going.to);
         }
     }
 
     #[cold]
     #[inline(never)]
-    pub(super) fn remove_moving(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>, p: P) -> HeadChange {
+    pub(super) fn remove_moving(&mut self, nodes: &mut impl Nodes<P, AdaptiveRecord<P>>, p: P) -> HeadChange {
         self.leave(nodes, p);
         self.step(nodes);
         HeadChange::Changed
@@ -143,7 +155,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
     #[inline(never)]
     pub(super) fn reschedule_moving(
         &mut self,
-        nodes: &mut impl Nodes<P, SlotRecord<P>>,
+        nodes: &mut impl Nodes<P, AdaptiveRecord<P>>,
         p: P,
         deadline: Tick,
         now: Tick,
@@ -159,7 +171,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
     #[inline(never)]
     pub(super) fn pop_moving(
         &mut self,
-        nodes: &mut impl Nodes<P, SlotRecord<P>>,
+        nodes: &mut impl Nodes<P, AdaptiveRecord<P>>,
         now: Tick,
         budget: &mut usize,
     ) -> Option<Due<P>> {
@@ -167,8 +179,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         if !self.may_be_due(nodes, now) {
             return None;
         }
-        let popped =
-            with_part!(mut self.parts, self.first, nodes, |order, records| order.pop(records, now, budget))?;
+        let popped = with_part!(mut self.parts, self.first, |order| order.pop(nodes, now, budget))?;
         if let Some(going) = &mut self.going {
             going.arrived = going.arrived.saturating_sub(1);
         }
@@ -181,7 +192,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
 
     pub(super) fn check_all(
         &self,
-        nodes: &impl Nodes<P, SlotRecord<P>>,
+        nodes: &impl Nodes<P, AdaptiveRecord<P>>,
         len: usize,
     ) -> Result<(), Violation> {
         let going = self.going.unwrap_or(Move { to: self.kind, arrived: 0, boundary: Tick::MAX });
@@ -192,25 +203,25 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
             return Err(Violation::Minimum);
         }
         for idle in self.parts.made().filter(|&kind| kind != self.kind && kind != going.to) {
-            with_part!(ref self.parts, idle, nodes, |order, records| order.check(records, 0))?;
+            with_part!(ref self.parts, idle, |order| order.check(nodes, 0))?;
         }
-        with_part!(ref self.parts, self.kind, nodes, |order, records| order.check(records, len - going.arrived))?;
+        with_part!(ref self.parts, self.kind, |order| order.check(nodes, len - going.arrived))?;
         if self.going.is_none() {
             return Ok(());
         }
-        with_part!(ref self.parts, going.to, nodes, |order, records| order.check(records, going.arrived))?;
+        with_part!(ref self.parts, going.to, |order| order.check(nodes, going.arrived))?;
         let mut result = Ok(());
-        with_part!(ref self.parts, self.kind, nodes, |order, records| order.for_each(records, |p| {
-            if self.marks.has(p) {
+        with_part!(ref self.parts, self.kind, |order| order.for_each(nodes, |p| {
+            if self.kind_of(nodes, p) == going.to {
                 result = Err(Violation::Position);
-            } else if order.expiry(records, p) < going.boundary {
+            } else if order.expiry(nodes, p) < going.boundary {
                 result = Err(Violation::Order);
             }
         }));
-        with_part!(ref self.parts, going.to, nodes, |order, records| order.for_each(records, |p| {
-            if !self.marks.has(p) {
+        with_part!(ref self.parts, going.to, |order| order.for_each(nodes, |p| {
+            if self.kind_of(nodes, p) != going.to {
                 result = Err(Violation::Position);
-            } else if order.expiry(records, p) > going.boundary {
+            } else if order.expiry(nodes, p) > going.boundary {
                 result = Err(Violation::Order);
             }
         }));

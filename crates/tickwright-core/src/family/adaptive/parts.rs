@@ -1,54 +1,18 @@
-//! The memory of the structures, and of the records that they keep outside the slab.
+//! The structures that may serve.
 
 use alloc::vec::Vec;
 
 use super::choice::Kind;
+use super::record::{AdaptiveRecord, BUCKETS};
 use crate::contract::{Reject, Tick};
-use crate::family::dary_heap::DaryHeap;
-use crate::family::flat::FlatQueue;
-use crate::family::ladder::LadderQueue;
-use crate::family::wheel::Wheel;
-use crate::storage::{Discipline, Family, Handle, Nodes, Record};
+use crate::family::dary_heap::{self, Heap};
+use crate::family::digits::BucketNumber;
+use crate::family::flat::{self, Flat};
+use crate::family::ladder::Ladder;
+use crate::family::wheel::Hierarchy;
+use crate::storage::{Discipline, Handle};
 
-type OrderOf<F, P> = <F as Family>::Of<P>;
-pub(super) type RecordOf<F, P> = <OrderOf<F, P> as Discipline<P>>::Record;
-
-/// Makes room for `len` elements in total.
-pub(super) fn room<T>(vec: &mut Vec<T>, len: usize) -> Result<(), Reject> {
-    vec.try_reserve_exact(len.saturating_sub(vec.len())).map_err(|_| Reject::Full)
-}
-
-/// Records in a vector; a slot's number is the index of its record.
-#[derive(Debug)]
-pub(super) struct Beside<R>(pub(super) Vec<R>);
-
-impl<R> Beside<R> {
-    fn bytes(&self) -> usize {
-        self.0.capacity() * size_of::<R>()
-    }
-
-    /// Makes records for `n` slots.
-    fn cover<P: Handle>(&mut self, slots: usize) -> Result<(), Reject>
-    where
-        R: Record<P>,
-    {
-        room(&mut self.0, slots)?;
-        self.0.resize_with(self.0.len().max(slots), || R::IDLE);
-        Ok(())
-    }
-}
-
-impl<P: Handle, R: Record<P>> Nodes<P, R> for Beside<R> {
-    #[inline]
-    fn record(&self, p: P) -> &R {
-        &self.0[p.number() as usize]
-    }
-
-    #[inline]
-    fn record_mut(&mut self, p: P) -> &mut R {
-        &mut self.0[p.number() as usize]
-    }
-}
+const LEVELS: usize = BucketNumber::<BUCKETS>::LEVELS as usize;
 
 /// A structure of some KiB, created when it is first needed.
 #[derive(Debug)]
@@ -61,7 +25,7 @@ impl<D> Late<D> {
         D: Discipline<P>,
     {
         if self.0.is_empty() {
-            room(&mut self.0, 1)?;
+            self.0.try_reserve_exact(1).map_err(|_| Reject::Full)?;
             self.0.push(D::NEW);
         }
         Ok(())
@@ -74,105 +38,74 @@ impl<D> Late<D> {
 
 /// All structures. Structures that serve no timers are empty.
 pub(super) struct Parts<P: Handle> {
-    pub(super) flat: OrderOf<FlatQueue, P>,
-    pub(super) flat_records: Beside<RecordOf<FlatQueue, P>>,
-    pub(super) heap: OrderOf<DaryHeap<4>, P>,
-    pub(super) heap_records: Beside<RecordOf<DaryHeap<4>, P>>,
-    pub(super) wheel: Late<OrderOf<Wheel, P>>,
-    pub(super) wheel_records: Beside<RecordOf<Wheel, P>>,
-    pub(super) ladder: Late<OrderOf<LadderQueue, P>>,
+    pub(super) flat: Flat<flat::Growing<P>, AdaptiveRecord<P>>,
+    pub(super) heap: Heap<P, dary_heap::Growing<P, 4>, 4, AdaptiveRecord<P>>,
+    pub(super) wheel: Late<Hierarchy<P, BUCKETS, LEVELS, AdaptiveRecord<P>>>,
+    pub(super) ladder: Late<Ladder<P, AdaptiveRecord<P>>>,
 }
 
-/// Calls the structure of a kind, with its records. `$nodes` are the nodes of the slab.
+/// Calls the structure of a kind.
 macro_rules! with_part {
-    ($how:ident $parts:expr, $kind:expr, $nodes:ident, |$order:ident, $records:ident| $body:expr) => {
-        $crate::family::adaptive::parts::with_small_part!(
-            $how $parts, $kind, |$order, $records| { $body } else
-            $crate::family::adaptive::parts::with_large_part!($how $parts, $kind, $nodes, |$order, $records| $body)
-        )
-    };
-}
-
-/// Calls the sorted array or the heap. Evaluates `$large` where another structure serves.
-macro_rules! with_small_part {
-    (mut $parts:expr, $kind:expr, |$order:ident, $records:ident| $body:block else $large:expr) => {
-        if $kind == $crate::family::adaptive::choice::Kind::Flat {
-            let ($order, $records) = (&mut $parts.flat, &mut $parts.flat_records);
-            $body
-        } else if $kind == $crate::family::adaptive::choice::Kind::Heap {
-            let ($order, $records) = (&mut $parts.heap, &mut $parts.heap_records);
-            $body
-        } else {
-            $large
+    (mut $parts:expr, $kind:expr, |$order:ident| $body:expr) => {
+        match $kind {
+            $crate::family::adaptive::choice::Kind::Flat => {
+                let $order = &mut $parts.flat;
+                $body
+            }
+            $crate::family::adaptive::choice::Kind::Heap => {
+                let $order = &mut $parts.heap;
+                $body
+            }
+            $crate::family::adaptive::choice::Kind::Wheel => {
+                let $order = &mut $parts.wheel.0[0];
+                $body
+            }
+            $crate::family::adaptive::choice::Kind::Ladder => {
+                let $order = &mut $parts.ladder.0[0];
+                $body
+            }
         }
     };
-    (ref $parts:expr, $kind:expr, |$order:ident, $records:ident| $body:block else $large:expr) => {
-        if $kind == $crate::family::adaptive::choice::Kind::Flat {
-            let ($order, $records) = (&$parts.flat, &$parts.flat_records);
-            $body
-        } else if $kind == $crate::family::adaptive::choice::Kind::Heap {
-            let ($order, $records) = (&$parts.heap, &$parts.heap_records);
-            $body
-        } else {
-            $large
-        }
-    };
-}
-
-/// Calls the wheel or the ladder, one of which serves. `$nodes` are the nodes of the slab.
-macro_rules! with_large_part {
-    (mut $parts:expr, $kind:expr, $nodes:ident, |$order:ident, $records:ident| $body:expr) => {
-        if $kind == $crate::family::adaptive::choice::Kind::Wheel {
-            let ($order, $records) = (&mut $parts.wheel.0[0], &mut $parts.wheel_records);
-            $body
-        } else {
-            let ($order, $records) = (&mut $parts.ladder.0[0], &mut *$nodes);
-            $body
-        }
-    };
-    (ref $parts:expr, $kind:expr, $nodes:ident, |$order:ident, $records:ident| $body:expr) => {
-        if $kind == $crate::family::adaptive::choice::Kind::Wheel {
-            let ($order, $records) = (&$parts.wheel.0[0], &$parts.wheel_records);
-            $body
-        } else {
-            let ($order, $records) = (&$parts.ladder.0[0], $nodes);
-            $body
+    (ref $parts:expr, $kind:expr, |$order:ident| $body:expr) => {
+        match $kind {
+            $crate::family::adaptive::choice::Kind::Flat => {
+                let $order = &$parts.flat;
+                $body
+            }
+            $crate::family::adaptive::choice::Kind::Heap => {
+                let $order = &$parts.heap;
+                $body
+            }
+            $crate::family::adaptive::choice::Kind::Wheel => {
+                let $order = &$parts.wheel.0[0];
+                $body
+            }
+            $crate::family::adaptive::choice::Kind::Ladder => {
+                let $order = &$parts.ladder.0[0];
+                $body
+            }
         }
     };
 }
-pub(super) use with_large_part;
 pub(super) use with_part;
-pub(super) use with_small_part;
 
 impl<P: Handle> Parts<P> {
     pub(super) const NEW: Self = Self {
         flat: Discipline::<P>::NEW,
-        flat_records: Beside(Vec::new()),
         heap: Discipline::<P>::NEW,
-        heap_records: Beside(Vec::new()),
         wheel: Late(Vec::new()),
-        wheel_records: Beside(Vec::new()),
         ladder: Late(Vec::new()),
     };
 
-    /// Makes room for `len` timers in `slots` slots in the structure of that kind.
+    /// Makes room for `len` timers in the structure of that kind.
     ///
     /// # Errors
     /// `Full`: the memory cannot be allocated.
-    pub(super) fn reserve(&mut self, kind: Kind, len: usize, slots: usize) -> Result<(), Reject> {
+    pub(super) fn reserve(&mut self, kind: Kind, len: usize) -> Result<(), Reject> {
         match kind {
-            Kind::Flat => {
-                self.flat_records.cover::<P>(slots)?;
-                Discipline::<P>::reserve(&mut self.flat, 0, len)
-            }
-            Kind::Heap => {
-                self.heap_records.cover::<P>(slots)?;
-                self.heap.reserve(0, len)
-            }
-            Kind::Wheel => {
-                self.wheel.make::<P>()?;
-                self.wheel_records.cover::<P>(slots)
-            }
+            Kind::Flat => Discipline::<P>::reserve(&mut self.flat, 0, len),
+            Kind::Heap => self.heap.reserve(0, len),
+            Kind::Wheel => self.wheel.make::<P>(),
             Kind::Ladder => {
                 self.ladder.make::<P>()?;
                 self.ladder.0[0].reserve(0, len)
@@ -200,42 +133,9 @@ impl<P: Handle> Parts<P> {
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        let records = self.flat_records.bytes() + self.heap_records.bytes() + self.wheel_records.bytes();
         let ladder: usize = self.ladder.0.iter().map(Discipline::heap_bytes).sum();
         let small = Discipline::<P>::heap_bytes(&self.flat) + self.heap.heap_bytes();
-        records + small + self.wheel.bytes() + self.ladder.bytes() + ladder
-    }
-}
-
-/// Which timers have moved already, one bit for each slot.
-#[derive(Debug)]
-pub(super) struct Marks(pub(super) Vec<u64>);
-
-impl Marks {
-    /// Makes a mark for each of `slots` slots. Existing marks keep their values.
-    pub(super) fn cover(&mut self, slots: usize) -> Result<(), Reject> {
-        let words = slots / 64 + 1;
-        room(&mut self.0, words)?;
-        self.0.resize(self.0.len().max(words), 0);
-        Ok(())
-    }
-
-    /// No timer is marked.
-    pub(super) fn reset(&mut self) {
-        self.0.fill(0);
-    }
-
-    #[inline]
-    pub(super) fn set<P: Handle>(&mut self, p: P, marked: bool) {
-        let number = p.number() as usize;
-        let word = &mut self.0[number / 64];
-        *word = *word & !(1 << (number % 64)) | u64::from(marked) << (number % 64);
-    }
-
-    #[inline]
-    pub(super) fn has<P: Handle>(&self, p: P) -> bool {
-        let number = p.number() as usize;
-        self.0.get(number / 64).is_some_and(|word| word >> (number % 64) & 1 == 1)
+        small + self.wheel.bytes() + self.ladder.bytes() + ladder
     }
 }
 

@@ -3,17 +3,12 @@
 use core::fmt;
 use core::marker::PhantomData;
 
-use alloc::vec::Vec;
-
-use super::choice::{Habit, Kind, Limits, most_slots};
-use super::parts::{Marks, Move, Parts, RecordOf, with_large_part, with_part, with_small_part};
+use super::choice::{Habit, Kind, Limits};
+use super::parts::{Move, Parts, with_part};
+use super::record::{AdaptiveRecord, Holder};
 use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
 use crate::explain::Explanation;
-use crate::family::ladder::LadderQueue;
 use crate::storage::{Discipline, Due, Handle, Nodes};
-
-/// The slab's record of each timer.
-pub(super) type SlotRecord<P> = RecordOf<LadderQueue, P>;
 
 /// The adaptive queue over handles `P`.
 pub struct Adaptive<P: Handle, L> {
@@ -30,10 +25,11 @@ pub struct Adaptive<P: Handle, L> {
     least: usize,
     /// Each structure that may later serve this many timers has room for them.
     reserved: usize,
-    /// The records and the marks exist for slots below this number.
-    slots: usize,
     pub(super) going: Option<Move>,
-    pub(super) marks: Marks,
+    /// The number of ladders that were left.
+    pub(super) left: u8,
+    /// What records say of timers in `kind`.
+    serving: Holder,
     habit: Habit,
     /// Whether the structure is a wheel that gives way to a ladder once most timers expire.
     is_undecided: bool,
@@ -55,69 +51,55 @@ impl<P: Handle, L> fmt::Debug for Adaptive<P, L> {
 }
 
 impl<P: Handle, L: Limits> Adaptive<P, L> {
-    /// Returns `timers` plus a reserve. The reserve is for timers that are inserted during a move,
-    /// and for their slots.
+    /// Returns `timers` plus a reserve for timers that are inserted during a move.
     const fn with_slack(timers: usize) -> usize {
         timers.saturating_add(timers / 2).saturating_add(16)
     }
 
-    /// Makes room for `timers` in `slots` slots, in each structure that may later serve them.
+    /// Makes room for `timers` in each structure that may later serve them.
     #[cold]
-    fn grow(&mut self, timers: usize, slots: usize) -> Result<(), Reject> {
+    fn grow(&mut self, timers: usize) -> Result<(), Reject> {
         // A ladder cannot number 2^31 timers or more.
         if timers >= 1 << 31 {
             return Err(Reject::Full);
         }
-        let is_small = slots <= most_slots::<L>();
-        self.marks.cover(slots)?;
         for kind in [Kind::Flat, Kind::Heap, Kind::Wheel] {
-            let may_serve = match kind {
-                Kind::Wheel if !is_small => self.kind != Kind::Ladder && !self.habit.is_to_expire(),
-                _ => is_small && kind <= Kind::of::<L>(timers),
-            };
-            // The structure that serves, or is being left, needs records until the move ends.
-            let serves =
-                self.len > 0 && (kind == self.kind || self.going.is_some_and(|going| going.to == kind));
-            if may_serve || serves {
-                let most = timers.min(kind.most::<L>()).max(self.len);
-                self.parts.reserve(kind, Self::with_slack(most), slots)?;
+            if kind <= Kind::of::<L>(timers) {
+                // The structure that is being left may have more timers than it serves.
+                let most = timers.min(kind.most::<L>().max(self.len));
+                self.parts.reserve(kind, Self::with_slack(most))?;
             }
         }
-        if !is_small || timers > L::WHEEL {
-            self.parts.reserve(Kind::Ladder, timers, slots)?;
+        if timers > L::WHEEL {
+            self.parts.reserve(Kind::Ladder, timers)?;
         }
         self.reserved = timers;
-        self.slots = slots;
-        if self.len == 0 {
-            self.kind = self.best();
-        }
-        self.settle();
         Ok(())
-    }
-
-    /// Whether every structure's array has places for all slots of `reserved` timers.
-    fn is_small(&self) -> bool {
-        self.slots <= most_slots::<L>()
-    }
-
-    /// Whether the wheel's array has places for all slots.
-    fn wheel_is_large(&self) -> bool {
-        !self.parts.wheel.0.is_empty() && self.parts.wheel_records.0.len() >= self.slots
     }
 
     /// The best structure for the current timers.
     fn best(&self) -> Kind {
         let by_len = Kind::of::<L>(self.len);
-        if self.kind == Kind::Ladder {
-            Kind::Ladder
-        } else if by_len == Kind::Ladder || !self.is_small() {
-            if self.wheel_is_large() && !self.habit.is_to_expire() { Kind::Wheel } else { Kind::Ladder }
-        } else if by_len < self.kind && self.len >= self.kind.least::<L>() {
+        if by_len == Kind::Ladder {
+            // A wheel stays until most timers expire.
+            if self.kind == Kind::Ladder || self.habit.is_to_expire() { Kind::Ladder } else { Kind::Wheel }
+        } else if by_len < self.kind && self.len >= self.least() {
             // The population is small, but not so small that a change pays.
             self.kind
         } else {
             by_len
         }
+    }
+
+    /// With fewer timers than this, a smaller structure serves.
+    fn least(&self) -> usize {
+        if self.kind == Kind::Ladder && self.left == Holder::LEAVES { 0 } else { self.kind.least::<L>() }
+    }
+
+    /// What records say of timers in the structure of that kind.
+    #[inline]
+    pub(super) fn holder(&self, kind: Kind) -> Holder {
+        Holder::new(kind, self.left)
     }
 
     /// Records which structure serves, and sets the populations at which the queue chooses again.
@@ -126,19 +108,14 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
             Some(going) if going.arrived > 0 => going.to,
             _ => self.kind,
         };
+        self.serving = self.holder(self.kind);
         if self.going.is_some() {
             (self.most, self.least, self.is_undecided) = (0, usize::MAX, false);
             return;
         }
-        let is_small = self.is_small();
-        self.is_undecided = self.kind == Kind::Wheel && (self.len > L::WHEEL || !is_small);
-        self.most = match self.kind {
-            Kind::Ladder => usize::MAX,
-            Kind::Wheel if self.is_undecided && self.wheel_is_large() => usize::MAX,
-            kind if is_small => kind.most::<L>(),
-            _ => 0,
-        };
-        self.least = if is_small { self.kind.least::<L>() } else { 0 };
+        self.is_undecided = self.kind == Kind::Wheel && self.len > L::WHEEL;
+        self.most = if self.is_undecided { usize::MAX } else { self.kind.most::<L>() };
+        self.least = self.least();
         if matches!(self.kind, Kind::Flat | Kind::Heap) {
             self.habit.forget();
         }
@@ -151,7 +128,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
     #[inline(never)]
     fn choose(
         &mut self,
-        nodes: &mut impl Nodes<P, SlotRecord<P>>,
+        nodes: &mut impl Nodes<P, AdaptiveRecord<P>>,
         now: Tick,
         head: HeadChange,
     ) -> HeadChange {
@@ -174,7 +151,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
     #[inline(never)]
     fn insert_slowly(
         &mut self,
-        nodes: &mut impl Nodes<P, SlotRecord<P>>,
+        nodes: &mut impl Nodes<P, AdaptiveRecord<P>>,
         p: P,
         deadline: Tick,
         now: Tick,
@@ -182,9 +159,8 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         let head = if self.going.is_some() {
             self.insert_moving(nodes, p, deadline, now)
         } else {
-            with_part!(mut self.parts, self.kind, nodes, |order, records| {
-                order.insert(records, p, deadline, now)
-            })
+            nodes.record_mut(p).set_holder(self.serving);
+            with_part!(mut self.parts, self.kind, |order| order.insert(nodes, p, deadline, now))
         };
         if self.len > self.most { self.choose(nodes, now, head) } else { head }
     }
@@ -193,11 +169,11 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
     /// [`insert_slowly`](Self::insert_slowly).
     #[cold]
     #[inline(never)]
-    fn remove_slowly(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>, p: P) -> HeadChange {
+    fn remove_slowly(&mut self, nodes: &mut impl Nodes<P, AdaptiveRecord<P>>, p: P) -> HeadChange {
         let head = if self.going.is_some() {
             self.remove_moving(nodes, p)
         } else {
-            with_part!(mut self.parts, self.kind, nodes, |order, records| order.remove(records, p))
+            with_part!(mut self.parts, self.kind, |order| order.remove(nodes, p))
         };
         if self.len < self.least { self.choose(nodes, self.now, head) } else { head }
     }
@@ -207,14 +183,14 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
     #[inline(never)]
     fn pop_slowly(
         &mut self,
-        nodes: &mut impl Nodes<P, SlotRecord<P>>,
+        nodes: &mut impl Nodes<P, AdaptiveRecord<P>>,
         now: Tick,
         budget: &mut usize,
     ) -> Option<Due<P>> {
         let popped = if self.going.is_some() {
             self.pop_moving(nodes, now, budget)
         } else {
-            with_part!(mut self.parts, self.kind, nodes, |order, records| order.pop(records, now, budget))
+            with_part!(mut self.parts, self.kind, |order| order.pop(nodes, now, budget))
         };
         let Some(popped) = popped else {
             self.set_quiet(nodes, now);
@@ -232,101 +208,43 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
 
     /// After a pop that found nothing: sets the tick before which no pop finds anything.
     #[inline(never)]
-    fn set_quiet(&mut self, nodes: &impl Nodes<P, SlotRecord<P>>, now: Tick) {
+    fn set_quiet(&mut self, nodes: &impl Nodes<P, AdaptiveRecord<P>>, now: Tick) {
         // A ladder without timers may have dead entries. A later timer may take over such an entry,
         // and `next_wake` is then the entry's tick, which may be earlier than the deadline.
         let empty = if self.first == Kind::Ladder { now } else { Tick::MAX };
         self.quiet = self.next_wake(nodes).unwrap_or(empty);
     }
 
-    // `with_small_part` calls the functions `.._large` when a wheel or a ladder serves.
-
-    #[inline]
-    fn insert_large(
-        &mut self,
-        nodes: &mut impl Nodes<P, SlotRecord<P>>,
-        p: P,
-        deadline: Tick,
-        now: Tick,
-    ) -> HeadChange {
-        with_large_part!(mut self.parts, self.kind, nodes, |order, records| {
-            order.insert(records, p, deadline, now)
-        })
-    }
-
-    #[inline(always)]
-    fn next_expiry_large(&self, nodes: &impl Nodes<P, SlotRecord<P>>) -> Option<Tick> {
-        with_large_part!(ref self.parts, self.first, nodes, |order, records| order.next_expiry(records))
-    }
-
-    #[inline(always)]
-    fn next_wake_large(&self, nodes: &impl Nodes<P, SlotRecord<P>>) -> Option<Tick> {
-        with_large_part!(ref self.parts, self.first, nodes, |order, records| order.next_wake(records))
-    }
-
-    #[inline]
-    fn due_large(
-        &mut self,
-        nodes: &mut impl Nodes<P, SlotRecord<P>>,
-        now: Tick,
-        budget: &mut usize,
-    ) -> Option<Due<P>> {
-        with_large_part!(mut self.parts, self.first, nodes, |order, records| order.due(records, now, budget))
-    }
-
-    #[inline]
-    fn rearm_due_large(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>, p: P, deadline: Tick, now: Tick) {
-        with_large_part!(mut self.parts, self.kind, nodes, |order, records| {
-            order.rearm_due(records, p, deadline, now);
-        });
-        // Only a wheel is ever undecided.
-        if self.is_undecided {
-            self.habit.expired();
-            if self.habit.is_to_expire() {
-                let _ = self.choose(nodes, now, HeadChange::Same);
-            }
-        }
-    }
-
-    /// Pops at a tick that is not before `quiet`. The caller inlines the comparison alone.
+    /// Pops from the structure that serves. The caller looks at the result, so that this function
+    /// has nothing to do after its call.
     #[inline(never)]
-    fn pop_late(
+    fn pop_part(
         &mut self,
-        nodes: &mut impl Nodes<P, SlotRecord<P>>,
+        nodes: &mut impl Nodes<P, AdaptiveRecord<P>>,
         now: Tick,
         budget: &mut usize,
     ) -> Option<Due<P>> {
-        // The pop may leave fewer than `least` timers.
-        if self.len <= self.least || self.is_undecided {
-            return self.pop_slowly(nodes, now, budget);
-        }
-        let popped =
-            with_part!(mut self.parts, self.kind, nodes, |order, records| order.pop(records, now, budget));
-        if popped.is_none() {
-            self.set_quiet(nodes, now);
-            return None;
-        }
-        self.len -= 1;
-        popped
+        with_part!(mut self.parts, self.kind, |order| order.pop(nodes, now, budget))
     }
 
     /// The structure that holds `p`.
     #[inline]
-    pub(super) fn kind_of(&self, p: P) -> Kind {
+    pub(super) fn kind_of(&self, nodes: &impl Nodes<P, AdaptiveRecord<P>>, p: P) -> Kind {
         match self.going {
-            Some(going) if self.marks.has(p) => going.to,
+            Some(going) if nodes.record(p).holder() == self.holder(going.to) => going.to,
             _ => self.kind,
         }
     }
 }
 
 // SAFETY: the promises of `Discipline`, 1. and 2. hold for each structure. `kind_of` tells the
-// structures' timers apart. The marks hold bits only. Records beside the slab exist for each slot
-// that was inserted (`cover`). 3. No user code is called at all. No structure is called before its
-// memory was allocated (`grow` comes before `begin`). 4. The queue holds structures that promise
-// the same, numbers and vectors of numbers.
+// structures' timers apart. A record holds what one structure wrote: a timer's holder is set before
+// its insert, and a ladder takes no record of another holder for its own. Over pointers the queue
+// does not compile, since a ladder does not. 3. No user code is called at all. No structure is
+// called before its memory was allocated (`grow` comes before `begin`). 4. The queue holds
+// structures that promise the same, numbers and vectors of numbers.
 unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
-    type Record = SlotRecord<P>;
+    type Record = AdaptiveRecord<P>;
     const NEW: Self = Self {
         parts: Parts::NEW,
         kind: Kind::Flat,
@@ -335,9 +253,9 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
         most: L::FLAT,
         least: 0,
         reserved: 0,
-        slots: 0,
         going: None,
-        marks: Marks(Vec::new()),
+        left: 0,
+        serving: Holder::new(Kind::Flat, 0),
         habit: Habit::NEW,
         is_undecided: false,
         now: 0,
@@ -354,29 +272,16 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
             return Ok(());
         }
         let more = timers.max(self.reserved.saturating_add(self.reserved / 2)).max(8);
-        let slots = |timers| Self::with_slack(timers).max(self.slots);
-        let (many, few) = (slots(more), slots(timers));
-        if additional == 1 && self.grow(more, many).is_ok() {
+        if additional == 1 && self.grow(more).is_ok() {
             return Ok(());
         }
-        self.grow(timers, few)
-    }
-
-    #[inline]
-    fn cover(&mut self, slots: usize) -> Result<(), Reject> {
-        if slots <= self.slots {
-            return Ok(());
-        }
-        // There are more slots than timers: some slots are retired, or belong to timers that are
-        // not linked.
-        let more = slots.saturating_add(slots / 4);
-        self.grow(self.reserved, more).or_else(|_| self.grow(self.reserved, slots))
+        self.grow(timers)
     }
 
     #[inline]
     fn insert(
         &mut self,
-        nodes: &mut impl Nodes<P, SlotRecord<P>>,
+        nodes: &mut impl Nodes<P, AdaptiveRecord<P>>,
         p: P,
         deadline: Tick,
         now: Tick,
@@ -386,13 +291,12 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
         if self.len > self.most {
             return self.insert_slowly(nodes, p, deadline, now);
         }
-        with_small_part!(mut self.parts, self.kind, |order, records| {
-            order.insert(records, p, deadline, now)
-        } else self.insert_large(nodes, p, deadline, now))
+        nodes.record_mut(p).set_holder(self.serving);
+        with_part!(mut self.parts, self.kind, |order| order.insert(nodes, p, deadline, now))
     }
 
     #[inline]
-    fn remove(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>, p: P) -> HeadChange {
+    fn remove(&mut self, nodes: &mut impl Nodes<P, AdaptiveRecord<P>>, p: P) -> HeadChange {
         self.len -= 1;
         if self.is_undecided {
             self.habit.moved();
@@ -400,13 +304,13 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
         if self.len < self.least {
             return self.remove_slowly(nodes, p);
         }
-        with_part!(mut self.parts, self.kind, nodes, |order, records| order.remove(records, p))
+        with_part!(mut self.parts, self.kind, |order| order.remove(nodes, p))
     }
 
     #[inline]
     fn reschedule(
         &mut self,
-        nodes: &mut impl Nodes<P, SlotRecord<P>>,
+        nodes: &mut impl Nodes<P, AdaptiveRecord<P>>,
         p: P,
         deadline: Tick,
         now: Tick,
@@ -418,95 +322,103 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
         if self.going.is_some() {
             return self.reschedule_moving(nodes, p, deadline, now);
         }
-        with_part!(mut self.parts, self.kind, nodes, |order, records| {
-            order.reschedule(records, p, deadline, now)
+        with_part!(mut self.parts, self.kind, |order| {
+            order.reschedule(nodes, p, deadline, now)
         })
     }
 
     #[inline]
-    fn head(&self, nodes: &impl Nodes<P, SlotRecord<P>>) -> Option<P> {
-        with_part!(ref self.parts, self.first, nodes, |order, records| order.head(records))
+    fn head(&self, nodes: &impl Nodes<P, AdaptiveRecord<P>>) -> Option<P> {
+        with_part!(ref self.parts, self.first, |order| order.head(nodes))
     }
 
-    fn second(&self, nodes: &impl Nodes<P, SlotRecord<P>>) -> Option<P> {
+    fn second(&self, nodes: &impl Nodes<P, AdaptiveRecord<P>>) -> Option<P> {
         match self.going {
             Some(Move { arrived: 1, .. }) => {
-                with_part!(ref self.parts, self.kind, nodes, |order, records| order.head(records))
+                with_part!(ref self.parts, self.kind, |order| order.head(nodes))
             }
-            _ => with_part!(ref self.parts, self.first, nodes, |order, records| order.second(records)),
+            _ => with_part!(ref self.parts, self.first, |order| order.second(nodes)),
         }
     }
 
-    fn any(&self, nodes: &impl Nodes<P, SlotRecord<P>>) -> Option<P> {
-        with_part!(ref self.parts, self.first, nodes, |order, records| order.any(records))
+    fn any(&self, nodes: &impl Nodes<P, AdaptiveRecord<P>>) -> Option<P> {
+        with_part!(ref self.parts, self.first, |order| order.any(nodes))
     }
 
     #[inline]
-    fn expiry(&self, nodes: &impl Nodes<P, SlotRecord<P>>, p: P) -> Tick {
-        with_part!(ref self.parts, self.kind_of(p), nodes, |order, records| order.expiry(records, p))
+    fn expiry(&self, nodes: &impl Nodes<P, AdaptiveRecord<P>>, p: P) -> Tick {
+        with_part!(ref self.parts, self.kind_of(nodes, p), |order| order.expiry(nodes, p))
     }
 
     #[inline(always)]
-    fn next_expiry(&self, nodes: &impl Nodes<P, SlotRecord<P>>) -> Option<Tick> {
-        with_small_part!(ref self.parts, self.first, |order, records| {
-            order.next_expiry(records)
-        } else self.next_expiry_large(nodes))
+    fn next_expiry(&self, nodes: &impl Nodes<P, AdaptiveRecord<P>>) -> Option<Tick> {
+        with_part!(ref self.parts, self.first, |order| order.next_expiry(nodes))
     }
 
     #[inline(always)]
-    fn next_wake(&self, nodes: &impl Nodes<P, SlotRecord<P>>) -> Option<Tick> {
-        with_small_part!(ref self.parts, self.first, |order, records| {
-            order.next_wake(records)
-        } else self.next_wake_large(nodes))
+    fn next_wake(&self, nodes: &impl Nodes<P, AdaptiveRecord<P>>) -> Option<Tick> {
+        with_part!(ref self.parts, self.first, |order| order.next_wake(nodes))
     }
 
     #[inline]
     fn due(
         &mut self,
-        nodes: &mut impl Nodes<P, SlotRecord<P>>,
+        nodes: &mut impl Nodes<P, AdaptiveRecord<P>>,
         now: Tick,
         budget: &mut usize,
     ) -> Option<Due<P>> {
         if self.going.is_some() && !self.may_be_due(nodes, now) {
             return None;
         }
-        with_small_part!(mut self.parts, self.first, |order, records| {
-            order.due(records, now, budget)
-        } else self.due_large(nodes, now, budget))
+        with_part!(mut self.parts, self.first, |order| order.due(nodes, now, budget))
     }
 
     #[inline]
-    fn rearm_due(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>, p: P, deadline: Tick, now: Tick) {
+    fn rearm_due(&mut self, nodes: &mut impl Nodes<P, AdaptiveRecord<P>>, p: P, deadline: Tick, now: Tick) {
         if self.going.is_some() {
             let _ = self.reschedule_moving(nodes, p, deadline, now);
             return;
         }
-        with_small_part!(mut self.parts, self.kind, |order, records| {
-            order.rearm_due(records, p, deadline, now)
-        } else self.rearm_due_large(nodes, p, deadline, now));
+        with_part!(mut self.parts, self.kind, |order| order.rearm_due(nodes, p, deadline, now));
+        if self.is_undecided {
+            self.habit.expired();
+            if self.habit.is_to_expire() {
+                let _ = self.choose(nodes, now, HeadChange::Same);
+            }
+        }
     }
 
     #[inline(always)]
     fn pop(
         &mut self,
-        nodes: &mut impl Nodes<P, SlotRecord<P>>,
+        nodes: &mut impl Nodes<P, AdaptiveRecord<P>>,
         now: Tick,
         budget: &mut usize,
     ) -> Option<Due<P>> {
         if now < self.quiet {
             return None;
         }
-        self.pop_late(nodes, now, budget)
+        // The pop may leave fewer than `least` timers.
+        if self.len <= self.least || self.is_undecided {
+            return self.pop_slowly(nodes, now, budget);
+        }
+        let popped = self.pop_part(nodes, now, budget);
+        if popped.is_some() {
+            self.len -= 1;
+        } else {
+            self.set_quiet(nodes, now);
+        }
+        popped
     }
 
-    fn explain(&self, nodes: &impl Nodes<P, SlotRecord<P>>, p: P) -> Explanation {
-        with_part!(ref self.parts, self.kind_of(p), nodes, |order, records| order.explain(records, p))
+    fn explain(&self, nodes: &impl Nodes<P, AdaptiveRecord<P>>, p: P) -> Explanation {
+        with_part!(ref self.parts, self.kind_of(nodes, p), |order| order.explain(nodes, p))
     }
 
-    fn for_each(&self, nodes: &impl Nodes<P, SlotRecord<P>>, mut visit: impl FnMut(P)) {
-        with_part!(ref self.parts, self.kind, nodes, |order, records| order.for_each(records, &mut visit));
+    fn for_each(&self, nodes: &impl Nodes<P, AdaptiveRecord<P>>, mut visit: impl FnMut(P)) {
+        with_part!(ref self.parts, self.kind, |order| order.for_each(nodes, &mut visit));
         if let Some(going) = self.going {
-            with_part!(ref self.parts, going.to, nodes, |order, records| order.for_each(records, &mut visit));
+            with_part!(ref self.parts, going.to, |order| order.for_each(nodes, &mut visit));
         }
     }
 
@@ -521,17 +433,14 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
         self.len = 0;
         self.going = None;
         self.kind = Kind::Flat;
-        if self.reserved > 0 {
-            self.kind = self.best();
-        }
         self.settle();
     }
 
     fn heap_bytes(&self) -> usize {
-        self.parts.heap_bytes() + self.marks.0.capacity() * size_of::<u64>()
+        self.parts.heap_bytes()
     }
 
-    fn check(&self, nodes: &impl Nodes<P, SlotRecord<P>>, len: usize) -> Result<(), Violation> {
+    fn check(&self, nodes: &impl Nodes<P, AdaptiveRecord<P>>, len: usize) -> Result<(), Violation> {
         self.check_all(nodes, len)
     }
 }

@@ -5,12 +5,12 @@ use super::{Heap, InCell};
 use crate::contract::Violation;
 use crate::storage::{Handle, Nodes};
 
-impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
+impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> Heap<P, B, D, R> {
     /// Verifies the module's invariants over `len` entries.
     ///
     /// # Errors
     /// The first violation found.
-    pub(in crate::family) fn check_entries<R: InCell>(
+    pub(in crate::family) fn check_entries(
         &self,
         nodes: &impl Nodes<P, R>,
         len: usize,

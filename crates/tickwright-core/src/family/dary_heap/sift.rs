@@ -9,7 +9,7 @@ use super::siblings::earliest;
 use super::{Heap, InCell};
 use crate::storage::{Handle, Nodes};
 
-impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
+impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> Heap<P, B, D, R> {
     /// The cell of the earliest entry. It is the last cell of group 0, so that every other group is
     /// whole.
     pub(in crate::family) const ROOT: usize = D - 1;
@@ -34,7 +34,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
 
     /// Writes an entry into a cell, and the cell's number into the entry's node.
     #[inline]
-    pub(super) fn place<R: InCell>(&mut self, nodes: &mut impl Nodes<P, R>, cell: usize, key: u128, p: P) {
+    pub(super) fn place(&mut self, nodes: &mut impl Nodes<P, R>, cell: usize, key: u128, p: P) {
         self.buffer.group_mut(cell / D)[cell % D].set(key, p);
         nodes.record_mut(p).set_cell(cell as u32);
     }
@@ -44,7 +44,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
     /// Here and below, functions pass an entry as its parts, which fit in registers. A load of a
     /// whole entry would wait for the stores of its parts.
     #[inline(always)]
-    pub(in crate::family) fn rise<R: InCell>(
+    pub(in crate::family) fn rise(
         &mut self,
         nodes: &mut impl Nodes<P, R>,
         mut hole: usize,
@@ -69,7 +69,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
 
     /// Inserts an entry at the hole or below it: earlier children move up. Returns its cell.
     #[inline(always)]
-    pub(in crate::family) fn sink<R: InCell>(
+    pub(in crate::family) fn sink(
         &mut self,
         nodes: &mut impl Nodes<P, R>,
         mut hole: usize,
@@ -96,7 +96,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
 
     /// Inserts an entry at the hole, above it or below it. Returns its cell.
     #[inline(always)]
-    pub(in crate::family) fn settle<R: InCell>(
+    pub(in crate::family) fn settle(
         &mut self,
         nodes: &mut impl Nodes<P, R>,
         hole: usize,
@@ -116,7 +116,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
     /// in place with its own heapsort: the path is cold, and needs no memory. A sorted array is a
     /// heap.
     #[cold]
-    pub(super) fn renumber<R: InCell>(&mut self, nodes: &mut impl Nodes<P, R>) {
+    pub(super) fn renumber(&mut self, nodes: &mut impl Nodes<P, R>) {
         if self.hole {
             let (_, key, last) = self.take_last();
             if let Some(p) = last {

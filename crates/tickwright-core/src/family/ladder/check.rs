@@ -3,12 +3,12 @@
 use super::enter::{NEAR_LEVELS, tick_at};
 use super::rungs::Number;
 use super::scan::Place;
-use super::state::{Ladder, LadderRecord, Work};
+use super::state::{Ladder, LadderNode, Work};
 use crate::contract::{Tick, Violation};
 use crate::storage::{Handle, Nodes};
 
-impl<P: Handle> Ladder<P> {
-    pub(super) fn check_all(&self, nodes: &impl Nodes<P, LadderRecord>, len: usize) -> Result<(), Violation> {
+impl<P: Handle, R: LadderNode<P>> Ladder<P, R> {
+    pub(super) fn check_all(&self, nodes: &impl Nodes<P, R>, len: usize) -> Result<(), Violation> {
         if self.live != len || self.places().count() != self.entries || self.entries < len {
             return Err(Violation::Count);
         }
@@ -37,8 +37,8 @@ impl<P: Handle> Ladder<P> {
                 .map(|&near| Place::Run(near))
                 .chain(self.in_work())
                 .filter_map(|place| self.witness(nodes, place));
-            let arrivals = in_order.map(|p| nodes.record(p)).filter(|record| record.expiry == self.clock);
-            if !arrivals.map(LadderRecord::sequence).filter(|&arrival| arrival < bound).is_sorted() {
+            let arrivals = in_order.map(|p| nodes.record(p)).filter(|record| record.expiry() == self.clock);
+            if !arrivals.map(R::sequence).filter(|&arrival| arrival < bound).is_sorted() {
                 return Err(Violation::Sequence);
             }
         }
@@ -48,7 +48,7 @@ impl<P: Handle> Ladder<P> {
             found += 1;
             let record = nodes.record(p);
             moved += usize::from(record.is_moved());
-            if record.placed() > record.expiry {
+            if record.placed() > record.expiry() {
                 result = Err(Violation::Order);
             } else if record.sequence() >= self.next_sequence {
                 result = Err(Violation::Sequence);
@@ -57,7 +57,7 @@ impl<P: Handle> Ladder<P> {
         if found == len && moved == self.moved { result } else { Err(Violation::Count) }
     }
 
-    fn check_bucket(&self, nodes: &impl Nodes<P, LadderRecord>, at: Number) -> Result<(), Violation> {
+    fn check_bucket(&self, nodes: &impl Nodes<P, R>, at: Number) -> Result<(), Violation> {
         let min = self.rungs.at(at).min;
         if Number::of(self.clock, min.max(self.clock)) != at {
             return Err(Violation::Bucket);
@@ -72,10 +72,10 @@ impl<P: Handle> Ladder<P> {
             }
             let Some(p) = self.witness(nodes, place) else { continue };
             let record = nodes.record(p);
-            exact |= record.expiry == min;
+            exact |= record.expiry() == min;
             // Timers of one tick leave in this order; a mixed bucket is sorted when the ladder
             // enters it.
-            if at.level() == 0 && record.expiry == min && !self.rungs.is_mixed(at) {
+            if at.level() == 0 && record.expiry() == min && !self.rungs.is_mixed(at) {
                 if last.is_some_and(|last| record.sequence() < last) {
                     return Err(Violation::Sequence);
                 }

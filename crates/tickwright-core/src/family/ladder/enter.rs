@@ -13,7 +13,7 @@
 use super::batch::SORTED;
 use super::chunks::{Entry, List, PER_CHUNK, Pool, Rest, Span};
 use super::rungs::{BUCKETS, Number};
-use super::state::{Ladder, LadderRecord, NO_TARGETS, Near, RUN, Seen, Targets, Work};
+use super::state::{Ladder, LadderNode, NO_TARGETS, Near, RUN, Seen, Targets, Work};
 use crate::contract::Tick;
 use crate::storage::{Handle, Nodes};
 
@@ -78,7 +78,7 @@ pub(super) fn is_for(clock: Tick, level: usize, entry: Entry, placed: Tick) -> b
     }
 }
 
-impl<P: Handle> Ladder<P> {
+impl<P: Handle, R: LadderNode<P>> Ladder<P, R> {
     /// All lists of entries in work; the lists of the front come in order.
     pub(super) fn rests(&self) -> [Rest; BUCKETS + 2] {
         let mut rests = [Rest::EMPTY; BUCKETS + 2];
@@ -109,7 +109,7 @@ impl<P: Handle> Ladder<P> {
     #[inline]
     pub(super) fn find_due(
         &mut self,
-        nodes: &mut impl Nodes<P, LadderRecord>,
+        nodes: &mut impl Nodes<P, R>,
         now: Tick,
         budget: &mut usize,
     ) -> Option<P> {
@@ -130,12 +130,7 @@ impl<P: Handle> Ladder<P> {
 
     /// As [`find_due`](Self::find_due), wherever the head is.
     #[inline(never)]
-    fn search_due(
-        &mut self,
-        nodes: &mut impl Nodes<P, LadderRecord>,
-        now: Tick,
-        budget: &mut usize,
-    ) -> Option<P> {
+    fn search_due(&mut self, nodes: &mut impl Nodes<P, R>, now: Tick, budget: &mut usize) -> Option<P> {
         // Each iteration costs one unit of the budget, delivers, or begins work that the next
         // iteration continues.
         while *budget > 0 && self.live > 0 {
@@ -185,7 +180,7 @@ impl<P: Handle> Ladder<P> {
 
     /// Drops or moves a timer whose entry was removed and does not lead to a delivery.
     #[inline]
-    pub(super) fn dispose(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, seen: Seen<P>) {
+    pub(super) fn dispose(&mut self, nodes: &mut impl Nodes<P, R>, seen: Seen<P>) {
         match seen {
             Seen::Dead => self.entries -= 1,
             Seen::Moved(p) => {
@@ -194,14 +189,14 @@ impl<P: Handle> Ladder<P> {
             Seen::Here(p, _) => {
                 let at = self.place_again(nodes, p);
                 // The timer may have another witness in the run, and may be delivered from there.
-                self.rungs.leaves(at, nodes.record(p).expiry);
+                self.rungs.leaves(at, nodes.record(p).expiry());
             }
         }
     }
 
     /// Empties the first bucket, whose earliest entry is due.
     #[inline(never)]
-    fn enter(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, at: Number, min: Tick, budget: &mut usize) {
+    fn enter(&mut self, nodes: &mut impl Nodes<P, R>, at: Number, min: Tick, budget: &mut usize) {
         if self.run.len() + SORTED > RUN {
             return self.spill(budget);
         }
@@ -234,7 +229,7 @@ impl<P: Handle> Ladder<P> {
 
     /// Prefetches the records of these entries, which are read next.
     #[inline]
-    pub(super) fn prefetch(&self, nodes: &impl Nodes<P, LadderRecord>, span: Span) {
+    pub(super) fn prefetch(&self, nodes: &impl Nodes<P, R>, span: Span) {
         for entry in self.pool.entries(span) {
             nodes.prefetch(Self::slot(entry.slot()));
         }
@@ -242,7 +237,7 @@ impl<P: Handle> Ladder<P> {
 
     /// The ladder enters the first bucket soon: prefetches the records of its first entries.
     #[inline]
-    fn prefetch_next(&self, nodes: &impl Nodes<P, LadderRecord>) {
+    fn prefetch_next(&self, nodes: &impl Nodes<P, R>) {
         if let Some(at) = self.rungs.first() {
             let span = self.pool.span(&Rest::of(self.rungs.at(at).list), AHEAD);
             if span.len() > 0 {
@@ -253,7 +248,7 @@ impl<P: Handle> Ladder<P> {
 
     /// Moves the entries of a short bucket into the batch.
     #[inline]
-    fn gather(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, list: List, level: usize) {
+    fn gather(&mut self, nodes: &mut impl Nodes<P, R>, list: List, level: usize) {
         let mut rest = Rest::of(list);
         while !rest.is_empty() {
             let span = self.pool.span(&rest, PER_CHUNK);
@@ -273,12 +268,7 @@ impl<P: Handle> Ladder<P> {
 
     /// What an entry of the entered bucket stands for, and its tick.
     #[inline]
-    pub(super) fn see_at(
-        &self,
-        nodes: &mut impl Nodes<P, LadderRecord>,
-        level: usize,
-        entry: Entry,
-    ) -> (Seen<P>, Tick) {
+    pub(super) fn see_at(&self, nodes: &mut impl Nodes<P, R>, level: usize, entry: Entry) -> (Seen<P>, Tick) {
         let tick = if level < NEAR_LEVELS {
             tick_at(self.clock, level, entry)
         } else {
@@ -307,7 +297,7 @@ impl<P: Handle> Ladder<P> {
 
     /// Moves the first entries of the front into the run, which has no other entries for the
     /// clock's tick.
-    fn gather_front(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, budget: &mut usize) {
+    fn gather_front(&mut self, nodes: &mut impl Nodes<P, R>, budget: &mut usize) {
         let Work::Front { mut rest, behind, bound } = self.work else { return };
         // The ladder enters a bucket only if the run has room for a batch, and a run gets no other
         // entries while there is a front.
@@ -339,7 +329,7 @@ impl<P: Handle> Ladder<P> {
     }
 
     /// Moves entries to lower levels.
-    pub(super) fn cascade(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, budget: &mut usize) {
+    pub(super) fn cascade(&mut self, nodes: &mut impl Nodes<P, R>, budget: &mut usize) {
         let Work::Cascade { mut rest, level, interrupted } = core::mem::replace(&mut self.work, Work::None)
         else {
             return;
@@ -382,7 +372,7 @@ impl<P: Handle> Ladder<P> {
 
     /// The first pass over an entry for the clock's tick.
     #[inline]
-    fn sort_first(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, slot: u32) {
+    fn sort_first(&mut self, nodes: &mut impl Nodes<P, R>, slot: u32) {
         match Self::see(nodes, self.clock, slot) {
             Seen::Here(_, sequence) => push(&mut self.targets, &mut self.pool, 0, sequence, slot),
             seen => self.dispose(nodes, seen),
@@ -391,7 +381,7 @@ impl<P: Handle> Ladder<P> {
 
     /// Sorts a long bucket whose only tick is the clock's, together with the run's entries for that
     /// tick.
-    pub(super) fn sort_front(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, budget: &mut usize) {
+    pub(super) fn sort_front(&mut self, nodes: &mut impl Nodes<P, R>, budget: &mut usize) {
         let Work::Sort { mut rest, mut pass, bound } = core::mem::replace(&mut self.work, Work::None) else {
             return;
         };

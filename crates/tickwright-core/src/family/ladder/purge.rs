@@ -6,7 +6,7 @@
 use super::chunks::{Entry, List, PER_CHUNK, Rest};
 use super::enter::{NEAR_LEVELS, sort, tick_at};
 use super::rungs::{BUCKETS, LEVELS, Number};
-use super::state::{Ladder, LadderRecord, NO_TARGETS, Near, SMALL, Seen, Work};
+use super::state::{Ladder, LadderNode, NO_TARGETS, Near, SMALL, Seen, Work};
 use crate::storage::{Handle, Nodes};
 
 /// The number of entries that one call reads. A purge begins when a fifth of all entries is dead.
@@ -20,10 +20,10 @@ const AT_ONCE_CASCADE: usize = 64;
 const AT_ONCE_SORT: usize = 128;
 const AT_ONCE_FRONT: usize = 32;
 
-impl<P: Handle> Ladder<P> {
+impl<P: Handle, R: LadderNode<P>> Ladder<P, R> {
     /// Reads some entries and drops the dead ones. A cascade or a sort in progress ends first.
     #[inline(never)]
-    pub(super) fn purge_some(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) {
+    pub(super) fn purge_some(&mut self, nodes: &mut impl Nodes<P, R>) {
         match self.work {
             Work::Cascade { .. } => self.cascade(nodes, &mut { AT_ONCE_CASCADE }),
             Work::Sort { .. } => self.sort_front(nodes, &mut { AT_ONCE_SORT }),
@@ -31,7 +31,7 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    fn purge_buckets(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) {
+    fn purge_buckets(&mut self, nodes: &mut impl Nodes<P, R>) {
         let mut left = AT_ONCE;
         while left > 0 {
             let Some((at, mut rest)) = self.purge.reading.take() else {
@@ -65,7 +65,7 @@ impl<P: Handle> Ladder<P> {
     }
 
     /// The end of a purge: drops the dead entries of the front, and keeps the others in order.
-    fn purge_front(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) {
+    fn purge_front(&mut self, nodes: &mut impl Nodes<P, R>) {
         let Work::Front { mut rest, mut behind, bound } = self.work else {
             return self.end_purge();
         };
@@ -107,12 +107,7 @@ impl<P: Handle> Ladder<P> {
     }
 
     /// What an entry in a bucket stands for.
-    pub(super) fn see_in(
-        &self,
-        nodes: &mut impl Nodes<P, LadderRecord>,
-        at: Number,
-        entry: Entry,
-    ) -> Seen<P> {
+    pub(super) fn see_in(&self, nodes: &mut impl Nodes<P, R>, at: Number, entry: Entry) -> Seen<P> {
         let Some(p) = Self::slot(entry.slot()) else { return Seen::Dead };
         let placed = nodes.record(p).placed();
         let same = if at.level() < NEAR_LEVELS {
@@ -127,7 +122,7 @@ impl<P: Handle> Ladder<P> {
     /// numbers. It serves a ladder that has used up its arrival numbers, or its memory for entries.
     /// O(entries).
     #[cold]
-    pub(super) fn rebuild(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, anew: bool) {
+    pub(super) fn rebuild(&mut self, nodes: &mut impl Nodes<P, R>, anew: bool) {
         if self.limit <= SMALL {
             return self.renumber_run(nodes);
         }
@@ -186,7 +181,7 @@ impl<P: Handle> Ladder<P> {
                 }
                 arrivals += 1;
                 self.entries += 1;
-                let expiry = record.expiry;
+                let expiry = record.expiry();
                 self.append(expiry, entry.slot());
             }
             self.pool.done(&mut rest, span);
@@ -198,7 +193,7 @@ impl<P: Handle> Ladder<P> {
     }
 
     /// Gives all timers new arrival numbers, when all of them are in the run.
-    fn renumber_run(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) {
+    fn renumber_run(&mut self, nodes: &mut impl Nodes<P, R>) {
         self.run.sort_unstable_by_key(|near| near.sequence());
         self.next_sequence = 0;
         for near in &mut self.run {
@@ -212,7 +207,7 @@ impl<P: Handle> Ladder<P> {
     }
 
     /// Keeps a live timer: appends an entry with its arrival number to `all`.
-    fn keep(&mut self, nodes: &impl Nodes<P, LadderRecord>, all: &mut List, seen: Seen<P>) {
+    fn keep(&mut self, nodes: &impl Nodes<P, R>, all: &mut List, seen: Seen<P>) {
         if let Seen::Moved(p) | Seen::Here(p, _) = seen {
             self.pool.push(all, Entry::new(nodes.record(p).sequence(), p.number()));
         }

@@ -14,10 +14,10 @@ use core::marker::PhantomData;
 use super::batch::Batch;
 use super::chunks::{Entry, PER_CHUNK, Pool};
 use super::rungs::{BUCKETS, LEVELS, Number, Rungs};
-use super::state::{LIVE, Ladder, LadderRecord, NO_TARGETS, Near, Purge, RUN, SHORT, SMALL, Work};
+use super::state::{LIVE, Ladder, LadderNode, NO_TARGETS, Near, Purge, RUN, SHORT, SMALL, Work};
 use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
 use crate::explain::{Explanation, Whereabouts};
-use crate::storage::{Discipline, Due, Handle, Nodes, Record};
+use crate::storage::{Discipline, Due, Handle, Nodes};
 
 /// Whether a witness for `placed` serves a timer that is due at `expiry`.
 #[inline]
@@ -57,12 +57,12 @@ fn most_chunks(entries: usize) -> usize {
     entries.min(entries.div_ceil(PER_CHUNK) + (LEVELS + 2) * BUCKETS) + 8
 }
 
-impl<P: Handle> Ladder<P> {
+impl<P: Handle, R: LadderNode<P>> Ladder<P, R> {
     const IN_SLABS: () = assert!(P::NUMBERED, "a LadderQueue needs a SlabQueue: over hooks use a Wheel");
 
     /// The number of the next arrival, and whether all other timers got new numbers for it.
     #[inline]
-    fn take_sequence(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) -> (u32, bool) {
+    fn take_sequence(&mut self, nodes: &mut impl Nodes<P, R>) -> (u32, bool) {
         let renumbers = self.next_sequence >= LIVE;
         if renumbers {
             self.rebuild(nodes, true);
@@ -77,7 +77,7 @@ impl<P: Handle> Ladder<P> {
     #[inline]
     fn place(
         &mut self,
-        nodes: &mut impl Nodes<P, LadderRecord>,
+        nodes: &mut impl Nodes<P, R>,
         p: P,
         expiry: Tick,
         sequence: u32,
@@ -185,7 +185,7 @@ impl<P: Handle> Ladder<P> {
 
     /// Removes the entry of `p`, which `find_due` has just returned: the last of the run.
     #[inline]
-    fn take_front(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P) {
+    fn take_front(&mut self, nodes: &mut impl Nodes<P, R>, p: P) {
         let _ = self.run.pop();
         self.entries -= 1;
         self.live -= 1;
@@ -196,7 +196,7 @@ impl<P: Handle> Ladder<P> {
     #[inline(never)]
     fn pop_anywhere(
         &mut self,
-        nodes: &mut impl Nodes<P, LadderRecord>,
+        nodes: &mut impl Nodes<P, R>,
         now: Tick,
         budget: &mut usize,
     ) -> Option<Due<P>> {
@@ -216,7 +216,7 @@ impl<P: Handle> Ladder<P> {
     /// The fast path of a re-arm to a later tick: the timer keeps its witness. Returns false
     /// without a change if the witness may move, or serves no such tick.
     #[inline(always)]
-    fn moves_later(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P, expiry: Tick) -> bool {
+    fn moves_later(&mut self, nodes: &mut impl Nodes<P, R>, p: P, expiry: Tick) -> bool {
         let sequence = self.next_sequence;
         let record = nodes.record_mut(p);
         let (placed, moved) = (record.placed(), record.is_moved());
@@ -231,7 +231,7 @@ impl<P: Handle> Ladder<P> {
 
     /// Re-arms `p`, wherever its witness is.
     #[inline(never)]
-    fn move_anywhere(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P, expiry: Tick) -> HeadChange {
+    fn move_anywhere(&mut self, nodes: &mut impl Nodes<P, R>, p: P, expiry: Tick) -> HeadChange {
         let (sequence, renumbered) = self.take_sequence(nodes);
         let record = nodes.record(p);
         let (placed, before) = (record.placed(), record.sequence());
@@ -252,7 +252,7 @@ impl<P: Handle> Ladder<P> {
     /// Drops some dead entries when a fifth of all entries is dead. Returns whether it dropped
     /// some.
     #[inline]
-    fn purge_if_many_are_dead(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) -> bool {
+    fn purge_if_many_are_dead(&mut self, nodes: &mut impl Nodes<P, R>) -> bool {
         let many = self.entries - self.live > self.live / 4 + 8;
         if many {
             self.purge_some(nodes);
@@ -265,8 +265,8 @@ impl<P: Handle> Ladder<P> {
 // its record stays readable. Returned handles belong to live records. Over pointers the ladder does
 // not compile: `IN_SLABS`. 2. Entries hold numbers only, and no record holds a handle.
 // 3. No user code is called at all. 4. The ladder holds numbers, ticks and vectors of them only.
-unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
-    type Record = LadderRecord;
+unsafe impl<P: Handle, R: LadderNode<P>> Discipline<P> for Ladder<P, R> {
+    type Record = R;
     const NEW: Self = Self {
         clock: 0,
         live: 0,
@@ -309,13 +309,7 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
     }
 
     #[inline]
-    fn insert(
-        &mut self,
-        nodes: &mut impl Nodes<P, LadderRecord>,
-        p: P,
-        deadline: Tick,
-        now: Tick,
-    ) -> HeadChange {
+    fn insert(&mut self, nodes: &mut impl Nodes<P, R>, p: P, deadline: Tick, now: Tick) -> HeadChange {
         let expiry = deadline.max(now);
         let (sequence, entries) = (self.next_sequence, self.entries);
         let record = nodes.record_mut(p);
@@ -350,7 +344,7 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
     }
 
     #[inline]
-    fn remove(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P) -> HeadChange {
+    fn remove(&mut self, nodes: &mut impl Nodes<P, R>, p: P) -> HeadChange {
         let record = nodes.record(p);
         let (placed, sequence) = (record.placed(), record.sequence());
         self.live -= 1;
@@ -363,7 +357,7 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
                 was_first
             }
             None => {
-                <LadderRecord as Record<P>>::set_vacant(record, None);
+                record.set_vacant(None);
                 self.purge_if_many_are_dead(nodes)
             }
         };
@@ -371,13 +365,7 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
     }
 
     #[inline]
-    fn reschedule(
-        &mut self,
-        nodes: &mut impl Nodes<P, LadderRecord>,
-        p: P,
-        deadline: Tick,
-        now: Tick,
-    ) -> HeadChange {
+    fn reschedule(&mut self, nodes: &mut impl Nodes<P, R>, p: P, deadline: Tick, now: Tick) -> HeadChange {
         let expiry = deadline.max(now);
         if self.moves_later(nodes, p, expiry) {
             return HeadChange::Same;
@@ -386,21 +374,21 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
     }
 
     #[inline]
-    fn head(&self, nodes: &impl Nodes<P, LadderRecord>) -> Option<P> {
+    fn head(&self, nodes: &impl Nodes<P, R>) -> Option<P> {
         self.earliest(nodes, 1)[0].map(|(_, p)| p)
     }
 
-    fn second(&self, nodes: &impl Nodes<P, LadderRecord>) -> Option<P> {
+    fn second(&self, nodes: &impl Nodes<P, R>) -> Option<P> {
         self.earliest(nodes, 2)[1].map(|(_, p)| p)
     }
 
     #[inline]
-    fn expiry(&self, nodes: &impl Nodes<P, LadderRecord>, p: P) -> Tick {
-        nodes.record(p).expiry
+    fn expiry(&self, nodes: &impl Nodes<P, R>, p: P) -> Tick {
+        nodes.record(p).expiry()
     }
 
     #[inline]
-    fn next_expiry(&self, nodes: &impl Nodes<P, LadderRecord>) -> Option<Tick> {
+    fn next_expiry(&self, nodes: &impl Nodes<P, R>) -> Option<Tick> {
         // Fast path: the run has the head.
         if let Some(&near) = self.run.last()
             && near.tick() < self.horizon
@@ -412,7 +400,7 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
     }
 
     #[inline]
-    fn next_wake(&self, _: &impl Nodes<P, LadderRecord>) -> Option<Tick> {
+    fn next_wake(&self, _: &impl Nodes<P, R>) -> Option<Tick> {
         if self.live == 0 {
             return None;
         }
@@ -424,19 +412,14 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
     }
 
     #[inline]
-    fn due(
-        &mut self,
-        nodes: &mut impl Nodes<P, LadderRecord>,
-        now: Tick,
-        budget: &mut usize,
-    ) -> Option<Due<P>> {
+    fn due(&mut self, nodes: &mut impl Nodes<P, R>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         let handle = self.find_due(nodes, now, budget)?;
-        let expiry = nodes.record(handle).expiry;
+        let expiry = nodes.record(handle).expiry();
         Some(Due { handle, deadline: expiry, expiry })
     }
 
     #[inline]
-    fn rearm_due(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P, deadline: Tick, now: Tick) {
+    fn rearm_due(&mut self, nodes: &mut impl Nodes<P, R>, p: P, deadline: Tick, now: Tick) {
         let sequence = self.next_sequence;
         // Fast path: the timer gets a new entry in place of its entry in the run.
         if self.entries > 1 && sequence < LIVE {
@@ -452,12 +435,7 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
     }
 
     #[inline]
-    fn pop(
-        &mut self,
-        nodes: &mut impl Nodes<P, LadderRecord>,
-        now: Tick,
-        budget: &mut usize,
-    ) -> Option<Due<P>> {
+    fn pop(&mut self, nodes: &mut impl Nodes<P, R>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         // Fast path: the run has the head.
         if let Some(&near) = self.run.last()
             && near.tick() < self.horizon
@@ -478,9 +456,9 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
         self.pop_anywhere(nodes, now, budget)
     }
 
-    fn explain(&self, nodes: &impl Nodes<P, LadderRecord>, p: P) -> Explanation {
+    fn explain(&self, nodes: &impl Nodes<P, R>, p: P) -> Explanation {
         let record = nodes.record(p);
-        let (expiry, placed) = (record.expiry, record.placed());
+        let (expiry, placed) = (record.expiry(), record.placed());
         let at = Number::of(self.clock, placed);
         let in_run = self.run.iter().any(|near| near.slot() == p.number() && near.tick() == placed);
         let whereabouts = if in_run || !matches!(self.work, Work::None) && placed == self.clock {
@@ -500,7 +478,7 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
         Explanation::new(expiry, expiry, whereabouts)
     }
 
-    fn for_each(&self, nodes: &impl Nodes<P, LadderRecord>, visit: impl FnMut(P)) {
+    fn for_each(&self, nodes: &impl Nodes<P, R>, visit: impl FnMut(P)) {
         self.each_witness(nodes, visit);
     }
 
@@ -528,7 +506,7 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
         self.pool.heap_bytes() + self.batch.heap_bytes() + self.run.capacity() * size_of::<Near>()
     }
 
-    fn check(&self, nodes: &impl Nodes<P, LadderRecord>, len: usize) -> Result<(), Violation> {
+    fn check(&self, nodes: &impl Nodes<P, R>, len: usize) -> Result<(), Violation> {
         self.check_all(nodes, len)
     }
 }

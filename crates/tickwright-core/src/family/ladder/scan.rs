@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::chunks::{Entry, Rest};
 use super::enter::{NEAR_LEVELS, is_for, tick_at};
 use super::rungs::Number;
-use super::state::{Ladder, LadderRecord, Near, Work};
+use super::state::{Ladder, LadderNode, Near, Work};
 use crate::contract::Tick;
 use crate::storage::{Handle, Nodes};
 
@@ -30,10 +30,10 @@ impl Place {
     }
 }
 
-impl<P: Handle> Ladder<P> {
+impl<P: Handle, R: LadderNode<P>> Ladder<P, R> {
     /// Returns the timer of an entry if the entry is a witness. Returns `None` for a dead entry.
     #[inline]
-    pub(super) fn witness(&self, nodes: &impl Nodes<P, LadderRecord>, place: Place) -> Option<P> {
+    pub(super) fn witness(&self, nodes: &impl Nodes<P, R>, place: Place) -> Option<P> {
         let p = Self::slot(place.slot())?;
         let record = nodes.record(p);
         let placed = record.placed();
@@ -79,14 +79,14 @@ impl<P: Handle> Ladder<P> {
 
     /// The expiry of the head, if it is known without a search.
     #[inline]
-    pub(super) fn known_head(&self, nodes: &impl Nodes<P, LadderRecord>) -> Option<Tick> {
+    pub(super) fn known_head(&self, nodes: &impl Nodes<P, R>) -> Option<Tick> {
         match self.work {
             _ if self.live == 0 => return None,
             Work::None => {}
             Work::Front { .. } if self.run.last().is_some_and(|near| near.tick() <= self.clock) => {}
             Work::Front { rest, .. } => {
                 let p = self.witness(nodes, Place::Work(self.pool.peek(&rest)?))?;
-                return (nodes.record(p).expiry == self.clock).then_some(self.clock);
+                return (nodes.record(p).expiry() == self.clock).then_some(self.clock);
             }
             Work::Cascade { .. } | Work::Sort { .. } => return None,
         }
@@ -94,7 +94,7 @@ impl<P: Handle> Ladder<P> {
         match (self.run.last(), first.map(|at| (at, self.rungs.at(at).min))) {
             (Some(&near), first) if first.is_none_or(|(_, min)| near.tick() <= min) => {
                 let p = self.witness(nodes, Place::Run(near))?;
-                (nodes.record(p).expiry == near.tick()).then_some(near.tick())
+                (nodes.record(p).expiry() == near.tick()).then_some(near.tick())
             }
             (_, Some((at, min))) if !self.rungs.is_dirty(at) => Some(min),
             _ => None,
@@ -102,16 +102,12 @@ impl<P: Handle> Ladder<P> {
     }
 
     /// The head, and the timer after it if `wanted` is 2, with their expiries and arrivals.
-    pub(super) fn earliest(
-        &self,
-        nodes: &impl Nodes<P, LadderRecord>,
-        wanted: usize,
-    ) -> [Option<(Near, P)>; 2] {
+    pub(super) fn earliest(&self, nodes: &impl Nodes<P, R>, wanted: usize) -> [Option<(Near, P)>; 2] {
         let mut found: [Option<(Near, P)>; 2] = [None; 2];
         let consider = |found: &mut [Option<(Near, P)>; 2], place: Place| {
             let Some(p) = self.witness(nodes, place) else { return };
             let record = nodes.record(p);
-            let this = Near::new(record.expiry, record.sequence(), p.number());
+            let this = Near::new(record.expiry(), record.sequence(), p.number());
             match *found {
                 // This is a second witness of the same timer.
                 [Some((first, _)), _] if first == this => {}
@@ -151,7 +147,7 @@ impl<P: Handle> Ladder<P> {
     }
 
     /// Visits every pending timer once.
-    pub(super) fn each_witness(&self, nodes: &impl Nodes<P, LadderRecord>, mut visit: impl FnMut(P)) {
+    pub(super) fn each_witness(&self, nodes: &impl Nodes<P, R>, mut visit: impl FnMut(P)) {
         let witnesses = || self.places().filter_map(move |place| self.witness(nodes, place));
         if witnesses().count() == self.live {
             return witnesses().for_each(visit);

@@ -54,56 +54,95 @@ impl<P: Handle> Record<P> for LadderRecord {
     }
 }
 
-impl LadderRecord {
+/// A record that stores what a ladder needs. [`AdaptiveQueue`](crate::AdaptiveQueue) has records
+/// that serve other structures as well.
+pub trait LadderNode<P: Handle>: Record<P> {
+    /// The tick at which the timer is due. A vacant slot keeps the tick while an entry for the slot
+    /// exists.
+    fn expiry(&self) -> Tick;
+
+    /// The low half of the tick for which the timer was placed.
+    fn placed_low(&self) -> u32;
+
+    /// For a pending timer: `LIVE` and its arrival number.
+    fn link(&self) -> u32;
+
+    /// Writes all that a ladder needs.
+    fn write(&mut self, expiry: Tick, placed: u32, link: u32);
+
+    /// Whether a timer is pending in the slot.
     #[inline]
-    pub(super) fn is_live(&self) -> bool {
-        self.link & LIVE != 0
+    fn is_live(&self) -> bool {
+        self.link() & LIVE != 0
     }
 
+    /// The arrival number of a pending timer.
     #[inline]
-    pub(super) fn sequence(&self) -> u32 {
-        self.link & !LIVE
+    fn sequence(&self) -> u32 {
+        self.link() & !LIVE
     }
 
     /// The tick of the witness.
     #[inline]
-    pub(super) fn placed(&self) -> Tick {
-        self.expiry.wrapping_sub((self.expiry as u32).wrapping_sub(self.placed).into())
+    fn placed(&self) -> Tick {
+        self.expiry().wrapping_sub((self.expiry() as u32).wrapping_sub(self.placed_low()).into())
     }
 
     /// Whether the timer is due later than its witness.
     #[inline]
-    pub(super) fn is_moved(&self) -> bool {
-        self.expiry as u32 != self.placed
+    fn is_moved(&self) -> bool {
+        self.expiry() as u32 != self.placed_low()
     }
 
     /// Makes the slot pending until `expiry`, with a witness for that tick.
     #[inline]
-    pub(super) fn place(&mut self, expiry: Tick, sequence: u32) {
-        *self = Self { expiry, placed: expiry as u32, link: LIVE | sequence };
+    fn place(&mut self, expiry: Tick, sequence: u32) {
+        self.write(expiry, expiry as u32, LIVE | sequence);
     }
 
     /// Sets the tick of the witness to the expiry, for a timer that gets a new entry.
     #[inline]
-    pub(super) fn place_again(&mut self) {
-        self.placed = self.expiry as u32;
+    fn place_again(&mut self) {
+        self.write(self.expiry(), self.expiry() as u32, self.link());
     }
 
     /// Changes the expiry of the timer; its witness must be early enough.
     #[inline]
-    pub(super) fn stretch(&mut self, expiry: Tick, sequence: u32) {
-        self.expiry = expiry;
-        self.link = LIVE | sequence;
+    fn stretch(&mut self, expiry: Tick, sequence: u32) {
+        self.write(expiry, self.placed_low(), LIVE | sequence);
     }
 
-    pub(super) fn renumber(&mut self, sequence: u32) {
-        self.link = LIVE | sequence;
+    /// Gives the timer another arrival number.
+    fn renumber(&mut self, sequence: u32) {
+        self.write(self.expiry(), self.placed_low(), LIVE | sequence);
     }
 
     /// Clears the record: the last entry for the slot is gone, and no timer is pending there.
     #[inline]
-    pub(super) fn leave(&mut self) {
-        *self = Self { expiry: 0, placed: 0, link: 0 };
+    fn leave(&mut self) {
+        self.write(0, 0, 0);
+    }
+}
+
+impl<P: Handle> LadderNode<P> for LadderRecord {
+    #[inline]
+    fn expiry(&self) -> Tick {
+        self.expiry
+    }
+
+    #[inline]
+    fn placed_low(&self) -> u32 {
+        self.placed
+    }
+
+    #[inline]
+    fn link(&self) -> u32 {
+        self.link
+    }
+
+    #[inline]
+    fn write(&mut self, expiry: Tick, placed: u32, link: u32) {
+        *self = Self { expiry, placed, link };
     }
 }
 
@@ -136,7 +175,8 @@ pub(super) enum Work {
         bound: u32,
     },
     /// All entries are for the clock's tick. Entries that arrived before `bound` are in order.
-    /// Other entries have been moved since. The run's entries for that tick come before all of them.
+    /// Other entries have been moved since. The run's entries for that tick come before all of
+    /// them.
     ///
     /// The entries of `behind` follow those of `rest`. A purge moves live entries from `rest` to
     /// `behind`, and drops the dead.
@@ -194,9 +234,9 @@ pub(super) enum Seen<P> {
     Here(P, u32),
 }
 
-/// The ladder over slots `P`.
+/// The ladder over slots `P` and records `R`.
 #[derive(Debug)]
-pub struct Ladder<P> {
+pub struct Ladder<P, R = LadderRecord> {
     /// The tick that buckets are named by. No entry is earlier than this tick.
     pub(super) clock: Tick,
     /// The number of pending timers.
@@ -223,10 +263,10 @@ pub struct Ladder<P> {
     /// The lists of a sort, by digit; they are empty at other times.
     pub(super) targets: Targets,
     pub(super) purge: Purge,
-    pub(super) _slots: PhantomData<P>,
+    pub(super) _slots: PhantomData<fn() -> (P, R)>,
 }
 
-impl<P: Handle> Ladder<P> {
+impl<P: Handle, R: LadderNode<P>> Ladder<P, R> {
     /// Converts an entry's slot number to a handle.
     #[inline]
     pub(super) fn slot(number: u32) -> Option<P> {
@@ -236,24 +276,24 @@ impl<P: Handle> Ladder<P> {
     /// What an entry for `tick` and a slot stands for. If the entry is dead, the record of a vacant
     /// slot forgets its tick.
     #[inline]
-    pub(super) fn see(nodes: &mut impl Nodes<P, LadderRecord>, tick: Tick, slot: u32) -> Seen<P> {
+    pub(super) fn see(nodes: &mut impl Nodes<P, R>, tick: Tick, slot: u32) -> Seen<P> {
         let Some(p) = Self::slot(slot) else { return Seen::Dead };
         let record = nodes.record(p);
         if record.placed() != tick {
             return Seen::Dead;
         }
         if !record.is_live() {
-            <LadderRecord as Record<P>>::forget(nodes.record_mut(p));
+            nodes.record_mut(p).forget();
             return Seen::Dead;
         }
-        if record.expiry > tick { Seen::Moved(p) } else { Seen::Here(p, record.sequence()) }
+        if record.expiry() > tick { Seen::Moved(p) } else { Seen::Here(p, record.sequence()) }
     }
 
     /// The timer of an entry of the run, if its record still has the entry's arrival number. The
     /// timer is then due at the entry's tick: a timer that moves gets another number.
     #[inline]
-    pub(super) fn arrived(nodes: &impl Nodes<P, LadderRecord>, near: Near) -> Option<P> {
-        Self::slot(near.slot()).filter(|&p| nodes.record(p).link == LIVE | near.sequence())
+    pub(super) fn arrived(nodes: &impl Nodes<P, R>, near: Near) -> Option<P> {
+        Self::slot(near.slot()).filter(|&p| nodes.record(p).link() == LIVE | near.sequence())
     }
 
     /// Finds the horizon again, after a bucket was emptied or the work in progress changed.
@@ -290,9 +330,9 @@ impl<P: Handle> Ladder<P> {
 
     /// Places a timer whose entry has just been removed.
     #[inline]
-    pub(super) fn place_again(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P) -> Number {
+    pub(super) fn place_again(&mut self, nodes: &mut impl Nodes<P, R>, p: P) -> Number {
         let record = nodes.record_mut(p);
-        let expiry = record.expiry;
+        let expiry = record.expiry();
         self.moved -= usize::from(record.is_moved());
         record.place_again();
         let at = self.append(expiry, p.number());

@@ -18,7 +18,7 @@
 //! - **both ends** ([`Hierarchy::cascade_from_both_ends`]): a whole cascade uses it for a long
 //!   chain. Each step of a walk waits for memory; two walks wait at the same time.
 
-use super::hierarchy::{Cascade, Hierarchy, WheelRecord};
+use super::hierarchy::{Cascade, Hierarchy, WheelNode};
 use crate::contract::Tick;
 use crate::family::digits::BucketNumber;
 use crate::storage::{Handle, Nodes};
@@ -28,13 +28,15 @@ use tickwright_nodes::chain::{Chain, Links};
 /// many.
 const FEW: usize = 8;
 
-impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS, LEVELS> {
+impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P, BUCKETS>>
+    Hierarchy<P, BUCKETS, LEVELS, R>
+{
     /// Appends `p` to the bucket that `clock` and `expiry` name. Returns that bucket if its minimum
     /// fell or if it was empty.
     #[inline(always)]
     pub(super) fn push(
         &mut self,
-        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
+        nodes: &mut impl Nodes<P, R>,
         p: P,
         expiry: Tick,
         clock: Tick,
@@ -46,7 +48,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         // A node in its chain tells that a bucket is occupied.
         let fell = match prev {
             Some(last) => {
-                nodes.record_mut(last).links.next = Some(p);
+                nodes.record_mut(last).links_mut().next = Some(p);
                 self.buckets.lower_min(at, expiry)
             }
             None => {
@@ -77,7 +79,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     /// budget.
     pub(super) fn cascade_some(
         &mut self,
-        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
+        nodes: &mut impl Nodes<P, R>,
         Cascade { from, clock }: Cascade<BUCKETS>,
         budget: &mut usize,
     ) {
@@ -86,7 +88,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         while *budget > 0
             && let Some(p) = self.buckets.at(from).chain.head
         {
-            let &WheelRecord { expiry, links, .. } = nodes.record(p);
+            let (expiry, links) = (nodes.record(p).expiry(), *nodes.record(p).links());
             self.buckets.chain_mut(from).unlink(nodes, links);
             self.push(nodes, p, expiry, clock);
             *budget -= 1;
@@ -102,7 +104,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     /// the bucket held.
     pub(super) fn cascade_whole(
         &mut self,
-        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
+        nodes: &mut impl Nodes<P, R>,
         from: BucketNumber<BUCKETS>,
         clock: Tick,
     ) -> usize {
@@ -120,7 +122,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
             {
                 return moved + self.cascade_from_both_ends(nodes, p, last);
             }
-            let &WheelRecord { expiry, links, .. } = nodes.record(p);
+            let (expiry, links) = (nodes.record(p).expiry(), *nodes.record(p).links());
             self.push(nodes, p, expiry, clock);
             moved += 1;
             at = links.next;
@@ -140,27 +142,22 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     /// ```
     /// There is a separate chain for each bucket of the level just below, and one for all nodes
     /// that belong deeper. When the walks have met, each chain is appended to its bucket.
-    fn cascade_from_both_ends(
-        &mut self,
-        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
-        front: P,
-        back: P,
-    ) -> usize {
+    fn cascade_from_both_ends(&mut self, nodes: &mut impl Nodes<P, R>, front: P, back: P) -> usize {
         let mut aside = [Chain::EMPTY; BUCKETS];
         let mut deeper = Chain::EMPTY;
-        let below = nodes.record(front).bucket.level().saturating_sub(1);
+        let below = nodes.record(front).bucket().level().saturating_sub(1);
         let mut touched = 0u64;
         let mut moved = 0;
         let (mut front, mut back) = (front, back);
         // Invariant: `front`, `back` and the nodes between them still have to move.
         loop {
-            let &WheelRecord { expiry, links, .. } = nodes.record(front);
+            let (expiry, links) = (nodes.record(front).expiry(), *nodes.record(front).links());
             if front == back {
                 self.push(nodes, front, expiry, self.clock);
                 moved += 1;
                 break;
             }
-            let &WheelRecord { expiry: last, links: Links { prev, .. }, .. } = nodes.record(back);
+            let (last, prev) = (nodes.record(back).expiry(), nodes.record(back).links().prev);
             self.push(nodes, front, expiry, self.clock);
             let at = BucketNumber::of(self.clock, last);
             let chain = if at.level() == below {
@@ -186,7 +183,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         }
         let mut at = deeper.head;
         while let Some(p) = at {
-            let &WheelRecord { expiry, links, .. } = nodes.record(p);
+            let (expiry, links) = (nodes.record(p).expiry(), *nodes.record(p).links());
             self.push(nodes, p, expiry, self.clock);
             at = links.next;
         }
