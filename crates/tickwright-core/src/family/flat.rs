@@ -55,7 +55,7 @@ pub(super) use cells::Growing;
 use cells::{Cell, Cells, Inline};
 
 use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
-use crate::storage::layout::Apart;
+use crate::storage::layout::Together;
 use crate::storage::{Discipline, Due, Family, Handle, Nodes, Ordered, Record, Shape};
 
 /// The sorted array that grows, as the type argument of a queue.
@@ -66,7 +66,7 @@ pub struct FlatQueue;
 #[cfg(feature = "alloc")]
 impl Family for FlatQueue {
     type Of<P: Handle> = Flat<Growing<P>>;
-    type Layout = Apart;
+    type Layout = Together;
     const ID: &'static str = "flat";
     const SHAPE: Shape = Shape::List;
 }
@@ -94,7 +94,7 @@ pub struct BoundedFlat<const CAP: usize>;
 
 impl<const CAP: usize> Family for BoundedFlat<CAP> {
     type Of<P: Handle> = Flat<Inline<P, CAP>>;
-    type Layout = Apart;
+    type Layout = Together;
     const ID: &'static str = "flat-bounded";
     const SHAPE: Shape = Shape::List;
 }
