@@ -45,21 +45,6 @@ pub trait Record<P: Handle>: Sized {
 
     /// Makes a vacant or idle record forget its last timer.
     fn forget(&mut self) {}
-
-    /// Whether the record has room for a stamp. A slab then checks a key in the record alone, which
-    /// the operation reads anyway.
-    const STAMPED: bool = false;
-
-    /// The stamp. It is 0 in idle and vacant records, and where there is no room.
-    fn stamp(&self) -> u32 {
-        0
-    }
-
-    /// Sets the stamp. A slab sets it before the family inserts the node. It stays until the record
-    /// is idle or vacant: a family that inserts or moves a node must not change it.
-    fn set_stamp(&mut self, stamp: u32) {
-        let _ = stamp;
-    }
 }
 
 /// Looks records up. The shells implement it; algorithms are generic over it.

@@ -3,16 +3,15 @@
 //!
 //! Records and payloads lie in an [`arena`](tickwright_nodes::arena). The family's
 //! [`layout`](super::layout) decides whether a record lies beside its payload or apart from it. A
-//! record repeats the generation of its live slot if the record has room for it. So a key is
-//! checked without reading the slot. A slot that has used up its 2^32 - 1 generations is retired
-//! (clause 11), so no key is ever valid twice.
+//! slot that has used up its 2^32 - 1 generations is retired (clause 11), so no key is ever valid
+//! twice.
 
 #![forbid(unsafe_code)]
 
 use core::fmt;
 
 pub use tickwright_nodes::arena::Idx;
-use tickwright_nodes::arena::{Arena, Columns, Slot, SlotId};
+use tickwright_nodes::arena::{Arena, Columns, SlotId};
 
 use crate::contract::{
     Advance, Expired, HeadChange, Inserted, KeyError, Order, Pending, Reject, Rejected, Removed, Tick,
@@ -21,7 +20,7 @@ use crate::contract::{
 use crate::explain::Explanation;
 use crate::storage::layout::Layout;
 use crate::storage::shell::timer_queue;
-use crate::storage::{Discipline, Due, Family, Nodes, Ordered, Record, in_order};
+use crate::storage::{Discipline, Due, Family, Ordered, in_order};
 
 /// Names one timer of a [`SlabQueue`]. A key takes eight bytes; an optional key takes no more. The
 /// key is stale for ever once its timer was delivered or removed. A key is valid only in its own
@@ -187,14 +186,7 @@ impl<F: Family, T> SlabQueue<F, T> {
 
     #[inline]
     fn find(&self, key: &Key) -> Result<Idx, KeyError> {
-        let SlotId { index, generation } = key.0;
-        let live = if RecordOf::<F>::STAMPED {
-            let columns = &self.arena.columns;
-            index.at() < columns.len() && columns.nodes().record(index).stamp() == generation.get()
-        } else {
-            self.get(*key).is_some()
-        };
-        if live { Ok(index) } else { Err(KeyError::Stale) }
+        if self.get(*key).is_some() { Ok(key.0.index) } else { Err(KeyError::Stale) }
     }
 
     #[inline]
@@ -213,9 +205,6 @@ impl<F: Family, T> SlabQueue<F, T> {
             Err(value) => return Err(Rejected { reason: Reject::Full, value }),
         };
         let records = self.arena.columns.nodes_mut();
-        if RecordOf::<F>::STAMPED {
-            records.record_mut(id.index).set_stamp(id.generation.get());
-        }
         let head = self.order.insert(records, id.index, deadline, self.now);
         Ok(Inserted { key: Key(id), head })
     }
@@ -239,14 +228,7 @@ impl<F: Family, T> SlabQueue<F, T> {
 
     fn check_memory(&self, all_live: bool) -> Result<(), Violation> {
         self.arena.check()?;
-        let stamp = |slot: &Slot<T>| match slot {
-            Slot::Live { generation, .. } if RecordOf::<F>::STAMPED => generation.get(),
-            _ => 0,
-        };
-        let columns = &self.arena.columns;
-        let stamped = (0..columns.len())
-            .all(|at| columns.record_at(at).map(Record::stamp) == columns.slot(at).map(stamp));
-        if all_live && stamped { Ok(()) } else { Err(Violation::Storage) }
+        if all_live { Ok(()) } else { Err(Violation::Storage) }
     }
 }
 

@@ -26,9 +26,6 @@ pub trait Columns: Sized {
     /// The records, for writing.
     fn nodes_mut(&mut self) -> &mut Self::Nodes;
 
-    /// The record at an index, if it exists.
-    fn record_at(&self, at: usize) -> Option<&Self::Record>;
-
     /// Lets all records forget their last timers. The caller makes sure that no slot is live.
     fn forget(&mut self);
 
@@ -146,13 +143,6 @@ impl<R> Records<R> {
         self.0.capacity() * size_of::<R>()
     }
 
-    /// The record at an index, if it exists.
-    #[inline]
-    #[must_use]
-    pub fn get(&self, at: usize) -> Option<&R> {
-        self.0.get(at)
-    }
-
     /// Lets all records forget their last timers. The caller makes sure that no slot is live.
     pub fn forget(&mut self)
     where
@@ -212,11 +202,6 @@ impl<R: Record<Idx>, T> Columns for Apart<R, T> {
     #[inline]
     fn nodes_mut(&mut self) -> &mut Records<R> {
         &mut self.records
-    }
-
-    #[inline]
-    fn record_at(&self, at: usize) -> Option<&R> {
-        self.records.get(at)
     }
 
     fn forget(&mut self) {
@@ -314,11 +299,6 @@ impl<R: Record<Idx>, T> Columns for Together<R, T> {
     #[inline]
     fn nodes_mut(&mut self) -> &mut Self {
         self
-    }
-
-    #[inline]
-    fn record_at(&self, at: usize) -> Option<&R> {
-        self.0.get(at).map(|cell| &cell.record)
     }
 
     fn forget(&mut self) {

@@ -24,11 +24,10 @@ pub struct WheelRecord<P, const BUCKETS: usize> {
     pub(super) links: Links<P>,
     /// The number of the node's bucket.
     pub(super) bucket: BucketNumber<BUCKETS>,
-    stamp: u32,
 }
 
 impl<P: Handle, const BUCKETS: usize> Record<P> for WheelRecord<P, BUCKETS> {
-    const IDLE: Self = Self { expiry: 0, links: Links::NONE, bucket: BucketNumber::new(0, 0), stamp: 0 };
+    const IDLE: Self = Self { expiry: 0, links: Links::NONE, bucket: BucketNumber::new(0, 0) };
 
     #[inline]
     fn vacant(next: Option<P>) -> Self {
@@ -43,20 +42,6 @@ impl<P: Handle, const BUCKETS: usize> Record<P> for WheelRecord<P, BUCKETS> {
     #[inline]
     fn set_vacant(&mut self, next: Option<P>) {
         self.links.next = next;
-        self.stamp = 0;
-    }
-
-    // The stamp takes bytes that would be padding.
-    const STAMPED: bool = true;
-
-    #[inline]
-    fn stamp(&self) -> u32 {
-        self.stamp
-    }
-
-    #[inline]
-    fn set_stamp(&mut self, stamp: u32) {
-        self.stamp = stamp;
     }
 }
 
@@ -87,7 +72,6 @@ impl<P: Handle, const BUCKETS: usize> WheelNode<P, BUCKETS> for WheelRecord<P, B
         self.bucket
     }
 
-    // The stamp stays.
     #[inline]
     fn set(&mut self, expiry: Tick, links: Links<P>, bucket: BucketNumber<BUCKETS>) {
         self.expiry = expiry;

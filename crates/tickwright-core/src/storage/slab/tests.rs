@@ -3,10 +3,11 @@
 
 use core::num::NonZeroU32;
 
-use tickwright_nodes::arena::MOST;
+use tickwright_nodes::arena::{MOST, Slot};
 
 use super::*;
 use crate::SortedList;
+use crate::storage::{Nodes, Record};
 
 type Queue = SlabQueue<SortedList, u32>;
 
