@@ -65,8 +65,9 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         }
         for kind in [Kind::Flat, Kind::Heap, Kind::Wheel] {
             if kind <= Kind::of::<L>(timers) {
-                // The structure that is being left may have more timers than it serves.
-                let most = timers.min(kind.most::<L>().max(self.len));
+                // During a move, a structure may hold more timers than it serves.
+                let holds = kind == self.kind || self.going.is_some_and(|going| going.to == kind);
+                let most = timers.min(kind.most::<L>().max(if holds { self.len } else { 0 }));
                 self.parts.reserve(kind, Self::with_slack(most))?;
             }
         }

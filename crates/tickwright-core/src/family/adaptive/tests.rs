@@ -363,3 +363,13 @@ fn check_names_what_a_move_broke() {
     queue.order.left += 1;
     assert_eq!(queue.check(), Err(Violation::Position));
 }
+
+/// A queue that grows timer by timer reserves no room in small structures that it has left.
+#[test]
+fn small_structures_stay_small() {
+    let mut queue = SlabQueue::<AdaptiveQueue, ()>::new();
+    for at in 0..10_000 {
+        queue.insert(at, ()).unwrap();
+    }
+    assert!(queue.order.parts.heap_bytes() < 32 << 10, "{}", queue.order.parts.heap_bytes());
+}
