@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::model::{Measure, Model};
-pub(crate) use self::number::{Operations, Population, Rounds, Seed, Within};
+pub(crate) use self::number::{Operations, PerTimer, Population, Rounds, Seed, Within};
 use crate::error::LabError;
 use crate::output::text;
 use crate::structures::registry::{self, nearest};
@@ -153,6 +153,10 @@ pub(crate) struct Run {
     /// The number of operations in a sample; absent in models whose samples have a fixed length.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) operations: Option<Operations>,
+    /// The least number of operations in a sample for each pending timer. A structure that sweeps
+    /// its dead entries, or moves its timers in batches, then does so in every sample.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) operations_per_timer: Option<PerTimer>,
     /// The number of samples of each structure.
     pub(crate) rounds: Rounds,
     /// The seed of all generated operations.
@@ -257,6 +261,9 @@ impl Scenario {
             let only = if self.model.whole() { "exactly" } else { "of" };
             return Err(format!("'measures' of model '{model}' are {only}: {}", names.join(", ")));
         }
+        if self.run.operations.is_none() && self.run.operations_per_timer.is_some() {
+            return Err("'run.operations_per_timer' has no meaning without 'run.operations'".into());
+        }
         if let Some(timeouts) = self.timeouts.filter(|t| t.longest.get() < t.shortest.get()) {
             return Err(format!("'timeouts.longest' is below the shortest, {}", timeouts.shortest.get()));
         }
@@ -285,12 +292,13 @@ impl Scenario {
         self.run.structures.iter().map(|pattern| pattern.0.clone()).collect()
     }
 
-    /// The number of operations in a sample at a population; `asked` comes from the command line.
+    /// The number of operations in a sample at a population; `asked` comes from the command line
+    /// and wins.
     pub(crate) fn operations(&self, asked: Option<u64>, population: usize) -> usize {
-        match self.run.operations {
-            Some(own) => usize::try_from(asked.unwrap_or(own.get())).unwrap_or(usize::MAX),
-            None => population,
-        }
+        let Some(own) = self.run.operations else { return population };
+        let per_timer = self.run.operations_per_timer.map_or(0, |n| n.get());
+        let own = own.get().max(per_timer.saturating_mul(population as u64));
+        usize::try_from(asked.unwrap_or(own)).unwrap_or(usize::MAX)
     }
 
     /// Parses the built-in scenarios.

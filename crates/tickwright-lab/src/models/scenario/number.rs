@@ -64,6 +64,8 @@ impl<const LOW: u64, const HIGH: u64> schemars::JsonSchema for Within<LOW, HIGH>
 pub(crate) type Population = Within<1, 16_777_216>;
 /// The number of operations in a sample.
 pub(crate) type Operations = Within<1, 100_000_000>;
+/// The least number of operations in a sample for each pending timer.
+pub(crate) type PerTimer = Within<1, 100>;
 /// The number of samples of each structure.
 pub(crate) type Rounds = Within<1, 1000>;
 /// The seed of all generated operations.

@@ -30,7 +30,7 @@ fn every_file_of_the_folder_is_built_in() {
 fn a_mistake_names_file_line_and_key() {
     let unknown = broken("rounds = 9", "runds = 9");
     assert!(unknown.contains("scenarios/hold-exp-sparse.toml"), "{unknown}");
-    assert!(unknown.contains("line 17") && unknown.contains("runds"), "{unknown}");
+    assert!(unknown.contains("line 18") && unknown.contains("runds"), "{unknown}");
     let range = broken("rounds = 9", "rounds = 0");
     assert!(
         range.contains("rounds = 0") && range.contains("0 is not a whole number from 1 to 1000"),
@@ -48,7 +48,7 @@ fn a_mistake_names_file_line_and_key() {
 #[test]
 fn a_pattern_that_names_nothing_is_a_mistake_in_its_line() {
     let message = broken("structures = [\"*\"]", "structures = [\"*\", \"!lits/*\"]");
-    for word in ["scenarios/hold-exp-sparse.toml", "line 19", "'lits/*'", "'list/slab'"] {
+    for word in ["scenarios/hold-exp-sparse.toml", "line 20", "'lits/*'", "'list/slab'"] {
         assert!(message.contains(word), "'{word}' is missing in: {message}");
     }
     let message = broken("structures = [\"*\"]", "structures = [\"!*\"]");
@@ -78,6 +78,18 @@ fn a_model_has_its_own_tables_and_measures() {
     assert!(both.contains("needs either 'cancelled_percent' or 'completions'"), "{both}");
     let quartile = of("request-timeout.toml", "p75 = 60", "p75 = 6");
     assert!(quartile.contains("'one_shots.completions.p75' is below the median, 20"), "{quartile}");
+    let whole = of("expire.toml", "rounds = 9", "operations_per_timer = 2\nrounds = 9");
+    assert!(whole.contains("'run.operations_per_timer' has no meaning without"), "{whole}");
+}
+
+#[test]
+fn a_sample_covers_every_timer_unless_the_user_says_how_long_it_is() {
+    let network = Scenario::find("network").unwrap();
+    let operations = [1_000, 100_000, 1_000_000].map(|n| network.operations(None, n));
+    assert_eq!(operations, [200_000, 200_000, 2_000_000]);
+    assert_eq!(network.operations(Some(50), 1_000_000), 50);
+    let expire = Scenario::find("expire").unwrap();
+    assert_eq!(expire.operations(Some(50), 1_000), 1_000);
 }
 
 #[test]
