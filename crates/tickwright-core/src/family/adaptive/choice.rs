@@ -68,8 +68,9 @@ impl Kind {
 }
 
 /// Whether timers mostly expire, or are mostly moved and removed. Only a wheel that may give way to
-/// a ladder counts. The answer is the sign of a saturating count. So old operations are forgotten,
-/// and all of them when a smaller structure takes over.
+/// a ladder counts, and its count saturates. When a smaller structure takes over, the count starts
+/// again. But once most timers expired, that stays the answer: the next large population begins in a
+/// ladder, and no wheel of many timers is moved again.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Habit {
     count: i32,
@@ -80,9 +81,11 @@ impl Habit {
     /// The initial state: nothing is known, and `judge` has not been called.
     pub(super) const NEW: Self = Self { count: 0, most: i32::MAX / 2 };
 
-    /// Forgets all operations.
+    /// Counts from 0 again, unless the answer is that timers expire.
     pub(super) fn forget(&mut self) {
-        self.count = 0;
+        if !self.is_to_expire() {
+            self.count = 0;
+        }
     }
 
     #[inline]
@@ -101,8 +104,12 @@ impl Habit {
         self.count <= -self.most
     }
 
-    /// Sets the count's limit to an eighth of `timers`, but at least to `EXPIRIES`.
+    /// Sets the count's limit to an eighth of `timers`, but at least to `EXPIRIES`. The answer does
+    /// not change.
     pub(super) fn judge<L: Limits>(&mut self, timers: usize) {
+        if self.is_to_expire() {
+            self.count = -i32::MAX;
+        }
         let most = i32::MAX / 2;
         self.most = i32::try_from(timers / 8).unwrap_or(most).clamp(L::EXPIRIES.clamp(1, most), most);
         self.count = self.count.clamp(-self.most, self.most);

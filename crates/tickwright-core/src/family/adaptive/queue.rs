@@ -434,6 +434,7 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
         self.len = 0;
         self.going = None;
         self.kind = Kind::Flat;
+        self.habit = Habit::NEW;
         self.settle();
     }
 

@@ -152,6 +152,29 @@ fn a_small_population_forgets_what_a_large_one_did() {
     assert_eq!((state(&queue).1, expiries), (Some(Kind::Ladder), 20));
 }
 
+/// Once most timers expired, a large population goes to a ladder at once. So a queue that fills and
+/// drains again and again moves few timers. `clear` forgets that.
+#[test]
+fn a_queue_whose_timers_expired_grows_into_a_ladder() {
+    let mut queue = Queue::new();
+    let mut wheels = Vec::new();
+    for round in 0..4 {
+        if round == 3 {
+            queue.clear();
+        }
+        for at in 0..500 {
+            queue.insert(queue.now() + at % 50, 0).unwrap();
+        }
+        wheels.push(state(&queue).0 == Kind::Wheel);
+        while let Some(head) = queue.next_expiry() {
+            assert!(queue.pop_expired(head).is_some());
+            assert_eq!(queue.check(), Ok(()));
+        }
+        assert_eq!(state(&queue).0, Kind::Flat);
+    }
+    assert_eq!(wheels, [true, false, false, true]);
+}
+
 /// Periodic timers expire as well: each of their expiries counts.
 #[test]
 fn a_wheel_of_periodic_timers_gives_way() {
