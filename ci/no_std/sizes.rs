@@ -26,5 +26,5 @@ const _: () = {
     assert!(record::<DaryHeap<4>>() == 4);
     assert!(record::<Wheel>() == 24 && kib::<Wheel>() == 11);
     assert!(record::<AdaptiveQueue>() == 24);
-    assert!(size_of::<SlabQueue<AdaptiveQueue, ()>>() == 168);
+    assert!(size_of::<SlabQueue<AdaptiveQueue, ()>>() == 176);
 };

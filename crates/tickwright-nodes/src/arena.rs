@@ -11,12 +11,17 @@
 //! values, and its code does not depend on `T`. [`Together`] keeps both in one cell: a search that
 //! compares values reads one address range.
 //!
+//! Arrivals take the slots of the free list, the last vacated one first, and then the free slots
+//! from `fresh` on by index. When few slots are live, the list is dropped, and `fresh` is 1 again:
+//! memory that is visited by index is faster than a long list in any order.
+//!
 //! # Invariants
 //! 1. The generation of a live slot is never 0. The compiler encodes a free slot by that zero.
 //! 2. Each occupation of a slot has a generation of its own, so a [`SlotId`] is never valid twice.
 //!    A slot that has used up its generations is retired.
-//! 3. Each free slot that is not retired is on the free list exactly once. The list runs through
-//!    the records ([`Violation::Storage`], also for invariant 4).
+//! 3. Each free slot that is not retired is on the free list exactly once, if its index is less
+//!    than `fresh`. No other slot is. The list runs through the records ([`Violation::Storage`],
+//!    also for invariant 4).
 //! 4. `len` slots are live, `retired` are retired, and index 0 is neither.
 
 use core::num::NonZeroU32;

@@ -42,7 +42,7 @@
 //! Bytes per timer: slab 24 + slot (8 for a `u32`), and 12 for a ladder's entries from 16,384
 //! reserved timers on. The queue allocates 13 KiB for a heap, 11 KiB for a wheel and 18 KiB for a
 //! ladder when they may first serve, and keeps them. The queue itself takes 264 bytes (on 32-bit
-//! targets 168). All other figures are the same on 32-bit targets, because records and cells number
+//! targets 176). All other figures are the same on 32-bit targets, because records and cells number
 //! slots in 32 bits everywhere.
 //!
 //! # Choose when

@@ -37,6 +37,9 @@ pub trait Columns: Sized {
         self.len() == 0
     }
 
+    /// Whether each slot has a record.
+    fn is_complete(&self) -> bool;
+
     /// The number of slots for which there is memory.
     fn capacity(&self) -> usize;
 
@@ -213,6 +216,10 @@ impl<R: Record<Idx>, T> Columns for Apart<R, T> {
         self.slots.len()
     }
 
+    fn is_complete(&self) -> bool {
+        self.records.0.len() >= self.slots.len()
+    }
+
     fn capacity(&self) -> usize {
         self.records.capacity().min(self.slots.capacity())
     }
@@ -310,6 +317,10 @@ impl<R: Record<Idx>, T> Columns for Together<R, T> {
     #[inline]
     fn len(&self) -> usize {
         self.0.len()
+    }
+
+    fn is_complete(&self) -> bool {
+        true
     }
 
     fn capacity(&self) -> usize {

@@ -5,7 +5,13 @@ use core::mem;
 use core::num::NonZeroU32;
 
 use super::{Columns, Full, Idx, MOST, Slot, SlotId, slots_for};
-use crate::Violation;
+use crate::{Handle, Violation};
+
+/// With fewer live slots than this, a long free list is dropped. An arrival may pass over as many.
+const FEW: usize = 64;
+
+/// A list of fewer slots is kept: they lie in a cache.
+const LONG: u32 = 1024;
 
 /// Slots with generations, over either layout. The [module](super) states its invariants.
 pub struct Arena<C> {
@@ -13,8 +19,11 @@ pub struct Arena<C> {
     pub columns: C,
     #[doc(hidden)]
     pub free: Option<Idx>,
+    /// The free slots before this one are on the free list, and the others are not.
     #[doc(hidden)]
-    pub retired: usize,
+    pub fresh: u32,
+    #[doc(hidden)]
+    pub retired: u32,
     #[doc(hidden)]
     pub len: usize,
     limit: usize,
@@ -26,7 +35,7 @@ impl<C: Columns> Arena<C> {
     /// An arena over empty columns. The first occupation of each slot has generation `last + 1`.
     #[must_use]
     pub const fn starting_after(last: u32, columns: C) -> Self {
-        Self { columns, free: None, retired: 0, len: 0, limit: MOST, first_generation: last }
+        Self { columns, free: None, fresh: 1, retired: 0, len: 0, limit: MOST, first_generation: last }
     }
 
     /// The number of live slots.
@@ -65,7 +74,7 @@ impl<C: Columns> Arena<C> {
             return Ok(0);
         }
         // An occupation uses free slots first. Retired slots and slot 0 are never used.
-        let slots = slots_for(total, self.retired).ok_or(Full)?;
+        let slots = slots_for(total, self.retired as usize).ok_or(Full)?;
         Ok(slots.saturating_sub(self.columns.len()))
     }
 
@@ -92,7 +101,7 @@ impl<C: Columns> Arena<C> {
                 self.free = self.columns.next_vacant(index);
                 index
             }
-            None => match self.append() {
+            None => match self.take_fresh() {
                 Some(index) => index,
                 None => return Err(refuse(value)),
             },
@@ -109,16 +118,34 @@ impl<C: Columns> Arena<C> {
         Ok(SlotId { index, generation })
     }
 
-    /// Appends a free slot. It is not inlined: most arrivals take a slot from the free list.
+    /// Takes the next slot that is not on the free list, or appends one. It is not inlined: most
+    /// arrivals take a slot from the free list.
     #[inline(never)]
-    fn append(&mut self) -> Option<Idx> {
+    fn take_fresh(&mut self) -> Option<Idx> {
+        while (self.fresh as usize) < self.columns.len() {
+            let at = self.fresh as usize;
+            self.fresh += 1;
+            // Any other slot is live or retired.
+            if self.columns.slot(at).is_some_and(Slot::is_usable) {
+                return Idx::of(at);
+            }
+        }
         let used = self.columns.len();
         if used == 0 || used == self.columns.capacity() {
             self.grow()?;
         }
         let index = Idx::of(self.columns.len())?;
         self.columns.push(self.first_generation);
+        self.fresh = index.number() + 1;
         Some(index)
+    }
+
+    /// Takes all slots off the free list. A list of slots that were vacated in any order is a chain
+    /// of cache misses: the next arrivals take the slots by index.
+    #[cold]
+    fn drop_list(&mut self) {
+        self.free = None;
+        self.fresh = 1;
     }
 
     /// Gets memory for one more slot, and for slot 0, which it appends.
@@ -145,13 +172,20 @@ impl<C: Columns> Arena<C> {
         let Slot::Live { generation, .. } = *slot else { return None };
         let vacated = mem::replace(slot, Slot::Free { last: generation.get() });
         if generation < NonZeroU32::MAX {
-            self.columns.set_vacant(index, self.free);
-            self.free = Some(index);
+            if index.number() < self.fresh {
+                self.columns.set_vacant(index, self.free);
+                self.free = Some(index);
+            } else {
+                self.columns.set_vacant(index, None);
+            }
         } else {
             self.columns.set_idle(index);
             self.retired += 1;
         }
         self.len -= 1;
+        if self.fresh > LONG && self.len < FEW {
+            self.drop_list();
+        }
         match vacated {
             Slot::Live { value, .. } => Some((SlotId { index, generation }, value)),
             Slot::Free { .. } => None,
@@ -228,7 +262,11 @@ impl<C: Columns> Arena<C> {
         let slots = || (0..self.columns.len()).filter_map(|at| self.columns.slot(at));
         let live = slots().filter(|slot| slot.is_live()).count();
         let usable = slots().skip(1).filter(|slot| slot.is_usable()).count();
-        if live != self.len || live + usable + self.retired != self.columns.len().saturating_sub(1) {
+        let listed = slots().take(self.fresh as usize).skip(1).filter(|slot| slot.is_usable()).count();
+        if !self.columns.is_complete()
+            || live != self.len
+            || live + usable + self.retired as usize != self.columns.len().saturating_sub(1)
+        {
             return Err(Violation::Storage);
         }
         let mut found = 0;
@@ -236,12 +274,12 @@ impl<C: Columns> Arena<C> {
         // Invariant: `found` slots of the free list have been visited, and each was usable.
         while let Some(p) = next {
             found += 1;
-            if found > usable || !self.columns.slot(p.at()).is_some_and(Slot::is_usable) {
+            if found > listed || !self.columns.slot(p.at()).is_some_and(Slot::is_usable) {
                 return Err(Violation::Storage);
             }
             next = self.columns.next_vacant(p);
         }
-        if found == usable { Ok(()) } else { Err(Violation::Storage) }
+        if found == listed { Ok(()) } else { Err(Violation::Storage) }
     }
 }
 

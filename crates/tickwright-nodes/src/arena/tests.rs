@@ -1,6 +1,7 @@
 //! Breaks the arena on purpose, over both layouts, and requires that `check` reports it.
 
 use core::num::NonZeroU32;
+use std::vec::Vec;
 
 use super::*;
 use crate::{Record, Violation};
@@ -53,7 +54,7 @@ fn holed<C: Layout>() -> Arena<C> {
 
 fn check_names_what_is_broken<C: Layout>() {
     type Break<C> = fn(&mut Arena<C>);
-    let breaks: [(&str, Break<C>); 11] = [
+    let breaks: [(&str, Break<C>); 13] = [
         ("a slot was freed behind its back", |a| {
             *a.columns.slot_mut(3).unwrap() = Slot::Free { last: 1 };
         }),
@@ -66,6 +67,11 @@ fn check_names_what_is_broken<C: Layout>() {
         ("the free list leaves the arena", |a| a.free = Some(idx(77))),
         ("a retired slot is on the free list", |a| {
             *a.columns.slot_mut(2).unwrap() = Slot::Free { last: u32::MAX };
+        }),
+        ("a listed slot is to be taken by index", |a| a.fresh = 4),
+        ("a free slot is neither listed nor to be taken by index", |a| {
+            *a.columns.slot_mut(3).unwrap() = Slot::Free { last: 1 };
+            a.len -= 1;
         }),
         ("a retirement was not counted", |a| a.retired = 1),
         ("the count is off", |a| a.len += 1),
@@ -106,6 +112,38 @@ fn a_bound_holds_and_replaces_a_retired_slot_on_request_only<C: Layout>() {
     assert_eq!((arena.occupy(8), arena.reserve(1)), (Err(8), Err(Full)), "the bound stays");
 }
 
+/// Slots are vacated in a scattered order. The list is dropped once, when few slots are live. Until
+/// then arrivals take the last vacated slot, and then they take free slots by index.
+fn few_live_slots_drop_a_long_free_list<C: Layout>() {
+    const SLOTS: usize = 1200;
+    let mut arena = Arena::starting_after(u32::MAX - 3, C::NONE);
+    let mut ids: Vec<_> = (0..SLOTS as u32).map(|value| arena.occupy(value).unwrap()).collect();
+    while arena.retired == 0 {
+        arena.vacate(ids[1].index);
+        ids[1] = arena.occupy(1).unwrap();
+    }
+    let (mut kept, mut dropped) = (Vec::new(), Vec::new());
+    for (left, at) in (0..SLOTS).rev().zip((0..SLOTS).map(|at| at * 77 % SLOTS)) {
+        if left < 20 {
+            kept.push(ids[at].index);
+            continue;
+        }
+        let is_long = arena.fresh > 1024;
+        arena.vacate(ids[at].index);
+        assert_eq!(arena.check(), Ok(()));
+        if arena.fresh == 1 && is_long {
+            dropped.push(arena.len());
+        } else if is_long {
+            assert_eq!(arena.free, Some(ids[at].index));
+        }
+    }
+    assert_eq!(dropped, [63]);
+    // The slots that stayed live, and the retired one, are passed over.
+    let taken: Vec<_> = (0..SLOTS - 20).map(|_| arena.occupy(0).unwrap().index).collect();
+    assert!(taken.is_sorted() && !taken.iter().any(|index| *index == idx(2) || kept.contains(index)));
+    assert_eq!((arena.check(), arena.len(), arena.columns.len()), (Ok(()), SLOTS, SLOTS + 2));
+}
+
 macro_rules! for_each_layout {
     ($($test:ident),+ $(,)?) => {
         mod apart {
@@ -121,6 +159,7 @@ for_each_layout!(
     check_names_what_is_broken,
     a_slot_that_has_used_up_its_generations_is_retired,
     a_bound_holds_and_replaces_a_retired_slot_on_request_only,
+    few_live_slots_drop_a_long_free_list,
 );
 
 #[test]

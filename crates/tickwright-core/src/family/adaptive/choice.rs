@@ -69,8 +69,8 @@ impl Kind {
 
 /// Whether timers mostly expire, or are mostly moved and removed. Only a wheel that may give way to
 /// a ladder counts, and its count saturates. When a smaller structure takes over, the count starts
-/// again. But once most timers expired, that stays the answer: the next large population begins in a
-/// ladder, and no wheel of many timers is moved again.
+/// again. But once most timers expired, that stays the answer: the next large population goes to a
+/// ladder at once, and no wheel of many timers is moved again.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Habit {
     count: i32,
