@@ -176,19 +176,22 @@ pub(crate) enum Command {
 pub(crate) enum Bench {
     /// The best of ours beside the best of others, for each work and population
     ///
-    /// Takes some ten minutes, with --quick half a minute.
+    /// Takes some twenty minutes, with --quick half a minute.
     Matrix(MatrixArgs),
     /// Pop the earliest timer and insert it again, at constant population
     ///
-    /// Takes about two minutes for all scenarios and structures, with --quick some seconds.
+    /// Takes some eight minutes for all scenarios and structures. --n 100,10k makes it shorter, and
+    /// --quick takes some seconds.
     Hold(CountedArgs),
     /// Time-outs of a network server: most are moved, some are set again, one in a hundred expires
     ///
-    /// Takes about a minute for all structures, with --quick some seconds.
+    /// Takes some ten minutes for all scenarios and structures. --n 1k,100k makes it shorter, and
+    /// --quick takes some seconds.
     Network(CountedArgs),
     /// One-shot timers of servers: as many leave as come, and most are cancelled before they expire
     ///
-    /// Takes about two minutes for all scenarios and structures, with --quick some seconds.
+    /// Takes some five minutes for all scenarios and structures. --n 2k,15k makes it shorter, and
+    /// --quick takes some seconds.
     OneShot(CountedArgs),
     /// Arm timers that all expire, then deliver them tick by tick
     ///

@@ -120,7 +120,7 @@ pub enum Slot<T> {
         /// What it holds.
         value: T,
     },
-    /// The slot is on the free list, or it is retired.
+    /// The slot is free or retired.
     Free {
         /// The generation of the last occupation.
         last: u32,

@@ -7,10 +7,11 @@ use core::num::NonZeroU32;
 use super::{Columns, Full, Idx, MOST, Slot, SlotId, slots_for};
 use crate::{Handle, Violation};
 
-/// With fewer live slots than this, a long free list is dropped. An arrival may pass over as many.
+/// With fewer live slots than this, a long free list is dropped. A later arrival may pass over as
+/// many live slots, and over those that are retired.
 const FEW: usize = 64;
 
-/// A list of fewer slots is kept: they lie in a cache.
+/// A list of fewer slots is kept, since they lie in a cache. Retired slots do not count.
 const LONG: u32 = 1024;
 
 /// Slots with generations, over either layout. The [module](super) states its invariants.
@@ -183,7 +184,7 @@ impl<C: Columns> Arena<C> {
             self.retired += 1;
         }
         self.len -= 1;
-        if self.fresh > LONG && self.len < FEW {
+        if self.fresh > LONG && self.len < FEW && self.fresh - LONG > self.retired {
             self.drop_list();
         }
         match vacated {
@@ -274,7 +275,8 @@ impl<C: Columns> Arena<C> {
         // Invariant: `found` slots of the free list have been visited, and each was usable.
         while let Some(p) = next {
             found += 1;
-            if found > listed || !self.columns.slot(p.at()).is_some_and(Slot::is_usable) {
+            let is_listed = p.number() < self.fresh && self.columns.slot(p.at()).is_some_and(Slot::is_usable);
+            if found > listed || !is_listed {
                 return Err(Violation::Storage);
             }
             next = self.columns.next_vacant(p);

@@ -54,7 +54,7 @@ fn holed<C: Layout>() -> Arena<C> {
 
 fn check_names_what_is_broken<C: Layout>() {
     type Break<C> = fn(&mut Arena<C>);
-    let breaks: [(&str, Break<C>); 13] = [
+    let breaks: [(&str, Break<C>); 14] = [
         ("a slot was freed behind its back", |a| {
             *a.columns.slot_mut(3).unwrap() = Slot::Free { last: 1 };
         }),
@@ -72,6 +72,10 @@ fn check_names_what_is_broken<C: Layout>() {
         ("a free slot is neither listed nor to be taken by index", |a| {
             *a.columns.slot_mut(3).unwrap() = Slot::Free { last: 1 };
             a.len -= 1;
+        }),
+        ("a slot is listed in the place of another one", |a| {
+            a.fresh = 4;
+            a.columns.set_vacant(idx(4), None);
         }),
         ("a retirement was not counted", |a| a.retired = 1),
         ("the count is off", |a| a.len += 1),
@@ -144,6 +148,17 @@ fn few_live_slots_drop_a_long_free_list<C: Layout>() {
     assert_eq!((arena.check(), arena.len(), arena.columns.len()), (Ok(()), SLOTS, SLOTS + 2));
 }
 
+/// Retired slots do not lengthen the list, so they do not cause it to be dropped again and again.
+fn retired_slots_drop_no_free_list<C: Layout>() {
+    let mut arena = Arena::starting_after(u32::MAX - 1, C::NONE);
+    for _ in 0..2000 {
+        let id = arena.occupy(0).unwrap();
+        arena.vacate(id.index);
+        assert!(arena.fresh > 1);
+    }
+    assert_eq!((arena.retired, arena.check()), (2000, Ok(())));
+}
+
 macro_rules! for_each_layout {
     ($($test:ident),+ $(,)?) => {
         mod apart {
@@ -160,6 +175,7 @@ for_each_layout!(
     a_slot_that_has_used_up_its_generations_is_retired,
     a_bound_holds_and_replaces_a_retired_slot_on_request_only,
     few_live_slots_drop_a_long_free_list,
+    retired_slots_drop_no_free_list,
 );
 
 #[test]

@@ -69,23 +69,27 @@ impl Kind {
 
 /// Whether timers mostly expire, or are mostly moved and removed. Only a wheel that may give way to
 /// a ladder counts, and its count saturates. When a smaller structure takes over, the count starts
-/// again. But once most timers expired, that stays the answer: the next large population goes to a
-/// ladder at once, and no wheel of many timers is moved again.
+/// again. But once a ladder took over, the answer stays: the next large population goes to a ladder
+/// as soon as a wheel may give way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Habit {
     count: i32,
     most: i32,
+    expired_before: bool,
 }
 
 impl Habit {
     /// The initial state: nothing is known, and `judge` has not been called.
-    pub(super) const NEW: Self = Self { count: 0, most: i32::MAX / 2 };
+    pub(super) const NEW: Self = Self { count: 0, most: i32::MAX / 2, expired_before: false };
 
-    /// Counts from 0 again, unless the answer is that timers expire.
+    /// Counts from 0 again.
     pub(super) fn forget(&mut self) {
-        if !self.is_to_expire() {
-            self.count = 0;
-        }
+        self.count = 0;
+    }
+
+    /// A ladder takes over.
+    pub(super) fn settle_on_expiry(&mut self) {
+        self.expired_before = true;
     }
 
     #[inline]
@@ -101,15 +105,11 @@ impl Habit {
     /// Whether they expire.
     #[inline]
     pub(super) fn is_to_expire(self) -> bool {
-        self.count <= -self.most
+        self.expired_before || self.count <= -self.most
     }
 
-    /// Sets the count's limit to an eighth of `timers`, but at least to `EXPIRIES`. The answer does
-    /// not change.
+    /// Sets the count's limit to an eighth of `timers`, but at least to `EXPIRIES`.
     pub(super) fn judge<L: Limits>(&mut self, timers: usize) {
-        if self.is_to_expire() {
-            self.count = -i32::MAX;
-        }
         let most = i32::MAX / 2;
         self.most = i32::try_from(timers / 8).unwrap_or(most).clamp(L::EXPIRIES.clamp(1, most), most);
         self.count = self.count.clamp(-self.most, self.most);

@@ -30,6 +30,9 @@ const BUDGET: usize = 64;
 impl<P: Handle, L: Limits> Adaptive<P, L> {
     /// Begins to move all timers to another structure, which has room for them.
     pub(super) fn begin(&mut self, nodes: &mut impl Nodes<P, AdaptiveRecord<P>>, to: Kind) {
+        if to == Kind::Ladder {
+            self.habit.settle_on_expiry();
+        }
         if self.len == 0 {
             self.leave_for(to);
             return self.settle();

@@ -10,6 +10,10 @@ use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
 use crate::explain::Explanation;
 use crate::storage::{Discipline, Due, Handle, Nodes};
 
+/// A ladder is left with at most this many dead entries. Each step of the move may drop 60 of them,
+/// so the move takes a few steps more.
+const MOST_DEAD: usize = 256;
+
 /// The adaptive queue over handles `P`.
 pub struct Adaptive<P: Handle, L> {
     pub(super) parts: Parts<P>,
@@ -30,7 +34,7 @@ pub struct Adaptive<P: Handle, L> {
     pub(super) left: u8,
     /// What records say of timers in `kind`.
     serving: Holder,
-    habit: Habit,
+    pub(super) habit: Habit,
     /// Whether the structure is a wheel that gives way to a ladder once most timers expire.
     is_undecided: bool,
     /// A tick at or before the greatest `now` of all calls.
@@ -84,12 +88,19 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         if by_len == Kind::Ladder {
             // A wheel stays until most timers expire.
             if self.kind == Kind::Ladder || self.habit.is_to_expire() { Kind::Ladder } else { Kind::Wheel }
-        } else if by_len < self.kind && self.len >= self.least() {
-            // The population is small, but not so small that a change pays.
+        } else if by_len < self.kind && (self.len >= self.least() || self.has_many_dead()) {
+            // The population is small, but not so small that a change pays; or the ladder's entries
+            // would make the move long.
             self.kind
         } else {
             by_len
         }
+    }
+
+    /// Whether a move out of the ladder would read many entries of timers that are gone. Later pops
+    /// drop them. An empty ladder drops all at once.
+    fn has_many_dead(&self) -> bool {
+        self.kind == Kind::Ladder && self.len > 0 && self.parts.ladder.0[0].dead() > MOST_DEAD
     }
 
     /// With fewer timers than this, a smaller structure serves.
@@ -194,7 +205,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
             with_part!(mut self.parts, self.kind, |order| order.pop(nodes, now, budget))
         };
         let Some(popped) = popped else {
-            self.set_quiet(nodes, now);
+            self.set_quiet(nodes);
             return None;
         };
         self.len -= 1;
@@ -209,10 +220,10 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
 
     /// After a pop that found nothing: sets the tick before which no pop finds anything.
     #[inline(never)]
-    fn set_quiet(&mut self, nodes: &impl Nodes<P, AdaptiveRecord<P>>, now: Tick) {
+    fn set_quiet(&mut self, nodes: &impl Nodes<P, AdaptiveRecord<P>>) {
         // A ladder without timers may have dead entries. A later timer may take over such an entry,
         // and `next_wake` is then the entry's tick, which may be earlier than the deadline.
-        let empty = if self.first == Kind::Ladder { now } else { Tick::MAX };
+        let empty = if self.first == Kind::Ladder { 0 } else { Tick::MAX };
         self.quiet = self.next_wake(nodes).unwrap_or(empty);
     }
 
@@ -407,7 +418,7 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
         if popped.is_some() {
             self.len -= 1;
         } else {
-            self.set_quiet(nodes, now);
+            self.set_quiet(nodes);
         }
         popped
     }

@@ -110,8 +110,9 @@ fn a_wheel_stays_until_most_expire() {
         assert_eq!(queue.check(), Ok(()));
     }
     assert_eq!(state(&queue), (Kind::Wheel, None));
-    let mut moves = 0;
+    let (mut moves, mut expiries) = (0, 0);
     for at in 500..10_000 {
+        expiries += u32::from(state(&queue) == (Kind::Wheel, None));
         assert!(queue.pop_expired(3000 + Tick::from(at)).is_some());
         queue.insert(Tick::from(at), at).unwrap();
         moves += u32::from(state(&queue) == (Kind::Wheel, Some(Kind::Ladder)));
@@ -119,6 +120,8 @@ fn a_wheel_stays_until_most_expire() {
     }
     assert_eq!(state(&queue), (Kind::Ladder, None));
     assert!((500 / 8..=500).contains(&moves), "{moves}");
+    // From 20 moves, the limit that the first 61 timers set, down to an eighth of the timers.
+    assert_eq!(expiries, 20 + 500 / 8);
     queue.clear();
     assert_eq!(state(&queue), (Kind::Flat, None));
 }
@@ -199,6 +202,11 @@ fn a_wheel_of_periodic_timers_gives_way() {
 /// wake for it for ever.
 #[test]
 fn a_poll_passes_the_entry_of_a_removed_timer() {
+    // The second poll is later than the entry, while no timer is pending.
+    [20, 6000].into_iter().for_each(poll_before_the_entry_is_taken_over);
+}
+
+fn poll_before_the_entry_is_taken_over(poll: Tick) {
     let mut queue = Queue::new();
     queue.reserve(2000).unwrap();
     queue.order.left = Holder::LEAVES;
@@ -219,13 +227,38 @@ fn a_poll_passes_the_entry_of_a_removed_timer() {
     for key in near.into_iter().chain(far) {
         queue.remove(key).unwrap();
     }
-    assert!(queue.pop_expired(start + 20).is_none());
+    assert!(queue.pop_expired(start + poll).is_none());
     queue.insert(start + 9000, 1).unwrap();
     assert_eq!(queue.next_wake(), Some(start + 5000), "the entry was taken over");
     assert_eq!(queue.check(), Ok(()));
     assert!(queue.pop_expired(start + 6000).is_none());
     assert_eq!((queue.next_wake(), queue.check()), (Some(start + 9000), Ok(())));
     assert_eq!(queue.pop_expired(start + 9000).map(|timer| timer.value), Some(1));
+}
+
+/// A ladder with many dead entries is not left: a move reads them all, and gives arrivals the time
+/// to outgrow the heap. It is left when pops have dropped them.
+#[test]
+fn a_ladder_with_many_dead_entries_is_not_left() {
+    let mut queue = Queue::new();
+    queue.reserve(3000).unwrap();
+    queue.order.habit.settle_on_expiry();
+    let insert = |queue: &mut Queue, deadline, timers: u32| -> Vec<_> {
+        (0..timers).map(|value| queue.insert(deadline, value).unwrap().key).collect()
+    };
+    insert(&mut queue, 1000, 2000);
+    let dead = insert(&mut queue, 5000, 400);
+    insert(&mut queue, 9000, 5);
+    assert_eq!(state(&queue), (Kind::Ladder, None));
+    dead.into_iter().for_each(|key| assert!(queue.remove(key).is_ok()));
+    assert_eq!(queue.advance(1000, |_| {}), 2000);
+    assert_eq!((state(&queue), queue.len(), queue.check()), ((Kind::Ladder, None), 5, Ok(())));
+    let early = insert(&mut queue, 2000, 30).len();
+    assert_eq!(queue.advance(8000, |_| {}), early);
+    assert_eq!(queue.pop_expired(9000).map(|timer| timer.value), Some(0));
+    assert_ne!(state(&queue), (Kind::Ladder, None));
+    assert!(queue.expired(9000).map(|timer| timer.value).eq(1..5));
+    assert_eq!(queue.check(), Ok(()));
 }
 
 /// Slots retire with and without a move.

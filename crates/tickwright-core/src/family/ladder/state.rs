@@ -267,6 +267,11 @@ pub struct Ladder<P, R = LadderRecord> {
 }
 
 impl<P: Handle, R: LadderNode<P>> Ladder<P, R> {
+    /// The number of entries that no timer needs.
+    pub(in crate::family) fn dead(&self) -> usize {
+        self.entries - self.live
+    }
+
     /// Converts an entry's slot number to a handle.
     #[inline]
     pub(super) fn slot(number: u32) -> Option<P> {

@@ -130,10 +130,10 @@ impl Part {
         live.saturating_add(entry.saturating_mul(dead))
     }
 
-    /// The number of untimed samples before the first timed sample. Together they run as many
-    /// operations as timers are pending. By then, the timers of the fill have left. A queue that
-    /// moves timers to another structure has also done so. In a lazy queue, entries then leave at
-    /// the rate at which they come.
+    /// The number of untimed samples before the first round, which is untimed too. Together they
+    /// run at least as many operations as timers are pending. By then, the timers of the fill have
+    /// left. A queue that moves timers to another structure has also done so. In a lazy queue,
+    /// entries then leave at the rate at which they come.
     fn warm_up(&self) -> usize {
         let refills = matches!(self.scenario.model, Model::Hold | Model::Network | Model::OneShot);
         if refills { self.population / self.operations.max(1) } else { 0 }
