@@ -20,7 +20,8 @@ use crate::contract::{HeadChange, Tick, Violation};
 use crate::storage::{Discipline, Due, Handle, Nodes};
 
 /// Each insert, removal, re-arm and expiry moves this many timers. Each of these operations adds at
-/// most one timer, so a move of n timers ends within n / 3 operations.
+/// most one timer, so a move of n timers ends within n / 3 operations. Out of a ladder it takes up
+/// to ten more, which drop dead entries and place moved timers again.
 const STEP: usize = 4;
 
 /// The budget of one step for moves inside the structure that is being left. It is enough to bring
