@@ -74,13 +74,14 @@ impl Kind {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Habit {
     count: i32,
+    /// The count's limit. It is 0 once a ladder took over: then the count stays at 0, and the
+    /// answer with it.
     most: i32,
-    expired_before: bool,
 }
 
 impl Habit {
     /// The initial state: nothing is known, and `judge` has not been called.
-    pub(super) const NEW: Self = Self { count: 0, most: i32::MAX / 2, expired_before: false };
+    pub(super) const NEW: Self = Self { count: 0, most: i32::MAX / 2 };
 
     /// Counts from 0 again.
     pub(super) fn forget(&mut self) {
@@ -89,7 +90,7 @@ impl Habit {
 
     /// A ladder takes over.
     pub(super) fn settle_on_expiry(&mut self) {
-        self.expired_before = true;
+        *self = Self { count: 0, most: 0 };
     }
 
     #[inline]
@@ -105,11 +106,14 @@ impl Habit {
     /// Whether they expire.
     #[inline]
     pub(super) fn is_to_expire(self) -> bool {
-        self.expired_before || self.count <= -self.most
+        self.count <= -self.most
     }
 
     /// Sets the count's limit to an eighth of `timers`, but at least to `EXPIRIES`.
     pub(super) fn judge<L: Limits>(&mut self, timers: usize) {
+        if self.most == 0 {
+            return;
+        }
         let most = i32::MAX / 2;
         self.most = i32::try_from(timers / 8).unwrap_or(most).clamp(L::EXPIRIES.clamp(1, most), most);
         self.count = self.count.clamp(-self.most, self.most);
