@@ -504,6 +504,11 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell + Record<P>> D
     }
 
     #[inline]
+    fn is_quiet(&self, nodes: &impl Nodes<P, R>, now: Tick) -> bool {
+        self.next_expiry(nodes).is_none_or(|expiry| expiry > now)
+    }
+
+    #[inline]
     fn due(&mut self, _: &mut impl Nodes<P, R>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         let (_, entry) = self.first()?;
         let expiry = entry.expiry();

@@ -558,6 +558,11 @@ unsafe impl<P: Handle> Discipline<P> for Delays<P> {
         if now < self.quiet { None } else { self.due_after_quiet(now, *budget) }
     }
 
+    #[inline]
+    fn is_quiet(&self, _: &impl Nodes<P, FixedDelayRecord<P>>, now: Tick) -> bool {
+        now < self.quiet
+    }
+
     // Most polls find nothing due, so that check is inlined.
     #[inline(always)]
     fn pop(

@@ -249,6 +249,11 @@ unsafe impl<P: Handle, C: Cells<P>, R: FlatNode<P>> Discipline<P> for Flat<C, R>
     }
 
     #[inline]
+    fn is_quiet(&self, nodes: &impl Nodes<P, R>, now: Tick) -> bool {
+        self.next_expiry(nodes).is_none_or(|expiry| expiry > now)
+    }
+
+    #[inline]
     fn due(&mut self, _: &mut impl Nodes<P, R>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         let Cell { expiry, node: handle } = self.last()?;
         if *budget == 0 || expiry > now {

@@ -148,6 +148,11 @@ unsafe impl<P: Handle> Discipline<P> for List<P> {
     }
 
     #[inline]
+    fn is_quiet(&self, nodes: &impl Nodes<P, ListRecord<P>>, now: Tick) -> bool {
+        self.head.is_none_or(|head| nodes.record(head).expiry > now)
+    }
+
+    #[inline]
     fn second(&self, nodes: &impl Nodes<P, ListRecord<P>>) -> Option<P> {
         nodes.record(self.head?).next
     }

@@ -141,6 +141,11 @@ unsafe impl<P: Handle, B: Balance, const CACHED: bool> Discipline<P> for TimerTr
     }
 
     #[inline]
+    fn is_quiet(&self, nodes: &impl Nodes<P, Self::Record>, now: Tick) -> bool {
+        CACHED && self.head.is_none_or(|head| nodes.record(head).expiry > now)
+    }
+
+    #[inline]
     fn head(&self, nodes: &impl Nodes<P, Self::Record>) -> Option<P> {
         if CACHED { self.head } else { self.root.map(|root| bst::outermost(nodes, root, Left)) }
     }

@@ -167,6 +167,14 @@ pub unsafe trait Discipline<P: Handle>: Sized {
         let _ = self.reschedule(nodes, p, deadline, now);
     }
 
+    /// Whether [`pop`](Self::pop) at `now` certainly finds nothing to return or to move. A few
+    /// instructions answer; otherwise it is `false`.
+    #[inline]
+    fn is_quiet(&self, nodes: &impl Nodes<P, Self::Record>, now: Tick) -> bool {
+        let _ = (nodes, now);
+        false
+    }
+
     /// Unlinks and returns the head if it is due at `now`, with its deadline and expiry. Moves cost
     /// `budget`, and nothing is returned, as in [`due`](Self::due). The returned node itself costs
     /// nothing.

@@ -400,6 +400,11 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
         }
     }
 
+    #[inline]
+    fn is_quiet(&self, _: &impl Nodes<P, AdaptiveRecord<P>>, now: Tick) -> bool {
+        now < self.quiet
+    }
+
     #[inline(always)]
     fn pop(
         &mut self,

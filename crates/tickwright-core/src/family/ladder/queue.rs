@@ -412,6 +412,12 @@ unsafe impl<P: Handle, R: LadderNode<P>> Discipline<P> for Ladder<P, R> {
     }
 
     #[inline]
+    fn is_quiet(&self, _: &impl Nodes<P, R>, now: Tick) -> bool {
+        let in_work = !matches!(self.work, Work::None);
+        !in_work && now < self.horizon && self.run.last().is_none_or(|near| near.tick() > now)
+    }
+
+    #[inline]
     fn due(&mut self, nodes: &mut impl Nodes<P, R>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         let handle = self.find_due(nodes, now, budget)?;
         let expiry = nodes.record(handle).expiry();

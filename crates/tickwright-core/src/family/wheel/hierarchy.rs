@@ -471,6 +471,11 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P
         let _ = self.schedule(nodes, p, deadline, now);
     }
 
+    #[inline]
+    fn is_quiet(&self, _: &impl Nodes<P, R>, now: Tick) -> bool {
+        now < self.quiet
+    }
+
     // Most polls find nothing due, so that check is inlined.
     #[inline(always)]
     fn pop(&mut self, nodes: &mut impl Nodes<P, R>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
