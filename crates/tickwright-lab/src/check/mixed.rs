@@ -10,6 +10,7 @@ use rand_pcg::Pcg64;
 use crate::models::verify::Ledger;
 use crate::models::verify::oracle::Oracle;
 use crate::structures::candidate::{BenchQueue, Candidate};
+use crate::structures::erased::Erased;
 use crate::structures::registry::{self, Structure, Ties, Visitor};
 
 /// The number of timers.
@@ -35,11 +36,8 @@ impl Visitor for Mix {
         }
         let arena = C::arena(TIMERS as usize);
         let mut queue = C::queue(&arena, TIMERS as usize);
-        if structure.ties.exact() {
-            mix(structure, &mut queue)
-        } else {
-            mix_granular(&mut queue, C::lateness)
-        }
+        let mut queue = Erased::new(&mut queue);
+        if C::EXACT { mix(structure, &mut queue) } else { mix_granular(&mut queue, C::lateness) }
     }
 }
 

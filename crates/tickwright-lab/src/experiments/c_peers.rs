@@ -23,8 +23,8 @@ use crate::output::OutputArgs;
 use crate::output::table::count;
 use crate::progress::Progress;
 use crate::render::Format;
-use crate::result::{Finding, Section, Series, Table, Unit, labels};
-use crate::stats::{self, Verdict};
+use crate::result::{Finding, Section, Series, Table, Unit, findings_table, labels};
+use crate::stats::{self, Bound, Verdict};
 
 /// Arguments of `bench c-peers`.
 #[derive(Debug, Clone, Args)]
@@ -84,6 +84,15 @@ struct Sample {
 /// The library with which the others are compared.
 const OURS: &str = "tickwright/wheel";
 const OPERATIONS: [&str; 3] = ["add", "rearm", "del"];
+/// The wanted ratios of an add, a re-arm and a delete together: ours, theirs, the greatest ratio.
+/// libuv, libevent and libev arm timers that were created before, as `kept` does.
+const TARGETS: [(&str, &str, f64); 5] = [
+    ("tickwright/kept-since", "libuv", 0.67),
+    ("tickwright/kept-since", "libevent-locked", 0.67),
+    ("tickwright/sched-since", "libuv", 0.67),
+    ("tickwright/sched-since", "libevent-locked", 0.67),
+    (OURS, "libev", 1.0),
+];
 /// The number of libraries in the program, for the progress bar.
 const PEERS: u64 = 10;
 
@@ -137,7 +146,8 @@ impl Experiment for PeersArgs {
         series
     }
 
-    /// Compares every other library with ours. Above 1, the other library is slower.
+    /// Compares every other library with ours. Above 1, the other library is slower. The targets
+    /// come last.
     fn findings(&self, sizes: &Vec<usize>, printed: &Printed) -> Vec<Finding> {
         let mut findings = Vec::new();
         for &n in sizes {
@@ -152,10 +162,11 @@ impl Experiment for PeersArgs {
                 }
             }
         }
+        findings.extend(sizes.iter().flat_map(|&n| printed.targets(n)));
         findings
     }
 
-    fn sections(&self, sizes: &Vec<usize>, printed: &Printed, _: &[Finding]) -> Vec<Section> {
+    fn sections(&self, sizes: &Vec<usize>, printed: &Printed, findings: &[Finding]) -> Vec<Section> {
         let above = format!(
             "ns for one timer, median of {} rounds; x: times {OURS}, round by round; ~: no difference shown.\n\
              Each call takes a lock: {}. Each call reads the clock: {}; the others take a time that was read once \
@@ -165,7 +176,15 @@ impl Experiment for PeersArgs {
             printed.peers_with(|sample| sample.clock == "each call"),
         );
         let tables = sizes.iter().map(|&n| section(printed, n));
-        [Section::new("One C program over each library").text(above)].into_iter().chain(tables).collect()
+        let first = Section::new("One C program over each library").text(above);
+        let mut sections: Vec<Section> = [first].into_iter().chain(tables).collect();
+        let targets: Vec<Finding> =
+            findings.iter().filter(|finding| finding.bound.is_some()).cloned().collect();
+        if !targets.is_empty() {
+            let table = findings_table("ratio", Format::Fixed(2), &targets);
+            sections.push(Section::new("Targets for an add, a re-arm and a delete together").table(table));
+        }
+        sections
     }
 }
 
@@ -270,6 +289,21 @@ impl Printed {
     fn times(&self, n: usize, peer: &str, operation: &str) -> Vec<f64> {
         let of = |s: &&Sample| s.n == n && s.peer == peer && s.operation == operation;
         self.samples.iter().filter(of).map(|sample| sample.ns_per_operation).collect()
+    }
+
+    /// ns for all operations on a timer, one value per round.
+    fn sums(&self, n: usize, peer: &str) -> Vec<f64> {
+        let [adds, rearms, dels] = OPERATIONS.map(|operation| self.times(n, peer, operation));
+        adds.iter().zip(&rearms).zip(&dels).map(|((add, rearm), del)| add + rearm + del).collect()
+    }
+
+    /// Judges the targets between libraries that were measured.
+    fn targets(&self, n: usize) -> impl Iterator<Item = Finding> {
+        TARGETS.iter().filter_map(move |&(ours, theirs, at_most)| {
+            let ratio = stats::ratios(&self.sums(n, ours), &self.sums(n, theirs))?;
+            let about = format!("{ours} to {theirs}, n={}", count(n));
+            Some(Finding::bounded(about, ratio, Bound::AtMost(at_most)))
+        })
     }
 }
 

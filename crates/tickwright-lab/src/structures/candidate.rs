@@ -124,6 +124,10 @@ pub(crate) trait Candidate: 'static {
     /// The longest delay that the queue accepts, in ticks.
     const HORIZON: u64 = u64::MAX;
 
+    /// Whether each timer is delivered at its deadline. Work for other structures is not compiled
+    /// for this one.
+    const EXACT: bool = true;
+
     /// The greatest lateness, in ticks, of a timer armed `delay` ticks ahead. The lateness is 0,
     /// except in granular structures.
     fn lateness(delay: u64) -> u64 {

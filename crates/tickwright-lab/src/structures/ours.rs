@@ -131,6 +131,8 @@ impl<F: Family + 'static> Candidate for Slab<F> {
 
     const INLINE: usize = size_of::<SlabQueue<F, u32>>();
 
+    const EXACT: bool = SlabQueue::<F, u32>::ORDER.is_exact();
+
     fn lateness(delay: u64) -> u64 {
         lateness(SlabQueue::<F, u32>::ORDER, delay)
     }
@@ -157,6 +159,8 @@ impl<F: Family + 'static> Candidate for Hook<F> {
     const INLINE: usize = size_of::<HookQueue<'static, F, u32>>();
 
     const BYTES_PER_TIMER: usize = size_of::<Timer<F, u32>>();
+
+    const EXACT: bool = HookQueue::<'static, F, u32>::ORDER.is_exact();
 
     fn lateness(delay: u64) -> u64 {
         lateness(HookQueue::<'static, F, u32>::ORDER, delay)

@@ -10,7 +10,8 @@ fn ids_are_unique_and_each_row_can_be_visited() {
     struct Inserts;
     impl Visitor for Inserts {
         type Out = Option<(u32, u64)>;
-        fn visit<C: Candidate>(self, _: &'static Structure) -> Self::Out {
+        fn visit<C: Candidate>(self, structure: &'static Structure) -> Self::Out {
+            assert_eq!(C::EXACT, structure.ties.exact(), "{}", structure.id);
             let arena = C::arena(2);
             let mut queue = C::queue(&arena, 2);
             queue.insert(1, 70);

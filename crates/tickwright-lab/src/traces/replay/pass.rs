@@ -8,6 +8,7 @@ use crate::clock::Meter;
 use crate::error::LabError;
 use crate::models::verify::{Answer, Fold, Judge, Log, Script, Witness};
 use crate::structures::candidate::{BenchQueue, Candidate};
+use crate::structures::erased::Erased;
 use crate::structures::registry::{self, Structure, Visitor};
 use crate::traces::steps::{Chunk, Guarded, KINDS, Step};
 
@@ -63,7 +64,7 @@ impl Visitor for Pass<'_> {
         let before = allocator::live_bytes();
         let queue = C::queue(&arena, self.capacity);
         let capacity = self.capacity;
-        let passed = if structure.ties.exact() {
+        let passed = if C::EXACT {
             self.run(structure, queue, before)
         } else {
             self.run(structure, Guarded::new(queue, capacity), before)
@@ -83,7 +84,9 @@ impl Pass<'_> {
         let mut passed = Passed::default();
         let queue = &mut queue;
         match purpose {
-            Purpose::Verify(end) => verify(structure, queue, feed, (before, end), &mut passed)?,
+            Purpose::Verify(end) => {
+                verify(structure, &mut Erased::new(queue), feed, (before, end), &mut passed)?;
+            }
             Purpose::Time => feed(&mut |chunk| {
                 let ns = timed(queue, chunk, &mut passed.fold, meter);
                 passed.ns += if counts(&mut untimed, chunk) { ns } else { 0 };
@@ -100,8 +103,9 @@ impl Pass<'_> {
             }
             Purpose::Wakes => {
                 let mut deadlines = vec![0; capacity];
+                let mut queue = Erased::new(queue);
                 feed(&mut |chunk| {
-                    wakes(queue, chunk, &mut deadlines, &mut passed);
+                    wakes(&mut queue, chunk, &mut deadlines, &mut passed);
                     Ok(())
                 })?;
             }
@@ -147,9 +151,9 @@ impl Witness for Both<'_> {
 /// no answer. So the queue is advanced at the end beyond every deadline of the trace. There each
 /// pending timer must come, and no timer that was cancelled. Figures of memory and the fold do not
 /// include this part.
-fn verify<Q: BenchQueue>(
+fn verify(
     structure: &'static Structure,
-    queue: &mut Q,
+    queue: &mut Erased<'_>,
     feed: &Feed<'_>,
     (before, end): (isize, u64),
     passed: &mut Passed,
@@ -226,7 +230,7 @@ fn calls<Q: BenchQueue>(
 
 /// Runs operations under a driver that wakes when the queue asks for it. `deadlines` are those of
 /// all ids.
-fn wakes<Q: BenchQueue>(queue: &mut Q, chunk: &Chunk, deadlines: &mut [u64], passed: &mut Passed) {
+fn wakes(queue: &mut Erased<'_>, chunk: &Chunk, deadlines: &mut [u64], passed: &mut Passed) {
     for &step in &chunk.0 {
         if let Step::Insert { id, deadline } | Step::Reschedule { id, deadline } = step
             && let Some(place) = deadlines.get_mut(id as usize)
@@ -245,7 +249,7 @@ fn wakes<Q: BenchQueue>(queue: &mut Q, chunk: &Chunk, deadlines: &mut [u64], pas
 }
 
 /// Delivers what is due. Returns how many timers were delivered.
-fn deliver<Q: BenchQueue>(queue: &mut Q, now: u64, deadlines: &[u64], passed: &mut Passed) -> u64 {
+fn deliver(queue: &mut Erased<'_>, now: u64, deadlines: &[u64], passed: &mut Passed) -> u64 {
     let mut delivered = 0;
     queue.advance(now, usize::MAX, &mut |id, _| {
         delivered += 1;
@@ -256,7 +260,7 @@ fn deliver<Q: BenchQueue>(queue: &mut Q, now: u64, deadlines: &[u64], passed: &m
 }
 
 /// Wakes whenever the queue asks for it before the tick `until`.
-fn drive<Q: BenchQueue>(queue: &mut Q, until: u64, deadlines: &[u64], passed: &mut Passed) {
+fn drive(queue: &mut Erased<'_>, until: u64, deadlines: &[u64], passed: &mut Passed) {
     while let Some(wake) = queue.wake().filter(|wake| *wake < until) {
         let delivered = deliver(queue, wake, deadlines, passed);
         passed.idle_wakes += u64::from(delivered == 0);

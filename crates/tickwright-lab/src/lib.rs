@@ -1,0 +1,58 @@
+//! The command `tickwright`: benchmarks and experiments on timer queues, with verified answers. It
+//! is a library, so that it compiles while the crates that it uses are still optimized.
+#![deny(unsafe_code)]
+
+mod allocator;
+mod check;
+mod cli;
+mod command;
+mod experiments;
+mod list;
+mod models;
+#[cfg(target_os = "linux")]
+mod record;
+mod reproduce;
+mod results;
+mod specimens;
+mod structures;
+mod tour;
+mod traces;
+
+use std::process::ExitCode;
+
+#[cfg(target_os = "linux")]
+use tickwright_measure::counter;
+use tickwright_measure::{
+    child, clock, duration, error, experiment, hardware, host, interrupt, limits, output, progress, render,
+    result, rights, rounds, stats, virtualisation,
+};
+
+use crate::allocator::Counting;
+use crate::error::LabError;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Runs the command with the arguments of the process.
+#[must_use]
+pub fn run() -> ExitCode {
+    let result = cli::parse().and_then(|asked| {
+        // The help or the version was requested and has been printed.
+        let Some(cli) = asked else { return Ok(()) };
+        interrupt::install().map_err(|source| LabError::io("watching for SIGINT and SIGTERM", source))?;
+        allocator::install()?;
+        command::run(cli)
+    });
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            match &error {
+                // The parser's message brings its own colors.
+                LabError::Command(said) => eprintln!("{said}"),
+                error if error.is_broken_pipe() => {}
+                error => eprintln!("tickwright: {}", output::text::plain(&error.to_string())),
+            }
+            error.exit_code()
+        }
+    }
+}
