@@ -389,9 +389,10 @@ fn wrong_counts_are_named() {
     assert_eq!(wheel.check(&nodes, 6), Err(Violation::Count));
 }
 
-/// The bytes of a slab node.
+/// The bytes of a slab node. 32-bit x86 aligns ticks to four bytes.
 #[test]
 fn a_record_takes_24_bytes() {
-    assert_eq!(size_of::<WheelRecord<core::num::NonZeroU32, 64>>(), 24);
+    let bytes = if align_of::<Tick>() == 8 { 24 } else { 20 };
+    assert_eq!(size_of::<WheelRecord<core::num::NonZeroU32, 64>>(), bytes);
     assert!(usize::from_number(1).is_none());
 }
