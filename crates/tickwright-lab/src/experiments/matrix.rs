@@ -1,5 +1,10 @@
 //! `tickwright bench matrix`: our best structure beside the best of others, for each work and
-//! population, in one table and one plot.
+//! population, in one table and one plot; and the goals that other benches measure.
+//!
+//! - [`tables`]: the tables and the plot of the queues; [`others`]: the other benches
+
+mod others;
+mod tables;
 
 use clap::Args;
 use serde::Deserialize;
@@ -9,11 +14,12 @@ use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::bench::cell::{Cell, Row};
 use crate::experiments::bench::run::{self, Plan};
 use crate::experiments::bench::{Comparison, CountedArgs, TimedArgs};
+use crate::experiments::matrix::others::{Measured, Part};
+use crate::experiments::request;
 use crate::models::scenario::{self, Measure, Population, Rounds, Scenario};
 use crate::output::OutputArgs;
 use crate::output::table::count;
-use crate::render::Format;
-use crate::result::{Axis, Cell as Field, Finding, Plot, Section, Series, Table, labels};
+use crate::result::{Finding, Section, Series, labels};
 use crate::stats::{self, Bound, Summary};
 use crate::structures::registry::Kind;
 
@@ -32,6 +38,9 @@ pub(crate) struct MatrixArgs {
     /// [default: the scenario's]
     #[arg(long, allow_hyphen_values = true, value_parser = Rounds::parse)]
     rounds: Option<Rounds>,
+    /// Parts to run
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "queues,calls,c,wake")]
+    only: Vec<Part>,
     /// Run for seconds instead of minutes: populations up to 10,000
     #[arg(long)]
     quick: bool,
@@ -140,28 +149,37 @@ impl MatrixArgs {
     }
 }
 
-/// The plan: the works, and the parts that measure them.
+/// The plan: the works, what measures them, and the parts that other benches measure.
 #[derive(Debug)]
 pub(crate) struct Matrices {
     works: Vec<Work>,
     plan: Plan,
+    parts: Vec<Part>,
+}
+
+/// The measurements.
+#[derive(Debug)]
+pub(crate) struct Data {
+    cells: Vec<Cell>,
+    others: Vec<Measured>,
 }
 
 impl Experiment for MatrixArgs {
     type Plan = Matrices;
-    type Data = Vec<Cell>;
+    type Data = Data;
 
     fn name(&self) -> String {
         "bench matrix".into()
     }
 
     fn plan(&self) -> Result<Matrices, LabError> {
-        let works = works()?;
-        let mut parts = Vec::new();
+        let parts = request::once(&self.only);
+        let works = if parts.contains(&Part::Queues) { works()? } else { Vec::new() };
+        let mut measured = Vec::new();
         for work in &works {
-            parts.append(&mut self.comparison(work)?.plan()?.parts);
+            measured.append(&mut self.comparison(work)?.plan()?.parts);
         }
-        Ok(Matrices { works, plan: Plan { parts, baseline: None, within: None } })
+        Ok(Matrices { works, plan: Plan { parts: measured, baseline: None, within: None }, parts })
     }
 
     fn parameters(&self, Matrices { plan, .. }: &Matrices) -> Parameters {
@@ -176,17 +194,25 @@ impl Experiment for MatrixArgs {
         plan.parts.first().map(|part| part.seed)
     }
 
-    fn run(&self, Matrices { plan, .. }: &Matrices, lab: &mut Lab<'_>) -> Result<Vec<Cell>, LabError> {
-        run::run(plan, lab)
+    fn run(&self, Matrices { plan, parts, .. }: &Matrices, lab: &mut Lab<'_>) -> Result<Data, LabError> {
+        let mut data = Data { cells: run::run(plan, lab)?, others: Vec::new() };
+        for part in parts {
+            if !lab.interrupted {
+                data.others.extend(others::measure(*part, self.quick, lab)?);
+            }
+        }
+        Ok(data)
     }
 
-    fn series(&self, _: &Matrices, cells: &Vec<Cell>) -> Vec<Series> {
-        cells.iter().flat_map(|cell| cell.series().into_iter().chain(cell.memory())).collect()
+    fn series(&self, _: &Matrices, Data { cells, others }: &Data) -> Vec<Series> {
+        let of_cells = cells.iter().flat_map(|cell| cell.series().into_iter().chain(cell.memory()));
+        of_cells.chain(others.iter().flat_map(|other| other.series.clone())).collect()
     }
 
-    fn findings(&self, Matrices { works, .. }: &Matrices, cells: &Vec<Cell>) -> Vec<Finding> {
-        let of_cell = |pair: &Pair<'_>| {
+    fn findings(&self, Matrices { works, .. }: &Matrices, Data { cells, others }: &Data) -> Vec<Finding> {
+        let of_cell = |pair: &Pair<'_>, goal: &'static str| {
             labels([
+                ("goal", goal.into()),
                 ("scenario", pair.work.scenario.clone().into()),
                 ("measure", pair.work.measure.to_string().into()),
                 ("n", pair.cell.population.into()),
@@ -201,7 +227,7 @@ impl Experiment for MatrixArgs {
                 false => format!("{}, {}, n={n}: {ours_id} to {other_id}", work.scenario, work.measure),
             };
             let finding = Finding::bounded(about, pair.bounded()?, Bound::AtMost(at_most));
-            Some(finding.labelled(of_cell(pair)))
+            Some(finding.labelled(of_cell(pair, "ours to the best of others")))
         };
         let adaptive = |pair: &Pair<'_>| {
             let (_, single, ratio) = pair.adaptive()?;
@@ -209,122 +235,23 @@ impl Experiment for MatrixArgs {
             let Work { scenario, measure, .. } = pair.work;
             let about = format!("{scenario}, {measure}, n={n}: adaptive to {}", single.structure.id);
             let finding = Finding::bounded(about, ratio, Bound::AtMost(ADAPTIVE_AT_MOST));
-            Some(finding.labelled(of_cell(pair)))
+            Some(finding.labelled(of_cell(pair, "AdaptiveQueue to the best single structure")))
         };
         let pairs = self.pairs(works, cells);
-        pairs.iter().filter_map(of_pair).chain(pairs.iter().filter_map(adaptive)).collect()
+        let of_others = others.iter().flat_map(|other| {
+            let goal = |finding: &Finding| finding.clone().labelled(labels([("goal", other.title.into())]));
+            other.findings.iter().map(goal)
+        });
+        let of_queues = pairs.iter().filter_map(of_pair).chain(pairs.iter().filter_map(adaptive));
+        of_queues.chain(tables::bytes(&pairs)).chain(of_others).collect()
     }
 
-    fn sections(&self, plan: &Matrices, cells: &Vec<Cell>, _: &[Finding]) -> Vec<Section> {
-        let pairs = self.pairs(&plan.works, cells);
-        let above = "x: the best of ours to the best of others, round by round, the median of these. Ours \
-                     are exact, in a slab, with keys that go stale and order among equals. Floor: the same \
-                     work without order, handles or safety; x floor: ours to it. At most: the greatest x \
-                     that is wanted; of idle, the greatest number of ns.";
-        let title = "The best of ours beside the best of others";
-        let first = Section::new(title).text(above).table(table(&pairs)).plot(plot(&plan.works, &pairs));
-        let above = "Bytes on the heap per pending timer, without the keys that a caller keeps, before the first \
-                     sample and after the last. Dead: entries of timers that were moved or cancelled, per \
-                     pending timer. A structure that keeps such entries is measured when as many leave as \
-                     come.";
-        let memory = Section::new("What a pending timer takes").text(above).table(memory(&pairs));
-        let above = "x: AdaptiveQueue to the fastest of our other structures, round by round.";
-        let title = "AdaptiveQueue beside the best single structure";
-        let adaptive = pairs.iter().any(|pair| pair.adaptive().is_some()).then(|| adaptive(&pairs));
-        let second = adaptive.map(|table| Section::new(title).text(above).table(table));
-        core::iter::once(first).chain(second).chain([memory]).collect()
+    fn sections(&self, plan: &Matrices, data: &Data, findings: &[Finding]) -> Vec<Section> {
+        let pairs = self.pairs(&plan.works, &data.cells);
+        let queues = if pairs.is_empty() { Vec::new() } else { tables::sections(&plan.works, &pairs) };
+        let others = data.others.iter().map(Measured::section);
+        queues.into_iter().chain(others).chain([tables::goals(findings)]).collect()
     }
-}
-
-fn table(pairs: &[Pair<'_>]) -> Table {
-    let mut table = Table::new().column("work", Format::Text).column("n", Format::Count);
-    table = table.column("ours", Format::Text).column("ns", Format::Ns);
-    table = table.column("other", Format::Text).column("ns", Format::Ns);
-    table = table.columns(["x", "from", "to", "at most"], Format::Fixed(2));
-    let table = table.column("verdict", Format::Text).column("floor", Format::Ns);
-    let mut table = table.column("x floor", Format::Fixed(1));
-    for pair @ Pair { work, cell, ours, other, at_most } in pairs {
-        let ns = |row: &Row| Field::maybe(row.summary.map(|summary| summary.median));
-        let interval = ours.ratio.map(|ratio| ratio.interval).filter(|interval| interval.coverage > 0.0);
-        let floor = stats::median(&cell.floor).filter(|floor| *floor > 0.0);
-        let verdict = pair.bounded().map_or("", |summary| Bound::AtMost(*at_most).judge(&summary).words());
-        table.row([
-            work.scenario.as_str().into(),
-            cell.population.into(),
-            ours.structure.id.into(),
-            ns(ours),
-            other.structure.id.into(),
-            ns(other),
-            Field::maybe(ours.ratio.map(|ratio| ratio.median)),
-            Field::maybe(interval.map(|interval| interval.low)),
-            Field::maybe(interval.map(|interval| interval.high)),
-            (*at_most).into(),
-            verdict.into(),
-            Field::maybe(floor),
-            Field::maybe(ours.summary.zip(floor).map(|(ours, floor)| ours.median / floor)),
-        ]);
-    }
-    table
-}
-
-fn adaptive(pairs: &[Pair<'_>]) -> Table {
-    let mut table = Table::new().column("work", Format::Text).column("n", Format::Count);
-    table = table.column("adaptive ns", Format::Ns).column("single", Format::Text).column("ns", Format::Ns);
-    let mut table =
-        table.columns(["x", "from", "to", "at most"], Format::Fixed(2)).column("verdict", Format::Text);
-    for pair in pairs {
-        let Some((adaptive, single, ratio)) = pair.adaptive() else { continue };
-        let interval = Some(ratio.interval).filter(|interval| interval.coverage > 0.0);
-        table.row([
-            pair.work.scenario.as_str().into(),
-            pair.cell.population.into(),
-            Field::maybe(adaptive.summary.map(|summary| summary.median)),
-            single.structure.id.into(),
-            Field::maybe(single.summary.map(|summary| summary.median)),
-            ratio.median.into(),
-            Field::maybe(interval.map(|interval| interval.low)),
-            Field::maybe(interval.map(|interval| interval.high)),
-            ADAPTIVE_AT_MOST.into(),
-            Bound::AtMost(ADAPTIVE_AT_MOST).judge(&ratio).words().into(),
-        ]);
-    }
-    table
-}
-
-/// A row for the best of ours, the best of others and each structure with dead entries.
-fn memory(pairs: &[Pair<'_>]) -> Table {
-    let mut table = Table::new().column("work", Format::Text).column("n", Format::Count);
-    table = table.column("structure", Format::Text).column("ns", Format::Ns);
-    table = table.columns(["bytes", "then"], Format::Fixed(1));
-    table = table.columns(["dead", "then"], Format::Fixed(2));
-    for Pair { work, cell, ours, other, .. } in pairs {
-        let dead = |row: &&Row| row.held.is_some_and(|held| held.iter().any(|held| held.dead != Some(0)));
-        let best = |row: &&Row| [ours.structure, other.structure].contains(&row.structure);
-        for row in cell.rows.iter().filter(|row| best(row) || dead(row)) {
-            let Some(held) = row.held else { continue };
-            let a_timer = |count: usize| count as f64 / cell.population as f64;
-            let bytes = held.map(|held| a_timer(held.bytes).into());
-            let dead = held.map(|held| Field::maybe(held.dead.map(a_timer)));
-            let who = [work.scenario.as_str().into(), cell.population.into(), row.structure.id.into()];
-            let ns = Field::maybe(row.summary.map(|summary| summary.median));
-            table.row(who.into_iter().chain([ns]).chain(bytes).chain(dead));
-        }
-    }
-    table
-}
-
-fn plot(works: &[Work], pairs: &[Pair<'_>]) -> Plot {
-    let y = Axis::log("time to the best of others", Format::Fixed(2));
-    let mut plot = Plot::new("Ratio by population", Axis::log("timers", Format::Count), y);
-    for work in works.iter().filter(|work| !work.in_ns) {
-        let of_work = pairs.iter().filter(|pair| pair.work.scenario == work.scenario);
-        let points: Vec<(f64, f64)> =
-            of_work.filter_map(|pair| Some((pair.cell.population as f64, pair.ours.ratio?.median))).collect();
-        if !points.is_empty() {
-            plot = plot.curve(work.scenario.as_str(), points);
-        }
-    }
-    plot
 }
 
 #[cfg(test)]
@@ -337,12 +264,22 @@ mod tests {
     /// Each reading moves the clock by the same time: all ratios are 1.
     #[test]
     fn a_report_shows_the_ratios_the_floors_and_what_is_dead() {
-        let words = ["--quick", "--rounds", "6", "--structures", "heap4/slab,adaptive/slab,dary-heap4"];
+        let words = [
+            "--quick",
+            "--rounds",
+            "6",
+            "--structures",
+            "heap4/slab,adaptive/slab,dary-heap4",
+            "--only",
+            "queues,calls",
+        ];
         let args: MatrixArgs = request::words(&words).unwrap();
         let report = conduct_plan(&args, &args.plan().unwrap(), &FakeMeter::steady(100)).unwrap();
         insta::assert_snapshot!(crate::render::sections(&report.sections));
         let floors = report.series.iter().filter(|series| series.labels["structure"] == "(floor)".into());
-        assert!(floors.count() * 2 >= report.findings.len(), "a floor and two findings a cell");
+        let of_cells = report.findings.iter().filter(|finding| finding.labels.contains_key("measure"));
+        assert!(floors.count() * 2 >= of_cells.count(), "a floor and two findings a cell");
+        assert!(report.findings.iter().all(|finding| finding.labels.contains_key("goal")));
         assert!(report.find("memory", &labels([("structure", "dary-heap4".into())])).is_some());
     }
 

@@ -45,6 +45,11 @@ impl Finding {
             .judged(bound.judge(&figure))
     }
 
+    /// A figure without an error, such as a count, with a bound. `here` is the figure in words.
+    pub fn counted(about: impl Into<String>, figure: f64, here: impl Into<String>, bound: Bound) -> Self {
+        Self { bound: Some(bound), ..Self::stated(about, here) }.judged(bound.judge_exact(figure))
+    }
+
     /// A fact that no test decides.
     pub fn stated(about: impl Into<String>, here: impl Into<String>) -> Self {
         Self {
@@ -81,8 +86,8 @@ impl Finding {
 }
 
 /// Findings as rows of a table: the figure with its interval, the bound, and the verdict. The table
-/// has a column of bounds if at least one finding has a bound. `format` is the format of the
-/// figures.
+/// has columns of bounds and of figures if at least one finding has one. `format` is the format of
+/// the figures.
 #[must_use]
 pub fn table(heading: &str, format: Format, findings: &[Finding]) -> Table {
     let bounded = findings.iter().any(|finding| finding.bound.is_some());
@@ -90,7 +95,10 @@ pub fn table(heading: &str, format: Format, findings: &[Finding]) -> Table {
     if bounded {
         table = table.column("limit", Format::Text);
     }
-    let mut table = table.column("figure", format).column("from", format).column("to", format);
+    let figures = findings.iter().any(|finding| finding.figure.is_some());
+    if figures {
+        table = table.columns(["figure", "from", "to"], format);
+    }
     let words = findings.iter().any(|finding| finding.figure.is_none() || finding.bound.is_none());
     if words {
         table = table.column("here", Format::Text);
@@ -103,9 +111,11 @@ pub fn table(heading: &str, format: Format, findings: &[Finding]) -> Table {
         if bounded {
             row.push(finding.bound.map_or(String::new(), |bound| bound.to_string()).into());
         }
-        row.push(figure.map(|figure| figure.median).into());
-        row.push(interval.map(|interval| interval.low).into());
-        row.push(interval.map(|interval| interval.high).into());
+        if figures {
+            row.push(figure.map(|figure| figure.median).into());
+            row.push(interval.map(|interval| interval.low).into());
+            row.push(interval.map(|interval| interval.high).into());
+        }
         if words {
             row.push(finding.here.as_str().into());
         }

@@ -113,6 +113,15 @@ fn the_sign_test_is_the_binomial_sum() {
 }
 
 #[test]
+fn a_bound_of_a_count_is_held_or_missed() {
+    let held = |bound: Bound, figure| bound.judge_exact(figure) == Verdict::Held;
+    assert_eq!([1.9, 2.0, 2.1].map(|figure| held(Bound::AtMost(2.0), figure)), [true, true, false]);
+    assert_eq!([1.9, 2.0, 2.1].map(|figure| held(Bound::AtLeast(2.0), figure)), [false, true, true]);
+    let within = [0.9, 1.0, 2.0, 2.1, f64::NAN].map(|figure| held(Bound::Within(1.0, 2.0), figure));
+    assert_eq!(within, [false, true, true, false, false]);
+}
+
+#[test]
 fn a_bound_is_held_missed_or_not_shown() {
     let figure =
         |least: f64, rounds: usize| summarise((0..rounds).map(|at| least + at as f64 * 0.01)).unwrap();

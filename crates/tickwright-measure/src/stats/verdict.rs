@@ -95,6 +95,17 @@ impl Bound {
             _ => Verdict::NotShown,
         }
     }
+
+    /// Whether a figure without an error meets the bound.
+    #[must_use]
+    pub fn judge_exact(self, figure: f64) -> Verdict {
+        let meets = match self {
+            Self::AtMost(limit) => figure <= limit,
+            Self::AtLeast(limit) => figure >= limit,
+            Self::Within(from, to) => (from..=to).contains(&figure),
+        };
+        if meets { Verdict::Held } else { Verdict::Missed }
+    }
 }
 
 impl fmt::Display for Bound {
