@@ -1,26 +1,28 @@
 //! `tickwright bench matrix`: our best structure beside the best of others, for each work and
 //! population, in one table and one plot; and the goals that other benches measure.
 //!
-//! - [`tables`]: the tables and the plot of the queues; [`others`]: the other benches
+//! - [`work`]: the works with their bounds; [`tables`]: the tables and the plot of the queues;
+//!   [`others`]: the other benches
 
 mod others;
 mod tables;
+mod work;
 
 use clap::Args;
-use serde::Deserialize;
 
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
-use crate::experiments::bench::cell::{Cell, Row};
+use crate::experiments::bench::cell::Cell;
 use crate::experiments::bench::run::{self, Plan};
 use crate::experiments::bench::{Comparison, CountedArgs, TimedArgs};
 use crate::experiments::matrix::others::{Measured, Part};
+use crate::experiments::matrix::work::{ADAPTIVE_AT_MOST, Pair, Work};
 use crate::experiments::request;
-use crate::models::scenario::{self, Measure, Population, Rounds, Scenario};
+use crate::models::scenario::{Rounds, Scenario};
 use crate::output::OutputArgs;
 use crate::output::table::count;
 use crate::result::{Finding, Section, Series, labels};
-use crate::stats::{self, Bound, Summary};
+use crate::stats::Bound;
 use crate::structures::registry::Kind;
 
 /// Arguments of `bench matrix`.
@@ -46,72 +48,6 @@ pub(crate) struct MatrixArgs {
     quick: bool,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
-}
-
-/// The file `scenarios/matrix.toml`.
-#[derive(Debug, Deserialize)]
-struct Matrix {
-    works: Vec<Work>,
-}
-
-/// One work: a measure of a scenario, at some populations.
-#[derive(Debug, Clone, Deserialize)]
-pub(crate) struct Work {
-    scenario: String,
-    measure: Measure,
-    n: Vec<Population>,
-    /// For each population, the greatest ratio that meets the goal.
-    at_most: Vec<f64>,
-    /// The bounds are instead ns per operation of our best structure.
-    #[serde(default)]
-    in_ns: bool,
-    /// Structures that would take too long in this work, by id.
-    #[serde(default)]
-    without: Vec<String>,
-}
-
-/// The populations up to which `--quick` measures.
-const QUICK: u64 = 10_000;
-
-impl Work {
-    /// The populations with their bounds.
-    fn columns(&self, quick: bool) -> impl Iterator<Item = (Population, f64)> + '_ {
-        let pairs = self.n.iter().copied().zip(self.at_most.iter().copied());
-        pairs.filter(move |(n, _)| !quick || n.get() <= QUICK)
-    }
-}
-
-fn works() -> Result<Vec<Work>, LabError> {
-    let text = include_str!("../../../../scenarios/matrix.toml");
-    Ok(scenario::parse::<Matrix>("scenarios/matrix.toml", text)?.works)
-}
-
-/// A requested cell: our best structure, the best of others, and their ratio.
-struct Pair<'c> {
-    work: &'c Work,
-    cell: &'c Cell,
-    ours: &'c Row,
-    other: &'c Row,
-    at_most: f64,
-}
-
-/// The greatest time of [`AdaptiveQueue`](tickwright_core::AdaptiveQueue), as a multiple of our
-/// best other structure's time.
-const ADAPTIVE_AT_MOST: f64 = 1.1;
-
-impl<'c> Pair<'c> {
-    /// The figure to which the bound applies.
-    fn bounded(&self) -> Option<Summary> {
-        if self.work.in_ns { self.ours.summary } else { self.ours.ratio }
-    }
-
-    /// `AdaptiveQueue`, the best of our other structures, and their ratio.
-    fn adaptive(&self) -> Option<(&'c Row, &'c Row, Summary)> {
-        let is_adaptive = |row: &Row| row.structure.id.starts_with("adaptive/");
-        let adaptive = self.cell.rows.iter().find(|row| is_adaptive(row) && row.summary.is_some())?;
-        let single = self.cell.fastest(|row| row.structure.kind == Kind::Ours && !is_adaptive(row))?;
-        Some((adaptive, single, stats::ratios(&adaptive.samples, &single.samples)?))
-    }
 }
 
 impl MatrixArgs {
@@ -174,7 +110,7 @@ impl Experiment for MatrixArgs {
 
     fn plan(&self) -> Result<Matrices, LabError> {
         let parts = request::once(&self.only);
-        let works = if parts.contains(&Part::Queues) { works()? } else { Vec::new() };
+        let works = if parts.contains(&Part::Queues) { work::works()? } else { Vec::new() };
         let mut measured = Vec::new();
         for work in &works {
             measured.append(&mut self.comparison(work)?.plan()?.parts);
@@ -291,17 +227,6 @@ mod tests {
         for part in &args.plan().unwrap().plan.parts {
             let ticks = ["hold-exp-sparse", "periodic"].contains(&part.scenario.name.as_str());
             assert_eq!(with(part), !ticks, "{}", part.scenario.name);
-        }
-    }
-
-    #[test]
-    fn every_work_is_a_measure_of_its_scenario_with_a_bound_for_each_population() {
-        for work in works().unwrap() {
-            let scenario = Scenario::find(&work.scenario).unwrap();
-            assert!(scenario.measures.contains(&work.measure), "{}", work.scenario);
-            assert_eq!(work.n.len(), work.at_most.len(), "{}", work.scenario);
-            assert!(work.n.iter().map(|n| n.get()).is_sorted());
-            assert!(scenario.run.floor.is_some(), "{}", work.scenario);
         }
     }
 }

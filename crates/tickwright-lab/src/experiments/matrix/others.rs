@@ -126,7 +126,7 @@ fn c(quick: bool, lab: &mut Lab<'_>) -> Result<Option<Measured>, LabError> {
 fn wake(quick: bool, lab: &mut Lab<'_>) -> Result<Measured, LabError> {
     let words: &[&str] = if quick { &["--rounds", "6", "--operations", "2k"] } else { &["--rounds", "31"] };
     let (mut series, mut findings) = take(&request::words::<ThreadsArgs>(words)?, lab)?;
-    let is_wake = |words: &str| words.contains("futex") || words.contains("two workers");
+    let is_wake = |words: &str| words.contains("there and back");
     series.retain(|series| series.labels.values().any(|label| is_wake(&label.to_string())));
     findings.retain(|finding| finding.about.contains("futex"));
     let above =

@@ -1,7 +1,7 @@
 //! The tables and the plot of the matrix.
 
-use super::{ADAPTIVE_AT_MOST, Pair, Work};
 use crate::experiments::bench::cell::Row;
+use crate::experiments::matrix::work::{ADAPTIVE_AT_MOST, Pair, Work};
 use crate::output::table::count;
 use crate::render::Format;
 use crate::result::{Axis, Cell as Field, Finding, Plot, Section, Table, labels};
