@@ -35,9 +35,9 @@
 //! The costs are the costs of the serving structure, plus a branch by its kind: 2 to 8 ns for a
 //! timer's whole life. While a move is under way, each operation that changes something moves four
 //! timers from the old structure to the new one. When the old structure is a wheel, the operation
-//! also moves up to 64 timers within the wheel. An advance does not count these moves against its
-//! budget. A move of n timers ends within n / 3 operations, or 0.7 n out of a wheel whose buckets
-//! are long.
+//! also moves timers within the wheel, up to 64 in all. An advance counts these moves against its
+//! budget: while it has none left, its expiries move no timers. A move of n timers ends within
+//! n / 3 other operations, or 0.7 n out of a wheel whose buckets are long.
 //!
 //! Bytes per timer: slab 24 + slot (8 for a `u32`), and 12 for a ladder's entries from 16,384
 //! reserved timers on. The queue allocates 13 KiB for a heap, 11 KiB for a wheel and 18 KiB for a

@@ -24,13 +24,28 @@ use crate::storage::{Discipline, Due, Handle, Nodes};
 /// to ten more, which drop dead entries and place moved timers again.
 const STEP: usize = 4;
 
-/// The budget of one step for moves inside the structure that is being left. It is enough to bring
-/// some timers to the front, and limits the cost of the worst call.
-const BUDGET: usize = 64;
+/// What one step spends at most: a unit for each timer that changes its structure, and for each one
+/// that moves inside the old structure. It is enough to bring some timers to the front, and limits
+/// the cost of the worst call.
+pub(super) const BUDGET: usize = 64;
+
+/// Lets `step` spend of the budget of a pop, but for the unit that the popped timer costs.
+pub(super) fn spend_after_pop(budget: &mut usize, step: impl FnOnce(&mut usize)) {
+    let popped = 1.min(*budget);
+    *budget -= popped;
+    step(budget);
+    *budget += popped;
+}
 
 impl<P: Handle, L: Limits> Adaptive<P, L> {
-    /// Begins to move all timers to another structure, which has room for them.
-    pub(super) fn begin(&mut self, nodes: &mut impl Nodes<P, AdaptiveRecord<P>>, to: Kind) {
+    /// Begins to move all timers to another structure, which has room for them. The first step
+    /// spends some of `budget`.
+    pub(super) fn begin(
+        &mut self,
+        nodes: &mut impl Nodes<P, AdaptiveRecord<P>>,
+        to: Kind,
+        budget: &mut usize,
+    ) {
         if to == Kind::Ladder {
             self.habit.settle_on_expiry();
         }
@@ -39,15 +54,18 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
             return self.settle();
         }
         self.going = Some(Move { to, arrived: 0, boundary: 0 });
-        self.step(nodes);
+        self.step(nodes, budget);
     }
 
-    /// Moves some timers. The step that moves the last timer ends the move.
-    fn step(&mut self, nodes: &mut impl Nodes<P, AdaptiveRecord<P>>) {
+    /// Moves some timers, and spends at most `BUDGET` of `budget`. The step that moves the last
+    /// timer ends the move.
+    fn step(&mut self, nodes: &mut impl Nodes<P, AdaptiveRecord<P>>, budget: &mut usize) {
         let Some(mut going) = self.going else { return };
-        let mut budget = BUDGET;
+        let most = BUDGET.min(*budget);
+        let mut left = most;
         for _ in 0..STEP {
-            let Some(popped) = self.pop_old(nodes, &mut budget) else { break };
+            let Some(popped) = self.pop_old(nodes, &mut left) else { break };
+            left -= 1;
             let Due { handle: p, deadline, expiry } = popped;
             // A structure without timers takes this `now` for its clock. It must not be later than
             // any deadline that arrives before the next step.
@@ -58,6 +76,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
             });
             going.arrived += 1;
         }
+        *budget -= most - left;
         self.update(nodes, going);
     }
 
@@ -115,7 +134,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
     ) -> HeadChange {
         self.now = now;
         self.enter(nodes, p, deadline);
-        self.step(nodes);
+        self.step(nodes, &mut { BUDGET });
         HeadChange::Changed
     }
 
@@ -151,7 +170,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
     #[inline(never)]
     pub(super) fn remove_moving(&mut self, nodes: &mut impl Nodes<P, AdaptiveRecord<P>>, p: P) -> HeadChange {
         self.leave(nodes, p);
-        self.step(nodes);
+        self.step(nodes, &mut { BUDGET });
         HeadChange::Changed
     }
 
@@ -167,7 +186,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         self.now = now;
         self.leave(nodes, p);
         self.enter(nodes, p, deadline);
-        self.step(nodes);
+        self.step(nodes, &mut { BUDGET });
         HeadChange::Changed
     }
 
@@ -189,7 +208,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         }
         // `len` still counts the timer until this function returns.
         self.len -= 1;
-        self.step(nodes);
+        spend_after_pop(budget, |budget| self.step(nodes, budget));
         self.len += 1;
         Some(popped)
     }

@@ -4,6 +4,7 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use super::choice::{Habit, Kind, Limits};
+use super::moving::{BUDGET, spend_after_pop};
 use super::parts::{Move, Parts, with_part};
 use super::record::{AdaptiveRecord, Holder};
 use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
@@ -134,8 +135,8 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         self.habit.judge::<L>(self.len);
     }
 
-    /// Begins a move if another structure serves better. `head` is the head change of the
-    /// operation, which the result includes.
+    /// Begins a move if another structure serves better, and spends some of `budget` on it. `head`
+    /// is the head change of the operation, which the result includes.
     #[cold]
     #[inline(never)]
     fn choose(
@@ -143,6 +144,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         nodes: &mut impl Nodes<P, AdaptiveRecord<P>>,
         now: Tick,
         head: HeadChange,
+        budget: &mut usize,
     ) -> HeadChange {
         if self.going.is_some() {
             return head;
@@ -154,7 +156,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
             self.settle();
             return head;
         }
-        self.begin(nodes, best);
+        self.begin(nodes, best, budget);
         HeadChange::Changed
     }
 
@@ -174,7 +176,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
             nodes.record_mut(p).set_holder(self.serving);
             with_part!(mut self.parts, self.kind, |order| order.insert(nodes, p, deadline, now))
         };
-        if self.len > self.most { self.choose(nodes, now, head) } else { head }
+        if self.len > self.most { self.choose(nodes, now, head, &mut { BUDGET }) } else { head }
     }
 
     /// Removes `p`, which is no longer counted in `len`, otherwise as
@@ -187,7 +189,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         } else {
             with_part!(mut self.parts, self.kind, |order| order.remove(nodes, p))
         };
-        if self.len < self.least { self.choose(nodes, self.now, head) } else { head }
+        if self.len < self.least { self.choose(nodes, self.now, head, &mut { BUDGET }) } else { head }
     }
 
     /// Pops a timer during a move, when the queue must choose again, or while it is undecided.
@@ -213,7 +215,9 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
             self.habit.expired();
         }
         if self.len < self.least || self.is_undecided && self.habit.is_to_expire() {
-            let _ = self.choose(nodes, now, HeadChange::Same);
+            spend_after_pop(budget, |budget| {
+                let _ = self.choose(nodes, now, HeadChange::Same, budget);
+            });
         }
         Some(popped)
     }
@@ -395,7 +399,7 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
         if self.is_undecided {
             self.habit.expired();
             if self.habit.is_to_expire() {
-                let _ = self.choose(nodes, now, HeadChange::Same);
+                let _ = self.choose(nodes, now, HeadChange::Same, &mut { BUDGET });
             }
         }
     }

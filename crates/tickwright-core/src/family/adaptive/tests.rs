@@ -126,6 +126,28 @@ fn a_wheel_stays_until_most_expire() {
     assert_eq!(state(&queue), (Kind::Flat, None));
 }
 
+/// An advance within a budget counts the timers that change their structure. While all are due, a
+/// budget of 8 delivers and moves at most 8, and the move still ends.
+#[test]
+fn a_budget_bounds_a_move() {
+    let mut queue = Queue::new();
+    for at in 0..500 {
+        queue.insert(at / 7, 0).unwrap();
+    }
+    let mut shifted = 0;
+    while !queue.is_empty() {
+        let before = queue.order.going.map_or(0, |going| going.arrived);
+        let done = queue.advance_within(1000, 8, |_| ());
+        let after = queue.order.going.map_or(0, |going| going.arrived);
+        assert!((1..=8).contains(&(done.delivered + done.moved)), "{done:?}");
+        // A delivered timer may have left from those that arrived.
+        assert!(after <= before + done.moved, "{before} {after} {done:?}");
+        assert_eq!(queue.check(), Ok(()));
+        shifted += after.saturating_sub(before);
+    }
+    assert!(shifted > 0 && state(&queue).1.is_none());
+}
+
 /// Timers that came and went before do not count: a wheel that became small and large again gives
 /// way to a ladder after 20 expiries, as a new one.
 #[test]
