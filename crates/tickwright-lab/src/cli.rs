@@ -176,7 +176,7 @@ pub(crate) enum Command {
 pub(crate) enum Bench {
     /// The best of ours beside the best of others, for each work and population
     ///
-    /// Takes some twenty minutes, with --quick half a minute.
+    /// Takes some thirty minutes. --only makes it shorter, and --quick takes half a minute.
     Matrix(MatrixArgs),
     /// Pop the earliest timer and insert it again, at constant population
     ///

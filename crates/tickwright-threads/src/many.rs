@@ -51,6 +51,7 @@ mod settings;
 mod sleep;
 mod sleepers;
 mod stack_cache;
+mod wake_cost;
 mod worker;
 
 pub(crate) use on_worker::{park, yield_now};

@@ -9,6 +9,8 @@ use super::pipe::Pipe;
 use super::remote_queue::RemoteQueue;
 use super::sleep::{Sleep, SleepState};
 use super::stack_cache::StackCache;
+use super::wake_cost::WakeCost;
+use crate::here;
 use crate::id::ThreadId;
 use crate::kernel_thread::KernelThread;
 use crate::primitive::{AtomicU32, AtomicU64, Ordering};
@@ -80,6 +82,7 @@ pub(super) struct Remote {
     pub(super) begun: AtomicU64,
     pub(super) remote_queue: RemoteQueue,
     pub(super) sleep: SleepState,
+    pub(super) wake_cost: WakeCost,
     pub(super) thread: OnceLock<KernelThread>,
     pub(super) poller: OnceLock<polling::Poller>,
     pub(super) pipe: Option<Pipe>,
@@ -102,6 +105,7 @@ impl Remote {
             begun: AtomicU64::new(0),
             remote_queue: RemoteQueue::new(),
             sleep: SleepState::new(),
+            wake_cost: WakeCost::new(),
             thread: OnceLock::new(),
             poller: OnceLock::new(),
             pipe,
@@ -152,6 +156,7 @@ impl Remote {
 
     #[cold]
     fn wake_up(&self, how: Sleep) {
+        self.wake_cost.notified(here::machine_now().as_nanos());
         match how {
             Sleep::Parked => {
                 if let Some(thread) = self.thread.get() {

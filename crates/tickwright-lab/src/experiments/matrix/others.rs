@@ -69,7 +69,7 @@ const CALL_AT_MOST_US: f64 = 20.0;
 
 fn calls(quick: bool, lab: &mut Lab<'_>) -> Result<Measured, LabError> {
     let n = if quick { "10k" } else { "1M" };
-    let words = ["--structures", ATTACKED, "--n", n, "--rounds", "3", "--budget", BUDGET];
+    let words = ["--structures", ATTACKED, "--n", n, "--rounds", "5", "--budget", BUDGET];
     let (mut series, _) = take(&request::words::<AdversaryArgs>(&words)?, lab)?;
     series.retain(|series| series.labels.get("figure").is_some_and(|figure| figure.to_string() == "worst"));
     let mut findings = Vec::new();
@@ -86,7 +86,7 @@ fn calls(quick: bool, lab: &mut Lab<'_>) -> Result<Measured, LabError> {
     }
     let above =
         "The longest of all single calls under nine kinds of deadlines. Each call counts with the least \
-                 of three rounds. `bench adversary` shows the tails."
+                 of five rounds. `bench adversary` shows the tails."
             .to_owned();
     Ok(Measured { title: "The worst single call", above, series, findings })
 }

@@ -20,11 +20,16 @@ const SEARCH: Duration = Duration::from_micros(500);
 /// If more than this number of threads wait to begin at a worker, half of them are stolen at once.
 const MANY: u32 = 64;
 
-/// How often a worker looks for work before it sleeps. The looks take some microseconds in all.
-const SPINS: u32 = 200;
+/// A worker that looks for work reads the clock after this many looks.
+const LOOKS: u32 = 16;
 /// After `VAIN` spins in vain the worker spins only before one of `SELDOM` sleeps.
 const VAIN: u32 = 4;
 const SELDOM: u32 = 64;
+
+/// The time by the machine's clock.
+fn now_ns() -> u64 {
+    here::machine_now().as_nanos()
+}
 
 impl Worker {
     /// Looks at the clock and the descriptors.
@@ -94,6 +99,7 @@ impl Worker {
             let search = self.others_wait() || (!searched && self.others_begin());
             let kind = self.kind_of_sleep();
             let mut ready = Vec::new();
+            self.remote().wake_cost.sleep_begins();
             self.remote().sleep.sleep_once(
                 &self.pool.idle_workers,
                 kind,
@@ -102,6 +108,7 @@ impl Worker {
                 || self.others_wait(),
                 || ready = self.sleep(kind, search),
             );
+            self.remote().wake_cost.sleep_ended(now_ns);
             self.wake_sleepers();
             let any_ready = !ready.is_empty();
             self.wake_all(ready);
@@ -112,20 +119,23 @@ impl Worker {
         }
     }
 
-    /// Looks for work for some microseconds, because a sleep and a wake-up from another processor
-    /// cost more. After several vain attempts it is tried rarely. Returns whether there is work.
+    /// Looks for work for as long as a sleep and a wake-up by another processor take. After several
+    /// vain attempts it is tried rarely. Returns whether there is work.
     fn spin(&self) -> bool {
         let in_vain = self.spun.get();
         if !self.spins || in_vain >= VAIN && !in_vain.is_multiple_of(SELDOM) {
             self.spun.set(in_vain.wrapping_add(1));
             return false;
         }
-        for _ in 0..SPINS {
-            if self.has_work() {
-                self.spun.set(0);
-                return true;
+        let until = now_ns().saturating_add(self.remote().wake_cost.longest_look_ns());
+        while now_ns() < until {
+            for _ in 0..LOOKS {
+                if self.has_work() {
+                    self.spun.set(0);
+                    return true;
+                }
+                core::hint::spin_loop();
             }
-            core::hint::spin_loop();
         }
         self.spun.set(in_vain.wrapping_add(1));
         false
