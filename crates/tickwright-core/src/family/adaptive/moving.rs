@@ -13,7 +13,7 @@
 //! are in `to` arrived earlier: an arrival for the boundary's own tick goes to `from`.
 
 use super::choice::{Kind, Limits};
-use super::parts::{Move, with_part};
+use super::parts::{BUDGET, Move, spend_after_pop, with_part};
 use super::queue::Adaptive;
 use super::record::AdaptiveRecord;
 use crate::contract::{HeadChange, Tick, Violation};
@@ -23,19 +23,6 @@ use crate::storage::{Discipline, Due, Handle, Nodes};
 /// most one timer, so a move of n timers ends within n / 3 operations. Out of a ladder it takes up
 /// to ten more, which drop dead entries and place moved timers again.
 const STEP: usize = 4;
-
-/// What one step spends at most: a unit for each timer that changes its structure, and for each one
-/// that moves inside the old structure. It is enough to bring some timers to the front, and limits
-/// the cost of the worst call.
-pub(super) const BUDGET: usize = 64;
-
-/// Lets `step` spend of the budget of a pop, but for the unit that the popped timer costs.
-pub(super) fn spend_after_pop(budget: &mut usize, step: impl FnOnce(&mut usize)) {
-    let popped = 1.min(*budget);
-    *budget -= popped;
-    step(budget);
-    *budget += popped;
-}
 
 impl<P: Handle, L: Limits> Adaptive<P, L> {
     /// Begins to move all timers to another structure, which has room for them. The first step

@@ -148,3 +148,16 @@ pub(super) struct Move {
     /// Timers in the new structure are due at or before this tick, all others at it or later.
     pub(super) boundary: Tick,
 }
+
+/// The most that one step of a move spends: a unit for each timer that changes its structure, and
+/// for each timer that moves inside the old structure. It is enough to bring some timers to the
+/// front, and limits the cost of the worst call.
+pub(super) const BUDGET: usize = 64;
+
+/// Lets `step` spend of the budget of a pop, but for the unit that the popped timer costs.
+pub(super) fn spend_after_pop(budget: &mut usize, step: impl FnOnce(&mut usize)) {
+    let popped = 1.min(*budget);
+    *budget -= popped;
+    step(budget);
+    *budget += popped;
+}

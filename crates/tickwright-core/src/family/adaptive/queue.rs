@@ -4,8 +4,7 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use super::choice::{Habit, Kind, Limits};
-use super::moving::{BUDGET, spend_after_pop};
-use super::parts::{Move, Parts, with_part};
+use super::parts::{BUDGET, Move, Parts, spend_after_pop, with_part};
 use super::record::{AdaptiveRecord, Holder};
 use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
 use crate::explain::Explanation;
