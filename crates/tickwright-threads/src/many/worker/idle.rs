@@ -136,6 +136,8 @@ impl Worker {
                 }
                 core::hint::spin_loop();
             }
+            // A time that comes meanwhile, or a descriptor that becomes ready, is work too.
+            self.look();
         }
         self.spun.set(in_vain.wrapping_add(1));
         false
