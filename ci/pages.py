@@ -14,6 +14,7 @@ The checks:
 - A fact, invariant, promise or clause that is named by its number is there.
 - Each code block of README and book is compiled, run or parsed by some test.
 - Numbers, tests and files that a page names are right.
+- Tables of crates, of measured ratios and of terms say what manifests and records say.
 
 `ci/pages.txt` has what is left over: a kind, a file and a count on each line. A count that is
 exceeded fails, and so does one that is too high. So the file only gets shorter.
@@ -23,7 +24,7 @@ import pathlib
 import sys
 import tempfile
 
-from page_checks import blocks, counts, links, references, self_test, width
+from page_checks import blocks, counts, links, references, self_test, tables, width
 from page_checks.tree import Tree
 
 LEFT_OVER = "ci/pages.txt"
@@ -64,7 +65,7 @@ def compared(found, expected):
 def problems(tree):
     """Everything that is wrong with a tree, as messages."""
     found = compared(left_over(tree), allowed(tree))
-    for check in (links, references, blocks, counts):
+    for check in (links, references, blocks, counts, tables):
         found += check.problems(tree)
     return found
 

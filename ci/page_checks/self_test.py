@@ -2,13 +2,27 @@
 import subprocess
 
 GOOD = {
-    "README.md": "# A\n\nThe two clauses and [more](docs/a.md#a-part). See [the map](docs/SUMMARY.md).\n",
+    "README.md": (
+        "# A\n\nThe two clauses and [more](docs/a.md#a-part). See [the map](docs/SUMMARY.md).\n"
+        "In `records/one` and `records/two`:\n\n"
+        "| work, on 1k / 1M timers | one | two |\n|---|---|---|\n| hold (`hold`) | 0.84 / - | 0.85 / - |\n"
+    ),
     "UNSAFE.md": "The test `a_timer_is_kept` in `lib.rs` fails.\n",
     "docs/SUMMARY.md": "- [A](a.md)\n- [Later]()\n",
     "docs/a.md": (
         "# A page\n\n## A part\n\n```rust\nfn main() {}\n```\n\n```sh\nci/pages.sh\n```\n\n"
         "| a row | " + "may be long " * 12 + "|\n\n| 1 | `one` | a |\n| 2 | `two` | b |\n"
     ),
+    "DESIGN.md": (
+        "# D\n\n```text\n  crate  builds on  what it holds\n  core   -          all\n  lab    core       more\n```\n"
+    ),
+    "GLOSSARY.md": "| term | meaning |\n|---|---|\n| tick (`Tick`) | a |\n| head, claim (of a node) | b |\n| claim | c |\n",
+    "crates/tickwright-core/Cargo.toml": '[package]\nname = "tickwright-core"\n',
+    "crates/tickwright-lab/Cargo.toml": (
+        '[package]\nname = "tickwright-lab"\n[dependencies]\ntickwright-core = "1"\n'
+    ),
+    "records/one.txt": " hold  1k  flat/slab  8.6  orx  10  0.84  0.80  1.00  0.90  not shown\n",
+    "records/two.txt": " hold  1k  flat/slab  8.6  orx  10  0.85  0.80  1.00  0.90  held\n",
     "ci/pages.sh": "#!/bin/sh\n# Short.\n",
     "crates/tickwright-core/src/contract.rs": "//! 1. `one`: a.\n//! 2. `two`: b.\n",
     "crates/tickwright-core/src/lib.rs": (
@@ -45,6 +59,11 @@ BREAKS = [
     ("JSON that does not parse", "docs/a.md", "```sh", "```json", "does not parse"),
     ("a clause that a table lacks", "docs/a.md", "| 1 | `one` | a |\n", "", "differs from"),
     ("a wrong number", "README.md", "two clauses", "three clauses", "has 2"),
+    ("a crate without a row", "DESIGN.md", "  lab    core       more\n", "", "no row `lab`"),
+    ("a crate on another one", "DESIGN.md", "  lab    core", "  lab    -   ", "builds on"),
+    ("a crate that is not there", "DESIGN.md", "  lab", "  lib", "no crate `lib`"),
+    ("a ratio that was not measured", "README.md", "0.85 / -", "0.75 / -", "0.85"),
+    ("a term in two rows", "GLOSSARY.md", "| head", "| tick", "two rows"),
     ("a test that is not there", "UNSAFE.md", "a_timer_is_kept", "a_timer_is_lost", "nothing is named"),
     ("a file that is not there", "UNSAFE.md", "`lib.rs`", "`none.rs`", "there is no file"),
 ]

@@ -32,7 +32,7 @@ pub struct Kind {
     pub verdicts: fn(&Tools) -> [Verdict; 21],
     /// Runs a script on it beside the oracle.
     pub run: fn(&[Op]) -> Result<Vec<Event>, Mismatch>,
-    /// Runs a script on a registry with a bound.
+    /// Runs a script on a queue that takes a bounded number of timers.
     pub run_bounded: fn(&[Op], usize) -> Result<Vec<Event>, Mismatch>,
     /// Runs every script, compares at the end of each, and counts them.
     pub run_all: RunAll,
@@ -126,7 +126,7 @@ pub fn foreign() -> Vec<Kind> {
     ]
 }
 
-/// Runs the script that `bytes` stand for on all of our registries. The fuzz target calls this for
+/// Runs the script that `bytes` stand for on each of our queues. The fuzz target calls this for
 /// each input, and the corpus test for each input that was kept.
 ///
 /// # Errors

@@ -231,7 +231,7 @@ pub trait Subject {
     /// Verifies the structure.
     ///
     /// # Errors
-    /// Checks the structure; describes what is broken.
+    /// Describes the first invariant that does not hold.
     fn check(&self) -> Result<(), String> {
         unreachable!("check is not offered")
     }

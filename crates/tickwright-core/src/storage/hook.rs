@@ -86,7 +86,8 @@ impl<F: Family, T> Timer<F, T> {
         self.hook.is_linked()
     }
 
-    /// The payload of a timer that is not pending, for changes.
+    /// Returns the payload. A timer that is pending is borrowed by its queue and cannot be moved
+    /// here.
     #[must_use]
     pub fn into_payload(self) -> T {
         let Self { hook: _, payload } = self;

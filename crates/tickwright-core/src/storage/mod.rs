@@ -2,7 +2,8 @@
 //!
 //! A **family** (sorted list, heap, tree, wheel, ...) is written once, as a [`Discipline`] over
 //! handles `P` and over records that [`Nodes`] looks up. Two shells in this module own the memory.
-//! `tickwright` has two more shells, for threads and for services.
+//! Other crates have shells of their own: `tickwright` for threads and for services,
+//! `tickwright-embassy` for tasks.
 //!
 //! ```text
 //!   SlabQueue<F, T>                           HookQueue<'a, F, T>

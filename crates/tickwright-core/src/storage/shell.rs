@@ -112,7 +112,7 @@ macro_rules! timer_queue {
                 /// between deliveries, loop over [`pop_expired`](Self::pop_expired).
                 fn expired(&mut self, now: Tick) -> impl Iterator<Item = Expired<$key, $value>>;
 
-                /// Moves `now` forward. Advances `now`. If the head is due, re-arms it in one step
+                /// Advances `now`. If the head is due, re-arms it in one step
                 /// at the tick that `rearm` returns for its expiry and its value. The key stays
                 /// valid.
                 ///
