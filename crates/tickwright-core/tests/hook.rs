@@ -316,7 +316,22 @@ fn steps_are_an_advance<F: Family>() {
     }
 }
 
+/// An earlier tick counts as `now`, also in single steps.
+fn time_does_not_run_back_in_steps<F: Family>() {
+    let timer = Timer::<F, u32>::new(7);
+    let mut queue = Queue::new();
+    let mut unlimited = usize::MAX;
+    assert!(queue.pop_expired_within(1_000, &mut unlimited).is_none());
+    assert!(queue.pop_expired_within(400, &mut unlimited).is_none());
+    assert_eq!(queue.now(), 1_000);
+    queue.insert(700, &timer).unwrap();
+    let expired = queue.pop_expired_within(5, &mut unlimited).unwrap();
+    assert_eq!((expired.deadline, expired.expiry, queue.now()), (1_000, 1_000, 1_000));
+    assert_eq!(queue.check(), Ok(()));
+}
+
 for_each_family! { suite [
+    time_does_not_run_back_in_steps
     steps_are_an_advance
     a_key_equals_itself_alone
     linked_twice_is_refused

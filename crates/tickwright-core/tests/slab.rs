@@ -260,7 +260,21 @@ fn a_panic_in_a_sink_or_closure_leaves_a_whole_queue<F: Family>() {
     assert_eq!(queue.advance_within(9, 2, |_| ()).delivered, 2);
 }
 
+/// An earlier tick counts as `now`, also in single steps.
+fn time_does_not_run_back_in_steps<F: Family>() {
+    let mut queue = Queue::<F>::new();
+    let mut unlimited = usize::MAX;
+    assert!(queue.pop_expired_within(1_000, &mut unlimited).is_none());
+    assert!(queue.pop_expired_within(400, &mut unlimited).is_none());
+    assert_eq!(queue.now(), 1_000);
+    queue.insert(700, 1).unwrap();
+    let expired = queue.pop_expired_within(5, &mut unlimited).unwrap();
+    assert_eq!((expired.deadline, expired.expiry, queue.now()), (1_000, 1_000, 1_000));
+    assert_eq!(queue.check(), Ok(()));
+}
+
 for_each_family! { suite [
+    time_does_not_run_back_in_steps
     a_key_tells_its_expiry
     an_iterator_takes_out_what_it_is_asked_for
     retain_asks_for_each_once
@@ -279,6 +293,7 @@ mod slab_only {
     use super::*;
 
     for_each_slab_only_family! { suite [
+        time_does_not_run_back_in_steps
         a_key_tells_its_expiry
         an_iterator_takes_out_what_it_is_asked_for
         retain_asks_for_each_once

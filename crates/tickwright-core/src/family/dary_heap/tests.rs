@@ -227,6 +227,44 @@ fn more_than_can_be_had_is_full() {
     assert_eq!(SlabQueue::<BoundedHeap<2, 9>, u8>::with_capacity(10).err(), Some(Reject::Full));
 }
 
+/// What `reserve` granted is there: for each number of entries, before and after others, directly
+/// and through both shells. It allocates nothing for entries that fit.
+#[test]
+fn a_reservation_has_a_cell_for_each_entry() {
+    fn of<const D: usize>()
+    where
+        Degree<D>: super::Arity,
+    {
+        for len in 0..30 {
+            for additional in 0..30 {
+                let needed = groups_for::<D>(len + additional);
+                let mut buffer: Growing<Idx, D> = Buffer::<Idx, D>::NEW;
+                Buffer::<Idx, D>::reserve(&mut buffer, 0, len).unwrap();
+                let before = buffer.groups.capacity();
+                assert!(before >= groups_for::<D>(len));
+                Buffer::<Idx, D>::reserve(&mut buffer, len, additional).unwrap();
+                assert!(buffer.groups.capacity() >= needed, "{D}: {len} and {additional}");
+                assert!(needed > before || buffer.groups.capacity() == before);
+
+                let mut slab: SlabQueue<DaryHeap<D>, ()> = SlabQueue::new();
+                let timers: Vec<Timer<DaryHeap<D>, ()>> = (0..len).map(|_| Timer::new(())).collect();
+                let mut hook: HookQueue<'_, DaryHeap<D>, ()> = HookQueue::new();
+                for timer in &timers {
+                    slab.insert(0, ()).unwrap();
+                    hook.insert(0, timer).unwrap();
+                }
+                slab.reserve(additional).unwrap();
+                hook.reserve(additional).unwrap();
+                assert!(slab.order.buffer.groups.capacity() >= needed, "{D}: {len} and {additional}");
+                assert!(hook.order.buffer.groups.capacity() >= needed, "{D}: {len} and {additional}");
+                assert_eq!(hook.reserve(super::MOST - len + 1), Err(Reject::Full));
+            }
+        }
+    }
+    of::<2>();
+    of::<4>();
+}
+
 /// On 32-bit targets they are not aligned to lines.
 #[test]
 fn groups_lie_on_lines() {

@@ -431,6 +431,28 @@ fn a_list_takes_a_timer_in_order_where_there_is_no_memory() {
     }
 }
 
+/// A list whose last timer is late, since that timer got no memory for an entry of its own. A
+/// timer from the middle that is re-armed with the list's delay must not go behind it.
+#[test]
+fn a_rearm_does_not_go_behind_a_later_tail() {
+    let mut queue: Delays<Id> = Delays::NEW;
+    let mut records = records(9);
+    for (id, now) in (1..=4).zip([0, 10, 10, 20]) {
+        queue.reserve(id - 1, 1).unwrap();
+        let _ = queue.insert(&mut records, id, now + 20, now);
+    }
+    // What `move_anywhere` does with timer 2 when the heap gets no memory.
+    let arrival = queue.take_arrival(&mut records);
+    let left = queue.leave(&mut records, 2);
+    assert!(!queue.insert_sorted(&mut records, 2, 90, arrival, left.list.unwrap()));
+    let _ = queue.reschedule(&mut records, 3, 50, 30);
+    assert_eq!(queue.check(&records, 4), Ok(()));
+    let leave: Vec<_> = core::iter::from_fn(|| queue.pop(&mut records, 99, &mut 1))
+        .map(|popped| (popped.handle, popped.expiry))
+        .collect();
+    assert_eq!(leave, [(1, 20), (4, 40), (3, 50), (2, 90)]);
+}
+
 #[test]
 fn a_node_tells_where_it_stands() {
     let (queue, records) = whole();
