@@ -101,6 +101,13 @@ pub enum Whereabouts {
         /// The tick at which the wheel inserts the timer again, with a shorter delay by then.
         reinserted_at: Tick,
     },
+    /// Moved to a later tick, and not yet at its place for that tick. Its entry is still where it
+    /// was: among the entries for an earlier tick. The queue places the timer for its expiry when
+    /// it reads the entry, at that tick at the latest.
+    Deferred {
+        /// The tick of the entry, which is before the expiry.
+        placed: Tick,
+    },
     /// In the list of timers that are due and leave at the next advance.
     DueList,
 }
@@ -145,6 +152,9 @@ impl fmt::Display for Whereabouts {
             }
             Self::FarBucket { power, reinserted_at } => {
                 write!(f, "far bucket {power}; inserted again at {reinserted_at}")
+            }
+            Self::Deferred { placed } => {
+                write!(f, "was moved to a later tick; its entry for {placed} is placed again by then")
             }
             Self::DueList => f.write_str("in the due list; leaves at the next advance"),
         }

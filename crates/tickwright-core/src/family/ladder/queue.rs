@@ -466,16 +466,18 @@ unsafe impl<P: Handle, R: LadderNode<P>> Discipline<P> for Ladder<P, R> {
         let record = nodes.record(p);
         let (expiry, placed) = (record.expiry(), record.placed());
         let at = Number::of(self.clock, placed);
-        let in_run = self.run.iter().any(|near| near.slot() == p.number() && near.tick() == placed);
-        let whereabouts = if in_run || !matches!(self.work, Work::None) && placed == self.clock {
+        let in_run = || self.run.iter().any(|near| near.slot() == p.number() && near.tick() == placed);
+        let whereabouts = if placed < expiry {
+            Whereabouts::Deferred { placed }
+        } else if !matches!(self.work, Work::None) && placed == self.clock || in_run() {
             Whereabouts::InOrder
         } else {
             Whereabouts::Bucket {
                 level: at.level(),
                 bucket: at.digit(),
-                first: at.first_tick(placed),
-                last: at.last_tick(placed),
-                moves_at: (at.level() > 0 || placed < expiry).then(|| {
+                first: at.first_tick(expiry),
+                last: at.last_tick(expiry),
+                moves_at: (at.level() > 0).then(|| {
                     // A timer whose entry is in no bucket is being moved.
                     if self.rungs.is_occupied(at) { self.rungs.at(at).min } else { self.clock }
                 }),
