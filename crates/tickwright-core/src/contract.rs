@@ -309,14 +309,15 @@ pub trait TimerQueue {
     /// [`KeyError`] when `key` does not name a pending timer of this queue.
     fn reschedule(&mut self, key: Self::Key, deadline: Tick) -> Result<HeadChange, KeyError>;
 
-    /// The head: the timer that leaves first.
+    /// The head: the timer that leaves first. Costs up to O(n): see
+    /// [`SlabQueue::peek`](crate::SlabQueue::peek) for each structure.
     fn peek(&self) -> Option<Pending<Self::Key>>;
 
     /// The timer that leaves after the head (clause 18). A tickless driver that defers a
-    /// low-priority head sets its alarm for this timer.
+    /// low-priority head sets its alarm for this timer. Costs at worst as [`peek`](Self::peek).
     fn second(&self) -> Option<Pending<Self::Key>>;
 
-    /// The exact expiry of the head (clause 8).
+    /// The exact expiry of the head (clause 8). Costs at worst as [`peek`](Self::peek).
     fn next_expiry(&self) -> Option<Tick>;
 
     /// The tick for which to set an alarm: a lower bound of [`next_expiry`](Self::next_expiry). The

@@ -39,6 +39,9 @@
 //! budget: while it has none left, its expiries move no timers. A move of n timers ends within
 //! n / 3 other operations, or 0.7 n out of a wheel whose buckets are long.
 //!
+//! So `peek`, `second` and at times `next_expiry` cost O(1) up to 512 timers. Beyond that they may
+//! read each timer of the first bucket of the wheel or the ladder: at worst all n.
+//!
 //! Bytes per timer: slab 24 + slot (8 for a `u32`), and 12 for a ladder's entries from 16,384
 //! reserved timers on. The queue allocates 13 KiB for a heap, 11 KiB for a wheel and 18 KiB for a
 //! ladder when they may first serve, and keeps them. The queue itself takes 264 bytes (on 32-bit

@@ -70,7 +70,8 @@
 //! `next_wake` may be early after a timer was cancelled or moved: then nothing is due, and the next
 //! result is later. An entry moves at most `LEVELS` times, and at most six times more in a mixed
 //! bucket of one tick. With a budget of n, an advance moves, drops and delivers at most n entries.
-//! After 2^31 inserts and moves all arrivals are numbered again, in O(n).
+//! `peek` and `second` read a bucket up to the first or second timer for its `min`, but a mixed
+//! bucket to its end. After 2^31 inserts and moves all arrivals are numbered again, in O(n).
 //!
 //! Bytes per timer: slab 24 + slot (8 for a `u32`), and 3 more for dead entries. From 256 timers
 //! on, chunks that are not full add up to 215 KiB, and run and batch take 16 KiB. With dead entries

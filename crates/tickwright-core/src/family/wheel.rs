@@ -87,14 +87,15 @@
 //! | insert | O(levels), while a cascade is half done | O(1) | the bucket, its tail, the node |
 //! | remove | O(1) | O(1) | the node, its neighbors, the bucket |
 //! | reschedule | as insert | O(1) | as remove + insert |
-//! | peek, second | O(k), k in the first bucket | O(1) when timers are near | one per node read |
+//! | peek, second | O(k), k in the first bucket | O(1) for near or equal timers | one a node read |
 //! | next_expiry | O(k) after the bucket's earliest left it | O(1): the bucket's `min` | 2 |
 //! | next_wake | O(1) | O(1) | 2 |
 //! | pop | O(k) for each bucket of k that it enters | amortized O(levels) | 2 per level fallen through |
 //! | pop_and_reinsert | as pop and insert | O(1) after the pop's moves | as pop + insert |
 //! | advance, m expired | as m pops | amortized O(levels) per timer | 2 per timer and level |
 //!
-//! While a cascade is half done, `peek` and `second` read the rest of its bucket and all lower
+//! `peek` and `second` read the first bucket up to the first or second timer for its `min`. While a
+//! cascade is half done, `peek` and `second` read the rest of its bucket and all lower
 //! buckets. Idle time costs nothing, however long it is. A node that moves descends at least one
 //! level. So it moves at most `LEVELS` - 1 times between insert and delivery. With a budget of n,
 //! an advance moves and delivers at most n timers.

@@ -87,14 +87,32 @@ macro_rules! timer_queue {
                 fn reschedule(&mut self, key: $key, deadline: Tick) -> Result<HeadChange, KeyError>;
 
                 /// The head: the timer that leaves first.
+                ///
+                /// The worst cost depends on the structure:
+                ///
+                /// - O(1) in lists, sorted arrays, heaps and `RbTreeCached`, O(log n) in the other
+                ///   trees;
+                /// - O(levels) in a coarse wheel, and O(n) while only far timers are pending;
+                /// - O(n) in a wheel, a ladder and the adaptive queue, which
+                ///   [`DefaultQueue`](crate::DefaultQueue) is. They read the timers of the first
+                ///   bucket until they find one that is due at the bucket's earliest tick. A bucket
+                ///   may cover thousands of ticks, so with a million timers in it `peek` may read a
+                ///   million records. If all of them are due at one tick, it reads few, unless many
+                ///   of them were moved to that tick.
+                ///
+                /// [`next_wake`](Self::next_wake) is cheap in every structure.
                 #[must_use]
                 fn peek(&self) -> Option<Pending<$key>>;
 
-                /// The timer that leaves after the head.
+                /// The timer that leaves after the head. Costs at worst as much as
+                /// [`peek`](Self::peek), in every structure.
                 #[must_use]
                 fn second(&self) -> Option<Pending<$key>>;
 
-                /// The exact expiry of the head.
+                /// The exact expiry of the head. O(1) or O(log n) where [`peek`](Self::peek) is.
+                /// In a wheel, a ladder and the adaptive queue it is O(1), but at worst as `peek`
+                /// after a timer that was due at the first bucket's earliest tick was removed or
+                /// moved. [`next_wake`](Self::next_wake) is always cheap.
                 #[must_use]
                 fn next_expiry(&self) -> Option<Tick>;
 

@@ -101,11 +101,13 @@ impl<P: Handle, R: LadderNode<P>> Ladder<P, R> {
         }
     }
 
-    /// The head, and the timer after it if `wanted` is 2, with their expiries and arrivals.
+    /// The head, and the timer after it if `wanted` is 2, with their expiries and arrivals. Where
+    /// entries are in the order of arrival, it reads only those up to the `wanted`-th timer of the
+    /// earliest tick.
     pub(super) fn earliest(&self, nodes: &impl Nodes<P, R>, wanted: usize) -> [Option<(Near, P)>; 2] {
         let mut found: [Option<(Near, P)>; 2] = [None; 2];
         let consider = |found: &mut [Option<(Near, P)>; 2], place: Place| {
-            let Some(p) = self.witness(nodes, place) else { return };
+            let p = self.witness(nodes, place)?;
             let record = nodes.record(p);
             let this = Near::new(record.expiry(), record.sequence(), p.number());
             match *found {
@@ -118,24 +120,52 @@ impl<P: Handle, R: LadderNode<P>> Ladder<P, R> {
                 }
                 [first, _] => *found = [Some((this, p)), first],
             }
+            Some(this)
         };
         // Whether all the wanted timers are found and are due before `tick`. Entries for `tick` and
         // for later ticks can then be skipped.
         let known = |found: &[Option<(Near, P)>; 2], tick: Tick| {
             found[wanted - 1].is_some_and(|(last, _)| last.tick() < tick)
         };
-        self.in_work().for_each(|place| consider(&mut found, place));
+        // Whether the wanted timers precede the timers behind `this`, which are later arrivals.
+        let enough = |found: &[Option<(Near, P)>; 2], this: Near| {
+            found[wanted - 1].is_some_and(|(last, _)| last <= this)
+        };
+        let bound = if let Work::Front { bound, .. } = self.work { bound } else { 0 };
+        for place in self.in_work() {
+            // The front's entries that arrived before `bound` are in order, all for one tick.
+            if let Some(this) = consider(&mut found, place)
+                && this.tick() == self.clock
+                && this.sequence() < bound
+                && enough(&found, this)
+            {
+                break;
+            }
+        }
         for &near in self.run.iter().rev() {
             if known(&found, near.tick()) {
                 break;
             }
-            consider(&mut found, Place::Run(near));
-        }
-        for at in self.rungs.iter() {
-            if known(&found, self.rungs.at(at).min) {
+            // The rest of the run is later, by tick and arrival.
+            if consider(&mut found, Place::Run(near)) == Some(near) && enough(&found, near) {
                 break;
             }
-            self.in_bucket(at).for_each(|place| consider(&mut found, place));
+        }
+        for at in self.rungs.iter() {
+            let min = self.rungs.at(at).min;
+            if known(&found, min) {
+                break;
+            }
+            let in_order = !self.rungs.is_mixed(at);
+            for place in self.in_bucket(at) {
+                if let Some(this) = consider(&mut found, place)
+                    && in_order
+                    && this.tick() == min
+                    && enough(&found, this)
+                {
+                    return found;
+                }
+            }
         }
         found
     }

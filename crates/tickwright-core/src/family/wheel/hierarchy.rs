@@ -318,8 +318,19 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P, BUCKE
     /// The node of a bucket that leaves first.
     #[inline(never)]
     fn earliest(&self, nodes: &impl Nodes<P, R>, at: BucketNumber<BUCKETS>) -> Option<P> {
-        // `min_by_key` returns the first of equals, which arrived first.
-        self.buckets.at(at).chain.iter(nodes).min_by_key(|&p| nodes.record(p).expiry())
+        let Bucket { min, chain } = self.buckets.at(at);
+        let mut earliest: Option<(Tick, P)> = None;
+        for p in chain.iter(nodes) {
+            let expiry = nodes.record(p).expiry();
+            if earliest.is_none_or(|(earliest, _)| expiry < earliest) {
+                earliest = Some((expiry, p));
+                // Nodes behind this one are not earlier, and arrived later.
+                if expiry == *min {
+                    break;
+                }
+            }
+        }
+        earliest.map(|(_, p)| p)
     }
 
     /// The two nodes that leave first. It is not inlined, so that the fast path of `head` stays
@@ -332,8 +343,12 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P, BUCKE
         let shared = self.cascade.map_or(0, |cascade| cascade.from.level());
         for at in self.buckets.iter() {
             let whole = self.cascade.is_none_or(|cascade| at.level() > shared || at == cascade.from);
-            let enough = if at.level() == 0 { 2 } else { usize::MAX };
-            for p in self.buckets.at(at).chain.iter(nodes).take(enough) {
+            let Bucket { min, chain } = self.buckets.at(at);
+            for p in chain.iter(nodes) {
+                // No node of the bucket is earlier than `min`, and of equals this one arrived last.
+                if two.second.is_some_and(|(second, _)| second <= *min) {
+                    break;
+                }
                 two.offer(nodes.record(p).expiry(), p);
             }
             if whole && two.second.is_some() {
