@@ -710,13 +710,27 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
     }
 
     fn for_each(&self, nodes: &impl Nodes<P, Self::Record>, mut visit: impl FnMut(P)) {
-        for bucket in self.levels.iter().flatten().chain(&self.far).chain([&self.due]) {
-            bucket.iter(nodes).for_each(&mut visit);
+        // The order of equals: a bucket of a higher level leaves before those of lower levels, and
+        // far timers go behind their equals at the top level. Nodes of a far bucket that is being
+        // emptied go behind all others.
+        self.due.iter(nodes).for_each(&mut visit);
+        let visit_levels = |levels: &[[Chain<P>; BUCKETS]], visit: &mut dyn FnMut(P)| {
+            levels.iter().rev().flatten().for_each(|bucket| bucket.iter(nodes).for_each(&mut *visit));
+        };
+        let (below, top) = self.levels.split_at(DEPTH - 1);
+        visit_levels(top, &mut visit);
+        for emptied in [false, true] {
+            for (power, bucket) in self.far.iter().enumerate() {
+                if (self.clock >> power & 1 == 1) == emptied {
+                    bucket.iter(nodes).for_each(&mut visit);
+                }
+            }
         }
+        visit_levels(below, &mut visit);
     }
 
     fn clear(&mut self) {
-        *self = Self { clock: self.clock, ..Self::NEW };
+        *self = Self::NEW;
     }
 
     fn check(&self, nodes: &impl Nodes<P, Self::Record>, len: usize) -> Result<(), Violation> {

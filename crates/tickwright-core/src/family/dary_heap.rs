@@ -551,6 +551,10 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell + Record<P>> D
         self.entries().filter_map(|entry| entry.node).for_each(visit);
     }
 
+    fn rank(&self, nodes: &impl Nodes<P, R>, p: P, _: u64) -> u64 {
+        self.entry(nodes.record(p).cell()).sequence().into()
+    }
+
     fn start_sequence_at(&mut self, next: u32) {
         if self.len == 0 {
             self.next_sequence = next;

@@ -596,6 +596,14 @@ unsafe impl<P: Handle> Discipline<P> for Delays<P> {
         }
     }
 
+    fn rank(&self, nodes: &impl Nodes<P, FixedDelayRecord<P>>, p: P, visited: u64) -> u64 {
+        let record = nodes.record(p);
+        match record.place() {
+            Place::InHeap { .. } => self.heap.rank(nodes, p, visited),
+            Place::Inside { .. } => record.mark.into(),
+        }
+    }
+
     fn start_sequence_at(&mut self, next: u32) {
         if self.heap.len == 0 {
             self.heap.next_sequence = next;

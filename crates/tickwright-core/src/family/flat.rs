@@ -199,6 +199,7 @@ unsafe impl<P: Handle, C: Cells<P>, R: FlatNode<P>> Discipline<P> for Flat<C, R>
     type Record = R;
     const NEW: Self = Self { cells: C::NEW, _records: PhantomData };
     const ORDER: Order = Order::Exact;
+    const VISITS_IN_ORDER: bool = true;
 
     #[inline]
     fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
@@ -277,7 +278,7 @@ unsafe impl<P: Handle, C: Cells<P>, R: FlatNode<P>> Discipline<P> for Flat<C, R>
     }
 
     fn for_each(&self, _: &impl Nodes<P, R>, mut visit: impl FnMut(P)) {
-        (0..self.cells.len()).filter_map(|at| self.cells.get(at)).for_each(|cell| visit(cell.node));
+        (0..self.cells.len()).rev().filter_map(|at| self.cells.get(at)).for_each(|cell| visit(cell.node));
     }
 
     fn clear(&mut self) {
@@ -311,5 +312,13 @@ impl<P: Handle, C: Cells<P>, R: FlatNode<P>> Ordered<P> for Flat<C, R> {
     fn next(&self, nodes: &impl Nodes<P, R>, p: P) -> Option<P> {
         let at = self.find(nodes.record(p).expiry(), p);
         self.cells.get(at.wrapping_sub(1)).map(|cell| cell.node)
+    }
+
+    // A walk by `next` would search among the timers of the same tick for each of them.
+    fn in_order<'q>(&'q self, _: &'q impl Nodes<P, R>) -> impl Iterator<Item = P> + 'q
+    where
+        P: 'q,
+    {
+        (0..self.cells.len()).rev().filter_map(|at| self.cells.get(at)).map(|cell| cell.node)
     }
 }

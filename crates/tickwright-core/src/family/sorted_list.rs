@@ -108,6 +108,7 @@ unsafe impl<P: Handle> Discipline<P> for List<P> {
     type Record = ListRecord<P>;
     const NEW: Self = Self { head: None, tail: None };
     const ORDER: Order = Order::Exact;
+    const VISITS_IN_ORDER: bool = true;
 
     #[inline]
     fn insert(

@@ -102,6 +102,7 @@ unsafe impl<P: Handle, B: Balance, const CACHED: bool> Discipline<P> for TimerTr
     type Record = TreeRecord<P, B>;
     const NEW: Self = Self { root: None, head: None, balance: PhantomData };
     const ORDER: Order = Order::Exact;
+    const VISITS_IN_ORDER: bool = true;
 
     #[inline]
     fn insert(

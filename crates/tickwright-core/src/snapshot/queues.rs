@@ -1,42 +1,62 @@
 //! Snapshots of both kinds of queue.
 
-use super::{Plain, SnapshotError, Verified, write};
+use super::{Plain, SnapshotError, Verified, Writer};
 use crate::contract::{Span, Tick};
-use crate::storage::hook::{HookPtr, HookQueue, Timer, TimerRef};
+use crate::storage::Family;
+use crate::storage::hook::{HookQueue, Timer, TimerRef};
 #[cfg(feature = "alloc")]
-use crate::storage::slab::{Idx, Key, SlabQueue};
-use crate::storage::{Family, Ordered};
+use crate::storage::slab::{Key, SlabQueue};
+
+/// A queue that is being drained. Its structure's clock is ahead of all timers, so the drop empties
+/// the queue and sets that clock back, also when the caller's code has panicked.
+struct Draining<'q, Q> {
+    queue: &'q mut Q,
+    empty: fn(&mut Q),
+}
+
+impl<Q> Drop for Draining<'_, Q> {
+    fn drop(&mut self) {
+        (self.empty)(self.queue);
+    }
+}
 
 #[cfg(feature = "alloc")]
 impl<F: Family, T: Plain> SlabQueue<F, T> {
-    /// Writes all pending timers to `into`, in the order of delivery. Returns their length,
-    /// [`bytes`](super::bytes) of the number of timers. O(n).
+    /// Writes all pending timers to `into`, in the order of delivery: by expiry, and among equals
+    /// by arrival. The queue stays as it is. Returns the number of bytes written, which is
+    /// [`bytes`](super::bytes) of the number of timers.
     ///
-    /// It needs a structure that can be walked in order: the list, the sorted arrays, the trees.
-    /// For other structures use [`drain_snapshot`](Self::drain_snapshot).
+    /// O(n) for the list, the sorted arrays and the trees. For other structures O(n log n), and it
+    /// allocates 24 bytes a timer until it returns.
     ///
     /// # Errors
-    /// [`SnapshotError::TooShort`].
-    pub fn snapshot(&self, into: &mut [u8]) -> Result<usize, SnapshotError>
-    where
-        F::Of<Idx>: Ordered<Idx>,
-        T: Copy,
-    {
+    /// [`SnapshotError::TooShort`], [`SnapshotError::NoMemory`].
+    pub fn snapshot(&self, into: &mut [u8]) -> Result<usize, SnapshotError> {
         let now = self.now();
-        let mut timers = self.iter().map(|(pending, &value)| (pending.expiry.saturating_sub(now), value));
-        write(into, self.len(), || timers.next())
+        let mut page = Writer::<T>::begin(into, self.len())?;
+        self.visit_in_order(|deadline, key| {
+            if let Some(value) = self.get(key) {
+                page.push(deadline.saturating_sub(now), value);
+            }
+        })?;
+        page.finish()
     }
 
-    /// Writes all pending timers to `into` and removes them, as before a power cut. Returns the
-    /// number of bytes written. The cost of n calls of `peek` and n removals.
+    /// Writes all pending timers to `into` as [`snapshot`](Self::snapshot) does, and removes them,
+    /// as before a power cut. Returns the number of bytes written. It allocates nothing, and costs
+    /// as much as n calls of [`pop_expired`](Self::pop_expired). If [`Plain::write`] panics, all
+    /// timers are removed.
     ///
     /// # Errors
     /// [`SnapshotError::TooShort`]; no timer is removed then.
     pub fn drain_snapshot(&mut self, into: &mut [u8]) -> Result<usize, SnapshotError> {
         let now = self.now();
-        write(into, self.len(), || {
-            self.take_first().map(|(deadline, value)| (deadline.saturating_sub(now), value))
-        })
+        let mut page = Writer::begin(into, self.len())?;
+        let draining = Draining { queue: self, empty: Self::empty };
+        while let Some((deadline, value)) = draining.queue.take_first() {
+            page.push(deadline.saturating_sub(now), &value);
+        }
+        page.finish()
     }
 
     /// Inserts all timers of a snapshot. `due` returns the deadline of a timer that had n ticks
@@ -65,31 +85,35 @@ impl<F: Family, T: Plain> SlabQueue<F, T> {
 }
 
 impl<'a, F: Family, T> HookQueue<'a, F, T> {
-    /// Writes all pending timers to `into`, in the order of delivery. An entry has
-    /// two parts: the number of ticks until the timer is due, and a plain value. By this value the
-    /// caller finds the timer again. Returns the number of bytes written. O(n).
+    /// Writes all pending timers to `into`, in the order of delivery: by expiry, and among equals
+    /// by arrival. The queue stays as it is. An entry has two parts: the number of ticks until the
+    /// deadline, and a plain value. By this value the caller finds the timer again. Returns the
+    /// number of bytes written.
     ///
-    /// It needs a structure that can be walked in order: the list, the sorted arrays, the trees.
-    /// For other structures use [`drain_snapshot`](Self::drain_snapshot).
+    /// O(n) for the list, the sorted arrays and the trees. For other structures it needs the
+    /// feature `alloc`: it takes O(n log n), and allocates 24 bytes a timer until it returns.
+    /// Without that feature the call does not compile for them; use
+    /// [`drain_snapshot`](Self::drain_snapshot).
     ///
     /// # Errors
-    /// [`SnapshotError::TooShort`].
+    /// [`SnapshotError::TooShort`], [`SnapshotError::NoMemory`].
     pub fn snapshot<N: Plain>(
         &self,
         into: &mut [u8],
         mut name: impl FnMut(&Timer<F, T>) -> N,
-    ) -> Result<usize, SnapshotError>
-    where
-        F::Of<HookPtr<F>>: Ordered<HookPtr<F>>,
-    {
+    ) -> Result<usize, SnapshotError> {
         let now = self.now();
-        let mut timers =
-            self.iter().map(|pending| (pending.expiry.saturating_sub(now), name(pending.key.get())));
-        write(into, self.len(), || timers.next())
+        let mut page = Writer::begin(into, self.len())?;
+        self.visit_in_order(|deadline, key| {
+            page.push(deadline.saturating_sub(now), &name(key.get()));
+        })?;
+        page.finish()
     }
 
-    /// Writes all pending timers to `into` and removes them, as before a power cut. Returns the
-    /// number of bytes written. The cost of n calls of `peek` and n removals.
+    /// Writes all pending timers to `into` as [`snapshot`](Self::snapshot) does, and removes them,
+    /// as before a power cut. Returns the number of bytes written. It allocates nothing, and costs
+    /// as much as n calls of [`pop_expired`](Self::pop_expired). If `name` panics, all timers are
+    /// removed.
     ///
     /// # Errors
     /// [`SnapshotError::TooShort`]; no timer is removed then.
@@ -99,9 +123,12 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
         mut name: impl FnMut(&Timer<F, T>) -> N,
     ) -> Result<usize, SnapshotError> {
         let now = self.now();
-        write(into, self.len(), || {
-            self.take_first().map(|(deadline, timer)| (deadline.saturating_sub(now), name(timer)))
-        })
+        let mut page = Writer::begin(into, self.len())?;
+        let draining = Draining { queue: self, empty: Self::empty };
+        while let Some((deadline, timer)) = draining.queue.take_first() {
+            page.push(deadline.saturating_sub(now), &name(timer));
+        }
+        page.finish()
     }
 
     /// Inserts all timers of a snapshot. `find` returns the timer that a value names; `due` returns

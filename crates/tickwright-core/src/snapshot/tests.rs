@@ -31,6 +31,136 @@ fn rest<F: crate::Family>(queue: &mut SlabQueue<F, u32>, now: u64) -> Vec<(u64, 
     rest
 }
 
+/// The names of the timers in a snapshot, in its order.
+fn names<N: Plain>(bytes: &[u8]) -> Vec<N> {
+    Verified::<N>::read(bytes).unwrap().iter().map(|(_, name)| name).collect()
+}
+
+/// Both kinds of snapshot agree, and the first leaves the queue as it is.
+macro_rules! each_leaves_the_queue {
+    ([] $($name:literal => $family:ty;)+) => {$(
+        let mut queue = filled::<$family>(9);
+        let mut pages = [[0; 1_024]; 2];
+        let before = (queue.len(), queue.now(), queue.next_wake(), queue.peek(), queue.second());
+        assert_eq!(queue.snapshot(&mut [0; 700]), Err(SnapshotError::TooShort), "{}", $name);
+        let length = queue.snapshot(&mut pages[0]).unwrap();
+        assert_eq!(before, (queue.len(), queue.now(), queue.next_wake(), queue.peek(), queue.second()));
+        assert_eq!(queue.check(), Ok(()), "{}", $name);
+        assert_eq!(queue.drain_snapshot(&mut pages[1]), Ok(length), "{}", $name);
+        assert_eq!(pages[0], pages[1], "{}", $name);
+        let left: Vec<u32> = rest(&mut filled::<$family>(9), 1_000).iter().map(|&(_, id)| id).collect();
+        assert_eq!(names::<u32>(&pages[0]), left, "{}", $name);
+    )+};
+}
+
+#[test]
+fn a_snapshot_of_any_structure_leaves_it_as_it_is() {
+    crate::for_each_family!(each_leaves_the_queue []);
+    crate::for_each_slab_only_family!(each_leaves_the_queue []);
+}
+
+/// A name whose writing panics for one timer.
+#[derive(Debug)]
+struct Fragile(u32);
+
+impl Plain for Fragile {
+    const BYTES: u16 = 4;
+
+    fn write(&self, bytes: &mut [u8]) {
+        if self.0 == 30 {
+            std::panic::resume_unwind(std::boxed::Box::new("boom"));
+        }
+        self.0.write(bytes);
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        u32::read(bytes).map(Self)
+    }
+}
+
+/// A draining snapshot advances the structure past all timers. Afterwards the queue is a new one at
+/// its old `now`, also when the caller's code panicked.
+macro_rules! each_is_whole_after_a_panic {
+    ([] $($name:literal => $family:ty;)+) => {$(
+        let mut queue: SlabQueue<$family, Fragile> = SlabQueue::new();
+        assert!(queue.pop_expired(1_000).is_none());
+        for id in 0..60 {
+            queue.insert(1_000 + u64::from(id) * 77 % 500, Fragile(id)).unwrap();
+        }
+        let mut page = [0; 1_024];
+        let panicked = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
+            let _ = queue.drain_snapshot(&mut page);
+        }));
+        assert!(panicked.is_err(), "{}", $name);
+        assert_eq!((queue.len(), queue.check(), queue.now()), (0, Ok(()), 1_000), "{}", $name);
+        queue.insert(1_010, Fragile(1)).unwrap();
+        queue.insert(1_002, Fragile(2)).unwrap();
+        assert!(queue.pop_expired(1_001).is_none(), "{}", $name);
+        assert_eq!(queue.expired(1_100).map(|fired| fired.value.0).collect::<Vec<_>>(), [2, 1], "{}", $name);
+        assert_eq!(queue.check(), Ok(()), "{}", $name);
+    )+};
+}
+
+#[test]
+fn a_panic_while_a_queue_is_drained_leaves_an_empty_queue() {
+    crate::for_each_family!(each_is_whole_after_a_panic []);
+    crate::for_each_slab_only_family!(each_is_whole_after_a_panic []);
+}
+
+/// The same over hooks, where the caller's closure names the timers.
+macro_rules! each_hook_is_whole_after_a_panic {
+    ([] $($name:literal => $family:ty;)+) => {$(
+        let timers: Vec<Timer<$family, u32>> = (0..60).map(Timer::new).collect();
+        let mut queue: HookQueue<'_, $family, u32> = HookQueue::new();
+        assert!(queue.pop_expired(1_000).is_none());
+        for timer in &timers {
+            queue.insert(1_000 + u64::from(timer.payload) * 77 % 500, timer).unwrap();
+        }
+        let mut page = [0; 1_024];
+        let panicked = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
+            let _ = queue.drain_snapshot(&mut page, |timer| Fragile(timer.payload));
+        }));
+        assert!(panicked.is_err(), "{}", $name);
+        assert!(timers.iter().all(|timer| !timer.is_linked()), "{}", $name);
+        assert_eq!((queue.len(), queue.check(), queue.now()), (0, Ok(()), 1_000), "{}", $name);
+        for timer in &timers[..30] {
+            queue.insert(1_001 + u64::from(timer.payload), timer).unwrap();
+        }
+        let mut expired = queue.expired(u64::MAX).map(|fired| fired.value.payload);
+        assert!((0..30).all(|id| expired.next() == Some(id)) && expired.next().is_none(), "{}", $name);
+    )+};
+}
+
+#[test]
+fn a_panic_while_hooks_are_drained_leaves_an_empty_queue() {
+    crate::for_each_family!(each_hook_is_whole_after_a_panic []);
+}
+
+/// A snapshot of many timers takes a moment, over every structure: not the square of their number.
+macro_rules! each_saves_many {
+    ([] $($name:literal => $family:ty;)+) => {$(
+        let many = if cfg!(miri) { 300 } else { 30_000 };
+        let mut queue: SlabQueue<$family, u32> = SlabQueue::with_capacity(many as usize).unwrap();
+        // In order, so that lists and arrays take each timer at their end.
+        for id in 0..many {
+            queue.insert(60_000 + u64::from(id / 3), id).unwrap();
+        }
+        let mut page = vec![0; super::bytes::<u32>(many as usize).unwrap()];
+        queue.snapshot(&mut page).unwrap();
+        queue.drain_snapshot(&mut page).unwrap();
+        if <SlabQueue<$family, u32> as crate::TimerQueue>::ORDER.is_exact() {
+            assert!(names::<u32>(&page).into_iter().eq(0..many), "{}", $name);
+        }
+        assert_eq!(queue.restore(&page, |left| left, |_, _| ()), Ok(many as usize), "{}", $name);
+    )+};
+}
+
+#[test]
+fn many_timers_are_saved_at_once() {
+    crate::for_each_family!(each_saves_many []);
+    crate::for_each_slab_only_family!(each_saves_many []);
+}
+
 macro_rules! each_comes_back {
     ([] $($name:literal => $family:ty;)+) => {$(
         let mut queue = filled::<$family>(7);

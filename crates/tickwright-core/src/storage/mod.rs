@@ -25,17 +25,32 @@ pub mod hook;
 
 pub use tickwright_nodes::{Handle, Nodes, Record};
 
+#[cfg(feature = "alloc")]
+use alloc::{collections::TryReserveError, vec::Vec};
 use core::iter;
 
 use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
 use crate::explain::{Explanation, Whereabouts};
 
-/// Iterates over the nodes of a queue in the order in which they leave.
-fn in_order<'q, P: Handle, D: Ordered<P>>(
-    discipline: &'q D,
-    nodes: &'q impl Nodes<P, D::Record>,
-) -> impl Iterator<Item = P> + 'q {
-    iter::successors(discipline.head(nodes), |&p| discipline.next(nodes, p))
+/// All `len` linked nodes in the order in which they leave. Changes nothing. O(n) where the
+/// structure's visits are in order, otherwise O(n log n). It allocates 24 bytes a node.
+#[cfg(feature = "alloc")]
+fn sorted<P: Handle, D: Discipline<P>, N: Nodes<P, D::Record>>(
+    discipline: &D,
+    nodes: &N,
+    len: usize,
+) -> Result<impl Iterator<Item = P> + use<P, D, N>, TryReserveError> {
+    let mut all = Vec::new();
+    all.try_reserve_exact(len)?;
+    let mut visited = 0;
+    discipline.for_each(nodes, |p| {
+        all.push((discipline.expiry(nodes, p), discipline.rank(nodes, p, visited), p));
+        visited += 1;
+    });
+    if !D::VISITS_IN_ORDER {
+        all.sort_unstable_by_key(|&(expiry, rank, _)| (expiry, rank));
+    }
+    Ok(all.into_iter().map(|(_, _, p)| p))
 }
 
 /// A timer-queue algorithm over records that it does not own.
@@ -196,8 +211,20 @@ pub unsafe trait Discipline<P: Handle>: Sized {
         Explanation::new(self.deadline(nodes, p), self.expiry(nodes, p), Whereabouts::InOrder)
     }
 
-    /// Calls `visit` for each linked node, in any order.
+    /// Whether [`for_each`](Self::for_each) visits the nodes in the order in which they leave.
+    const VISITS_IN_ORDER: bool = false;
+
+    /// Calls `visit` for each linked node. Its order may be any, but see [`rank`](Self::rank).
     fn for_each(&self, nodes: &impl Nodes<P, Self::Record>, visit: impl FnMut(P));
+
+    /// A number that orders the linked `p` among the nodes with its expiry: of two such nodes, the
+    /// one with the lower rank leaves first. `visited` is the number of nodes that
+    /// [`for_each`](Self::for_each) has visited before `p`. It is the default rank, for structures
+    /// whose visits are in the order of arrival among equals. O(1).
+    fn rank(&self, nodes: &impl Nodes<P, Self::Record>, p: P, visited: u64) -> u64 {
+        let _ = (nodes, p);
+        visited
+    }
 
     /// For tests of renumbering: a family that numbers arrivals, and is empty, gives the next
     /// arrival this number. Others do nothing.
@@ -237,6 +264,14 @@ pub struct Due<P> {
 pub trait Ordered<P: Handle>: Discipline<P> {
     /// The node that leaves after the linked `p`.
     fn next(&self, nodes: &impl Nodes<P, Self::Record>, p: P) -> Option<P>;
+
+    /// Iterates over the linked nodes in the order in which they leave. O(n) for all of them.
+    fn in_order<'q>(&'q self, nodes: &'q impl Nodes<P, Self::Record>) -> impl Iterator<Item = P> + 'q
+    where
+        P: 'q,
+    {
+        iter::successors(self.head(nodes), |&p| self.next(nodes, p))
+    }
 }
 
 /// A structure, independent of the kind of handle: the type argument of both shells.

@@ -197,13 +197,47 @@ macro_rules! timer_queue {
             }
 
             /// Removes the timer that leaves first, due or not, and returns it with its deadline.
-            /// No clock moves.
+            /// The structure's clock passes all timers: the caller calls
+            /// [`empty`](Self::empty) before it uses the queue otherwise.
             pub(crate) fn take_first(&mut self) -> Option<(Tick, $value)> {
-                let p = self.order.head(self.$($nodes).+.nodes())?;
-                let deadline = self.order.deadline(self.$($nodes).+.nodes(), p);
-                let _ = self.order.remove(self.$($nodes).+.nodes_mut(), p);
-                let (_, value) = self.release(p)?;
-                Some((deadline, value))
+                let mut unlimited = usize::MAX;
+                let popped = self.order.pop(self.$($nodes).+.nodes_mut(), Tick::MAX, &mut unlimited)?;
+                let (_, value) = self.release(popped.handle)?;
+                Some((popped.deadline, value))
+            }
+
+            /// Removes every timer, and sets the structure's clock back.
+            pub(crate) fn empty(&mut self) {
+                self.release_all();
+                self.order.clear();
+            }
+
+            /// Calls `visit` for each pending timer, in the order of delivery, with its node, its
+            /// deadline and its key.
+            pub(crate) fn visit_in_order(
+                &self,
+                mut visit: impl FnMut(Tick, $key),
+            ) -> Result<(), crate::snapshot::SnapshotError> {
+                const {
+                    assert!(
+                        cfg!(feature = "alloc") || <F::Of<$handle> as Discipline<$handle>>::VISITS_IN_ORDER,
+                        "without the feature `alloc`, this structure cannot be visited in order: \
+                         call `drain_snapshot`"
+                    );
+                }
+                let nodes = self.$($nodes).+.nodes();
+                let visit = |p| {
+                    if let Some(key) = self.key(p) {
+                        visit(self.order.deadline(nodes, p), key);
+                    }
+                };
+                if <F::Of<$handle> as Discipline<$handle>>::VISITS_IN_ORDER {
+                    self.order.for_each(nodes, visit);
+                    return Ok(());
+                }
+                #[cfg(feature = "alloc")]
+                crate::storage::sorted(&self.order, nodes, self.len())?.for_each(visit);
+                Ok(())
             }
 
             #[inline]

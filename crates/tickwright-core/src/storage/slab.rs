@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+use alloc::collections::TryReserveError;
 use core::fmt;
 
 pub use tickwright_nodes::arena::Idx;
@@ -20,7 +21,7 @@ use crate::contract::{
 use crate::explain::Explanation;
 use crate::storage::layout::Layout;
 use crate::storage::shell::timer_queue;
-use crate::storage::{Discipline, Due, Family, Ordered, in_order};
+use crate::storage::{Discipline, Due, Family, Ordered, sorted};
 
 /// Names one timer of a [`SlabQueue`]. A key takes eight bytes; an optional key takes no more. The
 /// key is stale for ever once its timer was delivered or removed. A key is valid only in its own
@@ -166,8 +167,32 @@ impl<F: Family, T> SlabQueue<F, T> {
     where
         F::Of<Idx>: Ordered<Idx>,
     {
-        in_order(&self.order, self.arena.columns.nodes())
+        self.order
+            .in_order(self.arena.columns.nodes())
             .filter_map(|p| Some((self.pending(p)?, self.arena.live(p)?.1)))
+    }
+
+    /// Iterates over all pending timers in the order of delivery, whatever the structure: by
+    /// expiry, and among equals by arrival. The queue stays as it is. O(n log n), and it allocates
+    /// 24 bytes a timer for the time of the iteration.
+    ///
+    /// ```
+    /// use tickwright_core::{DefaultQueue, SlabQueue};
+    ///
+    /// let mut queue: DefaultQueue<&str> = SlabQueue::new();
+    /// queue.insert(300, "tea")?;
+    /// queue.insert(100, "egg")?;
+    /// queue.insert(300, "toast")?;
+    /// assert!(queue.iter_sorted()?.map(|(_, &value)| value).eq(["egg", "tea", "toast"]));
+    /// assert_eq!(queue.len(), 3);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`TryReserveError`]: there is no memory for the sorted order.
+    pub fn iter_sorted(&self) -> Result<impl Iterator<Item = (Pending<Key>, &T)> + '_, TryReserveError> {
+        let nodes = sorted(&self.order, self.arena.columns.nodes(), self.len())?;
+        Ok(nodes.filter_map(|p| Some((self.pending(p)?, self.arena.live(p)?.1))))
     }
 
     /// The bytes that the queue has allocated, without what payloads own themselves.

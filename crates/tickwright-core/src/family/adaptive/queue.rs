@@ -442,6 +442,13 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
         }
     }
 
+    fn rank(&self, nodes: &impl Nodes<P, AdaptiveRecord<P>>, p: P, visited: u64) -> u64 {
+        let kind = self.kind_of(nodes, p);
+        // During a move, equals in the structure that is being left arrived after those that moved.
+        let later = u64::from(self.going.is_some_and(|going| going.to != kind)) << 63;
+        later | with_part!(ref self.parts, kind, |order| order.rank(nodes, p, visited))
+    }
+
     fn start_sequence_at(&mut self, next: u32) {
         if self.len == 0 {
             self.parts.start_sequence_at(next);
@@ -454,6 +461,7 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
         self.going = None;
         self.kind = Kind::Flat;
         self.habit = Habit::NEW;
+        (self.now, self.quiet) = (0, 0);
         self.settle();
     }
 

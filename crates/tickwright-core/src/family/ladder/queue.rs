@@ -490,6 +490,10 @@ unsafe impl<P: Handle, R: LadderNode<P>> Discipline<P> for Ladder<P, R> {
         self.each_witness(nodes, visit);
     }
 
+    fn rank(&self, nodes: &impl Nodes<P, R>, p: P, _: u64) -> u64 {
+        nodes.record(p).sequence().into()
+    }
+
     fn start_sequence_at(&mut self, next: u32) {
         if self.entries == 0 {
             self.next_sequence = next >> 1;
