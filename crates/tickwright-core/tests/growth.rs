@@ -105,6 +105,10 @@ unsafe impl<P: Handle, D: Discipline<P>> Discipline<P> for Counting<D> {
         self.0.any(&Read(nodes))
     }
 
+    fn take_any(&mut self, nodes: &mut impl Nodes<P, D::Record>) -> Option<P> {
+        self.0.take_any(&mut Write(nodes))
+    }
+
     fn expiry(&self, nodes: &impl Nodes<P, D::Record>, p: P) -> Tick {
         self.0.expiry(&Read(nodes), p)
     }

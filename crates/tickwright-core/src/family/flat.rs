@@ -234,6 +234,13 @@ unsafe impl<P: Handle, C: Cells<P>, R: FlatNode<P>> Discipline<P> for Flat<C, R>
         self.last().map(|cell| cell.node)
     }
 
+    // A removal would search for the head among the timers of its tick.
+    fn take_any(&mut self, _: &mut impl Nodes<P, R>) -> Option<P> {
+        let Cell { node, .. } = self.last()?;
+        self.cells.remove(self.cells.len() - 1);
+        Some(node)
+    }
+
     #[inline]
     fn second(&self, _: &impl Nodes<P, R>) -> Option<P> {
         self.cells.get(self.cells.len().wrapping_sub(2)).map(|cell| cell.node)

@@ -438,8 +438,7 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
         // Unlink one node at a time through the algorithm: another queue, on another thread, may
         // claim a node as soon as it is released. That queue then writes the node's links, so this
         // queue must not need them any more.
-        while let Some(p) = self.order.any(&self.nodes) {
-            let _ = self.order.remove(&mut self.nodes, p);
+        while let Some(p) = self.order.take_any(&mut self.nodes) {
             self.release(p);
         }
     }

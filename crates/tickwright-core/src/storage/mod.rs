@@ -130,10 +130,17 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     /// The node that leaves after the head.
     fn second(&self, nodes: &impl Nodes<P, Self::Record>) -> Option<P>;
 
-    /// Some linked node, if there is one. A shell calls it to remove all nodes one by one, so it
-    /// returns the node that is the cheapest to find.
+    /// Some linked node, if there is one: the node that is the cheapest to find.
     fn any(&self, nodes: &impl Nodes<P, Self::Record>) -> Option<P> {
         self.head(nodes)
+    }
+
+    /// Unlinks and returns [`any`](Self::any) node. A shell calls it to remove all nodes one by
+    /// one.
+    fn take_any(&mut self, nodes: &mut impl Nodes<P, Self::Record>) -> Option<P> {
+        let p = self.any(nodes)?;
+        let _ = self.remove(nodes, p);
+        Some(p)
     }
 
     /// The tick at which the linked `p` is due in this structure.

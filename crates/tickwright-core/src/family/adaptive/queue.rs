@@ -461,7 +461,7 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
         self.going = None;
         self.kind = Kind::Flat;
         self.habit = Habit::NEW;
-        (self.now, self.quiet) = (0, 0);
+        self.now = 0;
         self.settle();
     }
 
