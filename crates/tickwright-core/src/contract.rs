@@ -8,7 +8,10 @@
 //! # Clauses
 //!
 //! 1. `never_early`: a timer leaves only when `now >= deadline`. A granular queue may be late. It
-//!    declares a bound in [`TimerQueue::ORDER`], counted from the last (re)insert, and keeps it.
+//!    declares a bound in [`TimerQueue::ORDER`] for the delay from `now()` at the last (re)insert,
+//!    and keeps it. The delay that the caller means counts from the caller's time, which may be
+//!    hours ahead of `now()`. If the caller passes its time to [`TimerQueue::update_now`] before the
+//!    (re)insert, the bound holds for that delay, after any uptime and any sleep.
 //! 2. `none_lost_none_twice`: each inserted timer is delivered or removed exactly once.
 //! 3. `order`: a timer's *expiry* is `max(deadline, now at (re)insert)`, in granular queues rounded
 //!    up to the end of its bucket. Exact queues deliver by (expiry, arrival). So equal deadlines
@@ -19,7 +22,8 @@
 //!    equals, even when its deadline stays the same. In a granular queue, a timer whose bucket
 //!    stays the same may keep its place. The lateness bound still holds for the new deadline.
 //! 5. `now_is_monotone`: `now()` is the greatest `now` ever passed, from that call on. A smaller
-//!    `now` is clamped to it.
+//!    `now` is clamped to it. `update_now` delivers nothing: a timer that is due by then stays
+//!    pending, keeps its place in the order, and leaves at the next pop.
 //! 6. `past_deadlines_are_legal`: a deadline at or before `now()` leaves at the next pop.
 //! 7. `every_deadline_is_ordinary`: every `u64` is a legal deadline. `u64::MAX` is delivered at
 //!    `now = u64::MAX`. Arithmetic saturates, nothing panics, and there is no horizon.
@@ -75,7 +79,8 @@ pub enum Order {
     /// `max(deadline, now at insert)`.
     Exact,
     /// Timers are due at the end of a bucket, at most
-    /// `lateness(deadline - now at the last (re)insert)` ticks after the deadline.
+    /// `lateness(deadline - now at the last (re)insert)` ticks after the deadline. `now` is that of
+    /// the queue: [`TimerQueue::update_now`] sets it to the caller's time.
     Granular {
         /// Upper bound of expiry - deadline, as a function of the requested delay.
         lateness: fn(Span) -> Span,
@@ -279,6 +284,19 @@ pub trait TimerQueue {
     /// The greatest `now` ever passed to this queue; 0 at first.
     fn now(&self) -> Tick;
 
+    /// Advances `now` and does nothing else: no timer leaves, and no wake-up changes (clauses 1 and
+    /// 5). O(1): one comparison and one store in the queues of this crate.
+    ///
+    /// Call it before an insert or a reschedule if time has passed since the queue last got a
+    /// `now`. A granular queue chooses a bucket by the delay from its own `now`. Example: a
+    /// [`CoarseWheel`](crate::CoarseWheel) with ticks of 1 ms was last popped an hour ago. Without
+    /// this call, a time-out of 1 s counts as an hour and 1 s. It would get a bucket that is 262 s
+    /// wide. With this call its bucket is 64 ms wide. An exact queue is never late by it, but
+    /// `FixedDelay` recognizes the delays of its timers by `now`.
+    fn update_now(&mut self, now: Tick) {
+        let _ = self.advance_within(now, 0, |_| ());
+    }
+
     /// The number of pending timers.
     fn len(&self) -> usize;
 
@@ -287,7 +305,8 @@ pub trait TimerQueue {
         self.len() == 0
     }
 
-    /// Makes `value` pending until `deadline` (clauses 3, 6, 7, 10).
+    /// Makes `value` pending until `deadline` (clauses 3, 6, 7, 10). A delay counts from
+    /// [`now()`](Self::now): see [`update_now`](Self::update_now).
     ///
     /// # Errors
     /// [`Rejected`] with the reason and the value; the queue is then unchanged.
@@ -303,7 +322,8 @@ pub trait TimerQueue {
     /// [`KeyError`] when `key` does not name a pending timer of this queue.
     fn remove(&mut self, key: Self::Key) -> Result<Removed<Self::Value>, KeyError>;
 
-    /// Changes the deadline of a pending timer; its key stays valid (clauses 3, 4, 10).
+    /// Changes the deadline of a pending timer; its key stays valid (clauses 3, 4, 10). A delay
+    /// counts from [`now()`](Self::now): see [`update_now`](Self::update_now).
     ///
     /// # Errors
     /// [`KeyError`] when `key` does not name a pending timer of this queue.

@@ -124,11 +124,12 @@ pub fn inserts(script: &[Op]) -> usize {
 }
 
 /// The part of `op` that the queue offers. If it does not offer a re-arm, the op becomes a pop. If
-/// it offers no pop either, the op becomes an advance.
+/// it offers no pop either, the op becomes an advance. A `tell` becomes an advance without a budget.
 pub(crate) fn offered(op: Op, offers: Offers) -> Option<Op> {
     match op {
         Op::Rearm(when, _) if !offers.rearm => offered(Op::Pop(when), offers),
         Op::Pop(when) if !offers.pop => Some(Op::Advance(when, usize::MAX)),
+        Op::Tell(when) if !offers.tell => offered(Op::Advance(when, 0), offers),
         Op::Advance(when, _) if !offers.budget => Some(Op::Advance(when, usize::MAX)),
         Op::Reschedule(..) if !offers.reschedule => None,
         Op::Clear if !offers.clear => None,
@@ -216,6 +217,12 @@ impl<S: Subject> Machine<S> {
             }
             Op::Pop(when) => self.pop(resolve(&self.oracle, when)),
             Op::Advance(when, budget) => self.advance(resolve(&self.oracle, when), budget),
+            Op::Tell(when) => {
+                let now = resolve(&self.oracle, when);
+                self.oracle.tell(now);
+                self.subject.tell(now);
+                self.head_change(wake, Some(false))
+            }
             Op::Rearm(when, delay) => self.rearm(resolve(&self.oracle, when), delay),
             Op::Clear => {
                 self.subject.clear();

@@ -110,6 +110,10 @@ macro_rules! shared_methods {
             self.queue.len()
         }
 
+        fn tell(&mut self, now: u64) {
+            self.queue.update_now(now);
+        }
+
         fn reschedule(&mut self, key: Self::Key, deadline: u64) -> Result<bool, Stale> {
             Ok(self.queue.reschedule(key, deadline).map_err(|_| Stale)?.is_changed())
         }

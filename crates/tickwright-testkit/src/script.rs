@@ -41,6 +41,8 @@ pub enum Op {
     Pop(When),
     /// `advance` to this `now` with this budget.
     Advance(When, usize),
+    /// `update_now` to this `now`.
+    Tell(When),
     /// `pop_and_reinsert` with this `now`, at the expiry plus n ticks.
     Rearm(When, u64),
     /// `clear`.
@@ -137,6 +139,10 @@ fn decode_one([kind, mode, index, extra]: [u8; WIDTH]) -> Op {
         5 | 6 => Op::Remove(whom(extra)),
         7 | 8 => Op::Reschedule(whom(extra), when(mode, index, span)),
         9 | 10 => Op::Pop(when(mode, index, stride)),
+        // Both have the same effect, so a queue may offer either.
+        11 | 12 if extra >= 128 && BUDGETS[usize::from(extra % 4)] == 0 => {
+            Op::Tell(when(mode, index, stride))
+        }
         11 | 12 => Op::Advance(when(mode, index, stride), BUDGETS[usize::from(extra % 4)]),
         // A clear removes all timers, so one op in 256 is enough.
         13 if mode.is_multiple_of(16) => Op::Clear,
@@ -160,7 +166,7 @@ pub fn encode(op: Op) -> Option<[u8; WIDTH]> {
         Op::Remove(_) => 5,
         Op::Reschedule(..) => 7,
         Op::Pop(_) => 9,
-        Op::Advance(..) => 11,
+        Op::Advance(..) | Op::Tell(_) => 11,
         Op::Rearm(..) => 14,
         Op::Clear => 13,
     };
@@ -169,6 +175,9 @@ pub fn encode(op: Op) -> Option<[u8; WIDTH]> {
         Op::Clear | Op::Remove(_) => bytes().map(|extra| [kind, 0, 0, extra]).find(found),
         Op::Insert(_) | Op::Pop(_) => {
             bytes().flat_map(|mode| bytes().map(move |index| [kind, mode, index, 0])).find(found)
+        }
+        Op::Tell(_) => {
+            bytes().flat_map(|mode| bytes().map(move |index| [kind, mode, index, 129])).find(found)
         }
         Op::Reschedule(who, _) => {
             let extra = bytes().find(|&extra| whom(extra) == who)?;

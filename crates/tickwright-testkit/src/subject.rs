@@ -71,6 +71,8 @@ pub struct Offers {
     pub rearm: bool,
     /// A budget for `advance`.
     pub budget: bool,
+    /// `tell`: `now` advances, and nothing leaves.
+    pub tell: bool,
     /// `clear`.
     pub clear: bool,
     /// A structural self-check.
@@ -96,6 +98,7 @@ impl Offers {
         head_change: true,
         rearm: true,
         budget: true,
+        tell: true,
         clear: true,
         check: true,
         reserve: true,
@@ -114,6 +117,7 @@ impl Offers {
         head_change: false,
         rearm: false,
         budget: false,
+        tell: false,
         clear: false,
         check: false,
         reserve: false,
@@ -174,11 +178,10 @@ pub trait Subject {
         Advanced { delivered, moved: 0, complete }
     }
 
-    /// Advances `now` and does nothing else. Only the default of [`advance`](Self::advance) calls
-    /// it.
+    /// Advances `now` and does nothing else. The default of [`advance`](Self::advance) calls it too.
     fn tell(&mut self, now: u64) {
         let _ = now;
-        unreachable!("advance is not by default")
+        unreachable!("tell is not offered")
     }
 
     /// Gives a timer another deadline; returns whether the head changed.

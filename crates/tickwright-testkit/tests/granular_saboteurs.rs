@@ -35,10 +35,14 @@ enum Fault {
     DeadlineIsTheExpiry,
     WakesOneTooEarly,
     PastWaitsForATick,
+    /// It does not listen when it is told the time, so its delays count from an earlier tick.
+    SleepsOn,
+    /// It delivers a due timer, to nobody, when it is told the time.
+    LosesWhenTold,
 }
 
 /// Each fault and the clause that must find it.
-const FAULTS: [(Fault, &str); 12] = {
+const FAULTS: [(Fault, &str); 14] = {
     use Fault::*;
     [
         (LateBeyondItsBound, "never_early"),
@@ -53,6 +57,8 @@ const FAULTS: [(Fault, &str); 12] = {
         (DeadlineIsTheExpiry, "order"),
         (WakesOneTooEarly, "next_wake_is_a_lower_bound"),
         (PastWaitsForATick, "never_early"),
+        (SleepsOn, "never_early"),
+        (LosesWhenTold, "none_lost_none_twice"),
     ]
 };
 
@@ -148,6 +154,15 @@ impl Subject for Saboteur {
 
     fn len(&self) -> usize {
         self.inner.len()
+    }
+
+    fn tell(&mut self, now: u64) {
+        let now = self.twist(now);
+        match self.fault {
+            Fault::SleepsOn => {}
+            Fault::LosesWhenTold => drop(self.inner.pop_expired(now)),
+            _ => self.inner.tell(now),
+        }
     }
 
     fn insert(&mut self, deadline: u64, value: u32) -> Result<(Key, bool), Full> {

@@ -56,6 +56,15 @@ macro_rules! timer_queue {
                 #[must_use]
                 fn now(&self) -> Tick;
 
+                /// Advances `now` and does nothing else: no timer leaves, and no wake-up changes.
+                /// O(1).
+                ///
+                /// Call it before an insert or a reschedule if time has passed since the queue last
+                /// got a `now`, for example after the wait of an event loop. A granular queue
+                /// chooses a bucket by the delay from its own `now`. So this call makes its lateness
+                /// count from the caller's time: see [`CoarseWheel`](crate::CoarseWheel).
+                fn update_now(&mut self, now: Tick);
+
                 /// The number of pending timers. O(1).
                 #[must_use]
                 fn len(&self) -> usize;
@@ -277,6 +286,11 @@ macro_rules! timer_queue {
             #[inline]
             fn now(&self) -> Tick {
                 self.now
+            }
+
+            #[inline]
+            fn update_now(&mut self, now: Tick) {
+                self.now = self.now.max(now);
             }
 
             #[inline]

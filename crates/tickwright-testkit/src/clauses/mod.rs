@@ -6,6 +6,7 @@
 //! [`Make`], so it judges our queues and foreign ones alike.
 
 mod directed;
+mod late;
 mod progress;
 mod quiet;
 mod readings;
@@ -210,8 +211,9 @@ fn read_alone<M: Make>(name: &str) -> Verdict {
 }
 
 readings! {
-    /// A timer leaves only when `now >= deadline`.
-    never_early, All;
+    /// A timer leaves only when `now >= deadline`. A granular queue keeps its bound, also from the
+    /// caller's time, after any uptime and any sleep.
+    never_early, All, beyond || late::from_the_callers_time::<M>(directed::reach::<M>());
     /// Each inserted timer is delivered or removed exactly once.
     none_lost_none_twice, All, end lost;
     /// Timers leave in the order of (expiry, arrival), each at its expiry; `peek` shows the first.

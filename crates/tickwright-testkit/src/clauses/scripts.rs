@@ -111,6 +111,19 @@ pub(crate) fn cases() -> Vec<Named> {
             vec![after(4100), to(4095), Op::Reschedule(live(0), When::After(2)), to(3), to(600)],
         ),
         (
+            "armed after a long sleep, while a timer is due",
+            vec![
+                after(5),
+                Op::Tell(When::After(3_600_000)),
+                after(1000),
+                after(0),
+                Op::Reschedule(live(1), When::After(200)),
+                to(0),
+                to(225),
+                to(1000),
+            ],
+        ),
+        (
             "budgets",
             vec![
                 after(5),
@@ -207,6 +220,7 @@ pub(crate) fn breezes() -> Vec<Named> {
         Op::Reschedule(whom, when) => Op::Reschedule(whom, near(when)),
         Op::Pop(when) => Op::Pop(near(when)),
         Op::Advance(when, budget) => Op::Advance(near(when), budget),
+        Op::Tell(when) => Op::Tell(near(when)),
         Op::Rearm(when, delay) => Op::Rearm(near(when), delay % 3000),
         same => same,
     };

@@ -170,7 +170,9 @@ impl<S: Subject> Drive<'_, S> {
     fn step(&mut self, at: usize, op: Op) -> Option<()> {
         let Some(op) = offered(op, self.offers) else { return Some(()) };
         let told = match op {
-            Op::Pop(when) | Op::Advance(when, _) | Op::Rearm(when, _) => Some(resolve(&self.ledger, when)),
+            Op::Pop(when) | Op::Advance(when, _) | Op::Tell(when) | Op::Rearm(when, _) => {
+                Some(resolve(&self.ledger, when))
+            }
             _ => None,
         };
         if told.is_some_and(|told| told.saturating_sub(self.ledger.now()) > self.manner.reach)
@@ -209,6 +211,7 @@ impl<S: Subject> Drive<'_, S> {
                 self.over(got.is_none(), None, usize::from(got.is_some()));
             }
             Op::Advance(_, budget) => self.advance(told?, budget),
+            Op::Tell(_) => self.subject.tell(told?),
             Op::Rearm(_, delay) => self.rearm(told?, delay),
             Op::Clear => {
                 self.subject.clear();
@@ -444,6 +447,8 @@ impl<'t> Scene<'t> {
             Entry::Ask { at, op, told, budget } => {
                 self.op = Some((at, op));
                 (self.told, self.budget) = (told, budget);
+                // A `tell` reports nothing, because it changes no wake-up.
+                self.reported = matches!(op, Op::Tell(_)).then_some(false);
                 self.ledger.tell(told.unwrap_or(0));
             }
             Entry::Insert { value, deadline, answer, said } => {

@@ -26,7 +26,7 @@ where
     fn insert(&mut self, now: Instant, at: Instant, number: u32) -> Option<Key> {
         // The lateness of a granular structure is a fraction of the time from its own clock to the
         // deadline. So its clock is advanced first.
-        let _ = self.advance_within(now.as_nanos() >> TICK_BITS, 0, |_| {});
+        self.update_now(now.as_nanos() >> TICK_BITS);
         // The tick is rounded up, so that no thread wakes early.
         let at = at.as_nanos();
         let tick = (at >> TICK_BITS) + u64::from(at & ((1 << TICK_BITS) - 1) != 0);

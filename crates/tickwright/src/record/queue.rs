@@ -33,8 +33,9 @@ impl<F: Family, T> Identity for TimerRef<'_, F, T> {
 /// A queue wrapper that records the operations on the queue. It passes reads on to the queue, and
 /// does not record them.
 ///
-/// A delay counts from the queue's [`now`](TimerQueue::now). Advance the queue before an insert, as
-/// a loop does. Otherwise the recorded delays are too long by the time that has passed.
+/// A delay counts from the queue's [`now`](TimerQueue::now). Call
+/// [`update_now`](TimerQueue::update_now) before an insert or a reschedule. Otherwise the recorded
+/// delays are too long by the time that has passed since the queue last got a `now`.
 #[derive(Debug)]
 pub struct Recorded<Q> {
     queue: Q,
@@ -69,6 +70,10 @@ impl<Q: TimerQueue<Key: Identity>> TimerQueue for Recorded<Q> {
 
     fn now(&self) -> Tick {
         self.queue.now()
+    }
+
+    fn update_now(&mut self, now: Tick) {
+        self.queue.update_now(now);
     }
 
     fn len(&self) -> usize {
