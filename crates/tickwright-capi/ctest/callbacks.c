@@ -25,6 +25,7 @@ static void everything(const tw_expired *fired, void *user)
     EQUAL(tw_queue_check(queue, NULL, 0), 0);
     EQUAL(tw_queue_destroy(queue), -EBUSY);
     EQUAL(tw_queue_now(queue, &tick), 0);
+    EQUAL(tw_queue_update_now(queue, tick), 0); /* in a pass too */
     EQUAL(tick, 100);
     EQUAL(tw_queue_remove(queue, fired->timer), -ENOENT); /* itself */
     /* Removes the neighboring timer, which is due as well. */
@@ -76,6 +77,7 @@ static uint64_t grid(tw_timer *timer, uint64_t expiry, void *user)
     EQUAL(tw_queue_pop_expired(queue, 1, NULL), -EBUSY);
     EQUAL(tw_queue_pop_and_reinsert(queue, 1, grid, party, NULL), -EBUSY);
     EQUAL(tw_queue_advance(queue, 1, 1, frees, NULL, NULL), -EBUSY);
+    EQUAL(tw_queue_update_now(queue, 1), -EBUSY);
     EQUAL(tw_queue_now(queue, &tick), -EBUSY);
     EQUAL(tw_queue_len(queue), -EBUSY);
     EQUAL(tw_queue_clear(queue), -EBUSY);

@@ -39,6 +39,7 @@ static void no_queue(tw_queue *queue)
     EQUAL(tw_queue_pop_expired(queue, 1, &fired), -EINVAL);
     EQUAL(tw_queue_pop_and_reinsert(queue, 1, rearm, NULL, &fired), -EINVAL);
     EQUAL(tw_queue_advance(queue, 1, 1, fire, NULL, &done), -EINVAL);
+    EQUAL(tw_queue_update_now(queue, 1), -EINVAL);
     EQUAL(tw_queue_now(queue, &tick), -EINVAL);
     EQUAL(tw_queue_len(queue), -EINVAL);
     EQUAL(tw_queue_clear(queue), -EINVAL);

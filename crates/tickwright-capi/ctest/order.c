@@ -171,9 +171,51 @@ static void budgets(tw_family family)
     end_queue(queue, memory);
 }
 
+/* The program was up for `uptime` ms when it armed its first timer, and then slept. It tells the
+ * queue the time, so lateness counts from the program's time. Timers that are due stay pending. */
+static void told_the_time(tw_family family, uint64_t uptime, uint64_t pause)
+{
+    static const uint64_t delays[] = { 1, 62, 63, 200, 504, 1000, 60000, 3600000 };
+    enum { COUNT = sizeof delays / sizeof *delays };
+    tw_timer first = TW_TIMER_INIT, mine[COUNT] = { TW_TIMER_INIT };
+    tw_expired fired = TW_EXPIRED_INIT;
+    uint64_t now = uptime, tick;
+    void *memory;
+    tw_queue *queue = new_queue(family, COUNT + 1, &memory);
+    int i;
+    EQUAL(tw_queue_update_now(queue, now), 0);
+    EQUAL(tw_queue_insert(queue, &first, now + 1), 1);
+    for (i = 0; i < COUNT; i++)
+        CHECK(tw_queue_insert(queue, &mine[i], now + 2000) >= 0);
+    now += pause;
+    EQUAL(tw_queue_update_now(queue, now), 0);
+    EQUAL(tw_queue_update_now(queue, 0), 0); /* never back */
+    EQUAL(tw_queue_now(queue, &tick), 0);
+    CHECK(tick == now);
+    EQUAL(tw_queue_len(queue), COUNT + 1);
+    for (i = 0; i < COUNT; i++) {
+        uint64_t delay = delays[i], late = delay < 63 ? 1 : delay * 8 / 63;
+        if (i % 2) {
+            CHECK(tw_queue_reschedule(queue, &mine[i], now + delay) >= 0);
+        } else {
+            CHECK(tw_queue_remove(queue, &mine[i]) >= 0);
+            CHECK(tw_queue_insert(queue, &mine[i], now + delay) >= 0);
+        }
+        EQUAL(tw_queue_expiry(queue, &mine[i], &tick), 0);
+        CHECK(tick >= now + delay);
+        CHECK(tick <= now + delay + (family == TW_FAMILY_COARSE ? late : 0));
+    }
+    EQUAL(tw_queue_check(queue, NULL, 0), 0);
+    EQUAL(tw_queue_pop_expired(queue, now + 1, &fired), 1);
+    CHECK(fired.timer == &first);
+    end_queue(queue, memory);
+}
+
 int main(void)
 {
-    int i;
+    static const uint64_t uptimes[] = { 1000, 3388000, 3600000, 198000000, 360000000 };
+    static const uint64_t pauses[] = { 1, 200, 12000, 600000, 3600000 };
+    int i, up, pause;
     same_everywhere(0, 50);
     same_everywhere(0, 1000000);
     same_everywhere((uint64_t)1 << 31, 3000);
@@ -183,5 +225,9 @@ int main(void)
         extremes(FAMILIES[i]);
     for (i = 0; i < FAMILY_COUNT; i++)
         budgets(FAMILIES[i]);
+    for (i = 0; i < FAMILY_COUNT; i++)
+        for (up = 0; up < 5; up++)
+            for (pause = 0; pause < 5; pause++)
+                told_the_time(FAMILIES[i], uptimes[up], pauses[pause]);
     return 0;
 }

@@ -387,6 +387,11 @@ exported!(
         })
     }
 
+    /// Advances the queue's now.
+    fn tw_queue_update_now(queue: *mut tw_queue, now: u64) -> c_int {
+        answer::code(|| on_queue!(queue, queue => { queue.update_now(now); Ok(0) }))
+    }
+
     /// The queue's now.
     fn tw_queue_now(queue: *const tw_queue, tick: *mut u64) -> c_int {
         let now = || on_queue!(queue, queue => Ok(queue.now()));

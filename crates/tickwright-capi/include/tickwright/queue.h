@@ -11,7 +11,8 @@
  *
  * An exact family delivers a timer at its deadline. Timers with equal deadlines leave in the order
  * in which they were inserted or rescheduled. The coarse wheel delivers at the end of a bucket:
- * never early, and late by at most 8/63 of the delay, or by one tick.
+ * never early, and late by at most 8/63 of the delay, or by one tick. The delay counts from the
+ * queue's now, so pass the time to tw_queue_update_now before you insert or reschedule a timer.
  *
  * Costs below are for n pending timers.
  */
@@ -108,7 +109,8 @@ TW_API int tw_queue_init(tw_queue **queue, void *memory, size_t bytes, tw_family
  * Threads: serialized. */
 TW_API int tw_queue_destroy(tw_queue *queue);
 
-/* Makes a timer pending until `deadline`.
+/* Makes a timer pending until `deadline`. In the coarse wheel, tell the queue the time first:
+ * tw_queue_update_now.
  *
  * Returns:
  *   1  the next wake-up may have changed: set your alarm again
@@ -128,7 +130,8 @@ TW_API int tw_queue_insert(tw_queue *queue, tw_timer *timer, uint64_t deadline);
 TW_API int tw_queue_remove(tw_queue *queue, tw_timer *timer);
 
 /* Gives a pending timer another deadline. The effect is that of a remove and an insert: the timer
- * goes behind timers with an equal deadline.
+ * goes behind timers with an equal deadline. In the coarse wheel, tell the queue the time first:
+ * tw_queue_update_now.
  *
  * Returns:
  *   1  the next wake-up may have changed
@@ -250,6 +253,23 @@ typedef struct tw_advance {
  * Threads: serialized. */
 TW_API int tw_queue_advance(tw_queue *queue, uint64_t now, size_t budget, tw_fire_fn fire,
                             void *user, tw_advance *done);
+
+/* Moves the queue's now forward, and does nothing else: no timer leaves. Timers that are due by
+ * then stay pending, and leave in order at the next tw_queue_pop_expired or tw_queue_advance. The
+ * next wake-up does not change.
+ *
+ * Call it before tw_queue_insert and tw_queue_reschedule if time has passed since the queue last
+ * got a now, for example after each wait of an event loop. The coarse wheel chooses a bucket by the
+ * delay from the queue's now. Example: ticks are milliseconds, and the queue was last popped an
+ * hour ago. Without this call, a time-out of 1 s counts as an hour and 1 s, and may be late by
+ * 262 s. With this call it is late by at most 64 ms. Exact families are never late, with or without
+ * this call.
+ *
+ * Returns:
+ *   0  done
+ * Errors: -EINVAL, -EBUSY.
+ * Threads: serialized. */
+TW_API int tw_queue_update_now(tw_queue *queue, uint64_t now);
 
 /* The greatest tick that the queue was told; 0 at first.
  *
