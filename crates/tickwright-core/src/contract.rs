@@ -10,8 +10,8 @@
 //! 1. `never_early`: a timer leaves only when `now >= deadline`. A granular queue may be late. It
 //!    declares a bound in [`TimerQueue::ORDER`] for the delay from `now()` at the last (re)insert,
 //!    and keeps it. The delay that the caller means counts from the caller's time, which may be
-//!    hours ahead of `now()`. If the caller passes its time to [`TimerQueue::update_now`] before the
-//!    (re)insert, the bound holds for that delay, after any uptime and any sleep.
+//!    hours ahead of `now()`. If the caller passes its time to [`TimerQueue::update_now`] before
+//!    the (re)insert, the bound holds for that delay, after any uptime and any sleep.
 //! 2. `none_lost_none_twice`: each inserted timer is delivered or removed exactly once.
 //! 3. `order`: a timer's *expiry* is `max(deadline, now at (re)insert)`, in granular queues rounded
 //!    up to the end of its bucket. Exact queues deliver by (expiry, arrival). So equal deadlines

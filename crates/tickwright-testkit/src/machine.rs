@@ -124,7 +124,8 @@ pub fn inserts(script: &[Op]) -> usize {
 }
 
 /// The part of `op` that the queue offers. If it does not offer a re-arm, the op becomes a pop. If
-/// it offers no pop either, the op becomes an advance. A `tell` becomes an advance without a budget.
+/// it offers no pop either, the op becomes an advance. A `tell` becomes an advance with a budget of
+/// 0.
 pub(crate) fn offered(op: Op, offers: Offers) -> Option<Op> {
     match op {
         Op::Rearm(when, _) if !offers.rearm => offered(Op::Pop(when), offers),

@@ -178,7 +178,7 @@ pub trait Subject {
         Advanced { delivered, moved: 0, complete }
     }
 
-    /// Advances `now` and does nothing else. The default of [`advance`](Self::advance) calls it too.
+    /// Advances `now` and does nothing else. The default of [`advance`](Self::advance) calls it.
     fn tell(&mut self, now: u64) {
         let _ = now;
         unreachable!("tell is not offered")

@@ -79,7 +79,8 @@
 //!   timer;
 //! - the caller computes deadlines from a clock that is ahead of the queue's `now`. Example: ticks
 //!   are nanoseconds, a deadline is "the time 1,203, plus 500", and the queue was last advanced to
-//!   1,000. The queue sees a delay of 703, and another delay for the next timer.
+//!   1,000. The queue sees a delay of 703, and another delay for the next timer. Call
+//!   [`update_now`](crate::TimerQueue::update_now) before the insert, and the delay is 500.
 //!
 //! # References
 //! libevent, `event_base_init_common_timeout`: a queue per duration, and the head of each queue is

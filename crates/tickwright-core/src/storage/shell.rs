@@ -61,8 +61,8 @@ macro_rules! timer_queue {
                 ///
                 /// Call it before an insert or a reschedule if time has passed since the queue last
                 /// got a `now`, for example after the wait of an event loop. A granular queue
-                /// chooses a bucket by the delay from its own `now`. So this call makes its lateness
-                /// count from the caller's time: see [`CoarseWheel`](crate::CoarseWheel).
+                /// chooses a bucket by the delay from its own `now`. After this call its lateness
+                /// counts from the caller's time: see [`CoarseWheel`](crate::CoarseWheel).
                 fn update_now(&mut self, now: Tick);
 
                 /// The number of pending timers. O(1).
