@@ -103,21 +103,21 @@ impl<G: WheelGeometry> RecordedTimer<G> {
         self.arm(deadline, now, || self.timer.modify_on(shard, deadline))
     }
 
-    /// See [`SharedTimer::modify_pending`].
+    /// See [`SharedTimer::modify_pending_at`].
     ///
     /// # Errors
     /// The errors of that call.
     #[track_caller]
     pub fn modify_pending(&self, deadline: Tick, now: Tick) -> Result<Was, ArmError> {
         let _held = self.log.hold();
-        let was = self.timer.modify_pending(deadline)?;
+        let was = self.timer.modify_pending_at(deadline, now)?;
         if was.is_pending() {
             self.log.armed(was, deadline, now);
         }
         Ok(was)
     }
 
-    /// See [`SharedTimer::reduce`].
+    /// See [`SharedTimer::reduce_at`].
     ///
     /// # Errors
     /// The errors of that call.
@@ -125,7 +125,7 @@ impl<G: WheelGeometry> RecordedTimer<G> {
     pub fn reduce(&self, deadline: Tick, now: Tick) -> Result<Was, ArmError> {
         let _held = self.log.hold();
         let before = self.timer.deadline();
-        let was = self.timer.reduce(deadline)?;
+        let was = self.timer.reduce_at(deadline, now)?;
         // A later deadline leaves the timer as it is.
         if !was.is_pending() || before.is_none_or(|before| deadline < before) {
             self.log.armed(was, deadline, now);

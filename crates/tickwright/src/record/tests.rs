@@ -127,6 +127,26 @@ fn a_timer_of_a_hook_queue_has_one_number_for_ever() {
     assert!(events.iter().all(|event| event.timer == events[0].timer));
 }
 
+/// The delay that is recorded counts from the time that the queue was told, not from its last pop.
+#[test]
+fn a_queue_that_is_told_the_time_records_the_delay_that_was_meant() {
+    let (file, host) = (File::new(), VirtualHost::new());
+    let recorder = Recorder::with_clock(file.clone(), "test", host.monotonic()).unwrap();
+    let mut queue = Recorded::new(DefaultQueue::new(), recorder.queue("queue", MS as u64).unwrap());
+    host.advance(Duration::from_secs(3600));
+    queue.update_now(3_600_000);
+    let key = queue.insert(3_600_200, "time-out").unwrap().key;
+    host.advance(Duration::from_millis(50));
+    queue.update_now(3_600_050);
+    assert!(queue.reschedule(key, 3_600_250).is_ok());
+    assert_eq!((queue.now(), queue.len()), (3_600_050, 1));
+    recorder.finish().unwrap();
+    let (events, ..) = file.read();
+    let delays: Vec<i64> =
+        events.iter().filter_map(|event| Some((event.what.armed()?.0 - event.time) / MS)).collect();
+    assert_eq!(delays, [200, 200]);
+}
+
 #[test]
 fn a_scheduler_records_for_each_structure() {
     for structure in Structure::all() {

@@ -40,8 +40,9 @@ impl<G: WheelGeometry> SharedTimer<G> {
     /// The call is one compare-exchange, without a lock, if two conditions hold. First, the
     /// deadline falls into the bucket that holds the timer. Second, a timer armed now would not get
     /// a finer level, by the time of the shard's last advance or arm under the lock. The timer then
-    /// stays on its shard and keeps its place in the bucket. [`modify_at`](Self::modify_at) lets
-    /// the caller pass a later time.
+    /// stays on its shard and keeps its place in the bucket. If the shard's driver sleeps, that
+    /// time may be hours old, and a timer that is armed for a shorter delay stays in a bucket that
+    /// is too wide. Then call [`modify_at`](Self::modify_at), which takes the time.
     ///
     /// # Errors
     /// [`ArmError::ShutDown`], [`ArmError::ShardsGone`].
@@ -55,6 +56,11 @@ impl<G: WheelGeometry> SharedTimer<G> {
     /// The unlocked path then uses `now` if it is later than the shard's time. This matters under a
     /// driver that sleeps. A time-out that is shortened then leaves a bucket that is much wider
     /// than its delay. A wrong `now` costs precision or a lock, but never correctness.
+    ///
+    /// If the shard has a clock ([`Shard::set_clock`](super::Shard::set_clock), or a
+    /// [`ShardDriver`](crate::driver::ShardDriver)), the timer is late by at most 8/63 of
+    /// `deadline - now` or by one tick, after any uptime and any sleep. One exception: a timer that
+    /// is pending for this very deadline stays in its bucket.
     ///
     /// # Errors
     /// As [`modify`](Self::modify).
@@ -83,6 +89,16 @@ impl<G: WheelGeometry> SharedTimer<G> {
         self.arm(Arm::PendingOnly, deadline, 0)
     }
 
+    /// Like [`modify_pending`](Self::modify_pending), for a caller that knows the time, as
+    /// [`modify_at`](Self::modify_at) takes it.
+    ///
+    /// # Errors
+    /// As [`modify`](Self::modify).
+    #[inline]
+    pub fn modify_pending_at(&self, deadline: Tick, now: Tick) -> Result<Was, ArmError> {
+        self.arm(Arm::PendingOnly, deadline, now)
+    }
+
     /// Like [`modify`](Self::modify), but a pending timer only ever moves to an earlier deadline.
     ///
     /// # Errors
@@ -90,6 +106,17 @@ impl<G: WheelGeometry> SharedTimer<G> {
     #[inline]
     pub fn reduce(&self, deadline: Tick) -> Result<Was, ArmError> {
         self.arm(Arm::Reduce, deadline, 0)
+    }
+
+    /// Like [`reduce`](Self::reduce), for a caller that knows the time, as
+    /// [`modify_at`](Self::modify_at) takes it. A deadline that is reduced is often near, so its
+    /// bucket is narrow by the true time and wide by an old one.
+    ///
+    /// # Errors
+    /// As [`modify`](Self::modify).
+    #[inline]
+    pub fn reduce_at(&self, deadline: Tick, now: Tick) -> Result<Was, ArmError> {
+        self.arm(Arm::Reduce, deadline, now)
     }
 
     fn target(&self, shard: usize) -> Result<u32, ArmError> {

@@ -154,7 +154,9 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
     /// A shard needs a clock if its driver sleeps until something is due. The shard chooses a
     /// bucket by the delay from its own time. Suppose that this time stood still for an hour. Then
     /// a timer for the next millisecond would get the bucket of a delay of one hour, which is
-    /// minutes wide. No timer is early with or without a clock.
+    /// minutes wide. No timer is early with or without a clock. A program that sets no clock calls
+    /// [`advance_within`](Self::advance_within) with its time and a budget of 0 before it arms a
+    /// timer: that moves the shard's time, and fires nothing.
     ///
     /// The shard reads the clock under its own lock: the clock must not call the shards.
     pub fn set_clock(&self, clock: Arc<dyn Clock>, ticks: Ticks) {
