@@ -62,8 +62,14 @@ struct Factory;
 impl Make for Factory {
     type Arena = ();
     type Subject<'a> = Sorted;
-    const OFFERS: Offers =
-        Offers { stale_keys: true, pop: true, next_wake: true, head_change: true, ..Offers::NONE };
+    const OFFERS: Offers = Offers {
+        stale_keys: true,
+        pop: true,
+        tell: true,
+        next_wake: true,
+        head_change: true,
+        ..Offers::NONE
+    };
     const EXACT: bool = true;
 
     fn name() -> String {

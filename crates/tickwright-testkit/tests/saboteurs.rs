@@ -232,6 +232,11 @@ impl Subject for Saboteur {
         }
     }
 
+    fn tell(&mut self, now: u64) {
+        let now = self.twist(now);
+        self.inner.tell(now);
+    }
+
     fn pop_expired(&mut self, now: u64) -> Option<Fired> {
         let now = self.twist(now);
         let fired = self.inner.pop_expired(now)?;

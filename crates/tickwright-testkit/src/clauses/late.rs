@@ -125,3 +125,6 @@ fn leave_in_time(queue: &mut impl Subject, mut armed: Vec<Armed>, now: u64) -> R
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;
