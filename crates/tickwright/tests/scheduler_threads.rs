@@ -360,3 +360,50 @@ fn a_storm() {
         thread.stop().unwrap();
     }
 }
+
+/// A cancel that waits goes on when its callback has ended, although the pass goes on with another
+/// callback. That callback waits for the cancel here, so the end of the pass comes too late.
+#[test]
+fn a_cancel_waits_for_its_callback_and_not_for_the_pass() {
+    let host = VirtualHost::new();
+    let scheduler = Arc::new(Scheduler::new(Settings::new().clock(host.monotonic())));
+    let (running, is_running) = mpsc::channel();
+    let (returned, has_returned) = mpsc::channel();
+    let first = scheduler
+        .add(
+            secs(1),
+            Boxed::new(move |firing| {
+                running.send(()).unwrap();
+                // A timer that was cancelled during its run cannot be started. So this loop ends
+                // when the other thread waits: it cancels and waits under one hold of the lock.
+                let again = Timing::after(secs(1));
+                while firing.scheduler().start(firing.id(), again).is_ok() {
+                    thread::yield_now();
+                }
+                Next::Done
+            }),
+        )
+        .unwrap();
+    let in_time = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&in_time);
+    scheduler
+        .add(
+            secs(1),
+            Boxed::once(move |_| {
+                let waited = has_returned.recv_timeout(secs(60));
+                seen.store(waited.is_ok(), Ordering::SeqCst);
+            }),
+        )
+        .unwrap();
+    let other = Arc::clone(&scheduler);
+    let cancels = thread::spawn(move || {
+        is_running.recv().unwrap();
+        let cancelled = other.cancel_sync(first);
+        let _ = returned.send(());
+        cancelled
+    });
+    host.advance(secs(1));
+    assert_eq!(scheduler.run_queue(), Ok(2));
+    assert!(matches!(cancels.join().unwrap(), Ok(Cancelled::Finished { .. })));
+    assert!(in_time.load(Ordering::SeqCst), "the cancel waited for the end of the pass");
+}

@@ -281,6 +281,24 @@ fn a_periodic_timer_by_the_wall_runs_once_after_a_step_forward_and_comes_nearer_
     assert_eq!(service.timeout(), Some(secs(7)), "the grid goes on from there");
 }
 
+/// The wall goes back by whole periods: the next run is a period away, and not at once.
+#[test]
+fn a_grid_by_the_wall_that_is_set_back_to_a_point_of_the_grid_waits_a_period() {
+    let host = VirtualHost::new();
+    let mut service = Service::new(Settings::new().clock(host.real_time()));
+    let timing = Timing::at(When::Wall(secs(100))).every(secs(10)).missed(Missed::Skip);
+    service.add(timing, &Site::here("t"), "t").unwrap();
+    host.advance(secs(100));
+    assert_eq!(pass(&mut service), [("t", 100, 0)]);
+    assert_eq!(service.timeout(), Some(secs(10)));
+    // The wall shows 80, and the timer is due at 110: three periods.
+    host.step_wall(-20 * SECOND as i64);
+    assert_eq!(service.timeout(), Some(secs(10)));
+    assert_eq!(pass(&mut service), []);
+    host.advance(secs(10));
+    assert_eq!(pass(&mut service), [("t", 110, 0)]);
+}
+
 #[test]
 fn a_wall_that_is_slewed_makes_nothing_early() {
     let host = VirtualHost::new();

@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex};
 
 use tickwright::family::coarse_wheel::Geometry;
 use tickwright::shard::{
-    ArmError, Busy, DrainError, Firing, NoSuchShard, Shards, SharedTimer, Statistics, Was, WheelGeometry,
+    ArmError, Busy, DrainError, Firing, Linux, NoSuchShard, Shards, SharedTimer, Statistics, Was,
+    WheelGeometry,
 };
 
 const ALL: usize = usize::MAX;
@@ -338,6 +339,40 @@ fn deferrable_timers_wake_nobody() {
     assert_eq!(shards.shard(0).unwrap().advance(208).unwrap(), 2, "it leaves when the shard is advanced");
     lazy.add(1_000).unwrap();
     assert_eq!(lazy.cancel(), Was::Pending);
+}
+
+/// A shard has a wheel for each kind of timer. The wheel whose bucket ends first goes first, and
+/// the standard one if both end at one tick.
+#[test]
+fn deferrable_and_standard_timers_fire_in_the_order_of_their_buckets() {
+    let shards = Shards::new(1);
+    let shard = shards.shard(0).unwrap();
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let note = |name: &'static str| {
+        let log = Arc::clone(&log);
+        move |_: &Firing<'_, Linux>| log.lock().unwrap().push(name)
+    };
+    let timers = [
+        (shard.timer(note("standard at 30")), 30),
+        (shard.deferrable_timer(note("deferrable at 10")), 10),
+        (shard.deferrable_timer(note("deferrable at 20")), 20),
+        (shard.timer(note("standard at 20")), 20),
+        (shard.timer(note("standard at 5")), 5),
+        (shard.deferrable_timer(note("deferrable at 40")), 40),
+    ];
+    for (timer, deadline) in &timers {
+        timer.add(*deadline).unwrap();
+    }
+    assert_eq!(shard.advance(100), Ok(6));
+    let expected = [
+        "standard at 5",
+        "deferrable at 10",
+        "standard at 20",
+        "deferrable at 20",
+        "standard at 30",
+        "deferrable at 40",
+    ];
+    assert_eq!(*log.lock().unwrap(), expected);
 }
 
 #[test]
