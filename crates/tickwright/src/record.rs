@@ -25,6 +25,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! When a queue, a service or a scheduler is dropped or cleared, the trace gets a cancel for each
+//! timer that was pending. A [`RecordedTimer`] gets it when the last of its handles and the shards
+//! are gone.
+//!
 //! # Costs
 //!
 //! Each event costs a lock of the recorder, a reading of its clock, and 2 to 8 bytes in the file.

@@ -36,30 +36,60 @@ impl<F: Family, T> Identity for TimerRef<'_, F, T> {
 /// A delay counts from the queue's [`now`](TimerQueue::now). Call
 /// [`update_now`](TimerQueue::update_now) before an insert or a reschedule. Otherwise the recorded
 /// delays are too long by the time that has passed since the queue last got a `now`.
+///
+/// Its drop records a cancel for each timer that is still pending. So a trace of short-lived queues
+/// shows how many timers live at one time. The drop costs what popping all timers costs.
 #[derive(Debug)]
-pub struct Recorded<Q> {
-    queue: Q,
+pub struct Recorded<Q: TimerQueue<Key: Identity>> {
+    /// `None` only while `into_inner` runs.
+    queue: Option<Q>,
     recorder: QueueRecorder,
 }
 
-impl<Q> Recorded<Q> {
+impl<Q: TimerQueue<Key: Identity>> Recorded<Q> {
     /// Records the operations on `queue` from now on. A timer that is pending already appears in
-    /// the trace when it is moved, cancelled or due.
-    pub const fn new(queue: Q, recorder: QueueRecorder) -> Self {
-        Self { queue, recorder }
+    /// the trace when it is moved, cancelled or due. Several queues may share one recorder, through
+    /// clones: their timers stay apart in the trace.
+    pub fn new(queue: Q, recorder: QueueRecorder) -> Self {
+        Self { queue: Some(queue), recorder: recorder.of_new_queue() }
     }
 
-    /// Returns the queue, and records it no longer.
-    pub fn into_inner(self) -> Q {
-        self.queue
+    /// Returns the queue, and records it no longer. A timer that is still pending has no end in the
+    /// trace.
+    pub fn into_inner(mut self) -> Q {
+        match self.queue.take() {
+            Some(queue) => queue,
+            None => unreachable!("{ABSENT}"),
+        }
+    }
+
+    fn parts(&mut self) -> (&mut Q, &QueueRecorder) {
+        match &mut self.queue {
+            Some(queue) => (queue, &self.recorder),
+            None => unreachable!("{ABSENT}"),
+        }
     }
 }
 
-impl<Q> Deref for Recorded<Q> {
+/// Why a queue is always there.
+const ABSENT: &str = "only `into_inner` takes the queue, and it consumes the wrapper";
+
+impl<Q: TimerQueue<Key: Identity>> Drop for Recorded<Q> {
+    fn drop(&mut self) {
+        let Some(mut queue) = self.queue.take() else { return };
+        // Unlike `clear`, the end of time may move the clock of a queue that goes.
+        queue.advance(Tick::MAX, |pending| self.recorder.cancel(pending.key.identity()));
+    }
+}
+
+impl<Q: TimerQueue<Key: Identity>> Deref for Recorded<Q> {
     type Target = Q;
 
     fn deref(&self) -> &Q {
-        &self.queue
+        match &self.queue {
+            Some(queue) => queue,
+            None => unreachable!("{ABSENT}"),
+        }
     }
 }
 
@@ -69,60 +99,64 @@ impl<Q: TimerQueue<Key: Identity>> TimerQueue for Recorded<Q> {
     const ORDER: Order = Q::ORDER;
 
     fn now(&self) -> Tick {
-        self.queue.now()
+        (**self).now()
     }
 
     fn update_now(&mut self, now: Tick) {
-        self.queue.update_now(now);
+        self.parts().0.update_now(now);
     }
 
     fn len(&self) -> usize {
-        self.queue.len()
+        (**self).len()
     }
 
     #[track_caller]
     fn insert(&mut self, deadline: Tick, value: Q::Value) -> Result<Inserted<Q::Key>, Rejected<Q::Value>> {
-        let delay = deadline.saturating_sub(self.queue.now());
-        let inserted = self.queue.insert(deadline, value)?;
-        self.recorder.arm(inserted.key.identity(), delay);
+        let (queue, recorder) = self.parts();
+        let delay = deadline.saturating_sub(queue.now());
+        let inserted = queue.insert(deadline, value)?;
+        recorder.arm(inserted.key.identity(), delay);
         Ok(inserted)
     }
 
     #[track_caller]
     fn remove(&mut self, key: Q::Key) -> Result<Removed<Q::Value>, KeyError> {
         let timer = key.identity();
-        let removed = self.queue.remove(key)?;
-        self.recorder.cancel(timer);
+        let (queue, recorder) = self.parts();
+        let removed = queue.remove(key)?;
+        recorder.cancel(timer);
         Ok(removed)
     }
 
     #[track_caller]
     fn reschedule(&mut self, key: Q::Key, deadline: Tick) -> Result<HeadChange, KeyError> {
-        let delay = deadline.saturating_sub(self.queue.now());
-        let changed = self.queue.reschedule(key, deadline)?;
-        self.recorder.rearm(key.identity(), delay);
+        let (queue, recorder) = self.parts();
+        let delay = deadline.saturating_sub(queue.now());
+        let changed = queue.reschedule(key, deadline)?;
+        recorder.rearm(key.identity(), delay);
         Ok(changed)
     }
 
     fn peek(&self) -> Option<Pending<Q::Key>> {
-        self.queue.peek()
+        (**self).peek()
     }
 
     fn second(&self) -> Option<Pending<Q::Key>> {
-        self.queue.second()
+        (**self).second()
     }
 
     fn next_expiry(&self) -> Option<Tick> {
-        self.queue.next_expiry()
+        (**self).next_expiry()
     }
 
     fn next_wake(&self) -> Option<Tick> {
-        self.queue.next_wake()
+        (**self).next_wake()
     }
 
     fn pop_expired(&mut self, now: Tick) -> Option<Expired<Q::Key, Q::Value>> {
-        let expired = self.queue.pop_expired(now)?;
-        self.recorder.fire(expired.key.identity());
+        let (queue, recorder) = self.parts();
+        let expired = queue.pop_expired(now)?;
+        recorder.fire(expired.key.identity());
         Some(expired)
     }
 
@@ -132,14 +166,15 @@ impl<Q: TimerQueue<Key: Identity>> TimerQueue for Recorded<Q> {
         now: Tick,
         rearm: impl FnOnce(Tick, &Q::Value) -> Tick,
     ) -> Option<Expired<Q::Key, ()>> {
+        let (queue, recorder) = self.parts();
         let mut next = 0;
-        let expired = self.queue.pop_and_reinsert(now, |expiry, value| {
+        let expired = queue.pop_and_reinsert(now, |expiry, value| {
             next = rearm(expiry, value);
             next
         })?;
         let timer = expired.key.identity();
-        self.recorder.fire(timer);
-        self.recorder.arm(timer, next.saturating_sub(self.queue.now()));
+        recorder.fire(timer);
+        recorder.arm(timer, next.saturating_sub(queue.now()));
         Some(expired)
     }
 
@@ -149,7 +184,7 @@ impl<Q: TimerQueue<Key: Identity>> TimerQueue for Recorded<Q> {
         budget: usize,
         mut sink: impl FnMut(Expired<Q::Key, Q::Value>),
     ) -> Advance {
-        let Self { queue, recorder } = self;
+        let (queue, recorder) = self.parts();
         queue.advance_within(now, budget, |expired| {
             recorder.fire(expired.key.identity());
             sink(expired);
@@ -159,16 +194,17 @@ impl<Q: TimerQueue<Key: Identity>> TimerQueue for Recorded<Q> {
     /// Empties the queue timer by timer. It records a cancel for each pending timer that the queue
     /// can name.
     fn clear(&mut self) {
-        while let Some(head) = self.queue.peek() {
-            if self.queue.remove(head.key).is_err() {
+        let (queue, recorder) = self.parts();
+        while let Some(head) = queue.peek() {
+            if queue.remove(head.key).is_err() {
                 break;
             }
-            self.recorder.cancel(head.key.identity());
+            recorder.cancel(head.key.identity());
         }
-        self.queue.clear();
+        queue.clear();
     }
 
     fn check(&self) -> Result<(), Violation> {
-        self.queue.check()
+        (**self).check()
     }
 }

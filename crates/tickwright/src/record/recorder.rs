@@ -36,6 +36,8 @@ struct Trace {
     /// column.
     sites: HashMap<(usize, u32, u32), u32>,
     threads: u32,
+    /// How many queues write under each base.
+    queues: [u32; 256],
     events: u64,
     lost: u64,
 }
@@ -76,7 +78,7 @@ impl Recorder {
         let to: Box<dyn Write + Send> = Box::new(to);
         let writer = Some(Writer::new(to, &header)?);
         let (sites, start) = (HashMap::new(), clock.now());
-        let trace = Trace { writer, error: None, sites, threads: 0, events: 0, lost: 0 };
+        let trace = Trace { writer, error: None, sites, threads: 0, queues: [0; 256], events: 0, lost: 0 };
         let id = RECORDERS.fetch_add(1, Ordering::Relaxed);
         Ok(Self(Arc::new(Shared { id, clock: Arc::new(clock), start, trace: Mutex::new(trace) })))
     }
@@ -91,7 +93,7 @@ impl Recorder {
         let mut trace = self.lock();
         let writer = trace.writer.as_mut().ok_or(TraceError::Unfit("the trace is finished"))?;
         let base = writer.base(name, tick_ns)?;
-        Ok(QueueRecorder { recorder: self.clone(), base, tick_ns: tick_ns.max(1) })
+        Ok(QueueRecorder { recorder: self.clone(), base, tick_ns: tick_ns.max(1), mark: 0 })
     }
 
     /// How many events were recorded.
@@ -212,14 +214,31 @@ impl fmt::Debug for Recorder {
 /// The events of one queue, for a [`Recorder`]. The caller names each timer by a number.
 ///
 /// Each call records one event. The recorder checks nothing: the caller must say what happened.
+/// Clones are the same recorder, so two queues that call it by hand need different numbers.
+/// [`Recorded`](super::Recorded) and [`Settings::recorded`](crate::service::Settings::recorded)
+/// keep the timers of their queues apart, also when they get clones of one recorder.
 #[derive(Clone, Debug)]
 pub struct QueueRecorder {
     recorder: Recorder,
     base: u8,
     tick_ns: u64,
+    /// Keeps the timers of this queue apart from those of other queues with the same base.
+    mark: u64,
 }
 
 impl QueueRecorder {
+    /// The recorder of one more queue with this base. Its timers differ from those of the queues
+    /// before it, although the keys of two queues are equal numbers.
+    pub(crate) fn of_new_queue(&self) -> Self {
+        let number = {
+            let queues = &mut self.recorder.lock().queues[usize::from(self.base)];
+            core::mem::replace(queues, queues.wrapping_add(1))
+        };
+        // The first queue keeps its numbers. The marks of the others are far apart (steps by the
+        // golden ratio of 2^64), and the keys of live timers differ in few bits.
+        Self { mark: u64::from(number).wrapping_mul(0x9E37_79B9_7F4A_7C15), ..self.clone() }
+    }
+
     /// The length of a tick, in ns.
     #[must_use]
     pub fn tick_ns(&self) -> u64 {
@@ -266,7 +285,7 @@ impl QueueRecorder {
         // The clock is read under the lock, so the events of all threads are in the order of their
         // times.
         let now = self.recorder.now();
-        let event = Event { base: self.base, ..Event::new(now, timer, what(now)) };
+        let event = Event { base: self.base, ..Event::new(now, timer ^ self.mark, what(now)) };
         trace.push(event, site, self.recorder.0.id);
     }
 }

@@ -21,17 +21,28 @@ pub struct RecordedTimer<G: WheelGeometry> {
 #[derive(Debug)]
 struct Log {
     recorder: QueueRecorder,
-    /// Held from an operation until its event is recorded.
-    order: Mutex<()>,
+    /// Whether the timer is pending by its last event. The lock is held from an operation until its
+    /// event is recorded.
+    pending: Mutex<bool>,
+}
+
+/// The log ends with the last handle and the shards. A timer that is pending then never fires.
+impl Drop for Log {
+    fn drop(&mut self) {
+        if *self.pending.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            self.recorder.cancel(self.identity());
+        }
+    }
 }
 
 impl Log {
-    fn hold(&self) -> MutexGuard<'_, ()> {
-        self.order.lock().unwrap_or_else(PoisonError::into_inner)
+    fn hold(&self) -> MutexGuard<'_, bool> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     #[track_caller]
-    fn armed(&self, was: Was, deadline: Tick, now: Tick) {
+    fn armed(&self, held: &mut bool, was: Was, deadline: Tick, now: Tick) {
+        *held = true;
         let delay = deadline.saturating_sub(now);
         match was {
             Was::Idle => self.recorder.arm(self.identity(), delay),
@@ -55,10 +66,11 @@ impl<G: WheelGeometry> RecordedTimer<G> {
         recorder: &QueueRecorder,
         callback: impl Fn(&Firing<'_, G>, &Self) + Send + Sync + 'static,
     ) -> Self {
-        let log = Arc::new(Log { recorder: recorder.clone(), order: Mutex::new(()) });
+        let log = Arc::new(Log { recorder: recorder.clone(), pending: Mutex::new(false) });
         let fired = Arc::clone(&log);
         let timer = shard.timer(move |firing| {
-            let held = fired.hold();
+            let mut held = fired.hold();
+            *held = false;
             fired.recorder.fire(fired.identity());
             drop(held);
             callback(firing, &Self { timer: firing.timer().clone(), log: Arc::clone(&fired) });
@@ -109,10 +121,10 @@ impl<G: WheelGeometry> RecordedTimer<G> {
     /// The errors of that call.
     #[track_caller]
     pub fn modify_pending(&self, deadline: Tick, now: Tick) -> Result<Was, ArmError> {
-        let _held = self.log.hold();
+        let mut held = self.log.hold();
         let was = self.timer.modify_pending_at(deadline, now)?;
         if was.is_pending() {
-            self.log.armed(was, deadline, now);
+            self.log.armed(&mut held, was, deadline, now);
         }
         Ok(was)
     }
@@ -123,12 +135,12 @@ impl<G: WheelGeometry> RecordedTimer<G> {
     /// The errors of that call.
     #[track_caller]
     pub fn reduce(&self, deadline: Tick, now: Tick) -> Result<Was, ArmError> {
-        let _held = self.log.hold();
+        let mut held = self.log.hold();
         let before = self.timer.deadline();
         let was = self.timer.reduce_at(deadline, now)?;
         // A later deadline leaves the timer as it is.
         if !was.is_pending() || before.is_none_or(|before| deadline < before) {
-            self.log.armed(was, deadline, now);
+            self.log.armed(&mut held, was, deadline, now);
         }
         Ok(was)
     }
@@ -136,17 +148,18 @@ impl<G: WheelGeometry> RecordedTimer<G> {
     /// See [`SharedTimer::cancel`].
     #[track_caller]
     pub fn cancel(&self) -> Was {
-        let _held = self.log.hold();
-        self.cancelled(self.timer.cancel())
+        let mut held = self.log.hold();
+        let was = self.timer.cancel();
+        self.cancelled(&mut held, was)
     }
 
     /// See [`SharedTimer::try_cancel`].
     #[track_caller]
     pub fn try_cancel(&self) -> Cancelled {
-        let _held = self.log.hold();
+        let mut held = self.log.hold();
         let cancelled = self.timer.try_cancel();
         if cancelled == Cancelled::Removed {
-            self.cancelled(Was::Pending);
+            self.cancelled(&mut held, Was::Pending);
         }
         cancelled
     }
@@ -158,14 +171,15 @@ impl<G: WheelGeometry> RecordedTimer<G> {
     /// The errors of that call.
     #[track_caller]
     pub fn cancel_sync(&self) -> Result<Was, WouldDeadlock> {
-        self.timer.cancel_sync().map(|was| self.cancelled(was))
+        self.timer.cancel_sync().map(|was| self.cancelled(&mut self.log.hold(), was))
     }
 
     /// See [`SharedTimer::shutdown`].
     #[track_caller]
     pub fn shutdown(&self) -> Was {
-        let _held = self.log.hold();
-        self.cancelled(self.timer.shutdown())
+        let mut held = self.log.hold();
+        let was = self.timer.shutdown();
+        self.cancelled(&mut held, was)
     }
 
     /// See [`SharedTimer::shutdown_sync`]. For its event, see [`cancel_sync`](Self::cancel_sync).
@@ -174,7 +188,7 @@ impl<G: WheelGeometry> RecordedTimer<G> {
     /// The errors of that call.
     #[track_caller]
     pub fn shutdown_sync(&self) -> Result<Was, WouldDeadlock> {
-        self.timer.shutdown_sync().map(|was| self.cancelled(was))
+        self.timer.shutdown_sync().map(|was| self.cancelled(&mut self.log.hold(), was))
     }
 
     /// See [`SharedTimer::is_pending`].
@@ -214,15 +228,16 @@ impl<G: WheelGeometry> RecordedTimer<G> {
         now: Tick,
         operation: impl FnOnce() -> Result<Was, ArmError>,
     ) -> Result<Was, ArmError> {
-        let _held = self.log.hold();
+        let mut held = self.log.hold();
         let was = operation()?;
-        self.log.armed(was, deadline, now);
+        self.log.armed(&mut held, was, deadline, now);
         Ok(was)
     }
 
     #[track_caller]
-    fn cancelled(&self, was: Was) -> Was {
+    fn cancelled(&self, held: &mut bool, was: Was) -> Was {
         if was.is_pending() {
+            *held = false;
             self.log.recorder.cancel(self.log.identity());
         }
         was

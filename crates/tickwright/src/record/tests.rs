@@ -1,14 +1,16 @@
+use core::any::Any;
 use core::time::Duration;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
 use tickwright_core::{DefaultQueue, HookQueue, SlabQueue, SortedList, Timer, TimerQueue, Wheel};
 use tickwright_trace::{Event, Reader, What};
 
-use super::{Recorded, RecordedTimer, Recorder};
+use super::{QueueRecorder, Recorded, RecordedTimer, Recorder};
 use crate::clock::VirtualHost;
 use crate::scheduler::{Boxed, Next, Scheduler};
-use crate::service::{Settings, Structure};
+use crate::service::{Service, Settings, Site, Structure, Timing};
 use crate::shard::{Cancelled, Shards, Was};
 
 /// A file in memory that holds at most n bytes.
@@ -170,7 +172,8 @@ fn a_scheduler_records_for_each_structure() {
         drop(scheduler);
         recorder.finish().unwrap();
         let kinds: Vec<&str> = file.whats().iter().map(|what| what.name()).collect();
-        let expected = ["arm", "arm", "fire", "arm", "fire", "arm", "cancel"];
+        // The second cancel is the drop of the scheduler.
+        let expected = ["arm", "arm", "fire", "arm", "fire", "arm", "cancel", "cancel"];
         assert_eq!(kinds, expected, "{structure}");
         let (events, ..) = file.read();
         assert_eq!(events[0].what.armed().map(|(deadline, _)| deadline), Some(10 * MS), "{structure}");
@@ -274,4 +277,97 @@ fn threads_share_a_trace() {
     let (events, threads, _) = file.read();
     assert_eq!((events.len(), threads.len()), (40_000, 4));
     assert!(events.is_sorted_by_key(|event| event.time));
+}
+
+/// Short-lived queues, services and shards that share one recorder: each timer has an end, and no
+/// event takes the timer of another queue for its own.
+#[test]
+fn what_is_dropped_ends_its_timers_and_shared_recorders_do_not_mix_them() {
+    let kinds: [(&str, fn(&QueueRecorder, &VirtualHost) -> Box<dyn Any>); 4] = [
+        ("queue", |recorder, _| {
+            let mut queue = Recorded::new(SlabQueue::<Wheel, u8>::new(), recorder.clone());
+            for value in 0..3 {
+                queue.insert(30_000, value).unwrap();
+            }
+            Box::new(queue)
+        }),
+        ("service", |recorder, host| {
+            let settings = Settings::new().clock(host.monotonic()).recorded(recorder.clone());
+            let mut service = Service::new(settings);
+            for _ in 0..3 {
+                service.add(Timing::after(Duration::from_secs(30)), &Site::here("x"), ()).unwrap();
+            }
+            Box::new(service)
+        }),
+        ("scheduler", |recorder, host| {
+            let settings = Settings::new().clock(host.monotonic()).recorded(recorder.clone());
+            let scheduler = Scheduler::new(settings);
+            for _ in 0..3 {
+                scheduler.add(Duration::from_secs(30), Boxed::once(|_| ())).unwrap();
+            }
+            Box::new(scheduler)
+        }),
+        ("shards", |recorder, _| {
+            let shards = Shards::new(1);
+            let timer = || RecordedTimer::new(&shards.shard(0).unwrap(), recorder, |_, _| ());
+            let timers = [timer(), timer(), timer()];
+            for timer in &timers {
+                timer.add(30_000, 0).unwrap();
+            }
+            Box::new((shards, timers))
+        }),
+    ];
+    for (kind, make) in kinds {
+        let (file, host) = (File::new(), VirtualHost::new());
+        let recorder = Recorder::with_clock(file.clone(), "test", host.monotonic()).unwrap();
+        let queue = recorder.queue(kind, MS as u64).unwrap();
+        for _ in 0..20 {
+            // Two at a time, and a third one after them.
+            let both = (make(&queue, &host), make(&queue, &host));
+            drop(both);
+            drop(make(&queue, &host));
+        }
+        recorder.finish().unwrap();
+        let (mut pending, mut most) = (BTreeSet::new(), 0);
+        for event in file.read().0 {
+            let is_new = match event.what.name() {
+                "arm" => pending.insert(event.timer),
+                "cancel" => pending.remove(&event.timer),
+                other => panic!("{kind}: {other}"),
+            };
+            assert!(is_new, "{kind}: an event of a timer that another queue has");
+            most = most.max(pending.len());
+        }
+        assert_eq!((pending.len(), most), (0, 6), "{kind}");
+    }
+}
+
+/// A timer whose handles are gone fires as before, and the end comes once.
+#[test]
+fn the_last_handle_of_a_shared_timer_is_not_its_end() {
+    let (file, host) = (File::new(), VirtualHost::new());
+    let recorder = Recorder::with_clock(file.clone(), "test", host.monotonic()).unwrap();
+    let shards = Shards::new(1);
+    let shard = shards.shard(0).unwrap();
+    let queue = recorder.queue("shards", MS as u64).unwrap();
+    let timer = RecordedTimer::new(&shard, &queue, |_, _| ());
+    timer.add(10, 0).unwrap();
+    drop(timer);
+    assert_eq!(shard.advance(20), Ok(1));
+    let timer = RecordedTimer::new(&shard, &queue, |_, _| ());
+    timer.add(30, 20).unwrap();
+    assert_eq!(timer.cancel(), Was::Pending);
+    drop(timer);
+    recorder.finish().unwrap();
+    assert_eq!(file.whats(), [arm(10), What::Fire, arm(10), What::Cancel]);
+}
+
+#[test]
+fn a_queue_that_leaves_its_recorder_is_whole() {
+    let recorder = Recorder::new(File::new(), "test").unwrap();
+    let mut queue = Recorded::new(DefaultQueue::new(), recorder.queue("q", 1).unwrap());
+    queue.insert(7, "stays").unwrap();
+    let mut queue = queue.into_inner();
+    assert_eq!(recorder.events(), 1);
+    assert_eq!(queue.pop_expired(7).map(|expired| expired.value), Some("stays"));
 }

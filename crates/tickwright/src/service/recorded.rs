@@ -19,7 +19,7 @@ pub(super) fn recorded(
     ticks: Ticks,
 ) -> Box<dyn Queue> {
     match recorder {
-        Some(recorder) => Box::new(RecordedQueue { queue, recorder, ticks }),
+        Some(recorder) => Box::new(RecordedQueue { queue, recorder: recorder.of_new_queue(), ticks }),
         None => queue,
     }
 }
@@ -35,6 +35,18 @@ impl RecordedQueue {
     fn identity(&self, slot: Idx) -> u64 {
         let generation = self.queue.get(slot).map_or(0, |(generation, _)| generation.get());
         u64::from(generation) << 32 | u64::from(slot.number())
+    }
+
+    /// Records a cancel for each pending timer.
+    fn record_ends(&self) {
+        self.queue.for_each(&mut |slot| self.recorder.cancel(self.identity(slot)));
+    }
+}
+
+/// The timers that are pending when their service is dropped end with it.
+impl Drop for RecordedQueue {
+    fn drop(&mut self) {
+        self.record_ends();
     }
 }
 
@@ -136,7 +148,7 @@ impl Queue for RecordedQueue {
     }
 
     fn clear(&mut self) {
-        self.queue.for_each(&mut |slot| self.recorder.cancel(self.identity(slot)));
+        self.record_ends();
         self.queue.clear();
     }
 
