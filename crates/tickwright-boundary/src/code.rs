@@ -54,6 +54,8 @@ codes! {
     EXHAUSTED = EOVERFLOW: c"this process has made 2^31 queues and dictionaries: no identity is left for another";
     /// A key does not belong at the given end of a dictionary.
     OUT_OF_ORDER = ERANGE: c"its key does not belong at this end of the dictionary: insert it instead";
+    /// A loop on another thread sleeps too long, and nothing wakes it.
+    ASLEEP = ENOTCONN: c"a loop on another thread sleeps for tw_sched_timeout_ms, beyond that time, and nothing would wake it: let the loop poll tw_sched_fd, or give the scheduler a function that wakes the loop (tw_sched_set_wake) or a thread of its own";
     /// A structure is broken.
     BROKEN = EBADMSG: c"the structure is broken: something else has overwritten a timer, an element, a link or the queue, or an order contradicts itself";
 }

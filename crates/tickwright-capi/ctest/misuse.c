@@ -259,7 +259,7 @@ static void heap_misuse(void)
 
 int main(void)
 {
-    static const int codes[] = { EINVAL, E2BIG, ENOENT, EALREADY, EXDEV, ENOSPC, ENOMEM, EBUSY, EOVERFLOW, EBADMSG };
+    static const int codes[] = { EINVAL, E2BIG, ENOENT, EALREADY, EXDEV, ENOSPC, ENOMEM, EBUSY, EOVERFLOW, ENOTCONN, EBADMSG };
     size_t i, k;
     no_queue(NULL);
     EQUAL(tw_timer_init(NULL), -EINVAL);

@@ -50,6 +50,7 @@ static void no_sched(tw_sched *sched)
     EQUAL(tw_sched_when(sched, 1, &number), -EINVAL);
     EQUAL(tw_sched_remaining(sched, 1, &ms), -EINVAL);
     EQUAL(tw_sched_timeout_ms(sched), -EINVAL);
+    EQUAL(tw_sched_set_wake(sched, NULL, NULL), -EINVAL);
     EQUAL(tw_sched_run(sched, 1), -EINVAL);
     EQUAL(tw_sched_start_thread(sched, "x"), -EINVAL);
     EQUAL(tw_sched_stop_thread(sched), -EINVAL);

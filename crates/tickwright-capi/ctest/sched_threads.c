@@ -340,8 +340,83 @@ static void all_at_once(tw_family family, int with_thread)
     EQUAL(READ(cleaned), READ(added));
 }
 
+struct armer {
+    tw_sched *sched;
+    uint64_t id; /* of the timer to arm, or 0 to add one */
+    int64_t delay_ms;
+    int result;
+};
+
+static int64_t nothing(void *data, const tw_firing *firing)
+{
+    (void)data, (void)firing;
+    return 0;
+}
+
+static void *arms(void *data)
+{
+    struct armer *armer = (struct armer *)data;
+    armer->result = armer->id == 0 ? tw_sched_add(armer->sched, armer->delay_ms, nothing, NULL)
+                                   : tw_sched_arm(armer->sched, armer->id, armer->delay_ms);
+    return NULL;
+}
+
+static int arm_elsewhere(tw_sched *sched, uint64_t id, int64_t delay_ms)
+{
+    struct armer armer;
+    pthread_t thread;
+    armer.sched = sched;
+    armer.id = id;
+    armer.delay_ms = delay_ms;
+    armer.result = 0;
+    EQUAL(pthread_create(&thread, NULL, arms, &armer), 0);
+    EQUAL(pthread_join(thread, NULL), 0);
+    return armer.result;
+}
+
+static void wakes(void *data)
+{
+    ++*(int *)data;
+}
+
+/* A loop sleeps for the time-out, and another thread arms a timer for an earlier time. */
+static void loop_that_sleeps(void)
+{
+    tw_sched *sched = new_sched(TW_FAMILY_HEAP4);
+    uint64_t due = 0, slow;
+    int woken = 0, added = tw_sched_add(sched, 2000, nothing, NULL);
+    CHECK(added > 0);
+    slow = (uint64_t)added;
+    CHECK(arm_elsewhere(sched, 0, 5) > 0); /* nobody sleeps */
+    EQUAL(tw_sched_timeout_ms(sched), 5);
+    EQUAL(arm_elsewhere(sched, slow, 4), -ENOTCONN);
+    EQUAL(arm_elsewhere(sched, 0, 4), -ENOTCONN);
+    EQUAL(tw_sched_when(sched, slow, &due), 1);
+    EQUAL(due, 2000 * 1000000); /* as it was */
+    CHECK(strstr(tw_strerror(-ENOTCONN), "tw_sched_set_wake") != NULL);
+    CHECK(arm_elsewhere(sched, 0, 6) > 0);
+    EQUAL(tw_sched_set_wake(sched, wakes, &woken), 0);
+    EQUAL(arm_elsewhere(sched, slow, 4), 0);
+    EQUAL(woken, 1);
+    EQUAL(arm_elsewhere(sched, slow, 3), 0);
+    EQUAL(woken, 1); /* the loop is awake, and will look again */
+    EQUAL(tw_sched_timeout_ms(sched), 3);
+    EQUAL(tw_sched_arm(sched, slow, 2), 0);
+    EQUAL(woken, 1); /* the loop's own arm */
+    EQUAL(tw_sched_timeout_ms(sched), 2);
+    EQUAL(tw_sched_set_wake(sched, NULL, NULL), 0);
+    EQUAL(arm_elsewhere(sched, slow, 1), -ENOTCONN);
+    EQUAL(tw_sched_advance(sched, 2000000), 0);
+    EQUAL(tw_sched_run(sched, SIZE_MAX), 1);
+    EQUAL(tw_sched_timeout_ms(sched), 3);
+    EQUAL(tw_sched_start_thread(sched, NULL), 0); /* from now on the thread is woken */
+    CHECK(arm_elsewhere(sched, 0, 1) > 0);
+    end_sched(sched);
+}
+
 int main(void)
 {
+    loop_that_sleeps();
     running_elsewhere();
     destroyed_while_running(0);
     destroyed_while_running(1);

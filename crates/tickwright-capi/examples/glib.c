@@ -1,7 +1,6 @@
 /* A scheduler as a GSource: it asks the scheduler how long the loop may sleep, and runs what is due
- * on the loop's thread. No descriptor is needed. The loop sees a timer that another thread has
- * armed only at its next turn: call g_main_context_wakeup after the call that arms it. cc glib.c
- * $(pkg-config --cflags --libs tickwright glib-2.0) */
+ * on the loop's thread. No descriptor is needed. An arm by another thread for an earlier time wakes
+ * the loop. cc glib.c $(pkg-config --cflags --libs tickwright glib-2.0) */
 #include <glib.h>
 #include <stdio.h>
 #include <tickwright.h>
@@ -47,10 +46,15 @@ static GSourceFuncs functions = {
     .prepare = prepare, .check = check, .dispatch = dispatch, .finalize = finalize
 };
 
+static void wake(void *context)
+{
+    g_main_context_wakeup((GMainContext *)context); /* null: the default one */
+}
+
 int main(void)
 {
     struct source *own = (struct source *)g_source_new(&functions, sizeof(struct source));
-    if (tw_sched_create(&own->sched, NULL) < 0)
+    if (tw_sched_create(&own->sched, NULL) < 0 || tw_sched_set_wake(own->sched, wake, NULL) < 0)
         return 1;
     g_source_attach(&own->source, NULL);
     tw_sched_add(own->sched, 5, fires, "tea");

@@ -129,6 +129,7 @@ static void serve(int fd)
         exit(1);
     while (!ended) {
         struct pollfd readable = { .fd = fd, .events = POLLIN };
+        /* This thread alone arms timers. */
         if (poll(&readable, 1, tw_sched_timeout_ms(sched)) < 0)
             die("poll");
         for (int i = 0; i < AT_ONCE && !ended; i++) {

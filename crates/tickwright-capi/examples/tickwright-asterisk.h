@@ -19,7 +19,8 @@
  *   early                A callback never runs early. Asterisk's may run 1 ms early.
  *   a step of the clock  moves no timer. In Asterisk all timers follow the time of day.
  *   ast_sched_wait       rounds up to ms, so that a loop does not wake too early. Asterisk's rounds
- *                        down.
+ *                        down. As there, a loop that sleeps for it does not notice an earlier timer
+ *                        of another thread, unless that thread wakes the loop.
  *   ast_sched_del        waits for a callback that runs on another thread, as Asterisk's does. Then
  *                        it returns 0 if the callback had asked to run again: the caller gives back
  *                        what the timer held. It returns -1 if the callback had ended the timer:
@@ -80,10 +81,19 @@ static inline void tw_ast_clean(void *data)
     }
 }
 
+static inline void tw_ast_wake(void *nothing)
+{
+    (void)nothing;
+}
+
 static inline struct ast_sched_context *ast_sched_context_create(void)
 {
     tw_sched *con = NULL;
-    tw_sched_create(&con, NULL);
+    /* As in Asterisk, a program wakes its loop by itself after an add by another thread. */
+    if (tw_sched_create(&con, NULL) == 0 && tw_sched_set_wake(con, tw_ast_wake, NULL) != 0) {
+        tw_sched_destroy(con);
+        con = NULL;
+    }
     return con;
 }
 

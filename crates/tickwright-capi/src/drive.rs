@@ -1,7 +1,7 @@
 //! The drivers that run a scheduler: the caller's poll loop, a thread, or an event loop with a
 //! descriptor. Also the functions that move a virtual clock.
 
-use core::ffi::{CStr, c_char, c_int};
+use core::ffi::{CStr, c_char, c_int, c_void};
 use core::time::Duration;
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -66,6 +66,27 @@ fn acknowledge(_: &tw_sched) -> Result<c_int, c_int> {
     Err(code::UNSUPPORTED)
 }
 
+/// The scheduler calls this function when a loop that sleeps must look again.
+pub type tw_wake_fn = Option<unsafe extern "C-unwind" fn(data: *mut c_void)>;
+
+/// The caller's function that wakes its loop, and the data of that function.
+struct Wake {
+    call: unsafe extern "C-unwind" fn(*mut c_void),
+    data: *mut c_void,
+}
+
+// SAFETY: by the header's contract any thread may call the function with the data.
+unsafe impl Send for Wake {}
+// SAFETY: as above, and several threads may call it at a time.
+unsafe impl Sync for Wake {}
+
+impl Wake {
+    fn wake(&self) {
+        // SAFETY: the caller's function, called as the header says, with no lock held.
+        code::contained(|| unsafe { (self.call)(self.data) });
+    }
+}
+
 /// Starts the thread of a scheduler.
 fn start(sched: &'static tw_sched, name: Option<&CStr>) -> Result<DriverThread<Arc<dyn Clock>>, c_int> {
     let parker = Parker::try_new(sched.scheduler.clock()).ok_or(code::NO_MEMORY)?;
@@ -104,8 +125,24 @@ exported!(
     /// How long a poll loop may sleep.
     fn tw_sched_timeout_ms(sched: *mut tw_sched) -> c_int {
         answer::code(|| {
-            let wait = shared(sched)?.scheduler.timeout();
+            let wait = shared(sched)?.scheduler.timeout_of_loop();
             Ok(timeout_ms(Instant::ZERO, wait.map(|wait| Instant::ZERO + wait)))
+        })
+    }
+
+    /// Sets the function that wakes a loop.
+    fn tw_sched_set_wake(sched: *mut tw_sched, wake: tw_wake_fn, data: *mut c_void) -> c_int {
+        answer::code(|| {
+            let sched = shared(sched)?;
+            let wake = match wake {
+                None => None,
+                Some(call) => Some(covered(&[(1, 128)], || {
+                    let wake = Wake { call, data };
+                    Arc::new(move || wake.wake()) as Arc<dyn Fn() + Send + Sync>
+                })?),
+            };
+            sched.scheduler.set_wake(wake);
+            Ok(0)
         })
     }
 

@@ -153,6 +153,7 @@ pub(crate) fn refused(reason: Refusal) -> c_int {
         Refusal::NoWall => code::UNSUPPORTED,
         Refusal::NotFound => code::ABSENT,
         Refusal::Shutdown => code::ENDING,
+        Refusal::LoopSleeps => code::ASLEEP,
         _ => code::INVALID,
     }
 }

@@ -32,7 +32,7 @@ fn retry(scheduler: &Scheduler<Boxed>, tried: &Arc<AtomicUsize>) -> Result<(), R
 
 fn main() -> Result<(), Refused<Boxed>> {
     let host = VirtualHost::new();
-    let scheduler = Scheduler::new(Settings::new().clock(host.monotonic()));
+    let mut scheduler = Scheduler::new(Settings::new().clock(host.monotonic()));
     let tried = Arc::new(AtomicUsize::new(0));
     retry(&scheduler, &tried)?;
 

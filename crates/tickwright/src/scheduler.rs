@@ -93,9 +93,11 @@
 //! thread, the timer is gone in the child, even if it was kept. That callback is not dropped. For
 //! drivers in a child, see [there](crate::driver#forks).
 
+mod asleep;
 mod base;
 mod callback;
 mod cancel;
+mod gate;
 mod look;
 mod new_timer;
 mod report;

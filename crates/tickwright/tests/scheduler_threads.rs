@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use tickwright::clock::{Instant, VirtualHost};
-use tickwright::driver::Alarm;
+use tickwright::driver::{Alarm, Parker};
 use tickwright::scheduler::{Boxed, Cancelled, Next, RunError, Scheduler, SchedulerThread};
-use tickwright::service::{Settings, Structure, Timing, When};
+use tickwright::service::{Refusal, Settings, Structure, TimerId, Timing, When};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -234,7 +234,7 @@ fn shutdown_waits_for_the_callback_that_runs() {
     ended.store(true, Ordering::SeqCst);
     go.send(()).unwrap();
     shutting.join().unwrap();
-    assert_eq!(scheduler.timeout(), None);
+    assert_eq!(scheduler.statistics().timers, 0);
 }
 
 #[test]
@@ -406,4 +406,76 @@ fn a_cancel_waits_for_its_callback_and_not_for_the_pass() {
     assert_eq!(scheduler.run_queue(), Ok(2));
     assert!(matches!(cancels.join().unwrap(), Ok(Cancelled::Finished { .. })));
     assert!(in_time.load(Ordering::SeqCst), "the cancel waited for the end of the pass");
+}
+
+fn add_elsewhere(scheduler: &Scheduler<Boxed>, delay: Duration) -> Result<TimerId, Refusal> {
+    thread::scope(|scope| {
+        scope.spawn(|| scheduler.add(delay, Boxed::once(|_| ())).map_err(Refusal::from)).join().unwrap()
+    })
+}
+
+/// The time-out of the C interface: a loop that sleeps, and an earlier arm by another thread.
+#[test]
+fn an_arm_that_a_sleeping_loop_would_miss_is_refused() {
+    for structure in Structure::all() {
+        let host = VirtualHost::new();
+        let settings = Settings::new().clock(host.monotonic()).structure(structure);
+        let scheduler: Scheduler<Boxed> = Scheduler::new(settings);
+        let slow = scheduler.add(secs(100), Boxed::once(|_| ())).unwrap();
+        assert!(add_elsewhere(&scheduler, secs(90)).is_ok(), "{structure}: nobody sleeps");
+        let wait = scheduler.timeout_of_loop().unwrap();
+        let before = scheduler.statistics();
+        assert_eq!(add_elsewhere(&scheduler, secs(1)), Err(Refusal::LoopSleeps), "{structure}");
+        let start = |delay| {
+            thread::scope(|scope| scope.spawn(|| scheduler.start(slow, Timing::after(delay))).join().unwrap())
+        };
+        assert_eq!(start(secs(1)), Err(Refusal::LoopSleeps), "{structure}");
+        assert_eq!(scheduler.statistics(), before, "{structure}: nothing is changed");
+        assert!(add_elsewhere(&scheduler, wait + secs(1)).is_ok(), "{structure}: later");
+        assert_eq!(start(wait + secs(50)), Ok(()), "{structure}: later");
+        // The loop is awake, as its own arm shows, and its next time-out covers the arm.
+        scheduler.start(slow, Timing::after(secs(100))).unwrap();
+        assert!(add_elsewhere(&scheduler, secs(2)).is_ok(), "{structure}");
+        // With nothing left the loop sleeps without a limit.
+        drop(scheduler.timeout_of_loop());
+        host.advance(secs(1000));
+        while scheduler.timeout_of_loop().is_some() {
+            scheduler.run_queue().unwrap();
+        }
+        assert_eq!(add_elsewhere(&scheduler, secs(1)), Err(Refusal::LoopSleeps), "{structure}");
+        // A run ends the sleep, and so does an alarm.
+        assert_eq!(scheduler.run_queue(), Ok(0));
+        assert!(add_elsewhere(&scheduler, secs(5)).is_ok(), "{structure}");
+        let _ = scheduler.timeout_of_loop();
+        scheduler.set_alarm(Some(Parker::new(host.monotonic())));
+        assert!(add_elsewhere(&scheduler, secs(1)).is_ok(), "{structure}");
+        drop(scheduler.shutdown());
+        assert_eq!(scheduler.timeout_of_loop(), None);
+        assert_eq!(add_elsewhere(&scheduler, secs(1)), Err(Refusal::Shutdown), "{structure}");
+        assert_eq!(scheduler.check(), Ok(()), "{structure}");
+    }
+}
+
+#[test]
+fn an_earlier_arm_wakes_a_sleeping_loop_once_and_without_the_lock() {
+    let host = VirtualHost::new();
+    let scheduler: Arc<Scheduler<Boxed>> = Arc::new(Scheduler::new(Settings::new().clock(host.monotonic())));
+    let wakes = Arc::new(AtomicUsize::new(0));
+    let (counts, asks) = (Arc::clone(&wakes), Arc::downgrade(&scheduler));
+    scheduler.set_wake(Some(Arc::new(move || {
+        counts.fetch_add(1, Ordering::SeqCst);
+        // The lock is free, and the timer is armed.
+        assert!(asks.upgrade().is_some_and(|scheduler| scheduler.statistics().pending > 0));
+    })));
+    assert_eq!(scheduler.timeout_of_loop(), None);
+    for (delay, expected) in [(10, 1), (5, 1)] {
+        add_elsewhere(&scheduler, secs(delay)).unwrap();
+        assert_eq!(wakes.load(Ordering::SeqCst), expected, "after {delay}");
+    }
+    assert_eq!(scheduler.timeout_of_loop(), Some(secs(5)));
+    for (delay, expected) in [(6, 1), (4, 2), (3, 2)] {
+        add_elsewhere(&scheduler, secs(delay)).unwrap();
+        assert_eq!(wakes.load(Ordering::SeqCst), expected, "after {delay}");
+    }
+    assert_eq!(scheduler.timeout_of_loop(), Some(secs(3)));
 }

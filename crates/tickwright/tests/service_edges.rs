@@ -116,7 +116,7 @@ fn a_poll_loop_is_told_to_look_at_a_clock_that_may_jump() {
             Some(Duration::from_secs(1))
         }
     }
-    let scheduler = Scheduler::new(Settings::new().clock(Jumps));
+    let mut scheduler = Scheduler::new(Settings::new().clock(Jumps));
     scheduler
         .timer(Timing::at(When::Wall(Duration::from_secs(3600))))
         .named("x")

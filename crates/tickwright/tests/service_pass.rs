@@ -179,7 +179,7 @@ fn what_becomes_due_in_a_pass_waits_for_the_next() {
         for host_tick in [false, true] {
             let host = VirtualHost::new();
             let settings = Settings::new().clock(host.monotonic()).structure(structure);
-            let scheduler = Scheduler::new(settings.tick(Duration::from_millis(1)));
+            let mut scheduler = Scheduler::new(settings.tick(Duration::from_millis(1)));
             let ms = Duration::from_millis;
             let machine = host.clone();
             let a = Boxed::new(move |firing| {

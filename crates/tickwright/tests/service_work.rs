@@ -175,7 +175,7 @@ fn what_a_poll_loop_asks_does_not_grow_with_the_timers() {
     for structure in [Structure::of::<Counted<Wheel>>(), Structure::of::<Counted<CoarseWheel>>()] {
         for alarm in [false, true] {
             let host = VirtualHost::new();
-            let scheduler: Nothing =
+            let mut scheduler: Nothing =
                 Scheduler::new(Settings::new().clock(host.monotonic()).structure(structure));
             if alarm {
                 scheduler.set_alarm(Some(Arc::new(Deaf)));
@@ -208,7 +208,8 @@ fn what_a_poll_loop_asks_does_not_grow_with_the_timers() {
 fn a_loop_that_waits_and_runs_does_not_spin() {
     for structure in Structure::all() {
         let host = VirtualHost::new();
-        let scheduler: Nothing = Scheduler::new(Settings::new().clock(host.monotonic()).structure(structure));
+        let mut scheduler: Nothing =
+            Scheduler::new(Settings::new().clock(host.monotonic()).structure(structure));
         let ids: Vec<_> =
             (1..=100).map(|s| scheduler.add(Duration::from_secs(s), nothing()).unwrap()).collect();
         for &id in ids.iter().take(99) {

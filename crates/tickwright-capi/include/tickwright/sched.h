@@ -1,22 +1,26 @@
 /* A scheduler: timers that call back, one at a time. The scheduler holds no lock during a callback.
  *
- * You choose where the callbacks run. Call tw_sched_timeout_ms and tw_sched_run in a poll loop, or
- * add tw_sched_fd to an event loop. Or start a thread with tw_sched_start_thread. Timers with equal
- * due times run in the order in which they were armed. No timer runs before it is due. Any thread
- * may call any function at any time, except tw_sched_destroy.
+ * You choose where the callbacks run. Poll tw_sched_fd and call tw_sched_run in a loop of your own.
+ * Or start a thread with tw_sched_start_thread. Timers with equal due times run in the order in
+ * which they were armed. No timer runs before it is due. Any thread may call any function at any
+ * time, except tw_sched_destroy.
  *
- * A poll loop:
+ * A poll loop, whichever threads arm timers:
  *
  *     tw_sched *sched;
  *     tw_sched_create(&sched, NULL);
+ *     descriptors[0].fd = tw_sched_fd(sched);  // less than 0 is an error
+ *     descriptors[0].events = POLLIN;
  *     tw_sched_add(sched, 100, callback, data);
  *     for (;;) {
- *         int wait = tw_sched_timeout_ms(sched);
- *         if (wait < -1)
- *             return wait;                 // an error, with a text by tw_strerror
- *         poll(descriptors, count, wait);  // -1: no timer is pending, so wait for descriptors
- *         tw_sched_run(sched, SIZE_MAX);
+ *         poll(descriptors, count, -1);
+ *         if (tw_sched_fd_ack(sched) == 1)
+ *             tw_sched_run(sched, SIZE_MAX);
+ *         ...                                  // the other descriptors
  *     }
+ *
+ * tw_sched_fd needs Linux. Elsewhere the loop sleeps for tw_sched_timeout_ms: see there what this
+ * needs if other threads arm timers.
  *
  * IDS
  *
@@ -145,7 +149,7 @@ typedef void (*tw_cleanup_fn)(void *data);
 
 /* Calls back after a delay. When the timer is due, the callback runs in tw_sched_run, or on the
  * thread that tw_sched_start_thread has started. Your loop calls tw_sched_run. Between two calls
- * the loop sleeps for tw_sched_timeout_ms, or watches tw_sched_fd. Without a loop or a thread no
+ * the loop watches tw_sched_fd, or sleeps for tw_sched_timeout_ms. Without a loop or a thread no
  * callback runs.
  *
  * The callback gets `data` and a tw_firing. If it returns 0, the timer is gone. If it returns any
@@ -162,7 +166,7 @@ typedef void (*tw_cleanup_fn)(void *data);
  *
  * Returns:
  *   id  above 0. On an error no timer is added, and no clean-up function runs
- * Errors: -ENOMEM, -ECANCELED; and
+ * Errors: -ENOMEM, -ECANCELED, -ENOTCONN; and
  *   -EINVAL  also for a null callback and for a delay less than 0
  * Threads: any. */
 TW_API int tw_sched_add(tw_sched *sched, int64_t delay_ms, tw_sched_fn call, void *data);
@@ -172,7 +176,7 @@ TW_API int tw_sched_add(tw_sched *sched, int64_t delay_ms, tw_sched_fn call, voi
  *
  * Returns:
  *   id  above 0. On an error no timer is added, and no clean-up function runs
- * Errors: -ENOMEM, -ECANCELED; and
+ * Errors: -ENOMEM, -ECANCELED, -ENOTCONN; and
  *   -EINVAL  also for a null callback and for a delay less than 0
  * Threads: any. */
 TW_API int tw_sched_add_variable(tw_sched *sched, int64_t delay_ms, tw_sched_fn call, void *data);
@@ -183,7 +187,7 @@ TW_API int tw_sched_add_variable(tw_sched *sched, int64_t delay_ms, tw_sched_fn 
  *
  * Returns:
  *   id  above 0. On an error no timer is added, and no clean-up function runs
- * Errors: -ENOMEM, -ECANCELED; and
+ * Errors: -ENOMEM, -ECANCELED, -ENOTCONN; and
  *   -EINVAL  also for a null callback
  * Threads: any. */
 TW_API int tw_sched_add_at(tw_sched *sched, uint64_t at_ns, tw_sched_fn call, void *data);
@@ -193,7 +197,7 @@ TW_API int tw_sched_add_at(tw_sched *sched, uint64_t at_ns, tw_sched_fn call, vo
  *
  * Returns:
  *   id  above 0. On an error no timer is added, and no clean-up function runs
- * Errors: -ENOMEM, -ECANCELED; and
+ * Errors: -ENOMEM, -ECANCELED, -ENOTCONN; and
  *   -EINVAL  also for a null callback and for a delay less than 0
  * Threads: any. */
 TW_API int tw_sched_add_since(tw_sched *sched, uint64_t since_ns, int64_t delay_ms,
@@ -279,7 +283,7 @@ TW_API int tw_job_init(tw_job *job, size_t size);
  *
  * Returns:
  *   id  above 0. On an error no timer is added, and no clean-up function runs
- * Errors: -EINVAL, -E2BIG, -ENOMEM, -ECANCELED; and
+ * Errors: -EINVAL, -E2BIG, -ENOMEM, -ECANCELED, -ENOTCONN; and
  *   -ENOTSUP  the clock knows no time of day
  * Threads: any. */
 TW_API int tw_sched_add_job(tw_sched *sched, const tw_job *job, uint64_t *id);
@@ -291,7 +295,7 @@ TW_API int tw_sched_add_job(tw_sched *sched, const tw_job *job, uint64_t *id);
  *
  * Returns:
  *   id  above 0. On an error no timer is added, and no clean-up function runs
- * Errors: -EINVAL, -E2BIG, -ENOMEM, -ECANCELED; and
+ * Errors: -EINVAL, -E2BIG, -ENOMEM, -ECANCELED, -ENOTCONN; and
  *   -ENOTSUP  the clock knows no time of day
  * Threads: any. */
 TW_API int tw_sched_replace_job(tw_sched *sched, uint64_t old, const tw_job *job, int *became,
@@ -303,7 +307,7 @@ TW_API int tw_sched_replace_job(tw_sched *sched, uint64_t old, const tw_job *job
  *
  * Returns:
  *   id  above 0. On an error no timer is added, and no clean-up function runs
- * Errors: -EINVAL, -ENOMEM, -ECANCELED.
+ * Errors: -EINVAL, -ENOMEM, -ECANCELED, -ENOTCONN.
  * Threads: any. */
 TW_API int tw_sched_add_from(tw_sched *sched, int64_t delay_ms, tw_sched_fn call, void *data,
                              const char *name, const char *file, int line);
@@ -312,7 +316,7 @@ TW_API int tw_sched_add_from(tw_sched *sched, int64_t delay_ms, tw_sched_fn call
  *
  * Returns:
  *   id  above 0. On an error no timer is added, and no clean-up function runs
- * Errors: -EINVAL, -ENOMEM, -ECANCELED.
+ * Errors: -EINVAL, -ENOMEM, -ECANCELED, -ENOTCONN.
  * Threads: any. */
 TW_API int tw_sched_add_variable_from(tw_sched *sched, int64_t delay_ms, tw_sched_fn call,
                                       void *data, const char *name, const char *file, int line);
@@ -321,7 +325,7 @@ TW_API int tw_sched_add_variable_from(tw_sched *sched, int64_t delay_ms, tw_sche
  *
  * Returns:
  *   id  above 0. On an error no timer is added, and no clean-up function runs
- * Errors: -EINVAL, -ENOMEM, -ECANCELED.
+ * Errors: -EINVAL, -ENOMEM, -ECANCELED, -ENOTCONN.
  * Threads: any. */
 TW_API int tw_sched_add_at_from(tw_sched *sched, uint64_t at_ns, tw_sched_fn call, void *data,
                                 const char *name, const char *file, int line);
@@ -330,7 +334,7 @@ TW_API int tw_sched_add_at_from(tw_sched *sched, uint64_t at_ns, tw_sched_fn cal
  *
  * Returns:
  *   id  above 0. On an error no timer is added, and no clean-up function runs
- * Errors: -EINVAL, -ENOMEM, -ECANCELED.
+ * Errors: -EINVAL, -ENOMEM, -ECANCELED, -ENOTCONN.
  * Threads: any. */
 TW_API int tw_sched_add_since_from(tw_sched *sched, uint64_t since_ns, int64_t delay_ms,
                                    tw_sched_fn call, void *data, const char *name,
@@ -340,7 +344,7 @@ TW_API int tw_sched_add_since_from(tw_sched *sched, uint64_t since_ns, int64_t d
  *
  * Returns:
  *   id  above 0. On an error no timer is added, and no clean-up function runs
- * Errors: -EINVAL, -E2BIG, -ENOMEM, -ECANCELED; and
+ * Errors: -EINVAL, -E2BIG, -ENOMEM, -ECANCELED, -ENOTCONN; and
  *   -ENOTSUP  the clock knows no time of day
  * Threads: any. */
 TW_API int tw_sched_replace_job_from(tw_sched *sched, uint64_t old, const tw_job *job, int *became,
@@ -365,7 +369,7 @@ TW_API int tw_sched_replace_job_from(tw_sched *sched, uint64_t old, const tw_job
  *
  * Returns:
  *   0  done
- * Errors: -EINVAL, -ENOENT, -ECANCELED.
+ * Errors: -EINVAL, -ENOENT, -ECANCELED, -ENOTCONN.
  * Threads: any. */
 TW_API int tw_sched_arm(tw_sched *sched, uint64_t id, int64_t delay_ms);
 
@@ -374,7 +378,7 @@ TW_API int tw_sched_arm(tw_sched *sched, uint64_t id, int64_t delay_ms);
  *
  * Returns:
  *   0  done
- * Errors: -EINVAL, -ENOENT, -ECANCELED.
+ * Errors: -EINVAL, -ENOENT, -ECANCELED, -ENOTCONN.
  * Threads: any. */
 TW_API int tw_sched_arm_since(tw_sched *sched, uint64_t id, uint64_t since_ns, int64_t delay_ms);
 
@@ -382,7 +386,7 @@ TW_API int tw_sched_arm_since(tw_sched *sched, uint64_t id, uint64_t since_ns, i
  *
  * Returns:
  *   0  done
- * Errors: -EINVAL, -ENOENT, -E2BIG, -ECANCELED; and
+ * Errors: -EINVAL, -ENOENT, -E2BIG, -ECANCELED, -ENOTCONN; and
  *   -ENOTSUP  the clock knows no time of day
  * Threads: any. */
 TW_API int tw_sched_arm_timing(tw_sched *sched, uint64_t id, const tw_timing *timing);
@@ -526,12 +530,46 @@ TW_API int tw_sched_remaining(const tw_sched *sched, uint64_t id, int64_t *ms);
  * This function does not wait. With TW_FAMILY_WHEEL and TW_FAMILY_COARSE the time may be too short,
  * once for each bucket. Then tw_sched_run finds no due timer, and the next time is right.
  *
+ * This is for a loop on the only thread that arms timers:
+ *
+ *     int wait;
+ *     while ((wait = tw_sched_timeout_ms(sched)) >= -1) {  // less: an error
+ *         poll(descriptors, count, wait);
+ *         tw_sched_run(sched, SIZE_MAX);
+ *     }
+ *
+ * A loop that sleeps does not notice a timer that another thread arms meanwhile. For example, the
+ * loop sleeps for 2 s, and another thread arms a timer of 5 ms. So until the calling thread arms a
+ * timer, or a thread calls tw_sched_run, the caller counts as asleep. An arm by another thread for
+ * an earlier time then calls the function of tw_sched_set_wake. Without such a function the arm
+ * returns -ENOTCONN, and changes nothing. A scheduler with a descriptor (tw_sched_fd) or a thread
+ * needs neither.
+ *
  * Returns:
  *   ms  0 if a timer is due
  *   -1  no timer is pending: poll waits for ever. This -1 is a result, no error
  * Errors: -EINVAL.
  * Threads: any. */
 TW_API int tw_sched_timeout_ms(tw_sched *sched);
+
+/* Wakes a loop that sleeps for tw_sched_timeout_ms. */
+typedef void (*tw_wake_fn)(void *data);
+
+/* Sets the function that wakes your loop, for systems and loops without tw_sched_fd. When a thread
+ * has armed a timer that is due before the sleep of another thread ends, it calls `wake` with
+ * `data`, at most once for each tw_sched_timeout_ms. It holds no lock then. The function makes the
+ * loop call tw_sched_timeout_ms again. For example, it writes a byte to a pipe that the loop polls,
+ * or calls g_main_context_wakeup. A program that wakes its loop after each arm by itself sets a
+ * function that does nothing.
+ *
+ * Set it before other threads arm timers. `data` must stay valid for as long as the scheduler. If
+ * `wake` is null, the scheduler has no such function any more.
+ *
+ * Returns:
+ *   0  done
+ * Errors: -EINVAL, -ENOMEM.
+ * Threads: any. */
+TW_API int tw_sched_set_wake(tw_sched *sched, tw_wake_fn wake, void *data);
 
 /* Runs the callbacks of due timers, at most `budget`; SIZE_MAX is no limit. Only timers that were
  * armed before this call run. Calls of other threads wait for a bounded time. The scheduler holds

@@ -4,6 +4,7 @@ use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 
+use super::gate::{Gate, Wake};
 use crate::alarm::Alarm;
 use crate::clock::{Clock, Instant};
 use crate::fork::{self, ForkLock, Order};
@@ -36,7 +37,9 @@ pub(super) struct Core<C> {
     pub(super) waiters: Waiters,
     /// Runs whose first canceller waits to learn whether it suppressed anything.
     pub(super) outcomes: Vec<(u64, bool)>,
-    pub(super) shut: bool,
+    /// What an arm must look at before it goes on.
+    pub(super) gate: Gate,
+    pub(super) wake: Option<Wake>,
 }
 
 impl<C> AsMut<Waiters> for Core<C> {
@@ -82,7 +85,8 @@ impl<C> Scheduler<C> {
             pass: None,
             waiters: Waiters::default(),
             outcomes: Vec::new(),
-            shut: false,
+            gate: Gate::Open,
+            wake: None,
         };
         let core = ForkLock::try_new(Order::Timers, core, Core::forget_threads)?;
         Some(Self { core, ended: Condvar::new(), queued: AtomicUsize::new(0), served: AtomicUsize::new(0) })
@@ -114,24 +118,21 @@ impl<C> Scheduler<C> {
         self.timer(Timing::after(delay)).add(callback)
     }
 
-    /// Runs `act` on the callback under the lock, or refuses the callback after a shutdown.
+    /// Runs `act` on the callback under the lock, unless the [gate](Gate) refuses the callback.
+    /// `timing` is that of the timer, or `None` if `act` arms none.
     #[inline(always)]
     pub(super) fn admit<R>(
         &self,
+        timing: Option<&Timing>,
         callback: C,
         act: impl FnOnce(&mut Core<C>, C) -> Result<R, Refused<C>>,
     ) -> Result<R, Refused<C>> {
-        match self.lock_for_more() {
-            Ok(mut core) => act(&mut core, callback),
-            Err(reason) => Err(Refused { reason, payload: callback }),
+        let mut core = self.lock();
+        if core.gate == Gate::Open {
+            act(&mut core, callback)
+        } else {
+            self.admit_late(core, timing, callback, act)
         }
-    }
-
-    /// Takes the lock, unless the scheduler accepts no more timers.
-    #[inline]
-    fn lock_for_more(&self) -> Result<Held<'_, C>, Refusal> {
-        let core = self.lock();
-        if core.shut { Err(Refusal::Shutdown) } else { Ok(core) }
     }
 
     /// Arms an idle timer, or gives a pending timer another time; its id stays. If the timer is
@@ -142,7 +143,12 @@ impl<C> Scheduler<C> {
     #[doc(alias = "reschedule")]
     #[doc(alias = "modify")]
     pub fn start(&self, id: TimerId, timing: Timing) -> Result<(), Refusal> {
-        self.lock_for_more()?.service.start(id, timing)
+        let mut core = self.lock();
+        if core.gate == Gate::Open {
+            core.service.start(id, timing)
+        } else {
+            self.start_late(core, id, timing)
+        }
     }
 
     /// The clock's time.
@@ -165,8 +171,9 @@ impl<C> Scheduler<C> {
         self.lock().service.shared_clock()
     }
 
-    /// From now on, sets `alarm` to the time at which the queue must run. An event loop passes a
-    /// [`TimerFd`](crate::driver).
+    /// From now on, sets `alarm` to the time at which the queue must run, whichever thread arms a
+    /// timer. An event loop passes a [`TimerFd`](crate::driver), or an alarm of its own that sends
+    /// the time to the loop: the [module](super) has one.
     pub fn set_alarm(&self, alarm: Option<Arc<dyn Alarm>>) {
         self.lock().service.set_alarm(alarm);
     }
@@ -198,6 +205,7 @@ impl<C> Core<C> {
     fn forget_threads(&mut self) {
         self.waiters.forget();
         self.outcomes.clear();
+        self.gate.forget_loops();
         let (forker, here) = fork::forker();
         if self.pass == Some(forker) {
             self.pass = Some(here);

@@ -2,6 +2,7 @@
 
 use super::base::{Core, Held, Running, Scheduler};
 use super::callback::Callback;
+use super::gate::Gate;
 use crate::service::{Removal, Service, TimerId};
 use crate::sync::{this_thread, wait_as_caller};
 
@@ -185,7 +186,7 @@ impl<C: Callback> Scheduler<C> {
         if core.pass == Some(this_thread()) {
             return Err(WouldDeadlock);
         }
-        core.shut = true;
+        core.gate = Gate::Shut;
         Ok(core)
     }
 

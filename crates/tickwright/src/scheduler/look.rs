@@ -26,19 +26,35 @@ pub struct Inspected<R> {
 }
 
 impl<C: Callback> Scheduler<C> {
-    /// How long there is nothing to run: a poll loop takes it as its time-out. It is zero if
-    /// something is due, and `None` if nothing is pending. Over a wheel it may be too short, once
-    /// for each bucket. Then a run of the queue finds nothing due, and the next result is right.
-    /// O(levels) at most.
+    /// How long there is nothing to run: the loop of the only thread that arms timers takes it as
+    /// its time-out. It is zero if something is due, and `None` if nothing is pending. Over a wheel
+    /// it may be too short, once for each bucket. Then a run of the queue finds nothing due, and
+    /// the next result is right. O(levels) at most.
+    ///
+    /// A loop that sleeps for this time does not notice a timer that another thread arms meanwhile:
+    /// a timer of 20 ms runs when the sleep of 1.5 s is over. So this needs the scheduler
+    /// exclusively, and a scheduler in an [`Arc`] does not have it. A loop on a shared scheduler
+    /// sets an [alarm](Self::set_alarm), which every thread moves forward:
+    ///
+    /// ```compile_fail,E0596
+    /// use std::sync::Arc;
+    /// use tickwright::scheduler::{Boxed, Scheduler, Settings};
+    ///
+    /// let scheduler: Arc<Scheduler<Boxed>> = Arc::new(Scheduler::new(Settings::new()));
+    /// while let Some(wait) = scheduler.timeout() {
+    ///     std::thread::sleep(wait);
+    ///     scheduler.run_queue().unwrap();
+    /// }
+    /// ```
     #[must_use]
-    pub fn timeout(&self) -> Option<Duration> {
+    pub fn timeout(&mut self) -> Option<Duration> {
         self.lock().service.timeout()
     }
 
     /// Like [`timeout`](Self::timeout), but as an argument for `poll`: in ms, rounded up. It is -1
-    /// if nothing is pending, and at most [`i32::MAX`].
+    /// if nothing is pending, and at most [`i32::MAX`]. It needs the scheduler exclusively, too.
     #[must_use]
-    pub fn timeout_ms(&self) -> i32 {
+    pub fn timeout_ms(&mut self) -> i32 {
         timeout_ms(Instant::ZERO, self.timeout().map(|left| Instant::ZERO + left))
     }
 

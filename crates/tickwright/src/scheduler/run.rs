@@ -4,6 +4,7 @@ use core::mem::needs_drop;
 
 use super::base::{Core, Held, Running, Scheduler};
 use super::callback::{Callback, Firing};
+use super::gate::Gate;
 use crate::service::{Due, Next, TimerId};
 use crate::sync::{Ordering, ThreadId, tell, this_thread};
 
@@ -59,9 +60,10 @@ impl<C: Callback> Scheduler<C> {
             Some(_) => return Err(RunError::Busy),
             None => {}
         }
-        if core.shut {
+        if core.gate == Gate::Shut {
             return Ok(0);
         }
+        core.gate = Gate::Open;
         core.service.begin_pass();
         core.pass = Some(me);
         let (mut ran, mut moves) = (0, SLICE);
@@ -75,7 +77,7 @@ impl<C: Callback> Scheduler<C> {
                 None => core = self.give_way(core),
             }
             moves = SLICE;
-            if core.shut {
+            if core.gate == Gate::Shut {
                 break;
             }
         }

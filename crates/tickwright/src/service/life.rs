@@ -206,6 +206,15 @@ impl<P> Service<P> {
         self.deadline_at(due, slack, now)
     }
 
+    /// When a timer with this timing would be due at the earliest; a past instant means at once.
+    /// Returns `None` if such a timer is refused.
+    pub(crate) fn due_by(&mut self, timing: &Timing) -> Option<Instant> {
+        let now = self.now_for(timing);
+        let aim = self.aim(timing, now).ok()?;
+        let deadline = self.deadline(aim.wall, aim.due, Slack::at_most(timing.slack_ns), now);
+        Some(self.ticks.start(deadline))
+    }
+
     /// Converts a time by the wall to the steady timeline.
     #[cold]
     fn steady(&mut self, date: u64) -> u64 {
