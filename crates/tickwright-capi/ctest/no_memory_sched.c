@@ -4,6 +4,7 @@
     { "tw_sched_create", ENOMEM }, \
     { "tw_sched_start_thread", ENOMEM }, \
     { "tw_sched_fd", ENOMEM }, \
+    { "tw_sched_set_wake", ENOMEM }, \
     { "tw_sched_advance", ENOMEM }, \
     { "tw_sched_step_wall", ENOMEM }, \
     { "tw_sched_dump", ENOMEM }, \
@@ -160,6 +161,38 @@ static int makes_a_descriptor(tw_sched *sched, tw_clock clock)
     return grants;
 }
 
+static void wakes(void *data)
+{
+    ++*(int *)data;
+}
+
+static void *adds(void *sched)
+{
+    static int runs = 1;
+    CHECK(tw_sched_add((tw_sched *)sched, 1, once_more, &runs) > 0);
+    return NULL;
+}
+
+/* Sets the function that wakes a loop. A refused call leaves the one before. */
+static void sets_a_wake(void)
+{
+    tw_sched *sched = NULL;
+    pthread_t thread;
+    int first = 0, second = 0, result;
+    EQUAL(create_sched(&sched, TW_FAMILY_DEFAULT, TW_CLOCK_VIRTUAL, 0, 0), 0);
+    EQUAL(tw_sched_set_wake(sched, wakes, &first), 0);
+    grant_only(0);
+    result = noted("tw_sched_set_wake", tw_sched_set_wake(sched, wakes, &second));
+    grant_all();
+    EQUAL(result, -ENOMEM);
+    EQUAL(tw_sched_timeout_ms(sched), -1);
+    EQUAL(pthread_create(&thread, NULL, adds, sched), 0);
+    EQUAL(pthread_join(thread, NULL), 0);
+    EQUAL(first, 1);
+    EQUAL(second, 0);
+    EQUAL(tw_sched_destroy(sched), 0);
+}
+
 /* Makes a scheduler with each clock, a thread and a descriptor, and moves its clock. With each
  * further grant more of the calls succeed. A refused call returns an error, and leaves the
  * scheduler as it was. */
@@ -230,6 +263,7 @@ int main(void)
     }
     for (i = 0; i < 4; i++)
         drives(CLOCKS[i]);
+    sets_a_wake();
     each_refusal_came(NULL);
     return 0;
 }

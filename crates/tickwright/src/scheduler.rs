@@ -8,7 +8,7 @@
 //! use tickwright::service::Settings;
 //!
 //! let host = VirtualHost::new();
-//! let scheduler = Scheduler::new(Settings::new().clock(host.monotonic()));
+//! let mut scheduler = Scheduler::new(Settings::new().clock(host.monotonic()));
 //! let mut left = 3;
 //! let id = scheduler.add(Duration::from_secs(2), Boxed::new(move |_| {
 //!     left -= 1;
@@ -23,9 +23,38 @@
 //!
 //! # Who runs the callbacks
 //!
-//! Callbacks run on the thread that calls [`run_queue`](Scheduler::run_queue). That is a poll loop
-//! that sleeps for [`timeout`](Scheduler::timeout), or a thread of the scheduler's own
-//! ([`SchedulerThread`]). Callbacks run without the lock, one at a time. A second thread that calls
+//! Callbacks run on the thread that calls [`run_queue`](Scheduler::run_queue):
+//!
+//! - a thread of the scheduler's own: [`SchedulerThread`];
+//! - a loop that waits at an [alarm](Scheduler::set_alarm), which every thread moves forward when it
+//!   arms an earlier timer. The alarm is a [`TimerFd`](crate::driver), a
+//!   [`Parker`](crate::driver::Parker), or one that sends the time to your loop;
+//! - the loop of the only thread that arms timers. It sleeps for [`timeout`](Scheduler::timeout),
+//!   which a scheduler in an `Arc` does not have: such a sleep does not end when another thread arms
+//!   an earlier timer.
+//!
+//! ```
+//! use core::time::Duration;
+//! use std::sync::Arc;
+//! use tickwright::driver::{Parker, Woken};
+//! use tickwright::scheduler::{Boxed, Scheduler, Settings};
+//!
+//! let scheduler = Arc::new(Scheduler::new(Settings::new()));
+//! let parker = Parker::new(scheduler.clock());
+//! scheduler.set_alarm(Some(parker.clone()));
+//! scheduler.add(Duration::from_secs(60), Boxed::once(|_| println!("a minute")))?;
+//! std::thread::spawn({
+//!     let (scheduler, parker) = (scheduler.clone(), parker.clone());
+//!     move || scheduler.add(Duration::from_millis(5), Boxed::once(move |_| parker.stop()))
+//! });
+//! // The add of the thread ends the sleep of a minute.
+//! while parker.wait() != Woken::Stopped {
+//!     scheduler.run_queue()?;
+//! }
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+//!
+//! Callbacks run without the lock, one at a time. A second thread that calls
 //! `run_queue` meanwhile gets [`Busy`](RunError::Busy), and a callback gets
 //! [`WithinCallback`](RunError::WithinCallback). A pass runs the timers that were due when it began
 //! and were armed before. Timers with equal due times run in the order in which they were armed.
@@ -40,7 +69,7 @@
 //! # use tickwright::scheduler::{Boxed, Next, Scheduler};
 //! # use tickwright::service::Settings;
 //! let host = VirtualHost::new();
-//! let scheduler = Scheduler::new(Settings::new().clock(host.monotonic()));
+//! let mut scheduler = Scheduler::new(Settings::new().clock(host.monotonic()));
 //! scheduler.add(Duration::from_secs(60), Boxed::new(|_| Next::Again))?;
 //! let hour = scheduler.now() + Duration::from_secs(3600);
 //! let mut runs = 0;

@@ -27,6 +27,9 @@ use crate::clock::Instant;
 /// assert_eq!(timeout_ms(now, next_wake.map(|tick| Ticks::MILLISECOND.start(tick))), 2);
 /// ```
 ///
+/// A loop that sleeps for this time does not notice an earlier timer that another thread arms
+/// meanwhile. If other threads arm timers, take an [alarm](crate::alarm) instead.
+///
 /// The example `examples/poll_loop.rs` of this crate is a whole event loop.
 #[must_use]
 pub fn timeout_ms(now: Instant, wake: Option<Instant>) -> i32 {
