@@ -7,7 +7,7 @@
 //! |---|---|
 //! | [`Parker`] and [`DriverThread`] | a thread of its own, asleep until something is due |
 //! | [`TimerFd`] (Linux) | an event loop that waits for descriptors |
-//! | [`timeout_ms`], [`timeout`] | the loop of the only thread that arms timers: how long `poll` may sleep |
+//! | [`timeout_ms`], [`timeout`] | a `poll` loop whose thread alone arms timers |
 //! | [`ShardDriver`] | a thread for a shard |
 //!
 //! # Forks

@@ -26,12 +26,12 @@
 //! Callbacks run on the thread that calls [`run_queue`](Scheduler::run_queue):
 //!
 //! - a thread of the scheduler's own: [`SchedulerThread`];
-//! - a loop that waits at an [alarm](Scheduler::set_alarm), which every thread moves forward when it
-//!   arms an earlier timer. The alarm is a [`TimerFd`](crate::driver), a
-//!   [`Parker`](crate::driver::Parker), or one that sends the time to your loop;
-//! - the loop of the only thread that arms timers. It sleeps for [`timeout`](Scheduler::timeout),
-//!   which a scheduler in an `Arc` does not have: such a sleep does not end when another thread arms
-//!   an earlier timer.
+//! - a loop that waits at an [alarm](Scheduler::set_alarm). Each thread that arms an earlier timer
+//!   moves the alarm forward. It is a [`TimerFd`](crate::driver), a
+//!   [`Parker`](crate::driver::Parker), or an alarm of your own that sends the time to the loop;
+//! - the loop of the only thread that arms timers. It sleeps for [`timeout`](Scheduler::timeout).
+//!   A scheduler in an `Arc` cannot call that, because such a sleep does not end when another
+//!   thread arms an earlier timer.
 //!
 //! ```
 //! use core::time::Duration;

@@ -283,7 +283,8 @@ fn threads_share_a_trace() {
 /// event takes the timer of another queue for its own.
 #[test]
 fn what_is_dropped_ends_its_timers_and_shared_recorders_do_not_mix_them() {
-    let kinds: [(&str, fn(&QueueRecorder, &VirtualHost) -> Box<dyn Any>); 4] = [
+    type Make = fn(&QueueRecorder, &VirtualHost) -> Box<dyn Any>;
+    let kinds: [(&str, Make); 4] = [
         ("queue", |recorder, _| {
             let mut queue = Recorded::new(SlabQueue::<Wheel, u8>::new(), recorder.clone());
             for value in 0..3 {

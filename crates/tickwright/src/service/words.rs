@@ -24,8 +24,8 @@ pub enum Refusal {
     /// Another timer is the host tick.
     HostTaken,
     /// A loop sleeps beyond that time, and nothing would wake it. Only a scheduler of the C
-    /// interface returns this: in Rust, [`Scheduler::timeout`](crate::scheduler::Scheduler::timeout)
-    /// excludes other threads.
+    /// interface returns this. In Rust the compiler excludes it:
+    /// [`timeout`](crate::scheduler::Scheduler::timeout) borrows the scheduler exclusively.
     LoopSleeps,
 }
 
@@ -34,7 +34,7 @@ error_texts! { Refusal:
     Self::NoWall => "the clock has no wall time: make the service with the real-time clock, or arm by a delay",
     Self::NotFound => "the id names no timer (any more)",
     Self::Shutdown => "the scheduler is shut down: nothing can be armed any more",
-    Self::LoopSleeps => "a loop on another thread sleeps beyond that time: give the scheduler an alarm that wakes it",
+    Self::LoopSleeps => "a loop sleeps beyond that time: give the scheduler an alarm that wakes it",
     Self::HostTaken => "another timer is the host tick: shut it down first",
 }
 

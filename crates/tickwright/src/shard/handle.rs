@@ -103,9 +103,9 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
     /// The tick at which to advance: a lower bound of [`next_expiry`](Self::next_expiry), in
     /// O(levels). `None` if no timer that wakes a driver is pending.
     ///
-    /// It depends on the ends of buckets alone, so a re-arm in its bucket does not change it. An arm
-    /// by another thread may make it earlier at any time. So a loop that sleeps sets an
-    /// [alarm](Self::set_alarm); this value is for reports and tests.
+    /// It depends on the ends of buckets alone, so a re-arm in its bucket does not change it.
+    /// Another thread may arm a timer for an earlier tick at any time. A loop that sleeps therefore
+    /// sets an [alarm](Self::set_alarm), and this value is for reports and tests.
     #[must_use]
     pub fn next_wake(&self) -> Option<Tick> {
         lock(&self.base.state).next_wake()
