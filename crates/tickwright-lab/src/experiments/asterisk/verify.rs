@@ -87,7 +87,7 @@ impl Script {
 
     fn ours(&self, structure: Structure) -> Result<Vec<Event>, String> {
         let host = VirtualHost::new();
-        let scheduler = Scheduler::new(Settings::new().structure(structure).clock(host.monotonic()));
+        let mut scheduler = Scheduler::new(Settings::new().structure(structure).clock(host.monotonic()));
         let ms = |ms: u32| Duration::from_millis(u64::from(ms));
         let log = Arc::new(Mutex::new(Vec::new()));
         self.play(

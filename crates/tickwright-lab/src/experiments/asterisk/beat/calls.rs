@@ -122,7 +122,7 @@ fn lock(exchange: &Mutex<Exchange>) -> MutexGuard<'_, Exchange> {
 /// # Errors
 /// Calls or timers that are missing from the counts.
 pub(super) fn run(load: &Load) -> Result<(Vec<Ran>, Counts), LabError> {
-    let scheduler: Scheduler<Timer> = Scheduler::new(Settings::new().structure(load.structure));
+    let mut scheduler: Scheduler<Timer> = Scheduler::new(Settings::new().structure(load.structure));
     let clock = OsClock::start();
     let exchange = Arc::new(Mutex::new(Exchange {
         random: Pcg64Mcg::seed_from_u64(load.seed),
