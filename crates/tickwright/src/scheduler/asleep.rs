@@ -4,13 +4,14 @@
 //! [`timeout`](Scheduler::timeout) takes the scheduler exclusively, so no other thread can arm a
 //! timer between that call and the next one. C has no such types. So the function for C notes
 //! until when its caller sleeps. An earlier arm by another thread wakes that loop, or is refused.
-//! A usual arm pays nothing for this: the look at the [gate](Gate) also finds a shutdown.
+//! A usual arm pays some ten instructions for this, since the look at the [gate](Gate) also finds a
+//! shutdown.
 
 use core::time::Duration;
 
-use super::base::{Core, Held, Scheduler};
-use super::gate::{Gate, Wake};
-use crate::service::{Refusal, Refused, TimerId, Timing};
+use super::base::{Core, Scheduler};
+use super::gate::Gate;
+use crate::service::{Refusal, Timing};
 use crate::sync::{Arc, this_thread};
 
 impl<C> Scheduler<C> {
@@ -40,68 +41,45 @@ impl<C> Scheduler<C> {
         drop(before);
     }
 
-    /// [`admit`](Self::admit) while the gate is not open.
+    /// Wakes the loop that still sleeps, unless the arm was refused. The function of the caller runs
+    /// without the lock.
     #[cold]
-    pub(super) fn admit_late<R>(
-        &self,
-        mut core: Held<'_, C>,
-        timing: Option<&Timing>,
-        callback: C,
-        act: impl FnOnce(&mut Core<C>, C) -> Result<R, Refused<C>>,
-    ) -> Result<R, Refused<C>> {
-        match core.sleeper_of(timing) {
-            Err(reason) => Err(Refused { reason, payload: callback }),
-            Ok(wake) => {
-                let done = act(&mut core, callback);
-                Self::end_sleep(core, wake.filter(|_| done.is_ok()));
-                done
-            }
+    pub(super) fn end_sleep(&self, armed: bool) {
+        let mut core = self.lock();
+        if !armed || !matches!(core.gate, Gate::Asleep { .. }) {
+            return;
         }
-    }
-
-    /// [`start`](Self::start) while the gate is not open.
-    #[cold]
-    pub(super) fn start_late(
-        &self,
-        mut core: Held<'_, C>,
-        id: TimerId,
-        timing: Timing,
-    ) -> Result<(), Refusal> {
-        let wake = core.sleeper_of(Some(&timing))?;
-        let done = core.service.start(id, timing);
-        Self::end_sleep(core, wake.filter(|_| done.is_ok()));
-        done
-    }
-
-    /// Wakes the loop, if there is a `wake`. The lock is released before.
-    fn end_sleep(mut core: Held<'_, C>, wake: Option<Wake>) {
+        core.gate = Gate::Open;
+        let wake = core.wake.clone();
+        drop(core);
         if let Some(wake) = wake {
-            core.gate.end_sleep();
-            drop(core);
             wake();
         }
     }
 }
 
 impl<C> Core<C> {
-    /// The function that wakes the loop that would sleep through a timer with this timing; `None`
-    /// if no loop would.
-    fn sleeper_of(&mut self, timing: Option<&Timing>) -> Result<Option<Wake>, Refusal> {
+    /// Whether an arm with this timing must wake a loop. Called if the gate is not open.
+    ///
+    /// # Errors
+    /// [`Refusal::Shutdown`]; [`Refusal::LoopSleeps`] if nothing can wake the loop.
+    #[cold]
+    pub(super) fn passes(&mut self, timing: Option<Timing>) -> Result<bool, Refusal> {
         let (thread, until) = match self.gate {
-            Gate::Open => return Ok(None),
+            Gate::Open => return Ok(false),
             Gate::Shut => return Err(Refusal::Shutdown),
             Gate::Asleep { thread, until } => (thread, until),
         };
         if thread == this_thread() || self.service.alarm().is_some() {
             // The loop is awake, or is woken by the alarm.
             self.gate.end_sleep();
-            return Ok(None);
+            return Ok(false);
         }
-        let Some(due) = timing.and_then(|timing| self.service.due_by(timing)) else { return Ok(None) };
+        let Some(due) = timing.and_then(|timing| self.service.due_by(&timing)) else { return Ok(false) };
         let due = due.max(self.service.now());
         if until.is_some_and(|until| due >= until) {
-            return Ok(None);
+            return Ok(false);
         }
-        self.wake.clone().map(Some).ok_or(Refusal::LoopSleeps)
+        if self.wake.is_some() { Ok(true) } else { Err(Refusal::LoopSleeps) }
     }
 }

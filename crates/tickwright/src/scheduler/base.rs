@@ -123,16 +123,24 @@ impl<C> Scheduler<C> {
     #[inline(always)]
     pub(super) fn admit<R>(
         &self,
-        timing: Option<&Timing>,
+        timing: Option<Timing>,
         callback: C,
         act: impl FnOnce(&mut Core<C>, C) -> Result<R, Refused<C>>,
     ) -> Result<R, Refused<C>> {
         let mut core = self.lock();
-        if core.gate == Gate::Open {
-            act(&mut core, callback)
-        } else {
-            self.admit_late(core, timing, callback, act)
+        let wakes = match core.gate {
+            Gate::Open => false,
+            _ => match core.passes(timing) {
+                Ok(wakes) => wakes,
+                Err(reason) => return Err(Refused { reason, payload: callback }),
+            },
+        };
+        let done = act(&mut core, callback);
+        drop(core);
+        if wakes {
+            self.end_sleep(done.is_ok());
         }
+        done
     }
 
     /// Arms an idle timer, or gives a pending timer another time; its id stays. If the timer is
@@ -144,11 +152,13 @@ impl<C> Scheduler<C> {
     #[doc(alias = "modify")]
     pub fn start(&self, id: TimerId, timing: Timing) -> Result<(), Refusal> {
         let mut core = self.lock();
-        if core.gate == Gate::Open {
-            core.service.start(id, timing)
-        } else {
-            self.start_late(core, id, timing)
+        let wakes = !matches!(core.gate, Gate::Open) && core.passes(Some(timing))?;
+        let done = core.service.start(id, timing);
+        drop(core);
+        if wakes {
+            self.end_sleep(done.is_ok());
         }
+        done
     }
 
     /// The clock's time.

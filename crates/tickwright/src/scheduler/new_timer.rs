@@ -93,7 +93,7 @@ impl<'s, C, O: Origin> NewTimer<'s, C, O> {
     #[expect(clippy::should_implement_trait, reason = "as `Scheduler::add`: nobody adds a timer by `+`")]
     pub fn add(self, callback: C) -> Result<TimerId, Refused<C>> {
         let Self { scheduler, timing, origin } = self;
-        scheduler.admit(Some(&timing), callback, |core, callback| core.service.add(timing, &origin, callback))
+        scheduler.admit(Some(timing), callback, |core, callback| core.service.add(timing, &origin, callback))
     }
 
     /// Arms the timer and [cancels](Scheduler::cancel) the timer `old` in the same step: no thread
@@ -114,7 +114,7 @@ impl<'s, C, O: Origin> NewTimer<'s, C, O> {
     #[doc(hidden)]
     pub fn place(self, old: Option<TimerId>, callback: C) -> Result<Placed<C>, Refused<C>> {
         let Self { scheduler, timing, origin } = self;
-        scheduler.admit(Some(&timing), callback, |core, callback| {
+        scheduler.admit(Some(timing), callback, |core, callback| {
             let (id, int_id) = core.service.add_numbered(timing, &origin, callback)?;
             let old = old.map_or(Cancelled::NotFound, |old| core.remove(old, Service::cancel));
             Ok(Placed { id, int_id, old })
@@ -129,7 +129,7 @@ impl<'s, C, O: Origin> NewTimer<'s, C, O> {
     #[inline(always)]
     pub fn add_numbered(self, callback: C) -> Result<(TimerId, i32), Refused<C>> {
         let Self { scheduler, timing, origin } = self;
-        scheduler.admit(Some(&timing), callback, |core, callback| {
+        scheduler.admit(Some(timing), callback, |core, callback| {
             core.service.add_numbered(timing, &origin, callback)
         })
     }

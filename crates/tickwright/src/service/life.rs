@@ -208,6 +208,8 @@ impl<P> Service<P> {
 
     /// When a timer with this timing would be due at the earliest; a past instant means at once.
     /// Returns `None` if such a timer is refused.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn due_by(&mut self, timing: &Timing) -> Option<Instant> {
         let now = self.now_for(timing);
         let aim = self.aim(timing, now).ok()?;
