@@ -46,6 +46,10 @@ pub(crate) trait Host {
     /// Lets other threads run.
     fn yield_now(&self);
 
+    /// The caller has used up its budget of calls. Lets other threads run, unless one has run
+    /// since the last time that a budget was used up.
+    fn budget_is_spent(&self);
+
     /// Waits until the thread is woken; may return without cause.
     fn wait(&self);
 
@@ -71,7 +75,13 @@ thread_local! {
     /// Neither has a destructor, so destructors of other variables may still read them.
     static HOST: Cell<Option<*const dyn Host>> = const { Cell::new(None) };
     static SHARED: Cell<*const ()> = const { Cell::new(core::ptr::null()) };
+    /// How many calls are left until the budget is spent.
+    static LEFT: Cell<u32> = const { Cell::new(BUDGET) };
 }
+
+/// How many counted calls a kernel thread makes until its host looks whether another thread should
+/// run. See [`count_call`].
+const BUDGET: u32 = 64;
 
 /// Makes `host` the host of the calling kernel thread, until [`leave`].
 ///
@@ -94,6 +104,29 @@ pub(crate) fn leave() {
 #[inline(always)]
 pub(crate) fn shared_host() -> *const () {
     SHARED.get()
+}
+
+/// Counts a call that waits for other threads or wakes them. A thread that makes such calls in a
+/// loop, and never has to wait, would keep all other threads and their timers from its worker for
+/// ever. Therefore the host looks after every `BUDGET` calls whether another thread should run.
+/// The cost is a subtraction and a branch, and the address of the counter.
+#[inline(always)]
+pub(crate) fn count_call() {
+    let left = LEFT.get().wrapping_sub(1);
+    LEFT.set(left);
+    if left == 0 {
+        spent();
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn spent() {
+    LEFT.set(BUDGET);
+    // A thread that unwinds makes no endless loop, and a switch is expensive meanwhile.
+    if !std::thread::panicking() {
+        with(|host| host.budget_is_spent());
+    }
 }
 
 /// Called in the child after a fork: from now on no runtime knows the calling thread. Returns which
@@ -141,6 +174,11 @@ pub(crate) fn yield_now() {
     if with(|host| host.yield_now()).is_none() {
         std::thread::yield_now();
     }
+}
+
+/// Lets the other threads of the caller's worker run. Without a worker the platform lets them run.
+pub(crate) fn make_way() {
+    with(|host| host.is_shared().then(|| host.yield_now()));
 }
 
 /// Waits until the thread is woken; may return without cause.

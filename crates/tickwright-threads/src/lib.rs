@@ -51,9 +51,28 @@
 //! mask, and `raise` and profilers work as usual. A thread that changes the mask changes that of
 //! its worker.
 //!
+//! # Threads that never wait
+//!
+//! A thread that makes calls in a loop, and never has to wait, does not keep its worker for ever,
+//! because calls are counted. When a thread has made 64 to 128 counted calls without a switch, the
+//! next counted call lets the other threads of its worker run, and sleepers wake. A thread may hold
+//! a lock of [`sync`] meanwhile. These calls count:
+//!
+//! - [`create`](Handle::create), [`spawn`](Handle::spawn), joins, [`unpark`](Handle::unpark), and a
+//!   park that returns at once;
+//! - every lock of a [`sync::Mutex`], also one that is only tried; every notification of a
+//!   [`sync::Condvar`], and every wait for one;
+//! - every send and receive, also those that are only tried.
+//!
+//! A creation that fails, and a sleep whose time has passed, always let other threads run. No other
+//! call does: not the unlock of a mutex, and no question such as [`live`](Handle::live). A thread
+//! that computes, or only asks, starves its worker: call [`this_thread::yield_now`] in its loop. A
+//! thread that unwinds is not interrupted. The platform interrupts the threads of the other models.
+//!
 //! # Locks of others
 //!
-//! A lock of the platform or of the standard library must not be held across a wait. If another
+//! A lock of the platform or of the standard library must not be held across a wait or a counted
+//! call: release it before you send or create, or use a lock of [`sync`]. If another
 //! thread of the worker locks it, that thread blocks the worker. Then the owner can never run again
 //! to unlock it:
 //!

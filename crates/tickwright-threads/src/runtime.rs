@@ -10,6 +10,7 @@ use tickwright::clock::Instant;
 
 use crate::attributes::Attributes;
 use crate::error::{CreateError, JoinError, RuntimeError};
+use crate::here;
 use crate::id::ThreadId;
 use crate::kernel::{Manager, OneToOne};
 use crate::many::ManyToMany;
@@ -59,8 +60,15 @@ impl Handle {
         body: impl FnOnce() -> usize + Send + 'static,
     ) -> Result<ThreadId, CreateError> {
         // If the allocation fails, the body is dropped here.
-        let body = try_box(body).map_err(|_body| CreateError::OutOfMemory)?;
-        self.threads.create(attributes, body)
+        let body = try_box(body).map_err(|_body| CreateError::OutOfMemory);
+        let created = body.and_then(|body| self.threads.create(attributes, body));
+        if created.is_ok() {
+            here::count_call();
+        } else {
+            // Threads that have to end before a creation succeeds may need the caller's worker.
+            here::make_way();
+        }
+        created
     }
 
     /// Creates a thread that returns a value of any type. It is detached when its handle is
@@ -88,7 +96,7 @@ impl Handle {
     /// # Errors
     /// All errors of [`JoinError`] except `Busy` and `TimedOut`.
     pub fn join(&self, id: ThreadId) -> Result<usize, JoinError> {
-        self.threads.join(id, Wait::Forever)
+        self.join_as(id, Wait::Forever)
     }
 
     /// Like [`join`](Self::join), but without a wait.
@@ -96,7 +104,7 @@ impl Handle {
     /// # Errors
     /// [`JoinError::Busy`] if the thread still runs.
     pub fn try_join(&self, id: ThreadId) -> Result<usize, JoinError> {
-        self.threads.join(id, Wait::No)
+        self.join_as(id, Wait::No)
     }
 
     /// Like [`join`](Self::join), but waits at most until the runtime's clock shows `at`.
@@ -104,7 +112,12 @@ impl Handle {
     /// # Errors
     /// [`JoinError::TimedOut`] if the thread still runs then.
     pub fn join_until(&self, id: ThreadId, at: Instant) -> Result<usize, JoinError> {
-        self.threads.join(id, Wait::Until(at))
+        self.join_as(id, Wait::Until(at))
+    }
+
+    fn join_as(&self, id: ThreadId, wait: Wait) -> Result<usize, JoinError> {
+        here::count_call();
+        self.threads.join(id, wait)
     }
 
     /// Like [`join`](Self::join), but waits for at most `timeout`.
@@ -130,7 +143,9 @@ impl Handle {
     /// # Errors
     /// [`JoinError::NoSuchThread`].
     pub fn unpark(&self, id: ThreadId) -> Result<(), JoinError> {
-        self.threads.unpark(id)
+        self.threads.unpark(id)?;
+        here::count_call();
+        Ok(())
     }
 
     /// The thread's name, if it exists and was given one.

@@ -58,8 +58,12 @@ pub fn park_timeout(timeout: Duration) {
     park_until(here::after(timeout));
 }
 
-/// Waits until the runtime's clock shows `at`. Never returns sooner.
+/// Waits until the runtime's clock shows `at`. Never returns sooner. If the clock shows `at`
+/// already, the call lets the other threads of the caller's worker run.
 pub fn sleep_until(at: Instant) {
+    if !here::wait_until(at) {
+        return here::make_way();
+    }
     while here::wait_until(at) {}
 }
 

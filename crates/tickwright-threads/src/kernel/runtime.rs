@@ -283,6 +283,10 @@ impl Host for Member {
         std::thread::yield_now();
     }
 
+    fn budget_is_spent(&self) {
+        // The platform interrupts its threads by itself.
+    }
+
     fn wait(&self) {
         KernelThread::park();
     }

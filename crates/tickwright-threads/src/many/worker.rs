@@ -98,6 +98,9 @@ pub(crate) struct Worker {
     places: Places,
     way: Cell<Way>,
     switches: Cell<u32>,
+    /// The number of switches when a budget of calls was last spent. If it is the same the next
+    /// time, one thread has made all calls of the budget, and yields.
+    spent_at: Cell<u32>,
     row: Cell<u32>,
     /// For each other worker: how many threads it had begun when this worker last looked, after a
     /// search.
@@ -171,6 +174,7 @@ impl Worker {
             places,
             way: Cell::new(core::ptr::null()),
             switches: Cell::new(0),
+            spent_at: Cell::new(0),
             row: Cell::new(0),
             seen: RefCell::new(seen),
             began: Cell::new(0),

@@ -53,7 +53,7 @@ impl Condvar {
         guard: MutexGuard<'m, T>,
         until: Option<Instant>,
     ) -> (MutexGuard<'m, T>, bool) {
-        let mutex = guard.mutex;
+        let mutex = guard.unlocked.mutex;
         let ticket = self.waiters.enter();
         drop(guard);
         let told = self.waiters.wait(ticket, until);
@@ -73,10 +73,12 @@ impl Condvar {
     /// Notifies the thread that has waited longest.
     pub fn notify_one(&self) {
         self.waiters.wake_one();
+        here::count_call();
     }
 
     /// Notifies all threads that wait.
     pub fn notify_all(&self) {
         self.waiters.wake_all();
+        here::count_call();
     }
 }

@@ -2,8 +2,12 @@
 
 use core::fmt;
 use core::ops::{Deref, DerefMut};
+use core::time::Duration;
 use std::sync::{PoisonError, TryLockError};
 
+use tickwright::clock::Instant;
+
+use crate::here;
 use crate::primitive::modelled;
 use crate::wait::{Ticket, Waiters};
 
@@ -30,9 +34,14 @@ pub struct Mutex<T: ?Sized> {
 
 /// Holds the lock as long as the guard lives.
 pub struct MutexGuard<'m, T: ?Sized> {
+    /// Dropped first, which unlocks.
+    held: modelled::MutexGuard<'m, T>,
+    pub(super) unlocked: Unlocked<'m, T>,
+}
+
+/// Wakes the next thread when it is dropped.
+pub(super) struct Unlocked<'m, T: ?Sized> {
     pub(super) mutex: &'m Mutex<T>,
-    /// Always `Some` until the drop takes it.
-    held: Option<modelled::MutexGuard<'m, T>>,
 }
 
 impl<T: ?Sized + fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
@@ -60,6 +69,7 @@ impl<T> Mutex<T> {
 impl<T: ?Sized> Mutex<T> {
     /// Locks, and waits for the lock without a limit.
     pub fn lock(&self) -> MutexGuard<'_, T> {
+        here::count_call();
         loop {
             let attempt = |caller, ()| self.try_lock_as(caller).ok_or(());
             // `acquire` does not fail without a time limit. No wake-up is passed on, because the
@@ -70,8 +80,22 @@ impl<T: ?Sized> Mutex<T> {
         }
     }
 
+    /// Locks, and waits for the lock at most until the clock of the caller's runtime shows `at`.
+    /// Returns `None` if another thread holds the lock then.
+    pub fn lock_until(&self, at: Instant) -> Option<MutexGuard<'_, T>> {
+        here::count_call();
+        let attempt = |caller, ()| self.try_lock_as(caller).ok_or(());
+        self.waiters.acquire(Some(at), true, (), attempt).ok()
+    }
+
+    /// Like [`lock_until`](Self::lock_until), but waits for at most `timeout`.
+    pub fn lock_timeout(&self, timeout: Duration) -> Option<MutexGuard<'_, T>> {
+        self.lock_until(here::after(timeout))
+    }
+
     /// Locks if the lock is free now, and not kept for a thread that waits.
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        here::count_call();
         self.try_lock_as(None)
     }
 
@@ -84,7 +108,7 @@ impl<T: ?Sized> Mutex<T> {
             Err(TryLockError::Poisoned(held)) => held.into_inner(),
             Err(TryLockError::WouldBlock) => return None,
         };
-        Some(MutexGuard { mutex: self, held: Some(held) })
+        Some(MutexGuard { held, unlocked: Unlocked { mutex: self } })
     }
 }
 
@@ -92,25 +116,18 @@ impl<T: ?Sized> Deref for MutexGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        match &self.held {
-            Some(held) => held,
-            None => unreachable!("held until it is dropped"),
-        }
+        &self.held
     }
 }
 
 impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        match &mut self.held {
-            Some(held) => held,
-            None => unreachable!("held until it is dropped"),
-        }
+        &mut self.held
     }
 }
 
-impl<T: ?Sized> Drop for MutexGuard<'_, T> {
+impl<T: ?Sized> Drop for Unlocked<'_, T> {
     fn drop(&mut self) {
-        self.held = None;
         self.mutex.waiters.wake_one();
     }
 }

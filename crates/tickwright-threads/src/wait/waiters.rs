@@ -247,12 +247,17 @@ impl Waiters {
     }
 
     /// Wakes the waiter that has a promise, else the waiter that has waited longest. Called after
-    /// the awaited change.
+    /// the awaited change. The common case is that nobody waits, so that check is inlined.
+    #[inline]
     pub(crate) fn wake_one(&self) {
         fence(Ordering::SeqCst);
-        if self.count.load(Ordering::Relaxed) == 0 {
-            return;
+        if self.count.load(Ordering::Relaxed) != 0 {
+            self.wake_first();
         }
+    }
+
+    #[inline(never)]
+    fn wake_first(&self) {
         let mut list = self.list();
         let promised = self.promised.load(Ordering::Relaxed);
         let at =

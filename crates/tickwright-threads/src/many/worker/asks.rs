@@ -10,7 +10,7 @@ use super::super::sleepers::Sleepers;
 use super::{Pause, Worker};
 use crate::attributes::{Attributes, Place};
 use crate::error::{CreateError, JoinError};
-use crate::here::Host as _;
+use crate::here::{self, Host as _};
 use crate::id::ThreadId;
 use crate::record::Record;
 use crate::threads::{Body, Wait};
@@ -82,7 +82,9 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn park(&self) {
         let Some(own) = self.own() else { return };
-        if !own.wake_flags.is_unparked() {
+        if own.wake_flags.is_unparked() {
+            here::count_call();
+        } else {
             self.wait_as(own);
         }
         own.wake_flags.end_park();

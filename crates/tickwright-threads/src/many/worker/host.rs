@@ -47,6 +47,13 @@ impl Host for Worker {
         self.yield_now();
     }
 
+    fn budget_is_spent(&self) {
+        let switches = self.switches.get();
+        if self.spent_at.replace(switches) == switches {
+            self.yield_now();
+        }
+    }
+
     fn wait(&self) {
         self.wait();
     }
@@ -68,8 +75,8 @@ impl Host for Worker {
     fn park(&self, until: Option<Instant>) {
         let Some(at) = until else { return self.park() };
         let Some(own) = self.own() else { return };
-        if !own.wake_flags.is_unparked() {
-            self.wait_until(at);
+        if own.wake_flags.is_unparked() || !self.wait_until(at) {
+            here::count_call();
         }
         own.wake_flags.end_park();
     }

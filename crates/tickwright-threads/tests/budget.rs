@@ -1,0 +1,209 @@
+//! A thread that loops over calls which never have to wait leaves its worker to other threads and
+//! their timers.
+
+use core::cell::Cell;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::time::Duration;
+use std::sync::Arc;
+
+use tickwright::clock::{Clock, Instant};
+use tickwright_threads::sync::{Condvar, Mutex, bounded, unbounded};
+use tickwright_threads::{Attributes, Handle, Knobs, ManyToMany, Model, Runtime, this_thread};
+
+const PLAIN: Attributes = Attributes::new();
+/// Far more calls than a worker needs until it looks at its clock.
+const CALLS: u32 = 1 << 20;
+const NAP: Duration = Duration::from_millis(1);
+
+/// A clock that the test moves.
+#[derive(Clone, Debug, Default)]
+struct Jumping(Arc<AtomicU64>);
+
+impl Jumping {
+    fn leap(&self, by: Duration) {
+        self.0.fetch_add(u64::try_from(by.as_nanos()).unwrap(), Ordering::SeqCst);
+    }
+}
+
+impl Clock for Jumping {
+    fn now(&self) -> Instant {
+        Instant::from_nanos(self.0.load(Ordering::SeqCst))
+    }
+
+    fn longest_sleep(&self) -> Option<Duration> {
+        Some(Duration::from_millis(1))
+    }
+}
+
+/// M:N runtimes with one worker, in each of which `test` runs.
+fn with_one_worker(settings: ManyToMany, test: impl Fn(&Runtime, &Jumping)) {
+    let knobs = [Knobs::ours(), Knobs::ngpt()];
+    let all = knobs.map(|knobs| settings.clone().knobs(knobs)).into_iter().chain([settings.portable(true)]);
+    for settings in all {
+        let clock = Jumping::default();
+        let settings = settings.workers(1).clock(clock.clone());
+        test(&Runtime::new(Model::ManyToMany(settings)).unwrap(), &clock);
+    }
+}
+
+/// Another thread of the worker sleeps. When its time has come, a thread repeats a call until the
+/// sleeper has woken, or until the call has starved the sleeper for very long.
+fn wakes_beside<C: FnMut(&Handle)>(prepare: impl Fn(&Handle) -> C + Send + Copy + 'static) {
+    with_one_worker(ManyToMany::new(), |runtime, clock| {
+        let (handle, clock) = (runtime.handle(), clock.clone());
+        let woken = runtime.run(move || {
+            let (asleep, woken) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+            let (falls, wakes) = (Arc::clone(&asleep), Arc::clone(&woken));
+            let sleeper = handle.create(&PLAIN, move || {
+                falls.store(true, Ordering::SeqCst);
+                this_thread::sleep(NAP);
+                wakes.store(true, Ordering::SeqCst);
+                0
+            });
+            let mut call = prepare(&handle);
+            while !asleep.load(Ordering::SeqCst) {
+                this_thread::yield_now();
+            }
+            // Longer than the nap, because sleepers wake at ticks.
+            clock.leap(2 * NAP);
+            let starved = (0..CALLS).all(|_| {
+                call(&handle);
+                !woken.load(Ordering::SeqCst)
+            });
+            handle.join(sleeper.unwrap()).unwrap();
+            !starved
+        });
+        assert!(woken.unwrap(), "the sleeper starves");
+    });
+}
+
+#[test]
+fn locks() {
+    wakes_beside(|_| {
+        let lock = Mutex::new(0);
+        move |_| *lock.lock() += 1
+    });
+    wakes_beside(|_| {
+        let lock = Mutex::new(());
+        move |_| drop(lock.try_lock())
+    });
+    // A lock that another thread holds for ever is tried again and again.
+    wakes_beside(|_| {
+        let lock: &'static Mutex<()> = Box::leak(Box::default());
+        core::mem::forget(lock.lock());
+        move |_| assert!(lock.try_lock().is_none())
+    });
+    wakes_beside(|_| {
+        let lock = Mutex::new(());
+        move |_| drop(lock.lock_timeout(NAP))
+    });
+}
+
+#[test]
+fn conditions() {
+    wakes_beside(|_| {
+        let (lock, changed) = (Mutex::new(()), Condvar::new());
+        move |_| {
+            let _guard = lock.lock();
+            changed.notify_all();
+        }
+    });
+    wakes_beside(|_| {
+        let changed = Condvar::new();
+        move |_| changed.notify_one()
+    });
+}
+
+#[test]
+fn mailboxes() {
+    wakes_beside(|_| {
+        let (send, receive) = bounded(1);
+        move |_| {
+            send.send(1).unwrap();
+            receive.recv().unwrap();
+        }
+    });
+    wakes_beside(|_| {
+        let (send, receive) = unbounded();
+        move |_| {
+            send.try_send(1).unwrap();
+            receive.try_recv().unwrap();
+        }
+    });
+    wakes_beside(|_| {
+        let (send, receive) = unbounded::<()>();
+        move |_| assert!(receive.try_recv().is_err(), "nothing was sent by {send:?}")
+    });
+}
+
+#[test]
+fn calls_about_threads() {
+    // It is joined in the first round; afterwards its id is stale.
+    wakes_beside(|handle| {
+        let ended = handle.create(&PLAIN, || 0).unwrap();
+        move |handle| drop(handle.join(ended))
+    });
+    wakes_beside(|_| {
+        let me = this_thread::current().unwrap();
+        move |handle| assert!(handle.try_join(me).is_err())
+    });
+    wakes_beside(|_| {
+        let me = this_thread::current().unwrap();
+        move |handle| handle.unpark(me).unwrap()
+    });
+    wakes_beside(|_| |_| this_thread::sleep(Duration::ZERO));
+    wakes_beside(|_| {
+        let created = Cell::new(None);
+        move |handle| {
+            if let Some(id) = created.replace(handle.create(&PLAIN, || 0).ok()) {
+                let _ = handle.detach(id);
+            }
+        }
+    });
+}
+
+#[test]
+fn a_creation_that_is_repeated_until_it_succeeds() {
+    with_one_worker(ManyToMany::new().most_stacks(2), |runtime, _| {
+        let handle = runtime.handle();
+        let refused = runtime.run(move || {
+            let first = handle.create(&PLAIN, || 0).unwrap();
+            handle.detach(first).unwrap();
+            (0..CALLS).all(|_| match handle.create(&PLAIN, || 0) {
+                Ok(id) => handle.join(id).is_err(),
+                Err(_) => true,
+            })
+        });
+        assert!(!refused.unwrap(), "the first thread cannot end");
+    });
+}
+
+/// A thread that waits now and then is not interrupted in between.
+#[test]
+fn threads_that_take_turns_are_not_interrupted() {
+    const ROUND: u64 = 60;
+    with_one_worker(ManyToMany::new(), |runtime, _| {
+        let together = runtime.run(|| {
+            let lock = Arc::new((Mutex::new(()), AtomicU64::new(0)));
+            let handle = this_thread::handle().unwrap();
+            let threads = [(); 2].map(|()| {
+                let lock = Arc::clone(&lock);
+                handle.create(&PLAIN, move || {
+                    let mut alone = true;
+                    for _ in 0..100 {
+                        let before = lock.1.load(Ordering::SeqCst);
+                        for _ in 0..ROUND {
+                            drop(lock.0.lock());
+                            lock.1.fetch_add(1, Ordering::SeqCst);
+                        }
+                        alone &= lock.1.load(Ordering::SeqCst) == before + ROUND;
+                        this_thread::yield_now();
+                    }
+                    usize::from(alone)
+                })
+            });
+            threads.map(|thread| handle.join(thread.unwrap()).unwrap()) == [1, 1]
+        });
+        assert!(together.unwrap());
+    });
+}
