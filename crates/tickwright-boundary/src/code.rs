@@ -29,19 +29,19 @@ codes! {
     /// There is no memory.
     NO_MEMORY = ENOMEM: c"no memory: nothing was changed";
     /// Something that has to end first still runs or is in use.
-    BUSY = EBUSY: c"not now: a callback or clean-up function runs (of this queue, heap, dictionary, timer or scheduler), a thread still runs, a lock is held, or a mailbox is full or empty: call again when that has changed";
+    BUSY = EBUSY: c"not now: a callback or clean-up function runs (of this queue, heap, dictionary, timer or scheduler), a thread still runs, a lock is held, a call waits in the object, or a mailbox is full or empty: call again when that has changed";
     /// A callback would wait for itself.
     DEADLOCK = EDEADLK: c"a callback or thread cannot wait for its own end, nor for one that waits for it: do not wait, or return";
     /// There is no such thread.
     STALE = ESRCH: c"there is no such thread (any more): it was joined, or was detached and has ended";
     /// The time was over.
-    LATE = ETIMEDOUT: c"the thread ran still when the time had come: join it later";
+    LATE = ETIMEDOUT: c"the time is over, and what the call waited for has not happened: call again later";
     /// The scheduler is being destroyed, or the runtime has no threads in this process.
     ENDING = ECANCELED: c"the scheduler is being destroyed, or this process is a fork without the runtime's threads: make another";
     /// The clock or the system does not offer the operation.
     UNSUPPORTED = ENOTSUP: c"the clock or the system does not offer that: create the scheduler with another clock";
     /// The system cannot start another thread.
-    AGAIN = EAGAIN: c"the system has no thread to give: try again later, or run the queue yourself";
+    AGAIN = EAGAIN: c"the system has no thread or stack left: try again when threads have ended; a scheduler also works without a thread of its own, if you run it yourself";
     /// The process has no descriptor left.
     NO_DESCRIPTOR = EMFILE: c"this process has no descriptor left: close one, or raise its limit";
     /// The caller does not hold the lock.

@@ -47,6 +47,12 @@ pub const fn size_by<T, F>(_: fn(&T) -> &F) -> usize {
     size_of::<F>()
 }
 
+/// Whether some version of the struct can have this size. The size of a struct is a multiple of its
+/// alignment, so most sizes that were never set are refused.
+fn is_possible<T: Growing>(size: usize) -> bool {
+    (T::LEAST..=MOST).contains(&size) && size.is_multiple_of(align_of::<T>())
+}
+
 /// The size that a caller gave.
 ///
 /// # Safety
@@ -55,7 +61,7 @@ unsafe fn given<T: Growing>(at: *const T) -> Result<usize, c_int> {
     const { assert!(T::LEAST >= size_of::<usize>() && T::LEAST <= size_of::<T>()) };
     // SAFETY: 1. the caller promises this; 2. promise 1: the size comes first.
     let size = unsafe { at.cast::<usize>().read() };
-    if (T::LEAST..=MOST).contains(&size) { Ok(size) } else { Err(code::INVALID) }
+    if is_possible::<T>(size) { Ok(size) } else { Err(code::INVALID) }
 }
 
 /// Reads a struct of the caller.
@@ -130,7 +136,7 @@ pub unsafe fn initialize<T: Growing>(place: *mut T, size: usize) -> c_int {
     if let Err(refused) = usable(place) {
         return refused;
     }
-    if !(T::LEAST..=MOST).contains(&size) {
+    if !is_possible::<T>(size) {
         return code::INVALID;
     }
     // SAFETY: the caller promises this.

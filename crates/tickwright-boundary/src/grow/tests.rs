@@ -101,3 +101,15 @@ fn initializing_sets_defaults_and_zeros() {
     assert_eq!(unsafe { initialize::<Ours>((&raw mut large).cast(), size_of::<New>()) }, 0);
     assert_eq!(large, New { size: size_of::<New>(), a: 7, b: 8, c: 0 });
 }
+
+/// A size that is no multiple of the alignment is that of no struct: it was not set.
+#[test]
+fn a_size_that_no_struct_has_is_refused() {
+    for size in [size_of::<Ours>() + 1, size_of::<Ours>() - 1, 33, MOST - 3] {
+        let ours = Ours { size, ..Ours::DEFAULT };
+        // SAFETY: the size is refused before another field is read.
+        assert_eq!(unsafe { read::<Ours>(&raw const ours) }.map(|ours| ours.a), Err(code::INVALID));
+        // SAFETY: only the size is read.
+        assert_eq!(unsafe { room::<Ours>(&raw const ours) }, Err(code::INVALID));
+    }
+}
