@@ -110,6 +110,139 @@ static void all_run(tw_runtime *runtime, void *(*body)(void *), intptr_t first)
         EQUAL(tw_thread_join(runtime, ids[i], NULL), 0);
 }
 
+/* Waits for a turn below 0. `turn` is 100 as soon as this thread waits or has the lock. */
+static void *waits(void *argument)
+{
+    (void)argument;
+    EQUAL(tw_mutex_lock(mutex), 0);
+    WRITE(turn, 100);
+    while (READ(turn) >= 0)
+        EQUAL(tw_cond_wait(cond, mutex), 0);
+    EQUAL(tw_mutex_unlock(mutex), 0);
+    return NULL;
+}
+
+/* A lock and a condition in which a call waits are not destroyed. */
+static void in_use(tw_runtime *runtime)
+{
+    tw_thread waiter;
+    WRITE(turn, 0);
+    EQUAL(tw_thread_create(runtime, &waiter, NULL, waits, NULL), 0);
+    EQUAL(tw_mutex_lock(mutex), 0);
+    while (READ(turn) == 0) {
+        EQUAL(tw_mutex_unlock(mutex), 0);
+        tw_thread_yield();
+        EQUAL(tw_mutex_lock(mutex), 0);
+    }
+    /* We have the lock, so the other thread waits. */
+    EQUAL(tw_mutex_unlock(mutex), 0);
+    EQUAL(tw_mutex_destroy(mutex), -EBUSY);
+    EQUAL(tw_cond_destroy(cond), -EBUSY);
+    EQUAL(tw_mutex_lock(mutex), 0);
+    WRITE(turn, -1);
+    EQUAL(tw_cond_signal(cond), 0);
+    EQUAL(tw_cond_destroy(cond), -EBUSY); /* it cannot have returned */
+    EQUAL(tw_mutex_unlock(mutex), 0);
+    EQUAL(tw_thread_join(runtime, waiter, NULL), 0);
+    EQUAL(tw_cond_destroy(cond), 0);
+    EQUAL(tw_mutex_destroy(mutex), 0);
+    EQUAL(tw_cond_create(&cond), 0);
+    EQUAL(tw_mutex_create(&mutex), 0);
+}
+
+static void *tries_the_lock(void *argument)
+{
+    EQUAL(tw_mutex_lock_for(mutex, 0), -ETIMEDOUT);
+    EQUAL(tw_mutex_lock_for(mutex, MS), -ETIMEDOUT);
+    return argument;
+}
+
+/* Waits that end with their time. */
+static void limits(tw_runtime *runtime)
+{
+    EQUAL(tw_mutex_lock_for(mutex, 0), 0);
+    EQUAL(tw_mutex_lock_for(mutex, 0), -EDEADLK);
+    all_run(runtime, tries_the_lock, 0);
+    EQUAL(tw_mutex_unlock(mutex), 0);
+    EQUAL(tw_mutex_lock_for(mutex, MS), 0);
+    EQUAL(tw_mutex_unlock(mutex), 0);
+    tw_thread_park_for(MS);
+}
+
+static void *receives_one(void *argument)
+{
+    WRITE(turn, 1);
+    EQUAL(tw_mailbox_receive(mailbox, NULL), 0);
+    return argument;
+}
+
+/* On the only worker: the other thread goes on until it waits. */
+static void *ends_a_mailbox(void *argument)
+{
+    tw_runtime *runtime = (tw_runtime *)argument;
+    tw_thread receiver;
+    WRITE(turn, 0);
+    EQUAL(tw_mailbox_create(&mailbox, 1), 0);
+    EQUAL(tw_thread_create(runtime, &receiver, NULL, receives_one, NULL), 0);
+    while (READ(turn) == 0)
+        tw_thread_yield();
+    EQUAL(tw_mailbox_destroy(mailbox), -EBUSY);
+    EQUAL(tw_mailbox_send(mailbox, NULL), 0);
+    EQUAL(tw_mailbox_destroy(mailbox), -EBUSY); /* it is woken, and has not returned */
+    EQUAL(tw_thread_join(runtime, receiver, NULL), 0);
+    EQUAL(tw_mailbox_destroy(mailbox), 0);
+    return NULL;
+}
+
+static void *naps(void *argument)
+{
+    tw_thread_sleep(MS);
+    WRITE(turn, 1);
+    return argument;
+}
+
+/* None of these calls has to wait; the thread that naps on the same worker ends its nap. */
+static void *never_waits(void *argument)
+{
+    tw_runtime *runtime = (tw_runtime *)argument;
+    tw_thread other;
+    int kind;
+    EQUAL(tw_mailbox_create(&mailbox, 1), 0);
+    for (kind = 0; kind < 4; kind++) {
+        WRITE(turn, 0);
+        EQUAL(tw_thread_create(runtime, &other, NULL, naps, NULL), 0);
+        while (READ(turn) == 0) {
+            if (kind == 0) {
+                EQUAL(tw_mutex_lock(mutex), 0);
+                EQUAL(tw_cond_broadcast(cond), 0);
+                EQUAL(tw_mutex_unlock(mutex), 0);
+            } else if (kind == 1) {
+                EQUAL(tw_mailbox_send(mailbox, NULL), 0);
+                EQUAL(tw_mailbox_receive(mailbox, NULL), 0);
+            } else if (kind == 2) {
+                EQUAL(tw_thread_unpark(runtime, tw_thread_self()), 0);
+            } else {
+                tw_thread_sleep(0);
+            }
+        }
+        EQUAL(tw_thread_join(runtime, other, NULL), 0);
+    }
+    EQUAL(tw_mailbox_destroy(mailbox), 0);
+    return NULL;
+}
+
+static void on_one_worker(void)
+{
+    tw_runtime *runtime;
+    tw_thread thread;
+    EQUAL(create_runtime(&runtime, TW_MODEL_MN, 1), 0);
+    EQUAL(tw_thread_create(runtime, &thread, NULL, ends_a_mailbox, runtime), 0);
+    EQUAL(tw_thread_join(runtime, thread, NULL), 0);
+    EQUAL(tw_thread_create(runtime, &thread, NULL, never_waits, runtime), 0);
+    EQUAL(tw_thread_join(runtime, thread, NULL), 0);
+    EQUAL(tw_runtime_destroy(runtime), 0);
+}
+
 static void in_a_model(tw_runtime *runtime, tw_model model)
 {
     tw_thread receivers[2], reader;
@@ -124,6 +257,8 @@ static void in_a_model(tw_runtime *runtime, tw_model model)
     EQUAL(READ(count), THREADS * ROUNDS);
     all_run(runtime, takes_turns, 0);
     EQUAL(READ(turn), 5 * THREADS);
+    in_use(runtime);
+    limits(runtime);
 
     EQUAL(tw_mailbox_create(&mailbox, 3), 0);
     for (i = 0; i < 2; i++)
@@ -161,6 +296,7 @@ static void misuse(void)
     int i;
     for (i = 0; i < 2; i++) {
         EQUAL(tw_mutex_lock(no_mutex), -EINVAL);
+        EQUAL(tw_mutex_lock_for(no_mutex, 0), -EINVAL);
         EQUAL(tw_mutex_trylock(no_mutex), -EINVAL);
         EQUAL(tw_mutex_unlock(no_mutex), -EINVAL);
         EQUAL(tw_cond_wait(no_cond, mutex), -EINVAL);
@@ -246,6 +382,8 @@ int main(void)
     EQUAL(pipe(ends), 0);
     misuse();
     in_each_model("thread_sync", in_a_model);
+    if (stacks_may_switch())
+        on_one_worker();
     close(ends[0]);
     close(ends[1]);
     EQUAL(tw_cond_destroy(cond), 0);

@@ -19,3 +19,4 @@ pub mod mailbox;
 pub mod runtime;
 pub mod sync;
 pub mod thread;
+mod waits;

@@ -13,6 +13,7 @@ use tickwright_threads::sync::{Condvar, Mutex, MutexGuard};
 use tickwright_threads::this_thread;
 
 use crate::contract::shared;
+use crate::waits::Waits;
 
 /// A pointer of the caller, which travels from thread to thread.
 #[derive(Debug)]
@@ -39,6 +40,7 @@ pub struct tw_mailbox {
     arrived: Condvar,
     /// Notified when there is room, or when nothing can be sent.
     left: Condvar,
+    waits: Waits,
 }
 
 // SAFETY: 1. `repr(C)`, the state comes first; 2. no code ever borrows it mutably.
@@ -80,6 +82,8 @@ impl Until {
 
 fn send(mailbox: *const tw_mailbox, letter: *mut c_void, until: Until) -> Result<c_int, c_int> {
     let mailbox = shared(mailbox)?;
+    // Dropped last, since the call uses the mailbox to its end.
+    let mut waits = None;
     let mut letters = mailbox.letters.lock();
     loop {
         if letters.closed {
@@ -92,12 +96,15 @@ fn send(mailbox: *const tw_mailbox, letter: *mut c_void, until: Until) -> Result
             mailbox.arrived.notify_one();
             return Ok(0);
         }
+        waits.get_or_insert_with(|| mailbox.waits.begin());
         letters = until.wait(&mailbox.left, letters)?;
     }
 }
 
 fn receive(mailbox: *const tw_mailbox, until: Until) -> Result<*mut c_void, c_int> {
     let mailbox = shared(mailbox)?;
+    // Dropped last, since the call uses the mailbox to its end.
+    let mut waits = None;
     let mut letters = mailbox.letters.lock();
     loop {
         if let Some(Letter(letter)) = letters.waiting.pop_front() {
@@ -108,6 +115,7 @@ fn receive(mailbox: *const tw_mailbox, until: Until) -> Result<*mut c_void, c_in
         if letters.closed {
             return Err(code::CLOSED);
         }
+        waits.get_or_insert_with(|| mailbox.waits.begin());
         letters = until.wait(&mailbox.arrived, letters)?;
     }
 }
@@ -127,6 +135,7 @@ exported!(
                 letters: Mutex::new(Letters::default()),
                 arrived: Condvar::new(),
                 left: Condvar::new(),
+                waits: Waits::none(),
             };
             // SAFETY: `begin` has written to `mailbox`.
             unsafe { create(mailbox, make) }
@@ -139,7 +148,11 @@ exported!(
             if mailbox.is_null() {
                 return Ok(0);
             }
-            end(shared(mailbox.cast_const())?)?;
+            let ending: &tw_mailbox = shared(mailbox.cast_const())?;
+            if ending.waits.any() {
+                return Err(code::BUSY);
+            }
+            end(ending)?;
             // SAFETY: 1. the object is from `create`; 2. it is no longer used, by the header's
             // contract.
             unsafe { destroy(mailbox) };

@@ -12,6 +12,7 @@ use tickwright_threads::sync::{Condvar, Mutex, MutexGuard};
 use tickwright_threads::{ThreadId, this_thread};
 
 use crate::contract::shared;
+use crate::waits::Waits;
 
 /// A lock, in the library's own memory.
 ///
@@ -29,6 +30,8 @@ pub struct tw_mutex {
     owner: AtomicU64,
     /// The address of a variable of the owner's kernel thread; 0 if nobody holds the lock.
     kernel: AtomicUsize,
+    /// The calls that wait for the lock, or will take it again after a signal.
+    waits: Waits,
 }
 
 /// A condition variable, in the library's own memory.
@@ -37,6 +40,7 @@ pub struct tw_mutex {
 pub struct tw_cond {
     state: AtomicU64,
     condition: Condvar,
+    waits: Waits,
 }
 
 // SAFETY: 1. `repr(C)`, the state comes first; 2. no code ever borrows it mutably.
@@ -59,13 +63,34 @@ fn caller() -> (u64, usize) {
 }
 
 impl tw_mutex {
-    fn is_mine(&self) -> bool {
-        (self.owner.load(Ordering::Relaxed), self.kernel.load(Ordering::Relaxed)) == caller()
+    fn is_of(&self, caller: (u64, usize)) -> bool {
+        (self.owner.load(Ordering::Relaxed), self.kernel.load(Ordering::Relaxed)) == caller
+    }
+
+    /// Locks by `wait` if the lock is not free now.
+    ///
+    /// # Errors
+    /// [`code::DEADLOCK`] if the caller holds the lock; the error of `wait`.
+    fn lock(
+        &'static self,
+        wait: impl FnOnce(&'static Mutex<()>) -> Result<MutexGuard<'static, ()>, c_int>,
+    ) -> Result<c_int, c_int> {
+        let caller = caller();
+        if self.is_of(caller) {
+            return Err(code::DEADLOCK);
+        }
+        match self.lock.try_lock() {
+            Some(guard) => self.held(caller, guard),
+            None => {
+                let _waits = self.waits.begin();
+                self.held(caller, wait(&self.lock)?);
+            }
+        }
+        Ok(0)
     }
 
     /// Stores the guard of a lock that the caller has just locked.
-    fn held(&self, guard: MutexGuard<'static, ()>) {
-        let (owner, kernel) = caller();
+    fn held(&self, (owner, kernel): (u64, usize), guard: MutexGuard<'static, ()>) {
         self.owner.store(owner, Ordering::Relaxed);
         self.kernel.store(kernel, Ordering::Relaxed);
         // SAFETY: by invariant 2, since the caller holds the lock.
@@ -76,8 +101,8 @@ impl tw_mutex {
     ///
     /// # Errors
     /// [`code::NOT_YOURS`] if the caller does not hold the lock.
-    fn taken(&self) -> Result<MutexGuard<'static, ()>, c_int> {
-        if !self.is_mine() {
+    fn taken(&self, caller: (u64, usize)) -> Result<MutexGuard<'static, ()>, c_int> {
+        if !self.is_of(caller) {
             return Err(code::NOT_YOURS);
         }
         self.kernel.store(0, Ordering::Relaxed);
@@ -92,8 +117,23 @@ fn mutex(at: *const tw_mutex) -> Result<&'static tw_mutex, c_int> {
 }
 
 fn unlock(lock: &tw_mutex) -> Result<c_int, c_int> {
-    drop(lock.taken()?);
+    drop(lock.taken(caller())?);
     Ok(0)
+}
+
+/// Unlocks, waits by `wait`, and stores the guard that `wait` returns. Returns what else it returns.
+fn wait_for_signal<R>(
+    cond: *const tw_cond,
+    lock: *const tw_mutex,
+    wait: impl FnOnce(&Condvar, MutexGuard<'static, ()>) -> (MutexGuard<'static, ()>, R),
+) -> Result<R, c_int> {
+    let (cond, lock): (&tw_cond, _) = (shared(cond)?, mutex(lock)?);
+    let caller = caller();
+    let guard = lock.taken(caller)?;
+    let (_signal, _lock) = (cond.waits.begin(), lock.waits.begin());
+    let (guard, result) = wait(&cond.condition, guard);
+    lock.held(caller, guard);
+    Ok(result)
 }
 
 exported!(
@@ -108,6 +148,7 @@ exported!(
                 guard: UnsafeCell::new(None),
                 owner: AtomicU64::new(0),
                 kernel: AtomicUsize::new(0),
+                waits: Waits::none(),
             };
             // SAFETY: `begin` has written to the place.
             unsafe { create(lock, make) }
@@ -121,7 +162,8 @@ exported!(
                 return Ok(0);
             }
             let ending = mutex(lock)?;
-            if ending.kernel.load(Ordering::Relaxed) != 0 {
+            // In this order: a call that has ended its wait holds the lock.
+            if ending.waits.any() || ending.kernel.load(Ordering::Relaxed) != 0 {
                 return Err(code::BUSY);
             }
             end(ending)?;
@@ -134,21 +176,20 @@ exported!(
 
     /// Locks, and waits until the lock is free.
     fn tw_mutex_lock(lock: *mut tw_mutex) -> c_int {
-        answer::code(|| {
-            let lock = mutex(lock)?;
-            if lock.is_mine() {
-                return Err(code::DEADLOCK);
-            }
-            lock.held(lock.lock.lock());
-            Ok(0)
-        })
+        answer::code(|| mutex(lock)?.lock(|lock| Ok(lock.lock())))
+    }
+
+    /// Locks, and waits at most for the given time.
+    fn tw_mutex_lock_for(lock: *mut tw_mutex, ns: u64) -> c_int {
+        let timeout = Duration::from_nanos(ns);
+        answer::code(|| mutex(lock)?.lock(|lock| lock.lock_timeout(timeout).ok_or(code::LATE)))
     }
 
     /// Locks, if the lock is free now.
     fn tw_mutex_trylock(lock: *mut tw_mutex) -> c_int {
         answer::code(|| {
             let lock = mutex(lock)?;
-            lock.held(lock.lock.try_lock().ok_or(code::BUSY)?);
+            lock.held(caller(), lock.lock.try_lock().ok_or(code::BUSY)?);
             Ok(0)
         })
     }
@@ -163,8 +204,11 @@ exported!(
         answer::code(|| {
             // SAFETY: the header's contract.
             unsafe { begin(cond) }?;
-            let make =
-                |at| tw_cond { state: AtomicU64::new(state(tw_cond::READY, at)), condition: Condvar::new() };
+            let make = |at| tw_cond {
+                state: AtomicU64::new(state(tw_cond::READY, at)),
+                condition: Condvar::new(),
+                waits: Waits::none(),
+            };
             // SAFETY: `begin` has written to the place.
             unsafe { create(cond, make) }
         })
@@ -176,7 +220,11 @@ exported!(
             if cond.is_null() {
                 return Ok(0);
             }
-            end(shared(cond.cast_const())?)?;
+            let ending: &tw_cond = shared(cond.cast_const())?;
+            if ending.waits.any() {
+                return Err(code::BUSY);
+            }
+            end(ending)?;
             // SAFETY: 1. the object is from `create`; 2. it is no longer used, by the header's
             // contract.
             unsafe { destroy(cond) };
@@ -186,19 +234,14 @@ exported!(
 
     /// Unlocks, waits, and locks again.
     fn tw_cond_wait(cond: *mut tw_cond, lock: *mut tw_mutex) -> c_int {
-        answer::code(|| {
-            let (cond, lock): (&tw_cond, _) = (shared(cond.cast_const())?, mutex(lock)?);
-            lock.held(cond.condition.wait(lock.taken()?));
-            Ok(0)
-        })
+        answer::code(|| wait_for_signal(cond, lock, |cond, guard| (cond.wait(guard), 0)))
     }
 
     /// Unlocks, waits at most for the given time, and locks again.
     fn tw_cond_wait_for(cond: *mut tw_cond, lock: *mut tw_mutex, ns: u64) -> c_int {
         answer::code(|| {
-            let (cond, lock): (&tw_cond, _) = (shared(cond.cast_const())?, mutex(lock)?);
-            let (guard, woken) = cond.condition.wait_timeout(lock.taken()?, Duration::from_nanos(ns));
-            lock.held(guard);
+            let timeout = Duration::from_nanos(ns);
+            let woken = wait_for_signal(cond, lock, |cond, guard| cond.wait_timeout(guard, timeout))?;
             if woken { Ok(0) } else { Err(code::LATE) }
         })
     }

@@ -163,6 +163,12 @@ pub extern "C" fn tw_thread_park() {
     this_thread::park();
 }
 
+/// Waits until the calling thread is unparked, at most for the given time.
+#[unsafe(no_mangle)]
+pub extern "C" fn tw_thread_park_for(ns: u64) {
+    this_thread::park_timeout(Duration::from_nanos(ns));
+}
+
 /// Waits for a descriptor of the caller.
 fn until_ready(fd: c_int, wait: impl FnOnce(&BorrowedFd<'_>) -> std::io::Result<()>) -> c_int {
     answer::code(|| {

@@ -14,6 +14,7 @@ use tickwright_threads::sync::{Condvar, Mutex, TryRecvError, TrySendError, bound
 use tickwright_threads::{Attributes, JoinError, Local, Runtime, io, this_thread};
 
 for_each_model!(
+    a_lock_is_given_up_when_its_time_is_over,
     twenty_hand_a_lock_over,
     a_lock_counts_right,
     a_panic_does_not_poison,
@@ -396,4 +397,40 @@ fn philosophers(runtime: &Runtime) {
         runtime.join(id).unwrap();
     }
     assert!(forks.iter().all(|fork| *fork.lock() == 100));
+}
+
+/// Waiters that give up do not take a wake-up along: the others get the lock.
+fn a_lock_is_given_up_when_its_time_is_over(runtime: &Runtime) {
+    const SHORT: Duration = Duration::from_micros(20);
+    let lock = Arc::new(Mutex::new(0_usize));
+    assert!(lock.lock_timeout(SHORT).is_some());
+    let guard = lock.lock();
+    let theirs = Arc::clone(&lock);
+    let late = runtime.create(&PLAIN, move || usize::from(theirs.lock_timeout(SHORT).is_none())).unwrap();
+    assert_eq!(runtime.join(late).unwrap(), 1);
+    drop(guard);
+    let threads: Vec<_> = (0..6)
+        .map(|kind| {
+            let lock = Arc::clone(&lock);
+            let body = move || {
+                for _ in 0..200 {
+                    // The even ones wait without a limit, the odd ones again and again.
+                    let mut guard = if kind % 2 == 0 {
+                        lock.lock()
+                    } else {
+                        core::iter::repeat_with(|| lock.lock_timeout(SHORT)).flatten().next().unwrap()
+                    };
+                    let before = *guard;
+                    this_thread::yield_now();
+                    *guard = before + 1;
+                }
+                0
+            };
+            runtime.create(&PLAIN, body).unwrap()
+        })
+        .collect();
+    for thread in threads {
+        runtime.join(thread).unwrap();
+    }
+    assert_eq!(*lock.lock(), 1200);
 }

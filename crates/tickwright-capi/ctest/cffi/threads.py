@@ -138,6 +138,8 @@ def locks(ffi, tw, runtime, at_once):
         equal(join(ffi, tw, runtime, thread), 0)
     equal(tw.tw_mutex_trylock(mutex), 0)
     equal(tw.tw_mutex_trylock(mutex), -errno.EBUSY)
+    equal(tw.tw_mutex_lock_for(mutex, 0), -errno.EDEADLK)
+    tw.tw_thread_park_for(0)
     equal(tw.tw_mutex_unlock(mutex), 0)
     equal(tw.tw_cond_destroy(cond), 0)
     equal(tw.tw_mutex_destroy(mutex), 0)

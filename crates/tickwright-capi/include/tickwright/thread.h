@@ -14,17 +14,28 @@
  *
  * M:N threads share a few of the platform's threads, the workers. While an M:N thread waits in the
  * functions of this header, other threads run on its worker. While it waits in any other function,
- * or computes without a tw_thread_yield, no other thread runs there. An M:N thread stays on the
- * worker that has started it.
+ * or computes without a call of this header, no other thread runs there, and no sleep of the worker
+ * ends. An M:N thread stays on the worker that has started it.
+ *
+ * A thread that never has to wait does not keep its worker for ever, because calls are counted.
+ * When a thread has made 64 to 128 counted calls without a wait, the next counted call yields. A
+ * thread may hold a tw_mutex meanwhile. Counted are tw_thread_create, join, tryjoin, timedjoin and
+ * unpark, a park that returns at once, tw_mutex_lock, lock_for and trylock, tw_cond_wait, wait_for,
+ * signal and broadcast, and all calls about a mailbox except create and destroy. A
+ * tw_thread_create that fails, and a sleep of 0, always yield. All other functions never yield. For
+ * example, these loops need a tw_thread_yield, or they starve the worker:
+ *
+ *     while (!done) { }                          computes, calls nothing
+ *     while (tw_runtime_len(runtime) > 1) { }    only asks
  *
  * The M:N threads of one worker share what the platform keeps for a thread: thread-local variables,
  * the signal mask, the owner of a lock. Each has errno and C++ exceptions of its own, so a catch
  * block may wait and then rethrow. The library finds the C++ runtime if the program is linked with
  * it. It also finds one that the program has loaded with RTLD_GLOBAL before tw_runtime_create.
  *
- * Hold no pthread_mutex_t while you wait in a function of this header. If another thread of the
- * same worker then locks that mutex, the worker stops for ever. A recursive mutex lets the other
- * thread in, since the platform takes both for one thread. For example:
+ * Hold no pthread_mutex_t while you wait in a function of this header, or make a counted call. If
+ * another thread of the same worker then locks that mutex, the worker stops for ever. A recursive
+ * mutex lets the other thread in, since the platform takes both for one thread. For example:
  *
  *     pthread_mutex_lock(&lock);
  *     tw_thread_yield();            wrong: another thread of the worker may lock it now
@@ -173,7 +184,7 @@ typedef void *(*tw_thread_fn)(void *argument);
  * Errors: -E2BIG, -ENOMEM, -ECANCELED; and
  *   -EINVAL  also for a null function, and for options out of range
  *   -EAGAIN  the system has no stack or no thread left, or the runtime has the greatest number of
- *            threads that it can have
+ *            threads that it can have: try again when threads have ended
  * Threads: any. */
 TW_API int tw_thread_create(tw_runtime *runtime, tw_thread *thread,
                             const tw_thread_options *options, tw_thread_fn start, void *argument);
@@ -248,7 +259,7 @@ TW_API int tw_thread_stack(void **lowest, size_t *size);
  * Threads: any. */
 TW_API void tw_thread_yield(void);
 
-/* Waits for `ns` nanoseconds or more.
+/* Waits for `ns` nanoseconds or more. With 0 the call yields.
  *
  * Threads: any. */
 TW_API void tw_thread_sleep(uint64_t ns);
@@ -259,6 +270,11 @@ TW_API void tw_thread_sleep(uint64_t ns);
  *
  * Threads: any. */
 TW_API void tw_thread_park(void);
+
+/* Like tw_thread_park, but waits for at most `ns` nanoseconds or a little longer.
+ *
+ * Threads: any. */
+TW_API void tw_thread_park_for(uint64_t ns);
 
 /* Ends a thread's park, or its next park. Several calls before a park count as one. What was
  * written before this call is seen after the park.
@@ -310,8 +326,8 @@ TW_API int tw_mutex_create(tw_mutex **mutex);
  * Returns:
  *   0  done
  * Errors: -EINVAL; and
- *   -EBUSY  a thread holds the lock
- * Threads: no other call about it is under way or begins. */
+ *   -EBUSY  a thread holds the lock, waits for it, or will take it again in tw_cond_wait
+ * Threads: no other call about it begins, or is under way without waiting. */
 TW_API int tw_mutex_destroy(tw_mutex *mutex);
 
 /* Acquires the lock, and waits for it without a time limit. An unlock wakes the thread that has
@@ -323,6 +339,17 @@ TW_API int tw_mutex_destroy(tw_mutex *mutex);
  *   -EDEADLK  the calling thread holds the lock already
  * Threads: any. */
 TW_API int tw_mutex_lock(tw_mutex *mutex);
+
+/* Like tw_mutex_lock, but gives up after `ns` nanoseconds or a little later. This time is relative,
+ * unlike that of pthread_mutex_timedlock.
+ *
+ * Returns:
+ *   0  the calling thread holds the lock
+ * Errors: -EINVAL; and
+ *   -EDEADLK    the calling thread holds the lock already
+ *   -ETIMEDOUT  the time is over
+ * Threads: any. */
+TW_API int tw_mutex_lock_for(tw_mutex *mutex, uint64_t ns);
 
 /* Acquires the lock if no thread holds it or waits for it.
  *
@@ -353,12 +380,14 @@ typedef struct tw_cond tw_cond;
  * Threads: any. */
 TW_API int tw_cond_create(tw_cond **cond);
 
-/* Ends a condition variable. `cond` may be null.
+/* Ends a condition variable. `cond` may be null. After a broadcast, join the threads that waited,
+ * or call this again until it succeeds: pthread_cond_destroy would wait for them.
  *
  * Returns:
  *   0  done
- * Errors: -EINVAL.
- * Threads: no other call about it is under way or begins. */
+ * Errors: -EINVAL; and
+ *   -EBUSY  a thread waits, or has been woken and has not returned yet
+ * Threads: no other call about it begins, or is under way without waiting. */
 TW_API int tw_cond_destroy(tw_cond *cond);
 
 /* Releases the lock, waits for a signal, and acquires the lock again. A signal after the release is
@@ -413,8 +442,9 @@ TW_API int tw_mailbox_create(tw_mailbox **mailbox, size_t capacity);
  *
  * Returns:
  *   0  done
- * Errors: -EINVAL.
- * Threads: no other call about it is under way or begins. */
+ * Errors: -EINVAL; and
+ *   -EBUSY  a thread waits to send or receive, or has been woken and has not returned yet
+ * Threads: no other call about it begins, or is under way without waiting. */
 TW_API int tw_mailbox_destroy(tw_mailbox *mailbox);
 
 /* Closes a mailbox: it refuses all further letters, and wakes every thread that waits. Threads can
@@ -487,7 +517,9 @@ TW_API ptrdiff_t tw_mailbox_len(const tw_mailbox *mailbox);
 typedef struct tw_key tw_key;
 
 /* Is called with a thread's value when the thread ends, unless the value is null. It runs on the
- * thread and may call every function. */
+ * thread and may call every function. If it sets a value, that value is destroyed too. This is
+ * repeated for at least 4 rounds and at most 8. Values that are left then are lost: no destructor
+ * runs for them. */
 typedef void (*tw_destructor_fn)(void *value);
 
 /* Makes a key, and returns it in `*key`; `key` must not be null. If `destructor` is null, the key
