@@ -87,6 +87,55 @@ static uint64_t grid(tw_timer *timer, uint64_t expiry, void *user)
     return expiry + 1000;
 }
 
+static void visits_none(tw_timer *timer, uint64_t expiry, void *user)
+{
+    (void)timer, (void)expiry, (void)user;
+    CHECK(0);
+}
+
+struct visits {
+    struct party *parties;
+    unsigned seen;
+};
+
+static void visits(tw_timer *timer, uint64_t expiry, void *user)
+{
+    struct visits *visits = (struct visits *)user;
+    struct party *party = TW_CONTAINER(timer, struct party, timer);
+    unsigned bit = 1u << (party - visits->parties);
+    uint64_t tick;
+    CHECK((visits->seen & bit) == 0);
+    visits->seen |= bit;
+    CHECK(expiry >= 1000);
+    EQUAL(tw_timer_is_linked(timer), 1);
+    EQUAL(tw_queue_remove(party->queue, timer), -EBUSY);
+    EQUAL(tw_queue_peek(party->queue, NULL, &tick), -EBUSY);
+    EQUAL(tw_queue_each(party->queue, visits_none, NULL), -EBUSY);
+    EQUAL(tw_queue_destroy(party->queue), -EBUSY);
+}
+
+/* A walk comes to each pending timer once, in every family. */
+static void walk(tw_queue *queue)
+{
+    struct party parties[9];
+    struct visits all = { parties, 0 };
+    unsigned i;
+    memset(parties, 0, sizeof parties);
+    EQUAL(tw_queue_each(queue, NULL, NULL), -EINVAL);
+    EQUAL(tw_queue_each(NULL, visits, &all), -EINVAL);
+    EQUAL(tw_queue_each(queue, visits, &all), 0);
+    EQUAL(all.seen, 0);
+    for (i = 0; i < 9; i++) {
+        parties[i].queue = queue;
+        CHECK(tw_queue_insert(queue, &parties[i].timer, 1000 + i * i * i * 100) >= 0);
+    }
+    CHECK(tw_queue_remove(queue, &parties[4].timer) >= 0);
+    EQUAL(tw_queue_each(queue, visits, &all), 0);
+    EQUAL(all.seen, 0x1ef);
+    EQUAL(tw_queue_check(queue, NULL, 0), 0);
+    EQUAL(tw_queue_clear(queue), 0);
+}
+
 static void of_a_queue(tw_family family)
 {
     struct party party = { NULL, TW_TIMER_INIT, TW_TIMER_INIT, 0, 0, NULL }, other = party;
@@ -97,6 +146,7 @@ static void of_a_queue(tw_family family)
     uint64_t tick;
     int count = 0, i;
 
+    walk(queue);
     CHECK(tw_queue_insert(queue, &party.timer, 50) >= 0);
     CHECK(tw_queue_insert(queue, &party.neighbour, 51) >= 0);
     EQUAL(tw_queue_advance(queue, 100, SIZE_MAX, everything, &party.calls, &done), 0);

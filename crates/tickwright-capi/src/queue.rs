@@ -78,6 +78,10 @@ pub type tw_fire_fn = Option<unsafe extern "C-unwind" fn(fired: *const tw_expire
 pub type tw_rearm_fn =
     Option<unsafe extern "C-unwind" fn(timer: *mut tw_timer, expiry: u64, user: *mut c_void) -> u64>;
 
+/// `tw_queue_each` calls this function with each pending timer.
+pub type tw_visit_fn =
+    Option<unsafe extern "C-unwind" fn(timer: *mut tw_timer, expiry: u64, user: *mut c_void)>;
+
 /// A queue with the head before it.
 #[repr(C)]
 struct Made<F: Known> {
@@ -402,6 +406,25 @@ exported!(
     /// The number of pending timers.
     fn tw_queue_len(queue: *const tw_queue) -> isize {
         answer::count(|| on_queue!(queue, queue => Ok(queue.len())))
+    }
+
+    /// Calls a function with each pending timer.
+    fn tw_queue_each(queue: *mut tw_queue, visit: tw_visit_fn, user: *mut c_void) -> c_int {
+        answer::code(|| {
+            let head = checked(queue)?;
+            let visit = visit.ok_or(code::INVALID)?;
+            let visited = with_family!(head.family, F => {
+                // SAFETY: 1. `checked` has returned the head. 2. The queue is of this family. 3.
+                // The reference is the only one: the queue is lent while `visit` runs.
+                let queue_behind = unsafe { behind::<F>(queue) };
+                lend(queue, &head.state, || queue_behind.for_each(|pending| {
+                    let timer = timer::of::<F>(pending.key);
+                    // SAFETY: the caller's function, called as the header says.
+                    code::contained(|| unsafe { visit(timer, pending.expiry, user) });
+                }));
+            });
+            visited.map(|()| 0).ok_or(code::INVALID)
+        })
     }
 
     /// Removes every timer.

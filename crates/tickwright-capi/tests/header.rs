@@ -130,6 +130,39 @@ fn declared(header: &str) -> Vec<(String, &str)> {
     found
 }
 
+#[test]
+fn a_function_that_fills_a_struct_names_its_initializer() {
+    let headers = headers();
+    let mut checked = 0;
+    for (_, header) in &headers {
+        for (name, rest) in
+            header.split("typedef struct tw_").skip(1).filter_map(|rest| rest.split_once(" {"))
+        {
+            if !rest.trim_start().starts_with("size_t size;") {
+                continue;
+            }
+            let initializer = format!("TW_{}_INIT", name.to_uppercase());
+            for (file, header) in &headers {
+                for (function, comment) in declared(header) {
+                    let at = header.find(&format!("{function}(")).unwrap();
+                    let parameters = header[at..].split_once(';').unwrap().0;
+                    let fills = parameters
+                        .split(['(', ','])
+                        .any(|parameter| parameter.trim_start().starts_with(&format!("tw_{name} *")));
+                    if fills && !parameters.contains("size_t size") {
+                        assert!(
+                            comment.contains(&initializer),
+                            "{file}: {function} does not name {initializer}"
+                        );
+                        checked += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(checked >= 5, "{checked}");
+}
+
 /// Returns the assertions that a C compiler is to confirm.
 fn confirmations() -> String {
     let sources = sources();

@@ -93,9 +93,17 @@ def advances(ffi, tw):
         equal(tw.tw_queue_len(queue), -errno.EBUSY)
         return expiry + 100
 
+    @callback(ffi, "void(tw_timer *, uint64_t, void *)")
+    def visit(timer, expiry, user):
+        seen.append((timer - timers, expiry))
+        equal(tw.tw_queue_len(queue), -errno.EBUSY)
+
     user = ffi.new_handle("user")
     for at, deadline in enumerate((10, 15)):
         assert tw.tw_queue_insert(queue, timers + at, deadline) >= 0
+    equal(tw.tw_queue_each(queue, visit, user), 0)
+    equal(sorted(seen), [(0, 10), (1, 15)])
+    seen.clear()
     done = ffi.new("tw_advance *", {"size": ffi.sizeof("tw_advance")})
     equal(tw.tw_queue_advance(queue, 30, 1, fire, user, done), 1)  # the budget ran out
     equal(tw.tw_queue_advance(queue, 30, 100, fire, user, done), 0)

@@ -49,8 +49,10 @@
  * SONAME. The caller sets `size` to the sizeof of the struct: TW_..._INIT does, and so does
  * tw_..._init of the structs that have such a function. The library reads and writes at most `size`
  * bytes. When it fills a struct, it sets `size` to the number of bytes that it has filled. A size
- * of 0 gives -EINVAL. The default of an added field is 0. An older library, which does not know the
- * field, accepts 0 and refuses other values with -E2BIG.
+ * that no version of the struct can have gives -EINVAL, such as 0 or 33. The library cannot detect
+ * every struct that was not initialized, because the size of such a struct is random. The default
+ * of an added field is 0. An older library, which does not know the field, accepts 0 and refuses
+ * other values with -E2BIG.
  *
  * All other sizes, and all numbers in macros and enums, are part of the ABI: they change only
  * together with the SONAME.
@@ -132,7 +134,9 @@ inline const Type *container(const Member *pointer, size_t offset)
 /* TW_CONTAINER(pointer, type, member): the struct of type `type` that contains the member.
  * `pointer` points to the member `member` of that struct. If `pointer` has another type than the
  * member, the compiler reports an error or a warning. A pointer to const gives a pointer to
- * const. */
+ * const. In C++ `type` should have standard layout. For a class with virtual functions compilers
+ * warn (-Winvalid-offsetof), although GCC and clang compute the right address. Without the warning:
+ * put the timer into a plain struct that also points to the object, as a member of the class. */
 #ifdef __cplusplus
 #define TW_CONTAINER(pointer, type, member) \
     (tw_detail::container<type, decltype(static_cast<type *>(0)->member)>( \

@@ -202,7 +202,7 @@ typedef struct tw_expired {
 #define TW_EXPIRED_INIT { sizeof(tw_expired), NULL, 0, 0 }
 
 /* Moves the queue's now forward, and takes the first timer out if it is due. The timer may be freed
- * or inserted again at once.
+ * or inserted again at once. Initialize `*fired` with TW_EXPIRED_INIT; `fired` may be null.
  *
  * Returns:
  *   1  a timer has left; `*fired` is written
@@ -217,7 +217,8 @@ typedef uint64_t (*tw_rearm_fn)(tw_timer *timer, uint64_t expiry, void *user);
 
 /* Moves the queue's now forward. If the first timer is due, the call gives it the deadline that
  * `rearm` returns, in one step. For a period without drift, `rearm` returns expiry + period.
- * `*fired` gets the deadline and the expiry that the timer had before.
+ * `*fired` gets the deadline and the expiry that the timer had before. Initialize `*fired` with
+ * TW_EXPIRED_INIT; `fired` may be null.
  *
  * Returns:
  *   1  a timer has a new deadline; `*fired` is written
@@ -244,7 +245,8 @@ typedef struct tw_advance {
 /* Moves the queue's now forward, and calls `fire` with each timer that is due, in order. The call
  * stops when it has delivered or moved `budget` timers. With a budget of 0 it only moves now. If
  * `fire` inserts a timer at or before now, the timer is due again: in this call, if the budget
- * lasts. So pass SIZE_MAX only if `fire` inserts no such timer.
+ * lasts. So pass SIZE_MAX only if `fire` inserts no such timer. Initialize `*done` with
+ * TW_ADVANCE_INIT; `done` may be null.
  *
  * Returns:
  *   0  no timer that is due is left
@@ -286,6 +288,19 @@ TW_API int tw_queue_now(const tw_queue *queue, uint64_t *tick);
  * Errors: -EINVAL, -EBUSY.
  * Threads: serialized. */
 TW_API ptrdiff_t tw_queue_len(const tw_queue *queue);
+
+/* tw_queue_each calls this function with each pending timer, and when the timer is due. Meanwhile
+ * every other function refuses the queue with -EBUSY. */
+typedef void (*tw_visit_fn)(tw_timer *timer, uint64_t expiry, void *user);
+
+/* Calls `visit` with each pending timer once, in any order, in O(n); in a wheel also its slots. To
+ * remove some of the timers, remember them, and remove them afterwards.
+ *
+ * Returns:
+ *   0  done
+ * Errors: -EINVAL, -EBUSY.
+ * Threads: serialized. */
+TW_API int tw_queue_each(tw_queue *queue, tw_visit_fn visit, void *user);
 
 /* Removes every timer. The queue's now stays as it is.
  *

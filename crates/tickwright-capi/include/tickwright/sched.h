@@ -492,7 +492,8 @@ typedef struct tw_sched_info {
 
 #define TW_SCHED_INFO_INIT { sizeof(tw_sched_info), 0, 0, TW_STATE_IDLE, 0, 0, NULL, NULL }
 
-/* Writes what the scheduler knows of a timer to `*info`.
+/* Writes what the scheduler knows of a timer to `*info`, which you initialize with
+ * TW_SCHED_INFO_INIT; null only asks whether the timer exists.
  *
  * Returns:
  *   0  `*info` is written
@@ -678,7 +679,7 @@ typedef struct tw_sched_counts {
 #define TW_SCHED_COUNTS_INIT \
     { sizeof(tw_sched_counts), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
-/* Writes the counters to `*counts`.
+/* Writes the counters to `*counts`, which you initialize with TW_SCHED_COUNTS_INIT.
  *
  * Returns:
  *   0  `*counts` is written

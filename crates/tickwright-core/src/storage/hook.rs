@@ -386,6 +386,15 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
         Ok(nodes.filter_map(|p| self.pending(p)))
     }
 
+    /// Calls `visit` with each pending timer, in any order. O(n), in wheels O(n + slots).
+    pub fn for_each(&self, mut visit: impl FnMut(Pending<TimerRef<'a, F, T>>)) {
+        self.order.for_each(&self.nodes, |p| {
+            if let Some(pending) = self.pending(p) {
+                visit(pending);
+            }
+        });
+    }
+
     #[inline]
     fn find(&self, timer: &Timer<F, T>) -> Result<HookPtr<F>, KeyError> {
         match timer.hook.owner() {
