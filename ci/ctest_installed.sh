@@ -176,7 +176,7 @@ for model in one-to-one mn manager; do
     TICKWRIGHT_MODEL="$model" "${limited[@]}" "$work/pthread" | grep -qx '600 threads'
 done
 # A function of pthreads that the shim does not have is refused by the compiler, not by a crash.
-without=(pthread_kill pthread_cancel pthread_exit pthread_setname_np pthread_timedjoin_np pthread_mutex_timedlock)
+without=(pthread_sigqueue PTHREAD_MUTEX_RECURSIVE PTHREAD_PROCESS_SHARED pthread_mutexattr_setrobust pthread_cancel pthread_exit pthread_setname_np pthread_timedjoin_np pthread_mutex_timedlock)
 for function in pthread_self "${without[@]}"; do
     printf '#define _GNU_SOURCE\n#include "tickwright-pthread.h"\nvoid *at(void) { return (void *)%s; }\n' "$function" >"$work/without.c"
     if LC_ALL=C cc -std=gnu11 "${cflags[@]}" -Iexamples -c "$work/without.c" -o "$work/without.o" 2>"$work/refused"; then

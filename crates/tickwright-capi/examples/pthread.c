@@ -1,11 +1,13 @@
 /* A program like glibc's nptl/perf.c. A few threads start others one after another until a given
  * number has run. The started threads meet at a lock. With -DPLAIN the program compiles with
  * pthread.h. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #ifdef PLAIN
 #include <pthread.h>
+#include <unistd.h>
 #else
 #include "tickwright-pthread.h"
 #endif
@@ -16,6 +18,14 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t ended = PTHREAD_COND_INITIALIZER;
 static pthread_key_t key;
 static int ran, tops, destructed;
+static pthread_t first;
+static volatile sig_atomic_t signals;
+
+static void signaled(int number)
+{
+    (void)number;
+    signals++;
+}
 
 static void must(int result, const char *what)
 {
@@ -60,13 +70,24 @@ static void *top(void *argument)
     tops++;
     must(pthread_cond_signal(&ended), "signal");
     must(pthread_mutex_unlock(&lock), "unlock");
+    usleep(1);
+    must(pthread_kill(first, 0), "kill");
     return argument;
 }
 
 int main(void)
 {
     pthread_attr_t attr;
+    pthread_mutexattr_t checks;
     int i;
+    first = pthread_self();
+    signal(SIGUSR1, signaled);
+    must(pthread_kill(first, SIGUSR1), "kill");
+    must(signals != 1, "the signal of the main thread");
+    must(pthread_mutexattr_init(&checks), "mutexattr_init");
+    must(pthread_mutexattr_settype(&checks, PTHREAD_MUTEX_ERRORCHECK), "mutexattr_settype");
+    must(pthread_mutex_init(&lock, &checks), "mutex_init");
+    must(pthread_mutexattr_destroy(&checks), "mutexattr_destroy");
     must(pthread_key_create(&key, destruct), "key_create");
     must(pthread_attr_init(&attr), "attr_init");
     must(pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED), "attr_setdetachstate");

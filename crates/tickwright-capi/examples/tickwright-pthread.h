@@ -2,20 +2,32 @@
  * this file in place of pthread.h, after all other headers. It needs C11 or C++11. The environment
  * variable TICKWRIGHT_MODEL chooses the model: one-to-one (the default), mn or manager.
  *
- * What is here: threads (create, join, tryjoin, detach, self, equal, yield), their attributes
- * (stack, guard, detach state), mutexes, conditions, and keys with one destructor.
+ * What is here: threads (create, join, tryjoin, detach, self, equal, yield, kill), their attributes
+ * (stack, guard, detach state), mutexes and conditions with their attributes, and keys with one
+ * destructor. sleep, usleep and nanosleep wait without their worker.
  *
  * What is different:
  *
- *   pthread_exit, cancellation, signals, scheduling, names, barriers, rwlocks, spin locks, once,
+ *   pthread_exit, cancellation, signal masks, scheduling, names, barriers, rwlocks, spin locks, once,
  *   other attributes of threads, and static initializers of other mutexes are not here. The C
  *   library's would take a pthread_t for one of its own. So each use is a compile error ("has no
  *   member named 'pthread_kill'").
- *   an id              is a number of 64 bits. It is stale for ever when its thread is gone.
- *   a mutex            is allocated by its first use, and is never recursive. Locking it twice
- *                      gives EDEADLK. PTHREAD_MUTEX_INITIALIZER works; attributes are ignored.
+ *   an id              is a number of 64 bits. It is stale for ever when its thread is gone. It is
+ *                      0 for the main thread, and for others that pthread_create has not made.
+ *   pthread_kill       sends signals to the main thread alone, whose id is 0. For other threads it
+ *                      takes 0, which asks whether the thread exists, and refuses signals
+ *                      (ENOTSUP): an M:N thread has no signals of its own.
+ *   a mutex            is allocated by its first use, and checks for errors. Locking it twice gives
+ *                      EDEADLK, and an unlock by another thread gives EPERM, also for default
+ *                      mutexes. PTHREAD_MUTEX_INITIALIZER works.
+ *   attributes         of mutexes and conditions that would change more are compile errors:
+ *                      PTHREAD_MUTEX_RECURSIVE, PTHREAD_PROCESS_SHARED, PTHREAD_MUTEX_ROBUST,
+ *                      PTHREAD_PRIO_INHERIT and PTHREAD_PRIO_PROTECT, and the functions that need
+ *                      them. If such a number is passed anyway, the result is ENOTSUP.
+ *   a condition        is destroyed only when its waiters have returned; EBUSY before.
  *   timed waits        are not here, and are compile errors too: their clocks are the caller's.
- *   a wait in another function than these stops the worker of an M:N thread.
+ *   a wait in another function than these stops the worker of an M:N thread. Signals do not end
+ *                      sleep, usleep and nanosleep, and do not end waits.
  *   the end of main    ends the process at once, as with pthreads.
  *   no memory          for a mutex or condition that is used the first time gives ENOMEM.
  */
@@ -28,6 +40,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 #include <tickwright/thread.h>
 
 /* The runtime of the process, which the first use makes. All files share it. */
@@ -114,6 +128,90 @@ static inline int tw_pt_yield(void)
     return 0;
 }
 
+/* The main thread, as the C library knows it. */
+__attribute__((weak)) pthread_t tw_pt_main;
+
+__attribute__((constructor)) static void tw_pt_is_main(void)
+{
+    tw_pt_main = pthread_self();
+}
+
+static inline int tw_pt_kill(tw_pt_thread thread, int signal)
+{
+    if (thread == 0)
+        return pthread_kill(tw_pt_main, signal);
+    if (signal != 0)
+        return ENOTSUP;
+    /* Nothing here parks, so this only looks for the thread. */
+    return -tw_thread_unpark(tw_pt(), thread);
+}
+
+static inline int tw_pt_nanosleep(const struct timespec *time, struct timespec *rest)
+{
+    (void)rest; /* Nothing interrupts the sleep. */
+    if (time->tv_sec < 0 || time->tv_nsec < 0 || time->tv_nsec > 999999999) {
+        errno = EINVAL;
+        return -1;
+    }
+    if ((uint64_t)time->tv_sec >= UINT64_MAX / 1000000000)
+        tw_thread_sleep(UINT64_MAX);
+    else
+        tw_thread_sleep((uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_nsec);
+    return 0;
+}
+
+static inline unsigned tw_pt_sleep(unsigned seconds)
+{
+    tw_thread_sleep((uint64_t)seconds * 1000000000);
+    return 0;
+}
+
+static inline int tw_pt_usleep(unsigned long microseconds)
+{
+    tw_thread_sleep((uint64_t)microseconds * 1000);
+    return 0;
+}
+
+/* Attributes of mutexes and conditions. An attribute that would have no effect is refused here, and
+ * refused again when an object is made with it. */
+typedef struct tw_pt_mutexattr {
+    int refused;
+} tw_pt_mutexattr;
+
+typedef struct tw_pt_condattr {
+    int refused;
+} tw_pt_condattr;
+
+#define TW_PT_ATTR(kind) \
+    static inline int tw_pt_##kind##attr_init(tw_pt_##kind##attr *attr) \
+    { \
+        attr->refused = 0; \
+        return 0; \
+    } \
+\
+    static inline int tw_pt_##kind##attr_destroy(tw_pt_##kind##attr *attr) \
+    { \
+        (void)attr; \
+        return 0; \
+    } \
+\
+    static inline int tw_pt_##kind##attr_setpshared(tw_pt_##kind##attr *attr, int shared) \
+    { \
+        attr->refused |= shared != PTHREAD_PROCESS_PRIVATE; \
+        return shared == PTHREAD_PROCESS_PRIVATE ? 0 : ENOTSUP; \
+    }
+
+TW_PT_ATTR(mutex)
+TW_PT_ATTR(cond)
+
+static inline int tw_pt_mutexattr_settype(tw_pt_mutexattr *attr, int type)
+{
+    int is_here = type == PTHREAD_MUTEX_DEFAULT || type == PTHREAD_MUTEX_NORMAL
+                  || type == PTHREAD_MUTEX_ERRORCHECK;
+    attr->refused |= !is_here;
+    return is_here ? 0 : ENOTSUP;
+}
+
 /* An object that its first use makes. If several threads make one at once, the first one wins. */
 typedef struct tw_pt_mutex {
     tw_mutex *made;
@@ -142,9 +240,10 @@ typedef struct tw_pt_cond {
         return 0; \
     } \
 \
-    static inline int tw_pt_##kind##_init(tw_pt_##kind *here, const void *attr) \
+    static inline int tw_pt_##kind##_init(tw_pt_##kind *here, const tw_pt_##kind##attr *attr) \
     { \
-        (void)attr; \
+        if (attr != NULL && attr->refused) \
+            return ENOTSUP; \
         here->made = NULL; \
         return 0; \
     } \
@@ -243,6 +342,10 @@ static inline void *tw_pt_getspecific(tw_key *key)
 #define pthread_attr_setguardsize tw_pt_attr_setguardsize
 #define pthread_attr_setdetachstate tw_pt_attr_setdetachstate
 #define pthread_create tw_pt_create
+#define pthread_kill tw_pt_kill
+#define sleep(seconds) tw_pt_sleep(seconds)
+#define usleep(microseconds) tw_pt_usleep(microseconds)
+#define nanosleep(time, rest) tw_pt_nanosleep(time, rest)
 #define pthread_join tw_pt_join
 #define pthread_tryjoin_np tw_pt_tryjoin
 #define pthread_detach tw_pt_detach
@@ -250,6 +353,15 @@ static inline void *tw_pt_getspecific(tw_key *key)
 #define pthread_equal tw_thread_equal
 #define pthread_yield tw_pt_yield
 #define sched_yield tw_pt_yield
+#define pthread_mutexattr_t tw_pt_mutexattr
+#define pthread_condattr_t tw_pt_condattr
+#define pthread_mutexattr_init tw_pt_mutexattr_init
+#define pthread_mutexattr_destroy tw_pt_mutexattr_destroy
+#define pthread_mutexattr_settype tw_pt_mutexattr_settype
+#define pthread_mutexattr_setpshared tw_pt_mutexattr_setpshared
+#define pthread_condattr_init tw_pt_condattr_init
+#define pthread_condattr_destroy tw_pt_condattr_destroy
+#define pthread_condattr_setpshared tw_pt_condattr_setpshared
 #define pthread_mutex_init tw_pt_mutex_init
 #define pthread_mutex_destroy tw_pt_mutex_destroy
 #define pthread_mutex_lock tw_pt_mutex_lock
@@ -277,6 +389,31 @@ struct tickwright_pthread {
 #undef PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP
 #undef PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP
 #undef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
+#undef PTHREAD_MUTEX_RECURSIVE
+#undef PTHREAD_MUTEX_RECURSIVE_NP
+#undef PTHREAD_MUTEX_ROBUST
+#undef PTHREAD_MUTEX_ROBUST_NP
+#undef PTHREAD_PROCESS_SHARED
+#undef PTHREAD_PRIO_INHERIT
+#undef PTHREAD_PRIO_PROTECT
+#define PTHREAD_MUTEX_RECURSIVE TW_PT_NO->PTHREAD_MUTEX_RECURSIVE
+#define PTHREAD_MUTEX_RECURSIVE_NP TW_PT_NO->PTHREAD_MUTEX_RECURSIVE_NP
+#define PTHREAD_MUTEX_ROBUST TW_PT_NO->PTHREAD_MUTEX_ROBUST
+#define PTHREAD_MUTEX_ROBUST_NP TW_PT_NO->PTHREAD_MUTEX_ROBUST_NP
+#define PTHREAD_PROCESS_SHARED TW_PT_NO->PTHREAD_PROCESS_SHARED
+#define PTHREAD_PRIO_INHERIT TW_PT_NO->PTHREAD_PRIO_INHERIT
+#define PTHREAD_PRIO_PROTECT TW_PT_NO->PTHREAD_PRIO_PROTECT
+#define pthread_mutexattr_gettype TW_PT_NO->pthread_mutexattr_gettype
+#define pthread_mutexattr_getpshared TW_PT_NO->pthread_mutexattr_getpshared
+#define pthread_mutexattr_setrobust TW_PT_NO->pthread_mutexattr_setrobust
+#define pthread_mutexattr_getrobust TW_PT_NO->pthread_mutexattr_getrobust
+#define pthread_mutexattr_setprotocol TW_PT_NO->pthread_mutexattr_setprotocol
+#define pthread_mutexattr_getprotocol TW_PT_NO->pthread_mutexattr_getprotocol
+#define pthread_mutexattr_setprioceiling TW_PT_NO->pthread_mutexattr_setprioceiling
+#define pthread_mutexattr_getprioceiling TW_PT_NO->pthread_mutexattr_getprioceiling
+#define pthread_condattr_getpshared TW_PT_NO->pthread_condattr_getpshared
+#define pthread_condattr_setclock TW_PT_NO->pthread_condattr_setclock
+#define pthread_condattr_getclock TW_PT_NO->pthread_condattr_getclock
 #define pthread_exit TW_PT_NO->pthread_exit
 #define pthread_cancel TW_PT_NO->pthread_cancel
 #define pthread_testcancel TW_PT_NO->pthread_testcancel
@@ -286,7 +423,6 @@ struct tickwright_pthread {
 #define pthread_cleanup_pop TW_PT_NO->pthread_cleanup_pop
 #define pthread_cleanup_push_defer_np TW_PT_NO->pthread_cleanup_push_defer_np
 #define pthread_cleanup_pop_restore_np TW_PT_NO->pthread_cleanup_pop_restore_np
-#define pthread_kill TW_PT_NO->pthread_kill
 #define pthread_sigqueue TW_PT_NO->pthread_sigqueue
 #define pthread_sigmask TW_PT_NO->pthread_sigmask
 #define pthread_timedjoin_np TW_PT_NO->pthread_timedjoin_np
