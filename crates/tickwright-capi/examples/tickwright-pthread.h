@@ -8,10 +8,10 @@
  *
  * What is different:
  *
- *   pthread_exit, cancellation, signal masks, scheduling, names, barriers, rwlocks, spin locks, once,
- *   other attributes of threads, and static initializers of other mutexes are not here. The C
+ *   pthread_exit, cancellation, signal masks, scheduling, names, barriers, rwlocks, spin locks,
+ *   once, other attributes of threads, and static initializers of other mutexes are not here. The C
  *   library's would take a pthread_t for one of its own. So each use is a compile error ("has no
- *   member named 'pthread_kill'").
+ *   member named 'pthread_cancel'").
  *   an id              is a number of 64 bits. It is stale for ever when its thread is gone. It is
  *                      0 for the main thread, and for others that pthread_create has not made.
  *   pthread_kill       sends signals to the main thread alone, whose id is 0. For other threads it

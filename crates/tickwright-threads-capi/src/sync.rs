@@ -121,7 +121,8 @@ fn unlock(lock: &tw_mutex) -> Result<c_int, c_int> {
     Ok(0)
 }
 
-/// Unlocks, waits by `wait`, and stores the guard that `wait` returns. Returns what else it returns.
+/// Unlocks, waits by `wait`, and stores the guard that `wait` returns. Returns the second part of
+/// that result.
 fn wait_for_signal<R>(
     cond: *const tw_cond,
     lock: *const tw_mutex,
