@@ -11,3 +11,5 @@ mod tokio;
 
 #[cfg(feature = "quinn")]
 pub use quinn::QuinnRuntime;
+#[cfg(all(feature = "tokio", debug_assertions))]
+pub(crate) use tokio::tell_of_paused_clock;

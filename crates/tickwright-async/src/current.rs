@@ -18,6 +18,9 @@ use crate::time::nanos;
 use crate::timeout::Timeout;
 use crate::timers::Timers;
 
+/// The timers of the process.
+static GLOBAL: OnceLock<Timers> = OnceLock::new();
+
 thread_local! {
     static ENTERED: RefCell<Option<Timers>> = const { RefCell::new(None) };
 }
@@ -57,8 +60,17 @@ impl Timers {
     /// If the platform starts no thread, each timer that is armed tries again. Its task is then
     /// polled again and again until the timer is due.
     pub fn global() -> &'static Self {
-        static GLOBAL: OnceLock<Timers> = OnceLock::new();
         GLOBAL.get_or_init(|| Settings::new().start_or_retry())
+    }
+
+    /// Makes these the timers of the process: the functions of this crate use them on every thread
+    /// that has not entered others. Call it before the first use of those functions, for example
+    /// with the timers of a runtime whose tasks run on several workers.
+    ///
+    /// # Errors
+    /// These timers, if the process has timers already.
+    pub fn set_global(self) -> Result<(), Self> {
+        GLOBAL.set(self)
     }
 }
 
@@ -84,7 +96,11 @@ fn with<R>(mut work: impl FnMut(&Timers) -> R) -> R {
     let entered = ENTERED.try_with(|entered| entered.try_borrow().ok()?.as_ref().map(&mut work));
     match entered {
         Ok(Some(result)) => result,
-        _ => work(Timers::global()),
+        _ => {
+            #[cfg(all(feature = "tokio", debug_assertions))]
+            crate::adapter::tell_of_paused_clock();
+            work(Timers::global())
+        }
     }
 }
 

@@ -11,7 +11,8 @@ use crate::sleep::Sleep;
 use crate::time::nanos;
 use crate::timers::Timers;
 
-/// What an [`Interval`] does after a tick that came late.
+/// What an [`Interval`] does after a tick that came late by more than 5 ms, as in tokio. A tick
+/// that is less late counts as in time, so the choice matters little for periods below 5 ms.
 ///
 /// With a period of 10 ms, a start at 0 and a pause from 15 to 47, the ticks are:
 ///
@@ -53,21 +54,23 @@ pub struct Interval {
 
 /// Intervals.
 impl Timers {
-    /// Ticks every `period`, for the first time at once. A period of zero is treated as 1 ns, where
-    /// tokio panics.
+    /// Ticks every `period`, for the first time at once. A period of zero, for which tokio panics,
+    /// is the shortest one that is of use: the [resolution](Timers::resolution), and at least 1 us.
     #[must_use]
     #[cfg_attr(feature = "sites", track_caller)]
     pub fn interval(&self, period: Duration) -> Interval {
         self.interval_at(self.now(), period)
     }
 
-    /// Ticks every `period`, for the first time at `start`. A period of zero is treated as 1 ns.
+    /// Ticks every `period`, for the first time at `start`. A period of zero is the resolution, and
+    /// at least 1 us.
     #[must_use]
     #[cfg_attr(feature = "sites", track_caller)]
     pub fn interval_at(&self, start: Instant, period: Duration) -> Interval {
+        let period = if period.is_zero() { self.resolution().max(SHORTEST) } else { period };
         Interval {
             sleep: self.sleep_until(start),
-            period: nanos(period).max(1),
+            period: nanos(period),
             missed: MissedTickBehavior::default(),
         }
     }
@@ -98,10 +101,10 @@ impl Interval {
     /// When the next tick is due, if the tick of `due` was returned at `now`.
     fn next(&self, due: u64, now: u64) -> u64 {
         let next = due.saturating_add(self.period);
-        // Each tick is a little late. A tick is missed when it is late by half of a period.
+        // Each tick is a little late.
         let late = now.saturating_sub(due);
         match self.missed {
-            _ if late <= SLOP.min(self.period / 2) => next,
+            _ if late <= SLOP => next,
             MissedTickBehavior::Burst => next,
             MissedTickBehavior::Delay => now.saturating_add(self.period),
             MissedTickBehavior::Skip => now.saturating_add(self.period - late % self.period),
@@ -147,7 +150,10 @@ impl Interval {
     }
 }
 
-/// The lateness up to which a tick is not missed; half of a period if that is less.
+/// The least period that stands for zero: a virtual clock makes a million steps for a second of it.
+const SHORTEST: Duration = Duration::from_micros(1);
+
+/// The lateness up to which a tick is not missed, in nanoseconds: tokio's.
 const SLOP: u64 = 5_000_000;
 
 impl futures_core::Stream for Interval {

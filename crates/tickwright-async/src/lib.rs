@@ -95,6 +95,7 @@
 
 mod adapter;
 mod base;
+mod coop;
 mod current;
 pub mod delay_queue;
 mod interval;
@@ -117,6 +118,8 @@ mod word;
 
 #[cfg(feature = "quinn")]
 pub use adapter::QuinnRuntime;
+#[doc(no_inline)]
+pub use core::time::Duration;
 pub use current::{Entered, interval, interval_at, now, sleep, sleep_until, slot, timeout, timeout_at};
 #[doc(inline)]
 pub use delay_queue::DelayQueue;

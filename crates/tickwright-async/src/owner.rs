@@ -4,6 +4,7 @@
 use core::task::{Context, Poll, Waker};
 
 use crate::base::{Core, Node};
+use crate::coop;
 use crate::pool;
 use crate::record;
 use crate::sync::{Arc, Ordering};
@@ -22,17 +23,19 @@ pub(crate) struct Owner {
     flags: Flags,
 }
 
-/// Two flags in one word. A future is moved a few times before it is polled. The copy of a word
+/// Flags in one word. A future is moved a few times before it is polled. The copy of a word
 /// that was written byte by byte stalls the processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 enum Flags {
     Neither,
-    /// The deadline may have passed: the next poll that arms looks at the clock.
+    /// The deadline may have passed: the next poll reads the clock.
     Look,
     /// The timer was armed, and may have fired since.
     Armed,
     ArmedLook,
+    /// The deadline had passed at the last poll, before the timer fired. Otherwise like `Look`.
+    Over,
 }
 
 impl Flags {
@@ -53,7 +56,7 @@ impl Flags {
 
     #[inline]
     const fn is_look(self) -> bool {
-        matches!(self, Self::Look | Self::ArmedLook)
+        matches!(self, Self::Look | Self::ArmedLook | Self::Over)
     }
 
     /// Sets whether the timer is armed. Returns whether it was.
@@ -96,30 +99,42 @@ impl Owner {
         self.deadline
     }
 
-    /// Whether the timer has fired for its deadline.
-    pub(crate) fn has_fired(&self) -> bool {
+    /// Whether a poll was ready, or the timer has fired for its deadline.
+    pub(crate) fn is_elapsed(&self) -> bool {
+        if self.flags == Flags::Over {
+            return true;
+        }
         let Some(node) = &self.node else { return false };
         node.state(Ordering::Acquire) == State::Fired && has_fired_for(node, self.deadline)
     }
 
-    /// Polls for the deadline: ready when the timer has fired. The first call arms the timer. The
-    /// timer wakes the task of the last call.
+    /// Polls for the deadline: ready when the timer has fired, or when a look at the clock finds
+    /// the deadline over. The first call arms the timer. The timer wakes the task of the last call.
+    ///
+    /// A clock that is moved is read at each poll, because its driver may not have run yet. The
+    /// clock of the machine is read only if the deadline may have passed when it was set: a read
+    /// costs more than the rest of a poll, and its driver fires by itself.
     #[inline]
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(node) = &self.node else { return Poll::Pending };
         let is_past = || node.core.time.now() >= self.deadline;
+        let look = self.flags.is_look() || !node.core.time.is_machine();
         let mut seen = node.state(Ordering::Acquire);
         loop {
             let exchanged = match seen {
-                State::Armed if self.waker == name(cx.waker()) => return Poll::Pending,
-                // Another task waits now. The timer must be vacant while its waker is exchanged.
+                State::Armed if !look && self.waker == name(cx.waker()) => return Poll::Pending,
+                State::Armed if self.waker == name(cx.waker()) && !is_past() => {
+                    self.flags = Flags::Armed;
+                    return Poll::Pending;
+                }
+                // The deadline is over, or another task waits now. The timer must be vacant while
+                // its waker is exchanged.
                 State::Armed => node.exchange(seen, State::Vacant, Ordering::AcqRel),
                 State::Vacant => {
-                    // The clock of a test is read each time, so that a past deadline is ready at
-                    // once.
-                    if (self.flags.is_look() || !node.core.time.is_machine()) && is_past() {
-                        return Poll::Ready(());
+                    if look && is_past() {
+                        return over(node, &mut self.flags, cx.waker());
                     }
+                    self.flags = Flags::of(self.flags.is_armed(), false);
                     put_waker(node, &mut self.waker, cx.waker());
                     node.deadline.store(self.deadline, Ordering::Relaxed);
                     note_arm(node, &mut self.flags, self.deadline);
@@ -133,8 +148,9 @@ impl Owner {
                 State::Idle => {
                     // This path takes a lock, so the cost of a read of the clock does not matter.
                     if is_past() {
-                        return Poll::Ready(());
+                        return over(node, &mut self.flags, cx.waker());
                     }
+                    self.flags = Flags::of(self.flags.is_armed(), false);
                     put_waker(node, &mut self.waker, cx.waker());
                     node.deadline.store(self.deadline, Ordering::Relaxed);
                     note_arm(node, &mut self.flags, self.deadline);
@@ -146,7 +162,10 @@ impl Owner {
                     }
                     return Poll::Pending;
                 }
-                State::Fired if has_fired_for(node, self.deadline) => return Poll::Ready(()),
+                State::Fired if has_fired_for(node, self.deadline) => {
+                    coop::waited();
+                    return Poll::Ready(());
+                }
                 // It fired for its earlier deadline just as it got a later one, or it fired for no
                 // deadline.
                 State::Fired => {
@@ -254,6 +273,20 @@ fn note_arm(node: &Arc<Node>, flags: &mut Flags, deadline: u64) {
     }
 }
 
+/// Ready without a wait: the deadline is over, and the timer is not armed any more.
+/// Pending, if the task has had its share of such polls.
+fn over(node: &Arc<Node>, flags: &mut Flags, waker: &Waker) -> Poll<()> {
+    if flags.arm(false) {
+        record::cancel(node);
+    }
+    if coop::is_spent(waker, node.core.time.is_machine()) {
+        *flags = Flags::Look;
+        return Poll::Pending;
+    }
+    *flags = Flags::Over;
+    Poll::Ready(())
+}
+
 /// Whether the timer has fired for this deadline or a later one. The caller has read the state with
 /// Acquire.
 fn has_fired_for(node: &Node, deadline: u64) -> bool {
@@ -283,3 +316,6 @@ fn put_waker(node: &Node, named: &mut (usize, usize), waker: &Waker) {
         drop(before);
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests;

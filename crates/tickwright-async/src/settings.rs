@@ -26,7 +26,8 @@ use crate::wake::{Sleeper, Wake};
 /// ```
 #[derive(Clone)]
 pub struct Settings {
-    resolution: Duration,
+    /// `None`: the driver's default.
+    resolution: Option<Duration>,
     slack: Duration,
     shards: usize,
     clock: Option<Arc<dyn Clock>>,
@@ -41,9 +42,8 @@ impl Settings {
     /// clock.
     #[must_use]
     pub fn new() -> Self {
-        let resolution = Duration::from_nanos(1 << 14);
         Self {
-            resolution,
+            resolution: None,
             slack: Duration::ZERO,
             shards: 0,
             clock: None,
@@ -54,11 +54,11 @@ impl Settings {
     }
 
     /// Sets how precise a deadline is: a timer fires up to `resolution` after its deadline, and
-    /// never before. The value is rounded down to a power of two in nanoseconds, from 8 ns to 1.07
-    /// s.
+    /// never before. Without this call it is 16.4 us, or 8 ns on a clock of tokio or of a test. The
+    /// value is rounded down to a power of two in nanoseconds, from 8 ns to 1.07 s.
     #[must_use]
     pub fn resolution(self, resolution: Duration) -> Self {
-        Self { resolution, ..self }
+        Self { resolution: Some(resolution), ..self }
     }
 
     /// Records what happens to the timers, as a trace for `tickwright recommend`. See
@@ -91,6 +91,11 @@ impl Settings {
     #[must_use]
     pub fn clock(self, clock: Arc<dyn Clock>) -> Self {
         Self { clock: Some(clock), aligned: false, ..self }
+    }
+
+    /// The finest resolution, unless one was set.
+    pub(crate) fn fine(self) -> Self {
+        Self { resolution: self.resolution.or(Some(Duration::from_nanos(8))), ..self }
     }
 
     /// Like [`clock`](Self::clock), for a clock that began with the time of the machine.
@@ -163,7 +168,7 @@ impl Settings {
                 lateness: Lateness::NONE,
             }),
         };
-        let scale = Scale::new(self.resolution, self.slack);
+        let scale = Scale::new(self.resolution.unwrap_or(Duration::from_nanos(1 << 14)), self.slack);
         let core = Core {
             shards: core::iter::repeat_with(shard).take(shards.clamp(1, 256)).collect(),
             time: self.clock.map_or(Time::Machine, |clock| Time::other(clock, self.aligned, scale)),

@@ -101,11 +101,11 @@ impl Sleep {
         instant(self.owner.deadline())
     }
 
-    /// Whether the timer of this sleep has fired. A sleep that was never polled has not fired,
-    /// whatever the time is.
+    /// Whether a poll was ready, or the timer of this sleep has fired. A sleep that was never
+    /// polled has not elapsed, whatever the time is.
     #[must_use]
     pub fn is_elapsed(&self) -> bool {
-        self.owner.has_fired()
+        self.owner.is_elapsed()
     }
 
     /// Waits until another instant instead. If a task is waiting, it keeps waiting, now for the new
@@ -130,7 +130,7 @@ impl Sleep {
     pub(crate) fn reset_from_now(&mut self, span: u64) {
         if let Some(core) = self.owner.core() {
             let deadline = core.time.now().saturating_add(span);
-            self.owner.reset(deadline);
+            self.owner.reset_ahead(deadline, span == 0);
         }
     }
 

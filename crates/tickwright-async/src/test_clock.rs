@@ -109,7 +109,7 @@ impl TestClock {
             called: Condvar::new(),
             timers: Mutex::new(Vec::new()),
         });
-        let timers = shared.timers(Settings::new().resolution(Duration::from_nanos(8)));
+        let timers = shared.timers(Settings::new().fine());
         Self { shared, timers }
     }
 
@@ -122,7 +122,7 @@ impl TestClock {
     /// Creates more timers that go by this clock, with settings of their own.
     #[must_use]
     pub fn timers_with(&self, settings: Settings) -> Timers {
-        self.shared.timers(settings)
+        self.shared.timers(settings.fine())
     }
 
     /// Stops the clock. A call on a clock that stands still does nothing.
@@ -147,18 +147,23 @@ impl TestClock {
         lock(&self.shared.state).resumed.is_none()
     }
 
-    /// Moves the clock by `span`. It stops at each deadline on the way and fires what is due, so
-    /// wakers are called in the order of the deadlines. Tasks run when their executor does.
+    /// Moves the clock by `span`. Advances of several threads add up. The clock stops at each
+    /// deadline on the way and fires what is due, so wakers are called in the order of the deadlines. Tasks run when their executor does.
     ///
     /// # Panics
     /// Resumes the panic of a waker.
     pub fn advance(&self, span: Duration) {
-        let target = lock(&self.shared.state).now().saturating_add(nanos(span));
+        let mut left = nanos(span);
         loop {
-            let next = self.shared.next().unwrap_or(u64::MAX).min(target);
-            self.shared.change(|state| state.go_to(next));
+            let next = self.shared.next().unwrap_or(u64::MAX);
+            self.shared.change(|state| {
+                // Another thread may have moved the clock since `next` was read.
+                let step = next.saturating_sub(state.now()).min(left);
+                state.shown = state.shown.saturating_add(step);
+                left -= step;
+            });
             self.shared.run();
-            if next == target {
+            if left == 0 {
                 return;
             }
         }

@@ -76,6 +76,31 @@ fn short_periods_keep_their_grid() {
     scene.expect(&mut interval, &[(0, &[0]), (9, &[2]), (1, &[10]), (2, &[12])]);
 }
 
+/// As in tokio, and also for a period of which 5 ms are several.
+#[test]
+fn a_tick_is_missed_when_it_is_more_than_5_ms_late() {
+    let scene = Scene::new();
+    let mut interval = scene.timers.interval(ms(2));
+    interval.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    scene.expect(&mut interval, &[(0, &[0]), (7, &[2, 4, 6]), (1, &[8]), (8, &[10]), (1, &[]), (1, &[18])]);
+    let mut interval = scene.timers.interval(ms(4));
+    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    assert_eq!(scene.poll(&mut interval), Poll::Ready(18));
+    scene.expect(&mut interval, &[(7, &[22]), (1, &[26]), (10, &[30]), (3, &[]), (1, &[40])]);
+}
+
+#[test]
+fn a_period_of_zero_is_a_resolution() {
+    let scene = Scene::new();
+    let mut interval = scene.timers.interval(core::time::Duration::ZERO);
+    assert_eq!(interval.period(), core::time::Duration::from_micros(1));
+    assert_eq!(scene.poll(&mut interval), Poll::Ready(0));
+    assert_eq!(scene.poll(&mut interval), Poll::Pending, "at most one tick until the clock moves");
+    let coarse = tickwright_async::Settings::new().resolution(ms(2));
+    let coarse = scene.clock.timers_with(coarse);
+    assert_eq!(coarse.interval(core::time::Duration::ZERO).period(), coarse.resolution());
+}
+
 #[test]
 fn a_tick_that_was_not_waited_for_to_the_end_is_not_lost() {
     let scene = Scene::new();
