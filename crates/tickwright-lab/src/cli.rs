@@ -26,7 +26,7 @@ use crate::experiments::memory::MemoryArgs;
 use crate::experiments::nptl::ChildArgs;
 use crate::experiments::scheduler::SchedulerArgs;
 use crate::experiments::threads::ThreadsArgs;
-use crate::output::table;
+use crate::output::{self, table};
 #[cfg(target_os = "linux")]
 use crate::record::RecordArgs;
 use crate::reproduce::Reproduce;
@@ -49,6 +49,7 @@ Exit codes:
   141  nobody reads standard output any more
   143  SIGTERM stopped the run; what was measured so far has been written
 `record` ends with the code of the program that it ran.
+A command that measures nothing ends at the first SIGINT or SIGTERM.
 A second SIGINT or SIGTERM, a second later or more, ends the process at once.";
 
 /// Builds the parser. The help and the manual page of every command end with examples and the exit
@@ -75,7 +76,7 @@ pub(crate) fn parse() -> Result<Option<Cli>, LabError> {
         Err(error) => error,
     };
     if !error.use_stderr() {
-        let printed = error.print().and_then(|()| io::stdout().flush());
+        let printed = output::stdout().and_then(|mut out| error.print().and_then(|()| out.flush()));
         return printed.map(|()| None).map_err(|source| LabError::io("writing to standard output", source));
     }
     let rendered = error.render();

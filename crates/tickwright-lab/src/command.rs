@@ -1,6 +1,5 @@
 //! Runs the command that was parsed.
 
-use std::io;
 use std::path::Path;
 
 use clap_mangen::Man;
@@ -10,9 +9,10 @@ use crate::cli::{self, Bench, Cli, Command};
 use crate::error::LabError;
 use crate::experiment::execute;
 use crate::experiments::bench::Comparison;
+use crate::interrupt;
 use crate::list;
 use crate::models::scenario::{Model, Scenario};
-use crate::output;
+use crate::output::{self, OutputArgs};
 use crate::traces::parallel::OnThreads;
 
 /// Runs one command.
@@ -46,25 +46,33 @@ pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
         #[cfg(target_os = "linux")]
         Some(Command::Record(args)) => args.execute(),
         Some(Command::NptlChild(args)) => args.execute(),
-        Some(Command::Import(args)) => args.execute(),
-        Some(Command::Export(args)) => args.execute(),
-        Some(Command::Describe(args)) => execute(&args, &args.output),
+        Some(Command::Import(args)) => at_once(|| args.execute()),
+        Some(Command::Export(args)) => at_once(|| args.execute()),
+        Some(Command::Describe(args)) => at_once(|| execute(&args, &args.output)),
         Some(Command::Replay(args)) if args.threads => execute(&OnThreads(&args), &args.output),
         Some(Command::Replay(args)) => execute(&args, &args.output),
         Some(Command::Recommend(args)) => execute(&args, &args.output),
-        Some(Command::Show(args)) => args.execute(),
-        Some(Command::Compare(args)) => args.execute(),
-        Some(Command::Report(args)) => args.execute(),
+        Some(Command::Show(args)) => at_once(|| args.execute()),
+        Some(Command::Compare(args)) => at_once(|| args.execute()),
+        Some(Command::Report(args)) => at_once(|| args.execute()),
         Some(Command::Check) => check::run(),
-        Some(Command::List { scenario: Some(name), .. }) => output::print(Scenario::template(&name)?),
-        Some(Command::List { json, .. }) => list(json),
-        Some(Command::Man { directory }) => man(directory.as_deref()),
-        Some(Command::Completions { shell }) => {
+        Some(Command::List { scenario: Some(name), .. }) => {
+            at_once(|| output::print(Scenario::template(&name)?))
+        }
+        Some(Command::List { json, .. }) => at_once(|| list(json)),
+        Some(Command::Man { directory }) => at_once(|| man(directory.as_deref())),
+        Some(Command::Completions { shell }) => at_once(|| {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut cli::command(), "tickwright", &mut script);
             output::print(&String::from_utf8_lossy(&script))
-        }
+        }),
     }
+}
+
+/// Runs a command that measures nothing, so the first SIGINT or SIGTERM ends the process.
+fn at_once(command: impl FnOnce() -> Result<(), LabError>) -> Result<(), LabError> {
+    let _at_once = interrupt::at_once();
+    command()
 }
 
 fn compare(comparison: Comparison) -> Result<(), LabError> {
@@ -87,15 +95,17 @@ fn man(directory: Option<&Path>) -> Result<(), LabError> {
     if let Some(directory) = directory {
         let mut command = cli::command().disable_help_subcommand(true);
         command.build();
-        return write_pages(&command, directory).map_err(|error| {
-            LabError::usage(format!("the pages cannot be written to '{}': {error}", directory.display()))
-        });
+        return write_pages(&command, directory);
     }
+    output::print(&page(&cli::command())?)
+}
+
+fn page(command: &clap::Command) -> Result<String, LabError> {
     let mut page = Vec::new();
-    manual(cli::command())
+    manual(command.clone())
         .render(&mut page)
         .map_err(|source| LabError::io("making the manual page", source))?;
-    output::print(&String::from_utf8_lossy(&page))
+    Ok(String::from_utf8_lossy(&page).into_owned())
 }
 
 fn manual(command: clap::Command) -> Man {
@@ -103,9 +113,11 @@ fn manual(command: clap::Command) -> Man {
 }
 
 /// Writes the page of a command and those of its subcommands.
-fn write_pages(command: &clap::Command, directory: &Path) -> io::Result<()> {
+fn write_pages(command: &clap::Command, directory: &Path) -> Result<(), LabError> {
     for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
         write_pages(inner, directory)?;
     }
-    manual(command.clone()).generate_to(directory).map(drop)
+    let path = directory.join(manual(command.clone()).get_filename());
+    let [file] = OutputArgs::default().open_beside([("man", Some(&path))])?;
+    file.map_or(Ok(()), |file| file.write(&page(command)?))
 }

@@ -48,9 +48,11 @@ pub fn run() -> ExitCode {
         Err(error) => {
             match &error {
                 // The parser's message brings its own colors.
-                LabError::Command(said) => eprintln!("{said}"),
+                LabError::Command(said) => output::message(&format!("{said}\n")),
                 error if error.is_broken_pipe() => {}
-                error => eprintln!("tickwright: {}", output::text::plain(&error.to_string())),
+                error => {
+                    output::message(&format!("tickwright: {}\n", output::text::plain(&error.to_string())))
+                }
             }
             error.exit_code()
         }

@@ -18,7 +18,6 @@ mod translate;
 use core::time::Duration;
 use std::env;
 use std::ffi::OsString;
-use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -28,6 +27,10 @@ use std::thread;
 use clap::Args;
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::time::{ClockId, clock_gettime};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::SignalsInfo;
+use signal_hook::iterator::exfiltrator::WithOrigin;
+use signal_hook::low_level::siginfo::{Cause, Origin};
 use tickwright_preload::ring::{FOLDER, source};
 use tickwright_trace::TraceError;
 
@@ -38,6 +41,8 @@ use self::sink::Sink;
 use self::summary::Ended;
 use crate::error::LabError;
 use crate::interrupt;
+use crate::output::text::name;
+use crate::output::{self, GrowingFile};
 
 /// The remedy on a host where no library can be loaded.
 const REMEDY: &str =
@@ -60,8 +65,8 @@ const NOT_STARTED: u8 = 126;
 ///
 /// For example: tickwright record --out cache.twt -- memcached -p 0 -U 0
 ///
-/// Ctrl-C ends the program as it would without `record`, and the trace is finished. SIGTERM is
-/// passed on to the program. If the disk is full, the program runs on unrecorded.
+/// Ctrl-C ends the program as it would without `record`, and the trace is finished. SIGTERM, and a
+/// SIGINT that does not come from the terminal, are passed on to the program. If the disk is full, the program runs on unrecorded.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RecordArgs {
     /// File for the trace; one that exists is replaced
@@ -113,7 +118,8 @@ impl RecordArgs {
     }
 
     fn not_started(&self, why: &str) {
-        eprintln!("tickwright: '{}' cannot be started: {why}", self.program[0].display());
+        let program = name(&self.program[0].to_string_lossy());
+        output::message(&format!("tickwright: '{program}' cannot be started: {why}\n"));
     }
 
     fn sources(&self) -> Result<[bool; 12], LabError> {
@@ -135,13 +141,21 @@ impl RecordArgs {
             LabError::io("making a folder for the recorder (TMPDIR names another)", error)
         })?;
         let writing = |error| LabError::io(format!("writing '{}'", self.out.display()), error);
-        let file = File::create(&self.out).map_err(writing)?;
-        let start_ns = now_ns();
+        let mut file = GrowingFile::begin(&self.out).map_err(writing)?;
         let limit = self.max_mib.map_or(u64::MAX, |mib| mib << 20);
-        let sink = Sink::new(file, &summary::header(&self.program), limit).map_err(|error| match error {
+        let sink = file.file().map_err(TraceError::Io);
+        let sink = sink.and_then(|file| Sink::new(file, &summary::header(&self.program), limit));
+        let sink = sink.map_err(|error| match error {
             TraceError::Io(error) => writing(error),
             other => LabError::failed(other.to_string()),
         })?;
+        let mut signals = SignalsInfo::<WithOrigin>::new([SIGINT, SIGTERM])
+            .map_err(|source| LabError::io("watching for signals of the program", source))?;
+        // A signal that came before has no program to go to.
+        if interrupt::requested() {
+            return Err(LabError::Interrupted);
+        }
+        let start_ns = now_ns();
         let mut child = match self.start(&folders) {
             Ok(child) => child,
             Err(error) => {
@@ -149,18 +163,23 @@ impl RecordArgs {
                 return Ok(if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_STARTED });
             }
         };
+        // An earlier trace is replaced as soon as there is something to record.
+        let published = file.publish();
         let mut collector = Collector::new(folders.rings.clone(), start_ns, only, sink);
-        let status = watch(&mut child, &mut collector)?;
+        if let Err(error) = published {
+            collector.sink.fail(TraceError::Io(error));
+        }
+        let status = watch(&mut child, &mut collector, &mut signals)?;
         collector.finish(now_ns());
         let ended = Ended { status, elapsed: Duration::from_nanos(now_ns() - start_ns), file: &self.out };
         if let Some(error) = collector.sink.result.error.take() {
-            eprint!("{}", summary::text(&ended, &collector.totals, &collector.sink.result));
+            output::message(&summary::text(&ended, &collector.totals, &collector.sink.result));
             return Err(writing(error));
         }
         if collector.totals.processes == 0 {
             return Err(LabError::usage(summary::unseen_program(&self.program[0], status, REMEDY)));
         }
-        eprint!("{}", summary::text(&ended, &collector.totals, &collector.sink.result));
+        output::message(&summary::text(&ended, &collector.totals, &collector.sink.result));
         Ok(code(status))
     }
 
@@ -184,9 +203,13 @@ impl RecordArgs {
 const GRACE_NS: u64 = 250_000_000;
 
 /// Collects until the program and all its recorded children have ended, or a signal stops it.
-fn watch<W: io::Write>(child: &mut Child, collector: &mut Collector<W>) -> Result<ExitStatus, LabError> {
+fn watch<W: io::Write>(
+    child: &mut Child,
+    collector: &mut Collector<W>,
+    signals: &mut SignalsInfo<WithOrigin>,
+) -> Result<ExitStatus, LabError> {
     let waiting = |error| LabError::io("waiting for the program", error);
-    let (mut is_passed_on, mut is_announced, mut was_full) = (false, false, false);
+    let (mut is_announced, mut was_full) = (false, false);
     let is_shown = io::stderr().is_terminal();
     let mut busy_ns = now_ns();
     loop {
@@ -201,26 +224,32 @@ fn watch<W: io::Write>(child: &mut Child, collector: &mut Collector<W>) -> Resul
                 return Ok(status);
             }
             if is_shown && !is_announced && collector.processes() > 0 {
-                eprintln!("tickwright: the program has ended, its children go on; Ctrl-C ends the recording");
+                output::message(
+                    "tickwright: the program has ended, its children go on; Ctrl-C ends the recording\n",
+                );
                 is_announced = true;
             }
         } else if stopped {
-            // A terminal sends SIGINT to the program too. SIGTERM comes to this process alone, so
-            // it is passed on.
-            if !is_passed_on && interrupt::exit_code() != 130 {
+            for origin in signals.pending().filter(|origin| !is_from_terminal(origin)) {
                 let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-                pid.map(|pid| kill_process(pid, Signal::TERM));
+                let signal = if origin.signal == SIGINT { Signal::INT } else { Signal::TERM };
+                pid.map(|pid| kill_process(pid, signal));
             }
-            is_passed_on = true;
             // A second signal ends this process at once.
             collector.sink.flush();
         }
         if !collector.sink.is_open() && !was_full {
             was_full = true;
-            eprintln!("tickwright: the trace takes no more; the program runs on unrecorded");
+            output::message("tickwright: the trace takes no more; the program runs on unrecorded\n");
         }
         thread::sleep(pause);
     }
+}
+
+/// Whether a terminal sent the signal, which then reached the program too. A signal of another
+/// process, such as `kill`, reached this process alone.
+fn is_from_terminal(origin: &Origin) -> bool {
+    origin.cause == Cause::Kernel
 }
 
 /// The exit code that a shell would return for this exit status.

@@ -5,7 +5,7 @@
 use core::time::Duration;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 /// A run that is killed when its test fails.
@@ -39,15 +39,28 @@ fn soon(what: &str, mut done: impl FnMut() -> bool) {
 impl Run {
     /// Starts `tickwright` with a command, and waits until it handles SIGTERM.
     fn begin(name: &str, words: &str, files: &[&str]) -> Self {
+        Self::begin_in(Self::folder(name), words, files)
+    }
+
+    fn folder(name: &str) -> PathBuf {
         let folder =
             std::env::temp_dir().join(format!("tickwright-interrupted-{}-{name}", std::process::id()));
         fs::create_dir(&folder).unwrap();
+        folder
+    }
+
+    /// As [`begin`](Self::begin), in a folder that exists.
+    fn begin_in(folder: PathBuf, words: &str, files: &[&str]) -> Self {
         let to = |name: &str| folder.join(name);
+        // `-` reads the pipe of the test, which this process keeps open: nobody writes to it.
+        let pipe = |_| fs::OpenOptions::new().read(true).write(true).open(to("p")).unwrap().into();
+        let stdin = words.strip_suffix(" -").map_or_else(Stdio::inherit, pipe);
         let child = Command::new(env!("CARGO_BIN_EXE_tickwright"))
             // The tour writes its page into this folder.
             .current_dir(&folder)
             .args(words.split(' ').filter(|word| !word.is_empty()))
             .args(files.iter().map(|kind| format!("--{kind}={}", to(kind).display())))
+            .stdin(stdin)
             .stdout(File::create(to("text")).unwrap())
             .stderr(File::create(to("said")).unwrap())
             .spawn()
@@ -220,4 +233,55 @@ fn a_later_signal_ends_the_process() {
     });
     assert_eq!(status.unwrap().code(), Some(143));
     assert!(!Path::new(&run.folder).join("json").exists(), "no half a result");
+}
+
+/// A command that measures nothing ends at the first signal: while it waits for a pipe that nobody
+/// has opened, while it reads one that is silent, and while it reads one that has no end.
+#[test]
+fn commands_that_read_a_pipe_end_at_the_first_signal() {
+    let begins = [("no-writer", ""), ("silent", "exec sleep 1000 > p"), ("endless", ENDLESS)];
+    for (begin, (name, writer)) in begins.into_iter().enumerate() {
+        for (at, words) in [
+            "import p --source chrome -o out",
+            "export p -o out",
+            "describe -",
+            "show p --json=out",
+            "report p -o out",
+            "compare p p --json=out",
+            "reproduce xenomai --scenario p",
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            // Only events of Chrome go on without an end.
+            if name == "endless" && !words.starts_with("import") {
+                continue;
+            }
+            let folder = Run::folder(&format!("pipe-{name}-{at}"));
+            assert!(Command::new("mkfifo").arg(folder.join("p")).status().unwrap().success());
+            let mut shell = Command::new("sh");
+            let writer = (!writer.is_empty())
+                .then(|| Killed(shell.args(["-c", writer]).current_dir(&folder).spawn().unwrap()));
+            let mut run = Run::begin_in(folder, words, &[]);
+            let (signal, code) = [("-TERM", 143), ("-INT", 130)][(at + begin) % 2];
+            run.signal(&[signal]);
+            assert_eq!(run.end(), Some(code), "{name}: {words}: {}", run.read("said"));
+            drop(writer);
+            assert!(!run.folder.join("out").exists(), "{name}: {words}");
+            assert_eq!(fs::read_dir(&run.folder).unwrap().count(), 3, "{name}: {words} leaves nothing");
+        }
+    }
+}
+
+const ENDLESS: &str =
+    "{ printf '{\"traceEvents\":['; exec yes '{\"name\":\"x\",\"ph\":\"I\",\"ts\":1},'; } > p 2>&-";
+
+/// A process that is killed at the end of a test.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }

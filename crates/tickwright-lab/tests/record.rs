@@ -364,9 +364,9 @@ fn children_that_outlive_the_program_are_recorded() {
     assert_eq!(Trace::read(&out).names("sleep"), ["arm", "fire"]);
 }
 
-#[test]
-fn a_signal_to_the_recorder_ends_the_program_and_the_trace() {
-    let folder = Folder::new("signal");
+/// Sends a signal to the recorder alone. A terminal would send Ctrl-C to the program too.
+fn signalled(name: &str, signal: &str, code: i32) {
+    let folder = Folder::new(name);
     let out = folder.file("out.twt");
     let mut recorder = Command::new(env!("CARGO_BIN_EXE_tickwright"))
         .args(["record", "--out", out.to_str().unwrap(), "--", "sh", "-c", "echo ready; exec sleep 1000"])
@@ -377,12 +377,18 @@ fn a_signal_to_the_recorder_ends_the_program_and_the_trace() {
     let mut said = String::new();
     BufReader::new(recorder.stdout.take().unwrap()).read_line(&mut said).unwrap();
     assert_eq!(said, "ready\n");
-    let sent = Command::new("kill").args(["-TERM", &recorder.id().to_string()]).status().unwrap();
+    let sent = Command::new("kill").args([signal, &recorder.id().to_string()]).status().unwrap();
     assert!(sent.success());
-    assert_eq!(recorder.wait().unwrap().code(), Some(128 + 15));
+    assert_eq!(recorder.wait().unwrap().code(), Some(code));
     // The signal may come before the sleep. In each case the trace is complete.
     let names = Trace::read(&out).names("sleep");
     assert!(names.iter().all(|name| ["arm", "cancel"].contains(name)), "{names:?}");
+}
+
+#[test]
+fn a_signal_to_the_recorder_ends_the_program_and_the_trace() {
+    signalled("signal", "-TERM", 128 + 15);
+    signalled("interrupt", "-INT", 128 + 2);
 }
 
 #[test]

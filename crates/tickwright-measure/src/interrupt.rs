@@ -1,12 +1,15 @@
 //! SIGINT (Ctrl-C) and SIGTERM (`timeout`, CI, systemd). The first signal asks the run to stop at
-//! the next sample and to write its results so far. A second signal ends the process.
+//! the next sample and to write its results so far. A second signal ends the process. A command
+//! that measures nothing has no results to keep, so the first signal ends it: see [`at_once`].
 //!
 //! `timeout` sends SIGTERM twice: to its child, and to the process group. So a second signal within
 //! `AGAIN` of the first one is ignored. The exit code is 128 plus the signal's number: 130 or 143.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;
+use std::fs;
 use std::io::{self, Read};
+use std::path::PathBuf;
 use std::process::{Child, Output};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
@@ -23,6 +26,12 @@ struct Asked {
 }
 
 static ASKED: OnceLock<Asked> = OnceLock::new();
+
+/// How many [`AtOnce`] live.
+static AT_ONCE: AtomicUsize = AtomicUsize::new(0);
+
+/// Files that are not complete yet. They are removed if a signal ends the process.
+static DRAFTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// Process ids of the children that an interruption ends.
 static CHILDREN: Mutex<Vec<u32>> = Mutex::new(Vec::new());
@@ -99,6 +108,48 @@ fn children() -> MutexGuard<'static, Vec<u32>> {
     CHILDREN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// While this value lives, the first signal ends the process; see [`at_once`].
+#[derive(Debug)]
+pub struct AtOnce(());
+
+/// Lets the first signal end the process, with the exit code of an interrupted run. A thread that
+/// reads a pipe cannot check [`requested`], because it may wait there for ever. While the returned
+/// value lives, there must be no results that an interruption should save. Files that are not
+/// complete are removed.
+///
+/// On a platform without Unix signals, only a signal that has already arrived ends the process.
+#[must_use]
+pub fn at_once() -> AtOnce {
+    AT_ONCE.fetch_add(1, Ordering::SeqCst);
+    // The watcher may have handled the signal before the count rose.
+    if requested() {
+        end_process();
+    }
+    AtOnce(())
+}
+
+impl Drop for AtOnce {
+    fn drop(&mut self) {
+        AT_ONCE.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// The files that are removed if a signal ends the process. A file is created and listed under one
+/// lock, so no signal falls between the two.
+pub(crate) fn drafts() -> MutexGuard<'static, Vec<PathBuf>> {
+    DRAFTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends the process after a signal, and removes files that are not complete.
+fn end_process() -> ! {
+    // The lock is held to the end, so that no other draft is created.
+    let drafts = drafts();
+    for draft in drafts.iter() {
+        let _ = fs::remove_file(draft);
+    }
+    signal_hook::low_level::exit(exit_code().into())
+}
+
 /// While this value lives, an interruption also ends the child; see [`passing_on`].
 #[derive(Debug)]
 pub struct PassingOn(u32);
@@ -143,7 +194,7 @@ fn all_of(mut pipe: impl Read) -> io::Result<Vec<u8>> {
 }
 
 /// Starts a thread that passes the first signal on to the children, and ends the process at the
-/// second one.
+/// second one. With [`AtOnce`], the first signal ends the process.
 #[cfg(unix)]
 fn watch() -> io::Result<()> {
     use std::os::unix::net::UnixStream;
@@ -157,13 +208,16 @@ fn watch() -> io::Result<()> {
         let mut first: Option<Instant> = None;
         // The handlers write one byte per signal.
         while sees.read_exact(&mut [0]).is_ok() {
+            if AT_ONCE.load(Ordering::SeqCst) > 0 {
+                end_process();
+            }
             match first {
                 None => {
                     first = Some(Instant::now());
                     children().iter().for_each(|child| end(*child));
                 }
                 Some(first) if first.elapsed() < AGAIN => {}
-                Some(_) => signal_hook::low_level::exit(exit_code().into()),
+                Some(_) => end_process(),
             }
         }
     };

@@ -186,7 +186,8 @@ impl<W: Write> Sink<W> {
         }
     }
 
-    fn fail(&mut self, error: TraceError) {
+    /// Notes an error of the file, and writes no further.
+    pub(super) fn fail(&mut self, error: TraceError) {
         // Events that the writer still holds are in its last whole blocks, or were never written.
         if let Some(writer) = self.writer.take() {
             self.result.bytes = writer.get_ref().map_or(0, |to| to.bytes);

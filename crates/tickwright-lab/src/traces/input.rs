@@ -12,7 +12,7 @@ use tickwright_trace::{Base, Describer, Event, Header, Names, Profile, Reader, T
 
 use crate::error::LabError;
 use crate::interrupt;
-use crate::output::text::plain;
+use crate::output::text::name;
 use crate::traces::profile::Workload;
 use crate::traces::samples;
 
@@ -80,7 +80,7 @@ impl Input {
     /// The name in reports.
     pub(crate) fn name(&self) -> String {
         match self {
-            Self::File { path, .. } => plain(&path.display().to_string()),
+            Self::File { path, .. } => name(&path.display().to_string()),
             Self::Made(_) => "a profile".into(),
         }
     }
@@ -126,7 +126,7 @@ impl Input {
         let found = found(&reader, notes);
         let unknown = |base: &&String| {
             let base = base.strip_prefix('!').unwrap_or(base);
-            !found.header.bases.iter().any(|known| known.name == base)
+            !reader.header().bases.iter().any(|known| known.name == base)
         };
         match bases.iter().find(unknown) {
             None => Ok(found),
@@ -137,7 +137,7 @@ impl Input {
                 } else {
                     format!("it has {}", known.join(", "))
                 };
-                Err(LabError::usage(format!("{} has no queue '{base}': {}", self.name(), plain(&known))))
+                Err(LabError::usage(format!("{} has no queue '{base}': {}", self.name(), known)))
             }
         }
     }
@@ -317,7 +317,7 @@ fn found(reader: &Reader<Box<dyn Read>>, mut notes: Vec<String>) -> Found {
         notes.push(format!("the source lost {count} events: figures are too low"));
     }
     Found {
-        header: reader.header().clone(),
+        header: shown(reader.header()),
         threads: reader.threads().clone(),
         sites: reader.sites().clone(),
         notes,
@@ -325,14 +325,26 @@ fn found(reader: &Reader<Box<dyn Read>>, mut notes: Vec<String>) -> Found {
     }
 }
 
+/// A header whose words can be shown. A trace may come from a stranger, and a name could hold an
+/// escape sequence.
+fn shown(header: &Header) -> Header {
+    let mut header = header.clone();
+    let bases = header.bases.iter_mut().map(|base| &mut base.name);
+    let words = [&mut header.of, &mut header.source, &mut header.clock, &mut header.started];
+    for word in words.into_iter().chain(bases).chain(&mut header.unseen) {
+        *word = name(word);
+    }
+    header
+}
+
 /// Opens a trace; `-` is standard input, `sample:NAME` a recording of this program.
 ///
 /// # Errors
 /// A usage error that names the file.
 pub(crate) fn open(path: &Path) -> Result<Reader<Box<dyn Read>>, LabError> {
-    let name = plain(&path.display().to_string());
+    let file = name(&path.display().to_string());
     let cannot =
-        |error: &dyn core::fmt::Display| LabError::usage(format!("'{name}' cannot be read: {error}"));
+        |error: &dyn core::fmt::Display| LabError::usage(format!("'{file}' cannot be read: {error}"));
     let from: Box<dyn Read> = if let Some(sample) = samples::find(path) {
         Box::new(sample.map_err(|why| cannot(&why))?.bytes)
     } else if path == Path::new("-") {

@@ -62,6 +62,54 @@ impl TextFile {
     }
 }
 
+/// A file that grows while a program runs. Its first part is written beside the final file, and
+/// replaces that file in one step; see [`publish`](Self::publish). After that, the file grows in
+/// its place.
+#[derive(Debug)]
+pub struct GrowingFile {
+    file: File,
+    /// `None` for a file that is written in place, and after the draft was published.
+    draft: Option<(whole::Draft, PathBuf)>,
+}
+
+impl GrowingFile {
+    /// Begins a file. An existing file keeps its content, unless no file can be created in its
+    /// folder.
+    ///
+    /// # Errors
+    /// `path` cannot be written.
+    pub fn begin(path: &Path) -> io::Result<Self> {
+        match Sink::probe(path)? {
+            Sink::Whole { path } => {
+                let draft = whole::Draft::beside(&path)?;
+                Ok(Self { file: draft.file().try_clone()?, draft: Some((draft, path)) })
+            }
+            Sink::Place { file, .. } => {
+                truncate(&file)?;
+                Ok(Self { file, draft: None })
+            }
+            // `probe` returns it for no path.
+            Sink::Stdout => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
+    /// The file to write to, before and after it is published.
+    ///
+    /// # Errors
+    /// The process has no more descriptors.
+    pub fn file(&self) -> io::Result<File> {
+        self.file.try_clone()
+    }
+
+    /// Gives the file its name. An existing file is replaced.
+    ///
+    /// # Errors
+    /// The errors of the file system.
+    pub fn publish(&mut self) -> io::Result<()> {
+        self.draft.take().map_or(Ok(()), |(draft, path)| draft.publish(&path))
+    }
+}
+
 /// Follows a chain of symbolic links to its end. The target need not exist.
 fn end_of_links(path: &Path) -> io::Result<PathBuf> {
     // The limit of Linux.
@@ -114,7 +162,9 @@ impl Sink {
         content: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
     ) -> Result<(), LabError> {
         let (result, path) = match self {
-            Self::Stdout => (content(&mut io::stdout()), Path::new("standard output")),
+            Self::Stdout => {
+                (super::stdout().and_then(|mut out| content(&mut out)), Path::new("standard output"))
+            }
             Self::Place { file, path } => (in_place(file, content), path.as_path()),
             Self::Whole { path } => (whole(path, content), path.as_path()),
         };
@@ -123,13 +173,15 @@ impl Sink {
 }
 
 fn in_place(file: &File, content: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> io::Result<()> {
-    // Only regular files can be truncated.
-    if file.metadata()?.is_file() {
-        file.set_len(0)?;
-    }
+    truncate(file)?;
     let mut out = BufWriter::new(file);
     content(&mut out)?;
     out.flush()
+}
+
+/// Only regular files can be truncated.
+fn truncate(file: &File) -> io::Result<()> {
+    if file.metadata()?.is_file() { file.set_len(0) } else { Ok(()) }
 }
 
 fn whole(path: &Path, content: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> io::Result<()> {
@@ -138,10 +190,6 @@ fn whole(path: &Path, content: impl FnOnce(&mut (dyn Write + Send)) -> io::Resul
     content(&mut out)?;
     out.flush()?;
     drop(out);
-    if let Ok(before) = path.metadata() {
-        draft.file().set_permissions(before.permissions())?;
-    }
-    draft.file().sync_data()?;
     draft.publish(path)
 }
 

@@ -1,16 +1,17 @@
 //! Outputs of results: tables on the terminal, and files for other programs.
 
 mod baseline;
+mod closed;
 mod file;
 mod report;
 
-use std::io::{self, Write};
+use std::io::{self, Stdout, Write};
 
 use crate::error::LabError;
 
 pub use crate::{table, text};
 pub use baseline::Name;
-pub use file::TextFile;
+pub use file::{GrowingFile, TextFile};
 pub use report::{OutputArgs, Outputs};
 
 /// Returns the command line, without the path of the program.
@@ -21,13 +22,31 @@ pub fn command_line() -> String {
     [&["tickwright".to_owned()], typed.as_slice()].concat().join(" ")
 }
 
+/// Returns standard output.
+///
+/// # Errors
+/// The program was started with standard output closed. The standard library then opens /dev/null
+/// in its place, which takes every write.
+pub fn stdout() -> io::Result<Stdout> {
+    if closed::stdout_was_closed() { Err(closed::error()) } else { Ok(io::stdout()) }
+}
+
 /// Writes a block to standard output. Unlike `println!` it does not panic when the reader has gone.
 ///
 /// # Errors
 /// Standard output is closed or full.
 pub fn print(text: &str) -> Result<(), LabError> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
+    stdout()
+        .and_then(|out| {
+            let mut out = out.lock();
+            out.write_all(text.as_bytes())?;
+            out.flush()
+        })
         .map_err(|source| LabError::io("writing to standard output", source))
+}
+
+/// Writes a message to standard error. Unlike `eprintln!` it does not panic when standard error is
+/// closed or full. The exit code of the process still says how the command ended.
+pub fn message(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
 }

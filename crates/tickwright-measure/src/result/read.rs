@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::{Report, SCHEMA};
 use crate::error::LabError;
-use crate::text::plain;
+use crate::interrupt;
+use crate::text::{self, plain};
 
 /// The most bytes of a result. The whole NPTL table has two million.
 const MOST: u64 = 256 << 20;
@@ -21,7 +22,9 @@ impl Report {
     /// has another schema. For another schema, the error also names the command that produces the
     /// result again.
     pub fn read(path: &Path) -> Result<Self, LabError> {
-        let name = plain(&path.display().to_string());
+        let name = text::name(&path.display().to_string());
+        // The path may be a pipe, and a signal must end the wait for it.
+        let _at_once = interrupt::at_once();
         let mut text = String::new();
         let read = if path == Path::new("-") {
             std::io::stdin().lock().take(MOST + 1).read_to_string(&mut text)

@@ -81,3 +81,36 @@ fn a_folder_is_no_file() {
     let error = Sink::open(&std::env::temp_dir()).unwrap_err();
     assert_eq!(error.code(), 2);
 }
+
+#[test]
+fn a_growing_file_replaces_the_old_one_only_when_it_is_published() {
+    let folder = std::env::temp_dir().join(format!("tickwright-growing-{}", std::process::id()));
+    std::fs::create_dir(&folder).unwrap();
+    let path = folder.join("t.twt");
+    std::fs::write(&path, "old").unwrap();
+    let read = || std::fs::read_to_string(&path).unwrap();
+    drop(GrowingFile::begin(&path).unwrap());
+    let mut file = GrowingFile::begin(&path).unwrap();
+    let mut out = file.file().unwrap();
+    out.write_all(b"head").unwrap();
+    assert_eq!(read(), "old");
+    file.publish().unwrap();
+    assert_eq!(read(), "head");
+    out.write_all(b" and more").unwrap();
+    assert_eq!(read(), "head and more");
+    drop(file);
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "no draft is left");
+    assert!(GrowingFile::begin(&folder.join("none/t.twt")).is_err());
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// The name of a draft does not grow with the name of its file.
+#[test]
+fn a_file_with_the_longest_name_is_written() {
+    let folder = std::env::temp_dir().join(format!("tickwright-long-{}", std::process::id()));
+    std::fs::create_dir(&folder).unwrap();
+    let path = folder.join("x".repeat(255));
+    text(&Sink::open(&path).unwrap(), "new");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "new");
+    std::fs::remove_dir_all(&folder).unwrap();
+}

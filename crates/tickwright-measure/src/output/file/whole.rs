@@ -1,8 +1,11 @@
 //! A file that is replaced in one step.
 
+use core::sync::atomic::{AtomicU64, Ordering};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+
+use crate::interrupt;
 
 /// A draft of a file, in the folder of the final file. If it is dropped before it is published, it
 /// leaves nothing.
@@ -11,7 +14,30 @@ pub(super) struct Draft {
     file: File,
     /// The draft's name until it is published. `None` while the draft has no name, so that a killed
     /// program leaves no file behind.
-    name: Option<PathBuf>,
+    name: Option<Name>,
+}
+
+/// The name of a draft. A signal that ends the process removes the file, and so does a drop.
+#[derive(Debug)]
+struct Name(PathBuf);
+
+impl Name {
+    /// Creates a file with `make`, which gets a name beside `path` that no other draft has.
+    fn make<T>(path: &Path, make: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<(Self, T)> {
+        let mut drafts = interrupt::drafts();
+        let name = temporary(path);
+        let made = make(&name)?;
+        drafts.push(name.clone());
+        Ok((Self(name), made))
+    }
+}
+
+impl Drop for Name {
+    fn drop(&mut self) {
+        let mut drafts = interrupt::drafts();
+        let _ = fs::remove_file(&self.0);
+        drafts.retain(|draft| *draft != self.0);
+    }
 }
 
 impl Draft {
@@ -24,8 +50,8 @@ impl Draft {
         if let Ok(file) = nameless(folder(path)) {
             return Ok(Self { file, name: None });
         }
-        let name = temporary(path);
-        let file = File::options().write(true).create_new(true).open(&name)?;
+        let create = |name: &Path| File::options().write(true).create_new(true).open(name);
+        let (name, file) = Name::make(path, create)?;
         Ok(Self { file, name: Some(name) })
     }
 
@@ -34,31 +60,25 @@ impl Draft {
         &self.file
     }
 
-    /// Moves the draft to `path`. An existing file is replaced.
+    /// Moves the draft to `path`. An existing file is replaced, and its permissions stay.
     ///
     /// # Errors
     /// The errors of the file system.
     pub(super) fn publish(mut self, path: &Path) -> io::Result<()> {
+        if let Ok(before) = path.metadata() {
+            self.file.set_permissions(before.permissions())?;
+        }
+        self.file.sync_data()?;
         #[cfg(target_os = "linux")]
         if self.name.is_none() {
-            let name = temporary(path);
-            link(&self.file, &name)?;
+            let (name, ()) = Name::make(path, |name| link(&self.file, name))?;
             self.name = Some(name);
         }
         // If the program is killed here, it leaves a stray file with complete content.
         if let Some(name) = &self.name {
-            fs::rename(name, path)?;
+            fs::rename(&name.0, path)?;
         }
-        self.name = None;
         Ok(())
-    }
-}
-
-impl Drop for Draft {
-    fn drop(&mut self) {
-        if let Some(name) = &self.name {
-            let _ = fs::remove_file(name);
-        }
     }
 }
 
@@ -66,9 +86,12 @@ fn folder(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
+/// A name that no other draft has. It is short, because `path` may have the longest name that the
+/// file system takes.
 fn temporary(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    folder(path).join(format!(".{name}.{}.tmp", std::process::id()))
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    folder(path).join(format!(".tickwright-{}-{number}.tmp", std::process::id()))
 }
 
 #[cfg(target_os = "linux")]

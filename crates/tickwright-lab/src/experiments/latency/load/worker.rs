@@ -17,6 +17,7 @@ use super::{Load, nameless, own_program};
 use crate::error::LabError;
 use crate::experiments::latency::platform::set_fifo;
 use crate::experiments::request;
+use crate::output;
 
 /// Arguments of the hidden command.
 #[derive(Debug, Clone, Args)]
@@ -58,7 +59,7 @@ impl WorkerArgs {
         for load in Load::of(&self.loads) {
             let work = move || {
                 let Err(error) = work(load);
-                eprintln!("tickwright: the load '{}' ended: {error}", request::word(&load));
+                output::message(&format!("tickwright: the load '{}' ended: {error}\n", request::word(&load)));
             };
             thread::Builder::new().spawn(work).map_err(|source| LabError::io("starting a load", source))?;
         }
