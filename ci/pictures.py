@@ -6,16 +6,12 @@
     ci/pictures.py --save             writes them
     ci/pictures.py --tickwright BIN   uses this command [default: the release build]
 
-Most are plots of `tickwright show RECORD --svg`, of which PLOTS names those that are kept. The one
-of `xenomai` is drawn here: the record has a plot by time, and the page needs one by structure.
+They are plots of `tickwright show RECORD --svg`, of which PLOTS names those that are kept.
 """
 import argparse
-import json
-import math
 import os
 import pathlib
 import re
-import statistics
 import subprocess
 import sys
 
@@ -30,54 +26,25 @@ PLOTS = [
     ("matrix", "matrix-v3", [0]),
     ("nptl", "nptl-table", [0]),
     ("scaling", "hold-scaling", [0]),
+    ("xenomai", "xenomai", [0]),
 ]
-PLOT = re.compile(r'^<g transform="translate\(0 \d+\)">\n.*?^</g>\n</g>\n', re.M | re.S)
+PLOT = re.compile(r'^<g transform="translate\(0 (\d+)\)">\n.*?^</g>\n</g>\n', re.M | re.S)
+VIEW = re.compile(r'viewBox="0 0 920 (\d+)"')
 
 
 def shown(tickwright, record, numbers):
     """The plots of a record with these numbers, one below the other."""
     command = [tickwright, "show", str(ROOT / "records" / f"{record}.json"), "--svg"]
     svg = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    height = 420
-    if len(PLOT.findall(svg)) < 2:
-        return svg
-    head = svg[:PLOT.search(svg).start()]
-    plots = [PLOT.findall(svg)[number] for number in numbers]
-    plots = [re.sub(r"translate\(0 \d+\)", f"translate(0 {height * at})", plot, count=1)
-             for at, plot in enumerate(plots)]
-    head = re.sub(r'viewBox="0 0 920 \d+"', f'viewBox="0 0 920 {height * len(plots)}"', head)
+    found = list(PLOT.finditer(svg))
+    # Each plot begins where the one above it ends.
+    tops = [int(plot[1]) for plot in found] + [int(VIEW.search(svg)[1])]
+    plots, top = [], 0
+    for number in numbers:
+        plots.append(found[number][0].replace(f"translate(0 {tops[number]})", f"translate(0 {top})", 1))
+        top += tops[number + 1] - tops[number]
+    head = VIEW.sub(f'viewBox="0 0 920 {top}"', svg[:found[0].start()], count=1)
     return head + "".join(plots) + "</svg>\n"
-
-
-def xenomai():
-    """The time of a kernel's tick with each structure: a dot at the median, on a scale by tens."""
-    record = json.loads((ROOT / "records" / "xenomai.json").read_text(encoding="utf-8"))
-    rows = sorted((statistics.median(series["samples"]), series["labels"]["structure"])
-                  for series in record["series"] if series["name"] == "tick")
-    height = 60 + 22 * len(rows) + 40
-    place = {tens: 190 + 280 * (math.log10(tens) - 1) for tens in (10, 100, 1000)}
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 920 {height}" font-family="sans-serif" '
-        'font-size="12" role="img">',
-        "<style>text{fill:currentColor}.grid{stroke:currentColor;stroke-opacity:.15}"
-        "svg{color:#222;background:#fff}"
-        "@media(prefers-color-scheme:dark){svg{color:#ddd;background:#1b1b1b}}</style>",
-        "<title>Time of a kernel's tick by structure</title>",
-        '<text x="30" y="26" font-size="15">Time of a kernel\'s tick with some 500 timers, by structure</text>',
-    ]
-    for tens, x in place.items():
-        lines.append(f'<path class="grid" d="M{x:.1f} 44V{height - 36}"/>')
-        lines.append(f'<text x="{x:.1f}" y="{height - 18}" text-anchor="middle">{tens} ns</text>')
-    for at, (median, name) in enumerate(rows):
-        x, y = 190 + 280 * (math.log10(median) - 1), 60 + 22 * at
-        ours = "/" in name
-        lines.append(f'<path class="grid" d="M190 {y}H{x:.1f}"/>')
-        lines.append(f'<text x="176" y="{y + 4}" text-anchor="end">{name}</text>')
-        lines.append(f'<circle cx="{x:.1f}" cy="{y}" r="5" fill="{"#0072b2" if ours else "#d55e00"}"/>')
-        lines.append(f'<text x="{x + 12:.1f}" y="{y + 4}">{median:.0f}</text>')
-    lines.append('<circle cx="700" cy="22" r="5" fill="#0072b2"/><text x="712" y="26">ours</text>')
-    lines.append('<circle cx="770" cy="22" r="5" fill="#d55e00"/><text x="782" y="26">of others</text>')
-    return "\n".join(lines) + "\n</svg>\n"
 
 
 def main():
@@ -89,7 +56,6 @@ def main():
     if not pathlib.Path(asked.tickwright).exists():
         parser.error(f"there is no {asked.tickwright}: cargo build --release, or name one with --tickwright")
     made = {name: shown(asked.tickwright, record, numbers) for name, record, numbers in PLOTS}
-    made["xenomai"] = xenomai()
     differ = []
     for name, svg in sorted(made.items()):
         path = FOLDER / f"{name}.svg"

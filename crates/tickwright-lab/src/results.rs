@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use crate::clock::{Meter, OsClock};
 use crate::error::LabError;
 use crate::host::Host;
 use crate::output::{OutputArgs, command_line, print};
@@ -131,6 +132,7 @@ fn report(a: &Path, first: &Report, b: &Path, second: &Report, compared: &[Compa
         schema: SCHEMA,
         experiment: "compare".into(),
         command: command_line(),
+        started: OsClock::start().date(),
         interrupted: false,
         host: second.host.clone(),
         clock: None,

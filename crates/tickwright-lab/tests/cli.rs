@@ -621,6 +621,85 @@ fn output_that_cannot_be_written_is_an_error() {
     }
 }
 
+/// A shell starts the command with redirections.
+#[cfg(unix)]
+fn redirected(words: &str, redirections: &str) -> Output {
+    let line = format!("exec \"$0\" {words} {redirections}");
+    Command::new("sh").args(["-c", &line, env!("CARGO_BIN_EXE_tickwright")]).output().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_closed_standard_output_is_an_error() {
+    for words in [
+        "--help",
+        "list",
+        "list --scenario network",
+        "man",
+        "completions bash",
+        "describe sample:bind9",
+        "describe sample:bind9 --json",
+        "describe sample:bind9 --svg",
+        "export sample:bind9",
+        "export sample:bind9 --form parquet",
+    ] {
+        let output = redirected(words, ">&-");
+        assert_eq!(output.status.code(), Some(3), "{words}: {output:?}");
+        assert!(!output.stderr.is_empty(), "{words}");
+        // What the user sends away on purpose is no error.
+        assert_eq!(redirected(words, ">/dev/null").status.code(), Some(0), "{words}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn exit_codes_are_true_when_no_message_can_be_printed() {
+    for redirections in ["2>&-", "2>/dev/full", "2>/dev/full >/dev/full", "2>&- >&-"] {
+        assert_eq!(redirected("describe nothere.twt", redirections).status.code(), Some(2), "{redirections}");
+        assert_eq!(redirected("no-such-command", redirections).status.code(), Some(2), "{redirections}");
+    }
+    assert_eq!(redirected("list", ">/dev/full 2>/dev/full").status.code(), Some(3));
+    #[cfg(target_os = "linux")]
+    for redirections in ["2>&-", "2>/dev/full"] {
+        let code =
+            |words: &str| redirected(&format!("record -o /dev/null -- {words}"), redirections).status.code();
+        assert_eq!(code("sh -c 'exit 5'"), Some(5), "{redirections}");
+        assert_eq!(code("no-such-program-anywhere"), Some(127), "{redirections}");
+    }
+}
+
+#[test]
+fn every_record_is_shown_and_drawn() {
+    let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../records");
+    let names = fs::read_dir(&records).unwrap().map(|entry| entry.unwrap().path());
+    let names: Vec<PathBuf> =
+        names.filter(|path| path.extension().is_some_and(|end| end == "json")).collect();
+    assert!(names.len() > 20, "{names:?}");
+    for path in names {
+        let file = path.to_str().unwrap();
+        for form in [&["show", file][..], &["show", file, "--markdown"], &["report", file, "--out", "-"]] {
+            let output = tickwright(form);
+            assert!(output.status.success() && output.stdout.len() > 500, "{form:?}: {output:?}");
+        }
+        let output = tickwright(&["show", file, "--svg"]);
+        if output.status.success() {
+            assert!(stdout(&output).contains("<path"), "{file}");
+        } else {
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(output.status.code() == Some(3) && said.contains("has no plot"), "{file}: {said}");
+        }
+    }
+}
+
+#[test]
+fn one_population_is_drawn() {
+    let output = short(&["--svg"]);
+    let svg = stdout(&output);
+    let size = svg.split("viewBox=\"0 0 ").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();
+    let height: f64 = size.split(' ').nth(1).and_then(|height| height.parse().ok()).unwrap_or(0.0);
+    assert!(output.status.success() && height > 100.0, "{output:?}");
+}
+
 #[test]
 fn exit_codes_are_on_every_page() {
     let folder = temporary("pages");

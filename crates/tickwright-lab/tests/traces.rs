@@ -203,3 +203,87 @@ fn it_does_not_matter_for_a_kernel_that_sends_a_file() {
     let said = words(&folder.good(&["recommend", "kernel.twt"]));
     assert!(said.contains("It does not matter for you: timers take "), "{said}");
 }
+
+/// Every file of the command is written whole or not at all. A limit of the shell stands for a full
+/// disk: a write beyond it fails.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_leaves_the_old_file_and_no_other() {
+    let folder = Folder::new("disk");
+    folder.write("mine.csv", csv());
+    folder.good(&["import", "mine.csv"]);
+    folder.good(&["describe", "mine.twt", "--json=r.json"]);
+    let before = fs::read_dir(&folder.0).unwrap().count();
+    let limited = |words: &str, blocks: u32| {
+        let line = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" {words}");
+        let mut command = Command::new("sh");
+        command.args(["-c", &line, env!("CARGO_BIN_EXE_tickwright")]).current_dir(&folder.0);
+        command.output().unwrap()
+    };
+    for words in [
+        "export mine.twt --out",
+        "export mine.twt --form jsonl --out",
+        "export mine.twt --form parquet --out",
+        "import mine.csv --out",
+        "describe mine.twt --json=",
+        "describe mine.twt --csv=",
+        "show r.json --markdown=",
+        "show r.json --svg=",
+        "report r.json --out",
+    ] {
+        folder.write("out", "good");
+        let gap = if words.ends_with('=') { "" } else { " " };
+        // One block is too few for each of them.
+        let output = limited(&format!("{words}{gap}out"), 1);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(3), "{words}: {said}");
+        assert_eq!(fs::read_to_string(folder.0.join("out")).unwrap(), "good", "{words}");
+        fs::remove_file(folder.0.join("out")).unwrap();
+        assert_eq!(fs::read_dir(&folder.0).unwrap().count(), before, "{words}: a draft is left");
+    }
+    // Manual pages are files too.
+    let output = limited("man .", 1);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    assert_eq!(fs::read_dir(&folder.0).unwrap().count(), before);
+}
+
+/// A queue, a thread and a site whose names would retitle a terminal and break a table.
+#[test]
+fn names_of_a_trace_reach_no_terminal_and_no_markdown_as_they_are() {
+    let folder = Folder::new("names");
+    let evil = "\u{1b}]0;mine\u{7}\u{1b}[2J`|x`";
+    let line = |time: u64, what: &str| format!("{time},{what},1,{},,{evil}t,0,{evil}q,{evil}s\n", time + 500);
+    let mut text = String::from("time_ns,kind,timer,deadline_ns,period_ns,thread,cpu,base,site\n");
+    for at in 0..200 {
+        text += &line(at * 1000, "arm");
+        text += &line(at * 1000 + 600, "fire");
+    }
+    folder.write("evil.csv", text);
+    folder.good(&["import", "evil.csv"]);
+    let clean = |words: &[&str]| {
+        let output = folder.run(words);
+        for text in [&output.stdout, &output.stderr] {
+            let text = String::from_utf8_lossy(text);
+            assert!(
+                !text.contains(|letter: char| letter.is_control() && letter != '\n'),
+                "{words:?}: {text}"
+            );
+        }
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let page = clean(&["describe", "evil.twt"]);
+    for name in ["t", "q", "s"] {
+        assert!(page.contains(&format!("\\u{{1b}}]0;mine\\u{{7}}\\u{{1b}}[2J`|x`{name}")), "{name}: {page}");
+    }
+    let markdown = clean(&["describe", "evil.twt", "--markdown"]);
+    let rows: Vec<&str> =
+        markdown.lines().filter(|line| line.starts_with('|') && line.contains("mine")).collect();
+    assert_eq!(rows.len(), 2, "{markdown}");
+    for row in rows {
+        assert!(row.contains("\\`\\|x\\`") && !row.replace("\\|", "").contains("|x"), "{row}");
+    }
+    clean(&["describe", "evil.twt", "--json=evil.json"]);
+    clean(&["show", "evil.json"]);
+    clean(&["describe", "evil.twt", "--base", "other"]);
+    clean(&["recommend", "evil.twt", "--rounds", "6", "--within", "10ms", "--markdown"]);
+}

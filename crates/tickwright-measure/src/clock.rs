@@ -4,7 +4,7 @@
 use core::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::fmt;
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +12,11 @@ use serde::{Deserialize, Serialize};
 pub trait Meter {
     /// The time, in ns.
     fn now(&self) -> u64;
+
+    /// The date and the time of day in UTC: `2026-11-27T17:31:43Z`. `None` if the clock has none.
+    fn date(&self) -> Option<String> {
+        None
+    }
 }
 
 /// The operating system's monotonic clock.
@@ -33,6 +38,33 @@ impl Meter for OsClock {
         // Saturates after 584 years.
         u64::try_from(self.origin.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
+
+    fn date(&self) -> Option<String> {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+        Some(utc(since.as_secs()))
+    }
+}
+
+/// Formats seconds since 1970-01-01T00:00:00Z as RFC 3339 does.
+fn utc(seconds: u64) -> String {
+    let leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    // The calendar repeats every 400 years, which have 146,097 days.
+    let (mut day, mut year) = (seconds / 86_400 % 146_097, 1970 + seconds / 86_400 / 146_097 * 400);
+    while day >= 365 + u64::from(leap(year)) {
+        day -= 365 + u64::from(leap(year));
+        year += 1;
+    }
+    let months = [31, 28 + u64::from(leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let mut month = 1;
+    for days in months {
+        if day < days {
+            break;
+        }
+        day -= days;
+        month += 1;
+    }
+    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}-{month:02}-{:02}T{hour:02}:{minute:02}:{second:02}Z", day + 1)
 }
 
 /// A deterministic clock, for tests and for runs whose times nobody reads (`check`, and the runs

@@ -105,6 +105,7 @@ pub fn conduct_plan<E: Experiment>(
     plan: &E::Plan,
     meter: &dyn Meter,
 ) -> Result<Report, LabError> {
+    let started = meter.date();
     let host = Host::read();
     let clock: Option<Calibration> = experiment.is_timed().then(|| calibrate(meter));
     let mut lab = Lab { meter, notes: host.doubts(), interrupted: false };
@@ -114,6 +115,7 @@ pub fn conduct_plan<E: Experiment>(
         schema: SCHEMA,
         experiment: experiment.name(),
         command: command_line(),
+        started,
         interrupted: lab.interrupted || interrupt::requested(),
         host,
         clock,

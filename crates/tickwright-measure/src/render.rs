@@ -11,7 +11,7 @@ pub use self::html::html;
 pub use self::markdown::markdown;
 pub use self::plot::{plot, sparks};
 pub use self::svg::{escape, svg, svg_of};
-pub use self::text::{sections, text};
+pub use self::text::{filled, sections, text};
 pub use crate::format::Format;
 
 #[cfg(test)]

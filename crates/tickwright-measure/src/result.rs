@@ -29,7 +29,7 @@ use crate::host::Host;
 
 pub use self::condition::Condition;
 pub use self::csv::write as write_csv;
-pub use self::finding::{Finding, table as findings_table};
+pub use self::finding::{Claim, Finding, table as findings_table};
 pub use self::section::{Axis, Block, Cell, Column, Curve, Mark, Plot, Section, Table};
 pub use self::series::{Better, Label, Labels, Series, Unit, labels};
 
@@ -47,6 +47,9 @@ pub struct Report {
     pub experiment: String,
     /// What was typed.
     pub command: String,
+    /// When the run began, in UTC: `2026-11-27T17:31:43Z`. Missing in results of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started: Option<String>,
     /// Whether SIGINT or SIGTERM stopped the run early: figures are then missing or rest on fewer
     /// rounds.
     pub interrupted: bool,
@@ -94,6 +97,7 @@ pub(crate) fn empty(experiment: &str) -> Report {
         schema: SCHEMA,
         experiment: experiment.to_owned(),
         command: format!("tickwright {experiment}"),
+        started: None,
         interrupted: false,
         host: Host { cores: 3, ..Host::default() },
         clock: None,

@@ -35,15 +35,12 @@ mod turns;
 mod verify;
 mod work;
 
-use core::time::Duration;
-
 use crate::clock::OsClock;
 use crate::error::LabError;
-use crate::experiment::{Experiment, Lab, Parameters, conduct};
-use crate::experiments::request;
+use crate::experiment::{Experiment, Lab, Parameters};
 use crate::interrupt;
 use crate::render::Format;
-use crate::result::{Finding, Report, Section, Series};
+use crate::result::{Claim, Finding, Section, Series};
 use crate::stats::Summary;
 pub(crate) use args::NptlArgs;
 pub(crate) use column::{Cell, Column};
@@ -193,19 +190,10 @@ fn headline(data: &Data, published: &Published) -> Option<Finding> {
     let here = format!("NGPT's way takes {} as long{ours}", Format::Ratio.write(ngpt.median));
     let starts = Format::Thousands.write(published.table.starts as f64);
     let about = format!("do M:N threads lose to kernel threads? ({starts} created and joined, 2002)");
-    let was = format!("yes, NGPT took {} as long as NPTL", Format::Ratio.write(published.lost()));
-    Some(Finding::ratio(about, ngpt, here).published(was))
-}
-
-/// Runs the experiment as part of the tour: the corners of the table and the ladder, within two
-/// seconds.
-///
-/// # Errors
-/// As [`conduct`].
-pub(crate) fn tour(_within: Duration) -> Result<Report, LabError> {
-    let few = ["--toplevel", "1,4,20", "--children", "1,10", "--starts", "150", "--rounds", "6"];
-    let args: NptlArgs = request::words(&[&["--only", "table,ladder"], &few[..]].concat())?;
-    conduct(&args)
+    let was = format!("NGPT took {} as long as NPTL", Format::Ratio.write(published.lost()));
+    let finding = Finding::ratio(about, ngpt, here).published(was);
+    let claim = Claim::slower(finding.verdict);
+    Some(finding.claimed(claim))
 }
 
 #[cfg(test)]

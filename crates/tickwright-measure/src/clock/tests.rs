@@ -22,3 +22,22 @@ fn the_system_clock_is_monotonic() {
     let (first, second) = (clock.now(), clock.now());
     assert!(first <= second);
 }
+
+#[test]
+fn seconds_become_a_date() {
+    let known = [
+        (0, "1970-01-01T00:00:00Z"),
+        (951_827_696, "2000-02-29T12:34:56Z"),
+        (951_868_800, "2000-03-01T00:00:00Z"),
+        (1_795_800_703, "2026-11-27T17:31:43Z"),
+        (4_107_542_399, "2100-02-28T23:59:59Z"),
+        (4_107_542_400, "2100-03-01T00:00:00Z"),
+        (253_402_300_799, "9999-12-31T23:59:59Z"),
+        (13_569_465_600, "2400-01-01T00:00:00Z"),
+    ];
+    for (seconds, date) in known {
+        assert_eq!(utc(seconds), date);
+    }
+    assert_eq!(FakeMeter::steady(1).date(), None);
+    assert!(OsClock::start().date().is_some_and(|date| date.len() == 20));
+}

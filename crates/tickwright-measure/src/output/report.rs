@@ -61,6 +61,16 @@ fn json(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
+/// Writes the plots of a report.
+fn svg(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    if report.plots().next().is_none() && !report.interrupted {
+        let why =
+            "this result has no plot, so --svg has nothing to draw; --markdown and --csv show its figures";
+        return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+    }
+    out.write_all(render::svg(report.plots()).as_bytes())
+}
+
 impl OutputArgs {
     fn all(&self) -> [(&'static str, Option<&Path>, Writer); 4] {
         [
@@ -69,9 +79,7 @@ impl OutputArgs {
             ("--markdown", self.markdown.as_deref(), |report, out| {
                 out.write_all(render::markdown(report).as_bytes())
             }),
-            ("--svg", self.svg.as_deref(), |report, out| {
-                out.write_all(render::svg(report.plots()).as_bytes())
-            }),
+            ("--svg", self.svg.as_deref(), svg),
         ]
     }
 
@@ -169,9 +177,9 @@ impl Outputs {
     /// # Errors
     /// Those of [`deliver`](Self::deliver).
     pub fn write(&self, report: &Report) -> Result<(), LabError> {
-        for (writer, sink) in &self.sinks {
-            sink.write(|out| writer(report, out))?;
-        }
+        // An output that fails does not keep the others from being written.
+        let written = self.sinks.iter().map(|(writer, sink)| sink.write(|out| writer(report, out)));
+        written.reduce(Result::and).unwrap_or(Ok(()))?;
         if report.interrupted { Err(LabError::Interrupted) } else { self.judge(report) }
     }
 

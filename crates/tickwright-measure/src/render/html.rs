@@ -4,7 +4,7 @@ use core::fmt::Write;
 
 use super::svg::{escape, small_svg_of, svg_of};
 use super::text::field;
-use crate::result::{Block, Cell, Finding, Plot, Report, Section, Table};
+use crate::result::{Block, Cell, Claim, Finding, Plot, Report, Section, Table};
 use crate::stats::Verdict;
 
 const STYLE: &str = include_str!("page.css");
@@ -35,8 +35,10 @@ fn page(out: &mut String, reports: &[(String, Report)]) -> core::fmt::Result {
     )?;
     writeln!(out, "<header><h1>Tickwright</h1>\n<p>{}</p></header>", counted(reports.len()))?;
     writeln!(out, "<nav aria-label=\"Results\"><ol>")?;
-    for (at, (_, report)) in reports.iter().enumerate() {
-        writeln!(out, "<li><a href=\"#r{at}\">{}</a></li>", escape(&report.experiment))?;
+    for (at, entry) in reports.iter().enumerate() {
+        let (title, more) = title(entry);
+        let more = more.map_or(String::new(), |more| format!(" <small>{}</small>", escape(&more)));
+        writeln!(out, "<li><a href=\"#r{at}\">{}</a>{more}</li>", escape(&title))?;
     }
     writeln!(out, "</ol></nav>\n<main id=\"results\">")?;
     for (at, (name, report)) in reports.iter().enumerate() {
@@ -49,13 +51,22 @@ fn names(reports: &[(String, Report)]) -> String {
     reports.iter().map(|(_, report)| report.experiment.as_str()).collect::<Vec<_>>().join(", ")
 }
 
+/// What tells a result from others of the same experiment: its file and its date.
+fn title((file, report): &(String, Report)) -> (String, Option<String>) {
+    let facts = [Some(file).filter(|file| **file != report.experiment), report.started.as_ref()];
+    let facts: Vec<&str> = facts.into_iter().flatten().map(String::as_str).collect();
+    (report.experiment.clone(), (!facts.is_empty()).then(|| facts.join(", ")))
+}
+
 fn counted(reports: usize) -> String {
     if reports == 1 { "One result.".into() } else { format!("{reports} results.") }
 }
 
 fn article(out: &mut String, at: usize, name: &str, report: &Report) -> core::fmt::Result {
     writeln!(out, "<article id=\"r{at}\">\n<h2>{}</h2>", escape(&report.experiment))?;
-    writeln!(out, "<p><code>{}</code></p>", escape(&report.command))?;
+    let date =
+        report.started.as_ref().map_or(String::new(), |date| format!(" <time>{}</time>", escape(date)));
+    writeln!(out, "<p><code>{}</code>{date}</p>", escape(&report.command))?;
     if report.interrupted {
         writeln!(
             out,
@@ -84,8 +95,14 @@ fn article(out: &mut String, at: usize, name: &str, report: &Report) -> core::fm
 }
 
 /// A symbol beside the words, so that a verdict is not shown by color alone.
-fn sign(verdict: Verdict) -> (&'static str, &'static str) {
-    match verdict {
+fn sign(finding: &Finding) -> (&'static str, &'static str) {
+    match finding.claim() {
+        Some(Claim::Holds) => return ("good", "\u{2713}"),
+        Some(Claim::Fails) => return ("bad", "\u{2717}"),
+        Some(Claim::Open) => return ("open", "?"),
+        None => {}
+    }
+    match finding.verdict {
         Verdict::Faster | Verdict::Held => ("good", "\u{25b2}"),
         Verdict::Slower | Verdict::Missed => ("bad", "\u{25bc}"),
         Verdict::NoDifferenceShown | Verdict::NotShown => ("open", "\u{2248}"),
@@ -105,12 +122,12 @@ fn findings(out: &mut String, findings: &[Finding]) -> core::fmt::Result {
     let column = if published { "<th>published</th>" } else { "" };
     writeln!(out, "<thead><tr><th>what</th>{column}<th>here</th><th>verdict</th></tr></thead><tbody>")?;
     for finding in findings {
-        let (class, sign) = sign(finding.verdict);
+        let (class, sign) = sign(finding);
         write!(out, "<tr><td>{}</td>", escape(&finding.about))?;
         if published {
             write!(out, "<td>{}</td>", escape(finding.published.as_deref().unwrap_or("")))?;
         }
-        let words = finding.verdict.words();
+        let words = finding.conclusion();
         writeln!(out, "<td>{}</td><td class=\"{class}\">{sign} {words}</td></tr>", escape(&finding.here))?;
     }
     writeln!(out, "</tbody></table></div>")
@@ -121,7 +138,12 @@ fn section(out: &mut String, section: &Section) -> core::fmt::Result {
         writeln!(out, "<h3>{}</h3>", escape(&section.title))?;
     }
     let are_plots = |a: &Block, b: &Block| matches!((a, b), (Block::Plot(_), Block::Plot(_)));
-    for blocks in section.blocks.chunk_by(are_plots) {
+    let shown = |block: &&Block| match block {
+        Block::Plot(plot) => plot.has_course() || plot.is_rows(),
+        _ => true,
+    };
+    let shown: Vec<&Block> = section.blocks.iter().filter(shown).collect();
+    for blocks in shown.chunk_by(|a, b| are_plots(a, b)) {
         let beside = blocks.len() >= FEWEST_BESIDE;
         if beside {
             writeln!(out, "<div class=\"beside\">")?;

@@ -1,42 +1,49 @@
 //! A report as Markdown: tables with pipes. A plot is text, folded under its title.
+//!
+//! Names in a report may come from a stranger's file. So every text is escaped, and Markdown shows
+//! it as it is.
 
 use super::plot;
-use super::svg::escape;
+use super::svg;
 use super::text::field;
 use crate::result::{Block, Report, Table};
+use crate::text::{name, plain};
 
 /// The whole report.
 #[must_use]
 pub fn markdown(report: &Report) -> String {
-    let mut out = format!("# {}\n\n`{}`\n\n```text\n{}\n", report.experiment, report.command, report.host);
-    if let Some(clock) = &report.clock {
-        out += &format!("clock  {clock}\n");
+    let mut about = plain(&report.host.to_string()) + "\n";
+    if let Some(started) = &report.started {
+        about += &format!("date   {}\n", name(started));
     }
-    out += "```\n";
+    if let Some(clock) = &report.clock {
+        about += &format!("clock  {clock}\n");
+    }
+    let (title, command) = (line(&report.experiment), code(&report.command));
+    let mut out = format!("# {title}\n\n{command}\n\n{}\n", fenced(&about));
     for note in &report.notes {
-        out += &format!("\n> {note}\n");
+        out += &format!("\n> {}\n", line(note));
     }
     if report.interrupted {
         out += "\n> **Interrupted**: figures are missing or rest on fewer rounds.\n";
     }
-    for section in &report.sections {
+    for section in report.sections.iter().filter(|section| !section.is_picture_alone()) {
         if !section.title.is_empty() {
-            out += &format!("\n## {}\n", section.title);
+            out += &format!("\n## {}\n", line(&section.title));
         }
         for block in &section.blocks {
-            out.push('\n');
-            match block {
+            let block = match block {
+                Block::Plot(picture) if !picture.has_course() => continue,
                 // Each line is a paragraph.
-                Block::Text(text) => out += &text.trim().lines().collect::<Vec<_>>().join("  \n"),
-                Block::Table(table) => out += &pipes(table),
+                Block::Text(text) => text.trim().lines().map(line).collect::<Vec<_>>().join("  \n"),
+                Block::Table(table) => pipes(table),
                 Block::Plot(picture) => {
-                    let title = escape(&picture.title);
-                    let drawn = plot::plot(picture);
-                    out +=
-                        &format!("<details><summary>{title}</summary>\n\n```text\n{drawn}```\n\n</details>");
+                    let title = svg::escape(&name(&picture.title));
+                    let drawn = fenced(&plot::plot(picture));
+                    format!("<details><summary>{title}</summary>\n\n{drawn}\n\n</details>")
                 }
-            }
-            out = out.trim_end().to_owned() + "\n";
+            };
+            out += &format!("\n{}\n", block.trim_end());
         }
     }
     out
@@ -44,12 +51,46 @@ pub fn markdown(report: &Report) -> String {
 
 fn pipes(table: &Table) -> String {
     let row = |fields: Vec<String>| format!("| {} |\n", fields.join(" | "));
-    let escaped = |text: String| text.replace('|', "\\|");
-    let mut out = row(table.columns.iter().map(|column| escaped(column.name.clone())).collect());
+    let mut out = row(table.columns.iter().map(|column| line(&column.name)).collect());
     let rule = |column: &crate::result::Column| if column.format.is_text() { "---" } else { "---:" };
     out += &format!("|{}|\n", table.columns.iter().map(rule).collect::<Vec<_>>().join("|"));
     for cells in &table.rows {
-        out += &row((0..table.columns.len()).map(|at| escaped(field(cells.get(at), table, at))).collect());
+        out += &row((0..table.columns.len()).map(|at| line(&field(cells.get(at), table, at))).collect());
     }
     out
+}
+
+/// Escapes a line, so that Markdown shows it as it is.
+fn line(text: &str) -> String {
+    let text = name(text);
+    let mut out = String::with_capacity(text.len());
+    for (at, letter) in text.char_indices() {
+        // These begin a heading, a list or a rule, if they are first in a line.
+        let begins = at == 0 && matches!(letter, '#' | '+' | '-' | '=');
+        if begins || matches!(letter, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '~' | '&') {
+            out.push('\\');
+        }
+        out.push(letter);
+    }
+    out
+}
+
+/// The longest row of back quotes in a text.
+fn quotes(text: &str) -> usize {
+    text.split(|letter| letter != '`').map(str::len).max().unwrap_or(0)
+}
+
+/// A text as code within a line.
+fn code(text: &str) -> String {
+    let text = name(text);
+    let fence = "`".repeat(quotes(&text) + 1);
+    // A blank keeps a back quote at an end of the text apart from the fence.
+    let blank = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    format!("{fence}{blank}{text}{blank}{fence}")
+}
+
+/// Lines as a block of code.
+fn fenced(text: &str) -> String {
+    let fence = "`".repeat(quotes(text).max(2) + 1);
+    format!("{fence}text\n{}\n{fence}", text.trim_end_matches('\n'))
 }

@@ -4,6 +4,7 @@ use core::fmt::Write;
 
 use super::scale::Scale;
 use crate::result::{Curve, Plot};
+use crate::text::name;
 
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
@@ -14,7 +15,7 @@ const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 pub fn sparks(plot: &Plot, width: usize, most: usize) -> Vec<String> {
     let Some((_, y)) = Scale::of(plot) else { return Vec::new() };
     let shown = || plot.curves.iter().filter(|curve| !curve.points.is_empty()).take(most);
-    let wide = shown().map(|curve| curve.name.chars().count()).max().unwrap_or(0);
+    let wide = shown().map(|curve| name(&curve.name).chars().count()).max().unwrap_or(0);
     let line = |curve: &Curve| {
         let every = curve.points.len().div_ceil(width.max(1)).max(1);
         let heights = curve.points.iter().step_by(every).map(|point| y.at(point.1));
@@ -24,7 +25,7 @@ pub fn sparks(plot: &Plot, width: usize, most: usize) -> Vec<String> {
         let greatest = values().fold(f64::NEG_INFINITY, f64::max);
         let (least, greatest) = (plot.y.format.write(least), plot.y.format.write(greatest));
         let range = if least == greatest { least } else { format!("{least} to {greatest}") };
-        format!("{:wide$}  {blocks}  {range} {}", curve.name, plot.y.name)
+        format!("{:wide$}  {blocks}  {range} {}", name(&curve.name), name(&plot.y.name))
     };
     shown().map(line).collect()
 }
@@ -39,7 +40,7 @@ const HEIGHT: usize = 12;
 pub fn plot(plot: &Plot) -> String {
     let Some((x, y)) = Scale::of(plot) else { return String::new() };
     let mut grid = vec![vec![' '; WIDTH]; HEIGHT];
-    let letters = ('a'..='z').cycle();
+    let letters = ('a'..='z').chain('A'..='Z').cycle();
     for (curve, letter) in plot.curves.iter().zip(letters.clone()) {
         for point in &curve.points {
             let column = (x.at(point.0) * (WIDTH - 1) as f64).round() as usize;
@@ -55,14 +56,15 @@ pub fn plot(plot: &Plot) -> String {
     let wide = marks.iter().map(|mark| mark.chars().count()).max().unwrap_or(0);
     // Writing to a string does not fail.
     let mut out = String::new();
-    let _ = writeln!(out, "{}\n{:wide$} {}", plot.title, "", plot.y.name);
+    let _ = writeln!(out, "{}\n{:wide$} {}", name(&plot.title), "", name(&plot.y.name));
     for (mark, line) in marks.iter().zip(&grid) {
         let line: String = line.iter().collect();
         let _ = writeln!(out, "{mark:>wide$} |{}", line.trim_end());
     }
     let _ = writeln!(out, "{:wide$} +{}", "", "-".repeat(WIDTH));
-    let _ = writeln!(out, "{:wide$}  {}  {}", "", below(plot, &x).trim_end(), plot.x.name);
-    let names = plot.curves.iter().zip(letters).map(|(curve, letter)| format!("{letter} {}", curve.name));
+    let _ = writeln!(out, "{:wide$}  {}  {}", "", below(plot, &x).trim_end(), name(&plot.x.name));
+    let names =
+        plot.curves.iter().zip(letters).map(|(curve, letter)| format!("{letter} {}", name(&curve.name)));
     for line in legend(names, WIDTH + 20) {
         let _ = writeln!(out, "{:wide$}  {line}", "");
     }

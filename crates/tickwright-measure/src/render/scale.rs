@@ -8,6 +8,8 @@ pub(super) struct Scale {
     low: f64,
     high: f64,
     log: bool,
+    /// The only figure of a horizontal axis, which stands in the middle.
+    only: Option<f64>,
 }
 
 impl Scale {
@@ -29,12 +31,15 @@ impl Scale {
             (false, true) => (low.min(0.0), high),
             _ => (low, high),
         };
-        let high = match high > low {
-            true => high,
-            false if axis.log => low * 10.0,
-            false => low + 1.0,
+        let only = (high <= low && !height).then_some(low);
+        let (low, high) = match (high > low, height, axis.log) {
+            (true, ..) => (low, high),
+            (false, true, true) => (low, low * 10.0),
+            (false, true, false) => (low, low + 1.0),
+            (false, false, true) => (low / 10.0, low * 10.0),
+            (false, false, false) => (low - 1.0, low + 1.0),
         };
-        Some(Self { low, high, log: axis.log })
+        Some(Self { low, high, log: axis.log, only })
     }
 
     /// Returns the position of a figure: 0 at the least, 1 at the greatest.
@@ -49,6 +54,9 @@ impl Scale {
 
     /// Returns round figures within the scale, about `wanted` of them.
     pub(super) fn marks(&self, wanted: usize) -> Vec<f64> {
+        if let Some(only) = self.only {
+            return vec![only];
+        }
         if self.log {
             let (first, last) = (self.low.log10().ceil() as i32, self.high.log10().floor() as i32);
             let step = usize::try_from(last - first).unwrap_or(0).div_ceil(wanted.max(1)).max(1);

@@ -86,7 +86,8 @@ fn a_picture_is_escaped_and_whole() {
         let svg = svg([&picture(mark), &picture(mark)]);
         assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
         assert_eq!(svg.matches("Time &lt;of&gt; one").count(), 4, "title and heading of two plots");
-        assert_eq!(svg.matches("<circle").count(), if mark == Mark::Steps { 0 } else { 12 });
+        // Two plots of six points, and of two entries of the legend.
+        assert_eq!(svg.matches("class=\"point\"").count(), if mark == Mark::Steps { 0 } else { 16 });
         assert_eq!(svg.matches("<g ").count(), svg.matches("</g>").count());
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
     }
@@ -111,4 +112,160 @@ fn prose_is_broken_at_a_hundred_columns_and_paragraphs_stay_apart() {
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     assert!(text.contains("\nSecond.\n  indented word"), "{text}");
     assert_eq!(text.matches("word").count(), 100);
+}
+
+/// What a stranger's file may hold: a title and a clearing for a terminal, and marks of Markdown.
+const HOSTILE: &str = "q\u{1b}]0;mine\u{7}\u{1b}[2J\n```|<b>`*[x](y)\u{202e}";
+
+#[test]
+fn no_form_of_a_report_lets_a_name_out() {
+    let mut report = crate::result::empty("bench test");
+    let mut table = Table::new().column(HOSTILE, Format::Text);
+    table.row([HOSTILE.into()]);
+    let axis = || Axis::linear(HOSTILE, Format::Text);
+    let points = [(1.0, 1.0), (2.0, 2.0), (3.0, 3.0)];
+    let plot = Plot::new(HOSTILE, axis(), axis()).curve(HOSTILE, points);
+    let rows = [1.0, 2.0, 3.0]
+        .into_iter()
+        .fold(Plot::new(HOSTILE, axis(), axis()), |plot, y| plot.curve(format!("{HOSTILE}{y}"), [(1.0, y)]));
+    report.command = HOSTILE.into();
+    report.started = Some(HOSTILE.into());
+    report.host.cpu = Some(HOSTILE.into());
+    report.notes = vec![HOSTILE.into()];
+    report.sections = vec![Section::new(HOSTILE).text(HOSTILE).table(table).plot(plot.clone()).plot(rows)];
+    report.findings = vec![crate::result::Finding::stated(HOSTILE, HOSTILE).published(HOSTILE)];
+    let all = [
+        text(&report),
+        markdown(&report),
+        html(&[(HOSTILE.to_owned(), report.clone())]),
+        svg(report.plots()),
+        sparks(&plot, 9, 9).join("\n"),
+    ];
+    for form in &all {
+        let bad = |letter: char| letter.is_control() && letter != '\n' || letter == '\u{202e}';
+        assert!(!form.contains(bad), "{form}");
+        assert!(form.contains("\\u{1b}"), "{form}");
+    }
+    // In Markdown, a name stays within its cell, its code or its block.
+    let markdown = &all[1];
+    let table: Vec<&str> = markdown.lines().filter(|line| line.starts_with('|')).collect();
+    assert_eq!(table.len(), 3, "{table:?}");
+    let bars = |line: &str| line.replace("\\|", "").matches('|').count();
+    assert!(table.iter().all(|line| bars(line) == 2), "{table:?}");
+    assert!(!markdown.replace("\\<b\\>", "").contains("\n<b>"), "{markdown}");
+    let fences: Vec<&str> = markdown.lines().filter(|line| ["````", "````text"].contains(line)).collect();
+    assert_eq!(fences, ["````text", "````", "````text", "````"], "{markdown}");
+    assert!(markdown.contains("\n````q\\u{1b}"), "code between more back quotes than it has: {markdown}");
+}
+
+#[test]
+fn a_report_says_when_it_was_made() {
+    let dated = crate::result::Report { started: Some("2026-11-27T17:31:43Z".into()), ..report() };
+    assert!(text(&dated).contains("\ndate   2026-11-27T17:31:43Z\n"));
+    assert!(markdown(&dated).contains("\ndate   2026-11-27T17:31:43Z\n"));
+    let page = html(&[("a.json".to_owned(), dated)]);
+    assert!(page.contains("<time>2026-11-27T17:31:43Z</time>"), "{page}");
+    assert!(!text(&report()).contains("date "), "an old result has no date");
+}
+
+/// The numbers of an attribute, in order.
+fn numbers(svg: &str, attribute: &str) -> Vec<f64> {
+    let begin = format!(" {attribute}=\"");
+    let parts = svg.split(&begin).skip(1);
+    parts.filter_map(|part| part.split('"').next()?.parse().ok()).collect()
+}
+
+fn height(svg: &str) -> f64 {
+    let size = svg.split("viewBox=\"0 0 ").nth(1).unwrap().split('"').next().unwrap();
+    size.split(' ').nth(1).unwrap().parse().unwrap()
+}
+
+#[test]
+fn one_population_is_a_picture_of_rows() {
+    let axes = (Axis::log("timers", Format::Count), Axis::log("ns", Format::Ns));
+    let one = [("list", 40.0), ("heap4", 20.0), ("wheel", 300.0)]
+        .into_iter()
+        .fold(Plot::new("hold", axes.0, axes.1), |plot, (name, ns)| plot.curve(name, [(1000.0, ns)]));
+    let section = Section::new("Time").plot(one);
+    assert!(section.is_picture_alone(), "a text has a table instead");
+    let report = crate::result::Report { sections: vec![section], ..crate::result::empty("bench hold") };
+    assert!(!text(&report).contains("Time"));
+    let svg = svg(report.plots());
+    assert!(height(&svg) > 100.0, "{svg}");
+    assert_eq!(svg.matches("<circle").count(), 3);
+    let names: Vec<usize> = ["heap4<", "list<", "wheel<"].map(|name| svg.find(name).unwrap()).to_vec();
+    assert!(names.is_sorted(), "the fastest is first: {svg}");
+    assert!(svg.contains("hold, 1k timers<") && svg.contains(">300</text>"), "{svg}");
+    assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+    // Two structures are points beside a legend, in the middle of the axis.
+    let axes = (Axis::log("timers", Format::Count), Axis::log("ns", Format::Ns));
+    let two = Plot::new("two", axes.0, axes.1).curve("a", [(1000.0, 3.0)]).curve("b", [(1000.0, 4.0)]);
+    let two = svg_of(&two);
+    assert!(two.contains(r#"d="M320.0 "#) && two.contains(">1k</text>"), "{two}");
+    let none = super::svg([]);
+    assert!(height(&none) > 0.0 && none.contains("Nothing was measured"), "{none}");
+}
+
+#[test]
+fn forty_curves_look_different_and_their_legend_is_whole() {
+    let axes = || (Axis::log("timers", Format::Count), Axis::log("ns", Format::Ns));
+    let long = "from the average to the most of all of the calls of a scheduler";
+    for mark in [Mark::Line, Mark::Steps, Mark::Dots] {
+        let (x, y) = axes();
+        let plot = (0..40).fold(Plot::new("many", x, y).marked(mark), |plot, at| {
+            plot.curve(format!("{long} {at}"), [(1.0, 2.0), (2.0, 3.0), (9.0, 4.0)])
+        });
+        for svg in [svg_of(&plot), small(&plot)] {
+            let legend = svg.split("<text ").filter(|text| text.contains("average")).count();
+            assert!(legend >= 40, "{legend} entries");
+            // A line of a name ends within the picture.
+            let whole = svg.split("viewBox=\"0 0 ").nth(1).unwrap();
+            let whole: f64 = whole.split(' ').next().unwrap().parse().unwrap();
+            for text in svg
+                .split("<text ")
+                .skip(1)
+                .filter(|text| text.starts_with("x=\"") && !text.contains("anchor"))
+            {
+                let words = text.split('>').nth(1).unwrap().split('<').next().unwrap();
+                let x: f64 = text.split('"').nth(1).unwrap().parse().unwrap();
+                let left = if text.contains("font-size") { x } else { x + 80.0 };
+                assert!(left + 6.9 * words.len() as f64 <= whole + 1.0, "'{words}' is cut at {whole}");
+            }
+            let lowest = numbers(&svg, "y").into_iter().fold(0.0, f64::max);
+            assert!(lowest + 44.0 < height(&svg), "the last entry is inside");
+            let looks: std::collections::BTreeSet<String> = match mark {
+                Mark::Dots => {
+                    assert!(!svg.contains("stroke-dasharray"), "no lines in the legend of points");
+                    let point = |part: &str| {
+                        let fill = part.split('"').nth(1).unwrap().to_owned();
+                        let path = part.split(" d=\"M").nth(1).unwrap().split('"').next().unwrap();
+                        let path = path.split_once('m').unwrap().1.to_owned();
+                        fill + &path
+                    };
+                    svg.split("class=\"point\" ").skip(1).map(point).collect()
+                }
+                _ => {
+                    let style = |part: &str| {
+                        let words: Vec<&str> = part.split('"').collect();
+                        format!("{} {}", words[0], words[4])
+                    };
+                    svg.split("<path fill=\"none\" stroke=\"").skip(1).map(style).collect()
+                }
+            };
+            assert_eq!(looks.len(), 40, "{mark:?}");
+        }
+    }
+}
+
+fn small(plot: &Plot) -> String {
+    svg::small_svg_of(plot)
+}
+
+#[test]
+fn a_text_plot_has_letters_for_fifty_two_curves() {
+    let (x, y) = (Axis::linear("x", Format::Text), Axis::linear("y", Format::Text));
+    let plot =
+        (0..30).fold(Plot::new("p", x, y), |plot, at| plot.curve(format!("c{at}"), [(f64::from(at), 1.0)]));
+    let text = super::plot(&plot);
+    assert!(text.contains("z c25   A c26   B c27"), "{text}");
 }

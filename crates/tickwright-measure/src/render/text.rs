@@ -6,6 +6,7 @@ use super::plot;
 
 use crate::result::{Block, Cell, Report, Section, Table};
 use crate::table;
+use crate::text::{name, plain};
 
 /// The last lines of an interrupted run's report.
 const INTERRUPTED: &str =
@@ -14,12 +15,15 @@ const INTERRUPTED: &str =
 /// The whole report: host, notes, sections.
 #[must_use]
 pub fn text(report: &Report) -> String {
-    let mut out = format!("{}\n", report.host);
+    let mut out = format!("{}\n", plain(&report.host.to_string()));
+    if let Some(started) = &report.started {
+        out += &format!("date   {}\n", name(started));
+    }
     if let Some(clock) = &report.clock {
         out += &format!("clock  {clock}\n");
     }
     for note in &report.notes {
-        out += &format!("note   {note}\n");
+        out += &format!("note   {}\n", plain(note));
     }
     out += &sections(&report.sections);
     if report.interrupted {
@@ -32,15 +36,16 @@ pub fn text(report: &Report) -> String {
 #[must_use]
 pub fn sections(sections: &[Section]) -> String {
     let mut out = String::new();
-    for section in sections {
+    for section in sections.iter().filter(|section| !section.is_picture_alone()) {
         out.push('\n');
         if !section.title.is_empty() {
-            out += &section.title;
+            out += &name(&section.title);
             out.push('\n');
         }
         for block in &section.blocks {
             let block = match block {
-                Block::Text(text) => filled(text.trim_end()),
+                Block::Plot(picture) if !picture.has_course() => continue,
+                Block::Text(text) => filled(&plain(text.trim_end())),
                 Block::Table(table) => lines(table),
                 Block::Plot(picture) => "\n".to_owned() + &plot::plot(picture),
             };
@@ -56,7 +61,8 @@ const COLUMNS: usize = 100;
 
 /// Breaks prose into lines of at most [`COLUMNS`]. Each line of `text` is a paragraph. An indented
 /// paragraph stays indented.
-fn filled(text: &str) -> String {
+#[must_use]
+pub fn filled(text: &str) -> String {
     let mut out = Vec::new();
     for paragraph in text.lines() {
         let indent = " ".repeat(paragraph.len() - paragraph.trim_start().len());
@@ -74,12 +80,12 @@ fn filled(text: &str) -> String {
     out.join("\n")
 }
 
-/// A cell as text: a figure or words, or `-` if nothing was measured.
+/// A cell as text of one line: a figure or words, or `-` if nothing was measured.
 pub(super) fn field(cell: Option<&Cell>, table: &Table, column: usize) -> String {
     match cell {
         None => String::new(),
         Some(Cell::Empty(())) => "-".to_owned(),
-        Some(Cell::Text(text)) => text.clone(),
+        Some(Cell::Text(text)) => name(text),
         Some(Cell::Number(value)) => {
             table.columns.get(column).map(|column| column.format.write(*value)).unwrap_or_default()
         }
@@ -87,7 +93,7 @@ pub(super) fn field(cell: Option<&Cell>, table: &Table, column: usize) -> String
 }
 
 fn lines(of: &Table) -> String {
-    let mut shown = table::text(of.columns.iter().map(|column| column.name.clone()));
+    let mut shown = table::text(of.columns.iter().map(|column| name(&column.name)));
     for (column, declared) in shown.column_iter_mut().zip(&of.columns) {
         if !declared.format.is_text() {
             column.set_cell_alignment(CellAlignment::Right);

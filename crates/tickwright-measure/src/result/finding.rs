@@ -29,9 +29,67 @@ pub struct Finding {
     pub bound: Option<Bound>,
     /// What is concluded.
     pub verdict: Verdict,
+    /// Whether the published claim was found here. Missing if the verdict says so already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<Claim>,
+}
+
+/// The answer to the question whether a published claim holds on this machine.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Claim {
+    /// The run shows what was published.
+    Holds,
+    /// The run shows the contrary.
+    Fails,
+    /// The run shows neither.
+    Open,
+}
+
+impl Claim {
+    /// The claim that a time was longer than another one; `verdict` is on the ratio of the two.
+    #[must_use]
+    pub fn slower(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Slower => Self::Holds,
+            Verdict::Faster => Self::Fails,
+            _ => Self::Open,
+        }
+    }
+
+    /// The answer in words.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Holds => "the published claim holds",
+            Self::Fails => "the published claim DOES NOT HOLD here",
+            Self::Open => "the published claim cannot be told here",
+        }
+    }
 }
 
 impl Finding {
+    /// Whether the published claim holds. `None` if nothing was published, or if no claim was made
+    /// that this run could decide.
+    #[must_use]
+    pub fn claim(&self) -> Option<Claim> {
+        self.published.as_ref()?;
+        self.claim.or(match self.verdict {
+            Verdict::Held => Some(Claim::Holds),
+            Verdict::Missed => Some(Claim::Fails),
+            Verdict::NotShown | Verdict::NoDifferenceShown => Some(Claim::Open),
+            Verdict::Faster | Verdict::Slower | Verdict::Stated => None,
+        })
+    }
+
+    /// What a reader should know: whether the published claim holds, else the verdict. Empty if
+    /// nothing is concluded.
+    #[must_use]
+    pub fn conclusion(&self) -> &'static str {
+        self.claim().map_or(self.verdict.words(), Claim::words)
+    }
+
     /// A ratio of times. The verdict is faster, slower, or no difference shown.
     pub fn ratio(about: impl Into<String>, figure: Summary, here: impl Into<String>) -> Self {
         let verdict = Verdict::on(&figure);
@@ -60,6 +118,7 @@ impl Finding {
             figure: None,
             bound: None,
             verdict: Verdict::Stated,
+            claim: None,
         }
     }
 
@@ -74,6 +133,13 @@ impl Finding {
     #[must_use]
     pub fn published(mut self, words: impl Into<String>) -> Self {
         self.published = Some(words.into());
+        self
+    }
+
+    /// States whether the published claim holds, where the verdict is about something else.
+    #[must_use]
+    pub fn claimed(mut self, claim: Claim) -> Self {
+        self.claim = Some(claim);
         self
     }
 

@@ -40,14 +40,22 @@ impl Section {
         self
     }
 
-    /// Adds a plot. A plot is ignored if none of its curves has three points, because a table shows
-    /// so few points better.
+    /// Adds a plot. A plot without a point is ignored.
     #[must_use]
     pub fn plot(mut self, plot: Plot) -> Self {
-        if plot.curves.iter().any(|curve| curve.points.len() > 2) {
+        if plot.curves.iter().any(|curve| !curve.points.is_empty()) {
             self.blocks.push(Block::Plot(plot));
         }
         self
+    }
+}
+
+impl Section {
+    /// Whether the section has only plots of few points, which a text leaves out.
+    #[must_use]
+    pub fn is_picture_alone(&self) -> bool {
+        let is_left_out = |block: &Block| matches!(block, Block::Plot(plot) if !plot.has_course());
+        !self.blocks.is_empty() && self.blocks.iter().all(is_left_out)
     }
 }
 
@@ -240,6 +248,20 @@ impl Plot {
     /// Creates an empty plot of lines.
     pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
         Self { title: title.into(), x, y, mark: Mark::Line, curves: Vec::new() }
+    }
+
+    /// Whether a curve has at least three points. A text and a page show fewer points as a table
+    /// alone, which is easier to read. A picture of its own shows any number of points.
+    #[must_use]
+    pub fn has_course(&self) -> bool {
+        self.curves.iter().any(|curve| curve.points.len() > 2)
+    }
+
+    /// Whether the plot compares single figures: at least three curves, each of at most one point.
+    /// It is drawn as one row for each curve.
+    #[must_use]
+    pub fn is_rows(&self) -> bool {
+        self.curves.len() > 2 && self.curves.iter().all(|curve| curve.points.len() <= 1)
     }
 
     /// Sets how points are drawn.

@@ -37,10 +37,13 @@ fn what_cannot_be_drawn_is_left_out() {
     let report = whole();
     let plot = report.plots().next().unwrap();
     assert_eq!(plot.curves[0].points, [(1.0, 2.0), (3.0, 3.0), (10.0, 4.0)]);
-    let two = Plot::new("", Axis::linear("x", Format::Text), Axis::linear("y", Format::Text))
-        .curve("two points", [(1.0, 1.0), (2.0, 2.0)]);
-    let section = Section::new("").table(Table::new()).text(" \n").plot(two);
+    let plot = || Plot::new("", Axis::linear("x", Format::Text), Axis::linear("y", Format::Text));
+    let none = plot().curve("no point", [(f64::NAN, 1.0)]);
+    let section = Section::new("").table(Table::new()).text(" \n").plot(none);
     assert_eq!(section.blocks, []);
+    // A picture of its own shows two points; a text does not.
+    let two = plot().curve("two points", [(1.0, 1.0), (2.0, 2.0)]);
+    assert!(!two.has_course() && Section::new("").plot(two).is_picture_alone());
 }
 
 #[track_caller]

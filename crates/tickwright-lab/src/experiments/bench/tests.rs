@@ -120,8 +120,8 @@ fn a_baseline_that_was_not_chosen_runs_all_the_same() {
 
 #[test]
 fn a_time_limit_stops_rounds_but_leaves_enough_for_an_interval() {
-    let asked = hold("hold-exp-sparse", &["--structures", "list/slab", "--n", "2", "--rounds", "100"]);
-    let limited = Comparison { within: Some(Duration::from_nanos(1)), ..asked };
+    let mut limited = hold("hold-exp-sparse", &["--structures", "list/slab", "--n", "2", "--rounds", "100"]);
+    limited.args.timed.within = Some(Duration::from_nanos(1));
     assert_eq!(cells(&limited, 100)[0].rows[0].samples.len() as u64, FEWEST_ROUNDS);
 }
 
@@ -212,9 +212,13 @@ fn a_sample_of_expiries_is_as_long_as_there_are_timers() {
 #[test]
 fn a_line_is_drawn_where_there_are_enough_populations() {
     let plots = |n: &str| {
-        report(&hold("hold-exp-sparse", &["--structures", "list/*", "--n", n]), 100).plots().count()
+        let report = report(&hold("hold-exp-sparse", &["--structures", "list/*,heap4/*,avl/*", "--n", n]), 100);
+        report.plots().map(|plot| (plot.has_course(), plot.is_rows())).collect::<Vec<_>>()
     };
-    assert_eq!((plots("2,3"), plots("2,3,4")), (0, 1));
+    assert_eq!(plots("2,3,4"), [(true, false)]);
+    // Fewer points are drawn in a picture of its own, and one population as rows.
+    assert_eq!(plots("2,3"), [(false, false)]);
+    assert_eq!(plots("2"), [(false, true)]);
 }
 
 /// Keeps every entry until its tick, as a heap does that has no handles and never sweeps.

@@ -6,7 +6,7 @@ use super::published::{Published, Ratio, model_of};
 use super::table::{By, Measured, Table};
 use crate::render::Format;
 use crate::result::{
-    Axis, Cell, Finding, Plot, Section, Series, Table as Rows, Unit, findings_table, labels,
+    Axis, Cell, Claim, Finding, Plot, Section, Series, Table as Rows, Unit, findings_table, labels,
 };
 use crate::stats::median;
 
@@ -44,7 +44,9 @@ pub(super) fn findings(table: &Table, published: &Published) -> Vec<Finding> {
         let (slow, fast) = of.models()?;
         let figure = table.ratio(Column::Ours(slow), Column::Ours(fast))?;
         let here = Format::Ratio.write(figure.median);
-        Some(Finding::ratio(about(of), figure, here).published(Format::Ratio.write(of.times)))
+        let finding = Finding::ratio(about(of), figure, here).published(Format::Ratio.write(of.times));
+        let claim = Claim::slower(finding.verdict);
+        Some(finding.claimed(claim))
     };
     let mut findings: Vec<Finding> = published.ratios.iter().filter_map(of_ratio).collect();
     findings.extend(published.targets.iter().filter_map(|target| {

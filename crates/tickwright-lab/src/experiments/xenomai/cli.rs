@@ -12,7 +12,7 @@ use super::tables;
 use crate::clock::OsClock;
 use crate::duration;
 use crate::error::LabError;
-use crate::experiment::{Experiment, Lab, Parameters, conduct, conduct_plan};
+use crate::experiment::{Experiment, Lab, Parameters, conduct_plan};
 use crate::experiments::request;
 use crate::models::scenario::Seed;
 use crate::output::OutputArgs;
@@ -190,18 +190,6 @@ pub(crate) fn accepted(report: &Report) -> Result<(), String> {
     let missed = report.findings.iter().filter(|finding| finding.verdict == Verdict::Missed);
     let missed: Vec<String> = missed.map(|finding| format!("{}: {}", finding.about, finding.here)).collect();
     if missed.is_empty() { Ok(()) } else { Err(format!("not the experiment: {}", missed.join("; "))) }
-}
-
-/// Runs the experiment as part of the tour. Takes `within` in total, of which one second is for the
-/// oracle.
-///
-/// # Errors
-/// Errors of the experiment.
-pub(crate) fn tour(within: Duration) -> Result<Report, LabError> {
-    let mut args: XenomaiArgs = request::words(&[])?;
-    let structures = args.structures.len().max(1) as u32;
-    args.duration = within.saturating_sub(Duration::from_secs(1)) / structures;
-    conduct(&args)
 }
 
 /// Whether a structure supports the experiment: exact head, second entry, and delivery on the tick.

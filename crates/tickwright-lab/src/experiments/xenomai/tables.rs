@@ -6,7 +6,7 @@ use super::scenario::{Machine, Row, family};
 use super::verdict::{Acceptance, Prediction};
 use crate::duration;
 use crate::render::Format;
-use crate::result::{Axis, Cell, Finding, Mark, Plot, Section, Table, findings_table, labels};
+use crate::result::{Axis, Cell, Claim, Finding, Mark, Plot, Section, Table, findings_table, labels};
 use crate::stats::{self, Distribution, Verdict};
 
 /// The percentiles in the tables.
@@ -29,7 +29,10 @@ fn acceptances<'l>(plan: &Plan, lanes: &'l [Lane]) -> Vec<(&'l Lane, Acceptance)
 pub(super) fn findings(plan: &Plan, lanes: &[Lane]) -> Vec<Finding> {
     let acceptances = acceptances(plan, lanes);
     let published = |finding: Finding| match plan.scenario.machines().first() {
-        Some(machine) => finding.published(published_order(machine)),
+        Some(machine) => {
+            let claim = claim(machine, lanes, &acceptances);
+            finding.published(published_order(machine)).claimed(claim)
+        }
         None => finding,
     };
     let mut findings = vec![published(answer(lanes, &acceptances))];
@@ -46,6 +49,38 @@ pub(super) fn findings(plan: &Plan, lanes: &[Lane]) -> Vec<Finding> {
         Finding::stated(about, acceptance.words()).judged(acceptance.verdict())
     }));
     findings
+}
+
+/// Whether the structure that was published as the fastest is shown to be faster than each other
+/// published one, in the storage in which it ran here.
+fn claim(machine: &Machine, lanes: &[Lane], acceptances: &[(&Lane, Acceptance)]) -> Claim {
+    if acceptances.iter().any(|(_, acceptance)| acceptance.verdict() == Verdict::Missed) {
+        return Claim::Open;
+    }
+    let rows = || machine.structures.iter();
+    let least = rows().min_by(|a, b| a.per_tick().total_cmp(&b.per_tick())).map(|row| row.family.as_str());
+    let lane = |family: &str, storage: &str| {
+        lanes.iter().find(|lane| lane.structure.id.split_once('/') == Some((family, storage)))
+    };
+    let of = |storage: &'static str| {
+        let first = lane(least?, storage)?;
+        let others = rows().filter(|row| Some(row.family.as_str()) != least);
+        let others: Option<Vec<&Lane>> = others.map(|row| lane(&row.family, storage)).collect();
+        Some((first, others?))
+    };
+    let Some((first, others)) = of("hook").or_else(|| of("slab")) else { return Claim::Open };
+    let slower = |lane: &&Lane| match stats::ratios(&lane.per_tick, &first.per_tick) {
+        Some(ratio) => Claim::slower(Verdict::on(&ratio)),
+        None => Claim::Open,
+    };
+    let claims: Vec<Claim> = others.iter().map(slower).collect();
+    if claims.contains(&Claim::Fails) {
+        Claim::Fails
+    } else if claims.contains(&Claim::Open) || claims.is_empty() {
+        Claim::Open
+    } else {
+        Claim::Holds
+    }
 }
 
 /// One line per machine, such as `Core i7: heap2 419 ns a tick, rb-cached 1.12x`.
@@ -208,7 +243,11 @@ fn per_tick(plan: &Plan, lanes: &[Lane]) -> Section {
     let y = Axis::log("ns per tick", Format::Ns);
     let mut plot = Plot::new("Time per tick, slice by slice", Axis::linear("slice", Format::Count), y)
         .marked(Mark::Dots);
-    for (lane, _) in ranked(lanes) {
+    let timers = Prediction::of(&plan.params).population;
+    let axes = (Axis::log("timers", Format::Count), Axis::log("ns per tick", Format::Ns));
+    let mut by_structure = Plot::new("Time of a kernel's tick by structure", axes.0, axes.1);
+    for (lane, ns) in ranked(lanes) {
+        by_structure = by_structure.curve(lane.structure.id, [(timers, ns)]);
         let Some(all) = stats::summarise(lane.per_tick.iter().copied()) else { continue };
         let figures = [all.median, all.interval.low, all.interval.high, all.min, all.max];
         let cells = figures.into_iter().map(Cell::from).chain([all.samples.into()]);
@@ -218,7 +257,7 @@ fn per_tick(plan: &Plan, lanes: &[Lane]) -> Section {
         let points = points.filter_map(|(at, ns)| Some(((at * share + 1) as f64, stats::median(ns)?)));
         plot = plot.curve(lane.structure.id, points);
     }
-    Section::new(title).table(table).plot(plot)
+    Section::new(title).table(table).plot(by_structure).plot(plot)
 }
 
 /// Each structure relative to the fastest, and the main finding.

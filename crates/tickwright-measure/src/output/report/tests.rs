@@ -1,5 +1,6 @@
 use super::*;
-use crate::result::{Section, Series, Unit, labels};
+use crate::format::Format;
+use crate::result::{Axis, Plot, Section, Series, Unit, labels};
 
 fn report() -> Report {
     let of = |structure: &'static str| labels([("structure", structure.into()), ("n", 500_u32.into())]);
@@ -8,7 +9,9 @@ fn report() -> Report {
         Series::new("insert", Unit::Ns, of("rb, slab")).per("operation").of([1.5, 2.0]),
         Series::new("alive", Unit::Count, labels([])).of([3.0]),
     ];
-    report.sections = vec![Section::new("Insert").text("Nothing is wrong.")];
+    let axes = (Axis::log("timers", Format::Count), Axis::log("ns", Format::Ns));
+    let plot = Plot::new("Insert", axes.0, axes.1).curve("rb, slab", [(500.0, 1.75)]);
+    report.sections = vec![Section::new("Insert").text("Nothing is wrong.").plot(plot)];
     report
 }
 
@@ -130,5 +133,21 @@ fn files_beside_a_report_have_places_of_their_own() {
     file.unwrap().write("text").unwrap();
     assert_eq!(std::fs::read_to_string(&log).unwrap(), "text");
     assert!(args.terminal() && !OutputArgs { csv: Some("-".into()), ..args }.terminal());
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_result_without_a_plot_refuses_a_picture_and_still_writes_the_rest() {
+    let folder = folder("no-plot");
+    let [json, svg] = ["r.json", "r.svg"].map(|name| folder.join(name));
+    let args = OutputArgs { json: Some(json.clone()), svg: Some(svg.clone()), ..OutputArgs::default() };
+    let plain = Report { sections: Vec::new(), ..report() };
+    let refused = args.open("bench test").unwrap().deliver(&plain).unwrap_err();
+    assert!(refused.to_string().contains("this result has no plot"), "{refused}");
+    assert!(!svg.exists() && json.exists());
+    // A run that was stopped before its first figure is interrupted, and nothing else.
+    let partial = args.open("bench test").unwrap().deliver(&Report { interrupted: true, ..plain });
+    assert!(matches!(partial, Err(LabError::Interrupted)));
+    assert!(std::fs::read_to_string(&svg).unwrap().contains("Nothing was measured"));
     std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -78,3 +78,45 @@ fn a_table_with_long_words_wraps_them() {
         assert_eq!(page.contains("<table class=\"words\">"), wraps, "{length} letters");
     }
 }
+
+#[test]
+fn results_of_one_command_are_told_apart() {
+    let named = |file: &str, date: &str| (file.to_owned(), Report { started: Some(date.into()), ..report() });
+    let page = html(&[
+        named("monday.json", "2026-11-23T10:00:00Z"),
+        named("friday.json", "2026-11-27T10:00:00Z"),
+        ("old.json".to_owned(), report()),
+    ]);
+    let nav = &page[page.find("<nav").unwrap()..page.find("</nav>").unwrap()];
+    let entries: Vec<&str> = nav.lines().filter(|line| line.starts_with("<li>")).collect();
+    let without_link = |entry: &&str| entry.split("</a>").nth(1).unwrap().to_owned();
+    let more: Vec<String> = entries.iter().map(without_link).collect();
+    assert_eq!(
+        more,
+        [
+            " <small>monday.json, 2026-11-23T10:00:00Z</small></li>",
+            " <small>friday.json, 2026-11-27T10:00:00Z</small></li>",
+            " <small>old.json</small></li>",
+        ]
+    );
+}
+
+#[test]
+fn a_claim_has_its_own_sign() {
+    let mut report = report();
+    let finding = |verdict| Finding::stated("what", "0.16x").published("4.00x").judged(verdict);
+    report.findings = vec![
+        finding(Verdict::Faster).claimed(Claim::slower(Verdict::Faster)),
+        finding(Verdict::Held),
+        finding(Verdict::NotShown),
+        finding(Verdict::Faster),
+    ];
+    let page = html(&[("a.json".to_owned(), report)]);
+    assert!(
+        page.contains("<td class=\"bad\">\u{2717} the published claim DOES NOT HOLD here</td>"),
+        "{page}"
+    );
+    assert!(page.contains("<td class=\"good\">\u{2713} the published claim holds</td>"));
+    assert!(page.contains("<td class=\"open\">? the published claim cannot be told here</td>"));
+    assert!(page.contains("<td class=\"good\">\u{25b2} faster</td>"));
+}

@@ -119,7 +119,7 @@ fn all_parts() {
     insta::assert_snapshot!(render::sections(&sections));
     let headline = &findings[0];
     assert_eq!(headline.about, "do M:N threads lose to kernel threads? (100,000 created and joined, 2002)");
-    assert_eq!(headline.published.as_deref(), Some("yes, NGPT took 4.00x as long as NPTL"));
+    assert_eq!(headline.published.as_deref(), Some("NGPT took 4.00x as long as NPTL"));
     assert_eq!(headline.here, "NGPT's way takes 0.67x as long, m:n of today 0.014x");
     assert_eq!(headline.verdict, Verdict::Faster);
     assert!(findings.iter().all(|finding| finding.here.chars().count() <= 64), "{findings:?}");
