@@ -50,7 +50,7 @@ pub(crate) fn show(listing: &Listing) -> String {
         experiments.add_row([
             part.name.to_owned(),
             part.seconds.to_string(),
-            format!("tickwright {}", part.command),
+            format!("tickwright {}", (part.command)()),
         ]);
     }
     let mut samples = table::text(["sample", "what"]);

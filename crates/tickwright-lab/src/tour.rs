@@ -12,117 +12,125 @@ use clap::Args;
 
 pub(crate) use self::part::Part;
 use crate::error::LabError;
-use crate::experiment::conduct;
-use crate::experiments::bench::Comparison;
-use crate::experiments::request;
-use crate::experiments::{asterisk, linux, nptl, xenomai};
-#[cfg(target_os = "linux")]
-use crate::experiments::{helenos, latency};
+use crate::experiments::asterisk;
 use crate::host::Host;
-use crate::models::scenario::Model;
 use crate::output::{self, OutputArgs};
 use crate::render;
-use crate::result::Report;
-use crate::traces::recommend::RecommendArgs;
-
-/// A part that runs an experiment with its default arguments.
-macro_rules! usual {
-    ($name:literal, $about:literal, $seconds:literal, $args:ty) => {
-        Part {
-            name: $name,
-            about: $about,
-            seconds: $seconds,
-            command: concat!("reproduce ", $name),
-            run: |_| conduct(&request::words::<$args>(&[])?),
-        }
-    };
-}
 
 /// The parts of the tour, in order.
 pub(crate) const PLAN: &[Part] = &[
     Part {
         name: "hold",
         about: "which structure is fastest, at how many timers?",
-        seconds: 5,
-        command: "bench hold",
-        run: hold,
+        seconds: 12,
+        command: || compared("hold --scenario hold-exp-sparse", "1,4,16,64,256,1k,10k,100k,1M", "3s"),
     },
     Part {
         name: "network",
         about: "and when most time-outs are moved?",
-        seconds: 4,
-        command: "bench network",
-        run: network,
+        seconds: 6,
+        command: || compared("network --scenario network --scenario one-delay", "1k,100k", "3s"),
     },
     Part {
         name: "xenomai",
         about: "which structure for a real-time kernel's tick?",
-        seconds: 13,
-        command: "reproduce xenomai",
-        run: xenomai::tour,
+        seconds: 9,
+        command: || "reproduce xenomai --duration 2s".into(),
     },
     Part {
         name: "linux",
         about: "how many re-arms stay in their bucket, without the lock?",
         seconds: 6,
-        command: "reproduce linux",
-        run: linux::tour,
+        command: || "reproduce linux --only simple,network,cost --rounds 9 --duration 625ms".into(),
     },
     Part {
         name: "asterisk",
         about: "a sorted list or a heap under a scheduler of callbacks?",
         seconds: 5,
-        command: "reproduce asterisk",
-        run: asterisk::tour,
+        command: || {
+            let mode = asterisk::modes();
+            format!(
+                "reproduce asterisk --mode {mode} --n 100,1k,10k,100k,1M --rounds 7 --budget 100ms --duration 2s"
+            )
+        },
     },
     #[cfg(target_os = "linux")]
     Part {
         name: "latency",
         about: "how late is a wake-up, over each structure?",
         seconds: 3,
-        command: "latency",
-        run: latency::tour,
+        command: || "latency --quiet --interval 250us --duration 3s".into(),
     },
     #[cfg(target_os = "linux")]
     Part {
         name: "helenos",
         about: "does the tree that tasks are registered in matter?",
         seconds: 2,
-        command: "reproduce helenos",
-        run: helenos::tour,
+        command: || "reproduce helenos --transport futex --n 2,10k,100k --rounds 6 --duration 16ms".into(),
     },
     Part {
         name: "nptl",
         about: "a kernel thread for each thread, M:N, or a manager?",
         seconds: 3,
-        command: "reproduce nptl",
-        run: nptl::tour,
+        command: || {
+            "reproduce nptl --only table,ladder --toplevel 1,4,20 --children 1,10 --starts 150 --rounds 6"
+                .into()
+        },
     },
     Part {
         name: "recommend",
         about: "which structure for the timers of one program, bind9?",
         seconds: 4,
-        command: "recommend sample:bind9 --base '!epoll'",
-        run: recommend,
+        command: || "recommend sample:bind9 --base '!epoll' --rounds 7 --within 1s".into(),
     },
 ];
+
+/// The structures that README and docs/structures.md recommend, in each storage that they have, and
+/// the rivals that are usually fastest.
+const CONTENDERS: &str = "adaptive/*,flat/*,ladder/*,fixed-delay/*,list/*,heap4/*,wheel/*,coarse/*,rb-cached/hook,\
+                          binary-heap,orx-4ary";
+
+/// A comparison of [`CONTENDERS`].
+fn compared(what: &str, n: &str, within: &str) -> String {
+    format!("bench {what} --n {n} --operations 10k --within {within} --structures '{CONTENDERS}'")
+}
 
 /// The tour takes at most this time.
 pub(crate) const LONGEST: Duration = Duration::from_secs(60);
 
 /// The classic experiments with their default arguments.
 pub(crate) const REPRODUCTIONS: &[Part] = &[
-    usual!("xenomai", "which structure for a real-time kernel's tick?", 15, xenomai::XenomaiArgs),
-    usual!("linux", "how many re-arms stay in their bucket, without the lock?", 30, linux::LinuxArgs),
-    usual!(
-        "asterisk",
-        "a sorted list or a heap under a scheduler of callbacks?",
-        180,
-        asterisk::AsteriskArgs
-    ),
+    Part {
+        name: "xenomai",
+        about: "which structure for a real-time kernel's tick?",
+        seconds: 15,
+        command: || "reproduce xenomai".into(),
+    },
+    Part {
+        name: "linux",
+        about: "how many re-arms stay in their bucket, without the lock?",
+        seconds: 30,
+        command: || "reproduce linux".into(),
+    },
+    Part {
+        name: "asterisk",
+        about: "a sorted list or a heap under a scheduler of callbacks?",
+        seconds: 180,
+        command: || "reproduce asterisk".into(),
+    },
     #[cfg(target_os = "linux")]
-    usual!("helenos", "does the tree that tasks are registered in matter?", 180, helenos::HelenosArgs),
-    usual!("nptl", "a kernel thread for each thread, M:N, or a manager?", 150, nptl::NptlArgs),
+    Part {
+        name: "helenos",
+        about: "does the tree that tasks are registered in matter?",
+        seconds: 180,
+        command: || "reproduce helenos".into(),
+    },
+    Part {
+        name: "nptl",
+        about: "a kernel thread for each thread, M:N, or a manager?",
+        seconds: 150,
+        command: || "reproduce nptl".into(),
+    },
 ];
 
 /// The total duration of parts.
@@ -175,14 +183,10 @@ impl TourArgs {
         say(&format!("{what} Ctrl-C ends it and keeps what is done.\n{}\n", Host::read()))?;
         let mut reports = Vec::new();
         for part in parts {
-            let report = (part.run)(Duration::from_secs(part.seconds))?;
+            let report = part.run()?;
             if self.full {
-                let command = part.command;
-                say(&format!(
-                    "\n== {} (alone: tickwright {command})\n\n{}\n",
-                    part.name,
-                    render::text(&report)
-                ))?;
+                let (name, command) = (part.name, &report.command);
+                say(&format!("\n== {name} (alone: {command})\n\n{}\n", render::text(&report)))?;
             }
             say(&page::block(part.name, part.about, &report))?;
             let interrupted = report.interrupted;
@@ -199,34 +203,6 @@ impl TourArgs {
         say(&(page::conclusion(&advice) + &page::next(&self.out)))?;
         files.write(&merged)
     }
-}
-
-/// The hold model from a few timers to a server's population, over the structures that a user would
-/// choose.
-fn hold(within: Duration) -> Result<Report, LabError> {
-    bench(Model::Hold, "hold-exp-sparse", "4,16,64,256,1k,10k,100k", within)
-}
-
-fn network(within: Duration) -> Result<Report, LabError> {
-    bench(Model::Network, "network", "1k,100k", within)
-}
-
-/// The workload of the last part. The tour spends less time on it than the command alone.
-const RECORDED: [&str; 3] = ["sample:bind9", "--base", "!epoll"];
-
-/// A verdict for a recording that ships with the program.
-fn recommend(_: Duration) -> Result<Report, LabError> {
-    let words = [&RECORDED[..], &["--rounds", "7", "--within", "1s"]].concat();
-    conduct(&request::words::<RecommendArgs>(&words)?)
-}
-
-/// One structure of each shape of ours, in both storages, and the rivals that are usually fastest.
-const CONTENDERS: &str = "list/*,heap4/*,rb-cached/*,wheel/*,coarse/*,binary-heap,orx-4ary,delay-queue";
-
-fn bench(model: Model, scenario: &str, n: &str, within: Duration) -> Result<Report, LabError> {
-    let words = ["--scenario", scenario, "--n", n, "--operations", "10k", "--structures", CONTENDERS];
-    let comparison = Comparison { within: Some(within), ..Comparison::new(model, request::words(&words)?) };
-    conduct(&comparison)
 }
 
 #[cfg(test)]

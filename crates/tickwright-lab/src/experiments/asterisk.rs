@@ -47,12 +47,12 @@ use self::sample::Delays;
 use self::table::Table;
 use crate::duration;
 use crate::error::LabError;
-use crate::experiment::{Experiment, Lab, Parameters, conduct};
+use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request;
 use crate::interrupt;
 use crate::models::scenario::{Population, Rounds, Seed};
 use crate::output::OutputArgs;
-use crate::result::{Finding, Report, Section, Series};
+use crate::result::{Finding, Section, Series};
 use crate::structures::registry;
 
 /// A part of the experiment.
@@ -247,18 +247,6 @@ impl Experiment for AsteriskArgs {
 /// The modes that can run here: only ours, if the random source of 2009 is missing.
 pub(crate) fn modes() -> &'static str {
     if Delays::of(Mode::Faithful, 1, 0).is_ok() { "faithful,ours" } else { "ours" }
-}
-
-/// The experiment as a part of the tour.
-///
-/// # Errors
-/// A wrong result of a scheduler, or memory that is refused.
-pub(crate) fn tour(within: Duration) -> Result<Report, LabError> {
-    // There are eleven columns. A column needs its budget only at the two largest N.
-    let [budget, duration] = [within / 50, within * 2 / 5].map(duration::show);
-    let n = "100,1k,10k,100k,1M";
-    let words = ["--mode", modes(), "--n", n, "--rounds", "7", "--budget", &budget, "--duration", &duration];
-    conduct(&request::words::<AsteriskArgs>(&words)?)
 }
 
 #[cfg(test)]

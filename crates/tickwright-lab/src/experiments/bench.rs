@@ -25,6 +25,7 @@ use clap::Args;
 
 use self::cell::Cell;
 use self::run::{Part, Plan, can_be_baseline};
+use crate::duration;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request;
@@ -64,6 +65,10 @@ pub(crate) struct TimedArgs {
     /// [default: the scenario's]
     #[arg(long, allow_hyphen_values = true, value_parser = Rounds::parse)]
     pub(crate) rounds: Option<Rounds>,
+    /// Begin no new round after this time, which the populations of all scenarios share; to fill the
+    /// queues takes longer
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = duration::parse)]
+    pub(crate) within: Option<Duration>,
     /// Seed of the delays [default: the scenario's]
     #[arg(long, allow_hyphen_values = true, value_parser = Seed::parse)]
     pub(crate) seed: Option<Seed>,
@@ -87,14 +92,12 @@ pub(crate) struct Comparison {
     pub(crate) model: Model,
     /// What was asked for.
     pub(crate) args: CountedArgs,
-    /// No new round begins after this time.
-    pub(crate) within: Option<Duration>,
 }
 
 impl Comparison {
     /// Creates a comparison from the arguments of the command line.
     pub(crate) fn new(model: Model, args: CountedArgs) -> Self {
-        Self { model, args, within: None }
+        Self { model, args }
     }
 
     /// A comparison whose samples have one operation per timer.
@@ -157,7 +160,7 @@ impl Experiment for Comparison {
                 });
             }
         }
-        Ok(Plan { parts, baseline, within: self.within })
+        Ok(Plan { parts, baseline, within: args.within })
     }
 
     fn parameters(&self, plan: &Plan) -> Parameters {

@@ -45,12 +45,12 @@ use clap::Args;
 
 use crate::duration;
 use crate::error::LabError;
-use crate::experiment::{Experiment, Lab, Parameters, conduct, execute};
+use crate::experiment::{Experiment, Lab, Parameters, execute};
 use crate::experiments::request::{self, names, word};
 use crate::interrupt;
 use crate::models::scenario::{Seed, Within};
 use crate::output::OutputArgs;
-use crate::result::{Better, Finding, Report, Section, Series, Unit, labels};
+use crate::result::{Better, Finding, Section, Series, Unit, labels};
 use channel::Transport;
 use cpu::Pin;
 use link::{Tasks, die_with, serve_as_process};
@@ -239,19 +239,6 @@ impl Experiment for HelenosArgs {
     fn sections(&self, plan: &Plan, data: &Data, _: &[Finding]) -> Vec<Section> {
         tables::sections(plan, data)
     }
-}
-
-/// The experiment as a part of the tour: the fastest channel and three sizes of the registry.
-///
-/// # Errors
-/// As [`HelenosArgs::execute`].
-pub(crate) fn tour(within: Duration) -> Result<Report, LabError> {
-    // The part runs two dictionaries at three populations. Method v1 takes 6 samples. In method v2,
-    // the sizing takes up to two sample lengths, and each of the 6 samples takes up to two lengths.
-    let lengths = 2 * 3 * (6 + 2 + 2 * 6);
-    let length = duration::show((within / lengths).max(Duration::from_millis(1)));
-    let words = ["--transport=futex", "--n=2,10k,100k", "--rounds=6", "--duration", &length];
-    conduct(&request::words::<HelenosArgs>(&words)?)
 }
 
 #[cfg(test)]

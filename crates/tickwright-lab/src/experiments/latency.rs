@@ -50,18 +50,13 @@ mod tables;
 mod thread;
 mod versus;
 
-use core::time::Duration;
-
 use clap::{Args, Subcommand};
 
 use self::path::{CrossoverArgs, PathArgs};
 use self::run::RunArgs;
 use self::versus::VersusArgs;
-use crate::duration;
 use crate::error::LabError;
-use crate::experiment::{conduct, execute};
-use crate::experiments::request;
-use crate::result::Report;
+use crate::experiment::execute;
 
 pub(crate) use load::WorkerArgs;
 pub(crate) use path::check as check_path;
@@ -89,6 +84,11 @@ enum Mode {
 }
 
 impl LatencyArgs {
+    /// The arguments of `latency run`, which run when no mode is named.
+    pub(crate) fn run(&self) -> &RunArgs {
+        &self.run
+    }
+
     /// Runs a mode and prints its report.
     ///
     /// # Errors
@@ -102,15 +102,6 @@ impl LatencyArgs {
             Some(Mode::VersusCyclictest(args)) => execute(args, &args.output),
         }
     }
-}
-
-/// The experiment as a part of the tour.
-///
-/// # Errors
-/// The errors of the run.
-pub(crate) fn tour(within: Duration) -> Result<Report, LabError> {
-    let words = ["--quiet", "--interval", "250us", "--duration", &duration::show(within)];
-    conduct(&request::words::<RunArgs>(&words)?)
 }
 
 #[cfg(test)]

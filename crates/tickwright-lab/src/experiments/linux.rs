@@ -73,7 +73,7 @@ mod subject;
 mod sweep;
 mod tables;
 
-pub(crate) use cli::{LinuxArgs, check, tour};
+pub(crate) use cli::{LinuxArgs, check};
 
 #[cfg(test)]
 mod tests;

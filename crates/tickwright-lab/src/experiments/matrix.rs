@@ -77,6 +77,7 @@ impl MatrixArgs {
             baseline: None,
             n: Some(work.columns(self.quick).map(|(n, _)| n).collect()),
             rounds: self.rounds,
+            within: None,
             seed: None,
             quick: self.quick,
             output: self.output.clone(),

@@ -59,7 +59,7 @@ mod tables;
 mod verdict;
 mod workload;
 
-pub(crate) use cli::{XenomaiArgs, accepted, tour};
+pub(crate) use cli::{XenomaiArgs, accepted};
 
 #[cfg(test)]
 mod tests;

@@ -4,65 +4,93 @@ use crate::output::table::count;
 use crate::render::Format;
 use crate::result::{Label, Report, Series};
 use crate::stats::{TIE, median};
-use crate::structures::registry::{Kind, STRUCTURES, Shape, Structure};
+use crate::structures::registry::{Kind, STRUCTURES, Structure};
 
-/// The median of one of our structures at one population.
-#[derive(Clone, Copy)]
+/// The structure that serves a user who has not measured: `DefaultQueue`. It wins a tie.
+const DEFAULT: &str = "adaptive/slab";
+
+/// An answer has at most this many ranges. More would be noise, not advice.
+const MOST_RANGES: usize = 3;
+
+/// The median of one structure at one population.
+#[derive(Debug, Clone, Copy)]
 struct Point {
     structure: &'static Structure,
     n: u64,
     ns: f64,
 }
 
-impl Point {
-    fn words(&self) -> String {
-        format!("{}, {} ns at n={}", self.structure.id, Format::Ns.write(self.ns), count(self.n as usize))
+/// A question, and the structures that answer it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Advice {
+    /// The use: `without an allocator`.
+    pub(super) about: &'static str,
+    /// Populations with their structure, in ascending order. For questions that every population
+    /// has, the ranges leave none out.
+    pub(super) ranges: Vec<(String, String)>,
+}
+
+impl Advice {
+    /// The advice in one line: `without an allocator: 1 to 16 timers list/hook, 9 to 20 ns; ...`.
+    pub(super) fn line(&self) -> String {
+        let ranges: Vec<String> =
+            self.ranges.iter().map(|(timers, take)| format!("{timers} {take}")).collect();
+        format!("{}: {}", self.about, ranges.join("; "))
     }
 }
 
-/// Returns at most five lines. A question that the reports do not answer gets no line.
-pub(super) fn advice(reports: &[Report]) -> Vec<String> {
-    let of = |name: &str| {
-        let found = reports.iter().find(|report| report.experiment == name);
-        found.map(points).unwrap_or_default()
+/// Returns the advice. A question that the reports do not answer is left out.
+pub(super) fn advice(reports: &[Report]) -> Vec<Advice> {
+    let of = |experiment: &str, scenario: Option<&str>| {
+        let found = reports.iter().find(|report| report.experiment == experiment);
+        found.map(|report| points(report, scenario)).unwrap_or_default()
     };
-    let (hold, network) = (of("bench hold"), of("bench network"));
-    let exact = |point: &&Point| point.structure.ties.exact();
-    [
-        list(&hold),
-        beyond(&hold, exact).map(|(from, best)| {
-            format!("in exact order, from {} timers on: {}", count(from as usize), best.words())
-        }),
-        beyond(&hold, |_| true).map(|(from, best)| {
-            let late = if best.structure.ties.exact() { "" } else { " (late by at most its bucket)" };
-            format!("fastest of all, from {} timers on: {}{late}", count(from as usize), best.words())
-        }),
-        beyond(&network, |_| true)
-            .map(|(_, best)| format!("time-outs that are moved or cancelled: {}", best.words())),
-        beyond(&hold, |point| point.structure.id.ends_with("/hook") && point.structure.ties.exact())
-            .map(|(_, best)| format!("without an allocator: {}", best.words())),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    let hold = of("bench hold", None);
+    let (network, one_delay) = (of("bench network", Some("network")), of("bench network", Some("one-delay")));
+    let exact = |structure: &Structure| structure.ties.exact();
+    let hook = |structure: &Structure| structure.id.ends_with("/hook") && exact(structure);
+    let slab = |structure: &Structure| structure.id.ends_with("/slab") && exact(structure);
+    let all = [
+        Advice { about: "in a queue that owns its timers", ranges: words(&hold, cover(&hold, slab), true) },
+        Advice {
+            about: "in your own structs, without an allocator",
+            ranges: words(&hold, cover(&hold, hook), false),
+        },
+        Advice { about: "where 8/63 of the delay late is fine", ranges: words(&hold, late(&hold), false) },
+        Advice {
+            about: "time-outs, mostly moved or cancelled",
+            ranges: words(&network, cover(&network, exact), true),
+        },
+        Advice {
+            about: "the same, all of one delay",
+            ranges: words(&one_delay, cover(&one_delay, exact), true),
+        },
+    ];
+    all.into_iter().filter(|advice| !advice.ranges.is_empty()).collect()
 }
 
-/// Returns the medians of our structures, in the order of the report.
-fn points(report: &Report) -> Vec<Point> {
+/// Returns the medians of a report, in the report's order. Series that name no scenario belong to
+/// each.
+fn points(report: &Report, scenario: Option<&str>) -> Vec<Point> {
     let point = |series: &Series| {
         let (Label::Text(id), Label::Whole(n)) = (series.labels.get("structure")?, series.labels.get("n")?)
         else {
             return None;
         };
-        let structure = STRUCTURES.iter().find(|known| known.id == id && known.kind == Kind::Ours)?;
+        if let (Some(Label::Text(own)), Some(wanted)) = (series.labels.get("scenario"), scenario)
+            && own != wanted
+        {
+            return None;
+        }
+        let structure = STRUCTURES.iter().find(|known| known.id == id)?;
         Some(Point { structure, n: *n, ns: median(&series.samples)? })
     };
     report.series.iter().filter_map(point).collect()
 }
 
 /// The populations in ascending order.
-fn populations(points: &[Point]) -> Vec<u64> {
-    let mut all: Vec<u64> = points.iter().map(|point| point.n).collect();
+fn populations<'p>(points: impl Iterator<Item = &'p Point>) -> Vec<u64> {
+    let mut all: Vec<u64> = points.map(|point| point.n).collect();
     all.sort_unstable();
     all.dedup();
     all
@@ -72,30 +100,130 @@ fn fastest<'p>(points: impl Iterator<Item = &'p Point>) -> Option<&'p Point> {
     points.min_by(|a, b| a.ns.total_cmp(&b.ns))
 }
 
-/// The population up to which a list is as fast as the fastest structure, within the tie margin.
-fn list(points: &[Point]) -> Option<String> {
-    let keeps_up = |n: u64| {
-        let here = || points.iter().filter(move |point| point.n == n);
-        let list = fastest(here().filter(|point| point.structure.shape == Shape::List))?;
-        (list.ns <= fastest(here())?.ns * (1.0 + TIE)).then_some(list)
-    };
-    let best = populations(points).into_iter().map_while(keeps_up).last()?;
-    Some(format!("up to {} timers: {}", count(best.n as usize), best.words()))
+/// Populations for which one structure is the choice.
+#[derive(Debug, Clone, PartialEq)]
+struct Range {
+    structure: &'static Structure,
+    from: u64,
+    /// The measured populations; the last one ends the range.
+    measured: Vec<u64>,
+    /// The structure's greatest time, as a multiple of the fastest structure's time.
+    worst: f64,
 }
 
-/// Returns the structure that is fastest at the largest population. From the returned population
-/// on, no other structure is faster than this one by more than the tie margin.
-fn beyond(points: &[Point], among: impl Fn(&&Point) -> bool) -> Option<(u64, &Point)> {
-    let all = populations(points);
-    let at = |n: u64| points.iter().filter(move |point| point.n == n).filter(|point| among(point));
-    let best = fastest(at(*all.last()?))?;
-    let keeps_up = |n: &&u64| {
-        let own = at(**n).find(|point| point.structure == best.structure);
-        own.zip(fastest(at(**n))).is_some_and(|(own, fastest)| own.ns <= fastest.ns * (1.0 + TIE))
+/// Divides the populations among the structures of ours that `among` accepts, from the least to the
+/// greatest, without a hole. A structure keeps a population if it takes at most [`TIE`] longer than
+/// the fastest. Each range goes to the structure that keeps the most populations. If there would be
+/// more than [`MOST_RANGES`], the last range goes to the structure with the least worst case.
+fn cover(points: &[Point], among: impl Fn(&Structure) -> bool) -> Vec<Range> {
+    let of: Vec<Point> = points
+        .iter()
+        .filter(|point| point.structure.kind == Kind::Ours && among(point.structure))
+        .copied()
+        .collect();
+    let all = populations(of.iter());
+    let candidates = || STRUCTURES.iter().filter(|known| of.iter().any(|point| point.structure == *known));
+    // The structure's time as a multiple of the fastest one's; `None` where it was not measured.
+    let times = |structure: &Structure, n: u64| {
+        let here = || of.iter().filter(move |point| point.n == n);
+        let own = here().find(|point| point.structure == structure)?;
+        Some(own.ns / fastest(here())?.ns)
     };
-    let from = all.iter().rev().take_while(keeps_up).last().copied()?;
-    Some((from, best))
+    let worst = |structure: &Structure, some: &[u64]| {
+        let all: Option<Vec<f64>> = some.iter().map(|n| times(structure, *n)).collect();
+        all.map_or(f64::INFINITY, |all| all.into_iter().fold(1.0, f64::max))
+    };
+    let mut ranges: Vec<Range> = Vec::new();
+    let mut rest = all.as_slice();
+    while let Some(first) = rest.first() {
+        let keeps = |structure: &Structure| {
+            rest.iter().take_while(|n| times(structure, **n).is_some_and(|times| times <= 1.0 + TIE)).count()
+        };
+        let key = |structure: &&Structure| {
+            let kept = keeps(structure);
+            (usize::MAX - kept, structure.id != DEFAULT, worst(structure, &rest[..kept]))
+        };
+        let less = |a: &(usize, bool, f64), b: &(usize, bool, f64)| {
+            (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2))
+        };
+        let mut chosen = candidates().min_by(|a, b| less(&key(a), &key(b)));
+        let mut kept = chosen.map_or(0, keeps);
+        if ranges.len() + 1 == MOST_RANGES && kept < rest.len() {
+            let least = candidates().min_by(|a, b| worst(a, rest).total_cmp(&worst(b, rest)));
+            if let Some(least) = least.filter(|least| worst(least, rest).is_finite()) {
+                (chosen, kept) = (Some(least), rest.len());
+            }
+        }
+        // The fastest structure keeps its population, so the loop ends.
+        let (Some(structure), 1..) = (chosen, kept) else { break };
+        let from = ranges.last().and_then(|range| range.measured.last()).map_or(*first, |last| last + 1);
+        let (measured, after) = rest.split_at(kept);
+        ranges.push(Range {
+            structure,
+            from,
+            measured: measured.to_vec(),
+            worst: worst(structure, measured),
+        });
+        rest = after;
+    }
+    ranges
+}
+
+/// The populations at which a granular structure is faster than every exact one by more than
+/// [`TIE`]. Of more than [`MOST_RANGES`] ranges, those of the greatest populations are kept.
+fn late(points: &[Point]) -> Vec<Range> {
+    let best = |n: u64, exact: bool| {
+        let here = points.iter().filter(|point| point.n == n && point.structure.kind == Kind::Ours);
+        fastest(here.filter(|point| point.structure.ties.exact() == exact))
+    };
+    let wins = |n: u64| {
+        best(n, false).zip(best(n, true)).is_some_and(|(late, exact)| exact.ns > late.ns * (1.0 + TIE))
+    };
+    let all = populations(points.iter());
+    let runs = all.chunk_by(|a, b| wins(*a) == wins(*b)).filter(|run| wins(run[0]));
+    let ranges = runs.flat_map(|run| {
+        let within: Vec<Point> = points.iter().filter(|point| run.contains(&point.n)).copied().collect();
+        cover(&within, |structure| !structure.ties.exact())
+    });
+    let mut ranges: Vec<Range> = ranges.collect();
+    ranges.drain(..ranges.len().saturating_sub(MOST_RANGES));
+    ranges
+}
+
+/// Ranges in words. With `rivals`, a range also names the structure of others that is fastest where
+/// one is faster by more than [`TIE`].
+fn words(points: &[Point], ranges: Vec<Range>, rivals: bool) -> Vec<(String, String)> {
+    let range = |Range { structure, from, measured, worst }: Range| {
+        let to = measured.last().copied().unwrap_or(from);
+        let timers = match (from, to) {
+            (1, 1) => "1 timer".to_owned(),
+            (from, to) if from == to => format!("{} timers", count(to as usize)),
+            (from, to) => format!("{} to {} timers", count(from as usize), count(to as usize)),
+        };
+        let own = |n: u64| points.iter().find(|point| point.n == n && point.structure == structure);
+        let times = || measured.iter().filter_map(|n| own(*n)).map(|point| point.ns);
+        let least = Format::Ns.write(times().fold(f64::INFINITY, f64::min));
+        let most = Format::Ns.write(times().fold(0.0, f64::max));
+        let times = if least == most { least } else { format!("{least} to {most}") };
+        let mut take = format!("{}, {times} ns", structure.id);
+        if worst > 1.0 + TIE {
+            take += &format!(" (at most {} of the fastest)", Format::Ratio.write(worst));
+        }
+        let lost = |n: &u64| {
+            let others =
+                points.iter().filter(|point| point.n == *n && point.structure.kind == Kind::Baseline);
+            let (own, other) = (own(*n)?, fastest(others)?);
+            (own.ns > other.ns * (1.0 + TIE)).then_some((own.ns / other.ns, *other))
+        };
+        let lost = measured.iter().filter_map(lost).max_by(|a, b| a.0.total_cmp(&b.0));
+        if let Some((_, other)) = lost.filter(|_| rivals) {
+            let (ns, n) = (Format::Ns.write(other.ns), count(other.n as usize));
+            take += &format!(" ({} of others: {ns} at {n})", other.structure.id);
+        }
+        (timers, take)
+    };
+    ranges.into_iter().map(range).collect()
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

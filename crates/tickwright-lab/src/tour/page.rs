@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
+use super::advice::Advice;
 use super::part::Part;
 use crate::experiment::Parameters;
 use crate::output::command_line;
 use crate::render::{self, Format};
 use crate::result::{Finding, Labels, Plot, Report, Section, Table, labels};
 
-/// Limits of a small picture: curves and columns.
+/// Limits of a small picture: curves, and columns. A part whose headline takes two lines has one
+/// curve.
 const CURVES: usize = 2;
 const COLUMNS: usize = 32;
 
@@ -20,7 +22,7 @@ const WIDTH: usize = 98;
 pub(super) fn block(name: &str, about: &str, report: &Report) -> String {
     let mut lines = Vec::new();
     if let Some(headline) = report.findings.first() {
-        let verdict = headline.verdict.words();
+        let verdict = headline.conclusion();
         let said = verdict.is_empty() || headline.here.contains(verdict);
         let verdict = if said { String::new() } else { format!("; {verdict}") };
         let here = format!("here: {}{verdict}", headline.here);
@@ -32,8 +34,8 @@ pub(super) fn block(name: &str, about: &str, report: &Report) -> String {
             published => lines.extend(published.into_iter().chain([here])),
         }
     }
-    if let Some(plot) = report.plots().next() {
-        lines.extend(render::sparks(plot, COLUMNS, CURVES));
+    if let Some(plot) = report.plots().find(|plot| plot.has_course()) {
+        lines.extend(render::sparks(plot, COLUMNS, CURVES + 1 - lines.len().clamp(1, CURVES)));
     }
     if report.interrupted {
         lines.push("INTERRUPTED: figures are missing or rest on fewer rounds".into());
@@ -45,23 +47,24 @@ pub(super) fn block(name: &str, about: &str, report: &Report) -> String {
     out
 }
 
-/// Formats the advice on which structure to use.
-pub(super) fn conclusion(advice: &[String]) -> String {
-    let lines: String = advice.iter().map(|line| format!("  {line}\n")).collect();
-    if lines.is_empty() { lines } else { format!("\nOn this machine\n{lines}") }
+/// Formats the advice on which structure to use. A line that is too long goes on, indented, below.
+pub(super) fn conclusion(advice: &[Advice]) -> String {
+    let line = |advice: &Advice| render::filled(&format!("  {}", advice.line())) + "\n";
+    let lines: String = advice.iter().map(line).collect();
+    if lines.is_empty() { lines } else { format!("\nOn this machine, in ns an operation\n{lines}") }
 }
 
 /// States where the files are and which command to run next.
 pub(super) fn next(page: &Path) -> String {
     format!(
         "\n{} holds every table, plot and command of this tour.\n\
-         Next: tickwright bench hold | reproduce all | latency | list; `tickwright help` names all.\n",
+         Next, for a program of yours: tickwright record -- PROGRAM; then tickwright recommend tickwright.twt\n",
         page.display()
     )
 }
 
 /// Merges the reports of a tour into one: the headlines and the advice, then all parts.
-pub(super) fn merged(name: &str, reports: &[Report], advice: &[String]) -> Option<Report> {
+pub(super) fn merged(name: &str, reports: &[Report], advice: &[Advice]) -> Option<Report> {
     let first = reports.first()?;
     let mut all = Report {
         experiment: name.into(),
@@ -104,7 +107,7 @@ fn letters(text: &str) -> impl Iterator<Item = char> {
 }
 
 /// A table of the headlines, and the advice.
-fn summary(reports: &[Report], advice: &[String]) -> Vec<Section> {
+fn summary(reports: &[Report], advice: &[Advice]) -> Vec<Section> {
     let columns = ["experiment", "published", "here", "verdict"];
     let mut table = columns.into_iter().fold(Table::new(), |table, name| table.column(name, Format::Text));
     for report in reports {
@@ -113,30 +116,37 @@ fn summary(reports: &[Report], advice: &[String]) -> Vec<Section> {
             report.experiment.as_str().into(),
             headline.published.clone().unwrap_or_default().into(),
             headline.here.as_str().into(),
-            headline.verdict.words().into(),
+            headline.conclusion().into(),
         ]);
     }
-    [Section::new("In short").table(table)].into_iter().chain(advised(advice)).collect()
+    let commands: Vec<&str> = reports.iter().map(|report| report.command.as_str()).collect();
+    let commands = Section::new("What repeats each part").text(commands.join("\n"));
+    [Section::new("In short").table(table)].into_iter().chain(advised(advice)).chain([commands]).collect()
 }
 
 /// The advice as a table, if there is any.
-fn advised(advice: &[String]) -> Option<Section> {
-    let mut table = Table::new().column("for", Format::Text).column("take", Format::Text);
-    for line in advice {
-        let (timers, structure) = line.split_once(": ").unwrap_or(("", line));
-        table.row([timers.into(), structure.into()]);
+fn advised(advice: &[Advice]) -> Option<Section> {
+    let columns = ["for", "timers", "take, in ns an operation"];
+    let mut table = columns.into_iter().fold(Table::new(), |table, name| table.column(name, Format::Text));
+    for Advice { about, ranges } in advice {
+        for (timers, take) in ranges {
+            table.row([(*about).into(), timers.trim_end_matches(" timers").into(), take.as_str().into()]);
+        }
     }
     (!advice.is_empty()).then(|| Section::new("On this machine").table(table))
 }
 
 /// The first result of the HTML page: the headlines with their questions, the advice, and the first
 /// plot of each part. The complete parts follow.
-pub(super) fn front(merged: &Report, parts: &[Part], reports: &[Report], advice: &[String]) -> Report {
+pub(super) fn front(merged: &Report, parts: &[Part], reports: &[Report], advice: &[Advice]) -> Report {
     let headline = |(part, report): (&Part, &Report)| {
         let headline = report.findings.first()?.clone();
         Some(Finding { about: format!("{}: {}", part.name, part.about), ..headline })
     };
-    let plots = parts.iter().zip(reports).filter_map(|(part, report)| Some((part, report.plots().next()?)));
+    let plots = parts
+        .iter()
+        .zip(reports)
+        .filter_map(|(part, report)| Some((part, report.plots().find(|plot| plot.has_course() || plot.is_rows())?)));
     let pictures = plots.fold(Section::new("In pictures"), |section, (part, plot)| {
         section.plot(Plot { title: format!("{}: {}", part.name, plot.title), ..plot.clone() })
     });

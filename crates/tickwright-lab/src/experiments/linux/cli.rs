@@ -15,11 +15,11 @@ use super::subject::Column;
 use super::{findings, sweep, tables};
 use crate::duration;
 use crate::error::LabError;
-use crate::experiment::{Experiment, Lab, Parameters, conduct};
+use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request;
 use crate::models::scenario::{Rounds, Seed, Within};
 use crate::output::OutputArgs;
-use crate::result::{Better, Finding, Label, Labels, Report, Section, Series, Unit, labels};
+use crate::result::{Better, Finding, Label, Labels, Section, Series, Unit, labels};
 
 /// Timers of the simple test.
 type Timers = Within<1, 1_000_000>;
@@ -225,17 +225,6 @@ impl Experiment for LinuxArgs {
     fn sections(&self, plan: &Plan, data: &Data, findings: &[Finding]) -> Vec<Section> {
         tables::sections(plan, data, findings)
     }
-}
-
-/// Runs the experiment as part of the tour, without the sweep. One second of that time is for the
-/// measurement of the cost and for opening sockets.
-///
-/// # Errors
-/// Errors of the experiment.
-pub(crate) fn tour(within: Duration) -> Result<Report, LabError> {
-    let mut args: LinuxArgs = request::words(&["--only", "simple,network,cost", "--rounds", "9"])?;
-    args.duration = within.saturating_sub(Duration::from_secs(1)) / (2 * Column::ALL.len() as u32);
-    conduct(&args)
 }
 
 /// Checks every way of re-arming against the oracle in virtual time, and runs a few exchanges over

@@ -1,8 +1,16 @@
 use super::*;
-use crate::result::{Axis, Finding, Plot, Series, Unit};
+use crate::result::{Axis, Claim, Finding, Plot, Series, Unit};
 use crate::stats::Verdict;
+use crate::tour::advice::tests::longest as longest_advice;
 use crate::tour::tests::report;
 use crate::tour::{PLAN, Part};
+
+fn advice() -> [Advice; 1] {
+    [Advice {
+        about: "without an allocator",
+        ranges: vec![("1 to 16 timers".into(), "list/hook, 20 ns".into())],
+    }]
+}
 
 /// A report with a headline, a plot of `curves` curves and a note.
 fn found(name: &'static str, curves: usize) -> Report {
@@ -34,21 +42,26 @@ fn the_page_has_at_most_sixty_lines() {
         let mut report = found("x", 9);
         for finding in &mut report.findings {
             finding.here = "x".repeat(WIDTH - 20);
-            finding.published = part.command.starts_with("reproduce").then(|| "x".repeat(WIDTH - 20));
+            finding.published = ["reproduce", "latency"]
+                .iter()
+                .any(|kind| (part.command)().starts_with(kind))
+                .then(|| "x".repeat(WIDTH - 20));
         }
         block(part.name, part.about, &report)
     };
     let parts: String = PLAN.iter().map(longest).collect();
-    let advice: Vec<String> = (0..5).map(|at| format!("line {at}")).collect();
+    let advice = longest_advice();
     // Four lines precede the parts: the command that runs, and three lines about the host.
-    let lines = 4 + (parts + &conclusion(&advice) + &next(Path::new("page.html"))).lines().count();
-    assert!(lines <= 60, "{lines} lines");
+    let page = parts + &conclusion(&advice) + &next(Path::new("page.html"));
+    let lines = 4 + page.lines().count();
+    assert!(lines <= 60, "{lines} lines:\n{page}");
+    assert!(page.lines().all(|line| line.chars().count() <= 110), "{page}");
 }
 
 #[test]
 fn the_html_page_begins_with_headlines_advice_and_pictures() {
     let reports = [found("bench hold", 2), found("bench network", 1)];
-    let advice = ["up to 16 timers: list/hook, 20 ns".to_owned()];
+    let advice = advice();
     let all = merged("tour", &reports, &advice).unwrap();
     let front = front(&all, PLAN, &reports, &advice);
     let asked: Vec<String> = front.findings.iter().map(|finding| finding.about.clone()).collect();
@@ -68,6 +81,24 @@ fn a_verdict_is_said_once() {
 }
 
 #[test]
+fn a_part_with_a_published_figure_says_whether_the_claim_holds() {
+    let mut report = found("reproduce nptl", 1);
+    let mut said = |verdict, claim| {
+        report.findings[0].verdict = verdict;
+        report.findings[0].claim = claim;
+        block("nptl", "which threads?", &report)
+    };
+    // The figure came out faster, where slower was published.
+    let failed = said(Verdict::Faster, Some(Claim::slower(Verdict::Faster)));
+    assert!(failed.contains("; the published claim DOES NOT HOLD here\n"), "{failed}");
+    assert!(!failed.contains("; faster"), "{failed}");
+    assert!(said(Verdict::Held, None).contains("; the published claim holds\n"));
+    assert!(said(Verdict::NotShown, None).contains("; the published claim cannot be told here\n"));
+    // A ratio alone does not say what was claimed.
+    assert!(said(Verdict::Faster, None).contains("; faster\n"));
+}
+
+#[test]
 fn an_interrupted_part_says_so() {
     let partial = Report { interrupted: true, ..found("bench hold", 1) };
     assert!(block("hold", "which structure is fastest?", &partial).contains("INTERRUPTED"));
@@ -75,7 +106,7 @@ fn an_interrupted_part_says_so() {
 
 #[test]
 fn parts_become_one_report_that_names_them() {
-    let advice = ["up to 16 timers: list/hook, 20 ns".to_owned()];
+    let advice = advice();
     let mut parts = [found("bench hold", 1), found("reproduce linux", 1)];
     for (part, load) in parts.iter_mut().zip(["2.1", "2.4"]) {
         part.notes.push(format!("load {load}"));
@@ -88,6 +119,7 @@ fn parts_become_one_report_that_names_them() {
         [
             "In short",
             "On this machine",
+            "What repeats each part",
             "bench hold: Ticks",
             "bench hold",
             "reproduce linux: Ticks",
@@ -95,6 +127,6 @@ fn parts_become_one_report_that_names_them() {
         ]
     );
     assert_eq!(all.series[1].labels["experiment"], "reproduce linux".to_owned().into());
-    insta::assert_snapshot!(render::sections(&all.sections[..2]));
+    insta::assert_snapshot!(render::sections(&all.sections[..3]));
     assert!(merged("tour", &[], &advice).is_none());
 }
