@@ -66,7 +66,8 @@ const NOT_STARTED: u8 = 126;
 /// For example: tickwright record --out cache.twt -- memcached -p 0 -U 0
 ///
 /// Ctrl-C ends the program as it would without `record`, and the trace is finished. SIGTERM, and a
-/// SIGINT that does not come from the terminal, are passed on to the program. If the disk is full, the program runs on unrecorded.
+/// SIGINT that does not come from the terminal, are passed on to the program. If the disk is full,
+/// the program runs on unrecorded.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RecordArgs {
     /// File for the trace; one that exists is replaced

@@ -35,7 +35,7 @@ pub fn plain(text: &str) -> String {
 }
 
 /// Returns a name with its control characters escaped, as [`plain`] does. Line ends and tabs are
-/// escaped too, so that a name stays one word of one line. A file from a stranger may hold any name.
+/// escaped too, so that a name stays within its line. A file from a stranger may hold any name.
 pub fn name(text: &str) -> String {
     escaped(text, |_| true)
 }

@@ -65,8 +65,8 @@ pub(crate) struct TimedArgs {
     /// [default: the scenario's]
     #[arg(long, allow_hyphen_values = true, value_parser = Rounds::parse)]
     pub(crate) rounds: Option<Rounds>,
-    /// Begin no new round after this time, which the populations of all scenarios share; to fill the
-    /// queues takes longer
+    /// Begin no new round after this time, which all populations share; filling the queues is not
+    /// included
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = duration::parse)]
     pub(crate) within: Option<Duration>,
     /// Seed of the delays [default: the scenario's]

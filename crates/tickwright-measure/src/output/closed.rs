@@ -1,8 +1,8 @@
 //! Whether standard output was closed when the program began (`>&-` of a shell).
 //!
 //! The runtime of the standard library replaces a closed standard stream by /dev/null before
-//! `main`. Later, nothing distinguishes that stream from one that the user sent to /dev/null. So the
-//! check runs before the runtime does, as a constructor of the program.
+//! `main`. Later, nothing distinguishes that stream from one that the user sent to /dev/null, so
+//! the check runs before the runtime does, as a constructor of the program.
 
 use std::io;
 

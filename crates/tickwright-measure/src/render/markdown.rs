@@ -1,6 +1,6 @@
 //! A report as Markdown: tables with pipes. A plot is text, folded under its title.
 //!
-//! Names in a report may come from a stranger's file. So every text is escaped, and Markdown shows
+//! Names in a report may come from a stranger's file, so every text is escaped, and Markdown shows
 //! it as it is.
 
 use super::plot;

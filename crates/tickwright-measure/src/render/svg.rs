@@ -82,7 +82,8 @@ impl Look {
 const STYLE: &str = "text{fill:currentColor}.grid{stroke:currentColor;stroke-opacity:.15}\
 .frame{stroke:currentColor;stroke-opacity:.5;fill:none}";
 
-/// All plots below each other, as a complete file. Without a plot, the file says that there is none.
+/// All plots below each other, as a complete file. Without a plot, the file says that there is
+/// none.
 #[must_use]
 pub fn svg<'p>(plots: impl IntoIterator<Item = &'p Plot>) -> String {
     let plots: Vec<&Plot> = plots.into_iter().collect();
