@@ -42,7 +42,10 @@ pub(super) fn block(name: &str, about: &str, report: &Report) -> String {
     }
     let mut out = format!("{name}: {about}\n");
     for line in lines {
-        out += &format!("  {line}\n");
+        let line = format!("  {line}");
+        // A long headline goes on below. The columns of a picture stay apart.
+        out += &if line.chars().count() > WIDTH + 2 { render::filled(&line) } else { line };
+        out.push('\n');
     }
     out
 }
@@ -143,10 +146,9 @@ pub(super) fn front(merged: &Report, parts: &[Part], reports: &[Report], advice:
         let headline = report.findings.first()?.clone();
         Some(Finding { about: format!("{}: {}", part.name, part.about), ..headline })
     };
-    let plots = parts
-        .iter()
-        .zip(reports)
-        .filter_map(|(part, report)| Some((part, report.plots().find(|plot| plot.has_course() || plot.is_rows())?)));
+    let plots = parts.iter().zip(reports).filter_map(|(part, report)| {
+        Some((part, report.plots().find(|plot| plot.has_course() || plot.is_rows())?))
+    });
     let pictures = plots.fold(Section::new("In pictures"), |section, (part, plot)| {
         section.plot(Plot { title: format!("{}: {}", part.name, plot.title), ..plot.clone() })
     });

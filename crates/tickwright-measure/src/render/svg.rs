@@ -23,7 +23,7 @@ struct Size {
 /// The size of a picture that stands alone.
 const LARGE: Size = Size { width: 640.0, height: 320.0, legend: 200.0, ticks: (8, 6), title: (LEFT, 15.0) };
 /// The size of each of several pictures that stand beside each other.
-const SMALL: Size = Size { width: 260.0, height: 170.0, legend: 150.0, ticks: (4, 4), title: (0.0, 13.0) };
+const SMALL: Size = Size { width: 260.0, height: 170.0, legend: 158.0, ticks: (4, 4), title: (0.0, 13.0) };
 
 /// Space around the area with the curves.
 const LEFT: f64 = 80.0;
