@@ -17,6 +17,14 @@ pub trait Meter {
     fn date(&self) -> Option<String> {
         None
     }
+
+    /// The processor time of the calling thread, in ns since an origin of its own. Other programs
+    /// that use the processor meanwhile do not count. A reading may be a system call.
+    ///
+    /// A clock that knows no processor time returns [`now`](Self::now).
+    fn cpu(&self) -> u64 {
+        self.now()
+    }
 }
 
 /// The operating system's monotonic clock.
@@ -42,6 +50,12 @@ impl Meter for OsClock {
     fn date(&self) -> Option<String> {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
         Some(utc(since.as_secs()))
+    }
+
+    #[cfg(unix)]
+    fn cpu(&self) -> u64 {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
     }
 }
 

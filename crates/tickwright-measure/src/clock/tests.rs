@@ -41,3 +41,18 @@ fn seconds_become_a_date() {
     assert_eq!(FakeMeter::steady(1).date(), None);
     assert!(OsClock::start().date().is_some_and(|date| date.len() == 20));
 }
+
+#[test]
+fn processor_time_does_not_go_back_and_grows_with_work() {
+    let clock = OsClock::start();
+    let begun = clock.cpu();
+    let mut last = begun;
+    while last - begun < 1_000_000 {
+        let now = clock.cpu();
+        assert!(now >= last, "{now} after {last}");
+        last = now;
+    }
+    // A clock without processor time returns its time.
+    let meter = FakeMeter::steady(10);
+    assert_eq!((meter.now(), meter.cpu()), (10, 20));
+}
