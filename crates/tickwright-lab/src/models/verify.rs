@@ -31,6 +31,11 @@ pub(crate) trait Script {
     fn reads_a_bound(&self) -> bool {
         false
     }
+
+    /// Whether all timers of an expiry are delivered in one piece of work.
+    fn delivers_whole_expiries(&self) -> bool {
+        false
+    }
 }
 
 /// The number of answers of each kind.

@@ -96,6 +96,10 @@ impl Script for Chunk {
     fn reads_a_bound(&self) -> bool {
         true
     }
+
+    fn delivers_whole_expiries(&self) -> bool {
+        true
+    }
 }
 
 /// A queue whose late deliveries do not collide with operations that suppose them done. A granular

@@ -12,6 +12,10 @@ pub(crate) enum Fault {
     LosesFirst,
     /// A moved timer keeps its deadline.
     IgnoresMoves,
+    /// The first delivery names another timer. All later answers are right.
+    MisnamesFirst,
+    /// The queue asks to be woken five ticks early, once for each head.
+    WakesEarly,
     /// Deadlines are rounded up to multiples of eight. A granular structure may do so.
     Eights,
 }
@@ -20,11 +24,14 @@ pub(crate) struct Faulty {
     oracle: Oracle,
     fault: Fault,
     has_inserted: bool,
+    has_delivered: bool,
+    /// The tick up to which the queue was advanced.
+    now: u64,
 }
 
 impl Faulty {
     pub(crate) fn new(fault: Fault) -> Self {
-        Self { oracle: Oracle::default(), fault, has_inserted: false }
+        Self { oracle: Oracle::default(), fault, has_inserted: false, has_delivered: false, now: 0 }
     }
 
     fn deadline(&self, deadline: u64) -> u64 {
@@ -60,7 +67,17 @@ impl BenchQueue for Faulty {
         self.oracle.second()
     }
 
+    fn wake(&mut self) -> Option<u64> {
+        let head = self.oracle.head()?;
+        let early = head.saturating_sub(5);
+        Some(if self.fault == Fault::WakesEarly && early > self.now { early } else { head })
+    }
+
     fn pop_expired(&mut self, now: u64) -> Option<(u32, u64)> {
-        self.oracle.pop_expired(now)
+        self.now = now;
+        let (id, expiry) = self.oracle.pop_expired(now)?;
+        let misnames = self.fault == Fault::MisnamesFirst && !self.has_delivered;
+        self.has_delivered = true;
+        Some((if misnames { id + 1 } else { id }, expiry))
     }
 }

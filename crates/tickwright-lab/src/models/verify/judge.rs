@@ -8,7 +8,7 @@ use super::{Answer, Evidence, Fold, Log, Script};
 use crate::structures::registry::{self, Structure, Ties};
 
 /// Computes the right answers of one run, from its first work to its last.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Judge {
     oracle: Oracle,
     followers: BTreeMap<&'static str, Follower>,
@@ -55,19 +55,35 @@ impl Judge {
                 agree(found, expected, structure.ties)
             }
             (Answer::Logged(found), Answer::Logged(expected)) => {
-                each_agrees(found, expected, structure.ties, work.reads_a_bound())
+                each_agrees(found, expected, structure.ties, work.reads_a_bound())?;
+                if work.delivers_whole_expiries() { same_timers(found, expected) } else { Ok(()) }
             }
             _ => Err("its answers were not kept as they must be to be judged".into()),
         }
     }
 }
 
-fn agree(found: &Fold, expected: &Fold, ties: Ties) -> Result<(), String> {
+pub(super) fn agree(found: &Fold, expected: &Fold, ties: Ties) -> Result<(), String> {
     let same = found.found == expected.found && found.times == expected.times;
     if same && (ties == Ties::AnyOrder || found.order == expected.order) {
         return Ok(());
     }
     Err(format!("{} of {} answers, not in the oracle's order", found.found, expected.found))
+}
+
+/// Whether the same timers were delivered at each expiry, in any order.
+pub(super) fn same_timers(found: &Log, expected: &Log) -> Result<(), String> {
+    let [found, expected] = [found, expected].map(|log| {
+        let mut timers: Vec<_> = log.deliveries.iter().map(|one| (one.expiry, one.id)).collect();
+        timers.sort_unstable();
+        timers
+    });
+    match found.iter().zip(&expected).find(|(found, expected)| found != expected) {
+        Some(((expiry, id), (_, right))) => {
+            Err(format!("timer {id} at expiry {expiry}, where the oracle has timer {right}"))
+        }
+        None => Ok(()),
+    }
 }
 
 pub(super) fn each_agrees(found: &Log, expected: &Log, ties: Ties, bound: bool) -> Result<(), String> {

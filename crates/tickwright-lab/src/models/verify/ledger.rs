@@ -7,7 +7,7 @@ use super::{Delivery, Fold, Log, Script};
 use crate::structures::candidate::BenchQueue;
 
 /// The armed timers, with the last tick at which each may be delivered.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Ledger {
     lateness: fn(u64) -> u64,
     now: u64,
@@ -89,7 +89,7 @@ impl Ledger {
 
 /// Stands in for a queue when the queue's work runs again. Returns the queue's recorded answers and
 /// updates the ledger.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Follower {
     ledger: Ledger,
     deliveries: vec::IntoIter<Delivery>,

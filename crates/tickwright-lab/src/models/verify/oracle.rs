@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::structures::candidate::BenchQueue;
 
 /// The map, and the key of each id in it.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Oracle {
     timers: BTreeMap<(u64, u64), u32>,
     places: BTreeMap<u32, (u64, u64)>,

@@ -1,4 +1,4 @@
-use super::judge::each_agrees;
+use super::judge::{agree, each_agrees, same_timers};
 use super::ledger::Follower;
 use super::*;
 use crate::experiments::bench::work::Work;
@@ -114,6 +114,41 @@ fn a_read_that_is_missing_or_late_is_found_in_a_granular_structure() {
     assert_eq!(head(read(&[Some(116)])), Ok(()));
     assert!(head(read(&[Some(117)])).unwrap_err().contains("must come by Some(116)"));
     assert!(head(Log::default()).unwrap_err().contains("missing"));
+}
+
+/// Two timers at one expiry, in the given order, and another timer afterwards.
+fn folded(ids: [u32; 2], last: u64) -> Fold {
+    let mut fold = Fold::default();
+    ids.iter().for_each(|id| fold.delivered(*id, 7, 7));
+    fold.delivered(9, last, last);
+    fold
+}
+
+#[test]
+fn a_fold_with_swapped_ids_agrees_only_if_equal_deadlines_may_come_in_any_order() {
+    let right = folded([1, 2], 8);
+    for (found, fifo, any_order) in
+        [(right, true, true), (folded([2, 1], 8), false, true), (folded([1, 2], 9), false, false)]
+    {
+        assert_eq!(agree(&found, &right, Ties::Fifo).is_ok(), fifo, "{found:?}");
+        assert_eq!(agree(&found, &right, Ties::AnyOrder).is_ok(), any_order, "{found:?}");
+    }
+    let mut shorter = Fold::default();
+    shorter.delivered(1, 7, 7);
+    assert!(agree(&shorter, &right, Ties::AnyOrder).is_err());
+}
+
+#[test]
+fn the_timers_of_an_expiry_are_the_same_in_any_order() {
+    let right = delivered(&[(1, 5, 5), (2, 5, 5), (3, 6, 6)]);
+    let swapped = delivered(&[(2, 5, 5), (1, 5, 5), (3, 6, 6)]);
+    assert!(each_agrees(&swapped, &right, Ties::Fifo, true).is_err());
+    assert!(each_agrees(&swapped, &right, Ties::AnyOrder, true).is_ok());
+    assert_eq!(same_timers(&swapped, &right), Ok(()));
+    let other = delivered(&[(1, 5, 5), (3, 5, 5), (2, 6, 6)]);
+    assert!(each_agrees(&other, &right, Ties::AnyOrder, true).is_ok());
+    let wrong = same_timers(&other, &right).unwrap_err();
+    assert_eq!(wrong, "timer 3 at expiry 5, where the oracle has timer 2");
 }
 
 #[test]
