@@ -14,7 +14,7 @@ use crate::tour::TourArgs;
 pub(crate) enum Reproduce {
     /// Run all the classic experiments, one after the other, and write one page
     ///
-    /// Its first line says how long that takes: about a minute, and much longer with --full.
+    /// Takes about ten minutes; its first line says how long. --full prints more, and takes no longer.
     All(TourArgs),
     /// Xenomai 2016: which structure for around 500 timers of a real-time kernel?
     Xenomai(xenomai::XenomaiArgs),
