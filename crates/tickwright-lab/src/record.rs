@@ -172,7 +172,12 @@ impl RecordArgs {
         }
         let status = watch(&mut child, &mut collector, &mut signals)?;
         collector.finish(now_ns());
-        let ended = Ended { status, elapsed: Duration::from_nanos(now_ns() - start_ns), file: &self.out };
+        let ended = Ended {
+            status,
+            elapsed: Duration::from_nanos(now_ns() - start_ns),
+            file: &self.out,
+            program: &self.program,
+        };
         if let Some(error) = collector.sink.result.error.take() {
             output::message(&summary::text(&ended, &collector.totals, &collector.sink.result));
             return Err(writing(error));

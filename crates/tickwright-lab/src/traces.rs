@@ -19,6 +19,7 @@ pub(crate) mod input;
 pub(crate) mod parallel;
 pub(crate) mod profile;
 pub(crate) mod recommend;
+pub(crate) mod remedy;
 pub(crate) mod replay;
 pub(crate) mod samples;
 pub(crate) mod steps;

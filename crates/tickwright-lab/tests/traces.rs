@@ -90,6 +90,7 @@ fn a_trace_goes_from_csv_to_a_recommendation() {
     let advice = words(&folder.good(&["recommend", "mine.twt", "--rounds", "1", "--within", "1s"]));
     assert!(advice.contains("It does not matter for you: timers take"), "{advice}");
     assert!(advice.contains("mine.twt (CRC-32 "), "{advice}");
+    assert!(advice.contains("The current structure is assumed to be binary-heap"), "{advice}");
 }
 
 #[test]
@@ -105,6 +106,21 @@ fn a_profile_needs_no_trace() {
     assert!(why.contains("'p.toml': no wait ends"), "{why}");
     let why = folder.refused(&["recommend"], 2);
     assert!(why.contains("name a trace or a profile"), "{why}");
+}
+
+#[test]
+fn a_trace_of_waits_alone_gets_no_figures_and_says_what_to_do() {
+    let folder = Folder::new("waits");
+    folder.write("waits.csv", csv().replace(",worker,0,,", ",worker,0,epoll,"));
+    folder.good(&["import", "waits.csv"]);
+    let advice = words(&folder.good(&["recommend", "waits.twt"]));
+    assert!(advice.contains("Only waits and sleeps were seen"), "{advice}");
+    assert!(advice.contains("`perf record -a -e 'timer:hrtimer_*' -o perf.data -- PROGRAM`"), "{advice}");
+    assert!(!advice.contains("fastest of ours"), "{advice}");
+    let found: serde_json::Value =
+        serde_json::from_str(&folder.good(&["recommend", "waits.twt", "--json"])).unwrap();
+    assert_eq!(found["findings"][1]["about"], "next");
+    assert_eq!(found["series"].as_array().map(Vec::len), Some(0));
 }
 
 #[test]

@@ -15,6 +15,7 @@ use super::collector::Totals;
 use super::sink::Outcome;
 use crate::host::Host;
 use crate::output::text::plain;
+use crate::traces::remedy::remedies;
 
 /// Sentences on what the library cannot see, and on what it sees only in part.
 const UNSEEN: [&str; 11] = [
@@ -57,6 +58,7 @@ pub(super) struct Ended<'a> {
     pub(super) status: ExitStatus,
     pub(super) elapsed: Duration,
     pub(super) file: &'a Path,
+    pub(super) program: &'a [OsString],
 }
 
 /// The lines at the end of a recording.
@@ -108,8 +110,42 @@ pub(super) fn text(ended: &Ended<'_>, totals: &Totals, outcome: &Outcome) -> Str
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&ended.status) {
         line(format!("signal {signal} ended the program"));
     }
-    line(format!("`tickwright describe {file}` shows the timers, and what could not be seen"));
+    let Some(why) = no_timers(outcome) else {
+        line(format!("`tickwright describe {file}` shows the timers, and what could not be seen"));
+        return out;
+    };
+    line(why.into());
+    for step in remedies(&command(ended.program)) {
+        line(format!("next, {step}"));
+    }
     out
+}
+
+/// Why a recording has no timer of the program. `None`: it has some.
+fn no_timers(outcome: &Outcome) -> Option<&'static str> {
+    if outcome.written.values().sum::<u64>() + outcome.unwritten == 0 {
+        let why = "no call was seen that arms a timer or waits with a time-out: a program in Go, Java or Rust \
+                   keeps its timers itself, and waits by raw system calls";
+        return Some(why);
+    }
+    let is_wait = |of: &u8| *of >= source::POLL;
+    let why = "only waits were seen, and `recommend` says nothing about waits: the program keeps its timers \
+               itself, and waits for the earliest one";
+    (!outcome.written.is_empty() && outcome.written.keys().all(is_wait)).then_some(why)
+}
+
+/// The words of a program as a shell reads them.
+fn command(program: &[OsString]) -> String {
+    let quoted = |word: &OsString| {
+        let word = word.to_string_lossy();
+        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,+@%".contains(letter);
+        if !word.is_empty() && word.chars().all(is_plain) {
+            word.into_owned()
+        } else {
+            format!("'{}'", word.replace('\'', "'\\''"))
+        }
+    };
+    plain(&program.iter().map(quoted).collect::<Vec<_>>().join(" "))
 }
 
 /// `1 event`, `2 events`, `2 processes`.

@@ -52,7 +52,7 @@ impl Experiment for DescribeArgs {
         match &self.trace.trace {
             // Standard input can be read once.
             path if path.as_os_str() == "-" => {
-                Ok(Input::File { path: path.clone(), bases: self.trace.base.clone() })
+                Ok(Input::File { path: path.clone(), bases: self.trace.base.clone(), most: u64::MAX })
             }
             path => Input::of(path, &self.trace.base, 1),
         }

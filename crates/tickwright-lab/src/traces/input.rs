@@ -25,6 +25,8 @@ pub(crate) enum Input {
         path: PathBuf,
         /// The queues whose events count; empty: all.
         bases: Vec<String>,
+        /// This many events are read at most.
+        most: u64,
     },
     /// Events that were made from a profile, in order.
     Made(Vec<Event>),
@@ -45,8 +47,14 @@ pub(crate) struct Found {
     pub(crate) waits_alone: bool,
 }
 
+/// Objects of the kernel: a program that arms one of them may keep its own timers in any structure.
+const OBJECTS: [&str; 3] = ["timerfd", "posix-timer", "itimer"];
+
 /// What a recorder calls the time-outs of waits: no timers that a program manages.
 const WAITS: [&str; 6] = ["poll", "epoll", "select", "sleep", "cond", "sem"];
+
+/// This many events show which queues a program has.
+const KEEPERS_AMONG: u64 = 1 << 20;
 
 /// The figures of a trace, and what the trace says about itself.
 #[derive(Debug)]
@@ -62,11 +70,20 @@ impl Input {
     /// A usage error if the path names standard input, if the file cannot be read, or if it is
     /// neither a trace nor a profile.
     pub(crate) fn of(path: &Path, bases: &[String], seed: u64) -> Result<Self, LabError> {
+        Self::up_to(path, bases, seed, u64::MAX)
+    }
+
+    /// Like [`of`](Self::of), but at most the first `most` events are read or made. The timers with
+    /// which a profile begins do not count.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of).
+    pub(crate) fn up_to(path: &Path, bases: &[String], seed: u64, most: u64) -> Result<Self, LabError> {
         if path.extension().is_some_and(|end| end == "toml") {
             if !bases.is_empty() {
                 return Err(LabError::usage("a profile has no queues: leave --base out"));
             }
-            return Ok(Self::Made(Workload::read(path)?.events(seed)));
+            return Ok(Self::Made(Workload::read(path)?.events(seed, most)));
         }
         let is_stream = path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir());
         if path == Path::new("-") || is_stream {
@@ -74,7 +91,7 @@ impl Input {
             return Err(LabError::usage(why));
         }
         open(path)?;
-        Ok(Self::File { path: path.to_owned(), bases: bases.to_vec() })
+        Ok(Self::File { path: path.to_owned(), bases: bases.to_vec(), most })
     }
 
     /// The name in reports.
@@ -90,14 +107,15 @@ impl Input {
     /// # Errors
     /// The file cannot be read, or is no trace. Damage behind the header is a note.
     pub(crate) fn each(&self, mut each: impl FnMut(&Event) -> ControlFlow<()>) -> Result<Found, LabError> {
-        let (path, bases) = match self {
-            Self::File { path, bases } => (path, bases),
+        let (path, bases, most) = match self {
+            Self::File { path, bases, most } => (path, bases, *most),
             Self::Made(events) => {
                 let _ = events.iter().try_for_each(each);
                 return Ok(Found::default());
             }
         };
         let mut reader = open(path)?;
+        let mut left = most;
         loop {
             if interrupt::requested() {
                 return Err(LabError::Interrupted);
@@ -110,8 +128,19 @@ impl Input {
                         bases.is_empty() || counts(bases, base.map_or("", |base| &base.name))
                     };
                     let wanted = reader.events_of_block().iter().filter(counts);
-                    if wanted.copied().try_for_each(|event| each(&event)).is_break() {
-                        return Ok(found(&reader, Vec::new()));
+                    let mut is_cut = false;
+                    let flow = wanted.copied().try_for_each(|event| {
+                        is_cut = left == 0;
+                        if is_cut {
+                            return ControlFlow::Break(());
+                        }
+                        left -= 1;
+                        each(&event)
+                    });
+                    if flow.is_break() {
+                        let cut =
+                            || format!("{}: the events after the first {most} were not read", self.name());
+                        return Ok(found(&reader, is_cut.then(cut).into_iter().collect()));
                     }
                 }
                 Ok(false) => break,
@@ -201,12 +230,31 @@ impl Input {
 
     /// The tick of the selected queues, if the trace names one and it is a microsecond or more.
     pub(crate) fn tick_ns(&self) -> Option<u64> {
-        let Self::File { path, bases } = self else { return None };
+        let Self::File { path, bases, .. } = self else { return None };
         let reader = if path.as_os_str() == "-" { None } else { open(path).ok() }?;
         let selected = |base: &&Base| bases.is_empty() || counts(bases, &base.name);
         let mut ticks = reader.header().bases.iter().filter(selected).map(|base| base.tick_ns);
         let first = ticks.next().filter(|tick| *tick >= 1000)?;
         ticks.all(|other| other == first).then_some(first)
+    }
+
+    /// The names of the queues that keep timers of the program, as far as the first events show: no
+    /// waits, and no objects of the kernel.
+    ///
+    /// # Errors
+    /// As [`each`](Self::each).
+    pub(crate) fn keepers(&self) -> Result<Vec<String>, LabError> {
+        let Self::File { .. } = self else { return Ok(Vec::new()) };
+        let mut used = [false; 256];
+        let mut left = KEEPERS_AMONG;
+        let found = self.each(|event| {
+            used[usize::from(event.base)] = true;
+            left -= 1;
+            if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        let names = found.header.bases.into_iter().map(|base| base.name).zip(used);
+        let is_known = |name: &String| WAITS.contains(&name.as_str()) || OBJECTS.contains(&name.as_str());
+        Ok(names.filter(|(name, used)| *used && !is_known(name)).map(|(name, _)| name).collect())
     }
 
     /// The figures of the workload, with expiries counted by ticks of `tick_ns`.

@@ -154,7 +154,8 @@ impl Workload {
 
     /// Makes events, in the order of their times. At the start as many timers are pending as ever:
     /// those are armed with what is left of their delays. Equal seeds make equal events.
-    pub(crate) fn events(&self, seed: u64) -> Vec<Event> {
+    /// At most `most` events are made beside the arms of the start.
+    pub(crate) fn events(&self, seed: u64, most: u64) -> Vec<Event> {
         let mut make = Make {
             of: self,
             random: Pcg64::seed_from_u64(seed),
@@ -191,6 +192,7 @@ impl Workload {
             }
         }
         let wanted = (u64::from(self.timers) * 8).clamp(EVENTS.0, EVENTS.1);
+        let wanted = wanted.min(most.saturating_add(u64::from(self.timers)));
         while (make.out.len() as u64) < wanted {
             let Some(Reverse(next)) = make.due.pop() else { break };
             make.happen(next);

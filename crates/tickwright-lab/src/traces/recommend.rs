@@ -16,7 +16,7 @@ use clap::Args;
 
 use self::data::{Criteria, Data, Plan};
 use super::input::Input;
-use super::replay::{self, Data as Replayed, Plan as ReplayPlan, ReplaySettings};
+use super::replay::{self, Data as Replayed, Limits, Plan as ReplayPlan, ReplaySettings};
 use super::samples;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
@@ -24,7 +24,7 @@ use crate::interrupt;
 use crate::output::OutputArgs;
 use crate::output::text::plain;
 use crate::result::{Finding, Section, Series};
-use crate::structures::registry;
+use crate::structures::registry::{self, Structure};
 
 /// Arguments of `recommend`.
 #[derive(Debug, Clone, Args)]
@@ -36,8 +36,9 @@ pub(crate) struct RecommendArgs {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) base: Vec<String>,
     /// Structure that the program has now, as `tickwright list` names the nearest one
-    #[arg(long, value_name = "STRUCTURE", default_value = "binary-heap")]
-    pub(crate) current: String,
+    /// [default: that of the library in the trace, else binary-heap]
+    #[arg(long, value_name = "STRUCTURE")]
+    pub(crate) current: Option<String>,
     /// Structures that may be recommended, as patterns: * matches anything, ! excludes
     #[arg(long, value_name = "PATTERNS", value_delimiter = ',', default_value = "*/slab,*/hook")]
     pub(crate) structures: Vec<String>,
@@ -75,6 +76,22 @@ fn percent(text: &str) -> Result<f64, String> {
 /// A program with more timers is simulated with this many copies of the trace.
 const SCALES: [u32; 3] = [4, 16, 64];
 
+/// A recommendation takes this time at most, beside that of `--within`.
+const BESIDE: Duration = Duration::from_secs(30);
+
+/// Of that time, the comparison of answers ends after this part. The rounds, and then the single
+/// calls, have parts of it too, beside the time of `--within`. Copies have the rest.
+const PARTS: [f64; 3] = [0.4, 0.6, 0.7];
+
+/// This many events of a trace are described.
+const MOST_EVENTS: u64 = 4_000_000;
+
+/// This many operations are replayed, beside those that fill the queue.
+const REPLAYED: u64 = 500_000;
+
+/// Rounds of copies.
+const MORE_ROUNDS: usize = 9;
+
 /// Replays of copies have about this number of operations at most, of all copies together: of a
 /// longer trace the beginning is copied.
 const MOST_OPERATIONS: u64 = 1_000_000;
@@ -83,9 +100,10 @@ impl RecommendArgs {
     fn source(&self) -> Result<(Input, String), LabError> {
         let seed = self.settings.seed.get();
         let Some(path) = &self.source else {
-            return Ok((Input::Made(ask::workload()?.events(seed)), "your answers".into()));
+            let events = ask::workload()?.events(seed, MOST_EVENTS);
+            return Ok((Input::Made(events), "your answers".into()));
         };
-        let input = Input::of(path, &self.base, seed)?;
+        let input = Input::up_to(path, &self.base, seed, MOST_EVENTS)?;
         let name = path.display().to_string();
         let name = match &input {
             Input::Made(_) => name,
@@ -95,14 +113,64 @@ impl RecommendArgs {
     }
 }
 
+/// The structures in the order in which they are compared, if the time does not suffice for all: one
+/// of each family, then the other storage of each. Without an allocator, the caller's nodes first.
+fn in_turn(structures: Vec<&'static Structure>, no_alloc: bool) -> Vec<&'static Structure> {
+    let storage = |structure: &&'static Structure| structure.id.ends_with("/hook") != no_alloc;
+    let mut all = structures;
+    all.sort_by_key(storage);
+    all
+}
+
+/// When the parts of a recommendation end.
+#[derive(Debug, Clone, Copy)]
+struct Schedule {
+    /// A reading of the clock.
+    begun: u64,
+    within: Duration,
+}
+
+impl Schedule {
+    /// The reading of the clock at a part of [`BESIDE`], and at a part of `--within`.
+    fn at(self, part: f64, of_within: f64) -> u64 {
+        let time = BESIDE.mul_f64(part) + self.within.mul_f64(of_within);
+        self.begun.saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// The limits of the workload as it is.
+    fn own(self) -> Limits {
+        let [compared, timed, called] = PARTS;
+        Limits {
+            operations: REPLAYED,
+            compare_until: self.at(compared, 0.0),
+            rounds_until: self.at(timed, 1.0),
+            end: self.at(called, 1.0),
+            whole: self.at(1.0, 1.0),
+        }
+    }
+
+    /// The limits of the next copies of the workload, if this many are left. `None`: there is no
+    /// time.
+    fn copies(self, now: u64, left: usize) -> Option<Limits> {
+        let whole = self.at(1.0, 1.0);
+        let time = whole.checked_sub(now)? / left.max(1) as u64;
+        let at = |percent: u64| now + time / 100 * percent;
+        let operations = REPLAYED;
+        Some(Limits { operations, compare_until: at(50), rounds_until: at(90), end: at(100), whole })
+    }
+}
+
 /// Returns what is copied: the whole trace, or its beginning if `scale` copies of the whole trace
 /// have too many operations. `None`: the beginning would consist mostly of the initial timers.
 fn to_copy(input: &Input, own: &Replayed, scale: u32) -> Result<Option<Input>, LabError> {
     let most = MOST_OPERATIONS / u64::from(scale.max(1));
     let copies = u64::from(own.scale.max(1));
     match input {
-        Input::File { path, bases } if own.counts.operations().div_ceil(copies) <= most => {
-            Ok(Some(Input::File { path: path.clone(), bases: bases.clone() }))
+        // Of a part of the trace, only the beginning may be short enough.
+        Input::File { path, bases, most: read }
+            if own.counts.operations().div_ceil(copies) <= most && own.span_ns == own.profile.span_ns =>
+        {
+            Ok(Some(Input::File { path: path.clone(), bases: bases.clone(), most: *read }))
         }
         _ if most < own.initial / copies * 5 / 4 => Ok(None),
         input => Ok(Some(Input::Made(input.first(most)?))),
@@ -141,12 +209,16 @@ impl Experiment for RecommendArgs {
     }
 
     fn plan(&self) -> Result<Plan, LabError> {
-        let current = registry::find(&self.current)?;
         let mut structures = registry::select(&self.structures)?;
-        if !structures.contains(&current) {
-            structures.push(current);
+        if let Some(id) = &self.current {
+            registry::find(id)?;
         }
         let (input, source) = self.source()?;
+        let (current, known_by) = data::current(self.current.as_deref(), &input.keepers()?);
+        let current = registry::find(&current)?;
+        structures.retain(|structure| *structure != current);
+        let mut structures = in_turn(structures, self.no_alloc);
+        structures.insert(0, current);
         let criteria = Criteria {
             no_alloc: self.no_alloc,
             bytes: self.bytes,
@@ -154,13 +226,14 @@ impl Experiment for RecommendArgs {
             horizon_ns: self.horizon.map_or(0, |away| away.as_nanos() as u64),
             negligible: self.negligible,
         };
-        Ok(Plan { replay: self.settings.plan(input, structures), current, criteria, source })
+        Ok(Plan { replay: self.settings.plan(input, structures), current, known_by, criteria, source })
     }
 
     fn parameters(&self, plan: &Plan) -> Parameters {
         let mut parameters = plan.replay.parameters();
         parameters.insert("source".into(), plan.source.clone().into());
         parameters.insert("current".into(), plan.current.id.into());
+        parameters.insert("current known by".into(), plan.known_by.word().into());
         parameters
     }
 
@@ -169,29 +242,37 @@ impl Experiment for RecommendArgs {
     }
 
     fn run(&self, plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
-        let own = replay::run(&plan.replay, lab)?;
+        let schedule = Schedule { begun: lab.meter.now(), within: plan.replay.within };
+        let own = replay::run(&plan.replay, Some(schedule.own()), lab)?;
         let mut more = Vec::new();
         // The questions about more timers need fewer structures and rounds.
         let mut notes = core::mem::take(&mut lab.notes);
         let rivals = verdict::finalists(&own, &plan.criteria, plan.current);
-        for scale in SCALES.map(|scale| scale.saturating_mul(self.settings.scale)) {
+        let scales = SCALES.map(|scale| scale.saturating_mul(self.settings.scale));
+        for (at, scale) in scales.into_iter().enumerate().filter(|_| !own.ranked().is_empty()) {
             if lab.interrupted || interrupt::requested() {
                 break;
             }
+            let Some(limits) = schedule.copies(lab.meter.now(), scales.len() - at) else {
+                notes.push(format!("not replayed with {scale} copies, for lack of time"));
+                break;
+            };
             let Some(input) = to_copy(&plan.replay.input, &own, scale)? else {
                 notes.push(format!("not replayed with {scale} copies: it would take too many operations"));
                 break;
             };
             let scaled = ReplayPlan {
                 scale,
-                rounds: 6,
+                rounds: plan.replay.rounds.min(MORE_ROUNDS),
                 within: Duration::from_secs(2),
                 structures: rivals.clone(),
                 tick_ns: Some(own.tick_ns),
-                ..ReplayPlan { input, ..self.settings.plan(Input::Made(Vec::new()), Vec::new()) }
+                input,
+                cold: plan.replay.cold,
+                seed: plan.replay.seed,
             };
             // What was measured before counts, whatever happens to the copies.
-            match replay::run(&scaled, lab) {
+            match replay::run(&scaled, Some(limits), lab) {
                 // The beginning of a long trace is copied. It must have as many timers.
                 Ok(data) if data.profile.population.mean < 0.75 * own.profile.population.mean => {
                     notes
@@ -212,7 +293,9 @@ impl Experiment for RecommendArgs {
     }
 
     fn series(&self, _: &Plan, data: &Data) -> Vec<Series> {
-        replay::series(&data.own)
+        let mut all = replay::series(&data.own);
+        all.extend(data.more.iter().flat_map(verdict::series));
+        all
     }
 
     fn findings(&self, plan: &Plan, data: &Data) -> Vec<Finding> {

@@ -18,7 +18,7 @@ use clap::Args;
 
 #[cfg(test)]
 pub(crate) use self::data::LeftOut;
-pub(crate) use self::data::{Data, Plan, Row};
+pub(crate) use self::data::{Data, Limits, Plan, Row};
 use super::describe::TraceArgs;
 use super::input::Input;
 use crate::error::LabError;
@@ -109,7 +109,7 @@ impl Experiment for ReplayArgs {
     }
 
     fn run(&self, plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
-        run::run(plan, lab)
+        run::run(plan, None, lab)
     }
 
     fn series(&self, _: &Plan, data: &Data) -> Vec<Series> {

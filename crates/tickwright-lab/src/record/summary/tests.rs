@@ -6,7 +6,8 @@ use super::*;
 
 fn lines(totals: &Totals, outcome: &Outcome) -> Vec<String> {
     let (elapsed, file) = (Duration::from_secs(2), Path::new("a.twt"));
-    let ended = Ended { status: ExitStatus::from_raw(0), elapsed, file };
+    let program = ["./a server".into(), "-p".into(), "it's".into()];
+    let ended = Ended { status: ExitStatus::from_raw(0), elapsed, file, program: &program };
     text(&ended, totals, outcome).lines().map(String::from).collect()
 }
 
@@ -25,6 +26,29 @@ fn a_recording_without_losses_says_so() {
     let shown = lines(&Totals::default(), &Outcome::default());
     assert!(shown.contains(&"tickwright: 0 records lost".to_owned()), "{shown:?}");
     assert!(!shown.iter().any(|line| line.contains("left out")), "{shown:?}");
+}
+
+#[test]
+fn a_recording_without_timers_says_why_and_what_to_do() {
+    let recorded = |written: &[(u8, u64)]| {
+        let outcome = Outcome { written: written.iter().copied().collect(), ..Outcome::default() };
+        lines(&Totals::default(), &outcome)
+    };
+    let has = |shown: &[String], words: &str| shown.iter().any(|line| line.contains(words));
+    let waits = [(source::POLL, 3), (source::SEM, 1)];
+    for (written, why) in [(&[][..], "waits by raw system calls"), (&waits, "only waits were seen")] {
+        let shown = recorded(written);
+        assert!(has(&shown, why), "{shown:?}");
+        let perf =
+            r"-o perf.data -- './a server' -p 'it'\''s'`, then `perf script -i perf.data > timers.txt`";
+        assert!(has(&shown, perf) && has(&shown, "`tickwright import timers.txt`"), "{shown:?}");
+        assert!(has(&shown, "`tickwright import FILE.csv`") && !has(&shown, "describe"), "{shown:?}");
+    }
+    // A timer of a library beside waits, and one of the kernel.
+    for written in [[(source::LIBUV, 5), (source::EPOLL, 5)], [(source::TIMERFD, 1), (source::POLL, 1)]] {
+        let shown = recorded(&written);
+        assert!(has(&shown, "describe") && !has(&shown, "next,"), "{shown:?}");
+    }
 }
 
 #[test]

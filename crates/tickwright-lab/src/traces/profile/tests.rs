@@ -9,7 +9,7 @@ fn read(words: &str) -> Result<Workload, String> {
 fn described(words: &str) -> Profile {
     let workload = read(words).unwrap_or_else(|wrong| panic!("{wrong}"));
     let mut describer = Describer::new(1_000_000);
-    workload.events(1).iter().for_each(|event| describer.push(event));
+    workload.events(1, u64::MAX).iter().for_each(|event| describer.push(event));
     describer.finish(&Names::default(), &Names::default())
 }
 
@@ -51,8 +51,8 @@ fn periodic_timers_expire_once_a_period() {
 fn equal_seeds_make_equal_events_in_order() {
     let workload = read("timers = 9\nexpire = 1\nrearm = 1\ndelays = [{ ms = 1, to_ms = 9 }]")
         .unwrap_or_else(|wrong| panic!("{wrong}"));
-    let events = workload.events(3);
-    assert_eq!(events, workload.events(3));
+    let events = workload.events(3, u64::MAX);
+    assert_eq!(events, workload.events(3, u64::MAX));
     assert!(events.is_sorted_by_key(|event| event.time));
     let late = |what: What, time| what.armed().is_some_and(|(deadline, _)| deadline <= time);
     assert!(!events.iter().any(|event| late(event.what, event.time)));

@@ -1,14 +1,17 @@
+use core::time::Duration;
+use std::path::Path;
+
 use tickwright_trace::{Event, Profile, What};
 
 use super::ask::answers;
-use super::data::{Criteria, Data, Plan};
-use super::verdict::{findings, range, sections};
+use super::data::{Criteria, Data, KnownBy, Plan, current};
+use super::verdict::{findings, range, sections, series};
 use crate::experiments::request;
 use crate::render;
 use crate::structures::registry;
 use crate::traces::decode::Counts;
 use crate::traces::input::Input;
-use crate::traces::recommend::{RecommendArgs, to_copy};
+use crate::traces::recommend::{BESIDE, RecommendArgs, Schedule, in_turn, to_copy};
 use crate::traces::replay::{Data as Replayed, LeftOut, Row};
 
 const EXACT: Criteria =
@@ -20,13 +23,22 @@ fn replayed(rows: &[(&str, f64, usize)]) -> Replayed {
         let structure = registry::find(id).unwrap_or_else(|error| panic!("{error}"));
         let total_ns = (0..9).map(|round| (ms + 0.001 * f64::from(round)) * 1e6).collect();
         let late_ticks = if structure.ties.exact() { 0 } else { 3 };
-        Row { structure, total_ns, calls: [const { Vec::new() }; 4], bytes, idle_wakes: 0, late_ticks }
+        Row {
+            structure,
+            total_ns,
+            calls: [const { Vec::new() }; 4],
+            bytes,
+            idle_wakes: 0,
+            late_ticks,
+            compared_ns: 0,
+        }
     };
     let counts = Counts { kinds: [600, 0, 300, 100], most: 90, ids: 100, longest: 5000, ..Counts::default() };
     let profile = Profile { span_ns: 1_000_000_000, arms: 600, cancels: 300, ..Profile::default() };
     let rows = rows.iter().map(row).collect();
     Replayed {
         profile,
+        span_ns: 1_000_000_000,
         counts,
         tick_ns: 1_000_000,
         scale: 1,
@@ -40,7 +52,7 @@ fn plan(current: &str, criteria: Criteria) -> Plan {
     let args: RecommendArgs = request::words(&[]).unwrap_or_else(|error| panic!("{error}"));
     let current = registry::find(current).unwrap_or_else(|error| panic!("{error}"));
     let replay = args.settings.plan(Input::Made(Vec::new()), Vec::new());
-    Plan { replay, current, criteria, source: "a test".into() }
+    Plan { replay, current, known_by: KnownBy::Option, criteria, source: "a test".into() }
 }
 
 fn verdict(rows: &[(&str, f64, usize)], current: &str, criteria: Criteria) -> String {
@@ -254,4 +266,300 @@ fn four_answers_make_a_workload() {
         let error = error.map(|error| error.to_string()).unwrap_or_default();
         assert!(error.contains(wrong), "{error}");
     }
+}
+
+/// The sections as text on one line.
+fn page(plan: &Plan, data: &Data) -> String {
+    let text = render::sections(&sections(plan, data, &findings(plan, data)));
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn it_matters_if_one_of_two_shares_does() {
+    let rows = [("binary-heap", 90.0, 2400), ("wheel/slab", 5.0, 9000)];
+    let words = verdict(&rows, "binary-heap", EXACT);
+    assert_eq!(words, "binary-heap -> wheel/slab saves 8.5 % of a CPU: from 9.0 % to 0.5 %.");
+    let rows = [("binary-heap", 5.0, 2400), ("wheel/slab", 90.0, 9000)];
+    assert!(verdict(&rows, "binary-heap", EXACT).starts_with("Keep binary-heap"));
+}
+
+/// Eight of nine rounds take eleven times as long, because other programs run.
+#[test]
+fn the_share_of_a_cpu_is_that_of_the_fastest_round() {
+    let mut own = replayed(&ROWS.map(|(id, ms, bytes)| (id, ms / 100.0, bytes)));
+    let quiet = findings(&plan("binary-heap", EXACT), &Data { own: own.clone(), more: Vec::new() });
+    let slowed = |(at, ns): (usize, &mut f64)| *ns *= if at == 0 { 1.0 } else { 20.0 };
+    own.rows.iter_mut().for_each(|row| row.total_ns.iter_mut().enumerate().for_each(slowed));
+    let busy = findings(&plan("binary-heap", EXACT), &Data { own, more: Vec::new() });
+    assert_eq!(quiet[0].here, busy[0].here);
+    assert!(busy[0].here.starts_with("It does not matter for you"), "{}", busy[0].here);
+}
+
+/// Of 1,000 operations, 200 come before the clock starts, and 100 of these are arms of timers that
+/// were pending before.
+#[test]
+fn the_share_of_a_cpu_counts_all_operations_of_the_trace() {
+    let mut own = replayed(&ROWS);
+    (own.untimed, own.initial) = ([150, 0, 50, 0], 100);
+    // 90 ms for 800 operations, at 900 in a second.
+    assert!((own.cpu_percent(&own.rows[0]) - 10.125).abs() < 1e-9, "{}", own.cpu_percent(&own.rows[0]));
+    own.span_ns /= 2;
+    assert!((own.cpu_percent(&own.rows[0]) - 20.25).abs() < 1e-9);
+    assert!((own.per_operation(&own.rows[0]) - 112_505.0).abs() < 1e-6);
+}
+
+#[test]
+fn a_structure_of_another_project_is_never_recommended() {
+    let rows = [ROWS[0], ROWS[2], ("dary-heap4", 1.0, 100), ("intrusive-rb", 1.0, 100)];
+    let words = verdict(&rows, "binary-heap", EXACT);
+    assert!(words.starts_with("binary-heap -> wheel/slab"), "{words}");
+    let words = verdict(&rows, "binary-heap", Criteria { no_alloc: true, ..EXACT });
+    assert!(words.contains("no structure fulfils"), "{words}");
+}
+
+#[test]
+fn bytes_of_the_callers_nodes_count() {
+    // 30 bytes of a timer are on the heap, and a node has more than 20.
+    let rows = [("binary-heap", 90.0, 2400), ("wheel/hook", 30.0, 2700), ("heap4/slab", 40.0, 2700)];
+    let words = verdict(&rows, "binary-heap", Criteria { bytes: Some(50), ..EXACT });
+    assert!(words.contains("-> heap4/slab saves"), "{words}");
+}
+
+#[test]
+fn a_trace_that_is_too_short_is_not_judged() {
+    let said = |span_ns| {
+        let mut own = replayed(&ROWS);
+        (own.profile.span_ns, own.profile.events, own.span_ns) = (span_ns, 77, span_ns);
+        findings(&plan("binary-heap", EXACT), &Data { own, more: Vec::new() }).swap_remove(0).here
+    };
+    assert!(said(9_999_999).starts_with("Too short to judge: 77 events in 10.00 ms"), "{}", said(9_999_999));
+    assert!(said(10_000_000).contains("saves"), "{}", said(10_000_000));
+}
+
+#[test]
+fn the_advice_on_a_tick_follows_the_shortest_delays() {
+    let text = |p1: u64| {
+        let mut own = replayed(&ROWS);
+        own.profile.delays.p1 = p1;
+        page(&plan("binary-heap", EXACT), &Data { own, more: Vec::new() })
+    };
+    let (long, middle, short) = (text(200_000_000), text(50_000_000), text(400_000));
+    assert!(long.contains("Tick: 1.00 ms is fine; one of 2.00 ms is still below a hundredth"), "{long}");
+    assert!(!middle.contains("Tick:"), "{middle}");
+    assert!(short.contains("Tick: 1.00 ms is longer than the shortest delays (400 us)"), "{short}");
+    assert!(text(100_000_000).contains("is fine") && !text(1_000_000).contains("is longer"));
+}
+
+#[test]
+fn idle_wakes_are_those_of_an_hour() {
+    let mut own = replayed(&ROWS);
+    own.rows.iter_mut().for_each(|row| row.idle_wakes = 7);
+    let text = page(&plan("binary-heap", EXACT), &Data { own, more: Vec::new() });
+    // Seven in a second.
+    assert!(text.contains(" 25,200 "), "{text}");
+}
+
+/// The words of the line on 16 times as many timers, after the verdict for `wheel/slab`.
+fn grown(rows: &[(&str, f64, usize)], criteria: Criteria, change: fn(&mut Replayed)) -> String {
+    let mut more = replayed(rows);
+    (more.scale, more.profile.population.mean) = (16, 90.0);
+    change(&mut more);
+    let data = Data { own: replayed(&ROWS), more: vec![more] };
+    let mut all = findings(&plan("binary-heap", criteria), &data);
+    let last = all.pop().unwrap();
+    assert_eq!(last.about, "with 16 times as many timers");
+    let text = page(&plan("binary-heap", criteria), &data);
+    let line = format!("With 16 times as many timers (1,440 on average): {}", last.here);
+    assert!(text.contains(&line), "'{line}' is not in {text}");
+    last.here
+}
+
+#[test]
+fn with_more_timers_no_structure_is_named_that_another_beats() {
+    let same = |_: &mut Replayed| {};
+    // The recommended one stays, with its interval, its share, and the others beside.
+    let rows = [("binary-heap", 90.0, 2400), ("wheel/slab", 30.0, 9000), ("heap4/slab", 33.0, 2800)];
+    assert_eq!(
+        grown(&rows, EXACT, same),
+        "still wheel/slab, 30004 ns (30001 to 30007), 48.0 % of a CPU; heap4/slab 33004 ns (33001 to 33007); \
+         binary-heap 90004 ns (90001 to 90007)"
+    );
+    // The current one competes: ours are four times as slow.
+    let rows = [("binary-heap", 14.5, 2400), ("wheel/slab", 57.0, 9000), ("heap4/slab", 60.0, 2800)];
+    let words = grown(&rows, EXACT, same);
+    assert!(
+        words.starts_with("binary-heap, 14504 ns (14501 to 14507), 23.2 % of a CPU; wheel/slab 57004"),
+        "{words}"
+    );
+    // So does one of another project.
+    let rows = [("dary-heap4", 10.0, 2400), ("wheel/slab", 57.0, 9000), ("binary-heap", 60.0, 2800)];
+    assert!(grown(&rows, EXACT, same).starts_with("dary-heap4, "));
+    // A tie among those that are faster: none of them alone is named.
+    let rows = [("wheel/slab", 60.0, 9000), ("heap4/slab", 30.0, 2800), ("binary-heap", 33.0, 2400)];
+    let words = grown(&rows, EXACT, same);
+    assert!(
+        words.starts_with("heap4/slab or binary-heap, no difference shown, 48.0 % of a CPU; wheel/slab"),
+        "{words}"
+    );
+    // A tie with the recommended one.
+    let rows = [("wheel/slab", 33.0, 9000), ("heap4/slab", 30.0, 2800), ("binary-heap", 90.0, 2400)];
+    assert!(grown(&rows, EXACT, same).starts_with("still wheel/slab, "));
+}
+
+#[test]
+fn with_more_timers_the_conditions_hold_too() {
+    let rows = [("coarse/slab", 5.0, 7000), ("wheel/slab", 30.0, 9000), ("binary-heap", 90.0, 2400)];
+    let same = |_: &mut Replayed| {};
+    let words = grown(&rows, EXACT, same);
+    assert!(
+        words.starts_with("coarse/slab is faster than all that fulfil the conditions; wheel/slab "),
+        "{words}"
+    );
+    let words = grown(&rows, Criteria { late_ns: Some(5e6), ..EXACT }, same);
+    assert!(words.starts_with("still coarse/slab, 5004 ns"), "{words}");
+}
+
+#[test]
+fn with_more_timers_nothing_is_shown_by_few_or_unlike_rounds() {
+    let rows = [("wheel/slab", 57.0, 9000), ("binary-heap", 14.5, 2400)];
+    let words = grown(&rows, EXACT, |more| more.rows.iter_mut().for_each(|row| row.total_ns.truncate(5)));
+    assert_eq!(words, "not shown, as 5 rounds were run in time");
+    // Faster in some rounds, slower in others: the recommended one stays.
+    let words = grown(&rows, EXACT, |more| {
+        let [wheel, heap] = &mut more.rows[..] else { panic!("two rows") };
+        for (at, ns) in heap.total_ns.iter_mut().enumerate() {
+            *ns = wheel.total_ns[at] * if at % 2 == 0 { 0.5 } else { 2.0 };
+        }
+    });
+    assert!(words.starts_with("still wheel/slab, "), "{words}");
+}
+
+#[test]
+fn a_verdict_to_keep_the_current_structure_holds_with_more_timers() {
+    let mut more = replayed(&[("binary-heap", 30.0, 2400), ("wheel/slab", 31.0, 9000)]);
+    (more.scale, more.profile.population.mean) = (4, 90.0);
+    let own = replayed(&ROWS.map(|(id, ms, bytes)| (id, ms / 100.0, bytes)));
+    let all = findings(&plan("binary-heap", EXACT), &Data { own, more: vec![more.clone()] });
+    assert!(all.last().unwrap().here.starts_with("still binary-heap, "), "{:?}", all.last());
+    // Every sample is in the result, apart from those of the workload itself.
+    let series = series(&more);
+    assert_eq!((series.len(), series[0].name.as_str()), (2, "replay of copies"));
+    assert_eq!(series[0].samples.len(), 9);
+}
+
+#[test]
+fn the_current_structure_is_that_of_the_library_in_the_trace() {
+    let known = |keepers: &[&str]| {
+        let keepers: Vec<String> = keepers.iter().map(|name| (*name).into()).collect();
+        let (id, by) = current(None, &keepers);
+        let structure = registry::find(&id).unwrap_or_else(|error| panic!("{error}"));
+        (id, by.word(), by.sentence(structure))
+    };
+    for (keepers, id, word) in [
+        (&["libevent"][..], "heap2/hook", "libevent"),
+        (&["libuv"], "heap2/hook", "libuv"),
+        (&["libev"], "heap4/hook", "libev"),
+        (&["hrtimer"], "rb-cached/hook", "hrtimer"),
+        (&["libuv", "libevent"], "heap2/hook", "libuv"),
+        (&["libuv", "libev"], "binary-heap", "assumed"),
+        (&["libuv", "my queue"], "binary-heap", "assumed"),
+        (&["my queue"], "binary-heap", "assumed"),
+        (&[], "binary-heap", "assumed"),
+    ] {
+        let (found, by, sentence) = known(keepers);
+        assert_eq!((found.as_str(), by), (id, word), "{keepers:?}");
+        let says = if word == "assumed" { "is assumed to be binary-heap" } else { "the nearest to" };
+        assert!(sentence.contains(says) && sentence.contains(id), "{sentence}");
+    }
+    let (id, by) = current(Some("list/slab"), &["libuv".into()]);
+    assert_eq!((id.as_str(), by), ("list/slab", KnownBy::Option));
+}
+
+#[test]
+fn text_and_result_say_where_the_current_structure_is_from() {
+    let mut plan = plan("binary-heap", EXACT);
+    plan.known_by = KnownBy::Nothing;
+    let data = Data { own: replayed(&ROWS), more: Vec::new() };
+    let said = "The current structure is assumed to be binary-heap: nothing says what the program has.";
+    assert!(page(&plan, &data).contains(said));
+    let found = findings(&plan, &data).into_iter().find(|one| one.about == "the current structure");
+    assert!(found.is_some_and(|one| one.here.starts_with(said)));
+    let read = |words: &[&str]| -> Plan {
+        let args: RecommendArgs = request::words(words).unwrap_or_else(|error| panic!("{error}"));
+        let plan = crate::experiment::Experiment::plan(&args).unwrap_or_else(|error| panic!("{error}"));
+        let parameters = crate::experiment::Experiment::parameters(&args, &plan);
+        let by = serde_json::to_value(&parameters["current known by"]).unwrap();
+        assert_eq!(by, plan.known_by.word());
+        plan
+    };
+    let plan = read(&["sample:bind9"]);
+    assert_eq!((plan.current.id, plan.known_by.word()), ("heap2/hook", "libuv"));
+    assert_eq!(plan.replay.structures[0], plan.current);
+    assert_eq!(read(&["sample:unbound"]).known_by.word(), "libevent");
+    let plan = read(&["sample:bind9", "--current", "btree-map"]);
+    assert_eq!((plan.current.id, plan.known_by.word()), ("btree-map", "--current"));
+}
+
+#[test]
+fn waits_alone_get_a_reason_and_the_next_step() {
+    let own = Replayed { waits_alone: true, ..replayed(&ROWS) };
+    let data = Data { own, more: Vec::new() };
+    let plan = plan("binary-heap", EXACT);
+    let all = findings(&plan, &data);
+    assert!(all[0].here.starts_with("Only waits and sleeps were seen"), "{}", all[0].here);
+    assert!(all[1].about == "next" && all[1].here.contains("`tickwright import timers.txt`"), "{all:?}");
+    assert_eq!(all.len(), 2);
+    let text = page(&plan, &data);
+    assert!(text.contains("Next, the timers of the kernel behind its waits: `perf record -a"), "{text}");
+    assert!(text.contains("`tickwright import FILE.csv`"), "{text}");
+    assert!(!text.contains("fastest of ours") && !text.contains("assumed"), "{text}");
+}
+
+#[test]
+fn the_first_events_of_a_long_trace_are_read_and_a_note_says_so() {
+    let count = |most| {
+        let input = Input::up_to(Path::new("sample:bind9"), &[], 1, most).unwrap();
+        let mut events = 0;
+        let found = input.each(|_| {
+            events += 1;
+            core::ops::ControlFlow::Continue(())
+        });
+        (events, found.unwrap().notes)
+    };
+    let (all, notes) = count(u64::MAX);
+    assert!(all > 5000 && notes.is_empty(), "{all}, {notes:?}");
+    assert_eq!(count(all), (all, Vec::new()));
+    let note = "sample:bind9: the events after the first 5000 were not read".to_owned();
+    assert_eq!(count(5000), (5000, vec![note]));
+}
+
+#[test]
+fn a_run_ends_within_a_minute_and_each_part_has_its_time() {
+    let begun = 5_000_000_000;
+    let schedule = Schedule { begun, within: Duration::from_secs(10) };
+    let own = schedule.own();
+    let seconds = |at: u64| (at - begun) as f64 / 1e9;
+    assert_eq!(
+        [own.compare_until, own.rounds_until, own.end, own.whole].map(seconds),
+        [12.0, 28.0, 31.0, 40.0]
+    );
+    assert!(own.operations < 1_000_000);
+    let copies = |now: f64, left| {
+        let limits = schedule.copies(begun + (now * 1e9) as u64, left)?;
+        Some([limits.compare_until, limits.rounds_until, limits.end, limits.whole].map(seconds))
+    };
+    assert_eq!(copies(31.0, 3), Some([32.5, 33.7, 34.0, 40.0]));
+    assert_eq!(copies(10.0, 1), Some([25.0, 37.0, 40.0, 40.0]));
+    assert_eq!(copies(40.1, 1), None);
+    // What the help says.
+    assert!(BESIDE + Duration::from_secs(10) < Duration::from_secs(60));
+}
+
+#[test]
+fn one_storage_of_each_family_is_compared_before_the_other() {
+    let ids = ["list/slab", "list/hook", "wheel/slab", "wheel/hook", "ladder/slab"];
+    let all = || ids.map(|id| registry::find(id).unwrap()).to_vec();
+    let found = |no_alloc| in_turn(all(), no_alloc).iter().map(|structure| structure.id).collect::<Vec<_>>();
+    assert_eq!(found(false), ["list/slab", "wheel/slab", "ladder/slab", "list/hook", "wheel/hook"]);
+    assert_eq!(found(true), ["list/hook", "wheel/hook", "list/slab", "wheel/slab", "ladder/slab"]);
 }

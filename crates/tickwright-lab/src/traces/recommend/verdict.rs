@@ -4,10 +4,11 @@ use tickwright_trace::Profile;
 
 use super::data::{Criteria, Data, Plan};
 use crate::render::Format;
-use crate::result::{Axis, Cell, Finding, Plot, Section, Table};
-use crate::stats::Verdict;
+use crate::result::{Axis, Cell, Finding, Plot, Section, Series, Table, Unit, labels};
+use crate::stats::{FEWEST_ROUNDS, Verdict};
 use crate::structures::registry::{self, Kind, Structure, Ties};
 use crate::traces::describe::workload_line;
+use crate::traces::remedy::remedies;
 use crate::traces::replay::{Data as Replayed, Row};
 use crate::traces::steps::KINDS;
 
@@ -85,6 +86,17 @@ struct Choice<'d> {
     current: Option<&'d Row>,
 }
 
+impl Choice<'_> {
+    /// The structure that the program has after the verdict: the recommended one, or the one that it
+    /// has now.
+    fn kept(&self, data: &Replayed, criteria: &Criteria) -> &'static Structure {
+        match self.current {
+            Some(current) if !sentence(data, self, criteria).1 => current.structure,
+            _ => self.best.structure,
+        }
+    }
+}
+
 fn choose<'d>(data: &'d Replayed, criteria: &Criteria, current: &'d Structure) -> Option<Choice<'d>> {
     let ranked = data.ranked();
     let mut admitted = ranked.iter().filter(|row| criteria.admit(data, row)).copied();
@@ -94,8 +106,8 @@ fn choose<'d>(data: &'d Replayed, criteria: &Criteria, current: &'d Structure) -
     Some(Choice { best, next, asked: current, current: data.row(current.id) })
 }
 
-/// The structures for the questions about more timers: the recommended one, the runner-up, the
-/// current one, and the best of each shape.
+/// The structures for the questions about more timers: the current one, the recommended one, the
+/// runner-up, the best of another project, and the best of each shape.
 pub(super) fn finalists(
     data: &Replayed,
     criteria: &Criteria,
@@ -105,6 +117,8 @@ pub(super) fn finalists(
     if let Some(choice) = choose(data, criteria, current) {
         all.extend([Some(choice.best), choice.next].into_iter().flatten().map(|row| row.structure));
     }
+    let rival = |row: &&Row| row.structure.kind != Kind::Ours && criteria.broken(data, row).is_none();
+    all.extend(data.ranked().into_iter().find(rival).map(|row| row.structure));
     for row in data.ranked().into_iter().filter(|row| criteria.admit(data, row)) {
         let has_shape = |known: &&Structure| known.shape == row.structure.shape && **known != *current;
         if !all.iter().any(has_shape) {
@@ -134,11 +148,6 @@ const SHORTEST_NS: u64 = 10_000_000;
 fn sentence(data: &Replayed, choice: &Choice<'_>, criteria: &Criteria) -> (String, bool) {
     let asked = choice.asked;
     let best = choice.best;
-    if data.waits_alone {
-        let words = "Only waits and sleeps were seen: nothing can be said about timers that the program \
-                     manages itself.";
-        return (words.into(), false);
-    }
     let (id, share) = (best.structure.id, data.cpu_percent(best));
     if data.profile.span_ns < SHORTEST_NS {
         let span = span(data.profile.span_ns as f64);
@@ -199,7 +208,13 @@ fn sentence(data: &Replayed, choice: &Choice<'_>, criteria: &Criteria) -> (Strin
 /// The verdict, and the margin.
 pub(super) fn findings(plan: &Plan, data: &Data) -> Vec<Finding> {
     let own = &data.own;
-    let stated = |words: &str| vec![Finding::stated("the verdict", words)];
+    let stated = |words: &str| {
+        let current = plan.known_by.sentence(plan.current);
+        vec![Finding::stated("the verdict", words), Finding::stated("the current structure", current)]
+    };
+    if own.waits_alone {
+        return vec![Finding::stated("the verdict", WAITS_ALONE), Finding::stated("next", next_steps())];
+    }
     if own.ranked().is_empty() {
         return stated("interrupted before the first round: nothing was measured");
     }
@@ -217,7 +232,32 @@ pub(super) fn findings(plan: &Plan, data: &Data) -> Vec<Finding> {
             format!("{:.2}x, interval {:.2} to {:.2}", ratio.median, ratio.interval.low, ratio.interval.high);
         all.push(Finding::ratio(format!("{best} beside {other}"), ratio, here));
     }
+    let kept = choice.kept(own, &plan.criteria);
+    for more in &data.more {
+        let about = format!("with {} times as many timers", more.scale);
+        all.push(Finding::stated(about, grown(own, more, &plan.criteria, kept)));
+    }
     all
+}
+
+/// The verdict on a trace without a timer of the program.
+const WAITS_ALONE: &str = "Only waits and sleeps were seen: nothing can be said about timers that the \
+    program manages itself.";
+
+/// What to do then.
+fn next_steps() -> String {
+    let steps = remedies("PROGRAM").map(|step| format!("Next, {step}."));
+    steps.join("\n")
+}
+
+/// Every sample of copies of the workload.
+pub(super) fn series(data: &Replayed) -> Vec<Series> {
+    let of_row = |row: &Row| {
+        let of = labels([("structure", row.structure.id.into()), ("copies", data.scale.into())]);
+        let times = row.total_ns.iter().map(|ns| ns / data.timed());
+        Series::new("replay of copies", Unit::Ns, of).per("operation").of(times)
+    };
+    data.rows.iter().map(of_row).collect()
 }
 
 /// One screen: verdict, workload, table, what would change it.
@@ -226,6 +266,10 @@ pub(super) fn sections(plan: &Plan, data: &Data, findings: &[Finding]) -> Vec<Se
     let verdict = findings.first().map_or("", |finding| &finding.here);
     let front = Section::new("Verdict").text(verdict);
     let workload = Section::new("Workload").text(workload_line(&own.profile)).text(touched(&own.profile));
+    if own.waits_alone {
+        return vec![front.text(next_steps()), workload];
+    }
+    let front = front.text(plan.known_by.sentence(plan.current));
     let Some(choice) = choose(own, &plan.criteria, plan.current) else { return vec![front, workload] };
     let reasons =
         Section::new("Structures").table(table(own, &choice, &plan.criteria)).text(margins(findings));
@@ -267,7 +311,7 @@ fn table(data: &Replayed, choice: &Choice<'_>, criteria: &Criteria) -> Table {
         .column("idle wakes an hour", Format::Thousands)
         .column("late by", Format::Span)
         .column("FIFO", Format::Text);
-    let hours = data.profile.span_ns as f64 / 3.6e12;
+    let hours = data.span_ns as f64 / 3.6e12;
     let mut row = |role: &str, row: &Row| {
         table.row([
             role.into(),
@@ -304,7 +348,7 @@ fn margins(findings: &[Finding]) -> String {
         };
         format!("{}: {}; {verdict}", finding.about, finding.here)
     };
-    findings.iter().skip(1).map(line).collect::<Vec<_>>().join("\n")
+    findings.iter().filter(|finding| finding.figure.is_some()).map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// The answers to other conditions, from the same rows, and from copies of the workload.
@@ -315,8 +359,8 @@ fn changes(plan: &Plan, data: &Data, choice: &Choice<'_>) -> String {
     let mut other = |words: &str, criteria: Criteria| {
         let found = choose(own, &criteria, plan.current).filter(|found| found.best.structure != best);
         if let Some(found) = found {
-            let ns = Format::Ns.write(own.per_operation(found.best));
-            lines.push(format!("{words}: {}, {ns} ns an operation", found.best.structure.id));
+            let (id, ns) = (found.best.structure.id, figure(own, found.best));
+            lines.push(format!("{words}: {id}, {ns} an operation"));
         }
     };
     other("Without an allocator", Criteria { no_alloc: true, ..plan.criteria });
@@ -326,33 +370,75 @@ fn changes(plan: &Plan, data: &Data, choice: &Choice<'_>) -> String {
         let most = least.ceil() as u32;
         other(&format!("With at most {most} bytes a timer"), Criteria { bytes: Some(most), ..plan.criteria });
     }
+    let kept = choice.kept(own, &plan.criteria);
     for more in &data.more {
-        let Some(found) = choose(more, &plan.criteria, plan.current) else { continue };
-        let mean = match mean(more) {
-            few if few < 10.0 => Format::Fixed(1).write(few),
-            many => Format::Thousands.write(many),
-        };
-        let ns = Format::Ns.write(more.per_operation(found.best));
-        // The rate comes from the workload itself, because copies of a long workload contain only
-        // its beginning.
-        let more_often = f64::from(more.scale) / f64::from(own.scale.max(1));
-        let calls = own.lasting() * more_often;
-        let share = 100.0 * calls * more.per_operation(found.best) / own.profile.span_ns.max(1) as f64;
-        let share = percent(share);
-        let same = if found.best.structure == best { "still " } else { "" };
+        let grown = grown(own, more, &plan.criteria, kept);
         lines.push(format!(
-            "With {} times as many timers ({mean} on average): {same}{}, {ns} ns an operation, {share} of a CPU",
-            more.scale, found.best.structure.id
+            "With {} times as many timers ({} on average): {grown}",
+            more.scale,
+            many(mean(more))
         ));
     }
     lines.join("\n")
 }
 
+fn many(timers: f64) -> String {
+    if timers < 10.0 { Format::Fixed(1).write(timers) } else { Format::Thousands.write(timers) }
+}
+
+/// The time of an operation, with its interval.
+fn figure(data: &Replayed, row: &Row) -> String {
+    let ns = Format::Ns.write(data.per_operation(row));
+    let interval = data.interval(row).map(|interval| [interval.low, interval.high]);
+    let [low, high] = interval.unwrap_or([0.0; 2]).map(|ns| Format::Ns.write(ns));
+    format!("{ns} ns ({low} to {high})")
+}
+
+/// Whether a structure is shown to be faster than another.
+fn is_faster(row: &Row, than: &Row) -> bool {
+    row.ratio(than).map(|ratio| Verdict::on(&ratio)) == Some(Verdict::Faster)
+}
+
+/// What more timers change, after the verdict for `kept`. A structure is named only if no other that
+/// ran is shown to be faster. All of them compete, the current one and those of other projects too.
+fn grown(own: &Replayed, more: &Replayed, criteria: &Criteria, kept: &Structure) -> String {
+    let rows = more.ranked();
+    let rounds = rows.first().map_or(0, |row| row.total_ns.len());
+    if (rounds as u64) < FEWEST_ROUNDS {
+        return format!("not shown, as {rounds} rounds were run in time");
+    }
+    // The rate comes from the workload itself, because copies of a long workload contain only its
+    // beginning.
+    let calls = own.lasting() * f64::from(more.scale) / f64::from(own.scale.max(1));
+    let share = |row: &Row| percent(own.percent_of(row.least() / more.timed(), calls));
+    let fulfils = |row: &&Row| criteria.broken(more, row).is_none();
+    let is_beaten = |row: &Row| rows.iter().any(|other| is_faster(other, row));
+    let unbeaten: Vec<&Row> = rows.iter().copied().filter(|row| !is_beaten(row)).collect();
+    let named: Vec<&Row> = unbeaten.iter().copied().filter(fulfils).collect();
+    let is_kept = |row: &&Row| row.structure == kept;
+    let (words, shown) = if let Some(row) = named.iter().copied().find(is_kept) {
+        let words = format!("still {}, {}, {} of a CPU", kept.id, figure(more, row), share(row));
+        (words, vec![row])
+    } else if let [one] = named[..] {
+        let words = format!("{}, {}, {} of a CPU", one.structure.id, figure(more, one), share(one));
+        (words, vec![one])
+    } else if named.is_empty() {
+        let ahead = unbeaten.first().map_or("another structure", |row| row.structure.id);
+        (format!("{ahead} is faster than all that fulfil the conditions"), Vec::new())
+    } else {
+        let ids: Vec<&str> = named.iter().take(3).map(|row| row.structure.id).collect();
+        let words = format!("{}, no difference shown, {} of a CPU", ids.join(" or "), share(named[0]));
+        (words, Vec::new())
+    };
+    // The nearest others, and the structure of the verdict.
+    let others = rows.iter().copied().filter(|row| !shown.iter().any(|one| one.structure == row.structure));
+    let (verdict, others): (Vec<&Row>, Vec<&Row>) = others.partition(is_kept);
+    let beside = verdict.into_iter().chain(others).take(2);
+    beside.fold(words, |words, row| format!("{words}; {} {}", row.structure.id, figure(more, row)))
+}
+
 /// Capacity, tick and geometry.
 fn advice(data: &Replayed, choice: &Choice<'_>, criteria: &Criteria) -> String {
-    if data.waits_alone {
-        return String::new();
-    }
     let counts = &data.counts;
     let capacity = (u64::from(counts.most) * 3 / 2).next_power_of_two().max(16);
     let mut lines = vec![format!(

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use tickwright_trace::Profile;
 
-use crate::stats::{self, Summary};
+use crate::stats::{self, Interval, Summary};
 use crate::structures::registry::Structure;
 use crate::traces::decode::Counts;
 use crate::traces::input::Input;
@@ -23,11 +23,30 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
 }
 
+/// Bounds of a replay that must end in time. The times are readings of the clock. If they do not
+/// suffice, fewer structures run, or fewer rounds: a structure is compared with the oracle before
+/// its time counts, or it is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// This many operations are replayed, beside those that fill the queue.
+    pub(crate) operations: u64,
+    /// No structure is compared after this time, beside the first one.
+    pub(crate) compare_until: u64,
+    /// No structure runs for another round after this time.
+    pub(crate) rounds_until: u64,
+    /// No structure runs after this time.
+    pub(crate) end: u64,
+    /// The run of which this replay is a part ends by this time.
+    pub(crate) whole: u64,
+}
+
 /// The result of a replay.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Data {
     /// The figures of the trace, without superposed copies.
     pub(crate) profile: Profile,
+    /// The time of the trace in which the operations fall, in ns.
+    pub(crate) span_ns: u64,
     /// What the source could not see.
     pub(crate) unseen: Vec<String>,
     /// Nothing but waits was seen.
@@ -61,7 +80,7 @@ pub(crate) struct LeftOut {
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
     pub(crate) structure: &'static Structure,
-    /// The time of all operations in ns, for each round.
+    /// The processor time of all operations in ns, for each round.
     pub(crate) total_ns: Vec<f64>,
     /// The times of single operations, for each kind that occurs.
     pub(crate) calls: [Vec<Calls>; 4],
@@ -71,6 +90,8 @@ pub(crate) struct Row {
     pub(crate) idle_wakes: u64,
     /// The greatest lateness of a delivery, in ticks.
     pub(crate) late_ticks: u64,
+    /// The processor time of the pass whose answers were compared, in ns.
+    pub(crate) compared_ns: u64,
 }
 
 /// The times of single operations of a kind in one round, in ns.
@@ -100,6 +121,12 @@ impl Row {
     /// The median time of all operations, in ns.
     pub(crate) fn total(&self) -> f64 {
         stats::median(&self.total_ns).unwrap_or(f64::INFINITY)
+    }
+
+    /// The time of all operations in the fastest round, in ns. Other programs make a round slower, and
+    /// never faster.
+    pub(crate) fn least(&self) -> f64 {
+        self.total_ns.iter().copied().fold(f64::INFINITY, f64::min)
     }
 
     /// The median over rounds of a percentile of a kind, or of the rounds' worst calls.
@@ -146,9 +173,21 @@ impl Data {
         row.total() / self.timed()
     }
 
-    /// The share of one CPU that a structure takes, in percent of the time of the trace.
+    /// The share of one CPU that a structure takes, in percent of the time of the trace. It comes from
+    /// the fastest round, so that a busy machine changes it little.
     pub(crate) fn cpu_percent(&self, row: &Row) -> f64 {
-        100.0 * self.per_operation(row) * self.lasting() / self.profile.span_ns.max(1) as f64
+        self.percent_of(row.least() / self.timed(), self.lasting())
+    }
+
+    /// The share of one CPU that operations of `ns` take in the time of the trace, in percent.
+    pub(crate) fn percent_of(&self, ns: f64, operations: f64) -> f64 {
+        100.0 * ns * operations / self.span_ns.max(1) as f64
+    }
+
+    /// The interval of the median time of a row for one operation, in ns.
+    pub(crate) fn interval(&self, row: &Row) -> Option<Interval> {
+        let times = row.total_ns.iter().map(|ns| ns / self.timed());
+        stats::summarise(times).map(|summary| summary.interval)
     }
 
     /// Rows by their time, the fastest first.

@@ -6,7 +6,7 @@ use super::data::Calls;
 use crate::allocator;
 use crate::clock::Meter;
 use crate::error::LabError;
-use crate::models::verify::{Answer, Fold, Judge, Log, Script, Witness};
+use crate::models::verify::{Answer, Evidence, Fold, Judge, Log, Script, Witness};
 use crate::structures::candidate::{BenchQueue, Candidate};
 use crate::structures::erased::Erased;
 use crate::structures::registry::{self, Structure, Visitor};
@@ -18,26 +18,57 @@ pub(super) type Feed<'f> =
 
 /// What a pass is for.
 pub(super) enum Purpose<'p> {
-    /// Compare the answers with the oracle's, and weigh the queue. The number is the last tick to
-    /// which the queue is advanced at the end.
-    Verify(u64),
+    /// Compare the answers with the oracle's, and weigh the queue.
+    Verify(Compare<'p>),
     /// Time all operations together.
     Time,
     /// Time each operation alone; the number is what a reading of the clock costs. Before each
     /// piece the bytes are overwritten, and caches with them.
     Calls(u64, &'p mut [u8]),
-    /// Time all operations together, with caches overwritten before each piece.
-    Cold(&'p mut [u8]),
+    /// Time all operations together, with caches overwritten before each piece. The number is what a
+    /// reading of the processor time costs.
+    Cold(u64, &'p mut [u8]),
     /// Count wake-ups at which nothing is due, and the lateness of deliveries.
     Wakes,
+}
+
+/// How answers are compared.
+#[derive(Clone, Copy)]
+pub(super) struct Compare<'p> {
+    /// The last tick to which the queue is advanced at the end.
+    pub(super) end: u64,
+    /// The right answers. `None`: they are computed on the way.
+    pub(super) known: Option<&'p Known>,
+    /// The answers of this many pieces are folded apart.
+    pub(super) pieces: usize,
+}
+
+/// The right answers of an exact structure, computed once for all structures.
+pub(super) struct Known {
+    /// For each piece.
+    answers: Vec<Answer>,
+    /// The state after the last piece.
+    judge: Judge,
+}
+
+impl Known {
+    /// Computes the answers to all pieces.
+    pub(super) fn of(pieces: &[Chunk]) -> Self {
+        let mut judge = Judge::default();
+        let answers = pieces.iter().map(|piece| judge.expect(piece, Evidence::Log)).collect();
+        Self { answers, judge }
+    }
 }
 
 /// What a pass found.
 #[derive(Debug, Default)]
 pub(super) struct Passed {
+    /// The processor time of the operations that count.
     pub(super) ns: u64,
     /// The answers.
     pub(super) fold: Fold,
+    /// The answers of the first pieces: see [`Compare::pieces`].
+    pub(super) first: Fold,
     pub(super) bytes: usize,
     pub(super) calls: [Option<Calls>; 4],
     pub(super) idle_wakes: u64,
@@ -84,17 +115,18 @@ impl Pass<'_> {
         let mut passed = Passed::default();
         let queue = &mut queue;
         match purpose {
-            Purpose::Verify(end) => {
-                verify(structure, &mut Erased::new(queue), feed, (before, end), &mut passed)?;
+            Purpose::Verify(compare) => {
+                let queue = &mut Erased::new(queue);
+                verify(structure, queue, feed, (before, compare, meter), &mut passed)?;
             }
             Purpose::Time => feed(&mut |chunk| {
                 let ns = timed(queue, chunk, &mut passed.fold, meter);
                 passed.ns += if counts(&mut untimed, chunk) { ns } else { 0 };
                 Ok(())
             })?,
-            Purpose::Cold(waste) => feed(&mut |chunk| {
+            Purpose::Cold(clock, waste) => feed(&mut |chunk| {
                 pollute(waste);
-                let ns = timed(queue, chunk, &mut passed.fold, meter);
+                let ns = timed(queue, chunk, &mut passed.fold, meter).saturating_sub(clock);
                 passed.ns += if counts(&mut untimed, chunk) { ns } else { 0 };
                 Ok(())
             })?,
@@ -121,12 +153,13 @@ fn counts(untimed: &mut u64, chunk: &Chunk) -> bool {
     counts
 }
 
-/// The timed loop: compiled once for each structure, shared by cold and warm runs.
+/// The timed loop: compiled once for each structure, shared by cold and warm runs. It measures the
+/// processor time of the thread, so that other programs do not count.
 #[inline(never)]
 fn timed<Q: BenchQueue>(queue: &mut Q, chunk: &Chunk, fold: &mut Fold, meter: &dyn Meter) -> u64 {
-    let start = meter.now();
+    let start = meter.cpu();
     chunk.run(queue, fold);
-    meter.now().saturating_sub(start)
+    meter.cpu().saturating_sub(start)
 }
 
 /// Records each answer twice: in a log for the judge, and in a fold for later runs.
@@ -155,32 +188,50 @@ fn verify(
     structure: &'static Structure,
     queue: &mut Erased<'_>,
     feed: &Feed<'_>,
-    (before, end): (isize, u64),
+    (before, compare, meter): (isize, Compare<'_>, &dyn Meter),
     passed: &mut Passed,
 ) -> Result<(), LabError> {
-    use crate::models::verify::Evidence;
+    let Compare { end, known, pieces } = compare;
+    let mut done = 0;
     let mut judge = Judge::default();
     let wrongly = |wrong: String| LabError::failed(format!("{} answered wrongly: {wrong}", structure.id));
     let mut last = 0;
     let mut own = allocator::live_bytes() - before;
     let mut most = own;
     feed(&mut |chunk| {
-        let expected = judge.expect(chunk, Evidence::Log);
+        let computed;
+        let expected = match known.and_then(|known| known.answers.get(done)) {
+            Some(answer) => answer,
+            None => {
+                computed = judge.expect(chunk, Evidence::Log);
+                &computed
+            }
+        };
         let mut both = Both { log: Log::of(chunk), fold: &mut passed.fold };
         let (start, logged) = (allocator::live_bytes(), both.log.bytes());
+        let begun = meter.cpu();
         chunk.run(queue, &mut both);
+        passed.ns += meter.cpu().saturating_sub(begun);
         let log_growth = isize::try_from(both.log.bytes() - logged).unwrap_or(0);
         own += allocator::live_bytes() - start - log_growth;
         most = most.max(own);
         last = chunk.0.iter().map(|step| step.reaches()).fold(last, u64::max);
-        judge.judge(structure, chunk, &Answer::Logged(both.log), &expected).map_err(wrongly)
+        judge.judge(structure, chunk, &Answer::Logged(both.log), expected).map_err(wrongly)?;
+        done += 1;
+        if done <= pieces {
+            passed.first = passed.fold;
+        }
+        Ok(())
     })?;
     // Delays begin at tick 0 or later, so no bound is longer than that of the last deadline.
     let bound = registry::lateness(structure)(last);
     let all = last.saturating_add(bound);
     passed.compared_to = (end < all).then_some(end);
     let rest = Chunk(vec![Step::Advance { now: all.min(end) }]);
-    let expected = judge.expect(&rest, Evidence::Log);
+    let expected = match known {
+        Some(known) => known.judge.clone().expect(&rest, Evidence::Log),
+        None => judge.expect(&rest, Evidence::Log),
+    };
     let mut log = Log::of(&rest);
     rest.run(queue, &mut log);
     judge.judge(structure, &rest, &Answer::Logged(log), &expected).map_err(|wrong| {
@@ -204,14 +255,15 @@ fn calls<Q: BenchQueue>(
     let mut times = [histogram()?, histogram()?, histogram()?, histogram()?];
     feed(&mut |chunk| {
         pollute(waste);
-        let counts = counts(&mut untimed, chunk);
+        if !counts(&mut untimed, chunk) {
+            chunk.run(queue, &mut passed.fold);
+            return Ok(());
+        }
         for step in &chunk.0 {
             let start = meter.now();
             step.run(queue, &mut passed.fold);
             let ns = meter.now().saturating_sub(start).saturating_sub(clock);
-            if counts {
-                times[step.kind()].saturating_record(ns);
-            }
+            times[step.kind()].saturating_record(ns);
         }
         Ok(())
     })?;

@@ -6,11 +6,12 @@ use std::collections::HashMap;
 
 use tickwright_trace::{Profile, What};
 
-use super::data::{Data, LeftOut, Plan, Row};
-use super::pass::{Feed, Pass, Passed, Purpose};
-use crate::clock::calibrate;
+use super::data::{Data, LeftOut, Limits, Plan, Row};
+use super::pass::{Compare, Feed, Known, Pass, Passed, Purpose};
+use crate::clock::{Meter, calibrate};
 use crate::error::LabError;
 use crate::experiment::Lab;
+use crate::models::verify::Fold;
 use crate::output::table::count;
 use crate::progress::Progress;
 use crate::render::Format;
@@ -43,26 +44,39 @@ const MOST_TICKS: u64 = 20_000_000;
 /// A structure that is called at each tick is advanced at most so far beyond the last operation.
 const MOST_TICKS_AT_END: u64 = 2_000_000;
 
-/// Runs a replay.
+/// In a replay with limits, single calls are timed for this many operations.
+const CALLED: u64 = 1 << 17;
+
+/// Runs a replay. Without limits it takes the time that it needs. A trace of waits alone is not
+/// replayed with limits, because nothing follows from it.
 ///
 /// # Errors
 /// Returns that the trace cannot be read, the first wrong answer, or that the system refuses
 /// memory. An interruption is noted in `lab`.
-pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
+pub(crate) fn run(plan: &Plan, limits: Option<Limits>, lab: &mut Lab<'_>) -> Result<Data, LabError> {
     let (profile, found) = plan.input.describe(plan.tick_ns.unwrap_or(0))?;
     lab.notes.extend(found.notes);
     let tick_ns = plan.tick_ns.unwrap_or_else(|| suitable_tick(&plan.input, &profile));
-    let mut steps = Steps::of(plan, tick_ns, &profile);
+    let (unseen, waits_alone) = (found.header.unseen, found.waits_alone);
+    let (scale, span_ns) = (plan.scale, profile.span_ns);
+    let mut data = Data { profile, span_ns, unseen, waits_alone, tick_ns, scale, ..Data::default() };
+    if waits_alone && limits.is_some() {
+        return Ok(data);
+    }
+    let mut steps = Steps::of(plan, limits, tick_ns, &data.profile);
     let decoding = lab.meter.now();
     let counts = steps.count()?;
     let decoding = Duration::from_nanos(lab.meter.now().saturating_sub(decoding));
-    let (unseen, waits_alone) = (found.header.unseen, found.waits_alone);
-    let (untimed, initial) = (steps.untimed, steps.initial);
-    let scale = plan.scale;
-    let mut data =
-        Data { profile, unseen, waits_alone, counts, untimed, initial, tick_ns, scale, ..Data::default() };
+    (data.counts, data.untimed, data.initial) = (counts, steps.untimed, steps.initial);
     if counts.operations() == 0 {
         return Err(LabError::usage(format!("{} has no operation that can be replayed", plan.input.name())));
+    }
+    let many = Format::Thousands.write(counts.operations() as f64);
+    if let Some(span_ns) = steps.cut_at {
+        let share = Format::Percent.write(100.0 * span_ns as f64 / data.span_ns.max(1) as f64);
+        lab.notes
+            .push(format!("the first {many} operations were replayed: {share} of the time of the trace"));
+        data.span_ns = span_ns;
     }
     let structures = able(plan, &counts, &mut data.left_out, lab)?;
     let capacity = counts.ids as usize;
@@ -71,91 +85,299 @@ pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
         biggest.unwrap_or(0).saturating_mul(capacity),
         &format!("a replay with {} timers", count(capacity)),
     )?;
-    let passes = structures.len() * (2 + plan.rounds + 1 + CALL_ROUNDS);
-    let progress = Progress::steps(passes as u64, "replay");
-    if let Some(words) = long(decoding, structures.len(), steps.kept.is_some(), plan.within) {
-        progress.say(&format!("tickwright: {words}"));
+    let words = long(decoding, structures.len(), steps.kept.is_some(), plan.within);
+    // A replay with limits ends in time.
+    if let Some(words) = words.filter(|_| limits.is_none()) {
+        Progress::steps(1, "replay").say(&format!("tickwright: {words}"));
     }
-    let untimed = untimed.iter().sum();
-    let feed = |take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>| steps.each(take);
-    let clock = calibrate(lab.meter).cost_ns as u64;
-    let mut waste = vec![0; if plan.cold { WASTE } else { 0 }];
-    let meter = lab.meter;
-    let pass = |structure: &'static Structure, purpose: Purpose<'_>| {
-        progress.step();
-        let feed: &Feed<'_> = &feed;
-        registry::visit(structure, Pass { feed, capacity, untimed, purpose, meter })
-    };
     if steps.kept.is_none() {
-        let many = Format::Thousands.write(counts.operations() as f64);
         lab.notes.push(format!(
             "{many} operations do not stay in memory: they are decoded between pieces, which cools caches"
         ));
     }
-    let mut right = Vec::new();
-    for &structure in &structures {
-        if interrupt::requested() {
-            lab.interrupted = true;
-            return Ok(data);
-        }
-        progress.doing(format!("{}: answers", structure.id));
-        let answers = pass(structure, Purpose::Verify(end_of(structure, &counts))).and_then(|verified| {
-            let take = |take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>| {
-                steps.decode_by(Decoder::new(tick_ns).with_times(), take).map(drop)
-            };
-            progress.step();
-            let wakes = Pass { feed: &take, capacity, untimed, purpose: Purpose::Wakes, meter };
-            Ok((verified, registry::visit(structure, wakes)?))
-        });
-        let Some((verified, wakes)) = unless_interrupted(answers, lab)? else { return Ok(data) };
-        let Passed { idle_wakes, late_ticks, .. } = wakes;
-        right.push(verified.fold);
-        if let Some(tick) = verified.compared_to {
-            let why = "it is called at each tick; what is pending then was not compared";
-            lab.notes.push(format!("{}: answers were compared up to tick {tick}: {why}", structure.id));
-        }
-        let calls = [const { Vec::new() }; 4];
-        let bytes = verified.bytes;
-        data.rows.push(Row { structure, total_ns: Vec::new(), calls, bytes, idle_wakes, late_ticks });
-    }
-    let same = |lane: usize, passed: &Passed| {
-        let id = structures[lane].id;
-        let why = || {
-            LabError::failed(format!(
-                "{id} answered otherwise than when it was verified; no time of this run counts"
-            ))
-        };
-        if passed.fold == right[lane] { Ok(()) } else { Err(why()) }
+    steps.keep_times()?;
+    let known = steps.kept.as_deref().map(Known::of);
+    let mut bench = Bench {
+        plan,
+        limits,
+        steps: &steps,
+        known: known.as_ref(),
+        capacity,
+        counts,
+        meter: lab.meter,
+        rows: Vec::new(),
+        folds: Vec::new(),
+        untimed: steps.untimed.iter().sum(),
+        begun: [lab.meter.now(), lab.meter.cpu()],
     };
-    progress.doing("times");
-    let begun = meter.now();
-    let more = || u128::from(meter.now().saturating_sub(begun)) <= plan.within.as_nanos();
-    let taken = Rounds::new(plan.rounds, plan.seed).run_while(structures.len(), more, |turn| {
-        let purpose = if plan.cold { Purpose::Cold(&mut waste) } else { Purpose::Time };
-        let passed = pass(structures[turn.lane], purpose)?;
-        same(turn.lane, &passed)?;
-        Ok::<_, LabError>(passed.ns as f64)
-    });
-    let Some(taken) = unless_interrupted(taken, lab)? else { return Ok(data) };
-    lab.interrupted |= taken.interrupted;
-    for (row, samples) in data.rows.iter_mut().zip(taken.lanes()) {
-        row.total_ns = samples;
+    let done = bench
+        .compare(&structures, &mut data.left_out, lab)
+        .and_then(|()| bench.time(&mut data.left_out, lab));
+    data.rows = bench.rows;
+    unless_interrupted(done, lab)?;
+    Ok(data)
+}
+
+/// What the parts of a replay share.
+struct Bench<'b> {
+    plan: &'b Plan,
+    limits: Option<Limits>,
+    steps: &'b Steps<'b>,
+    known: Option<&'b Known>,
+    capacity: usize,
+    counts: Counts,
+    meter: &'b dyn Meter,
+    /// One for each structure whose answers are right.
+    rows: Vec<Row>,
+    /// Their answers: of the pieces for single calls, and of all.
+    folds: Vec<[Fold; 2]>,
+    /// Operations before those that are timed.
+    untimed: u64,
+    /// The time and the processor time at the begin.
+    begun: [u64; 2],
+}
+
+impl Bench<'_> {
+    /// Whether a limit of time has passed.
+    fn is_past(&self, limit: fn(&Limits) -> u64) -> bool {
+        self.limits.is_some_and(|limits| self.meter.now() > limit(&limits))
     }
-    progress.doing("single calls");
-    let alone = Rounds::new(CALL_ROUNDS, plan.seed).without_warm_up();
-    let taken = alone.clone().run(structures.len(), |turn| {
-        let passed = pass(structures[turn.lane], Purpose::Calls(clock, &mut waste))?;
-        same(turn.lane, &passed)?;
-        Ok::<_, LabError>(passed.calls)
-    });
-    let Some(taken) = unless_interrupted(taken, lab)? else { return Ok(data) };
-    lab.interrupted |= taken.interrupted;
-    for (row, rounds) in data.rows.iter_mut().zip(taken.lanes()) {
-        for (kind, calls) in row.calls.iter_mut().enumerate() {
-            calls.extend(rounds.iter().filter_map(|round| round[kind]));
+
+    /// The name of a part for its bar, with the time that is left of the whole run.
+    fn named(&self, part: &str) -> String {
+        let Some(limits) = &self.limits else { return part.into() };
+        let left = limits.whole.saturating_sub(self.meter.now()) / 1_000_000_000;
+        format!("{part}, at most {left} s in all")
+    }
+
+    /// The number of pieces in which each call is timed alone.
+    fn called(&self) -> usize {
+        match (&self.limits, &self.steps.kept) {
+            (Some(_), Some(kept)) => pieces(kept, self.untimed + CALLED),
+            _ => usize::MAX,
         }
     }
-    Ok(data)
+
+    fn pass(
+        &self,
+        structure: &'static Structure,
+        purpose: Purpose<'_>,
+        feed: &Feed<'_>,
+    ) -> Result<Passed, LabError> {
+        let (capacity, untimed, meter) = (self.capacity, self.untimed, self.meter);
+        registry::visit(structure, Pass { feed, capacity, untimed, purpose, meter })
+    }
+
+    /// Compares the answers of the structures with the oracle's, and makes a row for each. With
+    /// limits, the structures that have no turn in time are left out.
+    fn compare(
+        &mut self,
+        structures: &[&'static Structure],
+        left_out: &mut Vec<LeftOut>,
+        lab: &mut Lab<'_>,
+    ) -> Result<(), LabError> {
+        let progress = Progress::steps(2 * structures.len() as u64, self.named("comparing answers"));
+        let mut late: Vec<&'static Structure> = Vec::new();
+        for (at, &structure) in structures.iter().enumerate() {
+            if interrupt::requested() {
+                return Err(LabError::Interrupted);
+            }
+            progress.doing(structure.id);
+            let is_first = at == 0;
+            let is_late = || !is_first && self.is_past(|limits| limits.compare_until);
+            // The error of a pass that has no more time, as of one that is interrupted.
+            let in_time = || if is_late() { Err(LabError::Interrupted) } else { Ok(()) };
+            let compared = in_time().and_then(|()| {
+                let compare = Compare {
+                    end: end_of(structure, &self.counts),
+                    known: self.known,
+                    pieces: self.called(),
+                };
+                let feed = |take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>| {
+                    self.steps.each(usize::MAX, &mut |chunk| in_time().and_then(|()| take(chunk)))
+                };
+                let verified = self.pass(structure, Purpose::Verify(compare), &feed)?;
+                progress.step();
+                let feed = |take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>| {
+                    self.steps.each_with_times(&mut |chunk| in_time().and_then(|()| take(chunk)))
+                };
+                let wakes = self.pass(structure, Purpose::Wakes, &feed)?;
+                progress.step();
+                Ok((verified, wakes))
+            });
+            match compared {
+                Err(LabError::Interrupted) if !interrupt::requested() => late.push(structure),
+                Err(error) => return Err(error),
+                Ok((verified, wakes)) => {
+                    if let Some(tick) = verified.compared_to {
+                        let why = "it is called at each tick; what is pending then was not compared";
+                        let id = structure.id;
+                        lab.notes.push(format!("{id}: answers were compared up to tick {tick}: {why}"));
+                    }
+                    self.folds.push([verified.first, verified.fold]);
+                    self.rows.push(Row {
+                        structure,
+                        total_ns: Vec::new(),
+                        calls: [const { Vec::new() }; 4],
+                        bytes: verified.bytes,
+                        idle_wakes: wakes.idle_wakes,
+                        late_ticks: wakes.late_ticks,
+                        compared_ns: verified.ns,
+                    });
+                }
+            }
+        }
+        leave_out("compared", late, left_out, lab);
+        Ok(())
+    }
+
+    /// Times rounds of all operations, then single calls. With limits, the slowest structures are
+    /// left out if the fewest rounds of all would take too long.
+    fn time(&mut self, left_out: &mut Vec<LeftOut>, lab: &mut Lab<'_>) -> Result<(), LabError> {
+        let (plan, meter) = (self.plan, self.meter);
+        let begun = meter.now();
+        if let Some(limits) = &self.limits {
+            // The processor time that there will be, if other programs take as much as before.
+            let [elapsed, used] =
+                [begun.saturating_sub(self.begun[0]), meter.cpu().saturating_sub(self.begun[1])];
+            let left = limits.rounds_until.saturating_sub(begun) as f64;
+            let left = left * (used as f64 / elapsed.max(1) as f64).min(1.0);
+            let costs: Vec<u64> = self.rows.iter().map(|row| row.compared_ns).collect();
+            let rows = core::mem::take(&mut self.rows).into_iter();
+            let folds = core::mem::take(&mut self.folds).into_iter();
+            let mut slow = Vec::new();
+            for ((row, folds), fits) in rows.zip(folds).zip(fitting(&costs, left as u64)) {
+                if fits {
+                    self.rows.push(row);
+                    self.folds.push(folds);
+                } else {
+                    slow.push(row.structure);
+                }
+            }
+            leave_out("timed", slow, left_out, lab);
+        }
+        let lanes = self.rows.len();
+        let structures: Vec<&'static Structure> = self.rows.iter().map(|row| row.structure).collect();
+        let same = |lane: usize, which: usize, passed: &Passed| {
+            let why = || {
+                LabError::failed(format!(
+                    "{} answered otherwise than when it was verified; no time of this run counts",
+                    structures[lane].id
+                ))
+            };
+            if passed.fold == self.folds[lane][which] { Ok(()) } else { Err(why()) }
+        };
+        let mut waste = vec![0; if plan.cold { WASTE } else { 0 }];
+        let clock = if plan.cold { calibrate(&Processor(meter)).cost_ns as u64 } else { 0 };
+        let mut progress = None;
+        let more = || u128::from(meter.now().saturating_sub(begun)) <= plan.within.as_nanos();
+        let stop = || interrupt::requested() || self.is_past(|limits| limits.rounds_until);
+        let all = |take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>| self.steps.each(usize::MAX, take);
+        let taken = Rounds::new(plan.rounds, plan.seed).run_until(lanes, more, stop, |turn| {
+            let purpose = if plan.cold { Purpose::Cold(clock, &mut waste) } else { Purpose::Time };
+            let passed = self.pass(structures[turn.lane], purpose, &all)?;
+            same(turn.lane, 1, &passed)?;
+            if turn.round == 0 && turn.is_last_of(lanes) {
+                // The first round tells how many there will be.
+                let round = Duration::from_nanos(meter.now().saturating_sub(begun));
+                let rounds = expected_rounds(round, plan.within, plan.rounds);
+                progress = Some(Progress::steps((rounds * lanes) as u64, self.named("timing")));
+            }
+            progress.iter().for_each(Progress::step);
+            Ok::<_, LabError>(passed.ns as f64)
+        })?;
+        drop(progress);
+        let is_late = taken.interrupted && !interrupt::requested();
+        lab.interrupted |= taken.interrupted && !is_late;
+        for (row, samples) in self.rows.iter_mut().zip(taken.lanes()) {
+            row.total_ns = samples;
+        }
+        let rounds = self.rows.first().map_or(0, |row| row.total_ns.len());
+        if is_late && (rounds as u64) < FEWEST_ROUNDS {
+            lab.notes.push(format!(
+                "the time sufficed for {rounds} rounds: nothing can be shown below {FEWEST_ROUNDS}"
+            ));
+        }
+        if lab.interrupted {
+            return Ok(());
+        }
+        let pieces = self.called();
+        let clock = calibrate(meter).cost_ns as u64;
+        let progress = Progress::steps((lanes * CALL_ROUNDS) as u64, self.named("single calls"));
+        let stop = || interrupt::requested() || self.is_past(|limits| limits.end);
+        let first = |take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>| self.steps.each(pieces, take);
+        let alone = Rounds::new(CALL_ROUNDS, plan.seed).without_warm_up();
+        let taken = alone.clone().run_until(
+            lanes,
+            || true,
+            stop,
+            |turn| {
+                progress.step();
+                let passed = self.pass(structures[turn.lane], Purpose::Calls(clock, &mut waste), &first)?;
+                same(turn.lane, 0, &passed)?;
+                Ok::<_, LabError>(passed.calls)
+            },
+        )?;
+        lab.interrupted |= taken.interrupted && interrupt::requested();
+        for (row, rounds) in self.rows.iter_mut().zip(taken.lanes()) {
+            for (kind, calls) in row.calls.iter_mut().enumerate() {
+                calls.extend(rounds.iter().filter_map(|round| round[kind]));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The processor time of a clock.
+struct Processor<'m>(&'m dyn Meter);
+
+impl Meter for Processor<'_> {
+    fn now(&self) -> u64 {
+        self.0.cpu()
+    }
+}
+
+/// The number of pieces that contain the first `operations`.
+fn pieces(kept: &[Chunk], operations: u64) -> usize {
+    let mut sum = 0;
+    let is_before = |piece: &&Chunk| {
+        let before = sum < operations;
+        sum += piece.0.len() as u64;
+        before
+    };
+    kept.iter().take_while(is_before).count()
+}
+
+/// Which structures run, by the time of one pass of each: the fastest ones whose fewest rounds take
+/// `left` ns together. The first structure, which the program has now, and the fastest other always
+/// run.
+fn fitting(costs: &[u64], left: u64) -> Vec<bool> {
+    let mut order: Vec<usize> = (1..costs.len()).collect();
+    order.sort_by_key(|at| costs[*at]);
+    let mut fits = vec![false; costs.len()];
+    let mut sum = 0_u64;
+    for (place, at) in core::iter::once(0).chain(order).enumerate().filter(|(_, at)| *at < costs.len()) {
+        sum = sum.saturating_add(costs[at].saturating_mul(FEWEST_ROUNDS + 1));
+        fits[at] = place < 2 || sum <= left;
+    }
+    fits
+}
+
+/// The rounds that a replay takes, and one that warms up, if a round takes `round`.
+fn expected_rounds(round: Duration, within: Duration, most: usize) -> usize {
+    let fit = within.as_nanos() / round.as_nanos().max(1) + 1;
+    usize::try_from(fit).unwrap_or(usize::MAX).max(FEWEST_ROUNDS as usize + 1).min(most + 1)
+}
+
+/// Notes structures for which the time did not suffice.
+fn leave_out(what: &str, late: Vec<&'static Structure>, left_out: &mut Vec<LeftOut>, lab: &mut Lab<'_>) {
+    if late.is_empty() {
+        return;
+    }
+    let ids: Vec<&str> = late.iter().map(|structure| structure.id).collect();
+    lab.notes.push(format!("not {what}, for lack of time: {}", ids.join(", ")));
+    let why = format!("it was not {what}");
+    left_out.extend(late.into_iter().map(|structure| LeftOut { structure, why: why.clone(), is_able: true }));
 }
 
 /// A replay that takes longer says so before it begins.
@@ -202,6 +424,12 @@ struct Steps<'p> {
     spread: i64,
     piece: usize,
     kept: Option<Vec<Chunk>>,
+    /// The same with the times of events.
+    kept_times: Option<Vec<Chunk>>,
+    /// This many operations are decoded, beside those that fill the queue.
+    most: u64,
+    /// The time of the trace up to the last operation, if there are more. In ns.
+    cut_at: Option<u64>,
     /// See [`Data::untimed`].
     untimed: [u64; 4],
     /// See [`Data::initial`].
@@ -209,7 +437,7 @@ struct Steps<'p> {
 }
 
 impl<'p> Steps<'p> {
-    fn of(plan: &'p Plan, tick_ns: u64, profile: &Profile) -> Self {
+    fn of(plan: &'p Plan, limits: Option<Limits>, tick_ns: u64, profile: &Profile) -> Self {
         let piece = if plan.cold { COLD_PIECE } else { PIECE };
         // Copies are shifted by a second altogether, or by a quarter of a shorter trace.
         let spread = i64::try_from(profile.span_ns / 4).unwrap_or(i64::MAX).min(1_000_000_000);
@@ -220,6 +448,9 @@ impl<'p> Steps<'p> {
             spread,
             piece,
             kept: None,
+            kept_times: None,
+            most: limits.map_or(u64::MAX, |limits| limits.operations),
+            cut_at: None,
             untimed: [0; 4],
             initial: 0,
         }
@@ -228,9 +459,13 @@ impl<'p> Steps<'p> {
     /// Decodes once: counts operations, and keeps them unless there are too many. Finds those that
     /// are not timed.
     fn count(&mut self) -> Result<Counts, LabError> {
+        if self.input.begins_full() {
+            (self.untimed, self.initial) = self.filling()?;
+            self.most = self.most.saturating_add(self.untimed.iter().sum());
+        }
         let mut kept = Some(Vec::new());
         let mut all = 0;
-        let counts = self.decode(&mut |chunk| {
+        let (counts, cut_at) = self.decode(Decoder::new(self.tick_ns), &mut |chunk| {
             all += chunk.0.len() as u64;
             if all > KEPT {
                 kept = None;
@@ -240,10 +475,7 @@ impl<'p> Steps<'p> {
             }
             Ok(())
         })?;
-        self.kept = kept;
-        if self.input.begins_full() {
-            (self.untimed, self.initial) = self.filling()?;
-        }
+        (self.kept, self.cut_at) = (kept, cut_at);
         let untimed = self.untimed.iter().sum();
         if untimed >= counts.operations() {
             // Nothing else happens: filling is the work.
@@ -259,7 +491,7 @@ impl<'p> Steps<'p> {
     fn filling(&self) -> Result<([u64; 4], u64), LabError> {
         let mut decoder = Decoder::new(self.tick_ns);
         let mut begins: HashMap<u32, i64> = HashMap::new();
-        let (mut untimed, mut initial) = ([0; 4], 0);
+        let (mut untimed, mut initial, mut first) = ([0; 4], 0, None);
         self.input.superposed(self.scale, self.spread, |copy, event| {
             decoder.push(copy, event, &mut |_| ControlFlow::Continue(()));
             let begin = *begins.entry(copy).or_insert(event.time);
@@ -269,28 +501,53 @@ impl<'p> Steps<'p> {
             }
             // The last copy begins at most `spread` ns after the first. Until then the queue fills
             // from the other copies.
-            if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            let first = *first.get_or_insert(event.time);
+            let is_over = event.time > first.saturating_add(self.spread);
+            if is_over || interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         Ok((untimed, initial))
     }
 
-    fn each(&self, take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>) -> Result<(), LabError> {
+    /// Hands out the first pieces. Operations that are not kept are all handed out.
+    fn each(
+        &self,
+        pieces: usize,
+        take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>,
+    ) -> Result<(), LabError> {
         match &self.kept {
-            Some(kept) => kept.iter().try_for_each(take),
-            None => self.decode(take).map(drop),
+            Some(kept) => kept.iter().take(pieces).try_for_each(take),
+            None => self.decode(Decoder::new(self.tick_ns), take).map(drop),
         }
     }
 
-    fn decode(&self, take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>) -> Result<Counts, LabError> {
-        self.decode_by(Decoder::new(self.tick_ns), take)
+    /// Hands out the operations, and the times of events.
+    fn each_with_times(&self, take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>) -> Result<(), LabError> {
+        match &self.kept_times {
+            Some(kept) => kept.iter().try_for_each(take),
+            None => self.decode(Decoder::new(self.tick_ns).with_times(), take).map(drop),
+        }
     }
 
-    /// Decodes with a decoder, and hands out pieces. Ends at the first error, and at a signal.
-    fn decode_by(
+    /// Keeps the times of events, if the operations are kept.
+    fn keep_times(&mut self) -> Result<(), LabError> {
+        if self.kept.is_some() {
+            let mut kept = Vec::new();
+            self.each_with_times(&mut |chunk| {
+                kept.push(chunk.clone());
+                Ok(())
+            })?;
+            self.kept_times = Some(kept);
+        }
+        Ok(())
+    }
+
+    /// Decodes with a decoder, and hands out pieces. Ends at the first error, at a signal, and when
+    /// there are enough operations. Then the time up to there is returned too.
+    fn decode(
         &self,
         mut decoder: Decoder,
         take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>,
-    ) -> Result<Counts, LabError> {
+    ) -> Result<(Counts, Option<u64>), LabError> {
         let mut chunk = Chunk(Vec::with_capacity(self.piece));
         let mut done = Ok(());
         // A piece ends with the operations that are not timed.
@@ -306,7 +563,7 @@ impl<'p> Steps<'p> {
             chunk.0.clear();
             if done.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
-        let mut stopped = false;
+        let (mut stopped, mut begun, mut cut_at) = (false, None, None);
         self.input.superposed(self.scale, self.spread, |copy, event| {
             let mut put = |step| {
                 let flow = put(step);
@@ -314,11 +571,15 @@ impl<'p> Steps<'p> {
                 flow
             };
             decoder.push(copy, event, &mut put);
-            if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            let begun = *begun.get_or_insert(event.time);
+            if decoder.counts().operations() >= self.most {
+                cut_at = Some(event.time.saturating_sub(begun).unsigned_abs());
+            }
+            if stopped || cut_at.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         done?;
         take(&chunk)?;
-        Ok(decoder.counts())
+        Ok((decoder.counts(), cut_at))
     }
 }
 

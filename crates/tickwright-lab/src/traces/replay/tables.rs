@@ -109,9 +109,8 @@ fn times(data: &Data) -> Section {
         .column("idle wake-ups", Format::Thousands)
         .column("late by", Format::Span)
         .column("equal deadlines", Format::Text);
-    let operations = data.timed();
     for row in &ranked {
-        let interval = crate::stats::summarise(row.total_ns.iter().copied()).map(|summary| summary.interval);
+        let interval = data.interval(row);
         let ties = match row.structure.ties {
             Ties::Fifo => "as they came",
             _ => "any order",
@@ -119,8 +118,8 @@ fn times(data: &Data) -> Section {
         table.row([
             row.structure.id.into(),
             data.per_operation(row).into(),
-            Cell::from(interval.map(|interval| interval.low / operations)),
-            Cell::from(interval.map(|interval| interval.high / operations)),
+            Cell::from(interval.map(|interval| interval.low)),
+            Cell::from(interval.map(|interval| interval.high)),
             Cell::from(ranked.first().and_then(|best| row.ratio(best)).map(|ratio| ratio.median)),
             data.cpu_percent(row).into(),
             Cell::from(row.worst()),

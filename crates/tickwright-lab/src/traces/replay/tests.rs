@@ -3,7 +3,7 @@ use core::ops::ControlFlow;
 use tickwright_trace::event::Ns;
 use tickwright_trace::{Event, What};
 
-use super::{Data, ReplayArgs, run};
+use super::{Data, Limits, ReplayArgs, run};
 use crate::clock::FakeMeter;
 use crate::experiment::Lab;
 use crate::experiments::request;
@@ -132,15 +132,82 @@ fn workload(words: &str) -> Workload {
 }
 
 fn replayed(words: &str, more: &[&str]) -> Data {
+    limited(words, more, None).0
+}
+
+/// The data and the notes of a replay that was not interrupted.
+fn limited(words: &str, more: &[&str], limits: Option<Limits>) -> (Data, String) {
     let args: ReplayArgs =
         request::words(&[&["-", "--rounds", "2"], more].concat()).unwrap_or_else(|error| panic!("{error}"));
     let structures = registry::select(&args.structures).unwrap_or_else(|error| panic!("{error}"));
-    let mut events = workload(words).events(1);
+    let mut events = workload(words).events(1, u64::MAX);
     events.truncate(6000);
     let plan = args.settings.plan(Input::Made(events), structures);
     let meter = FakeMeter::steady(10);
     let mut lab = Lab { meter: &meter, notes: Vec::new(), interrupted: false };
-    run(&plan, &mut lab).unwrap_or_else(|error| panic!("{error}"))
+    let data = run(&plan, limits, &mut lab).unwrap_or_else(|error| panic!("{error}"));
+    assert!(!lab.interrupted);
+    (data, lab.notes.join("\n"))
+}
+
+const FREE: Limits = Limits {
+    operations: u64::MAX,
+    compare_until: u64::MAX,
+    rounds_until: u64::MAX,
+    end: u64::MAX,
+    whole: u64::MAX,
+};
+
+const SERVER: &str = "timers = 200\nexpire = 10\ncancel = 90\ndelays = [{ ms = 2000 }]";
+
+fn ids(data: &Data) -> Vec<&str> {
+    data.rows.iter().map(|row| row.structure.id).collect()
+}
+
+#[test]
+fn a_structure_that_is_not_compared_in_time_is_left_out_and_named() {
+    let all = ["--structures", "list/slab,heap4/slab,wheel/hook", "--tick", "1ms"];
+    let (free, notes) = limited(SERVER, &all, Some(FREE));
+    assert_eq!((ids(&free), notes.as_str()), (vec!["list/slab", "heap4/slab", "wheel/hook"], ""));
+    assert!(free.left_out.is_empty());
+    let (data, notes) = limited(SERVER, &all, Some(Limits { compare_until: 0, ..FREE }));
+    assert_eq!(ids(&data), ["list/slab"], "the first one is that of the program");
+    assert!(notes.contains("not compared, for lack of time: heap4/slab, wheel/hook"), "{notes}");
+    let left_out: Vec<_> = data.left_out.iter().map(|left| (left.structure.id, left.is_able)).collect();
+    assert_eq!(left_out, [("heap4/slab", true), ("wheel/hook", true)]);
+    assert_eq!(data.rows[0].total_ns.len(), 2);
+    assert!(!data.rows[0].calls[0].is_empty());
+}
+
+#[test]
+fn rounds_and_single_calls_end_in_time() {
+    let all = ["--structures", "list/slab,heap4/slab,wheel/hook", "--tick", "1ms"];
+    let (data, notes) = limited(SERVER, &all, Some(Limits { rounds_until: 0, ..FREE }));
+    assert_eq!(data.rows.len(), 2, "the first one and the fastest other: {notes}");
+    assert!(
+        notes.contains("not timed, for lack of time: ") && notes.contains("sufficed for 0 rounds"),
+        "{notes}"
+    );
+    assert!(data.rows.iter().all(|row| row.total_ns.is_empty()));
+    let (data, _) = limited(SERVER, &all, Some(Limits { end: 0, ..FREE }));
+    assert!(data.rows.iter().all(|row| row.total_ns.len() == 2 && row.calls[0].is_empty()));
+}
+
+#[test]
+fn a_replay_of_the_first_operations_says_so_and_knows_their_time() {
+    let only = ["--structures", "heap4/slab", "--tick", "1ms"];
+    let (whole, _) = limited(SERVER, &only, Some(FREE));
+    let (part, notes) = limited(SERVER, &only, Some(Limits { operations: 1000, ..FREE }));
+    assert_eq!((part.initial, part.untimed), (whole.initial, whole.untimed));
+    let operations = part.counts.operations();
+    // An event may bring the deliveries before it.
+    assert!((1200..1300).contains(&operations), "{operations}");
+    assert!(part.span_ns < whole.span_ns / 2 && part.span_ns > whole.span_ns / 10, "{}", part.span_ns);
+    assert_eq!(whole.span_ns, whole.profile.span_ns);
+    assert!(
+        notes.contains("operations were replayed: ") && notes.contains("of the time of the trace"),
+        "{notes}"
+    );
 }
 
 /// Verifies the answers of every structure, of granular ones too.

@@ -12,13 +12,36 @@ const STEPS: [Step; 5] = [
     Step::Remove { id: 2 },
 ];
 
-fn verified(id: &str, fault: Fault, end: u64) -> Result<Passed, LabError> {
+/// Runs a pass over `steps`, in pieces of two.
+fn pass(steps: &[Step], id: &str, fault: Fault, purpose: Purpose<'_>) -> Result<Passed, LabError> {
     let structure = registry::find(id)?;
-    let chunk = Chunk(STEPS.to_vec());
-    let feed = |take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>| take(&chunk);
+    let chunks = pieces(steps);
+    let feed = |take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>| chunks.iter().try_for_each(take);
     let meter = FakeMeter::steady(10);
-    let pass = Pass { feed: &feed, capacity: 3, untimed: 0, purpose: Purpose::Verify(end), meter: &meter };
+    let pass = Pass { feed: &feed, capacity: 4, untimed: 0, purpose, meter: &meter };
     pass.run(structure, Faulty::new(fault), allocator::live_bytes())
+}
+
+fn pieces(steps: &[Step]) -> Vec<Chunk> {
+    steps.chunks(2).map(|steps| Chunk(steps.to_vec())).collect()
+}
+
+/// Compares with answers that are known before, and with answers that are computed on the way. Both
+/// must say the same.
+fn compared(steps: &[Step], id: &str, fault: Fault, end: u64) -> Result<Passed, LabError> {
+    let known = Known::of(&pieces(steps));
+    let compare = |known| pass(steps, id, fault, Purpose::Verify(Compare { end, known, pieces: 1 }));
+    let (by_known, on_the_way) = (compare(Some(&known)), compare(None));
+    let said = |passed: &Result<Passed, LabError>| match passed {
+        Ok(passed) => (format!("{:?}", passed.fold), passed.compared_to),
+        Err(error) => (error.to_string(), None),
+    };
+    assert_eq!(said(&by_known), said(&on_the_way), "{id}: {fault:?}");
+    by_known
+}
+
+fn verified(id: &str, fault: Fault, end: u64) -> Result<Passed, LabError> {
+    compared(&STEPS, id, fault, end)
 }
 
 #[test]
@@ -38,4 +61,66 @@ fn a_trace_without_expiries_is_compared_at_its_end() {
 fn a_comparison_that_is_cut_says_where() {
     let cut = verified("heap4/slab", Fault::None, 270).map(|passed| passed.compared_to);
     assert_eq!(cut.ok(), Some(Some(270)));
+}
+
+/// Two timers expire while the trace lasts, and another one is pending at the end.
+const EXPIRING: [Step; 6] = [
+    Step::Insert { id: 0, deadline: 100 },
+    Step::Insert { id: 1, deadline: 200 },
+    Step::Insert { id: 2, deadline: 900 },
+    Step::Advance { now: 200 },
+    Step::Insert { id: 0, deadline: 400 },
+    Step::Advance { now: 400 },
+];
+
+/// The queue is right at the end.
+#[test]
+fn a_wrong_timer_in_the_middle_of_a_trace_is_found() {
+    for id in ["heap4/slab", "timer-queue", "coarse/slab"] {
+        let right = compared(&EXPIRING, id, Fault::None, u64::MAX);
+        let right = right.unwrap_or_else(|error| panic!("{id}: {error}"));
+        assert_ne!(right.fold, right.first, "{id}");
+        assert_eq!(right.first, Fold::default(), "the first piece has no answer");
+        let wrong = compared(&EXPIRING, id, Fault::MisnamesFirst, u64::MAX).err();
+        let wrong = wrong.unwrap_or_else(|| panic!("{id}: the wrong timer is not seen")).to_string();
+        assert!(wrong.contains("answered wrongly"), "{id}: {wrong}");
+        assert!(!wrong.contains("after the last operation"), "{id}: {wrong}");
+    }
+}
+
+#[test]
+fn a_wake_up_without_a_delivery_is_idle() {
+    let idle = |fault| {
+        let passed = pass(&EXPIRING, "heap4/slab", fault, Purpose::Wakes);
+        passed.map(|passed| (passed.idle_wakes, passed.late_ticks)).unwrap_or_else(|error| panic!("{error}"))
+    };
+    assert_eq!(idle(Fault::None), (0, 0));
+    // Before 100, 200 and 400.
+    assert_eq!(idle(Fault::WakesEarly), (3, 0));
+}
+
+/// Half of the time goes to other programs.
+struct Shared(FakeMeter);
+
+impl Meter for Shared {
+    fn now(&self) -> u64 {
+        self.0.now() + self.0.now()
+    }
+
+    fn cpu(&self) -> u64 {
+        self.0.now()
+    }
+}
+
+#[test]
+fn the_time_of_other_programs_does_not_count() {
+    let chunks = pieces(&EXPIRING);
+    let feed = |take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>| chunks.iter().try_for_each(take);
+    let structure = registry::find("heap4/slab").unwrap();
+    for meter in [&Shared(FakeMeter::steady(10)) as &dyn Meter, &FakeMeter::steady(10)] {
+        let pass = Pass { feed: &feed, capacity: 4, untimed: 2, purpose: Purpose::Time, meter };
+        let passed = pass.run(structure, Faulty::new(Fault::None), allocator::live_bytes());
+        // The first of three pieces is not timed, and each other takes one reading.
+        assert_eq!(passed.map(|passed| passed.ns).ok(), Some(20));
+    }
 }

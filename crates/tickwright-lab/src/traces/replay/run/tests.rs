@@ -29,3 +29,35 @@ fn a_piece_ends_with_the_operations_that_are_not_timed() {
         assert_eq!(order, piece(&[0, 1, 2, 3, 4, 5, 6]).0);
     }
 }
+
+#[test]
+fn the_fastest_structures_run_if_the_time_does_not_suffice_for_all() {
+    // Seven rounds of each: 700, 70, 350 and 210 ns.
+    let costs = [100, 10, 50, 30];
+    for (left, fits) in [
+        (2000, [true, true, true, true]),
+        (1330, [true, true, true, true]),
+        (1329, [true, true, false, true]),
+        (980, [true, true, false, true]),
+        (979, [true, true, false, false]),
+        (0, [true, true, false, false]),
+    ] {
+        assert_eq!(fitting(&costs, left), fits, "{left} ns");
+    }
+    assert_eq!((fitting(&[5], 0), fitting(&[], 0)), (vec![true], vec![]));
+}
+
+#[test]
+fn the_number_of_rounds_follows_from_the_first() {
+    let rounds = |ms: u64, most| expected_rounds(Duration::from_millis(ms), Duration::from_secs(10), most);
+    assert_eq!((rounds(1000, 21), rounds(100, 21), rounds(9000, 21)), (11, 22, 7));
+    assert_eq!(rounds(1000, 2), 3);
+    assert_eq!(expected_rounds(Duration::ZERO, Duration::from_secs(1), 9), 10);
+}
+
+#[test]
+fn single_calls_are_timed_in_the_first_pieces() {
+    let kept: Vec<Chunk> = [3, 3, 1].map(|length| Chunk(vec![Step::Remove { id: 0 }; length])).to_vec();
+    let found = [0, 1, 3, 4, 6, 7, 8].map(|operations| pieces(&kept, operations));
+    assert_eq!(found, [0, 1, 1, 2, 2, 3, 3]);
+}

@@ -1,0 +1,15 @@
+//! What to do when a recorder saw no timer of the program.
+
+/// Two commands, or what to write: the timers of the kernel behind the waits of `program`, and its
+/// own timers.
+pub(crate) fn remedies(program: &str) -> [String; 2] {
+    [
+        format!(
+            "the timers of the kernel behind its waits: `perf record -a -e 'timer:hrtimer_*' -o perf.data -- \
+             {program}`, then `perf script -i perf.data > timers.txt`, then `tickwright import timers.txt`"
+        ),
+        "its own timers: print a line for each arm, rearm, cancel and fire, in the program or by a probe of \
+         bpftrace, under the heading time_ns,kind,timer,deadline_ns; then `tickwright import FILE.csv`"
+            .into(),
+    ]
+}
