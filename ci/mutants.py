@@ -54,6 +54,7 @@ pub(crate) fn number() -> u32 {
 """
 NODES, CORE = "tickwright-nodes", "tickwright-core"
 TICK, THREADS = "tickwright", "tickwright-threads"
+LAB = "tickwright-lab"
 # name: package, test targets, loom or not. A name is what the table of verdicts shows.
 SUITES = {
     "nodes lib": (NODES, "lib", False),
@@ -89,6 +90,7 @@ SUITES = {
         False,
     ),
     "threads loom": (THREADS, "lib", True),
+    "lab lib": (LAB, "lib", False),
 }
 # area: package, files, mutants by cargo-mutants, orderings and fences, statements, suites.
 AREAS = {
@@ -118,12 +120,23 @@ AREAS = {
         10,
         ["threads lib", "threads tests", "threads loom"],
     ),
+    # What a verdict on a program rests on: replay, judge and recommendation.
+    "verdicts": (
+        LAB,
+        "(traces/(recommend|replay)|models/verify)",
+        40,
+        0,
+        12,
+        ["lab lib"],
+    ),
 }
 # Programs that say something about one file only.
 ABOUT = {"coarse": "coarse_wheel", "geometries": "wheel/", "renumbering": "dary_heap"}
 # Suites that take longer: they judge what the others let pass, at the end.
 SLOW = {"conformance", "loom", "threads loom"}
 MODELS_ONLY = {"loom lib": ["models"], "threads loom": ["models"]}
+# The tests of the lab that judge these areas; the others time experiments.
+MODELS_ONLY["lab lib"] = ["traces::", "models::verify"]
 FIELDS = "area file line column function what end replacement text"
 Mutant = collections.namedtuple("Mutant", FIELDS)
 
