@@ -143,9 +143,9 @@ pub(crate) enum Command {
     Replay(ReplayArgs),
     /// Recommend a structure for the timers of a trace or a profile
     ///
-    /// Takes some seconds to half a minute, and at most a minute on a busy machine; a longer --within
-    /// adds its time. If the time does not suffice, fewer structures, rounds or copies run, and the
-    /// result says so. Each structure is verified before its time counts.
+    /// Takes some seconds to half a minute, and at most a minute on a busy machine. A longer
+    /// --within adds its time. If the time does not suffice, fewer structures, rounds or copies
+    /// run, and the result says so. Each structure is verified before its time counts.
     Recommend(RecommendArgs),
     /// Print a result again that was written with --json=FILE
     Show(ShowArgs),

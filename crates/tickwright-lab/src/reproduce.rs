@@ -14,7 +14,7 @@ use crate::tour::TourArgs;
 pub(crate) enum Reproduce {
     /// Run all the classic experiments, one after the other, and write one page
     ///
-    /// Takes about ten minutes; its first line says how long. --full prints more, and takes no longer.
+    /// Takes about ten minutes, as its first line says. --full prints more, and takes no longer.
     All(TourArgs),
     /// Xenomai 2016: which structure for around 500 timers of a real-time kernel?
     Xenomai(xenomai::XenomaiArgs),

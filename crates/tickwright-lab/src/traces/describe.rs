@@ -5,7 +5,7 @@ mod sections;
 use std::path::PathBuf;
 
 use clap::Args;
-use tickwright_trace::{Header, Profile};
+use tickwright_trace::Profile;
 
 use super::input::{Described, Input};
 use crate::error::LabError;
@@ -76,7 +76,7 @@ impl Experiment for DescribeArgs {
         let tick_ns = asked.or_else(|| input.tick_ns()).unwrap_or(0);
         let (profile, found) = input.describe(tick_ns)?;
         lab.notes.extend(found.notes.iter().cloned());
-        lab.notes.extend(repeats(&found.header));
+        lab.notes.extend(found.doubts());
         Ok(Described { profile, found })
     }
 
@@ -91,16 +91,6 @@ impl Experiment for DescribeArgs {
     fn sections(&self, _: &Input, data: &Described, _: &[Finding]) -> Vec<Section> {
         sections::sections(data)
     }
-}
-
-/// A recorder may see a timer of an event loop, and the wait for it.
-fn repeats(header: &Header) -> Option<String> {
-    let has = |names: &[&str]| header.bases.iter().find(|base| names.contains(&base.name.as_str()));
-    let (of_loop, wait) = (has(&["libevent", "libuv", "libev"])?, has(&["epoll", "poll", "select"])?);
-    Some(format!(
-        "the waits of {} repeat the earliest timer of {}: --base '!{}' leaves them out",
-        wait.name, of_loop.name, wait.name
-    ))
 }
 
 /// The figures for programs.

@@ -45,6 +45,23 @@ pub(crate) struct Found {
     pub(crate) notes: Vec<String>,
     /// A recorder saw waits and sleeps, and no timer of a library or of the kernel.
     pub(crate) waits_alone: bool,
+    /// A queue of an event loop, and the wait that repeats the earliest of its timers.
+    pub(crate) repeats: Option<[String; 2]>,
+}
+
+impl Found {
+    /// What a reader must know about the queues whose events were read.
+    pub(crate) fn doubts(&self) -> Option<String> {
+        if self.waits_alone {
+            let words = "only waits and sleeps were seen: `tickwright recommend` says nothing about them, and says \
+                         how to see the timers of the program";
+            return Some(words.into());
+        }
+        let [of_loop, wait] = self.repeats.as_ref()?;
+        Some(format!(
+            "the waits of {wait} repeat the earliest timer of {of_loop}: --base '!{wait}' leaves them out"
+        ))
+    }
 }
 
 /// Objects of the kernel: a program that arms one of them may keep its own timers in any structure.
@@ -272,6 +289,12 @@ impl Input {
         let is_wait = |(base, _): (&Base, &bool)| WAITS.contains(&base.name.as_str());
         let mut bases = found.header.bases.iter().zip(&used).filter(|(_, used)| **used).peekable();
         found.waits_alone = bases.peek().is_some() && bases.all(is_wait);
+        let has = |names: &[&str]| {
+            let mut bases = found.header.bases.iter().zip(&used).filter(|(_, used)| **used);
+            bases.find(|(base, _)| names.contains(&base.name.as_str())).map(|(base, _)| base.name.clone())
+        };
+        let (of_loop, wait) = (has(&["libevent", "libuv", "libev"]), has(&["epoll", "poll", "select"]));
+        found.repeats = of_loop.zip(wait).map(|(of_loop, wait)| [of_loop, wait]);
         let profile = describer.finish(&found.threads, &found.sites);
         if profile.events == 0 {
             return Err(LabError::usage(format!("{} has no events: nothing was recorded", self.name())));
@@ -370,6 +393,7 @@ fn found(reader: &Reader<Box<dyn Read>>, mut notes: Vec<String>) -> Found {
         sites: reader.sites().clone(),
         notes,
         waits_alone: false,
+        repeats: None,
     }
 }
 

@@ -77,17 +77,26 @@ fn percent(text: &str) -> Result<f64, String> {
 const SCALES: [u32; 3] = [4, 16, 64];
 
 /// A recommendation takes this time at most, beside that of `--within`.
-const BESIDE: Duration = Duration::from_secs(30);
+const BESIDE: Duration = Duration::from_secs(35);
 
 /// Of that time, the comparison of answers ends after this part. The rounds, and then the single
 /// calls, have parts of it too, beside the time of `--within`. Copies have the rest.
-const PARTS: [f64; 3] = [0.4, 0.6, 0.7];
+const PARTS: [f64; 3] = [0.35, 0.45, 0.55];
 
 /// This many events of a trace are described.
 const MOST_EVENTS: u64 = 4_000_000;
 
+/// This many events are made of a profile, beside the timers that are pending at its start.
+const MADE: u64 = 250_000;
+
 /// This many operations are replayed, beside those that fill the queue.
-const REPLAYED: u64 = 500_000;
+const REPLAYED: u64 = 200_000;
+
+/// So many are replayed of copies.
+const COPIED: u64 = 100_000;
+
+/// Families that are mostly the fastest for some population.
+const LIKELY: [&str; 5] = ["wheel", "heap4", "flat", "adaptive", "fixed-delay"];
 
 /// Rounds of copies.
 const MORE_ROUNDS: usize = 9;
@@ -100,10 +109,12 @@ impl RecommendArgs {
     fn source(&self) -> Result<(Input, String), LabError> {
         let seed = self.settings.seed.get();
         let Some(path) = &self.source else {
-            let events = ask::workload()?.events(seed, MOST_EVENTS);
+            let events = ask::workload()?.events(seed, MADE);
             return Ok((Input::Made(events), "your answers".into()));
         };
-        let input = Input::up_to(path, &self.base, seed, MOST_EVENTS)?;
+        let is_made = path.extension().is_some_and(|end| end == "toml");
+        let most = if is_made { MADE } else { MOST_EVENTS };
+        let input = Input::up_to(path, &self.base, seed, most)?;
         let name = path.display().to_string();
         let name = match &input {
             Input::Made(_) => name,
@@ -113,12 +124,18 @@ impl RecommendArgs {
     }
 }
 
-/// The structures in the order in which they are compared, if the time does not suffice for all: one
-/// of each family, then the other storage of each. Without an allocator, the caller's nodes first.
+/// The structures in the order in which they are compared, for the case that the time does not
+/// suffice for all: one of each family, then the other storage of each. Without an allocator, those
+/// with the caller's nodes come first. The families that are mostly the fastest come first.
 fn in_turn(structures: Vec<&'static Structure>, no_alloc: bool) -> Vec<&'static Structure> {
-    let storage = |structure: &&'static Structure| structure.id.ends_with("/hook") != no_alloc;
+    let place = |structure: &&'static Structure| {
+        let is_first = structure.id.ends_with("/hook") != no_alloc;
+        let family = structure.id.split('/').next();
+        let likely = LIKELY.iter().position(|likely| Some(*likely) == family);
+        (is_first, likely.unwrap_or(LIKELY.len()))
+    };
     let mut all = structures;
-    all.sort_by_key(storage);
+    all.sort_by_key(place);
     all
 }
 
@@ -142,6 +159,7 @@ impl Schedule {
         let [compared, timed, called] = PARTS;
         Limits {
             operations: REPLAYED,
+            always: 2,
             compare_until: self.at(compared, 0.0),
             rounds_until: self.at(timed, 1.0),
             end: self.at(called, 1.0),
@@ -155,8 +173,8 @@ impl Schedule {
         let whole = self.at(1.0, 1.0);
         let time = whole.checked_sub(now)? / left.max(1) as u64;
         let at = |percent: u64| now + time / 100 * percent;
-        let operations = REPLAYED;
-        Some(Limits { operations, compare_until: at(50), rounds_until: at(90), end: at(100), whole })
+        let (operations, always) = (COPIED, 0);
+        Some(Limits { operations, always, compare_until: at(50), rounds_until: at(90), end: at(100), whole })
     }
 }
 
@@ -233,7 +251,7 @@ impl Experiment for RecommendArgs {
         let mut parameters = plan.replay.parameters();
         parameters.insert("source".into(), plan.source.clone().into());
         parameters.insert("current".into(), plan.current.id.into());
-        parameters.insert("current known by".into(), plan.known_by.word().into());
+        parameters.insert("current_from".into(), plan.known_by.word().into());
         parameters
     }
 
@@ -253,8 +271,9 @@ impl Experiment for RecommendArgs {
             if lab.interrupted || interrupt::requested() {
                 break;
             }
+            let late = format!("not replayed with {scale} copies, for lack of time");
             let Some(limits) = schedule.copies(lab.meter.now(), scales.len() - at) else {
-                notes.push(format!("not replayed with {scale} copies, for lack of time"));
+                notes.push(late);
                 break;
             };
             let Some(input) = to_copy(&plan.replay.input, &own, scale)? else {
@@ -279,8 +298,10 @@ impl Experiment for RecommendArgs {
                         .push(format!("not replayed with {scale} copies: it would take too many operations"));
                     break;
                 }
-                Ok(data) => more.push(data),
-                Err(LabError::Interrupted) => lab.interrupted = true,
+                Ok(data) if !data.ranked().is_empty() => more.push(data),
+                Ok(_) => notes.push(late),
+                Err(LabError::Interrupted) if interrupt::requested() => lab.interrupted = true,
+                Err(LabError::Interrupted) => notes.push(late),
                 Err(error) => {
                     notes.push(format!("not replayed with {scale} copies: {error}"));
                     break;

@@ -47,8 +47,8 @@ const LIBRARIES: &[Library] = &[
 /// The structure of a program about which nothing is known.
 pub(crate) const USUAL: &str = "binary-heap";
 
-/// The id of the structure that a program has now. It is the one that is `asked` for, or else that of
-/// the library whose timers the trace has. `keepers` names the queues of the trace.
+/// The id of the structure that a program has now. It is the one that is `asked` for, or else that
+/// of the library whose timers the trace has. `keepers` names the queues of the trace.
 pub(crate) fn current(asked: Option<&str>, keepers: &[String]) -> (String, KnownBy) {
     if let Some(id) = asked {
         return (id.to_owned(), KnownBy::Option);

@@ -87,8 +87,8 @@ struct Choice<'d> {
 }
 
 impl Choice<'_> {
-    /// The structure that the program has after the verdict: the recommended one, or the one that it
-    /// has now.
+    /// The structure that the program has after the verdict: the recommended one, or the one that
+    /// it has now.
     fn kept(&self, data: &Replayed, criteria: &Criteria) -> &'static Structure {
         match self.current {
             Some(current) if !sentence(data, self, criteria).1 => current.structure,
@@ -219,6 +219,9 @@ pub(super) fn findings(plan: &Plan, data: &Data) -> Vec<Finding> {
         return stated("interrupted before the first round: nothing was measured");
     }
     let Some(choice) = choose(own, &plan.criteria, plan.current) else {
+        if own.left_out.iter().any(|left| left.is_late) {
+            return stated("not shown: no structure that fulfils the conditions had its turn in time");
+        }
         return stated("no structure fulfils the conditions: relax one of them");
     };
     let mut all = stated(&sentence(own, &choice, &plan.criteria).0);
@@ -235,7 +238,7 @@ pub(super) fn findings(plan: &Plan, data: &Data) -> Vec<Finding> {
     let kept = choice.kept(own, &plan.criteria);
     for more in &data.more {
         let about = format!("with {} times as many timers", more.scale);
-        all.push(Finding::stated(about, grown(own, more, &plan.criteria, kept)));
+        all.push(Finding::stated(about, grown(own, more, &plan.criteria, [kept, choice.best.structure])));
     }
     all
 }
@@ -372,7 +375,7 @@ fn changes(plan: &Plan, data: &Data, choice: &Choice<'_>) -> String {
     }
     let kept = choice.kept(own, &plan.criteria);
     for more in &data.more {
-        let grown = grown(own, more, &plan.criteria, kept);
+        let grown = grown(own, more, &plan.criteria, [kept, best]);
         lines.push(format!(
             "With {} times as many timers ({} on average): {grown}",
             more.scale,
@@ -399,9 +402,21 @@ fn is_faster(row: &Row, than: &Row) -> bool {
     row.ratio(than).map(|ratio| Verdict::on(&ratio)) == Some(Verdict::Faster)
 }
 
-/// What more timers change, after the verdict for `kept`. A structure is named only if no other that
-/// ran is shown to be faster. All of them compete, the current one and those of other projects too.
-fn grown(own: &Replayed, more: &Replayed, criteria: &Criteria, kept: &Structure) -> String {
+/// What more timers change, after the verdict for `kept`; `best` is the fastest of ours now. A structure is named only if no other
+/// that ran is shown to be faster. All of them compete, the current one and those of other projects
+/// too.
+fn grown(
+    own: &Replayed,
+    more: &Replayed,
+    criteria: &Criteria,
+    [kept, best]: [&'static Structure; 2],
+) -> String {
+    let is_late = |structure: &&Structure| {
+        more.left_out.iter().any(|left| left.is_late && left.structure == *structure)
+    };
+    if let Some(late) = [kept, best].into_iter().find(is_late) {
+        return format!("not shown, as {} had no turn in time", late.id);
+    }
     let rows = more.ranked();
     let rounds = rows.first().map_or(0, |row| row.total_ns.len());
     if (rounds as u64) < FEWEST_ROUNDS {

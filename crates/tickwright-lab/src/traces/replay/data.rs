@@ -30,9 +30,11 @@ pub(crate) struct Plan {
 pub(crate) struct Limits {
     /// This many operations are replayed, beside those that fill the queue.
     pub(crate) operations: u64,
-    /// No structure is compared after this time, beside the first one.
+    /// This many structures are compared and run for a round, whatever the time.
+    pub(crate) always: usize,
+    /// No other structure is compared after this time.
     pub(crate) compare_until: u64,
-    /// No structure runs for another round after this time.
+    /// No other round is run after this time.
     pub(crate) rounds_until: u64,
     /// No structure runs after this time.
     pub(crate) end: u64,
@@ -74,6 +76,8 @@ pub(crate) struct LeftOut {
     pub(crate) why: String,
     /// It could run, and would take too long.
     pub(crate) is_able: bool,
+    /// It had no turn in time. On a quiet machine it may have one.
+    pub(crate) is_late: bool,
 }
 
 /// The figures of a structure.
@@ -123,8 +127,8 @@ impl Row {
         stats::median(&self.total_ns).unwrap_or(f64::INFINITY)
     }
 
-    /// The time of all operations in the fastest round, in ns. Other programs make a round slower, and
-    /// never faster.
+    /// The time of all operations in the fastest round, in ns. Other programs make a round slower,
+    /// and never faster.
     pub(crate) fn least(&self) -> f64 {
         self.total_ns.iter().copied().fold(f64::INFINITY, f64::min)
     }
@@ -173,8 +177,8 @@ impl Data {
         row.total() / self.timed()
     }
 
-    /// The share of one CPU that a structure takes, in percent of the time of the trace. It comes from
-    /// the fastest round, so that a busy machine changes it little.
+    /// The share of one CPU that a structure takes, in percent of the time of the trace. It comes
+    /// from the fastest round, so that a busy machine changes it little.
     pub(crate) fn cpu_percent(&self, row: &Row) -> f64 {
         self.percent_of(row.least() / self.timed(), self.lasting())
     }

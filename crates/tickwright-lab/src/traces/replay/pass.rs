@@ -25,8 +25,8 @@ pub(super) enum Purpose<'p> {
     /// Time each operation alone; the number is what a reading of the clock costs. Before each
     /// piece the bytes are overwritten, and caches with them.
     Calls(u64, &'p mut [u8]),
-    /// Time all operations together, with caches overwritten before each piece. The number is what a
-    /// reading of the processor time costs.
+    /// Time all operations together, with caches overwritten before each piece. The number is what
+    /// a reading of the processor time costs.
     Cold(u64, &'p mut [u8]),
     /// Count wake-ups at which nothing is due, and the lateness of deliveries.
     Wakes,
@@ -52,11 +52,12 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Computes the answers to all pieces.
-    pub(super) fn of(pieces: &[Chunk]) -> Self {
+    /// Computes the answers to all pieces. `in_time` is called before each, and its error ends it.
+    pub(super) fn of(pieces: &[Chunk], in_time: &dyn Fn() -> Result<(), LabError>) -> Result<Self, LabError> {
         let mut judge = Judge::default();
-        let answers = pieces.iter().map(|piece| judge.expect(piece, Evidence::Log)).collect();
-        Self { answers, judge }
+        let expect = |piece: &Chunk| in_time().map(|()| judge.expect(piece, Evidence::Log));
+        let answers = pieces.iter().map(expect).collect::<Result<_, _>>()?;
+        Ok(Self { answers, judge })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Decodes a workload, then runs it on every structure.
 
+use core::cell::Cell;
 use core::ops::ControlFlow;
 use core::time::Duration;
 use std::collections::HashMap;
@@ -55,6 +56,7 @@ const CALLED: u64 = 1 << 17;
 /// memory. An interruption is noted in `lab`.
 pub(crate) fn run(plan: &Plan, limits: Option<Limits>, lab: &mut Lab<'_>) -> Result<Data, LabError> {
     let (profile, found) = plan.input.describe(plan.tick_ns.unwrap_or(0))?;
+    lab.notes.extend(found.doubts());
     lab.notes.extend(found.notes);
     let tick_ns = plan.tick_ns.unwrap_or_else(|| suitable_tick(&plan.input, &profile));
     let (unseen, waits_alone) = (found.header.unseen, found.waits_alone);
@@ -63,7 +65,7 @@ pub(crate) fn run(plan: &Plan, limits: Option<Limits>, lab: &mut Lab<'_>) -> Res
     if waits_alone && limits.is_some() {
         return Ok(data);
     }
-    let mut steps = Steps::of(plan, limits, tick_ns, &data.profile);
+    let mut steps = Steps::of(plan, limits, tick_ns, &data.profile, lab.meter);
     let decoding = lab.meter.now();
     let counts = steps.count()?;
     let decoding = Duration::from_nanos(lab.meter.now().saturating_sub(decoding));
@@ -96,7 +98,7 @@ pub(crate) fn run(plan: &Plan, limits: Option<Limits>, lab: &mut Lab<'_>) -> Res
         ));
     }
     steps.keep_times()?;
-    let known = steps.kept.as_deref().map(Known::of);
+    let known = steps.kept.as_deref().map(|kept| Known::of(kept, &|| steps.in_time())).transpose()?;
     let mut bench = Bench {
         plan,
         limits,
@@ -183,8 +185,8 @@ impl Bench<'_> {
                 return Err(LabError::Interrupted);
             }
             progress.doing(structure.id);
-            let is_first = at == 0;
-            let is_late = || !is_first && self.is_past(|limits| limits.compare_until);
+            let is_free = self.limits.is_none_or(|limits| at < limits.always);
+            let is_late = || !is_free && self.is_past(|limits| limits.compare_until);
             // The error of a pass that has no more time, as of one that is interrupted.
             let in_time = || if is_late() { Err(LabError::Interrupted) } else { Ok(()) };
             let compared = in_time().and_then(|()| {
@@ -271,12 +273,17 @@ impl Bench<'_> {
         let clock = if plan.cold { calibrate(&Processor(meter)).cost_ns as u64 } else { 0 };
         let mut progress = None;
         let more = || u128::from(meter.now().saturating_sub(begun)) <= plan.within.as_nanos();
-        let stop = || interrupt::requested() || self.is_past(|limits| limits.rounds_until);
+        // The round that warms up, and the first one that counts.
+        let free = if self.limits.is_some_and(|limits| limits.always > 0) { 2 * lanes } else { 0 };
+        let passes = Cell::new(0);
+        let is_late = || passes.get() >= free && self.is_past(|limits| limits.rounds_until);
+        let stop = || interrupt::requested() || is_late();
         let all = |take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>| self.steps.each(usize::MAX, take);
         let taken = Rounds::new(plan.rounds, plan.seed).run_until(lanes, more, stop, |turn| {
             let purpose = if plan.cold { Purpose::Cold(clock, &mut waste) } else { Purpose::Time };
             let passed = self.pass(structures[turn.lane], purpose, &all)?;
             same(turn.lane, 1, &passed)?;
+            passes.set(passes.get() + 1);
             if turn.round == 0 && turn.is_last_of(lanes) {
                 // The first round tells how many there will be.
                 let round = Duration::from_nanos(meter.now().saturating_sub(begun));
@@ -377,7 +384,13 @@ fn leave_out(what: &str, late: Vec<&'static Structure>, left_out: &mut Vec<LeftO
     let ids: Vec<&str> = late.iter().map(|structure| structure.id).collect();
     lab.notes.push(format!("not {what}, for lack of time: {}", ids.join(", ")));
     let why = format!("it was not {what}");
-    left_out.extend(late.into_iter().map(|structure| LeftOut { structure, why: why.clone(), is_able: true }));
+    let late = late.into_iter();
+    left_out.extend(late.map(|structure| LeftOut {
+        structure,
+        why: why.clone(),
+        is_able: true,
+        is_late: true,
+    }));
 }
 
 /// A replay that takes longer says so before it begins.
@@ -430,6 +443,9 @@ struct Steps<'p> {
     most: u64,
     /// The time of the trace up to the last operation, if there are more. In ns.
     cut_at: Option<u64>,
+    /// Decoding ends with an error after this time.
+    until: Option<u64>,
+    meter: &'p dyn Meter,
     /// See [`Data::untimed`].
     untimed: [u64; 4],
     /// See [`Data::initial`].
@@ -437,7 +453,13 @@ struct Steps<'p> {
 }
 
 impl<'p> Steps<'p> {
-    fn of(plan: &'p Plan, limits: Option<Limits>, tick_ns: u64, profile: &Profile) -> Self {
+    fn of(
+        plan: &'p Plan,
+        limits: Option<Limits>,
+        tick_ns: u64,
+        profile: &Profile,
+        meter: &'p dyn Meter,
+    ) -> Self {
         let piece = if plan.cold { COLD_PIECE } else { PIECE };
         // Copies are shifted by a second altogether, or by a quarter of a shorter trace.
         let spread = i64::try_from(profile.span_ns / 4).unwrap_or(i64::MAX).min(1_000_000_000);
@@ -451,6 +473,9 @@ impl<'p> Steps<'p> {
             kept_times: None,
             most: limits.map_or(u64::MAX, |limits| limits.operations),
             cut_at: None,
+            // Where nothing runs whatever the time, decoding ends in time too.
+            until: limits.filter(|limits| limits.always == 0).map(|limits| limits.compare_until),
+            meter,
             untimed: [0; 4],
             initial: 0,
         }
@@ -503,9 +528,19 @@ impl<'p> Steps<'p> {
             // from the other copies.
             let first = *first.get_or_insert(event.time);
             let is_over = event.time > first.saturating_add(self.spread);
-            if is_over || interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if is_over || self.in_time().is_err() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
         })?;
         Ok((untimed, initial))
+    }
+
+    /// An error if a signal came, or if there is no more time.
+    fn in_time(&self) -> Result<(), LabError> {
+        let is_late = self.until.is_some_and(|until| self.meter.now() > until);
+        if is_late || interrupt::requested() { Err(LabError::Interrupted) } else { Ok(()) }
     }
 
     /// Hands out the first pieces. Operations that are not kept are all handed out.
@@ -559,7 +594,7 @@ impl<'p> Steps<'p> {
             if chunk.0.len() < self.piece && !is_last {
                 return ControlFlow::Continue(());
             }
-            done = if interrupt::requested() { Err(LabError::Interrupted) } else { take(&chunk) };
+            done = self.in_time().and_then(|()| take(&chunk));
             chunk.0.clear();
             if done.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
@@ -638,7 +673,7 @@ fn able(
             Some((_, ids)) => ids.push(structure.id),
             None => left_out.push((why.clone(), vec![structure.id])),
         }
-        without.push(LeftOut { structure, why, is_able });
+        without.push(LeftOut { structure, why, is_able, is_late: false });
     }
     lab.notes.extend(left_out.into_iter().map(|(why, ids)| format!("not run: {}: {why}", ids.join(", "))));
     if able.is_empty() {

@@ -152,6 +152,7 @@ fn limited(words: &str, more: &[&str], limits: Option<Limits>) -> (Data, String)
 
 const FREE: Limits = Limits {
     operations: u64::MAX,
+    always: 1,
     compare_until: u64::MAX,
     rounds_until: u64::MAX,
     end: u64::MAX,
@@ -182,13 +183,13 @@ fn a_structure_that_is_not_compared_in_time_is_left_out_and_named() {
 #[test]
 fn rounds_and_single_calls_end_in_time() {
     let all = ["--structures", "list/slab,heap4/slab,wheel/hook", "--tick", "1ms"];
-    let (data, notes) = limited(SERVER, &all, Some(Limits { rounds_until: 0, ..FREE }));
-    assert_eq!(data.rows.len(), 2, "the first one and the fastest other: {notes}");
-    assert!(
-        notes.contains("not timed, for lack of time: ") && notes.contains("sufficed for 0 rounds"),
-        "{notes}"
-    );
-    assert!(data.rows.iter().all(|row| row.total_ns.is_empty()));
+    for (always, rounds) in [(0, 0), (1, 1)] {
+        let (data, notes) = limited(SERVER, &all, Some(Limits { rounds_until: 0, always, ..FREE }));
+        assert_eq!(data.rows.len(), 2, "the first one and the fastest other: {notes}");
+        assert!(notes.contains("not timed, for lack of time: "), "{notes}");
+        assert!(notes.contains(&format!("sufficed for {rounds} rounds")), "{notes}");
+        assert!(data.rows.iter().all(|row| row.total_ns.len() == rounds));
+    }
     let (data, _) = limited(SERVER, &all, Some(Limits { end: 0, ..FREE }));
     assert!(data.rows.iter().all(|row| row.total_ns.len() == 2 && row.calls[0].is_empty()));
 }
