@@ -402,9 +402,10 @@ fn is_faster(row: &Row, than: &Row) -> bool {
     row.ratio(than).map(|ratio| Verdict::on(&ratio)) == Some(Verdict::Faster)
 }
 
-/// What more timers change, after the verdict for `kept`; `best` is the fastest of ours now. A structure is named only if no other
-/// that ran is shown to be faster. All of them compete, the current one and those of other projects
-/// too.
+/// What more timers change, after the verdict for `kept`; `best` is the fastest of ours now.
+///
+/// A structure is named only if no other that ran is shown to be faster. All of them compete, the
+/// current one and those of other projects too.
 fn grown(
     own: &Replayed,
     more: &Replayed,
