@@ -87,11 +87,6 @@ pub(crate) fn run(plan: &Plan, limits: Option<Limits>, lab: &mut Lab<'_>) -> Res
         biggest.unwrap_or(0).saturating_mul(capacity),
         &format!("a replay with {} timers", count(capacity)),
     )?;
-    let words = long(decoding, structures.len(), steps.kept.is_some(), plan.within);
-    // A replay with limits ends in time.
-    if let Some(words) = words.filter(|_| limits.is_none()) {
-        Progress::steps(1, "replay").say(&format!("tickwright: {words}"));
-    }
     if steps.kept.is_none() {
         lab.notes.push(format!(
             "{many} operations do not stay in memory: they are decoded between pieces, which cools caches"
@@ -111,6 +106,7 @@ pub(crate) fn run(plan: &Plan, limits: Option<Limits>, lab: &mut Lab<'_>) -> Res
         folds: Vec::new(),
         untimed: steps.untimed.iter().sum(),
         begun: [lab.meter.now(), lab.meter.cpu()],
+        decoding,
     };
     let done = bench
         .compare(&structures, &mut data.left_out, lab)
@@ -137,6 +133,8 @@ struct Bench<'b> {
     untimed: u64,
     /// The time and the processor time at the begin.
     begun: [u64; 2],
+    /// The time in which all operations were decoded.
+    decoding: Duration,
 }
 
 impl Bench<'_> {
@@ -211,6 +209,13 @@ impl Bench<'_> {
                 Err(LabError::Interrupted) if !interrupt::requested() => late.push(structure),
                 Err(error) => return Err(error),
                 Ok((verified, wakes)) => {
+                    let one = Duration::from_nanos(self.meter.now().saturating_sub(self.begun[0]));
+                    let times = [one, self.decoding, self.plan.within];
+                    let words = long(times, structures.len(), self.steps.kept.is_some());
+                    // A replay with limits ends in time.
+                    if let Some(words) = words.filter(|_| at == 0 && self.limits.is_none()) {
+                        progress.say(&format!("tickwright: {words}"));
+                    }
                     if let Some(tick) = verified.compared_to {
                         let why = "it is called at each tick; what is pending then was not compared";
                         let id = structure.id;
@@ -393,19 +398,18 @@ fn leave_out(what: &str, late: Vec<&'static Structure>, left_out: &mut Vec<LeftO
     }));
 }
 
-/// A replay that takes longer says so before it begins.
+/// A replay that takes longer says so when the first structure was compared.
 const LONG: Duration = Duration::from_secs(60);
 
-/// How long a replay takes that [`LONG`] does not suffice for, and how to shorten it. The judge of
-/// one structure decodes nothing, but answers each operation as decoding does: two passes over it
-/// take about twice the time of `decoding`.
-fn long(decoding: Duration, structures: usize, is_kept: bool, within: Duration) -> Option<String> {
+/// How long a replay takes that [`LONG`] does not suffice for, and how to shorten it. The times are
+/// those to compare the answers of one structure, to decode once, and of `--within`.
+fn long([one, decoding, within]: [Duration; 3], structures: usize, is_kept: bool) -> Option<String> {
     // Each later pass decodes again if the operations are not kept: the fewest rounds, one that
     // warms up, and those of single calls.
     let again = if is_kept { 0 } else { FEWEST_ROUNDS as usize + 1 + CALL_ROUNDS };
-    let times =
-        |passes: usize| decoding.saturating_mul(u32::try_from(passes * structures).unwrap_or(u32::MAX));
-    let (compared, all) = (times(2), times(2 + again).saturating_add(within));
+    let times = |one: Duration, count: usize| one.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX));
+    let compared = times(one, structures);
+    let all = compared.saturating_add(times(decoding, again * structures)).saturating_add(within);
     let span = |time: Duration| Format::Span.write(time.as_nanos() as f64);
     (all > LONG).then(|| {
         format!(
