@@ -38,6 +38,7 @@ STATEMENT = (
     r"[\w.*:\[\]]+( [-+|&^*]?= .*|\(.*\));$"
 )
 MUTATION = """//! Which mutant runs: the environment variable MUTANT, read before `main`.
+#![allow(unsafe_code)]
 extern crate std;
 static NUMBER: core::sync::atomic::AtomicU32 = core::sync::atomic::AtomicU32::new(0);
 #[used]
