@@ -148,7 +148,8 @@ impl TestClock {
     }
 
     /// Moves the clock by `span`. Advances of several threads add up. The clock stops at each
-    /// deadline on the way and fires what is due, so wakers are called in the order of the deadlines. Tasks run when their executor does.
+    /// deadline on the way and fires what is due, so wakers are called in the order of the
+    /// deadlines. Tasks run when their executor does.
     ///
     /// # Panics
     /// Resumes the panic of a waker.

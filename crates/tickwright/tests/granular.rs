@@ -64,7 +64,7 @@ fn a_scheduler_runs_callbacks_and_periods_in_time() {
     for (structure, uptime) in granular().flat_map(|structure| UPTIMES.map(|uptime| (structure, uptime))) {
         let host = VirtualHost::new();
         let settings = Settings::new().clock(host.monotonic()).structure(structure).tick(ms(1));
-        let scheduler = Scheduler::new(settings);
+        let mut scheduler = Scheduler::new(settings);
         let begin = host.monotonic().now();
         host.advance(ms(uptime));
         for delay in DELAYS {
