@@ -2,8 +2,9 @@
 //!
 //! A poll that is ready because the clock has passed the deadline did not wait for anything. A task
 //! whose every poll is ready in this way never returns to its executor. An example is
-//! `loop { sleep(ZERO).await }`, or an interval of 1 ms whose task works for 1.5 ms. Each thread counts such
-//! polls in a row of one task. When the budget is spent, the poll wakes its task and is pending.
+//! `loop { sleep(ZERO).await }`, or an interval of 1 ms whose task works for 1.5 ms. Each thread
+//! counts such polls in a row of one task. When the budget is spent, the poll wakes its task and is
+//! pending.
 
 use core::cell::Cell;
 use core::task::Waker;

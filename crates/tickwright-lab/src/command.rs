@@ -13,6 +13,7 @@ use crate::interrupt;
 use crate::list;
 use crate::models::scenario::{Model, Scenario};
 use crate::output::{self, OutputArgs};
+use crate::report_of::report_of;
 use crate::traces::parallel::OnThreads;
 
 /// Runs one command.
@@ -21,7 +22,7 @@ use crate::traces::parallel::OnThreads;
 /// The errors of the command.
 pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
     match cli.command {
-        None => cli.tour.execute(),
+        None => cli.tour.execute(report_of),
         Some(Command::Bench(Bench::Hold(args))) => compare(Comparison::new(Model::Hold, args)),
         Some(Command::Bench(Bench::Network(args))) => compare(Comparison::new(Model::Network, args)),
         Some(Command::Bench(Bench::OneShot(args))) => compare(Comparison::new(Model::OneShot, args)),
@@ -38,7 +39,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
         Some(Command::Bench(Bench::Async(args))) => execute(&args, &args.output),
         Some(Command::Bench(Bench::Heap(args))) => execute(&args, &args.output),
         Some(Command::Bench(Bench::Mcu(args))) => execute(&args, &args.output),
-        Some(Command::Reproduce(experiment)) => experiment.execute(),
+        Some(Command::Reproduce(experiment)) => experiment.execute(report_of),
         #[cfg(target_os = "linux")]
         Some(Command::Latency(args)) => args.execute(),
         #[cfg(target_os = "linux")]

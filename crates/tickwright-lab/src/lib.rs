@@ -11,6 +11,7 @@ mod list;
 mod models;
 #[cfg(target_os = "linux")]
 mod record;
+mod report_of;
 mod reproduce;
 mod results;
 mod specimens;

@@ -7,7 +7,7 @@ use crate::experiment::execute;
 #[cfg(target_os = "linux")]
 use crate::experiments::helenos;
 use crate::experiments::{asterisk, linux, nptl, xenomai};
-use crate::tour::TourArgs;
+use crate::tour::{RunLine, TourArgs};
 
 /// The experiments that can be reproduced.
 #[derive(Debug, Subcommand)]
@@ -40,13 +40,13 @@ pub(crate) enum Reproduce {
 }
 
 impl Reproduce {
-    /// Runs the experiment and prints its report.
+    /// Runs the experiment and prints its report. All experiments are lines for `run`.
     ///
     /// # Errors
     /// The errors of the experiment.
-    pub(crate) fn execute(&self) -> Result<(), LabError> {
+    pub(crate) fn execute(&self, run: RunLine) -> Result<(), LabError> {
         match self {
-            Self::All(args) => args.reproduce(),
+            Self::All(args) => args.reproduce(run),
             Self::Xenomai(args) => args.execute(),
             Self::Linux(args) => execute(args, &args.output),
             Self::Asterisk(args) => execute(args, &args.output),

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-pub(crate) use self::part::Part;
+pub(crate) use self::part::{Part, RunLine};
 use crate::error::LabError;
 use crate::experiments::asterisk;
 use crate::host::Host;
@@ -157,33 +157,33 @@ impl TourArgs {
     /// # Errors
     /// The first error of a part, which ends the tour. [`LabError::Interrupted`], after the
     /// finished measurements are written.
-    pub(crate) fn execute(&self) -> Result<(), LabError> {
+    pub(crate) fn execute(&self, run: RunLine) -> Result<(), LabError> {
         let what = format!("The tour: {} parts, about {} s.", PLAN.len(), length(PLAN).as_secs());
-        self.take("tour", &what, PLAN)
+        self.take("tour", &what, PLAN, run)
     }
 
     /// Runs the reproductions with their default length.
     ///
     /// # Errors
     /// As [`execute`](Self::execute).
-    pub(crate) fn reproduce(&self) -> Result<(), LabError> {
+    pub(crate) fn reproduce(&self, run: RunLine) -> Result<(), LabError> {
         let minutes = length(REPRODUCTIONS).as_secs().div_ceil(60);
         let what = format!(
             "{} reproductions, about {minutes} minutes; `tickwright` alone runs short ones.",
             REPRODUCTIONS.len()
         );
-        self.take("reproduce all", &what, REPRODUCTIONS)
+        self.take("reproduce all", &what, REPRODUCTIONS, run)
     }
 
     /// Runs parts one after the other. Prints a few lines of each and writes the page.
-    fn take(&self, name: &'static str, what: &str, parts: &[Part]) -> Result<(), LabError> {
+    fn take(&self, name: &'static str, what: &str, parts: &[Part], run: RunLine) -> Result<(), LabError> {
         let files = self.output.open(name)?;
         let [page] = self.output.open_beside([("--out", Some(&self.out))])?;
         let say = |words: &str| if files.terminal() { output::print(words) } else { Ok(()) };
         say(&format!("{what} Ctrl-C ends it and keeps what is done.\n{}\n", Host::read()))?;
         let mut reports = Vec::new();
         for part in parts {
-            let report = part.run()?;
+            let report = run(&(part.command)())?;
             if self.full {
                 let (name, command) = (part.name, &report.command);
                 say(&format!("\n== {name} (alone: {command})\n\n{}\n", render::text(&report)))?;

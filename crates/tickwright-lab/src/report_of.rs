@@ -1,0 +1,50 @@
+//! Runs a command line of this program and returns its report instead of printing it.
+
+use clap::Parser;
+
+use crate::cli::{Bench, Cli, Command};
+use crate::error::LabError;
+use crate::experiment::conduct;
+use crate::experiments::bench::Comparison;
+use crate::models::scenario::Model;
+use crate::reproduce::Reproduce;
+use crate::result::Report;
+
+/// Runs a command line, without the name of the program, and returns its report, which names that
+/// command.
+///
+/// # Errors
+/// The errors of the command, and [`LabError`] for a command that makes no report of a part.
+pub(crate) fn report_of(line: &str) -> Result<Report, LabError> {
+    let report = run(parse(line)?)?;
+    Ok(Report { command: format!("tickwright {line}"), ..report })
+}
+
+/// Parses a command as a shell and this program would. Quotes stand around whole words.
+fn parse(command: &str) -> Result<Command, LabError> {
+    let words = command.split(' ').map(|word| word.trim_matches('\''));
+    let parsed = Cli::try_parse_from(["tickwright"].into_iter().chain(words));
+    let parsed = parsed.map_err(|error| LabError::Command(error.to_string()))?;
+    parsed.command.ok_or_else(|| LabError::usage("a part of the tour is not the tour"))
+}
+
+/// Runs a command and returns its report instead of printing it.
+fn run(command: Command) -> Result<Report, LabError> {
+    match command {
+        Command::Bench(Bench::Hold(args)) => conduct(&Comparison::new(Model::Hold, args)),
+        Command::Bench(Bench::Network(args)) => conduct(&Comparison::new(Model::Network, args)),
+        Command::Reproduce(Reproduce::Xenomai(args)) => conduct(&args),
+        Command::Reproduce(Reproduce::Linux(args)) => conduct(&args),
+        Command::Reproduce(Reproduce::Asterisk(args)) => conduct(&args),
+        #[cfg(target_os = "linux")]
+        Command::Reproduce(Reproduce::Helenos(args)) => conduct(&*args),
+        Command::Reproduce(Reproduce::Nptl(args)) => conduct(&*args),
+        #[cfg(target_os = "linux")]
+        Command::Latency(args) => conduct(args.run()),
+        Command::Recommend(args) => conduct(&args),
+        _ => Err(LabError::usage("this command is no part of the tour")),
+    }
+}
+
+#[cfg(test)]
+mod tests;
