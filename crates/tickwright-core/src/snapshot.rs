@@ -144,9 +144,8 @@ impl From<Reject> for SnapshotError {
     }
 }
 
-#[cfg(feature = "alloc")]
-impl From<alloc::collections::TryReserveError> for SnapshotError {
-    fn from(_: alloc::collections::TryReserveError) -> Self {
+impl From<tickwright_nodes::arena::Full> for SnapshotError {
+    fn from(_: tickwright_nodes::arena::Full) -> Self {
         Self::NoMemory
     }
 }

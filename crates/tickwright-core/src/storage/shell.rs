@@ -222,11 +222,11 @@ macro_rules! timer_queue {
             }
 
             /// Calls `visit` for each pending timer, in the order of delivery, with its node, its
-            /// deadline and its key.
+            /// deadline and its key. `Full`: there is no memory to sort the timers.
             pub(crate) fn visit_in_order(
                 &self,
                 mut visit: impl FnMut(Tick, $key),
-            ) -> Result<(), crate::snapshot::SnapshotError> {
+            ) -> Result<(), tickwright_nodes::arena::Full> {
                 const {
                     assert!(
                         cfg!(feature = "alloc") || <F::Of<$handle> as Discipline<$handle>>::VISITS_IN_ORDER,
@@ -245,7 +245,9 @@ macro_rules! timer_queue {
                     return Ok(());
                 }
                 #[cfg(feature = "alloc")]
-                crate::storage::sorted(&self.order, nodes, self.len())?.for_each(visit);
+                crate::storage::sorted(&self.order, nodes, self.len())
+                    .map_err(|_| tickwright_nodes::arena::Full)?
+                    .for_each(visit);
                 Ok(())
             }
 
