@@ -41,8 +41,8 @@ impl<C> Scheduler<C> {
         drop(before);
     }
 
-    /// Wakes the loop that still sleeps, unless the arm was refused. The function of the caller runs
-    /// without the lock.
+    /// Wakes the loop that still sleeps, unless the arm was refused. The function of the caller
+    /// runs without the lock.
     #[cold]
     pub(super) fn end_sleep(&self, armed: bool) {
         let mut core = self.lock();
