@@ -23,48 +23,46 @@ pub(crate) struct Owner {
     flags: Flags,
 }
 
-/// Flags in one word. A future is moved a few times before it is polled. The copy of a word
-/// that was written byte by byte stalls the processor.
+/// Flags in one word. A future is moved a few times before it is polled. The copy of a word that was
+/// written byte by byte stalls the processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u64)]
-enum Flags {
-    Neither,
-    /// The deadline may have passed: the next poll reads the clock.
-    Look,
-    /// The timer was armed, and may have fired since.
-    Armed,
-    ArmedLook,
-    /// The deadline had passed at the last poll, before the timer fired. Otherwise like `Look`.
-    Over,
-}
+struct Flags(u64);
 
 impl Flags {
+    /// The timer was armed, and may have fired since.
+    const ARMED: u64 = 1;
+    /// The deadline may have passed: the next poll reads the clock.
+    const LOOK: u64 = 2;
+    /// The deadline had passed at the last poll, before the timer fired.
+    const OVER: Self = Self(4 | Self::LOOK);
+
     #[inline]
     const fn of(armed: bool, look: bool) -> Self {
-        match (armed, look) {
-            (false, false) => Self::Neither,
-            (false, true) => Self::Look,
-            (true, false) => Self::Armed,
-            (true, true) => Self::ArmedLook,
-        }
+        Self(armed as u64 | ((look as u64) << 1))
     }
 
     #[inline]
     const fn is_armed(self) -> bool {
-        matches!(self, Self::Armed | Self::ArmedLook)
+        self.0 & Self::ARMED != 0
     }
 
     #[inline]
     const fn is_look(self) -> bool {
-        matches!(self, Self::Look | Self::ArmedLook | Self::Over)
+        self.0 & Self::LOOK != 0
     }
 
     /// Sets whether the timer is armed. Returns whether it was.
     #[inline]
-    fn arm(&mut self, armed: bool) -> bool {
+    const fn arm(&mut self, armed: bool) -> bool {
         let before = self.is_armed();
-        *self = Self::of(armed, self.is_look());
+        self.0 = self.0 & Self::LOOK | armed as u64;
         before
+    }
+
+    /// The clock was read, and the deadline lies ahead.
+    #[inline]
+    const fn looked(&mut self) {
+        self.0 &= Self::ARMED;
     }
 }
 
@@ -101,7 +99,7 @@ impl Owner {
 
     /// Whether a poll was ready, or the timer has fired for its deadline.
     pub(crate) fn is_elapsed(&self) -> bool {
-        if self.flags == Flags::Over {
+        if self.flags == Flags::OVER {
             return true;
         }
         let Some(node) = &self.node else { return false };
@@ -124,17 +122,19 @@ impl Owner {
             let exchanged = match seen {
                 State::Armed if !look && self.waker == name(cx.waker()) => return Poll::Pending,
                 State::Armed if self.waker == name(cx.waker()) && !is_past() => {
-                    self.flags = Flags::Armed;
+                    self.flags.looked();
                     return Poll::Pending;
                 }
                 // The deadline is over, or another task waits now. The timer must be vacant while
                 // its waker is exchanged.
                 State::Armed => node.exchange(seen, State::Vacant, Ordering::AcqRel),
                 State::Vacant => {
-                    if look && is_past() {
-                        return over(node, &mut self.flags, cx.waker());
+                    if look {
+                        if is_past() {
+                            return over(node, &mut self.flags, cx.waker());
+                        }
+                        self.flags.looked();
                     }
-                    self.flags = Flags::of(self.flags.is_armed(), false);
                     put_waker(node, &mut self.waker, cx.waker());
                     node.deadline.store(self.deadline, Ordering::Relaxed);
                     note_arm(node, &mut self.flags, self.deadline);
@@ -150,7 +150,7 @@ impl Owner {
                     if is_past() {
                         return over(node, &mut self.flags, cx.waker());
                     }
-                    self.flags = Flags::of(self.flags.is_armed(), false);
+                    self.flags.looked();
                     put_waker(node, &mut self.waker, cx.waker());
                     node.deadline.store(self.deadline, Ordering::Relaxed);
                     note_arm(node, &mut self.flags, self.deadline);
@@ -280,10 +280,10 @@ fn over(node: &Arc<Node>, flags: &mut Flags, waker: &Waker) -> Poll<()> {
         record::cancel(node);
     }
     if coop::is_spent(waker, node.core.time.is_machine()) {
-        *flags = Flags::Look;
+        *flags = Flags::of(false, true);
         return Poll::Pending;
     }
-    *flags = Flags::Over;
+    *flags = Flags::OVER;
     Poll::Ready(())
 }
 
