@@ -159,7 +159,9 @@ impl TestClock {
             let next = self.shared.next().unwrap_or(u64::MAX);
             self.shared.change(|state| {
                 // Another thread may have moved the clock since `next` was read.
-                let step = next.saturating_sub(state.now()).min(left);
+                let now = state.now();
+                left = left.min(u64::MAX - now);
+                let step = next.saturating_sub(now).min(left);
                 state.shown = state.shown.saturating_add(step);
                 left -= step;
             });
