@@ -59,7 +59,7 @@ pub fn sections(sections: &[Section]) -> String {
 /// The width of prose, in columns.
 const COLUMNS: usize = 100;
 
-/// Breaks prose into lines of at most [`COLUMNS`]. Each line of `text` is a paragraph. An indented
+/// Breaks prose into lines of at most `COLUMNS`. Each line of `text` is a paragraph. An indented
 /// paragraph stays indented.
 #[must_use]
 pub fn filled(text: &str) -> String {

@@ -36,7 +36,8 @@ fn a_recording_without_timers_says_why_and_what_to_do() {
     };
     let has = |shown: &[String], words: &str| shown.iter().any(|line| line.contains(words));
     let waits = [(source::POLL, 3), (source::SEM, 1)];
-    for (written, why) in [(&[][..], "makes its system calls without libc"), (&waits, "only waits were seen")] {
+    for (written, why) in [(&[][..], "makes its system calls without libc"), (&waits, "only waits were seen")]
+    {
         let shown = recorded(written);
         assert!(has(&shown, why), "{shown:?}");
         let perf =
