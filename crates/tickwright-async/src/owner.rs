@@ -23,8 +23,8 @@ pub(crate) struct Owner {
     flags: Flags,
 }
 
-/// Flags in one word. A future is moved a few times before it is polled. The copy of a word that was
-/// written byte by byte stalls the processor.
+/// Flags in one word. A future is moved a few times before it is polled. The copy of a word that
+/// was written byte by byte stalls the processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Flags(u64);
 
