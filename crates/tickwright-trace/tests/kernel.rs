@@ -315,3 +315,38 @@ fn lines_of_other_options_are_refused_with_a_remedy() {
         assert!(error.contains(remedy), "{error}");
     }
 }
+
+/// A trace of few timers: no line of another timer comes between a cancel and the next start.
+#[test]
+fn a_start_long_after_a_cancel_is_no_rearm() {
+    let start = "timer_start: timer=aa function=f expires=5010 [timeout=10] cpu=1";
+    let lines = |gap: u32| -> String {
+        let round = |at: u32| line(at * gap, start) + &line(at * gap + 100, "timer_cancel: timer=aa");
+        (0..20).map(round).collect()
+    };
+    let count = |text: &str, kind: &str| {
+        told(text, &HZ).iter().filter(|&&(_, timer, what, _)| timer == 1 && what == kind).count()
+    };
+    let sparse = lines(40_000);
+    assert_eq!((count(&sparse, "arm"), count(&sparse, "rearm"), count(&sparse, "cancel")), (20, 0, 20));
+    let dense = lines(10_000);
+    assert_eq!((count(&dense, "arm"), count(&dense, "rearm"), count(&dense, "cancel")), (1, 19, 1));
+    let expired = [
+        line(0, start),
+        line(100, "timer_cancel: timer=aa"),
+        line(20_100, "timer_expire_entry: timer=aa function=f now=5030 baseclk=5030"),
+    ];
+    let kinds: Vec<_> = told(&expired.concat(), &HZ).iter().map(|told| told.2).collect();
+    assert_eq!(kinds, ["arm", "cancel", "fire"]);
+}
+
+/// `hrtimer` of a kernel that does not write `was_armed`.
+#[test]
+fn an_hrtimer_that_starts_long_after_a_cancel_is_armed() {
+    let start = |at: u32| {
+        line(at, "hrtimer_start: hrtimer=aa function=f expires=9000000 softexpires=9000000 mode=ABS")
+    };
+    let text = [start(0), line(5, "hrtimer_cancel: hrtimer=aa"), start(10_005), start(10_006)];
+    let kinds: Vec<_> = told(&text.concat(), &HZ).iter().map(|told| told.2).collect();
+    assert_eq!(kinds, ["arm", "cancel", "arm", "rearm"]);
+}

@@ -3,9 +3,9 @@
 //!
 //! # What the lines mean
 //! - `timer_cancel` is written when a timer is detached. If `timer_expire_entry` of the same
-//!   address follows, the timer expired. If `timer_start` follows within 10 ms, it was re-armed.
-//!   Otherwise it was cancelled. [`Lines`] counts every start after a detachment, however long the
-//!   detachment lasted.
+//!   address follows within 10 ms, the timer expired. If `timer_start` follows within 10 ms, it was
+//!   re-armed. Otherwise it was cancelled. [`Lines`] counts every start after a detachment, however
+//!   long the detachment lasted.
 //! - `hrtimer_cancel` means the same, unless starts have the field `was_armed`. With that field,
 //!   re-arms and expiries write no `hrtimer_cancel`.
 //! - An address names one timer until the next `timer_init` with that address. After a timer has
@@ -272,6 +272,9 @@ impl<'o, W: Write> Import<'o, W> {
         }
         let time = kept.time.saturating_sub(self.start);
         self.last = self.last.max(time);
+        // This line may be about a timer that was detached too long ago, which neither a start nor an
+        // expiry can change. Therefore the ages are checked before the line is applied.
+        self.write(Some(time))?;
         let timer = self.timers.entry((kept.queue, kept.address)).or_default();
         if timer.number == 0 || kept.said == Said::Init {
             self.pending.close(timer.number);
@@ -339,7 +342,7 @@ impl<'o, W: Write> Import<'o, W> {
             }
             Said::Init | Said::Lost(_) => {}
         }
-        self.write(Some(time))
+        Ok(())
     }
 
     /// Writes the events whose order is known. `now` is the time of the last line; `None` writes
