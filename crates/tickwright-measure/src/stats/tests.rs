@@ -73,6 +73,10 @@ fn a_verdict_needs_distance_and_confidence() {
     assert_eq!(on(1.1, 0.01, 7), Verdict::NoDifferenceShown);
     assert_eq!(on(0.9, 0.01, 7), Verdict::NoDifferenceShown);
     assert_eq!(on(0.7, 1.0, 7), Verdict::NoDifferenceShown);
+    assert_eq!(on(1.5, 1.4, 7), Verdict::NoDifferenceShown, "the interval contains 1");
+    // The bounds are quotients: 1.2 and 1 / 1.2, which is 0.833.
+    assert_eq!([on(0.82, 0.01, 7), on(0.84, 0.01, 7)], [Verdict::Faster, Verdict::NoDifferenceShown]);
+    assert_eq!([on(1.21, 0.01, 7), on(1.19, 0.01, 7)], [Verdict::Slower, Verdict::NoDifferenceShown]);
     assert_eq!(on(0.5, 0.1, 3), Verdict::NoDifferenceShown, "three rounds are no evidence");
 }
 

@@ -41,6 +41,21 @@ fn few_or_unusable_figures_show_nothing() {
     assert_eq!(Shift::of(&[0.0, f64::NAN], &[1.0]), None);
     let few = Shift::of(&[1.0, 1.0], &[9.0, 9.0]).unwrap();
     assert_eq!((few.ratio.interval.coverage, few.verdict()), (0.0, Verdict::NoDifferenceShown));
+    // The smaller sample decides, on either side.
+    let (two, nine) = ([1.0; 2], [9.0; 9]);
+    for few in [Shift::of(&two, &nine).unwrap(), Shift::of(&nine, &two).unwrap()] {
+        assert_eq!(few.ratio.samples, 2);
+        assert_eq!((few.ratio.interval.coverage, few.verdict()), (0.0, Verdict::NoDifferenceShown));
+    }
+}
+
+/// U = 28. The groups of equal figures have 2, 4, 4 and 2 members, so the variance is
+/// 36 / 12 * (13 - 132 / 132) = 36, and z = (28 - 18 - 0.5) / 6. Without the correction for ties,
+/// the variance is 39 and p is 0.1282.
+#[test]
+fn equal_figures_lower_the_variance_of_the_ranks() {
+    let shift = Shift::of(&[1.0, 1.0, 2.0, 2.0, 3.0, 3.0], &[2.0, 2.0, 3.0, 3.0, 4.0, 4.0]).unwrap();
+    assert!((shift.p - 0.1133).abs() < 1e-4, "{shift:?}");
 }
 
 #[test]
