@@ -45,3 +45,20 @@ fn what_cannot_be_compared_is_refused() {
     let error = compare(&report(1.0, 1.0), &empty("bench hold")).unwrap_err().to_string();
     assert!(error.contains("no series in common"), "{error}");
 }
+
+/// A series of another size is another series, and the order of the series does not matter.
+#[test]
+fn series_are_matched_by_their_labels() {
+    let hold = |n: u32, ns: f64| {
+        let samples = (0..9).map(move |i| ns * (1.0 + 0.001 * f64::from(i)));
+        Series::new("hold", Unit::Ns, labels([("n", n.into())])).of(samples)
+    };
+    let of = |series: [Series; 2]| Report { series: series.into(), ..empty("bench hold") };
+    let first = of([hold(16, 10.0), hold(1000, 90.0)]);
+    let second = of([hold(1000, 91.0), hold(16, 10.0)]);
+    assert_eq!(words(&first, &second), ["no difference shown"; 2]);
+    let titles: Vec<_> = compare(&first, &second).unwrap().into_iter().map(|one| one.title).collect();
+    assert_eq!(titles, ["hold (n 1000)", "hold (n 16)"]);
+    let third = of([hold(17, 10.0), hold(1000, 900.0)]);
+    assert_eq!(words(&first, &third), ["WORSE"]);
+}
