@@ -172,6 +172,51 @@ fn each_flipped_bit_is_found() {
     }
 }
 
+/// Each block is whole, but one of the blocks of events is missing. Only the end shows the loss.
+#[test]
+fn a_block_that_is_missing_is_noticed_at_the_end() {
+    let mut writer = Writer::new(Vec::new(), &header()).unwrap();
+    for time in 0..4 {
+        writer.push(&Event::new(time, 1, What::Fire)).unwrap();
+        writer.flush().unwrap();
+    }
+    let file = writer.finish().unwrap();
+    let begins = blocks(&file);
+    // The blocks: the header, four times events, the end, and the length of the file.
+    assert_eq!((begins.len(), read(&file).0.len()), (7, 4));
+    for missing in 1..5 {
+        let less = [&file[..begins[missing]], &file[begins[missing + 1]..]].concat();
+        let mut reader = Reader::new(&less[..]).unwrap();
+        (0..3).for_each(|_| assert_eq!(reader.next_block().unwrap().map(<[_]>::len), Some(1)));
+        let error = reader.next_block().unwrap_err();
+        assert!(matches!(error, TraceError::Damaged { events: 3, .. }), "{error}");
+        assert_eq!((reader.is_complete(), reader.lost_total()), (false, None));
+    }
+}
+
+#[test]
+fn a_reader_ends_after_damage() {
+    let mut writer = Writer::new(Vec::new(), &header()).unwrap();
+    for time in 0..4 {
+        writer.push(&Event::new(time, 1, What::Fire)).unwrap();
+        writer.flush().unwrap();
+    }
+    let mut file = writer.finish().unwrap();
+    let second = blocks(&file)[2];
+    // The last byte of the checksum of the second block of events.
+    file[second + 15] ^= 1;
+    let mut reader = Reader::new(&file[..]).unwrap();
+    assert_eq!(reader.next_block().unwrap().map(<[_]>::len), Some(1));
+    assert!(matches!(reader.next_block(), Err(TraceError::Damaged { events: 1, .. })));
+    for _ in 0..2 {
+        assert_eq!(reader.next_block().unwrap(), None);
+    }
+    assert_eq!((reader.events_read(), reader.is_complete()), (1, false));
+    let mut events = Reader::new(&file[..]).unwrap().events();
+    assert!(matches!(events.next(), Some(Ok(_))) && matches!(events.next(), Some(Err(_))));
+    assert!(events.next().is_none());
+}
+
 #[test]
 fn what_is_no_trace_is_named() {
     let error = |file: &[u8]| read(file).1.unwrap().to_string();

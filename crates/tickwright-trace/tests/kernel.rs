@@ -350,3 +350,33 @@ fn an_hrtimer_that_starts_long_after_a_cancel_is_armed() {
     let kinds: Vec<_> = told(&text.concat(), &HZ).iter().map(|told| told.2).collect();
     assert_eq!(kinds, ["arm", "cancel", "arm", "rearm"]);
 }
+
+/// The counts look at the lines alone: the line after each cancel of an address decides.
+#[test]
+fn lines_are_counted_by_the_line_after_each_cancel() {
+    let start = "timer_start: timer=aa function=f expires=5010 [timeout=10] cpu=1";
+    let cancel = "timer_cancel: timer=aa";
+    let expire = "timer_expire_entry: timer=aa function=f now=5010 baseclk=5010";
+    let counts = |lines: &[&str]| {
+        let text: String = (0..).zip(lines).map(|(at, rest)| line(at * 50_000, rest)).collect();
+        let (_, found) = import(text.as_bytes(), &HZ, Vec::new()).unwrap();
+        assert_eq!(found.hrtimer, Default::default());
+        let lines = found.timer_list;
+        (lines.starts, lines.restarts, lines.expiries, lines.cancels)
+    };
+    assert_eq!(counts(&[start]), (1, 0, 0, 0));
+    assert_eq!(counts(&[start, cancel]), (1, 0, 0, 1));
+    assert_eq!(counts(&[start, cancel, start]), (2, 1, 0, 0));
+    assert_eq!(counts(&[start, cancel, expire]), (1, 0, 1, 0));
+    assert_eq!(counts(&[start, cancel, cancel, start, start]), (3, 1, 0, 1));
+    assert_eq!(counts(&[start, cancel, expire, start, cancel]), (2, 0, 1, 1));
+    assert_eq!(counts(&[start, cancel, "timer_init: timer=aa", start]), (2, 1, 0, 0));
+    let other = "timer_cancel: timer=bb";
+    assert_eq!(counts(&[start, cancel, other, start]), (2, 1, 0, 1));
+    let tree = line(0, "hrtimer_start: hrtimer=aa function=f expires=9000 softexpires=9000 mode=ABS")
+        + &line(1, "hrtimer_cancel: hrtimer=aa")
+        + &line(2, "hrtimer_expire_entry: hrtimer=aa function=f now=9000");
+    let (_, found) = import(tree.as_bytes(), &HZ, Vec::new()).unwrap();
+    let lines = found.hrtimer;
+    assert_eq!((lines.starts, lines.restarts, lines.expiries, lines.cancels), (1, 0, 1, 0));
+}

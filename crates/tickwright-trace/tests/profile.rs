@@ -77,6 +77,18 @@ fn durations_are_told_apart_by_two_digits() {
 }
 
 #[test]
+fn percentiles_are_those_of_all_delays() {
+    // 1 us to 1000 us, in an order that mixes long and short delays.
+    let events: Vec<Event> = (0..1000).map(|at| arm(at, at as u64, (at * 7 % 1000 + 1) * 1_000)).collect();
+    let delays = described(&events).delays;
+    let near = |found: u64, us: u64| found.abs_diff(us * 1_000) * 500 <= us * 1_000;
+    for (found, us) in [(delays.p1, 10), (delays.p50, 500), (delays.p90, 900), (delays.p99, 990)] {
+        assert!(near(found, us), "{found} ns instead of {us} us");
+    }
+    assert_eq!((delays.count, delays.max), (1000, 1_000_000));
+}
+
+#[test]
 fn periodic_timers_are_found() {
     // The first timer has a period, the second is armed again with the same delay, the third with
     // changing delays.
