@@ -115,14 +115,14 @@ fn an_old_kernel_detaches_an_hrtimer_before_each_start_and_expiry() {
     assert_eq!(told(&text.concat(), &HZ), expected);
 }
 
-/// ftrace does not order the lines of processors exactly. The events keep the order of the lines,
-/// and their times. The earliest time is 0.
+/// ftrace does not order the lines of processors exactly. The events are in the order of their
+/// times. The earliest time is 0.
 #[test]
 fn a_line_of_another_processor_may_be_earlier() {
     let first = line(10, "timer_start: timer=aa function=f expires=5010 [timeout=10] cpu=1");
     let other = line(8, "timer_start: timer=bb function=g expires=5020 [timeout=20] cpu=2");
     let text = [first, other.replace("[001]", "[002]"), line(12, "timer_cancel: timer=bb")];
-    let expected = [(2, 1, "arm", Some(10)), (0, 2, "arm", Some(20)), (4, 2, "cancel", None)];
+    let expected = [(0, 1, "arm", Some(20)), (2, 2, "arm", Some(10)), (4, 1, "cancel", None)];
     assert_eq!(told(&text.concat(), &HZ), expected);
 }
 
@@ -379,4 +379,53 @@ fn lines_are_counted_by_the_line_after_each_cancel() {
     let (_, found) = import(tree.as_bytes(), &HZ, Vec::new()).unwrap();
     let lines = found.hrtimer;
     assert_eq!((lines.starts, lines.restarts, lines.expiries, lines.cancels), (1, 0, 1, 0));
+}
+
+/// A recorder writes the buffer of one processor after that of another.
+#[test]
+fn buffers_one_after_another_are_merged_by_time() {
+    let on = |cpu: u32, ms: u32, rest: &str| {
+        format!("a-{cpu} [{cpu:03}] d..1. {}.{:03}000: {rest}\n", 100 + ms / 1000, ms % 1000)
+    };
+    let start = |timer: &str, now: u32, after: u32| {
+        format!("timer_start: timer={timer} function=f expires={} [timeout={after}]", now + after)
+    };
+    let first = [on(0, 0, &start("aa", 5000, 2500)), on(0, 2500, "timer_cancel: timer=aa")];
+    let other = [
+        on(1, 100, &start("bb", 5100, 200)),
+        on(1, 200, "timer_cancel: timer=bb"),
+        "CPU:1 [LOST 9 EVENTS]\n".to_owned(),
+        on(1, 1900, &start("bb", 6900, 200)),
+    ];
+    let expected = [
+        (0, 1, "arm", Some(2500)),
+        (100_000, 2, "arm", Some(300)),
+        (200_000, 2, "cancel", None),
+        (1_900_000, 2, "arm", Some(2100)),
+        (2_500_000, 1, "cancel", None),
+    ];
+    for text in [[first.concat(), other.concat()], [other.concat(), first.concat()]] {
+        let text = text.concat();
+        assert_eq!(told(&text, &HZ), expected);
+        let (file, found) = import(text.as_bytes(), &HZ, Vec::new()).unwrap();
+        let mut reader = Reader::new(&file[..]).unwrap();
+        while reader.next_block().unwrap().is_some() {}
+        assert_eq!((found.late, reader.lost()[0].time), (0, 200_000_000));
+    }
+}
+
+/// More than 2^20 lines come between a line and its place.
+#[test]
+fn a_line_that_comes_too_late_is_counted() {
+    let mut text = String::new();
+    for tick in 0..(1_u64 << 20) + 3 {
+        let (seconds, us) = (tick / 1_000_000 + 100, tick % 1_000_000);
+        text += &format!("a-1 [000] d. {seconds}.{us:06}: timer_cancel: timer=aa\n");
+    }
+    let early = "a-1 [000] d. 100.000000: timer_cancel: timer=bb\n";
+    let (file, found) = import((text.clone() + early).as_bytes(), &HZ, Vec::new()).unwrap();
+    assert_eq!(found.late, 1);
+    assert_eq!(found.count.events, (1 << 20) + 4);
+    assert!(Reader::new(&file[..]).unwrap().events().all(|event| event.is_ok()));
+    assert_eq!(import((early.to_owned() + &text).as_bytes(), &HZ, Vec::new()).unwrap().1.late, 0);
 }

@@ -119,10 +119,17 @@ impl ImportArgs {
                 let options = kernel::Options { hz: self.hz, of: name.into() };
                 let (_, found) = kernel::import(from, &options, to)?;
                 let queue = |name: &str, lines: &kernel::Lines| {
-                    format!("{name}: {} starts, {} of them re-arms\n", lines.starts, lines.restarts)
+                    format!("{name}: {} starts, {} of them after a cancel\n", lines.starts, lines.restarts)
                 };
                 let queues = queue("timer_list", &found.timer_list) + &queue("hrtimer", &found.hrtimer);
-                counts(&found.count) + &queues
+                let late = match found.late {
+                    0 => String::new(),
+                    late => format!(
+                        "{late} lines came more than a million lines after a later line: their events are out of \
+                         order; sort the file by time and import it again\n"
+                    ),
+                };
+                counts(&found.count) + &queues + &late
             }
             Source::Chrome => {
                 let (_, found) = chrome::import(from, name, to)?;

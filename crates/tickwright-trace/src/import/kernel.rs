@@ -16,7 +16,7 @@
 //!   second.
 //! - Times of `hrtimer` are on one of the kernel's clocks, not on the clock of the trace.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, Write};
 
 use super::Imported;
@@ -48,14 +48,20 @@ pub struct Kernel {
     pub timer_list: Lines,
     /// The tree.
     pub hrtimer: Lines,
+    /// Lines that came more than a million lines after a later line. Their events are not in the
+    /// order of their times.
+    pub late: u64,
 }
 
-/// The most lines that are kept until the clocks are known.
+/// The most lines that are kept to bring them into the order of their times.
 const MOST_KEPT: usize = 1 << 20;
 
 /// Reads a kernel's trace and writes it as a `.twt` file. Lines that are no timer events are
-/// skipped. Memory grows with the number of addresses, threads and functions. Up to a million lines
-/// are kept until the clocks of both queues are known.
+/// skipped. Memory grows with the number of addresses, threads and functions.
+///
+/// A recorder may write the buffer of one processor after that of another. Therefore up to a
+/// million lines are kept, and the earliest of them leaves first. [`Kernel::late`] counts the lines
+/// for which this is not enough.
 ///
 /// # Errors
 /// [`TraceError::Line`] when no line is a timer event, and when the length of a jiffy is needed and
@@ -138,7 +144,10 @@ struct Import<'o, W: Write> {
     options: &'o Options,
     /// The target, kept here until the clocks are known.
     to: Option<W>,
-    kept: Vec<Kept>,
+    /// The lines by their times, and at equal times by their numbers.
+    kept: BTreeMap<(Ns, u64), Kept>,
+    /// The time of the last line that has one. A line about a loss has this time.
+    read_to: Ns,
     writer: Option<Writer<W>>,
     clocks: Calibration,
     /// Whether starts of each queue were seen; the next field: whether starts have `was_armed`.
@@ -152,6 +161,7 @@ struct Import<'o, W: Write> {
     pending: Pending,
     start: Ns,
     last: Ns,
+    late: u64,
     count: Imported,
     /// What a user can do about unreadable lines. `None` if no line shows a remedy.
     remedy: Option<&'static str>,
@@ -162,7 +172,8 @@ impl<'o, W: Write> Import<'o, W> {
         Self {
             options,
             to: Some(to),
-            kept: Vec::new(),
+            kept: BTreeMap::new(),
+            read_to: Ns::MIN,
             writer: None,
             clocks: Calibration::with_hz(options.hz),
             has: [false; 2],
@@ -175,6 +186,7 @@ impl<'o, W: Write> Import<'o, W> {
             pending: Pending::default(),
             start: 0,
             last: 0,
+            late: 0,
             count: Imported::default(),
             remedy: None,
         }
@@ -206,23 +218,22 @@ impl<'o, W: Write> Import<'o, W> {
             is_on_stack: is_on_stack(line.function),
             said: line.said,
         };
-        if self.writer.is_some() {
-            return self.event(&kept);
+        if !matches!(line.said, Said::Lost(_)) {
+            self.read_to = line.time;
         }
-        self.kept.push(kept);
-        // The first start of a queue may come late. So the import also waits if a queue has had no
-        // start yet. After two seconds it is known whether starts have `was_armed`. Losses are
-        // skipped here: they have no time.
-        let first = self.kept.iter().find(|kept| !matches!(kept.said, Said::Lost(_)));
-        let is_long = first.is_some_and(|first| line.time.saturating_sub(first.time) > 2_000_000_000);
-        let has_clocks = self.clocks.knows_jiffies(false) && self.clocks.knows_a_clock();
-        if self.kept.len() >= MOST_KEPT || is_long && has_clocks {
-            self.begin()?;
-        }
-        Ok(())
+        self.kept.insert((self.read_to, self.count.lines), kept);
+        if self.kept.len() > MOST_KEPT { self.next() } else { Ok(()) }
     }
 
-    /// Begins to write: the import waits no longer for the clocks.
+    /// Takes in the earliest of the lines that are kept.
+    fn next(&mut self) -> Result<(), TraceError> {
+        if self.writer.is_none() {
+            self.begin()?;
+        }
+        self.kept.pop_first().map_or(Ok(()), |(_, kept)| self.event(&kept))
+    }
+
+    /// Begins to write, with the clocks that the lines so far show.
     fn begin(&mut self) -> Result<(), TraceError> {
         if self.has[0] && !self.clocks.knows_jiffies(true) {
             return Err(self.unknown_jiffy());
@@ -242,14 +253,9 @@ impl<'o, W: Write> Import<'o, W> {
         let of = self.options.of.clone();
         let header = Header { of, clock: "trace".into(), bases, unseen, ..Header::of("kernel") };
         self.writer = Some(Writer::new(to, &header)?);
-        let kept = core::mem::take(&mut self.kept);
-        self.start = kept
-            .iter()
-            .filter(|kept| !matches!(kept.said, Said::Lost(_)))
-            .map(|kept| kept.time)
-            .min()
-            .unwrap_or(0);
-        kept.iter().try_for_each(|kept| self.event(kept))
+        let first = self.kept.values().find(|kept| !matches!(kept.said, Said::Lost(_)));
+        self.start = first.map_or(0, |first| first.time);
+        Ok(())
     }
 
     fn unknown_jiffy(&self) -> TraceError {
@@ -271,6 +277,7 @@ impl<'o, W: Write> Import<'o, W> {
             return Err(self.unknown_jiffy());
         }
         let time = kept.time.saturating_sub(self.start);
+        self.late += u64::from(time < self.last);
         self.last = self.last.max(time);
         // This line may be about a timer that was detached too long ago, which neither a start nor an
         // expiry can change. Therefore the ages are checked before the line is applied.
@@ -360,7 +367,7 @@ impl<'o, W: Write> Import<'o, W> {
 
     fn finish(mut self) -> Result<(W, Kernel), TraceError> {
         if self.writer.is_none() {
-            if self.kept.iter().all(|kept| matches!(kept.said, Said::Lost(_))) {
+            if self.kept.values().all(|kept| matches!(kept.said, Said::Lost(_))) {
                 let what = match self.count.unreadable {
                     0 => "no line is a timer event as ftrace, trace-cmd, perf script or babeltrace write it"
                         .into(),
@@ -373,11 +380,14 @@ impl<'o, W: Write> Import<'o, W> {
             }
             self.begin()?;
         }
+        while !self.kept.is_empty() {
+            self.next()?;
+        }
         self.write(None)?;
         match self.writer.take() {
             Some(writer) => {
                 let [timer_list, hrtimer] = self.by_queue;
-                Ok((writer.finish()?, Kernel { count: self.count, timer_list, hrtimer }))
+                Ok((writer.finish()?, Kernel { count: self.count, timer_list, hrtimer, late: self.late }))
             }
             None => Err(TraceError::Unfit("the trace was finished before")),
         }
