@@ -429,3 +429,22 @@ fn a_line_that_comes_too_late_is_counted() {
     assert!(Reader::new(&file[..]).unwrap().events().all(|event| event.is_ok()));
     assert_eq!(import((early.to_owned() + &text).as_bytes(), &HZ, Vec::new()).unwrap().1.late, 0);
 }
+
+/// The clock of the timers loses 5 us in a second against the clock of the trace.
+#[test]
+fn a_clock_that_drifts_does_not_change_the_delays() {
+    let mut text = String::new();
+    for round in 0..200_u64 {
+        let (s, now) = (500 + round * 20, 499_000_000_000 + round * 20 * 999_995_000);
+        let (due, seen) = (now + 10_000_000, now + 10_050_000);
+        text += &format!(
+            "a-7 [000] d..1. {s}.000000: hrtimer_start: hrtimer=aa function=f expires={due} softexpires={due}\n\
+             a-7 [000] d.h1. {s}.010050: hrtimer_expire_entry: hrtimer=aa function=f now={seen}\n"
+        );
+    }
+    let (_, events, _) = imported(&text, &HZ);
+    let mut describer = tickwright_trace::Describer::new(1_000_000);
+    events.iter().for_each(|event| describer.push(event));
+    let delays = describer.finish(&Default::default(), &Default::default()).delays;
+    assert_eq!((delays.count, delays.distinct, delays.p1, delays.max), (200, 1, delays.p99, 10_000_000));
+}

@@ -2,7 +2,9 @@
 //!
 //! Jiffies: the slope of ticks against times gives the number of jiffies in a second. Clocks of
 //! `hrtimer`: the line of an expiry has both the time of the trace and the time of the timer's
-//! clock.
+//! clock. Clocks drift apart, so the difference of two clocks is found for each second.
+
+use std::collections::BTreeMap;
 
 use crate::event::Ns;
 
@@ -22,9 +24,35 @@ pub(super) struct Calibration {
     /// The first tick that was read and the last one, each with its time.
     ticks: Option<[(Ns, u64); 2]>,
     hz: Option<u64>,
-    /// For each clock, its time minus the time of the trace.
-    clocks: Vec<i128>,
+    clocks: Vec<Clock>,
 }
+
+/// One of the kernel's clocks: its time minus the time of the trace, for each second of the trace
+/// that shows it.
+#[derive(Debug, Default)]
+struct Clock(BTreeMap<Ns, i128>);
+
+impl Clock {
+    /// The difference at the second that is nearest to `time`.
+    fn ahead(&self, time: Ns) -> Option<i128> {
+        let second = time.div_euclid(SECOND);
+        let before = self.0.range(..=second).next_back();
+        let after = self.0.range(second..).next();
+        let nearest = before.into_iter().chain(after).min_by_key(|(at, _)| at.abs_diff(second));
+        nearest.map(|(_, &ahead)| ahead)
+    }
+
+    /// Takes in a difference.
+    fn push(&mut self, time: Ns, ahead: i128) {
+        // The kernel reads the clock before it writes the line, so the greatest difference is the
+        // most precise.
+        let known = self.0.entry(time.div_euclid(SECOND)).or_insert(ahead);
+        *known = ahead.max(*known);
+    }
+}
+
+/// The clocks of a computer drift apart by some 20 ppm, which is 20 us in this time, in ns.
+const SECOND: Ns = 1_000_000_000;
 
 /// Two differences that are closer than this belong to one clock, others to two clocks.
 const ONE_CLOCK: i128 = 50_000_000;
@@ -59,12 +87,14 @@ impl Calibration {
     /// Notes the time of a clock at a time of the trace.
     pub(super) fn clock(&mut self, time: Ns, now: u64) {
         let ahead = i128::from(now) - i128::from(time);
-        // The kernel reads the clock before it writes the line, so the greatest difference is the
-        // most precise.
-        if let Some(known) = self.clocks.iter_mut().find(|known| (**known - ahead).abs() < ONE_CLOCK) {
-            *known = ahead.max(*known);
+        let is_near =
+            |clock: &&mut Clock| clock.ahead(time).is_some_and(|known| (known - ahead).abs() < ONE_CLOCK);
+        if let Some(clock) = self.clocks.iter_mut().find(is_near) {
+            clock.push(time, ahead);
         } else if self.clocks.len() < MOST_CLOCKS {
-            self.clocks.push(ahead);
+            let mut clock = Clock::default();
+            clock.push(time, ahead);
+            self.clocks.push(clock);
         }
     }
 
@@ -116,10 +146,11 @@ impl Calibration {
         ns.clamp(Ns::MIN.into(), Ns::MAX.into()) as Ns
     }
 
-    /// The time of the trace at which one of the clocks says `expires`. Of all clocks, it takes the
+    /// The time of the trace at which one of the clocks says `expires`, by the difference of the
+    /// clocks at `time`. Thus the delay is that of the timer's clock. Of all clocks, it takes the
     /// clock whose time is nearest to `time`.
     pub(super) fn at(&self, time: Ns, expires: u64) -> Ns {
-        let times = self.clocks.iter().map(|ahead| i128::from(expires) - ahead);
+        let times = self.clocks.iter().filter_map(|clock| Some(i128::from(expires) - clock.ahead(time)?));
         let nearest = times.min_by_key(|at| (at - i128::from(time)).abs());
         nearest.unwrap_or(time.into()).clamp(Ns::MIN.into(), Ns::MAX.into()) as Ns
     }
@@ -165,5 +196,25 @@ mod tests {
         calibration.clock(5_000_000_000, real);
         assert_eq!(calibration.at(5_000_000_000, monotonic + 70), 5_000_000_070);
         assert_eq!(calibration.at(5_000_000_000, real + 70), 5_000_000_070);
+    }
+
+    /// Clocks that drift apart by 17 ppm, which is 60 ms in an hour.
+    #[test]
+    fn a_clock_that_drifts_stays_one_clock() {
+        let mut calibration = Calibration::default();
+        let clock = |time: Ns| (time - 1_000_000_000 - time / 60_000) as u64;
+        let times = (0..40).map(|at| 500_000_000_000 + at * 100_000_000_000);
+        times.clone().rev().for_each(|time| {
+            calibration.clock(time, clock(time) - 300);
+            calibration.clock(time + 10_000, clock(time + 10_000));
+        });
+        assert_eq!(calibration.clocks.len(), 1);
+        for time in times {
+            let delay = calibration.at(time, clock(time) + 10_000_000) - time;
+            assert!((delay - 10_000_000).abs() < 10, "{delay} at {time}");
+            // Between two seconds that show the clock, the nearer one counts.
+            let delay = calibration.at(time + 30_000_000_000, clock(time + 30_000_000_000)) - time;
+            assert!((delay - 30_000_000_000).abs() < 600_000, "{delay} at {time}");
+        }
     }
 }
