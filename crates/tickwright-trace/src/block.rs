@@ -19,6 +19,9 @@ pub(crate) const LOST: u8 = 4;
 pub(crate) const END: u8 = 5;
 pub(crate) const BASE: u8 = 6;
 
+/// The first kind that a reader may skip, because events mean the same without it.
+pub(crate) const REMARK: u8 = OPTIONAL;
+
 /// A reader may skip a block whose kind is this number or more, if it does not know the kind.
 pub(crate) const OPTIONAL: u8 = 0x80;
 
@@ -27,6 +30,9 @@ pub(crate) const MOST: usize = 1 << 20;
 
 /// The most names of a table; also the most losses.
 pub(crate) const MOST_KEPT: usize = 1 << 20;
+
+/// The most remarks.
+pub(crate) const MOST_REMARKS: usize = 256;
 
 /// The most bytes of all names and notes of a file. Names compress a hundredfold. Without this
 /// bound, a small file could make a reader allocate gigabytes.
@@ -81,7 +87,7 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// Reads a block. Reads a block. Returns its kind and its length in the file, or `None` at the
+    /// Reads a block. Returns its kind and its length in the file, or `None` at the
     /// end of the source.
     pub(crate) fn read(&mut self, from: &mut impl Read) -> Result<Option<(u8, u64)>, Wrong> {
         let mut head = [0; HEAD];

@@ -3,6 +3,12 @@
 /// Nanoseconds on the clock of a trace, from its start. Negative before it.
 pub type Ns = i64;
 
+/// A deadline that the source does not tell, or that never comes. Such an arm has no delay.
+///
+/// The kernel arms timers that must never fire, and it arms timers on clocks that a trace may not
+/// show. A replay treats this deadline as one after the end of the trace.
+pub const UNKNOWN: Ns = Ns::MAX;
+
 /// One thing that happened to one timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Event {
@@ -35,14 +41,14 @@ impl Event {
 pub enum What {
     /// The timer was not pending, and is pending from now on.
     Arm {
-        /// When it is due.
+        /// When it is due; [`UNKNOWN`] if nobody knows.
         deadline: Ns,
         /// The timer's period in ns; 0: it expires once.
         period: u64,
     },
     /// The timer was pending, and now has another deadline.
     Rearm {
-        /// When it is due now.
+        /// When it is due now; [`UNKNOWN`] if nobody knows.
         deadline: Ns,
         /// The timer's period in ns; 0: it expires once.
         period: u64,
@@ -63,6 +69,12 @@ impl What {
             Self::Cancel => "cancel",
             Self::Fire => "fire",
         }
+    }
+
+    /// The deadline, if the event armed the timer and the deadline is not [`UNKNOWN`].
+    #[must_use]
+    pub fn deadline(self) -> Option<Ns> {
+        self.armed().map(|(deadline, _)| deadline).filter(|&deadline| deadline != UNKNOWN)
     }
 
     /// The deadline and the period, if the event armed the timer.

@@ -1,5 +1,6 @@
 //! The header of a trace.
 
+use core::fmt;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -78,6 +79,41 @@ pub struct Lost {
     pub count: u64,
     /// Where or why they were lost, in words.
     pub note: String,
+}
+
+/// What the writer of a trace counted and a reader of its figures must know. For example, an import
+/// counts the events that it could not read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// How many. 0: the words stand alone.
+    pub count: u64,
+    /// The words that follow the number.
+    pub words: String,
+}
+
+impl Remark {
+    /// The words of a remark that counts the timer events of the source that could not be read.
+    pub const UNREADABLE: &'static str = "timer events could not be read and are left out";
+
+    /// The words of a remark that counts the arms whose deadline is
+    /// [`UNKNOWN`](crate::event::UNKNOWN).
+    pub const UNKNOWN_DELAYS: &'static str =
+        "arms have a deadline that the source does not tell, or that never comes: their delays are left out";
+
+    /// Whether the remark counts events that could not be read.
+    #[must_use]
+    pub fn is_unreadable(&self) -> bool {
+        self.words == Self::UNREADABLE
+    }
+}
+
+impl fmt::Display for Remark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.count {
+            0 => f.write_str(&self.words),
+            count => write!(f, "{count} {}", self.words),
+        }
+    }
 }
 
 /// Names by number: the names of sites, or the names of threads. Number 0 has no name.

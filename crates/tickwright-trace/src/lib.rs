@@ -56,7 +56,7 @@ mod number;
 
 pub use error::TraceError;
 pub use event::{Event, What};
-pub use header::{Base, Header, Lost, Names};
+pub use header::{Base, Header, Lost, Names, Remark};
 pub use profile::{Describer, Profile};
 pub use reader::Reader;
 pub use writer::Writer;

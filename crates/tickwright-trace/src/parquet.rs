@@ -11,7 +11,8 @@
 //!
 //! The metadata of the file have the header of the trace as JSON (`tickwright.header`). If the end
 //! was read, they also have the number of lost events (`tickwright.lost_events`). A trace that
-//! ended too early has its error (`tickwright.damage`).
+//! ended too early has its error (`tickwright.damage`). The remarks of the trace are one text
+//! (`tickwright.remarks`).
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -81,6 +82,10 @@ fn write<R: Read, W: Write + Send>(reader: &mut Reader<R>, to: W, rows: usize) -
         ("tickwright.header", Some(serde_json::to_string(reader.header()).map_err(io::Error::from)?)),
         ("tickwright.lost_events", reader.lost_total().map(|lost| lost.to_string())),
     ];
+    if !reader.remarks().is_empty() {
+        let remarks: Vec<String> = reader.remarks().iter().map(ToString::to_string).collect();
+        about.push(("tickwright.remarks", Some(remarks.join("; "))));
+    }
     match &done {
         Err(damage) => about.push(("tickwright.damage", Some(damage.to_string()))),
         Ok(_) if !reader.is_complete() => {
@@ -158,7 +163,7 @@ impl<W: Write + Send> Table<W> {
         rows.column::<Int64Type>(|event| Some(event.time))?;
         rows.column::<ByteArrayType>(kind)?;
         rows.column::<Int64Type>(|event| Some(event.timer.cast_signed()))?;
-        rows.column::<Int64Type>(|event| event.what.armed().map(|(deadline, _)| deadline))?;
+        rows.column::<Int64Type>(|event| event.what.deadline())?;
         rows.column::<Int64Type>(|event| event.what.armed().map(|(_, period)| period.cast_signed()))?;
         rows.column::<ByteArrayType>(|event| named(threads, event.thread))?;
         rows.column::<Int32Type>(|event| event.cpu.checked_sub(1).map(i32::from))?;

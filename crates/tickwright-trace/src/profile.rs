@@ -24,7 +24,7 @@ use self::live::{Ended, Live};
 use self::numbers::Numbers;
 pub use self::numbers::Spread;
 pub use self::population::{Moment, Population};
-use crate::event::{Event, Ns, What};
+use crate::event::{Event, Ns, UNKNOWN, What};
 use crate::header::Names;
 
 /// The figures of a trace. Times and durations are in ns.
@@ -51,6 +51,8 @@ pub struct Profile {
     pub population: Population,
     /// The time from the arm of a timer to its deadline.
     pub delays: Delays,
+    /// Arms and re-arms with an [unknown deadline](crate::event::UNKNOWN): they have no delay.
+    pub unknown_delays: u64,
     /// For cancelled timers: the time since the last arm.
     pub cancel_age: Spread,
     /// For cancelled timers: the part of the delay that was left, in percent.
@@ -176,11 +178,14 @@ impl Describer {
 
     fn arm(&mut self, event: &Event, deadline: Ns, period: u64) {
         let delay = u64::try_from(deadline.saturating_sub(event.time)).unwrap_or(0);
-        self.delays.push(delay);
+        match deadline {
+            UNKNOWN => self.profile.unknown_delays += 1,
+            _ => self.delays.push(delay),
+        }
         match self.live.arm(event, deadline, delay, period) {
             Some(before) => {
                 self.profile.rearms += 1;
-                self.rearm_left.push(before.left_percent(event.time));
+                before.left_percent(event.time).into_iter().for_each(|left| self.rearm_left.push(left));
                 self.profile.remote += u64::from(before.is_foreign(event.thread));
             }
             None => self.profile.arms += 1,
@@ -192,7 +197,7 @@ impl Describer {
         match self.live.cancel(event.timer) {
             Some(before) => {
                 self.cancel_age.push(before.age(event.time));
-                self.cancel_left.push(before.left_percent(event.time));
+                before.left_percent(event.time).into_iter().for_each(|left| self.cancel_left.push(left));
                 self.profile.remote += u64::from(before.is_foreign(event.thread));
             }
             None => self.profile.unseen_arms += 1,
@@ -209,9 +214,11 @@ impl Describer {
         self.expiring.1 += 1;
         match self.live.fire(event.timer, event.time) {
             Some(Ended { deadline, period, .. }) => {
-                let late = event.time.saturating_sub(deadline);
-                self.late.push(u64::try_from(late).unwrap_or(0));
-                self.profile.early += u64::from(late < 0 && late.unsigned_abs() > self.tick_ns);
+                if deadline != UNKNOWN {
+                    let late = event.time.saturating_sub(deadline);
+                    self.late.push(u64::try_from(late).unwrap_or(0));
+                    self.profile.early += u64::from(late < 0 && late.unsigned_abs() > self.tick_ns);
+                }
                 if period > 0 {
                     self.profile.periodic_fires += 1;
                     self.periods.push(period);

@@ -6,7 +6,7 @@ use crate::block::{self, Buffer, MAGIC, OPTIONAL, Wrong};
 use crate::columns;
 use crate::error::{TraceError, VERSION};
 use crate::event::Event;
-use crate::header::{Base, Header, Lost, Names};
+use crate::header::{Base, Header, Lost, Names, Remark};
 use crate::number::{take, take_signed};
 use crate::writer::{BASES, LONGEST, THREADS};
 
@@ -18,6 +18,7 @@ pub struct Reader<R> {
     header: Header,
     names: [Names; 2],
     lost: Vec<Lost>,
+    remarks: Vec<Remark>,
     /// Bytes of all names and notes.
     text: usize,
     buffer: Buffer,
@@ -57,6 +58,7 @@ impl<R: Read> Reader<R> {
             header: Header::default(),
             names: [Names::default(), Names::default()],
             lost: Vec::new(),
+            remarks: Vec::new(),
             text: 0,
             buffer: Buffer::default(),
             events: Vec::new(),
@@ -102,6 +104,11 @@ impl<R: Read> Reader<R> {
     /// The losses of the source, from the blocks that were read.
     pub fn lost(&self) -> &[Lost] {
         &self.lost
+    }
+
+    /// What a reader of the figures must know, from the blocks that were read.
+    pub fn remarks(&self) -> &[Remark] {
+        &self.remarks
     }
 
     /// How many events the source lost in all, as the end of the file states. The number covers the
@@ -207,7 +214,8 @@ impl<R: Read> Reader<R> {
             block::BASE => self.take_base(),
             block::END => self.take_end(),
             block::HEADER => return Err(self.damaged("it is a second header")),
-            OPTIONAL.. => Some(()),
+            block::REMARK => self.take_remark(),
+            kind if kind >= OPTIONAL => Some(()),
             _ => return Err(self.damaged("its kind is unknown")),
         };
         match understood {
@@ -246,6 +254,17 @@ impl<R: Read> Reader<R> {
         }
         self.text = self.text.checked_add(bytes.len()).filter(|&text| text <= block::MOST_TEXT)?;
         self.lost.push(Lost { time, count, note: core::str::from_utf8(bytes).ok()?.to_owned() });
+        Some(())
+    }
+
+    fn take_remark(&mut self) -> Option<()> {
+        let mut bytes = &self.buffer.plain[..];
+        let count = take(&mut bytes)?;
+        if self.remarks.len() >= block::MOST_REMARKS || bytes.len() > LONGEST {
+            return None;
+        }
+        self.text = self.text.checked_add(bytes.len()).filter(|&text| text <= block::MOST_TEXT)?;
+        self.remarks.push(Remark { count, words: core::str::from_utf8(bytes).ok()?.to_owned() });
         Some(())
     }
 

@@ -27,6 +27,7 @@ pub struct Writer<W: Write> {
     written: u64,
     lost: u64,
     losses: usize,
+    remarks: usize,
     /// Bytes of all names and notes.
     text: usize,
     plain: Vec<u8>,
@@ -71,6 +72,7 @@ impl<W: Write> Writer<W> {
             written: 0,
             lost: 0,
             losses: 0,
+            remarks: 0,
             text: 0,
             plain,
             out: Vec::new(),
@@ -174,6 +176,26 @@ impl<W: Write> Writer<W> {
         put(&mut self.plain, count);
         self.plain.extend(note.as_bytes());
         self.block(block::LOST)
+    }
+
+    /// Writes what a reader of the figures must know: how many, and the words that follow the
+    /// number. A `count` of 0 is not shown. A remark after the first 256, or beyond 64 MiB of names
+    /// and notes, is left out. `words` longer than 4096 bytes are cut.
+    ///
+    /// # Errors
+    /// [`TraceError::Io`]: the remark is kept, and the next call tries again.
+    pub fn remark(&mut self, count: u64, words: &str) -> Result<(), TraceError> {
+        self.append_events();
+        let words = cut(words);
+        if self.remarks >= block::MOST_REMARKS || self.text + words.len() > block::MOST_TEXT {
+            return self.send();
+        }
+        self.remarks += 1;
+        self.text += words.len();
+        self.plain.clear();
+        put(&mut self.plain, count);
+        self.plain.extend(words.as_bytes());
+        self.block(block::REMARK)
     }
 
     /// Writes the waiting events, so that the file has them even if this program is killed.

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use proptest::prelude::*;
 use tickwright_trace::text::{from_csv, to_csv, to_json_lines};
-use tickwright_trace::{Base, Event, Header, Reader, TraceError, What, Writer};
+use tickwright_trace::{Base, Event, Header, Reader, Remark, TraceError, What, Writer};
 
 fn header() -> Header {
     let bases = vec![Base { name: "wheel".into(), tick_ns: 1_000_000 }, Base::default()];
@@ -102,6 +102,7 @@ fn sample() -> Vec<u8> {
         writer.push(&Event { thread, cpu: 2, base, site, ..Event::new(time, timer, what) }).unwrap();
         if number == 20 {
             writer.lost(time, 3, "the ring was full").unwrap();
+            writer.remark(2, "lines were odd").unwrap();
         }
     }
     assert_eq!(writer.site("tcp.c:7").unwrap(), site);
@@ -124,6 +125,31 @@ fn names_losses_and_the_end_come_back() {
     assert_eq!(reader.threads().iter().collect::<Vec<_>>(), [(1, "worker/1")]);
     assert_eq!(reader.header().bases[2], Base { name: "heap".into(), tick_ns: 1 });
     assert_eq!((reader.lost()[0].count, reader.lost()[0].note.as_str()), (3, "the ring was full"));
+}
+
+/// Remarks are in a block that older readers skip, wherever it stands.
+#[test]
+fn remarks_come_back() {
+    let mut writer = Writer::new(Vec::new(), &header()).unwrap();
+    writer.push(&Event::new(1, 1, What::Fire)).unwrap();
+    writer.remark(12, Remark::UNREADABLE).unwrap();
+    writer.push(&Event::new(2, 1, What::Fire)).unwrap();
+    writer.remark(0, &"x".repeat(5_000)).unwrap();
+    for _ in 0..300 {
+        writer.remark(1, "more").unwrap();
+    }
+    let file = writer.finish().unwrap();
+    let mut reader = Reader::new(&file[..]).unwrap();
+    while reader.next_block().unwrap().is_some() {}
+    assert!(reader.is_complete() && reader.events_read() == 2);
+    let remarks = reader.remarks();
+    assert_eq!((remarks.len(), remarks[1].words.len()), (256, 4_096));
+    assert_eq!(remarks[0].to_string(), "12 timer events could not be read and are left out");
+    assert!(remarks[0].is_unreadable() && !remarks[1].is_unreadable());
+    assert_eq!(remarks[1].to_string(), remarks[1].words);
+    // Kinds from 128 on may be skipped by readers that do not know them.
+    let block = blocks(&file).into_iter().find(|&at| file[at] >= 128).unwrap();
+    assert_eq!(file[block], 128);
 }
 
 /// Where the blocks of a file begin.

@@ -1,6 +1,6 @@
 //! The figures of traces.
 
-use tickwright_trace::event::Ns;
+use tickwright_trace::event::{Ns, UNKNOWN};
 use tickwright_trace::profile::Share;
 use tickwright_trace::{Describer, Event, Names, Profile, What};
 
@@ -152,6 +152,25 @@ fn memory_does_not_grow_with_the_number_of_timers() {
     }
     let profile = describer.finish(&Names::default(), &Names::default());
     assert_eq!((profile.arms, profile.fires, profile.population.max), (200_000, 200_000, 1));
+}
+
+/// A timer without a known deadline is pending and has no delay, no rest and no lateness.
+#[test]
+fn an_unknown_deadline_is_no_delay() {
+    let never = What::Arm { deadline: UNKNOWN, period: 0 };
+    let events = [
+        Event::new(0, 1, never),
+        Event::new(5, 1, never),
+        Event::new(10, 1, What::Cancel),
+        Event::new(20, 2, never),
+        Event::new(30, 2, What::Fire),
+        Event::new(40, 3, What::Arm { deadline: 1_040, period: 0 }),
+    ];
+    let profile = described(&events);
+    assert_eq!((profile.unknown_delays, profile.delays.count, profile.delays.max), (3, 1, 1_000));
+    assert_eq!((profile.arms, profile.rearms, profile.cancels, profile.fires), (3, 1, 1, 1));
+    assert_eq!((profile.rearm_left.count, profile.cancel_left.count, profile.late_ns.count), (0, 0, 0));
+    assert_eq!((profile.early, profile.cancel_age.max, profile.population.max), (0, 5, 1));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::event::{Event, Ns};
+use crate::event::{Event, Ns, UNKNOWN};
 
 /// A timer that was armed.
 #[derive(Clone, Copy, Debug)]
@@ -37,10 +37,11 @@ impl Ended {
         u64::try_from(now.saturating_sub(self.armed)).unwrap_or(0)
     }
 
-    /// The part of the delay that was left, in percent.
-    pub(super) fn left_percent(&self, now: Ns) -> u64 {
+    /// The part of the delay that was left, in percent. `None`: the deadline is unknown.
+    pub(super) fn left_percent(&self, now: Ns) -> Option<u64> {
         let left = u64::try_from(self.deadline.saturating_sub(now)).unwrap_or(0);
-        left.saturating_mul(100).checked_div(self.delay).unwrap_or(0).min(100)
+        let percent = left.saturating_mul(100).checked_div(self.delay).unwrap_or(0).min(100);
+        (self.deadline != UNKNOWN).then_some(percent)
     }
 
     /// Whether another known thread armed the timer.
