@@ -5,16 +5,19 @@
 //!   1000,arm,7,5000000,0,worker,0,,server.c:77
 //!   90000,cancel,7,,,worker,0,,
 //! ```
-//! One row per event. Threads, queues and sites are written by name. An unknown value is empty.
+//! One row per event. Threads, queues and sites are written by name. An unknown value is empty, and
+//! so is an unknown deadline.
 
-use std::io::{BufWriter, Read, Write};
+use std::io::{BufReader, BufWriter, Read, Write};
 
 use serde::{Deserialize, Serialize};
 
 use crate::bounded::{Bounded, Limit};
 use crate::error::TraceError;
-use crate::event::{Event, Ns, What};
-use crate::header::{Base, Header, Names};
+use crate::event::{Event, Ns, UNKNOWN, What};
+use crate::header::{Base, Header, Names, Remark};
+use crate::import::Unpacked;
+use crate::import::loss::loss;
 use crate::reader::Reader;
 use crate::writer::Writer;
 
@@ -43,7 +46,7 @@ impl<'t> Row<'t> {
             time_ns: event.time,
             kind: event.what.name(),
             timer: event.timer,
-            deadline_ns: armed.map(|(deadline, _)| deadline),
+            deadline_ns: event.what.deadline(),
             period_ns: armed.map(|(_, period)| period),
             thread: threads.get(event.thread),
             cpu: event.cpu.checked_sub(1),
@@ -52,11 +55,13 @@ impl<'t> Row<'t> {
         }
     }
 
-    /// What happened. The error says what is wrong.
-    fn what(&self) -> Result<What, String> {
+    /// What happened. The error says what is wrong. An empty deadline is unknown; `has_deadlines`
+    /// says whether there is a column of them.
+    fn what(&self, has_deadlines: bool) -> Result<What, String> {
         let armed = || {
+            let deadline = self.deadline_ns.or(has_deadlines.then_some(UNKNOWN));
             let missing = || format!("an event '{}' needs deadline_ns", self.kind);
-            Ok::<_, String>((self.deadline_ns.ok_or_else(missing)?, self.period_ns.unwrap_or(0)))
+            Ok::<_, String>((deadline.ok_or_else(missing)?, self.period_ns.unwrap_or(0)))
         };
         Ok(match self.kind {
             "arm" => armed().map(|(deadline, period)| What::Arm { deadline, period })?,
@@ -126,14 +131,21 @@ pub fn to_json_lines<R: Read>(reader: &mut Reader<R>, to: impl Write) -> Result<
 /// Reads CSV and writes it as a trace. Columns are found by name and may be in any order. The
 /// columns thread, cpu, base and site may be missing. Returns the number of events.
 ///
-/// `header` describes the trace. A queue that the header does not name is added to it.
+/// An arm whose deadline is empty has an [`UNKNOWN`] one. A line that says that events were lost,
+/// as bpftrace writes it between the rows, is written as a loss. Text that is packed with gzip is
+/// unpacked. `header` describes the trace. A queue that the header does not name is added to it.
 ///
 /// # Errors
 /// [`TraceError::Line`] with the number of the line; [`TraceError::Io`].
 pub fn from_csv<W: Write>(from: impl Read, header: &Header, to: W) -> Result<(W, u64), TraceError> {
     let mut writer = Writer::new(to, header)?;
-    let count = each_line(from, |row| {
-        let what = row.what()?;
+    let (mut count, mut unknown, mut last) = (0, 0, 0);
+    each_line(Unpacked::new(BufReader::new(from))?, |found| {
+        let (row, has_deadlines) = match found {
+            Found::Row(row, has_deadlines) => (row, has_deadlines),
+            Found::Lost(count) => return Ok(writer.lost(last, count, "the recorder's buffer was full")),
+        };
+        let what = row.what(has_deadlines)?;
         let cpu = row.cpu.map_or(Some(0), |cpu| cpu.checked_add(1)).ok_or("cpu is beyond 65534")?;
         let mut event = Event { cpu, ..Event::new(row.time_ns, row.timer, what) };
         let mut write = || {
@@ -142,22 +154,37 @@ pub fn from_csv<W: Write>(from: impl Read, header: &Header, to: W) -> Result<(W,
             event.site = row.site.map_or(Ok(0), |name| writer.site(name))?;
             writer.push(&event)
         };
+        count += 1;
+        unknown += u64::from(what.armed().is_some() && what.deadline().is_none());
+        last = last.max(row.time_ns);
         Ok(write())
     })?;
+    if unknown > 0 {
+        writer.remark(unknown, Remark::UNKNOWN_DELAYS)?;
+    }
     Ok((writer.finish()?, count))
 }
 
 /// The longest row.
 const LONGEST_RECORD: usize = 1 << 20;
 
-/// Calls `put` for each row. The outer error of `put` says what is wrong with the row.
+/// What a line of CSV holds.
+enum Found<'r> {
+    /// An event, and whether there is a column of deadlines.
+    Row(Row<'r>, bool),
+    /// The number of lost events (0: unknown).
+    Lost(u64),
+}
+
+/// Calls `put` for each line. The outer error of `put` says what is wrong with the line.
 fn each_line(
     from: impl Read,
-    mut put: impl FnMut(&Row<'_>) -> Result<Result<(), TraceError>, String>,
-) -> Result<u64, TraceError> {
+    mut put: impl FnMut(Found<'_>) -> Result<Result<(), TraceError>, String>,
+) -> Result<(), TraceError> {
     let limit = Limit::new(LONGEST_RECORD);
     let from = Bounded { from, limit: limit.clone() };
-    let mut from = csv::ReaderBuilder::new().flexible(false).from_reader(from);
+    // A line of one field may be a message between the rows, so this function checks the lengths.
+    let mut from = csv::ReaderBuilder::new().flexible(true).from_reader(from);
     let wrong_at = |error: csv::Error, line: u64| match limit.is_exceeded() {
         true => {
             let what = "the row is longer than 1 MiB: a quote before it may lack its other half";
@@ -166,24 +193,30 @@ fn each_line(
         false => wrong(error),
     };
     let names = from.headers().map_err(|error| wrong_at(error, 1))?.clone();
-    if let Some(missing) =
-        ["time_ns", "kind", "timer"].into_iter().find(|name| !names.iter().any(|n| n == *name))
-    {
+    let has = |name: &str| names.iter().any(|known| known == name);
+    if let Some(missing) = ["time_ns", "kind", "timer"].into_iter().find(|name| !has(name)) {
         return Err(TraceError::Line { line: 1, what: format!("there is no column '{missing}'") });
     }
-    let (mut record, mut count) = (csv::StringRecord::new(), 0);
+    let has_deadlines = has("deadline_ns");
+    let mut record = csv::StringRecord::new();
     loop {
         limit.renew();
         let line = from.position().line();
         if !from.read_record(&mut record).map_err(|error| wrong_at(error, line))? {
-            break;
+            return Ok(());
         }
         let line = record.position().map_or(0, csv::Position::line);
-        let row: Row<'_> = record.deserialize(Some(&names)).map_err(wrong)?;
-        put(&row).map_err(|what| TraceError::Line { line, what })??;
-        count += 1;
+        let lost = if record.len() == 1 { loss(&record[0]) } else { None };
+        let found = match lost {
+            Some(count) => Found::Lost(count),
+            None if record.len() != names.len() => {
+                let what = format!("it has {} fields, the first line has {}", record.len(), names.len());
+                return Err(TraceError::Line { line, what });
+            }
+            None => Found::Row(record.deserialize(Some(&names)).map_err(wrong)?, has_deadlines),
+        };
+        put(found).map_err(|what| TraceError::Line { line, what })??;
     }
-    Ok(count)
 }
 
 fn io(error: csv::Error) -> TraceError {
@@ -198,10 +231,6 @@ fn wrong(error: csv::Error) -> TraceError {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => TraceError::Io(error),
         csv::ErrorKind::Utf8 { .. } => TraceError::Line { line, what: "it is not UTF-8".into() },
-        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
-            let what = format!("it has {len} fields, the first line has {expected_len}");
-            TraceError::Line { line, what }
-        }
         csv::ErrorKind::Deserialize { err, .. } => {
             let field = err.field().and_then(|at| usize::try_from(at).ok());
             let what = match field {

@@ -104,6 +104,41 @@ fn workers_of_a_process_have_timers_of_their_own() {
     assert_ne!(events[0].timer, events[1].timer);
 }
 
+/// Browsers write numbers below 0, and words, for some threads. Each is another thread.
+#[test]
+fn threads_with_odd_numbers_are_told_apart() {
+    let worker =
+        event(0, "TimerInstall", 1, r#","timeout":9,"singleShot":true"#).replace(r#""frame":"F","#, "");
+    let of = |pid: &str, tid: &str| {
+        worker
+            .replace(r#""pid":1"#, &format!(r#""pid":{pid}"#))
+            .replace(r#""tid":2"#, &format!(r#""tid":{tid}"#))
+    };
+    let all = [of("1", "-1"), of("1", "-2"), of("1", "0"), of("-7", "0"), of(r#""GPU""#, "0"), of("1", "-1")];
+    let (_, events, _) = imported(format!("[{}]", all.join(",")).as_bytes());
+    let timers: Vec<u64> = events.iter().map(|event| event.timer).collect();
+    let threads: Vec<u32> = events.iter().map(|event| event.thread).collect();
+    assert_eq!(timers, [1, 2, 3, 4, 5, 1]);
+    assert_eq!(threads, [1, 2, 3, 4, 5, 1]);
+}
+
+/// A filter strips the arguments of events, so that nobody knows the timer.
+#[test]
+fn events_without_arguments_are_counted() {
+    let install = event(7, "TimerInstall", 5, r#","timeout":9,"singleShot":true"#);
+    let stripped = [
+        r#"{"name":"TimerInstall","ph":"I","pid":1,"tid":2,"ts":1,"args":"__stripped__"}"#,
+        r#"{"name":"TimerFire","ph":"I","pid":1,"tid":2,"ts":2,"args":null}"#,
+        r#"{"name":"TimerRemove","ph":"I","pid":1,"tid":2,"ts":3}"#,
+        r#"{"name":"TimerRemove","ph":"I","pid":1,"tid":2,"ts":3,"args":{"data":{"frame":"F"}}}"#,
+        r#"{"name":"TimerFire","ph":"I","pid":1,"tid":2,"ts":3,"args":{"data":{"timerId":0}}}"#,
+    ];
+    let (found, events, _) = imported(format!("[{install},{}]", stripped.join(",")).as_bytes());
+    assert_eq!((events.len(), found.count.unreadable), (1, 5));
+    let error = import(format!("[{}]", stripped.join(",")).as_bytes(), "test", Vec::new()).unwrap_err();
+    assert!(error.to_string().contains("5 timer events, but none can be read"), "{error}");
+}
+
 #[test]
 fn a_packed_trace_that_is_cut_off_is_read_to_there() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/samples/chrome-intercom-widget.json.gz");

@@ -7,22 +7,25 @@
 //! - `TimerFire` means one expiry. A periodic timer stays pending.
 //! - `TimerRemove` cancels a timer if it is pending. Programs also clear timers that have fired
 //!   already, and timer 0, which never exists. The import skips such lines.
+//! - `trace_buffer_overflowed` is a loss of an unknown number of events.
 //! - A timer is named by process, frame and id. Workers have no frame, so a worker's timer is named
 //!   by its thread.
+//! - A browser can strip the arguments of events (`"__stripped__"`). Without them nobody knows the
+//!   timer, so such an event counts as unreadable.
 //! - A delay is the requested delay, at least 1 ms. A browser makes the delays of nested timers and
 //!   of hidden pages longer.
 
 use core::fmt;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 
-use flate2::bufread::MultiGzDecoder;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::Imported;
+use super::unpack::damage_of;
+use super::{Imported, Unpacked};
 use crate::bounded::{Bounded, Limit};
 use crate::error::TraceError;
 use crate::event::{Event, Ns, What};
@@ -50,23 +53,27 @@ pub struct Chrome {
 ///
 /// # Errors
 /// [`TraceError::Line`] with the first damage, if there is no timer event; [`TraceError::Io`].
-pub fn import<R: BufRead, W: Write>(mut from: R, of: &str, to: W) -> Result<(W, Chrome), TraceError> {
-    let packed = from.fill_buf()?.starts_with(&[0x1f, 0x8b]);
-    let mut read = TimerEvents { found: Vec::new(), unreadable: 0, limit: Limit::new(LONGEST) };
-    let damage = match packed {
-        true => parse(MultiGzDecoder::new(from), &mut read)?,
-        false => parse(from, &mut read)?,
+pub fn import<R: BufRead, W: Write>(from: R, of: &str, to: W) -> Result<(W, Chrome), TraceError> {
+    let mut read = TimerEvents {
+        found: Vec::new(),
+        lost: Vec::new(),
+        count: Imported::default(),
+        limit: Limit::new(LONGEST),
     };
-    let TimerEvents { mut found, unreadable, .. } = read;
+    read.count.damage = parse(Unpacked::new(from)?, &mut read)?;
+    let TimerEvents { mut found, lost, count, .. } = read;
     if found.is_empty() {
-        let what = damage
-            .unwrap_or_else(|| "it has no event TimerInstall: record the category devtools.timeline".into());
+        let what = match (count.unreadable, count.damage) {
+            (0, Some(damage)) => damage,
+            (0, None) => "it has no event TimerInstall: record the category devtools.timeline".into(),
+            (some, _) => format!(
+                "it has {some} timer events, but none can be read: record without a filter that strips arguments"
+            ),
+        };
         return Err(TraceError::Line { line: 1, what });
     }
     found.sort_by_key(|timer| timer.time);
-    let (to, mut all) = write(&found, of, to)?;
-    (all.count.damage, all.count.unreadable) = (damage, unreadable);
-    Ok((to, all))
+    write(&found, &lost, count, of, to)
 }
 
 /// Parses all timer events. Returns the damage that ended the parse, if any.
@@ -81,33 +88,34 @@ fn parse(from: impl Read, found: &mut TimerEvents) -> Result<Option<String>, Tra
         }
         Err(error) if error.is_io() => {
             let error = std::io::Error::from(error);
-            match error.kind() {
-                // The compressed data is damaged or cut off: the events before that point are read.
-                ErrorKind::InvalidData | ErrorKind::InvalidInput | ErrorKind::UnexpectedEof => {
-                    Ok(Some(format!("it cannot be unpacked: {error}")))
-                }
-                _ => Err(TraceError::Io(error)),
-            }
+            // The events before the damage are read.
+            damage_of(&error).map(Some).ok_or(TraceError::Io(error))
         }
         Err(error) => Ok(Some(error.to_string())),
     }
 }
 
-fn write<W: Write>(found: &[Found], of: &str, to: W) -> Result<(W, Chrome), TraceError> {
+fn write<W: Write>(
+    found: &[Found],
+    lost: &[Ns],
+    count: Imported,
+    of: &str,
+    to: W,
+) -> Result<(W, Chrome), TraceError> {
     let bases = vec![Base { name: "browser".into(), tick_ns: 1_000_000 }];
     let unseen = vec!["how much longer than asked for the browser makes delays".to_owned()];
     let header = Header { of: of.into(), clock: "trace".into(), bases, unseen, ..Header::of("chrome") };
     let mut writer = Writer::new(to, &header)?;
-    let mut all = Chrome::default();
+    let mut all = Chrome { count, ..Chrome::default() };
     let start = found.first().map_or(0, |first| first.time);
     // The number of each timer, and its period while it is pending.
     let mut timers: HashMap<Key<'_>, (u64, Option<u64>)> = HashMap::new();
     for one in found {
         let time = one.time - start;
         let known = timers.len() as u64;
-        let worker = if one.frame.is_empty() { one.thread } else { 0 };
-        let (number, pending) =
-            timers.entry((one.process, worker, one.frame.as_str(), one.id)).or_insert((known + 1, None));
+        let worker = if one.frame.is_empty() { &*one.thread } else { "" };
+        let key = (&*one.process, worker, &*one.frame, one.id);
+        let (number, pending) = timers.entry(key).or_insert((known + 1, None));
         let what = match one.did {
             Did::Install { delay, repeats } => {
                 all.installs += 1;
@@ -140,17 +148,23 @@ fn write<W: Write>(found: &[Found], of: &str, to: W) -> Result<(W, Chrome), Trac
         writer.push(&event)?;
         all.count.events += 1;
     }
+    for time in lost {
+        writer.lost(time.saturating_sub(start), 0, "the browser's buffer was full")?;
+    }
+    all.count.remark(&mut writer)?;
     Ok((writer.finish()?, all))
 }
 
-/// The key of a timer: process, thread of a worker or 0, frame, id.
-type Key<'f> = (u64, u64, &'f str, i64);
+/// The key of a timer: process, thread of a worker or nothing, frame, id.
+type Key<'f> = (&'f str, &'f str, &'f str, i64);
 
-/// The timer events of a trace, and the number of those that could not be read.
+/// The timer events of a trace, and what could not be read.
 #[derive(Debug)]
 struct TimerEvents {
     found: Vec<Found>,
-    unreadable: u64,
+    /// When the browser's buffer overflowed.
+    lost: Vec<Ns>,
+    count: Imported,
     /// The limit for one value of the trace.
     limit: Limit,
 }
@@ -162,8 +176,8 @@ const LONGEST: usize = 1 << 26;
 #[derive(Debug)]
 struct Found {
     time: Ns,
-    process: u64,
-    thread: u64,
+    process: String,
+    thread: String,
     frame: String,
     id: i64,
     site: String,
@@ -186,10 +200,11 @@ struct AnyEvent<'j> {
     ph: Cow<'j, str>,
     #[serde(default, deserialize_with = "number")]
     ts: f64,
-    #[serde(default, deserialize_with = "number")]
-    pid: f64,
-    #[serde(default, deserialize_with = "number")]
-    tid: f64,
+    /// Numbers as a rule, negative ones and words too.
+    #[serde(default, deserialize_with = "word")]
+    pid: String,
+    #[serde(default, deserialize_with = "word")]
+    tid: String,
     args: Option<Box<RawValue>>,
 }
 
@@ -202,7 +217,7 @@ struct Arguments {
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Data {
-    timer_id: i64,
+    timer_id: Option<i64>,
     timeout: f64,
     single_shot: bool,
     frame: String,
@@ -217,27 +232,38 @@ struct Place {
     line_number: i64,
 }
 
+/// What an event says.
+enum Said {
+    Timer(Found),
+    /// Events were lost at this time.
+    Lost(Ns),
+    /// The event is a timer's, but its arguments are not.
+    Unreadable,
+    /// The event is about something else.
+    Other,
+}
+
 impl AnyEvent<'_> {
-    /// Returns the timer event, if this is one. An error means that its arguments do not fit a
-    /// timer event.
-    fn timer(&self) -> Option<Result<Found, serde_json::Error>> {
+    fn said(self) -> Said {
         let install = match &*self.name {
             "TimerInstall" => Some(true),
             "TimerFire" => None,
             "TimerRemove" => Some(false),
-            _ => return None,
+            "trace_buffer_overflowed" => return Said::Lost(ns(self.overflowed_at() * 1_000.0)),
+            _ => return Said::Other,
         };
         // The phase that ends an event with a begin.
         if self.ph == "E" {
-            return None;
+            return Said::Other;
         }
-        let data = match serde_json::from_str(self.args.as_deref()?.get()) {
-            Ok(Arguments { data }) => data,
-            Err(error) => return Some(Err(error)),
+        let args = self.args.as_deref().map(|args| serde_json::from_str(args.get()));
+        let Some(Ok(Arguments { data })) = args else { return Said::Unreadable };
+        let id = match (data.timer_id, install) {
+            // Programs clear timer 0, which never exists.
+            (Some(0), Some(false)) => 0,
+            (None | Some(0), _) => return Said::Unreadable,
+            (Some(id), _) => id,
         };
-        if data.timer_id == 0 && install != Some(false) {
-            return None;
-        }
         let did = match install {
             Some(true) => {
                 Did::Install { delay: ns(data.timeout.max(1.0) * 1_000_000.0), repeats: !data.single_shot }
@@ -249,24 +275,47 @@ impl AnyEvent<'_> {
             let Place { function_name, url, line_number } = place;
             format!("{function_name} {url}:{line_number}").trim().to_owned()
         });
-        Some(Ok(Found {
+        Said::Timer(Found {
             time: ns(self.ts * 1_000.0),
-            process: self.pid as u64,
-            thread: self.tid as u64,
+            process: self.pid,
+            thread: self.tid,
             frame: data.frame,
-            id: data.timer_id,
+            id,
             site: site.unwrap_or_default(),
             did,
-        }))
+        })
+    }
+
+    /// The time in us at which the buffer overflowed, or the event's own time.
+    fn overflowed_at(&self) -> f64 {
+        let args = self.args.as_deref().and_then(|args| serde_json::from_str(args.get()).ok());
+        args.map_or(self.ts, |Overflow { overflowed_at_ts }| overflowed_at_ts)
     }
 }
 
-/// A number, 0 for a value of another type. So one event with a process "GPU" or a time `null` does
-/// not end the import of a million others.
+/// The arguments of a `trace_buffer_overflowed`.
+#[derive(Deserialize)]
+struct Overflow {
+    #[serde(deserialize_with = "number")]
+    overflowed_at_ts: f64,
+}
+
+/// A number, 0 for a value of another type. So one event with a time `null` does not end the import
+/// of a million others.
 fn number<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     let raw = Box::<RawValue>::deserialize(from)?;
     Ok(raw.get().trim_matches('"').parse().ok().filter(|number: &f64| number.is_finite()).unwrap_or(0.0))
 }
+
+/// The number of a process or thread as it is written. Some browsers write words, and numbers below
+/// 0.
+fn word<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let raw = Box::<RawValue>::deserialize(from)?;
+    Ok(raw.get().trim_matches('"').chars().take(LONGEST_WORD).collect())
+}
+
+/// The most characters of the number of a process or thread.
+const LONGEST_WORD: usize = 64;
 
 /// Converts to ns within half of the range, so that a sum of two cannot overflow.
 fn ns(of: f64) -> Ns {
@@ -286,10 +335,11 @@ impl<'de> Visitor<'de> for Traces<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<(), A::Error> {
         while let Some(event) = all.next_element::<AnyEvent<'_>>()? {
             self.0.limit.renew();
-            match event.timer() {
-                Some(Ok(timer)) => self.0.found.push(timer),
-                Some(Err(_)) => self.0.unreadable += 1,
-                None => {}
+            match event.said() {
+                Said::Timer(timer) => self.0.found.push(timer),
+                Said::Lost(time) => self.0.lost.push(time),
+                Said::Unreadable => self.0.count.unreadable += 1,
+                Said::Other => {}
             }
         }
         Ok(())

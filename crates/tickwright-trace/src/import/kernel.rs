@@ -23,7 +23,7 @@ use super::Imported;
 use super::calibration::Calibration;
 use super::line::{Line, Queue, Read, Said, read, remedy};
 use super::order::{Pending, detachment};
-use super::source::{Strings, next_line};
+use super::source::{LineReader, Strings};
 use crate::error::TraceError;
 use crate::event::{Event, Ns, What};
 use crate::header::{Base, Header};
@@ -66,16 +66,11 @@ const MOST_KEPT: usize = 1 << 20;
 /// # Errors
 /// [`TraceError::Line`] when no line is a timer event, and when the length of a jiffy is needed and
 /// unknown; [`TraceError::Io`].
-pub fn import<R: BufRead, W: Write>(
-    mut from: R,
-    options: &Options,
-    to: W,
-) -> Result<(W, Kernel), TraceError> {
+pub fn import<R: BufRead, W: Write>(from: R, options: &Options, to: W) -> Result<(W, Kernel), TraceError> {
     let mut import = Import::new(options, to);
-    let mut bytes = Vec::new();
-    while next_line(&mut from, &mut bytes)? {
-        import.count.lines += 1;
-        let text = String::from_utf8_lossy(&bytes);
+    let mut lines = LineReader::new(from)?;
+    while let Some(bytes) = lines.next()? {
+        let text = String::from_utf8_lossy(bytes);
         match read(&text) {
             Read::Event(line) => import.line(&line)?,
             Read::Other => {}
@@ -85,6 +80,7 @@ pub fn import<R: BufRead, W: Write>(
             }
         }
     }
+    (import.count.lines, import.count.damage) = (lines.count, lines.damage);
     import.finish()
 }
 
@@ -385,7 +381,8 @@ impl<'o, W: Write> Import<'o, W> {
         }
         self.write(None)?;
         match self.writer.take() {
-            Some(writer) => {
+            Some(mut writer) => {
+                self.count.remark(&mut writer)?;
                 let [timer_list, hrtimer] = self.by_queue;
                 Ok((writer.finish()?, Kernel { count: self.count, timer_list, hrtimer, late: self.late }))
             }

@@ -7,6 +7,7 @@
 //!   [1361214076.525092220] (+0.000002128) VM1 timer_start: { cpu_id = 0 }, { timer = 184, ... }
 //! ```
 
+use super::loss::loss;
 use crate::event::Ns;
 
 /// One of the kernel's two queues.
@@ -79,12 +80,11 @@ const EXPIRE: Said = Said::Expire { now: None };
 
 /// Reads a line.
 pub(super) fn read(line: &str) -> Read<'_> {
-    if let Some(lost) = lost(line) {
-        let said = Said::Lost(lost);
-        let (time, queue) = (0, Queue::Wheel);
+    let Some((head, queue, said, fields)) = split(line) else {
+        let Some(lost) = loss(line) else { return Read::Other };
+        let (time, queue, said) = (0, Queue::Wheel, Said::Lost(lost));
         return Read::Event(Line { time, cpu: None, thread: "", queue, address: 0, function: "", said });
-    }
-    let Some((head, queue, said, fields)) = split(line) else { return Read::Other };
+    };
     event(head, queue, said, fields).map_or(Read::Unreadable, Read::Event)
 }
 
@@ -206,18 +206,6 @@ fn number(text: &str) -> Option<u64> {
         None if text.len() > 16 => decimal(text),
         None => u64::from_str_radix(text, 16).ok(),
     }
-}
-
-/// The number of lost events that a line reports.
-fn lost(line: &str) -> Option<u64> {
-    if let Some(at) = line.find("[LOST ") {
-        let count = line[at + 6..].split(' ').next()?;
-        return line[at..].contains(" EVENTS]").then(|| count.parse().unwrap_or(0));
-    }
-    line.find("LOST ").and_then(|at| {
-        let (count, rest) = line[at + 5..].split_once(' ')?;
-        rest.starts_with("events").then(|| count.parse().ok())?
-    })
 }
 
 #[cfg(test)]

@@ -3,33 +3,62 @@
 use std::collections::HashMap;
 use std::io::BufRead;
 
+use super::unpack::{Unpacked, damage_of};
 use crate::error::TraceError;
 
 /// The longest line in bytes. A longer line is cut to this length.
 pub(super) const LONGEST: usize = 1 << 16;
 
-/// Reads a line and keeps at most [`LONGEST`] bytes of it. Returns whether there was a line.
-pub(super) fn next_line(from: &mut impl BufRead, bytes: &mut Vec<u8>) -> Result<bool, TraceError> {
-    bytes.clear();
-    let mut had = false;
-    loop {
-        let some = match from.fill_buf() {
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-            some => some?,
-        };
-        if some.is_empty() {
-            return Ok(had);
+/// The lines of a source, packed with gzip or not, with the line ends of any system.
+#[derive(Debug)]
+pub(super) struct LineReader<'r> {
+    from: Unpacked<'r>,
+    bytes: Vec<u8>,
+    /// Why a packed source cannot be unpacked any further.
+    pub(super) damage: Option<String>,
+}
+
+impl<'r> LineReader<'r> {
+    pub(super) fn new(from: impl BufRead + 'r) -> Result<Self, TraceError> {
+        Ok(Self { from: Unpacked::new(from)?, bytes: Vec::new(), damage: None })
+    }
+
+    /// Reads a line and keeps at most [`LONGEST`] bytes of it, without its end. `None` at the end
+    /// of the source, or where its damage begins.
+    pub(super) fn next(&mut self) -> Result<Option<&[u8]>, TraceError> {
+        self.bytes.clear();
+        let mut had = false;
+        while self.damage.is_none() {
+            let some = match self.from.fill_buf() {
+                Ok(some) => some,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(error) => {
+                    self.damage = Some(damage_of(&error).ok_or(error)?);
+                    break;
+                }
+            };
+            if some.is_empty() {
+                break;
+            }
+            had = true;
+            let end = some.iter().position(|&byte| byte == b'\n');
+            let line = &some[..end.unwrap_or(some.len())];
+            let room = LONGEST.saturating_sub(self.bytes.len());
+            self.bytes.extend_from_slice(&line[..line.len().min(room)]);
+            let used = end.map_or(some.len(), |end| end + 1);
+            self.from.consume(used);
+            if end.is_some() {
+                break;
+            }
         }
-        had = true;
-        let end = some.iter().position(|&byte| byte == b'\n');
-        let line = &some[..end.unwrap_or(some.len())];
-        let room = LONGEST.saturating_sub(bytes.len());
-        bytes.extend_from_slice(&line[..line.len().min(room)]);
-        let used = end.map_or(some.len(), |end| end + 1);
-        from.consume(used);
-        if end.is_some() {
-            return Ok(true);
+        if !had {
+            return Ok(None);
         }
+        let mut line = &self.bytes[..];
+        while let Some(rest) = line.strip_suffix(b"\r") {
+            line = rest;
+        }
+        Ok(Some(line))
     }
 }
 

@@ -43,7 +43,7 @@ use std::io::{BufRead, Write};
 pub use self::found::Strace;
 use self::line::{Body, Stamp, read};
 use self::state::State;
-use super::source::next_line;
+use super::source::LineReader;
 use crate::error::TraceError;
 
 /// Reads strace's lines and writes them as a `.twt` file. `of` names the recorded program, for the
@@ -52,14 +52,14 @@ use crate::error::TraceError;
 /// # Errors
 /// [`TraceError::Line`] if no line is a call that sets a timer or waits for a time, or if stamps
 /// have no date. [`TraceError::Io`]. [`TraceError::Unfit`] if there are a million names of threads.
-pub fn import<R: BufRead, W: Write>(mut from: R, of: &str, to: W) -> Result<(W, Strace), TraceError> {
+pub fn import<R: BufRead, W: Write>(from: R, of: &str, to: W) -> Result<(W, Strace), TraceError> {
     let mut state = State::new(of, to);
-    let mut bytes = Vec::new();
+    let mut from = LineReader::new(from)?;
     let mut lines = 0;
     let mut unstamped = 0_u64;
-    while next_line(&mut from, &mut bytes)? {
+    while let Some(bytes) = from.next()? {
         lines += 1;
-        let line = read(&bytes);
+        let line = read(bytes);
         let is_call = matches!(line.body, Body::Call { .. } | Body::Begin { .. });
         match line.stamp {
             Stamp::OfDay if is_call => {
@@ -67,14 +67,14 @@ pub fn import<R: BufRead, W: Write>(mut from: R, of: &str, to: W) -> Result<(W, 
                 return Err(TraceError::Line { line: lines, what });
             }
             Stamp::Missing | Stamp::OfDay => {
-                if !state.go_on(&bytes)? && is_call && is_timer(&line.body) {
+                if !state.go_on(bytes)? && is_call && is_timer(&line.body) {
                     unstamped += 1;
                 }
             }
             Stamp::Unix(_) | Stamp::Since(_) => state.line(&line)?,
         }
     }
-    state.found.count.lines = lines;
+    (state.found.count.lines, state.found.count.damage) = (lines, from.damage);
     state.found.count.unreadable += unstamped;
     match state.finish()? {
         (Some(to), found) => Ok((to, found)),
@@ -88,6 +88,11 @@ pub fn import<R: BufRead, W: Write>(mut from: R, of: &str, to: W) -> Result<(W, 
             Err(TraceError::Line { line: lines, what })
         }
     }
+}
+
+/// Whether a line is strace's: a call, a signal or an end, with a stamp or without.
+pub(super) fn is_line(line: &[u8]) -> bool {
+    read(line).body != Body::Other
 }
 
 /// Whether every line of this call is about a timer.

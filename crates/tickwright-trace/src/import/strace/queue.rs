@@ -9,6 +9,7 @@ use super::clock::{Clocks, Due};
 use crate::error::TraceError;
 use crate::event::{Event, Ns, What};
 use crate::header::{Base, Header, calendar};
+use crate::import::Imported;
 use crate::import::source::Strings;
 use crate::writer::Writer;
 
@@ -171,7 +172,8 @@ impl<W: Write> Events<W> {
     }
 
     /// Writes all events and ends the file. `None`: there was no event.
-    pub(super) fn finish(&mut self, clocks: &Clocks) -> Result<Option<W>, TraceError> {
+    /// `count` holds what could not be read.
+    pub(super) fn finish(&mut self, clocks: &Clocks, count: &Imported) -> Result<Option<W>, TraceError> {
         self.write(Ns::MAX, clocks)?;
         while let Some(Waiting { event, .. }) = self.waiting.pop() {
             let due = match event.did {
@@ -180,7 +182,12 @@ impl<W: Write> Events<W> {
             };
             self.write_one(event, due, clocks)?;
         }
-        self.writer.take().map(Writer::finish).transpose()
+        let Some(mut writer) = self.writer.take() else { return Ok(None) };
+        count.remark(&mut writer)?;
+        if self.counts.guessed > 0 {
+            writer.remark(self.counts.guessed, "deadlines rest on a guess of the offset of their clock")?;
+        }
+        writer.finish().map(Some)
     }
 }
 

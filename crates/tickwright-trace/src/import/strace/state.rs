@@ -471,7 +471,7 @@ impl<W: Write> State<W> {
                 Some(End::Unknown) | None => {}
             }
         }
-        let to = self.events.finish(&self.clocks)?;
+        let to = self.events.finish(&self.clocks, &self.found.count)?;
         let counts = self.events.counts;
         let found = &mut self.found;
         (found.arms, found.rearms) = (counts.arms, counts.rearms);

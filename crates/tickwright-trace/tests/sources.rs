@@ -1,0 +1,224 @@
+//! Tests of what all importers share: packed sources, line ends, marks of an encoding, losses, and
+//! the guess of what wrote a source.
+
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use tickwright_trace::event::UNKNOWN;
+use tickwright_trace::import::{Source, Unpacked, chrome, kernel, strace};
+use tickwright_trace::text::{from_csv, to_csv};
+use tickwright_trace::{Header, Reader, Remark, TraceError, What};
+
+const KERNEL: &str = "cpus=2
+  w-3 [000] d..1. 50.000000: timer_start: timer=00000000aaaa0040 function=f expires=4295000100 [timeout=100] cpu=0
+  w-3 [000] d..1. 50.300000: timer_cancel: timer=00000000aaaa0040
+  w-3 [000] d..1. 50.400000: timer_start: timer=00000000aaaa0080 function=f expires=4295000200 [timeout=100] cpu=0
+";
+const STRACE: &str = "7 1700000000.000000 poll([], 0, 5) = 0 (Timeout) <0.005100>
+7 1700000001.000000 nanosleep({tv_sec=0, tv_nsec=1000000}, NULL) = 0 <0.001100>
+";
+const CHROME: &str = r#"{"traceEvents":[
+{"name":"TimerInstall","ph":"I","pid":1,"tid":2,"ts":0,"args":{"data":{"frame":"F","timerId":5,"timeout":9,"singleShot":true}}},
+{"name":"TimerFire","ph":"I","pid":1,"tid":2,"ts":9000,"args":{"data":{"frame":"F","timerId":5}}}]}
+"#;
+const CSV: &str = "time_ns,kind,timer,deadline_ns,site\n0,arm,7,5000000,a.c:1\n1000,cancel,7,,\n";
+
+const ALL: [(Source, &str); 4] =
+    [(Source::Kernel, KERNEL), (Source::Strace, STRACE), (Source::Chrome, CHROME), (Source::Csv, CSV)];
+
+/// What a trace holds: its events as CSV, the numbers of its losses, and its remarks.
+#[derive(Debug, PartialEq)]
+struct Held {
+    events: String,
+    lost: Vec<u64>,
+    remarks: Vec<String>,
+}
+
+fn import(source: Source, bytes: &[u8]) -> Result<Held, TraceError> {
+    let options = kernel::Options { hz: Some(250), ..kernel::Options::default() };
+    let file = match source {
+        Source::Kernel => kernel::import(bytes, &options, Vec::new())?.0,
+        Source::Strace => strace::import(bytes, "test", Vec::new())?.0,
+        Source::Chrome => chrome::import(bytes, "test", Vec::new())?.0,
+        Source::Csv => from_csv(bytes, &Header::of("csv"), Vec::new())?.0,
+    };
+    let mut reader = Reader::new(&file[..])?;
+    let mut csv = Vec::new();
+    to_csv(&mut reader, &mut csv)?;
+    Ok(Held {
+        events: String::from_utf8(csv).unwrap(),
+        lost: reader.lost().iter().map(|lost| lost.count).collect(),
+        remarks: reader.remarks().iter().map(ToString::to_string).collect(),
+    })
+}
+
+fn held(source: Source, bytes: &[u8]) -> Held {
+    import(source, bytes).unwrap_or_else(|error| panic!("{source}: {error}"))
+}
+
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    let mut packer = GzEncoder::new(Vec::new(), Compression::default());
+    packer.write_all(bytes).unwrap();
+    packer.finish().unwrap()
+}
+
+#[test]
+fn each_source_says_the_same_packed_with_a_mark_and_with_other_line_ends() {
+    for (source, text) in ALL {
+        let plain = held(source, text.as_bytes());
+        assert!(plain.events.lines().count() > 2, "{source}: {plain:?}");
+        let marked = format!("\u{feff}{text}");
+        let returns = text.replace('\n', "\r\n");
+        let twice = text.replace('\n', "\r\r\n");
+        let mut ways = vec![
+            text.trim_end().to_owned().into_bytes(),
+            marked.clone().into_bytes(),
+            returns.clone().into_bytes(),
+            packed(text.as_bytes()),
+            packed(marked.as_bytes()),
+            packed(returns.as_bytes()),
+        ];
+        if source != Source::Csv {
+            ways.push(twice.into_bytes());
+        }
+        for (at, bytes) in ways.iter().enumerate() {
+            assert_eq!(held(source, bytes), plain, "{source}, way {at}");
+            let unpacked = Unpacked::new(&bytes[..]).unwrap();
+            assert_eq!(Source::guess(unpacked.beginning()), Ok(source), "{source}, way {at}");
+        }
+    }
+}
+
+/// A packed source that is cut off is read to there, and the trace says so.
+#[test]
+fn a_packed_source_that_is_cut_off_is_read_to_there() {
+    let mut random = 1_u64;
+    let rounds: String = (0..4_000)
+        .map(|round| {
+            // Addresses that do not compress away.
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let (timer, at) = (random >> 33 | 1 << 31, 100 + round);
+            let start = "expires=5 [timeout=10] cpu=0";
+            format!("  w-3 [000] d..1. {at}.000000: timer_start: timer={timer:016x} function=f {start}\n")
+        })
+        .collect();
+    let whole = packed(rounds.as_bytes());
+    let cut = held(Source::Kernel, &whole[..whole.len() / 2]);
+    let events = cut.events.lines().count() - 1;
+    assert!((1_000..4_000).contains(&events), "{events}");
+    assert!(cut.remarks.iter().any(|remark| remark.contains("cannot be unpacked")), "{:?}", cut.remarks);
+}
+
+#[test]
+fn a_loss_is_said_by_every_recorder() {
+    for (line, count) in [
+        ("CPU:1 [LOST 204600 EVENTS]", 204_600),
+        ("CPU:1 [LOST EVENTS]", 0),
+        ("CPU:1 [204600 EVENTS DROPPED]", 204_600),
+        ("    swapper     0 [001]    50.350000: PERF_RECORD_LOST lost 31", 31),
+        ("LOST 8 events!", 8),
+        ("[warning] Tracer discarded 14 events between [13:27] and [13:28] in a trace", 14),
+    ] {
+        let mut lines: Vec<&str> = KERNEL.lines().collect();
+        lines.insert(2, line);
+        let found = held(Source::Kernel, lines.join("\n").as_bytes());
+        assert_eq!(found.lost, [count], "{line}");
+        assert_eq!(found.events, held(Source::Kernel, KERNEL.as_bytes()).events, "{line}");
+    }
+    let row = CSV.replace("1000,cancel", "Lost 6 events\n1000,cancel");
+    assert_eq!(held(Source::Csv, row.as_bytes()).lost, [6]);
+    let full = r#"[{"name":"trace_buffer_overflowed","ph":"M","ts":0,"args":{"overflowed_at_ts":8000}},"#;
+    let full =
+        held(Source::Chrome, CHROME.replace("{\"traceEvents\":[", full).replace("]}\n", "]").as_bytes());
+    assert_eq!(full.lost, [0]);
+}
+
+/// The number of events that could not be read is in the trace itself.
+#[test]
+fn what_cannot_be_read_is_counted_in_the_trace() {
+    let cut = KERNEL
+        .replace("[timeout=100] cpu=0\n  w-3 [000] d..1. 50.3", "[timeout=1x0]\n  w-3 [000] d..1. 50.3");
+    let stripped = r#"{"name":"TimerFire","ph":"I","pid":1,"tid":2,"ts":7,"args":"__stripped__"},"#;
+    let chrome = CHROME.replacen('{', &format!("[{stripped}{{"), 1).replacen("{\"traceEvents\":[", "", 1);
+    let strace = format!("{STRACE}7 1700000002.000000 poll([], 0, rubbish) = 0 (Timeout) <0.005100>\n");
+    for (source, text) in
+        [(Source::Kernel, cut), (Source::Chrome, chrome.replace("]}\n", "]")), (Source::Strace, strace)]
+    {
+        let found = held(source, text.as_bytes());
+        assert_eq!(found.remarks, [format!("1 {}", Remark::UNREADABLE)], "{source}: {text}");
+    }
+}
+
+#[test]
+fn the_guess_is_as_lenient_as_the_parsers() {
+    let ftrace =
+        "# tracer: nop\n  b-1  [000] d... 1.5: timer_start: timer=1 function=f expires=1 [timeout=1]\n";
+    for (beginning, source) in [
+        (ftrace, Source::Kernel),
+        (
+            "[1361214076.525092220] (+0.000002128) VM1 timer_start: { cpu_id = 0 }, { timer = 7",
+            Source::Kernel,
+        ),
+        ("  a-1 [000] d... 1.5: sched_switch: prev_comm=x\n", Source::Kernel),
+        ("  {\"traceEvents\": [", Source::Chrome),
+        ("[\n{\"ph\": \"X\"}", Source::Chrome),
+        ("[ ]", Source::Chrome),
+        ("1795218604.8 poll([], 0, 2) = 0 (Timeout) <0.002>", Source::Strace),
+        (
+            "strace: Process 7 attached\n[pid 7] 12:13:14.5 nanosleep({1, 0},  <unfinished ...>",
+            Source::Strace,
+        ),
+        ("29374 futex(0x7ff130f33bc4, FUTEX_WAIT", Source::Strace),
+        ("7<my server> 1795218604.8 poll([], 0, 2) = 0 (Timeout) <0.002>", Source::Strace),
+        ("[pid 7<my server>] 1795218604.8 poll([], 0, 2) = 0", Source::Strace),
+        ("7     1795218604.800863 (+     0.000042) poll([], 0, 5) = 0", Source::Strace),
+        ("7 1795218604.8 --- SIGALRM {si_signo=SIGALRM, si_code=SI_KERNEL} ---", Source::Strace),
+        ("kind,time_ns,timer\narm,1,2\n", Source::Csv),
+        ("\"kind\",\"time_ns\",\"timer\"\n\"arm\",1,2\n", Source::Csv),
+        ("time_ns , kind , timer\n", Source::Csv),
+    ] {
+        assert_eq!(Source::guess(beginning.as_bytes()), Ok(source), "{beginning}");
+    }
+    for (beginning, remedy) in [
+        (&b"\xfd7zXZ\0"[..], "xz -dc"),
+        (b"\x28\xb5\x2f\xfd\0", "zstd -dc"),
+        (b"BZh91AY", "bzip2 -dc"),
+        (b"PERFILE2", "perf script"),
+        (b"\x17\x08\x44tracing", "trace-cmd report"),
+        (b"\xff\xfea\0", "iconv"),
+        (b"\x89TWT\r\n", "already"),
+    ] {
+        let why = Source::guess(beginning).err().unwrap_or_default();
+        assert!(why.contains(remedy), "{why}");
+    }
+}
+
+/// The deadline of a timer that never expires is empty in text, and an empty one is unknown.
+#[test]
+fn an_unknown_deadline_is_empty_in_text() {
+    let text = "time_ns,kind,timer,deadline_ns\n0,arm,7,\n5,cancel,7,\n";
+    let (file, _) = from_csv(text.as_bytes(), &Header::of("csv"), Vec::new()).unwrap();
+    let first = Reader::new(&file[..]).unwrap().events().next().unwrap().unwrap();
+    assert_eq!(first.what, What::Arm { deadline: UNKNOWN, period: 0 });
+    assert_eq!((first.what.deadline(), What::Cancel.deadline()), (None, None));
+    let found = held(Source::Csv, text.as_bytes());
+    assert!(found.events.contains("\n0,arm,7,,0,"), "{}", found.events);
+    assert_eq!(found.remarks, [format!("1 {}", Remark::UNKNOWN_DELAYS)]);
+}
+
+/// An error of the system is no damage of a packed source.
+#[test]
+fn a_disk_that_cannot_be_read_is_an_error() {
+    struct Broken;
+    impl std::io::Read for Broken {
+        fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+            Err(std::io::ErrorKind::PermissionDenied.into())
+        }
+    }
+    assert!(Unpacked::new(std::io::BufReader::new(Broken)).is_err());
+    let begun = std::io::Read::chain(KERNEL.as_bytes(), std::io::BufReader::new(Broken));
+    let options = kernel::Options { hz: Some(250), ..kernel::Options::default() };
+    let error = kernel::import(begun, &options, Vec::new()).unwrap_err();
+    assert!(matches!(error, TraceError::Io(_)), "{error}");
+}
