@@ -448,3 +448,69 @@ fn a_clock_that_drifts_does_not_change_the_delays() {
     let delays = describer.finish(&Default::default(), &Default::default()).delays;
     assert_eq!((delays.count, delays.distinct, delays.p1, delays.max), (200, 1, delays.p99, 10_000_000));
 }
+
+/// The deadlines of three timers: an expiry shows the first clock, and no line shows the second. The
+/// third timer must never expire.
+#[test]
+fn a_deadline_on_a_clock_that_no_line_shows_is_unknown() {
+    let start = |at: &str, timer: &str, due: u64| {
+        let fields = format!("hrtimer={timer} function=f expires={due} softexpires={due} mode=ABS");
+        format!("a-7 [000] d..1. {at}: hrtimer_start: {fields}\n")
+    };
+    let shown = start("500.0", "aa", 499_100_000_000)
+        + "a-7 [000] d.h1. 500.1: hrtimer_expire_entry: hrtimer=aa function=f now=499100000000\n";
+    let wall = start("500.2", "bb", 1_764_252_560_200_000_000);
+    let never = start("500.3", "cc", i64::MAX.cast_unsigned());
+    let text = shown.clone() + &wall + &never;
+    let (file, found) = import(text.as_bytes(), &HZ, Vec::new()).unwrap();
+    assert_eq!(found.unknown, 2);
+    let events: Vec<Event> = Reader::new(&file[..]).unwrap().events().map(Result::unwrap).collect();
+    let deadlines: Vec<_> = events.iter().map(|event| event.what.deadline()).collect();
+    assert_eq!(deadlines, [Some(100_000_000), None, None, None]);
+    let mut describer = tickwright_trace::Describer::new(1_000_000);
+    events.iter().for_each(|event| describer.push(event));
+    let profile = describer.finish(&Default::default(), &Default::default());
+    assert_eq!((profile.unknown_delays, profile.delays.count, profile.arms), (2, 1, 3));
+    assert_eq!((profile.delays.max, profile.late_ns.count), (100_000_000, 1));
+    // An expiry of another timer shows the wall clock, a minute earlier.
+    let other =
+        "a-7 [000] d.h1. 500.1: hrtimer_expire_entry: hrtimer=dd function=g now=1764252500100000000\n";
+    let text = shown + other + &wall;
+    assert_eq!(import(text.as_bytes(), &HZ, Vec::new()).unwrap().1.unknown, 0);
+    assert_eq!(told(&text, &HZ)[3], (200_000, 3, "arm", Some(60_200)));
+    // There is no expiry.
+    assert_eq!(import(wall.as_bytes(), &HZ, Vec::new()).unwrap().1.unknown, 1);
+}
+
+/// The machine slept for a minute, so that two of its clocks are a minute apart.
+#[test]
+fn the_clock_that_a_timer_names_is_used() {
+    let delay = |clock: &str| {
+        let init = |timer: &str, clock: &str| {
+            line(0, &format!("hrtimer_init: hrtimer={timer} clockid={clock} mode=ABS"))
+        };
+        let expire = |timer: &str, now: u64| {
+            line(1, &format!("hrtimer_expire_entry: hrtimer={timer} function=f now={now}"))
+        };
+        let text = init("aa", "CLOCK_MONOTONIC")
+            + &init("bb", "CLOCK_BOOTTIME")
+            + &init("cc", clock)
+            + &expire("aa", 40_000_000_000)
+            + &expire("bb", 100_000_000_000)
+            + &line(1, "hrtimer_start: hrtimer=cc function=f expires=101000000000 softexpires=0 mode=ABS");
+        told(&text, &HZ)[2].3.unwrap()
+    };
+    assert_eq!([delay("CLOCK_BOOTTIME"), delay("7"), delay("CLOCK_OTHER")], [1_000; 3]);
+    assert_eq!([delay("CLOCK_MONOTONIC"), delay("1")], [61_000; 2]);
+}
+
+/// The clock of a recorder may be coarse.
+#[test]
+fn lines_of_one_time_keep_their_order() {
+    let start = |timer: &str| {
+        line(7, &format!("timer_start: timer={timer} function=f expires=5010 [timeout=10] cpu=1"))
+    };
+    let text = [start("bb"), start("aa"), line(7, "timer_cancel: timer=bb"), start("cc")];
+    let kinds: Vec<_> = told(&text.concat(), &HZ).iter().map(|told| (told.1, told.2)).collect();
+    assert_eq!(kinds, [(1, "arm"), (2, "arm"), (1, "cancel"), (3, "arm")]);
+}

@@ -129,7 +129,13 @@ impl ImportArgs {
                          order; sort the file by time and import it again\n"
                     ),
                 };
-                counts(&found.count) + &queues + &late
+                let unknown = match found.unknown {
+                    0 => String::new(),
+                    unknown => format!(
+                        "{unknown} starts have a deadline that no line tells, or that never comes: they have no delay\n"
+                    ),
+                };
+                counts(&found.count) + &queues + &unknown + &late
             }
             Source::Chrome => {
                 let (_, found) = chrome::import(from, name, to)?;

@@ -6,7 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::event::Ns;
+use super::line::ClockId;
+use crate::event::{Ns, UNKNOWN};
 
 /// The usual rates: a slope near one of these is taken for it.
 const USUAL_HZ: [u64; 8] = [24, 32, 64, 100, 128, 250, 300, 1000];
@@ -30,14 +31,18 @@ pub(super) struct Calibration {
 /// One of the kernel's clocks: its time minus the time of the trace, for each second of the trace
 /// that shows it.
 #[derive(Debug, Default)]
-struct Clock(BTreeMap<Ns, i128>);
+struct Clock {
+    /// `None` until a timer shows it that tells its clock.
+    id: Option<ClockId>,
+    ahead: BTreeMap<Ns, i128>,
+}
 
 impl Clock {
     /// The difference at the second that is nearest to `time`.
     fn ahead(&self, time: Ns) -> Option<i128> {
         let second = time.div_euclid(SECOND);
-        let before = self.0.range(..=second).next_back();
-        let after = self.0.range(second..).next();
+        let before = self.ahead.range(..=second).next_back();
+        let after = self.ahead.range(second..).next();
         let nearest = before.into_iter().chain(after).min_by_key(|(at, _)| at.abs_diff(second));
         nearest.map(|(_, &ahead)| ahead)
     }
@@ -46,7 +51,7 @@ impl Clock {
     fn push(&mut self, time: Ns, ahead: i128) {
         // The kernel reads the clock before it writes the line, so the greatest difference is the
         // most precise.
-        let known = self.0.entry(time.div_euclid(SECOND)).or_insert(ahead);
+        let known = self.ahead.entry(time.div_euclid(SECOND)).or_insert(ahead);
         *known = ahead.max(*known);
     }
 }
@@ -56,6 +61,10 @@ const SECOND: Ns = 1_000_000_000;
 
 /// Two differences that are closer than this belong to one clock, others to two clocks.
 const ONE_CLOCK: i128 = 50_000_000;
+
+/// No timer runs for longer than a year, in ns. A deadline that is further away is on a clock that no
+/// line shows: wall clocks and clocks that start with the machine are decades apart.
+const LONGEST: u128 = 365 * 86_400 * 1_000_000_000;
 
 /// The kernel's timers use five clocks.
 const MOST_CLOCKS: usize = 8;
@@ -84,15 +93,18 @@ impl Calibration {
         }
     }
 
-    /// Notes the time of a clock at a time of the trace.
-    pub(super) fn clock(&mut self, time: Ns, now: u64) {
+    /// Notes the time of a clock at a time of the trace. `id` is the clock, if it is known.
+    pub(super) fn clock(&mut self, time: Ns, now: u64, id: Option<ClockId>) {
         let ahead = i128::from(now) - i128::from(time);
-        let is_near =
-            |clock: &&mut Clock| clock.ahead(time).is_some_and(|known| (known - ahead).abs() < ONE_CLOCK);
+        let is_near = |clock: &&mut Clock| {
+            let may_be = id.is_none() || clock.id.is_none() || id == clock.id;
+            may_be && clock.ahead(time).is_some_and(|known| (known - ahead).abs() < ONE_CLOCK)
+        };
         if let Some(clock) = self.clocks.iter_mut().find(is_near) {
+            clock.id = clock.id.or(id);
             clock.push(time, ahead);
         } else if self.clocks.len() < MOST_CLOCKS {
-            let mut clock = Clock::default();
+            let mut clock = Clock { id, ..Clock::default() };
             clock.push(time, ahead);
             self.clocks.push(clock);
         }
@@ -146,13 +158,25 @@ impl Calibration {
         ns.clamp(Ns::MIN.into(), Ns::MAX.into()) as Ns
     }
 
-    /// The time of the trace at which one of the clocks says `expires`, by the difference of the
-    /// clocks at `time`. Thus the delay is that of the timer's clock. Of all clocks, it takes the
-    /// clock whose time is nearest to `time`.
-    pub(super) fn at(&self, time: Ns, expires: u64) -> Ns {
-        let times = self.clocks.iter().filter_map(|clock| Some(i128::from(expires) - clock.ahead(time)?));
-        let nearest = times.min_by_key(|at| (at - i128::from(time)).abs());
-        nearest.unwrap_or(time.into()).clamp(Ns::MIN.into(), Ns::MAX.into()) as Ns
+    /// The time of the trace at which the clock `id` says `expires`, by the difference of the clocks
+    /// at `time`. Thus the delay is that of the timer's clock. If `id` is unknown, or no line shows
+    /// that clock by its name, it takes the clock whose time is nearest to `time`. [`UNKNOWN`]: no
+    /// clock is less than a year away, or the timer never expires.
+    pub(super) fn at(&self, time: Ns, expires: u64, id: Option<ClockId>) -> Ns {
+        // The kernel arms a timer that must not expire with the greatest time (`KTIME_MAX`).
+        if expires >= Ns::MAX.cast_unsigned() {
+            return UNKNOWN;
+        }
+        let is_named = id.is_some() && self.clocks.iter().any(|clock| clock.id == id);
+        let clocks = self.clocks.iter().filter(|clock| match id {
+            Some(_) if is_named => clock.id == id,
+            Some(_) => clock.id.is_none(),
+            None => true,
+        });
+        let distance = |at: &i128| at.abs_diff(time.into());
+        let times = clocks.filter_map(|clock| Some(i128::from(expires) - clock.ahead(time)?));
+        let nearest = times.min_by_key(distance).filter(|at| distance(at) <= LONGEST);
+        nearest.and_then(|at| Ns::try_from(at).ok()).unwrap_or(UNKNOWN)
     }
 }
 
@@ -191,11 +215,11 @@ mod tests {
     fn the_clock_of_a_timer_is_the_one_that_makes_its_delay_short() {
         let mut calibration = Calibration::default();
         let (monotonic, real) = (10_000_000_000, 1_700_000_000_000_000_000);
-        calibration.clock(5_000_000_000, monotonic - 400);
-        calibration.clock(5_000_000_000, monotonic);
-        calibration.clock(5_000_000_000, real);
-        assert_eq!(calibration.at(5_000_000_000, monotonic + 70), 5_000_000_070);
-        assert_eq!(calibration.at(5_000_000_000, real + 70), 5_000_000_070);
+        calibration.clock(5_000_000_000, monotonic - 400, None);
+        calibration.clock(5_000_000_000, monotonic, None);
+        calibration.clock(5_000_000_000, real, None);
+        assert_eq!(calibration.at(5_000_000_000, monotonic + 70, None), 5_000_000_070);
+        assert_eq!(calibration.at(5_000_000_000, real + 70, None), 5_000_000_070);
     }
 
     /// Clocks that drift apart by 17 ppm, which is 60 ms in an hour.
@@ -205,15 +229,15 @@ mod tests {
         let clock = |time: Ns| (time - 1_000_000_000 - time / 60_000) as u64;
         let times = (0..40).map(|at| 500_000_000_000 + at * 100_000_000_000);
         times.clone().rev().for_each(|time| {
-            calibration.clock(time, clock(time) - 300);
-            calibration.clock(time + 10_000, clock(time + 10_000));
+            calibration.clock(time, clock(time) - 300, None);
+            calibration.clock(time + 10_000, clock(time + 10_000), None);
         });
         assert_eq!(calibration.clocks.len(), 1);
         for time in times {
-            let delay = calibration.at(time, clock(time) + 10_000_000) - time;
+            let delay = calibration.at(time, clock(time) + 10_000_000, None) - time;
             assert!((delay - 10_000_000).abs() < 10, "{delay} at {time}");
             // Between two seconds that show the clock, the nearer one counts.
-            let delay = calibration.at(time + 30_000_000_000, clock(time + 30_000_000_000)) - time;
+            let delay = calibration.at(time + 30_000_000_000, clock(time + 30_000_000_000), None) - time;
             assert!((delay - 30_000_000_000).abs() < 600_000, "{delay} at {time}");
         }
     }

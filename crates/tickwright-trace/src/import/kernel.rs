@@ -14,18 +14,21 @@
 //!   start at its address belongs to another timer.
 //! - Times of `timer_list` are jiffies. The lines themselves give the number of jiffies in a
 //!   second.
-//! - Times of `hrtimer` are on one of the kernel's clocks, not on the clock of the trace.
+//! - Times of `hrtimer` are on one of the kernel's clocks, not on the clock of the trace. The line
+//!   of an expiry shows the time of its clock; `hrtimer_init` and `hrtimer_setup` tell which clock a
+//!   timer uses. The deadline is [`UNKNOWN`] if no line shows the clock, and if the timer must never
+//!   expire.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, Write};
 
 use super::Imported;
 use super::calibration::Calibration;
-use super::line::{Line, Queue, Read, Said, read, remedy};
+use super::line::{ClockId, Line, Queue, Read, Said, read, remedy};
 use super::order::{Pending, detachment};
 use super::source::{LineReader, Strings};
 use crate::error::TraceError;
-use crate::event::{Event, Ns, What};
+use crate::event::{Event, Ns, UNKNOWN, What};
 use crate::header::{Base, Header};
 use crate::writer::Writer;
 
@@ -51,6 +54,8 @@ pub struct Kernel {
     /// Lines that came more than a million lines after a later line. Their events are not in the
     /// order of their times.
     pub late: u64,
+    /// Starts whose deadline is [`UNKNOWN`].
+    pub unknown: u64,
 }
 
 /// The most lines that are kept to bring them into the order of their times.
@@ -70,6 +75,7 @@ pub fn import<R: BufRead, W: Write>(from: R, options: &Options, to: W) -> Result
     let mut import = Import::new(options, to);
     let mut lines = LineReader::new(from)?;
     while let Some(bytes) = lines.next()? {
+        import.count.lines += 1;
         let text = String::from_utf8_lossy(bytes);
         match read(&text) {
             Read::Event(line) => import.line(&line)?,
@@ -80,7 +86,7 @@ pub fn import<R: BufRead, W: Write>(from: R, options: &Options, to: W) -> Result
             }
         }
     }
-    (import.count.lines, import.count.damage) = (lines.count, lines.damage);
+    import.count.damage = lines.damage;
     import.finish()
 }
 
@@ -93,6 +99,7 @@ struct Kept {
     queue: Queue,
     address: u64,
     function: u32,
+    clock: Option<ClockId>,
     /// The timer lies on a stack: another timer may take its address later.
     is_on_stack: bool,
     said: Said,
@@ -105,6 +112,7 @@ struct Timer {
     is_pending: bool,
     /// The function of the timer's starts, as a number of the strings. 0: unknown.
     function: u32,
+    clock: Option<ClockId>,
     /// Whether the last line about the address, apart from `timer_init`, was a cancel.
     is_cancelled: bool,
 }
@@ -152,12 +160,15 @@ struct Import<'o, W: Write> {
     threads: Strings,
     functions: Strings,
     timers: HashMap<(Queue, u64), Timer>,
+    /// The clocks of the timers at their addresses, by the lines that were read.
+    clocks_of: HashMap<u64, ClockId>,
     numbers: u64,
     by_queue: [Lines; 2],
     pending: Pending,
     start: Ns,
     last: Ns,
     late: u64,
+    unknown: u64,
     count: Imported,
     /// What a user can do about unreadable lines. `None` if no line shows a remedy.
     remedy: Option<&'static str>,
@@ -177,12 +188,14 @@ impl<'o, W: Write> Import<'o, W> {
             threads: Strings::default(),
             functions: Strings::default(),
             timers: HashMap::new(),
+            clocks_of: HashMap::new(),
             numbers: 0,
             by_queue: [Lines::default(); 2],
             pending: Pending::default(),
             start: 0,
             last: 0,
             late: 0,
+            unknown: 0,
             count: Imported::default(),
             remedy: None,
         }
@@ -198,10 +211,16 @@ impl<'o, W: Write> Import<'o, W> {
                 self.clocks.jiffy(line.time, now);
             }
         }
+        if let Some(clock) = line.clock {
+            self.clocks_of.insert(line.address, clock);
+        }
         if let Said::Expire { now: Some(now) } = line.said {
             match line.queue {
                 Queue::Wheel => self.clocks.jiffy(line.time, now),
-                Queue::HighResolution => self.clocks.clock(line.time, now),
+                Queue::HighResolution => {
+                    let id = self.clocks_of.get(&line.address).copied();
+                    self.clocks.clock(line.time, now, id);
+                }
             }
         }
         let kept = Kept {
@@ -211,6 +230,7 @@ impl<'o, W: Write> Import<'o, W> {
             queue: line.queue,
             address: line.address,
             function: self.functions.number(line.function),
+            clock: line.clock,
             is_on_stack: is_on_stack(line.function),
             said: line.said,
         };
@@ -242,9 +262,7 @@ impl<'o, W: Write> Import<'o, W> {
         let mut unseen =
             vec!["what programs do with timers of their own: each loop has one timer here".into()];
         if self.has[1] && !self.clocks.knows_a_clock() {
-            unseen.push(
-                "deadlines of hrtimer: no line tells the time of their clock, so each delay is 0".into(),
-            );
+            unseen.push("deadlines of hrtimer: no line tells the time of their clock".into());
         }
         let of = self.options.of.clone();
         let header = Header { of, clock: "trace".into(), bases, unseen, ..Header::of("kernel") };
@@ -283,11 +301,12 @@ impl<'o, W: Write> Import<'o, W> {
             self.pending.close(timer.number);
             self.numbers += 1;
             (timer.number, timer.is_pending, timer.function) = (self.numbers, false, 0);
+            timer.clock = kept.clock;
         }
         if is_start && !timer.is_pending && timer.is_another(kept) {
             self.pending.close(timer.number);
             self.numbers += 1;
-            timer.number = self.numbers;
+            (timer.number, timer.clock) = (self.numbers, None);
         }
         if is_start && kept.function > 0 {
             timer.function = kept.function;
@@ -317,11 +336,13 @@ impl<'o, W: Write> Import<'o, W> {
             Said::Start { expires, now, was_armed } => {
                 let deadline = match (kept.queue, now) {
                     (Queue::Wheel, Some(now)) => self.clocks.after(time, expires.wrapping_sub(now) as i64),
-                    (Queue::Wheel, None) => time,
-                    (Queue::HighResolution, _) => {
-                        self.clocks.at(kept.time, expires).saturating_sub(self.start)
-                    }
+                    (Queue::Wheel, None) => UNKNOWN,
+                    (Queue::HighResolution, _) => match self.clocks.at(kept.time, expires, timer.clock) {
+                        UNKNOWN => UNKNOWN,
+                        at => at.saturating_sub(self.start),
+                    },
                 };
+                self.unknown += u64::from(deadline == UNKNOWN);
                 let detached = self.pending.take_back(timer.number);
                 let moves = was_armed.unwrap_or(detached || timer.is_pending);
                 timer.is_pending = true;
@@ -384,7 +405,10 @@ impl<'o, W: Write> Import<'o, W> {
             Some(mut writer) => {
                 self.count.remark(&mut writer)?;
                 let [timer_list, hrtimer] = self.by_queue;
-                Ok((writer.finish()?, Kernel { count: self.count, timer_list, hrtimer, late: self.late }))
+                Ok((
+                    writer.finish()?,
+                    Kernel { count: self.count, timer_list, hrtimer, late: self.late, unknown: self.unknown },
+                ))
             }
             None => Err(TraceError::Unfit("the trace was finished before")),
         }

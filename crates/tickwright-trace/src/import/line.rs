@@ -19,6 +19,23 @@ pub(super) enum Queue {
     HighResolution,
 }
 
+/// The number of a clock, as of the system's `clock_gettime`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ClockId(u8);
+
+impl ClockId {
+    /// Reads the value of a field `clockid`: a name, or a number as babeltrace writes it.
+    fn read(text: &str) -> Option<Self> {
+        Some(Self(match text {
+            "CLOCK_REALTIME" => 0,
+            "CLOCK_MONOTONIC" => 1,
+            "CLOCK_BOOTTIME" => 7,
+            "CLOCK_TAI" => 11,
+            other => other.parse().ok()?,
+        }))
+    }
+}
+
 /// What a line says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Said {
@@ -49,6 +66,8 @@ pub(super) struct Line<'l> {
     pub(super) queue: Queue,
     pub(super) address: u64,
     pub(super) function: &'l str,
+    /// The clock of a new timer.
+    pub(super) clock: Option<ClockId>,
     pub(super) said: Said,
 }
 
@@ -83,7 +102,16 @@ pub(super) fn read(line: &str) -> Read<'_> {
     let Some((head, queue, said, fields)) = split(line) else {
         let Some(lost) = loss(line) else { return Read::Other };
         let (time, queue, said) = (0, Queue::Wheel, Said::Lost(lost));
-        return Read::Event(Line { time, cpu: None, thread: "", queue, address: 0, function: "", said });
+        return Read::Event(Line {
+            time,
+            cpu: None,
+            thread: "",
+            queue,
+            address: 0,
+            function: "",
+            clock: None,
+            said,
+        });
     };
     event(head, queue, said, fields).map_or(Read::Unreadable, Read::Event)
 }
@@ -144,13 +172,14 @@ fn event<'l>(head: &'l str, queue: Queue, said: Said, fields: &'l str) -> Option
         other => other,
     };
     let function = field(fields, "function").unwrap_or("");
+    let clock = field(fields, "clockid").and_then(ClockId::read);
     // The name of a thread may begin with a bracket as well.
     let bracketed = head.strip_prefix('[').and_then(|rest| seconds(rest.split_once(']')?.0));
     let (time, cpu, thread) = match bracketed {
         Some(time) => (time, field(fields, "cpu_id").and_then(|cpu| cpu.parse().ok()), ""),
         None => who(head)?,
     };
-    Some(Line { time, cpu, thread, queue, address, function, said })
+    Some(Line { time, cpu, thread, queue, address, function, clock, said })
 }
 
 /// Parses time, processor and thread from the text before the name: `comm-pid (tgid) [cpu] flags
