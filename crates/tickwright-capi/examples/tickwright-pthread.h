@@ -343,9 +343,9 @@ static inline void *tw_pt_getspecific(tw_key *key)
 #define pthread_attr_setdetachstate tw_pt_attr_setdetachstate
 #define pthread_create tw_pt_create
 #define pthread_kill tw_pt_kill
-#define sleep(seconds) tw_pt_sleep(seconds)
-#define usleep(microseconds) tw_pt_usleep(microseconds)
-#define nanosleep(time, rest) tw_pt_nanosleep(time, rest)
+#define sleep(...) tw_pt_sleep(__VA_ARGS__)
+#define usleep(...) tw_pt_usleep(__VA_ARGS__)
+#define nanosleep(...) tw_pt_nanosleep(__VA_ARGS__)
 #define pthread_join tw_pt_join
 #define pthread_tryjoin_np tw_pt_tryjoin
 #define pthread_detach tw_pt_detach

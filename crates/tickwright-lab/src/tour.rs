@@ -179,16 +179,22 @@ impl TourArgs {
     fn take(&self, name: &'static str, what: &str, parts: &[Part], run: RunLine) -> Result<(), LabError> {
         let files = self.output.open(name)?;
         let [page] = self.output.open_beside([("--out", Some(&self.out))])?;
-        let say = |words: &str| if files.terminal() { output::print(words) } else { Ok(()) };
-        say(&format!("{what} Ctrl-C ends it and keeps what is done.\n{}\n", Host::read()))?;
+        // A reader that has gone does not keep the page and the files from being written.
+        let mut said = Ok(());
+        let mut say = |words: &str| {
+            if files.terminal() && said.is_ok() {
+                said = output::print(words);
+            }
+        };
+        say(&format!("{what} Ctrl-C ends it and keeps what is done.\n{}\n", Host::read()));
         let mut reports = Vec::new();
         for part in parts {
             let report = run(&(part.command)())?;
             if self.full {
                 let (name, command) = (part.name, &report.command);
-                say(&format!("\n== {name} (alone: {command})\n\n{}\n", render::text(&report)))?;
+                say(&format!("\n== {name} (alone: {command})\n\n{}\n", render::text(&report)));
             }
-            say(&page::block(part.name, part.about, &report))?;
+            say(&page::block(part.name, part.about, &report));
             let interrupted = report.interrupted;
             reports.push(report);
             if interrupted {
@@ -199,9 +205,11 @@ impl TourArgs {
         let Some(merged) = page::merged(name, &reports, &advice) else { return Ok(()) };
         let front = page::front(&merged, parts, &reports, &advice);
         let all = iter::once(front).chain(reports).map(|report| (report.experiment.clone(), report));
-        page.map_or(Ok(()), |page| page.write(&render::html(&all.collect::<Vec<_>>())))?;
-        say(&(page::conclusion(&advice) + &page::next(&self.out)))?;
-        files.write(&merged)
+        let shown = page.map_or(Ok(()), |page| page.write(&render::html(&all.collect::<Vec<_>>())));
+        if shown.is_ok() {
+            say(&(page::conclusion(&advice) + &page::next(&self.out)));
+        }
+        shown.and(files.write(&merged)).and(said)
     }
 }
 

@@ -164,6 +164,8 @@ exported!(
     fn tw_mailbox_close(mailbox: *mut tw_mailbox) -> c_int {
         answer::code(|| {
             let mailbox: &tw_mailbox = shared(mailbox.cast_const())?;
+            // A notification may yield, and a receiver may destroy the mailbox meanwhile.
+            let _call = mailbox.waits.begin();
             mailbox.letters.lock().closed = true;
             mailbox.arrived.notify_all();
             mailbox.left.notify_all();

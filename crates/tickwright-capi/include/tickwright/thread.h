@@ -259,7 +259,7 @@ TW_API int tw_thread_stack(void **lowest, size_t *size);
  * Threads: any. */
 TW_API void tw_thread_yield(void);
 
-/* Waits for `ns` nanoseconds or more. With 0 the call yields.
+/* Waits for `ns` nanoseconds or more. With 0 an M:N thread yields.
  *
  * Threads: any. */
 TW_API void tw_thread_sleep(uint64_t ns);

@@ -166,10 +166,10 @@ impl Outputs {
         if let Some((name, old)) = &self.against {
             report.sections.extend(sections(name, "this run", &compare(old, &report)?));
         }
-        if self.terminal() {
-            print(&render::text(&report))?;
-        }
-        self.write(&report)
+        let printed = if self.terminal() { print(&render::text(&report)) } else { Ok(()) };
+        // A reader that has gone does not keep the files from being written.
+        let written = self.write(&report);
+        printed.and(written)
     }
 
     /// Writes a report to the requested outputs, and prints nothing.

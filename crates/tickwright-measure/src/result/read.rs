@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{Report, SCHEMA};
+use super::{Block, Report, SCHEMA};
 use crate::error::LabError;
 use crate::interrupt;
 use crate::text::{self, plain};
@@ -65,8 +65,15 @@ impl Report {
                 )));
             }
         }
-        serde_json::from_value(tree)
-            .map_err(|error| LabError::usage(format!("'{name}' is damaged: {error}; {again}")))
+        let mut report: Self = serde_json::from_value(tree)
+            .map_err(|error| LabError::usage(format!("'{name}' is damaged: {error}; {again}")))?;
+        // A file of a stranger may hold points that no plot of ours has.
+        for block in report.sections.iter_mut().flat_map(|section| &mut section.blocks) {
+            if let Block::Plot(plot) = block {
+                plot.keep_drawable();
+            }
+        }
+        Ok(report)
     }
 }
 

@@ -274,9 +274,16 @@ impl Plot {
     /// Adds a curve. A point is ignored if it is not finite, or not above 0 on a logarithmic axis.
     #[must_use]
     pub fn curve(mut self, name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
-        let fits = |value: f64, axis: &Axis| value.is_finite() && (!axis.log || value > 0.0);
-        let points = points.into_iter().filter(|(x, y)| fits(*x, &self.x) && fits(*y, &self.y)).collect();
-        self.curves.push(Curve { name: name.into(), points });
+        self.curves.push(Curve { name: name.into(), points: points.into_iter().collect() });
+        self.keep_drawable();
         self
+    }
+
+    /// Drops points that are not finite, or not above 0 on a logarithmic axis.
+    pub(crate) fn keep_drawable(&mut self) {
+        let fits = |value: f64, axis: &Axis| value.is_finite() && (!axis.log || value > 0.0);
+        for curve in &mut self.curves {
+            curve.points.retain(|(x, y)| fits(*x, &self.x) && fits(*y, &self.y));
+        }
     }
 }

@@ -94,3 +94,14 @@ fn a_round_without_a_figure_is_no_number_in_every_form() {
     let read: Series = serde_json::from_str(&json).unwrap();
     assert!(read.samples[0] == 1.0 && read.samples[1].is_nan());
 }
+
+#[test]
+fn a_point_that_cannot_be_drawn_is_dropped_from_a_file() {
+    let axis = |log| Axis { log, ..Axis::linear("x", Format::Count) };
+    let plot = Plot::new("p", axis(false), axis(true)).curve("a", [(1.0, 1.0), (2.0, 100.0)]);
+    let report = Report { sections: vec![Section::new("s").plot(plot)], ..whole() };
+    let text = serde_json::to_string(&report).unwrap().replace("[1.0,1.0]", "[1.0,0.0]");
+    let read = Report::parse("stranger.json", &text).unwrap();
+    let Block::Plot(plot) = &read.sections[0].blocks[0] else { panic!("a plot") };
+    assert_eq!(plot.curves[0].points, [(2.0, 100.0)]);
+}

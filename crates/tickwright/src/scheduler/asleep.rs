@@ -19,15 +19,18 @@ impl<C> Scheduler<C> {
     /// Until the calling thread arms a timer, or a thread runs the queue, the caller counts as
     /// asleep. Then an arm by another thread for an earlier time calls the function of
     /// [`set_wake`](Self::set_wake) once. Without such a function it is refused. If the scheduler
-    /// has an alarm, the arm sets the alarm instead.
+    /// has an alarm, the arm sets the alarm instead. A thread that only asks, while another one
+    /// runs the queue, is no loop.
     #[doc(hidden)]
     #[must_use]
     pub fn timeout_of_loop(&self) -> Option<Duration> {
         let mut core = self.lock();
         let wait = core.service.timeout();
-        if core.service.alarm().is_none() && core.gate != Gate::Shut {
+        let me = this_thread();
+        let is_loop = core.runner.is_none_or(|runner| runner == me);
+        if is_loop && core.service.alarm().is_none() && core.gate != Gate::Shut {
             let until = wait.map(|wait| core.service.now() + wait);
-            core.gate = Gate::Asleep { thread: this_thread(), until };
+            core.gate = Gate::Asleep { thread: me, until };
         }
         wait
     }

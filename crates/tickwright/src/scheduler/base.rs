@@ -33,6 +33,8 @@ pub(super) struct Core<C> {
     pub(super) runs: u64,
     /// The thread whose pass is under way.
     pub(super) pass: Option<ThreadId>,
+    /// The thread whose pass was the last one: only it sleeps for a time-out.
+    pub(super) runner: Option<ThreadId>,
     /// The threads that wait for `ended`.
     pub(super) waiters: Waiters,
     /// Runs whose first canceller waits to learn whether it suppressed anything.
@@ -83,6 +85,7 @@ impl<C> Scheduler<C> {
             running: None,
             runs: 0,
             pass: None,
+            runner: None,
             waiters: Waiters::default(),
             outcomes: Vec::new(),
             gate: Gate::Open,

@@ -65,7 +65,7 @@ impl<C: Callback> Scheduler<C> {
         }
         core.gate = Gate::Open;
         core.service.begin_pass();
-        core.pass = Some(me);
+        (core.pass, core.runner) = (Some(me), Some(me));
         let (mut ran, mut moves) = (0, SLICE);
         while ran < budget {
             match core.service.take_within(&mut moves) {

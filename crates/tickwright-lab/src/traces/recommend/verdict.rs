@@ -157,6 +157,15 @@ fn sentence(data: &Replayed, choice: &Choice<'_>, criteria: &Criteria) -> (Strin
         );
         return (words, false);
     }
+    // A part was replayed. The share of a CPU in a burst is not that of the program.
+    if data.span_ns < SHORTEST_NS {
+        let span = span(data.span_ns as f64);
+        let words = format!(
+            "Too short to judge: the operations that were replayed, the first of the trace, took {span}. \
+             `replay` without a limit of time compares the structures on all of them."
+        );
+        return (words, false);
+    }
     let Some(current) = choice.current else {
         let left_out = data.left_out.iter().find(|left| left.structure == asked);
         let did = match left_out {
@@ -191,8 +200,12 @@ fn sentence(data: &Replayed, choice: &Choice<'_>, criteria: &Criteria) -> (Strin
             false,
         );
     }
+    // Which one is faster comes from the ratio round by round, so its share follows from that too:
+    // a lucky round of the slower one would turn the figures around.
+    let ratio = best.ratio(current);
+    let share = ratio.as_ref().map_or(share, |ratio| now * ratio.median);
     let (saved, now, share) = (percent(now - share), percent(now), percent(share));
-    match best.ratio(current).map(|ratio| Verdict::on(&ratio)) {
+    match ratio.map(|ratio| Verdict::on(&ratio)) {
         Some(Verdict::Faster) => {
             (format!("{was} -> {id} saves {saved} of a CPU: from {now} to {share}."), true)
         }
