@@ -426,7 +426,9 @@ fn a_line_that_comes_too_late_is_counted() {
     let (file, found) = import((text.clone() + early).as_bytes(), &HZ, Vec::new()).unwrap();
     assert_eq!(found.late, 1);
     assert_eq!(found.count.events, (1 << 20) + 4);
-    assert!(Reader::new(&file[..]).unwrap().events().all(|event| event.is_ok()));
+    let mut reader = Reader::new(&file[..]).unwrap();
+    while reader.next_block().unwrap().is_some() {}
+    assert!(reader.remarks()[0].to_string().starts_with("1 lines came a million lines too late"));
     assert_eq!(import((early.to_owned() + &text).as_bytes(), &HZ, Vec::new()).unwrap().1.late, 0);
 }
 
@@ -464,6 +466,10 @@ fn a_deadline_on_a_clock_that_no_line_shows_is_unknown() {
     let text = shown.clone() + &wall + &never;
     let (file, found) = import(text.as_bytes(), &HZ, Vec::new()).unwrap();
     assert_eq!(found.unknown, 2);
+    let mut reader = Reader::new(&file[..]).unwrap();
+    while reader.next_block().unwrap().is_some() {}
+    let said: Vec<String> = reader.remarks().iter().map(ToString::to_string).collect();
+    assert_eq!(said, [format!("2 {}", tickwright_trace::Remark::UNKNOWN_DELAYS)]);
     let events: Vec<Event> = Reader::new(&file[..]).unwrap().events().map(Result::unwrap).collect();
     let deadlines: Vec<_> = events.iter().map(|event| event.what.deadline()).collect();
     assert_eq!(deadlines, [Some(100_000_000), None, None, None]);

@@ -29,7 +29,7 @@ use super::order::{Pending, detachment};
 use super::source::{LineReader, Strings};
 use crate::error::TraceError;
 use crate::event::{Event, Ns, UNKNOWN, What};
-use crate::header::{Base, Header};
+use crate::header::{Base, Header, Remark};
 use crate::writer::Writer;
 
 /// How to read a kernel's trace.
@@ -404,6 +404,14 @@ impl<'o, W: Write> Import<'o, W> {
         match self.writer.take() {
             Some(mut writer) => {
                 self.count.remark(&mut writer)?;
+                for (count, words) in [
+                    (self.late, "lines came a million lines too late: their events are out of order"),
+                    (self.unknown, Remark::UNKNOWN_DELAYS),
+                ] {
+                    if count > 0 {
+                        writer.remark(count, words)?;
+                    }
+                }
                 let [timer_list, hrtimer] = self.by_queue;
                 Ok((
                     writer.finish()?,
