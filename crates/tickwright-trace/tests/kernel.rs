@@ -508,6 +508,14 @@ fn the_clock_that_a_timer_names_is_used() {
     };
     assert_eq!([delay("CLOCK_BOOTTIME"), delay("7"), delay("CLOCK_OTHER")], [1_000; 3]);
     assert_eq!([delay("CLOCK_MONOTONIC"), delay("1")], [61_000; 2]);
+    // After the expiry of a timer that names its clock, another timer is at the address.
+    let start = "hrtimer_start: hrtimer=aa function=g expires=101000000000 softexpires=0 mode=ABS";
+    let text = line(0, "hrtimer_init: hrtimer=aa clockid=CLOCK_MONOTONIC mode=ABS")
+        + &line(0, "hrtimer_start: hrtimer=aa function=f expires=40000000000 softexpires=0 mode=ABS")
+        + &line(1, "hrtimer_expire_entry: hrtimer=aa function=f now=40000000000")
+        + &line(1, "hrtimer_expire_entry: hrtimer=bb function=f now=100000000000")
+        + &line(1, start);
+    assert_eq!(told(&text, &HZ)[3].3, Some(1_000));
 }
 
 /// The clock of a recorder may be coarse.

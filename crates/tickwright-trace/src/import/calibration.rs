@@ -67,7 +67,8 @@ const SECOND: Ns = 1_000_000_000;
 const ONE_CLOCK: i128 = 50_000_000;
 
 /// No timer runs for longer than a year, in ns. A deadline that is further away is on a clock that no
-/// line shows: wall clocks and clocks that start with the machine are decades apart.
+/// line shows, because wall clocks and clocks that start with the machine are decades apart. Or the
+/// timer must never expire: the kernel arms it for 2^63 - 1 ns (`KTIME_MAX`), which is 292 years.
 const LONGEST: u128 = 365 * 86_400 * 1_000_000_000;
 
 /// The kernel's timers use five clocks.
@@ -167,10 +168,6 @@ impl Calibration {
     /// that clock by its name, it takes the clock whose time is nearest to `time`. [`UNKNOWN`]: no
     /// clock is less than a year away, or the timer never expires.
     pub(super) fn at(&self, time: Ns, expires: u64, id: Option<ClockId>) -> Ns {
-        // The kernel arms a timer that must not expire with the greatest time (`KTIME_MAX`).
-        if expires >= Ns::MAX.cast_unsigned() {
-            return UNKNOWN;
-        }
         let is_named = id.is_some() && self.clocks.iter().any(|clock| clock.id == id);
         let clocks = self.clocks.iter().filter(|clock| match id {
             Some(_) if is_named => clock.id == id,
