@@ -451,8 +451,8 @@ fn a_clock_that_drifts_does_not_change_the_delays() {
     assert_eq!((delays.count, delays.distinct, delays.p1, delays.max), (200, 1, delays.p99, 10_000_000));
 }
 
-/// The deadlines of three timers: an expiry shows the first clock, and no line shows the second. The
-/// third timer must never expire.
+/// The deadlines of three timers: an expiry shows the first clock, and no line shows the second.
+/// The third timer must never expire.
 #[test]
 fn a_deadline_on_a_clock_that_no_line_shows_is_unknown() {
     let start = |at: &str, timer: &str, due: u64| {

@@ -38,8 +38,8 @@ struct Clock {
 }
 
 impl Clock {
-    /// The difference in the second of `time`, on the line between the known seconds before and after
-    /// it. Outside of the known seconds, it is that of the nearest one.
+    /// The difference in the second of `time`, on the line between the known seconds before and
+    /// after it. Outside of the known seconds, it is that of the nearest one.
     fn ahead(&self, time: Ns) -> Option<i128> {
         let second = time.div_euclid(SECOND);
         let before = self.ahead.range(..=second).next_back();
@@ -66,9 +66,10 @@ const SECOND: Ns = 1_000_000_000;
 /// Two differences that are closer than this belong to one clock, others to two clocks.
 const ONE_CLOCK: i128 = 50_000_000;
 
-/// No timer runs for longer than a year, in ns. A deadline that is further away is on a clock that no
-/// line shows, because wall clocks and clocks that start with the machine are decades apart. Or the
-/// timer must never expire: the kernel arms it for 2^63 - 1 ns (`KTIME_MAX`), which is 292 years.
+/// No timer runs for longer than a year, in ns. A deadline that is further away is on a clock that
+/// no line shows, because wall clocks and clocks that start with the machine are decades apart. Or
+/// the timer must never expire: the kernel arms it for 2^63 - 1 ns (`KTIME_MAX`), which is 292
+/// years.
 const LONGEST: u128 = 365 * 86_400 * 1_000_000_000;
 
 /// The kernel's timers use five clocks.
@@ -163,10 +164,10 @@ impl Calibration {
         ns.clamp(Ns::MIN.into(), Ns::MAX.into()) as Ns
     }
 
-    /// The time of the trace at which the clock `id` says `expires`, by the difference of the clocks
-    /// at `time`. Thus the delay is that of the timer's clock. If `id` is unknown, or no line shows
-    /// that clock by its name, it takes the clock whose time is nearest to `time`. [`UNKNOWN`]: no
-    /// clock is less than a year away, or the timer never expires.
+    /// The time of the trace at which the clock `id` says `expires`, by the difference of the
+    /// clocks at `time`. Thus the delay is that of the timer's clock. If `id` is unknown, or no
+    /// line shows that clock by its name, it takes the clock whose time is nearest to `time`.
+    /// [`UNKNOWN`]: no clock is less than a year away, or the timer never expires.
     pub(super) fn at(&self, time: Ns, expires: u64, id: Option<ClockId>) -> Ns {
         let is_named = id.is_some() && self.clocks.iter().any(|clock| clock.id == id);
         let clocks = self.clocks.iter().filter(|clock| match id {

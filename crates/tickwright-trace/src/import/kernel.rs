@@ -15,9 +15,9 @@
 //! - Times of `timer_list` are jiffies. The lines themselves give the number of jiffies in a
 //!   second.
 //! - Times of `hrtimer` are on one of the kernel's clocks, not on the clock of the trace. The line
-//!   of an expiry shows the time of its clock; `hrtimer_init` and `hrtimer_setup` tell which clock a
-//!   timer uses. The deadline is [`UNKNOWN`] if no line shows the clock, and if the timer must never
-//!   expire.
+//!   of an expiry shows the time of its clock; `hrtimer_init` and `hrtimer_setup` tell which clock
+//!   a timer uses. The deadline is [`UNKNOWN`] if no line shows the clock, and if the timer must
+//!   never expire.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, Write};
@@ -293,8 +293,8 @@ impl<'o, W: Write> Import<'o, W> {
         let time = kept.time.saturating_sub(self.start);
         self.late += u64::from(time < self.last);
         self.last = self.last.max(time);
-        // This line may be about a timer that was detached too long ago, which neither a start nor an
-        // expiry can change. Therefore the ages are checked before the line is applied.
+        // This line may be about a timer that was detached too long ago, which neither a start nor
+        // an expiry can change. Therefore the ages are checked before the line is applied.
         self.write(Some(time))?;
         let timer = self.timers.entry((kept.queue, kept.address)).or_default();
         if timer.number == 0 || kept.said == Said::Init {
