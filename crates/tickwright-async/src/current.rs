@@ -97,9 +97,12 @@ fn with<R>(mut work: impl FnMut(&Timers) -> R) -> R {
     match entered {
         Ok(Some(result)) => result,
         _ => {
+            let timers = Timers::global();
             #[cfg(all(feature = "tokio", debug_assertions))]
-            crate::adapter::tell_of_paused_clock();
-            work(Timers::global())
+            if timers.core.time.is_machine() {
+                crate::adapter::tell_of_paused_clock();
+            }
+            work(timers)
         }
     }
 }

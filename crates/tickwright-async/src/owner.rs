@@ -33,8 +33,8 @@ impl Flags {
     const ARMED: u64 = 1;
     /// The deadline may have passed: the next poll reads the clock.
     const LOOK: u64 = 2;
-    /// The deadline had passed at the last poll, before the timer fired.
-    const OVER: Self = Self(4 | Self::LOOK);
+    /// The last poll was ready, before the timer had fired.
+    const OVER: u64 = 4;
 
     #[inline]
     const fn of(armed: bool, look: bool) -> Self {
@@ -99,7 +99,7 @@ impl Owner {
 
     /// Whether a poll was ready, or the timer has fired for its deadline.
     pub(crate) fn is_elapsed(&self) -> bool {
-        if self.flags == Flags::OVER {
+        if self.flags.0 & Flags::OVER != 0 {
             return true;
         }
         let Some(node) = &self.node else { return false };
@@ -176,6 +176,8 @@ impl Owner {
                 }
                 State::Firing => {
                     if is_past() {
+                        // It stays armed: its drop finds out what the driver does.
+                        self.flags.0 |= Flags::OVER;
                         return Poll::Ready(());
                     }
                     // The driver is about to set the word to fired.
@@ -277,13 +279,13 @@ fn note_arm(node: &Arc<Node>, flags: &mut Flags, deadline: u64) {
 /// Pending, if the task has had its share of such polls.
 fn over(node: &Arc<Node>, flags: &mut Flags, waker: &Waker) -> Poll<()> {
     if flags.arm(false) {
-        record::cancel(node);
+        record::fire(node);
     }
     if coop::is_spent(waker, node.core.time.is_machine()) {
         *flags = Flags::of(false, true);
         return Poll::Pending;
     }
-    *flags = Flags::OVER;
+    *flags = Flags(Flags::OVER | Flags::LOOK);
     Poll::Ready(())
 }
 

@@ -67,3 +67,21 @@ fn one_call_serves_all_workers() {
         assert!(tickwright_async::Timers::global().is_same(&timers));
     });
 }
+
+/// What the next test runs in a process of its own.
+#[tokio::test(start_paused = true)]
+#[ignore = "its output is what `timers_that_sleep_for_real_under_a_paused_clock_are_told_of` reads"]
+async fn sleeps_for_real() {
+    sleep(Duration::from_millis(1)).await;
+    sleep(Duration::from_millis(1)).await;
+}
+
+#[cfg(debug_assertions)]
+#[test]
+fn timers_that_sleep_for_real_under_a_paused_clock_are_told_of() {
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+    let output = child.args(["--exact", "sleeps_for_real", "--ignored", "--nocapture"]).output().unwrap();
+    assert!(output.status.success());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(said.matches("the clock of this tokio runtime is paused").count(), 1, "{said}");
+}

@@ -4,6 +4,7 @@ use core::future::{Future, poll_fn};
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll, Waker};
 use core::time::Duration;
+use std::io::Write;
 use std::sync::{OnceLock, Weak};
 
 use tickwright::clock::{Clock, Instant};
@@ -190,7 +191,9 @@ pub(crate) fn tell_of_paused_clock() {
     }
     if time::Instant::now() == before {
         TOLD.call_once(|| {
-            eprintln!(
+            // A standard error that is closed must not end the program.
+            let _ = writeln!(
+                std::io::stderr(),
                 "tickwright-async: the clock of this tokio runtime is paused, but the timers of the process \
                  sleep in real time: enter `Settings::new().on_tokio()?` in the test"
             );

@@ -27,7 +27,8 @@ impl<C> Scheduler<C> {
         let mut core = self.lock();
         let wait = core.service.timeout();
         let me = this_thread();
-        let is_loop = core.runner.is_none_or(|runner| runner == me);
+        // A callback that asks is part of a pass, and its loop is awake.
+        let is_loop = core.pass.is_none() && core.runner.is_none_or(|runner| runner == me);
         if is_loop && core.service.alarm().is_none() && core.gate != Gate::Shut {
             let until = wait.map(|wait| core.service.now() + wait);
             core.gate = Gate::Asleep { thread: me, until };

@@ -207,6 +207,8 @@ impl<C> Scheduler<C> {
         let mut core = self.lock();
         if core.service.alarm().is_some_and(|set| Arc::ptr_eq(set, alarm)) {
             core.service.set_alarm(None);
+            // Another thread may run the queue from now on.
+            core.runner = None;
         }
     }
 }
@@ -219,6 +221,7 @@ impl<C> Core<C> {
         self.waiters.forget();
         self.outcomes.clear();
         self.gate.forget_loops();
+        self.runner = None;
         let (forker, here) = fork::forker();
         if self.pass == Some(forker) {
             self.pass = Some(here);
