@@ -123,6 +123,64 @@ fn a_trace_of_waits_alone_gets_no_figures_and_says_what_to_do() {
     assert_eq!(found["series"].as_array().map(Vec::len), Some(0));
 }
 
+/// An import counts what it could not read, and what the source lost. Every page on the trace says
+/// so, and the results have the numbers.
+#[test]
+fn what_is_missing_in_a_trace_is_said_on_every_page() {
+    let folder = Folder::new("gaps");
+    let mut text = String::new();
+    for at in 0..200_u64 {
+        let (s, ms, timer) = (100 + at / 100, at % 100 * 10, at % 5 + 1);
+        text += &format!(
+            "a-7 [000] d..1. {s}.{ms:03}000: timer_start: timer={timer:016x} function=f expires=900 [timeout=25] cpu=0\r\n\
+             a-7 [000] d..1. {s}.{ms:03}500: timer_cancel: timer={timer:016x}\r\n"
+        );
+    }
+    text += "CPU:1 [4711 EVENTS DROPPED]\r\n";
+    text += "a-7 [000] d..1. 102.500000: timer_start: timer=0000000000000001 function=f expi\r\n";
+    folder.write("mine.txt", text);
+    let said = folder.good(&["import", "mine.txt", "--hz", "250"]);
+    assert!(said.starts_with("taken for text of the Linux kernel's timer events\n"), "{said}");
+    assert!(said.contains("400 events") && said.contains("1 timer events could not be read"), "{said}");
+    let [lost, unread] = [
+        "the source lost 4711 events: figures are too low",
+        "1 timer events could not be read and are left out",
+    ];
+    let fast = ["--rounds", "1", "--within", "1s", "--structures", "heap4/slab"];
+    for (command, more) in [("describe", &[][..]), ("replay", &fast[..2]), ("recommend", &fast[..])] {
+        let page = words(&folder.good(&[&[command, "mine.twt"], more].concat()));
+        assert!(page.contains(lost) && page.contains(unread), "{command}: {page}");
+        let file = format!("{command}.json");
+        folder.good(&[&[command, "mine.twt", &format!("--json={file}")], more].concat());
+        let found = fs::read_to_string(folder.0.join(&file)).unwrap();
+        let found: serde_json::Value = serde_json::from_str(&found).unwrap();
+        let figure = |name: &str| {
+            let all = found["series"].as_array().unwrap();
+            all.iter().find(|series| series["name"] == name).map(|series| series["samples"][0].clone())
+        };
+        assert_eq!(figure("lost events"), Some(4711.0.into()), "{command}");
+        assert_eq!(figure("unreadable events"), Some(1.0.into()), "{command}");
+        let notes = found["notes"].as_array().unwrap();
+        assert!(
+            notes.iter().any(|note| note == lost) && notes.iter().any(|note| note == unread),
+            "{notes:?}"
+        );
+        assert!(words(&folder.good(&["show", &file])).contains(unread), "{command}");
+        folder.good(&["report", &file, "--out", "page.html"]);
+        let page = fs::read_to_string(folder.0.join("page.html")).unwrap();
+        assert!(page.contains(lost) && page.contains(unread), "{command}");
+    }
+    // A packed source is read as it is; a wrong guess says how to correct it.
+    let said = folder.refused(&["import", "mine.txt", "--source", "strace", "--out", "x.twt"], 2);
+    assert!(said.contains("no line sets a timer") && !said.contains("taken for"), "{said}");
+    folder.write("no.txt", "1795218604.8 close(3) = 0\n");
+    let said = folder.refused(&["import", "no.txt"], 2);
+    assert!(said.contains("it was taken for lines of strace: --source names another"), "{said}");
+    folder.write("bad.txt.gz", b"\x1f\x8b\x08rubbish");
+    let said = folder.refused(&["import", "bad.txt.gz"], 2);
+    assert!(said.contains("'bad.txt.gz' cannot be read: it cannot be unpacked"), "{said}");
+}
+
 #[test]
 fn a_damaged_trace_is_read_up_to_the_damage_and_says_where() {
     let folder = Folder::new("damage");

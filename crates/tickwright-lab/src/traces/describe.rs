@@ -5,7 +5,6 @@ mod sections;
 use std::path::PathBuf;
 
 use clap::Args;
-use tickwright_trace::Profile;
 
 use super::input::{Described, Input};
 use crate::error::LabError;
@@ -81,7 +80,7 @@ impl Experiment for DescribeArgs {
     }
 
     fn series(&self, _: &Input, data: &Described) -> Vec<Series> {
-        series(&data.profile)
+        series(data)
     }
 
     fn findings(&self, _: &Input, data: &Described) -> Vec<Finding> {
@@ -94,7 +93,8 @@ impl Experiment for DescribeArgs {
 }
 
 /// The figures for programs.
-fn series(profile: &Profile) -> Vec<Series> {
+fn series(data: &Described) -> Vec<Series> {
+    let profile = &data.profile;
     let count = |name: &str, value: u64| {
         Series::new(name, Unit::Count, labels([])).better(Better::Neither).of([value as f64])
     };
@@ -114,6 +114,7 @@ fn series(profile: &Profile) -> Vec<Series> {
         count("periodic fires", profile.periodic_fires),
         count("distinct delays", d.distinct),
         count("unseen arms", profile.unseen_arms),
+        count("unknown delays", profile.unknown_delays),
         Series::new("span", Unit::Ns, labels([])).better(Better::Neither).of([profile.span_ns as f64]),
     ];
     let population = [("p50", p.p50 as f64), ("p99", p.p99 as f64), ("max", p.max as f64)];
@@ -131,6 +132,7 @@ fn series(profile: &Profile) -> Vec<Series> {
     let age = &profile.cancel_age;
     let age = [("p50", age.p50 as f64), ("p99", age.p99 as f64), ("max", age.max as f64)];
     all.extend(spread("cancel age", Unit::Ns, age));
+    all.extend(data.found.gaps.series());
     all
 }
 

@@ -1,11 +1,11 @@
 //! `tickwright import`: a trace from what another program wrote.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use tickwright_trace::import::{Imported, chrome, kernel, strace};
+use tickwright_trace::import::{self, Imported, Unpacked, chrome, kernel, strace};
 use tickwright_trace::{Header, TraceError, text};
 
 use crate::error::LabError;
@@ -17,7 +17,7 @@ use crate::output::{self, OutputArgs};
 pub(crate) enum Source {
     /// The Linux kernel: ftrace, trace-cmd report, perf script, babeltrace.
     Kernel,
-    /// Chrome, Edge, Electron, Node's inspector: JSON, packed with gzip or not.
+    /// Chrome, Edge, Electron, Node's inspector: JSON.
     Chrome,
     /// System calls: strace -f -ttt -T.
     Strace,
@@ -28,7 +28,7 @@ pub(crate) enum Source {
 /// Arguments of `import`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ImportArgs {
-    /// Text of another program; - for standard input
+    /// Text of another program, packed with gzip or not; - for standard input
     #[arg(value_name = "FILE")]
     from: PathBuf,
     /// File for the trace [default: the name of FILE with .twt, in the working directory]
@@ -42,8 +42,16 @@ pub(crate) struct ImportArgs {
     hz: Option<u64>,
 }
 
-/// The number of bytes at the beginning that tell what wrote a file.
-const BEGINNING: usize = 1 << 16;
+impl From<import::Source> for Source {
+    fn from(source: import::Source) -> Self {
+        match source {
+            import::Source::Kernel => Self::Kernel,
+            import::Source::Chrome => Self::Chrome,
+            import::Source::Strace => Self::Strace,
+            import::Source::Csv => Self::Csv,
+        }
+    }
+}
 
 impl ImportArgs {
     /// Reads the source, writes the trace and prints what was found.
@@ -55,17 +63,22 @@ impl ImportArgs {
         let cannot =
             |error: &dyn core::fmt::Display| LabError::usage(format!("'{name}' cannot be read: {error}"));
         let out = self.out()?;
-        let mut from: Box<dyn BufRead> = if self.from == Path::new("-") {
-            Box::new(BufReader::with_capacity(BEGINNING, io::stdin()))
+        let from = if self.from == Path::new("-") {
+            Unpacked::new(BufReader::new(io::stdin()))
         } else {
-            let file = File::open(&self.from).map_err(|error| cannot(&error))?;
-            Box::new(BufReader::with_capacity(BEGINNING, file))
+            File::open(&self.from).and_then(|file| Unpacked::new(BufReader::new(file)))
         };
-        let beginning = from.fill_buf().map_err(|error| cannot(&error))?;
-        if beginning.is_empty() {
+        let from = from.map_err(|error| cannot(&error))?;
+        if from.beginning().is_empty() {
             return Err(cannot(&"it is empty"));
         }
-        let source = self.source.map_or_else(|| guess(beginning), Ok).map_err(|why| cannot(&why))?;
+        let (source, taken) = match self.source {
+            Some(source) => (source, None),
+            None => {
+                let guess = import::Source::guess(from.beginning()).map_err(|why| cannot(&why))?;
+                (guess.into(), Some(format!("taken for {guess}")))
+            }
+        };
         let shown = plain(&out.display().to_string());
         let [file] = OutputArgs::default().open_beside([("--out", Some(&out))])?;
         let Some(file) = file else { return Ok(()) };
@@ -80,9 +93,14 @@ impl ImportArgs {
             Err(TraceError::Io(error)) => {
                 return Err(LabError::io(format!("importing {name} into {shown}"), error));
             }
-            Err(wrong) => return Err(LabError::usage(format!("'{name}' cannot be imported: {wrong}"))),
+            Err(wrong) => {
+                let taken = taken.map(|taken| format!(" (it was {taken}: --source names another)"));
+                let taken = taken.unwrap_or_default();
+                return Err(LabError::usage(format!("'{name}' cannot be imported: {wrong}{taken}")));
+            }
         };
         written?;
+        let said = taken.map_or(String::new(), |taken| format!("{taken}\n")) + &said;
         let bytes = out.metadata().map_or(0, |about| about.len());
         output::print(&(said + &format!("{shown}: {bytes} bytes\nNext: tickwright describe {shown}\n")))
     }
@@ -110,7 +128,7 @@ impl ImportArgs {
     fn import(
         &self,
         source: Source,
-        from: Box<dyn BufRead>,
+        from: Unpacked<'_>,
         name: &str,
         to: &mut dyn Write,
     ) -> Result<String, TraceError> {
@@ -175,49 +193,3 @@ fn counts(count: &Imported) -> String {
     }
     said
 }
-
-/// Finds out what wrote a file. The error says what to do.
-fn guess(beginning: &[u8]) -> Result<Source, &'static str> {
-    if beginning.starts_with(b"\x89TWT") {
-        return Err("it is a trace already: use it as it is");
-    }
-    if beginning.starts_with(b"\xfd7zXZ") {
-        return Err("it is packed with xz: use `xz -dc FILE | tickwright import -`");
-    }
-    if beginning.starts_with(b"\x28\xb5\x2f\xfd") {
-        return Err("it is packed with zstd: use `zstd -dc FILE | tickwright import -`");
-    }
-    if beginning.starts_with(b"PERFILE2") {
-        return Err("it is binary: use `perf script -i FILE | tickwright import -`");
-    }
-    if beginning.starts_with(b"\x17\x08\x44tracing") {
-        return Err("it is binary: use `trace-cmd report FILE | tickwright import -`");
-    }
-    let first = beginning.iter().find(|byte| !byte.is_ascii_whitespace());
-    if beginning.starts_with(&[0x1f, 0x8b]) || first.is_some_and(|byte| *byte == b'{') {
-        return Ok(Source::Chrome);
-    }
-    let text = String::from_utf8_lossy(beginning);
-    if text.lines().next().is_some_and(|line| line.split(',').any(|name| name.trim() == "time_ns")) {
-        return Ok(Source::Csv);
-    }
-    if text.trim_start().starts_with('[') && text.trim_start()[1..].trim_start().starts_with('{') {
-        return Ok(Source::Chrome);
-    }
-    Ok(if text.lines().take(200).any(is_strace) { Source::Strace } else { Source::Kernel })
-}
-
-/// Whether a line has the form `[pid 12] 1795218604.800863 name(`, with a pid or without.
-fn is_strace(line: &str) -> bool {
-    let mut words = line.trim_start_matches("[pid").split_ascii_whitespace();
-    let is_number = |word: &str| {
-        let word = word.trim_end_matches(']');
-        !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b':'))
-    };
-    let call = words.find(|word| !is_number(word)).and_then(|word| word.split_once('('));
-    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    call.is_some_and(|(name, _)| !name.is_empty() && name.bytes().all(is_name))
-}
-
-#[cfg(test)]
-mod tests;

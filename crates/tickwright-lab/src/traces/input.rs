@@ -13,6 +13,7 @@ use tickwright_trace::{Base, Describer, Event, Header, Names, Profile, Reader, T
 use crate::error::LabError;
 use crate::interrupt;
 use crate::output::text::name;
+use crate::result::{Better, Series, Unit, labels};
 use crate::traces::profile::Workload;
 use crate::traces::samples;
 
@@ -43,10 +44,31 @@ pub(crate) struct Found {
     pub(crate) sites: Names,
     /// What is wrong with the file, in words. The events before the fault were read.
     pub(crate) notes: Vec<String>,
+    /// The events that are missing.
+    pub(crate) gaps: Gaps,
     /// A recorder saw waits and sleeps, and no timer of a library or of the kernel.
     pub(crate) waits_alone: bool,
     /// A queue of an event loop, and the wait that repeats the earliest of its timers.
     pub(crate) repeats: Option<[String; 2]>,
+}
+
+/// Events that happened and are not in the trace. Notes say it in words, this is for programs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Gaps {
+    /// The source lost them. Losses of an unknown number count as 0.
+    pub(crate) lost: u64,
+    /// The import could not read them.
+    pub(crate) unreadable: u64,
+}
+
+impl Gaps {
+    /// Figures for the numbers that are not 0.
+    pub(crate) fn series(self) -> impl Iterator<Item = Series> {
+        let all = [("lost events", self.lost), ("unreadable events", self.unreadable)];
+        all.into_iter().filter(|(_, count)| *count > 0).map(|(name, count)| {
+            Series::new(name, Unit::Count, labels([])).better(Better::Lower).of([count as f64])
+        })
+    }
 }
 
 impl Found {
@@ -381,17 +403,22 @@ fn shifted(event: &Event, by: Ns) -> Event {
 }
 
 fn found(reader: &Reader<Box<dyn Read>>, mut notes: Vec<String>) -> Found {
-    let lost: u64 = reader.lost().iter().map(|lost| lost.count).sum();
+    let lost = reader.lost().iter().fold(0, |sum: u64, lost| sum.saturating_add(lost.count));
     let lost = reader.lost_total().unwrap_or(0).max(lost);
     if lost > 0 || !reader.lost().is_empty() {
         let count = if lost > 0 { lost.to_string() } else { "an unknown number of".into() };
         notes.push(format!("the source lost {count} events: figures are too low"));
     }
+    notes.extend(reader.remarks().iter().map(|remark| name(&remark.to_string())));
+    let unreadable =
+        reader.remarks().iter().filter(|remark| remark.is_unreadable()).map(|remark| remark.count);
+    let gaps = Gaps { lost, unreadable: unreadable.fold(0, u64::saturating_add) };
     Found {
         header: shown(reader.header()),
         threads: reader.threads().clone(),
         sites: reader.sites().clone(),
         notes,
+        gaps,
         waits_alone: false,
         repeats: None,
     }

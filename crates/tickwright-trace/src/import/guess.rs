@@ -20,9 +20,9 @@ pub enum Source {
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Kernel => "timer events of the Linux kernel, as text",
-            Self::Chrome => "a trace of a browser or Node, as JSON",
-            Self::Strace => "system calls, as strace writes them",
+            Self::Kernel => "text of the Linux kernel's timer events",
+            Self::Chrome => "a trace of a browser or of Node",
+            Self::Strace => "lines of strace",
             Self::Csv => "CSV",
         })
     }

@@ -46,10 +46,13 @@ impl<'r> Unpacked<'r> {
         Self { beginning: Cursor::new(first), error, from }
     }
 
-    /// An error before the first byte is returned at once, unless it is damage.
+    /// An error before the first byte is returned at once.
     fn checked(mut self) -> io::Result<Self> {
         match self.error.take() {
-            Some(error) if self.beginning().is_empty() && damage_of(&error).is_none() => Err(error),
+            Some(error) if self.beginning().is_empty() => Err(match damage_of(&error) {
+                Some(damage) => io::Error::new(error.kind(), damage),
+                None => error,
+            }),
             error => Ok(Self { error, ..self }),
         }
     }

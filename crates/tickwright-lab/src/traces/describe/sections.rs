@@ -128,8 +128,12 @@ fn population(profile: &Profile) -> Section {
 
 fn delays(profile: &Profile) -> Section {
     let d = &profile.delays;
+    let unknown = match profile.unknown_delays {
+        0 => String::new(),
+        unknown => format!(" {unknown} arms have no known deadline and are left out."),
+    };
     let words = format!(
-        "Delays: p1 {}, median {}, p90 {}, p99 {}, longest {}; {} distinct ones to two digits.",
+        "Delays: p1 {}, median {}, p90 {}, p99 {}, longest {}; {} distinct ones to two digits.{unknown}",
         span(d.p1),
         span(d.p50),
         span(d.p90),

@@ -7,7 +7,7 @@ use tickwright_trace::Profile;
 use crate::stats::{self, Interval, Summary};
 use crate::structures::registry::Structure;
 use crate::traces::decode::Counts;
-use crate::traces::input::Input;
+use crate::traces::input::{Gaps, Input};
 
 /// What to replay, and how.
 #[derive(Debug)]
@@ -51,6 +51,8 @@ pub(crate) struct Data {
     pub(crate) span_ns: u64,
     /// What the source could not see.
     pub(crate) unseen: Vec<String>,
+    /// The events that are missing in the trace.
+    pub(crate) gaps: Gaps,
     /// Nothing but waits was seen.
     pub(crate) waits_alone: bool,
     /// The operations.

@@ -59,9 +59,9 @@ pub(crate) fn run(plan: &Plan, limits: Option<Limits>, lab: &mut Lab<'_>) -> Res
     lab.notes.extend(found.doubts());
     lab.notes.extend(found.notes);
     let tick_ns = plan.tick_ns.unwrap_or_else(|| suitable_tick(&plan.input, &profile));
-    let (unseen, waits_alone) = (found.header.unseen, found.waits_alone);
+    let (unseen, gaps, waits_alone) = (found.header.unseen, found.gaps, found.waits_alone);
     let (scale, span_ns) = (plan.scale, profile.span_ns);
-    let mut data = Data { profile, span_ns, unseen, waits_alone, tick_ns, scale, ..Data::default() };
+    let mut data = Data { profile, span_ns, unseen, gaps, waits_alone, tick_ns, scale, ..Data::default() };
     if waits_alone && limits.is_some() {
         return Ok(data);
     }

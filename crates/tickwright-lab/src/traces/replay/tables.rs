@@ -31,7 +31,7 @@ pub(crate) fn series(data: &Data) -> Vec<Series> {
         }
         all
     };
-    data.rows.iter().flat_map(of_row).collect()
+    data.rows.iter().flat_map(of_row).chain(data.gaps.series()).collect()
 }
 
 /// The fastest, beside the next one and the standard library's heap.
