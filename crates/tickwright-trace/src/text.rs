@@ -139,11 +139,13 @@ pub fn to_json_lines<R: Read>(reader: &mut Reader<R>, to: impl Write) -> Result<
 /// [`TraceError::Line`] with the number of the line; [`TraceError::Io`].
 pub fn from_csv<W: Write>(from: impl Read, header: &Header, to: W) -> Result<(W, u64), TraceError> {
     let mut writer = Writer::new(to, header)?;
-    let (mut count, mut unknown, mut last) = (0, 0, 0);
+    let (mut count, mut unknown, mut back, mut last) = (0, 0, 0, Ns::MIN);
     each_line(Unpacked::new(BufReader::new(from))?, |found| {
         let (row, has_deadlines) = match found {
             Found::Row(row, has_deadlines) => (row, has_deadlines),
-            Found::Lost(count) => return Ok(writer.lost(last, count, "the recorder's buffer was full")),
+            Found::Lost(count) => {
+                return Ok(writer.lost(last.max(0), count, "the recorder's buffer was full"));
+            }
         };
         let what = row.what(has_deadlines)?;
         let cpu = row.cpu.map_or(Some(0), |cpu| cpu.checked_add(1)).ok_or("cpu is beyond 65534")?;
@@ -156,11 +158,15 @@ pub fn from_csv<W: Write>(from: impl Read, header: &Header, to: W) -> Result<(W,
         };
         count += 1;
         unknown += u64::from(what.armed().is_some() && what.deadline().is_none());
+        back += u64::from(row.time_ns < last);
         last = last.max(row.time_ns);
         Ok(write())
     })?;
-    if unknown > 0 {
-        writer.remark(unknown, Remark::UNKNOWN_DELAYS)?;
+    let out_of_order = "rows have an earlier time than a row before them: sort the rows by time";
+    for (count, words) in [(unknown, Remark::UNKNOWN_DELAYS), (back, out_of_order)] {
+        if count > 0 {
+            writer.remark(count, words)?;
+        }
     }
     Ok((writer.finish()?, count))
 }

@@ -207,6 +207,15 @@ fn an_unknown_deadline_is_empty_in_text() {
     assert_eq!(found.remarks, [format!("1 {}", Remark::UNKNOWN_DELAYS)]);
 }
 
+/// Rows keep their order, because a trace may have any. Their number is told.
+#[test]
+fn rows_out_of_order_are_counted() {
+    let rows = "-9,fire,7\n5,fire,7\n1,fire,8\n5,fire,9\n4,fire,9\n6,fire,9\n";
+    let found = held(Source::Csv, format!("time_ns,kind,timer\n{rows}").as_bytes());
+    assert_eq!(found.remarks.len(), 1);
+    assert!(found.remarks[0].starts_with("2 rows have an earlier time"), "{:?}", found.remarks);
+}
+
 /// An error of the system is no damage of a packed source.
 #[test]
 fn a_disk_that_cannot_be_read_is_an_error() {
