@@ -418,6 +418,11 @@ fn a_row_without_an_end_is_named() {
 /// A reader accepts each header that a writer accepts.
 #[test]
 fn long_texts_of_a_header_are_cut_or_refused() {
+    // 4096 bytes would cut a letter in two.
+    let odd = Base { name: format!("x{}", "é".repeat(4_096)), tick_ns: 1 };
+    let file = Writer::new(Vec::new(), &Header { bases: vec![odd], ..Header::of("test") }).unwrap();
+    let file = file.finish().unwrap();
+    assert_eq!(Reader::new(&file[..]).unwrap().header().bases[0].name.len(), 4_095);
     let base = Base { name: "é".repeat(4_096), tick_ns: 1 };
     let header = Header { bases: vec![base], ..Header::of("test") };
     let mut writer = Writer::new(Vec::new(), &header).unwrap();

@@ -154,6 +154,17 @@ fn memory_does_not_grow_with_the_number_of_timers() {
     assert_eq!((profile.arms, profile.fires, profile.population.max), (200_000, 200_000, 1));
 }
 
+/// A thread that is unknown is not another thread.
+#[test]
+fn only_known_threads_are_foreign() {
+    let by = |thread: u32, what: What| Event { thread, ..Event::new(0, 1, what) };
+    let armed = What::Arm { deadline: 9, period: 0 };
+    let remote = |first: u32, second: u32| described(&[by(first, armed), by(second, What::Cancel)]).remote;
+    assert_eq!([remote(1, 2), remote(1, 1), remote(0, 2), remote(1, 0), remote(0, 0)], [1, 0, 0, 0, 0]);
+    let moved = What::Rearm { deadline: 19, period: 0 };
+    assert_eq!(described(&[by(1, armed), by(2, moved), by(0, moved), by(3, moved)]).remote, 1);
+}
+
 /// A timer without a known deadline is pending and has no delay, no rest and no lateness.
 #[test]
 fn an_unknown_deadline_is_no_delay() {

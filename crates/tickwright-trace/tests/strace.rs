@@ -555,6 +555,7 @@ fn what_cannot_be_read_is_counted() {
             (9_000, "setitimer(ITIMER_ODD, {{0, 0}, {1, 0}}, NULL) = 0 <0.1>"),
             (9_500, "timerfd_settime(3, 0, 0x7f, NULL) = 0 <0.1>"),
             (9_600, "timerfd_settime(3, 0, 0x7f, NULL) = -1 EFAULT (Bad address) <0.1>"),
+            (9_650, "timer_create(CLOCK_MONOTONIC, {sigev_signo=SIGALRM}, 0x7ffc) = 0 <0.1>"),
             (9_700, "read(3, \"\\1"),
             (9_800, "read(4, \"\\1"),
             (9_900, "[pid x] poll("),
@@ -563,7 +564,42 @@ fn what_cannot_be_read_is_counted() {
         "\0\u{fffd} garbage\n+++\n---\n".into(),
     ];
     let (_, events, found) = imported(text.concat().as_bytes());
-    assert_eq!((events.len(), found.count.unreadable, found.count.lines), (2, 6, 14));
+    assert_eq!((events.len(), found.count.unreadable, found.count.lines), (2, 7, 15));
+}
+
+/// The second half of a call cannot be read. The thread does something else then, so that it waits
+/// no longer.
+#[test]
+fn a_wait_without_a_result_ends_at_its_second_half() {
+    let all = [
+        (0, "7|poll([], 0, 700 <unfinished ...>"),
+        (5_000, "7|<... poll resumed>"),
+        (9_000, "8|getpid() = 8 <0.000001>"),
+    ];
+    assert_told(&all, &["0 poll 1 arm 700000", "5000 poll 1 cancel"]);
+    assert_eq!(imported(lines(&all).as_bytes()).2.count.unreadable, 1);
+}
+
+/// The clock with which a POSIX timer was created is the clock of its deadlines, also where a
+/// deadline looks like one of another clock.
+#[test]
+fn a_posix_timer_has_the_clock_of_its_creation() {
+    let create = |clock: &str| {
+        format!("timer_create({clock}, {{sigev_signo=SIGALRM, sigev_notify=SIGEV_SIGNAL}}, [0]) = 0 <0.1>")
+    };
+    let set =
+        "timer_settime(0, TIMER_ABSTIME, {it_interval={0, 0}, it_value={1795218641, 0}}, NULL) = 0 <0.1>";
+    for (clock, delay) in [("CLOCK_REALTIME", 37_000_000 - 100), ("CLOCK_TAI", 1_000 - 100)] {
+        let create = create(clock);
+        let all = [
+            (0, &create[..]),
+            (50, "clock_gettime(CLOCK_TAI, {tv_sec=1795218640, tv_nsec=999050000}) = 0 <0.000000>"),
+            (100, set),
+            (200, "getpid() = 7 <0.000001>"),
+        ];
+        let first = told(&lines(&all)).into_iter().next();
+        assert_eq!(first.as_deref(), Some(&format!("100 posix-timer 1 arm {delay}")[..]), "{clock}");
+    }
 }
 
 #[test]

@@ -15,6 +15,15 @@ fn the_median_is_the_middle_and_the_spread_is_about_it() {
 }
 
 #[test]
+fn a_quantile_is_a_sample_that_enough_samples_do_not_exceed() {
+    let samples = [40.0, 10.0, f64::NAN, 30.0, 20.0];
+    let of = |share| quantile(&samples, share);
+    assert_eq!([0.0, 0.25, 0.26, 0.5, 0.75].map(of), [10.0, 10.0, 20.0, 20.0, 30.0].map(Some));
+    assert_eq!([0.76, 1.0, 2.0].map(of), [40.0; 3].map(Some));
+    assert_eq!((quantile(&[], 0.5), quantile(&[f64::NAN], 0.5)), (None, None));
+}
+
+#[test]
 fn intervals_are_order_statistics_with_their_coverage() {
     let of = |n: u32| summarise((1..=n).map(f64::from)).unwrap().interval;
     // Fewer than six samples cannot give 95 %, and the interval states its true coverage.

@@ -49,6 +49,16 @@ fn few_or_unusable_figures_show_nothing() {
     }
 }
 
+/// A quotient needs figures above 0 that are numbers.
+#[test]
+fn figures_without_a_quotient_do_not_count() {
+    let (first, second) = ([1.0, 2.0, 3.0], [2.0, 3.0, 4.0]);
+    let odd = [0.0, -1.0, f64::INFINITY, f64::NAN];
+    let shift = Shift::of(&first, &second);
+    assert_eq!(Shift::of(&[&odd[..], &first].concat(), &second), shift);
+    assert_eq!(Shift::of(&first, &[&second, &odd[..]].concat()), shift);
+}
+
 /// U = 28. The groups of equal figures have 2, 4, 4 and 2 members, so the variance is
 /// 36 / 12 * (13 - 132 / 132) = 36, and z = (28 - 18 - 0.5) / 6. Without the correction for ties,
 /// the variance is 39 and p is 0.1282.

@@ -216,6 +216,9 @@ mod tests {
         assert_eq!(args.get(1), br#""a,\")(""#);
         assert_eq!(args.get(2), b"[{fd=3, events=A|B}]");
         assert_eq!((args.get(4), args.get(5), args.after), (&b"0x1"[..], &b""[..], Some(&b" = 4"[..])));
+        // A slash alone begins no comment.
+        let path = Args::of(b"/dev/null, 5) = 0");
+        assert_eq!((path.get(0), path.id(1), path.after), (&b"/dev/null"[..], Some(5), Some(&b" = 0"[..])));
         assert_eq!(Args::of(b"[{fd=3, ev").after, None);
         assert_eq!(Args::of(b"\"abc\\").after, None);
         assert_eq!(Args::of(b"3<").after, None);
@@ -252,6 +255,8 @@ mod tests {
         assert_eq!(count(br#""\1\0\0\0\0\0\0\0""#), Some(1));
         assert_eq!(count(br#""\n\0\0\0\0\0\0\0""#), Some(10));
         assert_eq!(count(br#""A\1\0\0\0\0\0\0""#), Some(321));
+        assert_eq!(count(br#""\17\2\0\0\0\0\0\0""#), Some(15 + 512));
+        assert_eq!(count(br#""\377\0\0\0\0\0\0\0""#), Some(255));
         assert_eq!(count(br#""\x05\x00\x00\x00\x00\x00\x00\x00""#), Some(5));
         assert_eq!((count(b"0x5"), count(br#""\1\0"..."#), count(b"\"\\")), (None, None, None));
     }

@@ -131,8 +131,7 @@ impl<W: Write> State<W> {
     pub(super) fn expire(&mut self, until: Ns) {
         while let Some(&(at, key)) = self.deadlines.first().filter(|(at, _)| *at <= until) {
             self.infer(key, until);
-            // A newer estimate of the clock may put the deadline later. Then the next line about
-            // this timer decides.
+            // `infer` removes a timer that was due. This loop must end even if it did not.
             self.deadlines.remove(&(at, key));
         }
     }
