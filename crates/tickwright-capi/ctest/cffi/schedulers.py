@@ -76,6 +76,9 @@ def adding(ffi, tw):
         assert replace(sched, int_id, new_job(ffi, tw, call, new, 31 * MS), became, id_, *more) > 0
         equal(became[0], tw.TW_CANCEL_REMOVED)
         equal(tw.tw_sched_find(sched, int_id, ffi.NULL), -errno.ENOENT)
+    wake = ffi.callback("void(void *)", lambda data: None)
+    equal(tw.tw_sched_set_wake(sched, wake, ffi.NULL), 0)
+    equal(tw.tw_sched_set_wake(sched, ffi.NULL, ffi.NULL), 0)
     equal(tw.tw_sched_timeout_ms(sched), 5)
     for _ in range(50):
         equal(tw.tw_sched_advance(sched, MS), 0)

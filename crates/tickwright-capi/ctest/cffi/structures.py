@@ -104,6 +104,7 @@ def advances(ffi, tw):
     equal(tw.tw_queue_each(queue, visit, user), 0)
     equal(sorted(seen), [(0, 10), (1, 15)])
     seen.clear()
+    equal(tw.tw_queue_update_now(queue, 5), 0)
     done = ffi.new("tw_advance *", {"size": ffi.sizeof("tw_advance")})
     equal(tw.tw_queue_advance(queue, 30, 1, fire, user, done), 1)  # the budget ran out
     equal(tw.tw_queue_advance(queue, 30, 100, fire, user, done), 0)

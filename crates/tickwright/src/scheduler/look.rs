@@ -33,7 +33,7 @@ impl<C: Callback> Scheduler<C> {
     ///
     /// A loop that sleeps for this time does not notice a timer that another thread arms meanwhile:
     /// a timer of 20 ms runs when the sleep of 1.5 s is over. So this needs the scheduler
-    /// exclusively, and a scheduler in an [`Arc`] does not have it. A loop on a shared scheduler
+    /// exclusively, and a scheduler in an `Arc` does not have it. A loop on a shared scheduler
     /// sets an [alarm](Self::set_alarm), which every thread moves forward:
     ///
     /// ```compile_fail,E0596
