@@ -12,7 +12,8 @@ use core::task::Waker;
 /// How many polls in a row are ready without a wait, by the clock of the machine.
 const POLLS: u32 = 16;
 
-/// The same by a clock that is moved. A test polls by hand, and expects that what is due is ready.
+/// The same by a clock of tokio or of a test, where a test polls by hand and expects that what is
+/// due is ready.
 const POLLS_OF_A_TEST: u32 = 128;
 
 thread_local! {
