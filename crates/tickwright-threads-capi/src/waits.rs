@@ -1,35 +1,85 @@
 //! The calls that wait in an object, so that a destruction of the object is refused meanwhile.
 
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use tickwright::fork::Process;
 
 /// The number of calls that wait in an object. Only a call that waits writes it, so a call that
 /// need not wait pays nothing.
+///
+/// The upper half is the number of the process in which the calls wait, and the lower half is their
+/// number. A forked child has none of the threads that waited in its parent. There the process has
+/// another number, and the calls count no more.
 #[derive(Debug)]
-pub(crate) struct Waits(AtomicUsize);
+pub(crate) struct Waits(AtomicU64);
 
 /// A call that waits, until this is dropped.
-pub(crate) struct Wait<'w>(&'w AtomicUsize);
+pub(crate) struct Wait<'w> {
+    calls: &'w AtomicU64,
+    process: u32,
+}
+
+/// The number of calls in `word` that wait in the given process.
+fn calls_in(word: u64, process: u32) -> u32 {
+    if word >> 32 == u64::from(process) { word as u32 } else { 0 }
+}
+
+fn word(process: u32, calls: u32) -> u64 {
+    u64::from(process) << 32 | u64::from(calls)
+}
 
 impl Waits {
-    pub(crate) const fn none() -> Self {
-        Self(AtomicUsize::new(0))
+    /// Counts no call. From now on a forked child gets another number.
+    pub(crate) fn none() -> Self {
+        Self(AtomicU64::new(word(Process::this().number(), 0)))
     }
 
     /// Counts a call that is about to wait.
     pub(crate) fn begin(&self) -> Wait<'_> {
-        self.0.fetch_add(1, Ordering::Relaxed);
-        Wait(&self.0)
+        self.begin_in(Process::this().number())
+    }
+
+    fn begin_in(&self, process: u32) -> Wait<'_> {
+        let more = |found| Some(word(process, calls_in(found, process) + 1));
+        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        Wait { calls: &self.0, process }
     }
 
     /// Whether a call waits, or has been woken and has not returned yet.
     pub(crate) fn any(&self) -> bool {
+        self.any_in(Process::this().number())
+    }
+
+    fn any_in(&self, process: u32) -> bool {
         // Acquire: what a call did to the object before it ended is visible to its destroyer.
-        self.0.load(Ordering::Acquire) != 0
+        calls_in(self.0.load(Ordering::Acquire), process) != 0
     }
 }
 
 impl Drop for Wait<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Release);
+        // In a child that was forked meanwhile, the call is not counted.
+        let less = |found| calls_in(found, self.process).checked_sub(1).map(|left| word(self.process, left));
+        let _ = self.calls.fetch_update(Ordering::Release, Ordering::Relaxed, less);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Waits;
+
+    #[test]
+    fn the_calls_of_a_parent_count_in_no_child() {
+        let waits = Waits::none();
+        let parents = [(); 2].map(|()| waits.begin_in(7));
+        assert!(waits.any_in(7));
+        assert!(!waits.any_in(8));
+        let childs = waits.begin_in(8);
+        assert!(waits.any_in(8));
+        // Both counts as 0, and not as less than 0.
+        drop(parents);
+        assert!(waits.any_in(8));
+        drop(childs);
+        assert!(!waits.any_in(8));
     }
 }

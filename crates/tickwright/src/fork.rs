@@ -40,9 +40,11 @@ pub use registration::Registration;
 pub struct Process(u32);
 
 impl Process {
-    /// The calling process.
+    /// The calling process. The first call registers the handlers of forks with the platform. If
+    /// that fails for lack of memory, children cannot be told from their parents.
     #[must_use]
     pub fn this() -> Self {
+        os::notice_forks();
         Self(os::forks())
     }
 
@@ -50,7 +52,14 @@ impl Process {
     /// forked since. It makes no system call.
     #[must_use]
     pub fn is_this(self) -> bool {
-        self == Self::this()
+        self.0 == os::forks()
+    }
+
+    /// The number of forks between the first process that has called [`this`](Self::this) and this
+    /// one. It never changes in a process, and differs between a process and its child.
+    #[must_use]
+    pub fn number(self) -> u32 {
+        self.0
     }
 }
 

@@ -55,7 +55,9 @@
  * joined (-ESRCH), and tw_runtime_destroy does not wait. In every model, the thread that has forked
  * counts in the child as one that no runtime has created: tw_thread_self returns 0. When the
  * function of that thread returns, the child ends like a process whose last thread returns.
- * Handlers of exit() run, buffers are written, and the exit status is 0.
+ * Handlers of exit() run, buffers are written, and the exit status is 0. A lock that another thread
+ * holds at the fork stays locked in the child. Calls that wait in the parent do not wait in the
+ * child, and keep no lock, condition or mailbox from its destruction there.
  *
  * THE LAST MOMENTS
  *

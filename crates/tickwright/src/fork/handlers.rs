@@ -153,7 +153,7 @@ static LIST: Mutex<List> = Mutex::new(List { forker: None, entries: [const { Vec
 static REGISTRATION: Registration = Registration::new();
 
 /// Registers the handlers; the caller holds no lock. Returns `false` if there is no memory.
-fn notice_forks() -> bool {
+pub(super) fn notice_forks() -> bool {
     REGISTRATION.ensure(|| {
         // SAFETY: 1. The functions exist for as long as the library.
         0 == unsafe { libc::pthread_atfork(Some(before), Some(in_the_parent), Some(in_the_child)) }

@@ -9,6 +9,11 @@ pub(super) fn forks() -> u32 {
     0
 }
 
+/// There is nothing to notice.
+pub(super) fn notice_forks() -> bool {
+    true
+}
+
 /// Never called: no lock forgets anything here.
 pub(crate) fn forker() -> (ThreadId, ThreadId) {
     (this_thread(), this_thread())
