@@ -1,12 +1,14 @@
 //! A thread that loops over calls which never have to wait leaves its worker to other threads and
 //! their timers.
 
+mod common;
+
 use core::cell::Cell;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
 
-use tickwright::clock::{Clock, Instant};
+use common::Jumping;
 use tickwright_threads::sync::{Condvar, Mutex, bounded, unbounded};
 use tickwright_threads::{Attributes, Handle, Knobs, ManyToMany, Model, Runtime, this_thread};
 
@@ -14,26 +16,6 @@ const PLAIN: Attributes = Attributes::new();
 /// Far more calls than a worker needs until it looks at its clock.
 const CALLS: u32 = 1 << 20;
 const NAP: Duration = Duration::from_millis(1);
-
-/// A clock that the test moves.
-#[derive(Clone, Debug, Default)]
-struct Jumping(Arc<AtomicU64>);
-
-impl Jumping {
-    fn leap(&self, by: Duration) {
-        self.0.fetch_add(u64::try_from(by.as_nanos()).unwrap(), Ordering::SeqCst);
-    }
-}
-
-impl Clock for Jumping {
-    fn now(&self) -> Instant {
-        Instant::from_nanos(self.0.load(Ordering::SeqCst))
-    }
-
-    fn longest_sleep(&self) -> Option<Duration> {
-        Some(Duration::from_millis(1))
-    }
-}
 
 /// M:N runtimes with one worker, in each of which `test` runs.
 fn with_one_worker(settings: ManyToMany, test: impl Fn(&Runtime, &Jumping)) {

@@ -3,12 +3,11 @@
 mod common;
 
 use core::mem::ManuallyDrop;
-use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::sync::{Arc, mpsc};
 
-use common::Gate;
-use tickwright::clock::{Clock, Instant, VirtualHost};
+use common::{Gate, Jumping};
+use tickwright::clock::{Instant, VirtualHost};
 use tickwright_threads::{
     Attributes, JoinError, Knobs, Manager, ManyToMany, Model, OneToOne, Runtime, this_thread,
 };
@@ -17,26 +16,6 @@ const PLAIN: Attributes = Attributes::new();
 const HOUR: Duration = Duration::from_secs(3600);
 /// Longer than any machine needs. A wait that takes longer counts as endless.
 const PATIENCE: Duration = Duration::from_secs(30);
-
-/// A clock that the test moves in leaps. It notifies nobody.
-#[derive(Clone, Debug, Default)]
-struct Jumping(Arc<AtomicU64>);
-
-impl Jumping {
-    fn leap(&self, by: Duration) {
-        self.0.fetch_add(u64::try_from(by.as_nanos()).unwrap(), Ordering::SeqCst);
-    }
-}
-
-impl Clock for Jumping {
-    fn now(&self) -> Instant {
-        Instant::from_nanos(self.0.load(Ordering::SeqCst))
-    }
-
-    fn longest_sleep(&self) -> Option<Duration> {
-        Some(Duration::from_millis(1))
-    }
-}
 
 /// The models of the waiting threads: they differ in their clocks, and in how they sleep.
 fn callers() -> Vec<(&'static str, Model)> {

@@ -1,9 +1,11 @@
 //! The models under test, and what the tests share.
 #![allow(dead_code, unreachable_pub)]
 
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::time::Duration;
 use std::sync::Arc;
 
+use tickwright::clock::{Clock, Instant};
 use tickwright_threads::{
     Dictionary, Knobs, Manager, ManyToMany, Model, OneToOne, Runtime, Stacks, this_thread,
 };
@@ -49,8 +51,28 @@ pub fn start(model: Model) -> Runtime {
     Runtime::new(model).expect("starts")
 }
 
+/// A clock that the test moves in leaps. It notifies nobody.
+#[derive(Clone, Debug, Default)]
+pub struct Jumping(Arc<AtomicU64>);
+
+impl Jumping {
+    pub fn leap(&self, by: Duration) {
+        self.0.fetch_add(u64::try_from(by.as_nanos()).unwrap(), Ordering::SeqCst);
+    }
+}
+
+impl Clock for Jumping {
+    fn now(&self) -> Instant {
+        Instant::from_nanos(self.0.load(Ordering::SeqCst))
+    }
+
+    fn longest_sleep(&self) -> Option<Duration> {
+        Some(Duration::from_millis(1))
+    }
+}
+
 /// No test waits this long, however busy the machine is.
-const PATIENCE: core::time::Duration = core::time::Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A gate at which threads wait until it is opened.
 #[derive(Default)]
