@@ -231,6 +231,52 @@ static void *never_waits(void *argument)
     return NULL;
 }
 
+static pthread_mutex_t of_platform = PTHREAD_MUTEX_INITIALIZER;
+
+static void *wants(void *argument)
+{
+    int result = pthread_mutex_trylock(&of_platform);
+    (void)argument;
+    if (result == 0)
+        EQUAL(pthread_mutex_unlock(&of_platform), 0);
+    return (void *)(intptr_t)result;
+}
+
+/* In a section without yields a thread keeps a lock of the platform, which another thread of the
+ * worker wants. */
+static void *forbids_yields(void *argument)
+{
+    tw_runtime *runtime = (tw_runtime *)argument;
+    tw_thread other, napper;
+    void *result;
+    int i;
+    EQUAL(tw_thread_create(runtime, &other, NULL, wants, NULL), 0);
+    tw_thread_forbid_yields();
+    EQUAL(pthread_mutex_lock(&of_platform), 0);
+    for (i = 0; i < 500; i++) {
+        tw_thread_forbid_yields();
+        EQUAL(tw_thread_unpark(runtime, tw_thread_self()), 0);
+        EQUAL(tw_cond_signal(cond), 0);
+        EQUAL(tw_cond_broadcast(cond), 0);
+        tw_thread_allow_yields();
+    }
+    EQUAL(pthread_mutex_unlock(&of_platform), 0);
+    tw_thread_allow_yields();
+    EQUAL(tw_thread_join(runtime, other, &result), 0);
+    EQUAL((intptr_t)result, 0);
+    /* A loop of sections lets the other thread end its nap. */
+    WRITE(turn, 0);
+    EQUAL(tw_thread_create(runtime, &napper, NULL, naps, NULL), 0);
+    while (READ(turn) == 0) {
+        tw_thread_forbid_yields();
+        EQUAL(tw_cond_signal(cond), 0);
+        tw_thread_allow_yields();
+    }
+    EQUAL(tw_thread_join(runtime, napper, NULL), 0);
+    tw_thread_allow_yields(); /* outside of a section */
+    return NULL;
+}
+
 static void on_one_worker(void)
 {
     tw_runtime *runtime;
@@ -239,6 +285,8 @@ static void on_one_worker(void)
     EQUAL(tw_thread_create(runtime, &thread, NULL, ends_a_mailbox, runtime), 0);
     EQUAL(tw_thread_join(runtime, thread, NULL), 0);
     EQUAL(tw_thread_create(runtime, &thread, NULL, never_waits, runtime), 0);
+    EQUAL(tw_thread_join(runtime, thread, NULL), 0);
+    EQUAL(tw_thread_create(runtime, &thread, NULL, forbids_yields, runtime), 0);
     EQUAL(tw_thread_join(runtime, thread, NULL), 0);
     EQUAL(tw_runtime_destroy(runtime), 0);
 }
@@ -333,8 +381,10 @@ static void misuse(void)
     EQUAL(tw_thread_wait_readable(0x3fffffff), -EBADF);
     EQUAL(tw_thread_wait_writable(0x3fffffff), -EBADF);
 
+    tw_thread_forbid_yields();
     EQUAL(tw_mutex_unlock(mutex), -EPERM);
     EQUAL(tw_cond_wait(cond, mutex), -EPERM);
+    tw_thread_allow_yields();
     EQUAL(tw_mutex_lock(mutex), 0);
     EQUAL(tw_mutex_destroy(mutex), -EBUSY);
     EQUAL(tw_cond_wait_for(cond, mutex, MS), -ETIMEDOUT);

@@ -151,6 +151,18 @@ pub extern "C" fn tw_thread_yield() {
     this_thread::yield_now();
 }
 
+/// From now on no counted call of the calling thread yields.
+#[unsafe(no_mangle)]
+pub extern "C" fn tw_thread_forbid_yields() {
+    this_thread::forbid_yields();
+}
+
+/// Ends what the last call of `tw_thread_forbid_yields` has begun.
+#[unsafe(no_mangle)]
+pub extern "C" fn tw_thread_allow_yields() {
+    this_thread::allow_yields();
+}
+
 /// Waits.
 #[unsafe(no_mangle)]
 pub extern "C" fn tw_thread_sleep(ns: u64) {

@@ -50,6 +50,17 @@ pub(crate) trait Host {
     /// since the last time that a budget was used up.
     fn budget_is_spent(&self);
 
+    /// Lets the other threads of the caller's kernel thread run. In a section without yields, they
+    /// run at the end of the section.
+    fn make_way(&self);
+
+    /// Begins a section without yields. Sections may be nested.
+    fn forbid_yields(&self);
+
+    /// Ends a section without yields. If this is the outermost section, and a call in the section
+    /// would have let other threads run, they run now.
+    fn allow_yields(&self);
+
     /// Waits until the thread is woken; may return without cause.
     fn wait(&self);
 
@@ -176,9 +187,10 @@ pub(crate) fn yield_now() {
     }
 }
 
-/// Lets the other threads of the caller's worker run. Without a worker the platform lets them run.
+/// Lets the other threads of the caller's worker run, in a section without yields at its end.
+/// Without a worker the platform lets them run.
 pub(crate) fn make_way() {
-    with(|host| host.is_shared().then(|| host.yield_now()));
+    with(|host| host.make_way());
 }
 
 /// Waits until the thread is woken; may return without cause.

@@ -72,9 +72,10 @@
 //! # Locks of others
 //!
 //! A lock of the platform or of the standard library must not be held across a wait or a counted
-//! call: release it before you send or create, or use a lock of [`sync`]. If another
-//! thread of the worker locks it, that thread blocks the worker. Then the owner can never run again
-//! to unlock it:
+//! call: release it before you send or create, use a lock of [`sync`], or make counted calls that
+//! need not wait in a section [without yields](this_thread::without_yields). If another thread of
+//! the worker locks it, that thread blocks the worker. Then the owner can never run again to unlock
+//! it:
 //!
 //! ```no_run
 //! # use tickwright_threads::this_thread;
@@ -128,6 +129,7 @@ mod record;
 mod registry;
 mod roster;
 mod runtime;
+mod section;
 mod setters;
 mod stack;
 mod threads;

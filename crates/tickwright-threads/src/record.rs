@@ -14,6 +14,7 @@ use crate::kernel_thread::KernelThread;
 use crate::park_word::ParkWord;
 use crate::primitive::{AtomicU32, AtomicU64, Ordering, fence, lock};
 use crate::quiet::drop_quietly;
+use crate::section::Section;
 use crate::threads::Wait;
 use crate::wait::wait_for_end;
 use crate::wake::Waiter;
@@ -37,6 +38,8 @@ pub(crate) struct Record<S> {
     pub(crate) park: ParkWord,
     /// Used for a thread of the M:N model.
     pub(crate) wake_flags: WakeFlags,
+    /// Used for a thread of the M:N model.
+    pub(crate) section: Section,
     /// The thread to wake at this thread's end: the bits of a thread of this runtime, or 0, see
     /// `slow`. Written before `expect`.
     pub(crate) joiner: AtomicU64,
@@ -82,6 +85,7 @@ impl<S> Record<S> {
             join: JoinWord::after(series.first()),
             park: ParkWord::new(),
             wake_flags: WakeFlags::new(),
+            section: Section::new(),
             joiner: AtomicU64::new(0),
             joining: AtomicU64::new(0),
             value: AtomicU64::new(0),
@@ -157,6 +161,7 @@ impl<S> Record<S> {
         self.joiner.store(0, Ordering::Relaxed);
         self.park.reset();
         self.wake_flags.reset();
+        self.section.reset();
         self.join.release();
         drop_quietly(slow);
     }

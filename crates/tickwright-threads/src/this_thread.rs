@@ -72,6 +72,68 @@ pub fn sleep(duration: Duration) {
     sleep_until(here::after(duration));
 }
 
+/// Calls `use_it`. Meanwhile no counted call of the calling thread yields, so that `use_it` may hold
+/// a lock of the standard library or of the platform across such calls.
+///
+/// This matters in the M:N model alone, where threads [never keep their
+/// worker](crate#threads-that-never-wait): for example, one of 64 to 128 creations yields. If the
+/// thread held a lock of the standard library then, and another thread of its worker locked it,
+/// both would wait for ever. Lock and unlock inside of the section, because a yield that was due in
+/// the section happens at its end:
+///
+/// ```
+/// # use std::sync::{Mutex, PoisonError};
+/// # use tickwright_threads::{Attributes, ManyToMany, Model, Runtime, this_thread};
+/// # let runtime = Runtime::new(Model::ManyToMany(ManyToMany::new()))?;
+/// let all = Mutex::new(Vec::new());
+/// let spawned = this_thread::without_yields(|| {
+///     let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+///     runtime.spawn(&Attributes::new(), || 42).map(|thread| all.push(thread))
+/// });
+/// # spawned?;
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+///
+/// Sections may be nested. The end of the outermost one yields if a call inside would have yielded,
+/// so a loop of sections does not keep its worker. What a section does not prevent:
+///
+/// - A call that has to wait lets other threads run, and so does [`yield_now`]. Creations of threads
+///   of an M:N runtime, [`unpark`](Handle::unpark), notifications of a
+///   [`Condvar`](crate::sync::Condvar), and sends and receives that do not wait (`try_send`,
+///   `try_recv`, a `send` to an unbounded mailbox) never have to wait. All other counted calls may
+///   have to.
+/// - No other thread of the worker, and no sleeper, goes on before the end of the section: keep it
+///   short.
+/// - Threads of other workers run, and may wait for the lock, as without a runtime.
+///
+/// It costs less than 200 instructions, and a yield if one is due. In the other models it only calls
+/// `use_it`.
+pub fn without_yields<R>(use_it: impl FnOnce() -> R) -> R {
+    struct Section;
+    impl Drop for Section {
+        fn drop(&mut self) {
+            allow_yields();
+        }
+    }
+
+    forbid_yields();
+    let _section = Section;
+    use_it()
+}
+
+/// Begins a section like that of [`without_yields`], which is to be preferred. Each section needs
+/// its own [`allow_yields`], on the same thread; without it the thread yields no more, and ends as
+/// usual.
+pub fn forbid_yields() {
+    here::with(|host| host.forbid_yields());
+}
+
+/// Ends the section that the last [`forbid_yields`] has begun. Yields if a yield is due, unless the
+/// thread unwinds. Outside of a section it does nothing.
+pub fn allow_yields() {
+    here::with(|host| host.allow_yields());
+}
+
 fn park_by_host(until: Option<Instant>) {
     if here::with(|host| host.park(until)).is_none() {
         park_unknown(until);

@@ -6,6 +6,7 @@ mod common;
 use core::cell::Cell;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
+use std::panic::catch_unwind;
 use std::sync::Arc;
 
 use common::Jumping;
@@ -187,5 +188,96 @@ fn threads_that_take_turns_are_not_interrupted() {
             threads.map(|thread| handle.join(thread.unwrap()).unwrap()) == [1, 1]
         });
         assert!(together.unwrap());
+    });
+}
+
+/// The calls of the documentation that never have to wait, by one thread, in a section without
+/// yields, many more than the budget. Meanwhile the thread holds a lock of the standard library,
+/// which another thread of the worker wants.
+fn keeps_its_lock<C: FnMut(&Handle)>(prepare: impl Fn(&Handle) -> C + Send + Copy + 'static) {
+    with_one_worker(ManyToMany::new().most_stacks(8), |runtime, _| {
+        let handle = runtime.handle();
+        let free = runtime.run(move || {
+            let lock = Arc::new(std::sync::Mutex::new(()));
+            let wanted = Arc::clone(&lock);
+            let mut call = prepare(&handle);
+            let other = handle.create(&PLAIN, move || usize::from(wanted.try_lock().is_ok())).unwrap();
+            this_thread::without_yields(|| {
+                let _held = lock.lock().unwrap();
+                for _ in 0..1000 {
+                    this_thread::without_yields(|| call(&handle));
+                }
+            });
+            handle.join(other).unwrap()
+        });
+        assert_eq!(free.unwrap(), 1, "the other thread ran in the section");
+    });
+}
+
+#[test]
+fn a_section_without_yields() {
+    keeps_its_lock(|_| {
+        let me = this_thread::current().unwrap();
+        move |handle| handle.unpark(me).unwrap()
+    });
+    keeps_its_lock(|_| {
+        let changed = Condvar::new();
+        move |_| changed.notify_one()
+    });
+    keeps_its_lock(|_| {
+        let (send, receive) = unbounded();
+        move |_| {
+            send.send(1).unwrap();
+            receive.try_recv().unwrap();
+        }
+    });
+    // The first creations succeed, the others fail.
+    keeps_its_lock(|_| |handle| drop(handle.spawn(&PLAIN, || ())));
+    keeps_its_lock(|_| |_| this_thread::sleep(Duration::ZERO));
+}
+
+/// What a section delays happens at its end.
+#[test]
+fn sections_in_a_loop() {
+    wakes_beside(|_| {
+        let me = this_thread::current().unwrap();
+        move |handle| {
+            this_thread::without_yields(|| this_thread::without_yields(|| handle.unpark(me).unwrap()));
+        }
+    });
+    wakes_beside(|_| |_| this_thread::without_yields(|| this_thread::sleep(Duration::ZERO)));
+}
+
+#[test]
+fn a_section_that_panics() {
+    wakes_beside(|_| {
+        let me = this_thread::current().unwrap();
+        let panicked = catch_unwind(|| {
+            this_thread::without_yields(|| {
+                let handle = this_thread::handle().unwrap();
+                (0..1000).for_each(|_| handle.unpark(me).unwrap());
+                std::panic::resume_unwind(Box::new(()));
+            });
+        });
+        assert!(panicked.is_err());
+        move |handle| handle.unpark(me).unwrap()
+    });
+}
+
+/// A section belongs to its thread: when the thread has to wait, the others yield as usual.
+#[test]
+fn a_wait_in_a_section() {
+    wakes_beside(|_| {
+        let (send, receive) = bounded::<()>(1);
+        let waits = this_thread::handle().unwrap().spawn(&PLAIN, move || {
+            this_thread::without_yields(|| receive.recv().is_err());
+        });
+        // It waits from now on, or as soon as it runs.
+        this_thread::yield_now();
+        let me = this_thread::current().unwrap();
+        move |handle| {
+            let _ = (&send, &waits);
+            handle.unpark(me).unwrap();
+        }
     });
 }

@@ -67,6 +67,8 @@ def lives(ffi, tw, runtime):
         assert tw.tw_thread_self() != 0
         equal(tw.tw_runtime_destroy(runtime), -errno.EDEADLK)
         tw.tw_thread_yield()
+        tw.tw_thread_forbid_yields()
+        tw.tw_thread_allow_yields()
         tw.tw_thread_sleep(1000)
         return number + 1
 

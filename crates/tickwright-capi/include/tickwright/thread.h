@@ -41,6 +41,15 @@
  *     tw_thread_yield();            wrong: another thread of the worker may lock it now
  *     pthread_mutex_unlock(&lock);
  *
+ * Between tw_thread_forbid_yields and tw_thread_allow_yields a counted call yields only if it has
+ * to wait. There a pthread_mutex_t may be held across calls that never have to wait:
+ *
+ *     tw_thread_forbid_yields();
+ *     pthread_mutex_lock(&lock);
+ *     result = tw_thread_create(runtime, &thread, NULL, start, argument);
+ *     pthread_mutex_unlock(&lock);
+ *     tw_thread_allow_yields();     yields now if a call in between would have yielded
+ *
  * FAULTS
  *
  * If a thread overflows its stack, the library writes the thread's name to standard error, and
@@ -260,6 +269,26 @@ TW_API int tw_thread_stack(void **lowest, size_t *size);
  *
  * Threads: any. */
 TW_API void tw_thread_yield(void);
+
+/* Begins a section in which no counted call of the calling thread yields unless it has to wait, so
+ * that the thread may hold a pthread_mutex_t across such calls. Calls that never have to wait are
+ * tw_thread_create in an M:N runtime, tw_thread_unpark, tw_cond_signal and tw_cond_broadcast. All
+ * other counted calls may have to, and tw_thread_yield always yields. Lock and unlock the mutex
+ * inside of the section. Sections may be nested. A section belongs to its thread: if the thread
+ * waits, the other threads of the worker are in no section. While the thread does not wait, no
+ * other thread of the worker goes on and no sleep there ends, so keep the section short. On a
+ * thread of another model, or of no runtime, this does nothing.
+ *
+ * Threads: any. */
+TW_API void tw_thread_forbid_yields(void);
+
+/* Ends the section that the last tw_thread_forbid_yields of the calling thread has begun. At the
+ * end of the outermost section, the thread yields if a call in the section would have yielded. A
+ * loop of sections therefore does not keep its worker for ever. Outside of a section this does
+ * nothing.
+ *
+ * Threads: any. */
+TW_API void tw_thread_allow_yields(void);
 
 /* Waits for `ns` nanoseconds or more. With 0 an M:N thread yields.
  *

@@ -283,9 +283,15 @@ impl Host for Member {
         std::thread::yield_now();
     }
 
-    fn budget_is_spent(&self) {
-        // The platform interrupts its threads by itself.
-    }
+    // The platform interrupts its threads by itself.
+
+    fn budget_is_spent(&self) {}
+
+    fn make_way(&self) {}
+
+    fn forbid_yields(&self) {}
+
+    fn allow_yields(&self) {}
 
     fn wait(&self) {
         KernelThread::park();

@@ -32,3 +32,18 @@ fn a_circle_is_seen_and_one_through_a_record_used_again_is_none() {
     joins(&table, target, other);
     assert!(table.circle(me, target));
 }
+
+/// A thread that ends in a section without yields does not leave it to the next thread of its
+/// record.
+#[test]
+fn a_record_used_again_is_in_no_section() {
+    let table = Table::<()>::new(1);
+    let mut free = FreeList::new(0);
+    let id = take(&mut free, &table);
+    let record = table.find(id).unwrap();
+    record.section.begin();
+    assert!(record.section.postpones());
+    record.release();
+    assert!(!record.section.postpones());
+    assert!(!record.section.end());
+}

@@ -50,6 +50,25 @@ impl Host for Worker {
     fn budget_is_spent(&self) {
         let switches = self.switches.get();
         if self.spent_at.replace(switches) == switches {
+            self.make_way();
+        }
+    }
+
+    fn make_way(&self) {
+        if !self.own().is_some_and(|own| own.section.postpones()) {
+            self.yield_now();
+        }
+    }
+
+    fn forbid_yields(&self) {
+        if let Some(own) = self.own() {
+            own.section.begin();
+        }
+    }
+
+    fn allow_yields(&self) {
+        // A thread that unwinds does not yield.
+        if self.own().is_some_and(|own| own.section.end()) && !std::thread::panicking() {
             self.yield_now();
         }
     }

@@ -1,0 +1,51 @@
+//! Sections in which a thread does not yield, although it makes counted calls.
+//!
+//! Only the thread itself uses its value, on its worker. The value belongs to the thread and not to
+//! the worker: if the thread has to wait in a section, the other threads of the worker are in none.
+
+use crate::primitive::{AtomicU32, Ordering};
+
+/// How many sections without yields a thread is in, in units of `ONE`, and whether a call in them
+/// would have yielded (`DUE`).
+pub(crate) struct Section(AtomicU32);
+
+const DUE: u32 = 1;
+const ONE: u32 = 2;
+
+impl Section {
+    pub(crate) fn new() -> Self {
+        Self(AtomicU32::new(0))
+    }
+
+    /// The next thread of the record is in no section.
+    pub(crate) fn reset(&self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+
+    fn word(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn begin(&self) {
+        self.0.store(self.word().saturating_add(ONE), Ordering::Relaxed);
+    }
+
+    /// Ends the innermost section. Returns whether the thread has to yield now. Without a section
+    /// this does nothing.
+    pub(crate) fn end(&self) -> bool {
+        let word = self.word();
+        let is_due = word == ONE | DUE;
+        self.0.store(if is_due { 0 } else { word.saturating_sub(ONE) }, Ordering::Relaxed);
+        is_due
+    }
+
+    /// Whether the thread is in a section. Then it will yield at the end of the outermost one.
+    pub(crate) fn postpones(&self) -> bool {
+        let word = self.word();
+        let is_inside = word >= ONE;
+        if is_inside {
+            self.0.store(word | DUE, Ordering::Relaxed);
+        }
+        is_inside
+    }
+}
