@@ -187,6 +187,25 @@ for function in pthread_self "${without[@]}"; do
     fi
 done
 test "$(cat "$work/taken")" = pthread_self
+# The shim compiles in each language and under each feature macro, with what pthread.h declares then.
+shim=("${warnings[@]}" "${cflags[@]}" -Iexamples -c -o "$work/shim.o")
+for macro in -DNONE -D_POSIX_C_SOURCE={199506L,200112L,200809L} -D_XOPEN_SOURCE={500,700} -D_GNU_SOURCE; do
+    for language in c99 c11 c17 gnu99 gnu11 gnu17; do
+        cc -std="$language" "$macro" "${shim[@]}" examples/pthread.c
+    done
+    if command -v c++ >/dev/null; then
+        for language in c++11 c++17 c++20; do
+            c++ -x c++ -std="$language" "$macro" "${shim[@]}" examples/pthread.c
+        done
+    fi
+done
+# A plug-in that an M:N thread loads knows the main thread of the program.
+names=("${warnings[@]}" "${cflags[@]}" -Iexamples ctest/pthread/names.c)
+cc -std=c11 -DPLUGIN -shared -fPIC "${names[@]}" -o "$work/plugin.so" "${shared[@]}"
+cc -std=c11 "${names[@]}" -o "$work/names" "${shared[@]}" -pthread -ldl
+for model in one-to-one mn manager; do
+    TICKWRIGHT_MODEL="$model" "${limited[@]}" "$work/names" "$work/plugin.so"
+done
 cc -std=gnu11 "${warnings[@]}" -DPLAIN examples/pthread.c -o "$work/pthread-plain" -pthread
 "${limited[@]}" "$work/pthread-plain" | grep -qx '600 threads'
 # Glue for event loops, where these are installed: both timers run, in their order.

@@ -1,12 +1,12 @@
-/* A program like glibc's nptl/perf.c. A few threads start others one after another until a given
- * number has run. The started threads meet at a lock. With -DPLAIN the program compiles with
- * pthread.h. */
+/* A few threads start others one after another until a given number has run. The started threads
+ * meet at a lock. With -DPLAIN the program compiles with pthread.h. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #ifdef PLAIN
 #include <pthread.h>
+#include <time.h>
 #include <unistd.h>
 #else
 #include "tickwright-pthread.h"
@@ -24,7 +24,7 @@ static volatile sig_atomic_t signals;
 static void signaled(int number)
 {
     (void)number;
-    signals++;
+    signals = signals + 1;
 }
 
 static void must(int result, const char *what)
@@ -54,10 +54,12 @@ static void *work(void *argument)
 
 static void *top(void *argument)
 {
+    struct timespec nap = { 0, 1000 };
     pthread_attr_t attr;
     int i;
     must(pthread_attr_init(&attr), "attr_init");
     must(pthread_attr_setstacksize(&attr, 256 << 10), "attr_setstacksize");
+    must(pthread_attr_setguardsize(&attr, 16 << 10), "attr_setguardsize");
     for (i = 0; i < STARTS; i++) {
         pthread_t thread;
         void *value;
@@ -71,6 +73,7 @@ static void *top(void *argument)
     must(pthread_cond_signal(&ended), "signal");
     must(pthread_mutex_unlock(&lock), "unlock");
     usleep(1);
+    must(nanosleep(&nap, NULL), "nanosleep");
     must(pthread_kill(first, 0), "kill");
     return argument;
 }

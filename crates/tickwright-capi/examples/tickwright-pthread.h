@@ -1,6 +1,7 @@
-/* The names of pthreads on Tickwright's threads, for programs like glibc's nptl/perf.c. Include
- * this file in place of pthread.h, after all other headers. It needs C11 or C++11. The environment
- * variable TICKWRIGHT_MODEL chooses the model: one-to-one (the default), mn or manager.
+/* The names of pthreads on Tickwright's threads, for programs that create and join threads. Include
+ * this file in place of pthread.h, after all other headers. It needs C99 or C++11, and no feature
+ * macro such as _POSIX_C_SOURCE. The environment variable TICKWRIGHT_MODEL chooses the model:
+ * one-to-one (the default), mn or manager.
  *
  * What is here: threads (create, join, tryjoin, detach, self, equal, yield, kill), their attributes
  * (stack, guard, detach state), mutexes and conditions with their attributes, and keys with one
@@ -19,7 +20,8 @@
  *                      (ENOTSUP): an M:N thread has no signals of its own.
  *   a mutex            is allocated by its first use, and checks for errors. Locking it twice gives
  *                      EDEADLK, and an unlock by another thread gives EPERM, also for default
- *                      mutexes. PTHREAD_MUTEX_INITIALIZER works.
+ *                      mutexes. PTHREAD_MUTEX_INITIALIZER works. An adaptive mutex, which differs
+ *                      from others in speed alone, is a default mutex.
  *   attributes         of mutexes and conditions that would change more are compile errors:
  *                      PTHREAD_MUTEX_RECURSIVE, PTHREAD_PROCESS_SHARED, PTHREAD_MUTEX_ROBUST,
  *                      PTHREAD_PRIO_INHERIT and PTHREAD_PRIO_PROTECT, and the functions that need
@@ -40,11 +42,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
 #include <time.h>
 #include <unistd.h>
 #include <tickwright/thread.h>
 
-/* The runtime of the process, which the first use makes. All files share it. */
+/* The runtime of the process, which the first use makes. All files share it. A plug-in shares it if
+ * the program was linked with -rdynamic. */
 __attribute__((weak)) tw_runtime *tw_pt_runtime;
 __attribute__((weak)) pthread_once_t tw_pt_once = PTHREAD_ONCE_INIT;
 
@@ -128,18 +134,46 @@ static inline int tw_pt_yield(void)
     return 0;
 }
 
-/* The main thread, as the C library knows it. */
+#ifdef __linux__
+#ifndef __cplusplus /* C++ has it; with strict C, unistd.h leaves it out. */
+extern long syscall(long number, ...);
+#endif
+
+/* The kernel gives the main thread the number of the process. */
+static inline int tw_pt_kill_main(int signal)
+{
+    int before = errno, result = 0;
+    if (signal == 32 || signal == 33)
+        return EINVAL; /* the C library needs these two itself */
+    if (syscall(SYS_tgkill, (long)getpid(), (long)getpid(), (long)signal) != 0)
+        result = errno;
+    errno = before;
+    return result;
+}
+#else
+/* The main thread, as the C library knows it. A constructor of the program runs on it. That of a
+ * plug-in may run on another thread. */
 __attribute__((weak)) pthread_t tw_pt_main;
 
 __attribute__((constructor)) static void tw_pt_is_main(void)
 {
+#ifdef __APPLE__
+    if (!pthread_main_np())
+        return;
+#endif
     tw_pt_main = pthread_self();
 }
+
+static inline int tw_pt_kill_main(int signal)
+{
+    return pthread_kill(tw_pt_main, signal);
+}
+#endif
 
 static inline int tw_pt_kill(tw_pt_thread thread, int signal)
 {
     if (thread == 0)
-        return pthread_kill(tw_pt_main, signal);
+        return tw_pt_kill_main(signal);
     if (signal != 0)
         return ENOTSUP;
     /* Nothing here parks, so this only looks for the thread. */
@@ -204,10 +238,13 @@ typedef struct tw_pt_condattr {
 TW_PT_ATTR(mutex)
 TW_PT_ATTR(cond)
 
+/* The types of mutexes, with the numbers that Linux has: pthread.h names some of them only under
+ * certain feature macros. */
+enum { TW_PT_NORMAL = 0, TW_PT_ERRORCHECK = 2, TW_PT_ADAPTIVE = 3 };
+
 static inline int tw_pt_mutexattr_settype(tw_pt_mutexattr *attr, int type)
 {
-    int is_here = type == PTHREAD_MUTEX_DEFAULT || type == PTHREAD_MUTEX_NORMAL
-                  || type == PTHREAD_MUTEX_ERRORCHECK;
+    int is_here = type == TW_PT_NORMAL || type == TW_PT_ERRORCHECK || type == TW_PT_ADAPTIVE;
     attr->refused |= !is_here;
     return is_here ? 0 : ENOTSUP;
 }
@@ -328,9 +365,27 @@ static inline void *tw_pt_getspecific(tw_key *key)
 }
 
 #undef PTHREAD_MUTEX_INITIALIZER
+#undef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
+#undef PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP
 #undef PTHREAD_COND_INITIALIZER
+#undef PTHREAD_MUTEX_DEFAULT
+#undef PTHREAD_MUTEX_NORMAL
+#undef PTHREAD_MUTEX_FAST_NP
+#undef PTHREAD_MUTEX_TIMED_NP
+#undef PTHREAD_MUTEX_ERRORCHECK
+#undef PTHREAD_MUTEX_ERRORCHECK_NP
+#undef PTHREAD_MUTEX_ADAPTIVE_NP
 #define PTHREAD_MUTEX_INITIALIZER { NULL }
+#define PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP { NULL }
+#define PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP { NULL }
 #define PTHREAD_COND_INITIALIZER { NULL }
+#define PTHREAD_MUTEX_DEFAULT TW_PT_NORMAL
+#define PTHREAD_MUTEX_NORMAL TW_PT_NORMAL
+#define PTHREAD_MUTEX_FAST_NP TW_PT_NORMAL
+#define PTHREAD_MUTEX_TIMED_NP TW_PT_NORMAL
+#define PTHREAD_MUTEX_ERRORCHECK TW_PT_ERRORCHECK
+#define PTHREAD_MUTEX_ERRORCHECK_NP TW_PT_ERRORCHECK
+#define PTHREAD_MUTEX_ADAPTIVE_NP TW_PT_ADAPTIVE
 #define pthread_t tw_pt_thread
 #define pthread_attr_t tw_pt_attr
 #define pthread_mutex_t tw_pt_mutex
@@ -387,8 +442,6 @@ struct tickwright_pthread {
 #undef pthread_cleanup_push_defer_np
 #undef pthread_cleanup_pop_restore_np
 #undef PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP
-#undef PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP
-#undef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
 #undef PTHREAD_MUTEX_RECURSIVE
 #undef PTHREAD_MUTEX_RECURSIVE_NP
 #undef PTHREAD_MUTEX_ROBUST
