@@ -46,15 +46,17 @@ static void *waits(void *argument)
     return argument;
 }
 
-static void in_a_model(tw_runtime *runtime, tw_model model)
+static void begins_lock_and_condition(void)
 {
-    tw_thread waiter;
-    int found = 0;
-    (void)model;
     WRITE(turn, 0);
     EQUAL(tw_mutex_create(&mutex), 0);
     EQUAL(tw_cond_create(&cond), 0);
-    EQUAL(tw_thread_create(runtime, &waiter, NULL, waits, NULL), 0);
+}
+
+/* Forks while another thread runs waits(), and lets that thread return. */
+static void forks_beside_a_waiter(void)
+{
+    int found = 0;
     /* When we have the lock after the other thread had it, the other thread waits. */
     while (found == 0) {
         tw_thread_yield();
@@ -71,7 +73,26 @@ static void in_a_model(tw_runtime *runtime, tw_model model)
     WRITE(turn, 2);
     EQUAL(tw_cond_signal(cond), 0);
     EQUAL(tw_mutex_unlock(mutex), 0);
+}
+
+static void in_a_model(tw_runtime *runtime, tw_model model)
+{
+    tw_thread waiter;
+    (void)model;
+    begins_lock_and_condition();
+    EQUAL(tw_thread_create(runtime, &waiter, NULL, waits, NULL), 0);
+    forks_beside_a_waiter();
     EQUAL(tw_thread_join(runtime, waiter, NULL), 0);
+    ends_lock_and_condition();
+}
+
+static void without_a_runtime(void)
+{
+    pthread_t waiter;
+    begins_lock_and_condition();
+    EQUAL(pthread_create(&waiter, NULL, waits, NULL), 0);
+    forks_beside_a_waiter();
+    EQUAL(pthread_join(waiter, NULL), 0);
     ends_lock_and_condition();
 }
 
@@ -103,6 +124,7 @@ static void *forks(void *argument)
 
 int main(void)
 {
+    without_a_runtime();
     in_each_model("thread_fork", in_a_model);
     if (stacks_may_switch()) {
         tw_runtime *runtime;
