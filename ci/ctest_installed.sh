@@ -187,7 +187,7 @@ for function in pthread_self "${without[@]}"; do
     fi
 done
 test "$(cat "$work/taken")" = pthread_self
-# The shim compiles in each language and under each feature macro, with what pthread.h declares then.
+# The shim compiles in each language, and under feature macros that make pthread.h declare less.
 shim=("${warnings[@]}" "${cflags[@]}" -Iexamples -c -o "$work/shim.o")
 for macro in -DNONE -D_POSIX_C_SOURCE={199506L,200112L,200809L} -D_XOPEN_SOURCE={500,700} -D_GNU_SOURCE; do
     for language in c99 c11 c17 gnu99 gnu11 gnu17; do

@@ -72,14 +72,13 @@ pub fn sleep(duration: Duration) {
     sleep_until(here::after(duration));
 }
 
-/// Calls `use_it`. Meanwhile no counted call of the calling thread yields, so that `use_it` may hold
-/// a lock of the standard library or of the platform across such calls.
+/// Calls `use_it`. Meanwhile no counted call of the calling thread yields unless it has to wait, so
+/// that `use_it` may hold a lock of the standard library or of the platform across such calls.
 ///
-/// This matters in the M:N model alone, where threads [never keep their
-/// worker](crate#threads-that-never-wait): for example, one of 64 to 128 creations yields. If the
-/// thread held a lock of the standard library then, and another thread of its worker locked it,
-/// both would wait for ever. Lock and unlock inside of the section, because a yield that was due in
-/// the section happens at its end:
+/// This matters in the M:N model alone, where one of 64 to 128 counted calls
+/// [yields](crate#threads-that-never-wait). If a creation yielded while the thread held a lock of
+/// the standard library, and another thread of the worker locked it, both would wait for ever. Lock
+/// and unlock inside of the section, because a yield that is due happens at the end of the section:
 ///
 /// ```
 /// # use std::sync::{Mutex, PoisonError};
@@ -95,19 +94,18 @@ pub fn sleep(duration: Duration) {
 /// ```
 ///
 /// Sections may be nested. The end of the outermost one yields if a call inside would have yielded,
-/// so a loop of sections does not keep its worker. What a section does not prevent:
+/// so a loop of sections does not keep its worker. A section has these limits:
 ///
-/// - A call that has to wait lets other threads run, and so does [`yield_now`]. Creations of threads
-///   of an M:N runtime, [`unpark`](Handle::unpark), notifications of a
-///   [`Condvar`](crate::sync::Condvar), and sends and receives that do not wait (`try_send`,
-///   `try_recv`, a `send` to an unbounded mailbox) never have to wait. All other counted calls may
-///   have to.
-/// - No other thread of the worker, and no sleeper, goes on before the end of the section: keep it
-///   short.
-/// - Threads of other workers run, and may wait for the lock, as without a runtime.
+/// - A call that has to wait lets other threads run, and so does [`yield_now`]. These calls never
+///   have to wait: creations of threads of an M:N runtime, [`unpark`](Handle::unpark),
+///   notifications of a [`Condvar`](crate::sync::Condvar), `try_send`, `try_recv`, and a `send` to
+///   an unbounded mailbox. All other counted calls may have to.
+/// - Until the end of the section no other thread of the worker goes on, and no sleeper wakes.
+///   Therefore keep the section short.
+/// - A thread of another worker that wants the lock blocks its worker until the lock is free.
 ///
-/// It costs less than 200 instructions, and a yield if one is due. In the other models it only calls
-/// `use_it`.
+/// A section costs less than 200 instructions, and a yield if one is due. In the other models this
+/// function only calls `use_it`.
 pub fn without_yields<R>(use_it: impl FnOnce() -> R) -> R {
     struct Section;
     impl Drop for Section {
@@ -121,9 +119,9 @@ pub fn without_yields<R>(use_it: impl FnOnce() -> R) -> R {
     use_it()
 }
 
-/// Begins a section like that of [`without_yields`], which is to be preferred. Each section needs
-/// its own [`allow_yields`], on the same thread; without it the thread yields no more, and ends as
-/// usual.
+/// Begins a section like that of [`without_yields`], for code that cannot pass a closure. End it by
+/// [`allow_yields`] on the same thread. Without that end, no counted call of the thread yields any
+/// more. Sections may be nested.
 pub fn forbid_yields() {
     here::with(|host| host.forbid_yields());
 }
