@@ -18,6 +18,8 @@
 //! | `finish` forgets that it was suppressed | `cancel_against_a_pass` |
 //! | `shutdown` does not wait | `shutdown_against_a_pass` |
 //! | a cancel does not clear what was armed while it ran | `re_arm_then_cancel_against_a_pass` |
+//! | an arm takes the lock again to find what wakes the loop | `the_removal_of_a_wake_against_an_arm` |
+//! | the end of a pass does not look for a loop that sleeps | `a_loop_that_asks_against_a_pass` |
 #![cfg(loom)]
 
 mod loom_common;
@@ -443,4 +445,51 @@ fn replace_against_a_pass() {
         scene.settle();
         assert_eq!((counts.runs(), counts.drops()), (1, 1));
     });
+}
+
+/// The loop of a C program sleeps without a limit. A thread arms a timer, and another one removes
+/// the function that wakes the loop. The arm is refused if the removal comes first.
+#[test]
+fn the_removal_of_a_wake_against_an_arm() {
+    explore(None, || {
+        let scheduler = Arc::new(Scheduler::new(Settings::new().clock(VirtualHost::new().monotonic())));
+        let wakes = count_wakes(&scheduler);
+        assert_eq!(scheduler.timeout_of_loop(), None);
+        let arms = Arc::clone(&scheduler);
+        let is_armed =
+            together!(move || arms.add(SECOND, probe(&[], |_| {}).0).is_ok(), || scheduler.set_wake(None));
+        assert_eq!(wakes.load(Ordering::Relaxed), u32::from(is_armed));
+    });
+}
+
+fn count_wakes(scheduler: &Scheduler<Probe>) -> Arc<AtomicU32> {
+    let wakes = Arc::new(AtomicU32::new(0));
+    let counts = Arc::clone(&wakes);
+    scheduler.set_wake(Some(Arc::new(move || {
+        counts.fetch_add(1, Ordering::Relaxed);
+    })));
+    wakes
+}
+
+/// A loop asks for its time-out at any moment of a pass whose callback asks to run again in 1 s.
+#[test]
+fn a_loop_that_asks_against_a_pass() {
+    for has_function in [true, false] {
+        explore(None, move || {
+            let scene = scene(&[Next::After(SECOND)]);
+            let wakes = if has_function { count_wakes(&scene.scheduler) } else { Arc::default() };
+            let runner = scene.clone();
+            let scheduler = Arc::clone(&scene.scheduler);
+            let asked = Arc::new(std::sync::Mutex::new(None));
+            let slept = Arc::clone(&asked);
+            together!(move || runner.pass(), move || {
+                *slept.lock().unwrap() = Some(scheduler.timeout_of_loop());
+            });
+            let slept = asked.lock().unwrap().take().unwrap();
+            let is_late = slept.is_none_or(|slept| slept > SECOND);
+            assert_eq!(wakes.load(Ordering::Relaxed), u32::from(is_late), "{slept:?}");
+            assert!(has_function || !is_late);
+            scene.settle();
+        });
+    }
 }

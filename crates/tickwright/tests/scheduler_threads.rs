@@ -408,10 +408,26 @@ fn a_cancel_waits_for_its_callback_and_not_for_the_pass() {
     assert!(in_time.load(Ordering::SeqCst), "the cancel waited for the end of the pass");
 }
 
+fn elsewhere<R: Send>(act: impl FnOnce() -> R + Send) -> R {
+    thread::scope(|scope| scope.spawn(act).join().unwrap())
+}
+
+fn add_soon(scheduler: &Scheduler<Boxed>, delay: Duration) -> Result<TimerId, Refusal> {
+    scheduler.add(delay, Boxed::once(|_| ())).map_err(Refusal::from)
+}
+
 fn add_elsewhere(scheduler: &Scheduler<Boxed>, delay: Duration) -> Result<TimerId, Refusal> {
-    thread::scope(|scope| {
-        scope.spawn(|| scheduler.add(delay, Boxed::once(|_| ())).map_err(Refusal::from)).join().unwrap()
-    })
+    elsewhere(|| add_soon(scheduler, delay))
+}
+
+/// Sets a function that counts how often the loop is woken.
+fn count_wakes(scheduler: &Scheduler<Boxed>) -> Arc<AtomicUsize> {
+    let wakes = Arc::new(AtomicUsize::new(0));
+    let counts = Arc::clone(&wakes);
+    scheduler.set_wake(Some(Arc::new(move || {
+        counts.fetch_add(1, Ordering::SeqCst);
+    })));
+    wakes
 }
 
 /// The time-out of the C interface: a loop that sleeps, and an earlier arm by another thread.
@@ -477,4 +493,102 @@ fn an_earlier_arm_wakes_a_sleeping_loop_once_and_without_the_lock() {
         assert_eq!(wakes.load(Ordering::SeqCst), expected, "after {delay}");
     }
     assert_eq!(scheduler.timeout_of_loop(), Some(secs(3)));
+}
+
+#[test]
+fn a_run_by_another_thread_does_not_wake_the_loop() {
+    let host = VirtualHost::new();
+    let scheduler: Scheduler<Boxed> = Scheduler::new(Settings::new().clock(host.monotonic()));
+    add_soon(&scheduler, secs(100)).unwrap();
+    assert_eq!(scheduler.timeout_of_loop(), Some(secs(100)));
+    assert_eq!(elsewhere(|| scheduler.run_queue()), Ok(0));
+    assert_eq!(add_elsewhere(&scheduler, secs(90)), Err(Refusal::LoopSleeps));
+    // The loop asks again, although another thread was the last to run the queue.
+    assert_eq!(scheduler.run_queue(), Ok(0));
+    assert!(add_elsewhere(&scheduler, secs(80)).is_ok(), "the loop is awake");
+    assert_eq!(elsewhere(|| scheduler.run_queue()), Ok(0));
+    assert_eq!(scheduler.timeout_of_loop(), Some(secs(80)));
+    assert_eq!(add_elsewhere(&scheduler, secs(70)), Err(Refusal::LoopSleeps));
+    // Another thread becomes the loop: its arms are its own, and those of the former loop are not.
+    elsewhere(|| {
+        assert_eq!(scheduler.timeout_of_loop(), Some(secs(80)));
+        assert_eq!(add_elsewhere(&scheduler, secs(60)), Err(Refusal::LoopSleeps));
+        assert!(add_soon(&scheduler, secs(60)).is_ok());
+        assert_eq!(scheduler.timeout_of_loop(), Some(secs(60)));
+    });
+    assert_eq!(add_soon(&scheduler, secs(50)), Err(Refusal::LoopSleeps));
+    // When its sleep is over, nobody is refused.
+    host.advance(secs(60));
+    assert!(add_soon(&scheduler, secs(0)).is_ok());
+
+    let scheduler: Scheduler<Boxed> = Scheduler::new(Settings::new().clock(host.monotonic()));
+    let wakes = count_wakes(&scheduler);
+    let woken = || wakes.load(Ordering::SeqCst);
+    assert_eq!(scheduler.timeout_of_loop(), None);
+    assert_eq!(elsewhere(|| scheduler.run_queue()), Ok(0));
+    assert!(add_elsewhere(&scheduler, secs(90)).is_ok());
+    assert_eq!(woken(), 1);
+    // With a function no thread counts as awake before it asks: here a second loop has taken over
+    // and has armed, while this one still sleeps.
+    assert_eq!(scheduler.timeout_of_loop(), Some(secs(90)));
+    elsewhere(|| {
+        assert_eq!(scheduler.timeout_of_loop(), Some(secs(90)));
+        assert_eq!(scheduler.run_queue(), Ok(0));
+        assert!(add_soon(&scheduler, secs(80)).is_ok());
+    });
+    assert_eq!(woken(), 2);
+    assert_eq!(scheduler.timeout_of_loop(), Some(secs(80)));
+    host.advance(secs(80));
+    assert!(add_elsewhere(&scheduler, secs(0)).is_ok());
+    assert_eq!(woken(), 2, "the sleep was over");
+}
+
+/// How a timer is armed while its callback runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Rearm {
+    Never,
+    ByResult,
+    /// Another thread starts it.
+    Started,
+}
+
+/// A thread runs the queue, and the loop asks for its time-out meanwhile. A timer that runs is not
+/// in the queue, and is armed when its callback ends.
+#[test]
+fn a_loop_that_asks_during_a_pass_does_not_miss_a_timer_that_runs() {
+    for rearm in [Rearm::Never, Rearm::ByResult, Rearm::Started] {
+        for has_function in [true, false] {
+            let case = format!("{rearm:?}, {has_function}");
+            let host = VirtualHost::new();
+            let scheduler: Scheduler<Boxed> = Scheduler::new(Settings::new().clock(host.monotonic()));
+            let (begun, has_begun) = mpsc::channel();
+            let (go, goes) = mpsc::channel();
+            let callback = Boxed::new(move |_| {
+                begun.send(()).unwrap();
+                goes.recv().unwrap();
+                if rearm == Rearm::ByResult { Next::After(secs(5)) } else { Next::Done }
+            });
+            let id = scheduler.add(secs(0), callback).unwrap();
+            let wakes = if has_function { count_wakes(&scheduler) } else { Arc::default() };
+            let is_armed = rearm != Rearm::Never;
+            thread::scope(|scope| {
+                let runner = scope.spawn(|| scheduler.run_queue());
+                has_begun.recv().unwrap();
+                if rearm == Rearm::Started {
+                    scheduler.start(id, Timing::after(secs(5))).unwrap();
+                }
+                let sleep = scheduler.timeout_of_loop();
+                // Without a function the loop looks again soon, so nothing is refused.
+                let other = (!has_function).then(|| add_elsewhere(&scheduler, secs(0)));
+                go.send(()).unwrap();
+                assert_eq!(runner.join().unwrap(), Ok(1), "{case}");
+                assert_eq!(sleep, (!has_function).then_some(Duration::from_millis(1)), "{case}");
+                if let Some(other) = other {
+                    assert!(matches!(scheduler.cancel(other.unwrap()), Cancelled::Removed(_)), "{case}");
+                }
+            });
+            assert_eq!(wakes.load(Ordering::SeqCst), usize::from(is_armed && has_function), "{case}");
+            assert_eq!(scheduler.timeout_of_loop(), is_armed.then_some(secs(5)), "{case}");
+        }
+    }
 }

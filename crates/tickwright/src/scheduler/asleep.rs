@@ -2,85 +2,137 @@
 //!
 //! Such a loop does not notice an earlier timer of another thread. In Rust
 //! [`timeout`](Scheduler::timeout) takes the scheduler exclusively, so no other thread can arm a
-//! timer between that call and the next one. C has no such types. So the function for C notes
-//! until when its caller sleeps. An earlier arm by another thread wakes that loop, or is refused.
-//! A usual arm pays some ten instructions for this, since the look at the [gate](Gate) also finds a
+//! timer between that call and the next one. C has no such types, so the function for C notes
+//! until when its caller sleeps. The thread that called the function last is the loop.
+//!
+//! | the loop sleeps for 2 s, and then | with a function that wakes it | without one |
+//! |---|---|---|
+//! | another thread arms a timer of 5 ms | the function is called | the arm is refused |
+//! | the loop's thread arms such a timer | the function is called | the loop counts as awake |
+//! | another thread runs the queue | nothing changes | nothing changes |
+//! | the loop's thread runs the queue | nothing changes | the loop counts as awake |
+//! | 2 s are over | the loop counts as awake | the loop counts as awake |
+//!
+//! The function is called at most once a sleep. A needless call costs one turn of the loop. That is
+//! why, with a function, no result depends on the identity of the thread: in C, coroutines of one
+//! kernel thread cannot be told apart. Without a function the loop must be told from other threads,
+//! because its own arms are never refused.
+//!
+//! A timer whose callback runs is armed when the callback ends. Nothing can refuse that arm. Hence
+//! the end of a pass looks for a loop that sleeps too long, and calls the function. Without a
+//! function, a thread that asks during the pass of another thread sleeps for at most
+//! [`DURING_A_PASS`].
+//!
+//! An arm pays some ten instructions for this, since the look at the [gate](Gate) also finds a
 //! shutdown.
 
 use core::time::Duration;
 
-use super::base::{Core, Scheduler};
-use super::gate::Gate;
+use super::base::{Core, Held, Scheduler};
+use super::gate::{Gate, Wake};
 use crate::service::{Refusal, Timing};
-use crate::sync::{Arc, this_thread};
+use crate::sync::{ThreadId, this_thread};
+
+/// The longest sleep that begins during another thread's pass, if nothing can wake the loop. It is
+/// the granularity of `poll`.
+const DURING_A_PASS: Duration = Duration::from_millis(1);
 
 impl<C> Scheduler<C> {
     /// For the C interface: like [`timeout`](Self::timeout), for a scheduler that threads share.
-    /// Until the calling thread arms a timer, or a thread runs the queue, the caller counts as
-    /// asleep. Then an arm by another thread for an earlier time calls the function of
-    /// [`set_wake`](Self::set_wake) once. Without such a function it is refused. If the scheduler
-    /// has an alarm, the arm sets the alarm instead. A thread that only asks, while another one
-    /// runs the queue, is no loop.
+    /// The caller becomes the loop, and counts as asleep, unless the scheduler has an alarm or the
+    /// caller is one of its callbacks. The module's table says what ends the sleep, and which arms
+    /// call the function of [`set_wake`](Self::set_wake) or are refused.
     #[doc(hidden)]
     #[must_use]
     pub fn timeout_of_loop(&self) -> Option<Duration> {
         let mut core = self.lock();
-        let wait = core.service.timeout();
-        let me = this_thread();
-        // A callback that asks is part of a pass, and its loop is awake.
-        let is_loop = core.pass.is_none() && core.runner.is_none_or(|runner| runner == me);
-        if is_loop && core.service.alarm().is_none() && core.gate != Gate::Shut {
-            let until = wait.map(|wait| core.service.now() + wait);
-            core.gate = Gate::Asleep { thread: me, until };
+        let (me, now) = (this_thread(), core.service.now());
+        let mut until = core.service.sleep_end(now);
+        if core.pass != Some(me) && core.service.alarm().is_none() && core.gate != Gate::Shut {
+            core.gate = if core.pass.is_some() && core.wake.is_none() {
+                let soon = now + DURING_A_PASS;
+                until = Some(until.map_or(soon, |until| until.min(soon)));
+                Gate::Open
+            } else {
+                Gate::Asleep { thread: me, until }
+            };
         }
-        wait
+        until.map(|until| until.duration_since(now))
     }
 
     /// For the C interface: sets the function that wakes a loop that sleeps for
     /// [`timeout_of_loop`](Self::timeout_of_loop). It is called without the lock, on the thread
-    /// that has armed the earlier timer.
+    /// that has armed the earlier timer. The former function may still run when this returns.
     #[doc(hidden)]
-    pub fn set_wake(&self, wake: Option<Arc<dyn Fn() + Send + Sync>>) {
+    pub fn set_wake(&self, wake: Option<Wake>) {
         let before = core::mem::replace(&mut self.lock().wake, wake);
         drop(before);
     }
 
-    /// Wakes the loop that still sleeps, unless the arm was refused. The function of the caller
-    /// runs without the lock.
+    /// Releases the lock after an arm. Wakes the loop that sleeps, unless the arm was refused.
     #[cold]
-    pub(super) fn end_sleep(&self, armed: bool) {
-        let mut core = self.lock();
-        if !armed || !matches!(core.gate, Gate::Asleep { .. }) {
+    pub(super) fn end_sleep(&self, mut core: Held<'_, C>, armed: bool) {
+        if !armed {
             return;
         }
-        core.gate = Gate::Open;
+        core.gate.end_sleep();
+        // Taken under the same lock as the arm: `set_wake` comes before both or after both.
         let wake = core.wake.clone();
         drop(core);
         if let Some(wake) = wake {
             wake();
         }
     }
+
+    /// Releases the lock after a pass. Wakes the loop that sleeps if a timer is due earlier: one
+    /// that was running when the loop asked, and was armed when its callback ended.
+    #[cold]
+    pub(super) fn end_sleep_after_pass(&self, mut core: Held<'_, C>) {
+        let Gate::Asleep { until, .. } = core.gate else { return };
+        if core.wake.is_none() || core.service.alarm().is_some() {
+            return;
+        }
+        let now = core.service.now();
+        let next = core.service.sleep_end(now);
+        let is_earlier = next.is_some_and(|next| until.is_none_or(|until| next < until));
+        self.end_sleep(core, is_earlier);
+    }
 }
 
 impl<C> Core<C> {
+    /// Notes that `thread` wants to run the queue.
+    #[cold]
+    pub(super) fn note_run(&mut self, thread: ThreadId) {
+        if self.is_loop(thread) {
+            self.gate.end_sleep();
+        }
+    }
+
+    /// Whether `thread` is a loop whose own calls show that it is awake.
+    fn is_loop(&self, thread: ThreadId) -> bool {
+        let sleeper = if let Gate::Asleep { thread, .. } = self.gate { Some(thread) } else { None };
+        self.wake.is_none() && sleeper == Some(thread)
+    }
+
     /// Whether an arm with this timing must wake a loop. Called if the gate is not open.
     ///
     /// # Errors
     /// [`Refusal::Shutdown`]; [`Refusal::LoopSleeps`] if nothing can wake the loop.
     #[cold]
     pub(super) fn passes(&mut self, timing: Option<Timing>) -> Result<bool, Refusal> {
-        let (thread, until) = match self.gate {
+        let until = match self.gate {
             Gate::Open => return Ok(false),
             Gate::Shut => return Err(Refusal::Shutdown),
-            Gate::Asleep { thread, until } => (thread, until),
+            Gate::Asleep { until, .. } => until,
         };
-        if thread == this_thread() || self.service.alarm().is_some() {
+        let now = self.service.now();
+        let is_over = until.is_some_and(|until| until <= now);
+        if is_over || self.service.alarm().is_some() || self.is_loop(this_thread()) {
             // The loop is awake, or is woken by the alarm.
             self.gate.end_sleep();
             return Ok(false);
         }
         let Some(due) = timing.and_then(|timing| self.service.due_by(&timing)) else { return Ok(false) };
-        let due = due.max(self.service.now());
         if until.is_some_and(|until| due >= until) {
             return Ok(false);
         }

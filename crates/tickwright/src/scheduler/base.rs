@@ -33,8 +33,6 @@ pub(super) struct Core<C> {
     pub(super) runs: u64,
     /// The thread whose pass is under way.
     pub(super) pass: Option<ThreadId>,
-    /// The thread whose pass was the last one: only it sleeps for a time-out.
-    pub(super) runner: Option<ThreadId>,
     /// The threads that wait for `ended`.
     pub(super) waiters: Waiters,
     /// Runs whose first canceller waits to learn whether it suppressed anything.
@@ -85,7 +83,6 @@ impl<C> Scheduler<C> {
             running: None,
             runs: 0,
             pass: None,
-            runner: None,
             waiters: Waiters::default(),
             outcomes: Vec::new(),
             gate: Gate::Open,
@@ -139,9 +136,8 @@ impl<C> Scheduler<C> {
             },
         };
         let done = act(&mut core, callback);
-        drop(core);
         if wakes {
-            self.end_sleep(done.is_ok());
+            self.end_sleep(core, done.is_ok());
         }
         done
     }
@@ -157,9 +153,8 @@ impl<C> Scheduler<C> {
         let mut core = self.lock();
         let wakes = !matches!(core.gate, Gate::Open) && core.passes(Some(timing))?;
         let done = core.service.start(id, timing);
-        drop(core);
         if wakes {
-            self.end_sleep(done.is_ok());
+            self.end_sleep(core, done.is_ok());
         }
         done
     }
@@ -207,21 +202,18 @@ impl<C> Scheduler<C> {
         let mut core = self.lock();
         if core.service.alarm().is_some_and(|set| Arc::ptr_eq(set, alarm)) {
             core.service.set_alarm(None);
-            // Another thread may run the queue from now on.
-            core.runner = None;
         }
     }
 }
 
 impl<C> Core<C> {
-    /// Called in a forked child, which has no other threads: no thread waits, and another thread's
-    /// pass is over. The timer that such a pass ran is gone, since its callback is on that thread's
+    /// Called in a forked child, which has no other threads: no thread waits, no loop sleeps, and
+    /// another thread's pass is over. The timer that such a pass ran is gone, since its callback is on that thread's
     /// stack.
     fn forget_threads(&mut self) {
         self.waiters.forget();
         self.outcomes.clear();
-        self.gate.forget_loops();
-        self.runner = None;
+        self.gate.end_sleep();
         let (forker, here) = fork::forker();
         if self.pass == Some(forker) {
             self.pass = Some(here);

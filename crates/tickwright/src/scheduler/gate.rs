@@ -19,11 +19,6 @@ pub(super) enum Gate {
 }
 
 impl Gate {
-    /// Called in a forked child: no loop of the parent sleeps there.
-    pub(super) fn forget_loops(&mut self) {
-        self.end_sleep();
-    }
-
     /// Notes that no loop sleeps.
     pub(super) fn end_sleep(&mut self) {
         if *self != Self::Shut {

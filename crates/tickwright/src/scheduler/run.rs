@@ -2,7 +2,7 @@
 
 use core::mem::needs_drop;
 
-use super::base::{Core, Held, Running, Scheduler};
+use super::base::{Held, Running, Scheduler};
 use super::callback::{Callback, Firing};
 use super::gate::Gate;
 use crate::service::{Due, Next, TimerId};
@@ -55,6 +55,9 @@ impl<C: Callback> Scheduler<C> {
     pub fn run_queue_within(&self, budget: usize) -> Result<usize, RunError> {
         let me = this_thread();
         let mut core = self.lock();
+        if core.gate != Gate::Open {
+            core.note_run(me);
+        }
         match core.pass {
             Some(thread) if thread == me => return Err(RunError::WithinCallback),
             Some(_) => return Err(RunError::Busy),
@@ -63,9 +66,8 @@ impl<C: Callback> Scheduler<C> {
         if core.gate == Gate::Shut {
             return Ok(0);
         }
-        core.gate = Gate::Open;
         core.service.begin_pass();
-        (core.pass, core.runner) = (Some(me), Some(me));
+        core.pass = Some(me);
         let (mut ran, mut moves) = (0, SLICE);
         while ran < budget {
             match core.service.take_within(&mut moves) {
@@ -81,7 +83,7 @@ impl<C: Callback> Scheduler<C> {
                 break;
             }
         }
-        self.end_pass(&mut core);
+        self.end_pass(core);
         Ok(ran)
     }
 
@@ -102,10 +104,13 @@ impl<C: Callback> Scheduler<C> {
         self.lock()
     }
 
-    fn end_pass(&self, core: &mut Core<C>) {
+    fn end_pass(&self, mut core: Held<'_, C>) {
         core.pass = None;
         core.service.end_pass();
-        tell(&self.ended, core);
+        tell(&self.ended, &mut *core);
+        if core.gate != Gate::Open {
+            self.end_sleep_after_pass(core);
+        }
     }
 
     fn fire<'s>(&'s self, core: Held<'s, C>, me: ThreadId, due: Due<C>) -> Held<'s, C> {
@@ -174,6 +179,6 @@ impl<'s, C: Callback> Run<'s, C> {
 impl<C: Callback> Drop for Run<'_, C> {
     fn drop(&mut self) {
         let scheduler = self.scheduler;
-        scheduler.end_pass(&mut self.finish(Next::Done, true));
+        scheduler.end_pass(self.finish(Next::Done, true));
     }
 }

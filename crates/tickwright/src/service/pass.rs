@@ -190,13 +190,19 @@ impl<P> Service<P> {
     /// corrects that ([`next_wake`](Self::next_wake) is exact).
     #[must_use]
     pub fn timeout(&mut self) -> Option<Duration> {
-        let now = self.clock.now().as_nanos();
-        self.look_at_wall(now);
-        let left = self.wake_bound()?.duration_since(Instant::from_nanos(now));
+        let now = self.clock.now();
+        self.sleep_end(now).map(|until| until.duration_since(now))
+    }
+
+    /// The end of a sleep for [`timeout`](Self::timeout) that begins at `now`, the clock's time.
+    pub(crate) fn sleep_end(&mut self, now: Instant) -> Option<Instant> {
+        self.look_at_wall(now.as_nanos());
+        let bound = self.wake_bound()?.max(now);
         // A clock may limit a sleep, because one of its timelines may jump. If only the wall clock
         // may jump, and no timer uses the wall clock, that limit does not apply.
         let may_jump = |_: &Duration| self.walls > 0 || self.clock.get().wall_offset().is_none();
-        Some(self.clock.get().longest_sleep().filter(may_jump).map_or(left, |most| left.min(most)))
+        let most = self.clock.get().longest_sleep().filter(may_jump);
+        Some(most.map_or(bound, |most| bound.min(now + most)))
     }
 
     /// Takes the next due timer out of the queue, even if it was armed in this pass.
