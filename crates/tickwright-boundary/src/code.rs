@@ -55,7 +55,7 @@ codes! {
     /// A key does not belong at the given end of a dictionary.
     OUT_OF_ORDER = ERANGE: c"its key does not belong at this end of the dictionary: insert it instead";
     /// A loop on another thread sleeps too long, and nothing wakes it.
-    ASLEEP = ENOTCONN: c"a loop on another thread sleeps for tw_sched_timeout_ms, beyond that time, and nothing would wake it: let the loop poll tw_sched_fd, or give the scheduler a function that wakes the loop (tw_sched_set_wake) or a thread of its own";
+    ASLEEP = ENOTCONN: c"a loop on another thread sleeps for tw_sched_timeout_ms, beyond that time, and the scheduler cannot wake it: let the loop poll tw_sched_fd, or set a function that wakes the loop (tw_sched_set_wake), which may do nothing if the program wakes the loop after each arm, or give the scheduler a thread of its own";
     /// A structure is broken.
     BROKEN = EBADMSG: c"the structure is broken: something else has overwritten a timer, an element, a link or the queue, or an order contradicts itself";
 }

@@ -402,7 +402,7 @@ static void loop_that_sleeps(void)
     EQUAL(woken, 1); /* the loop is awake, and will look again */
     EQUAL(tw_sched_timeout_ms(sched), 3);
     EQUAL(tw_sched_arm(sched, slow, 2), 0);
-    EQUAL(woken, 1); /* the loop's own arm */
+    EQUAL(woken, 2); /* the loop's own arm too: the next poll returns at once */
     EQUAL(tw_sched_timeout_ms(sched), 2);
     EQUAL(tw_sched_set_wake(sched, NULL, NULL), 0);
     EQUAL(arm_elsewhere(sched, slow, 1), -ENOTCONN);
@@ -414,9 +414,72 @@ static void loop_that_sleeps(void)
     end_sched(sched);
 }
 
+static void *runs_once(void *sched)
+{
+    EQUAL(tw_sched_run((tw_sched *)sched, SIZE_MAX), 0);
+    return NULL;
+}
+
+static void run_elsewhere(tw_sched *sched)
+{
+    pthread_t thread;
+    EQUAL(pthread_create(&thread, NULL, runs_once, sched), 0);
+    EQUAL(pthread_join(thread, NULL), 0);
+}
+
+/* While a loop sleeps, other threads run the queue. The loop still sleeps after that. */
+static void loop_beside_runners(void)
+{
+    tw_sched *sched = new_sched(TW_FAMILY_HEAP4);
+    int woken = 0;
+    EQUAL(tw_sched_timeout_ms(sched), -1);
+    run_elsewhere(sched);
+    EQUAL(arm_elsewhere(sched, 0, 9), -ENOTCONN);
+    EQUAL(tw_sched_timeout_ms(sched), -1); /* another thread was the last to run the queue */
+    EQUAL(arm_elsewhere(sched, 0, 9), -ENOTCONN);
+    EQUAL(tw_sched_start_thread(sched, NULL), 0);
+    CHECK(tw_sched_add(sched, 1, nothing, NULL) > 0);
+    advance_ms(sched, 1); /* the thread has run the queue */
+    EQUAL(tw_sched_stop_thread(sched), 0);
+    EQUAL(tw_sched_timeout_ms(sched), -1);
+    EQUAL(arm_elsewhere(sched, 0, 9), -ENOTCONN);
+    EQUAL(tw_sched_set_wake(sched, wakes, &woken), 0);
+    run_elsewhere(sched);
+    CHECK(arm_elsewhere(sched, 0, 9) > 0);
+    EQUAL(woken, 1);
+    EQUAL(tw_sched_timeout_ms(sched), 9);
+    run_elsewhere(sched);
+    CHECK(arm_elsewhere(sched, 0, 8) > 0);
+    EQUAL(woken, 2);
+    end_sched(sched);
+}
+
+/* A loop asks for its time-out while another thread runs a callback. The callback then asks to run
+ * again. */
+static void loop_beside_a_callback(int with_function)
+{
+    tw_sched *sched = new_sched(TW_FAMILY_HEAP4);
+    struct call call;
+    pthread_t thread;
+    int woken = 0;
+    add_waiting(sched, &call, 1);
+    if (with_function)
+        EQUAL(tw_sched_set_wake(sched, wakes, &woken), 0);
+    thread = runner(sched, &call);
+    EQUAL(tw_sched_timeout_ms(sched), with_function ? -1 : 1);
+    sem_post(&call.go);
+    EQUAL(pthread_join(thread, NULL), 0);
+    EQUAL(woken, with_function);
+    EQUAL(tw_sched_timeout_ms(sched), 0);
+    end_sched(sched);
+}
+
 int main(void)
 {
     loop_that_sleeps();
+    loop_beside_runners();
+    loop_beside_a_callback(0);
+    loop_beside_a_callback(1);
     running_elsewhere();
     destroyed_while_running(0);
     destroyed_while_running(1);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tickwright::clock::VirtualHost;
 use tickwright::scheduler::{Boxed, Cancelled, Next, RunError, Scheduler, WouldDeadlock};
-use tickwright::service::Settings;
+use tickwright::service::{Refusal, Settings};
 use tickwright::shard::{self, Firing, Shards, Was};
 use tickwright_threads::{Attributes, ManyToMany, Model, Place, Runtime, this_thread};
 
@@ -142,4 +142,32 @@ fn a_shard_tells_threads_of_one_worker_apart() {
         second.join().unwrap();
         assert_eq!(first.join().unwrap(), 1);
     }
+}
+
+/// The loop of a C program is told from the other threads of its worker, where the scheduler knows
+/// of them: a library of C that has its own copy of `tickwright` does not.
+#[test]
+fn a_loop_that_sleeps_is_told_from_others_on_its_worker() {
+    let runtime = runtime(1);
+    let scheduler: Arc<Scheduler<Boxed>> =
+        Arc::new(Scheduler::new(Settings::new().clock(VirtualHost::new().monotonic())));
+    let add = |scheduler: &Scheduler<Boxed>| {
+        scheduler.add(Duration::from_secs(1), Boxed::once(|_| ())).map_err(Refusal::from)
+    };
+    let stage = Arc::new(Stage::default());
+    let (sleeps, on_stage) = (Arc::clone(&scheduler), Arc::clone(&stage));
+    let sleeper = runtime.spawn(&Attributes::new(), move || {
+        let wait = sleeps.timeout_of_loop();
+        on_stage.act();
+        (wait, add(&sleeps).is_ok())
+    });
+    let arms = Arc::clone(&scheduler);
+    let armer = runtime.spawn(&Attributes::new(), move || {
+        until("the loop sleeps", || stage.runs.load(Ordering::SeqCst));
+        let result = add(&arms);
+        stage.go.store(true, Ordering::SeqCst);
+        result
+    });
+    assert_eq!(armer.unwrap().join().unwrap(), Err(Refusal::LoopSleeps));
+    assert_eq!(sleeper.unwrap().join().unwrap(), (None, true), "its own arm");
 }

@@ -29,7 +29,7 @@
  *   -EBADF      the descriptor is not open
  *   -EOVERFLOW  this process has made 2^31 queues and dictionaries already
  *   -ERANGE     the key does not belong at that end of the dictionary
- *   -ENOTCONN   a loop on another thread sleeps beyond that time, and nothing would wake it
+ *   -ENOTCONN   a loop on another thread sleeps beyond that time (see tw_sched_set_wake)
  *   -EBADMSG    a check found the structure broken
  *
  * One exception: tw_sched_timeout_ms returns -1 when no timer is pending, since -1 makes poll wait

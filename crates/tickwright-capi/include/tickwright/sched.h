@@ -540,11 +540,17 @@ TW_API int tw_sched_remaining(const tw_sched *sched, uint64_t id, int64_t *ms);
  *     }
  *
  * A loop that sleeps does not notice a timer that another thread arms meanwhile. For example, the
- * loop sleeps for 2 s, and another thread arms a timer of 5 ms. So until the calling thread arms a
- * timer, or a thread calls tw_sched_run, the caller counts as asleep. An arm by another thread for
- * an earlier time then calls the function of tw_sched_set_wake. Without such a function the arm
- * returns -ENOTCONN, and changes nothing. A scheduler with a descriptor (tw_sched_fd) or a thread
- * needs neither.
+ * loop sleeps for 2 s, and another thread arms a timer of 5 ms. If several threads arm timers, set
+ * a function that wakes the loop (tw_sched_set_wake), or use a descriptor (tw_sched_fd) or a thread
+ * of the scheduler's own (tw_sched_start_thread).
+ *
+ * With none of the three, the thread that called this function last is the loop: until it arms a
+ * timer, calls tw_sched_run or this function, or its time is over, an arm by any other thread for
+ * an earlier time returns -ENOTCONN, and changes nothing. A thread that takes over the loop becomes
+ * the loop by its own call of this function. A callback that calls it does not. All M:N threads of
+ * a worker count as one thread here, so a loop among them needs one of the three. While another
+ * thread runs the queue, the time is at most 1 ms, because a callback may arm its own timer when it
+ * returns.
  *
  * Returns:
  *   ms  0 if a timer is due
@@ -557,14 +563,20 @@ TW_API int tw_sched_timeout_ms(tw_sched *sched);
 typedef void (*tw_wake_fn)(void *data);
 
 /* Sets the function that wakes your loop, for systems and loops without tw_sched_fd. When a thread
- * has armed a timer that is due before the sleep of another thread ends, it calls `wake` with
- * `data`, at most once for each tw_sched_timeout_ms. It holds no lock then. The function makes the
- * loop call tw_sched_timeout_ms again. For example, it writes a byte to a pipe that the loop polls,
- * or calls g_main_context_wakeup. A program that wakes its loop after each arm by itself sets a
- * function that does nothing.
+ * has armed a timer that is due before the time of the last tw_sched_timeout_ms is over, it calls
+ * `wake` with `data`, at most once for each tw_sched_timeout_ms. It holds no lock of the scheduler
+ * then. The thread may be the loop's own. The function makes the loop call tw_sched_timeout_ms
+ * again. For example, it writes a byte to a pipe that the loop polls, or calls
+ * g_main_context_wakeup. If tw_sched_run armed such a timer, because a callback asked to run again,
+ * it calls the function before it returns.
  *
- * Set it before other threads arm timers. `data` must stay valid for as long as the scheduler. If
- * `wake` is null, the scheduler has no such function any more.
+ * A program that already wakes its loop after each arm and each tw_sched_run of another thread, for
+ * example by a pipe of its own, sets a function that does nothing. Otherwise its arms return
+ * -ENOTCONN.
+ *
+ * Set the function before other threads arm timers. If `wake` is null, the scheduler has no such
+ * function any more. Keep each function and its `data` until tw_sched_destroy returns, because a
+ * thread whose arm came before this call may call the former function after this call.
  *
  * Returns:
  *   0  done
