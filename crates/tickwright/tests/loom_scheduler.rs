@@ -18,7 +18,7 @@
 //! | `finish` forgets that it was suppressed | `cancel_against_a_pass` |
 //! | `shutdown` does not wait | `shutdown_against_a_pass` |
 //! | a cancel does not clear what was armed while it ran | `re_arm_then_cancel_against_a_pass` |
-//! | an arm takes the lock again to find what wakes the loop | `the_removal_of_a_wake_against_an_arm` |
+//! | an arm takes the lock again to find the wake | `the_removal_of_a_wake_against_an_arm` |
 //! | the end of a pass does not look for a loop that sleeps | `a_loop_that_asks_against_a_pass` |
 #![cfg(loom)]
 

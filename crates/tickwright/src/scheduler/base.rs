@@ -208,8 +208,8 @@ impl<C> Scheduler<C> {
 
 impl<C> Core<C> {
     /// Called in a forked child, which has no other threads: no thread waits, no loop sleeps, and
-    /// another thread's pass is over. The timer that such a pass ran is gone, since its callback is on that thread's
-    /// stack.
+    /// another thread's pass is over. The timer that such a pass ran is gone, since its callback is
+    /// on that thread's stack.
     fn forget_threads(&mut self) {
         self.waiters.forget();
         self.outcomes.clear();
