@@ -14,6 +14,7 @@ use futures_core::Stream;
 use tickwright_core::{HeadChange, SlabQueue, Wheel};
 
 use crate::base::Core;
+use crate::coop::{self, Candidate};
 use crate::sleep::Sleep;
 use crate::sync::Arc;
 use crate::time::{instant, nanos, nanos_at};
@@ -64,6 +65,8 @@ pub struct DelayQueue<T> {
     /// The task of the last poll.
     waker: Option<Waker>,
     epoch: u32,
+    /// How many polls in a row were held back.
+    held: u32,
 }
 
 /// Delay queues.
@@ -74,7 +77,7 @@ impl Timers {
     pub fn delay_queue<T>(&self) -> DelayQueue<T> {
         let core = Arc::clone(&self.core);
         let sleep = Sleep::at(&core, u64::MAX).sited();
-        DelayQueue { queue: SlabQueue::new(), core, sleep, armed: false, waker: None, epoch: 0 }
+        DelayQueue { queue: SlabQueue::new(), core, sleep, armed: false, waker: None, epoch: 0, held: 0 }
     }
 }
 
@@ -156,6 +159,16 @@ impl<T> DelayQueue<T> {
         // A value that was due at the last look needs no new look at the clock.
         let mut now = self.queue.now();
         loop {
+            let is_due = |at| at <= now;
+            // The wheel may name an earlier tick than that of its first value.
+            if self.queue.next_wake().is_some_and(is_due) {
+                let candidate = Candidate { timer: core::ptr::from_ref(self).addr(), held: self.held };
+                if !coop::take(coop::VALUE, candidate, cx.waker()) {
+                    self.held = self.held.saturating_add(1);
+                    return Poll::Pending;
+                }
+                self.held = 0;
+            }
             if let Some(expired) = self.queue.pop_expired(now) {
                 let key = self.key(expired.key);
                 return Poll::Ready(Some(self.expired(key, expired.value)));

@@ -4,7 +4,7 @@
 use core::task::{Context, Poll, Waker};
 
 use crate::base::{Core, Node};
-use crate::coop;
+use crate::coop::{self, Candidate};
 use crate::pool;
 use crate::record;
 use crate::sync::{Arc, Ordering};
@@ -33,12 +33,16 @@ impl Flags {
     const ARMED: u64 = 1;
     /// The deadline may have passed: the next poll reads the clock.
     const LOOK: u64 = 2;
-    /// The last poll was ready, before the timer had fired.
+    /// The last poll was ready.
     const OVER: u64 = 4;
+    /// The timer was armed by a clock other than the machine's: each poll reads it.
+    const OTHER: u64 = 8;
+    /// One poll that was held back; up to three in a row are counted.
+    const HELD: u64 = 16;
 
     #[inline]
-    const fn of(armed: bool, look: bool) -> Self {
-        Self(armed as u64 | ((look as u64) << 1))
+    const fn of(look: bool) -> Self {
+        Self((look as u64) << 1)
     }
 
     #[inline]
@@ -46,23 +50,42 @@ impl Flags {
         self.0 & Self::ARMED != 0
     }
 
+    /// Whether the next poll reads the clock, if the timer is armed.
     #[inline]
     const fn is_look(self) -> bool {
-        self.0 & Self::LOOK != 0
+        self.0 & (Self::LOOK | Self::OTHER) != 0
     }
 
     /// Sets whether the timer is armed. Returns whether it was.
     #[inline]
     const fn arm(&mut self, armed: bool) -> bool {
         let before = self.is_armed();
-        self.0 = self.0 & Self::LOOK | armed as u64;
+        self.0 = self.0 & !(Self::ARMED | Self::OVER) | armed as u64;
         before
+    }
+
+    /// There is another deadline. `look` says whether it may have passed.
+    #[inline]
+    const fn reset(&mut self, look: bool) {
+        self.0 = self.0 & !(Self::LOOK | Self::OVER) | ((look as u64) << 1);
     }
 
     /// The clock was read, and the deadline lies ahead.
     #[inline]
-    const fn looked(&mut self) {
-        self.0 &= Self::ARMED;
+    const fn looked(&mut self, is_machine: bool) {
+        self.0 = self.0 & !(Self::LOOK | Self::OVER) | if is_machine { 0 } else { Self::OTHER };
+    }
+
+    /// Ends a poll that is ready, or holds it back if the budget is spent.
+    fn end(&mut self, units: u32, node: &Arc<Node>, waker: &Waker) -> Poll<()> {
+        let held = self.0 / Self::HELD;
+        let candidate = Candidate { timer: Arc::as_ptr(node).addr(), held: held as u32 };
+        if coop::take(units, candidate, waker) {
+            self.0 = (self.0 % Self::HELD) | Self::OVER;
+            return Poll::Ready(());
+        }
+        self.0 = self.0 % Self::HELD + (held + 1).min(3) * Self::HELD;
+        Poll::Pending
     }
 }
 
@@ -70,7 +93,7 @@ impl Owner {
     /// The owner of a timer that is not armed. `look`: the deadline may have passed.
     #[inline(always)]
     pub(crate) fn of(node: Arc<Node>, deadline: u64, look: bool) -> Self {
-        Self { node: Some(node), waker: NONE, deadline, flags: Flags::of(false, look) }
+        Self { node: Some(node), waker: NONE, deadline, flags: Flags::of(look) }
     }
 
     /// Records the caller's line as the place where the sleep or slot was made. Does something only
@@ -112,28 +135,32 @@ impl Owner {
     /// A clock that is moved is read at each poll, because its driver may not have run yet. The
     /// clock of the machine is read only if the deadline may have passed when it was set: a read
     /// costs more than the rest of a poll, and its driver fires by itself.
+    ///
+    /// A poll that would be ready may be pending, so that other tasks run: see the module `coop`.
     #[inline]
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(node) = &self.node else { return Poll::Pending };
         let is_past = || node.core.time.now() >= self.deadline;
-        let look = self.flags.is_look() || !node.core.time.is_machine();
         let mut seen = node.state(Ordering::Acquire);
         loop {
             let exchanged = match seen {
-                State::Armed if !look && self.waker == name(cx.waker()) => return Poll::Pending,
+                State::Armed if !self.flags.is_look() && self.waker == name(cx.waker()) => {
+                    return Poll::Pending;
+                }
                 State::Armed if self.waker == name(cx.waker()) && !is_past() => {
-                    self.flags.looked();
+                    self.flags.looked(node.core.time.is_machine());
                     return Poll::Pending;
                 }
                 // The deadline is over, or another task waits now. The timer must be vacant while
                 // its waker is exchanged.
                 State::Armed => node.exchange(seen, State::Vacant, Ordering::AcqRel),
                 State::Vacant => {
-                    if look {
+                    let is_machine = node.core.time.is_machine();
+                    if self.flags.is_look() || !is_machine {
                         if is_past() {
                             return over(node, &mut self.flags, cx.waker());
                         }
-                        self.flags.looked();
+                        self.flags.looked(is_machine);
                     }
                     put_waker(node, &mut self.waker, cx.waker());
                     node.deadline.store(self.deadline, Ordering::Relaxed);
@@ -150,7 +177,7 @@ impl Owner {
                     if is_past() {
                         return over(node, &mut self.flags, cx.waker());
                     }
-                    self.flags.looked();
+                    self.flags.looked(node.core.time.is_machine());
                     put_waker(node, &mut self.waker, cx.waker());
                     node.deadline.store(self.deadline, Ordering::Relaxed);
                     note_arm(node, &mut self.flags, self.deadline);
@@ -163,8 +190,7 @@ impl Owner {
                     return Poll::Pending;
                 }
                 State::Fired if has_fired_for(node, self.deadline) => {
-                    coop::waited();
-                    return Poll::Ready(());
+                    return self.flags.end(coop::FIRED, node, cx.waker());
                 }
                 // It fired for its earlier deadline just as it got a later one, or it fired for no
                 // deadline.
@@ -177,8 +203,7 @@ impl Owner {
                 State::Firing => {
                     if is_past() {
                         // It stays armed: its drop finds out what the driver does.
-                        self.flags.0 |= Flags::OVER;
-                        return Poll::Ready(());
+                        return self.flags.end(coop::FIRED, node, cx.waker());
                     }
                     // The driver is about to set the word to fired.
                     cx.waker().wake_by_ref();
@@ -200,7 +225,7 @@ impl Owner {
     #[inline]
     pub(crate) fn reset_ahead(&mut self, deadline: u64, look: bool) {
         let before = core::mem::replace(&mut self.deadline, deadline);
-        self.flags = Flags::of(self.flags.is_armed(), look);
+        self.flags.reset(look);
         if !self.flags.is_armed() {
             return;
         }
@@ -275,18 +300,13 @@ fn note_arm(node: &Arc<Node>, flags: &mut Flags, deadline: u64) {
     }
 }
 
-/// Ready without a wait: the deadline is over, and the timer is not armed any more.
-/// Pending, if the task has had its share of such polls.
+/// The poll is ready without a wait: the deadline is over, and the timer is not armed any more.
 fn over(node: &Arc<Node>, flags: &mut Flags, waker: &Waker) -> Poll<()> {
     if flags.arm(false) {
         record::fire(node);
     }
-    if coop::is_spent(waker, node.core.time.is_machine()) {
-        *flags = Flags::of(false, true);
-        return Poll::Pending;
-    }
-    *flags = Flags(Flags::OVER | Flags::LOOK);
-    Poll::Ready(())
+    flags.0 |= Flags::LOOK;
+    flags.end(node.core.time.late_units(), node, waker)
 }
 
 /// Whether the timer has fired for this deadline or a later one. The caller has read the state with

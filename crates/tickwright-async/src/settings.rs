@@ -8,6 +8,7 @@ use tickwright::clock::Clock;
 use tickwright_core::SlabQueue;
 
 use crate::base::{Core, Locked, Shard};
+use crate::coop;
 use crate::report::Lateness;
 use crate::sync::{Arc, AtomicUsize, Mutex};
 use crate::time::{Scale, Time};
@@ -31,8 +32,9 @@ pub struct Settings {
     slack: Duration,
     shards: usize,
     clock: Option<Arc<dyn Clock>>,
-    /// The clock shows the nanoseconds that the machine's showed when it was made.
-    aligned: bool,
+    /// The clock is a [`TestClock`](crate::TestClock), which shows the nanoseconds that the
+    /// machine's showed when it was made.
+    is_test: bool,
     #[cfg(feature = "record")]
     recorder: Option<tickwright::record::QueueRecorder>,
 }
@@ -47,7 +49,7 @@ impl Settings {
             slack: Duration::ZERO,
             shards: 0,
             clock: None,
-            aligned: false,
+            is_test: false,
             #[cfg(feature = "record")]
             recorder: None,
         }
@@ -90,7 +92,7 @@ impl Settings {
     /// [`TestClock`](crate::TestClock) sets it.
     #[must_use]
     pub fn clock(self, clock: Arc<dyn Clock>) -> Self {
-        Self { clock: Some(clock), aligned: false, ..self }
+        Self { clock: Some(clock), is_test: false, ..self }
     }
 
     /// The finest resolution, unless one was set.
@@ -98,9 +100,9 @@ impl Settings {
         Self { resolution: self.resolution.or(Some(Duration::from_nanos(8))), ..self }
     }
 
-    /// Like [`clock`](Self::clock), for a clock that began with the time of the machine.
-    pub(crate) fn aligned_clock(self, clock: Arc<dyn Clock>) -> Self {
-        Self { clock: Some(clock), aligned: true, ..self }
+    /// Like [`clock`](Self::clock), for a [`TestClock`](crate::TestClock).
+    pub(crate) fn test_clock(self, clock: Arc<dyn Clock>) -> Self {
+        Self { clock: Some(clock), is_test: true, ..self }
     }
 
     /// Creates timers and starts their thread.
@@ -156,6 +158,7 @@ impl Settings {
     }
 
     fn make(self, wake: Wake) -> Timers {
+        coop::begin_turn();
         let shards = match self.shards {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             shards => shards,
@@ -171,7 +174,7 @@ impl Settings {
         let scale = Scale::new(self.resolution.unwrap_or(Duration::from_nanos(1 << 14)), self.slack);
         let core = Core {
             shards: core::iter::repeat_with(shard).take(shards.clamp(1, 256)).collect(),
-            time: self.clock.map_or(Time::Machine, |clock| Time::other(clock, self.aligned, scale)),
+            time: self.clock.map_or(Time::Machine, |clock| Time::other(clock, self.is_test, scale)),
             scale,
             wake,
             handles: AtomicUsize::new(1),

@@ -12,6 +12,7 @@ use std::time::Instant;
 use tickwright::clock::{self, Clock};
 
 use crate::base::Core;
+use crate::coop;
 use crate::settings::Settings;
 use crate::sync::{Arc, AtomicU64, Condvar, Mutex, MutexGuard, Ordering, lock};
 use crate::time::{machine, nanos};
@@ -154,6 +155,7 @@ impl TestClock {
     /// # Panics
     /// Resumes the panic of a waker.
     pub fn advance(&self, span: Duration) {
+        coop::begin_turn_by_hand();
         let mut left = nanos(span);
         loop {
             let next = self.shared.next().unwrap_or(u64::MAX);
@@ -184,6 +186,7 @@ impl TestClock {
     /// Resumes the panic of the future or of a waker.
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         let _entered = self.timers.enter();
+        let _inside = coop::InBlockOn::new();
         let waiter = Arc::new(Waiter {
             shared: Arc::clone(&self.shared),
             state: Mutex::new(Waiting { notified: false, parked: false }),
@@ -195,6 +198,7 @@ impl TestClock {
         let mut future = pin!(future);
         loop {
             self.shared.run();
+            coop::begin_turn();
             if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
                 return output;
             }
@@ -223,7 +227,7 @@ impl Shared {
                 shared.change(|_| {});
             }
         };
-        let timers = settings.aligned_clock(Arc::clone(self) as Arc<dyn Clock>).driven(earlier);
+        let timers = settings.test_clock(Arc::clone(self) as Arc<dyn Clock>).driven(earlier);
         lock(&self.timers).push(Arc::downgrade(&timers.core));
         timers
     }

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use tickwright::clock::{Clock, SystemClock};
 
+use crate::coop;
 use crate::word::NEVER;
 
 /// Where the time comes from. The clock of the machine is read without a call through a pointer.
@@ -17,22 +18,24 @@ pub(crate) enum Time {
         clock: Arc<dyn Clock>,
         add: u64,
         sub: u64,
+        /// The clock is a [`TestClock`](crate::TestClock).
+        is_test: bool,
     },
 }
 
 impl Time {
-    /// Another clock. Its time continues from the present time of the machine's clock. If
-    /// `aligned`, its time is used without an offset.
-    pub(crate) fn other(clock: Arc<dyn Clock>, aligned: bool, scale: Scale) -> Self {
+    /// Another clock. Its time continues from the present time of the machine's clock. The clock of
+    /// a test began with that time, so its time is used without an offset.
+    pub(crate) fn other(clock: Arc<dyn Clock>, is_test: bool, scale: Scale) -> Self {
         let (machine, other) = (machine(), clock.now().as_nanos());
         // The offsets are whole ticks, so that a time on a tick of that clock is on a tick here.
         let whole = |nanos| scale.start(scale.now(nanos));
-        let (add, sub) = if aligned {
+        let (add, sub) = if is_test {
             (0, 0)
         } else {
             (whole(machine.saturating_sub(other)), whole(other.saturating_sub(machine)))
         };
-        Self::Other { clock, add, sub }
+        Self::Other { clock, add, sub, is_test }
     }
 
     /// Nanoseconds, as the clock of the machine counts them.
@@ -59,6 +62,12 @@ impl Time {
             Self::Machine => nanos,
             Self::Other { add, sub, .. } => nanos.saturating_add(*sub).saturating_sub(*add),
         }
+    }
+
+    /// The units of the budget that a poll takes which is ready without a wait. While a task works,
+    /// the clock of a test stands still. Tests poll by hand, so such a poll takes less.
+    pub(crate) fn late_units(&self) -> u32 {
+        if matches!(self, Self::Other { is_test: true, .. }) { coop::VALUE } else { coop::LATE }
     }
 
     /// Whether this is the machine's clock. A test uses another clock, whose reads must be exact

@@ -5,6 +5,7 @@ use core::time::Duration;
 use std::time::Instant;
 
 use crate::base::Core;
+use crate::coop;
 use crate::report::{Lateness, Report};
 use crate::sync::{Arc, Ordering, lock};
 use crate::time::instant;
@@ -51,6 +52,7 @@ impl Timers {
     /// # Panics
     /// Resumes the first panic of a waker, after all wakers were called.
     pub fn run(&self) -> usize {
+        coop::begin_turn();
         self.core.run().0
     }
 

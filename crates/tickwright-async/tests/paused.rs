@@ -1,8 +1,23 @@
 //! A program in the shape of tests of tokio's timers, under a paused clock. Only the imports of the
 //! timers are ours: those that the page `docs/start/async.md` prints.
 
-use tickwright_async::{Duration, Settings, interval, now, sleep, sleep_until, timeout};
+use tickwright_async::Settings;
+use tickwright_async::{Duration, Instant, interval, now, sleep, sleep_until, timeout};
 use tokio::time::advance;
+
+/// This program compiles by the import that the page prints.
+#[test]
+fn the_page_prints_the_import_of_this_program() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/start/async.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let import = page.lines().find_map(|line| line.strip_prefix("+use tickwright_async::"));
+    let import = format!("use tickwright_async::{}", import.unwrap());
+    assert!(include_str!("paused.rs").lines().any(|line| line == import), "{import}");
+}
+
+fn since(begun: Instant) -> Duration {
+    now() - begun
+}
 
 #[tokio::test(start_paused = true)]
 async fn a_pinned_sleep_in_a_select() {
@@ -20,7 +35,7 @@ async fn a_pinned_sleep_in_a_select() {
         }
     }
     assert_eq!(ticks, [0, 20, 40]);
-    assert_eq!((now() - begun).as_millis(), 50);
+    assert_eq!(since(begun).as_millis(), 50);
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,10 +2,15 @@
 
 mod common;
 
+use core::future::{Future, poll_fn};
+use core::sync::atomic::{AtomicUsize, Ordering};
+use core::task::{Context, Poll};
 use core::time::Duration;
+use std::sync::Arc;
 
 use common::ms;
-use tickwright_async::{Settings, Timers};
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use tickwright_async::{Interval, Settings, Timers};
 use tokio::time::{Instant, advance};
 
 fn timers() -> Timers {
@@ -170,6 +175,146 @@ fn no_timer_is_lost_while_the_driver_ends_and_starts() {
                 assert!(begun.elapsed() < Duration::from_secs(30), "round {round}: nobody woke the task");
                 std::thread::yield_now();
             }
+        }
+    }
+}
+
+/// Runs a task that is always late, beside one that returns to the runtime in a loop. Returns the
+/// greatest number of ticks between two turns of the other one.
+async fn most_between_two_turns<F: Future>(
+    timers: &Timers,
+    work: impl FnOnce(Interval, Arc<Ticks>) -> F,
+) -> usize {
+    let ticks = Arc::new(Ticks::default());
+    let other = tokio::spawn({
+        let ticks = Arc::clone(&ticks);
+        async move {
+            let (mut most, mut last) = (0, 0);
+            while last < MANY {
+                tokio::task::yield_now().await;
+                let now = ticks.0.load(Ordering::Relaxed);
+                most = most.max(now - last);
+                last = now;
+            }
+            most
+        }
+    });
+    let start = timers.now() - Duration::from_secs(3600);
+    work(timers.interval_at(start, ms(1)), ticks).await;
+    other.await.unwrap()
+}
+
+#[derive(Default)]
+struct Ticks(AtomicUsize);
+
+/// The ticks of two turns, and one before the first wait. The runtime wakes tasks that yield in the
+/// reverse order, so each task has two turns between two turns of the other.
+const TWO_TURNS: usize = 2 * 16 + 1;
+
+/// More ticks than there may be between two turns.
+const MANY: usize = 3000;
+
+impl Ticks {
+    fn tick(&self) -> bool {
+        self.0.fetch_add(1, Ordering::Relaxed) + 1 < MANY
+    }
+}
+
+/// Timers on the clock of the runtime and on that of the machine.
+fn both() -> [Timers; 2] {
+    [timers(), Settings::new().driven(|| {})]
+}
+
+#[tokio::test]
+async fn an_interval_that_is_behind_lets_a_task_of_the_runtime_run() {
+    for timers in both() {
+        let most = most_between_two_turns(&timers, async |mut behind, ticks| {
+            while ticks.tick() {
+                behind.tick().await;
+            }
+        })
+        .await;
+        assert!((2..=TWO_TURNS).contains(&most), "{most}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_spawned_task_that_is_always_late_returns_to_the_runtime() {
+    for timers in both() {
+        let most = most_between_two_turns(&timers, async |mut behind, ticks| {
+            let late = async move {
+                while ticks.tick() {
+                    behind.tick().await;
+                }
+            };
+            tokio::spawn(late).await.unwrap();
+        })
+        .await;
+        assert!((2..=TWO_TURNS).contains(&most), "{most}");
+    }
+}
+
+/// More late timers than are held back where nothing tells when a task returns.
+#[tokio::test]
+async fn a_task_of_tokio_returns_whatever_it_waits_for() {
+    for timers in both() {
+        let most = most_between_two_turns(&timers, async |_, ticks| {
+            let late = |_| timers.interval_at(timers.now() - Duration::from_secs(3600), ms(1));
+            let mut late: Vec<_> = (0..50).map(late).collect();
+            let mut any = |cx: &mut Context<'_>| late.iter_mut().any(|every| every.poll_tick(cx).is_ready());
+            while ticks.tick() {
+                poll_fn(|cx| if any(cx) { Poll::Ready(()) } else { Poll::Pending }).await;
+            }
+        })
+        .await;
+        assert!((2..=TWO_TURNS + 8).contains(&most), "{most}");
+        let most = most_between_two_turns(&timers, async |_, ticks| {
+            let mut futures: FuturesUnordered<_> = (0..100).map(|_| timers.sleep(Duration::ZERO)).collect();
+            while ticks.tick() {
+                futures.next().await;
+                futures.push(timers.sleep(Duration::ZERO));
+            }
+        })
+        .await;
+        assert!((2..=TWO_TURNS + 8).contains(&most), "{most}");
+    }
+}
+
+/// tokio does not count the polls of such a task, so the thread's budget alone does.
+#[tokio::test]
+async fn a_task_without_a_budget_of_tokio_returns_too() {
+    let most = most_between_two_turns(&timers(), async |mut behind, ticks| {
+        let late = async {
+            while ticks.tick() {
+                behind.tick().await;
+            }
+        };
+        tokio::task::coop::unconstrained(late).await;
+    })
+    .await;
+    assert!((2..=TWO_TURNS).contains(&most), "{most}");
+}
+
+/// The future takes all of tokio's budget in each turn before the deadline is polled.
+#[tokio::test]
+async fn a_time_out_beside_a_future_that_spends_the_budget_is_given_up() {
+    for timers in both() {
+        for _ in 0..40 {
+            let greedy = async {
+                loop {
+                    tokio::task::coop::consume_budget().await;
+                }
+            };
+            let given_up = timers.timeout(Duration::ZERO, greedy);
+            let mut turns = 0;
+            let mut given_up = core::pin::pin!(given_up);
+            poll_fn(|cx| {
+                turns += 1;
+                given_up.as_mut().poll(cx)
+            })
+            .await
+            .unwrap_err();
+            assert!(turns <= 3, "{turns}");
         }
     }
 }
