@@ -154,7 +154,9 @@ impl<T> DelayQueue<T> {
 
     /// Takes the next value whose delay is over. `None`: the queue is empty. Pending: nothing is
     /// due, and the task is woken when something is, or when the queue becomes empty. After a
-    /// removal or a reset the task may be woken too early: the queue is then pending again.
+    /// removal or a reset the task may be woken too early: the queue is then pending again. A value
+    /// that is due is sometimes [held back](crate#what-is-promised), so that other tasks run: the
+    /// task is woken then, so it polls again.
     pub fn poll_expired(&mut self, cx: &mut Context<'_>) -> Poll<Option<Expired<T>>> {
         // A value that was due at the last look needs no new look at the clock.
         let mut now = self.queue.now();

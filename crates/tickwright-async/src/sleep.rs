@@ -19,7 +19,8 @@ use crate::timers::Timers;
 /// The first poll arms it, and its drop disarms it. The poll takes no lock if the thread keeps a
 /// timer of about this delay, as it mostly does. The drop takes no lock while the thread keeps
 /// fewer than [1025 unused timers](crate#limits). A sleep may move between threads, and it need not
-/// be pinned to be polled.
+/// be pinned to be polled. A poll that would be ready is sometimes
+/// [held back](crate#what-is-promised), so that other tasks run.
 ///
 /// ```
 /// # use core::time::Duration;

@@ -194,7 +194,6 @@ fn a_select_of_late_timers_returns() {
                 poll_fn(|cx| if any(cx) { Poll::Ready(()) } else { Poll::Pending }).await;
             }
         });
-        println!("{count}: {most}");
         // Eight polls of timers that were held back before may be let through.
         assert!(most <= OF_THE_MACHINE + 8, "{count}: {most}");
     }
