@@ -26,8 +26,8 @@
 //! ```
 //!
 //! When a queue, a service or a scheduler is dropped or cleared, the trace gets a cancel for each
-//! timer that was pending. A [`RecordedTimer`] gets it when the last of its handles and the shards
-//! are gone.
+//! timer that was pending. It gets the same when a queue leaves its recorder. A [`RecordedTimer`]
+//! gets it when the last of its handles and the shards are gone.
 //!
 //! # Costs
 //!

@@ -1,10 +1,14 @@
 use core::any::Any;
+use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
-use tickwright_core::{DefaultQueue, HookQueue, SlabQueue, SortedList, Timer, TimerQueue, Wheel};
+use tickwright_core::{
+    Advance, DefaultQueue, Expired, HeadChange, HookQueue, Inserted, Key, KeyError, Order, Pending, Rejected,
+    Removed, SlabQueue, SortedList, Tick, Timer, TimerQueue, Violation, Wheel,
+};
 use tickwright_trace::{Event, Reader, What};
 
 use super::{QueueRecorder, Recorded, RecordedTimer, Recorder};
@@ -365,10 +369,131 @@ fn the_last_handle_of_a_shared_timer_is_not_its_end() {
 
 #[test]
 fn a_queue_that_leaves_its_recorder_is_whole() {
-    let recorder = Recorder::new(File::new(), "test").unwrap();
-    let mut queue = Recorded::new(DefaultQueue::new(), recorder.queue("q", 1).unwrap());
+    let (file, host) = (File::new(), VirtualHost::new());
+    let recorder = Recorder::with_clock(file.clone(), "test", host.monotonic()).unwrap();
+    let mut queue = SlabQueue::<Wheel, &str>::new();
+    queue.insert(9, "before").unwrap();
+    let mut queue = Recorded::new(queue, recorder.queue("q", MS as u64).unwrap());
+    let gone = queue.insert(8, "gone").unwrap().key;
     queue.insert(7, "stays").unwrap();
+    queue.remove(gone).unwrap();
     let mut queue = queue.into_inner();
-    assert_eq!(recorder.events(), 1);
+    assert_eq!((recorder.events(), queue.len()), (4, 2));
+    recorder.finish().unwrap();
+    let (events, ..) = file.read();
+    assert_eq!(file.whats(), [arm(8), arm(7), What::Cancel, What::Cancel]);
+    assert_eq!(events[3].timer, events[1].timer, "the trace follows it no longer");
     assert_eq!(queue.pop_expired(7).map(|expired| expired.value), Some("stays"));
+}
+
+/// A queue that counts the calls that look at single timers.
+#[derive(Default)]
+struct Counted {
+    queue: SlabQueue<Wheel, u64>,
+    calls: Arc<AtomicUsize>,
+}
+
+impl Counted {
+    fn count(&self) -> &SlabQueue<Wheel, u64> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        &self.queue
+    }
+
+    fn count_mut(&mut self) -> &mut SlabQueue<Wheel, u64> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        &mut self.queue
+    }
+}
+
+impl TimerQueue for Counted {
+    type Key = Key;
+    type Value = u64;
+    const ORDER: Order = <SlabQueue<Wheel, u64> as TimerQueue>::ORDER;
+
+    fn now(&self) -> Tick {
+        self.queue.now()
+    }
+    fn update_now(&mut self, now: Tick) {
+        self.queue.update_now(now);
+    }
+    fn len(&self) -> usize {
+        self.queue.len()
+    }
+    fn insert(&mut self, deadline: Tick, value: u64) -> Result<Inserted<Key>, Rejected<u64>> {
+        self.count_mut().insert(deadline, value)
+    }
+    fn remove(&mut self, key: Key) -> Result<Removed<u64>, KeyError> {
+        self.count_mut().remove(key)
+    }
+    fn reschedule(&mut self, key: Key, deadline: Tick) -> Result<HeadChange, KeyError> {
+        self.count_mut().reschedule(key, deadline)
+    }
+    fn peek(&self) -> Option<Pending<Key>> {
+        self.count().peek()
+    }
+    fn second(&self) -> Option<Pending<Key>> {
+        self.count().second()
+    }
+    fn next_expiry(&self) -> Option<Tick> {
+        self.count().next_expiry()
+    }
+    fn next_wake(&self) -> Option<Tick> {
+        self.count().next_wake()
+    }
+    fn pop_expired(&mut self, now: Tick) -> Option<Expired<Key, u64>> {
+        self.count_mut().pop_expired(now)
+    }
+    fn pop_and_reinsert(
+        &mut self,
+        now: Tick,
+        rearm: impl FnOnce(Tick, &u64) -> Tick,
+    ) -> Option<Expired<Key, ()>> {
+        self.count_mut().pop_and_reinsert(now, rearm)
+    }
+    fn advance_within(&mut self, now: Tick, budget: usize, sink: impl FnMut(Expired<Key, u64>)) -> Advance {
+        self.count_mut().advance_within(now, budget, sink)
+    }
+    fn clear(&mut self) {
+        self.queue.clear();
+    }
+    fn check(&self) -> Result<(), Violation> {
+        self.queue.check()
+    }
+}
+
+/// Many timers share a tick, where a wheel's `peek` reads each of them. The ends are in the trace
+/// without one call for a single timer.
+#[test]
+fn the_ends_of_timers_at_one_tick_need_no_look_at_each_of_them() {
+    const TIMERS: u64 = 1_000;
+    type End = fn(Recorded<Counted>);
+    let ends: [(&str, End); 3] = [
+        ("clear", |mut queue| {
+            queue.update_now(7);
+            queue.clear();
+            assert_eq!((queue.len(), queue.now()), (0, 7));
+        }),
+        ("into_inner", |queue| assert_eq!(queue.into_inner().len(), TIMERS as usize)),
+        ("drop", drop),
+    ];
+    for (how, end) in ends {
+        let file = File::new();
+        let recorder = Recorder::with_clock(file.clone(), "test", VirtualHost::new().monotonic()).unwrap();
+        let counted = Counted::default();
+        let calls = Arc::clone(&counted.calls);
+        let mut queue = Recorded::new(counted, recorder.queue("q", 1).unwrap());
+        for value in 0..TIMERS {
+            queue.insert(1 << 20, value).unwrap();
+        }
+        let before = calls.load(Ordering::Relaxed);
+        end(queue);
+        assert_eq!(calls.load(Ordering::Relaxed), before, "{how}");
+        recorder.finish().unwrap();
+        let (events, ..) = file.read();
+        let timers = |what: &str| -> BTreeSet<u64> {
+            events.iter().filter(|event| event.what.name() == what).map(|event| event.timer).collect()
+        };
+        assert_eq!(timers("cancel"), timers("arm"), "{how}");
+        assert_eq!((timers("arm").len(), events.len()), (TIMERS as usize, 2 * TIMERS as usize), "{how}");
+    }
 }
