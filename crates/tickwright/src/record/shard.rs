@@ -1,16 +1,18 @@
 //! A shared timer that records its operations.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 
 use tickwright_core::Tick;
 
 use super::recorder::QueueRecorder;
-use crate::shard::{ArmError, Cancelled, Firing, Shard, SharedTimer, Was, WheelGeometry, WouldDeadlock};
+use crate::shard::{
+    ArmError, Cancelled, Firing, Shard, SharedTimer, Step, Was, WheelGeometry, WouldDeadlock,
+};
+use crate::sync::{Arc, Mutex, MutexGuard, lock};
 
 /// A shared timer that records the operations on it. A clone is a handle to the same timer.
 ///
-/// Each timer has a lock, which keeps its events in the order of its operations. A timer that is
-/// armed while it begins to fire may have the arm in the trace before that expiry.
+/// Each timer has a lock, which keeps its events in the order of its operations.
 #[derive(Clone, Debug)]
 pub struct RecordedTimer<G: WheelGeometry> {
     timer: SharedTimer<G>,
@@ -21,32 +23,55 @@ pub struct RecordedTimer<G: WheelGeometry> {
 #[derive(Debug)]
 struct Log {
     recorder: QueueRecorder,
-    /// Whether the timer is pending by its last event. The lock is held from an operation until its
-    /// event is recorded.
-    pending: Mutex<bool>,
+    /// The lock is held from an operation until its event is recorded.
+    state: Mutex<State>,
+}
+
+/// What the trace says of the timer.
+#[derive(Debug, Default)]
+struct State {
+    /// Whether the timer is pending by its last event.
+    pending: bool,
+    /// Whether the expiry that the shard has begun is in the trace already.
+    fire_recorded: bool,
 }
 
 /// The log ends with the last handle and the shards. A timer that is pending then never fires.
 impl Drop for Log {
     fn drop(&mut self) {
-        if *self.pending.get_mut().unwrap_or_else(PoisonError::into_inner) {
+        if self.state.get_mut().unwrap_or_else(PoisonError::into_inner).pending {
             self.recorder.cancel(self.identity());
         }
     }
 }
 
 impl Log {
-    fn hold(&self) -> MutexGuard<'_, bool> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    fn hold(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
     }
 
     #[track_caller]
-    fn armed(&self, held: &mut bool, was: Was, deadline: Tick, now: Tick) {
-        *held = true;
-        let delay = deadline.saturating_sub(now);
+    fn armed(&self, held: &mut State, was: Was, is_running: impl FnOnce() -> bool, delay: Tick) {
         match was {
-            Was::Idle => self.recorder.arm(self.identity(), delay),
+            Was::Idle => {
+                // The shard has taken the timer to fire it, and its callback waits for this lock.
+                if held.pending && is_running() {
+                    held.fire_recorded = true;
+                    self.recorder.fire(self.identity());
+                }
+                self.recorder.arm(self.identity(), delay);
+            }
             Was::Pending => self.recorder.rearm(self.identity(), delay),
+        }
+        held.pending = true;
+    }
+
+    /// The callback begins.
+    fn fired(&self) {
+        let mut held = self.hold();
+        if !core::mem::take(&mut held.fire_recorded) {
+            held.pending = false;
+            self.recorder.fire(self.identity());
         }
     }
 
@@ -66,13 +91,10 @@ impl<G: WheelGeometry> RecordedTimer<G> {
         recorder: &QueueRecorder,
         callback: impl Fn(&Firing<'_, G>, &Self) + Send + Sync + 'static,
     ) -> Self {
-        let log = Arc::new(Log { recorder: recorder.clone(), pending: Mutex::new(false) });
+        let log = Arc::new(Log { recorder: recorder.clone(), state: Mutex::new(State::default()) });
         let fired = Arc::clone(&log);
         let timer = shard.timer(move |firing| {
-            let mut held = fired.hold();
-            *held = false;
-            fired.recorder.fire(fired.identity());
-            drop(held);
+            fired.fired();
             callback(firing, &Self { timer: firing.timer().clone(), log: Arc::clone(&fired) });
         });
         Self { timer, log }
@@ -124,7 +146,7 @@ impl<G: WheelGeometry> RecordedTimer<G> {
         let mut held = self.log.hold();
         let was = self.timer.modify_pending_at(deadline, now)?;
         if was.is_pending() {
-            self.log.armed(&mut held, was, deadline, now);
+            self.armed(&mut held, was, deadline, now);
         }
         Ok(was)
     }
@@ -138,9 +160,9 @@ impl<G: WheelGeometry> RecordedTimer<G> {
         let mut held = self.log.hold();
         let before = self.timer.deadline();
         let was = self.timer.reduce_at(deadline, now)?;
-        // A later deadline leaves the timer as it is.
+        // A later deadline leaves the timer its own.
         if !was.is_pending() || before.is_none_or(|before| deadline < before) {
-            self.log.armed(&mut held, was, deadline, now);
+            self.armed(&mut held, was, deadline, now);
         }
         Ok(was)
     }
@@ -164,14 +186,13 @@ impl<G: WheelGeometry> RecordedTimer<G> {
         cancelled
     }
 
-    /// See [`SharedTimer::cancel_sync`]. This call may wait for the callback. So its event may
-    /// follow that of an arm by another thread.
+    /// See [`SharedTimer::cancel_sync`].
     ///
     /// # Errors
     /// The errors of that call.
     #[track_caller]
     pub fn cancel_sync(&self) -> Result<Was, WouldDeadlock> {
-        self.timer.cancel_sync().map(|was| self.cancelled(&mut self.log.hold(), was))
+        self.withdraw(SharedTimer::cancel_step)
     }
 
     /// See [`SharedTimer::shutdown`].
@@ -182,13 +203,13 @@ impl<G: WheelGeometry> RecordedTimer<G> {
         self.cancelled(&mut held, was)
     }
 
-    /// See [`SharedTimer::shutdown_sync`]. For its event, see [`cancel_sync`](Self::cancel_sync).
+    /// See [`SharedTimer::shutdown_sync`].
     ///
     /// # Errors
     /// The errors of that call.
     #[track_caller]
     pub fn shutdown_sync(&self) -> Result<Was, WouldDeadlock> {
-        self.timer.shutdown_sync().map(|was| self.cancelled(&mut self.log.hold(), was))
+        self.withdraw(SharedTimer::shutdown_step)
     }
 
     /// See [`SharedTimer::is_pending`].
@@ -230,14 +251,41 @@ impl<G: WheelGeometry> RecordedTimer<G> {
     ) -> Result<Was, ArmError> {
         let mut held = self.log.hold();
         let was = operation()?;
-        self.log.armed(&mut held, was, deadline, now);
+        self.armed(&mut held, was, deadline, now);
         Ok(was)
     }
 
     #[track_caller]
-    fn cancelled(&self, held: &mut bool, was: Was) -> Was {
+    fn armed(&self, held: &mut State, was: Was, deadline: Tick, now: Tick) {
+        self.log.armed(held, was, || self.timer.is_running(), deadline.saturating_sub(now));
+    }
+
+    /// Withdraws the timer step by step, and waits between the steps. A wait without the lock lets
+    /// the callback record; a step under the lock is one with its event.
+    #[track_caller]
+    fn withdraw(
+        &self,
+        step: impl Fn(&SharedTimer<G>) -> Result<Step, WouldDeadlock>,
+    ) -> Result<Was, WouldDeadlock> {
+        let mut result = Was::Idle;
+        loop {
+            let mut held = self.log.hold();
+            let step = step(&self.timer)?;
+            if self.cancelled(&mut held, step.was).is_pending() {
+                result = Was::Pending;
+            }
+            drop(held);
+            if !step.runs {
+                return Ok(result);
+            }
+            self.timer.wait_for_an_end();
+        }
+    }
+
+    #[track_caller]
+    fn cancelled(&self, held: &mut State, was: Was) -> Was {
         if was.is_pending() {
-            *held = false;
+            held.pending = false;
             self.log.recorder.cancel(self.log.identity());
         }
         was

@@ -26,6 +26,15 @@ pub enum Cancelled {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WouldDeadlock;
 
+/// What a step of a withdrawal did.
+pub(crate) struct Step {
+    /// Whether the step withdrew a pending timer.
+    pub(crate) was: Was,
+    /// Whether the timer's callback was running. If so, the caller waits for its end, and takes one
+    /// more step.
+    pub(crate) runs: bool,
+}
+
 error_texts! { WouldDeadlock:
     Self => "a callback cannot wait for its own end: use cancel or shutdown there",
 }
@@ -98,23 +107,53 @@ impl<G: WheelGeometry> SharedTimer<G> {
         self.node.set.lock_timer(&self.node, None).home.runs(&self.node).is_some()
     }
 
-    /// Waits until the callback is not running, and makes the timer idle or dead. A timer that
-    /// becomes dead is dead before the wait, so its callback cannot arm it.
+    /// Waits until the callback is not running, and makes the timer idle or dead.
     fn withdraw_sync(&self, next: Word) -> Result<Was, WouldDeadlock> {
         let mut was = Was::Idle;
         loop {
-            let mut held = self.node.set.lock_timer(&self.node, None);
-            let runs = held.home.runs(&self.node);
-            if runs == Some(this_thread()) {
-                return Err(WouldDeadlock);
-            }
-            if (runs.is_none() || next == Word::DEAD) && self.withdraw(&mut held, next).is_pending() {
+            let step = self.withdraw_step(next)?;
+            if step.was.is_pending() {
                 was = Was::Pending;
             }
-            if runs.is_none() {
+            if !step.runs {
                 return Ok(was);
             }
-            held.wait_for_an_end();
+            self.wait_for_an_end();
+        }
+    }
+
+    /// A step of [`cancel_sync`](Self::cancel_sync), which waits for no callback.
+    #[cfg(feature = "record")]
+    pub(crate) fn cancel_step(&self) -> Result<Step, WouldDeadlock> {
+        self.withdraw_step(Word::IDLE)
+    }
+
+    /// A step of [`shutdown_sync`](Self::shutdown_sync), which waits for no callback.
+    #[cfg(feature = "record")]
+    pub(crate) fn shutdown_step(&self) -> Result<Step, WouldDeadlock> {
+        self.withdraw_step(Word::DEAD)
+    }
+
+    /// Makes the timer dead, or makes it idle if its callback is not running. A timer that becomes
+    /// dead is dead before the wait, so its callback cannot arm it.
+    fn withdraw_step(&self, next: Word) -> Result<Step, WouldDeadlock> {
+        let mut held = self.node.set.lock_timer(&self.node, None);
+        let runs = held.home.runs(&self.node);
+        if runs == Some(this_thread()) {
+            return Err(WouldDeadlock);
+        }
+        let runs = runs.is_some();
+        let withdraws = !runs || next == Word::DEAD;
+        let was = if withdraws { self.withdraw(&mut held, next) } else { Was::Idle };
+        Ok(Step { was, runs })
+    }
+
+    /// Waits until a callback of the timer's shard has ended, if the timer's own callback runs.
+    pub(crate) fn wait_for_an_end(&self) {
+        let held = self.node.set.lock_timer(&self.node, None);
+        if held.home.runs(&self.node).is_some() {
+            let Held { base, home, away: _ } = held;
+            drop(wait_as_caller(&base.ended, &base.state, home));
         }
     }
 
@@ -137,13 +176,5 @@ impl<G: WheelGeometry> SharedTimer<G> {
         }
         node.ghost.withdrawn(pending, dead);
         if pending { Was::Pending } else { Was::Idle }
-    }
-}
-
-impl<G: WheelGeometry> Held<'_, G> {
-    /// Releases the lock, and waits until a callback of this shard has ended.
-    fn wait_for_an_end(self) {
-        let Self { base, home, away: _ } = self;
-        drop(wait_as_caller(&base.ended, &base.state, home));
     }
 }

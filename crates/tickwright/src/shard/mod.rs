@@ -78,6 +78,8 @@ use core::fmt;
 use tickwright_core::{Tick, Violation};
 
 pub use base::{Firing, SharedTimer};
+#[cfg(feature = "record")]
+pub(crate) use cancel::Step;
 pub use cancel::{Cancelled, WouldDeadlock};
 pub use expire::Busy;
 pub use geometry::{Linux, WheelGeometry};
