@@ -52,7 +52,7 @@ def rows():
         for operation in ["add", "start", "cancel", "run"]:
             yield f"scheduler/{name}", operation, count(calls, [name, operation])
     shard = build("tickwright", "count_shard")
-    for operation in ["add", "rearm-unlocked", "rearm-locked", "cancel", "pass"]:
+    for operation in ["add", "rearm-unlocked", "rearm-clock", "rearm-at", "rearm-locked", "cancel", "pass"]:
         yield "shard", operation, count(shard, [operation])
 
 

@@ -32,6 +32,7 @@ mod instant;
 mod source;
 mod system;
 mod ticks;
+mod timeline;
 mod virtual_host;
 
 use core::time::Duration;
@@ -42,6 +43,7 @@ pub(crate) use instant::nanos;
 pub(crate) use source::Source;
 pub use system::SystemClock;
 pub use ticks::Ticks;
+pub use timeline::Timeline;
 pub use virtual_host::{VirtualClock, VirtualHost};
 
 use crate::sync::Arc;
@@ -76,6 +78,12 @@ pub trait Clock: Send + Sync {
     fn watch(&self, _watcher: &Weak<dyn Watcher>) -> bool {
         false
     }
+
+    /// The timeline of the machine that [`now`](Self::now) reads, if it reads one as it is. A
+    /// [shard](crate::shard) then reads it without its lock. A wrong one makes timers late.
+    fn timeline(&self) -> Option<Timeline> {
+        None
+    }
 }
 
 /// A sleeper that a clock notifies after each move.
@@ -103,6 +111,10 @@ macro_rules! clock_behind {
 
             fn watch(&self, watcher: &Weak<dyn Watcher>) -> bool {
                 (**self).watch(watcher)
+            }
+
+            fn timeline(&self) -> Option<Timeline> {
+                (**self).timeline()
             }
         }
     };

@@ -5,10 +5,11 @@
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
 
-use tickwright::clock::{Clock, Instant, Ticks, VirtualHost};
+use tickwright::clock::{Clock, Instant, SystemClock, Ticks, VirtualHost};
+use tickwright::family::coarse_wheel::Geometry;
 use tickwright::scheduler::{Boxed, Next, Scheduler};
 use tickwright::service::{Service, Settings, Site, Structure, Timing};
-use tickwright::shard::{Shards, Was};
+use tickwright::shard::{ArmError, Linux, Shards, SharedTimer, Was, WheelGeometry};
 
 const SECOND: u64 = 1_000;
 const HOUR: u64 = 3_600 * SECOND;
@@ -94,46 +95,163 @@ fn a_scheduler_runs_callbacks_and_periods_in_time() {
     }
 }
 
-/// The shard's clock is read under the lock, and the caller passes the time without the lock.
-#[test]
-fn a_shard_with_a_clock_is_in_time_however_long_its_driver_sleeps() {
+/// An arming call: its name, and the call for a deadline at a time.
+type ArmingCall<G> = (&'static str, fn(&SharedTimer<G>, u64, u64) -> Result<Was, ArmError>);
+
+/// Each public call that takes a deadline. A cancel precedes a call that refuses pending timers.
+fn arming_calls<G: WheelGeometry>() -> [ArmingCall<G>; 9] {
+    [
+        ("modify", |timer, deadline, _| timer.modify(deadline)),
+        ("modify_at", SharedTimer::modify_at),
+        ("modify_on", |timer, deadline, _| timer.modify_on(1 - timer.shard(), deadline)),
+        ("modify_pending", |timer, deadline, _| timer.modify_pending(deadline)),
+        ("modify_pending_at", SharedTimer::modify_pending_at),
+        ("reduce", |timer, deadline, _| timer.reduce(deadline)),
+        ("reduce_at", SharedTimer::reduce_at),
+        ("add", |timer, deadline, _| {
+            let was = timer.cancel();
+            timer.add(deadline).map(|()| was)
+        }),
+        ("add_on", |timer, deadline, _| {
+            let was = timer.cancel();
+            timer.add_on(1 - timer.shard(), deadline).map(|()| was)
+        }),
+    ]
+}
+
+/// A pending timer of two shards with one clock, and the bound of their geometry.
+struct Scene<G: WheelGeometry> {
+    host: VirtualHost,
+    shards: Shards<G>,
+    lateness: fn(u64) -> u64,
+}
+
+impl<G: WheelGeometry> Scene<G> {
+    fn new(uptime: u64, lateness: fn(u64) -> u64) -> Self {
+        let (host, shards) = (VirtualHost::new(), Shards::with_geometry(2, 0));
+        for shard in [0, 1] {
+            shards.shard(shard).unwrap().set_clock(Arc::new(host.monotonic()), Ticks::MILLISECOND);
+        }
+        host.advance(ms(uptime));
+        Self { host, shards, lateness }
+    }
+
+    fn now(&self) -> u64 {
+        Ticks::MILLISECOND.now(self.host.monotonic().now())
+    }
+
+    /// The timer is pending for `deadline`, and in time by the present time.
+    fn is_in_time(&self, timer: &SharedTimer<G>, deadline: u64, how: &str) {
+        let now = self.now();
+        let due = self.shards.shard(timer.shard()).unwrap().next_expiry().expect("the timer is pending");
+        // In a pass, a deadline that has come fires at the next tick.
+        let latest = deadline + (self.lateness)(deadline - now).max(1);
+        assert!((deadline..=latest).contains(&due), "{how} at {now} for {}: {due}", deadline - now);
+    }
+}
+
+/// A call of a shard that is late if the time of the call is not known to the shard.
+fn after_a_pause<G: WheelGeometry>(lateness: fn(u64) -> u64) {
     for uptime in UPTIMES {
-        let host = VirtualHost::new();
+        let scene = Scene::<G>::new(uptime, lateness);
+        let timer = scene.shards.shard(0).unwrap().timer(|_| ());
+        for (pause, delay) in PAUSES.into_iter().flat_map(|pause| DELAYS.map(|delay| (pause, delay))) {
+            for (how, call) in arming_calls::<G>() {
+                // Pending for the tick before the new deadline, for the same one, and for the next
+                // one: mostly in one bucket, and that is as wide as the pause is long.
+                for armed in [pause + delay - 1, pause + delay, pause + delay + 1] {
+                    let before = scene.now() + armed;
+                    timer.modify(before).unwrap();
+                    scene.is_in_time(&timer, before, "modify");
+                    // Nobody advances the shards meanwhile.
+                    scene.host.advance(ms(pause));
+                    let (now, deadline) = (scene.now(), scene.now() + delay);
+                    assert_eq!(call(&timer, deadline, now), Ok(Was::Pending));
+                    let meant = if how.starts_with("reduce") { deadline.min(before) } else { deadline };
+                    scene.is_in_time(&timer, meant, how);
+                    assert_eq!(timer.deadline(), Some(meant));
+                }
+            }
+        }
+        assert_eq!(scene.shards.check(), Ok(()));
+    }
+}
+
+#[test]
+fn an_arm_of_a_shard_is_in_time_however_long_its_driver_sleeps() {
+    after_a_pause::<Linux>(|delay| delay * 8 / 63 + 1);
+    after_a_pause::<Geometry<64, 3, 3>>(Geometry::<64, 3, 3>::lateness);
+    after_a_pause::<Geometry<32, 2, 12>>(Geometry::<32, 2, 12>::lateness);
+    after_a_pause::<Geometry<4, 1, 15>>(Geometry::<4, 1, 15>::lateness);
+    after_a_pause::<Geometry<64, 6, 5>>(Geometry::<64, 6, 5>::lateness);
+}
+
+/// The callback of another timer runs for as long as the pause, and arms the timer then.
+#[test]
+fn an_arm_in_a_pass_that_takes_long_counts_from_its_own_time() {
+    for (uptime, (how, call)) in
+        UPTIMES.into_iter().flat_map(|uptime| arming_calls::<Linux>().map(|call| (uptime, call)))
+    {
+        let scene = Arc::new(Scene::<Linux>::new(uptime, |delay| delay * 8 / 63 + 1));
+        let timer = scene.shards.shard(0).unwrap().timer(|_| ());
+        let work = Arc::new(Mutex::new((0, 0)));
+        let (seen, within, told) = (Arc::downgrade(&scene), timer.clone(), Arc::clone(&work));
+        let slow = scene.shards.shard(0).unwrap().timer(move |firing| {
+            let scene = seen.upgrade().expect("the scene advances the shard");
+            let (pause, delay) = *told.lock().unwrap();
+            scene.host.advance(ms(pause));
+            let (now, deadline) = (scene.now(), scene.now() + delay);
+            assert_eq!(call(&within, deadline, now), Ok(Was::Pending));
+            scene.is_in_time(&within, deadline, how);
+            assert_eq!(firing.now() + pause, now, "the pass keeps its time");
+        });
+        for (pause, delay) in PAUSES.into_iter().flat_map(|pause| DELAYS.map(|delay| (pause, delay))) {
+            *work.lock().unwrap() = (pause, delay);
+            let now = scene.now();
+            timer.modify_on(0, now + pause + delay + 2).unwrap();
+            slow.modify(now).unwrap();
+            assert_eq!(scene.shards.shard(0).unwrap().advance(now), Ok(1));
+        }
+        assert_eq!(scene.shards.check(), Ok(()));
+    }
+}
+
+/// A clock of the machine is read without the lock. A timer is in a bucket of 32,768 ns, which is
+/// for a delay of 258,048 ns or more. When less than that is left, a re-arm leaves the bucket.
+#[test]
+fn an_arm_without_the_lock_reads_a_clock_of_the_machine() {
+    const LEVEL: usize = 5;
+    for clock in [SystemClock::Monotonic, SystemClock::BootTime, SystemClock::RealTime] {
+        let shards = Shards::new(2);
+        for shard in [0, 1] {
+            shards.shard(shard).unwrap().set_clock(Arc::new(clock), Ticks::NANOSECOND);
+        }
+        let timer = shards.shard(0).unwrap().timer(|_| ());
+        let now = || clock.now().as_nanos();
+        for (how, call) in arming_calls::<Linux>() {
+            let last = Linux::bucket_end(now() + Linux::start(LEVEL) + 20_000, LEVEL) - 1;
+            let first = last + 1 - Linux::granule(LEVEL);
+            timer.modify_on(0, last).unwrap();
+            let mut before = now();
+            while before <= first - Linux::start(LEVEL) {
+                before = now();
+            }
+            assert_eq!(call(&timer, first, before), Ok(Was::Pending));
+            let due = shards.shard(timer.shard()).unwrap().next_expiry().unwrap();
+            // A thread that was stopped for long arms the timer for the past: it is due at once.
+            let latest = (first + Linux::granule(LEVEL - 1)).max(now());
+            assert!((first..=latest).contains(&due), "{how} by {clock:?}: {}", due - first);
+        }
+        // Where the bucket fits, no lock is taken.
         let shards = Shards::new(1);
         let shard = shards.shard(0).unwrap();
-        shard.set_clock(Arc::new(host.monotonic()), Ticks::MILLISECOND);
+        shard.set_clock(Arc::new(clock), Ticks::MILLISECOND);
         let timer = shard.timer(|_| ());
-        host.advance(ms(uptime));
-        let mut now = uptime;
-        for (pause, delay) in PAUSES.into_iter().flat_map(|pause| DELAYS.map(|delay| (pause, delay))) {
-            let in_time = |now: u64, how: &str| {
-                let due = shard.next_expiry().expect("a timer is pending");
-                assert!(
-                    (now + delay..=latest(now, delay)).contains(&due),
-                    "{how} at {now} for {delay}: {due}"
-                );
-            };
-            timer.add(now + delay).unwrap();
-            in_time(now, "add");
-            host.advance(ms(pause));
-            now += pause;
-            assert_eq!(timer.modify_at(now + delay, now), Ok(Was::Pending));
-            in_time(now, "modify");
-            // From an hour to the delay, in one bucket if the hour has passed but for that delay.
-            for armed in [HOUR, HOUR - 1, HOUR + delay] {
-                let end = now + armed;
-                timer.modify_at(end, now).unwrap();
-                let later = end - 1 - delay;
-                host.advance(ms(later.saturating_sub(now)));
-                now = now.max(later);
-                assert_eq!(timer.reduce_at(now + delay, now), Ok(Was::Pending));
-                if armed > delay + 1 {
-                    in_time(now, "reduce");
-                }
-                assert_eq!(timer.modify_pending_at(now + delay, now), Ok(Was::Pending));
-            }
-            let _ = timer.cancel();
+        timer.modify(shard.now() + HOUR).unwrap();
+        let bucket = shard.next_expiry().unwrap();
+        for deadline in [bucket - 2, bucket - 1, bucket - 1] {
+            assert_eq!(timer.modify(deadline), Ok(Was::Pending));
         }
-        assert_eq!(shards.check(), Ok(()));
+        assert_eq!((shards.statistics().matched, shards.statistics().locks), (3, 1), "{clock:?}");
     }
 }

@@ -13,7 +13,7 @@ use portable as os;
 use core::sync::atomic::{AtomicI64, Ordering};
 use core::time::Duration;
 
-use super::{Clock, Instant};
+use super::{Clock, Instant, Timeline};
 
 /// A clock of the machine. The clocks are values of one type, so a program can choose one at run
 /// time.
@@ -60,6 +60,13 @@ impl Clock for SystemClock {
 
     fn longest_sleep(&self) -> Option<Duration> {
         (*self != Self::Monotonic).then_some(LOOK)
+    }
+
+    fn timeline(&self) -> Option<Timeline> {
+        Some(match self {
+            Self::Monotonic | Self::RealTime => Timeline::Monotonic,
+            Self::BootTime => Timeline::BootTime,
+        })
     }
 }
 

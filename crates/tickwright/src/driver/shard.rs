@@ -12,10 +12,10 @@ use crate::sync::Arc;
 /// A thread that sleeps until something is due on a shard, and runs the shard's callbacks. Each
 /// shard that needs a driver needs one of its own.
 ///
-/// The shard's time stands still between two reads of the clock. The driver reads the clock. A call
-/// that arms a timer under the lock reads it too. A re-arm in its bucket that shortens a time-out
-/// judges by the shard's time. Where the difference matters, pass the time:
-/// [`SharedTimer::modify_at`](crate::shard::SharedTimer::modify_at).
+/// Each call that arms a timer reads the clock, so a delay counts from the time of the call however
+/// long the driver sleeps. A re-arm in its bucket needs no lock for that under a
+/// [`SystemClock`](crate::clock::SystemClock). Under another clock it takes the lock, unless the
+/// caller passes the time: [`SharedTimer::modify_at`](crate::shard::SharedTimer::modify_at).
 ///
 /// The driver sets the shard's clock, alarm and length of a tick, and keeps the shards alive. When
 /// the driver is dropped, it takes the clock and the alarm away; the length stays. It catches and

@@ -9,6 +9,11 @@ use super::result::{ArmError, Was};
 
 /// Arming. Deadlines are in ticks of the shard. [`Shard::set_clock`](super::Shard::set_clock) sets
 /// the length of a tick, and [`Ticks`](crate::clock::Ticks) converts.
+///
+/// After each of these calls, a pending timer is late by at most 8/63 of its delay or by one tick,
+/// for Linux's geometry ([`Geometry::lateness`](crate::family::coarse_wheel::Geometry::lateness)).
+/// The delay counts from the time of the call by the shard's clock, after any uptime and however
+/// long the driver sleeps. If the shard has no clock, the delay counts from the last advance.
 impl<G: WheelGeometry> SharedTimer<G> {
     /// Arms a timer that is not pending, on the shard that it belongs to. The deadline is in ticks
     /// of the shard.
@@ -37,36 +42,35 @@ impl<G: WheelGeometry> SharedTimer<G> {
     /// whether the timer was pending. If it was pending, the callback sees everything that the
     /// caller wrote before this call.
     ///
-    /// The call is one compare-exchange, without a lock, if two conditions hold. First, the
+    /// The call is one compare-exchange, without a lock, if three conditions hold. First, the
     /// deadline falls into the bucket that holds the timer. Second, a timer armed now would not get
-    /// a finer level, by the time of the shard's last advance or arm under the lock. The timer then
-    /// stays on its shard and keeps its place in the bucket. If the shard's driver sleeps, that
-    /// time may be hours old, and a timer that is armed for a shorter delay stays in a bucket that
-    /// is too wide. Then call [`modify_at`](Self::modify_at), which takes the time.
+    /// a finer level. Third, the shard has no clock, or one with a
+    /// [`timeline`](crate::clock::Clock::timeline), such as
+    /// [`SystemClock`](crate::clock::SystemClock): a thread without the lock can read no other
+    /// clock. The timer then stays on its shard and keeps its place in the bucket.
+    ///
+    /// A reading of the clock costs some 20 ns. A caller that has just read the clock to compute
+    /// the deadline passes the time instead: see [`modify_at`](Self::modify_at).
     ///
     /// # Errors
     /// [`ArmError::ShutDown`], [`ArmError::ShardsGone`].
     #[inline]
     pub fn modify(&self, deadline: Tick) -> Result<Was, ArmError> {
-        self.arm(Arm::Modify, deadline, 0)
+        self.arm(Arm::Modify, deadline, None)
     }
 
     /// Like [`modify`](Self::modify), for a caller that knows the time, in the shard's ticks.
     ///
-    /// The unlocked path then uses `now` if it is later than the shard's time. This matters under a
-    /// driver that sleeps. A time-out that is shortened then leaves a bucket that is much wider
-    /// than its delay. A wrong `now` costs precision or a lock, but never correctness.
-    ///
-    /// If the shard has a clock ([`Shard::set_clock`](super::Shard::set_clock), or a
-    /// [`ShardDriver`](crate::driver::ShardDriver)), the timer is late by at most 8/63 of
-    /// `deadline - now` or by one tick, after any uptime and any sleep. One exception: a timer that
-    /// is pending for this very deadline stays in its bucket.
+    /// The unlocked path then uses `now`, and reads no clock. So it needs no lock under any clock.
+    /// A wrong `now` costs precision or a lock, but never correctness. The path under the lock does
+    /// not trust `now`: it reads the shard's clock. A shard without a clock learns the time from
+    /// [`advance`](super::Shard::advance) alone.
     ///
     /// # Errors
     /// As [`modify`](Self::modify).
     #[inline]
     pub fn modify_at(&self, deadline: Tick, now: Tick) -> Result<Was, ArmError> {
-        self.arm(Arm::Modify, deadline, now)
+        self.arm(Arm::Modify, deadline, Some(now))
     }
 
     /// Like [`modify`](Self::modify), but on another shard. Takes both locks. While the timer's
@@ -86,7 +90,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
     /// As [`modify`](Self::modify).
     #[inline]
     pub fn modify_pending(&self, deadline: Tick) -> Result<Was, ArmError> {
-        self.arm(Arm::PendingOnly, deadline, 0)
+        self.arm(Arm::PendingOnly, deadline, None)
     }
 
     /// Like [`modify_pending`](Self::modify_pending), for a caller that knows the time, as
@@ -96,27 +100,28 @@ impl<G: WheelGeometry> SharedTimer<G> {
     /// As [`modify`](Self::modify).
     #[inline]
     pub fn modify_pending_at(&self, deadline: Tick, now: Tick) -> Result<Was, ArmError> {
-        self.arm(Arm::PendingOnly, deadline, now)
+        self.arm(Arm::PendingOnly, deadline, Some(now))
     }
 
-    /// Like [`modify`](Self::modify), but a pending timer only ever moves to an earlier deadline.
+    /// Like [`modify`](Self::modify), but a pending timer only ever moves to an earlier deadline. A
+    /// timer that keeps its own deadline still leaves a bucket that is too wide for the delay that
+    /// is left.
     ///
     /// # Errors
     /// As [`modify`](Self::modify).
     #[inline]
     pub fn reduce(&self, deadline: Tick) -> Result<Was, ArmError> {
-        self.arm(Arm::Reduce, deadline, 0)
+        self.arm(Arm::Reduce, deadline, None)
     }
 
     /// Like [`reduce`](Self::reduce), for a caller that knows the time, as
-    /// [`modify_at`](Self::modify_at) takes it. A deadline that is reduced is often near, so its
-    /// bucket is narrow by the true time and wide by an old one.
+    /// [`modify_at`](Self::modify_at) takes it.
     ///
     /// # Errors
     /// As [`modify`](Self::modify).
     #[inline]
     pub fn reduce_at(&self, deadline: Tick, now: Tick) -> Result<Was, ArmError> {
-        self.arm(Arm::Reduce, deadline, now)
+        self.arm(Arm::Reduce, deadline, Some(now))
     }
 
     fn target(&self, shard: usize) -> Result<u32, ArmError> {

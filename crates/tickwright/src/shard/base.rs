@@ -17,6 +17,7 @@ pub(super) use locked::{Held, Taken, lock_both};
 
 use super::geometry::{self, Linux, WheelGeometry};
 use super::ghost::Ghost;
+use super::source::Source;
 use super::statistics::{Statistics, Stripes};
 use crate::alarm::Alarm;
 use crate::clock::{Clock, Instant, Ticks};
@@ -35,9 +36,11 @@ pub(super) struct Set<G: WheelGeometry> {
 /// clock of another shard.
 #[repr(align(128))]
 pub(super) struct Base<G: WheelGeometry> {
-    /// The time of the last advance, for unlocked readers. It may be stale: only lateness depends
-    /// on it.
+    /// The time of the last advance or arm under the lock, for unlocked readers. It may be stale:
+    /// only lateness depends on it.
     pub(super) clock: AtomicU64,
+    /// The clock, for unlocked readers.
+    pub(super) source: Source,
     pub(super) state: Slot<Locked<G>>,
     /// Notified when a callback has ended.
     pub(super) ended: Condvar,

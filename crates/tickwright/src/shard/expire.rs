@@ -55,6 +55,9 @@ impl<G: WheelGeometry> Drop for Pass<'_, G> {
 }
 
 /// Advances the clock of a shard and fires due timers; it fires or moves at most `budget` timers.
+///
+/// The pass has a time of its own. Arms during the pass may advance the clock further, and what is
+/// due only then is left to the next pass.
 pub(super) fn advance<G: WheelGeometry>(
     base: &Base<G>,
     shard: usize,
@@ -74,7 +77,7 @@ pub(super) fn advance<G: WheelGeometry>(
     // `Tick::MAX` a pass fires at most as many timers as were pending when it began.
     let most = if now == Tick::MAX { state.len() } else { usize::MAX };
     while delivered < most
-        && let Some(taken) = state.take(&mut left, thread)
+        && let Some(taken) = state.take(now, &mut left, thread)
     {
         left -= 1;
         delivered += 1;
@@ -90,7 +93,7 @@ pub(super) fn advance<G: WheelGeometry>(
         }
     }
     state.expiring = false;
-    let complete = state.is_done();
+    let complete = state.is_done(now);
     state.set_alarm();
     drop(state);
     Ok(Advance { delivered, moved: budget - left - delivered, complete })

@@ -24,6 +24,10 @@ pub trait WheelGeometry: Debug + Send + Sync + Sized + 'static + sealed::Sealed 
     #[doc(hidden)]
     const FITS_THE_WORD: ();
 
+    /// The coarsest level.
+    #[doc(hidden)]
+    const TOP: u8;
+
     /// The least delay that is inserted at `level`.
     #[doc(hidden)]
     fn start(level: u8) -> Span;
@@ -70,6 +74,8 @@ impl<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> WheelGeometry
 
     const FITS_THE_WORD: () =
         assert!(DEPTH <= PARKED as usize, "DEPTH: at most 15, the word has four bits for a level");
+
+    const TOP: u8 = DEPTH as u8 - 1;
 
     #[inline]
     fn start(level: u8) -> Span {

@@ -144,8 +144,10 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
         drop(before);
     }
 
-    /// Sets the clock that the shard reads whenever a timer is armed under the lock, and the length
-    /// of the shard's tick. Without a clock, the shard's time is that of its last advance.
+    /// Sets the clock that the shard reads whenever a timer is armed, and the length of the shard's
+    /// tick. A re-arm without the lock reads it only if it is a
+    /// [`SystemClock`](crate::clock::SystemClock). Without a clock, the shard's time is that of its
+    /// last advance.
     ///
     /// Tick 0 begins at the clock's origin. The alarm uses the same ticks. Before this call a tick
     /// is 1 ns. Choose the length before the first advance and the first timer: the shard's time
@@ -160,7 +162,7 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
     /// [`advance_within`](Self::advance_within) with its time and a budget of 0 before it arms a
     /// timer: that moves the shard's time, and fires nothing.
     ///
-    /// The shard reads the clock under its own lock: the clock must not call the shards.
+    /// The shard may read the clock under its own lock: the clock must not call the shards.
     pub fn set_clock(&self, clock: Arc<dyn Clock>, ticks: Ticks) {
         let mut state = lock(&self.base.state);
         let before = state.outside.clock.replace(clock);
@@ -168,6 +170,7 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
             state.set_alarm();
         }
         // The clock is the user's code, so it is called while the shard is whole.
+        state.publish_clock(self.base);
         state.read_clock(self.base);
         drop(state);
         drop(before);
@@ -176,7 +179,10 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
     /// Removes the clock. The shard's time is again that of the last advance, and the length of a
     /// tick stays.
     pub fn remove_clock(&self) {
-        let before = lock(&self.base.state).outside.clock.take();
+        let mut state = lock(&self.base.state);
+        let before = state.outside.clock.take();
+        state.publish_clock(self.base);
+        drop(state);
         // Dropped with no lock held: the drop may run the caller's code.
         drop(before);
     }
@@ -187,6 +193,7 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
         let outside = &mut state.outside;
         let alarm = outside.alarm.take_if(|set| Weak::ptr_eq(&Arc::downgrade(set), alarm));
         let clock = outside.clock.take_if(|set| Weak::ptr_eq(&Arc::downgrade(set), clock));
+        state.publish_clock(self.base);
         drop(state);
         // Dropped with no lock held: the drops may run the caller's code.
         drop((alarm, clock));

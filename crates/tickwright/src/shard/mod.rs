@@ -32,7 +32,7 @@
 //! A timer is one allocation of 88 bytes plus its callback (on 64-bit machines). A shard takes 41
 //! KB for its two wheels; a [`Shards`] takes 8 KB for its counters. An alarm adds one look in
 //! O(levels) and one setting to each advance, and to each arm for a deadline before the alarm. Each
-//! arm under the lock reads the clock once.
+//! arm reads the clock once, if the shard has one. The calls `_at` read it only under the lock.
 //!
 //! # Time
 //!
@@ -69,6 +69,7 @@ mod ghost;
 mod handle;
 mod rearm;
 mod result;
+mod source;
 mod statistics;
 mod timer;
 mod word;

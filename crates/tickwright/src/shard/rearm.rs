@@ -8,12 +8,14 @@
 //! operation takes effect, and compares the timer with its shadow. Without `cfg(loom)` the calls
 //! compile to nothing.
 
+use core::ops::ControlFlow;
+
 use tickwright_core::Tick;
 
-use super::base::{Held, Link, Set, SharedTimer};
+use super::base::{Base, Held, Link, Set, SharedTimer};
 use super::geometry::WheelGeometry;
 use super::result::{ArmError, Was};
-use super::word::{DEADLINES, PARKED, State, Word};
+use super::word::{DEADLINES, State, Word};
 use crate::sync::Ordering;
 
 /// Which timers a call arms.
@@ -34,25 +36,51 @@ pub(super) enum Arm {
 ///
 /// 1. Both deadlines have the same bucket at that level. This condition needs no clock.
 /// 2. The word can hold the deadline.
-/// 3. A timer armed now would not get a finer level. This condition bounds the lateness. A stale
-///    clock costs precision, not correctness.
+/// 3. A timer armed now would not get a finer level. This condition bounds the lateness. At level 0
+///    a bucket is one tick wide, so the time does not matter.
+///
+/// The deadline of condition 3 may be the current one: time has passed since that arm.
 ///
 /// An example in Linux's geometry: a timer at level 2 for 1000 may stay for 1003. Both deadlines
 /// are in the bucket that ends at 1024. The timer may not stay for 1024, which is in the next
 /// bucket. At tick 1001 the timer may not stay for 1003 either, since a delay of 2 belongs to level
 /// 0.
 #[inline]
-fn fits<G: WheelGeometry>(current: Tick, level: u8, deadline: Tick, clock: impl FnOnce() -> Tick) -> bool {
+fn fits<G: WheelGeometry>(
+    current: Tick,
+    level: u8,
+    deadline: Tick,
+    is_at_most: impl FnOnce(Tick) -> bool,
+) -> bool {
     G::same_bucket(current, deadline, level)
         && deadline < DEADLINES
-        && deadline.saturating_sub(clock()) >= G::start(level)
+        && is_fine::<G>(level, deadline, is_at_most)
+}
+
+/// Condition 3 of the rule.
+#[inline]
+fn is_fine<G: WheelGeometry>(level: u8, deadline: Tick, is_at_most: impl FnOnce(Tick) -> bool) -> bool {
+    level == 0 || deadline.checked_sub(G::start(level)).is_some_and(is_at_most)
+}
+
+impl<G: WheelGeometry> Base<G> {
+    /// Whether the time is tick `latest` or earlier, without the lock. The time is `now`, which the
+    /// caller knows, or that of the shard's clock. It is at least the shard's published time. If
+    /// only the holder of the lock can read the clock, the result is `false`.
+    #[inline]
+    fn is_at_most(&self, latest: Tick, now: Option<Tick>) -> bool {
+        self.clock.load(Ordering::Relaxed) <= latest
+            && match now {
+                Some(now) => now <= latest,
+                None => self.source.is_at_most(latest),
+            }
+    }
 }
 
 impl<G: WheelGeometry> SharedTimer<G> {
-    /// Arms the timer on its own shard. `now` is the time that the caller knows, or 0 if the caller
-    /// knows none.
+    /// Arms the timer on its own shard. `now` is the time, if the caller knows it.
     #[inline]
-    pub(super) fn arm(&self, how: Arm, deadline: Tick, now: Tick) -> Result<Was, ArmError> {
+    pub(super) fn arm(&self, how: Arm, deadline: Tick, now: Option<Tick>) -> Result<Was, ArmError> {
         match self.arm_unlocked(how, deadline, now) {
             Ok(()) => Ok(Was::Pending),
             Err(lost_race) => self.arm_locked(how, deadline, None, lost_race),
@@ -64,7 +92,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
     /// # Errors
     /// The caller must take the lock. `true` means that the call lost a compare-exchange before.
     #[inline]
-    fn arm_unlocked(&self, how: Arm, deadline: Tick, now: Tick) -> Result<(), bool> {
+    fn arm_unlocked(&self, how: Arm, deadline: Tick, now: Option<Tick>) -> Result<(), bool> {
         let node = &*self.node;
         let mut seen = self.word();
         let mut lost_race = false;
@@ -91,13 +119,11 @@ impl<G: WheelGeometry> SharedTimer<G> {
 
     /// The word that (1) may write in place of `seen`; `None` if the lock is needed.
     #[inline]
-    fn admitted(&self, how: Arm, seen: Word, deadline: Tick, now: Tick) -> Option<Word> {
+    fn admitted(&self, how: Arm, seen: Word, deadline: Tick, now: Option<Tick>) -> Option<Word> {
         let (current, level) = seen.whole()?;
-        if deadline == current || how == Arm::Reduce && deadline > current {
-            return Some(seen);
-        }
+        let deadline = if how == Arm::Reduce { deadline.min(current) } else { deadline };
         let base = self.node.set.bases.get(self.node.shard.load(Ordering::Relaxed) as usize)?;
-        fits::<G>(current, level, deadline, || base.clock.load(Ordering::Relaxed).max(now))
+        fits::<G>(current, level, deadline, |latest| base.is_at_most(latest, now))
             .then(|| Word::pending(deadline, level))
     }
 }
@@ -107,8 +133,10 @@ impl<G: WheelGeometry> SharedTimer<G> {
 /// How a call under the lock ended: it selects the column of the statistics, and the result.
 enum Outcome {
     Matched,
-    Requeued,
-    Started,
+    /// For this deadline.
+    Requeued(Tick),
+    /// For this deadline.
+    Started(Tick),
     Kept,
     StillIdle,
     Refused(ArmError),
@@ -128,22 +156,25 @@ impl<G: WheelGeometry> SharedTimer<G> {
         let mut held = self.node.set.lock_timer(&self.node, target);
         held.read_clock(&self.node.set);
         let outcome = self.arm_held(&mut held, how, deadline);
-        let inserted = matches!(outcome, Outcome::Requeued | Outcome::Started);
+        let inserted = match outcome {
+            Outcome::Requeued(deadline) | Outcome::Started(deadline) => Some(deadline),
+            _ => None,
+        };
         let locks = 1 + u64::from(held.away.is_some());
         let statistics = &mut held.home.statistics;
         statistics.locks += locks;
         statistics.lost_races += u64::from(lost_race);
         let (column, answer) = match outcome {
             Outcome::Matched => (&mut statistics.matched, Ok(Was::Pending)),
-            Outcome::Requeued => (&mut statistics.requeued, Ok(Was::Pending)),
-            Outcome::Started => (&mut statistics.started, Ok(Was::Idle)),
+            Outcome::Requeued(_) => (&mut statistics.requeued, Ok(Was::Pending)),
+            Outcome::Started(_) => (&mut statistics.started, Ok(Was::Idle)),
             Outcome::Kept => (&mut statistics.no_op, Ok(Was::Pending)),
             Outcome::StillIdle => (&mut statistics.no_op, Ok(Was::Idle)),
             Outcome::Refused(why) => (&mut statistics.refused, Err(why)),
         };
         *column += 1;
         // An alarm is the caller's code. It runs last, when words and wheels are whole.
-        if inserted {
+        if let Some(deadline) = inserted {
             held.set_alarm_earlier(deadline);
         }
         answer
@@ -164,24 +195,17 @@ impl<G: WheelGeometry> SharedTimer<G> {
                 let next = held.insert(self, p, deadline);
                 node.word.swap(next.0, Ordering::Relaxed);
                 node.ghost.armed(deadline, false);
-                return Outcome::Started;
+                return Outcome::Started(deadline);
             }
         }
-        match how {
+        let deadline = match how {
             Arm::Add => return Outcome::Refused(ArmError::AlreadyPending),
-            Arm::Reduce => {
-                if !self.park_for_reduce(held, deadline) {
-                    return Outcome::Kept;
-                }
-                if held.home.is_due(node) {
-                    // The timer keeps its place in the pass: a reduce must not make it later. At
-                    // level 0 the unlocked path admits no other deadline.
-                    node.word.swap(Word::pending(deadline, 0).0, Ordering::Relaxed);
-                    return Outcome::Matched;
-                }
-            }
-            Arm::Modify | Arm::PendingOnly => {}
-        }
+            Arm::Reduce => match self.reduce_parked(held, deadline) {
+                ControlFlow::Continue(deadline) => deadline,
+                ControlFlow::Break(outcome) => return outcome,
+            },
+            Arm::Modify | Arm::PendingOnly => deadline,
+        };
         let p = Link::of(node);
         held.home.remove(p);
         let next = held.insert(self, p, deadline);
@@ -191,24 +215,39 @@ impl<G: WheelGeometry> SharedTimer<G> {
         if how != Arm::Reduce {
             node.ghost.armed(deadline, true);
         }
-        Outcome::Requeued
+        Outcome::Requeued(deadline)
     }
 
-    /// (3): parks the word of a pending timer if `deadline` is earlier than its own.
+    /// (3): parks the word of a pending timer. Returns the earlier one of `deadline` and its own
+    /// deadline if the timer must be inserted again for it, and the outcome otherwise.
     ///
     /// Only the holder of the lock writes a parked word. Before the write, an unlocked re-arm may
     /// come in between, and its deadline may be the earlier one.
-    fn park_for_reduce(&self, held: &Held<'_, G>, deadline: Tick) -> bool {
+    fn reduce_parked(&self, held: &Held<'_, G>, deadline: Tick) -> ControlFlow<Outcome, Tick> {
         let node = &self.node;
-        let parked = Word::pending(deadline, PARKED);
-        let park = |seen| (deadline < held.home.deadline(Link::of(node), Word(seen))).then_some(parked.0);
-        let is_earlier = node.word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, park).is_ok();
+        let before = Word(node.word.fetch_or(Word::PARK, Ordering::Relaxed));
+        let current = held.home.deadline(Link::of(node), before);
+        let is_earlier = deadline < current;
+        let deadline = deadline.min(current);
         if is_earlier {
-            node.ghost.armed(deadline, true)
+            node.ghost.armed(deadline, true);
         } else {
-            node.ghost.kept()
+            node.ghost.kept();
         }
-        is_earlier
+        let is_at_most = |latest| held.home.now <= latest;
+        let next = match before.whole() {
+            // The timer keeps its place in the pass: a reduce must not make it later. At level 0
+            // the unlocked path admits no other deadline.
+            _ if held.home.is_due(node) => Word::pending(deadline, 0),
+            Some((_, level)) if fits::<G>(current, level, deadline, is_at_most) => {
+                Word::pending(deadline, level)
+            }
+            // No bucket is wider than those of the last level.
+            None if !is_earlier && is_fine::<G>(G::TOP, deadline, is_at_most) => before,
+            _ => return ControlFlow::Continue(deadline),
+        };
+        node.word.swap(next.0, Ordering::Relaxed);
+        ControlFlow::Break(if is_earlier { Outcome::Matched } else { Outcome::Kept })
     }
 }
 

@@ -10,6 +10,7 @@ use tickwright_core::{Tick, Violation};
 use super::{Base, Link, Locked, Node, Set, SharedTimer};
 use crate::fork::{self, Order, Slot};
 use crate::shard::geometry::WheelGeometry;
+use crate::shard::source::Source;
 use crate::shard::statistics::Stripes;
 use crate::shard::word::{PARKED, State, Word};
 use crate::sync::{Arc, AtomicU64, Condvar, Mutex, MutexGuard, Ordering, ThreadId, lock, no_memory, tell};
@@ -22,13 +23,17 @@ pub(crate) struct Taken<G: WheelGeometry> {
 }
 
 impl<G: WheelGeometry> Locked<G> {
-    /// Advances the clock, and never moves it back. It does nothing while a pass is under way,
-    /// because the end of a pass is fixed.
+    /// Advances the clock, and never moves it back.
     pub(crate) fn forward(&mut self, base: &Base<G>, now: Tick) {
-        if now > self.now && !self.expiring {
+        if now > self.now {
             self.now = now;
             base.clock.store(now, Ordering::Relaxed);
         }
+    }
+
+    /// Publishes which clock the shard has. Each change of the clock or the ticks ends with it.
+    pub(crate) fn publish_clock(&self, base: &Base<G>) {
+        base.source.publish(self.outside.clock.as_deref(), self.outside.ticks);
     }
 
     /// Advances the shard's time to its own clock, if it has one. If the time stood still while the
@@ -73,8 +78,8 @@ impl<G: WheelGeometry> Locked<G> {
         let (which, now) = (usize::from(node.deferrable), self.now);
         let wheel = &mut self.wheels[which];
         self.len[which] += 1;
-        // A timer armed for the past during a pass fires at the next tick. Otherwise the pass might
-        // never end.
+        // A timer armed for the past during a pass fires at the next tick, which is after the time
+        // of the pass. Otherwise the pass might never end.
         let _ = if self.expiring {
             G::insert_behind(wheel, &mut self.records, p, deadline, now)
         } else {
@@ -156,30 +161,32 @@ impl<G: WheelGeometry> Locked<G> {
         self.running.filter(|&(p, _)| p == Link::of(node)).map(|(_, thread)| thread)
     }
 
-    /// Unlinks the first due timer of both wheels. Of two timers that are due at one tick it takes
-    /// the one that wakes a driver. So neither kind starves the other, however small the budget.
-    fn pop(&mut self, budget: &mut usize) -> Option<Due<Link<G>>> {
-        let Self { wheels, records, now, .. } = self;
-        let mut due = |which: usize| Some((wheels[which].due(records, *now, budget)?.expiry, which));
+    /// Unlinks the first timer of both wheels that is due at `until`. Of two timers that are due at
+    /// one tick it takes the one that wakes a driver. So neither kind starves the other, however
+    /// small the budget.
+    fn pop(&mut self, until: Tick, budget: &mut usize) -> Option<Due<Link<G>>> {
+        let Self { wheels, records, .. } = self;
+        let mut due = |which: usize| Some((wheels[which].due(records, until, budget)?.expiry, which));
         // The smaller tuple is that of the earlier timer. If both are equally early, it is that of
-        // the standard wheel.
-        let (_, which) = [due(0), due(1)].into_iter().flatten().min()?;
-        let popped = self.wheels[which].pop(&mut self.records, self.now, budget)?;
+        // the standard wheel. An arm may have moved a wheel beyond `until`.
+        let (_, which) =
+            [due(0), due(1)].into_iter().flatten().filter(|&(expiry, _)| expiry <= until).min()?;
+        let popped = self.wheels[which].pop(&mut self.records, until, budget)?;
         self.len[which] -= 1;
         Some(popped)
     }
 
-    /// Takes the first due timer out of its wheel, if the budget allows it: from here on the timer
-    /// fires.
-    pub(crate) fn take(&mut self, budget: &mut usize, thread: ThreadId) -> Option<Taken<G>> {
-        let popped = self.pop(budget)?;
+    /// Takes the first timer that is due at `until` out of its wheel, if the budget allows it: from
+    /// here on the timer fires.
+    pub(crate) fn take(&mut self, until: Tick, budget: &mut usize, thread: ThreadId) -> Option<Taken<G>> {
+        let popped = self.pop(until, budget)?;
         let timer = Self::release(popped.handle);
         // Acquire: the callback sees everything that was written before any re-arm that counted. It
         // is an exchange: its old value is the last deadline. A later re-arm sees that the timer
         // fires.
         let word = Word(timer.node.word.swap(Word::FIRING.0, Ordering::Acquire));
         let deadline = word.whole().map_or(popped.deadline, |(deadline, _)| deadline);
-        timer.node.ghost.fired(deadline, self.now);
+        timer.node.ghost.fired(deadline, until);
         self.running = Some((popped.handle, thread));
         Some(Taken { timer, deadline, expiry: popped.expiry })
     }
@@ -222,9 +229,9 @@ impl<G: WheelGeometry> Locked<G> {
         self.wheels[0].next_expiry(&self.records)
     }
 
-    /// Whether nothing is due, deferrable or not.
-    pub(crate) fn is_done(&self) -> bool {
-        self.wheels.iter().all(|wheel| wheel.next_wake(&self.records).is_none_or(|wake| wake > self.now))
+    /// Whether nothing is due at `until`, deferrable or not.
+    pub(crate) fn is_done(&self, until: Tick) -> bool {
+        self.wheels.iter().all(|wheel| wheel.next_wake(&self.records).is_none_or(|wake| wake > until))
     }
 
     /// Visits every pending timer.
@@ -294,6 +301,7 @@ impl<G: WheelGeometry> Set<G> {
         let () = G::FITS_THE_WORD;
         let bases = (0..shards).map(|_| Base {
             clock: AtomicU64::new(now),
+            source: Source::none(),
             state: Slot::new(Locked::new(now), Locked::forget_threads),
             ended: Condvar::new(),
         });

@@ -1,0 +1,69 @@
+//! The clock of a shard, for threads that do not hold the shard's lock.
+
+use tickwright_core::Tick;
+
+use crate::clock::{Clock, SystemClock, Ticks, Timeline};
+use crate::sync::{AtomicU64, Ordering};
+
+/// Which clock a shard has, as one word:
+///
+/// ```text
+///   63  62 61                                            0
+///  | kind | length of a tick in ns, under a clock of the machine |
+/// ```
+///
+/// The machine's timelines have no state, so any thread can read them. Another clock is an object
+/// that the shard may drop at any time, so only a thread that holds the lock can read it.
+///
+/// Loads and stores are Relaxed. A thread that sees an old word judges by the clock that the shard
+/// had before. This costs precision only.
+pub(super) struct Source(AtomicU64);
+
+const NONE: u64 = 0;
+const MONOTONIC: u64 = 1 << 62;
+const BOOT_TIME: u64 = 2 << 62;
+const UNDER_LOCK: u64 = 3 << 62;
+/// The bits of the kind.
+const KIND: u64 = 3 << 62;
+
+impl Source {
+    /// No clock: the shard's time is that of its last advance.
+    pub(super) fn none() -> Self {
+        Self(AtomicU64::new(NONE))
+    }
+
+    /// Publishes the clock and the length of a tick that the shard has now. The caller holds the
+    /// shard's lock.
+    pub(super) fn publish(&self, clock: Option<&dyn Clock>, ticks: Ticks) {
+        let length = ticks.nanoseconds();
+        let word = match clock.map(Clock::timeline) {
+            None => NONE,
+            Some(Some(Timeline::Monotonic)) if length & KIND == 0 => MONOTONIC | length,
+            Some(Some(Timeline::BootTime)) if length & KIND == 0 => BOOT_TIME | length,
+            Some(_) => UNDER_LOCK,
+        };
+        self.0.store(word, Ordering::Relaxed);
+    }
+
+    /// Whether the tick after `latest` has not begun by the shard's clock. It is `true` if there is
+    /// no clock, and `false` if only the holder of the lock can read the clock.
+    #[inline]
+    pub(super) fn is_at_most(&self, latest: Tick) -> bool {
+        let word = self.0.load(Ordering::Relaxed);
+        word == NONE || reads_at_most(word, latest)
+    }
+}
+
+#[inline(never)]
+fn reads_at_most(word: u64, latest: Tick) -> bool {
+    let clock = match word & KIND {
+        MONOTONIC => SystemClock::Monotonic,
+        BOOT_TIME => SystemClock::BootTime,
+        _ => return false,
+    };
+    // A product in place of the quotient of `Ticks::now`.
+    clock.now().as_nanos() < latest.saturating_add(1).saturating_mul(word & !KIND)
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;
