@@ -133,10 +133,8 @@ impl<G: WheelGeometry> SharedTimer<G> {
 /// How a call under the lock ended: it selects the column of the statistics, and the result.
 enum Outcome {
     Matched,
-    /// For this deadline.
-    Requeued(Tick),
-    /// For this deadline.
-    Started(Tick),
+    Requeued,
+    Started,
     Kept,
     StillIdle,
     Refused(ArmError),
@@ -156,26 +154,24 @@ impl<G: WheelGeometry> SharedTimer<G> {
         let mut held = self.node.set.lock_timer(&self.node, target);
         held.read_clock(&self.node.set);
         let outcome = self.arm_held(&mut held, how, deadline);
-        let inserted = match outcome {
-            Outcome::Requeued(deadline) | Outcome::Started(deadline) => Some(deadline),
-            _ => None,
-        };
+        let inserted = matches!(outcome, Outcome::Requeued | Outcome::Started);
         let locks = 1 + u64::from(held.away.is_some());
         let statistics = &mut held.home.statistics;
         statistics.locks += locks;
         statistics.lost_races += u64::from(lost_race);
         let (column, answer) = match outcome {
             Outcome::Matched => (&mut statistics.matched, Ok(Was::Pending)),
-            Outcome::Requeued(_) => (&mut statistics.requeued, Ok(Was::Pending)),
-            Outcome::Started(_) => (&mut statistics.started, Ok(Was::Idle)),
+            Outcome::Requeued => (&mut statistics.requeued, Ok(Was::Pending)),
+            Outcome::Started => (&mut statistics.started, Ok(Was::Idle)),
             Outcome::Kept => (&mut statistics.no_op, Ok(Was::Pending)),
             Outcome::StillIdle => (&mut statistics.no_op, Ok(Was::Idle)),
             Outcome::Refused(why) => (&mut statistics.refused, Err(why)),
         };
         *column += 1;
         // An alarm is the caller's code. It runs last, when words and wheels are whole.
-        if let Some(deadline) = inserted {
-            held.set_alarm_earlier(deadline);
+        if inserted {
+            // A reduce may have kept an earlier deadline.
+            held.set_alarm_earlier(if how == Arm::Reduce { 0 } else { deadline });
         }
         answer
     }
@@ -195,7 +191,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
                 let next = held.insert(self, p, deadline);
                 node.word.swap(next.0, Ordering::Relaxed);
                 node.ghost.armed(deadline, false);
-                return Outcome::Started(deadline);
+                return Outcome::Started;
             }
         }
         let deadline = match how {
@@ -215,7 +211,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
         if how != Arm::Reduce {
             node.ghost.armed(deadline, true);
         }
-        Outcome::Requeued(deadline)
+        Outcome::Requeued
     }
 
     /// (3): parks the word of a pending timer. Returns the earlier one of `deadline` and its own
@@ -223,6 +219,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
     ///
     /// Only the holder of the lock writes a parked word. Before the write, an unlocked re-arm may
     /// come in between, and its deadline may be the earlier one.
+    #[inline(never)]
     fn reduce_parked(&self, held: &Held<'_, G>, deadline: Tick) -> ControlFlow<Outcome, Tick> {
         let node = &self.node;
         let before = Word(node.word.fetch_or(Word::PARK, Ordering::Relaxed));
