@@ -216,14 +216,17 @@ fn the_clock_against_the_driver() {
         scene.shards.shard(0).unwrap().set_clock(Arc::new(scene.host.monotonic()), Ticks::NANOSECOND);
         let (seen, parker) = (Arc::downgrade(&scene.shards), scene.parker.clone());
         let host = scene.host.clone();
+        let other = scene.shards.shard(0).unwrap().timer(|_| {});
         let timer = Logged::doing(&scene.shards, 0, move |firing, before| {
             if before == 0 {
                 host.advance(Duration::from_nanos(10));
                 firing.timer().modify(firing.now() + 1).unwrap();
                 let shown = seen.upgrade().map(|shards| shards.shard(0).unwrap().now());
                 assert!(shown.is_some_and(|now| now >= firing.now() + 10), "an arm reads the clock");
-                // The deadline has come, so the timer fires at the next tick.
+                // The deadline has come, so the timer fires at the next tick. An arm of another
+                // timer moves the shard's time to that tick.
                 host.advance(Duration::from_nanos(1));
+                other.add(300).unwrap();
             } else {
                 parker.stop();
             }
