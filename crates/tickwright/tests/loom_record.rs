@@ -96,7 +96,10 @@ fn shutdown_sync_against_an_arm() {
         let scene = Scene::new();
         let timer = scene.armed(vec![]);
         let (ends, arms) = (timer.clone(), timer.clone());
-        let _ = together!(move || ends.shutdown_sync().unwrap(), move || arms.modify_at(300, 0));
+        let _ = together!(move || ends.shutdown_sync().unwrap(), move || {
+            // It is refused after the shutdown.
+            let _ = arms.modify_at(300, 0);
+        });
         scene.end(timer);
     });
 }
