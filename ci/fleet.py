@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The queries of docs/fleet.md over a made-up fleet, beside `tickwright describe --json`.
+"""The queries of docs/fleet.sql over a made-up fleet, beside `tickwright describe --json`.
 
     ci/fleet.py                   makes the traces of 100 hosts, exports them as Parquet, runs the
                                   queries, prints a table; exit code 1 if a figure differs
@@ -7,11 +7,10 @@
     ci/fleet.py --tickwright BIN  uses this command [default: the release build]
     ci/fleet.py --keep FOLDER     keeps the traces and the Parquet files there
 
-It needs the Python package `duckdb`. The queries are taken from the page, so that the page cannot
-differ from what was checked. Counts, largest values and commonest delays are compared exactly.
-`describe` states a percentile to three digits, as the least number that its histogram cannot tell
-apart: the exact percentile of the query is rounded down to that number before it is compared, also
-exactly.
+It needs the Python package `duckdb`. Counts, largest values and commonest delays are compared
+exactly. `describe` states a percentile to three digits, as the least number that its histogram
+cannot tell apart: the exact percentile of the query is rounded down to that number before it is
+compared, also exactly.
 """
 
 import argparse
@@ -29,7 +28,7 @@ import tempfile
 MS = 1_000_000
 SECOND = 1000 * MS
 NEVER = 2**63 - 1
-PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs" / "fleet.md"
+FILE = pathlib.Path(__file__).resolve().parent.parent / "docs" / "fleet.sql"
 
 
 class Host:
@@ -209,10 +208,10 @@ def make(tickwright, folder, number):
 
 
 def queries():
-    """The queries of the page, by name."""
-    found = re.findall(r"```sql\n-- query: (\w+)\n(.*?)```", PAGE.read_text(), re.S)
+    """The queries of the file, by name."""
+    found = re.findall(r"^-- query: (\w+)\n(.*?)(?=^-- query: |\Z)", FILE.read_text(), re.S | re.M)
     if {"damage", "trace", "page"} - {name for name, _ in found}:
-        sys.exit(f"fleet: {PAGE.name} lacks a query")
+        sys.exit(f"fleet: {FILE.name} lacks a query")
     return dict(found)
 
 
