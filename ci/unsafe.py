@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""ci/unsafe.py [--save] [--self-test]: UNSAFE.md and the code agree.
+"""ci/unsafe.py [--save] [--self-test]: UNSAFE.md, ci/unsafe.txt and the code agree.
 
 1. Each SAFETY comment outside tests with more than one fact numbers them, from 1 on.
 2. Each test and file that UNSAFE.md names exists.
-3. The table at the end of UNSAFE.md, between two marks, counts the unsafe sites of each file. Files
-   that it does not have, and counts that differ, are errors. `--save` writes the table.
-4. Each file with unsafe code outside tests, or its folder, is named above the table. Where several
-   files have one name, a part of its path names it that no other has, or its crate and its name in
-   one section.
+3. ci/unsafe.txt counts the unsafe sites of each file, tests apart. Files that it does not have, and
+   counts that differ, are errors. `--save` writes it.
+4. UNSAFE.md names each file with unsafe code outside tests, or its folder. Where several files have
+   one name, a part of its path names it that no other has, or its crate and its name in one section.
 """
 
 import pathlib
@@ -15,7 +14,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BEGIN, END = "<!-- sites: begin -->", "<!-- sites: end -->"
+COUNTS = ROOT / "ci" / "unsafe.txt"
 SITE = re.compile(r"\bunsafe\s*(\{|impl\b|fn\b|trait\b|extern\b)")
 
 
@@ -63,8 +62,7 @@ def misnumbered(words):
 
 
 def table(counts):
-    rows = [f"| `{name}` | {count} |" for name, count in counts.items()]
-    return "\n".join([BEGIN, "", "| file | sites |", "|---|---:|", *rows, "", END])
+    return "".join(f"{count:3} {name}\n" for name, count in counts.items())
 
 
 def names(words, name):
@@ -92,7 +90,7 @@ def is_named(prose, name, others):
     return False
 
 
-def wrong(page, files):
+def wrong(prose, table_of_sites, files):
     """What is wrong, as lines."""
     found = []
     counts = {}
@@ -110,7 +108,6 @@ def wrong(page, files):
                 found.append(f"{name}:{line}: number the facts of this SAFETY comment from 1 on")
         if not is_test(name) and sites(text):
             counts[name] = sites(text)
-    prose, _, rest = page.partition(BEGIN)
     for cell in re.findall(r"`([a-z][a-z0-9_]*_[a-z0-9_]+)`", prose):
         known = cell in functions or any(pathlib.PurePath(name).stem == cell for name, _ in files)
         if not known and cell not in words_of_code:
@@ -121,18 +118,16 @@ def wrong(page, files):
     for name in counts:
         if not is_named(prose, name, [other for other, _ in files if other != name]):
             found.append(f"UNSAFE.md: {name} has unsafe code and is not named")
-    if not rest:
-        found.append(f"UNSAFE.md: there is no {BEGIN}")
-    elif table(counts) != BEGIN + rest.split(END)[0] + END:
-        found.append("UNSAFE.md: the table of sites is not that of the code: ci/unsafe.py --save")
+    if table(counts) != table_of_sites:
+        found.append("ci/unsafe.txt: the counts are not those of the code: ci/unsafe.py --save")
     return found, counts
 
 
 def self_test():
     good = "// SAFETY: 1. It is there. 2. It stays.\nunsafe { read(p) }\nfn a_good_test() {}\n"
-    page = "`crates/a/src/b.rs`: `a_good_test`\n" + table({"crates/a/src/b.rs": 1})
     name = "crates/a/src/b.rs"
-    assert wrong(page, [(name, good)])[0] == []
+    page, marks = f"`{name}`: `a_good_test`\n", table({name: 1})
+    assert wrong(page, marks, [(name, good)])[0] == []
     for broken, text in [
         (page, good.replace("1. ", "")),
         (page, good.replace("2. ", "3. ")),
@@ -141,7 +136,7 @@ def self_test():
         (page.replace("b.rs`:", "c.rs`:"), good),
         ("nothing", good),
     ]:
-        assert wrong(broken, [(name, text)])[0], (broken, text)
+        assert wrong(broken, marks, [(name, text)])[0], (broken, text)
     # Two crates have a file of one name: a section of the other crate does not name this one.
     two = [(name, good), ("crates/c/src/b.rs", good)]
     marks = table({name: 1, "crates/c/src/b.rs": 1})
@@ -153,7 +148,7 @@ def self_test():
         ("`other_b.rs`\n", 2),
         ("## `a`: `src/`\n\n## `c`: `xb.rs`\n", 1),
     ]:
-        found = wrong(prose + marks, two)[0]
+        found = wrong(prose, marks, two)[0]
         assert len(found) == findings, (prose, found)
     assert sites('let x = "unsafe {"; // unsafe {') == 0
 
@@ -161,20 +156,15 @@ def self_test():
 def main():
     if "--self-test" in sys.argv:
         self_test()
-    path = ROOT / "UNSAFE.md"
-    page = path.read_text()
-    found, counts = wrong(page, list(sources()))
+    page, files = (ROOT / "UNSAFE.md").read_text(), list(sources())
     if "--save" in sys.argv:
-        prose, _, rest = page.partition(BEGIN)
-        if not rest:
-            prose += "\n## Sites\n\n`ci/unsafe.py` counts the unsafe sites of each file, tests apart.\n\n"
-        path.write_text(prose + table(counts) + "\n")
-        found, counts = wrong(path.read_text(), list(sources()))
+        COUNTS.write_text(table(wrong(page, "", files)[1]))
+    found, counts = wrong(page, COUNTS.read_text(), files)
     for line in found:
         print(line, file=sys.stderr)
     if found:
         sys.exit(f"unsafe: {len(found)} findings")
-    print(f"unsafe: {sum(counts.values())} sites in {len(counts)} files, as UNSAFE.md says")
+    print(f"unsafe: {sum(counts.values())} sites in {len(counts)} files, as UNSAFE.md and ci/unsafe.txt say")
 
 
 main()
