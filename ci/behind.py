@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """What an operation costs in the cells of `bench matrix`, counted by valgrind's callgrind.
 
-    ci/behind.py RECORD                   the table of docs/behind.md: for each cell of the record,
-                                          our best structure, the best of others and the adaptive
-                                          queue
+    ci/behind.py RECORD                   prints a table: for each cell of the record, our best
+                                          structure, the best of others and the adaptive queue
     ci/behind.py RECORD --save FILE       writes the counts as CSV, and prints the table
     ci/behind.py RECORD --read FILE       prints the table from such a file, without counting
     ci/behind.py --tickwright BIN         uses this command [default: the release build]

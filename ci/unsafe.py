@@ -5,8 +5,9 @@
 2. Each test and file that UNSAFE.md names exists.
 3. ci/unsafe.txt counts the unsafe sites of each file, tests apart. Files that it does not have, and
    counts that differ, are errors. `--save` writes it.
-4. UNSAFE.md names each file with unsafe code outside tests, or its folder. Where several files have
-   one name, a part of its path names it that no other has, or its crate and its name in one section.
+4. UNSAFE.md names each file with unsafe code outside tests, or its folder. Where several files
+   have one name, a part of its path names it that no other has, or its crate and its name in one
+   section.
 """
 
 import pathlib

@@ -11,7 +11,6 @@ NAMED = re.compile(
 )
 ITEM = re.compile(r"^\s*(?:SAFETY:.*?)?(\d+)\. \S")
 CONTRACT = "crates/tickwright-core/src/contract.rs"
-REARM = "docs/rearm.md"
 # The begin of a fact within a comment: its number after a stop, or after the fact that it shares.
 FACT = re.compile(r"(?:(?<=[;:.,] )|(?<= and ))(\d+)\. (?=[`\w*])")
 HEADINGS = {"invariant": "States", "ground rule": "Ground rules"}

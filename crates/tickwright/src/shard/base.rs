@@ -147,7 +147,7 @@ pub(super) type RecordOf<G> = geometry::RecordOf<G, Link<G>>;
 
 // SAFETY: 1. All fields but `record` are `Sync` by themselves. 2. `record` is reached through
 // `Records` alone, which lives inside a shard's lock, and only for nodes in that shard's wheels. 3.
-// A node is in the wheels of one shard at a time (invariant 1 of `docs/rearm.md`). So its record is
+// A node is in the wheels of one shard at a time (invariant 1 of `proof.rs`). So its record is
 // never reached under the locks of two shards at once.
 unsafe impl<G: WheelGeometry, C: Send + Sync + ?Sized> Sync for Node<G, C> {}
 
@@ -234,7 +234,7 @@ impl<G: WheelGeometry> Nodes<Link<G>, RecordOf<G>> for Records<G> {
     #[inline]
     fn record(&self, p: Link<G>) -> &RecordOf<G> {
         // SAFETY: 1. The node is in a wheel of this shard, and in no other shard's (invariant 1 of
-        // `docs/rearm.md`). 2. The shard is locked and `self` is borrowed from it, so no thread
+        // `proof.rs`). 2. The shard is locked and `self` is borrowed from it, so no thread
         // writes the record.
         unsafe { &*self.node(p).record.read() }
     }

@@ -13,12 +13,11 @@
 //!   Shards ─> set ─> shard { published clock, lock, event }  the running callback, pass or none
 //! ```
 //!
-//! **`docs/rearm.md` of the repository has the argument**: ground rules, the word, states and
-//! transitions, and the proof. Its table lists changes to the code; each makes a named test fail.
-//! Read that page before you change anything here. Files: `word` (the word), `rearm` (the rule, the
-//! unlocked path, the locked path), `arm` and `cancel` (the calls), and `expire` (a pass). The
-//! other files are `base` (the types and the unsafe code), `base/locked` (what the lock protects),
-//! and `ghost` (the loom models' shadow).
+//! **`proof.rs` has the argument**: ground rules, the word, states and transitions, and the proof.
+//! It lists changes to the code; each makes a named test fail. Read it before you change anything
+//! here. Files: `word` (the word), `rearm` (the rule, the unlocked path, the locked path), `arm`
+//! and `cancel` (the calls), and `expire` (a pass). The other files are `base` (the types and the
+//! unsafe code), `base/locked` (what the lock protects), and `ghost` (the loom models' shadow).
 //!
 //! # Costs
 //!
@@ -67,6 +66,7 @@ mod expire;
 mod geometry;
 mod ghost;
 mod handle;
+mod proof;
 mod rearm;
 mod result;
 mod source;
