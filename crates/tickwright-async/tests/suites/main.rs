@@ -1,5 +1,5 @@
 //! The behaviours that the suites of tokio's timers and of its `DelayQueue` check, in our words and
-//! for each driver. `README.md` lists the test for each behaviour.
+//! for each driver. `table.txt` lists the test for each behaviour.
 //!
 //! A behaviour is a function that takes a [`Scene`](scene::Scene), which hides the driver. The
 //! macro `behaviours` makes a test of it for each driver, so a failure has the driver in its name:

@@ -1,15 +1,10 @@
-//! Checks the table of `README.md`: each test that it names exists.
+//! Checks `table.txt`: each test that it names exists.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-const TABLE: &str = include_str!("README.md");
-
-/// The names between backticks.
-fn quoted(text: &str) -> impl Iterator<Item = &str> {
-    text.split('`').skip(1).step_by(2)
-}
+const TABLE: &str = include_str!("table.txt");
 
 /// The names of the tests and behaviours in a folder and its subfolders.
 fn tests(folder: &Path, names: &mut BTreeSet<String>) {
@@ -35,13 +30,10 @@ fn tests(folder: &Path, names: &mut BTreeSet<String>) {
     }
 }
 
-/// Rows of the table as (theirs, ours).
-fn rows() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let rows = TABLE.lines().filter(|line| line.starts_with("| `"));
-    rows.map(|row| {
-        let (theirs, ours) = row.trim_matches(['|', ' ']).split_once(" | ").expect("two columns");
-        (theirs.trim_matches('`'), ours)
-    })
+/// Rows of a part of the table as (theirs, ours).
+fn rows(part: &str) -> impl Iterator<Item = (&str, &str)> {
+    let rows = part.lines().filter(|line| !line.is_empty() && !line.starts_with(['#', '[']));
+    rows.map(|row| row.split_once(": ").unwrap_or_else(|| panic!("table.txt: a colon is missing: {row}")))
 }
 
 #[test]
@@ -50,7 +42,7 @@ fn each_test_that_the_table_names_exists() {
     tests(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests"), &mut names);
     assert!(names.contains("each_test_that_the_table_names_exists"), "{names:?}");
     let mut number = 0;
-    for (theirs, ours) in rows() {
+    for (theirs, ours) in rows(TABLE) {
         number += 1;
         if let Some(why) = ours.strip_prefix("none: ") {
             assert!(!why.is_empty(), "{theirs}: say why it does not apply");
@@ -58,9 +50,8 @@ fn each_test_that_the_table_names_exists() {
         }
         // The text after a semicolon is about their tests.
         let ours = ours.split(';').next().unwrap_or_default();
-        assert!(quoted(ours).next().is_some(), "{theirs}: name a test, or write `none: ` and why");
-        for name in quoted(ours) {
-            assert!(names.contains(name), "README.md, {theirs}: there is no test `{name}`");
+        for name in ours.split(", ") {
+            assert!(names.contains(name), "table.txt, {theirs}: there is no test `{name}`");
         }
     }
     assert!(number > 100, "the table has {number} rows");
@@ -68,12 +59,12 @@ fn each_test_that_the_table_names_exists() {
 
 #[test]
 fn no_test_has_two_rows() {
-    for file in TABLE.split("\n## ").skip(1) {
+    for file in TABLE.split("\n[").skip(1) {
         let mut seen = BTreeSet::new();
-        for row in file.lines().filter(|line| line.starts_with("| `")) {
-            let theirs = quoted(row).next();
-            assert!(seen.insert(theirs), "README.md: {theirs:?} has two rows");
+        let (file, part) = file.split_once(']').expect("the name of a file");
+        for (theirs, _) in rows(part) {
+            assert!(seen.insert(theirs), "table.txt: `{theirs}` has two rows");
         }
-        assert!(!seen.is_empty(), "README.md: a file without a row");
+        assert!(!seen.is_empty(), "table.txt: a file without a row: {file}");
     }
 }
