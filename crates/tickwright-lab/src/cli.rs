@@ -163,6 +163,12 @@ pub(crate) enum Command {
         /// Print the file of a built-in scenario, as a template for your own scenario
         #[arg(long, value_name = "NAME", conflicts_with = "json")]
         scenario: Option<String>,
+        /// Print the JSON Schemas of results and of scenarios: each field, its unit, its bounds
+        ///
+        /// `result` describes what --json=FILE writes, and show, compare and report read.
+        /// `scenario` describes what --scenario FILE reads: TOML with the same keys.
+        #[arg(long, conflicts_with_all = ["json", "scenario"])]
+        schema: bool,
     },
     /// Print the manual page (roff), or write one page per command into a directory
     Man {

@@ -14,6 +14,7 @@ use crate::list;
 use crate::models::scenario::{Model, Scenario};
 use crate::output::{self, OutputArgs};
 use crate::report_of::report_of;
+use crate::results;
 use crate::traces::parallel::OnThreads;
 
 /// Runs one command.
@@ -60,6 +61,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
         Some(Command::List { scenario: Some(name), .. }) => {
             at_once(|| output::print(Scenario::template(&name)?))
         }
+        Some(Command::List { schema: true, .. }) => at_once(|| output::print(results::SCHEMAS)),
         Some(Command::List { json, .. }) => at_once(|| list(json)),
         Some(Command::Man { directory }) => at_once(|| man(directory.as_deref())),
         Some(Command::Completions { shell }) => at_once(|| {

@@ -13,6 +13,9 @@ use crate::result::compare::{Compared, compare, sections};
 use crate::result::{Finding, Report, SCHEMA};
 use crate::stats::Verdict;
 
+/// The JSON Schemas of results and of scenarios. A test compares them with the types.
+pub(crate) const SCHEMAS: &str = include_str!("results/schemas.json");
+
 /// Arguments of `show`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ShowArgs {
@@ -146,4 +149,4 @@ fn report(a: &Path, first: &Report, b: &Path, second: &Report, compared: &[Compa
 }
 
 #[cfg(test)]
-mod reference;
+mod schemas;

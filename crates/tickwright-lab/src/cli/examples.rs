@@ -238,6 +238,7 @@ pub(super) const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("tickwright list", "Print names for --structures and --scenario."),
             ("tickwright list --scenario network", "Print a scenario, to change it."),
+            ("tickwright list --schema", "Print the fields of results and scenarios as JSON Schema."),
         ],
     ),
     (

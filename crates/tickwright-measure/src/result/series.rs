@@ -116,6 +116,7 @@ pub struct Series {
     /// values at the same index were measured in the same round. A round without a figure has the
     /// value NaN, which is `null` in JSON.
     #[serde(deserialize_with = "numbers")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<Option<f64>>"))]
     pub samples: Vec<f64>,
 }
 
