@@ -81,7 +81,7 @@ def _names(tree):
     if not pages:
         return []
     defined = set()
-    for path in tree.with_ends(".rs", ".c", ".cc", ".py", ".sh"):
+    for path in set(tree.with_ends(".rs", ".c", ".cc", ".py", ".sh")).difference(NAMING):
         defined.update(re.findall(r"\b\w+\b", tree.text(path)))
     found = []
     for path in pages:

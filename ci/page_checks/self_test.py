@@ -8,6 +8,7 @@ GOOD = {
         "| work, on 1k / 1M timers | one | two |\n|---|---|---|\n| hold (`hold`) | 0.84 / - | 0.85 / - |\n"
     ),
     "UNSAFE.md": "The test `a_timer_is_kept` in `lib.rs` fails.\n",
+    "crates/tickwright/src/shard/proof.rs": "//! The test `a_timer_is_kept` fails.\n",
     "docs/SUMMARY.md": "- [A](a.md)\n- [Later]()\n",
     "docs/a.md": (
         "# A page\n\n## A part\n\n```rust\nfn main() {}\n```\n\n```sh\nci/pages.sh\n```\n\n"
@@ -33,6 +34,7 @@ GOOD = {
     ),
 }
 LIB = "crates/tickwright-core/src/lib.rs"
+PROOF = "crates/tickwright/src/shard/proof.rs"
 LONG = "word " * 25
 
 # Each break: its name, a file, what is replaced, by what, and a word of the message.
@@ -66,6 +68,7 @@ BREAKS = [
     ("a term in two rows", "GLOSSARY.md", "| head", "| tick", "two rows"),
     ("a test that is not there", "UNSAFE.md", "a_timer_is_kept", "a_timer_is_lost", "nothing is named"),
     ("a file that is not there", "UNSAFE.md", "`lib.rs`", "`none.rs`", "there is no file"),
+    ("a test that a proof alone names", PROOF, "a_timer_is_kept", "a_timer_is_lost", "nothing is named"),
 ]
 
 
