@@ -571,7 +571,8 @@ fn the_list_and_the_manuals_come_from_the_same_data() {
     for key in ["structures", "scenarios", "experiments"] {
         assert!(!listing[key].as_array().unwrap().is_empty(), "{key}");
     }
-    let schemas: serde_json::Value = serde_json::from_str(&stdout(&tickwright(&["list", "--schema"]))).unwrap();
+    let schemas: serde_json::Value =
+        serde_json::from_str(&stdout(&tickwright(&["list", "--schema"]))).unwrap();
     assert!(schemas["result"]["$defs"]["Series"]["properties"]["unit"].is_object());
     assert!(schemas["scenario"]["properties"]["name"].is_object());
     assert!(stdout(&tickwright(&["list"])).contains("hold-uniform-dense"));
