@@ -94,6 +94,10 @@ pub(crate) trait BenchQueue {
         (Self::DEAD == Dead::Leave).then_some(0)
     }
 
+    /// Tells the queue the time, and delivers nothing. A structure that chooses a place by the
+    /// delay from its own time overrides this method.
+    fn tell(&mut self, _now: u64) {}
+
     /// Bytes of the adapter that stand for data in the caller's own objects (a key per timer).
     /// These bytes are not the queue's memory.
     fn callers_bytes(&self) -> usize {

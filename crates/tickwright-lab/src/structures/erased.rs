@@ -17,6 +17,7 @@ trait Operations {
     fn pop_and_reinsert(&mut self, delay: u64) -> Option<(u32, u64)>;
     fn wake(&mut self) -> Option<u64>;
     fn advance(&mut self, now: u64, budget: usize, sink: &mut dyn FnMut(u32, u64)) -> bool;
+    fn tell(&mut self, now: u64);
     fn dead_entries(&self) -> Option<usize>;
     fn callers_bytes(&self) -> usize;
 }
@@ -66,6 +67,10 @@ macro_rules! forward {
 
         fn wake(&mut $self) -> Option<u64> {
             $to::wake($queue)
+        }
+
+        fn tell(&mut $self, now: u64) {
+            $to::tell($queue, now);
         }
 
         fn dead_entries(&$self) -> Option<usize> {

@@ -222,6 +222,11 @@ impl<Q: TimerQueue, I: Ids<Q>> BenchQueue for Bench<Q, I> {
     }
 
     #[inline]
+    fn tell(&mut self, now: u64) {
+        self.queue.update_now(now);
+    }
+
+    #[inline]
     fn pop_and_reinsert(&mut self, delay: u64) -> Option<(u32, u64)> {
         let now = self.queue.next_expiry()?;
         let mut id = 0;

@@ -2,7 +2,9 @@
 //!
 //! The driver of the replay wakes at each deadline and at no other time. It delivers all timers
 //! that are due then. Arms, re-arms and cancels come at the times of the trace. So every exact
-//! structure gets the same operations, and expiries of the trace serve only as a check:
+//! structure gets the same operations, and expiries of the trace serve only as a check. Where an
+//! event of the trace has another tick, the program was awake, and its loop tells the queue the
+//! time ([`Step::Clock`], not shown):
 //!
 //! ```text
 //!   trace    arm a (due 30)      arm b (due 31)      fire a      cancel b
@@ -68,7 +70,7 @@ pub(crate) struct Decoder {
     tick_ns: i64,
     /// The time of tick 0.
     origin: Option<Ns>,
-    /// The tick of the last delivery.
+    /// The tick that the queue was told last, by a delivery or a [`Step::Clock`].
     now: u64,
     oracle: Oracle,
     ids: HashMap<(u32, u64), u32>,
@@ -76,8 +78,6 @@ pub(crate) struct Decoder {
     /// Ids of timers that are not pending. The one that rests longest is used next.
     free: VecDeque<u32>,
     counts: Counts,
-    /// Whether the times of events are handed out, as [`Step::Clock`].
-    says_times: bool,
     stopped: bool,
 }
 
@@ -106,14 +106,8 @@ impl Decoder {
             timers: Vec::new(),
             free: VecDeque::new(),
             counts: Counts::default(),
-            says_times: false,
             stopped: false,
         }
-    }
-
-    /// Hands out the times of events too.
-    pub(crate) fn with_times(self) -> Self {
-        Self { says_times: true, ..self }
     }
 
     /// What was decoded so far.
@@ -127,7 +121,8 @@ impl Decoder {
         let origin = *self.origin.get_or_insert(event.time.saturating_sub(self.tick_ns));
         let at = ticks(event.time.saturating_sub(origin), self.tick_ns, Round::Down);
         self.drive(at, out);
-        if self.says_times {
+        if at > self.now {
+            self.now = at;
             self.stopped |= out(Step::Clock { at }).is_break();
         }
         let name = (copy, event.timer);
@@ -136,7 +131,7 @@ impl Decoder {
             What::Arm { deadline, period } | What::Rearm { deadline, period } => {
                 let deadline = ticks(deadline.saturating_sub(origin), self.tick_ns, Round::Up);
                 // Overdue timers expire at the next tick.
-                let deadline = deadline.max(at + 1).max(self.now + 1);
+                let deadline = deadline.max(self.now + 1);
                 self.counts.longest = self.counts.longest.max(deadline - at.min(deadline));
                 let period = if period == 0 { 0 } else { period.div_ceil(self.tick_ns.unsigned_abs()) };
                 if let Some(id) = id {

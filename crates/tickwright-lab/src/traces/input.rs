@@ -26,7 +26,7 @@ pub(crate) enum Input {
         path: PathBuf,
         /// The queues whose events count; empty: all.
         bases: Vec<String>,
-        /// This many events are read at most.
+        /// This many events are described and replayed at most.
         most: u64,
     },
     /// Events that were made from a profile, in order.
@@ -48,8 +48,18 @@ pub(crate) struct Found {
     pub(crate) gaps: Gaps,
     /// A recorder saw waits and sleeps, and no timer of a library or of the kernel.
     pub(crate) waits_alone: bool,
+    /// All events, if they were [described](Input::describe).
+    pub(crate) whole: Extent,
     /// A queue of an event loop, and the wait that repeats the earliest of its timers.
     pub(crate) repeats: Option<[String; 2]>,
+}
+
+/// How much a trace has, of the queues that count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Extent {
+    pub(crate) events: u64,
+    /// From the first event to the last.
+    pub(crate) span_ns: u64,
 }
 
 /// Events that happened and are not in the trace. Notes say it in words, this is for programs.
@@ -112,8 +122,8 @@ impl Input {
         Self::up_to(path, bases, seed, u64::MAX)
     }
 
-    /// Like [`of`](Self::of), but at most the first `most` events are read or made. The timers with
-    /// which a profile begins do not count.
+    /// Like [`of`](Self::of), but at most the first `most` events are replayed or made. The timers
+    /// with which a profile begins do not count.
     ///
     /// # Errors
     /// As [`of`](Self::of).
@@ -146,15 +156,25 @@ impl Input {
     /// # Errors
     /// The file cannot be read, or is no trace. Damage behind the header is a note.
     pub(crate) fn each(&self, mut each: impl FnMut(&Event) -> ControlFlow<()>) -> Result<Found, LabError> {
+        self.walk(|event, is_beyond| if is_beyond { ControlFlow::Break(()) } else { each(event) })
+    }
+
+    /// Like [`each`](Self::each), for all events: the flag is set beyond those that are replayed.
+    fn walk(&self, mut each: impl FnMut(&Event, bool) -> ControlFlow<()>) -> Result<Found, LabError> {
         let (path, bases, most) = match self {
             Self::File { path, bases, most } => (path, bases, *most),
             Self::Made(events) => {
-                let _ = events.iter().try_for_each(each);
+                let _ = events.iter().try_for_each(|event| each(event, false));
                 return Ok(Found::default());
             }
         };
         let mut reader = open(path)?;
         let mut left = most;
+        let mut is_cut = false;
+        let cut = |is_cut: bool| {
+            let words = || format!("{}: the events after the first {most} were not replayed", self.name());
+            is_cut.then(words)
+        };
         loop {
             if interrupt::requested() {
                 return Err(LabError::Interrupted);
@@ -167,31 +187,28 @@ impl Input {
                         bases.is_empty() || counts(bases, base.map_or("", |base| &base.name))
                     };
                     let wanted = reader.events_of_block().iter().filter(counts);
-                    let mut is_cut = false;
                     let flow = wanted.copied().try_for_each(|event| {
-                        is_cut = left == 0;
-                        if is_cut {
-                            return ControlFlow::Break(());
-                        }
-                        left -= 1;
-                        each(&event)
+                        is_cut |= left == 0;
+                        left = left.saturating_sub(1);
+                        each(&event, is_cut)
                     });
                     if flow.is_break() {
-                        let cut =
-                            || format!("{}: the events after the first {most} were not read", self.name());
-                        return Ok(found(&reader, is_cut.then(cut).into_iter().collect()));
+                        return Ok(found(&reader, cut(is_cut).into_iter().collect()));
                     }
                 }
                 Ok(false) => break,
                 Err(TraceError::Io(error)) => {
                     return Err(LabError::io(format!("reading {}", self.name()), error));
                 }
-                Err(damage) => return Ok(found(&reader, vec![format!("{}: {damage}", self.name())])),
+                Err(damage) => {
+                    let damage = format!("{}: {damage}", self.name());
+                    return Ok(found(&reader, cut(is_cut).into_iter().chain([damage]).collect()));
+                }
             }
         }
         let unfinished = format!("{}: it has no end: its writer was stopped, or still writes", self.name());
-        let notes = if reader.is_complete() { Vec::new() } else { vec![unfinished] };
-        let found = found(&reader, notes);
+        let unfinished = (!reader.is_complete()).then_some(unfinished);
+        let found = found(&reader, cut(is_cut).into_iter().chain(unfinished).collect());
         let unknown = |base: &&String| {
             let base = base.strip_prefix('!').unwrap_or(base);
             !reader.header().bases.iter().any(|known| known.name == base)
@@ -296,18 +313,26 @@ impl Input {
         Ok(names.filter(|(name, used)| *used && !is_known(name)).map(|(name, _)| name).collect())
     }
 
-    /// The figures of the workload, with expiries counted by ticks of `tick_ns`.
+    /// The figures of the workload, with expiries counted by ticks of `tick_ns`. The whole trace is
+    /// read, because its rate, and what was lost, stand behind the events that are replayed too.
     ///
     /// # Errors
     /// As [`each`](Self::each); an empty trace.
     pub(crate) fn describe(&self, tick_ns: u64) -> Result<(Profile, Found), LabError> {
         let mut describer = Describer::new(tick_ns);
         let mut used = [false; 256];
-        let mut found = self.each(|event| {
+        let (mut events, mut begun, mut last) = (0, None, Ns::MIN);
+        let mut found = self.walk(|event, is_beyond| {
+            events += 1;
+            begun.get_or_insert(event.time);
+            last = last.max(event.time);
             used[usize::from(event.base)] = true;
-            describer.push(event);
+            if !is_beyond {
+                describer.push(event);
+            }
             ControlFlow::Continue(())
         })?;
+        found.whole = Extent { events, span_ns: begun.map_or(0, |begun| last.abs_diff(begun)) };
         let is_wait = |(base, _): (&Base, &bool)| WAITS.contains(&base.name.as_str());
         let mut bases = found.header.bases.iter().zip(&used).filter(|(_, used)| **used).peekable();
         found.waits_alone = bases.peek().is_some() && bases.all(is_wait);
@@ -420,6 +445,7 @@ fn found(reader: &Reader<Box<dyn Read>>, mut notes: Vec<String>) -> Found {
         notes,
         gaps,
         waits_alone: false,
+        whole: Extent::default(),
         repeats: None,
     }
 }

@@ -186,7 +186,7 @@ fn to_copy(input: &Input, own: &Replayed, scale: u32) -> Result<Option<Input>, L
     match input {
         // Of a part of the trace, only the beginning may be short enough.
         Input::File { path, bases, most: read }
-            if own.counts.operations().div_ceil(copies) <= most && own.span_ns == own.profile.span_ns =>
+            if own.counts.operations().div_ceil(copies) <= most && own.is_whole() =>
         {
             Ok(Some(Input::File { path: path.clone(), bases: bases.clone(), most: *read }))
         }

@@ -25,7 +25,8 @@ pub(crate) enum Step {
         /// The timer.
         id: u32,
     },
-    /// It is this tick. A driver that sleeps would have woken before; see the pass for wake-ups.
+    /// The program woke at this tick for another reason, and tells its queue the time. It is no
+    /// operation on a timer, and is not counted.
     Clock {
         /// The tick.
         at: u64,
@@ -61,6 +62,11 @@ impl Step {
         }
     }
 
+    /// Whether it counts as an operation.
+    pub(crate) fn is_operation(self) -> bool {
+        !matches!(self, Self::Clock { .. })
+    }
+
     /// Runs the operation.
     #[inline]
     pub(crate) fn run<Q: BenchQueue, W: Witness>(self, queue: &mut Q, witness: &mut W) {
@@ -68,7 +74,7 @@ impl Step {
             Self::Insert { id, deadline } => queue.insert(id, deadline),
             Self::Reschedule { id, deadline } => queue.reschedule(id, deadline),
             Self::Remove { id } => queue.remove(id),
-            Self::Clock { .. } => {}
+            Self::Clock { at } => queue.tell(at),
             Self::Advance { now } => {
                 queue.advance(now, usize::MAX, &mut |id, expiry| witness.delivered(id, expiry, now));
                 witness.read(queue.wake());
@@ -80,6 +86,13 @@ impl Step {
 /// Operations in order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Chunk(pub(crate) Vec<Step>);
+
+impl Chunk {
+    /// The number of its operations.
+    pub(crate) fn operations(&self) -> u64 {
+        self.0.iter().filter(|step| step.is_operation()).count() as u64
+    }
+}
 
 impl Script for Chunk {
     fn run<Q: BenchQueue, W: Witness>(&self, queue: &mut Q, witness: &mut W) {
@@ -166,6 +179,10 @@ impl<Q: BenchQueue> BenchQueue for Guarded<Q> {
             }
             sink(id, expiry);
         })
+    }
+
+    fn tell(&mut self, now: u64) {
+        self.queue.tell(now);
     }
 
     fn callers_bytes(&self) -> usize {

@@ -55,8 +55,13 @@ impl Ledger {
             ));
         }
         self.disarm(id);
-        self.now = self.now.max(now);
+        self.tell(now);
         Ok(())
+    }
+
+    /// Records that the structure was told the time: the bounds of later arms count from it.
+    pub(crate) fn tell(&mut self, now: u64) {
+        self.now = self.now.max(now);
     }
 
     /// Checks that no timer is overdue when the structure has nothing left that is due at `now`.
@@ -64,7 +69,7 @@ impl Ledger {
     /// # Errors
     /// A timer's last tick is at or before `now`.
     pub(crate) fn complete(&mut self, now: u64) -> Result<(), String> {
-        self.now = self.now.max(now);
+        self.tell(now);
         match self.by_last.first() {
             Some((last, id)) if *last <= now => {
                 Err(format!("timer {id}, due at {last} at the latest, was not delivered by {now}"))
@@ -156,6 +161,10 @@ impl BenchQueue for Follower {
 
     fn second(&mut self) -> Option<u64> {
         None
+    }
+
+    fn tell(&mut self, now: u64) {
+        self.ledger.tell(now);
     }
 
     fn pop_expired(&mut self, now: u64) -> Option<(u32, u64)> {

@@ -7,6 +7,7 @@ use crate::models::verify::faulty::{Fault, Faulty};
 use crate::models::verify::oracle::Oracle;
 use crate::structures::registry::STRUCTURES;
 use crate::structures::registry::Ties;
+use crate::traces::steps::{Chunk, Step};
 
 /// The bound is an eighth of the delay, rounded up to a multiple of eight.
 fn eighth(delay: u64) -> u64 {
@@ -43,6 +44,17 @@ fn drained(notes: &[Told]) -> Result<(), String> {
 #[test]
 fn a_granular_structure_may_be_late_within_its_bound_and_in_its_own_order() {
     assert_eq!(drained(&[(1, 224, 300), (0, 116, 300)]), Ok(()));
+}
+
+#[test]
+fn a_bound_counts_from_the_time_that_the_structure_was_told() {
+    let told = [Step::Clock { at: 100 }, Step::Insert { id: 0, deadline: 140 }, Step::Advance { now: 300 }];
+    let due = |expiry| {
+        let log = Log { reads: vec![None], ..delivered(&[(0, expiry, 300)]) };
+        Follower::new(eighth).follow(&Chunk(told.to_vec()), &log)
+    };
+    assert_eq!(due(148), Ok(()));
+    assert!(due(149).unwrap_err().contains("later than its bound, 148"));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 use core::time::Duration;
 use std::path::Path;
 
-use tickwright_trace::{Event, Profile, What};
+use tickwright_trace::{Base, Event, Header, Profile, Remark, What, Writer};
 
 use super::ask::answers;
 use super::data::{Criteria, Data, KnownBy, Plan, current};
@@ -10,7 +10,7 @@ use crate::experiments::request;
 use crate::render;
 use crate::structures::registry;
 use crate::traces::decode::Counts;
-use crate::traces::input::Input;
+use crate::traces::input::{Extent, Input};
 use crate::traces::recommend::{BESIDE, RecommendArgs, Schedule, in_turn, to_copy};
 use crate::traces::replay::{Data as Replayed, LeftOut, Row};
 
@@ -38,7 +38,8 @@ fn replayed(rows: &[(&str, f64, usize)]) -> Replayed {
     let rows = rows.iter().map(row).collect();
     Replayed {
         profile,
-        span_ns: 1_000_000_000,
+        whole: Extent { events: 900, span_ns: 1_000_000_000 },
+        replayed: 900,
         counts,
         tick_ns: 1_000_000,
         scale: 1,
@@ -303,8 +304,11 @@ fn the_share_of_a_cpu_counts_all_operations_of_the_trace() {
     (own.untimed, own.initial) = ([150, 0, 50, 0], 100);
     // 90 ms for 800 operations, at 900 in a second.
     assert!((own.cpu_percent(&own.rows[0]) - 10.125).abs() < 1e-9, "{}", own.cpu_percent(&own.rows[0]));
-    own.span_ns /= 2;
+    own.whole.span_ns /= 2;
     assert!((own.cpu_percent(&own.rows[0]) - 20.25).abs() < 1e-9);
+    // Half of the 800 events after the start were replayed, in whatever time.
+    own.replayed = 500;
+    assert!((own.cpu_percent(&own.rows[0]) - 40.5).abs() < 1e-9);
     assert!((own.per_operation(&own.rows[0]) - 112_505.0).abs() < 1e-6);
 }
 
@@ -329,7 +333,8 @@ fn bytes_of_the_callers_nodes_count() {
 fn a_trace_that_is_too_short_is_not_judged() {
     let said = |span_ns| {
         let mut own = replayed(&ROWS);
-        (own.profile.span_ns, own.profile.events, own.span_ns) = (span_ns, 77, span_ns);
+        own.whole = Extent { events: 77, span_ns };
+        own.replayed = 77;
         findings(&plan("binary-heap", EXACT), &Data { own, more: Vec::new() }).swap_remove(0).here
     };
     assert!(said(9_999_999).starts_with("Too short to judge: 77 events in 10.00 ms"), "{}", said(9_999_999));
@@ -553,8 +558,40 @@ fn the_first_events_of_a_long_trace_are_read_and_a_note_says_so() {
     let (all, notes) = count(u64::MAX);
     assert!(all > 5000 && notes.is_empty(), "{all}, {notes:?}");
     assert_eq!(count(all), (all, Vec::new()));
-    let note = "sample:bind9: the events after the first 5000 were not read".to_owned();
+    let note = "sample:bind9: the events after the first 5000 were not replayed".to_owned();
     assert_eq!(count(5000), (5000, vec![note]));
+}
+
+/// What stands at the end of a trace is told, and its rate counts, although the beginning alone is
+/// replayed.
+#[test]
+fn a_long_trace_is_read_to_its_end() {
+    let path = std::env::temp_dir().join(format!("tickwright-{}-long.twt", std::process::id()));
+    let (base, tick_ns) = ("mine".to_owned(), 0);
+    let header = Header { bases: vec![Base { name: base, tick_ns }], ..Header::default() };
+    let mut writer = Writer::new(std::fs::File::create(&path).unwrap(), &header).unwrap();
+    for at in 0..10_000 {
+        let time = if at < 6000 { at } else { at * 1000 };
+        let what = What::Arm { deadline: time + 500, period: 0 };
+        writer.push(&Event::new(time, at as u64, what)).unwrap();
+    }
+    writer.lost(9_999_000, 12, "a full buffer").unwrap();
+    writer.remark(34, Remark::UNREADABLE).unwrap();
+    writer.finish().unwrap();
+    let described = Input::up_to(&path, &[], 1, 5000).unwrap().describe(0);
+    let wrong = Input::up_to(&path, &["other".into()], 1, 5000).unwrap().describe(0);
+    std::fs::remove_file(&path).unwrap();
+    let (profile, found) = described.unwrap();
+    assert_eq!((profile.events, profile.span_ns), (5000, 4999));
+    assert_eq!(found.whole, Extent { events: 10_000, span_ns: 9_999_000 });
+    assert_eq!((found.gaps.lost, found.gaps.unreadable), (12, 34));
+    let notes = found.notes.join("; ");
+    for note in
+        ["after the first 5000 were not replayed", "lost 12 events", "34 timer events could not be read"]
+    {
+        assert!(notes.contains(note), "{note}: {notes}");
+    }
+    assert!(wrong.is_err_and(|error| error.to_string().contains("no queue 'other'")));
 }
 
 #[test]

@@ -149,20 +149,11 @@ fn sentence(data: &Replayed, choice: &Choice<'_>, criteria: &Criteria) -> (Strin
     let asked = choice.asked;
     let best = choice.best;
     let (id, share) = (best.structure.id, data.cpu_percent(best));
-    if data.profile.span_ns < SHORTEST_NS {
-        let span = span(data.profile.span_ns as f64);
+    if data.whole.span_ns < SHORTEST_NS {
+        let span = span(data.whole.span_ns as f64);
         let words = format!(
             "Too short to judge: {} events in {span}. Record for a second or more.",
-            data.profile.events
-        );
-        return (words, false);
-    }
-    // A part was replayed. The share of a CPU in a burst is not that of the program.
-    if data.span_ns < SHORTEST_NS {
-        let span = span(data.span_ns as f64);
-        let words = format!(
-            "Too short to judge: the operations that were replayed, the first of the trace, took {span}. \
-             `replay` without a limit of time compares the structures on all of them."
+            data.whole.events
         );
         return (words, false);
     }
@@ -327,7 +318,7 @@ fn table(data: &Replayed, choice: &Choice<'_>, criteria: &Criteria) -> Table {
         .column("idle wakes an hour", Format::Thousands)
         .column("late by", Format::Span)
         .column("FIFO", Format::Text);
-    let hours = data.span_ns as f64 / 3.6e12;
+    let hours = data.whole.span_ns as f64 / 3.6e12;
     let mut row = |role: &str, row: &Row| {
         table.row([
             role.into(),
@@ -337,7 +328,7 @@ fn table(data: &Replayed, choice: &Choice<'_>, criteria: &Criteria) -> Table {
             Cell::from(row.call(kind, |calls| calls.p999)),
             Cell::from(row.worst()),
             bytes(data, row).into(),
-            (row.idle_wakes as f64 / hours).round().into(),
+            (data.of_whole(row.idle_wakes) / hours).round().into(),
             (criteria.late_ticks(data, row).saturating_mul(data.tick_ns)).into(),
             (if row.structure.ties == Ties::Fifo { "yes" } else { "no" }).into(),
         ]);

@@ -7,7 +7,7 @@ use tickwright_trace::Profile;
 use crate::stats::{self, Interval, Summary};
 use crate::structures::registry::Structure;
 use crate::traces::decode::Counts;
-use crate::traces::input::{Gaps, Input};
+use crate::traces::input::{Extent, Gaps, Input};
 
 /// What to replay, and how.
 #[derive(Debug)]
@@ -47,8 +47,10 @@ pub(crate) struct Limits {
 pub(crate) struct Data {
     /// The figures of the trace, without superposed copies.
     pub(crate) profile: Profile,
-    /// The time of the trace in which the operations fall, in ns.
-    pub(crate) span_ns: u64,
+    /// The whole trace, also beyond what the profile and the operations cover.
+    pub(crate) whole: Extent,
+    /// The events whose operations were replayed, of all copies.
+    pub(crate) replayed: u64,
     /// What the source could not see.
     pub(crate) unseen: Vec<String>,
     /// The events that are missing in the trace.
@@ -169,9 +171,24 @@ impl Data {
         (0..kinds.len()).max_by_key(|kind| kinds[*kind]).unwrap_or(0)
     }
 
-    /// The operations in the time of the trace.
+    /// The operations in the time of the whole trace. If a part of it was replayed, they follow
+    /// from the number of events: a burst at the start is not the rate of the program.
     pub(crate) fn lasting(&self) -> f64 {
-        self.counts.operations().saturating_sub(self.initial) as f64
+        self.of_whole(self.counts.operations().saturating_sub(self.initial))
+    }
+
+    /// Whether all events of the trace were replayed.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.replayed >= self.whole.events.saturating_mul(self.scale.into())
+    }
+
+    /// What a count in the replay is in the whole trace. The arms of [`initial`](Self::initial)
+    /// came before.
+    pub(crate) fn of_whole(&self, count: u64) -> f64 {
+        let all = self.whole.events.saturating_mul(self.scale.into());
+        let [all, replayed] =
+            [all, self.replayed].map(|events| events.saturating_sub(self.initial).max(1) as f64);
+        count as f64 * all / replayed
     }
 
     /// The time of a row for one operation, in ns.
@@ -187,7 +204,7 @@ impl Data {
 
     /// The share of one CPU that operations of `ns` take in the time of the trace, in percent.
     pub(crate) fn percent_of(&self, ns: f64, operations: f64) -> f64 {
-        100.0 * ns * operations / self.span_ns.max(1) as f64
+        100.0 * ns * operations / self.whole.span_ns.max(1) as f64
     }
 
     /// The interval of the median time of a row for one operation, in ns.

@@ -150,7 +150,7 @@ impl Pass<'_> {
 /// Whether the time of a piece counts. `untimed` is the number of operations before those that do.
 fn counts(untimed: &mut u64, chunk: &Chunk) -> bool {
     let counts = *untimed == 0;
-    *untimed = untimed.saturating_sub(chunk.0.len() as u64);
+    *untimed = untimed.saturating_sub(chunk.operations());
     counts
 }
 
@@ -261,6 +261,10 @@ fn calls<Q: BenchQueue>(
             return Ok(());
         }
         for step in &chunk.0 {
+            if !step.is_operation() {
+                step.run(queue, &mut passed.fold);
+                continue;
+            }
             let start = meter.now();
             step.run(queue, &mut passed.fold);
             let ns = meter.now().saturating_sub(start).saturating_sub(clock);
@@ -291,7 +295,10 @@ fn wakes(queue: &mut Erased<'_>, chunk: &Chunk, deadlines: &mut [u64], passed: &
             *place = deadline;
         }
         match step {
-            Step::Clock { at } => drive(queue, at, deadlines, passed),
+            Step::Clock { at } => {
+                drive(queue, at, deadlines, passed);
+                queue.tell(at);
+            }
             Step::Advance { now } => {
                 drive(queue, now, deadlines, passed);
                 deliver(queue, now, deadlines, passed);

@@ -30,7 +30,7 @@ const PIECE: usize = 1 << 14;
 /// The number of operations in a piece when caches are overwritten before each piece.
 const COLD_PIECE: usize = 64;
 
-/// This many operations are kept in memory (16 bytes each). A longer trace is decoded in each pass.
+/// This many steps are kept in memory (16 bytes each). A longer trace is decoded in each pass.
 const KEPT: u64 = 1 << 22;
 
 /// Bytes that are overwritten between pieces: more than a last-level cache usually has for a core.
@@ -60,25 +60,25 @@ pub(crate) fn run(plan: &Plan, limits: Option<Limits>, lab: &mut Lab<'_>) -> Res
     lab.notes.extend(found.notes);
     let tick_ns = plan.tick_ns.unwrap_or_else(|| suitable_tick(&plan.input, &profile));
     let (unseen, gaps, waits_alone) = (found.header.unseen, found.gaps, found.waits_alone);
-    let (scale, span_ns) = (plan.scale, profile.span_ns);
-    let mut data = Data { profile, span_ns, unseen, gaps, waits_alone, tick_ns, scale, ..Data::default() };
+    let (scale, whole) = (plan.scale, found.whole);
+    let mut data = Data { profile, whole, unseen, gaps, waits_alone, tick_ns, scale, ..Data::default() };
     if waits_alone && limits.is_some() {
         return Ok(data);
     }
     let mut steps = Steps::of(plan, limits, tick_ns, &data.profile, lab.meter);
     let decoding = lab.meter.now();
-    let counts = steps.count()?;
+    let (counts, part) = steps.count()?;
     let decoding = Duration::from_nanos(lab.meter.now().saturating_sub(decoding));
     (data.counts, data.untimed, data.initial) = (counts, steps.untimed, steps.initial);
+    data.replayed = part.events;
     if counts.operations() == 0 {
         return Err(LabError::usage(format!("{} has no operation that can be replayed", plan.input.name())));
     }
     let many = Format::Thousands.write(counts.operations() as f64);
-    if let Some(span_ns) = steps.cut_at {
-        let share = Format::Percent.write(100.0 * span_ns as f64 / data.span_ns.max(1) as f64);
+    if part.is_cut {
+        let share = Format::Percent.write(100.0 * part.span_ns as f64 / whole.span_ns.max(1) as f64);
         lab.notes
             .push(format!("the first {many} operations were replayed: {share} of the time of the trace"));
-        data.span_ns = span_ns;
     }
     let structures = able(plan, &counts, &mut data.left_out, lab)?;
     let capacity = counts.ids as usize;
@@ -92,7 +92,6 @@ pub(crate) fn run(plan: &Plan, limits: Option<Limits>, lab: &mut Lab<'_>) -> Res
             "{many} operations do not stay in memory: they are decoded between pieces, which cools caches"
         ));
     }
-    steps.keep_times()?;
     let known = steps.kept.as_deref().map(|kept| Known::of(kept, &|| steps.in_time())).transpose()?;
     let mut bench = Bench {
         plan,
@@ -199,7 +198,7 @@ impl Bench<'_> {
                 let verified = self.pass(structure, Purpose::Verify(compare), &feed)?;
                 progress.step();
                 let feed = |take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>| {
-                    self.steps.each_with_times(&mut |chunk| in_time().and_then(|()| take(chunk)))
+                    self.steps.each(usize::MAX, &mut |chunk| in_time().and_then(|()| take(chunk)))
                 };
                 let wakes = self.pass(structure, Purpose::Wakes, &feed)?;
                 progress.step();
@@ -354,7 +353,7 @@ fn pieces(kept: &[Chunk], operations: u64) -> usize {
     let mut sum = 0;
     let is_before = |piece: &&Chunk| {
         let before = sum < operations;
-        sum += piece.0.len() as u64;
+        sum += piece.operations();
         before
     };
     kept.iter().take_while(is_before).count()
@@ -432,6 +431,17 @@ fn unless_interrupted<T>(taken: Result<T, LabError>, lab: &mut Lab<'_>) -> Resul
     }
 }
 
+/// The part of a trace that was decoded.
+#[derive(Debug, Clone, Copy, Default)]
+struct Part {
+    /// Events of all copies.
+    events: u64,
+    /// From the first event to the last, in ns.
+    span_ns: u64,
+    /// There were enough operations before the end of the trace.
+    is_cut: bool,
+}
+
 /// The operations of a plan.
 struct Steps<'p> {
     input: &'p Input,
@@ -441,12 +451,8 @@ struct Steps<'p> {
     spread: i64,
     piece: usize,
     kept: Option<Vec<Chunk>>,
-    /// The same with the times of events.
-    kept_times: Option<Vec<Chunk>>,
     /// This many operations are decoded, beside those that fill the queue.
     most: u64,
-    /// The time of the trace up to the last operation, if there are more. In ns.
-    cut_at: Option<u64>,
     /// Decoding ends with an error after this time.
     until: Option<u64>,
     meter: &'p dyn Meter,
@@ -474,9 +480,7 @@ impl<'p> Steps<'p> {
             spread,
             piece,
             kept: None,
-            kept_times: None,
             most: limits.map_or(u64::MAX, |limits| limits.operations),
-            cut_at: None,
             // Where nothing runs whatever the time, decoding ends in time too.
             until: limits.filter(|limits| limits.always == 0).map(|limits| limits.compare_until),
             meter,
@@ -486,15 +490,15 @@ impl<'p> Steps<'p> {
     }
 
     /// Decodes once: counts operations, and keeps them unless there are too many. Finds those that
-    /// are not timed.
-    fn count(&mut self) -> Result<Counts, LabError> {
+    /// are not timed. Returns which part of the trace was decoded, too.
+    fn count(&mut self) -> Result<(Counts, Part), LabError> {
         if self.input.begins_full() {
             (self.untimed, self.initial) = self.filling()?;
             self.most = self.most.saturating_add(self.untimed.iter().sum());
         }
         let mut kept = Some(Vec::new());
         let mut all = 0;
-        let (counts, cut_at) = self.decode(Decoder::new(self.tick_ns), &mut |chunk| {
+        let (counts, part) = self.decode(&mut |chunk| {
             all += chunk.0.len() as u64;
             if all > KEPT {
                 kept = None;
@@ -504,15 +508,12 @@ impl<'p> Steps<'p> {
             }
             Ok(())
         })?;
-        (self.kept, self.cut_at) = (kept, cut_at);
-        let untimed = self.untimed.iter().sum();
-        if untimed >= counts.operations() {
+        self.kept = kept;
+        if self.untimed.iter().sum::<u64>() >= counts.operations() {
             // Nothing else happens: filling is the work.
             (self.untimed, self.initial) = ([0; 4], 0);
-        } else if let Some(kept) = &mut self.kept {
-            split(kept, untimed);
         }
-        Ok(counts)
+        Ok((counts, part))
     }
 
     /// The operations up to the last arm with which a copy begins, by kind; and the number of those
@@ -555,54 +556,39 @@ impl<'p> Steps<'p> {
     ) -> Result<(), LabError> {
         match &self.kept {
             Some(kept) => kept.iter().take(pieces).try_for_each(take),
-            None => self.decode(Decoder::new(self.tick_ns), take).map(drop),
+            None => self.decode(take).map(drop),
         }
     }
 
-    /// Hands out the operations, and the times of events.
-    fn each_with_times(&self, take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>) -> Result<(), LabError> {
-        match &self.kept_times {
-            Some(kept) => kept.iter().try_for_each(take),
-            None => self.decode(Decoder::new(self.tick_ns).with_times(), take).map(drop),
-        }
-    }
-
-    /// Keeps the times of events, if the operations are kept.
-    fn keep_times(&mut self) -> Result<(), LabError> {
-        if self.kept.is_some() {
-            let mut kept = Vec::new();
-            self.each_with_times(&mut |chunk| {
-                kept.push(chunk.clone());
-                Ok(())
-            })?;
-            self.kept_times = Some(kept);
-        }
-        Ok(())
-    }
-
-    /// Decodes with a decoder, and hands out pieces. Ends at the first error, at a signal, and when
-    /// there are enough operations. Then the time up to there is returned too.
+    /// Decodes, and hands out pieces. Ends at the first error, at a signal, and when there are
+    /// enough operations.
     fn decode(
         &self,
-        mut decoder: Decoder,
         take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>,
-    ) -> Result<(Counts, Option<u64>), LabError> {
+    ) -> Result<(Counts, Part), LabError> {
+        let mut decoder = Decoder::new(self.tick_ns);
         let mut chunk = Chunk(Vec::with_capacity(self.piece));
         let mut done = Ok(());
-        // A piece ends with the operations that are not timed.
+        // A piece ends with an operation, and with those that are not timed.
         let mut untimed: u64 = self.untimed.iter().sum();
+        let mut here = 0;
         let mut put = |step: Step| {
             chunk.0.push(step);
-            let is_last = untimed == 1;
-            untimed = untimed.saturating_sub(1);
-            if chunk.0.len() < self.piece && !is_last {
+            if !step.is_operation() {
                 return ControlFlow::Continue(());
             }
+            here += 1;
+            let is_last = untimed == 1;
+            untimed = untimed.saturating_sub(1);
+            if here < self.piece && !is_last {
+                return ControlFlow::Continue(());
+            }
+            here = 0;
             done = self.in_time().and_then(|()| take(&chunk));
             chunk.0.clear();
             if done.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
-        let (mut stopped, mut begun, mut cut_at) = (false, None, None);
+        let (mut stopped, mut begun, mut part) = (false, None, Part::default());
         self.input.superposed(self.scale, self.spread, |copy, event| {
             let mut put = |step| {
                 let flow = put(step);
@@ -611,30 +597,14 @@ impl<'p> Steps<'p> {
             };
             decoder.push(copy, event, &mut put);
             let begun = *begun.get_or_insert(event.time);
-            if decoder.counts().operations() >= self.most {
-                cut_at = Some(event.time.saturating_sub(begun).unsigned_abs());
-            }
-            if stopped || cut_at.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            part.events += 1;
+            part.span_ns = part.span_ns.max(event.time.saturating_sub(begun).unsigned_abs());
+            part.is_cut = decoder.counts().operations() >= self.most;
+            if stopped || part.is_cut { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         done?;
         take(&chunk)?;
-        Ok((decoder.counts(), cut_at))
-    }
-}
-
-/// Makes a piece end after the first `untimed` operations.
-fn split(kept: &mut Vec<Chunk>, untimed: u64) {
-    let mut left = usize::try_from(untimed).unwrap_or(usize::MAX);
-    for at in 0..kept.len() {
-        let here = kept[at].0.len();
-        if left < here {
-            if left > 0 {
-                let rest = kept[at].0.split_off(left);
-                kept.insert(at + 1, Chunk(rest));
-            }
-            return;
-        }
-        left -= here;
+        Ok((decoder.counts(), part))
     }
 }
 

@@ -124,3 +124,37 @@ fn the_time_of_other_programs_does_not_count() {
         assert_eq!(passed.map(|passed| passed.ns).ok(), Some(20));
     }
 }
+
+/// A timer that is armed 900,000 ticks after the last delivery is late by a tick, as its own delay
+/// is short: the structure knows the time in each pass, and gives the same answers.
+#[test]
+fn the_time_is_told_in_each_pass_and_is_not_timed_as_a_call() {
+    let steps = [
+        Step::Insert { id: 0, deadline: 1_000_000 },
+        Step::Clock { at: 900_000 },
+        Step::Insert { id: 1, deadline: 900_063 },
+        Step::Advance { now: 900_072 },
+    ];
+    let chunks = [Chunk(steps.to_vec())];
+    let feed = |take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>| chunks.iter().try_for_each(take);
+    for id in ["coarse/slab", "coarse/hook"] {
+        let run = |purpose| {
+            let meter = FakeMeter::steady(10);
+            let pass = Pass { feed: &feed, capacity: 4, untimed: 0, purpose, meter: &meter };
+            registry::visit(registry::find(id)?, pass)
+        };
+        let run = |purpose| run(purpose).unwrap_or_else(|error| panic!("{id}: {error}"));
+        let compared = run(Purpose::Verify(Compare { end: u64::MAX, known: None, pieces: 1 }));
+        assert_ne!(compared.fold, Fold::default());
+        assert_eq!(run(Purpose::Time).fold, compared.fold, "{id}");
+        assert_eq!(run(Purpose::Cold(0, &mut [])).fold, compared.fold, "{id}");
+        assert_eq!(run(Purpose::Wakes).late_ticks, 1, "{id}");
+        assert_eq!(run(Purpose::Calls(0, &mut [])).fold, compared.fold, "{id}");
+    }
+    let chunks = [Chunk(vec![Step::Clock { at: 5 }, Step::Insert { id: 0, deadline: 9 }])];
+    let feed = |take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>| chunks.iter().try_for_each(take);
+    let (purpose, meter) = (Purpose::Calls(0, &mut []), FakeMeter::steady(10));
+    let pass = Pass { feed: &feed, capacity: 4, untimed: 0, purpose, meter: &meter };
+    let passed = registry::visit(registry::find("heap4/slab").unwrap(), pass).unwrap();
+    assert_eq!(passed.calls.map(|calls| calls.is_some()), [true, false, false, false]);
+}

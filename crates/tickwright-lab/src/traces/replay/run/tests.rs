@@ -13,25 +13,6 @@ fn a_replay_of_more_than_a_minute_says_so() {
 }
 
 #[test]
-fn a_piece_ends_with_the_operations_that_are_not_timed() {
-    let piece = |steps: &[u32]| Chunk(steps.iter().map(|&id| Step::Remove { id }).collect());
-    let ids = |kept: &[Chunk]| kept.iter().map(|piece| piece.0.len()).collect::<Vec<_>>();
-    for (untimed, lengths) in [
-        (0, vec![3, 3, 1]),
-        (2, vec![2, 1, 3, 1]),
-        (3, vec![3, 3, 1]),
-        (5, vec![3, 2, 1, 1]),
-        (6, vec![3, 3, 1]),
-    ] {
-        let mut kept = vec![piece(&[0, 1, 2]), piece(&[3, 4, 5]), piece(&[6])];
-        split(&mut kept, untimed);
-        assert_eq!(ids(&kept), lengths, "{untimed}");
-        let order: Vec<Step> = kept.iter().flat_map(|piece| piece.0.clone()).collect();
-        assert_eq!(order, piece(&[0, 1, 2, 3, 4, 5, 6]).0);
-    }
-}
-
-#[test]
 fn the_fastest_structures_run_if_the_time_does_not_suffice_for_all() {
     // Seven rounds of each: 700, 70, 350 and 210 ns.
     let costs = [100, 10, 50, 30];
@@ -58,7 +39,10 @@ fn the_number_of_rounds_follows_from_the_first() {
 
 #[test]
 fn single_calls_are_timed_in_the_first_pieces() {
-    let kept: Vec<Chunk> = [3, 3, 1].map(|length| Chunk(vec![Step::Remove { id: 0 }; length])).to_vec();
+    let kept = [3, 3, 1].map(|length| Chunk(vec![Step::Remove { id: 0 }; length]));
     let found = [0, 1, 3, 4, 6, 7, 8].map(|operations| pieces(&kept, operations));
     assert_eq!(found, [0, 1, 1, 2, 2, 3, 3]);
+    // Times are no operations.
+    let timed = kept.map(|piece| Chunk([vec![Step::Clock { at: 1 }; 2], piece.0].concat()));
+    assert_eq!([0, 1, 3, 4, 6, 7, 8].map(|operations| pieces(&timed, operations)), found);
 }
