@@ -1,3 +1,4 @@
+use core::cell::Cell;
 use core::time::Duration;
 use std::path::Path;
 
@@ -5,14 +6,17 @@ use tickwright_trace::{Base, Event, Header, Profile, Remark, What, Writer};
 
 use super::ask::answers;
 use super::data::{Criteria, Data, KnownBy, Plan, current};
-use super::verdict::{findings, range, sections, series};
+use super::verdict::{finalists, findings, range, sections, series};
+use crate::clock::Meter;
+use crate::experiment::{Experiment, Lab};
 use crate::experiments::request;
 use crate::render;
+use crate::result::Series;
 use crate::structures::registry;
 use crate::traces::decode::Counts;
 use crate::traces::input::{Extent, Input};
-use crate::traces::recommend::{BESIDE, RecommendArgs, Schedule, in_turn, to_copy};
-use crate::traces::replay::{Data as Replayed, LeftOut, Row};
+use crate::traces::recommend::{BESIDE, RecommendArgs, Schedule, checksum, in_turn, percent, to_copy};
+use crate::traces::replay::{self, Data as Replayed, LeftOut, Row};
 
 const EXACT: Criteria =
     Criteria { no_alloc: false, bytes: None, late_ns: None, horizon_ns: 0, negligible: 1.0 };
@@ -633,4 +637,104 @@ fn the_wait_of_an_event_loop_is_named_unless_it_is_left_out() {
     assert_eq!(doubts(&["!epoll"]), None);
     let alone = doubts(&["epoll"]).unwrap_or_default();
     assert!(alone.starts_with("only waits and sleeps were seen"), "{alone}");
+}
+
+#[test]
+fn a_share_is_a_number_from_0_to_100() {
+    for (text, share) in [("1", Some(1.0)), ("5 %", Some(5.0)), ("0", Some(0.0)), ("100%", Some(100.0))] {
+        assert_eq!(percent(text).ok(), share, "{text}");
+    }
+    for text in ["-1", "100.1", "x", "", "NaN"] {
+        assert!(percent(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn the_checksum_is_that_of_all_bytes_of_a_file() {
+    let sample = super::samples::find(Path::new("sample:bind9")).unwrap().unwrap().bytes;
+    let path = std::env::temp_dir().join(format!("tickwright-{}-checksum", std::process::id()));
+    std::fs::write(&path, sample).unwrap();
+    let sums = [&path, Path::new("sample:bind9")].map(checksum);
+    std::fs::remove_file(&path).unwrap();
+    assert!(sample.len() > 1 << 16, "one read does not suffice");
+    for sum in sums {
+        assert_eq!(sum.unwrap(), crc32fast::hash(sample));
+    }
+}
+
+/// A clock that advances by 10 ns at each read, and by 20 s after some reads.
+struct Slowing {
+    now: Cell<u64>,
+    left: Cell<u64>,
+}
+
+impl Meter for Slowing {
+    fn now(&self) -> u64 {
+        let left = self.left.get();
+        self.left.set(left.saturating_sub(1));
+        self.now.set(self.now.get() + if left > 0 { 10 } else { 20_000_000_000 });
+        self.now.get()
+    }
+}
+
+/// A run on one structure. The clock is slow after this many reads, beside those in which the
+/// workload itself is replayed.
+fn ran(events: Vec<Event>, reads: Option<u64>) -> (Data, String) {
+    let args: RecommendArgs = request::words(&["--rounds", "1"]).unwrap_or_else(|error| panic!("{error}"));
+    let mut plan = plan("heap4/slab", EXACT);
+    plan.replay = args.settings.plan(Input::Made(events), vec![plan.current]);
+    let clock = |left| Slowing { now: Cell::new(0), left: Cell::new(left) };
+    let quick = clock(u64::MAX);
+    let left = reads.map_or(u64::MAX, |reads| {
+        let schedule = Schedule { begun: 0, within: Duration::from_secs(10) };
+        let mut lab = Lab { meter: &quick, notes: Vec::new(), interrupted: false };
+        replay::run(&plan.replay, Some(schedule.own()), &mut lab).unwrap_or_else(|error| panic!("{error}"));
+        reads + quick.now.get() / 10
+    });
+    let mut lab = Lab { meter: &clock(left), notes: Vec::new(), interrupted: false };
+    let data = Experiment::run(&args, &plan, &mut lab).unwrap_or_else(|error| panic!("{error}"));
+    assert!(!lab.interrupted, "no signal came");
+    let copies = |series: &Series| series.name == "replay of copies" && !series.samples.is_empty();
+    let copies = Experiment::series(&args, &plan, &data).iter().filter(|series| copies(series)).count();
+    assert_eq!(copies, data.more.len());
+    (data, lab.notes.join("\n"))
+}
+
+#[test]
+fn copies_are_replayed_unless_the_beginning_of_a_trace_has_fewer_timers() {
+    let scales = |data: &Data| data.more.iter().map(|more| more.scale).collect::<Vec<_>>();
+    let arm = |at: i64, delay| Event::new(at, at as u64, What::Arm { deadline: at + delay, period: 0 });
+    // 100 timers are pending, from the beginning to the end.
+    let steady: Vec<Event> = (0..1000).map(|at| arm(at * 1000, 100_000)).collect();
+    let (data, notes) = ran(steady.clone(), None);
+    assert_eq!((scales(&data), notes.contains("not replayed")), (vec![4, 16, 64], false), "{notes}");
+    assert_eq!(data.more[0].rows.len(), 1);
+    // The time is over while the first copies are decoded: after the readings for the schedule.
+    let (data, notes) = ran(steady, Some(2));
+    assert_eq!((scales(&data), data.own.rows[0].total_ns.len()), (Vec::new(), 1));
+    assert!(notes.starts_with("not replayed with 4 copies, for lack of time"), "{notes}");
+    // They become more and more: what 64 copies may have of them has fewer.
+    let (data, notes) = ran((0..30_000).map(|at| arm(at * 1000, 1_000_000_000_000)).collect(), None);
+    assert_eq!(scales(&data), [4, 16]);
+    assert!(notes.ends_with("not replayed with 64 copies: it would take too many operations"), "{notes}");
+}
+
+#[test]
+fn the_best_of_another_project_and_of_each_shape_compete_with_more_timers() {
+    let rows = [
+        ("binary-heap", 90.0, 2400),
+        ("heap4/slab", 40.0, 2800),
+        ("wheel/slab", 30.0, 9000),
+        ("wheel/hook", 35.0, 9000),
+        ("dary-heap4", 20.0, 100),
+        ("coarse/slab", 10.0, 7000),
+    ];
+    let current = registry::find("binary-heap").unwrap();
+    let ids = |criteria| {
+        let all = finalists(&replayed(&rows), &criteria, current);
+        all.iter().map(|structure| structure.id).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(EXACT), ["binary-heap", "wheel/slab", "heap4/slab", "dary-heap4"]);
+    let late = ids(Criteria { late_ns: Some(5e6), ..EXACT });
+    assert_eq!(late, ["binary-heap", "coarse/slab", "wheel/slab", "dary-heap4"]);
 }

@@ -3,10 +3,12 @@ use core::ops::ControlFlow;
 use tickwright_trace::event::Ns;
 use tickwright_trace::{Event, What};
 
-use super::{Data, Limits, ReplayArgs, run};
+use super::data::Calls;
+use super::{Data, Limits, ReplayArgs, run, tables};
 use crate::clock::FakeMeter;
 use crate::experiment::Lab;
 use crate::experiments::request;
+use crate::render;
 use crate::structures::registry;
 use crate::traces::decode::Decoder;
 use crate::traces::input::Input;
@@ -110,6 +112,8 @@ fn moves_cancels_and_early_expiries_are_operations() {
     ];
     assert_eq!(steps, expected);
     assert_eq!((counts.early, counts.deliveries), (1, 0));
+    // The third one, from tick 21 to 501.
+    assert_eq!((counts.most, counts.longest), (2, 480));
 }
 
 #[test]
@@ -167,6 +171,16 @@ fn a_flood_of_periodic_timers_is_bounded() {
     events.extend((1..10).map(|second| arm(second * 1_000_000, 20_000, second * 1_000_000 + 5)));
     let (steps, counts) = decoded(&events, 1);
     assert!(steps.len() < 2_000_000 && counts.deliveries > 10_000, "{} {counts:?}", steps.len());
+}
+
+/// 200 timers miss 900 periods, which each of them alone would make up for.
+#[test]
+fn many_timers_do_not_make_up_for_all_that_they_missed() {
+    let mut events: Vec<Event> =
+        (0..200).map(|timer| Event::new(0, timer, What::Arm { deadline: 1, period: 1 })).collect();
+    events.push(arm(900, 1000, 5000));
+    let (_, counts) = decoded(&events, 1);
+    assert!((65_536..66_500).contains(&counts.deliveries), "{counts:?}");
 }
 
 fn workload(words: &str) -> Workload {
@@ -290,6 +304,52 @@ fn every_structure_answers_a_mixed_workload_rightly() {
         let exact = row.structure.ties.exact();
         assert_eq!(row.late_ticks > 0, !exact, "{}", row.structure.id);
         assert_eq!(row.total_ns.len(), 2, "{}", row.structure.id);
+    }
+    // The slab has the nodes of 300 timers, also behind what guards late deliveries.
+    let [slab, hook] = ["coarse/slab", "coarse/hook"].map(|id| data.row(id).map_or(0, |row| row.bytes));
+    assert!(slab > hook + 300 * 16, "{slab} and {hook}");
+}
+
+/// Percentiles of calls, with this median.
+fn calls(p50: f64) -> Calls {
+    Calls { p50, p99: 2.0 * p50, p999: 3.0 * p50, p9999: 4.0 * p50, max: 5.0 * p50 }
+}
+
+#[test]
+fn a_figure_of_single_calls_is_the_median_of_its_rounds() {
+    let mut row = replayed(SERVER, &["--structures", "heap4/slab", "--tick", "1ms"]).rows.remove(0);
+    row.calls = [vec![calls(1.0), calls(7.0), calls(3.0)], Vec::new(), vec![calls(4.0)], Vec::new()];
+    let figures = |kind| [row.call(kind, |calls| calls.p50), row.call(kind, |calls| calls.max)];
+    assert_eq!((figures(0), figures(1)), ([Some(3.0), Some(15.0)], [None, None]));
+    assert_eq!(row.worst(), Some(20.0));
+}
+
+#[test]
+fn the_report_says_what_was_replayed_and_what_is_odd() {
+    let all = ["--structures", "heap4/slab,timer-queue,coarse/slab", "--tick", "1ms"];
+    let mut data = replayed(SERVER, &all);
+    let text = |data: &Data| {
+        let text = render::sections(&tables::sections(data, &[]));
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let quiet = text(&data);
+    assert!(!quiet.contains("before their deadline") && !quiet.contains("copies"), "{quiet}");
+    (data.counts.early, data.counts.too_late, data.scale) = (3, 4, 2);
+    data.rows.iter_mut().for_each(|row| row.calls[0] = vec![calls(8.0)]);
+    let text = text(&data);
+    for words in [
+        "Replayed with 2 copies: insert ",
+        "200 timers are pending when the profile begins; the 200 operations until then are not timed.",
+        "3 expiries before their deadline count as removals.",
+        "4 cancels after the deadline do nothing",
+        "idle wake-ups late by equal deadlines",
+        "as they came",
+        "any order",
+        "structure call p50 p99 p99.9 p99.99 worst",
+        "heap4/slab insert 8.0 16 24 32 40",
+        "the slowest in so many",
+    ] {
+        assert!(text.contains(words), "'{words}' is not in {text}");
     }
 }
 

@@ -153,8 +153,11 @@ fn the_time_is_told_in_each_pass_and_is_not_timed_as_a_call() {
     }
     let chunks = [Chunk(vec![Step::Clock { at: 5 }, Step::Insert { id: 0, deadline: 9 }])];
     let feed = |take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>| chunks.iter().try_for_each(take);
-    let (purpose, meter) = (Purpose::Calls(0, &mut []), FakeMeter::steady(10));
+    let mut waste = [0; 128];
+    let (purpose, meter) = (Purpose::Calls(0, &mut waste), FakeMeter::steady(10));
     let pass = Pass { feed: &feed, capacity: 4, untimed: 0, purpose, meter: &meter };
     let passed = registry::visit(registry::find("heap4/slab").unwrap(), pass).unwrap();
     assert_eq!(passed.calls.map(|calls| calls.is_some()), [true, false, false, false]);
+    // One byte of each line was written before the only piece.
+    assert_eq!((waste[0], waste[64], waste.iter().sum::<u8>()), (1, 1, 2));
 }

@@ -1,4 +1,9 @@
+use tickwright_trace::Event;
+
 use super::*;
+use crate::clock::FakeMeter;
+use crate::experiments::request;
+use crate::traces::replay::ReplayArgs;
 
 #[test]
 fn a_replay_of_more_than_a_minute_says_so() {
@@ -45,4 +50,43 @@ fn single_calls_are_timed_in_the_first_pieces() {
     // Times are no operations.
     let timed = kept.map(|piece| Chunk([vec![Step::Clock { at: 1 }; 2], piece.0].concat()));
     assert_eq!([0, 1, 3, 4, 6, 7, 8].map(|operations| pieces(&timed, operations)), found);
+}
+
+fn plan(structures: &str, events: Vec<Event>) -> Plan {
+    let args: ReplayArgs = request::words(&["-", "--cold"]).unwrap_or_else(|error| panic!("{error}"));
+    let ids: Vec<String> = structures.split(',').map(Into::into).collect();
+    let structures = registry::select(&ids).unwrap_or_else(|error| panic!("{error}"));
+    args.settings.plan(Input::Made(events), structures)
+}
+
+#[test]
+fn a_structure_that_is_called_at_each_tick_does_not_run_for_many_ticks() {
+    let plan = plan("hash-wheel,heap4/slab", Vec::new());
+    for (ticks, ids) in [(MOST_TICKS, "heap4/slab,hash-wheel"), (MOST_TICKS + 1, "heap4/slab")] {
+        let meter = FakeMeter::steady(10);
+        let mut lab = Lab { meter: &meter, notes: Vec::new(), interrupted: false };
+        let (counts, mut without) = (Counts { ticks, ..Counts::default() }, Vec::new());
+        let able = able(&plan, &counts, &mut without, &mut lab).unwrap();
+        assert_eq!(able.iter().map(|structure| structure.id).collect::<Vec<_>>().join(","), ids);
+        let left_out: Vec<_> = without.iter().map(|left| (left.structure.id, left.is_able)).collect();
+        assert_eq!(left_out, if ticks > MOST_TICKS { vec![("hash-wheel", true)] } else { Vec::new() });
+        assert_eq!(lab.notes.join("").contains("hash-wheel: it is called at each tick"), ticks > MOST_TICKS);
+    }
+}
+
+/// Pieces of 64 operations for cold caches.
+#[test]
+fn decoding_ends_at_the_first_error() {
+    let arm = |at: i64| Event::new(at, at as u64, What::Arm { deadline: at + 1_000_000, period: 0 });
+    let (plan, meter) = (plan("heap4/slab", (0..1000).map(arm).collect()), FakeMeter::steady(10));
+    let steps = Steps::of(&plan, None, 1, &Profile::default(), &meter);
+    for last in [1, 3] {
+        let mut taken = Vec::new();
+        let decoded = steps.decode(&mut |piece| {
+            taken.push(piece.operations());
+            if taken.len() < last { Ok(()) } else { Err(LabError::failed("a test")) }
+        });
+        assert!(decoded.is_err_and(|error| error.to_string().contains("a test")));
+        assert_eq!(taken, vec![64; last]);
+    }
 }
