@@ -29,12 +29,13 @@ import time
 
 SEED = 20261121
 ROOT = pathlib.Path.cwd()
-SKIP = re.compile(r"/(tests|models|testing|mutants|ghost)(\.rs|/)|/tests/")
+# The models of loom; the lab's models are workloads.
+SKIP = re.compile(r"/(tests|testing|mutants|ghost|faulty)(\.rs|/)|(?<!-lab/src)/models(\.rs|/)")
 ORDERED = r"(?<!fence\()Ordering::(Acquire|Release|AcqRel|SeqCst)\b"
 FENCE = r"^ +fence\(.*\);$"
 # One line: an assignment, or a call whose result is not used.
 STATEMENT = (
-    r"^ +(?!let |return|use |pub|const|debug_assert|assert|break|continue|fence)"
+    r"^ +(?!\.|let |return|use |pub|const|debug_assert|assert|break|continue|fence)"
     r"[\w.*:\[\]]+( [-+|&^*]?= .*|\(.*\));$"
 )
 MUTATION = """//! Which mutant runs: the environment variable MUTANT, read before `main`.
@@ -124,13 +125,13 @@ AREAS = {
         10,
         ["threads lib", "threads tests", "threads loom"],
     ),
-    # What a verdict on a program rests on: replay, judge and recommendation.
+    # What a verdict on a program rests on: replay, judge, recommendation and the tour's advice.
     "verdicts": (
         LAB,
-        "(traces/(recommend|replay)|models/verify)",
-        40,
+        "(traces/(recommend|replay|decode|steps)|models/verify|tour/advice)",
+        82,
         0,
-        12,
+        16,
         ["lab lib"],
     ),
     # What people read as figures: statistics and comparisons, and the traces that they rest on.
@@ -150,7 +151,7 @@ ABOUT = {"coarse": "coarse_wheel", "geometries": "wheel/", "renumbering": "dary_
 SLOW = {"conformance", "loom", "threads loom"}
 MODELS_ONLY = {"loom lib": ["models"], "threads loom": ["models"]}
 # The tests of the lab that judge these areas; the others time experiments.
-MODELS_ONLY["lab lib"] = ["traces::", "models::verify"]
+MODELS_ONLY["lab lib"] = ["traces::", "models::verify", "tour::"]
 FIELDS = "area file line column function what end replacement text"
 Mutant = collections.namedtuple("Mutant", FIELDS)
 
