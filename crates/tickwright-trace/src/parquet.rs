@@ -89,7 +89,7 @@ fn write<R: Read, W: Write + Send>(reader: &mut Reader<R>, to: W, rows: usize) -
     match &done {
         Err(damage) => about.push(("tickwright.damage", Some(damage.to_string()))),
         Ok(_) if !reader.is_complete() => {
-            about.push(("tickwright.damage", Some("the trace has no end".into())));
+            about.push(("tickwright.damage", Some(crate::text::NO_END.into())));
         }
         Ok(_) => {}
     }

@@ -1,12 +1,15 @@
 //! Traces as text: CSV both ways, and JSON lines.
 //!
 //! ```text
-//!   time_ns,kind,timer,deadline_ns,period_ns,thread,cpu,base,site
-//!   1000,arm,7,5000000,0,worker,0,,server.c:77
-//!   90000,cancel,7,,,worker,0,,
+//!   time_ns,kind,timer,deadline_ns,period_ns,thread,cpu,base,site,count,note
+//!   1000,arm,7,5000000,0,worker,0,,server.c:77,,
+//!   90000,cancel,7,,,worker,0,,,,
+//!   95000,lost,,,,,,,,12,the buffer was full
+//!   95000,remark,,,,,,,,3,timer events could not be read and are left out
 //! ```
 //! One row per event. Threads, queues and sites are written by name. An unknown value is empty, and
-//! so is an unknown deadline.
+//! so is an unknown deadline. A row `lost` is a [loss](crate::Lost) of the source, and a row
+//! `remark` is a [remark](Remark); they have a number and words instead of a timer.
 
 use std::io::{BufReader, BufWriter, Read, Write};
 
@@ -26,7 +29,7 @@ use crate::writer::Writer;
 struct Row<'t> {
     time_ns: Ns,
     kind: &'t str,
-    timer: u64,
+    timer: Option<u64>,
     deadline_ns: Option<Ns>,
     period_ns: Option<u64>,
     #[serde(default)]
@@ -37,6 +40,37 @@ struct Row<'t> {
     base: Option<&'t str>,
     #[serde(default)]
     site: Option<&'t str>,
+    /// Of a row that is no event; such a row is written as [`Told`].
+    #[serde(default, skip_serializing)]
+    count: Option<u64>,
+    #[serde(default, skip_serializing)]
+    note: Option<&'t str>,
+}
+
+/// What a trace says beside its events: a loss, or a remark.
+#[derive(Debug, Serialize)]
+struct Told<'t> {
+    /// Of a remark, the time of the event before it.
+    time_ns: Ns,
+    kind: &'static str,
+    count: Option<u64>,
+    note: &'t str,
+}
+
+const LOST: &str = "lost";
+const REMARK: &str = "remark";
+
+impl<'t> Told<'t> {
+    fn new(kind: &'static str, time_ns: Ns, count: u64, note: &'t str) -> Self {
+        Self { time_ns, kind, count: Some(count).filter(|&count| count > 0), note }
+    }
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Line<'t> {
+    Event(Row<'t>),
+    Told(Told<'t>),
 }
 
 impl<'t> Row<'t> {
@@ -45,13 +79,15 @@ impl<'t> Row<'t> {
         Self {
             time_ns: event.time,
             kind: event.what.name(),
-            timer: event.timer,
+            timer: Some(event.timer),
             deadline_ns: event.what.deadline(),
             period_ns: armed.map(|(_, period)| period),
             thread: threads.get(event.thread),
             cpu: event.cpu.checked_sub(1),
             base: bases.get(usize::from(event.base)).map(|base| base.name.as_str()),
             site: sites.get(event.site),
+            count: None,
+            note: None,
         }
     }
 
@@ -68,33 +104,64 @@ impl<'t> Row<'t> {
             "rearm" => armed().map(|(deadline, period)| What::Rearm { deadline, period })?,
             "cancel" => What::Cancel,
             "fire" => What::Fire,
-            other => return Err(format!("kind is '{other}', not arm, rearm, cancel or fire")),
+            other => return Err(format!("kind is '{other}', not arm, rearm, cancel, fire, lost or remark")),
         })
     }
 }
 
-/// Calls `put` for each event of a trace.
+/// Calls `put` for each event of a trace, each loss and each remark. What is wrong with the end of
+/// the trace is a remark too.
 fn each_row<R: Read>(
     reader: &mut Reader<R>,
-    mut put: impl FnMut(&Row<'_>) -> Result<(), TraceError>,
+    mut put: impl FnMut(Line<'_>) -> Result<(), TraceError>,
 ) -> Result<u64, TraceError> {
     // A block borrows the reader, so its events are copied first; then their names can be looked
     // up.
     let mut events = Vec::new();
+    let (mut losses, mut remarks, mut counted, mut now) = (0, 0, 0_u64, 0);
     loop {
-        match reader.next_block()? {
-            Some(block) => {
+        let ended = match reader.next_block() {
+            Ok(Some(block)) => {
                 events.clear();
                 events.extend_from_slice(block);
+                None
             }
-            None => return Ok(reader.events_read()),
+            Ok(None) => Some(Ok(reader.events_read())),
+            Err(error) => Some(Err(error)),
+        };
+        for lost in &reader.lost()[losses..] {
+            counted = counted.saturating_add(lost.count);
+            put(Line::Told(Told::new(LOST, lost.time, lost.count, &lost.note)))?;
+        }
+        losses = reader.lost().len();
+        for remark in &reader.remarks()[remarks..] {
+            put(Line::Told(Told::new(REMARK, now, remark.count, &remark.words)))?;
+        }
+        remarks = reader.remarks().len();
+        if let Some(ended) = ended {
+            let more = reader.lost_total().unwrap_or(0).saturating_sub(counted);
+            if more > 0 {
+                put(Line::Told(Told::new(LOST, now, more, "losses beyond the limit of the format")))?;
+            }
+            let damage = match &ended {
+                Err(damage) => Some(damage.to_string()),
+                Ok(_) => (!reader.is_complete()).then(|| NO_END.into()),
+            };
+            if let Some(damage) = damage {
+                put(Line::Told(Told::new(REMARK, now, 0, &damage)))?;
+            }
+            return ended;
         }
         let (bases, sites, threads) = (&reader.header().bases, reader.sites(), reader.threads());
         for event in &events {
-            put(&Row::of(event, bases, sites, threads))?;
+            put(Line::Event(Row::of(event, bases, sites, threads)))?;
         }
+        now = events.last().map_or(now, |last| last.time);
     }
 }
+
+/// What an export says of a trace whose writer was stopped.
+pub(crate) const NO_END: &str = "the trace has no end";
 
 /// Writes a trace as CSV, with a line of column names. Returns the number of events.
 ///
@@ -104,24 +171,42 @@ fn each_row<R: Read>(
 pub fn to_csv<R: Read>(reader: &mut Reader<R>, to: impl Write) -> Result<u64, TraceError> {
     let mut to = csv::WriterBuilder::new().has_headers(false).from_writer(to);
     to.write_record(COLUMNS).map_err(io)?;
-    let done = each_row(reader, |row| to.serialize(row).map_err(io));
+    let done = each_row(reader, |line| {
+        match line {
+            Line::Event(row) => to.serialize((row, "", "")),
+            Line::Told(told) => to.serialize((told.time_ns, told.kind, [""; 7], told.count, told.note)),
+        }
+        .map_err(io)
+    });
     to.flush()?;
     done
 }
 
 /// The columns of a CSV file.
-const COLUMNS: [&str; 9] =
-    ["time_ns", "kind", "timer", "deadline_ns", "period_ns", "thread", "cpu", "base", "site"];
+const COLUMNS: [&str; 11] = [
+    "time_ns",
+    "kind",
+    "timer",
+    "deadline_ns",
+    "period_ns",
+    "thread",
+    "cpu",
+    "base",
+    "site",
+    "count",
+    "note",
+];
 
-/// Writes a trace as JSON, one object in a line for each event. Returns the number of events.
+/// Writes a trace as JSON, one object in a line for each event, loss and remark. Returns the number
+/// of events.
 ///
 /// # Errors
 /// As [`to_csv`].
 pub fn to_json_lines<R: Read>(reader: &mut Reader<R>, to: impl Write) -> Result<u64, TraceError> {
     // An object is written in dozens of pieces.
     let mut to = BufWriter::new(to);
-    let done = each_row(reader, |row| {
-        serde_json::to_writer(&mut to, row).map_err(std::io::Error::from)?;
+    let done = each_row(reader, |line| {
+        serde_json::to_writer(&mut to, &line).map_err(std::io::Error::from)?;
         Ok(to.write_all(b"\n")?)
     });
     to.flush()?;
@@ -129,11 +214,12 @@ pub fn to_json_lines<R: Read>(reader: &mut Reader<R>, to: impl Write) -> Result<
 }
 
 /// Reads CSV and writes it as a trace. Columns are found by name and may be in any order. The
-/// columns thread, cpu, base and site may be missing. Returns the number of events.
+/// columns thread, cpu, base, site, count and note may be missing. Returns the number of events.
 ///
-/// An arm whose deadline is empty has an [`UNKNOWN`] one. A line that says that events were lost,
-/// as bpftrace writes it between the rows, is written as a loss. Text that is packed with gzip is
-/// unpacked. `header` describes the trace. A queue that the header does not name is added to it.
+/// An arm whose deadline is empty has an [`UNKNOWN`] one. A row `lost`, or a line between the rows
+/// that says that events were lost, as bpftrace writes it, is written as a loss. Text that is packed
+/// with gzip is unpacked. `header` describes the trace. A queue that the header does not name is
+/// added to it.
 ///
 /// # Errors
 /// [`TraceError::Line`] with the number of the line; [`TraceError::Io`].
@@ -147,9 +233,18 @@ pub fn from_csv<W: Write>(from: impl Read, header: &Header, to: W) -> Result<(W,
                 return Ok(writer.lost(last.max(0), count, "the recorder's buffer was full"));
             }
         };
+        let (number, note) = (row.count.unwrap_or(0), row.note.unwrap_or_default());
+        match row.kind {
+            LOST => return Ok(writer.lost(row.time_ns, number, note)),
+            // These two are counted again.
+            REMARK if [Remark::UNKNOWN_DELAYS, OUT_OF_ORDER].contains(&note) => return Ok(Ok(())),
+            REMARK => return Ok(writer.remark(number, note)),
+            _ => {}
+        }
         let what = row.what(has_deadlines)?;
+        let timer = row.timer.ok_or_else(|| format!("an event '{}' needs a timer", row.kind))?;
         let cpu = row.cpu.map_or(Some(0), |cpu| cpu.checked_add(1)).ok_or("cpu is beyond 65534")?;
-        let mut event = Event { cpu, ..Event::new(row.time_ns, row.timer, what) };
+        let mut event = Event { cpu, ..Event::new(row.time_ns, timer, what) };
         let mut write = || {
             event.base = row.base.map_or(Ok(0), |name| writer.base(name, 0))?;
             event.thread = row.thread.map_or(Ok(0), |name| writer.thread(name))?;
@@ -162,14 +257,15 @@ pub fn from_csv<W: Write>(from: impl Read, header: &Header, to: W) -> Result<(W,
         last = last.max(row.time_ns);
         Ok(write())
     })?;
-    let out_of_order = "rows have an earlier time than a row before them: sort the rows by time";
-    for (count, words) in [(unknown, Remark::UNKNOWN_DELAYS), (back, out_of_order)] {
+    for (count, words) in [(unknown, Remark::UNKNOWN_DELAYS), (back, OUT_OF_ORDER)] {
         if count > 0 {
             writer.remark(count, words)?;
         }
     }
     Ok((writer.finish()?, count))
 }
+
+const OUT_OF_ORDER: &str = "rows have an earlier time than a row before them: sort the rows by time";
 
 /// The longest row.
 const LONGEST_RECORD: usize = 1 << 20;

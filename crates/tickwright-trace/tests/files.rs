@@ -359,8 +359,8 @@ fn text_says_the_same_and_comes_back() {
     let mut csv = Vec::new();
     assert_eq!(to_csv(&mut Reader::new(&file[..]).unwrap(), &mut csv).unwrap(), 40);
     let text = String::from_utf8(csv.clone()).unwrap();
-    let expected = "time_ns,kind,timer,deadline_ns,period_ns,thread,cpu,base,site\n\
-                    0,arm,0,5000000,0,worker/1,1,heap,tcp.c:7\n";
+    let expected = "time_ns,kind,timer,deadline_ns,period_ns,thread,cpu,base,site,count,note\n\
+                    0,arm,0,5000000,0,worker/1,1,heap,tcp.c:7,,\n";
     assert!(text.starts_with(expected), "{text}");
     let (back, count) = from_csv(&csv[..], &header(), Vec::new()).unwrap();
     assert_eq!((count, read(&back).0), (40, read(&file).0));
@@ -393,8 +393,9 @@ fn a_wrong_line_is_named() {
     assert_eq!(error("kind,timer\n"), "line 1: there is no column 'time_ns'");
     let names = "timer,kind,time_ns\n";
     assert_eq!(error(&format!("{names}1,arm,2\n")), "line 2: an event 'arm' needs deadline_ns");
-    let wrong = "line 3: kind is 'start', not arm, rearm, cancel or fire";
+    let wrong = "line 3: kind is 'start', not arm, rearm, cancel, fire, lost or remark";
     assert_eq!(error(&format!("{names}1,fire,2\n1,start,2\n")), wrong);
+    assert_eq!(error(&format!("{names},fire,2\n")), "line 2: an event 'fire' needs a timer");
     assert_eq!(error(&format!("{names}x,fire,2\n")), "line 2: field 1: invalid digit found in string");
     assert_eq!(error(&format!("{names}1,fire\n")), "line 2: it has 2 fields, the first line has 3");
 }

@@ -7,8 +7,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use tickwright_trace::event::UNKNOWN;
 use tickwright_trace::import::{Source, Unpacked, chrome, kernel, strace};
-use tickwright_trace::text::{from_csv, to_csv};
-use tickwright_trace::{Header, Reader, Remark, TraceError, What};
+use tickwright_trace::text::{from_csv, to_csv, to_json_lines};
+use tickwright_trace::{Event, Header, Reader, Remark, TraceError, What, Writer};
 
 const KERNEL: &str = "cpus=2
   w-3 [000] d..1. 50.000000: timer_start: timer=00000000aaaa0040 function=f expires=4295000100 [timeout=100] cpu=0
@@ -46,8 +46,10 @@ fn import(source: Source, bytes: &[u8]) -> Result<Held, TraceError> {
     let mut reader = Reader::new(&file[..])?;
     let mut csv = Vec::new();
     to_csv(&mut reader, &mut csv)?;
+    let is_event = |row: &&str| !row.contains(",lost,") && !row.contains(",remark,");
+    let rows = String::from_utf8(csv).unwrap();
     Ok(Held {
-        events: String::from_utf8(csv).unwrap(),
+        events: rows.lines().filter(is_event).map(|row| format!("{row}\n")).collect(),
         lost: reader.lost().iter().map(|lost| lost.count).collect(),
         remarks: reader.remarks().iter().map(ToString::to_string).collect(),
     })
@@ -205,6 +207,58 @@ fn an_unknown_deadline_is_empty_in_text() {
     let found = held(Source::Csv, text.as_bytes());
     assert!(found.events.contains("\n0,arm,7,,0,"), "{}", found.events);
     assert_eq!(found.remarks, [format!("1 {}", Remark::UNKNOWN_DELAYS)]);
+}
+
+/// Text has the losses and the remarks of a trace, and they come back.
+#[test]
+fn what_is_missing_is_in_text_and_comes_back() {
+    let mut writer = Writer::new(Vec::new(), &Header::of("test")).unwrap();
+    writer.lost(-3, 12, "a, \"full\" buffer").unwrap();
+    writer.push(&Event::new(5, 7, What::Fire)).unwrap();
+    writer.lost(4, 0, "").unwrap();
+    writer.remark(3, Remark::UNREADABLE).unwrap();
+    writer.remark(0, "words alone").unwrap();
+    let file = writer.finish().unwrap();
+    let text = |file: &[u8], lines: bool| {
+        let (mut reader, mut out) = (Reader::new(file).unwrap(), Vec::new());
+        let _ = if lines { to_json_lines(&mut reader, &mut out) } else { to_csv(&mut reader, &mut out) };
+        let lost: Vec<_> = reader.lost().iter().map(|lost| (lost.count, lost.note.clone())).collect();
+        (String::from_utf8(out).unwrap(), lost, reader.remarks().to_vec())
+    };
+    let (csv, lost, remarks) = text(&file, false);
+    let rows = [
+        "time_ns,kind,timer,deadline_ns,period_ns,thread,cpu,base,site,count,note",
+        "-3,lost,,,,,,,,12,\"a, \"\"full\"\" buffer\"",
+        "5,fire,7,,,,,,,,",
+        "4,lost,,,,,,,,,",
+        "5,remark,,,,,,,,3,timer events could not be read and are left out",
+        "5,remark,,,,,,,,,words alone",
+    ];
+    assert_eq!(csv.lines().collect::<Vec<_>>(), rows);
+    assert_eq!((lost.len(), remarks.len()), (2, 2));
+    let (back, count) = from_csv(csv.as_bytes(), &Header::of("csv"), Vec::new()).unwrap();
+    assert_eq!((count, text(&back, false)), (1, (csv, lost, remarks)));
+    let (lines, ..) = text(&file, true);
+    assert!(lines.contains("{\"time_ns\":4,\"kind\":\"lost\",\"count\":null,\"note\":\"\"}\n"), "{lines}");
+    // A trace that ends too early says so, and so does one that is cut off within a block.
+    let end = file.len() - 1;
+    let (cut, ..) = text(&file[..end], false);
+    assert!(cut.lines().last().unwrap().contains("the file ends within a block, which begins at"), "{cut}");
+    let mut running = Writer::new(Vec::new(), &Header::of("test")).unwrap();
+    running.flush().unwrap();
+    let (open, ..) = text(running.get_ref().unwrap(), false);
+    assert!(open.ends_with("\n0,remark,,,,,,,,,the trace has no end\n"), "{open}");
+}
+
+/// Remarks that an import makes itself are not doubled by a second one.
+#[test]
+fn a_remark_on_rows_is_made_once() {
+    let text = "time_ns,kind,timer,deadline_ns\n9,arm,7,\n5,cancel,7,\n";
+    let (file, _) = from_csv(text.as_bytes(), &Header::of("csv"), Vec::new()).unwrap();
+    let mut csv = Vec::new();
+    to_csv(&mut Reader::new(&file[..]).unwrap(), &mut csv).unwrap();
+    let (once, twice) = (held(Source::Csv, text.as_bytes()), held(Source::Csv, &csv));
+    assert_eq!((once.remarks.len(), &once.remarks), (2, &twice.remarks));
 }
 
 /// Rows keep their order, because a trace may have any. Their number is told.
