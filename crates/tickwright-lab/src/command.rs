@@ -12,7 +12,7 @@ use crate::experiments::bench::Comparison;
 use crate::interrupt;
 use crate::list;
 use crate::models::scenario::{Model, Scenario};
-use crate::output::{self, OutputArgs};
+use crate::output::{self, TextFile};
 use crate::report_of::report_of;
 use crate::results;
 use crate::traces::parallel::OnThreads;
@@ -121,6 +121,5 @@ fn write_pages(command: &clap::Command, directory: &Path) -> Result<(), LabError
         write_pages(inner, directory)?;
     }
     let path = directory.join(manual(command.clone()).get_filename());
-    let [file] = OutputArgs::default().open_beside([("man", Some(&path))])?;
-    file.map_or(Ok(()), |file| file.write(&page(command)?))
+    TextFile::open(&path)?.write(&page(command)?)
 }

@@ -48,12 +48,9 @@ pub fn run() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             match &error {
-                // The parser's message brings its own colors.
                 LabError::Command(said) => output::message(&format!("{said}\n")),
                 error if error.is_broken_pipe() => {}
-                error => {
-                    output::message(&format!("tickwright: {}\n", output::text::plain(&error.to_string())))
-                }
+                error => output::message(&format!("tickwright: {error}\n")),
             }
             error.exit_code()
         }

@@ -65,9 +65,10 @@ const NOT_STARTED: u8 = 126;
 ///
 /// For example: tickwright record --out cache.twt -- memcached -p 0 -U 0
 ///
-/// Ctrl-C ends the program as it would without `record`, and the trace is finished. SIGTERM, and a
-/// SIGINT that does not come from the terminal, are passed on to the program. If the disk is full,
-/// the program runs on unrecorded.
+/// Ctrl-C ends the program as it would without `record`, and the trace is finished. A first
+/// SIGTERM, and a first SIGINT that does not come from the terminal, are passed on to the program.
+/// A second signal, a second later or more, ends the recording and not the program. If the disk is
+/// full, the program runs on unrecorded.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RecordArgs {
     /// File for the trace; one that exists is replaced
@@ -165,11 +166,8 @@ impl RecordArgs {
             }
         };
         // An earlier trace is replaced as soon as there is something to record.
-        let published = file.publish();
+        file.publish();
         let mut collector = Collector::new(folders.rings.clone(), start_ns, only, sink);
-        if let Err(error) = published {
-            collector.sink.fail(TraceError::Io(error));
-        }
         let status = watch(&mut child, &mut collector, &mut signals)?;
         collector.finish(now_ns());
         let ended = Ended {
@@ -178,7 +176,8 @@ impl RecordArgs {
             file: &self.out,
             program: &self.program,
         };
-        if let Some(error) = collector.sink.result.error.take() {
+        let finished = file.finish();
+        if let Some(error) = collector.sink.result.error.take().or(finished.err()) {
             output::message(&summary::text(&ended, &collector.totals, &collector.sink.result));
             return Err(writing(error));
         }
@@ -215,7 +214,7 @@ fn watch<W: io::Write>(
     signals: &mut SignalsInfo<WithOrigin>,
 ) -> Result<ExitStatus, LabError> {
     let waiting = |error| LabError::io("waiting for the program", error);
-    let (mut is_announced, mut was_full) = (false, false);
+    let (mut is_announced, mut was_full, mut is_passed_on) = (false, false, false);
     let is_shown = io::stderr().is_terminal();
     let mut busy_ns = now_ns();
     loop {
@@ -236,12 +235,14 @@ fn watch<W: io::Write>(
                 is_announced = true;
             }
         } else if stopped {
-            for origin in signals.pending().filter(|origin| !is_from_terminal(origin)) {
+            // One stop may arrive as several signals: `timeout` sends two. The program gets one.
+            if !is_passed_on && let Some(origin) = signals.pending().next() {
+                is_passed_on = true;
                 let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
                 let signal = if origin.signal == SIGINT { Signal::INT } else { Signal::TERM };
-                pid.map(|pid| kill_process(pid, signal));
+                pid.filter(|_| !is_from_terminal(&origin)).map(|pid| kill_process(pid, signal));
             }
-            // A second signal ends this process at once.
+            // A signal that comes a second later ends this process at once.
             collector.sink.flush();
         }
         if !collector.sink.is_open() && !was_full {

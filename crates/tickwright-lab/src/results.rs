@@ -7,7 +7,7 @@ use clap::Args;
 use crate::clock::{Meter, OsClock};
 use crate::error::LabError;
 use crate::host::Host;
-use crate::output::{OutputArgs, command_line, print};
+use crate::output::{OutputArgs, TextFile, command_line, is_stdout, print};
 use crate::render;
 use crate::result::compare::{Compared, compare, sections};
 use crate::result::{Finding, Report, SCHEMA};
@@ -98,11 +98,10 @@ impl PageArgs {
         let named = |path: &PathBuf| Ok((path.display().to_string(), Report::read(path)?));
         let reports = self.files.iter().map(named).collect::<Result<Vec<_>, LabError>>()?;
         let page = render::html(&reports);
-        if self.out == Path::new("-") {
-            return print(&page);
+        TextFile::open(&self.out)?.write(&page)?;
+        if is_stdout(&self.out) {
+            return Ok(());
         }
-        let [file] = OutputArgs::default().open_beside([("--out", Some(&self.out))])?;
-        file.map_or(Ok(()), |file| file.write(&page))?;
         let (count, kib) = (reports.len(), page.len() / 1024);
         let results = if count == 1 { "result" } else { "results" };
         print(&format!("{}: {count} {results}, {kib} KiB\n", self.out.display()))

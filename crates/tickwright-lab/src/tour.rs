@@ -205,9 +205,13 @@ impl TourArgs {
         let Some(merged) = page::merged(name, &reports, &advice) else { return Ok(()) };
         let front = page::front(&merged, parts, &reports, &advice);
         let all = iter::once(front).chain(reports).map(|report| (report.experiment.clone(), report));
-        let shown = page.map_or(Ok(()), |page| page.write(&render::html(&all.collect::<Vec<_>>())));
+        let all: Vec<_> = all.collect();
+        let shown = page.map_or(Ok(()), |page| page.write(&render::html(&all)));
         if shown.is_ok() {
             say(&(page::conclusion(&advice) + &page::next(&self.out)));
+        } else if !self.full {
+            // No file took the page.
+            all.iter().for_each(|(_, report)| say(&render::text(report)));
         }
         shown.and(files.write(&merged)).and(said)
     }

@@ -273,6 +273,29 @@ fn commands_that_read_a_pipe_end_at_the_first_signal() {
     }
 }
 
+/// The open of a pipe waits until somebody reads it. No command has measured anything by then.
+#[test]
+fn an_output_that_nobody_reads_ends_at_the_first_signal() {
+    for (at, words) in [
+        "bench hold --json=p",
+        "reproduce linux --only network --log p",
+        "export sample:bind9 -o p",
+        "--svg=p",
+        "record -o p -- true",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let folder = Run::folder(&format!("unread-{at}"));
+        assert!(Command::new("mkfifo").arg(folder.join("p")).status().unwrap().success());
+        let mut run = Run::begin_in(folder, words, &[]);
+        let (signal, code) = [("-TERM", 143), ("-INT", 130)][at % 2];
+        run.signal(&[signal]);
+        assert_eq!(run.end(), Some(code), "{words}: {}", run.read("said"));
+        assert_eq!(fs::read_dir(&run.folder).unwrap().count(), 3, "{words} leaves nothing");
+    }
+}
+
 const ENDLESS: &str =
     "{ printf '{\"traceEvents\":['; exec yes '{\"name\":\"x\",\"ph\":\"I\",\"ts\":1},'; } > p 2>&-";
 

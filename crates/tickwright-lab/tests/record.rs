@@ -391,6 +391,51 @@ fn a_signal_to_the_recorder_ends_the_program_and_the_trace() {
     signalled("interrupt", "-INT", 128 + 2);
 }
 
+/// How often a process has gone to sleep: the recorder does so in each turn.
+fn turns(process: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+    line.and_then(|count| count.trim().parse().ok()).unwrap_or(u64::MAX)
+}
+
+/// `timeout` sends SIGTERM to the recorder and then to the group. The program gets one of them.
+#[test]
+fn several_signals_within_a_second_reach_the_program_once() {
+    let folder = Folder::new("twice");
+    let program = "trap 'echo told' TERM INT; echo ready; \
+        until read end; do test -e end && exit; done; echo end";
+    let mut recorder = Command::new(env!("CARGO_BIN_EXE_tickwright"))
+        .args(["record", "--only", "sem", "--", "sh", "-c", program])
+        .current_dir(&folder.0)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(recorder.stdout.take().unwrap());
+    let mut line = || {
+        let mut line = String::new();
+        said.read_line(&mut line).unwrap();
+        line
+    };
+    let id = recorder.id();
+    let kill = |signal: &str| Command::new("kill").args([signal, &id.to_string()]).status().unwrap();
+    assert_eq!(line(), "ready\n");
+    kill("-TERM");
+    assert_eq!(line(), "told\n");
+    kill("-INT");
+    let before = turns(id);
+    // On a busy machine, the second signal may come so late that it ends the recorder.
+    while turns(id) < before.saturating_add(5) && recorder.try_wait().unwrap().is_none() {
+        std::thread::yield_now();
+    }
+    fs::write(folder.file("end"), "").unwrap();
+    drop(recorder.stdin.take());
+    let rest = [line(), line()].concat();
+    assert!(!rest.contains("told"), "{rest}");
+    recorder.wait().unwrap();
+}
+
 #[test]
 fn nothing_is_left_behind() {
     let folder = Folder::new("left");

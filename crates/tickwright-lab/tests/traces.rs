@@ -170,6 +170,27 @@ fn what_is_missing_in_a_trace_is_said_on_every_page() {
         let page = fs::read_to_string(folder.0.join("page.html")).unwrap();
         assert!(page.contains(lost) && page.contains(unread), "{command}");
     }
+    // An export has the same, and brings it back.
+    for (form, rows) in [
+        (
+            "csv",
+            [
+                ",lost,,,,,,,,4711,the kernel's buffer was full",
+                ",remark,,,,,,,,1,timer events could not be read and are left out",
+            ],
+        ),
+        (
+            "jsonl",
+            ["\"kind\":\"lost\",\"count\":4711,\"note\":\"", "\"kind\":\"remark\",\"count\":1,\"note\":\""],
+        ),
+    ] {
+        let text = folder.good(&["export", "mine.twt", "--form", form]);
+        assert!(rows.iter().all(|row| text.contains(row)), "{form}: {text}");
+    }
+    folder.good(&["export", "mine.twt", "--out", "again.csv"]);
+    folder.good(&["import", "again.csv"]);
+    let page = words(&folder.good(&["describe", "again.twt"]));
+    assert!(page.contains(lost) && page.contains(unread), "{page}");
     // A packed source is read as it is; a wrong guess says how to correct it.
     let said = folder.refused(&["import", "mine.txt", "--source", "strace", "--out", "x.twt"], 2);
     assert!(said.contains("no line sets a timer") && !said.contains("taken for"), "{said}");
@@ -321,11 +342,83 @@ fn a_full_disk_leaves_the_old_file_and_no_other() {
     assert_eq!(fs::read_dir(&folder.0).unwrap().count(), before);
 }
 
+/// A mount point can be written but not replaced, and a draft needs no /proc.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_cannot_be_replaced_is_written_in_place() {
+    let folder = Folder::new("mounted");
+    let alone = |line: &str| {
+        let mut command = Command::new("unshare");
+        command.args(["-rm", "sh", "-c", line, env!("CARGO_BIN_EXE_tickwright")]).current_dir(&folder.0);
+        command.output()
+    };
+    folder.write("mine.csv", csv());
+    folder.write("target", "an old file");
+    folder.write("out", "");
+    if !alone("mount --bind target out").is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: a process may mount nothing here");
+        return;
+    }
+    folder.good(&["import", "mine.csv"]);
+    folder.good(&["describe", "mine.twt", "--json=r.json"]);
+    let files = || fs::read_dir(&folder.0).unwrap().count();
+    let before = files();
+    let mut commands = vec![("show r.json --json=out", &b"{"[..]), ("export mine.twt -o out", b"time_ns,")];
+    if cfg!(target_env = "gnu") {
+        commands.push(("record -o out -- sleep 0.001", b"\x89TWT"));
+    }
+    for (words, begin) in commands {
+        let output = alone(&format!("mount --bind target out && exec \"$0\" {words}")).unwrap();
+        assert!(output.status.success(), "{words}: {output:?}");
+        let target = fs::read(folder.0.join("target")).unwrap();
+        assert!(target.starts_with(begin) && target.len() > 300, "{words}: {} bytes", target.len());
+        assert_eq!((files(), fs::read(folder.0.join("out")).unwrap().len()), (before, 0), "{words}");
+    }
+    let output = alone("mount -t tmpfs none /proc && exec \"$0\" show r.json --json=out").unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(fs::read(folder.0.join("out")).unwrap() == fs::read(folder.0.join("r.json")).unwrap());
+}
+
+/// A descriptor that a shell opened is written through: the file behind it stays the same file.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_name_of_a_descriptor_replaces_no_file() {
+    let folder = Folder::new("descriptor");
+    folder.good(&["describe", "sample:bind9", "--json=r.json"]);
+    let result = fs::read_to_string(folder.0.join("r.json")).unwrap();
+    for (words, rest) in [
+        ("show r.json --json=/dev/stdout >> out", &result),
+        ("show r.json --json=/dev/fd/1 >> out", &result),
+        ("show r.json --json=/proc/self/fd/3 3>> out", &result),
+        ("export sample:bind9 -o /dev/stdout >> out", &folder.good(&["export", "sample:bind9"])),
+        ("report r.json -o /dev/stdout >> out", &folder.good(&["report", "r.json", "-o", "-"])),
+    ] {
+        let line = format!("echo before > out; ln -f out other; \"$0\" {words}");
+        let mut shell = Command::new("sh");
+        let shell = shell.args(["-c", &line, env!("CARGO_BIN_EXE_tickwright")]).current_dir(&folder.0);
+        assert!(shell.status().unwrap().success(), "{words}");
+        let other = fs::read_to_string(folder.0.join("other")).unwrap();
+        assert!(other == format!("before\n{rest}"), "{words}: {other:.300}");
+    }
+}
+
+/// What no file takes after a run is printed.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_result_that_cannot_be_saved_is_printed() {
+    let folder = Folder::new("printed");
+    let tables = folder.good(&["describe", "sample:bind9", "--json=r.json"]);
+    let result = fs::read_to_string(folder.0.join("r.json")).unwrap();
+    let output = folder.run(&["show", "r.json", "--json=/dev/full"]);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), tables + &result);
+}
+
 /// A queue, a thread and a site whose names would retitle a terminal and break a table.
 #[test]
 fn names_of_a_trace_reach_no_terminal_and_no_markdown_as_they_are() {
     let folder = Folder::new("names");
-    let evil = "\u{1b}]0;mine\u{7}\u{1b}[2J`|x`";
+    let evil = "\u{1b}]0;mine\u{7}\u{1b}[2J\u{202e}\u{200f}`|x`";
     let line = |time: u64, what: &str| format!("{time},{what},1,{},,{evil}t,0,{evil}q,{evil}s\n", time + 500);
     let mut text = String::from("time_ns,kind,timer,deadline_ns,period_ns,thread,cpu,base,site\n");
     for at in 0..200 {
@@ -339,7 +432,9 @@ fn names_of_a_trace_reach_no_terminal_and_no_markdown_as_they_are() {
         for text in [&output.stdout, &output.stderr] {
             let text = String::from_utf8_lossy(text);
             assert!(
-                !text.contains(|letter: char| letter.is_control() && letter != '\n'),
+                !text.contains(|letter: char| {
+                    letter.is_control() && letter != '\n' || ['\u{202e}', '\u{200f}'].contains(&letter)
+                }),
                 "{words:?}: {text}"
             );
         }
@@ -347,7 +442,10 @@ fn names_of_a_trace_reach_no_terminal_and_no_markdown_as_they_are() {
     };
     let page = clean(&["describe", "evil.twt"]);
     for name in ["t", "q", "s"] {
-        assert!(page.contains(&format!("\\u{{1b}}]0;mine\\u{{7}}\\u{{1b}}[2J`|x`{name}")), "{name}: {page}");
+        assert!(
+            page.contains(&format!("\\u{{1b}}]0;mine\\u{{7}}\\u{{1b}}[2J\\u{{202e}}\\u{{200f}}`|x`{name}")),
+            "{name}: {page}"
+        );
     }
     let markdown = clean(&["describe", "evil.twt", "--markdown"]);
     let rows: Vec<&str> =

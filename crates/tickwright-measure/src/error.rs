@@ -76,6 +76,11 @@ impl LabError {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
     }
 
+    /// Whether an output failed while it still had a reader.
+    pub fn is_unwritten(&self) -> bool {
+        matches!(self, Self::Io { .. }) && !self.is_broken_pipe()
+    }
+
     /// The exit code when nobody reads the output. It is the code of a process that SIGPIPE has
     /// ended.
     const BROKEN_PIPE: u8 = 141;

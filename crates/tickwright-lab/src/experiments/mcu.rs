@@ -11,9 +11,7 @@ mod data;
 mod record;
 mod tables;
 
-use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
@@ -23,7 +21,7 @@ use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request;
 use crate::output::OutputArgs;
-use crate::output::text::plain;
+use crate::output::text::{plain, read};
 use crate::result::{Better, Finding, Section, Series, Unit, labels};
 
 /// Arguments of `bench mcu`.
@@ -56,26 +54,11 @@ impl McuArgs {
             return Ok((name.to_owned(), Record::parse(name, text)?));
         };
         let name = plain(&path.display().to_string());
-        let text = read(path, &name)?;
+        let text =
+            read(path, MOST).map_err(|error| LabError::usage(format!("'{name}' cannot be read: {error}")))?;
         let record = Record::parse(&name, &text)?;
         Ok((name, record))
     }
-}
-
-fn read(path: &Path, name: &str) -> Result<String, LabError> {
-    let mut text = String::new();
-    let read = if path == Path::new("-") {
-        std::io::stdin().lock().take(MOST + 1).read_to_string(&mut text)
-    } else {
-        File::open(path).and_then(|file| file.take(MOST + 1).read_to_string(&mut text))
-    };
-    read.map_err(|error| LabError::usage(format!("'{name}' cannot be read: {error}")))?;
-    if text.len() as u64 > MOST {
-        let message =
-            format!("'{name}' has more than {MOST} bytes: name a CSV that `ci/mcu.py --save` wrote");
-        return Err(LabError::usage(message));
-    }
-    Ok(text)
 }
 
 impl Experiment for McuArgs {

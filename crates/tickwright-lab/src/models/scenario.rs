@@ -366,7 +366,8 @@ impl Scenario {
 /// # Errors
 /// The file cannot be read or is too long.
 pub(crate) fn read(path: &Path) -> Result<String, LabError> {
-    text::read(path).map_err(|error| LabError::usage(format!("{} cannot be read: {error}", path.display())))
+    text::read(path, text::SHORT)
+        .map_err(|error| LabError::usage(format!("{} cannot be read: {error}", path.display())))
 }
 
 /// Parses a scenario file of any form; `file` appears in messages.

@@ -101,8 +101,8 @@ impl Workload {
     /// A usage error that names the file and the mistake.
     pub(crate) fn read(path: &Path) -> Result<Self, LabError> {
         let name = plain(&path.display().to_string());
-        let text =
-            text::read(path).map_err(|error| LabError::usage(format!("'{name}' cannot be read: {error}")))?;
+        let text = text::read(path, text::SHORT)
+            .map_err(|error| LabError::usage(format!("'{name}' cannot be read: {error}")))?;
         let workload: Self =
             toml::from_str(&text).map_err(|error| LabError::usage(format!("'{name}': {error}")))?;
         workload.checked().map_err(|wrong| LabError::usage(format!("'{name}': {wrong}")))

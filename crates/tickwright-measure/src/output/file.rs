@@ -4,23 +4,26 @@
 mod whole;
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use self::whole::Draft;
 use crate::error::LabError;
+use crate::interrupt;
+use crate::text::Plain;
 
 /// An opened output.
 #[derive(Debug)]
 pub(super) enum Sink {
     Stdout,
-    /// A pipe, a device, or a file in a folder where no file can be created. It is written in
-    /// place.
-    Place {
+    /// A pipe, a device, or a descriptor that the caller of this program opened. It is written as
+    /// it is, after what it holds.
+    Through {
         file: File,
         path: PathBuf,
     },
     /// A file that is replaced in one step. A reader sees the old results or the new ones, even if
-    /// this program is killed.
+    /// this program is killed. A file that cannot be replaced is written in place.
     Whole {
         path: PathBuf,
     },
@@ -35,12 +38,26 @@ pub(super) fn place(path: &Path) -> PathBuf {
     })
 }
 
+/// Whether a path names standard output: `-`, `/dev/stdout`, `/dev/fd/1`, `/proc/self/fd/1`.
+pub fn is_stdout(path: &Path) -> bool {
+    let is_one = |path: PathBuf| is_descriptor(&path) && path.ends_with("1") && is_own(&path);
+    path == Path::new("-") || end_of_links(path).is_ok_and(is_one)
+}
+
 /// A file that is written beside the report and opened before the run. The file appears complete or
 /// not at all.
 #[derive(Debug)]
 pub struct TextFile(pub(super) Sink);
 
 impl TextFile {
+    /// Opens a file, or standard output if the path [names it](is_stdout).
+    ///
+    /// # Errors
+    /// The path cannot be written.
+    pub fn open(path: &Path) -> Result<Self, LabError> {
+        Sink::open(path).map(Self)
+    }
+
     /// Writes the file.
     ///
     /// # Errors
@@ -68,8 +85,8 @@ impl TextFile {
 #[derive(Debug)]
 pub struct GrowingFile {
     file: File,
-    /// `None` for a file that is written in place, and after the draft was published.
-    draft: Option<(whole::Draft, PathBuf)>,
+    /// `None` for a file that is written in place, and after the draft has its name.
+    draft: Option<(Draft, PathBuf)>,
 }
 
 impl GrowingFile {
@@ -79,17 +96,15 @@ impl GrowingFile {
     /// # Errors
     /// `path` cannot be written.
     pub fn begin(path: &Path) -> io::Result<Self> {
-        match Sink::probe(path)? {
-            Sink::Whole { path } => {
-                let draft = whole::Draft::beside(&path)?;
-                Ok(Self { file: draft.file().try_clone()?, draft: Some((draft, path)) })
-            }
-            Sink::Place { file, .. } => {
-                truncate(&file)?;
-                Ok(Self { file, draft: None })
-            }
+        let path = match Sink::probe(path)? {
+            Sink::Whole { path } => path,
+            Sink::Through { file, .. } => return Ok(Self { file, draft: None }),
             // `probe` returns it for no path.
-            Sink::Stdout => Err(io::ErrorKind::Unsupported.into()),
+            Sink::Stdout => return Err(io::ErrorKind::Unsupported.into()),
+        };
+        match Draft::beside(&path) {
+            Ok(draft) => Ok(Self { file: draft.file().try_clone()?, draft: Some((draft, path)) }),
+            Err(_) => Ok(Self { file: in_place(&path)?, draft: None }),
         }
     }
 
@@ -101,22 +116,33 @@ impl GrowingFile {
         self.file.try_clone()
     }
 
-    /// Gives the file its name. An existing file is replaced.
+    /// Gives the file its name. An existing file is replaced. If it cannot be replaced, the draft
+    /// grows beside it until [`finish`](Self::finish), also when a signal ends the process.
+    pub fn publish(&mut self) {
+        if let Some((draft, path)) = self.draft.take()
+            && draft.rename(&path).is_err()
+        {
+            draft.keep();
+            self.draft = Some((draft, path));
+        }
+    }
+
+    /// Ends the file. Content that `publish` could not give its name is copied into the file.
     ///
     /// # Errors
-    /// The errors of the file system.
-    pub fn publish(&mut self) -> io::Result<()> {
+    /// The errors of the file system. The message names the file that has the content.
+    pub fn finish(mut self) -> io::Result<()> {
         self.draft.take().map_or(Ok(()), |(draft, path)| draft.publish(&path))
     }
 }
 
-/// Follows a chain of symbolic links to its end. The target need not exist.
+/// Follows a chain of symbolic links to its end: a descriptor, or a file that need not exist.
 fn end_of_links(path: &Path) -> io::Result<PathBuf> {
     // The limit of Linux.
     const LINKS: usize = 40;
     let mut path = path.to_owned();
     for _ in 0..LINKS {
-        let Ok(target) = path.read_link() else { return Ok(path) };
+        let Some(target) = path.read_link().ok().filter(|_| !is_descriptor(&path)) else { return Ok(path) };
         // A relative target is relative to the link's folder. Joining an absolute target replaces
         // the whole path.
         path = path.parent().unwrap_or(Path::new("")).join(target);
@@ -124,9 +150,51 @@ fn end_of_links(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many symbolic links"))
 }
 
+/// The folder of a path, without symbolic links.
+fn folder(path: &Path) -> PathBuf {
+    path.parent().and_then(|folder| folder.canonicalize().ok()).unwrap_or_default()
+}
+
+/// Whether a path is the name of a descriptor, such as `/proc/self/fd/1`. It seems to be a link to
+/// the file behind the descriptor, but it stands for the descriptor.
+fn is_descriptor(path: &Path) -> bool {
+    let folder = folder(path);
+    folder.ends_with("fd") && (folder.starts_with("/proc") || folder.starts_with("/dev"))
+}
+
+/// Whether the name of a descriptor is one of this process.
+fn is_own(path: &Path) -> bool {
+    let own = Path::new("/proc/self").canonicalize();
+    own.map_or(true, |own| folder(path).starts_with(own))
+}
+
+/// Opens a descriptor by its name.
+fn descriptor(path: &Path) -> io::Result<File> {
+    #[cfg(target_os = "linux")]
+    if is_own(path)
+        && let Some(number) = path.file_name().and_then(|name| name.to_str()?.parse().ok())
+    {
+        use rustix::fs::{OFlags, fcntl_getfl};
+        use rustix::io::Errno;
+        use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
+        let own = pidfd_open(getpid(), PidfdFlags::empty());
+        // The same open file, with the position that its other holders write at.
+        if let Ok(file) = own.and_then(|own| pidfd_getfd(own, number, PidfdGetfdFlags::empty())) {
+            let is_read_only = fcntl_getfl(&file)? & OFlags::RWMODE == OFlags::RDONLY;
+            return if is_read_only { Err(Errno::BADF.into()) } else { Ok(file.into()) };
+        }
+    }
+    OpenOptions::new().append(true).open(path)
+}
+
+/// Opens an existing file, and empties it.
+fn in_place(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).truncate(true).open(path)
+}
+
 impl Sink {
     pub(super) fn open(path: &Path) -> Result<Self, LabError> {
-        if path == Path::new("-") {
+        if is_stdout(path) {
             return Ok(Self::Stdout);
         }
         Self::probe(path).map_err(|error| {
@@ -136,22 +204,26 @@ impl Sink {
 
     /// Determines how `path` can be written, and changes nothing.
     fn probe(path: &Path) -> io::Result<Self> {
-        let place = || OpenOptions::new().write(true).open(path);
-        let takes_files = |path: &Path| whole::Draft::beside(path).map(drop);
-        match path.metadata() {
+        let end = end_of_links(path)?;
+        let writes = || OpenOptions::new().write(true).open(&end);
+        let through = |open: &dyn Fn() -> io::Result<File>| {
+            // The open of a pipe waits for a reader, and a signal must end that wait.
+            let _at_once = interrupt::at_once();
+            Ok(Self::Through { file: open()?, path: path.to_owned() })
+        };
+        match end.metadata() {
+            _ if is_descriptor(&end) => through(&|| descriptor(&end)),
             Ok(found) if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-            Ok(found) if found.is_file() => {
-                let file = place()?;
-                // The target of a link is replaced, not the link itself.
-                let path = path.canonicalize()?;
-                Ok(if takes_files(&path).is_ok() { Self::Whole { path } } else { Self::Place { file, path } })
-            }
-            Ok(_) => Ok(Self::Place { file: place()?, path: path.to_owned() }),
+            Ok(found) if found.is_file() => writes().map(|_| Self::Whole { path: end.clone() }),
+            Ok(_) => through(&writes),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                // The link's target does not exist yet: the file is created, and the link stays.
-                let path = end_of_links(path)?;
-                takes_files(&path)?;
-                Ok(Self::Whole { path })
+                // `folder/` and `folder/.` have a last part too.
+                let written = end.as_os_str().as_encoded_bytes();
+                if !end.file_name().is_some_and(|name| written.ends_with(name.as_encoded_bytes())) {
+                    return Err(io::Error::other("it names a folder, not a file"));
+                }
+                Draft::beside(&end)?;
+                Ok(Self::Whole { path: end.clone() })
             }
             Err(error) => Err(error),
         }
@@ -163,34 +235,42 @@ impl Sink {
     ) -> Result<(), LabError> {
         let (result, path) = match self {
             Self::Stdout => {
-                (super::stdout().and_then(|mut out| content(&mut out)), Path::new("standard output"))
+                let result = super::stdout().and_then(|out| fill(&out, out.is_terminal(), content));
+                (result, Path::new("standard output"))
             }
-            Self::Place { file, path } => (in_place(file, content), path.as_path()),
+            Self::Through { file, path } => (fill(file, file.is_terminal(), content), path.as_path()),
             Self::Whole { path } => (whole(path, content), path.as_path()),
         };
         result.map_err(|source| LabError::io(format!("writing {}", path.display()), source))
     }
 }
 
-fn in_place(file: &File, content: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> io::Result<()> {
-    truncate(file)?;
-    let mut out = BufWriter::new(file);
+/// Writes content to a file or a terminal. A terminal gets plain text, because the names in a
+/// result may hold escape sequences.
+fn fill(
+    to: impl Write + Send,
+    is_terminal: bool,
+    content: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut out = BufWriter::new(to);
+    if is_terminal {
+        let mut out = Plain::new(out);
+        content(&mut out)?;
+        return out.flush();
+    }
     content(&mut out)?;
     out.flush()
 }
 
-/// Only regular files can be truncated.
-fn truncate(file: &File) -> io::Result<()> {
-    if file.metadata()?.is_file() { file.set_len(0) } else { Ok(()) }
-}
-
 fn whole(path: &Path, content: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> io::Result<()> {
-    let draft = whole::Draft::beside(path)?;
-    let mut out = BufWriter::new(draft.file());
-    content(&mut out)?;
-    out.flush()?;
-    drop(out);
-    draft.publish(path)
+    match Draft::beside(path) {
+        Ok(draft) => {
+            fill(draft.file(), false, content)?;
+            draft.publish(path)
+        }
+        // No file can be created in this folder.
+        Err(error) => fill(in_place(path).map_err(|_| error)?, false, content),
+    }
 }
 
 #[cfg(test)]

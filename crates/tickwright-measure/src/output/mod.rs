@@ -11,7 +11,7 @@ use crate::error::LabError;
 
 pub use crate::{table, text};
 pub use baseline::Name;
-pub use file::{GrowingFile, TextFile};
+pub use file::{GrowingFile, TextFile, is_stdout};
 pub use report::{OutputArgs, Outputs};
 
 /// Returns the command line, without the path of the program.
@@ -45,8 +45,9 @@ pub fn print(text: &str) -> Result<(), LabError> {
         .map_err(|source| LabError::io("writing to standard output", source))
 }
 
-/// Writes a message to standard error. Unlike `eprintln!` it does not panic when standard error is
-/// closed or full. The exit code of the process still says how the command ended.
-pub fn message(text: &str) {
-    let _ = io::stderr().lock().write_all(text.as_bytes());
+/// Writes a message to standard error, as [`plain`](text::plain) text. Unlike `eprintln!` it does
+/// not panic when standard error is closed or full. The exit code of the process still says how the
+/// command ended.
+pub fn message(said: &str) {
+    let _ = io::stderr().lock().write_all(text::plain(said).as_bytes());
 }

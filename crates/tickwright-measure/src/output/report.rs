@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::baseline::{self, Name};
-use super::file::{Sink, TextFile, place};
+use super::file::{Sink, TextFile, is_stdout, place};
 use super::print;
 use crate::error::LabError;
 use crate::render;
@@ -72,15 +72,17 @@ fn svg(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 }
 
 impl OutputArgs {
+    /// The requested outputs. Each name of standard output is `-` here.
     fn all(&self) -> [(&'static str, Option<&Path>, Writer); 4] {
-        [
+        let all: [(_, _, Writer); 4] = [
             ("--json", self.json.as_deref(), json),
             ("--csv", self.csv.as_deref(), write_csv),
             ("--markdown", self.markdown.as_deref(), |report, out| {
                 out.write_all(render::markdown(report).as_bytes())
             }),
             ("--svg", self.svg.as_deref(), svg),
-        ]
+        ];
+        all.map(|(flag, path, writer)| (flag, path.map(named), writer))
     }
 
     /// Opens the outputs that were requested of an experiment, such as `bench hold`. Existing files
@@ -123,7 +125,7 @@ impl OutputArgs {
             self.all().into_iter().filter_map(|(flag, path, _)| Some((flag, path?))).collect();
         let mut open = [const { None }; N];
         for (file, (flag, path)) in open.iter_mut().zip(wanted) {
-            let Some(path) = path else { continue };
+            let Some(path) = path.map(named) else { continue };
             if path == Path::new("-") {
                 let why = format!("{flag} needs a file: standard output is for the results");
                 return Err(LabError::usage(why));
@@ -134,6 +136,11 @@ impl OutputArgs {
         }
         Ok(open)
     }
+}
+
+/// Gives each name of standard output the name `-`.
+fn named(path: &Path) -> &Path {
+    if is_stdout(path) { Path::new("-") } else { path }
 }
 
 /// Refuses two outputs to the same place.
@@ -169,6 +176,10 @@ impl Outputs {
         let printed = if self.terminal() { print(&render::text(&report)) } else { Ok(()) };
         // A reader that has gone does not keep the files from being written.
         let written = self.write(&report);
+        // For a picture that cannot be drawn, no tables were printed yet.
+        if !self.terminal() && written.as_ref().is_err_and(LabError::is_unwritten) {
+            let _ = print(&render::text(&report));
+        }
         printed.and(written)
     }
 
@@ -177,8 +188,15 @@ impl Outputs {
     /// # Errors
     /// Those of [`deliver`](Self::deliver).
     pub fn write(&self, report: &Report) -> Result<(), LabError> {
-        // An output that fails does not keep the others from being written.
-        let written = self.sinks.iter().map(|(writer, sink)| sink.write(|out| writer(report, out)));
+        // An output that fails does not keep the others from being written, and its result is
+        // printed.
+        let written = self.sinks.iter().map(|(writer, sink)| {
+            let written = sink.write(|out| writer(report, out));
+            if written.as_ref().is_err_and(LabError::is_unwritten) && !matches!(sink, Sink::Stdout) {
+                let _ = Sink::Stdout.write(|out| writer(report, out));
+            }
+            written
+        });
         written.reduce(Result::and).unwrap_or(Ok(()))?;
         if report.interrupted { Err(LabError::Interrupted) } else { self.judge(report) }
     }

@@ -60,13 +60,17 @@ fn pipes(table: &Table) -> String {
     out
 }
 
-/// Escapes a line, so that Markdown shows it as it is.
+/// Escapes a line, so that Markdown shows it as it is. An indent is left out, because it has a
+/// meaning there.
 fn line(text: &str) -> String {
-    let text = name(text);
+    let text = name(text.trim_start());
+    let is_word = |letter: char| !letter.is_whitespace();
+    let number = text.len() - text.trim_start_matches(|letter: char| letter.is_ascii_digit()).len();
     let mut out = String::with_capacity(text.len());
     for (at, letter) in text.char_indices() {
-        // These begin a heading, a list or a rule, if they are first in a line.
-        let begins = at == 0 && matches!(letter, '#' | '+' | '-' | '=');
+        // These begin a heading, a list or a rule, if they are first in a line, or after a number.
+        let begins = at == 0 && matches!(letter, '#' | '+' | '-' | '=')
+            || at == number && at > 0 && matches!(letter, '.' | ')') && !text[at + 1..].starts_with(is_word);
         if begins || matches!(letter, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '~' | '&') {
             out.push('\\');
         }

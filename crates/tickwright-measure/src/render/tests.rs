@@ -115,7 +115,7 @@ fn prose_is_broken_at_a_hundred_columns_and_paragraphs_stay_apart() {
 }
 
 /// What a stranger's file may hold: a title and a clearing for a terminal, and marks of Markdown.
-const HOSTILE: &str = "q\u{1b}]0;mine\u{7}\u{1b}[2J\n```|<b>`*[x](y)\u{202e}";
+const HOSTILE: &str = "q\u{1b}]0;mine\u{7}\u{1b}[2J\n```|<b>`*[x](y)\u{202e}\u{200f}\u{61c}\u{2028}";
 
 #[test]
 fn no_form_of_a_report_lets_a_name_out() {
@@ -142,7 +142,9 @@ fn no_form_of_a_report_lets_a_name_out() {
         sparks(&plot, 9, 9).join("\n"),
     ];
     for form in &all {
-        let bad = |letter: char| letter.is_control() && letter != '\n' || letter == '\u{202e}';
+        let bad = |letter: char| {
+            letter.is_control() && letter != '\n' || "\u{202e}\u{200f}\u{61c}\u{2028}".contains(letter)
+        };
         assert!(!form.contains(bad), "{form}");
         assert!(form.contains("\\u{1b}"), "{form}");
     }
@@ -156,6 +158,32 @@ fn no_form_of_a_report_lets_a_name_out() {
     let fences: Vec<&str> = markdown.lines().filter(|line| ["````", "````text"].contains(line)).collect();
     assert_eq!(fences, ["````text", "````", "````text", "````"], "{markdown}");
     assert!(markdown.contains("\n````q\\u{1b}"), "code between more back quotes than it has: {markdown}");
+}
+
+/// A line that begins like a heading, a list, a rule or code is shown as it is.
+#[test]
+fn a_line_in_markdown_begins_nothing() {
+    let lines = [
+        ("1. a", "1\\. a"),
+        ("12) a", "12\\) a"),
+        ("3.", "3\\."),
+        ("9.5 ns", "9.5 ns"),
+        ("  # a", "\\# a"),
+        ("\t# a", "\\# a"),
+        ("     code", "code"),
+        ("- a", "\\- a"),
+        ("===", "\\==="),
+    ];
+    let mut report = crate::result::empty("bench test");
+    report.notes = lines.map(|(line, _)| line.to_owned()).into();
+    let text = lines.map(|(line, _)| format!("x\n{line}")).join("\n");
+    report.sections = vec![Section::new("").text(text)];
+    let markdown = markdown(&report);
+    for (line, shown) in lines {
+        assert!(markdown.contains(&format!("\n> {shown}\n")), "{line}: {markdown}");
+        let paragraph = markdown.split("\n\n").last().unwrap();
+        assert!(paragraph.lines().any(|found| found.trim_end() == shown), "{line}: {paragraph}");
+    }
 }
 
 #[test]

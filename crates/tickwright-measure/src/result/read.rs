@@ -1,14 +1,11 @@
 //! Reads a result file.
 
-use std::fs::File;
-use std::io::{BufReader, Read};
 use std::path::Path;
 
 use serde_json::Value;
 
 use super::{Block, Report, SCHEMA};
 use crate::error::LabError;
-use crate::interrupt;
 use crate::text::{self, plain};
 
 /// The most bytes of a result. The whole NPTL table has two million.
@@ -23,18 +20,8 @@ impl Report {
     /// result again.
     pub fn read(path: &Path) -> Result<Self, LabError> {
         let name = text::name(&path.display().to_string());
-        // The path may be a pipe, and a signal must end the wait for it.
-        let _at_once = interrupt::at_once();
-        let mut text = String::new();
-        let read = if path == Path::new("-") {
-            std::io::stdin().lock().take(MOST + 1).read_to_string(&mut text)
-        } else {
-            File::open(path).and_then(|file| BufReader::new(file).take(MOST + 1).read_to_string(&mut text))
-        };
-        read.map_err(|error| LabError::usage(format!("'{name}' cannot be read: {error}")))?;
-        if text.len() as u64 > MOST {
-            return Err(LabError::usage(format!("'{name}' has more than {MOST} bytes: it is no result")));
-        }
+        let text = text::read(path, MOST)
+            .map_err(|error| LabError::usage(format!("'{name}' cannot be read: {error}")))?;
         Self::parse(&name, &text)
     }
 

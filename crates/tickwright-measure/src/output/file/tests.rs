@@ -17,9 +17,79 @@ fn results_replace_what_was_there_and_nothing_else_does() {
 
 #[test]
 fn a_path_that_cannot_be_written_is_refused_at_once() {
-    let error = Sink::open(Path::new("/no/such/directory/out.json")).unwrap_err();
-    assert_eq!(error.code(), 2);
-    assert!(error.to_string().contains("/no/such/directory/out.json"), "{error}");
+    let folder = std::env::temp_dir().join(format!("tickwright-refused-{}", std::process::id()));
+    std::fs::create_dir(&folder).unwrap();
+    let mut paths: Vec<PathBuf> =
+        ["none/r.json", "none/", "none/.", "none/..", "."].map(|name| folder.join(name)).into();
+    paths.push(PathBuf::new());
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("none/", folder.join("link")).unwrap();
+        paths.push(folder.join("link"));
+    }
+    for path in paths {
+        let error = Sink::open(&path).unwrap_err();
+        assert_eq!(error.code(), 2, "{}", path.display());
+        let words = error.to_string();
+        assert!(words.contains(&format!("'{}' cannot be written: ", path.display())), "{words}");
+        assert!(GrowingFile::begin(&path).is_err(), "{}", path.display());
+    }
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), usize::from(cfg!(unix)), "nothing was made");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// The file that a message names as the place of the content.
+fn named_in(error: impl core::fmt::Display) -> PathBuf {
+    let words = error.to_string();
+    words.split("the content is in '").nth(1).unwrap().strip_suffix('\'').unwrap().into()
+}
+
+/// A folder that comes into being during the run keeps the file from its name.
+#[test]
+fn what_cannot_get_its_name_stays_beside_and_is_named() {
+    let folder = std::env::temp_dir().join(format!("tickwright-beside-{}", std::process::id()));
+    let path = folder.join("r");
+    std::fs::create_dir(&folder).unwrap();
+    let sink = Sink::open(&path).unwrap();
+    let mut growing = GrowingFile::begin(&path).unwrap();
+    let mut out = growing.file().unwrap();
+    out.write_all(b"head").unwrap();
+    std::fs::create_dir(&path).unwrap();
+    let error = sink.write(|out| out.write_all(b"whole")).unwrap_err();
+    assert_eq!((error.code(), std::fs::read(named_in(&error)).unwrap()), (3, b"whole".to_vec()), "{error}");
+    growing.publish();
+    out.write_all(b" and more").unwrap();
+    let error = growing.finish().unwrap_err();
+    assert_eq!(std::fs::read(named_in(&error)).unwrap(), b"head and more", "{error}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// The name of a descriptor stands for the open file, whose holder goes on with it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_descriptor_is_written_through() {
+    use std::os::fd::AsRawFd;
+    let path = std::env::temp_dir().join(format!("tickwright-through-{}", std::process::id()));
+    let mut file = File::create(&path).unwrap();
+    file.write_all(b"before ").unwrap();
+    for name in ["/dev/fd", "/proc/self/fd", "/proc/thread-self/fd"] {
+        let name = Path::new(name).join(file.as_raw_fd().to_string());
+        text(&Sink::open(&name).unwrap(), "x");
+        GrowingFile::begin(&name).unwrap().file().unwrap().write_all(b"y").unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "before xyxyxy");
+    let reads = File::open(&path).unwrap();
+    let name = format!("/dev/fd/{}", reads.as_raw_fd());
+    assert_eq!(Sink::open(Path::new(&name)).unwrap_err().code(), 2, "it can only be read");
+    std::fs::remove_file(&path).unwrap();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn standard_output_has_several_names() {
+    let is = |name: &str| is_stdout(Path::new(name));
+    assert!(["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].into_iter().all(is));
+    assert!(!["/dev/stderr", "/dev/fd/2", "/dev/null", "1", "/proc/1/fd/1"].into_iter().any(is));
 }
 
 #[test]
@@ -77,12 +147,6 @@ fn a_link_that_leads_to_nothing_yet_stays_a_link() {
 }
 
 #[test]
-fn a_folder_is_no_file() {
-    let error = Sink::open(&std::env::temp_dir()).unwrap_err();
-    assert_eq!(error.code(), 2);
-}
-
-#[test]
 fn a_growing_file_replaces_the_old_one_only_when_it_is_published() {
     let folder = std::env::temp_dir().join(format!("tickwright-growing-{}", std::process::id()));
     std::fs::create_dir(&folder).unwrap();
@@ -94,11 +158,11 @@ fn a_growing_file_replaces_the_old_one_only_when_it_is_published() {
     let mut out = file.file().unwrap();
     out.write_all(b"head").unwrap();
     assert_eq!(read(), "old");
-    file.publish().unwrap();
+    file.publish();
     assert_eq!(read(), "head");
     out.write_all(b" and more").unwrap();
     assert_eq!(read(), "head and more");
-    drop(file);
+    file.finish().unwrap();
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "no draft is left");
     assert!(GrowingFile::begin(&folder.join("none/t.twt")).is_err());
     std::fs::remove_dir_all(&folder).unwrap();

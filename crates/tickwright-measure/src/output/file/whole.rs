@@ -1,8 +1,9 @@
 //! A file that is replaced in one step.
 
+use core::mem;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
 
 use crate::interrupt;
@@ -12,9 +13,7 @@ use crate::interrupt;
 #[derive(Debug)]
 pub(super) struct Draft {
     file: File,
-    /// The draft's name until it is published. `None` while the draft has no name, so that a killed
-    /// program leaves no file behind.
-    name: Option<Name>,
+    name: Name,
 }
 
 /// The name of a draft. A signal that ends the process removes the file, and so does a drop.
@@ -46,13 +45,9 @@ impl Draft {
     /// # Errors
     /// The folder does not exist, or no file can be created in it.
     pub(super) fn beside(path: &Path) -> io::Result<Self> {
-        #[cfg(target_os = "linux")]
-        if let Ok(file) = nameless(folder(path)) {
-            return Ok(Self { file, name: None });
-        }
-        let create = |name: &Path| File::options().write(true).create_new(true).open(name);
+        let create = |name: &Path| File::options().read(true).write(true).create_new(true).open(name);
         let (name, file) = Name::make(path, create)?;
-        Ok(Self { file, name: Some(name) })
+        Ok(Self { file, name })
     }
 
     /// The file to write to.
@@ -60,25 +55,40 @@ impl Draft {
         &self.file
     }
 
-    /// Moves the draft to `path`. An existing file is replaced, and its permissions stay.
+    /// Gives the draft the name `path`. An existing file is replaced, and its permissions stay.
     ///
     /// # Errors
     /// The errors of the file system.
-    pub(super) fn publish(mut self, path: &Path) -> io::Result<()> {
+    pub(super) fn rename(&self, path: &Path) -> io::Result<()> {
         if let Ok(before) = path.metadata() {
             self.file.set_permissions(before.permissions())?;
         }
         self.file.sync_data()?;
-        #[cfg(target_os = "linux")]
-        if self.name.is_none() {
-            let (name, ()) = Name::make(path, |name| link(&self.file, name))?;
-            self.name = Some(name);
-        }
-        // If the program is killed here, it leaves a stray file with complete content.
-        if let Some(name) = &self.name {
-            fs::rename(&name.0, path)?;
-        }
-        Ok(())
+        fs::rename(&self.name.0, path)
+    }
+
+    /// Moves the draft to `path`, or copies it there. A mount point, and a file of another user in
+    /// a sticky folder, can be written but not replaced.
+    ///
+    /// # Errors
+    /// The errors of the file system. The message names the draft, which then stays.
+    pub(super) fn publish(mut self, path: &Path) -> io::Result<()> {
+        let Err(error) = self.rename(path) else { return Ok(()) };
+        let copied = self.file.rewind().and_then(|()| {
+            let mut place = super::in_place(path)?;
+            io::copy(&mut self.file, &mut place)?;
+            place.sync_data()
+        });
+        copied.map_err(|_| {
+            self.keep();
+            let name = mem::take(&mut self.name.0);
+            io::Error::new(error.kind(), format!("{error}; the content is in '{}'", name.display()))
+        })
+    }
+
+    /// Lets the file stay when a signal ends the process.
+    pub(super) fn keep(&self) {
+        interrupt::drafts().retain(|draft| *draft != self.name.0);
     }
 }
 
@@ -92,20 +102,4 @@ fn temporary(path: &Path) -> PathBuf {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     folder(path).join(format!(".tickwright-{}-{number}.tmp", std::process::id()))
-}
-
-#[cfg(target_os = "linux")]
-fn nameless(folder: &Path) -> io::Result<File> {
-    use rustix::fs::{Mode, OFlags};
-    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
-    Ok(rustix::fs::open(folder, flags, Mode::from_raw_mode(0o666))?.into())
-}
-
-/// Gives the draft a name through its descriptor in /proc, which needs no privilege.
-#[cfg(target_os = "linux")]
-fn link(file: &File, name: &Path) -> io::Result<()> {
-    use rustix::fs::{AtFlags, CWD};
-    use std::os::fd::AsRawFd;
-    let number = format!("/proc/self/fd/{}", file.as_raw_fd());
-    Ok(rustix::fs::linkat(CWD, number, CWD, name, AtFlags::SYMLINK_FOLLOW)?)
 }
