@@ -216,10 +216,10 @@ pub fn to_json_lines<R: Read>(reader: &mut Reader<R>, to: impl Write) -> Result<
 /// Reads CSV and writes it as a trace. Columns are found by name and may be in any order. The
 /// columns thread, cpu, base, site, count and note may be missing. Returns the number of events.
 ///
-/// An arm whose deadline is empty has an [`UNKNOWN`] one. A row `lost`, or a line between the rows
-/// that says that events were lost, as bpftrace writes it, is written as a loss. Text that is packed
-/// with gzip is unpacked. `header` describes the trace. A queue that the header does not name is
-/// added to it.
+/// An arm whose deadline is empty has an [`UNKNOWN`] one. A row `lost` is written as a loss, and so
+/// is a line between the rows that says that events were lost, as bpftrace writes it. Text that is
+/// packed with gzip is unpacked. `header` describes the trace. A queue that the header does not
+/// name is added to it.
 ///
 /// # Errors
 /// [`TraceError::Line`] with the number of the line; [`TraceError::Io`].

@@ -10,7 +10,7 @@ use tickwright_trace::{Header, TraceError, text};
 
 use crate::error::LabError;
 use crate::output::text::plain;
-use crate::output::{self, TextFile};
+use crate::output::{self, OutputArgs};
 
 /// What wrote the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -80,7 +80,8 @@ impl ImportArgs {
             }
         };
         let shown = plain(&out.display().to_string());
-        let file = TextFile::open(&out)?;
+        let [file] = OutputArgs::default().open_beside([("--out", Some(&out))])?;
+        let Some(file) = file else { return Ok(()) };
         let mut said = Ok(String::new());
         let written = file.write_with(|to| {
             said = self.import(source, from, &name, to);
