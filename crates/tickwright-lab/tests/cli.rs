@@ -259,7 +259,7 @@ fn a_wrong_request_leaves_no_file() {
         ("reproduce xenomai --structures lits/* --json=r", &["nearest"]),
         (&short("--json=/no/such/directory/r.json"), &["/no/such/directory/r.json", "nothing was run"]),
         (&short("--json --csv"), &["standard output"]),
-        (&short("--json=both --csv=both"), &["both", "nothing was run"]),
+        (&short("--json=both --csv=both"), &["'both'", "nothing was run"]),
     ];
     for (line, words) in cases {
         folder.refused(line, words);

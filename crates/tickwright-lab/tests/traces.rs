@@ -158,6 +158,7 @@ fn what_is_missing_in_a_trace_is_said_on_every_page() {
             let all = found["series"].as_array().unwrap();
             all.iter().find(|series| series["name"] == name).map(|series| series["samples"][0].clone())
         };
+        assert_eq!(figure("losses"), Some(1.0.into()), "{command}");
         assert_eq!(figure("lost events"), Some(4711.0.into()), "{command}");
         assert_eq!(figure("unreadable events"), Some(1.0.into()), "{command}");
         let notes = found["notes"].as_array().unwrap();

@@ -65,6 +65,8 @@ pub(crate) struct Extent {
 /// Events that happened and are not in the trace. Notes say it in words, this is for programs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Gaps {
+    /// How many times the source lost some.
+    pub(crate) losses: u64,
     /// The source lost them. Losses of an unknown number count as 0.
     pub(crate) lost: u64,
     /// The import could not read them.
@@ -74,7 +76,8 @@ pub(crate) struct Gaps {
 impl Gaps {
     /// Figures for the numbers that are not 0.
     pub(crate) fn series(self) -> impl Iterator<Item = Series> {
-        let all = [("lost events", self.lost), ("unreadable events", self.unreadable)];
+        let all =
+            [("losses", self.losses), ("lost events", self.lost), ("unreadable events", self.unreadable)];
         all.into_iter().filter(|(_, count)| *count > 0).map(|(name, count)| {
             Series::new(name, Unit::Count, labels([])).better(Better::Lower).of([count as f64])
         })
@@ -437,7 +440,11 @@ fn found(reader: &Reader<Box<dyn Read>>, mut notes: Vec<String>) -> Found {
     notes.extend(reader.remarks().iter().map(|remark| name(&remark.to_string())));
     let unreadable =
         reader.remarks().iter().filter(|remark| remark.is_unreadable()).map(|remark| remark.count);
-    let gaps = Gaps { lost, unreadable: unreadable.fold(0, u64::saturating_add) };
+    let gaps = Gaps {
+        losses: reader.lost().len() as u64,
+        lost,
+        unreadable: unreadable.fold(0, u64::saturating_add),
+    };
     Found {
         header: shown(reader.header()),
         threads: reader.threads().clone(),

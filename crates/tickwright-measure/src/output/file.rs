@@ -171,17 +171,19 @@ fn is_own(path: &Path) -> bool {
 /// Opens a descriptor by its name.
 fn descriptor(path: &Path) -> io::Result<File> {
     #[cfg(target_os = "linux")]
-    if is_own(path)
-        && let Some(number) = path.file_name().and_then(|name| name.to_str()?.parse().ok())
     {
-        use rustix::fs::{OFlags, fcntl_getfl};
-        use rustix::io::Errno;
         use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
+        // The permissions of the name are those of the descriptor.
+        if path.symlink_metadata()?.permissions().readonly() {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
         let own = pidfd_open(getpid(), PidfdFlags::empty());
         // The same open file, with the position that its other holders write at.
-        if let Ok(file) = own.and_then(|own| pidfd_getfd(own, number, PidfdGetfdFlags::empty())) {
-            let is_read_only = fcntl_getfl(&file)? & OFlags::RWMODE == OFlags::RDONLY;
-            return if is_read_only { Err(Errno::BADF.into()) } else { Ok(file.into()) };
+        if is_own(path)
+            && let Some(number) = path.file_name().and_then(|name| name.to_str()?.parse().ok())
+            && let Ok(file) = own.and_then(|own| pidfd_getfd(own, number, PidfdGetfdFlags::empty()))
+        {
+            return Ok(file.into());
         }
     }
     OpenOptions::new().append(true).open(path)

@@ -47,7 +47,7 @@ fn named_in(error: impl core::fmt::Display) -> PathBuf {
 /// A folder that comes into being during the run keeps the file from its name.
 #[test]
 fn what_cannot_get_its_name_stays_beside_and_is_named() {
-    let folder = std::env::temp_dir().join(format!("tickwright-beside-{}", std::process::id()));
+    let folder = std::env::temp_dir().join(format!("tickwright-stays-{}", std::process::id()));
     let path = folder.join("r");
     std::fs::create_dir(&folder).unwrap();
     let sink = Sink::open(&path).unwrap();
