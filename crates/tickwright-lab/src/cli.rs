@@ -23,7 +23,6 @@ use crate::experiments::latency::{LatencyArgs, WorkerArgs};
 use crate::experiments::matrix::MatrixArgs;
 use crate::experiments::mcu::McuArgs;
 use crate::experiments::memory::MemoryArgs;
-use crate::experiments::nptl::ChildArgs;
 use crate::experiments::scheduler::SchedulerArgs;
 use crate::experiments::threads::ThreadsArgs;
 use crate::output::{self, table};
@@ -130,9 +129,6 @@ pub(crate) enum Command {
     LatencyLoad(WorkerArgs),
     #[cfg(target_os = "linux")]
     Record(Box<RecordArgs>),
-    /// Run a child of `reproduce nptl`; `reproduce nptl` itself starts this command
-    #[command(hide = true)]
-    NptlChild(ChildArgs),
     /// Read a trace of timers that another program wrote, and write it as .twt
     Import(ImportArgs),
     /// Write a trace of timers as CSV, JSON lines or a Parquet file

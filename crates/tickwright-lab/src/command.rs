@@ -47,7 +47,6 @@ pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
         Some(Command::LatencyLoad(args)) => args.execute(),
         #[cfg(target_os = "linux")]
         Some(Command::Record(args)) => args.execute(),
-        Some(Command::NptlChild(args)) => args.execute(),
         Some(Command::Import(args)) => at_once(|| args.execute()),
         Some(Command::Export(args)) => at_once(|| args.execute()),
         Some(Command::Describe(args)) => at_once(|| execute(&args, &args.output)),

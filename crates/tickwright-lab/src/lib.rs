@@ -21,11 +21,9 @@ mod traces;
 
 use std::process::ExitCode;
 
-#[cfg(target_os = "linux")]
-use tickwright_measure::counter;
 use tickwright_measure::{
-    child, clock, duration, error, experiment, hardware, host, interrupt, limits, output, progress, render,
-    result, rights, rounds, stats, virtualisation,
+    child, clock, duration, error, experiment, hardware, host, interrupt, output, progress, render, result,
+    rights, rounds, stats, virtualisation,
 };
 
 use crate::allocator::Counting;

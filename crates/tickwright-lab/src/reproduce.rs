@@ -24,9 +24,6 @@ pub(crate) enum Reproduce {
     ///
     /// Takes about two minutes. --only takes one part of it, --rounds fewer samples.
     Asterisk(asterisk::AsteriskArgs),
-    /// Asterisk 2009, a reviewer's question: is there a beat under thousands of short calls a
-    /// second?
-    AsteriskBeat(asterisk::BeatArgs),
     /// HelenOS 2018: does it matter to a ping-pong which tree the tasks are registered in?
     ///
     /// Takes about two minutes. --duration 50ms or --only one of the parts makes it shorter.
@@ -50,9 +47,8 @@ impl Reproduce {
             Self::Xenomai(args) => args.execute(),
             Self::Linux(args) => execute(args, &args.output),
             Self::Asterisk(args) => execute(args, &args.output),
-            Self::AsteriskBeat(args) => execute(args, &args.output),
             #[cfg(target_os = "linux")]
-            Self::Helenos(args) => args.execute(),
+            Self::Helenos(args) => execute(&**args, &args.output),
             Self::Nptl(args) => execute(&**args, &args.output),
         }
     }

@@ -66,7 +66,7 @@ pub(crate) const PLAN: &[Part] = &[
         name: "helenos",
         about: "does the tree that tasks are registered in matter?",
         seconds: 2,
-        command: || "reproduce helenos --transport futex --n 2,10k,100k --rounds 6 --duration 16ms".into(),
+        command: || "reproduce helenos --n 2,10k,100k --rounds 6 --duration 16ms".into(),
     },
     Part {
         name: "nptl",

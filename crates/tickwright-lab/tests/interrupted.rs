@@ -156,7 +156,6 @@ fn experiments_in_one_process() {
         "asterisk",
         "reproduce asterisk --n 1k,10k --rounds 1000 --budget 1h --mode ours --structures heap4",
     );
-    terminated("beat", "reproduce asterisk-beat --duration 1h");
     terminated("linux", "reproduce linux --only simple,network --connections 3 --duration 1h");
     terminated("xenomai", "reproduce xenomai --duration 1h");
     terminated("virtual", "reproduce xenomai --mode virtual --duration 100h");
@@ -164,17 +163,13 @@ fn experiments_in_one_process() {
 
 #[test]
 fn experiments_with_children() {
-    terminated("helenos", "reproduce helenos --duration 1h --n 3 --tasks processes");
+    terminated("helenos", "reproduce helenos --duration 1h --n 3");
     terminated("nptl", "reproduce nptl --toplevel 1 --children 1 --starts 1k --rounds 1000 --only table");
-    // The child alone does the work, but the signal goes to its parent only.
-    let alive = "reproduce nptl --only alive --n 30k --models m:n,one-to-one,manager";
-    stopped("alive", alive, false, "-TERM", 143);
 }
 
 #[test]
 fn latencies() {
     terminated("latency", "latency --duration 1h --priority none --load syscalls");
-    terminated("path", "latency crossover --rounds 1000");
 }
 
 #[test]

@@ -24,8 +24,6 @@
 
 pub mod child;
 pub mod clock;
-#[cfg(target_os = "linux")]
-pub mod counter;
 pub mod duration;
 pub mod error;
 pub mod experiment;
@@ -34,7 +32,6 @@ pub mod hardware;
 pub mod host;
 pub mod interrupt;
 #[cfg(unix)]
-pub mod limits;
 pub mod output;
 pub mod progress;
 pub mod render;

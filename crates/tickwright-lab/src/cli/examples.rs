@@ -114,10 +114,6 @@ pub(super) const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     ("reproduce linux", &[("tickwright reproduce linux --connections 10k", "Simulate 10,000 connections.")]),
     ("reproduce asterisk", &[("tickwright reproduce asterisk --rounds 6", "Take six rounds.")]),
-    (
-        "reproduce asterisk-beat",
-        &[("tickwright reproduce asterisk-beat --duration 5s", "Look for a beat in five seconds of calls.")],
-    ),
     ("reproduce helenos", &[("tickwright reproduce helenos --rounds 6", "Take six rounds.")]),
     (
         "reproduce nptl",
@@ -142,14 +138,6 @@ pub(super) const EXAMPLES: &[(&str, &[Example])] = &[
             ),
             ("tickwright latency run --cpus 0,1 -H", "Run on two CPUs at once, and print histograms."),
         ],
-    ),
-    (
-        "latency path",
-        &[("tickwright latency path --n 2,500", "Measure the path of a tick with 2 and with 500 timers.")],
-    ),
-    (
-        "latency crossover",
-        &[("tickwright latency crossover --structures 'heap4/*'", "Find where the heap overtakes the list.")],
     ),
     (
         "latency versus-cyclictest",

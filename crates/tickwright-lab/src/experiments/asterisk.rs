@@ -18,10 +18,7 @@
 //! - How does a red-black tree, or a hash with a ring, compare with the heap? The trees and the
 //!   wheel are columns.
 //! - In which order were the calls made? The first sentence of the report states the order.
-//! - Does the load oscillate near saturation: is there a beat? [`beat`] runs thousands of short
-//!   calls a second and looks for a period. `reproduce asterisk-beat` does the same at other rates.
 
-mod beat;
 mod column;
 mod comparisons;
 mod crossover;
@@ -38,8 +35,6 @@ use core::time::Duration;
 use clap::{Args, ValueEnum};
 use tickwright::service::Structure;
 
-pub(crate) use self::beat::BeatArgs;
-use self::beat::{Beat, Load};
 use self::column::{Column, Mode};
 use self::crossover::Few;
 use self::published::Published;
@@ -64,8 +59,6 @@ enum Part {
     Crossover,
     /// Counts comparisons: can a heap degrade to a list?
     Comparisons,
-    /// Looks for a period in the load of short calls
-    Beat,
 }
 
 /// Asterisk's scheduler experiment of 2009: should a sorted list or a heap hold the callbacks?
@@ -77,7 +70,7 @@ pub(crate) struct AsteriskArgs {
         value_enum,
         value_delimiter = ',',
         value_name = "PARTS",
-        default_value = "table,crossover,comparisons,beat"
+        default_value = "table,crossover,comparisons"
     )]
     only: Vec<Part>,
     /// The schedulers of 2009, this project's scheduler, or both
@@ -96,9 +89,6 @@ pub(crate) struct AsteriskArgs {
     /// list at a million takes hours
     #[arg(long, allow_hyphen_values = true, default_value = "10s", value_parser = duration::parse)]
     budget: Duration,
-    /// How long calls arrive, in the search for a beat
-    #[arg(long, allow_hyphen_values = true, default_value = "5s", value_parser = duration::parse)]
-    duration: Duration,
     /// The seed of delays, orders and calls; the faithful mode draws its delays from the system's
     /// random source
     #[arg(long, allow_hyphen_values = true, default_value = "0", value_parser = Seed::parse)]
@@ -122,7 +112,6 @@ pub(crate) struct Data {
     table: Option<Table>,
     few: Vec<Few>,
     comparisons: Vec<comparisons::Row>,
-    beat: Option<Beat>,
 }
 
 /// The number of adds in a script in virtual time.
@@ -180,7 +169,6 @@ impl Experiment for AsteriskArgs {
             ("n", request::list(&plan.table.sizes).into()),
             ("rounds", plan.table.rounds.into()),
             ("budget", duration::show(self.budget).into()),
-            ("duration", duration::show(self.duration).into()),
         ])
     }
 
@@ -200,9 +188,6 @@ impl Experiment for AsteriskArgs {
         if self.runs(Part::Comparisons) {
             data.comparisons = comparisons::run(COUNTED)?;
         }
-        if self.runs(Part::Beat) {
-            data.beat = Some(beat::run(&Load::usual(self.duration, *seed))?);
-        }
         Ok(data)
     }
 
@@ -210,7 +195,6 @@ impl Experiment for AsteriskArgs {
         let mut all: Vec<Series> = data.table.iter().flat_map(shape::series).collect();
         all.extend(data.few.iter().flat_map(Few::series));
         all.extend(comparisons::series(&data.comparisons));
-        all.extend(data.beat.iter().flat_map(beat::series));
         all
     }
 
@@ -219,7 +203,6 @@ impl Experiment for AsteriskArgs {
         let mut all: Vec<Finding> = table.collect();
         all.extend(data.few.iter().filter_map(Few::finding));
         all.extend(comparisons::finding(&data.comparisons));
-        all.extend(data.beat.iter().flat_map(beat::findings));
         all
     }
 
@@ -239,7 +222,6 @@ impl Experiment for AsteriskArgs {
         }
         all.extend(data.few.iter().filter_map(Few::section));
         all.extend(comparisons::sections(&data.comparisons));
-        all.extend(data.beat.iter().map(|beat| beat::section(beat, findings)));
         all
     }
 }

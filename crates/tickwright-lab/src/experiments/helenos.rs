@@ -11,19 +11,17 @@
 //!
 //! One server serves all tasks of a registry. In a **round trip** the client draws a task at random
 //! and looks its id up in the registry, which returns the task's token. The client sends the token
-//! to the task over a [`channel`]. The server verifies the token and answers. The client verifies
+//! to the task through a [`mailbox`]. The server verifies the token and answers. The client verifies
 //! the answer and its number. So each round trip searches the tree once. Two dictionaries differ
-//! only in the tree: they share the loop, the server and the channel.
+//! only in the tree: they share the loop, the server and the mailbox.
 //!
 //! - [`registry`]: tasks with ids 1 ..= N, registered in ascending order as in a kernel. Every task
 //!   is drawn with the same probability.
-//! - [`mailbox`], [`channel`], [`link`]: a mailbox with a futex, pipes, and a Unix socket. The
-//!   server is a thread or a process.
+//! - [`mailbox`], [`channel`], [`link`]: a mailbox with a futex, and a server thread
 //! - [`timing`]: both timing methods of the original, on any meter
 //! - [`share`]: how much of a round trip the tree can change
 //! - [`tables`]: the report
 
-mod beside;
 mod channel;
 mod cpu;
 mod link;
@@ -32,30 +30,23 @@ mod published;
 mod registry;
 mod run;
 mod share;
-mod shared;
 mod tables;
 mod timing;
 
 use core::time::Duration;
-use std::ffi::OsString;
-use std::os::unix::process::CommandExt;
-use std::process::Command;
 
 use clap::Args;
 
 use crate::duration;
 use crate::error::LabError;
-use crate::experiment::{Experiment, Lab, Parameters, execute};
+use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request::{self, names, word};
-use crate::interrupt;
 use crate::models::scenario::{Seed, Within};
 use crate::output::OutputArgs;
-use crate::result::{Better, Finding, Section, Series, Unit, labels};
-use channel::Transport;
+use crate::result::{Finding, Section, Series, Unit};
 use cpu::Pin;
-use link::{Tasks, die_with, serve_as_process};
 use registry::Tree;
-use run::{Data, EMULATED, Part, Perf, Plan};
+use run::{Data, Part, Plan};
 use timing::Method;
 
 /// Number of tasks in a registry.
@@ -68,12 +59,6 @@ type Spins = Within<0, 1_000_000>;
 /// HelenOS's ping-pong of 2018: does it matter which tree the registry of tasks is?
 #[derive(Debug, Clone, Args)]
 pub(crate) struct HelenosArgs {
-    /// Channels that carry the messages, separated by commas
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "futex,pipe,socket")]
-    transport: Vec<Transport>,
-    /// Whether client and server are threads or processes
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "threads")]
-    tasks: Vec<Tasks>,
     /// Processors on which client and server run
     #[arg(long, value_enum, default_value = "same")]
     pin: Pin,
@@ -96,50 +81,16 @@ pub(crate) struct HelenosArgs {
     #[arg(long, value_name = "LOOKS", allow_hyphen_values = true, default_value = "0", value_parser = Spins::parse)]
     spin: Spins,
     /// Parts to run
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "look-ups,calls,perf")]
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "look-ups,calls")]
     only: Vec<Part>,
     /// Seed of the targets and of the order of the dictionaries
     #[arg(long, allow_hyphen_values = true, default_value = "1", value_parser = Seed::parse)]
     seed: Seed,
     #[command(flatten)]
-    output: OutputArgs,
-
-    /// Run as the server of the client that started this process
-    #[arg(long, value_enum, hide = true, requires = "parent")]
-    serve: Option<Transport>,
-    /// Process id of the parent
-    #[arg(long, hide = true)]
-    parent: Option<u32>,
-    /// Processor of the server
-    #[arg(long, hide = true)]
-    cpu: Option<usize>,
-    /// Run another program in this process and end it with its parent
-    #[arg(long = "become", hide = true, requires = "parent", num_args = 1.., allow_hyphen_values = true)]
-    other: Vec<OsString>,
+    pub(crate) output: OutputArgs,
 }
 
 impl HelenosArgs {
-    /// Runs the experiment and prints its report. With `--serve`, serves the client that started
-    /// this process.
-    ///
-    /// # Errors
-    /// An invalid request, a wrong answer, a lost server, or Ctrl-C.
-    pub(crate) fn execute(&self) -> Result<(), LabError> {
-        let Some(parent) = self.parent else { return execute(self, &self.output) };
-        let served = |source| LabError::io("serving a ping-pong", source);
-        if let Some(transport) = self.serve {
-            return serve_as_process(transport, self.spins(), self.cpu, parent).map_err(served);
-        }
-        let [program, args @ ..] = self.other.as_slice() else {
-            return Err(LabError::usage("--parent is for the servers that this command starts itself"));
-        };
-        if die_with(parent).map_err(served)? {
-            let what = format!("running {}", program.to_string_lossy());
-            return Err(LabError::io(what, Command::new(program).args(args).exec()));
-        }
-        Ok(())
-    }
-
     fn spins(&self) -> u32 {
         u32::try_from(self.spin.get()).unwrap_or(u32::MAX)
     }
@@ -159,8 +110,6 @@ impl Experiment for HelenosArgs {
         populations.sort_unstable();
         populations.dedup();
         Ok(Plan {
-            transports: request::once(&self.transport),
-            tasks: request::once(&self.tasks),
             pin: self.pin,
             processors: self.pin.processors()?,
             methods: request::once(&self.method),
@@ -174,11 +123,8 @@ impl Experiment for HelenosArgs {
         })
     }
 
-    /// The parameters have the names of the flags, because the emulated run is started with them.
     fn parameters(&self, plan: &Plan) -> Parameters {
         request::parameters([
-            ("transport", names(&plan.transports).into()),
-            ("tasks", names(&plan.tasks).into()),
             ("pin", word(&plan.pin).into()),
             ("method", names(&plan.methods).into()),
             ("structures", names(&plan.trees).into()),
@@ -194,42 +140,19 @@ impl Experiment for HelenosArgs {
         Some(plan.seed)
     }
 
-    fn run(&self, plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
-        let mut data = run::run(plan)?;
-        let wanted = |part| plan.parts.contains(&part) && !interrupt::requested();
-        if wanted(Part::Perf) && plan.transports.contains(&Transport::Pipe) {
-            for &tasks in &plan.tasks {
-                match beside::perf(tasks, plan, &data.cells) {
-                    Ok(perf) => data.perf.push(perf),
-                    Err(why) => lab.notes.push(format!("{}: skipped, {why}", Perf::title(tasks))),
-                }
-            }
-        }
-        if wanted(Part::Emulated) {
-            match beside::emulated(self.parameters(plan), plan.seed) {
-                Ok(cells) => data.emulated = cells,
-                Err(why) => lab.notes.push(format!("{}: skipped, {why}", EMULATED)),
-            }
-        }
-        Ok(data)
+    fn run(&self, plan: &Plan, _: &mut Lab<'_>) -> Result<Data, LabError> {
+        run::run(plan)
     }
 
     fn series(&self, _: &Plan, data: &Data) -> Vec<Series> {
-        let calls = data.cells.iter().flat_map(|cell| cell.series(run::CALLS));
-        let emulated = data.emulated.iter().flat_map(|cell| cell.series(run::CALLS_EMULATED));
+        let calls = data.cells.iter().flat_map(run::Cell::series);
         let asked = data.asked.iter().flat_map(|asked| {
             let of = run::of_tree(asked.tree, asked.population);
             let comparisons = Series::new("comparisons", Unit::Count, of.clone()).per("look-up");
             let alone = Series::new("look-up", Unit::Ns, of);
             [comparisons.of([asked.comparisons]), alone.of(asked.samples.iter().copied())]
         });
-        let perf = data.perf.iter().map(|perf| {
-            let of = labels([("tasks", word(&perf.tasks).into())]);
-            Series::new("perf bench sched pipe", Unit::PerSecond, of)
-                .better(Better::Higher)
-                .of(perf.samples.iter().copied())
-        });
-        calls.chain(emulated).chain(asked).chain(perf).collect()
+        calls.chain(asked).collect()
     }
 
     fn findings(&self, _: &Plan, data: &Data) -> Vec<Finding> {

@@ -10,7 +10,6 @@
 //! |---|---|
 //! | [`run`] | how late the timer wakes up, end to end |
 //! | [`versus`] | how that compares with cyclictest, run in turns |
-//! | [`path`] | what the queue alone adds, and from how many timers on the list is overtaken |
 //!
 //! # What counts
 //!
@@ -38,7 +37,6 @@ mod load;
 mod meeting;
 mod order;
 mod overhead;
-mod path;
 mod plan;
 mod platform;
 mod rights;
@@ -52,14 +50,12 @@ mod versus;
 
 use clap::{Args, Subcommand};
 
-use self::path::{CrossoverArgs, PathArgs};
 use self::run::RunArgs;
 use self::versus::VersusArgs;
 use crate::error::LabError;
 use crate::experiment::execute;
 
 pub(crate) use load::WorkerArgs;
-pub(crate) use path::check as check_path;
 pub(crate) use run::checks;
 
 /// How late one periodic timer wakes up, over each structure in turn; beside cyclictest
@@ -78,8 +74,6 @@ pub(crate) struct LatencyArgs {
 #[derive(Debug, Clone, Subcommand)]
 enum Mode {
     Run(RunArgs),
-    Path(PathArgs),
-    Crossover(CrossoverArgs),
     VersusCyclictest(VersusArgs),
 }
 
@@ -97,8 +91,6 @@ impl LatencyArgs {
         match &self.mode {
             None => self.run.execute(),
             Some(Mode::Run(args)) => args.execute(),
-            Some(Mode::Path(args)) => args.ticks.execute(args),
-            Some(Mode::Crossover(args)) => args.ticks.execute(args),
             Some(Mode::VersusCyclictest(args)) => execute(args, &args.output),
         }
     }

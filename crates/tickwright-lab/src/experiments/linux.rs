@@ -31,8 +31,8 @@
 //! 0.3 points of the published ones, and only the line and the sending side were chosen. This is an
 //! interpretation, not a proof: the workload of 2016 is not known.
 //!
-//! So the test has a server that sends through such a line, over real loopback sockets. There are
-//! hundreds of connections, and more than one response is active at a time. Sharing the line and
+//! So the test has a server that sends through such a line, in virtual time. There are hundreds of
+//! connections, and more than one response is active at a time. Sharing the line and
 //! starting new responses lowers both figures. The re-arms follow from the traffic by the rules of
 //! TCP; only the pauses of the clients are random.
 //!

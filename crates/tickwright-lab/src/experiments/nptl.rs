@@ -11,16 +11,11 @@
 //! # What was asked in the replies
 //!
 //! The replies asked whether M:N lost for other reasons than M:N itself: guard pages, and stacks
-//! that are not recycled. [`knobs`] measures the cost of each knob in each model. [`ladder`]
-//! changes M:N from NGPT's way to this project's, one knob at a time, until the published order is
-//! reversed.
+//! that are not recycled. [`ladder`] changes M:N from NGPT's way to this project's, one knob at a
+//! time, until the published order is reversed.
 
-mod alive;
 mod args;
 mod column;
-mod echo;
-mod errand;
-mod knobs;
 mod ladder;
 mod lanes;
 mod model;
@@ -28,12 +23,10 @@ mod peers;
 mod plan;
 mod published;
 mod rules;
-mod syscalls;
 mod table;
 mod tables;
 mod turns;
 mod verify;
-mod work;
 
 use crate::clock::OsClock;
 use crate::error::LabError;
@@ -44,7 +37,6 @@ use crate::result::{Claim, Finding, Section, Series};
 use crate::stats::Summary;
 pub(crate) use args::NptlArgs;
 pub(crate) use column::{Cell, Column};
-pub(crate) use errand::ChildArgs;
 pub(crate) use model::{Knobs, Model, start};
 use plan::{Part, Plan};
 use published::{Published, published};
@@ -56,11 +48,6 @@ pub(crate) use verify::run as verify;
 pub(crate) struct Data {
     table: Option<table::Table>,
     ladder: Option<ladder::Ladder>,
-    syscalls: Option<syscalls::Counted>,
-    knobs: Vec<lanes::Lane>,
-    work: Option<work::Outcome>,
-    io: Vec<echo::Row>,
-    alive: Vec<alive::Row>,
 }
 
 impl Experiment for NptlArgs {
@@ -100,11 +87,6 @@ impl Experiment for NptlArgs {
         let parts = [
             data.table.as_ref().map(tables::series),
             data.ladder.as_ref().map(|ladder| lanes::series("ladder", &ladder.lanes)),
-            data.syscalls.as_ref().map(syscalls::Counted::series),
-            Some(lanes::series("knobs", &data.knobs)),
-            data.work.as_ref().map(|work| lanes::series("work", &work.lanes)),
-            Some(echo::series(&data.io)),
-            Some(alive::series(&data.alive)),
         ];
         parts.into_iter().flatten().flatten().collect()
     }
@@ -113,11 +95,6 @@ impl Experiment for NptlArgs {
         let mut findings: Vec<Finding> = headline(data, published).into_iter().collect();
         findings.extend(data.table.iter().flat_map(|table| tables::findings(table, published)));
         findings.extend(data.ladder.as_ref().and_then(ladder::Ladder::finding));
-        findings.extend(data.syscalls.as_ref().and_then(syscalls::Counted::finding));
-        findings.extend(lanes::findings(&data.knobs, knobs::own));
-        findings.extend(data.work.iter().flat_map(|work| lanes::findings(&work.lanes, lanes::first)));
-        findings.extend(echo::findings(&data.io));
-        findings.extend(alive::findings(&data.alive, &published.alive));
         findings
     }
 
@@ -127,18 +104,6 @@ impl Experiment for NptlArgs {
             sections.extend(tables::sections(table, published, findings));
         }
         sections.extend(data.ladder.as_ref().map(|ladder| ladder.section(published.lost())));
-        sections.extend(data.syscalls.as_ref().map(syscalls::Counted::section));
-        sections.extend(data.work.as_ref().map(work::Outcome::section));
-        if !data.knobs.is_empty() {
-            let table = lanes::table(&data.knobs, knobs::own, "the model as it is");
-            sections.push(Section::new("What each knob costs").table(table));
-        }
-        if !data.io.is_empty() {
-            sections.push(echo::section(&data.io));
-        }
-        if !data.alive.is_empty() {
-            sections.push(alive::section(&data.alive, &published.alive));
-        }
         sections
     }
 }
@@ -152,27 +117,6 @@ fn run(part: Part, plan: &Plan, clock: OsClock, data: &mut Data) -> Result<(), L
             let mut lanes = ladder::lanes(plan.knobs);
             lanes::time(&mut lanes, cell, &turns, clock)?;
             data.ladder = Some(ladder::Ladder { cell, lanes });
-        }
-        Part::Syscalls => data.syscalls = Some(syscalls::run(&plan.columns, plan.knobs.workers)?),
-        Part::Knobs => {
-            let models: Vec<Model> = plan.columns.iter().filter_map(|column| column.model()).collect();
-            data.knobs = plan.settings.lanes(&models, plan.knobs);
-            lanes::time(&mut data.knobs, cell, &plan.turns(part, "knobs"), clock)?;
-        }
-        Part::Work => {
-            let turns = plan.turns(part, "work");
-            data.work = Some(work::run(plan.work, &plan.columns, &plan.knobs, cell, &turns, clock)?);
-        }
-        Part::Io => {
-            let turns = plan.turns(part, "echo");
-            data.io = echo::run(&plan.columns, &plan.knobs, &plan.loads, &turns, clock)?;
-        }
-        Part::Alive => {
-            for &order in &plan.alive {
-                if !interrupt::requested() {
-                    data.alive.push(errand::alive(order)?);
-                }
-            }
         }
     }
     Ok(())

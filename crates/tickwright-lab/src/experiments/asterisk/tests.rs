@@ -162,7 +162,6 @@ fn data(plan: &Plan) -> Data {
         table: Some(Table { sizes: plan.table.sizes.clone(), lanes }),
         few: vec![Few { columns: vec![list, heap], sampled: [8, 16, 32, 64].map(few).into() }],
         comparisons: comparisons::run(1000).unwrap(),
-        beat: Some(beat::made_up()),
     }
 }
 

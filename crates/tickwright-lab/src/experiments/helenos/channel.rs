@@ -1,20 +1,6 @@
-//! The messages between client and server, and the channels that carry them.
+//! The messages between client and server.
 
-use std::fs::File;
-use std::io::{self, Read, Write};
-
-use clap::ValueEnum;
-
-/// How messages travel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Transport {
-    /// A mailbox in shared memory; a waiting side sleeps on a futex
-    Futex,
-    /// Two pipes
-    Pipe,
-    /// A pair of Unix stream sockets
-    Socket,
-}
+use std::io;
 
 /// A request from the client to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,56 +111,5 @@ pub(super) struct Loopback;
 impl Channel for Loopback {
     fn call(&mut self, request: Request) -> io::Result<Reply> {
         Ok(reply_to(request))
-    }
-}
-
-/// Two files: a pair of pipes, or a socket. A message usually takes one `write` and one `read`.
-#[derive(Debug)]
-pub(super) struct Stream {
-    pub(super) input: File,
-    pub(super) output: File,
-}
-
-fn pack<const N: usize, const BYTES: usize>(words: [u64; N]) -> [u8; BYTES] {
-    let mut bytes = [0; BYTES];
-    for (chunk, word) in bytes.chunks_exact_mut(8).zip(words) {
-        chunk.copy_from_slice(&word.to_le_bytes());
-    }
-    bytes
-}
-
-fn unpack<const N: usize>(bytes: &[u8]) -> [u64; N] {
-    let mut words = [0; N];
-    for (word, chunk) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
-        *word = u64::from_le_bytes(*chunk);
-    }
-    words
-}
-
-impl Channel for Stream {
-    fn call(&mut self, request: Request) -> io::Result<Reply> {
-        let Request { number, target, token } = request;
-        self.output.write_all(&pack::<3, 24>([number, target, token]))?;
-        let mut bytes = [0; 16];
-        self.input.read_exact(&mut bytes)?;
-        let [number, answer] = unpack(&bytes);
-        Ok(Reply { number, answer })
-    }
-}
-
-impl Port for Stream {
-    fn receive(&mut self) -> io::Result<Option<Request>> {
-        let mut bytes = [0; 24];
-        match self.input.read_exact(&mut bytes) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
-            Err(error) => return Err(error),
-        }
-        let [number, target, token] = unpack(&bytes);
-        Ok(Some(Request { number, target, token }))
-    }
-
-    fn answer(&mut self, reply: Reply) -> io::Result<()> {
-        self.output.write_all(&pack::<2, 16>([reply.number, reply.answer]))
     }
 }

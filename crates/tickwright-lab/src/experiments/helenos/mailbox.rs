@@ -23,61 +23,44 @@ const FULL: u32 = 1;
 const ASLEEP: u32 = 2;
 const CLOSED: u32 = 3;
 
-/// One direction, on its own cache lines. An all-zero value is an empty direction.
+/// One direction, on its own cache lines.
 #[derive(Debug, Default)]
-#[repr(C, align(128))]
+#[repr(align(128))]
 pub(super) struct Slot {
     state: AtomicU32,
     words: [AtomicU64; 3],
 }
 
-/// Both directions. Any bytes are a valid mailbox, and all zeros are an empty mailbox. So a mailbox
-/// can lie in shared memory.
+/// Both directions.
 #[derive(Debug, Default)]
-#[repr(C)]
 pub(crate) struct Mailbox {
     pub(super) requests: Slot,
     pub(super) replies: Slot,
 }
 
-/// How to wait.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Waiting {
-    /// Number of checks before the waiter sleeps.
-    pub(crate) spins: u32,
-    /// Whether client and server share one address space. If so, the futex is private.
-    pub(crate) private: bool,
-}
-
-impl Waiting {
-    fn flags(self) -> Flags {
-        if self.private { Flags::PRIVATE } else { Flags::empty() }
-    }
-}
-
 impl Slot {
     #[inline]
-    pub(super) fn post(&self, words: [u64; 3], waiting: Waiting) -> io::Result<()> {
+    pub(super) fn post(&self, words: [u64; 3]) -> io::Result<()> {
         for (to, word) in self.words.iter().zip(words) {
             to.store(word, Ordering::Relaxed);
         }
         // Release: a taker that acquires FULL also sees the words.
         match self.state.swap(FULL, Ordering::AcqRel) {
-            ASLEEP => futex::wake(&self.state, waiting.flags(), 1).map(|_| ()).map_err(io::Error::from),
+            ASLEEP => futex::wake(&self.state, Flags::PRIVATE, 1).map(|_| ()).map_err(io::Error::from),
             CLOSED => {
                 // The swap has overwritten CLOSED. Restore it, and wake a waiter that has fallen
                 // asleep.
-                self.close(waiting);
+                self.close();
                 Err(io::ErrorKind::BrokenPipe.into())
             }
             _ => Ok(()),
         }
     }
 
-    /// Waits for the words and returns them; `None` when the mailbox was closed.
+    /// Checks the state `spins` times before it sleeps. Returns the words; `None` when the mailbox
+    /// was closed.
     #[inline]
-    pub(super) fn take(&self, waiting: Waiting) -> io::Result<Option<[u64; 3]>> {
-        let mut spins = waiting.spins;
+    pub(super) fn take(&self, mut spins: u32) -> io::Result<Option<[u64; 3]>> {
         loop {
             match self.state.load(Ordering::Acquire) {
                 FULL => break,
@@ -91,7 +74,7 @@ impl Slot {
                     // reads the new state.
                     let _ = self.state.compare_exchange(EMPTY, ASLEEP, Ordering::Relaxed, Ordering::Relaxed);
                 }
-                _ => match futex::wait(&self.state, waiting.flags(), ASLEEP, None) {
+                _ => match futex::wait(&self.state, Flags::PRIVATE, ASLEEP, None) {
                     Ok(()) | Err(Errno::AGAIN | Errno::INTR) => {}
                     Err(error) => return Err(error.into()),
                 },
@@ -102,17 +85,17 @@ impl Slot {
         Ok(Some(words))
     }
 
-    fn close(&self, waiting: Waiting) {
+    fn close(&self) {
         self.state.store(CLOSED, Ordering::Release);
         // The result is ignored: waking cannot fail for a mapped address.
-        let _ = futex::wake(&self.state, waiting.flags(), u32::MAX >> 1);
+        let _ = futex::wake(&self.state, Flags::PRIVATE, u32::MAX >> 1);
     }
 }
 
 impl Mailbox {
     /// Hangs up, from either side: wakes all waiters. Every later call fails.
-    pub(crate) fn close(&self, waiting: Waiting) {
-        self.requests.close(waiting);
-        self.replies.close(waiting);
+    pub(crate) fn close(&self) {
+        self.requests.close();
+        self.replies.close();
     }
 }

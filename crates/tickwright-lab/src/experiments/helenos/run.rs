@@ -1,12 +1,12 @@
-//! Runs the trees in turns for each registry and channel.
+//! Runs the trees in turns for each registry.
 
 use core::time::Duration;
 
 use clap::ValueEnum;
 
-use super::channel::{Client, Transport, lost};
+use super::channel::{Client, lost};
 use super::cpu::{self, Pin, Processors};
-use super::link::{Link, Tasks, Wanted};
+use super::link::Link;
 use super::registry::{self, Asked, Draw, Registry, Tree};
 use super::timing::{self, Method};
 use crate::clock::{Meter, OsClock};
@@ -24,19 +24,13 @@ use crate::virtualisation;
 pub(super) enum Part {
     /// Comparisons that a round trip makes in the tree, and look-ups without calls
     LookUps,
-    /// Round trips over every channel
+    /// Round trips
     Calls,
-    /// `perf bench sched pipe`, where perf is installed
-    Perf,
-    /// The round trips again under QEMU's user mode, where QEMU is installed
-    Emulated,
 }
 
 /// What to run.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
-    pub(super) transports: Vec<Transport>,
-    pub(super) tasks: Vec<Tasks>,
     pub(super) pin: Pin,
     pub(super) processors: Processors,
     pub(super) methods: Vec<Method>,
@@ -51,11 +45,9 @@ pub(crate) struct Plan {
     pub(super) seed: u64,
 }
 
-/// One tree over one channel, at one population, with one timing method.
+/// One tree at one population, with one timing method.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Cell {
-    pub(super) transport: Transport,
-    pub(super) tasks: Tasks,
     pub(super) population: usize,
     pub(super) method: Method,
     pub(super) tree: Tree,
@@ -66,64 +58,22 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// Returns a series of the samples under `title`, and the number of round trips of each.
-    pub(super) fn series(&self, title: &'static str) -> Vec<Series> {
+    /// Returns a series of the samples, and the number of round trips of each.
+    pub(super) fn series(&self) -> Vec<Series> {
         let mut of = of_tree(self.tree, self.population);
-        of.extend(labels([
-            ("transport", word(&self.transport).into()),
-            ("tasks", word(&self.tasks).into()),
-            ("method", word(&self.method).into()),
-        ]));
+        of.extend(labels([("method", word(&self.method).into())]));
         let counts = self.round_trips.map(|count| {
             let each = Series::new("round trips of a sample", Unit::Count, of.clone());
             each.better(Better::Neither).of([count as f64])
         });
-        let rates = Series::new(title, Unit::PerSecond, of).better(Better::Higher);
+        let rates = Series::new("round trips", Unit::PerSecond, of).better(Better::Higher);
         [rates.of(self.samples.iter().copied())].into_iter().chain(counts).collect()
-    }
-
-    /// Reads a cell back from a series that [`series`](Self::series) wrote as [`CALLS`].
-    pub(super) fn read(series: &Series) -> Option<Self> {
-        fn of<V: ValueEnum>(series: &Series, key: &str) -> Option<V> {
-            V::from_str(&series.labels.get(key)?.to_string(), false).ok()
-        }
-        (series.name == CALLS).then_some(())?;
-        Some(Self {
-            transport: of(series, "transport")?,
-            tasks: of(series, "tasks")?,
-            population: series.labels.get("n")?.to_string().parse().ok()?,
-            method: of(series, "method")?,
-            tree: of(series, "structure")?,
-            round_trips: None,
-            samples: series.samples.clone(),
-        })
     }
 }
 
 pub(super) fn of_tree(tree: Tree, population: usize) -> Labels {
     labels([("structure", word(&tree).into()), ("n", population.into())])
 }
-
-/// Results of `perf bench sched pipe`.
-#[derive(Debug, Clone)]
-pub(super) struct Perf {
-    pub(super) tasks: Tasks,
-    /// Round trips per second, one value per run.
-    pub(super) samples: Vec<f64>,
-}
-
-impl Perf {
-    pub(super) fn title(tasks: Tasks) -> String {
-        format!("perf bench sched pipe, {}", word(&tasks))
-    }
-}
-
-/// Name of the series of round trips.
-pub(super) const CALLS: &str = "round trips";
-/// Name of the series of the emulated run.
-pub(super) const CALLS_EMULATED: &str = "round trips, emulated";
-/// Name of the emulated run. The name is never "softmmu", which emulates a whole machine.
-pub(super) const EMULATED: &str = "TCG user mode";
 
 /// The results of all parts.
 #[derive(Debug, Clone, Default)]
@@ -132,9 +82,6 @@ pub(crate) struct Data {
     pub(super) virtualisation: String,
     pub(super) asked: Vec<Asked>,
     pub(super) cells: Vec<Cell>,
-    pub(super) perf: Vec<Perf>,
-    /// The samples of the emulated run.
-    pub(super) emulated: Vec<Cell>,
 }
 
 /// Samples of look-ups without calls.
@@ -157,8 +104,7 @@ pub(super) fn run(plan: &Plan) -> Result<Data, LabError> {
 
 fn client(plan: &Plan) -> Result<Data, LabError> {
     let mut data = Data { virtualisation: virtualisation::name(), ..Data::default() };
-    let channels = plan.transports.len() * plan.tasks.len() * plan.populations.len();
-    let progress = Progress::steps(channels as u64, "ping-pong");
+    let progress = Progress::steps(plan.populations.len() as u64, "ping-pong");
     for &population in &plan.populations {
         let n = table::count(population);
         let mut at = format!("look-ups alone, N = {n}");
@@ -168,14 +114,12 @@ fn client(plan: &Plan) -> Result<Data, LabError> {
             if plan.parts.contains(&Part::LookUps) {
                 bench.look_ups(&mut data)?;
             }
-            for &transport in plan.transports.iter().filter(|_| plan.parts.contains(&Part::Calls)) {
-                for &tasks in &plan.tasks {
-                    at = format!("{}, {}, N = {n}", word(&transport), word(&tasks));
-                    progress.doing(at.clone());
-                    bench.calls(transport, tasks, &mut data)?;
-                    progress.step();
-                }
+            if plan.parts.contains(&Part::Calls) {
+                at = format!("calls, N = {n}");
+                progress.doing(at.clone());
+                bench.calls(&mut data)?;
             }
+            progress.step();
             Ok(())
         });
         match done {
@@ -219,11 +163,9 @@ impl Bench<'_> {
     }
 
     /// Times all methods over one server.
-    fn calls(&self, transport: Transport, tasks: Tasks, data: &mut Data) -> Result<(), String> {
+    fn calls(&self, data: &mut Data) -> Result<(), String> {
         let Self { plan, population, clock, trees } = self;
-        let cpu = plan.processors.server;
-        let wanted = Wanted { transport, tasks, spins: plan.spins, cpu };
-        let mut link = Link::start(wanted).map_err(|error| lost(&error))?;
+        let mut link = Link::start(plan.spins, plan.processors.server).map_err(|error| lost(&error))?;
         let channel = link.channel().ok_or("the server has ended")?;
         let mut client = Client::new(channel);
         let mut draw = Draw::new(*population, plan.seed);
@@ -251,7 +193,7 @@ impl Bench<'_> {
             for (&(tree, _), lane) in trees.iter().zip(lanes) {
                 let samples = lane.into_iter().flatten().take(whole).collect();
                 let population = *population;
-                data.cells.push(Cell { transport, tasks, population, method, tree, round_trips, samples });
+                data.cells.push(Cell { population, method, tree, round_trips, samples });
             }
         }
         Ok(())

@@ -1,27 +1,22 @@
 //! The author's question, answered with the figures of a run: how much of a round trip can the tree
 //! change?
 
-use super::channel::Transport;
-use super::link::Tasks;
 use super::published::ORIGINAL;
 use super::registry::Tree;
-use super::run::{Cell, Data, Perf};
+use super::run::{Cell, Data};
 use super::timing::Method;
-use crate::experiments::request::word;
 use crate::output::table::count;
 use crate::result::{Finding, labels};
 use crate::stats::welch::{Welch, mean_and_deviation, welch};
-use crate::stats::{Bound, CONFIDENCE, Shift, Summary, Verdict, median, summarise};
+use crate::stats::{Bound, CONFIDENCE, Summary, Verdict, median, summarise};
 
 /// A share of a round trip matters if it is above this bound, in percent. The bound is close to the
 /// standard deviation of the published samples.
 pub(super) const MATTERS: Bound = Bound::AtMost(1.0);
 
-/// Dictionary and AVL over one channel, at one population, with one timing method.
+/// Dictionary and AVL at one population, with one timing method.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pair {
-    pub(super) transport: Transport,
-    pub(super) tasks: Tasks,
     pub(super) population: usize,
     pub(super) method: Method,
     /// Mean and standard deviation, round trips per second.
@@ -37,7 +32,7 @@ impl Pair {
         100.0 * rate / self.avl.0
     }
 
-    /// Whether the difference in look-up times explains this channel's difference in rate. The
+    /// Whether the difference in look-up times explains the difference in rate. The
     /// expected difference must lie within the test's interval.
     fn is_explained(&self, shares: &[Share]) -> bool {
         let share = shares.iter().find(|share| share.population == self.population);
@@ -49,13 +44,11 @@ impl Pair {
 
 /// Pairs AVL with `tree` in every setting where both have samples.
 pub(super) fn pairs(cells: &[Cell], tree: Tree) -> Vec<Pair> {
-    let key = |cell: &Cell| (cell.transport, cell.tasks, cell.population, cell.method);
+    let key = |cell: &Cell| (cell.population, cell.method);
     let of = |avl: &Cell| {
         let odict = cells.iter().find(|cell| cell.tree == tree && key(cell) == key(avl))?;
-        let (transport, tasks, population, method) = key(avl);
+        let (population, method) = key(avl);
         Some(Pair {
-            transport,
-            tasks,
             population,
             method,
             avl: mean_and_deviation(&avl.samples)?,
@@ -70,8 +63,7 @@ pub(super) fn pairs(cells: &[Cell], tree: Tree) -> Vec<Pair> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Share {
     pub(super) population: usize,
-    /// Shortest mean round trip in ns. The fastest channel gives this time; the tree matters most
-    /// there.
+    /// Shortest mean round trip in ns.
     pub(super) round_trip: f64,
     /// Median time of a look-up in ns.
     pub(super) avl: f64,
@@ -106,7 +98,7 @@ pub(super) fn shares(data: &Data, pairs: &[Pair]) -> Vec<Share> {
     populations.into_iter().filter_map(of).collect()
 }
 
-/// Returns the headline, the share at each population, and our channels compared with perf's.
+/// Returns the headline, and the share at each population.
 pub(super) fn findings(data: &Data) -> Vec<Finding> {
     let shares = shares(data, &pairs(&data.cells, Tree::Odict));
     let mut findings = vec![headline(&shares)];
@@ -114,8 +106,6 @@ pub(super) fn findings(data: &Data) -> Vec<Finding> {
         let about = format!("what the choice of the tree changes, percent, N = {}", count(share.population));
         Finding::bounded(about, share.choice, MATTERS).labelled(labels([("n", share.population.into())]))
     }));
-    let beside = data.perf.iter().flat_map(|perf| beside(perf, &data.cells));
-    findings.extend(beside.map(|(finding, _)| finding));
     findings
 }
 
@@ -135,26 +125,6 @@ fn headline(shares: &[Share]) -> Finding {
     finding.published(published)
 }
 
-/// Returns the samples of all trees at the smallest population.
-pub(super) fn smallest(cells: &[Cell], transport: Transport, tasks: Tasks) -> Vec<f64> {
-    let of = || cells.iter().filter(|cell| (cell.transport, cell.tasks) == (transport, tasks));
-    let least = of().map(|cell| cell.population).min();
-    of().filter(|cell| Some(cell.population) == least).flat_map(|cell| cell.samples.clone()).collect()
-}
-
-/// Compares our channels, which include a look-up, with perf's pipe, which has none. Returns a
-/// finding and our median for each channel.
-pub(super) fn beside(perf: &Perf, cells: &[Cell]) -> Vec<(Finding, f64)> {
-    let of = |transport| {
-        let ours = smallest(cells, transport, perf.tasks);
-        let about = format!("our {} to {}", word(&transport), Perf::title(perf.tasks));
-        let ratio = Shift::of(&perf.samples, &ours)?.ratio;
-        let labels = labels([("transport", word(&transport).into()), ("tasks", word(&perf.tasks).into())]);
-        Some((Finding::bounded(about, ratio, Bound::AtLeast(1.0)).labelled(labels), median(&ours)?))
-    };
-    [Transport::Pipe, Transport::Futex].into_iter().filter_map(of).collect()
-}
-
 /// Returns the smallest population from which on a look-up matters at every population.
 fn from_on(shares: &[Share]) -> Option<&Share> {
     let matters = |share: &&Share| MATTERS.judge(&share.look_up) == Verdict::Missed;
@@ -169,15 +139,14 @@ pub(super) fn answer(data: &Data) -> String {
     let percent = |figure: &Summary| format!("{:.2} %", figure.median);
     let mut lines = vec![match from_on(&shares) {
         None => format!(
-            "A look-up is shown to take more than 1 % of the fastest round trip at no N; at the largest, {}, it \
+            "A look-up is shown to take more than 1 % of a round trip at no N; at the largest, {}, it \
              takes {}.",
             count(largest.population),
             percent(&largest.look_up)
         ),
-        Some(first) => format!(
-            "A look-up takes more than 1 % of the fastest round trip from N = {} on.",
-            count(first.population)
-        ),
+        Some(first) => {
+            format!("A look-up takes more than 1 % of a round trip from N = {} on.", count(first.population))
+        }
     }];
     let shown: Vec<&Pair> = pairs.iter().filter(|pair| pair.test.differs()).collect();
     let explained = shown.iter().filter(|pair| pair.is_explained(&shares)).count();

@@ -1,13 +1,10 @@
 //! The tables of the report, with the published table.
 
-use super::channel::Transport;
 use super::cpu::Pin;
-use super::link::Tasks;
 use super::published::ORIGINAL;
 use super::registry::Tree;
-use super::run::{Cell, Data, EMULATED, Perf, Plan};
+use super::run::{Cell, Data, Plan};
 use super::share::{self, Pair, Share};
-use super::timing::Method;
 use crate::duration;
 use crate::experiments::request::word;
 use crate::render::Format;
@@ -20,8 +17,6 @@ pub(super) fn sections(plan: &Plan, data: &Data) -> Vec<Section> {
         published(),
         asked(data),
         rates("Round trips per s here", &data.cells).text(how(plan, data)),
-        rates(&format!("Round trips per s, {EMULATED}"), &data.emulated),
-        Section::new("Beside the system's own ping-pong, which looks nothing up").table(beside_perf(data)),
         Section::new("Does the tree matter to a ping-pong?")
             .table(matters(data))
             .plot(picture(data))
@@ -91,10 +86,6 @@ fn how(plan: &Plan, data: &Data) -> String {
     )
 }
 
-fn way(transport: Transport, tasks: Tasks, method: Method) -> String {
-    format!("{} {} {}", word(&method), word(&transport), word(&tasks))
-}
-
 /// The tables of the original, with Welch's test. If there is nothing to compare, the section only
 /// shows rates.
 fn rates(title: &str, cells: &[Cell]) -> Section {
@@ -110,7 +101,7 @@ fn rates(title: &str, cells: &[Cell]) -> Section {
 }
 
 fn beside_avl(tree: Tree, pairs: &[Pair]) -> Table {
-    let mut table = Table::new().column("way", Format::Text).column("N", Format::Count);
+    let mut table = Table::new().column("method", Format::Text).column("N", Format::Count);
     for column in [&word(&tree), "sd", "avl", "sd"] {
         table = table.column(column, Format::Thousands);
     }
@@ -128,8 +119,8 @@ fn beside_avl(tree: Tree, pairs: &[Pair]) -> Table {
         let rates = [pair.odict.0, pair.odict.1, pair.avl.0, pair.avl.1];
         let gain = [test.difference, test.low, test.high].map(|rate| pair.percent(rate));
         let figures = rates.into_iter().chain(gain).chain([test.p]);
-        let way = way(pair.transport, pair.tasks, pair.method);
-        let row = [way.into(), pair.population.into()].into_iter().chain(figures.map(Into::into));
+        let row =
+            [word(&pair.method).into(), pair.population.into()].into_iter().chain(figures.map(Into::into));
         table.row(row.chain([faster.into()]));
     }
     table
@@ -137,7 +128,7 @@ fn beside_avl(tree: Tree, pairs: &[Pair]) -> Table {
 
 fn alone(cells: &[Cell]) -> Table {
     let mut table = Table::new()
-        .column("way", Format::Text)
+        .column("method", Format::Text)
         .column("structure", Format::Text)
         .column("N", Format::Count)
         .column("mean", Format::Thousands)
@@ -145,7 +136,7 @@ fn alone(cells: &[Cell]) -> Table {
     for cell in cells.iter().filter(|cell| !cell.samples.is_empty()) {
         let both = mean_and_deviation(&cell.samples);
         table.row([
-            way(cell.transport, cell.tasks, cell.method).into(),
+            word(&cell.method).into(),
             word(&cell.tree).into(),
             cell.population.into(),
             both.map(|both| both.0).or(cell.samples.first().copied()).into(),
@@ -155,26 +146,7 @@ fn alone(cells: &[Cell]) -> Table {
     table
 }
 
-fn beside_perf(data: &Data) -> Table {
-    let mut table = Table::new().column("", Format::Text).column("round trips per s", Format::Thousands);
-    for column in ["x", "from", "to"] {
-        table = table.column(column, Format::Fixed(2));
-    }
-    let mut table = table.column("at least 1", Format::Text);
-    for perf in &data.perf {
-        table.row([Perf::title(perf.tasks).into(), median(&perf.samples).into(), "base".into()]);
-        for (finding, rate) in share::beside(perf, &data.cells) {
-            let figure =
-                finding.figure.map(|figure| [figure.median, figure.interval.low, figure.interval.high]);
-            let figures = figure.into_iter().flatten().map(Into::into);
-            let row = [finding.about.into(), rate.into()].into_iter().chain(figures);
-            table.row(row.chain([finding.verdict.words().into()]));
-        }
-    }
-    table
-}
-
-/// Shows which share of a round trip a look-up takes over the fastest channel, and how much the
+/// Shows which share of a round trip a look-up takes, and how much the
 /// choice of the tree changes.
 fn matters(data: &Data) -> Table {
     let mut table = Table::new().column("N", Format::Count);
@@ -198,7 +170,7 @@ fn matters(data: &Data) -> Table {
 fn picture(data: &Data) -> Plot {
     let shares = share::shares(data, &share::pairs(&data.cells, Tree::Odict));
     let axes = (Axis::log("tasks registered", Format::Count), Axis::log("for one", Format::Span));
-    let plot = Plot::new("A round trip over the fastest channel, and the look-up in it", axes.0, axes.1);
+    let plot = Plot::new("A round trip, and the look-up in it", axes.0, axes.1);
     let points = |of: fn(&Share) -> f64| shares.iter().map(move |share| (share.population as f64, of(share)));
     plot.curve("round trip", points(|share| share.round_trip))
         .curve("look-up, avl", points(|share| share.avl))

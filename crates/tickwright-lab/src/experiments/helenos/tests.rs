@@ -1,50 +1,38 @@
 use std::io;
 use std::sync::Arc;
 
-use clap::ValueEnum;
-
-use super::beside::{on_path, operations};
-use super::channel::{Channel, Client, Loopback, Port, Reply, Request, Transport, token};
-use super::link::{Link, Tasks, Wanted};
-use super::mailbox::Waiting;
+use super::channel::{Channel, Client, Loopback, Port, Reply, Request, token};
+use super::link::{End, Link};
+use super::mailbox::Mailbox;
 use super::registry::{self, Asked, Draw, Tree};
-use super::run::{Cell, Data, Perf};
-use super::shared::{self, End, Shared};
+use super::run::{Cell, Data};
 use super::timing::Method;
 use super::*;
 use crate::experiment::conduct;
 use crate::stats::Verdict;
 
-fn wanted(transport: Transport, spins: u32) -> Wanted {
-    Wanted { transport, tasks: Tasks::Threads, spins, cpu: None }
-}
-
 #[test]
-fn every_transport_carries_calls_between_threads() {
-    for &transport in Transport::value_variants() {
-        for spins in [0, 50] {
-            let mut link = Link::start(wanted(transport, spins)).unwrap();
-            registry::with_all(10, |all| {
-                let mut client = Client::new(link.channel().unwrap());
-                for (_, registry) in all {
-                    registry.calls(300, &mut Draw::new(10, 7), &mut client)?;
-                }
-                Ok(())
-            })
-            .unwrap();
-        }
+fn a_mailbox_carries_calls_between_threads() {
+    for spins in [0, 50] {
+        let mut link = Link::start(spins, None).unwrap();
+        registry::with_all(10, |all| {
+            let mut client = Client::new(link.channel().unwrap());
+            for (_, registry) in all {
+                registry.calls(300, &mut Draw::new(10, 7), &mut client)?;
+            }
+            Ok(())
+        })
+        .unwrap();
     }
 }
 
 #[test]
 fn a_server_ends_with_its_link_and_a_client_does_not_wait_for_one_that_is_gone() {
-    for &transport in Transport::value_variants() {
-        // Dropping the link joins its thread; a failure would hang here.
-        drop(Link::start(wanted(transport, 0)).unwrap());
-    }
-    let mailbox = Arc::new(Shared::map(shared::memory().unwrap()).unwrap());
-    let mut end = End { mailbox: Arc::clone(&mailbox), waiting: Waiting { spins: 0, private: true } };
-    mailbox.close(end.waiting);
+    // Dropping the link joins its thread; a failure would hang here.
+    drop(Link::start(0, None).unwrap());
+    let mailbox = Arc::new(Mailbox::default());
+    let mut end = End { mailbox: Arc::clone(&mailbox), spins: 0 };
+    mailbox.close();
     let request = Request { number: 1, target: 1, token: token(1) };
     assert_eq!(end.call(request).unwrap_err().kind(), io::ErrorKind::BrokenPipe);
     assert_eq!(end.call(request).unwrap_err().kind(), io::ErrorKind::BrokenPipe, "it stays closed");
@@ -52,22 +40,15 @@ fn a_server_ends_with_its_link_and_a_client_does_not_wait_for_one_that_is_gone()
 
 #[test]
 fn a_waiting_client_is_told_that_the_mailbox_was_closed() {
-    let mailbox = Arc::new(Shared::map(shared::memory().unwrap()).unwrap());
-    let waiting = Waiting { spins: 0, private: true };
-    let mut end = End { mailbox: Arc::clone(&mailbox), waiting };
+    let mailbox = Arc::new(Mailbox::default());
+    let mut end = End { mailbox: Arc::clone(&mailbox), spins: 0 };
     let client =
         std::thread::spawn(move || end.call(Request { number: 1, target: 1, token: 0 }).unwrap_err().kind());
-    let mut server = End { mailbox: Arc::clone(&mailbox), waiting };
+    let mut server = End { mailbox: Arc::clone(&mailbox), spins: 0 };
     // The request has arrived, so the client waits for the answer or is about to wait.
     assert!(server.receive().unwrap().is_some());
-    mailbox.close(waiting);
+    mailbox.close();
     assert_eq!(client.join().unwrap(), io::ErrorKind::UnexpectedEof);
-}
-
-#[test]
-fn memory_of_another_size_is_no_mailbox() {
-    let refused = Shared::map(io::pipe().unwrap().0).unwrap_err();
-    assert_eq!(refused.kind(), io::ErrorKind::InvalidInput);
 }
 
 /// A channel that returns the reply of the given function.
@@ -115,20 +96,19 @@ fn a_round_trip_asks_the_tree_once_and_no_deeper_than_it_is() {
     }
 }
 
-/// Arguments for a few calls of every kind, without perf and the emulator.
-const FEW: [&str; 5] = ["--n=1,2,100", "--rounds=2", "--duration=1ms", "--only=look-ups,calls", "--pin=none"];
+/// Arguments for a few calls of every kind.
+const FEW: [&str; 4] = ["--n=1,2,100", "--rounds=2", "--duration=1ms", "--pin=none"];
 
 #[test]
-fn a_run_has_all_its_samples_and_what_it_writes_is_read_again() {
+fn a_run_has_all_its_samples() {
     let args: HelenosArgs =
-        request::words(&[&FEW[..], &["--transport=futex", "--structures=avl,odict,odict-calls"]].concat())
-            .unwrap();
+        request::words(&[&FEW[..], &["--structures=avl,odict,odict-calls"]].concat()).unwrap();
     let report = conduct(&args).unwrap();
     assert!(!report.interrupted);
-    let cells: Vec<Cell> = report.series.iter().filter_map(Cell::read).collect();
+    let rates: Vec<_> = report.series.iter().filter(|series| series.name == "round trips").collect();
     // Three populations, three trees and two methods.
-    assert_eq!(cells.len(), 3 * 3 * 2);
-    assert!(cells.iter().all(|cell| cell.samples.len() == 2));
+    assert_eq!(rates.len(), 3 * 3 * 2);
+    assert!(rates.iter().all(|series| series.samples.len() == 2));
     let counts = report.series.iter().filter(|series| series.name == "round trips of a sample");
     assert_eq!(counts.count(), 3 * 3, "v2 alone counts");
     assert_eq!(report.series.iter().filter(|series| series.name == "look-up").count(), 3 * 3);
@@ -138,15 +118,13 @@ fn a_run_has_all_its_samples_and_what_it_writes_is_read_again() {
 
 #[test]
 fn one_tree_alone_has_rates_and_no_verdict() {
-    let args: HelenosArgs =
-        request::words(&[&FEW[..], &["--transport=futex", "--structures=odict"]].concat()).unwrap();
+    let args: HelenosArgs = request::words(&[&FEW[..], &["--structures=odict"]].concat()).unwrap();
     let report = conduct(&args).unwrap();
     assert_eq!((report.findings.len(), report.findings[0].verdict), (1, Verdict::NotShown));
-    assert!(crate::render::sections(&report.sections).contains("v1 futex threads  odict"));
+    assert!(crate::render::sections(&report.sections).contains("v1      odict"));
 }
 
-/// Data with look-up times of both trees in ns, by population. A round trip over the fastest
-/// channel takes 5000 ns.
+/// Data with look-up times of both trees in ns, by population. A round trip takes 5000 ns.
 fn data(look_ups: &[(usize, f64, f64)]) -> Data {
     let mut data = Data { virtualisation: "KVM".into(), ..Data::default() };
     let spread =
@@ -161,24 +139,12 @@ fn data(look_ups: &[(usize, f64, f64)]) -> Data {
                 most,
                 samples: vec![ns; 9],
             });
-            for (transport, rate) in [(Transport::Futex, 200_000.0), (Transport::Pipe, 100_000.0)] {
-                for (method, round_trips) in [(Method::V1, None), (Method::V2, Some(32_768))] {
-                    let samples = spread(rate, 0.01);
-                    let tasks = Tasks::Threads;
-                    data.cells.push(Cell {
-                        transport,
-                        tasks,
-                        population,
-                        method,
-                        tree,
-                        round_trips,
-                        samples,
-                    });
-                }
+            for (method, round_trips) in [(Method::V1, None), (Method::V2, Some(32_768))] {
+                let samples = spread(200_000.0, 0.01);
+                data.cells.push(Cell { population, method, tree, round_trips, samples });
             }
         }
     }
-    data.perf = vec![Perf { tasks: Tasks::Threads, samples: spread(130_000.0, 0.02) }];
     data
 }
 
@@ -187,7 +153,6 @@ fn a_report_shows_the_published_figures_beside_its_own() {
     let mut data = data(&[(2, 5.0, 6.0), (100, 11.0, 18.0), (100_000, 110.0, 140.0)]);
     let odict = data.cells.iter_mut().find(|cell| cell.tree == Tree::Odict).unwrap();
     odict.samples.iter_mut().for_each(|rate| *rate *= 1.05);
-    data.emulated = data.cells[..2].to_vec();
     let args: HelenosArgs = request::words(&["--pin=none"]).unwrap();
     let plan = args.plan().unwrap();
     let findings = args.findings(&plan, &data);
@@ -223,22 +188,6 @@ fn a_difference_that_look_ups_cannot_make_is_called_layout_or_noise() {
         cell.samples.iter_mut().for_each(|rate| *rate *= 1.05);
     });
     let text = share::answer(&data);
-    assert!(text.contains("Of 4 comparisons 1 show"), "{text}");
+    assert!(text.contains("Of 2 comparisons 1 show"), "{text}");
     assert!(text.contains("0 have the size of the look-ups. 1 have another size"), "{text}");
-}
-
-#[test]
-fn what_perf_prints_is_read() {
-    let text = "# Running 'sched/pipe' benchmark:\n\n     Total time: 0.007 [sec]\n\n       7.316000 usecs/op\n         136,686 ops/sec\n";
-    assert_eq!(operations(text), Some(136_686.0));
-    assert_eq!(operations(&text.replace("136,686", "136686")), Some(136_686.0));
-    assert_eq!(operations("nothing"), None);
-    assert_eq!(operations("x ops/sec"), None);
-    assert_eq!(operations("0 ops/sec"), None);
-}
-
-#[test]
-fn programs_are_found_on_the_path_alone() {
-    assert!(on_path("sh").is_some());
-    assert_eq!(on_path("no-such-program-anywhere"), None);
 }

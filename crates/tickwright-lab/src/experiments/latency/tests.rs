@@ -2,7 +2,6 @@ use core::time::Duration;
 
 use super::lane::{FIGURES, Lane, row};
 use super::overhead::Overhead;
-use super::path::PathArgs;
 use super::plan::{Data, Plan, fitting};
 use super::rights::{Priority, parse_cpu, ranges};
 use super::run::{RunArgs, checks};
@@ -34,7 +33,6 @@ fn a_mode_is_a_command_and_none_is_a_run() {
     let mode = |words: &[&str]| request::words::<LatencyArgs>(words).unwrap().mode;
     assert!(mode(&["-i", "2ms", "-D", "5s", "-m", "-p", "80", "-a", "0", "-q", "-H", "-c", "0"]).is_none());
     assert!(matches!(mode(&["run", "-c", "1"]), Some(Mode::Run(_))));
-    assert!(matches!(mode(&["crossover"]), Some(Mode::Crossover(_))));
     assert!(matches!(mode(&["versus-cyclictest"]), Some(Mode::VersusCyclictest(_))));
     assert!(request::words::<LatencyArgs>(&["--interval", "1ms", "run"]).is_err());
 }
@@ -91,9 +89,6 @@ fn what_was_published_is_read_and_is_what_takes_part() {
     let ids: Vec<&str> = plan(&[]).structures.iter().map(|structure| structure.id).collect();
     assert_eq!(ids, PUBLISHED.stored("hook"));
     assert!(PUBLISHED.order.len() == 4 && PUBLISHED.source.contains("2016"));
-    let path: PathArgs = request::words(&[]).unwrap();
-    let parameters = path.parameters(&path.plan().unwrap());
-    assert_eq!(parameters["structures"].to_string(), ids.join(","));
 }
 
 #[test]

@@ -1,12 +1,11 @@
 //! `tickwright reproduce linux` as an experiment.
 
 use core::time::Duration;
-use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
 use super::counts::Counts;
-use super::network::{ENDS, Kind, Live, Traffic, replay};
+use super::network::{ENDS, Kind, Network, Traffic};
 use super::oracle::BEYOND;
 use super::published::Published;
 use super::run::{self, Data, Part, Plan};
@@ -23,7 +22,7 @@ use crate::result::{Better, Finding, Label, Labels, Section, Series, Unit, label
 
 /// Timers of the simple test.
 type Timers = Within<1, 1_000_000>;
-/// Connections over loopback.
+/// Connections of the server.
 type Connections = Within<1, 10_000>;
 type Response = Within<8, 100_000_000>;
 /// Milliseconds of a pause.
@@ -59,7 +58,7 @@ pub(crate) struct LinuxArgs {
     #[arg(long, allow_hyphen_values = true, default_value_t = STEP_MS, value_parser = step)]
     step: f64,
 
-    /// Networking: number of connections; each takes two open files
+    /// Networking: number of connections
     #[arg(long, allow_hyphen_values = true, default_value = "200", value_parser = Connections::parse)]
     connections: Connections,
 
@@ -79,10 +78,6 @@ pub(crate) struct LinuxArgs {
     /// shown
     #[arg(long, allow_hyphen_values = true, default_value = "25", value_parser = Rounds::parse)]
     rounds: Rounds,
-
-    /// Networking: write every re-arm to a CSV file: time, end, connection, timer, tick, deadline
-    #[arg(long, value_name = "FILE")]
-    log: Option<PathBuf>,
 
     /// Seed of all random choices
     #[arg(long, allow_hyphen_values = true, default_value = "0", value_parser = Seed::parse)]
@@ -127,11 +122,6 @@ impl Experiment for LinuxArgs {
         let parts = Part::value_variants().iter().copied();
         let parts: Vec<Part> =
             parts.filter(|part| self.only.is_empty() || self.only.contains(part)).collect();
-        if self.log.is_some() && !parts.contains(&Part::Network) {
-            return Err(LabError::usage(
-                "--log is for networking: name it under --only too, or leave --log away",
-            ));
-        }
         let traffic = Traffic {
             connections: self.connections.get() as usize,
             response: self.response.get() as usize,
@@ -167,8 +157,7 @@ impl Experiment for LinuxArgs {
     }
 
     fn run(&self, plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
-        let [log] = self.output.open_beside([("--log", self.log.as_deref())])?;
-        run::run(plan, lab, log.as_ref())
+        run::run(plan, lab)
     }
 
     fn series(&self, _: &Plan, data: &Data) -> Vec<Series> {
@@ -190,7 +179,7 @@ impl Experiment for LinuxArgs {
             all.push(one("late", Unit::Count, &of, outcome.late as f64));
             all.push(one("fired", Unit::Count, &of, outcome.fired as f64));
         }
-        for run in data.network.iter().flat_map(|network| &network.runs) {
+        for run in &data.network {
             for (end, kinds) in ENDS.into_iter().zip(&run.kinds) {
                 for (kind, counts) in Kind::ALL.into_iter().zip(kinds) {
                     let timers = format!("{end}, {}", kind.word()).into();
@@ -199,7 +188,7 @@ impl Experiment for LinuxArgs {
                 }
             }
             let of = way(run.server.column, &[("test", "network".into())]);
-            all.push(one("exchanges", Unit::Count, &of, run.exchanges as f64));
+            all.push(one("exchanges", Unit::Count, &of, run.carried.exchanges as f64));
         }
         for cost in &data.costs {
             let of = way(cost.column, &[("threads", cost.threads.into())]);
@@ -227,8 +216,7 @@ impl Experiment for LinuxArgs {
     }
 }
 
-/// Checks every way of re-arming against the oracle in virtual time, and runs a few exchanges over
-/// real sockets. Nothing is timed.
+/// Checks every way of re-arming against the oracle in virtual time. Nothing is timed.
 ///
 /// # Errors
 /// A description of what is wrong.
@@ -248,16 +236,11 @@ pub(crate) fn check() -> Result<String, String> {
     let mut exchanges = 0;
     for column in Column::ALL {
         let lasts = Duration::from_secs(60);
-        match column.run(Live { traffic: &traffic, column, lasts, most: 100, notes: 10_000 }) {
-            Ok(run) => {
-                exchanges += run.exchanges;
-                replay(&run.log).map_err(words)?;
-            }
-            Err(error @ LabError::Io { .. }) => {
-                return Ok(format!("{rearms} re-arms as the oracle says; none over {error}"));
-            }
-            Err(wrong) => return Err(words(wrong)),
-        }
+        exchanges += column
+            .run(Network { traffic: &traffic, column, lasts, most: 100 })
+            .map_err(words)?
+            .carried
+            .exchanges;
     }
-    Ok(format!("{rearms} re-arms as the oracle says, {exchanges} exchanges over sockets accounted for"))
+    Ok(format!("{rearms} re-arms and {exchanges} exchanges as the oracle says"))
 }

@@ -2,9 +2,9 @@
 
 use super::cost::{Cost, THREADS};
 use super::counts::Counts;
-use super::network::Share;
+use super::network::{Run, Share};
 use super::published::Test;
-use super::run::{Data, Network, Part, Plan};
+use super::run::{Data, Part, Plan};
 use super::subject::{Column, Outcome};
 use crate::result::{Finding, labels};
 use crate::stats::{self, Summary, Verdict};
@@ -22,9 +22,9 @@ fn simple_matched(data: &Data) -> Matched {
     matched(|column| Some(of(column)?.counts))
 }
 
-pub(super) fn replay_matched(network: &Network, share: Share) -> Matched {
-    let of = |column| network.replays.iter().find(|replay| replay.column == column);
-    matched(|column| Some(of(column)?.counts[share as usize]))
+pub(super) fn network_matched(runs: &[Run], share: Share) -> Matched {
+    let of = |column| runs.iter().find(|run| run.server.column == column);
+    matched(|column| Some(of(column)?.counts(share)))
 }
 
 /// The factor by which the requeues fell.
@@ -56,11 +56,10 @@ pub(super) fn of(plan: &Plan, data: &Data) -> Vec<Finding> {
         }
         tests.push(("simple", shares, change));
     }
-    let traffic = data.network.as_ref();
     if plan.has(Part::Network) {
-        let shares = traffic.and_then(|traffic| replay_matched(traffic, Share::Server));
+        let shares = network_matched(&data.network, Share::Server);
         let mut change = reproduced("match by the patch, network", network, shares);
-        let rearms = traffic.and_then(|traffic| Some(traffic.replays.first()?.counts[0].rearms()));
+        let rearms = data.network.first().map(|run| run.server.counts.rearms());
         if change.verdict == Verdict::Missed && rearms.is_some_and(|rearms| rearms < ENOUGH) {
             change.here += ", in a short run";
             change.verdict = Verdict::NotShown;
@@ -84,9 +83,9 @@ pub(super) fn of(plan: &Plan, data: &Data) -> Vec<Finding> {
                 .push(Finding::stated(about, format!("{ours:.1} %, the patch {after:.1} %")).judged(verdict));
         }
     }
-    if let Some(traffic) = traffic {
+    if !data.network.is_empty() {
         let about = "match by the patch, both ends";
-        let both = reproduced(about, network, replay_matched(traffic, Share::Both));
+        let both = reproduced(about, network, network_matched(&data.network, Share::Both));
         findings.push(both.judged(Verdict::Stated));
     }
     if !data.sweep.is_empty() {

@@ -1,5 +1,5 @@
-//! The networking test: a server and its clients over loopback. Their segments re-arm the timers of
-//! their connections as in Linux's TCP.
+//! The networking test: a server and its clients, in virtual time. Their segments re-arm the timers
+//! of their connections as in Linux's TCP.
 //!
 //! # Whose timers
 //!
@@ -29,131 +29,164 @@
 //!
 //! # What the traffic is
 //!
-//! Loopback has no line rate and moves 64 KiB at once. So the server sends through a **line**: a
-//! chunk is sent after the time that the segments of the previous chunk take on an Ethernet. Active
-//! responses take turns. The tick in which a chunk is sent counts all segments of the chunk. It
-//! also counts one acknowledgement for every two segments. On loopback, acknowledgements do arrive
-//! within the sender's call.
+//! The server sends through a **line**: a chunk is sent after the time that the segments of the
+//! previous chunk take on an Ethernet. Active responses take turns. The tick in which a chunk is
+//! sent counts all segments of the chunk. It also counts one acknowledgement for every two
+//! segments. The path has no delay: acknowledgements arrive within the sender's call, as on
+//! loopback.
 //!
 //! The defaults are an Ethernet of 1 Gbit/s and 200 clients that fetch 512 KiB with pauses of 2 s
 //! on average. This resembles viewers of a 2 Mbit/s video in pieces of 2 s, as in Smooth Streaming
 //! and DASH over persistent connections. The traffic uses four tenths of the line.
 
-mod replay;
-mod side;
+mod simulation;
 mod traffic;
 
-use core::net::Ipv4Addr;
-use core::sync::atomic::AtomicBool;
 use core::time::Duration;
-use std::io;
-use std::net::{TcpListener, TcpStream};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry as Slot;
 
-use self::side::{Scene, Side, Wheels};
 use super::counts::Counts;
-use super::simple::{SetOnDrop, tick};
-use super::subject::{Column, Outcome, Subject, WithSubject};
-use crate::clock::{Meter, OsClock};
+use super::oracle::Model;
+use super::subject::{Column, Outcome, Rearmed, Subject, WithSubject};
 use crate::error::LabError;
 
-pub(crate) use self::replay::{Replayed, Share, replay};
-pub(crate) use self::side::Line;
-pub(crate) use self::traffic::{ENDS, Kind, Logged, SEGMENT, Traffic};
-use self::traffic::{sockets, wrong};
+pub(crate) use self::simulation::{Carried, simulate};
+pub(crate) use self::traffic::{ENDS, Kind, Rearm, SEGMENT, Traffic};
 
-/// A run with one way of re-arming.
+/// Which re-arms are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Share {
+    /// The server's re-arms.
+    Server,
+    /// The server's re-arms, but only the first one of each timer in a system call. The re-arms are
+    /// counted as if one acknowledgement covered all data of a call.
+    ServerCalls,
+    /// The re-arms of both ends, as if they ran under one kernel.
+    Both,
+}
+
+impl Share {
+    pub(crate) const ALL: [Self; 3] = [Self::Server, Self::ServerCalls, Self::Both];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Server => "server",
+            Self::ServerCalls => "server, each system call acknowledged once",
+            Self::Both => "both ends under one kernel",
+        }
+    }
+}
+
+/// The counts of one way of re-arming.
 #[derive(Debug, Clone)]
 pub(crate) struct Run {
     /// Counts of the server's timers; only `fired` includes both ends.
     pub(crate) server: Outcome,
     /// Counts by end and kind of timer: by [`ENDS`] and [`Kind::ALL`].
     pub(crate) kinds: [[Counts; 3]; 2],
-    pub(crate) exchanges: u64,
-    pub(crate) line: Line,
-    /// Log of the re-arms, up to the limit of the run.
-    pub(crate) log: Vec<Logged>,
+    /// Counts of [`Share::ServerCalls`].
+    pub(crate) server_calls: Counts,
+    pub(crate) carried: Carried,
 }
 
-/// Opens the connections. Returns the client ends and the server ends.
-fn connect(connections: usize) -> io::Result<(Vec<TcpStream>, Vec<TcpStream>)> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    let address = listener.local_addr()?;
-    // Connects one socket at a time, so that the backlog suffices. Other programs may connect to
-    // the port too.
-    let pair = |_| {
-        let client = TcpStream::connect(address)?;
-        let mine = client.local_addr()?;
-        loop {
-            let (server, from) = listener.accept()?;
-            if from == mine {
-                return Ok((client, server));
-            }
+impl Run {
+    /// The counts of a share of the re-arms.
+    pub(crate) fn counts(&self, share: Share) -> Counts {
+        let of = |ends: &[[Counts; 3]]| {
+            ends.iter().flatten().fold(Counts::default(), |mut sum, &counts| {
+                sum += counts;
+                sum
+            })
+        };
+        match share {
+            Share::Server => of(&self.kinds[1..]),
+            Share::ServerCalls => self.server_calls,
+            Share::Both => of(&self.kinds),
         }
-    };
-    (0..connections).map(pair).collect()
+    }
 }
 
-/// A run over real sockets.
+/// One way of re-arming over the whole traffic. The counts of every timer are compared with the
+/// oracle's.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Live<'a> {
+pub(crate) struct Network<'a> {
     pub(crate) traffic: &'a Traffic,
     pub(crate) column: Column,
     pub(crate) lasts: Duration,
     /// The run also ends after this number of exchanges.
     pub(crate) most: u64,
-    /// Maximum number of logged re-arms per side.
-    pub(crate) notes: usize,
 }
 
-impl WithSubject for Live<'_> {
+/// A shard with the timers of one kind, and what the oracle expects of them.
+struct Wheel<S: Subject> {
+    shard: S,
+    /// By connection.
+    timers: HashMap<usize, (S::Timer, Model)>,
+    expected: Counts,
+    now: u64,
+    fired: u64,
+}
+
+impl<S: Subject> Wheel<S> {
+    fn new() -> Self {
+        Self { shard: S::new(), timers: HashMap::new(), expected: Counts::default(), now: 0, fired: 0 }
+    }
+
+    fn rearm(&mut self, column: Column, rearm: &Rearm) -> Result<(), LabError> {
+        if rearm.now > self.now {
+            self.now = rearm.now;
+            self.fired += self.shard.advance(self.now)?;
+        }
+        let (timer, model) = match self.timers.entry(rearm.connection) {
+            Slot::Occupied(known) => known.into_mut(),
+            Slot::Vacant(new) => new.insert((self.shard.timer()?, Model::default())),
+        };
+        self.expected.note(model.arm(column.way(), rearm.now, rearm.deadline - rearm.now));
+        timer.modify(rearm.deadline).map(|_| ()).map_err(|error| LabError::failed(error.to_string()))
+    }
+
+    fn counts(&self) -> Result<Counts, String> {
+        self.shard.check().map_err(|violation| violation.to_string())?;
+        let (got, expected) = (self.shard.counts(), self.expected);
+        let seen = |counts: &Counts| [counts.matched, counts.requeued, counts.started];
+        if seen(&got) == seen(&expected) {
+            Ok(got)
+        } else {
+            Err(format!("counted {got:?}, expected {expected:?}"))
+        }
+    }
+}
+
+impl WithSubject for Network<'_> {
     type Out = Result<Run, LabError>;
 
     fn with<S: Subject>(self) -> Self::Out {
-        let Self { traffic, column, lasts, most, notes } = self;
-        let (clients, servers) = connect(traffic.connections).map_err(sockets)?;
-        let wheels: Wheels<S> = [(); 2].map(|()| [(); 3].map(|()| S::new()));
-        let scene =
-            Scene { wheels: &wheels, traffic, clock: OsClock::start(), done: AtomicBool::new(false), notes };
-        let mut client = Side::new(&scene, false, clients).map_err(sockets)?;
-        let mut server = Side::new(&scene, true, servers).map_err(sockets)?;
-        let panicked = |_| wrong("a thread of the test panicked");
-        let (exchanges, served, fired) = std::thread::scope(|scope| {
-            let ending = SetOnDrop(&scene.done);
-            let all: Vec<&S> = wheels.iter().flatten().collect();
-            let (clock, done) = (&scene.clock, &scene.done);
-            let ticking = scope.spawn(move || tick(&all, traffic.hz, clock, done));
-            let serving = scope.spawn(|| {
-                // The run ends with the server, because clients then get no more responses.
-                let _ending = SetOnDrop(&scene.done);
-                server.serve()
-            });
-            let exchanges = client.request(lasts, most);
-            drop(ending);
-            (exchanges, serving.join().map_err(panicked), ticking.join().map_err(panicked))
-        });
-        let line = served??;
-        let (exchanges, fired) = (exchanges?, fired?);
-        let elapsed_ns = scene.clock.now();
-        let mut kinds = [[Counts::default(); 3]; 2];
-        for (end, side) in [&client, &server].into_iter().enumerate() {
-            for kind in Kind::ALL {
-                let (wheel, asked) = (&wheels[end][kind as usize], side.rearms[kind as usize]);
-                let counts = wheel.counts();
-                if counts.calls() != asked {
-                    return Err(wrong(format!("{asked} re-arms were asked for, counted {counts:?}")));
-                }
-                wheel.check().map_err(wrong)?;
-                kinds[end][kind as usize] = counts;
+        let Self { traffic, column, lasts, most } = self;
+        let mut wheels: [[Wheel<S>; 3]; 2] = [(); 2].map(|()| [(); 3].map(|()| Wheel::new()));
+        // A timer of another kind is another timer, also under one acknowledgement for each call.
+        let mut calls: [Wheel<S>; 3] = [(); 3].map(|()| Wheel::new());
+        let carried = simulate(traffic, lasts, most, |rearm| {
+            wheels[usize::from(rearm.server)][rearm.kind as usize].rearm(column, &rearm)?;
+            if rearm.server && rearm.first_of_call {
+                calls[rearm.kind as usize].rearm(column, &rearm)?;
+            }
+            Ok(())
+        })?;
+        let wrong = |what: String| LabError::failed(format!("networking, {}: {what}", column.title()));
+        let (mut kinds, mut server_calls) = ([[Counts::default(); 3]; 2], Counts::default());
+        for (of_end, wheels) in kinds.iter_mut().zip(&wheels) {
+            for (counts, wheel) in of_end.iter_mut().zip(wheels) {
+                *counts = wheel.counts().map_err(wrong)?;
             }
         }
-        let mut counts = Counts::default();
-        for of_kind in kinds[1] {
-            counts += of_kind;
+        for wheel in &calls {
+            server_calls += wheel.counts().map_err(wrong)?;
         }
-        let mut log = client.log;
-        log.append(&mut server.log);
-        log.sort_by_key(|entry| entry.at_ns);
-        let server = Outcome { column, counts, elapsed_ns, fired, late: 0 };
-        Ok(Run { server, kinds, exchanges, line, log })
+        let fired = wheels.iter().flatten().map(|wheel| wheel.fired).sum();
+        let server = Outcome { column, counts: Counts::default(), fired, late: 0 };
+        let mut run = Run { server, kinds, server_calls, carried };
+        run.server.counts = run.counts(Share::Server);
+        Ok(run)
     }
 }

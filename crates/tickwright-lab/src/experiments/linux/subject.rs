@@ -60,8 +60,6 @@ impl Column {
 pub(crate) struct Outcome {
     pub(crate) column: Column,
     pub(crate) counts: Counts,
-    /// Duration of the run, in ns.
-    pub(crate) elapsed_ns: u64,
     pub(crate) fired: u64,
     /// Re-arms that came more than a tick late, because the host was busy; 0 where re-arms have no
     /// scheduled time.

@@ -1,11 +1,11 @@
 //! Tables of the report: the published rates beside ours.
 
 use super::cost::{Cost, THREADS};
-use super::findings::{fell, replay_matched, samples, with};
+use super::findings::{fell, network_matched, samples, with};
 use super::network::{ENDS, Kind, Run, SEGMENT, Share, Traffic};
 use super::oracle::level;
 use super::published::Test;
-use super::run::{Data, Network, Plan};
+use super::run::{Data, Plan};
 use super::simple::Workload;
 use super::subject::{Column, Outcome};
 use super::sweep::{DELAYS_MS, HZ, Point, STEPS_MS};
@@ -19,8 +19,8 @@ pub(super) fn sections(plan: &Plan, data: &Data, findings: &[Finding]) -> Vec<Se
     if !data.simple.is_empty() {
         sections.push(simple(plan, data));
     }
-    if let Some(network) = &data.network {
-        sections.extend(traffic(plan, network));
+    if !data.network.is_empty() {
+        sections.extend(traffic(plan, &data.network));
     }
     sections.push(costs(&data.costs));
     sections.extend(sweep(plan, &data.sweep));
@@ -103,13 +103,12 @@ fn by_column(first: &str, format: Format) -> Table {
     Table::new().column(first, Format::Text).columns(Column::ALL.map(Column::title), format)
 }
 
-fn traffic(plan: &Plan, network: &Network) -> [Section; 4] {
+fn traffic(plan: &Plan, runs: &[Run]) -> [Section; 4] {
     let Traffic { connections, response, pause_ms, line_mbits, hz, .. } = plan.traffic;
-    let runs = &network.runs;
     let outcomes: Vec<&Outcome> = runs.iter().map(|run| &run.server).collect();
     let server = Section::new("Networking: the server's timers")
         .text(format!(
-            "{connections} connections over loopback, responses of {response} bytes, pauses of {pause_ms} ms, a line \
+            "{connections} connections, responses of {response} bytes, pauses of {pause_ms} ms, a line \
              of {line_mbits} Mbit/s, HZ={hz}."
         ))
         .table(rates(&plan.published.network, &outcomes));
@@ -126,42 +125,39 @@ fn traffic(plan: &Plan, network: &Network) -> [Section; 4] {
         }
     }
     let mut usage = Table::new()
-        .column("way", Format::Text)
         .column("exchanges a second", Format::Fixed(1))
         .column("line busy, percent", Format::Fixed(0))
         .column("responses that share it", Format::Fixed(1));
-    for run in runs {
-        let elapsed = run.server.elapsed_ns.max(1) as f64;
+    // Each way has the same traffic.
+    if let Some(Run { carried, .. }) = runs.last() {
+        let elapsed = carried.elapsed_ns.max(1) as f64;
         usage.row([
-            run.server.column.title().into(),
-            (run.exchanges as f64 * 1e9 / elapsed).into(),
-            (100.0 * run.line.busy_ns as f64 / elapsed).into(),
-            run.line.shared_by().into(),
+            (carried.exchanges as f64 * 1e9 / elapsed).into(),
+            (100.0 * carried.busy_ns as f64 / elapsed).into(),
+            carried.shared_by().into(),
         ]);
     }
     [
         server,
         Section::new("Networking: every timer").table(kinds),
         Section::new("Networking: the server's line").table(usage),
-        replayed(plan, network),
+        shares(plan, runs),
     ]
 }
 
 /// Match rate by the share of the traffic that is counted.
-fn replayed(plan: &Plan, network: &Network) -> Section {
+fn shares(plan: &Plan, runs: &[Run]) -> Section {
     let mut table = by_column("match, percent", Format::Fixed(1))
         .column("re-arms", Format::Thousands)
         .column("requeues to 1 in", Format::Fixed(1));
     for share in Share::ALL {
-        let shares = replay_matched(network, share);
+        let shares = network_matched(runs, share);
         let cells = (0..Column::ALL.len()).map(|at| Cell::maybe(shares.map(|shares| shares[at])));
-        let rearms = network.replays.first().map(|replay| replay.counts[share as usize].rearms());
+        let rearms = runs.first().map(|run| run.counts(share).rearms());
         let fell = shares.map(|[before, after, ..]| fell(before, after));
         table.row([share.name().into()].into_iter().chain(cells).chain([rearms.into(), fell.into()]));
     }
-    Section::new("The traffic of the last run, replayed for each way")
-        .table(table)
-        .text(reasons(&plan.traffic))
+    Section::new("Networking: which re-arms are counted").table(table).text(reasons(&plan.traffic))
 }
 
 /// Text that derives the match rates from the traffic.

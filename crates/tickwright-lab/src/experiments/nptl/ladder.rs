@@ -100,7 +100,7 @@ impl Ladder {
         let count = Format::Count.write(starts as f64);
         Section::new("From NGPT's way of M:N to ours, one knob after another")
             .text(format!("P = {toplevel}, C = {children}, {count} creations."))
-            .table(lanes::table(&self.lanes, lanes::first, "one-to-one"))
+            .table(lanes::table(&self.lanes, "one-to-one"))
             .text(self.said(published))
             .plot(plot.curve("m:n", many).curve("one-to-one", one))
     }

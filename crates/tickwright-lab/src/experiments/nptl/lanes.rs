@@ -1,4 +1,4 @@
-//! Settings that are timed in one cell and compared: knobs, steps of the ladder, models with work.
+//! Settings that are timed in one cell and compared: the steps of the ladder.
 
 use super::column::{Cell, Column};
 use super::model::Knobs;
@@ -7,7 +7,7 @@ use super::verify;
 use crate::clock::OsClock;
 use crate::error::LabError;
 use crate::render::Format;
-use crate::result::{self, Finding, Series, Table, Unit, labels};
+use crate::result::{self, Series, Table, Unit, labels};
 use crate::stats::{self, Summary, Verdict};
 
 /// A column with knobs. Each sample is the mean time to create and join one thread, in ns. There is
@@ -21,14 +21,6 @@ pub(crate) struct Lane {
     pub(crate) ns: Vec<f64>,
 }
 
-/// Returns the reference of a lane.
-pub(crate) type Own = for<'l> fn(&'l [Lane], &Lane) -> Option<&'l Lane>;
-
-/// The first lane is the reference of all other lanes.
-pub(crate) fn first<'l>(lanes: &'l [Lane], _: &Lane) -> Option<&'l Lane> {
-    lanes.first()
-}
-
 impl Lane {
     pub(crate) fn new(name: impl Into<String>, column: Column, knobs: Knobs) -> Self {
         Self { name: name.into(), column, knobs, ns: Vec::new() }
@@ -38,10 +30,10 @@ impl Lane {
         stats::median(&self.ns)
     }
 
-    /// Ratio to the lane's reference; `None` for the reference itself.
-    fn ratio(&self, lanes: &[Self], own: Own) -> Option<Summary> {
-        let own = own(lanes, self)?;
-        stats::ratios(&self.ns, &own.ns).filter(|_| !core::ptr::eq(self, own))
+    /// Ratio to the first lane, which is the reference of all others; `None` for itself.
+    fn ratio(&self, lanes: &[Self]) -> Option<Summary> {
+        let first = lanes.first()?;
+        stats::ratios(&self.ns, &first.ns).filter(|_| !core::ptr::eq(self, first))
     }
 }
 
@@ -77,24 +69,14 @@ pub(crate) fn series(name: &str, lanes: &[Lane]) -> Vec<Series> {
     lanes.iter().map(of).collect()
 }
 
-/// The ratio of each lane to its reference.
-pub(crate) fn findings(lanes: &[Lane], own: Own) -> Vec<Finding> {
-    let of = |lane: &Lane| {
-        let ratio = lane.ratio(lanes, own)?;
-        let about = format!("{}, {}", lane.column.name(), lane.name);
-        Some(Finding::ratio(about, ratio, Format::Ratio.write(ratio.median)))
-    };
-    lanes.iter().filter_map(of).collect()
-}
-
 /// The ratios as a table; `beside` names the reference.
-pub(crate) fn table(lanes: &[Lane], own: Own, beside: &str) -> Table {
+pub(crate) fn table(lanes: &[Lane], beside: &str) -> Table {
     let mut table = Table::new().column("model", Format::Text).column("setting", Format::Text);
     table = table.column("ns for one", Format::Thousands);
     table = table.column(format!("to {beside}"), Format::Ratio).column("from", Format::Ratio);
     table = table.column("to", Format::Ratio).column("verdict", Format::Text);
     for lane in lanes {
-        let ratio = lane.ratio(lanes, own);
+        let ratio = lane.ratio(lanes);
         let cells = [lane.column.name().into(), lane.name.as_str().into(), lane.median().into()];
         let verdict = ratio.map_or("", |ratio| Verdict::on(&ratio).words());
         table.row(cells.into_iter().chain(interval(ratio)).chain([verdict.into()]));

@@ -45,16 +45,6 @@ impl Model {
             Self::Manager => Some("LinuxThreads"),
         }
     }
-
-    /// Whether a thread that blocks in the kernel delays no other thread.
-    pub(crate) fn may_block(self) -> bool {
-        matches!(self, Self::OneToOne | Self::Manager)
-    }
-
-    /// Whether the model can keep stacks for later threads.
-    pub(crate) fn has_cache(self) -> bool {
-        self != Self::Manager
-    }
 }
 
 /// The settings of a model; `None` keeps the model's default.

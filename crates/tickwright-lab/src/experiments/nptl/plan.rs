@@ -2,13 +2,9 @@
 
 use clap::ValueEnum;
 
-use super::alive::Order;
 use super::column::{Cell, Column};
-use super::echo::Load;
-use super::knobs::Settings;
 use super::model::Knobs;
 use super::turns::Turns;
-use super::work::Work;
 use crate::experiment::Parameters;
 use crate::experiments::request;
 
@@ -19,16 +15,6 @@ pub(crate) enum Part {
     Table,
     /// M:N from NGPT's way to ours, one knob after another, beside one-to-one
     Ladder,
-    /// System calls for one creation and its join, counted by strace
-    Syscalls,
-    /// What each knob costs in each model: guards, stacks, their cache, the registry
-    Knobs,
-    /// Threads that compute or sleep 10 ms at random, as with the original's work option
-    Work,
-    /// Pairs of threads that echo over pipes and sockets
-    Io,
-    /// Many threads of each model alive at once, in a child process
-    Alive,
 }
 
 impl Part {
@@ -40,8 +26,7 @@ impl Part {
     pub(super) fn starts(self) -> u64 {
         match self {
             Self::Table => 1000,
-            Self::Work => 200,
-            _ => 10_000,
+            Self::Ladder => 10_000,
         }
     }
 
@@ -49,8 +34,7 @@ impl Part {
     pub(super) fn rounds(self) -> usize {
         match self {
             Self::Table => 1,
-            Self::Work | Self::Io => 3,
-            _ => 9,
+            Self::Ladder => 9,
         }
     }
 }
@@ -69,10 +53,6 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
     /// The knobs of every part.
     pub(crate) knobs: Knobs,
-    pub(crate) settings: Settings,
-    pub(crate) work: Work,
-    pub(crate) loads: Vec<Load>,
-    pub(crate) alive: Vec<Order>,
 }
 
 impl Plan {
@@ -103,12 +83,8 @@ impl Plan {
         ]);
         for &part in &self.parts {
             let of = |what: &str| format!("{} of {}", what, part.name());
-            if part != Part::Alive && part != Part::Syscalls {
-                all.insert(of("rounds"), self.turns(part, "").rounds.into());
-                if part != Part::Io {
-                    all.insert(of("starts"), self.cell(part).starts.into());
-                }
-            }
+            all.insert(of("rounds"), self.turns(part, "").rounds.into());
+            all.insert(of("starts"), self.cell(part).starts.into());
         }
         all
     }

@@ -7,7 +7,6 @@ use serde::Deserialize;
 
 use super::column::Column;
 use super::model::Model;
-use super::work::Work;
 use crate::error::LabError;
 use crate::stats::Bound;
 
@@ -19,8 +18,6 @@ pub(crate) struct Published {
     pub(crate) table: Size,
     pub(crate) ratios: Vec<Ratio>,
     pub(crate) targets: Vec<Target>,
-    pub(crate) alive: Goal,
-    pub(crate) work: Work,
 }
 
 impl Published {
@@ -68,14 +65,6 @@ impl Target {
     pub(crate) fn columns(&self) -> Option<(Column, Column)> {
         Column::parse(&self.slow).ok().zip(Column::parse(&self.fast).ok())
     }
-}
-
-/// A goal for many M:N threads that are alive at once.
-#[derive(Debug, Clone, Copy, Deserialize)]
-pub(crate) struct Goal {
-    pub(crate) threads: u64,
-    pub(crate) start_s: f64,
-    pub(crate) resident_mib: f64,
 }
 
 /// The contents of the file, which is read once.

@@ -3,7 +3,7 @@ mod shown;
 
 use std::sync::{Arc, Mutex};
 
-use super::args::{NptlArgs, Threads, on_or_off, stack};
+use super::args::{NptlArgs, Threads};
 use super::column::{Cell, Column};
 use super::model::{Knobs, Model};
 use super::published::{model_of, published};
@@ -202,7 +202,7 @@ fn ratios_are_of_complete_rounds() {
 }
 
 #[test]
-fn numbers_of_threads_sizes_and_switches_are_read_and_refused() {
+fn numbers_of_threads_are_read_and_refused() {
     let read = |text| Threads::parse(text).map(|threads| threads.0);
     assert_eq!(read("3"), Ok(vec![3]));
     assert_eq!(read("1..4"), Ok(vec![1, 2, 3, 4]));
@@ -210,15 +210,6 @@ fn numbers_of_threads_sizes_and_switches_are_read_and_refused() {
     for wrong in ["", "0", "-1", "1..", "4..2", "1..1001", "a", "1,,2", "1..2..3"] {
         assert!(read(wrong).unwrap_err().contains("from 1 to 1000"), "{wrong}");
     }
-    assert_eq!(
-        (stack("16k"), stack("1M"), stack("1G"), stack("65536")),
-        (Ok(16384), Ok(1 << 20), Ok(1 << 30), Ok(65536))
-    );
-    for wrong in ["", "k", "0", "8k", "2G", "-1", "1T", "99999999999999999999"] {
-        assert!(stack(wrong).unwrap_err().contains("16k to 1G"), "{wrong}");
-    }
-    assert_eq!((on_or_off("on"), on_or_off("off")), (Ok(true), Ok(false)));
-    assert!(on_or_off("yes").is_err());
     assert!(Column::parse("pth").unwrap_err().contains("one-to-one"));
     assert_eq!(Column::parse("tokio"), Ok(Column::Tokio));
     let many = Ok(Column::Ours(Model::ManyToMany));

@@ -1,9 +1,4 @@
-//! The traffic of the networking test: connections, their timers, and the log of re-arms.
-
-use core::fmt::Display;
-use std::io;
-
-use crate::error::LabError;
+//! The traffic of the networking test: connections, their timers, and re-arms.
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Traffic {
@@ -75,26 +70,15 @@ impl Kind {
 /// The two ends of a connection.
 pub(crate) const ENDS: [&str; 2] = ["client", "server"];
 
-/// One re-arm, as requested.
+/// One re-arm.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Logged {
-    pub(crate) at_ns: u64,
+pub(crate) struct Rearm {
     /// The tick of the call.
     pub(crate) now: u64,
     pub(crate) deadline: u64,
-    pub(crate) connection: u32,
+    pub(crate) connection: usize,
     pub(crate) server: bool,
     pub(crate) kind: Kind,
     /// Whether it is the first re-arm of its timer in a system call.
     pub(crate) first_of_call: bool,
-}
-
-/// An error of the sockets: the test is then left out. No other error of a run is [`LabError::Io`].
-pub(super) fn sockets(error: io::Error) -> LabError {
-    LabError::io("sockets", error)
-}
-
-/// An error for a wrong count or a wrong message.
-pub(super) fn wrong(what: impl Display) -> LabError {
-    LabError::failed(what.to_string())
 }
