@@ -2,7 +2,6 @@
 //! is a library, so that it compiles while the crates that it uses are still optimized.
 #![deny(unsafe_code)]
 
-mod allocator;
 mod check;
 mod cli;
 mod command;
@@ -22,8 +21,8 @@ mod traces;
 use std::process::ExitCode;
 
 use tickwright_measure::{
-    child, clock, duration, error, experiment, hardware, host, interrupt, output, progress, render, result,
-    rights, rounds, stats, virtualisation,
+    allocator, child, clock, duration, error, experiment, hardware, host, interrupt, output, progress,
+    render, result, rights, rounds, stats, virtualisation,
 };
 
 use crate::allocator::Counting;
@@ -42,15 +41,5 @@ pub fn run() -> ExitCode {
         allocator::install()?;
         command::run(cli)
     });
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            match &error {
-                LabError::Command(said) => output::message(&format!("{said}\n")),
-                error if error.is_broken_pipe() => {}
-                error => output::message(&format!("tickwright: {error}\n")),
-            }
-            error.exit_code()
-        }
-    }
+    output::ended("tickwright", result)
 }

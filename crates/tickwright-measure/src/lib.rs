@@ -5,7 +5,8 @@
 //! |---|---|
 //! | [`clock`], [`counter`] | the system's clock, the processor's counter, a clock for tests |
 //! | [`hardware`] | the processor's hardware counters of a thread: instructions, cycles, misses |
-//! | [`rounds`] | lanes that take turns, in random order |
+//! | [`allocator`] | allocations and bytes of each thread |
+//! | [`rounds`], [`turns`] | lanes that take turns, in random order |
 //! | [`stats`] | medians with intervals, quantiles, a test of means |
 //! | [`host`], [`virtualisation`] | on what it was measured |
 //! | [`rights`] | what a run asks of the system, given back when it ends |
@@ -15,13 +16,15 @@
 //! | [`child`] | this program again, as a child process that ends with the parent's run |
 //! | [`limits`] | which of the host's limits stops a run; raising one for a while |
 //! | [`error`] | why a command failed, and its exit code |
-//! | [`duration`] | durations as people write them |
+//! | [`duration`], [`number`] | durations and whole numbers as people write them |
+//! | [`request`] | arguments as values, and back as words |
 //! | [`experiment`] | the shape of every bench and reproduction, and what runs it |
 //! | [`result`] | one layout for all results: envelope, series, findings, sections |
 //! | [`mod@format`] | how figures are written |
 //! | [`render`] | a result as text, Markdown and SVG |
 #![deny(unsafe_code)]
 
+pub mod allocator;
 pub mod child;
 pub mod clock;
 pub mod duration;
@@ -32,13 +35,16 @@ pub mod hardware;
 pub mod host;
 pub mod interrupt;
 #[cfg(unix)]
+pub mod number;
 pub mod output;
 pub mod progress;
 pub mod render;
+pub mod request;
 pub mod result;
 pub mod rights;
 pub mod rounds;
 pub mod stats;
 pub mod table;
 pub mod text;
+pub mod turns;
 pub mod virtualisation;

@@ -1,57 +1,8 @@
 //! Helpers for the arguments of several experiments.
 
-use clap::{Args, Parser, ValueEnum};
+pub(crate) use tickwright_measure::request::{list, names, once, parameters, sizes, word, words};
 
-use crate::error::LabError;
-use crate::experiment::Parameters;
-use crate::models::scenario::Population;
-use crate::result::Label;
 use crate::structures::registry::Structure;
-
-/// Parses arguments as a user would type them. The tour, `check` and tests use this function.
-///
-/// # Errors
-/// An error of the parser.
-pub(crate) fn words<A: Args>(words: &[&str]) -> Result<A, LabError> {
-    #[derive(Debug, Parser)]
-    #[command(no_binary_name = true)]
-    struct Own<A: Args> {
-        #[command(flatten)]
-        args: A,
-    }
-    let parsed = Own::<A>::try_parse_from(words).map_err(|error| LabError::Command(error.to_string()))?;
-    Ok(parsed.args)
-}
-
-/// Converts populations into sizes.
-pub(crate) fn sizes(populations: &[Population]) -> Vec<usize> {
-    populations.iter().filter_map(|n| usize::try_from(n.get()).ok()).collect()
-}
-
-/// Builds the parameters of a report.
-pub(crate) fn parameters<const N: usize>(pairs: [(&str, Label); N]) -> Parameters {
-    pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
-}
-
-/// Returns the command-line word of a value.
-pub(crate) fn word(value: &impl ValueEnum) -> String {
-    value.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
-}
-
-/// Joins values with commas: `a,b,c`.
-pub(crate) fn list<T: ToString>(values: &[T]) -> String {
-    values.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
-}
-
-/// Returns the command-line words of values, separated by commas.
-pub(crate) fn names<V: ValueEnum>(choices: &[V]) -> String {
-    choices.iter().map(word).collect::<Vec<_>>().join(",")
-}
-
-/// The chosen values without repetition, in the order of their declaration.
-pub(crate) fn once<V: ValueEnum + PartialEq>(chosen: &[V]) -> Vec<V> {
-    V::value_variants().iter().filter(|choice| chosen.contains(choice)).cloned().collect()
-}
 
 /// The ids of structures, separated by commas.
 pub(crate) fn ids(structures: &[&'static Structure]) -> String {

@@ -2,15 +2,14 @@
 //! built in; `--scenario FILE` takes other files.
 
 mod model;
-mod number;
 
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+pub(crate) use tickwright_measure::number::{Operations, PerTimer, Population, Rounds, Seed, Within};
 
 pub(crate) use self::model::{Measure, Model};
-pub(crate) use self::number::{Operations, PerTimer, Population, Rounds, Seed, Within};
 use crate::error::LabError;
 use crate::output::text;
 use crate::structures::registry::{self, nearest};

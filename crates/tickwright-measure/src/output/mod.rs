@@ -6,6 +6,8 @@ mod file;
 mod report;
 
 use std::io::{self, Stdout, Write};
+use std::path::Path;
+use std::process::ExitCode;
 
 use crate::error::LabError;
 
@@ -17,9 +19,11 @@ pub use report::{OutputArgs, Outputs};
 /// Returns the command line, without the path of the program.
 pub fn command_line() -> String {
     // `args()` would panic on an argument that is not UTF-8.
-    let typed: Vec<_> =
-        std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
-    [&["tickwright".to_owned()], typed.as_slice()].concat().join(" ")
+    let mut typed = std::env::args_os();
+    let program = typed.next().unwrap_or_default();
+    let name = Path::new(&program).file_stem().map(|name| name.to_string_lossy().into_owned());
+    let rest = typed.map(|argument| argument.to_string_lossy().into_owned());
+    name.into_iter().chain(rest).collect::<Vec<_>>().join(" ")
 }
 
 /// Returns standard output.
@@ -43,6 +47,18 @@ pub fn print(text: &str) -> Result<(), LabError> {
             out.flush()
         })
         .map_err(|source| LabError::io("writing to standard output", source))
+}
+
+/// Returns the exit code of a program. Writes the error to standard error first, after the name of
+/// the program.
+pub fn ended(program: &str, result: Result<(), LabError>) -> ExitCode {
+    let Err(error) = result else { return ExitCode::SUCCESS };
+    match &error {
+        LabError::Command(said) => message(&format!("{said}\n")),
+        error if error.is_broken_pipe() => {}
+        error => message(&format!("{program}: {error}\n")),
+    }
+    error.exit_code()
 }
 
 /// Writes a message to standard error, as [`plain`](text::plain) text. Unlike `eprintln!` it does

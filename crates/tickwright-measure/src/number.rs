@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 /// A whole number from `LOW` to `HIGH`, in files and on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "i64", into = "u64")]
-pub(crate) struct Within<const LOW: u64, const HIGH: u64>(u64);
+pub struct Within<const LOW: u64, const HIGH: u64>(u64);
 
 impl<const LOW: u64, const HIGH: u64> Within<LOW, HIGH> {
     /// Returns the number.
-    pub(crate) fn get(self) -> u64 {
+    pub fn get(self) -> u64 {
         self.0
     }
 
@@ -17,7 +17,7 @@ impl<const LOW: u64, const HIGH: u64> Within<LOW, HIGH> {
     ///
     /// # Errors
     /// A message that says what is wrong and states the range.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         let (digits, unit) = match text.strip_suffix(['k', 'K']) {
             Some(digits) => (digits, 1000),
             None => text.strip_suffix('M').map_or((text, 1), |digits| (digits, 1_000_000)),
@@ -45,7 +45,7 @@ impl<const LOW: u64, const HIGH: u64> From<Within<LOW, HIGH>> for u64 {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "schema")]
 impl<const LOW: u64, const HIGH: u64> schemars::JsonSchema for Within<LOW, HIGH> {
     fn inline_schema() -> bool {
         true
@@ -61,12 +61,12 @@ impl<const LOW: u64, const HIGH: u64> schemars::JsonSchema for Within<LOW, HIGH>
 }
 
 /// The number of timers pending at once.
-pub(crate) type Population = Within<1, 16_777_216>;
+pub type Population = Within<1, 16_777_216>;
 /// The number of operations in a sample.
-pub(crate) type Operations = Within<1, 100_000_000>;
+pub type Operations = Within<1, 100_000_000>;
 /// The least number of operations in a sample for each pending timer.
-pub(crate) type PerTimer = Within<1, 100>;
+pub type PerTimer = Within<1, 100>;
 /// The number of samples of each structure.
-pub(crate) type Rounds = Within<1, 1000>;
+pub type Rounds = Within<1, 1000>;
 /// The seed of all generated operations.
-pub(crate) type Seed = Within<0, { i64::MAX as u64 }>;
+pub type Seed = Within<0, { i64::MAX as u64 }>;
