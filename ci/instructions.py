@@ -23,7 +23,8 @@ ALLOWED = 1.02
 
 
 def build(package, example):
-    environment = dict(os.environ, CARGO_PROFILE_RELEASE_DEBUG="line-tables-only")
+    lines = {"CARGO_PROFILE_RELEASE_DEBUG": "line-tables-only", "CARGO_PROFILE_RELEASE_STRIP": "none"}
+    environment = os.environ | lines
     command = ["cargo", "build", "-q", "--release", "-p", package, "--example", example]
     subprocess.run(command, check=True, env=environment)
     return os.path.join(os.environ.get("CARGO_TARGET_DIR", "target"), "release", "examples", example)

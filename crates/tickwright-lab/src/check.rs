@@ -4,30 +4,22 @@
 mod mixed;
 
 use tickwright::service::Structure;
-use tickwright_testkit::clauses::{Tools, Verdict};
-use tickwright_testkit::{registry as suite, table as suite_table};
 
-use crate::allocator;
-use crate::clock::{FakeMeter, OsClock};
+use crate::clock::FakeMeter;
 use crate::error::LabError;
 use crate::experiment::{Experiment, conduct_plan};
 use crate::experiments::adversary::AdversaryArgs;
 use crate::experiments::asterisk::{self, AsteriskArgs};
 use crate::experiments::bench::Comparison;
-use crate::experiments::dictionaries::RegistryArgs;
-use crate::experiments::heap::HeapArgs;
 #[cfg(target_os = "linux")]
 use crate::experiments::latency;
 use crate::experiments::nptl::NptlArgs;
 use crate::experiments::request;
-use crate::experiments::scheduler::SchedulerArgs;
-use crate::experiments::threads::micro::Lane;
 use crate::experiments::xenomai::XenomaiArgs;
 use crate::experiments::{linux, xenomai};
 use crate::interrupt;
 use crate::models::scenario::Scenario;
 use crate::output;
-use crate::progress::Progress;
 use crate::result::Report;
 use crate::structures::registry::STRUCTURES;
 use crate::tour;
@@ -71,24 +63,17 @@ fn all() -> Result<(), LabError> {
         findings.note(&format!("scenario {}", scenario.name), scenario_answers(&scenario))?;
     }
     findings.note("adversary", attacks())?;
-    findings.note("scheduler", scheduled())?;
-    findings.note("registries", registered())?;
     findings.note("experiment xenomai", kernel_ticks())?;
     findings.note("experiment linux", linux::check())?;
-    findings.note("heap", by_itself())?;
     findings.note("experiment asterisk", deleted())?;
     #[cfg(target_os = "linux")]
     findings.note("latency", woken_up())?;
     #[cfg(target_os = "linux")]
     findings.note("experiment helenos", called())?;
     findings.note("experiment nptl", created())?;
-    findings.note("threads", woken())?;
     for structure in STRUCTURES {
         findings.note(&format!("structure {}", structure.id), mixed::check(structure))?;
     }
-    clauses(&mut findings)?;
-    let foreign = suite_table::render(&suite_table::rows(&suite::foreign(), &tools()));
-    output::print(&format!("\nThe contract on queues of others:\n{foreign}\n"))?;
     match findings.wrong.as_slice() {
         [] => output::print("\neverything checked is right\n"),
         wrong => Err(LabError::failed(format!("{} checks failed: {}", wrong.len(), wrong.join(", ")))),
@@ -143,12 +128,6 @@ fn kernel_ticks() -> Result<String, String> {
     Ok(format!("{:.0} ticks in the oracle's order, in {} structures", ticks.iter().sum::<f64>(), ticks.len()))
 }
 
-/// Runs the heap with the caller's comparator.
-fn by_itself() -> Result<String, String> {
-    let args: HeapArgs = request::words(&["--n", "10k"]).map_err(|error| error.to_string())?;
-    Ok(format!("{} parts passed", answers(&args)?.findings.len()))
-}
-
 /// Runs every structure and the schedulers of 2009, in virtual time with few timers.
 fn deleted() -> Result<String, String> {
     let structures = request::list(&Structure::all());
@@ -158,22 +137,6 @@ fn deleted() -> Result<String, String> {
         request::words(&[&words[..], &few].concat()).map_err(|error| error.to_string())?;
     let samples = answers(&args)?.series.iter().filter(|series| series.name == "delete").count();
     Ok(format!("{samples} times every timer was added and deleted, in virtual time in the order of sorting"))
-}
-
-/// Runs every structure alone and under the scheduler, with few timers.
-fn scheduled() -> Result<String, String> {
-    let structures = request::list(&Structure::all());
-    let words = ["--structures", &structures, "--n", "1,2,100", "--rounds", "1", "--operations", "1"];
-    let args: SchedulerArgs = request::words(&words).map_err(|error| error.to_string())?;
-    let added = answers(&args)?.series.iter().filter(|series| series.name == "memory").count();
-    Ok(format!("{added} times every timer was added and deleted"))
-}
-
-/// Runs every dictionary with few entries.
-fn registered() -> Result<String, String> {
-    let words = ["--n", "1,2,3,17,300", "--rounds", "1", "--operations", "500", "--threads", "2"];
-    let args: RegistryArgs = request::words(&words).map_err(|error| error.to_string())?;
-    Ok(format!("{} series of samples answered rightly", answers(&args)?.series.len()))
 }
 
 /// Runs the ping-pong of 2018 with every tree, for a short time.
@@ -212,49 +175,4 @@ fn woken_up() -> Result<String, String> {
         samples += all("samples").flat_map(|series| &series.samples).sum::<f64>();
     }
     Ok(format!("{samples} samples in {} runs, each period a sample or told as a gap", runs.len()))
-}
-
-/// Runs each measurement of `bench threads` once.
-fn woken() -> Result<String, String> {
-    let lanes = Lane::ALL;
-    lanes.iter().try_for_each(|lane| {
-        lane.verify(OsClock::start()).map_err(|why| format!("{}: {why}", lane.what()))
-    })?;
-    Ok(format!("{} ways of creating, switching and waking do what they say", lanes.len()))
-}
-
-fn tools() -> Tools {
-    Tools { allocations: Some(allocator::allocations) }
-}
-
-/// Checks every clause of the contract on every family in both storages.
-fn clauses(findings: &mut Findings) -> Result<(), LabError> {
-    let tools = tools();
-    let kinds = suite::ours();
-    let progress = Progress::steps(kinds.len() as u64, "conformance");
-    for kind in &kinds {
-        progress.doing(kind.name.clone());
-        let (mut kept, mut broken, mut silent) = (0, Vec::new(), Vec::new());
-        for (clause, verdict) in kind.clauses.iter().zip((kind.verdicts)(&tools)) {
-            match verdict {
-                Verdict::Kept => kept += 1,
-                Verdict::Broken(witness) => {
-                    broken.push(format!("{} {}: {witness}", clause.number, clause.name))
-                }
-                Verdict::NotOffered => silent.push(format!("{} not offered", clause.name)),
-                Verdict::NotRun(why) => {
-                    broken.push(format!("{} {} not run: {why}", clause.number, clause.name))
-                }
-            }
-        }
-        progress.step();
-        let silent = if silent.is_empty() { String::new() } else { format!(" ({})", silent.join(", ")) };
-        let result = if broken.is_empty() {
-            Ok(format!("{kept} clauses kept{silent}"))
-        } else {
-            Err(broken.join("; "))
-        };
-        findings.note(&format!("contract {}", kind.name), result)?;
-    }
-    Ok(())
 }

@@ -13,18 +13,11 @@ use clap_complete::Shell;
 
 use crate::error::LabError;
 use crate::experiments::adversary::AdversaryArgs;
-use crate::experiments::async_timers::AsyncArgs;
 use crate::experiments::bench::{CountedArgs, TimedArgs};
-use crate::experiments::c_peers::PeersArgs;
-use crate::experiments::dictionaries::RegistryArgs;
-use crate::experiments::heap::HeapArgs;
 #[cfg(target_os = "linux")]
 use crate::experiments::latency::{LatencyArgs, WorkerArgs};
 use crate::experiments::matrix::MatrixArgs;
-use crate::experiments::mcu::McuArgs;
 use crate::experiments::memory::MemoryArgs;
-use crate::experiments::scheduler::SchedulerArgs;
-use crate::experiments::threads::ThreadsArgs;
 use crate::output::{self, table};
 #[cfg(target_os = "linux")]
 use crate::record::RecordArgs;
@@ -217,28 +210,4 @@ pub(crate) enum Bench {
     Adversary(AdversaryArgs),
     /// Bytes per pending timer, and bytes of an empty queue
     Memory(MemoryArgs),
-    /// Add, re-arm and delete in one C program, over our C library, libuv, libevent and libev
-    CPeers(PeersArgs),
-    /// The cost of an add and a delete through the scheduler, beside the cost of their parts
-    Scheduler(SchedulerArgs),
-    /// Registries over each dictionary: create, destroy, look up; and the tree's share of the life
-    /// of a thread
-    ///
-    /// Takes about a minute. --n 100,10k makes it shorter.
-    Registry(RegistryArgs),
-    /// Create, switch and wake threads, beside std, may, tokio and a futex
-    Threads(ThreadsArgs),
-    /// Timers of futures: time-outs, sleeps, re-arms, delay queues; their lateness, memory and idle
-    /// wake-ups, beside tokio, pingora-timeout, async-io and futures-timer
-    ///
-    /// Takes about a minute and a half. --n 100k --sleeps 100 makes it shorter.
-    Async(AsyncArgs),
-    /// The heap with the caller's comparator: push, pop, remove and push again. Answers are
-    /// verified and comparisons are counted; nothing is timed
-    Heap(HeapArgs),
-    /// Which structure on a microcontroller, below which number of timers: instructions, flash, RAM
-    ///
-    /// Measures nothing: it shows the project's record of emulated processors, or with --file your
-    /// own.
-    Mcu(McuArgs),
 }

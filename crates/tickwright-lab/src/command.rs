@@ -33,13 +33,6 @@ pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
         Some(Command::Bench(Bench::Adversary(args))) => execute(&args, &args.output),
         Some(Command::Bench(Bench::Matrix(args))) => execute(&args, &args.output),
         Some(Command::Bench(Bench::Memory(args))) => execute(&args, &args.output),
-        Some(Command::Bench(Bench::CPeers(args))) => execute(&args, &args.output),
-        Some(Command::Bench(Bench::Scheduler(args))) => execute(&args, &args.output),
-        Some(Command::Bench(Bench::Registry(args))) => execute(&args, &args.output),
-        Some(Command::Bench(Bench::Threads(args))) => execute(&args, &args.output),
-        Some(Command::Bench(Bench::Async(args))) => execute(&args, &args.output),
-        Some(Command::Bench(Bench::Heap(args))) => execute(&args, &args.output),
-        Some(Command::Bench(Bench::Mcu(args))) => execute(&args, &args.output),
         Some(Command::Reproduce(experiment)) => experiment.execute(report_of),
         #[cfg(target_os = "linux")]
         Some(Command::Latency(args)) => args.execute(),

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::error::LabError;
 use crate::models::scenario::Scenario;
 use crate::output::table;
-use crate::structures::registry::{Kind, STRUCTURES, Structure, Ties};
+use crate::structures::registry::{Kind, LEFT_OUT, STRUCTURES, Structure, Ties, WITHOUT_RIVALS};
 use crate::tour::{PLAN, Part};
 use crate::traces::samples::SAMPLES;
 
@@ -13,6 +13,8 @@ use crate::traces::samples::SAMPLES;
 #[derive(Debug, Serialize)]
 pub(crate) struct Listing {
     structures: &'static [Structure],
+    /// Structures that need a build with the feature `rivals`.
+    left_out: &'static [&'static str],
     scenarios: Vec<Scenario>,
     experiments: &'static [Part],
 }
@@ -22,7 +24,12 @@ pub(crate) struct Listing {
 /// # Errors
 /// A built-in scenario has a mistake; the tests exclude this error.
 pub(crate) fn listing() -> Result<Listing, LabError> {
-    Ok(Listing { structures: STRUCTURES, scenarios: Scenario::built_in()?, experiments: PLAN })
+    Ok(Listing {
+        structures: STRUCTURES,
+        left_out: LEFT_OUT,
+        scenarios: Scenario::built_in()?,
+        experiments: PLAN,
+    })
 }
 
 /// Formats the listing for the terminal.
@@ -57,9 +64,9 @@ pub(crate) fn show(listing: &Listing) -> String {
     for sample in SAMPLES {
         samples.add_row([format!("sample:{}", sample.name), sample.about.to_owned()]);
     }
-    [structures, scenarios, experiments, samples]
-        .iter()
-        .map(|t| table::show(t) + "\n")
-        .collect::<Vec<_>>()
-        .join("\n")
+    let mut tables = [structures, scenarios, experiments, samples].map(|table| table::show(&table) + "\n");
+    if !listing.left_out.is_empty() {
+        tables[0] += &format!("not in this build: {}\n{WITHOUT_RIVALS}\n", listing.left_out.join(", "));
+    }
+    tables.join("\n")
 }

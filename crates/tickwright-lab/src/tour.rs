@@ -16,6 +16,7 @@ use crate::experiments::asterisk;
 use crate::host::Host;
 use crate::output::{self, OutputArgs};
 use crate::render;
+use crate::structures::registry;
 
 /// The parts of the tour, in order.
 pub(crate) const PLAN: &[Part] = &[
@@ -187,6 +188,9 @@ impl TourArgs {
             }
         };
         say(&format!("{what} Ctrl-C ends it and keeps what is done.\n{}\n", Host::read()));
+        if !registry::LEFT_OUT.is_empty() {
+            say(&format!("{}\n", render::filled(registry::WITHOUT_RIVALS)));
+        }
         let mut reports = Vec::new();
         for part in parts {
             let report = run(&(part.command)())?;

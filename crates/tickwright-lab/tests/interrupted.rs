@@ -142,12 +142,8 @@ fn comparisons_by_rounds() {
 #[test]
 fn other_benches() {
     terminated("adversary", "bench adversary --n 1k --rounds 1000");
-    terminated("scheduler", "bench scheduler --rounds 1000");
-    terminated("registry", "bench registry --n 100 --rounds 1000");
-    terminated("threads", "bench threads --rounds 1000 --operations 1k");
     let many = ["10k"; 100].join(",");
     terminated("memory", &format!("bench memory --n {many}"));
-    terminated("heap", "bench heap --n 8M");
 }
 
 #[test]

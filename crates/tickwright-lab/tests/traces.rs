@@ -250,6 +250,7 @@ fn an_import_replaces_no_file_that_was_not_named_and_leaves_no_half_of_a_trace()
     assert!(folder.refused(&["import", "none.txt"], 2).contains("it is empty"));
 }
 
+#[cfg(feature = "parquet")]
 #[test]
 fn a_trace_becomes_a_parquet_file_up_to_its_damage() {
     let folder = Folder::new("parquet");
@@ -273,6 +274,18 @@ fn a_trace_becomes_a_parquet_file_up_to_its_damage() {
     assert!(why.contains("absent/mine.parquet") && why.contains("cannot be written"), "{why}");
 }
 
+/// Before the trace is read: the answer does not depend on it.
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn a_build_without_parquet_says_how_to_get_it() {
+    let folder = Folder::new("no-parquet");
+    for words in [&["--form", "parquet"][..], &["--out", "mine.parquet"]] {
+        let said = folder.refused(&[&["export", "sample:bind9"], words].concat(), 2);
+        assert!(said.contains("--features parquet") && said.contains("--form csv"), "{said}");
+    }
+    assert!(!folder.0.join("mine.parquet").exists());
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_named() {
@@ -282,7 +295,8 @@ fn a_full_disk_is_named() {
         let said = folder.refused(&["import", "mine.csv", "--out", "/dev/full"], 3);
         assert!(said.contains("/dev/full") && said.contains("No space"), "{said}");
         folder.good(&["import", "mine.csv"]);
-        let said = folder.refused(&["export", "mine.twt", "--form", "parquet", "--out", "/dev/full"], 3);
+        let form = if cfg!(feature = "parquet") { "parquet" } else { "csv" };
+        let said = folder.refused(&["export", "mine.twt", "--form", form, "--out", "/dev/full"], 3);
         assert!(said.contains("/dev/full") && said.contains("No space"), "{said}");
     }
 }
@@ -319,6 +333,7 @@ fn a_full_disk_leaves_the_old_file_and_no_other() {
     for words in [
         "export mine.twt --out",
         "export mine.twt --form jsonl --out",
+        #[cfg(feature = "parquet")]
         "export mine.twt --form parquet --out",
         "import mine.csv --out",
         "describe mine.twt --json=",

@@ -34,7 +34,6 @@ pub mod format;
 pub mod hardware;
 pub mod host;
 pub mod interrupt;
-#[cfg(unix)]
 pub mod number;
 pub mod output;
 pub mod progress;

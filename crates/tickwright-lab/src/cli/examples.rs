@@ -70,34 +70,6 @@ pub(super) const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     ("bench memory", &[("tickwright bench memory --n 1k,1M", "Print bytes per timer at two populations.")]),
     (
-        "bench c-peers",
-        &[("tickwright bench c-peers --n 1k,100k", "Compare the C schedulers at two populations.")],
-    ),
-    ("bench scheduler", &[("tickwright bench scheduler --n 10k", "Measure 10,000 timers with callbacks.")]),
-    ("bench registry", &[("tickwright bench registry --n 1k", "Measure registries of 1,000 entries.")]),
-    (
-        "bench threads",
-        &[(
-            "tickwright bench threads --rounds 6",
-            "Measure threads with as few rounds as can show a difference.",
-        )],
-    ),
-    (
-        "bench async",
-        &[(
-            "tickwright bench async --n 100k --sleeps 600",
-            "Measure with at most 100,000 connections, in a minute.",
-        )],
-    ),
-    ("bench heap", &[("tickwright bench heap --n 1k", "Count the comparisons of a heap of 1,000 elements.")]),
-    (
-        "bench mcu",
-        &[
-            ("tickwright bench mcu", "Print the record that the project has."),
-            ("tickwright bench mcu --processor cortex-m0", "Print one processor."),
-        ],
-    ),
-    (
         "reproduce",
         &[
             ("tickwright reproduce xenomai", "Repeat one experiment."),

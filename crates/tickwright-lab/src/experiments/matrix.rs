@@ -41,7 +41,7 @@ pub(crate) struct MatrixArgs {
     #[arg(long, allow_hyphen_values = true, value_parser = Rounds::parse)]
     rounds: Option<Rounds>,
     /// Parts to run
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "queues,calls,c,wake")]
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "queues,calls")]
     only: Vec<Part>,
     /// Run for seconds instead of minutes: populations up to 10,000
     #[arg(long)]
@@ -199,6 +199,7 @@ mod tests {
     use crate::experiments::request;
 
     /// Each reading moves the clock by the same time: all ratios are 1.
+    #[cfg(feature = "rivals")]
     #[test]
     fn a_report_shows_the_ratios_the_floors_and_what_is_dead() {
         let words = [
@@ -220,6 +221,7 @@ mod tests {
         assert!(report.find("memory", &labels([("structure", "dary-heap4".into())])).is_some());
     }
 
+    #[cfg(feature = "rivals")]
     #[test]
     fn a_structure_that_takes_too_long_is_left_out_of_that_work_alone() {
         let args: MatrixArgs = request::words(&["--structures", "heap4/slab,btree-map,hash-wheel"]).unwrap();

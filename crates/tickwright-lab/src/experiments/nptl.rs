@@ -36,12 +36,10 @@ use crate::render::Format;
 use crate::result::{Claim, Finding, Section, Series};
 use crate::stats::Summary;
 pub(crate) use args::NptlArgs;
-pub(crate) use column::{Cell, Column};
-pub(crate) use model::{Knobs, Model, start};
+use column::Column;
+use model::Model;
 use plan::{Part, Plan};
 use published::{Published, published};
-pub(crate) use turns::{Turns, create};
-pub(crate) use verify::run as verify;
 
 /// Results of the parts; a part that was left out is empty.
 #[derive(Debug, Default)]

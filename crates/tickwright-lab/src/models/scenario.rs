@@ -196,7 +196,11 @@ impl TryFrom<String> for Pattern {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        let known = registry::select(&[text.strip_prefix('!').unwrap_or(&text).to_owned()]);
+        let bare = text.strip_prefix('!').unwrap_or(&text);
+        if registry::is_left_out(bare) {
+            return Ok(Self(text));
+        }
+        let known = registry::select(&[bare.to_owned()]);
         known.map(|_| Self(text)).map_err(|error| error.to_string())
     }
 }

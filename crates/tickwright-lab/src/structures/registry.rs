@@ -6,22 +6,23 @@
 
 use std::collections::BinaryHeap;
 
+#[cfg(feature = "rivals")]
 use dary_heap::QuaternaryHeap;
 use serde::Serialize;
 use strsim::damerau_levenshtein;
 use tickwright::service;
 use tickwright_core::storage;
 use tickwright_core::{Family, SlabQueue, TimerQueue};
-use tickwright_testkit::foreign::DelayQueue;
 use wildmatch::WildMatch;
 
 use crate::allocator;
 use crate::error::LabError;
 use crate::structures::baseline::lazy_heap::{Entry, Lazy};
-#[cfg(target_feature = "avx2")]
+#[cfg(all(feature = "rivals", target_feature = "avx2"))]
 use crate::structures::baseline::quick_heap;
-use crate::structures::baseline::testkit::Foreign;
-use crate::structures::baseline::{btree_map, hash_wheel, intrusive, nexus, orx, timer_queue};
+use crate::structures::baseline::{btree_map, orx};
+#[cfg(feature = "rivals")]
+use crate::structures::baseline::{delay_queue, hash_wheel, intrusive, nexus, timer_queue};
 use crate::structures::candidate::{BenchQueue, Candidate, Dead};
 use crate::structures::ours::{Hook, Slab};
 
@@ -134,6 +135,7 @@ pub(crate) trait Visitor {
 /// A structure whose insert walks a list: with 10,000 timers one insert takes microseconds.
 const LINEAR: Sensible = Sensible { most: 1000, why: "insertion is O(n)" };
 /// A wheel whose buckets grow with the population: with 1M timers, a few rounds take many minutes.
+#[cfg(feature = "rivals")]
 const BUCKETS: Sensible = Sensible { most: 10_000, why: "its peek looks through a whole bucket" };
 
 macro_rules! and_slab_only {
@@ -184,24 +186,54 @@ tickwright_core::for_each_family!(and_slab_only [
         "std BinaryHeap, lazy deletion";
     "btree-map", btree_map::StdBTreeMap, Tree, Fifo, second true, exact_head true, up_to None,
         "std BTreeMap by (deadline, arrival)";
+    #[cfg(feature = "rivals")]
     "dary-heap4", Lazy<QuaternaryHeap<Entry>>, Heap, Fifo, second true, exact_head true, up_to None,
         "dary_heap 0.3 with 4 children, lazy deletion";
-    "delay-queue", Foreign<DelayQueue>, Wheel, AnyOrder, second false, exact_head true, up_to Some(BUCKETS),
+    #[cfg(feature = "rivals")]
+    "delay-queue", delay_queue::DelayQueue, Wheel, AnyOrder, second false, exact_head true, up_to Some(BUCKETS),
         "tokio-util DelayQueue on a paused clock whose steps are timed too; a tick is a millisecond";
+    #[cfg(feature = "rivals")]
     "hash-wheel", hash_wheel::HashWheel, Wheel, AnyOrder, second false, exact_head false, up_to None,
         "hierarchical_hash_wheel_timer 1.4, cancellable; a call per tick, entries of cancelled timers stay until their tick";
+    #[cfg(feature = "rivals")]
     "intrusive-rb", intrusive::IntrusiveRbTree, Tree, Fifo, second true, exact_head true, up_to None,
         "intrusive-collections 0.10 RBTree, nodes of the caller";
+    #[cfg(feature = "rivals")]
     "nexus-timer", nexus::Nexus, Wheel, AnyOrder, second false, exact_head false, up_to None,
         "nexus-timer 1.5, a wheel that moves timers ahead; neither FIFO nor stale keys, polled per tick, time as Instant";
     "orx-4ary", orx::Orx, Heap, AnyOrder, second true, exact_head true, up_to None,
         "orx-priority-queue 1.9 4-ary heap with positions; neither FIFO nor stale keys";
-    #[cfg(target_feature = "avx2")]
+    #[cfg(all(feature = "rivals", target_feature = "avx2"))]
     "quickheap", quick_heap::QuickHeap, Heap, AnyOrder, second true, exact_head true, up_to None,
         "quickheap 0.2, SimdQuickHeap with lazy deletion; neither FIFO nor stale keys, at most 1M timers";
+    #[cfg(feature = "rivals")]
     "timer-queue", timer_queue::Wheel, Wheel, AnyOrder, second false, exact_head false, up_to None,
         "timer-queue 0.1, a hierarchical wheel";
 ]);
+
+/// The structures that this build leaves out: those of others that need the feature `rivals`.
+pub(crate) const LEFT_OUT: &[&str] = if cfg!(feature = "rivals") {
+    &[]
+} else {
+    &["dary-heap4", "delay-queue", "hash-wheel", "intrusive-rb", "nexus-timer", "quickheap", "timer-queue"]
+};
+
+/// What a build without the feature `rivals` lacks, and the remedy.
+pub(crate) const WITHOUT_RIVALS: &str =
+    "this build is without most queues and threads of other libraries; `--features rivals` adds them";
+
+/// Whether a pattern matches a structure: `*` matches anything, and a family name matches each of
+/// its storages.
+fn matcher(pattern: &str) -> impl Fn(&str) -> bool {
+    let (glob, both) = (WildMatch::new(pattern), WildMatch::new(&format!("{pattern}/*")));
+    move |id| glob.matches(id) || both.matches(id)
+}
+
+/// Whether a pattern names only structures that this build leaves out.
+pub(crate) fn is_left_out(pattern: &str) -> bool {
+    let matches = matcher(pattern);
+    LEFT_OUT.iter().any(|id| matches(id)) && !STRUCTURES.iter().any(|structure| matches(structure.id))
+}
 
 const fn linear<F: Family>() -> Option<Sensible> {
     match Shape::of::<F>() {
@@ -272,12 +304,17 @@ pub(crate) fn keeps_dead(structure: &'static Structure) -> bool {
 
 /// Finds the structure with this id.
 pub(crate) fn find(id: &str) -> Result<&'static Structure, LabError> {
-    STRUCTURES.iter().find(|structure| structure.id == id).ok_or_else(|| {
-        LabError::usage(format!(
+    STRUCTURES.iter().find(|structure| structure.id == id).ok_or_else(|| match LEFT_OUT.contains(&id) {
+        true => left_out(id),
+        false => LabError::usage(format!(
             "there is no structure '{id}'; {}",
             nearest(id, STRUCTURES.iter().map(|s| s.id))
-        ))
+        )),
     })
+}
+
+fn left_out(name: &str) -> LabError {
+    LabError::usage(format!("'{name}' is left out: {WITHOUT_RIVALS}"))
 }
 
 /// Whether a structure can hold `population` timers.
@@ -318,15 +355,20 @@ pub(crate) fn select(patterns: &[String]) -> Result<Vec<&'static Structure>, Lab
     let mut chosen = vec![first_takes_away; STRUCTURES.len()];
     for pattern in patterns {
         let (bare, wanted) = pattern.strip_prefix('!').map_or((pattern.as_str(), true), |bare| (bare, false));
-        let glob = WildMatch::new(bare);
-        // A family name matches each of its storages.
-        let both = WildMatch::new(&format!("{bare}/*"));
+        let matches = matcher(bare);
         let mut matched = false;
         for (structure, chosen) in STRUCTURES.iter().zip(&mut chosen) {
-            if glob.matches(structure.id) || both.matches(structure.id) {
+            if matches(structure.id) {
                 matched = true;
                 *chosen = wanted;
             }
+        }
+        // What is not there need not be taken away.
+        if !matched && is_left_out(bare) {
+            if wanted {
+                return Err(left_out(bare));
+            }
+            continue;
         }
         if !matched {
             let ids = STRUCTURES.iter().map(|s| s.id);

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+#[cfg(feature = "parquet")]
 use tickwright_trace::parquet::to_parquet;
 use tickwright_trace::{TraceError, text};
 
@@ -19,9 +20,14 @@ pub(crate) enum Form {
     Csv,
     /// One JSON object a line.
     Jsonl,
-    /// A table by columns, for DuckDB, DataFusion, Spark and others.
+    /// A table by columns, for DuckDB, DataFusion, Spark and others. Needs a build with the feature
+    /// `parquet`.
     Parquet,
 }
+
+/// What a build without the feature `parquet` says, with the remedy.
+const WITHOUT_PARQUET: &str = "this build writes no Parquet files: build it with `--features parquet`, or export \
+                               --form csv, which DuckDB and others read";
 
 /// Arguments of `export`.
 #[derive(Debug, Clone, Args)]
@@ -44,8 +50,11 @@ impl ExportArgs {
     /// The file is no trace; the export cannot be written. Damage in the trace, after the events
     /// before it were written.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
-        let mut reader = open(&self.trace)?;
         let form = self.form();
+        if form == Form::Parquet && cfg!(not(feature = "parquet")) {
+            return Err(LabError::usage(WITHOUT_PARQUET));
+        }
+        let mut reader = open(&self.trace)?;
         let out = self.out.as_deref().unwrap_or(Path::new("-"));
         if output::is_stdout(out) && form == Form::Parquet && io::stdout().is_terminal() {
             let why = "a Parquet file is binary: name a file with --out FILE.parquet";
@@ -60,7 +69,10 @@ impl ExportArgs {
             let done = match form {
                 Form::Csv => text::to_csv(&mut reader, to),
                 Form::Jsonl => text::to_json_lines(&mut reader, to),
+                #[cfg(feature = "parquet")]
                 Form::Parquet => to_parquet(&mut reader, to),
+                #[cfg(not(feature = "parquet"))]
+                Form::Parquet => Err(TraceError::Io(io::Error::other(WITHOUT_PARQUET))),
             };
             match done {
                 // The export is incomplete, so it is not published.

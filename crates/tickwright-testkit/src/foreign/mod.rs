@@ -1,5 +1,4 @@
-//! Adapters for queues of other crates. The suite computes which clauses they keep, and the lab
-//! measures our queues beside them.
+//! Adapters for queues of other crates. The suite computes which clauses they keep.
 //!
 //! Each queue is driven as its documentation says. If a queue counts real time, one tick is a
 //! millisecond. None of the adapters sleeps.

@@ -77,6 +77,7 @@ fn equal_times_show_no_difference() {
 }
 
 /// A line below the table says what was left out, and why.
+#[cfg(feature = "rivals")]
 #[test]
 fn a_report_of_each_model() {
     for (model, scenario, n) in [
@@ -97,6 +98,7 @@ fn a_report_of_each_model() {
     }
 }
 
+#[cfg(feature = "rivals")]
 #[test]
 fn what_is_left_out_has_no_row() {
     let asked = hold("periodic", &["--structures", "list/slab,timer-queue,btree-map", "--n", "2"]);
@@ -164,6 +166,7 @@ fn a_timer_that_is_lost_and_never_missed_in_a_round_is_missed_at_the_end() {
     );
 }
 
+#[cfg(feature = "rivals")]
 #[test]
 fn a_baseline_that_cannot_be_measured_is_refused() {
     let more = ["--structures", "list/slab", "--n", "2", "--baseline", "timer-queue"];
@@ -177,6 +180,7 @@ fn a_baseline_that_cannot_be_measured_is_refused() {
     }
 }
 
+#[cfg(feature = "rivals")]
 #[test]
 fn wheels_are_compared_with_the_fastest_wheel_too() {
     let more = ["--structures", "list/slab,btree-map,timer-queue", "--n", "2", "--baseline", "btree-map"];
@@ -189,6 +193,7 @@ fn wheels_are_compared_with_the_fastest_wheel_too() {
     assert_eq!(findings[2].here, "list/slab 2.0 ns, timer-queue 2.0 ns");
 }
 
+#[cfg(feature = "rivals")]
 #[test]
 fn a_question_is_priced_by_what_it_adds_round_by_round() {
     let asked = asked(Model::Reads, "reads", &["--structures", "list/slab,timer-queue", "--n", "2"]);
@@ -298,11 +303,11 @@ fn as_many_dead_entries_leave_as_come_from_the_first_sample_on() {
 #[test]
 fn a_lazy_structure_is_aged_and_its_answers_stay_right() {
     let asked =
-        asked(Model::Network, "network", &["--structures", "dary-heap4,btree-map,ladder", "--n", "300"]);
+        asked(Model::Network, "network", &["--structures", "binary-heap,btree-map,ladder", "--n", "300"]);
     let cell = &cells(&asked, 100)[0];
     let held = |id: &str| cell.row(id).unwrap().held.unwrap();
     // The heap sweeps when more than half of its entries are dead.
-    assert!(held("dary-heap4").iter().all(|held| (1..=300).contains(&held.dead.unwrap())));
+    assert!(held("binary-heap").iter().all(|held| (1..=300).contains(&held.dead.unwrap())));
     assert!(held("btree-map").iter().all(|held| held.dead == Some(0) && held.bytes > 300 * 20));
     assert!(held("ladder/slab").iter().all(|held| held.dead.is_none()));
     assert_eq!(cell.memory().len(), 5);

@@ -161,7 +161,7 @@ pub(super) fn answer(data: &Data) -> String {
     lines.push(
         "HelenOS's own trees are not on a call's way. They are asked when a task or thread begins, ends or is \
          looked up by its id. The published gains cannot come from the look-ups of a tree that nobody asks: \
-         layout of the kernel's code and noise are left. `tickwright bench registry` asks the tree."
+         layout of the kernel's code and noise are left. `benches registry` asks the tree."
             .into(),
     );
     lines.join("\n")

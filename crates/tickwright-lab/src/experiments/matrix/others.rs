@@ -1,13 +1,11 @@
-//! The goals that other benches measure: the worst single call, a C program, and waking a thread.
+//! The goal that another bench measures: the worst single call.
 
 use clap::ValueEnum;
 
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab};
 use crate::experiments::adversary::AdversaryArgs;
-use crate::experiments::c_peers::PeersArgs;
 use crate::experiments::request;
-use crate::experiments::threads::ThreadsArgs;
 use crate::render::Format;
 use crate::result::{Finding, Section, Series, findings_table};
 use crate::stats::Bound;
@@ -19,10 +17,6 @@ pub(crate) enum Part {
     Queues,
     /// The worst single call under deadlines that an attacker chooses
     Calls,
-    /// An add, a re-arm and a delete in one C program, beside libuv, libevent and libev
-    C,
-    /// Waking a thread of another worker, beside a futex
-    Wake,
 }
 
 /// What another bench measured.
@@ -49,8 +43,6 @@ pub(super) fn measure(part: Part, quick: bool, lab: &mut Lab<'_>) -> Result<Opti
     match part {
         Part::Queues => Ok(None),
         Part::Calls => calls(quick, lab).map(Some),
-        Part::C => c(quick, lab),
-        Part::Wake => wake(quick, lab).map(Some),
     }
 }
 
@@ -103,35 +95,6 @@ fn worst(series: &[Series], structure: &str, calls: &[&str]) -> Option<(f64, Str
     let pattern = label(longest, "pattern").unwrap_or_default();
     let time = Format::Span.write(ns(&longest));
     Some((ns(&longest), format!("{time} ({}, {pattern})", longest.name)))
-}
-
-/// The C program; `None`, with a note, if it cannot be built here.
-fn c(quick: bool, lab: &mut Lab<'_>) -> Result<Option<Measured>, LabError> {
-    let words: &[&str] = if quick { &["--n", "1k", "--rounds", "6"] } else { &[] };
-    let (series, mut findings) = match take(&request::words::<PeersArgs>(words)?, lab) {
-        Err(LabError::Usage(why)) => {
-            lab.notes.push(format!("no C program: {why}"));
-            return Ok(None);
-        }
-        taken => taken?,
-    };
-    findings.retain(|finding| finding.bound.is_some());
-    let above =
-        "An add, a re-arm and a delete together. Timers of `kept` were created before, as those of the \
-                 others are; each add of `sched` creates its timer. `bench c-peers` shows each call."
-            .to_owned();
-    Ok(Some(Measured { title: "Timers of a C program", above, series, findings }))
-}
-
-fn wake(quick: bool, lab: &mut Lab<'_>) -> Result<Measured, LabError> {
-    let words: &[&str] = if quick { &["--rounds", "6", "--operations", "2k"] } else { &["--rounds", "31"] };
-    let (mut series, mut findings) = take(&request::words::<ThreadsArgs>(words)?, lab)?;
-    let is_wake = |words: &str| words.contains("there and back");
-    series.retain(|series| series.labels.values().any(|label| is_wake(&label.to_string())));
-    findings.retain(|finding| finding.about.contains("futex"));
-    let above =
-        "A thread parks and another unparks it, there and back. `bench threads` shows the rest.".to_owned();
-    Ok(Measured { title: "Waking a thread", above, series, findings })
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ fn a_structure_is_charged_for_itself_and_not_for_the_callers_keys() {
     assert_eq!(report.findings[0].here, "binary-heap, 20.0");
 }
 
+#[cfg(feature = "rivals")]
 #[test]
 fn an_empty_queue_has_a_price_beside_that_of_its_timers() {
     let report = report("list/hook,timer-queue", "2");

@@ -4,9 +4,12 @@ use serde::{Deserialize, Serialize};
 use tickwright_threads::{Attributes, Handle, ThreadId};
 
 use super::model::{self, Knobs, Model};
-use super::peers::{May, Std, Tokio};
+use super::peers::Std;
+#[cfg(feature = "rivals")]
+use super::peers::{May, Tokio};
 use super::rules::{Bodies, Maker, Share, shares, whole};
 use crate::clock::{Meter, OsClock};
+use crate::structures::registry::WITHOUT_RIVALS;
 
 /// An implementation of threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -18,10 +21,13 @@ pub(crate) enum Column {
 }
 
 impl Column {
-    /// All columns, the models first.
+    /// The columns that need the feature `rivals`.
+    const RIVALS: [Self; 2] = [Self::May, Self::Tokio];
+
+    /// All columns of this build, the models first.
     pub(crate) fn all() -> Vec<Self> {
         let ours = Model::ALL.into_iter().map(Self::Ours);
-        ours.chain([Self::Std, Self::May, Self::Tokio]).collect()
+        ours.chain([Self::Std]).chain(Self::RIVALS.into_iter().filter(|_| cfg!(feature = "rivals"))).collect()
     }
 
     /// The model, if it is one of ours.
@@ -54,12 +60,15 @@ impl Column {
     /// Parses a value of the command line.
     ///
     /// # Errors
-    /// An unknown name; the message lists the valid names.
+    /// An unknown name; the message lists the valid names. A library that this build leaves out.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let all = Self::all();
         // `mn` is a synonym, because a colon is awkward in a shell.
         let name = if text == "mn" { Model::ManyToMany.name() } else { text };
         all.iter().copied().find(|column| column.name() == name).ok_or_else(|| {
+            if Self::RIVALS.iter().any(|column| column.name() == name) {
+                return format!("'{text}' is left out: {WITHOUT_RIVALS}");
+            }
             let names: Vec<&str> = all.iter().map(|column| column.name()).collect();
             format!("'{text}' is none of {}", names.join(", "))
         })
@@ -87,6 +96,7 @@ impl Column {
                 outcome.map_err(|error| error.to_string())?
             }
             Self::Std => timed(&Std, &shares, bodies, clock),
+            #[cfg(feature = "rivals")]
             Self::May => {
                 let (maker, bodies) = (May::with_workers(knobs.workers()), bodies.clone());
                 let (left, taken) = std::sync::mpsc::channel();
@@ -98,7 +108,10 @@ impl Column {
                 maker.join(main)?;
                 taken.recv().map_err(|error| error.to_string())?
             }
+            #[cfg(feature = "rivals")]
             Self::Tokio => Tokio::with_workers(knobs.workers())?.whole(&shares, bodies, clock),
+            #[cfg(not(feature = "rivals"))]
+            Self::May | Self::Tokio => Err(WITHOUT_RIVALS.into()),
         }
     }
 }

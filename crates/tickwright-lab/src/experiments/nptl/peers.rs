@@ -1,8 +1,12 @@
 //! Other libraries' threads under the same rules.
 
+#[cfg(feature = "rivals")]
 use std::sync::OnceLock;
 
-use super::rules::{Bodies, Maker, Ring, Share};
+use super::rules::Maker;
+#[cfg(feature = "rivals")]
+use super::rules::{Bodies, Ring, Share};
+#[cfg(feature = "rivals")]
 use crate::clock::{Meter, OsClock};
 
 /// `std::thread` with the standard library's defaults.
@@ -21,10 +25,12 @@ impl Maker for Std {
     }
 }
 
+#[cfg(feature = "rivals")]
 /// Coroutines of the crate `may`. They have stacks and may move between workers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct May;
 
+#[cfg(feature = "rivals")]
 impl May {
     /// The process has only one set of workers, so the first call decides their number.
     pub(crate) fn with_workers(workers: usize) -> Self {
@@ -36,6 +42,7 @@ impl May {
     }
 }
 
+#[cfg(feature = "rivals")]
 impl Maker for May {
     type Thread = may::coroutine::JoinHandle<usize>;
 
@@ -54,11 +61,13 @@ impl Maker for May {
     }
 }
 
+#[cfg(feature = "rivals")]
 /// Tasks of tokio's multi-thread runtime. They have no stack of their own, so they wait only at an
 /// `await`.
 #[derive(Debug)]
 pub(crate) struct Tokio(tokio::runtime::Runtime);
 
+#[cfg(feature = "rivals")]
 impl Tokio {
     /// # Errors
     /// The workers of the runtime cannot be started.
@@ -97,6 +106,7 @@ impl Tokio {
     }
 }
 
+#[cfg(feature = "rivals")]
 async fn starter(at: usize, share: Share, bodies: impl Bodies) -> Result<usize, tokio::task::JoinError> {
     let mut ring: Ring<tokio::task::JoinHandle<usize>> = Ring::new(share.slots);
     let mut sum = 0usize;

@@ -1,4 +1,5 @@
 mod parts;
+#[cfg(feature = "rivals")]
 mod shown;
 
 use std::sync::{Arc, Mutex};
@@ -111,7 +112,9 @@ fn what_was_published_agrees_with_itself() {
     assert_eq!(model_of("NGPT"), Some(Model::Ngpt));
     assert_eq!(model_of("GNU Pth"), None);
     assert!(published.ratios.iter().all(|ratio| ratio.models().is_some()));
-    assert!(published.targets.iter().all(|target| target.columns().is_some()));
+    if cfg!(feature = "rivals") {
+        assert!(published.targets.iter().all(|target| target.columns().is_some()));
+    }
 }
 
 /// Parses arguments from one line.
@@ -211,7 +214,11 @@ fn numbers_of_threads_are_read_and_refused() {
         assert!(read(wrong).unwrap_err().contains("from 1 to 1000"), "{wrong}");
     }
     assert!(Column::parse("pth").unwrap_err().contains("one-to-one"));
-    assert_eq!(Column::parse("tokio"), Ok(Column::Tokio));
+    if cfg!(feature = "rivals") {
+        assert_eq!(Column::parse("tokio"), Ok(Column::Tokio));
+    } else {
+        assert!(Column::parse("tokio").unwrap_err().contains("--features rivals"));
+    }
     let many = Ok(Column::Ours(Model::ManyToMany));
     assert_eq!((Column::parse("mn"), Column::parse("m:n")), (many.clone(), many));
 }

@@ -8,6 +8,7 @@ use core::fmt::Debug;
 use core::marker::PhantomData;
 use std::collections::BinaryHeap;
 
+#[cfg(feature = "rivals")]
 use dary_heap::QuaternaryHeap;
 
 use crate::structures::candidate::{BenchQueue, Candidate, Dead};
@@ -87,6 +88,7 @@ macro_rules! heap {
 }
 
 heap!(BinaryHeap<Entry>, 2);
+#[cfg(feature = "rivals")]
 heap!(QuaternaryHeap<Entry>, 4);
 
 /// A heap `H` with lazy deletion.

@@ -1,13 +1,18 @@
 //! Baselines: structures of other projects behind small adapters. Each adapter states what its
-//! structure does not promise.
+//! structure does not promise. Most of them are in a build with the feature `rivals` alone.
 
 pub(crate) mod btree_map;
+#[cfg(feature = "rivals")]
+pub(crate) mod delay_queue;
+#[cfg(feature = "rivals")]
 pub(crate) mod hash_wheel;
+#[cfg(feature = "rivals")]
 pub(crate) mod intrusive;
 pub(crate) mod lazy_heap;
+#[cfg(feature = "rivals")]
 pub(crate) mod nexus;
 pub(crate) mod orx;
-#[cfg(target_feature = "avx2")]
+#[cfg(all(feature = "rivals", target_feature = "avx2"))]
 pub(crate) mod quick_heap;
-pub(crate) mod testkit;
+#[cfg(feature = "rivals")]
 pub(crate) mod timer_queue;

@@ -74,9 +74,28 @@ fn what_would_take_too_long_is_left_out_with_its_reason() {
     let why = |id: &str, n: usize| why_not(find(id).unwrap(), n).unwrap();
     assert_eq!(why("list/hook", 1000), None);
     assert_eq!(why("list/hook", 1001).as_deref(), Some("insertion is O(n)"));
-    assert_eq!(why("delay-queue", 10_000), None);
-    assert_eq!(why("delay-queue", 100_000).as_deref(), Some("its peek looks through a whole bucket"));
-    assert_eq!(why("intrusive-rb", 1_000_000), None);
+    assert_eq!(why("btree-map", 1_000_000), None);
+    #[cfg(feature = "rivals")]
+    {
+        assert_eq!(why("delay-queue", 10_000), None);
+        assert_eq!(why("delay-queue", 100_000).as_deref(), Some("its peek looks through a whole bucket"));
+    }
+}
+
+/// A scenario or a habit may exclude what another build has. To name it is a mistake with a remedy.
+#[cfg(not(feature = "rivals"))]
+#[test]
+fn what_this_build_leaves_out_is_refused_with_the_remedy() {
+    assert_eq!(ids(&["!delay-queue", "!list/slab"]).len(), STRUCTURES.len() - 1);
+    assert!(is_left_out("dary-*") && !is_left_out("*") && !is_left_out("heap4"));
+    for name in LEFT_OUT {
+        let refused = [select(&[(*name).to_owned()]).unwrap_err(), find(name).unwrap_err()];
+        for error in refused {
+            let said = error.to_string();
+            assert!(error.code() == 2 && said.contains(name) && said.contains("--features rivals"), "{said}");
+        }
+        assert!(STRUCTURES.iter().all(|structure| structure.id != *name));
+    }
 }
 
 #[test]

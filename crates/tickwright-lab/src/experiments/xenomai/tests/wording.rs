@@ -83,6 +83,7 @@ fn slices_are_short_and_at_least_eight() {
     assert_eq!(of(&["--duration", "2h", "--mode", "virtual"]), SECOND / 4);
 }
 
+#[cfg(feature = "rivals")]
 #[test]
 fn what_cannot_take_part_is_left_out_and_said_to_be() {
     let (_, plan) = asked(&["--structures", "delay-queue,heap4/slab"]);

@@ -1,0 +1,62 @@
+//! Red-black tree of `intrusive-collections`. The caller owns the nodes. The safe interface has no
+//! removal by node, so removal needs one unsafe call.
+#![allow(unsafe_code, reason = "removal by node is an unsafe function of the crate that is measured")]
+
+use core::cell::Cell;
+
+use intrusive_collections::{KeyAdapter, RBTree, RBTreeLink, intrusive_adapter};
+
+/// A caller-owned node.
+pub(crate) struct Node {
+    link: RBTreeLink,
+    pub(crate) key: Cell<u64>,
+    pub(crate) id: u32,
+}
+
+intrusive_adapter!(pub(crate) ByKey<'a> = &'a Node: Node { link => RBTreeLink });
+
+impl<'a> KeyAdapter<'a> for ByKey<'_> {
+    type Key = u64;
+
+    #[inline]
+    fn get_key(&self, node: &'a Node) -> u64 {
+        node.key.get()
+    }
+}
+
+/// `count` nodes that are in no tree.
+pub(crate) fn nodes(count: usize) -> Vec<Node> {
+    (0u32..).take(count).map(|id| Node { link: RBTreeLink::new(), key: Cell::new(0), id }).collect()
+}
+
+/// A tree over the nodes of an arena. An arena serves only one tree.
+pub(crate) struct Tree<'a> {
+    pub(crate) tree: RBTree<ByKey<'a>>,
+    nodes: &'a [Node],
+}
+
+impl<'a> Tree<'a> {
+    pub(crate) fn new(nodes: &'a [Node]) -> Self {
+        Self { tree: RBTree::new(ByKey::new()), nodes }
+    }
+
+    #[inline]
+    pub(crate) fn insert(&mut self, id: u32, key: u64) {
+        let node = &self.nodes[id as usize];
+        node.key.set(key);
+        self.tree.insert(node);
+    }
+
+    /// Removes a node. Returns whether the node was in the tree.
+    #[inline]
+    pub(crate) fn remove(&mut self, id: u32) -> bool {
+        self.unlink(&self.nodes[id as usize])
+    }
+
+    #[inline]
+    fn unlink(&mut self, node: &'a Node) -> bool {
+        // SAFETY: 1. the node is linked (checked first); 2. only this tree links nodes of its
+        // arena, so the tree is this one.
+        node.link.is_linked() && unsafe { self.tree.cursor_mut_from_ptr(node) }.remove().is_some()
+    }
+}
