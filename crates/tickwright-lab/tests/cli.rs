@@ -652,10 +652,7 @@ fn memory_that_is_refused_is_an_error_that_says_so() {
         let words = ["heap4/hook", "1000000 timers", "fewer timers", "ulimit -v"];
         limited(kib, "bench memory --n 1M --structures heap4/hook", &words);
     }
-    for line in [
-        "bench hold --n 16M",
-        "reproduce asterisk --only table --n 16M",
-    ] {
+    for line in ["bench hold --n 16M", "reproduce asterisk --only table --n 16M"] {
         limited(40_000, line, &["fewer timers", "limit of memory"]);
     }
 }

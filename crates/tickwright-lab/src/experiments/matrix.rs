@@ -191,7 +191,7 @@ impl Experiment for MatrixArgs {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "rivals"))]
 mod tests {
     use super::*;
     use crate::clock::FakeMeter;
@@ -199,7 +199,6 @@ mod tests {
     use crate::experiments::request;
 
     /// Each reading moves the clock by the same time: all ratios are 1.
-    #[cfg(feature = "rivals")]
     #[test]
     fn a_report_shows_the_ratios_the_floors_and_what_is_dead() {
         let words = [
@@ -221,7 +220,6 @@ mod tests {
         assert!(report.find("memory", &labels([("structure", "dary-heap4".into())])).is_some());
     }
 
-    #[cfg(feature = "rivals")]
     #[test]
     fn a_structure_that_takes_too_long_is_left_out_of_that_work_alone() {
         let args: MatrixArgs = request::words(&["--structures", "heap4/slab,btree-map,hash-wheel"]).unwrap();

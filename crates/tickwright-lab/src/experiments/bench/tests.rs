@@ -9,7 +9,6 @@ use crate::models::scenario::Measure;
 use crate::models::verify::Judge;
 use crate::models::verify::faulty::{Fault, Faulty};
 use crate::progress::Progress;
-use crate::render;
 use crate::result::Report;
 use crate::stats::{FEWEST_ROUNDS, Verdict};
 use crate::structures::candidate::Dead;
@@ -94,7 +93,7 @@ fn a_report_of_each_model() {
             scenario,
             if model == Model::Reads || scenario == "periodic" { &more[..4] } else { &more },
         );
-        insta::assert_snapshot!(scenario, render::sections(&report(&asked, 100).sections));
+        insta::assert_snapshot!(scenario, crate::render::sections(&report(&asked, 100).sections));
     }
 }
 
