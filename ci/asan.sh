@@ -52,8 +52,8 @@ skipped=(
     # A child has the forking kernel thread alone; here its worker is another one.
     a_thread_forks
     a_thread_that_forks
-    # A thread that ends takes locks of the sanitizer, which a fork leaves held in the child for ever
-    # (its statistics, its quarantine). Seen in one run of ten, always there, and never without it.
+    # A thread that ends takes locks of the sanitizer (its statistics, its quarantine). A fork
+    # leaves them held in the child for ever: seen in one run of ten, never without the sanitizer.
     a_child_starts_a_runtime_while_others_end
     # Stacks are the platform's here: no report of an overflow, and other sizes and guards than
     # asked for.

@@ -7,7 +7,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use self::whole::Draft;
+use self::whole::{Draft, in_place};
 use crate::error::LabError;
 use crate::interrupt;
 use crate::text::Plain;
@@ -187,11 +187,6 @@ fn descriptor(path: &Path) -> io::Result<File> {
         }
     }
     OpenOptions::new().append(true).open(path)
-}
-
-/// Opens an existing file, and empties it.
-fn in_place(path: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).truncate(true).open(path)
 }
 
 impl Sink {

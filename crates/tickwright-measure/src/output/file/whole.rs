@@ -2,7 +2,7 @@
 
 use core::mem;
 use core::sync::atomic::{AtomicU64, Ordering};
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
 
@@ -75,7 +75,7 @@ impl Draft {
     pub(super) fn publish(mut self, path: &Path) -> io::Result<()> {
         let Err(error) = self.rename(path) else { return Ok(()) };
         let copied = self.file.rewind().and_then(|()| {
-            let mut place = super::in_place(path)?;
+            let mut place = in_place(path)?;
             io::copy(&mut self.file, &mut place)?;
             place.sync_data()
         });
@@ -90,6 +90,11 @@ impl Draft {
     pub(super) fn keep(&self) {
         interrupt::drafts().retain(|draft| *draft != self.name.0);
     }
+}
+
+/// Opens an existing file, and empties it.
+pub(super) fn in_place(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).truncate(true).open(path)
 }
 
 fn folder(path: &Path) -> &Path {
