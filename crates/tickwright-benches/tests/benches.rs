@@ -24,7 +24,7 @@ fn a_mistake_is_refused_with_what_would_be_right() {
         ("c-peers --n -500", "from 1 to 16777216"),
         ("threads --operations 99", "from 100 to 10000000"),
         ("scheduler --structures lits", "heap4"),
-        ("mcu --processor z80", "cortex"),
+        ("mcu --processor z80", "Cortex-M3"),
     ] {
         let output = run(words);
         let said = String::from_utf8_lossy(&output.stderr);
