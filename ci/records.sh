@@ -12,7 +12,8 @@ cd "$(dirname "$0")/.."
 show=""
 [ "${1:-}" = --show ] && { show=1; shift; }
 target="${CARGO_TARGET_DIR:-target}"
-build=(cargo build --release --quiet -p tickwright-lab -p tickwright-benches --features rivals)
+build=(cargo build --release --quiet -p tickwright-lab -p tickwright-benches --features rivals
+    --config profile.release.package.tickwright-lab.codegen-units=1)
 "${build[@]}" || exit 1
 rows="$(sed -n 's/^| `\([a-z0-9-]*\)` | `\(tickwright\|benches\) \([^`]*\)`.*/\1 \2 \3/p' records/README.md)"
 failed=""
