@@ -269,7 +269,7 @@ fn commands_that_read_a_pipe_end_at_the_first_signal() {
 fn an_output_that_nobody_reads_ends_at_the_first_signal() {
     for (at, words) in [
         "bench hold --json=p",
-        "reproduce linux --only network --log p",
+        "reproduce linux --only network --csv=p",
         "export sample:bind9 -o p",
         "--svg=p",
         "record -o p -- true",

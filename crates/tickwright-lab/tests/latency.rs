@@ -57,9 +57,6 @@ fn what_cannot_be_is_refused_with_the_range() {
 
 #[test]
 fn a_mode_refuses_what_it_would_not_heed() {
-    for flag in ["--gnuplot=x", "--hdr=x", "--histogram", "--load=pipe", "--interval=1ms"] {
-        refused(&["path", flag], &["unexpected argument", "--"]);
-    }
     refused(&["run", "--instructions"], &["unexpected argument"]);
     refused(&["versus-cyclictest", "--slice", "1s"], &["unexpected argument"]);
     refused(&["--n", "3"], &["unexpected argument"]);
@@ -272,39 +269,6 @@ fn no_load_outlives_a_run_however_it_ends() {
         }
         soon(end, || loads_of(pid).is_empty() && loads.iter().all(|pid| gone(*pid)));
     }
-}
-
-#[test]
-fn no_count_outlives_a_run_that_is_killed() {
-    let valgrind =
-        Command::new("valgrind").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    if !valgrind.is_ok_and(|status| status.success()) {
-        return;
-    }
-    let folder = temporary("counts");
-    fs::create_dir(&folder).unwrap();
-    let mut run = Command::new(env!("CARGO_BIN_EXE_tickwright"))
-        .args(["latency", "path", "--n", "1", "--rounds", "1000", "--instructions"])
-        .env("TMPDIR", &folder)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    // The run has written its first counts, so it has begun.
-    let scratch = folder.join(format!("tickwright-counts-{}", run.id()));
-    soon("no counts", || scratch.join("out.2").exists());
-    let mine = format!("--callgrind-out-file={}", scratch.display());
-    let counting = || {
-        fs::read_dir("/proc").unwrap().any(|entry| {
-            let words = fs::read(entry.unwrap().path().join("cmdline")).unwrap_or_default();
-            String::from_utf8_lossy(&words).contains(&mine)
-        })
-    };
-    assert!(counting());
-    run.kill().unwrap();
-    run.wait().unwrap();
-    soon("it counts on", || !counting());
-    fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]

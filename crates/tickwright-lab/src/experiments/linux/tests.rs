@@ -192,7 +192,7 @@ fn data() -> Data {
         kinds: [[server.counts; Kind::ALL.len()]; 2],
         server_calls: server.counts,
         server,
-        carried: Carried { exchanges: 5, ..Carried::default() },
+        carried: Carried { exchanges: 5, elapsed_ns: 1_000_000_000, ..Carried::default() },
     };
     let network = outcomes([966, 993, 993, 993]).into_iter().map(of).collect();
     let cost = |threads, column: Column| {

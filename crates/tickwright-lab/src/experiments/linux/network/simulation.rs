@@ -137,7 +137,8 @@ pub(crate) fn simulate(
     let (mut carried, mut line_is_free, mut last) = (Carried::default(), true, 0);
     let until = u64::try_from(lasts.as_nanos()).unwrap_or(u64::MAX);
     while carried.exchanges < most && !interrupt::requested() {
-        let Some(event) = events.pop_expired(until) else { break };
+        let next = events.next_wake().filter(|&at| at <= until);
+        let Some(event) = next.and_then(|at| events.pop_expired(at)) else { break };
         ends.now_ns = event.deadline;
         match event.value {
             Event::Request(at) => {
@@ -148,8 +149,8 @@ pub(crate) fn simulate(
             }
             Event::Free => line_is_free = true,
         }
-        let next = active.range(last + 1..).next().or(active.first());
-        if let Some(&at) = next.filter(|_| line_is_free) {
+        let turn = active.range(last + 1..).next().or(active.first());
+        if let Some(&at) = turn.filter(|_| line_is_free) {
             let length = to_send[at].min(CHUNK);
             let sent = segments(traffic.response - to_send[at], length);
             ends.send(at, true, sent)?;
