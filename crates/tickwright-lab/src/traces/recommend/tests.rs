@@ -734,7 +734,7 @@ fn the_best_of_another_project_and_of_each_shape_compete_with_more_timers() {
         ("heap4/slab", 40.0, 2800),
         ("wheel/slab", 30.0, 9000),
         ("wheel/hook", 35.0, 9000),
-        ("dary-heap4", 20.0, 100),
+        ("orx-4ary", 20.0, 100),
         ("coarse/slab", 10.0, 7000),
     ];
     let current = registry::find("binary-heap").unwrap();
@@ -742,7 +742,7 @@ fn the_best_of_another_project_and_of_each_shape_compete_with_more_timers() {
         let all = finalists(&replayed(&rows), &criteria, current);
         all.iter().map(|structure| structure.id).collect::<Vec<_>>()
     };
-    assert_eq!(ids(EXACT), ["binary-heap", "wheel/slab", "heap4/slab", "dary-heap4"]);
+    assert_eq!(ids(EXACT), ["binary-heap", "wheel/slab", "heap4/slab", "orx-4ary"]);
     let late = ids(Criteria { late_ns: Some(5e6), ..EXACT });
-    assert_eq!(late, ["binary-heap", "coarse/slab", "wheel/slab", "dary-heap4"]);
+    assert_eq!(late, ["binary-heap", "coarse/slab", "wheel/slab", "orx-4ary"]);
 }

@@ -59,6 +59,7 @@ fn plan(structures: &str, events: Vec<Event>) -> Plan {
     args.settings.plan(Input::Made(events), structures)
 }
 
+#[cfg(feature = "rivals")]
 #[test]
 fn a_structure_that_is_called_at_each_tick_does_not_run_for_many_ticks() {
     let plan = plan("hash-wheel,heap4/slab", Vec::new());
