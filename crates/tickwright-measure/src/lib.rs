@@ -3,7 +3,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`clock`], [`counter`] | the system's clock, the processor's counter, a clock for tests |
+//! | [`clock`] | the system's clock, a clock for tests |
 //! | [`hardware`] | the processor's hardware counters of a thread: instructions, cycles, misses |
 //! | [`allocator`] | allocations and bytes of each thread |
 //! | [`rounds`], [`turns`] | lanes that take turns, in random order |
@@ -14,7 +14,6 @@
 //! | [`table`], [`text`] | tables for a terminal; text of others, made safe for one |
 //! | [`interrupt`], [`progress`] | Ctrl-C, and how far a run is |
 //! | [`child`] | this program again, as a child process that ends with the parent's run |
-//! | [`limits`] | which of the host's limits stops a run; raising one for a while |
 //! | [`error`] | why a command failed, and its exit code |
 //! | [`duration`], [`number`] | durations and whole numbers as people write them |
 //! | [`request`] | arguments as values, and back as words |
