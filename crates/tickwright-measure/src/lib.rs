@@ -13,7 +13,7 @@
 //! | [`output`] | files that are whole or not there |
 //! | [`table`], [`text`] | tables for a terminal; text of others, made safe for one |
 //! | [`interrupt`], [`progress`] | Ctrl-C, and how far a run is |
-//! | [`child`] | this program again, as a child process that ends with the parent's run |
+//! | [`child`] | another program, which ends with this one's run |
 //! | [`error`] | why a command failed, and its exit code |
 //! | [`duration`], [`number`] | durations and whole numbers as people write them |
 //! | [`request`] | arguments as values, and back as words |
