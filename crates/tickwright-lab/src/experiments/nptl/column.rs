@@ -1,6 +1,5 @@
 //! The columns that are compared: this project's models and other libraries' threads.
 
-use serde::{Deserialize, Serialize};
 use tickwright_threads::{Attributes, Handle, ThreadId};
 
 use super::model::{self, Knobs, Model};
@@ -12,7 +11,7 @@ use crate::clock::{Meter, OsClock};
 use crate::structures::registry::WITHOUT_RIVALS;
 
 /// An implementation of threads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Column {
     Ours(Model),
     Std,

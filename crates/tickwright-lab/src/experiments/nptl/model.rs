@@ -1,10 +1,9 @@
 //! The models of this project, with the knobs that the experiment changes.
 
-use serde::{Deserialize, Serialize};
-use tickwright_threads::{self as threads, Dictionary, Manager, ManyToMany, OneToOne, Runtime, Stacks};
+use tickwright_threads::{self as threads, Manager, ManyToMany, OneToOne, Runtime};
 
 /// A model of threads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Model {
     OneToOne,
     ManyToMany,
@@ -50,65 +49,23 @@ impl Model {
 /// The settings of a model; `None` keeps the model's default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Knobs {
-    /// Whether stacks have a guard page.
-    pub(crate) guard: Option<bool>,
-    /// Bytes of a stack.
-    pub(crate) stack: Option<usize>,
-    /// Whether stacks of ended threads are reused.
-    pub(crate) cache: Option<bool>,
     /// Kernel threads under the M:N threads; `None` is one per core.
     pub(crate) workers: Option<usize>,
-    /// The dictionary in which threads are registered; `None` is the model's own, a red-black tree.
-    pub(crate) registry: Option<Dictionary>,
     /// NGPT's properties that M:N takes over; `None` is the model's own choice.
     pub(crate) many: Option<threads::Knobs>,
 }
-
-/// Bytes of a guard, if guards are on.
-const GUARD: usize = 4096;
 
 impl Knobs {
     pub(crate) fn workers(&self) -> usize {
         self.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
     }
 
-    fn one_to_one(&self) -> OneToOne {
-        let mut settings = OneToOne::new().dictionary(self.registry.unwrap_or_default());
-        if let Some(on) = self.guard {
-            settings = settings.guard(if on { GUARD } else { 0 });
-        }
-        if let Some(bytes) = self.stack {
-            settings = settings.stack(bytes);
-        }
-        match self.cache {
-            Some(false) => settings.stacks(Stacks::Fresh),
-            Some(true) | None => settings,
-        }
-    }
-
-    fn manager(&self) -> Manager {
-        let mut settings = Manager::new().dictionary(self.registry.unwrap_or_default());
-        if let Some(on) = self.guard {
-            settings = settings.guard(if on { GUARD } else { 0 });
-        }
-        if let Some(bytes) = self.stack {
-            settings = settings.stack(bytes);
-        }
-        settings
-    }
-
     fn many_to_many(&self, own: threads::Knobs) -> ManyToMany {
-        let mut knobs = self.many.unwrap_or(own);
-        knobs.guard = self.guard.unwrap_or(knobs.guard);
-        knobs.recycle_stacks = self.cache.unwrap_or(knobs.recycle_stacks);
-        let mut settings = ManyToMany::new().knobs(knobs).dictionary(self.registry.unwrap_or_default());
-        if let Some(workers) = self.workers {
-            settings = settings.workers(workers);
+        let settings = ManyToMany::new().knobs(self.many.unwrap_or(own));
+        match self.workers {
+            Some(workers) => settings.workers(workers),
+            None => settings,
         }
-        if let Some(bytes) = self.stack {
-            settings = settings.stack(bytes);
-        }
-        settings
     }
 }
 
@@ -118,10 +75,10 @@ impl Knobs {
 /// The error of the runtime.
 pub(crate) fn start(model: Model, knobs: &Knobs) -> Result<Runtime, String> {
     let settings = match model {
-        Model::OneToOne => threads::Model::OneToOne(knobs.one_to_one()),
+        Model::OneToOne => threads::Model::OneToOne(OneToOne::new()),
         Model::ManyToMany => threads::Model::ManyToMany(knobs.many_to_many(threads::Knobs::ours())),
         Model::Ngpt => threads::Model::ManyToMany(knobs.many_to_many(threads::Knobs::ngpt())),
-        Model::Manager => threads::Model::Manager(knobs.manager()),
+        Model::Manager => threads::Model::Manager(Manager::new()),
     };
     Runtime::new(settings).map_err(|error| error.to_string())
 }

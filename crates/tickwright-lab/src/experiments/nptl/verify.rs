@@ -4,7 +4,7 @@ use core::ops::Range;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tickwright_threads::{Dictionary, this_thread};
+use tickwright_threads::this_thread;
 
 use super::column::{Cell, Column};
 use super::model::{Knobs, Model};
@@ -18,7 +18,7 @@ struct Seen {
 }
 
 /// Runs a cell in which each thread checks itself. A thread must have an id of its own. A thread
-/// must be registered while it lives, unless there is no dictionary. A thread must run on its own
+/// must be registered while it lives. A thread must run on its own
 /// stack, apart from the stack of the thread that creates and joins it. Returns the number of
 /// threads that passed.
 ///
@@ -27,12 +27,11 @@ struct Seen {
 pub(crate) fn run(model: Model, knobs: &Knobs, cell: Cell, clock: OsClock) -> Result<u64, String> {
     let seen = Arc::new(Mutex::new(Seen::default()));
     let notes = Arc::clone(&seen);
-    let registers = knobs.registry != Some(Dictionary::None);
     // The creating thread, which also joins later, calls this function.
     let bodies = move |_: usize, _: u64| {
         let (notes, creators) = (Arc::clone(&notes), this_thread::stack());
         move || {
-            let looked = look(creators.as_ref(), registers);
+            let looked = look(creators.as_ref());
             let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
             match looked {
                 Ok(id) if notes.ids.insert(id) => 1,
@@ -57,14 +56,13 @@ pub(crate) fn run(model: Model, knobs: &Knobs, cell: Cell, clock: OsClock) -> Re
 }
 
 /// Checks the calling thread. Returns its id if all checks pass.
-fn look(creators: Option<&Range<usize>>, registers: bool) -> Result<u64, String> {
+fn look(creators: Option<&Range<usize>>) -> Result<u64, String> {
     let here = 0u8;
     let address = (&raw const here).addr();
     let id = this_thread::current().ok_or("a thread does not know its id")?;
     let handle = this_thread::handle().ok_or("a thread does not know its runtime")?;
-    if handle.is_registered(id) != registers {
-        let is = if registers { "not registered" } else { "registered without a dictionary" };
-        return Err(format!("{id} runs and is {is}"));
+    if !handle.is_registered(id) {
+        return Err(format!("{id} runs and is not registered"));
     }
     let own = this_thread::stack().ok_or("a thread does not know its stack")?;
     let creators = creators.ok_or("a creator does not know its stack")?;
