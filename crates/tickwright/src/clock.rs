@@ -80,7 +80,7 @@ pub trait Clock: Send + Sync {
     }
 
     /// The timeline of the machine that [`now`](Self::now) reads, if it reads one as it is. A
-    /// [shard](crate::shard) then reads it without its lock. A wrong one makes timers late.
+    /// [shard](crate::shard) then reads it without its lock. A wrong timeline makes timers late.
     fn timeline(&self) -> Option<Timeline> {
         None
     }

@@ -15,8 +15,8 @@ const CHILDREN: usize = 10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Maker {
     OneToOne,
-    /// M:N: its workers, one for each core if `None`; whether stacks have a guard; the number of
-    /// creating threads.
+    /// M:N. Without a number of workers there is one for each core. `guard` says whether stacks
+    /// have a guard page. `creators` threads create the others.
     Many {
         workers: Option<usize>,
         guard: bool,

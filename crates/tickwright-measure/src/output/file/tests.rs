@@ -64,7 +64,7 @@ fn what_cannot_get_its_name_stays_beside_and_is_named() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// The name of a descriptor stands for the open file, whose holder goes on with it.
+/// A file that is named by its descriptor stays open for the program that opened it.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_descriptor_is_written_through() {
