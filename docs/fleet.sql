@@ -3,7 +3,7 @@
 --     duckdb fleet.db < fleet.sql        in the folder above `fleet/host=NAME/mine.parquet`
 --
 -- `page` has a row for each host, with the figures of `tickwright describe`. Delays, lateness and
--- ages are [p50, p99] in ns. `ci/fleet.py` compares each figure with `describe`.
+-- ages are [p50, p99] in ns.
 
 -- query: damage
 -- Figures of traces that lost events are too low: look at these hosts first.

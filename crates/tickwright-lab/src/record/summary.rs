@@ -124,7 +124,7 @@ pub(super) fn text(ended: &Ended<'_>, totals: &Totals, outcome: &Outcome) -> Str
     out
 }
 
-/// What the records cost beside their own time, as `ci/overhead.py` measured it on a server.
+/// What the records cost beside their own time, as `docs/recording.md` tells of a server.
 const MEASURED_COST: &str = "with the cache misses that records bring, a server under load took 2 to 6 % more \
                              processor time a query";
 
