@@ -1,11 +1,9 @@
 #!/usr/bin/env python3
-"""Finds circles of imports among the files, the folders and the crates of this workspace.
+"""Finds circles of imports among the files and the folders of all crates. Cargo refuses circles of
+crates.
 
-    ci/circles.py CRATE...       for example `ci/circles.py tickwright-threads tickwright-core`
-    ci/circles.py --self-test    checks itself against small made-up trees
-
-Prints the shortest circle of each set of files that import one another, with the line of each
-import. Exits with 1 if there is one.
+First it finds each circle of small made-up trees. Then it prints a circle of files and one of
+folders, with the line of each import, and exits with 1 if there is one.
 
 File A imports file B if non-test code of A has a path, in a `use` or elsewhere, to an item of B.
 Comments, strings and what is under `cfg(test)` or `cfg(all(test, ...))` are not read.
@@ -15,8 +13,11 @@ children imports nothing, and nothing imports it. To name a module (`use super::
 the paths that begin with it are. An inline module belongs to its file.
 
 A folder is `x.rs` or `x/mod.rs` with all files in `x/`. It imports a sibling if one of its files
-imports a file of the sibling. A crate imports another one if one of its files does.
+imports a file of the sibling.
 """
+import contextlib
+import graphlib
+import io
 import pathlib
 import re
 import sys
@@ -105,40 +106,31 @@ def imports(module, crates):
     for child in module.children.values():
         yield from imports(child, crates)
 
-def ways_from(graph, start):
-    """The shortest way from a node to each that it reaches, itself too where there is a circle."""
-    ways, queue = {}, [(start, [start])]
-    for node, way in queue:
-        for other in sorted(graph.get(node, ())):
-            if other not in ways:
-                ways[other] = [*way, other]
-                queue.append((other, ways[other]))
-    return ways
-
 def report(top, names):
-    """Prints the circles of these crates, and returns how many there are."""
+    """Prints a circle of files and one of folders, and returns how many there are."""
     roots = [Module(file, None, file.parent, [name], contents(file)) for name in names
              for file in (top / name / "src/lib.rs", top / name / "src/main.rs") if file.exists()]
     crates = {root.names[0].replace("-", "_"): root for root in reversed(roots)}
-    levels = {"file": {}, "folder": {}, "crate": {}}
+    files, folders, where = {}, {}, {}
     for a, b, line in (found for root in roots for found in imports(root, crates)):
-        files, where = [str(m.file.relative_to(top)) for m in (a, b)], f"line {line} of {a.file.name}"
-        levels["file"].setdefault(files[0], {}).setdefault(files[1], where)
-        same = next((i for i, (x, y) in enumerate(zip(a.names, b.names)) if x != y), None)
-        if same is not None:
-            ends = ["/".join([m.names[0], "src", *m.names[1:]][:same + 2]) for m in (a, b)]
-            levels["folder" if same else "crate"].setdefault(ends[0], {}).setdefault(ends[1], where)
+        same = next((i for i, (x, y) in enumerate(zip(a.names, b.names)) if x != y), 0)
+        graphs = [(files, [str(m.file.relative_to(top)) for m in (a, b)])]
+        if same:
+            graphs.append((folders, ["/".join([m.names[0], "src", *m.names[1:]][:same + 2]) for m in (a, b)]))
+        for graph, (one, other) in graphs:
+            graph.setdefault(one, set()).add(other)
+            where.setdefault((one, other), f"line {line} of {a.file.name}")
     count = 0
-    for level, graph in levels.items():
-        ways, seen = {node: ways_from(graph, node) for node in graph}, set()
-        for way in sorted((ways[node][node] for node in graph if node in ways[node]), key=len):
-            group = {node for node in ways[way[0]] if way[0] in ways.get(node, ())}
-            if way[0] in seen or (level == "folder" and not any((top / n).is_dir() for n in group)):
-                continue
-            seen, count = seen | group, count + 1
-            print(f"a circle, of {len(group)} {level}s that import one another:")
-            for a, b in zip(way, way[1:]):
-                print(f"    {a} -> {b}    ({graph[a][b]})")
+    for graph in (files, folders):
+        try:
+            graphlib.TopologicalSorter(graph).prepare()
+        except graphlib.CycleError as error:
+            count += 1
+            # In it each node is imported by the next one.
+            circle = error.args[1][::-1]
+            print("a circle of imports:")
+            for one, other in zip(circle, circle[1:]):
+                print(f"    {one} -> {other}    ({where[one, other]})")
     return count
 
 TREE = {"lib.rs": "mod low;\nmod high;\nmod inner;\npub use high::High;\n",
@@ -162,10 +154,9 @@ def self_test():
             if (report(pathlib.Path(top), ["made-up"]) > 0) != is_circle:
                 sys.exit(f"{line!r} in {path!r}: is a circle: {is_circle}")
 
-if __name__ == "__main__":
-    if sys.argv[1:] == ["--self-test"]:
-        self_test()
-    elif len(sys.argv) < 2:
-        sys.exit(__doc__)
-    else:
-        sys.exit(report(pathlib.Path(__file__).resolve().parent.parent / "crates", sys.argv[1:]) > 0)
+with contextlib.redirect_stdout(io.StringIO()):
+    self_test()
+crates = pathlib.Path(__file__).resolve().parent.parent / "crates"
+if report(crates, sorted(path.name for path in crates.iterdir() if path.is_dir())):
+    sys.exit(1)
+print("circles: none among the files of all crates")

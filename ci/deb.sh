@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 for tool in dpkg-buildpackage dh lintian pkg-config python3; do
     if ! command -v "$tool" >/dev/null; then
         echo "deb: skipped: no $tool (Debian: apt-get install dpkg-dev debhelper lintian pkg-config python3)"
-        exit 0
+        exit 77
     fi
 done
 
@@ -54,9 +54,6 @@ used() {
     test "$("$program" --version)" = "tickwright ${version%-*}"
     for page in "$share"/man/man1/tickwright*.1.gz; do
         gunzip -c "$page" | grep '^\.SH NAME' >/dev/null
-        if command -v man >/dev/null; then
-            MANPAGER=cat man -l "$page" 2>/dev/null | grep tickwright >/dev/null
-        fi
     done
     for completions in bash-completion/completions/tickwright zsh/vendor-completions/_tickwright \
         fish/vendor_completions.d/tickwright.fish; do

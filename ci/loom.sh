@@ -6,22 +6,13 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-tests=()
-for file in crates/tickwright/tests/loom_*.rs; do
-    tests+=(--test "$(basename "$file" .rs)")
-done
 # All that cargo builds is built anew under this flag, so not in the directory of everything else.
 # Linked quickly: nothing is timed.
 export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
-CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/loom" RUSTFLAGS="${RUSTFLAGS:-} --cfg loom" \
-    cargo test -q -p tickwright-core --release --test loom_hook -- "$@"
-CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/loom" RUSTFLAGS="${RUSTFLAGS:-} --cfg loom" \
-    cargo test -q -p tickwright --features record --release "${tests[@]}" -- "$@"
-CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/loom" RUSTFLAGS="${RUSTFLAGS:-} --cfg loom" \
-    cargo test -q -p tickwright --release --lib models -- "$@"
-CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/loom" RUSTFLAGS="${RUSTFLAGS:-} --cfg loom" \
-    cargo test -q -p tickwright-threads --release --lib models -- "$@"
-CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/loom" RUSTFLAGS="${RUSTFLAGS:-} --cfg loom" \
-    cargo test -q -p tickwright-async --release --test loom_timer -- "$@"
-CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/loom" RUSTFLAGS="${RUSTFLAGS:-} --cfg loom" \
-    cargo test -q -p tickwright-async --release --lib models -- "$@"
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/loom" RUSTFLAGS="${RUSTFLAGS:-} --cfg loom"
+cargo test -q --release -p tickwright-core --test 'loom_*' -- "$@"
+cargo test -q --release -p tickwright --features record --test 'loom_*' -- "$@"
+cargo test -q --release -p tickwright-async --test 'loom_*' -- "$@"
+for crate in tickwright tickwright-threads tickwright-async; do
+    cargo test -q --release -p "$crate" --lib models -- "$@"
+done

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Flash, RAM and instructions of each structure without an allocator, on emulated boards.
 
-    ci/mcu.py                 prints the table
-    ci/mcu.py --save          writes records/microcontroller.csv, .txt and .svg
+    ci/mcu.py                 prints the CSV, of which `benches mcu --file CSV` makes tables and a plot
+    ci/mcu.py --save          writes records/microcontroller.csv
     ci/mcu.py --compare FILE  exit code 1 if a mean or worst count grew by more than 2 percent over
                               that CSV
 
@@ -17,7 +17,6 @@ import argparse
 import csv
 import os
 import pathlib
-import re
 import shutil
 import struct
 import subprocess
@@ -41,8 +40,6 @@ WAKES = ["wake-up", "schedule wake", "next expiration"]
 TASKS = [1, 8, 16, 32]
 FAMILIES = ["list", "flat-bounded", "heap2-bounded", "heap4-bounded", "rb", "rb-cached", "avl", "wheel-tiny",
             "wheel-small", "wheel", "coarse"]
-OPERATIONS = ["insert", "re-arm", "abort", "fire", "next wake", "look"]
-SIZES = [1, 4, 16, 64]
 ALLOWED = 1.02
 
 
@@ -106,147 +103,32 @@ def measure():
             flash, ram = sections(build(target, level, "size", family))
             rows.append(["bytes", name, level, family, "20", "flash", str(flash - none[0]), ""])
             rows.append(["bytes", name, level, family, "20", "RAM", str(ram - none[1]), ""])
-    return rows + measure_embassy()
-
-
-def measure_embassy():
-    """Rows of Embassy's tasks: instructions of a wake-up, and of each function of the queue."""
     name, target, machine = PROCESSORS[0]
-    rows = []
     for level in LEVELS:
         for folder, structure in EMBASSY:
             program = build(target, level, "embassy", folder=f"embassy/{folder}")
             costs = [fields for kind, *fields in emulate(machine, program) if kind == "cost"]
             if [(n, what) for n, what, *_ in costs] != [(str(n), what) for n in TASKS for what in WAKES]:
                 sys.exit(f"mcu: {program}: not the costs of {TASKS} tasks: {costs}")
-            for n, what, mean, worst in costs:
-                rows.append(["instructions", name, level, structure, n, what, mean, worst])
+            rows += [["instructions", name, level, structure, *cost] for cost in costs]
     return rows
-
-
-def tables(rows):
-    value = {tuple(row[:6]): row[6:] for row in rows}
-    lines = ["Structures without an allocator on emulated microcontrollers: instructions, not cycles.",
-             compilers(), ""]
-    for name, _, _ in PROCESSORS:
-        for level in LEVELS:
-            lines.append(f"{name}, opt-level {level}: instructions of a call, mean / worst, at n = 1, 4, 16, 64 timers")
-            lines.append(f"  {'':13}" + "".join(f"{operation:>44}" for operation in OPERATIONS[:4]).rstrip())
-            for family in FAMILIES:
-                cells = []
-                for operation in OPERATIONS[:4]:
-                    for n in SIZES:
-                        cell = value.get(("instructions", name, level, family, str(n), operation), ["-"])
-                        cells.append(f"{'/'.join(cell):>11}")
-                lines.append(f"  {family:13}" + "".join(cells))
-            lines.append("")
-    name = PROCESSORS[0][0]
-    lines.append(f"{name}: bytes beyond the program without a queue, with twenty timers; and of one timer")
-    lines.append(f"  {'':13}{'flash, s':>10}{'flash, 3':>10}{'RAM':>10}{'timer':>10}")
-    for family in FAMILIES:
-        cells = [value["bytes", name, "s", family, "20", "flash"], value["bytes", name, "3", family, "20", "flash"],
-                 value["bytes", name, "s", family, "20", "RAM"], value["bytes", name, "s", family, "64", "timer"]]
-        lines.append(f"  {family:13}" + "".join(f"{cell[0]:>10}" for cell in cells))
-    name = PROCESSORS[0][0]
-    for level in LEVELS:
-        lines += ["", f"{name}, opt-level {level}: Embassy's tasks, over its own queue and over ours: instructions, "
-                  f"mean / worst, at {', '.join(map(str, TASKS))} tasks"]
-        lines.append(f"  {'':20}" + "".join(f"{what:>44}" for what in WAKES))
-        for _, structure in EMBASSY:
-            cells = [value["instructions", name, level, structure, str(n), what] for what in WAKES for n in TASKS]
-            lines.append(f"  {structure:20}" + "".join(f"{'/'.join(cell):>11}" for cell in cells))
-    lines += ["", "The worst critical section of a queue is the worst of its calls."]
-    lines.append(f"{name}, opt-level s: the worst call of each structure, in instructions")
-    lines.append(f"  {'n':13}" + "".join(f"{n:>10}" for n in SIZES))
-    for family in FAMILIES:
-        lines.append(f"  {family:13}" + "".join(f"{worst(value, name, 's', family, n):>10}" for n in SIZES))
-    return "\n".join(line.rstrip() for line in lines) + "\n"
-
-
-def worst(value, name, level, family, n):
-    """The most instructions that one call takes with interrupts masked."""
-    found = [value.get(("instructions", name, level, family, str(n), operation)) for operation in OPERATIONS]
-    return max(int(cell[1]) for cell in found if cell)
-
-
-def compilers():
-    rustc = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
-    qemu = subprocess.run(["qemu-system-arm", "--version"], capture_output=True, text=True, check=True).stdout
-    return f"rustc {rustc}, LTO, one codegen unit; QEMU {re.search(r'version ([0-9.]+)', qemu).group(1)}."
-
-
-COLORS = ["#1b6ca8", "#b5541c", "#2e7d32", "#8e2f8e", "#5d4037", "#c2185b"]
-SHOWN = ["list", "flat-bounded", "heap4-bounded", "rb-cached", "wheel-tiny", "wheel"]
-
-
-def picture(rows):
-    """Four panels, one an operation: mean instructions over n, axes doubling; Cortex-M3 at "s"."""
-    value = {tuple(row[:6]): row[6:] for row in rows}
-    name, level, width, height = PROCESSORS[0][0], "s", 230, 190
-    low, high = 4, 11
-
-    def x(at):
-        return 40 + at * (width - 70) / (len(SIZES) - 1)
-
-    def y(count):
-        return 30 + (high - min(max(count.bit_length() - 1 + count / (1 << (count.bit_length() - 1)) - 1, low), high)) \
-            * (height - 60) / (high - low)
-
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width * 4} {height + 50}" font-family="sans-serif"'
-             ' font-size="11">',
-             f'<rect width="{width * 4}" height="{height + 50}" fill="white"/>']
-    for column, operation in enumerate(OPERATIONS[:4]):
-        parts.append(f'<g transform="translate({column * width} 0)"><text x="40" y="18" font-size="13">{operation}: '
-                     'instructions</text>')
-        for power in range(low, high + 1):
-            level_y = y(1 << power)
-            parts.append(f'<line x1="40" x2="{width - 30}" y1="{level_y:.1f}" y2="{level_y:.1f}" stroke="#ddd"/>'
-                         f'<text x="35" y="{level_y + 4:.1f}" text-anchor="end">{1 << power}</text>')
-        for at, n in enumerate(SIZES):
-            parts.append(f'<text x="{x(at):.1f}" y="{height - 12}" text-anchor="middle">{n}</text>')
-        for color, family in zip(COLORS, SHOWN):
-            points = []
-            for at, n in enumerate(SIZES):
-                cell = value.get(("instructions", name, level, family, str(n), operation))
-                if cell:
-                    points.append(f"{x(at):.1f},{y(int(cell[0])):.1f}")
-            parts.append(f'<polyline points="{" ".join(points)}" fill="none" stroke="{color}" stroke-width="2"/>')
-        parts.append("</g>")
-    for at, (color, family) in enumerate(zip(COLORS, SHOWN)):
-        left = 40 + at * 140
-        parts.append(f'<line x1="{left}" x2="{left + 18}" y1="{height + 12}" y2="{height + 12}" stroke="{color}" '
-                     f'stroke-width="3"/><text x="{left + 24}" y="{height + 16}">{family}</text>')
-    parts.append(f'<text x="40" y="{height + 40}">n timers are pending; {name}, opt-level "{level}", mean of a call. '
-                 'Emulated: instructions, not cycles.</text></svg>')
-    return "\n".join(parts) + "\n"
 
 
 HEADER = ["what", "processor", "level", "structure", "n", "of", "mean", "worst"]
 
 
 def compare(rows, path):
+    """Whether a figure grew, or the file has other rows: the exit code."""
     with open(path, newline="") as file:
         before = {tuple(row[:6]): row[6:] for row in list(csv.reader(file))[1:]}
-    if not before:
-        sys.exit(f"mcu: {path} has no rows: write it with --save")
-    grown = compared = 0
-    for row in rows:
+    after = {tuple(row[:6]): row[6:] for row in rows}
+    wrong = [f"{' '.join(key)}: in one of both alone" for key in before.keys() ^ after.keys()]
+    for key in before.keys() & after.keys():
         # The mean, and the worst call where there is one.
-        for what, old, new in zip(HEADER[6:], before.get(tuple(row[:6]), []), row[6:]):
-            if not old or not new:
-                continue
-            compared += 1
-            if int(new) > int(old) * ALLOWED + 1:
-                grown += 1
-                print(f"mcu: {' '.join(row[:6])}, {what}: {old} -> {new}")
-    measured = {tuple(row[:6]) for row in rows}
-    missing, unknown = set(before) - measured, measured - set(before)
-    if missing:
-        print(f"mcu: {len(missing)} rows of {path} were not measured")
-    if unknown:
-        print(f"mcu: {path} lacks {len(unknown)} rows that were measured: write it with --save")
-    print(f"mcu: {grown} of {compared} figures grew by more than 2 percent")
-    return 1 if grown or missing or unknown else 0
+        pairs = [(int(old), int(new)) for old, new in zip(before[key], after[key]) if old and new]
+        wrong += [f"{' '.join(key)}: {old} -> {new}" for old, new in pairs if new > old * ALLOWED + 1]
+    print("\n".join(sorted(wrong)) or f"mcu: none of {len(before)} rows grew by more than 2 percent")
+    return bool(wrong) or not before
 
 
 def main():
@@ -260,13 +142,8 @@ def main():
     rows = measure()
     if arguments.compare:
         sys.exit(compare(rows, arguments.compare))
-    text = tables(rows)
-    print(text, end="")
-    if arguments.save:
-        with open(ROOT / "records" / "microcontroller.csv", "w", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows([HEADER, *rows])
-        (ROOT / "records" / "microcontroller.txt").write_text(text)
-        (ROOT / "records" / "microcontroller.svg").write_text(picture(rows))
+    with open(ROOT / "records" / "microcontroller.csv", "w", newline="") if arguments.save else sys.stdout as file:
+        csv.writer(file, lineterminator="\n").writerows([HEADER, *rows])
 
 
 main()

@@ -7,12 +7,13 @@ cd "$(dirname "$0")/.."
 
 if ! cargo +nightly miri --version >/dev/null 2>&1; then
     echo "miri: skipped: the component is not installed (rustup +nightly component add miri)"
-    exit 0
+    exit 77
 fi
 common="-Zmiri-strict-provenance -Zmiri-symbolic-alignment-check -Zmiri-disable-isolation"
 common+=" -Zmiri-ignore-leaks" # forgotten queues are tested
 for model in "" "-Zmiri-tree-borrows"; do
     echo "miri: ${model:-stacked borrows}"
-    MIRIFLAGS="$common $model" cargo +nightly miri test -p tickwright-nodes -p tickwright-collections -p tickwright-core --lib --tests -- "$@"
-    MIRIFLAGS="$common $model" cargo +nightly miri test -p tickwright --test shard --test shard_table -- "$@"
+    export MIRIFLAGS="$common $model"
+    cargo +nightly miri test -p tickwright-nodes -p tickwright-collections -p tickwright-core --lib --tests -- "$@"
+    cargo +nightly miri test -p tickwright --test shard --test shard_table -- "$@"
 done

@@ -3,11 +3,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-libraries=()
+libraries=(-p tickwright)
 for name in trace nodes core embassy collections threads boundary capi threads-capi testkit async; do
     libraries+=(-p "tickwright-$name")
 done
-libraries+=(-p tickwright)
 # cargo holds that a package of one version never changes: it would take what an earlier run
 # unpacked and built.
 # Packages of no host (`-*`) are those of local runs.
@@ -20,11 +19,9 @@ packed="$CARGO_TARGET_DIR/package"
 for crate in crates/*/; do
     name="$(basename "$crate")"
     files="$(tar tzf "$packed/$name-$(cargo pkgid -p "$name" | sed 's/.*[#@]//').crate")"
-    for licence in LICENSE-MIT LICENSE-APACHE; do
-        if ! grep -q "/$licence\$" <<<"$files"; then
-            echo "package: $name has no $licence: link it from the root" >&2
-            exit 1
-        fi
-    done
+    if [ "$(grep -cE '/LICENSE-(MIT|APACHE)$' <<<"$files")" != 2 ]; then
+        echo "package: $name lacks a licence: link it from the root" >&2
+        exit 1
+    fi
 done
 echo "package: $(find "$packed" -maxdepth 1 -name '*.crate' | wc -l) crates"

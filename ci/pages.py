@@ -1,109 +1,318 @@
 #!/usr/bin/env python3
-"""What can be checked of comments and pages without reading them.
+"""What can be checked of pages and comments without reading them. rumdl checks the width of pages,
+their links and headings (.rumdl.toml). First each check is broken in a made-up tree, and must fail.
 
-    ci/pages.py              checks the tree; exit code 1 if a check fails
-    ci/pages.py --counts     prints how many lines of each file are too long
-    ci/pages.py --save       lowers the counts in ci/pages.txt to what is left; it raises none
-    ci/pages.py --self-test  breaks each check in a made-up tree and requires that it fails
-
-The checks:
-
-- README.md has at most 130 lines.
-- Comments, documentation and pages have at most 100 columns. A row of a page's table may be longer.
-- A link of a page leads to a file, and to a heading of that file.
-- A fact, invariant, promise or clause that is named by its number is there.
+- README.md has at most 130 lines. The summary of the book lists each page.
+- Comments of sources have at most 100 columns, but for rows of tables.
+- A fact, invariant, promise, ground rule or clause that is named by its number is there.
 - Each code block of README and book is compiled, run or parsed by some test.
-- Numbers, tests and files that a page names are right.
-- Tables of crates, of measured ratios and of terms say what manifests and records say.
-
-`ci/pages.txt` has what is left over: a kind, a file and a count on each line. A count that is
-exceeded fails, and so does one that is too high. So the file only gets shorter.
+- Numbers and tables of pages are right: clauses, scenarios, structures, crates, ratios, terms.
 """
-import argparse
+import json
+import os
 import pathlib
+import re
+import subprocess
 import sys
 import tempfile
+import tomllib
 
-from page_checks import blocks, counts, links, references, self_test, tables, width
-from page_checks.tree import Tree
+COLUMNS, README_LINES = 100, 130
+CONTRACT = "crates/tickwright-core/src/contract.rs"
+FAMILIES = "crates/tickwright-core/src/family/mod.rs"
+WORDS = {word: n for n, word in enumerate("zero one two three four five six seven eight nine ten".split())}
 
-LEFT_OVER = "ci/pages.txt"
+
+class Tree:
+    """The files of a checkout, by their paths from its top."""
+
+    def __init__(self, root):
+        self.root = pathlib.Path(root)
+        git = ["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        listed = subprocess.run(git, capture_output=True, check=True).stdout.decode().split("\0")
+        # A link names a file that is listed itself.
+        self.files = sorted(p for p in set(listed) if p and (self.root / p).is_file() and not (self.root / p).is_symlink())
+        self.known = {}
+
+    def text(self, path):
+        """The text of a file, empty if there is none."""
+        if path not in self.known:
+            self.known[path] = (self.root / path).read_text(encoding="utf-8") if path in self.files else ""
+        return self.known[path]
+
+    def ends(self, *ends):
+        return [path for path in self.files if path.endswith(ends)]
+
+    def pages(self):
+        """The pages of the book and of the top folder."""
+        return [path for path in self.ends(".md") if path.startswith("docs/") or "/" not in path]
 
 
-def left_over(tree):
-    """What is counted in place of being refused, as {(kind, path): count}."""
-    found = {("columns", path): number for path, number in width.counts(tree).items()}
-    found.update({("ignored", path): number for path, number in blocks.ignored(tree).items()})
-    if width.readme(tree):
-        found[("length", "README.md")] = width.readme(tree)
+def split(text):
+    """A page as prose, (number, line), and as blocks: (number, words of the fence, lines)."""
+    prose, blocks, fence = [], [], None
+    text = re.sub(r"<!--.*?-->", lambda found: re.sub(r"[^\n]", "", found[0]), text, flags=re.S)
+    for number, line in enumerate(text.split("\n"), 1):
+        found = re.match(r"\s*(```+|~~~+)(.*)", line)
+        if found and fence is None:
+            fence = found[1]
+            blocks.append((number, re.findall(r"[^\s,]+", found[2]), []))
+        elif found and found[1].startswith(fence) and not found[2].strip():
+            fence = None
+        elif fence is None:
+            prose.append((number, line))
+        else:
+            blocks[-1][2].append(line)
+    return prose, blocks
+
+
+def widths(tree):
+    """README and comments that are too long, and pages that the summary lacks."""
+    if len(tree.text("README.md").splitlines()) > README_LINES:
+        yield f"README.md: more than {README_LINES} lines"
+    for path in tree.ends(".rs", ".c", ".h", ".cc", ".py", ".sh", ".toml", ".ci/run"):
+        is_rust_or_c = path.endswith((".rs", ".c", ".h", ".cc"))
+        mark, texts = (r"//|^\s*/?\* ", r'"(?:\\.|[^"\\])*"') if is_rust_or_c else (r"(?:^|\s)#", r"'[^']*'|\"[^\"]*\"")
+        for number, line in enumerate(tree.text(path).split("\n"), 1):
+            is_row = re.match(r"\s*//[/!] \|", line)
+            if len(line) > COLUMNS and not is_row and re.search(mark, re.sub(texts, "", line)):
+                yield f"{path}:{number}: a comment of more than {COLUMNS} columns"
+    summary = "docs/SUMMARY.md"
+    listed = {os.path.normpath(f"docs/{to}") for to in re.findall(r"\]\(([^)]+)\)", tree.text(summary))}
+    for path in tree.ends(".md"):
+        if path.startswith("docs/") and path not in listed | {summary}:
+            yield f"{path}: {summary} does not list it"
+
+
+def comments(text):
+    """The comments of a Rust file, neighboring lines joined, with their first line."""
+    found, last = [], -1
+    for number, line in enumerate(text.split("\n"), 1):
+        if match := re.match(r"\s*//[/!]? ?(.*)", line):
+            if number == last + 1:
+                found[-1][1].append(match[1])
+            else:
+                found.append((number, [match[1]]))
+            last = number
     return found
 
 
-def allowed(tree):
-    """The counts of ci/pages.txt."""
-    if LEFT_OVER not in tree.files:
-        return {}
-    rows = [line.split() for line in tree.text(LEFT_OVER).splitlines() if line and line[0] != "#"]
-    return {(kind, path): int(number) for kind, path, number in rows}
+# A number begins an item of a list, or a fact within a SAFETY comment.
+ITEM = re.compile(r"(?:^\s*(?:SAFETY:.*?)?|(?<=[;:.,] )|(?<= and ))(\d+)\. (?=\S)")
+NUMBERS = r"\d+(?:(?:, | and | or | to )\d+)*"
+NAMED = re.compile(rf"\b(fact|invariant|promise|clause|ground rule)s? ({NUMBERS})(?: of (?:the )?`([^`]+)`)?(?!\S*\.\d)", re.I)
 
 
-def compared(found, expected):
-    """The differences of two counts, as messages."""
-    words = {"columns": "lines of more than 100 columns", "ignored": "Rust blocks that are ignored",
-             "length": "lines more than 130"}
-    problems = []
-    for key in sorted(found.keys() | expected.keys()):
-        have, may = found.get(key, 0), expected.get(key, 0)
-        kind, path = key
-        if have > may:
-            problems.append(f"{path}: {have} {words[kind]}, at most {may}")
-        elif have < may:
-            problems.append(f"{path}: {have} {words[kind]}, and {LEFT_OVER} says {may}: run ci/pages.py --save")
-    return problems
+def items(tree, path, kind, owner):
+    """The numbers that a reference from `path` to something of `owner` may name."""
+    def numbered(paths):
+        texts = [(p, line) for p in paths for line in tree.text(p).split("\n")]
+        lines = [re.sub(r"^\s*//[/!]? ?", "", line) for p, line in texts if p.endswith(".md") or "//" in line]
+        return {int(number) for line in lines for number in ITEM.findall(line)}
+
+    if kind == "clause":
+        return numbered([CONTRACT])
+    if owner and owner.endswith((".md", ".rs")):
+        return numbered([file for file in tree.files if f"/{file}".endswith(f"/{owner}")])
+    if owner:
+        documented = r"((?:^[ \t]*(?://[/!]|#\[).*\n)+)^[ \t]*pub(?:\([a-z]+\))? unsafe trait "
+        texts = [re.search(rf"{documented}{owner.split('::')[-1]}\b", tree.text(p), re.M) for p in tree.ends(".rs")]
+        return {int(number) for text in texts if text for number in re.findall(r"^\s*/// (\d+)\. ", text[1], re.M)}
+    parents = [str(parent) for parent in pathlib.PurePath(path).parents if "/src" in str(parent)]
+    return numbered([path, *(parent + end for parent in parents for end in (".rs", "/mod.rs"))])
 
 
-def problems(tree):
-    """Everything that is wrong with a tree, as messages."""
-    found = compared(left_over(tree), allowed(tree))
-    for check in (links, references, blocks, counts, tables):
-        found += check.problems(tree)
-    return found
+def references(tree):
+    """Facts, invariants, promises and clauses that a text names and that are not there."""
+    for path in tree.ends(".rs", ".md"):
+        if path == "CHANGELOG.md" or path.startswith("records/"):
+            continue
+        texts = [(n, " ".join(lines)) for n, lines in comments(tree.text(path))] if path.endswith(".rs") else split(tree.text(path))[0]
+        for number, text in texts:
+            for kind, said, owner in NAMED.findall(text):
+                numbers = [int(n) for n in re.findall(r"\d+", said)]
+                if " to " in said:
+                    numbers = range(numbers[0], numbers[-1] + 1)
+                if missing := set(numbers) - items(tree, path, kind.lower(), owner):
+                    yield f"{path}:{number}: {kind} {min(missing)}{f' of `{owner}`' * bool(owner)} is not there"
 
 
-def save(tree):
-    """Writes ci/pages.txt again, with no count that is higher than before."""
-    found, before = left_over(tree), allowed(tree)
-    known = {key: min(number, before[key]) for key, number in found.items() if key in before}
-    rows = "".join(f"{kind} {path} {number}\n" for (kind, path), number in sorted(known.items()))
-    head = "# What ci/pages.py counts in place of refusing it: a kind, a file, a count. It only shrinks.\n"
-    (tree.root / LEFT_OVER).write_text(head + rows, encoding="utf-8")
+def blocks(tree):
+    """Blocks of README and book that no test compiles, runs or parses."""
+    included = {page for path in tree.ends(".rs") if "cfg(doctest)" in tree.text(path) or path.endswith("/pages.rs")
+                for page in re.findall(r'#\[doc = include_str!\("(?:\.\./)+([^"]+\.md)"\)\]', tree.text(path))}
+    firmware = re.sub(r"(?m)^ +", "", tree.text("firmware/src/bin/tickless.rs"))
+    for path in tree.pages():
+        for number, words, lines in split(tree.text(path))[1] if "README.md" == path or "/" in path else []:
+            language, text, what = words[0] if words else "", "\n".join(lines), None
+            if not text.strip():
+                what = "an empty block"
+            elif language == "rust" and path == "docs/firmware.md":
+                if re.sub(r"(?m)^ +", "", text) not in firmware:
+                    what = "lines that are not in firmware/src/bin/tickless.rs"
+            elif language == "rust":
+                if path not in included or {"ignore", "text"} & set(words):
+                    what = "Rust that no test compiles: include the page under cfg(doctest) in a crate's lib.rs"
+            elif language == "c":
+                if f"/{path}" not in tree.text("ci/ctest_installed.sh"):
+                    what = "C that ci/ctest_installed.sh does not compile"
+            elif language in ("json", "toml"):
+                try:
+                    (json if language == "json" else tomllib).loads(text)
+                except ValueError as error:
+                    what = f"{language} that does not parse: {error}"
+            elif language in ("sh", "bash", "console"):
+                what = next(filter(None, (command(tree, line, language) for line in lines)), None)
+            elif language != "text":
+                what = f"no check for '{language}'"
+            if what:
+                yield f"{path}:{number}: {what}"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--counts", action="store_true")
-    parser.add_argument("--save", action="store_true")
-    parser.add_argument("--self-test", action="store_true")
-    asked = parser.parse_args()
-    tree = Tree(pathlib.Path(__file__).resolve().parent.parent)
-    if asked.self_test:
-        with tempfile.TemporaryDirectory() as folder:
-            return self_test.run(pathlib.Path(folder), lambda root: problems(Tree(root)))
-    if asked.counts:
-        for path, number in sorted(width.counts(tree).items()):
-            print(f"{number:5} {path}")
-        return 0
-    if asked.save:
-        save(tree)
-        tree = Tree(tree.root)
-    found = problems(tree)
-    for message in found:
-        print(f"pages: {message}", file=sys.stderr)
-    if not found:
-        left = sum(number for (kind, _), number in left_over(tree).items() if kind == "columns")
-        print(f"pages: {len(tree.with_ends('.md'))} pages hold; {left} long lines are left over ({LEFT_OVER})")
-    return 1 if found else 0
+def command(tree, line, language):
+    """What is not there of a command of the checkout. The lab's own test parses `tickwright ...`."""
+    if language == "console" and not line.startswith("$ "):
+        return None
+    script = re.match(r"(?:\$ )?(ci/[\w.-]+)", line)
+    if script and script[1] not in tree.files:
+        return f"'{script[1]}' is not there"
+    package, example = re.search(r"cargo .*(?:-p|--package) ([\w-]+)", line), re.search(r"cargo .*--example (\w+)", line)
+    if package and f"crates/{package[1]}/Cargo.toml" not in tree.files:
+        return f"there is no package '{package[1]}'"
+    if example and not tree.ends(f"examples/{example[1]}.rs"):
+        return f"there is no example '{example[1]}'"
+    return None
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def counts(tree):
+    """Numbers in prose that can be counted; tables of clauses, structures, crates, ratios, terms."""
+    clauses = re.findall(r"^//! (\d+)\. `(\w+)`:", tree.text(CONTRACT), re.M)
+    families = set(re.findall(r'^\s*\w+!?\s*.*?"([a-z0-9-]+)"', tree.text(FAMILIES), re.M))
+    scenarios = [path for path in tree.files if re.fullmatch(r"scenarios/[^/]+\.toml", path)]
+    for path in tree.pages():
+        text = tree.text(path) if path != "CHANGELOG.md" else ""
+        for number, line in split(text)[0]:
+            for phrase, right in [(r"(?:numbered )?clauses", len(clauses)), (r"scenarios", len(scenarios))]:
+                for before, said in re.findall(rf"\b(all )?(\d+|{'|'.join(WORDS)}) {phrase}\b", line):
+                    if (before or "clauses" in phrase) and WORDS.get(said, said) not in (right, str(right)):
+                        yield f"{path}:{number}: '{said} {phrase}', but there are {right}"
+        rows = re.findall(r"^\| (\d+) \| `(\w+)` \|", text, re.M)
+        if rows and rows != clauses:
+            yield f"{path}: the table of clauses differs from {CONTRACT}"
+        rows = set(re.findall(r"^\| `([a-z0-9-]+)` \| `\w+[^`]*` \|", text, re.M))
+        if {"list", "wheel", "adaptive"} <= rows:
+            yield from (f"{path}: the table of structures has no row `{name}`" for name in sorted(families - rows))
+    cells = re.findall(r"^\| (?!term)([^|]+) \|", tree.text("GLOSSARY.md"), re.M)
+    terms = [re.sub(r" \(`[^)]*`\)", "", term).strip() for cell in cells for term in re.split(r"[,/]", cell)]
+    yield from (f"GLOSSARY.md: '{term}' stands in two rows" for term in sorted(set(terms)) if terms.count(term) > 1)
+
+
+def crates(tree):
+    """DESIGN has a row for each crate, with the crates that its manifest names."""
+    right, said, crate = {}, {}, None
+    for path in tree.files:
+        if re.fullmatch(r"crates/[\w-]+/Cargo\.toml", path):
+            manifest = tomllib.loads(tree.text(path))
+            tables = [manifest, *manifest.get("target", {}).values()]
+            names = {name for table in tables for name in table.get("dependencies", {}) if name.startswith("tickwright")}
+            right[manifest["package"]["name"].removeprefix("tickwright-")] = {n.removeprefix("tickwright-") for n in names}
+    head, *rows = (re.findall(r"^  crate +builds on +what it holds\n(?:  .*\n)+", tree.text("DESIGN.md"), re.M) or [""])[0].splitlines() or [""]
+    for row in rows:
+        crate = row[:head.index("builds on")].strip() or crate
+        said.setdefault(crate, set()).update(re.findall(r"[\w-]{2,}", row[head.index("builds on"):head.index("what it")]))
+    for crate in sorted(right.keys() | said.keys() if head else []):
+        if said.get(crate) != right.get(crate):
+            yield f"DESIGN.md: crate `{crate}` builds on {right.get(crate, 'nothing: there is none')}"
+
+
+def ratios(tree):
+    """README's ratios are those of the two records that the sentence before the table names."""
+    text = tree.text("README.md")
+    found = re.search(r"\| work, on (.+) timers \|.*\n.*\n((?:\|.*\n)+)", text)
+    records = re.findall(r"`(records/[\w-]+)`", text[:found.start()])[-2:] if found else []
+    number = r"\s+[\d.]+"
+    row = rf"^ (\S+)\s+(\d+[kM]?)\s+\S+{number}\s+\S+{number}\s+([\d.]+){number}{number}{number}\s+[a-zA-Z]"
+    for at, record in enumerate(records, 1):
+        measured = {(work, n): ratio for work, n, ratio in re.findall(row, tree.text(f"{record}.txt"), re.M)}
+        for line in found[2].splitlines():
+            cells = [cell.strip() for cell in line.strip("|").split("|")]
+            work = re.search(r"`([\w-]+)`", cells[0])[1]
+            right = " / ".join(measured.get((work, n), "-") for n in found[1].split(" / "))
+            if cells[at] != right:
+                yield f"README.md: {work} is {right} in {record}"
+
+
+def problems(root):
+    tree = Tree(root)
+    return [message for check in (widths, references, blocks, counts, crates, ratios) for message in check(tree)]
+
+
+LIB, LONG = "crates/tickwright-core/src/lib.rs", "word " * 25
+GOOD = {
+    "README.md": "# A\n\nThe two clauses.\nIn `records/one` and `records/two`:\n\n| work, on 1k / 1M timers | one | two |\n"
+                 "|---|---|---|\n| hold (`hold`) | 0.84 / - | 0.85 / - |\n",
+    "DESIGN.md": "```text\n  crate  builds on  what it holds\n  core   -          all\n  lab    core       more\n```\n",
+    "GLOSSARY.md": "| term | meaning |\n|---|---|\n| tick (`Tick`) | a |\n| head, claim (of a node) | b |\n| claim | c |\n",
+    "docs/SUMMARY.md": "- [A](a.md)\n- [F](firmware.md)\n- [Later]()\n",
+    "docs/a.md": "# A page\n\n```rust\nfn main() {}\n```\n\n```sh\nci/pages.sh\n```\n\n| 1 | `one` | a |\n| 2 | `two` | b |\n",
+    "docs/firmware.md": "```rust\nlet a = 1;\n```\n",
+    "firmware/src/bin/tickless.rs": "fn f() {\n    let a = 1;\n}\n",
+    "crates/tickwright-core/Cargo.toml": '[package]\nname = "tickwright-core"\n',
+    "crates/tickwright-lab/Cargo.toml": '[package]\nname = "tickwright-lab"\n[dependencies]\ntickwright-core = "1"\n',
+    "records/one.txt": " hold  1k  flat/slab  8.6  orx  10  0.84  0.80  1.00  0.90  not shown\n",
+    "records/two.txt": " hold  1k  flat/slab  8.6  orx  10  0.85  0.80  1.00  0.90  held\n",
+    "ci/pages.sh": "#!/bin/sh\n# Short.\n",
+    CONTRACT: "//! 1. `one`: a.\n//! 2. `two`: b.\n",
+    LIB: '#[cfg(doctest)]\n#[doc = include_str!("../../../docs/a.md")]\nstruct A;\n/// Keeps clause 2.\nfn a() {}\n'
+         "/// # Safety\n/// 1. It is linked.\npub unsafe trait Kept {}\n"
+         "// SAFETY: 1. linked (promise 1 of `Kept`); 2. alone, by fact 1.\n",
+}
+# Each break: a file, what is replaced, by what, and a word of the message.
+BREAKS = [
+    ("README.md", "# A\n", "# A\n" + "line\n" * 130, "more than 130"),
+    (LIB, "/// Keeps", f"/// {LONG}\n/// Keeps", "100 columns"),
+    (LIB, "struct A;", f"struct A; // {LONG}", "100 columns"),
+    ("ci/pages.sh", "# Short.", f"# {LONG}", "100 columns"),
+    ("docs/SUMMARY.md", "- [A](a.md)\n", "", "does not list it"),
+    (LIB, "clause 2", "clause 3", "clause 3 is not there"),
+    (LIB, "promise 1", "promise 2", "promise 2 of `Kept`"),
+    (LIB, "fact 1", "fact 7", "fact 7 is not there"),
+    (LIB, "docs/a.md", "docs/b.md", "no test compiles"),
+    ("docs/a.md", "```rust", "```rust,ignore", "no test compiles"),
+    ("docs/a.md", "```rust", "```", "no check for ''"),
+    ("docs/a.md", "```rust", "```c", "ci/ctest_installed.sh"),
+    ("docs/a.md", "ci/pages.sh", "ci/other.sh", "is not there"),
+    ("docs/a.md", "ci/pages.sh", "cargo run -p none", "no package"),
+    ("docs/a.md", "```sh", "```toml", "does not parse"),
+    ("docs/a.md", "```sh", "```json", "does not parse"),
+    ("docs/firmware.md", "a = 1", "a = 2", "not in firmware"),
+    ("docs/a.md", "| 1 | `one` | a |\n", "", "differs from"),
+    ("README.md", "two clauses", "three clauses", "there are 2"),
+    ("DESIGN.md", "  lab    core       more\n", "", "crate `lab` builds on"),
+    ("DESIGN.md", "  lab    core", "  lab    -   ", "crate `lab` builds on"),
+    ("DESIGN.md", "  lab", "  lib", "there is none"),
+    ("README.md", "0.85 / -", "0.75 / -", "0.85"),
+    ("GLOSSARY.md", "| head", "| tick", "two rows"),
+]
+
+
+def self_test(folder):
+    """The made-up tree holds, and each break of it is seen."""
+    def said(files):
+        for path, text in files.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(text, encoding="utf-8")
+        return problems(folder)
+
+    subprocess.run(["git", "init", "-q", folder], check=True)
+    assert said(GOOD) == [], said(GOOD)
+    for path, old, new, word in BREAKS:
+        assert old in GOOD[path], (path, old)
+        found = said({**GOOD, path: GOOD[path].replace(old, new, 1)})
+        assert any(word in message for message in found), (path, old, new, found)
+
+
+with tempfile.TemporaryDirectory() as name:
+    self_test(pathlib.Path(name))
+found = problems(pathlib.Path(__file__).resolve().parent.parent)
+sys.exit("\n".join(found) or print("pages: all hold"))

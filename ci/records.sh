@@ -8,7 +8,7 @@
 # A NAME that ends in `-v3` is made by a build for x86-64-v3 (AVX2).
 # `--show` prints each record again instead, and fails if a text differs from its file.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 show=""
 [ "${1:-}" = --show ] && { show=1; shift; }
 target="${CARGO_TARGET_DIR:-target}"

@@ -3,8 +3,9 @@
  * scheduler: a refresh moves the timer, and its callback ends the registration.
  *
  *     registrar                  serves, and says on which port
- *     registrar --load N [MS]    serves in a child, registers N users there, refreshes some, removes
- *                                some, lets the rest expire (after MS, 300), and verifies the counts
+ *     registrar --load N [MS]    serves in a child, registers N users there, refreshes some,
+ *                                removes some, lets the rest expire (after MS, 300), and
+ *                                verifies the counts
  *
  * Requests are datagrams of one line; a real registrar would parse SIP. Spans are in ms. Each
  * answer begins with the number of its request.

@@ -13,7 +13,8 @@
 //!
 //! let host = VirtualHost::new();
 //! let mut service = Service::new(Settings::new().clock(host.monotonic()));
-//! let beat = Timing::after(Duration::from_millis(10)).every(Duration::from_millis(10)).missed(Missed::Skip);
+//! let period = Duration::from_millis(10);
+//! let beat = Timing::after(period).every(period).missed(Missed::Skip);
 //! service.add(beat, &Site::here("beat"), "payload")?;
 //! assert_eq!(service.timeout(), Some(Duration::from_millis(10)));
 //!

@@ -26,7 +26,7 @@
 //!
 //! # Layout
 //! ```text
-//!   record of a slot  { expiry, placed, arrival }              24 bytes a timer with a slot for a u32
+//!   record of a slot  { expiry, placed, arrival }      24 bytes a timer with a slot for a u32
 //!
 //!   level 2  [ | | | | |x|o| ..          o = bucket { min, list } -> [31 entries] -> [7 entries]
 //!   level 1  [ | | .. |x| | |o| |o|..                                entry: tick | slot, 8 bytes

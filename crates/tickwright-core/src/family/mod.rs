@@ -14,6 +14,8 @@ mod digits;
 #[cfg(feature = "alloc")]
 pub mod fixed_delay;
 pub mod flat;
+#[cfg(test)]
+mod headings;
 #[cfg(feature = "alloc")]
 pub mod ladder;
 pub mod red_black;

@@ -63,7 +63,8 @@
 //! let says = |queue: &SlabQueue<Wheel, ()>, line: &str| {
 //!     assert_eq!(queue.explain(key).map(|at| at.to_string()).as_deref(), Ok(line));
 //! };
-//! let alone = "due at 70000; level 2, bucket 17 [69632, 73728); alone there, so it leaves from there";
+//! let alone =
+//!     "due at 70000; level 2, bucket 17 [69632, 73728); alone there, so it leaves from there";
 //! says(&queue, alone);
 //! queue.insert(69_700, ())?;
 //! queue.insert(69_990, ())?;

@@ -1,8 +1,8 @@
 //! Where a slab keeps the record of a timer: beside the timer's payload or apart from it.
 //!
 //! ```text
-//!   Apart      records [ r r r r r ]   payloads [ p p p p p ]     an operation reads a few records
-//!   Together   cells   [ r p | r p | r p ]                        it reads the timer it is asked about
+//!   Apart      records [ r r r r r ]  payloads [ p p p p p ]   an operation reads a few records
+//!   Together   cells   [ r p | r p | r p ]                     it reads the timer of the call
 //! ```
 //! [`Together`] suits a structure that follows links from the timer of the call: record and payload
 //! are in one cache line. [`Apart`] suits a structure that writes the records of many timers, as a

@@ -6,10 +6,10 @@
 //! `tickwright-embassy` for tasks.
 //!
 //! ```text
-//!   SlabQueue<F, T>                           HookQueue<'a, F, T>
-//!   nodes: [record|record|record|...]         caller's struct { .. Timer { hook: { record, owner }, payload } .. }
-//!   slots: [gen,T |gen,T |free  |...]                                  ^
-//!   P = Idx (u32, never 0)                    P = HookPtr ------------/  (pointer to the T-free prefix)
+//!   SlabQueue<F, T>                        HookQueue<'a, F, T>
+//!   nodes: [record|record|record|...]      caller's struct { .. Timer { hook, payload } .. }
+//!   slots: [gen,T |gen,T |free  |...]        hook: { record, owner }    ^
+//!   P = Idx (u32, never 0)                   P = HookPtr ---------------/  (without T)
 //! ```
 //!
 //! Algorithms never see payloads. So the code of a family exists once for hooks, and once for slabs

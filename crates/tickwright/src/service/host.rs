@@ -14,7 +14,8 @@
 //!
 //! let machine = VirtualHost::new();
 //! let mut service = Service::new(Settings::new().clock(machine.monotonic()));
-//! let grid = Timing::after(Duration::from_nanos(10)).every(Duration::from_nanos(10)).missed(Missed::Skip);
+//! let period = Duration::from_nanos(10);
+//! let grid = Timing::after(period).every(period).missed(Missed::Skip);
 //! let tick = service.add(grid, &Site::here("host"), "host tick")?;
 //! service.set_host(tick)?;
 //! service.add(Timing::after(Duration::from_nanos(35)), &Site::here("motor"), "motor")?;

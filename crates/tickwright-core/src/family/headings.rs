@@ -1,0 +1,43 @@
+//! The page of each structure has the same headings, in one order.
+
+use std::string::String;
+use std::{fs, println};
+
+const HEADINGS: [&str; 6] = ["Invariants", "Layout", "Costs", "Choose when", "Avoid when", "References"];
+
+/// Whether a file's page has all headings in order, and its invariants name what `check()` reports.
+fn holds(source: &str) -> bool {
+    let mut rest = source;
+    let mut invariants = "";
+    for heading in HEADINGS {
+        let line = std::format!("\n//! # {heading}\n");
+        let Some((section, after)) = rest.split_once(&line) else { return false };
+        if heading == "Layout" {
+            invariants = section;
+        }
+        rest = after;
+    }
+    invariants.contains("Violation::")
+}
+
+#[test]
+fn every_structure_has_its_headings() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/family");
+    let mut structures = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        // A file that several structures share holds no family of its own.
+        let source = if path.is_file() { fs::read_to_string(&path).unwrap() } else { String::new() };
+        let mut heads = source.lines().filter(|line| line.starts_with("impl"));
+        if heads.any(|line| line.contains(" Family for ") || line.ends_with(" Family")) {
+            structures += 1;
+            println!("{}", path.display());
+            assert!(holds(&source), "headings: {HEADINGS:?}; invariants name a `Violation`");
+            for heading in HEADINGS {
+                assert!(!holds(&source.replace(heading, "Other")), "{heading}");
+            }
+            assert!(!holds(&source.replace("Violation::", "")));
+        }
+    }
+    assert!(structures >= 10, "only {structures} structures were found");
+}
