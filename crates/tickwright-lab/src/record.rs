@@ -43,10 +43,7 @@ use crate::error::LabError;
 use crate::interrupt;
 use crate::output::text::name;
 use crate::output::{self, GrowingFile};
-
-/// The remedy on a host where no library can be loaded.
-const REMEDY: &str =
-    "record its system calls instead: `strace -f -ttt -T -o FILE PROGRAM`, then `tickwright import FILE`";
+use crate::traces::remedy::remedies;
 
 /// The exit codes of a shell for a program that does not exist, and for one that does not run.
 const NOT_FOUND: u8 = 127;
@@ -99,12 +96,12 @@ impl RecordArgs {
     /// If the program would run unrecorded, or if the trace cannot be written.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         if tickwright_preload::LIBRARY.is_empty() {
-            return Err(LabError::usage(format!("this build cannot record programs: {REMEDY}")));
+            return Err(LabError::usage(format!("this build cannot record programs: {}", self.remedy())));
         }
         let only = self.sources()?;
         let code = match program::check(&self.program[0]) {
             Ok(_) => self.run(only)?,
-            Err(Unfit::Unseen(why)) => return Err(LabError::usage(format!("{why}: {REMEDY}"))),
+            Err(Unfit::Unseen(why)) => return Err(LabError::usage(format!("{why}: {}", self.remedy()))),
             Err(Unfit::Missing) => {
                 self.not_started(
                     "there is no such program; a path needs a slash, a name is looked for in PATH",
@@ -117,6 +114,12 @@ impl RecordArgs {
             }
         };
         std::process::exit(code.into());
+    }
+
+    /// The remedy for a program that loads no library.
+    fn remedy(&self) -> String {
+        let [of_kernel, _] = remedies(&summary::command(&self.program));
+        format!("record {of_kernel}")
     }
 
     fn not_started(&self, why: &str) {
@@ -182,7 +185,7 @@ impl RecordArgs {
             return Err(writing(error));
         }
         if collector.totals.processes == 0 {
-            return Err(LabError::usage(summary::unseen_program(&self.program[0], status, REMEDY)));
+            return Err(LabError::usage(summary::unseen_program(&self.program[0], status, &self.remedy())));
         }
         output::message(&summary::text(&ended, &collector.totals, &collector.sink.result));
         Ok(code(status))

@@ -343,7 +343,7 @@ fn what_cannot_be_recorded_is_named() {
     refused(&["no-such-program-anywhere"], 127, "no such program");
     refused(&["/etc/passwd"], 126, "may be executed");
     if let Some(program) = folder.program("calls", &["-static"]) {
-        refused(&[program.to_str().unwrap(), "exit"], 2, "strace -f -ttt -T");
+        refused(&[program.to_str().unwrap(), "exit"], 2, "perf record -a -e 'timer:hrtimer_*'");
     }
 }
 

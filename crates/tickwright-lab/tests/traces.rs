@@ -193,11 +193,15 @@ fn what_is_missing_in_a_trace_is_said_on_every_page() {
     let page = words(&folder.good(&["describe", "again.twt"]));
     assert!(page.contains(lost) && page.contains(unread), "{page}");
     // A packed source is read as it is; a wrong guess says how to correct it.
-    let said = folder.refused(&["import", "mine.txt", "--source", "strace", "--out", "x.twt"], 2);
-    assert!(said.contains("no line sets a timer") && !said.contains("taken for"), "{said}");
-    folder.write("no.txt", "1795218604.8 close(3) = 0\n");
+    let said = folder.refused(&["import", "mine.txt", "--source", "chrome", "--out", "x.twt"], 2);
+    assert!(said.contains("cannot be imported") && !said.contains("taken for"), "{said}");
+    folder.write("no.txt", "nothing of a timer\n");
     let said = folder.refused(&["import", "no.txt"], 2);
-    assert!(said.contains("it was taken for lines of strace: --source names another"), "{said}");
+    let words = "it was taken for text of the Linux kernel's timer events: --source names another";
+    assert!(said.contains(words), "{said}");
+    folder.write("calls.txt", "1795218604.8 close(3) = 0\n");
+    let said = folder.refused(&["import", "calls.txt"], 2);
+    assert!(said.contains("it lists system calls") && said.contains("perf record -a"), "{said}");
     folder.write("bad.txt.gz", b"\x1f\x8b\x08rubbish");
     let said = folder.refused(&["import", "bad.txt.gz"], 2);
     assert!(said.contains("'bad.txt.gz' cannot be read: it cannot be unpacked"), "{said}");

@@ -11,7 +11,7 @@ use crate::event::Ns;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Header {
-    /// The source of the events: `record`, `ftrace`, `strace`, `chrome`, ...
+    /// The source of the events: `record`, `kernel`, `chrome`, ...
     pub source: String,
     /// The program and version that wrote the trace.
     pub made_by: String,

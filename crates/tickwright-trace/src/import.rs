@@ -4,7 +4,6 @@
 //! |---|---|
 //! | [`chrome`] | timer events of Chrome, Edge, Electron and Node's inspector, as JSON |
 //! | [`kernel`] | the Linux kernel's timer events: text of ftrace, trace-cmd, perf, babeltrace |
-//! | [`strace`] | calls that set timers or wait, of `strace -f -ttt -T` |
 //!
 //! Each of them, and [`from_csv`](crate::text::from_csv), reads a source that is packed with gzip
 //! too. [`Source::guess`] finds out which of them a source is for. What they could not read is
@@ -12,7 +11,6 @@
 
 pub mod chrome;
 pub mod kernel;
-pub mod strace;
 
 mod calibration;
 mod guess;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use tickwright_trace::import::{chrome, kernel, strace};
+use tickwright_trace::import::{chrome, kernel};
 use tickwright_trace::text::from_csv;
 use tickwright_trace::{Header, Reader, TraceError};
 
@@ -57,8 +57,6 @@ fn check(target: &str, expected: Expected<'_>, found: &[(&str, Option<usize>)]) 
 
 #[test]
 fn importers() {
-    let strace = [("extremes", Some(4)), ("file", Some(25)), ("terminal", Some(24))];
-    replay("strace", &strace, |bytes| Ok(strace::import(bytes, "corpus", Vec::new())?.0));
     let chrome = [("cut-gzip", None), ("extremes", Some(2))];
     replay("chrome", &chrome, |bytes| Ok(chrome::import(bytes, "corpus", Vec::new())?.0));
     let options = kernel::Options { hz: Some(250), of: String::new() };

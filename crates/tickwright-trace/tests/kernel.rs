@@ -528,3 +528,32 @@ fn lines_of_one_time_keep_their_order() {
     let kinds: Vec<_> = told(&text.concat(), &HZ).iter().map(|told| (told.1, told.2)).collect();
     assert_eq!(kinds, [(1, "arm"), (2, "arm"), (1, "cancel"), (3, "arm")]);
 }
+
+/// What the recipe for a static program prints: the timers of the program `ticker` among others.
+#[test]
+fn a_program_that_no_library_sees_is_in_the_trace_of_the_kernel() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples/perf-script.txt");
+    let text = std::fs::read_to_string(path).unwrap();
+    let (file, _) = import(text.as_bytes(), &Options::default(), Vec::new()).unwrap();
+    let mut reader = Reader::new(&file[..]).unwrap();
+    let mut events = Vec::new();
+    while let Some(block) = reader.next_block().unwrap() {
+        events.extend_from_slice(block);
+    }
+    let of = |function: &str, what: &str| {
+        let site = reader.sites().iter().find(|(_, name)| *name == function).unwrap().0;
+        let thread = reader.threads().iter().find(|(_, name)| *name == "ticker  2403").unwrap().0;
+        let is_armed = |timer| {
+            events.iter().any(|event| {
+                (event.timer, event.site, event.thread) == (timer, site, thread)
+                    && event.what.armed().is_some()
+            })
+        };
+        let all = events.iter().filter(|event| event.what.name() == what && is_armed(event.timer));
+        all.map(|event| event.what.deadline().map(|at| (at - event.time) / 100_000)).collect::<Vec<_>>()
+    };
+    // Delays in units of 0.1 ms. A new set-up makes a moved timer another one.
+    assert_eq!(of("timerfd_tmrproc", "arm"), [Some(29), Some(29), Some(30), Some(30), Some(29)]);
+    assert_eq!((of("timerfd_tmrproc", "cancel").len(), of("timerfd_tmrproc", "fire").len()), (2, 3));
+    assert_eq!(of("hrtimer_wakeup", "arm"), [Some(5), Some(5), Some(20)], "two sleeps and the poll");
+}

@@ -6,7 +6,7 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use tickwright_trace::event::UNKNOWN;
-use tickwright_trace::import::{Source, Unpacked, chrome, kernel, strace};
+use tickwright_trace::import::{Source, Unpacked, chrome, kernel};
 use tickwright_trace::text::{from_csv, to_csv, to_json_lines};
 use tickwright_trace::{Event, Header, Reader, Remark, TraceError, What, Writer};
 
@@ -15,17 +15,13 @@ const KERNEL: &str = "cpus=2
   w-3 [000] d..1. 50.300000: timer_cancel: timer=00000000aaaa0040
   w-3 [000] d..1. 50.400000: timer_start: timer=00000000aaaa0080 function=f expires=4295000200 [timeout=100] cpu=0
 ";
-const STRACE: &str = "7 1700000000.000000 poll([], 0, 5) = 0 (Timeout) <0.005100>
-7 1700000001.000000 nanosleep({tv_sec=0, tv_nsec=1000000}, NULL) = 0 <0.001100>
-";
 const CHROME: &str = r#"{"traceEvents":[
 {"name":"TimerInstall","ph":"I","pid":1,"tid":2,"ts":0,"args":{"data":{"frame":"F","timerId":5,"timeout":9,"singleShot":true}}},
 {"name":"TimerFire","ph":"I","pid":1,"tid":2,"ts":9000,"args":{"data":{"frame":"F","timerId":5}}}]}
 "#;
 const CSV: &str = "time_ns,kind,timer,deadline_ns,site\n0,arm,7,5000000,a.c:1\n1000,cancel,7,,\n";
 
-const ALL: [(Source, &str); 4] =
-    [(Source::Kernel, KERNEL), (Source::Strace, STRACE), (Source::Chrome, CHROME), (Source::Csv, CSV)];
+const ALL: [(Source, &str); 3] = [(Source::Kernel, KERNEL), (Source::Chrome, CHROME), (Source::Csv, CSV)];
 
 /// What a trace holds: its events as CSV, the numbers of its losses, and its remarks.
 #[derive(Debug, PartialEq)]
@@ -39,7 +35,6 @@ fn import(source: Source, bytes: &[u8]) -> Result<Held, TraceError> {
     let options = kernel::Options { hz: Some(250), ..kernel::Options::default() };
     let file = match source {
         Source::Kernel => kernel::import(bytes, &options, Vec::new())?.0,
-        Source::Strace => strace::import(bytes, "test", Vec::new())?.0,
         Source::Chrome => chrome::import(bytes, "test", Vec::new())?.0,
         Source::Csv => from_csv(bytes, &Header::of("csv"), Vec::new())?.0,
     };
@@ -143,10 +138,7 @@ fn what_cannot_be_read_is_counted_in_the_trace() {
         .replace("[timeout=100] cpu=0\n  w-3 [000] d..1. 50.3", "[timeout=1x0]\n  w-3 [000] d..1. 50.3");
     let stripped = r#"{"name":"TimerFire","ph":"I","pid":1,"tid":2,"ts":7,"args":"__stripped__"},"#;
     let chrome = CHROME.replacen('{', &format!("[{stripped}{{"), 1).replacen("{\"traceEvents\":[", "", 1);
-    let strace = format!("{STRACE}7 1700000002.000000 poll([], 0, rubbish) = 0 (Timeout) <0.005100>\n");
-    for (source, text) in
-        [(Source::Kernel, cut), (Source::Chrome, chrome.replace("]}\n", "]")), (Source::Strace, strace)]
-    {
+    for (source, text) in [(Source::Kernel, cut), (Source::Chrome, chrome.replace("]}\n", "]"))] {
         let found = held(source, text.as_bytes());
         assert_eq!(found.remarks, [format!("1 {}", Remark::UNREADABLE)], "{source}: {text}");
     }
@@ -163,27 +155,22 @@ fn the_guess_is_as_lenient_as_the_parsers() {
             Source::Kernel,
         ),
         ("  a-1 [000] d... 1.5: sched_switch: prev_comm=x\n", Source::Kernel),
+        ("poll(1) = 0\n  a-1 [000] d... 1.5: timer_cancel: timer=1\n", Source::Kernel),
         ("  {\"traceEvents\": [", Source::Chrome),
         ("[\n{\"ph\": \"X\"}", Source::Chrome),
         ("[ ]", Source::Chrome),
-        ("1795218604.8 poll([], 0, 2) = 0 (Timeout) <0.002>", Source::Strace),
-        (
-            "strace: Process 7 attached\n[pid 7] 12:13:14.5 nanosleep({1, 0},  <unfinished ...>",
-            Source::Strace,
-        ),
-        ("29374 futex(0x7ff130f33bc4, FUTEX_WAIT", Source::Strace),
-        ("7<my server> 1795218604.8 poll([], 0, 2) = 0 (Timeout) <0.002>", Source::Strace),
-        ("[pid 7<my server>] 1795218604.8 poll([], 0, 2) = 0", Source::Strace),
-        ("7     1795218604.800863 (+     0.000042) poll([], 0, 5) = 0", Source::Strace),
-        ("7 1795218604.8 --- SIGALRM {si_signo=SIGALRM, si_code=SI_KERNEL} ---", Source::Strace),
         ("kind,time_ns,timer\narm,1,2\n", Source::Csv),
         ("\"kind\",\"time_ns\",\"timer\"\n\"arm\",1,2\n", Source::Csv),
         ("time_ns , kind , timer\n", Source::Csv),
     ] {
         assert_eq!(Source::guess(beginning.as_bytes()), Ok(source), "{beginning}");
     }
+    let recipe = "perf record -a -e 'timer:hrtimer_*' -- PROGRAM";
     for (beginning, remedy) in [
-        (&b"\xfd7zXZ\0"[..], "xz -dc"),
+        (&b"1795218604.8 poll([], 0, 2) = 0 (Timeout) <0.002>"[..], recipe),
+        (b"[pid 7] 12:13:14.5 nanosleep({1, 0},  <unfinished ...>", recipe),
+        (b"7<my server> 1795218604.8 close(3) = 0\n7 1795218604.9 read(4, \"\"", recipe),
+        (b"\xfd7zXZ\0", "xz -dc"),
         (b"\x28\xb5\x2f\xfd\0", "zstd -dc"),
         (b"BZh91AY", "bzip2 -dc"),
         (b"PERFILE2", "perf script"),

@@ -128,10 +128,7 @@ pub(super) const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "import",
         &[
-            (
-                "tickwright import trace.txt -o mine.twt",
-                "Read a trace of the kernel, of strace or of a browser.",
-            ),
+            ("tickwright import trace.txt -o mine.twt", "Read a trace of the kernel or of a browser."),
             (
                 "tickwright import --source kernel --hz 250 trace.txt",
                 "Say what the file is, and the kernel's HZ.",

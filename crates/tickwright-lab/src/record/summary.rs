@@ -142,7 +142,7 @@ fn no_timers(outcome: &Outcome) -> Option<&'static str> {
 }
 
 /// The words of a program as a shell reads them.
-fn command(program: &[OsString]) -> String {
+pub(super) fn command(program: &[OsString]) -> String {
     let quoted = |word: &OsString| {
         let word = word.to_string_lossy();
         let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,+@%".contains(letter);

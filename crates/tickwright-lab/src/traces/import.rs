@@ -5,7 +5,7 @@ use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use tickwright_trace::import::{self, Imported, Unpacked, chrome, kernel, strace};
+use tickwright_trace::import::{self, Imported, Unpacked, chrome, kernel};
 use tickwright_trace::{Header, TraceError, text};
 
 use crate::error::LabError;
@@ -19,8 +19,6 @@ pub(crate) enum Source {
     Kernel,
     /// Chrome, Edge, Electron, Node's inspector: JSON.
     Chrome,
-    /// System calls: strace -f -ttt -T.
-    Strace,
     /// `tickwright export`, or any CSV with the same columns.
     Csv,
 }
@@ -47,7 +45,6 @@ impl From<import::Source> for Source {
         match source {
             import::Source::Kernel => Self::Kernel,
             import::Source::Chrome => Self::Chrome,
-            import::Source::Strace => Self::Strace,
             import::Source::Csv => Self::Csv,
         }
     }
@@ -160,14 +157,6 @@ impl ImportArgs {
                 let more = format!(
                     "{} installs, {} fires, {} removes, {} of them true cancels\n",
                     found.installs, found.fires, found.removes, found.cancels
-                );
-                counts(&found.count) + &more
-            }
-            Source::Strace => {
-                let (_, found) = strace::import(from, name, to)?;
-                let more = format!(
-                    "{} arms, {} re-arms, {} cancels, {} expiries, {} of them at deadlines that no line shows\n",
-                    found.arms, found.rearms, found.cancels, found.fires, found.inferred
                 );
                 counts(&found.count) + &more
             }

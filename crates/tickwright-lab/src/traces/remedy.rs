@@ -5,7 +5,7 @@
 pub(crate) fn remedies(program: &str) -> [String; 2] {
     [
         format!(
-            "the timers of the kernel behind its waits: `perf record -a -e 'timer:hrtimer_*' -o perf.data -- \
+            "the timers of the kernel behind its waits, as root: `perf record -a -e 'timer:hrtimer_*' -o perf.data -- \
              {program}`, then `perf script -i perf.data > timers.txt`, then `tickwright import timers.txt`"
         ),
         "its own timers: print a line for each arm, rearm, cancel and fire, in the program or by a probe of \

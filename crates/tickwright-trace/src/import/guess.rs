@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::{line, strace};
+use super::line;
 
 /// What wrote a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,8 +11,6 @@ pub enum Source {
     Kernel,
     /// Chrome, Edge, Electron, Node's inspector.
     Chrome,
-    /// strace.
-    Strace,
     /// CSV with the columns of [`text`](crate::text).
     Csv,
 }
@@ -22,7 +20,6 @@ impl fmt::Display for Source {
         f.write_str(match self {
             Self::Kernel => "text of the Linux kernel's timer events",
             Self::Chrome => "a trace of a browser or of Node",
-            Self::Strace => "lines of strace",
             Self::Csv => "CSV",
         })
     }
@@ -43,9 +40,8 @@ const OTHERS: [(&[u8], &str); 9] = [
 
 impl Source {
     /// Finds out what wrote a source, from its beginning (see
-    /// [`Unpacked::beginning`](super::Unpacked::beginning)). Each parser tries the lines, and the
-    /// parser that understands the most wins. If none understands any, it is the kernel's: a trace
-    /// of the kernel may begin with other events.
+    /// [`Unpacked::beginning`](super::Unpacked::beginning)). If no parser understands it, it is the
+    /// kernel's: a trace of the kernel may begin with other events.
     ///
     /// # Errors
     /// No importer reads such a file; the error says what to do.
@@ -63,12 +59,26 @@ impl Source {
         if csv.headers().is_ok_and(|names| names.iter().any(|name| name.trim() == "time_ns")) {
             return Ok(Self::Csv);
         }
-        let (mut of_kernel, mut of_strace) = (0, 0);
-        for bytes in beginning.split(|&byte| byte == b'\n') {
-            of_strace += u64::from(strace::is_line(bytes));
-            let text = String::from_utf8_lossy(bytes);
-            of_kernel += u64::from(!matches!(line::read(text.trim_end()), line::Read::Other));
+        let text = String::from_utf8_lossy(beginning);
+        let is_of_kernel = |text: &str| !matches!(line::read(text.trim_end()), line::Read::Other);
+        if !text.lines().any(is_of_kernel) && text.lines().any(is_system_call) {
+            return Err(SYSTEM_CALLS);
         }
-        Ok(if of_strace > of_kernel { Self::Strace } else { Self::Kernel })
+        Ok(Self::Kernel)
     }
+}
+
+/// The reason: a wait says nothing about a program's own timers, and its other timers are in the
+/// kernel's trace too.
+const SYSTEM_CALLS: &str = "it lists system calls, which show waits and not timers: as root, record the timers \
+                            of the kernel instead with `perf record -a -e 'timer:hrtimer_*' -- PROGRAM`, then use \
+                            `perf script | tickwright import -`";
+
+/// Whether a line is a call as strace prints it: `7 1700000000.5 poll([], 0, 5) = 0 (Timeout)`.
+fn is_system_call(line: &str) -> bool {
+    let Some((head, rest)) = line.split_once('(') else { return false };
+    let name = head.rsplit(' ').next().unwrap_or(head);
+    let is_name = name.starts_with(|first: char| first.is_ascii_lowercase() || first == '_')
+        && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'));
+    is_name && (rest.contains(") = ") || rest.trim_end().ends_with("<unfinished ...>"))
 }

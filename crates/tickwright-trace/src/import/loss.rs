@@ -10,7 +10,7 @@
 //! | bpftrace | `Lost 7 events` |
 //! | babeltrace | `[warning] Tracer discarded 7 events between ...`, or `may have discarded` |
 //!
-//! strace stops the program at each call, so it loses none. A browser has an event for a loss.
+//! A browser has an event for a loss.
 
 /// Returns the number of lost events that a line reports, and 0 if the line reports an unknown
 /// number. `None`: the line is about something else.

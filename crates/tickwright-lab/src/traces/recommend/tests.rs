@@ -551,7 +551,10 @@ fn waits_alone_get_a_reason_and_the_next_step() {
     assert!(all[1].about == "next" && all[1].here.contains("`tickwright import timers.txt`"), "{all:?}");
     assert_eq!(all.len(), 2);
     let text = page(&plan, &data);
-    assert!(text.contains("Next, the timers of the kernel behind its waits: `perf record -a"), "{text}");
+    assert!(
+        text.contains("Next, the timers of the kernel behind its waits, as root: `perf record -a"),
+        "{text}"
+    );
     assert!(text.contains("`tickwright import FILE.csv`"), "{text}");
     assert!(!text.contains("fastest of ours") && !text.contains("assumed"), "{text}");
 }
