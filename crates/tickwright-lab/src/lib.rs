@@ -21,8 +21,8 @@ mod traces;
 use std::process::ExitCode;
 
 use tickwright_measure::{
-    allocator, child, clock, duration, error, experiment, hardware, host, interrupt, output, progress,
-    render, result, rights, rounds, stats, virtualisation,
+    allocator, child, clock, duration, error, experiment, host, interrupt, output, progress, render, result,
+    rights, rounds, stats, virtualisation,
 };
 
 use crate::allocator::Counting;

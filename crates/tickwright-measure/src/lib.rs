@@ -4,7 +4,6 @@
 //! | module | holds |
 //! |---|---|
 //! | [`clock`] | the system's clock, a clock for tests |
-//! | [`hardware`] | the processor's hardware counters of a thread: instructions, cycles, misses |
 //! | [`allocator`] | allocations and bytes of each thread |
 //! | [`rounds`], [`turns`] | lanes that take turns, in random order |
 //! | [`stats`] | medians with intervals, quantiles, a test of means |
@@ -30,7 +29,6 @@ pub mod duration;
 pub mod error;
 pub mod experiment;
 pub mod format;
-pub mod hardware;
 pub mod host;
 pub mod interrupt;
 pub mod number;

@@ -24,8 +24,6 @@
 
 mod by_cpu;
 mod clock;
-mod counter_tables;
-mod counters;
 mod cpu_list;
 mod cpus;
 mod grid;

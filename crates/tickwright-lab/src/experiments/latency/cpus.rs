@@ -160,12 +160,10 @@ pub(super) fn combine(mut threads: Vec<Measured>) -> Data {
     let whole = rows.min().unwrap_or(0);
     for lane in threads.iter_mut().flat_map(|thread| &mut thread.lanes) {
         lane.rows.truncate(whole);
-        lane.counted.truncate(whole);
     }
     let granted = threads.iter().map(|thread| thread.granted).min_by_key(|granted| granted.get());
     let overhead = threads.iter().map(|thread| thread.overhead).fold(Overhead::NONE, Overhead::or_more);
     let cpu_percent = threads.iter().map(|thread| thread.cpu_percent).sum();
-    let counting = threads.iter().find_map(|thread| thread.counting);
     let mut by_cpu = Vec::new();
     let mut lanes = Vec::new();
     for thread in threads {
@@ -180,7 +178,7 @@ pub(super) fn combine(mut threads: Vec<Measured>) -> Data {
             lanes.iter_mut().zip(of_cpu).for_each(|(lane, other)| lane.merge(other));
         }
     }
-    Data { lanes, by_cpu, granted: granted.unwrap_or_default(), overhead, counting, cpu_percent }
+    Data { lanes, by_cpu, granted: granted.unwrap_or_default(), overhead, cpu_percent }
 }
 
 #[cfg(test)]

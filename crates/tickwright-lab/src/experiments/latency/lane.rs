@@ -1,6 +1,5 @@
 //! The measurements of one structure in all its turns.
 
-use super::counters::PerWake;
 use super::histogram::Cells;
 use super::slice::{Gap, Seen};
 use crate::result::{Better, Labels, Series, Unit, labels};
@@ -75,8 +74,6 @@ pub(super) struct Lane {
     pub(super) gaps: Vec<Gap>,
     /// The figures of each turn, from complete rounds only.
     pub(super) rows: Vec<Row>,
-    /// The hardware counts of the same turns; empty if nothing was counted.
-    pub(super) counted: Vec<PerWake>,
     /// The samples since the structure's last printed line.
     pub(super) lately: Running,
     pub(super) lately_overruns: u64,
@@ -92,7 +89,6 @@ impl Lane {
             overruns: 0,
             gaps: Vec::new(),
             rows: Vec::new(),
-            counted: Vec::new(),
             lately: Running::default(),
             lately_overruns: 0,
         }
@@ -128,7 +124,6 @@ impl Lane {
         for (row, of_other) in self.rows.iter_mut().zip(&other.rows) {
             *row = merged(row, of_other);
         }
-        self.counted.extend_from_slice(&other.counted);
     }
 
     /// A figure of all samples, converted from ns to us. Returns `None` without samples, as after

@@ -29,8 +29,6 @@ pub(crate) struct Plan {
     pub(super) cells: usize,
     pub(super) bucket: Duration,
     pub(super) histogram: bool,
-    /// Whether the hardware counters are read.
-    pub(super) counters: bool,
     /// Files in formats of other tools. The files are written after the report, so that a full disk
     /// does not prevent the report.
     pub(super) files: Mutex<Vec<(TextFile, String)>>,
@@ -47,8 +45,6 @@ pub(crate) struct Data {
     pub(super) granted: Priority,
     /// The greatest overhead of a thread.
     pub(super) overhead: Overhead,
-    /// What the hardware counts cover, in words; `None` if nothing was counted.
-    pub(super) counting: Option<&'static str>,
     /// Share of one processor that the measuring threads used, in percent, including the warm-up.
     pub(super) cpu_percent: f64,
 }

@@ -8,7 +8,6 @@ use std::sync::{Mutex, PoisonError};
 use clap::{Args, ValueEnum};
 
 use super::clock::{Clock, Driver};
-use super::counter_tables;
 use super::cpu_list::{CpuList, check_spin};
 use super::cpus;
 use super::hdr::Log;
@@ -77,10 +76,6 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true, default_value = "1us", value_parser = duration::within::<1, 10_000_000_000>)]
     bucket: Duration,
 
-    /// Count instructions, cycles, cache misses and branch misses of each turn by the processor
-    #[arg(long)]
-    counters: bool,
-
     /// Print no lines during the run
     #[arg(long, short)]
     quiet: bool,
@@ -123,7 +118,6 @@ impl Experiment for RunArgs {
             host_hz: self.host_hz.get(),
             bucket: self.bucket,
             histogram: self.histogram,
-            counters: self.counters,
             files: Mutex::default(),
             wake: wake.clone(),
         };
@@ -144,9 +138,6 @@ impl Experiment for RunArgs {
         if !plan.cpus.is_empty() {
             all.remove("cpu");
             all.insert("cpus".into(), ranges(&plan.cpus).into());
-        }
-        if plan.counters {
-            all.insert("counters".into(), true.into());
         }
         all
     }
@@ -179,7 +170,6 @@ impl Experiment for RunArgs {
         lab.notes.extend(load.and_then(Generator::end));
         lab.interrupted = measured.iter().any(|thread| thread.interrupted);
         let data = cpus::combine(measured);
-        lab.notes.extend(counter_tables::doubt(&data));
         let log = log.into_inner().unwrap_or_else(PoisonError::into_inner);
         let plot = plot.map(|file| (file, data_sets(plan, &data)));
         let logged = log_file.map(|file| (file, log.text().into_owned()));
@@ -193,8 +183,7 @@ impl Experiment for RunArgs {
     }
 
     fn series(&self, _: &Plan, data: &Data) -> Vec<Series> {
-        let of = |(cpu, lane)| lane::series(cpu, lane).chain(counter_tables::series(cpu, lane));
-        data.each().flat_map(of).collect()
+        data.each().flat_map(|(cpu, lane)| lane::series(cpu, lane)).collect()
     }
 
     fn findings(&self, _: &Plan, data: &Data) -> Vec<Finding> {

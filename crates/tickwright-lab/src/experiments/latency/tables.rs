@@ -1,7 +1,6 @@
 //! The report of `latency run`: lateness of each structure, its histogram, and the order.
 
 use super::by_cpu;
-use super::counter_tables;
 use super::histogram;
 use super::lane::Lane;
 use super::order::Order;
@@ -22,7 +21,6 @@ pub(super) fn sections(plan: &Plan, data: &Data, order: &Order, findings: &[Find
         .plot(histogram::plot("Wake-up lateness, samples in each cell", curves));
     let mut all = vec![lateness];
     all.extend(by_cpu::section(&data.by_cpu));
-    all.extend(counter_tables::section(data));
     if order.by_average.len() > 1 {
         let words = format!(
             "By average here: {}.\nPublished: {} ({}).\nShown: {}.\nEach ratio is the median of the rounds, with its interval. Beside it stand the rounds in which the \

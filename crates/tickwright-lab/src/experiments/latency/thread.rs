@@ -5,7 +5,6 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use super::clock::{System, thread_cpu};
-use super::counters::{Counters, PerWake};
 use super::hdr::Log;
 use super::lane::{self, Lane};
 use super::lines::Lines;
@@ -37,11 +36,9 @@ impl<'p> Setup<'p> {
     /// Asks for rights and measures the overhead, on the thread that will measure. Also returns a
     /// note for each refusal.
     pub(super) fn ready(mut self, wish: Wish) -> (Ready<'p>, Vec<String>) {
-        let (rights, mut refused) = Granted::ask(wish);
+        let (rights, refused) = Granted::ask(wish);
         let overhead = Overhead::measure(&mut self.host);
-        let (counters, why_not) = Counters::start(self.plan.counters);
-        refused.extend(why_not);
-        (Ready { setup: self, rights, overhead, counters }, refused)
+        (Ready { setup: self, rights, overhead }, refused)
     }
 }
 
@@ -58,7 +55,6 @@ pub(super) struct Ready<'p> {
     setup: Setup<'p>,
     rights: Granted,
     overhead: Overhead,
-    counters: Counters,
 }
 
 /// The measurements of one thread.
@@ -70,8 +66,6 @@ pub(super) struct Measured {
     pub(super) lanes: Vec<Lane>,
     pub(super) granted: Priority,
     pub(super) overhead: Overhead,
-    /// What the hardware counts cover, in words; `None` if nothing was counted.
-    pub(super) counting: Option<&'static str>,
     /// Share of one processor that the thread used, in percent.
     pub(super) cpu_percent: f64,
     pub(super) interrupted: bool,
@@ -91,7 +85,7 @@ impl Ready<'_> {
         mut before_turn: impl FnMut(),
         stop: impl Fn() -> bool,
     ) -> Result<Measured, LabError> {
-        let Self { setup, rights, overhead, mut counters } = self;
+        let Self { setup, rights, overhead } = self;
         let Setup { plan, cpu, mut lanes, mut seen, mut host } = setup;
         let (turn, granted) = (plan.turn(), rights.priority);
         let mut lines = shared.lines.of_thread(cpu);
@@ -105,8 +99,7 @@ impl Ready<'_> {
                 before_turn();
                 let (structure, since) = (plan.structures[at.lane], began.elapsed());
                 let drive = Drive { turn, host: &mut host, seen: &mut seen, stop: &stop };
-                let (done, counted) = counters.around(|| registry::visit(structure, drive));
-                done?;
+                registry::visit(structure, drive)?;
                 if at.round > 0 {
                     let until = began.elapsed();
                     lanes[at.lane].add(&seen);
@@ -116,20 +109,17 @@ impl Ready<'_> {
                     drop(log);
                     lines.turn((structure.id, &seen.gaps), &mut lanes, until)?;
                 }
-                let per_wake = counted.map(|counted| PerWake::of(counted, seen.wakes));
-                Ok::<_, LabError>((lane::row(&seen), per_wake))
+                Ok::<_, LabError>(lane::row(&seen))
             },
         )?;
         let (used, wall) = (thread_cpu().saturating_sub(cpu_before), began.elapsed());
         drop(rights);
         let interrupted = taken.interrupted;
         for (lane, turns) in lanes.iter_mut().zip(taken.lanes()) {
-            lane.counted = turns.iter().filter_map(|(_, counted)| *counted).collect();
-            lane.rows = turns.into_iter().map(|(row, _)| row).collect();
+            lane.rows = turns;
         }
         let cpu_percent = used.as_secs_f64() / wall.as_secs_f64().max(f64::MIN_POSITIVE) * 100.0;
-        let counting = counters.scope();
-        Ok(Measured { cpu, lanes, granted, overhead, counting, cpu_percent, interrupted })
+        Ok(Measured { cpu, lanes, granted, overhead, cpu_percent, interrupted })
     }
 }
 

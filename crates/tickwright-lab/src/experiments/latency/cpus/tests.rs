@@ -35,7 +35,6 @@ fn measured(plan: &Plan, cpu: usize, turns: u64, seen: impl Fn(usize, u64) -> Se
         lanes,
         granted: Priority::USUAL,
         overhead: Overhead { clock_ns: 20.0 + cpu as f64, note_ns: 3.0 },
-        counting: None,
         cpu_percent: 1.5,
         interrupted: false,
     }
