@@ -76,18 +76,17 @@ fn a_cpu_that_is_not_allowed_is_refused() {
 
 #[test]
 fn files_that_cannot_be_written_cost_no_run() {
-    for flag in ["--svg", "--gnuplot", "--hdr", "--json", "--csv"] {
+    for flag in ["--svg", "--json", "--csv"] {
         let to_nowhere = format!("{flag}=/no/such/directory/file");
         refused(&[&to_nowhere], &["/no/such/directory/file", "nothing was run"]);
     }
     let file = temporary("both");
     let file = file.to_str().unwrap();
     let [svg, json] = ["svg", "json"].map(|flag| format!("--{flag}={file}"));
-    refused(&[&svg, "--hdr", file], &[file, "nothing was run"]);
     refused(&[&svg, &json], &[file, "nothing was run"]);
     let again = temporary("x").join("..").join(temporary("both").file_name().unwrap());
     fs::create_dir(temporary("x")).unwrap();
-    refused(&[&svg, "--gnuplot", again.to_str().unwrap()], &["both", "nothing was run"]);
+    refused(&[&svg, &format!("--csv={}", again.display())], &["both", "nothing was run"]);
     fs::remove_dir(temporary("x")).unwrap();
     assert!(!fs::exists(file).unwrap());
 }
@@ -97,7 +96,7 @@ const SHORT: [&str; 6] = ["--duration", "480ms", "--slice", "20ms", "--priority"
 
 #[test]
 fn a_run_writes_what_it_was_asked_for() {
-    let names = ["svg", "gnuplot", "hdr", "json", "csv"];
+    let names = ["svg", "json", "csv"];
     let paths = names.map(temporary);
     let flag = |(name, path): (&str, &PathBuf)| format!("--{name}={}", path.display());
     let flags: Vec<String> = names.into_iter().zip(&paths).map(flag).collect();
@@ -112,15 +111,13 @@ fn a_run_writes_what_it_was_asked_for() {
     {
         assert!(said.contains(word), "'{word}' is missing in: {said}");
     }
-    let [svg, gnuplot, hdr, json, csv] = paths.map(|path| {
+    let [svg, json, csv] = paths.map(|path| {
         let text = fs::read_to_string(&path).unwrap();
         fs::remove_file(&path).unwrap();
         text
     });
     assert!(svg.starts_with("<svg") && svg.contains("rb-cached/hook"), "{svg}");
-    assert_eq!(gnuplot.matches(" samples, min").count(), 4, "{gnuplot}");
     // Of six turns, five count, for each of four structures.
-    assert_eq!(hdr.lines().filter(|line| line.starts_with("Tag=")).count(), 20, "{hdr}");
     let of_samples: Vec<&str> = csv.lines().filter(|line| line.contains(",samples,")).collect();
     assert_eq!(of_samples.len(), 20, "{csv}");
     let report: serde_json::Value = serde_json::from_str(&json).unwrap();
@@ -354,88 +351,4 @@ fn a_stopped_process_tells_the_gap_and_averages_nothing() {
     run.out.read_to_string(&mut rest).unwrap();
     assert_eq!(run.child.wait().unwrap().code(), Some(130));
     assert!(rest.contains("gaps of "), "{rest}");
-}
-
-#[test]
-fn cpus_that_cannot_be_are_refused() {
-    refused(&["--cpus", "1023"], &["--cpus 1023", "does not exist", "may use"]);
-    for wrong in ["", "-1", "2-", "5-2", "0,,1", "ALL"] {
-        refused(&["--cpus", wrong], &["neither a list of CPUs as 0,2-5 nor 'all'", "may use"]);
-    }
-    refused(&["--cpus", "all", "--cpu", "0"], &["cannot be used with"]);
-    refused(&["--cpus", "all", "--driver", "spin", "--priority", "80"], &["SCHED_FIFO 80", "would freeze"]);
-    refused(&["versus-cyclictest", "--cpus", "all"], &["unexpected argument"]);
-}
-
-#[test]
-fn all_cpus_run_the_same_structures_at_the_same_time() {
-    let names = ["hdr", "gnuplot", "json"];
-    let paths = names.map(|name| temporary(&format!("cpus.{name}")));
-    let flag = |(name, path): (&str, &PathBuf)| format!("--{name}={}", path.display());
-    let flags: Vec<String> = names.into_iter().zip(&paths).map(flag).collect();
-    let mut args =
-        vec!["--cpus", "all", "--duration", "1s", "--slice", "20ms", "--priority", "none", "--mlock"];
-    args.extend(flags.iter().map(String::as_str));
-    let output = tickwright(&args);
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    let [hdr, gnuplot, json] = paths.map(|path| {
-        let text = fs::read_to_string(&path).unwrap();
-        fs::remove_file(&path).unwrap();
-        text
-    });
-    let report: serde_json::Value = serde_json::from_str(&json).unwrap();
-    let series = report["series"].as_array().unwrap();
-    let cpus: std::collections::BTreeSet<u64> =
-        series.iter().map(|series| series["labels"]["cpu"].as_u64().unwrap()).collect();
-    let count = std::thread::available_parallelism().unwrap().get();
-    assert!(cpus.len() >= count.min(2) && report["parameters"]["cpus"].is_string(), "{cpus:?}");
-    for words in ["Wake-up lateness by CPU", "Order of the structures", "on one CPU"] {
-        assert!(said.contains(words), "'{words}' is missing in: {said}");
-    }
-    // There are twelve rounds of 80 ms; the first round is a warm-up.
-    let samples: Vec<_> = series.iter().filter(|series| series["name"] == "samples").collect();
-    assert_eq!(samples.len(), 4 * cpus.len());
-    assert!(samples.iter().all(|series| series["samples"].as_array().unwrap().len() == 11), "{samples:?}");
-    for cpu in &cpus {
-        assert_eq!(gnuplot.matches(&format!("@cpu{cpu}\"")).count(), 4, "{gnuplot}");
-    }
-    // Each turn is logged before the next one begins, so the log has a group for each turn.
-    let tags: Vec<(&str, &str)> = hdr
-        .lines()
-        .filter_map(|line| line.strip_prefix("Tag=")?.split(',').next()?.split_once("@cpu"))
-        .collect();
-    assert_eq!(tags.len(), 4 * 11 * cpus.len());
-    for turn in tags.chunks(cpus.len()) {
-        assert!(turn.iter().all(|(structure, _)| *structure == turn[0].0), "{turn:?}");
-        let there: std::collections::BTreeSet<u64> =
-            turn.iter().map(|(_, cpu)| cpu.parse().unwrap()).collect();
-        assert_eq!(there, cpus);
-    }
-}
-
-#[test]
-fn ctrl_c_ends_the_threads_of_all_cpus() {
-    let mut run = begin(&["--cpus", "all", "--duration", "1h"]);
-    let names = || {
-        let tasks = fs::read_dir(format!("/proc/{}/task", run.child.id())).unwrap();
-        let name =
-            |task: std::io::Result<fs::DirEntry>| fs::read_to_string(task.unwrap().path().join("comm"));
-        tasks.filter_map(|task| name(task).ok()).filter(|name| name.starts_with("latency-")).count()
-    };
-    assert!(names() > 0);
-    signal("-INT", run.child.id());
-    let mut rest = String::new();
-    run.out.read_to_string(&mut rest).unwrap();
-    assert_eq!(run.child.wait().unwrap().code(), Some(130));
-    // The message is wrapped into lines.
-    assert!(rest.replace('\n', " ").contains("The threads together used"), "{rest}");
-}
-
-#[test]
-fn an_error_of_one_thread_ends_all() {
-    let mut run = begin(&["--cpus", "all", "--duration", "1h"]);
-    // A thread writes its next line to a closed pipe.
-    drop(run.out);
-    assert_eq!(run.child.wait().unwrap().code(), Some(141));
 }

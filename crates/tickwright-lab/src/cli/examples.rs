@@ -108,7 +108,7 @@ pub(super) const EXAMPLES: &[(&str, &[Example])] = &[
                 "tickwright latency run -p 80 -m -i 250us -D 1min",
                 "Run with real-time priority 80 and locked memory.",
             ),
-            ("tickwright latency run --cpus 0,1 -H", "Run on two CPUs at once, and print histograms."),
+            ("tickwright latency run --cpu 1 -H", "Run on CPU 1, and print the cells of the histogram."),
         ],
     ),
     (

@@ -22,17 +22,12 @@
 //!   disturbances by the host affect all of them alike. The first slice of each structure does not
 //!   count.
 
-mod by_cpu;
 mod clock;
-mod cpu_list;
-mod cpus;
 mod grid;
-mod hdr;
 mod histogram;
 mod lane;
 mod lines;
 mod load;
-mod meeting;
 mod order;
 mod overhead;
 mod plan;
@@ -43,7 +38,6 @@ mod settings;
 mod slice;
 mod structures;
 mod tables;
-mod thread;
 mod versus;
 
 use clap::{Args, Subcommand};
@@ -87,8 +81,8 @@ impl LatencyArgs {
     /// The errors of the mode.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         match &self.mode {
-            None => self.run.execute(),
-            Some(Mode::Run(args)) => args.execute(),
+            None => execute(&self.run, &self.run.output),
+            Some(Mode::Run(args)) => execute(args, &args.output),
             Some(Mode::VersusCyclictest(args)) => execute(args, &args.output),
         }
     }

@@ -1,7 +1,5 @@
-//! The original's histogram, its plot, and its file for gnuplot. Cells have equal width, and the
-//! last cell also counts all greater values.
-
-use core::fmt::Write;
+//! The original's histogram and its plot. Cells have equal width, and the last cell also counts all
+//! greater values.
 
 use crate::render::Format;
 use crate::result::{Axis, Mark, Plot};
@@ -88,21 +86,6 @@ pub(super) fn plot<'c>(title: &str, curves: impl Iterator<Item = (&'c str, &'c C
         });
         plot.curve(name, points)
     })
-}
-
-/// Writes a data set for gnuplot in the original's form. Each cell from the first filled one to the
-/// last has a line `x y+1`. The count is one more, since a logarithmic axis has no 0. A point at 1
-/// stands at both ends.
-pub(super) fn gnuplot(out: &mut String, cells: &Cells) {
-    let Some((first, last)) = cells.filled() else { return };
-    // Writing to a string does not fail. If cell 0 is filled, the point before it stands at 0,
-    // where the axis begins.
-    let before = if first == 0 { 0.0 } else { cells.middle_us(first - 1) };
-    let _ = writeln!(out, "{before:.3} 1");
-    for (cell, count) in cells.counts.iter().enumerate().take(last + 1).skip(first) {
-        let _ = writeln!(out, "{:.3} {}", cells.middle_us(cell), count + 1);
-    }
-    let _ = writeln!(out, "{:.3} 1", cells.middle_us(last + 1));
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::histogram::Cells;
 use super::slice::{Gap, Seen};
-use crate::result::{Better, Labels, Series, Unit, labels};
+use crate::result::{Better, Series, Unit, labels};
 use crate::stats::{Distribution, Running};
 use crate::structures::registry::Structure;
 
@@ -39,28 +39,13 @@ pub(super) fn row(seen: &Seen) -> Row {
     [average, of(0), of(50), of(99), worst, samples, overruns, gaps, host_ticks, wakes]
 }
 
-/// Merges the figures of one turn on two CPUs into the figures of one turn. Percentiles cannot be
-/// merged, so they become NaN.
-fn merged(one: &Row, other: &Row) -> Row {
-    const WORST: usize = 4;
-    const SAMPLES: usize = 5;
-    let sum = |of: &Row| if of[SAMPLES] > 0.0 { of[0] * of[SAMPLES] } else { 0.0 };
-    let average = (sum(one) + sum(other)) / (one[SAMPLES] + other[SAMPLES]);
-    let mut row = [f64::NAN; FIGURES.len()];
-    // If one argument of `min` or `max` is NaN, the result is the other argument.
-    (row[0], row[1], row[WORST]) = (average, one[1].min(other[1]), one[WORST].max(other[WORST]));
-    for at in SAMPLES..FIGURES.len() {
-        row[at] = one[at] + other[at];
-    }
-    row
-}
-
-/// The series of a structure, with the label `cpu` on a CPU of `--cpus`.
-pub(super) fn series(cpu: Option<usize>, lane: &Lane) -> impl Iterator<Item = Series> {
+/// The series of a structure.
+pub(super) fn series(lane: &Lane) -> impl Iterator<Item = Series> {
     FIGURES.into_iter().enumerate().map(move |(at, (name, unit))| {
         let describes = ["samples", "host ticks", "wake-ups"].contains(&name);
         let better = if describes { Better::Neither } else { Better::Lower };
-        Series::new(name, unit, lane.labels(cpu)).better(better).of(lane.rows.iter().map(|row| row[at]))
+        let of = labels([("structure", lane.structure.id.into())]);
+        Series::new(name, unit, of).better(better).of(lane.rows.iter().map(|row| row[at]))
     })
 }
 
@@ -94,13 +79,6 @@ impl Lane {
         }
     }
 
-    /// The labels of the lane's series.
-    pub(super) fn labels(&self, cpu: Option<usize>) -> Labels {
-        let mut all = labels([("structure", self.structure.id.into())]);
-        all.extend(cpu.map(|cpu| ("cpu".to_owned(), cpu.into())));
-        all
-    }
-
     /// Adds the samples of a turn.
     pub(super) fn add(&mut self, seen: &Seen) {
         for &ns in &seen.lateness {
@@ -111,19 +89,6 @@ impl Lane {
         self.overruns += seen.overruns;
         self.lately_overruns += seen.overruns;
         self.gaps.extend_from_slice(&seen.gaps);
-    }
-
-    /// Adds the turns of `other`, which ran on another CPU in the same rounds. The histograms must
-    /// have equal cells.
-    pub(super) fn merge(&mut self, other: &Self) {
-        self.all.merge(&other.all);
-        self.cells = Cells::sum([&self.cells, &other.cells].into_iter());
-        self.overruns += other.overruns;
-        self.gaps.extend_from_slice(&other.gaps);
-        self.rows.truncate(other.rows.len());
-        for (row, of_other) in self.rows.iter_mut().zip(&other.rows) {
-            *row = merged(row, of_other);
-        }
     }
 
     /// A figure of all samples, converted from ns to us. Returns `None` without samples, as after

@@ -23,15 +23,6 @@ const BATCHES: u32 = 9;
 const PERIOD: u64 = 1000;
 
 impl Overhead {
-    /// No cost.
-    pub(super) const NONE: Self = Self { clock_ns: 0.0, note_ns: 0.0 };
-
-    /// Returns that one of two overheads whose sum of costs is greater.
-    pub(super) fn or_more(self, other: Self) -> Self {
-        let sum = |of: Self| of.clock_ns + of.note_ns;
-        if sum(other) > sum(self) { other } else { self }
-    }
-
     /// Measures both costs, which takes some milliseconds.
     pub(super) fn measure(host: &mut impl Host) -> Self {
         let mut seen = Seen::new(SAMPLES.into());

@@ -1,26 +1,22 @@
 //! The plan of `latency run`, and its data.
 
 use core::time::Duration;
-use std::sync::Mutex;
 
 use super::lane::Lane;
 use super::order::{Entry, Order};
 use super::overhead::Overhead;
-use super::rights::{Priority, named};
+use super::rights::Priority;
 use super::settings::WakeArgs;
 use super::slice::{Seen, Turn};
 use super::structures::PUBLISHED;
 use crate::duration;
 use crate::error::LabError;
-use crate::output::TextFile;
 use crate::structures::registry::Structure;
 
 /// The plan of a run.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(super) wake: WakeArgs,
-    /// The CPUs of `--cpus`; empty without it.
-    pub(super) cpus: Vec<usize>,
     pub(super) structures: Vec<&'static Structure>,
     /// Notes on structures that were left out.
     pub(super) notes: Vec<String>,
@@ -29,23 +25,16 @@ pub(crate) struct Plan {
     pub(super) cells: usize,
     pub(super) bucket: Duration,
     pub(super) histogram: bool,
-    /// Files in formats of other tools. The files are written after the report, so that a full disk
-    /// does not prevent the report.
-    pub(super) files: Mutex<Vec<(TextFile, String)>>,
 }
 
 /// The data of a run.
 #[derive(Debug)]
 pub(crate) struct Data {
-    /// One lane for each structure, over all CPUs.
+    /// One lane for each structure.
     pub(super) lanes: Vec<Lane>,
-    /// The same lanes for each CPU of `--cpus`; empty without it.
-    pub(super) by_cpu: Vec<(usize, Vec<Lane>)>,
-    /// The least priority that a measuring thread was granted.
     pub(super) granted: Priority,
-    /// The greatest overhead of a thread.
     pub(super) overhead: Overhead,
-    /// Share of one processor that the measuring threads used, in percent, including the warm-up.
+    /// Share of one processor that the thread used, in percent, including the warm-up.
     pub(super) cpu_percent: f64,
 }
 
@@ -76,17 +65,6 @@ impl Plan {
         self.structures.iter().map(|structure| Lane::new(structure, self.cells, bucket_ns)).collect()
     }
 
-    /// The CPU of each measuring thread. Without `--cpus` there is one thread, which names no CPU.
-    pub(super) fn threads(&self) -> Vec<Option<usize>> {
-        if self.cpus.is_empty() { vec![None] } else { self.cpus.iter().copied().map(Some).collect() }
-    }
-
-    /// The settings as they were granted, with the CPUs of `--cpus`.
-    pub(super) fn words(&self, granted: Priority) -> String {
-        let words = self.wake.words(granted);
-        if self.cpus.is_empty() { words } else { format!("{words}, {}", named(&self.cpus)) }
-    }
-
     /// The parameters of a turn.
     pub(super) fn turn(&self) -> Turn {
         let period = self.wake.interval_ns().max(1);
@@ -104,11 +82,10 @@ impl Plan {
             let why = format!("--slice {slice} is shorter than an interval of {interval}: nothing was run");
             return Err(LabError::usage(why));
         }
-        // Each thread keeps one sample for each point of a turn.
-        let most = Seen::MOST / self.threads().len() as u64;
-        if self.turn().points > most {
+        if self.turn().points > Seen::MOST {
             return Err(LabError::usage(format!(
-                "--slice {slice} has more intervals of {interval} than are kept: {most} at most; nothing was run"
+                "--slice {slice} has more intervals of {interval} than are kept: {} at most; nothing was run",
+                Seen::MOST
             )));
         }
         if self.turns() == 0 {
@@ -138,14 +115,6 @@ pub(super) fn fitting(cells: u64, structures: usize, memory: Option<u64>) -> Res
 }
 
 impl Data {
-    /// The lanes of each CPU of `--cpus`. Without `--cpus`, the lane of the only thread.
-    pub(super) fn each(&self) -> impl Iterator<Item = (Option<usize>, &Lane)> {
-        let over_all = self.by_cpu.is_empty().then_some(&self.lanes).into_iter().flatten();
-        over_all
-            .map(|lane| (None, lane))
-            .chain(self.by_cpu.iter().flat_map(|(cpu, lanes)| lanes.iter().map(|lane| (Some(*cpu), lane))))
-    }
-
     /// The order of the structures that have samples.
     pub(super) fn order(&self) -> Order {
         let entry = |lane: &Lane| {

@@ -51,19 +51,19 @@ pub(super) fn parse_cpu(text: &str) -> Result<usize, String> {
     })
 }
 
-/// Refuses a CPU that this process may not use. `option` is the option that names the CPU.
-pub(super) fn allowed(option: &str, cpu: usize) -> Result<(), LabError> {
+/// Refuses a CPU that this process may not use.
+pub(super) fn allowed(cpu: usize) -> Result<(), LabError> {
     let mine = mine();
     if mine.contains(&cpu) {
         return Ok(());
     }
     let there = fs::exists(format!("/sys/devices/system/cpu/cpu{cpu}")).unwrap_or(false);
     let why = if there { "is not allowed to this process" } else { "does not exist" };
-    Err(LabError::usage(format!("{option} {cpu} {why}: this process may use {}", ranges(&mine))))
+    Err(LabError::usage(format!("--cpu {cpu} {why}: this process may use {}", ranges(&mine))))
 }
 
 /// The CPUs that this process may use, in ascending order.
-pub(super) fn mine() -> Vec<usize> {
+fn mine() -> Vec<usize> {
     let set = sched_getaffinity(None).unwrap_or_default();
     (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
 }
@@ -83,11 +83,6 @@ pub(super) fn ranges(sorted: &[usize]) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// Names sorted CPU numbers: `CPU 3`, or `CPUs 0, 2-5`.
-pub(super) fn named(sorted: &[usize]) -> String {
-    format!("CPU{} {}", if sorted.len() == 1 { "" } else { "s" }, ranges(sorted))
-}
-
 /// The rights to request from the system.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wish {
@@ -96,36 +91,12 @@ pub(super) struct Wish {
     pub(super) cpu: Option<usize>,
 }
 
-/// The locked memory of the process. Dropping the value unlocks the memory.
-#[derive(Debug)]
-pub(super) struct LockedMemory(());
-
-impl LockedMemory {
-    /// Locks the memory of all threads. Returns a note if the system refuses.
-    pub(super) fn ask() -> Result<Self, String> {
-        // Locks only the present pages, which include all pages that the measured loop touches. If
-        // future pages were locked too, an allocation beyond the limit would fail.
-        mlockall(MlockAllFlags::CURRENT).map(|()| Self(())).map_err(|error| {
-            format!(
-                "memory is not locked ({error}): pages may have to be fetched; `ulimit -l unlimited` or CAP_IPC_LOCK allows it"
-            )
-        })
-    }
-}
-
-impl Drop for LockedMemory {
-    fn drop(&mut self) {
-        // Unlocking needs no privilege, so no failure is expected.
-        let _ = munlockall();
-    }
-}
-
 /// The rights that the system granted this thread. Dropping the value gives everything back, so
 /// that the rest of the program runs as before.
 #[derive(Debug, Default)]
 pub(super) struct Granted {
     pub(super) priority: Priority,
-    locked: Option<LockedMemory>,
+    is_locked: bool,
     before: Option<CpuSet>,
     slack: Option<LeastSlack>,
 }
@@ -149,9 +120,14 @@ impl Granted {
             }
         }
         if wish.mlock {
-            match LockedMemory::ask() {
-                Ok(locked) => granted.locked = Some(locked),
-                Err(why) => refused.push(why),
+            // Locks only the present pages, which include all pages that the measured loop touches.
+            // If future pages were locked too, an allocation beyond the limit would fail.
+            match mlockall(MlockAllFlags::CURRENT) {
+                Ok(()) => granted.is_locked = true,
+                Err(error) => refused.push(format!(
+                    "memory is not locked ({error}): pages may have to be fetched; `ulimit -l unlimited` or \
+                     CAP_IPC_LOCK allows it"
+                )),
             }
         }
         if wish.priority == Priority::NONE {
@@ -180,6 +156,9 @@ impl Drop for Granted {
         }
         if let Some(before) = &self.before {
             let _ = sched_setaffinity(None, before);
+        }
+        if self.is_locked {
+            let _ = munlockall();
         }
     }
 }

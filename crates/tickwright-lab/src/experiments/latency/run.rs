@@ -1,37 +1,32 @@
 //! `tickwright latency run`: structures take turns in slices, in random order.
 
-use core::fmt::Write;
 use core::time::Duration;
-use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 
-use super::clock::{Clock, Driver};
-use super::cpu_list::{CpuList, check_spin};
-use super::cpus;
-use super::hdr::Log;
-use super::histogram::gnuplot;
+use super::clock::{Clock, Driver, thread_cpu};
 use super::lane;
 use super::lines::Lines;
 use super::load::Generator;
+use super::overhead::Overhead;
 use super::plan::{Data, Plan, fitting};
-use super::rights::{self, ranges};
+use super::rights::Granted;
 use super::settings::WakeArgs;
-use super::slice::takes_part;
+use super::slice::{Drive, Seen, takes_part};
 use super::structures::choose;
 use super::tables;
-use super::thread::{Measured, Setup, Shared, name};
-use crate::clock::OsClock;
 use crate::duration;
 use crate::error::LabError;
-use crate::experiment::{Experiment, Lab, Parameters, conduct_plan};
+use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request;
 use crate::host::Host;
 use crate::interrupt;
 use crate::models::scenario::Within;
-use crate::output::{OutputArgs, TextFile};
+use crate::output::OutputArgs;
 use crate::result::{Finding, Section, Series};
+use crate::rounds::Rounds;
+use crate::structures::registry;
 
 /// How late one periodic timer wakes up, over each structure in turn
 ///
@@ -50,10 +45,6 @@ use crate::result::{Finding, Section, Series};
 pub(crate) struct RunArgs {
     #[command(flatten)]
     wake: WakeArgs,
-
-    /// Measure on these CPUs at the same time, on one pinned thread each: a list as 0,2-5, or all
-    #[arg(long, value_name = "LIST", allow_hyphen_values = true, conflicts_with = "cpu", value_parser = CpuList::parse)]
-    cpus: Option<CpuList>,
 
     /// Length of a turn
     /// [default: 250ms, less for a short run, at least 20 periods]
@@ -80,14 +71,6 @@ pub(crate) struct RunArgs {
     #[arg(long, short)]
     quiet: bool,
 
-    /// Write the histograms for gnuplot
-    #[arg(long, value_name = "FILE", help_heading = "Results")]
-    gnuplot: Option<PathBuf>,
-
-    /// Write a log of HdrHistogram, an interval and a tag for each slice
-    #[arg(long, value_name = "FILE", help_heading = "Results")]
-    hdr: Option<PathBuf>,
-
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -105,20 +88,14 @@ impl Experiment for RunArgs {
         let wake = &self.wake;
         let why = "a period needs an exact head";
         let (structures, notes) = choose(&self.wake.structures, takes_part, why)?;
-        let cpus = self.cpus.as_ref().map_or(Ok(Vec::new()), CpuList::resolve)?;
-        check_spin(&cpus, &rights::mine(), wake.driver, wake.wish().priority)?;
-        // Each CPU has its own histograms, beside those over all CPUs.
-        let memory = Host::read().memory_bytes.map(|bytes| bytes / (cpus.len() as u64 + 1));
         let plan = Plan {
-            cpus,
             slice: self.slice.unwrap_or_else(|| Plan::usual_slice(wake, structures.len())),
-            cells: fitting(self.cells.get(), structures.len(), memory)?,
+            cells: fitting(self.cells.get(), structures.len(), Host::read().memory_bytes)?,
             structures,
             notes,
             host_hz: self.host_hz.get(),
             bucket: self.bucket,
             histogram: self.histogram,
-            files: Mutex::default(),
             wake: wake.clone(),
         };
         plan.check()?;
@@ -135,10 +112,6 @@ impl Experiment for RunArgs {
             ("cells", plan.cells.into()),
             ("bucket", duration::show(plan.bucket).into()),
         ]));
-        if !plan.cpus.is_empty() {
-            all.remove("cpu");
-            all.insert("cpus".into(), ranges(&plan.cpus).into());
-        }
         all
     }
 
@@ -151,39 +124,41 @@ impl Experiment for RunArgs {
         false
     }
 
-    /// Measures all structures in turns, on this thread or on one thread for each CPU of `--cpus`.
+    /// Measures all structures in turns.
     fn run(&self, plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
-        let [plot, log_file] = self
-            .output
-            .open_beside([("--gnuplot", self.gnuplot.as_deref()), ("--hdr", self.hdr.as_deref())])?;
         lab.notes.extend(plan.notes.iter().cloned());
-        let setups: Vec<Setup<'_>> =
-            plan.threads().into_iter().map(|cpu| Setup::new(plan, cpu)).collect::<Result<_, _>>()?;
+        let (turn, mut host, mut lanes) = (plan.turn(), plan.wake.system()?, plan.lanes());
+        let mut seen = Seen::new(turn.points);
         let load = plan.wake.start_load()?;
-        let log = Mutex::new(Log::start());
-        let on = self.output.terminal() && !self.quiet;
-        let measured = if plan.cpus.is_empty() {
-            alone(plan, setups, &log, on, lab)?
-        } else {
-            cpus::measure(plan, setups, &log, on, &mut lab.notes)?
-        };
+        let (rights, refused) = Granted::ask(plan.wake.wish());
+        let granted = rights.priority;
+        lab.notes.extend(refused);
+        let overhead = Overhead::measure(&mut host);
+        let mut lines = Lines::begin(self.output.terminal() && !self.quiet, &plan.wake.words(granted))?;
+        let (began, cpu_before) = (Instant::now(), thread_cpu());
+        let taken = Rounds::new(plan.turns(), plan.wake.seed.get()).run(lanes.len(), |at| {
+            let structure = plan.structures[at.lane];
+            let drive = Drive { turn, host: &mut host, seen: &mut seen, stop: &interrupt::requested };
+            registry::visit(structure, drive)?;
+            if at.round > 0 {
+                lanes[at.lane].add(&seen);
+                lines.turn((structure.id, &seen.gaps), &mut lanes, began.elapsed())?;
+            }
+            Ok::<_, LabError>(lane::row(&seen))
+        })?;
+        let (used, wall) = (thread_cpu().saturating_sub(cpu_before), began.elapsed());
+        drop(rights);
         lab.notes.extend(load.and_then(Generator::end));
-        lab.interrupted = measured.iter().any(|thread| thread.interrupted);
-        let data = cpus::combine(measured);
-        let log = log.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let plot = plot.map(|file| (file, data_sets(plan, &data)));
-        let logged = log_file.map(|file| (file, log.text().into_owned()));
-        let mut files = plan.files.lock().unwrap_or_else(PoisonError::into_inner);
-        files.extend(plot.into_iter().chain(logged));
-        drop(files);
-        if log.lost > 0 {
-            lab.notes.push(format!("{} slices are missing in the log of --hdr", log.lost));
+        lab.interrupted = taken.interrupted;
+        for (lane, rows) in lanes.iter_mut().zip(taken.lanes()) {
+            lane.rows = rows;
         }
-        Ok(data)
+        let cpu_percent = used.as_secs_f64() / wall.as_secs_f64().max(f64::MIN_POSITIVE) * 100.0;
+        Ok(Data { lanes, granted, overhead, cpu_percent })
     }
 
     fn series(&self, _: &Plan, data: &Data) -> Vec<Series> {
-        data.each().flat_map(|(cpu, lane)| lane::series(cpu, lane)).collect()
+        data.lanes.iter().flat_map(lane::series).collect()
     }
 
     fn findings(&self, _: &Plan, data: &Data) -> Vec<Finding> {
@@ -195,63 +170,6 @@ impl Experiment for RunArgs {
     fn sections(&self, plan: &Plan, data: &Data, findings: &[Finding]) -> Vec<Section> {
         tables::sections(plan, data, &data.order(), findings)
     }
-}
-
-impl RunArgs {
-    /// Runs the experiment, prints its report and writes its files.
-    pub(super) fn execute(&self) -> Result<(), LabError> {
-        let plan = self.plan()?;
-        let files = self.output.open(&self.name())?;
-        let delivered = files.deliver(&conduct_plan(self, &plan, &OsClock::start())?);
-        files_of(&plan).iter().try_for_each(|(file, text)| file.write(text))?;
-        delivered
-    }
-}
-
-/// Takes the files that remain to be written.
-fn files_of(plan: &Plan) -> Vec<(TextFile, String)> {
-    core::mem::take(&mut *plan.files.lock().unwrap_or_else(PoisonError::into_inner))
-}
-
-/// Measures on this thread, without `--cpus`.
-fn alone(
-    plan: &Plan,
-    setups: Vec<Setup<'_>>,
-    log: &Mutex<Log>,
-    on: bool,
-    lab: &mut Lab<'_>,
-) -> Result<Vec<Measured>, LabError> {
-    let measure = |setup: Setup<'_>| {
-        let (ready, refused) = setup.ready(plan.wake.wish());
-        lab.notes.extend(refused);
-        let lines = Lines::begin(on, false, &plan.words(ready.granted()))?;
-        ready.measure(&Shared { lines: &lines, log }, || {}, interrupt::requested)
-    };
-    setups.into_iter().map(measure).collect()
-}
-
-/// The histograms in gnuplot's format: one data set for each structure, on each CPU of `--cpus`.
-fn data_sets(plan: &Plan, data: &Data) -> String {
-    let mut out = format!(
-        "# tickwright latency: samples + 1 over lateness in us, interval {}, cells of {}\n\
-         # plot for [i=0:{}] FILE index i with steps title columnheader(1); set logscale y\n",
-        duration::show(plan.wake.interval),
-        duration::show(plan.bucket),
-        data.each().count().saturating_sub(1)
-    );
-    for (cpu, lane) in data.each() {
-        let all = lane.all.running();
-        let [min, avg, max] = [all.min() as f64, all.avg(), all.max() as f64].map(|ns| ns / 1e3);
-        // Two empty lines separate data sets. Writing to a string does not fail.
-        let _ = writeln!(
-            out,
-            "\n\n\"{}\"\n# {} samples, min {min:.3}, avg {avg:.3}, max {max:.3}",
-            name(lane.structure.id, cpu),
-            all.count(),
-        );
-        gnuplot(&mut out, &lane.cells);
-    }
-    out
 }
 
 /// Short runs for `tickwright check`: every structure, then every driver with every clock.

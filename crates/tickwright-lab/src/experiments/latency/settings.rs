@@ -72,7 +72,7 @@ impl WakeArgs {
                 duration::show(resolution)
             )));
         }
-        self.cpu.map_or(Ok(()), |cpu| rights::allowed("--cpu", cpu))
+        self.cpu.map_or(Ok(()), |cpu| rights::allowed(cpu))
     }
 
     /// The rights that the measuring thread requests from the system.

@@ -1,6 +1,5 @@
 //! The report of `latency run`: lateness of each structure, its histogram, and the order.
 
-use super::by_cpu;
 use super::histogram;
 use super::lane::Lane;
 use super::order::Order;
@@ -13,14 +12,13 @@ use crate::stats::Distribution;
 
 pub(super) fn sections(plan: &Plan, data: &Data, order: &Order, findings: &[Finding]) -> Vec<Section> {
     let curves = data.lanes.iter().map(|lane| (lane.structure.id, &lane.cells));
-    let title = format!("Wake-up lateness of one periodic timer: {}", plan.words(data.granted));
+    let title = format!("Wake-up lateness of one periodic timer: {}", plan.wake.words(data.granted));
     let lateness = Section::new(title)
         .text(conditions(plan, data))
         .table(figures(&data.lanes))
         .text(gaps(&data.lanes))
         .plot(histogram::plot("Wake-up lateness, samples in each cell", curves));
     let mut all = vec![lateness];
-    all.extend(by_cpu::section(&data.by_cpu));
     if order.by_average.len() > 1 {
         let words = format!(
             "By average here: {}.\nPublished: {} ({}).\nShown: {}.\nEach ratio is the median of the rounds, with its interval. Beside it stand the rounds in which the \
@@ -45,11 +43,10 @@ pub(super) fn sections(plan: &Plan, data: &Data, order: &Order, findings: &[Find
 
 fn conditions(plan: &Plan, data: &Data) -> String {
     let Overhead { clock_ns, note_ns } = data.overhead;
-    let used = if plan.cpus.is_empty() { "The thread used" } else { "The threads together used" };
     format!(
         "{} structures in turns of {}, in random order; the first turn of each does not count. Host tick: {}.\n\
          Measuring costs a sample {:.0} ns: {clock_ns:.0} ns to read the clock, {note_ns:.0} ns to note the \
-         lateness. {used} {:.2} % of a processor.",
+         lateness. The thread used {:.2} % of a processor.",
         data.lanes.len(),
         Format::Span.write(plan.slice.as_nanos() as f64),
         if plan.host_hz == 0 { "off".into() } else { format!("{} Hz", plan.host_hz) },

@@ -117,7 +117,7 @@ fn data(plan: &Plan, turns: u64, lateness: impl Fn(usize, u64) -> Vec<u64>) -> D
     };
     let overhead = Overhead { clock_ns: 21.0, note_ns: 3.0 };
     let lanes = plan.structures.iter().copied().enumerate().map(lane).collect();
-    Data { lanes, by_cpu: Vec::new(), granted: Priority::NONE, overhead, cpu_percent: 1.25 }
+    Data { lanes, granted: Priority::NONE, overhead, cpu_percent: 1.25 }
 }
 
 /// Samples in the published order: each structure is 1.5 times as late as the structure before it.

@@ -30,21 +30,3 @@ fn no_cell_and_no_width_are_one() {
     cells.push(7);
     assert_eq!(cells.counts(), [1]);
 }
-
-#[test]
-fn gnuplot_gets_counts_above_zero_between_guards() {
-    let mut cells = Cells::new(10, 500);
-    for ns in [1100, 1200, 2300] {
-        cells.push(ns);
-    }
-    let mut out = String::new();
-    gnuplot(&mut out, &cells);
-    assert_eq!(out, "0.750 1\n1.250 3\n1.750 1\n2.250 2\n2.750 1\n");
-    let mut out = String::new();
-    gnuplot(&mut out, &Cells::new(10, 500));
-    assert_eq!(out, "");
-    let (mut first, mut out) = (Cells::new(2, 1000), String::new());
-    first.push(0);
-    gnuplot(&mut out, &first);
-    assert_eq!(out, "0.000 1\n0.500 2\n1.500 1\n");
-}
