@@ -1,18 +1,14 @@
 //! A load beside the measurement, in a separate process that cannot outlive this one.
 //!
-//! Four mechanisms end the load, since each one can fail alone:
-//!
-//! - The kernel kills the load when the thread that started it ends.
-//! - The load ends when its pipe closes, whichever way this process ends (SIGKILL too).
-//! - This process kills the load's process group when a run ends.
-//! - The load ends by itself after twice the duration of the run plus some seconds.
+//! The kernel kills the load when the thread that started it ends, whichever way (SIGKILL too).
+//! This process kills the load's process group when a run ends, and with it the processes that the
+//! load has started.
 //!
 //! The load has a process group of its own. So Ctrl-C reaches it through this process only, after
 //! the figures are taken.
 
 mod worker;
 
-use core::time::Duration;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
@@ -63,14 +59,11 @@ pub(super) struct Generator {
 impl Generator {
     /// Starts the load. Call this function on a thread that outlives the run, since the load ends
     /// with that thread.
-    pub(super) fn start(loads: &[Load], lasts: Duration) -> Result<Self, LabError> {
-        let words: Vec<String> = loads.iter().map(request::word).collect();
-        let limit = lasts.saturating_mul(2).saturating_add(Duration::from_secs(10)).as_secs();
+    pub(super) fn start(loads: &[Load]) -> Result<Self, LabError> {
         let child = own_program()
-            .arg(words.join(","))
-            .args(["--limit", &limit.to_string()])
+            .arg(request::names(loads))
             .args(["--parent", &std::process::id().to_string()])
-            .stdin(Stdio::piped())
+            .stdin(Stdio::null())
             .stdout(Stdio::null())
             .process_group(0)
             .spawn()

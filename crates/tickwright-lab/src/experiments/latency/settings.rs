@@ -72,7 +72,7 @@ impl WakeArgs {
                 duration::show(resolution)
             )));
         }
-        self.cpu.map_or(Ok(()), |cpu| rights::allowed(cpu))
+        self.cpu.map_or(Ok(()), rights::allowed)
     }
 
     /// The rights that the measuring thread requests from the system.
@@ -106,8 +106,8 @@ impl WakeArgs {
     }
 
     fn load_words(&self) -> String {
-        let loads: Vec<String> = Load::of(&self.load).iter().map(request::word).collect();
-        if loads.is_empty() { "none".into() } else { loads.join(",") }
+        let loads = Load::of(&self.load);
+        if loads.is_empty() { "none".into() } else { request::names(&loads) }
     }
 
     /// The settings as they were granted: `1ms, monotonic clock, nanosleep, SCHED_FIFO 80`.
@@ -125,6 +125,6 @@ impl WakeArgs {
     /// since the load would inherit the rights.
     pub(super) fn start_load(&self) -> Result<Option<Generator>, LabError> {
         let loads = Load::of(&self.load);
-        (!loads.is_empty()).then(|| Generator::start(&loads, self.duration)).transpose()
+        (!loads.is_empty()).then(|| Generator::start(&loads)).transpose()
     }
 }

@@ -1,17 +1,13 @@
-//! The load process. The threads of the load work until the process is killed, its pipe closes, or
-//! its time limit ends.
+//! The load process. The threads of the load work until the process is killed.
 
 use core::ffi::CStr;
 use core::hint::black_box;
-use core::time::Duration;
 use std::io::{self, Read, Seek, Write};
 use std::process::Stdio;
 use std::thread;
 
 use clap::Args;
-use rustix::process::{
-    Signal, getpgrp, getpid, getppid, kill_current_process_group, set_parent_process_death_signal,
-};
+use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
 use super::{Load, nameless, own_program};
 use crate::error::LabError;
@@ -25,9 +21,6 @@ pub(crate) struct WorkerArgs {
     /// Loads to run; without one, the process ends at once
     #[arg(value_enum, value_delimiter = ',')]
     loads: Vec<Load>,
-    /// Seconds after which the process ends by itself
-    #[arg(long, default_value = "10")]
-    limit: u64,
     /// Process id of the run that started the load
     #[arg(long, default_value = "0")]
     parent: i32,
@@ -63,27 +56,10 @@ impl WorkerArgs {
             };
             thread::Builder::new().spawn(work).map_err(|source| LabError::io("starting a load", source))?;
         }
-        let limit = Duration::from_secs(self.limit);
-        let timed = move || {
-            thread::sleep(limit);
-            end();
-        };
-        thread::Builder::new().spawn(timed).map_err(|source| LabError::io("starting a load", source))?;
-        // Nothing is ever written to stdin, so the copy only ends when the parent closes its end.
-        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
-        end();
-        Ok(())
+        loop {
+            thread::park();
+        }
     }
-}
-
-/// Ends this process and all processes that it started.
-fn end() {
-    // Signals only a group that this process leads: a process started by hand may share a shell's
-    // pipeline.
-    if getpgrp() == getpid() {
-        let _ = kill_current_process_group(Signal::KILL);
-    }
-    std::process::exit(0);
 }
 
 /// The result is an empty type: a load can only end with an error.
