@@ -1,21 +1,32 @@
-//! How a function of this library learns who called it.
+//! How a function of this library hides a real one, and learns who called it.
 //!
 //! The exported symbol is one or two instructions: it loads the return address into the register of
 //! the sixth argument and jumps. No recorded function has a sixth argument of its own.
 
-/// Exports `$symbol`, which calls `$inner` with the return address as its sixth argument.
-macro_rules! enter {
-    ($($symbol:ident => $inner:ident;)*) => {$(
-        #[unsafe(naked)]
-        #[unsafe(no_mangle)]
-        unsafe extern "C-unwind" fn $symbol() {
-            #[cfg(target_arch = "x86_64")]
-            core::arch::naked_asm!("endbr64", "mov r9, [rsp]", "jmp {inner}", inner = sym $inner);
-            #[cfg(target_arch = "aarch64")]
-            core::arch::naked_asm!("hint #34", "mov x5, x30", "b {inner}", inner = sym $inner);
-        }
-    )*};
-}
+/// Hides functions. `fn $symbol(..; _ _)` has the arguments of the C header, and a `_` for each one
+/// that it lacks of five. Within the block, `$site` is the return address, and `$call` calls the
+/// real function with the caller's arguments.
+macro_rules! hide {
+    ($(
+        fn $symbol:ident($($argument:ident: $type:ty),+ $(; $($pad:tt)+)?) $(-> $out:ty)?, $real:ident,
+        |$site:ident, $call:ident| $body:block
+    )+) => {$(
+        const _: () = {
+            unsafe extern "C-unwind" fn inner(
+                $($argument: $type,)+ $($($pad: usize,)+)? $site: usize
+            ) $(-> $out)? {
+                let $call = || real!($real, $site, fn($($type),+) $(-> $out)?, $($argument),+);
+                $body
+            }
 
-/// A placeholder for an argument that a function does not have.
-pub(crate) type No = usize;
+            #[unsafe(naked)]
+            #[unsafe(no_mangle)]
+            unsafe extern "C-unwind" fn $symbol() {
+                #[cfg(target_arch = "x86_64")]
+                core::arch::naked_asm!("endbr64", "mov r9, [rsp]", "jmp {inner}", inner = sym inner);
+                #[cfg(target_arch = "aarch64")]
+                core::arch::naked_asm!("hint #34", "mov x5, x30", "b {inner}", inner = sym inner);
+            }
+        };
+    )+};
+}

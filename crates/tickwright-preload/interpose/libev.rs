@@ -7,7 +7,6 @@
 use core::ffi::{c_int, c_void};
 
 use super::emit;
-use super::enter::No;
 use super::next::{self, Name};
 use super::range::Range;
 use super::sys;
@@ -35,51 +34,50 @@ pub(crate) fn find() {
     LIBRARY.set(next::known(Name::EvStop) as usize);
 }
 
-enter! {
-    ev_timer_start => start;
-    ev_timer_stop => stop;
-    ev_timer_again => again;
-}
-
-unsafe extern "C-unwind" fn start(of: *mut c_void, timer: *mut EvTimer, _: No, _: No, _: No, site: usize) {
-    // SAFETY: 1. The timer belongs to the caller, who has initialized it.
-    let was_active = unsafe { (*timer).active } != 0;
-    // SAFETY: 1. As above.
-    let delay = unsafe { (*timer).at };
-    emit::nested(|| real!(EvStart, site, fn(*mut c_void, *mut EvTimer), of, timer));
-    if !was_active && !emit::is_nested() {
-        arm(timer, delay, site);
-    }
-}
-
-unsafe extern "C-unwind" fn stop(of: *mut c_void, timer: *mut EvTimer, _: No, _: No, _: No, site: usize) {
-    // SAFETY: 1. The timer belongs to the caller, who has initialized it.
-    let is_active = unsafe { (*timer).active } != 0;
-    if is_active && !emit::is_nested() {
-        if LIBRARY.holds(site) {
-            emit::fire(LIBEV, timer as usize, site);
-        } else {
-            emit::stop(LIBEV, timer as usize, site);
+hide! {
+    fn ev_timer_start(of: *mut c_void, timer: *mut EvTimer; _ _ _), EvStart,
+    |site, call| {
+        // SAFETY: 1. The timer belongs to the caller, who has initialized it.
+        let was_active = unsafe { (*timer).active } != 0;
+        // SAFETY: 1. As above.
+        let delay = unsafe { (*timer).at };
+        emit::nested(call);
+        if !was_active && !emit::is_nested() {
+            arm(timer, delay, site);
         }
     }
-    real!(EvStop, site, fn(*mut c_void, *mut EvTimer), of, timer);
-}
 
-unsafe extern "C-unwind" fn again(of: *mut c_void, timer: *mut EvTimer, _: No, _: No, _: No, site: usize) {
-    // SAFETY: 1. The timer belongs to the caller, who has initialized it.
-    let was_active = unsafe { (*timer).active } != 0;
-    emit::nested(|| real!(EvAgain, site, fn(*mut c_void, *mut EvTimer), of, timer));
-    if emit::is_nested() {
-        return;
+    fn ev_timer_stop(of: *mut c_void, timer: *mut EvTimer; _ _ _), EvStop,
+    |site, call| {
+        // SAFETY: 1. The timer belongs to the caller, who has initialized it.
+        let is_active = unsafe { (*timer).active } != 0;
+        if is_active && !emit::is_nested() {
+            if LIBRARY.holds(site) {
+                emit::fire(LIBEV, timer as usize, site);
+            } else {
+                emit::stop(LIBEV, timer as usize, site);
+            }
+        }
+        call();
     }
-    // SAFETY: 1. As above.
-    let is_active = unsafe { (*timer).active } != 0;
-    if is_active {
+
+    fn ev_timer_again(of: *mut c_void, timer: *mut EvTimer; _ _ _), EvAgain,
+    |site, call| {
+        // SAFETY: 1. The timer belongs to the caller, who has initialized it.
+        let was_active = unsafe { (*timer).active } != 0;
+        emit::nested(call);
+        if emit::is_nested() {
+            return;
+        }
         // SAFETY: 1. As above.
-        let delay = unsafe { (*timer).repeat };
-        arm(timer, delay, site);
-    } else if was_active {
-        emit::stop(LIBEV, timer as usize, site);
+        let is_active = unsafe { (*timer).active } != 0;
+        if is_active {
+            // SAFETY: 1. As above.
+            let delay = unsafe { (*timer).repeat };
+            arm(timer, delay, site);
+        } else if was_active {
+            emit::stop(LIBEV, timer as usize, site);
+        }
     }
 }
 

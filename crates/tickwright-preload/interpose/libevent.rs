@@ -8,7 +8,6 @@ use core::ffi::{c_int, c_short, c_void};
 use core::ptr;
 
 use super::emit;
-use super::enter::No;
 use super::next::{self, Name};
 use super::sys::{self, Timeval};
 use crate::ring::source::LIBEVENT;
@@ -16,115 +15,60 @@ use crate::ring::source::LIBEVENT;
 const EV_TIMEOUT: c_int = 1;
 const EV_PERSIST: c_int = 0x10;
 
-enter! {
-    event_add => add;
-    event_add_nolock_ => add_nolock;
-    event_del => del;
-    event_del_block => del_block;
-    event_del_noblock => del_noblock;
-    event_remove_timer => remove_timer;
-    event_active_nolock_ => active_nolock;
-}
-
-unsafe extern "C-unwind" fn add(
-    event: *mut c_void,
-    delay: *const Timeval,
-    _: No,
-    _: No,
-    _: No,
-    site: usize,
-) -> c_int {
-    if delay.is_null() {
-        return real!(EventAdd, site, fn(*mut c_void, *const Timeval) -> c_int, event, delay);
-    }
-    // The time-out is read first: it may lie in the event itself, which the real function changes.
-    // SAFETY: 1. The pointer is not null, and the caller passed it.
-    let delay_ns = unsafe { *delay }.ns();
-    let call = || real!(EventAdd, site, fn(*mut c_void, *const Timeval) -> c_int, event, delay);
-    let result = emit::nested(call);
-    if result == 0 && !emit::is_nested() {
-        emit::arm_in(LIBEVENT, event as usize, delay_ns, 0, site);
-    }
-    result
-}
-
-unsafe extern "C-unwind" fn add_nolock(
-    event: *mut c_void,
-    when: *const Timeval,
-    is_absolute: c_int,
-    _: No,
-    _: No,
-    site: usize,
-) -> c_int {
-    // SAFETY: 1. The pointer is not null, and the caller passed it.
-    let when_ns = (!when.is_null()).then(|| unsafe { *when }.ns());
-    let result = real!(
-        EventAddNolock,
-        site,
-        fn(*mut c_void, *const Timeval, c_int) -> c_int,
-        event,
-        when,
-        is_absolute
-    );
-    match when_ns.filter(|_| result == 0 && !emit::is_nested()) {
-        Some(when_ns) if is_absolute != 0 => {
-            emit::arm(LIBEVENT, event as usize, sys::steady(when_ns), 0, site);
+hide! {
+    fn event_add(event: *mut c_void, delay: *const Timeval; _ _ _) -> c_int, EventAdd,
+    |site, call| {
+        if delay.is_null() {
+            return call();
         }
-        Some(delay_ns) => emit::arm_in(LIBEVENT, event as usize, delay_ns, 0, site),
-        None => {}
+        // The time-out is read first: it may lie in the event itself, which the real function
+        // changes. SAFETY: 1. The pointer is not null, and the caller passed it.
+        let delay_ns = unsafe { *delay }.ns();
+        let result = emit::nested(call);
+        if result == 0 && !emit::is_nested() {
+            emit::arm_in(LIBEVENT, event as usize, delay_ns, 0, site);
+        }
+        result
     }
-    result
-}
 
-unsafe extern "C-unwind" fn del(event: *mut c_void, _: No, _: No, _: No, _: No, site: usize) -> c_int {
-    stop(event, site);
-    real!(EventDel, site, fn(*mut c_void) -> c_int, event)
-}
-
-unsafe extern "C-unwind" fn del_block(event: *mut c_void, _: No, _: No, _: No, _: No, site: usize) -> c_int {
-    stop(event, site);
-    real!(EventDelBlock, site, fn(*mut c_void) -> c_int, event)
-}
-
-unsafe extern "C-unwind" fn del_noblock(
-    event: *mut c_void,
-    _: No,
-    _: No,
-    _: No,
-    _: No,
-    site: usize,
-) -> c_int {
-    stop(event, site);
-    real!(EventDelNoblock, site, fn(*mut c_void) -> c_int, event)
-}
-
-unsafe extern "C-unwind" fn remove_timer(
-    event: *mut c_void,
-    _: No,
-    _: No,
-    _: No,
-    _: No,
-    site: usize,
-) -> c_int {
-    stop(event, site);
-    real!(EventRemoveTimer, site, fn(*mut c_void) -> c_int, event)
-}
-
-unsafe extern "C-unwind" fn active_nolock(
-    event: *mut c_void,
-    why: c_int,
-    calls: c_short,
-    _: No,
-    _: No,
-    site: usize,
-) {
-    if why & EV_TIMEOUT != 0 {
-        emit::fire(LIBEVENT, event as usize, site);
-    } else if is_pending(event) && !is_persistent(event) {
-        // The event leaves the queue before its callback.
-        emit::stop(LIBEVENT, event as usize, site);
+    fn event_add_nolock_(
+        event: *mut c_void, when: *const Timeval, is_absolute: c_int; _ _
+    ) -> c_int, EventAddNolock,
+    |site, call| {
+        // SAFETY: 1. The pointer is not null, and the caller passed it.
+        let when_ns = (!when.is_null()).then(|| unsafe { *when }.ns());
+        let result = call();
+        match when_ns.filter(|_| result == 0 && !emit::is_nested()) {
+            Some(when_ns) if is_absolute != 0 => {
+                emit::arm(LIBEVENT, event as usize, sys::steady(when_ns), 0, site);
+            }
+            Some(delay_ns) => emit::arm_in(LIBEVENT, event as usize, delay_ns, 0, site),
+            None => {}
+        }
+        result
     }
-    real!(EventActiveNolock, site, fn(*mut c_void, c_int, c_short), event, why, calls);
+
+    fn event_del(event: *mut c_void; _ _ _ _) -> c_int, EventDel, |site, call| { stop(event, site); call() }
+
+    fn event_del_block(event: *mut c_void; _ _ _ _) -> c_int, EventDelBlock,
+    |site, call| { stop(event, site); call() }
+
+    fn event_del_noblock(event: *mut c_void; _ _ _ _) -> c_int, EventDelNoblock,
+    |site, call| { stop(event, site); call() }
+
+    fn event_remove_timer(event: *mut c_void; _ _ _ _) -> c_int, EventRemoveTimer,
+    |site, call| { stop(event, site); call() }
+
+    fn event_active_nolock_(event: *mut c_void, why: c_int, calls: c_short; _ _), EventActiveNolock,
+    |site, call| {
+        if why & EV_TIMEOUT != 0 {
+            emit::fire(LIBEVENT, event as usize, site);
+        } else if is_pending(event) && !is_persistent(event) {
+            // The event leaves the queue before its callback.
+            emit::stop(LIBEVENT, event as usize, site);
+        }
+        call();
+    }
 }
 
 /// Most events have no time-out; such events are not recorded.

@@ -6,7 +6,6 @@
 use core::ffi::{c_int, c_void};
 
 use super::emit;
-use super::enter::No;
 use super::next::{self, Name};
 use super::range::Range;
 use crate::ring::source::LIBUV;
@@ -23,74 +22,50 @@ pub(crate) fn find() {
     LIBRARY.set(next::known(Name::UvStop) as usize);
 }
 
-enter! {
-    uv_timer_start => start;
-    uv_timer_stop => stop;
-    uv_timer_again => again;
-    uv_close => close;
-}
-
-unsafe extern "C-unwind" fn start(
-    timer: *mut c_void,
-    callback: *const c_void,
-    delay_ms: u64,
-    period_ms: u64,
-    _: No,
-    site: usize,
-) -> c_int {
-    let call = || {
-        real!(
-            UvStart,
-            site,
-            fn(*mut c_void, *const c_void, u64, u64) -> c_int,
-            timer,
-            callback,
-            delay_ms,
-            period_ms
-        )
-    };
-    let result = emit::nested(call);
-    if result == 0 && !emit::is_nested() {
-        arm(timer, delay_ms, period_ms, site);
-    }
-    result
-}
-
-unsafe extern "C-unwind" fn stop(timer: *mut c_void, _: No, _: No, _: No, _: No, site: usize) -> c_int {
-    if !emit::is_nested() {
-        if LIBRARY.holds(site) {
-            emit::fire(LIBUV, timer as usize, site);
-        } else {
-            emit::stop(LIBUV, timer as usize, site);
+hide! {
+    fn uv_timer_start(
+        timer: *mut c_void, callback: *const c_void, delay_ms: u64, period_ms: u64; _
+    ) -> c_int, UvStart,
+    |site, call| {
+        let result = emit::nested(call);
+        if result == 0 && !emit::is_nested() {
+            arm(timer, delay_ms, period_ms, site);
         }
+        result
     }
-    real!(UvStop, site, fn(*mut c_void) -> c_int, timer)
-}
 
-unsafe extern "C-unwind" fn again(timer: *mut c_void, _: No, _: No, _: No, _: No, site: usize) -> c_int {
-    let result = emit::nested(|| real!(UvAgain, site, fn(*mut c_void) -> c_int, timer));
-    if result == 0 && !emit::is_nested() {
-        let period_ms = real!(UvGetRepeat, site, fn(*const c_void) -> u64, timer);
-        if period_ms != 0 {
-            arm(timer, period_ms, period_ms, site);
+    fn uv_timer_stop(timer: *mut c_void; _ _ _ _) -> c_int, UvStop,
+    |site, call| {
+        if !emit::is_nested() {
+            if LIBRARY.holds(site) {
+                emit::fire(LIBUV, timer as usize, site);
+            } else {
+                emit::stop(LIBUV, timer as usize, site);
+            }
         }
+        call()
     }
-    result
-}
 
-unsafe extern "C-unwind" fn close(
-    handle: *mut c_void,
-    callback: *const c_void,
-    _: No,
-    _: No,
-    _: No,
-    site: usize,
-) {
-    let is_timer = real!(UvType, site, fn(*const c_void) -> c_int, handle) == UV_TIMER;
-    if is_timer && !emit::is_nested() {
-        emit::stop(LIBUV, handle as usize, site);
+    fn uv_timer_again(timer: *mut c_void; _ _ _ _) -> c_int, UvAgain,
+    |site, call| {
+        let result = emit::nested(call);
+        if result == 0 && !emit::is_nested() {
+            let period_ms = real!(UvGetRepeat, site, fn(*const c_void) -> u64, timer);
+            if period_ms != 0 {
+                arm(timer, period_ms, period_ms, site);
+            }
+        }
+        result
     }
-    emit::nested(|| real!(UvClose, site, fn(*mut c_void, *const c_void), handle, callback));
+
+    fn uv_close(handle: *mut c_void, callback: *const c_void; _ _ _), UvClose,
+    |site, call| {
+        let is_timer = real!(UvType, site, fn(*const c_void) -> c_int, handle) == UV_TIMER;
+        if is_timer && !emit::is_nested() {
+            emit::stop(LIBUV, handle as usize, site);
+        }
+        emit::nested(call);
+    }
 }
 
 /// The program chose the delay. The loop counts it from the time at which it woke.

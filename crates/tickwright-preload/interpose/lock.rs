@@ -3,101 +3,53 @@
 use core::ffi::{c_int, c_void};
 
 use super::emit;
-use super::enter::No;
 use super::sys::{self, ETIMEDOUT, Timespec};
 use crate::ring::source::{COND, SEM};
 
-enter! {
-    pthread_cond_timedwait => cond_until;
-    pthread_cond_clockwait => cond_until_by_clock;
-    sem_timedwait => sem_until;
-    sem_clockwait => sem_until_by_clock;
-}
-
-fn begin(source: u8, until: *const Timespec, site: usize) {
+/// Records `wait`. `is_over` says whether its result means that the time was over.
+fn waiting(
+    source: u8,
+    until: *const Timespec,
+    site: usize,
+    wait: impl FnOnce() -> c_int,
+    is_over: fn(c_int) -> bool,
+) -> c_int {
     if !until.is_null() {
         // SAFETY: 1. The pointer is not null, and the caller passed it.
         let until = unsafe { *until };
         emit::arm(source, 0, sys::steady(until.ns()), 0, site);
     }
-}
-
-fn end(source: u8, is_over: bool, site: usize) {
-    if is_over {
+    let result = wait();
+    if is_over(result) {
         emit::fire(source, 0, site);
     } else {
         emit::stop(source, 0, site);
     }
-}
-
-unsafe extern "C-unwind" fn cond_until(
-    condition: *mut c_void,
-    mutex: *mut c_void,
-    until: *const Timespec,
-    _: No,
-    _: No,
-    site: usize,
-) -> c_int {
-    begin(COND, until, site);
-    let result = real!(
-        CondTimedwait,
-        site,
-        fn(*mut c_void, *mut c_void, *const Timespec) -> c_int,
-        condition,
-        mutex,
-        until
-    );
-    end(COND, result == ETIMEDOUT, site);
     result
 }
 
-unsafe extern "C-unwind" fn cond_until_by_clock(
-    condition: *mut c_void,
-    mutex: *mut c_void,
-    clock: c_int,
-    until: *const Timespec,
-    _: No,
-    site: usize,
-) -> c_int {
-    begin(COND, until, site);
-    let result = real!(
-        CondClockwait,
-        site,
-        fn(*mut c_void, *mut c_void, c_int, *const Timespec) -> c_int,
-        condition,
-        mutex,
-        clock,
-        until
-    );
-    end(COND, result == ETIMEDOUT, site);
-    result
+fn says_so(result: c_int) -> bool {
+    result == ETIMEDOUT
 }
 
-unsafe extern "C-unwind" fn sem_until(
-    semaphore: *mut c_void,
-    until: *const Timespec,
-    _: No,
-    _: No,
-    _: No,
-    site: usize,
-) -> c_int {
-    begin(SEM, until, site);
-    let result = real!(SemTimedwait, site, fn(*mut c_void, *const Timespec) -> c_int, semaphore, until);
-    end(SEM, result != 0 && sys::errno() == ETIMEDOUT, site);
-    result
+fn errno_says_so(result: c_int) -> bool {
+    result != 0 && sys::errno() == ETIMEDOUT
 }
 
-unsafe extern "C-unwind" fn sem_until_by_clock(
-    semaphore: *mut c_void,
-    clock: c_int,
-    until: *const Timespec,
-    _: No,
-    _: No,
-    site: usize,
-) -> c_int {
-    begin(SEM, until, site);
-    let result =
-        real!(SemClockwait, site, fn(*mut c_void, c_int, *const Timespec) -> c_int, semaphore, clock, until);
-    end(SEM, result != 0 && sys::errno() == ETIMEDOUT, site);
-    result
+hide! {
+    fn pthread_cond_timedwait(
+        condition: *mut c_void, mutex: *mut c_void, until: *const Timespec; _ _
+    ) -> c_int, CondTimedwait,
+    |site, call| { waiting(COND, until, site, call, says_so) }
+
+    fn pthread_cond_clockwait(
+        condition: *mut c_void, mutex: *mut c_void, clock: c_int, until: *const Timespec; _
+    ) -> c_int, CondClockwait,
+    |site, call| { waiting(COND, until, site, call, says_so) }
+
+    fn sem_timedwait(semaphore: *mut c_void, until: *const Timespec; _ _ _) -> c_int, SemTimedwait,
+    |site, call| { waiting(SEM, until, site, call, errno_says_so) }
+
+    fn sem_clockwait(semaphore: *mut c_void, clock: c_int, until: *const Timespec; _ _) -> c_int, SemClockwait,
+    |site, call| { waiting(SEM, until, site, call, errno_says_so) }
 }

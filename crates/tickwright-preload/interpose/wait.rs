@@ -6,20 +6,8 @@
 use core::ffi::{c_int, c_ulong, c_void};
 
 use super::emit;
-use super::enter::No;
 use super::sys::{Timespec, Timeval};
 use crate::ring::source::{EPOLL, POLL, SELECT};
-
-enter! {
-    poll => poll_for;
-    __poll_chk => poll_chk;
-    ppoll => ppoll_for;
-    __ppoll_chk => ppoll_chk;
-    select => select_for;
-    epoll_wait => epoll_for;
-    epoll_pwait => epoll_pwait_for;
-    epoll_pwait2 => epoll_pwait2_for;
-}
 
 /// Records `wait`, which returns 0 when its time-out is over.
 #[inline]
@@ -44,98 +32,45 @@ fn ns(time_out: *const Timespec) -> Option<u64> {
     (!time_out.is_null()).then(|| unsafe { *time_out }.ns())
 }
 
-unsafe extern "C-unwind" fn poll_for(
-    files: *mut c_void,
-    count: c_ulong,
-    time_out: c_int,
-    _: No,
-    _: No,
-    site: usize,
-) -> c_int {
-    waiting(POLL, ms(time_out), site, || {
-        real!(Poll, site, fn(*mut c_void, c_ulong, c_int) -> c_int, files, count, time_out)
-    })
-}
+hide! {
+    fn poll(files: *mut c_void, count: c_ulong, time_out: c_int; _ _) -> c_int, Poll,
+    |site, call| { waiting(POLL, ms(time_out), site, call) }
 
-unsafe extern "C-unwind" fn poll_chk(
-    files: *mut c_void,
-    count: c_ulong,
-    time_out: c_int,
-    room: usize,
-    _: No,
-    site: usize,
-) -> c_int {
-    waiting(POLL, ms(time_out), site, || {
-        real!(PollChk, site, fn(*mut c_void, c_ulong, c_int, usize) -> c_int, files, count, time_out, room)
-    })
-}
+    fn __poll_chk(files: *mut c_void, count: c_ulong, time_out: c_int, room: usize; _) -> c_int, PollChk,
+    |site, call| { waiting(POLL, ms(time_out), site, call) }
 
-unsafe extern "C-unwind" fn ppoll_for(
-    files: *mut c_void,
-    count: c_ulong,
-    time_out: *const Timespec,
-    mask: *const c_void,
-    _: No,
-    site: usize,
-) -> c_int {
-    waiting(POLL, ns(time_out), site, || {
-        real!(
-            Ppoll,
-            site,
-            fn(*mut c_void, c_ulong, *const Timespec, *const c_void) -> c_int,
-            files,
-            count,
-            time_out,
-            mask
-        )
-    })
-}
+    fn ppoll(
+        files: *mut c_void, count: c_ulong, time_out: *const Timespec, mask: *const c_void; _
+    ) -> c_int, Ppoll,
+    |site, call| { waiting(POLL, ns(time_out), site, call) }
 
-unsafe extern "C-unwind" fn ppoll_chk(
-    files: *mut c_void,
-    count: c_ulong,
-    time_out: *const Timespec,
-    mask: *const c_void,
-    room: usize,
-    site: usize,
-) -> c_int {
-    waiting(POLL, ns(time_out), site, || {
-        real!(
-            PpollChk,
-            site,
-            fn(*mut c_void, c_ulong, *const Timespec, *const c_void, usize) -> c_int,
-            files,
-            count,
-            time_out,
-            mask,
-            room
-        )
-    })
-}
+    fn __ppoll_chk(
+        files: *mut c_void, count: c_ulong, time_out: *const Timespec, mask: *const c_void, room: usize
+    ) -> c_int, PpollChk,
+    |site, call| { waiting(POLL, ns(time_out), site, call) }
 
-unsafe extern "C-unwind" fn select_for(
-    count: c_int,
-    read: *mut c_void,
-    write: *mut c_void,
-    other: *mut c_void,
-    time_out: *mut Timeval,
-    site: usize,
-) -> c_int {
-    // The kernel writes to the time-out, so it is read before the call. SAFETY: 1. The pointer is
-    // not null. 2. The caller promises that it may be read.
-    let delay_ns = (!time_out.is_null()).then(|| unsafe { *time_out }.ns());
-    waiting(SELECT, delay_ns, site, || {
-        real!(
-            Select,
-            site,
-            fn(c_int, *mut c_void, *mut c_void, *mut c_void, *mut Timeval) -> c_int,
-            count,
-            read,
-            write,
-            other,
-            time_out
-        )
-    })
+    fn select(
+        count: c_int, read: *mut c_void, write: *mut c_void, other: *mut c_void, time_out: *mut Timeval
+    ) -> c_int, Select,
+    |site, call| {
+        // The kernel writes to the time-out, so it is read before the call. SAFETY: 1. The pointer
+        // is not null. 2. The caller promises that it may be read.
+        let delay_ns = (!time_out.is_null()).then(|| unsafe { *time_out }.ns());
+        waiting(SELECT, delay_ns, site, call)
+    }
+
+    fn epoll_wait(epoll: c_int, events: *mut c_void, most: c_int, time_out: c_int; _) -> c_int, EpollWait,
+    |site, call| { waiting(EPOLL, ms(time_out), site, call) }
+
+    fn epoll_pwait(
+        epoll: c_int, events: *mut c_void, most: c_int, time_out: c_int, mask: *const c_void
+    ) -> c_int, EpollPwait,
+    |site, call| { waiting(EPOLL, ms(time_out), site, call) }
+
+    fn epoll_pwait2(
+        epoll: c_int, events: *mut c_void, most: c_int, time_out: *const Timespec, mask: *const c_void
+    ) -> c_int, EpollPwait2,
+    |site, call| { waiting(EPOLL, ns(time_out), site, call) }
 }
 
 /// `pselect` has six arguments, so its caller is not known.
@@ -157,63 +92,6 @@ unsafe extern "C-unwind" fn pselect(
             read,
             write,
             other,
-            time_out,
-            mask
-        )
-    })
-}
-
-unsafe extern "C-unwind" fn epoll_for(
-    epoll: c_int,
-    events: *mut c_void,
-    most: c_int,
-    time_out: c_int,
-    _: No,
-    site: usize,
-) -> c_int {
-    waiting(EPOLL, ms(time_out), site, || {
-        real!(EpollWait, site, fn(c_int, *mut c_void, c_int, c_int) -> c_int, epoll, events, most, time_out)
-    })
-}
-
-unsafe extern "C-unwind" fn epoll_pwait_for(
-    epoll: c_int,
-    events: *mut c_void,
-    most: c_int,
-    time_out: c_int,
-    mask: *const c_void,
-    site: usize,
-) -> c_int {
-    waiting(EPOLL, ms(time_out), site, || {
-        real!(
-            EpollPwait,
-            site,
-            fn(c_int, *mut c_void, c_int, c_int, *const c_void) -> c_int,
-            epoll,
-            events,
-            most,
-            time_out,
-            mask
-        )
-    })
-}
-
-unsafe extern "C-unwind" fn epoll_pwait2_for(
-    epoll: c_int,
-    events: *mut c_void,
-    most: c_int,
-    time_out: *const Timespec,
-    mask: *const c_void,
-    site: usize,
-) -> c_int {
-    waiting(EPOLL, ns(time_out), site, || {
-        real!(
-            EpollPwait2,
-            site,
-            fn(c_int, *mut c_void, c_int, *const Timespec, *const c_void) -> c_int,
-            epoll,
-            events,
-            most,
             time_out,
             mask
         )

@@ -135,6 +135,3 @@ fn series(data: &Described) -> Vec<Series> {
     all.extend(data.found.gaps.series());
     all
 }
-
-#[cfg(test)]
-mod tests;
