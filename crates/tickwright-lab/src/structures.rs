@@ -4,6 +4,5 @@
 
 pub(crate) mod baseline;
 pub(crate) mod candidate;
-pub(crate) mod erased;
 pub(crate) mod ours;
 pub(crate) mod registry;

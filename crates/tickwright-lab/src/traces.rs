@@ -5,7 +5,7 @@
 //!                                     │
 //!           Input (events, filtered and superposed)
 //!             ├─ describe   the figures of a workload
-//!             └─ Steps      operations on a queue, decoded before any clock starts
+//!             └─ Tapes      operations on a queue, decoded before any clock starts
 //!                 └─ replay     the same operations on every structure
 //!                     ├─ parallel   the same by several threads, on shards and behind locks
 //!                     └─ recommend  a verdict for this workload
@@ -22,7 +22,6 @@ pub(crate) mod recommend;
 pub(crate) mod remedy;
 pub(crate) mod replay;
 pub(crate) mod samples;
-pub(crate) mod steps;
 
 use core::time::Duration;
 

@@ -2,15 +2,16 @@
 //! operations that the hold model never calls: removal, re-arming to another deadline, and reading
 //! the second timer.
 
+use core::cell::RefCell;
 use std::collections::BTreeMap;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
+use crate::models::erased::Erased;
 use crate::models::verify::Ledger;
 use crate::models::verify::oracle::Oracle;
 use crate::structures::candidate::{BenchQueue, Candidate};
-use crate::structures::erased::Erased;
 use crate::structures::registry::{self, Structure, Ties, Visitor};
 
 /// The number of timers.
@@ -35,8 +36,8 @@ impl Visitor for Mix {
             return Ok("bounded below the mix".into());
         }
         let arena = C::arena(TIMERS as usize);
-        let mut queue = C::queue(&arena, TIMERS as usize);
-        let mut queue = Erased::new(&mut queue);
+        let queue = RefCell::new(C::queue(&arena, TIMERS as usize));
+        let mut queue = Erased(&queue);
         if C::EXACT { mix(structure, &mut queue) } else { mix_granular(&mut queue, C::lateness) }
     }
 }

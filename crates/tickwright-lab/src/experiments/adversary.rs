@@ -19,24 +19,25 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::allocator;
-use crate::clock::Meter;
+use crate::clock::{FakeMeter, Meter};
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
-use crate::experiments::adversary::attack::{Attack, Call, Calls, Part};
+use crate::experiments::adversary::attack::{Attack, BYTES_PER_TIMER, Call, Calls, Part};
 use crate::experiments::adversary::data::{Data, Plan, Row, Skipped, Times};
 use crate::experiments::adversary::pattern::Pattern;
 use crate::experiments::adversary::scenario::Scenario;
 use crate::experiments::request;
+use crate::models::live::with_one;
 use crate::models::scenario::{Operations, Population, Rounds as Repeats, Seed};
-use crate::models::verify::{Answer, Evidence, Fold, Judge, Log};
+use crate::models::verify::Judge;
+use crate::models::witness::{Answer, Evidence};
 use crate::output::OutputArgs;
 use crate::output::table::count;
 use crate::progress::Progress;
 use crate::render::Format;
 use crate::result::{Finding, Section, Series, Unit, labels};
 use crate::rounds::Rounds;
-use crate::structures::candidate::Candidate;
-use crate::structures::registry::{self, Kind, Structure, Visitor};
+use crate::structures::registry::{self, Kind, Structure};
 
 /// Arguments of `bench adversary`.
 #[derive(Debug, Clone, Args)]
@@ -117,7 +118,7 @@ impl Experiment for AdversaryArgs {
                 let most =
                     able.iter().map(|structure| registry::bytes_per_timer(structure)).max().unwrap_or(0);
                 allocator::room(
-                    most.saturating_mul(population),
+                    most.saturating_add(BYTES_PER_TIMER).saturating_mul(population),
                     &format!("an attack of {population} timers"),
                 )?;
                 let attack = Attack::new(pattern, population, plan.budget, plan.seed);
@@ -213,12 +214,12 @@ fn rounds(
     meter: &dyn Meter,
     progress: &Progress,
 ) -> Result<Option<Vec<Calls>>, LabError> {
-    let parts = Part::ALL.map(|part| (part, Judge::default().expect(&attack.script(part), Evidence::Fold)));
+    let parts = expected(attack);
     let mut least: Vec<Option<Calls>> = vec![None; able.len()];
     let mut rounds = Rounds::new(plan.rounds, plan.seed).without_warm_up();
     let taken = rounds.run(able.len(), |turn| {
         let structure = able[turn.lane];
-        let calls = registry::visit(structure, Suffer { attack, parts: &parts, meter }).map_err(|wrong| {
+        let calls = suffer(structure, attack, &parts, meter).map_err(|wrong| {
             LabError::failed(format!("{} answered wrongly under {}: {wrong}", structure.id, attack.pattern))
         })?;
         match &mut least[turn.lane] {
@@ -233,40 +234,36 @@ fn rounds(
     Ok((!taken.interrupted).then(|| least.into_iter().map(Option::unwrap_or_default).collect()))
 }
 
-/// One round of one structure: every part of the attack, each on a fresh queue.
-struct Suffer<'a> {
-    attack: &'a Attack,
-    /// Runs each part, and compares the answers with those of an exact structure.
-    parts: &'a [(Part, Answer)],
-    meter: &'a dyn Meter,
+/// Each part of an attack, with the answers of an exact structure.
+fn expected(attack: &Attack) -> [(Part, [Answer; 2]); 3] {
+    Part::ALL.map(|part| {
+        let mut judge = Judge::default();
+        (part, attack.tapes(part).map(|tape| judge.expect(&tape, Evidence::Fold)))
+    })
 }
 
-impl Visitor for Suffer<'_> {
-    type Out = Result<Calls, String>;
-
-    fn visit<C: Candidate>(self, structure: &'static Structure) -> Self::Out {
-        let mut all = Calls::default();
-        for (part, expected) in self.parts {
-            let arena = C::arena(self.attack.population());
-            let mut queue = C::queue(&arena, self.attack.population());
-            let script = self.attack.script(*part);
-            let (calls, answer) = match Evidence::of(structure, None) {
-                Evidence::Fold => {
-                    let mut fold = Fold::default();
-                    let calls = self.attack.timed(*part, &mut queue, &mut fold, self.meter);
-                    (calls, Answer::Folded(fold))
-                }
-                Evidence::Log => {
-                    let mut log = Log::of(&script);
-                    let calls = self.attack.timed(*part, &mut queue, &mut log, self.meter);
-                    (calls, Answer::Logged(log))
-                }
-            };
-            Judge::default().judge(structure, &script, &answer, expected)?;
-            all.append(calls);
+/// One round of one structure: every part of the attack, each on a fresh queue.
+fn suffer(
+    structure: &'static Structure,
+    attack: &Attack,
+    parts: &[(Part, [Answer; 2])],
+    meter: &dyn Meter,
+) -> Result<Calls, String> {
+    let mut all = Calls::default();
+    let evidence = Evidence::of(structure, None);
+    for (part, expected) in parts {
+        let tapes = attack.tapes(*part);
+        let answers = with_one(structure, attack.population(), false, |live| {
+            let untimed = live.sampler.sample(&tapes[0], evidence, &FakeMeter::steady(0));
+            let timed = live.sampler.calls(&tapes[1], evidence, meter, &mut |step, ns| all.note(step, ns));
+            [untimed.answer, timed]
+        });
+        let mut judge = Judge::default();
+        for ((tape, answer), expected) in tapes.iter().zip(&answers).zip(expected) {
+            judge.judge(structure, tape, answer, expected)?;
         }
-        Ok(all)
     }
+    Ok(all)
 }
 
 fn rows(

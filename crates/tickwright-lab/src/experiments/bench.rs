@@ -4,20 +4,15 @@
 //! Each structure takes a sample in every round. Its answers are [verified](crate::models::verify)
 //! before its time counts.
 //!
-//! - [`work`]: the operations of a sample, and their sources; the timed loops are those of the
-//!   models
-//! - [`sampler`]: a queue that is sampled repeatedly; [`floor`]: references that are no queues
-//! - [`live`]: keeps many queues alive at once: each is filled once and sampled in every round
-//! - [`run`]: the rounds; [`cell`]: medians and ratios; [`findings`], [`tables`]: the report
+//! - [`run`]: the rounds, on [queues that live at once](crate::models::live): each is filled once
+//!   and sampled in every round
+//! - [`floor`]: references that are no queues; [`cell`]: medians and ratios; [`findings`], [`tables`]: the report
 
 pub(crate) mod cell;
 pub(crate) mod findings;
 pub(crate) mod floor;
-pub(crate) mod live;
 pub(crate) mod run;
-pub(crate) mod sampler;
 pub(crate) mod tables;
-pub(crate) mod work;
 
 use core::time::Duration;
 

@@ -6,18 +6,18 @@ use crate::allocator;
 use crate::clock::FakeMeter;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
-use crate::experiments::bench::sampler::{Runner, Sampler};
-use crate::experiments::bench::work::Source;
 use crate::experiments::request::{self, left_out};
 use crate::interrupt;
 use crate::models::hold::Hold;
+use crate::models::live::with_one;
 use crate::models::scenario::{Distribution, Increments, Measure, Population, Within};
-use crate::models::verify::Evidence;
+use crate::models::tape::{Source, Step, Tape};
+use crate::models::witness::Evidence;
 use crate::output::{OutputArgs, table};
 use crate::render::Format;
 use crate::result::{Cell, Finding, Section, Series, Table, Unit, labels};
-use crate::structures::candidate::{BenchQueue, Candidate};
-use crate::structures::registry::{self, Structure, Visitor};
+use crate::structures::candidate::BenchQueue;
+use crate::structures::registry::{self, Structure};
 
 /// Arguments of `bench memory`.
 #[derive(Debug, Clone, Args)]
@@ -112,7 +112,7 @@ impl Experiment for MemoryArgs {
     }
 
     fn run(&self, plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
-        let fixed = plan.structures.iter().map(|structure| registry::visit(structure, WeighEmpty)).collect();
+        let fixed = plan.structures.iter().map(|structure| weigh_empty(structure)).collect();
         let mut data = Data { fixed, rows: Vec::new() };
         for &population in &plan.populations {
             for structure in &plan.structures {
@@ -192,47 +192,43 @@ fn weigh(structure: &'static Structure, population: usize) -> Result<Row, LabErr
         allocator::room(population.saturating_mul(bytes), &what)?;
     }
     let skipped = registry::why_not(structure, population)?;
-    let bytes = skipped.is_none().then(|| registry::visit(structure, Weigh { population })).transpose()?;
+    let bytes = skipped.is_none().then(|| weigh_full(structure, population)).transpose()?;
     Ok(Row { structure, population, skipped, bytes })
-}
-
-/// Heap bytes allocated since `before`.
-fn grown(before: isize) -> usize {
-    usize::try_from(allocator::live_bytes() - before).unwrap_or(0)
-}
-
-struct Weigh {
-    population: usize,
 }
 
 /// The most deliveries after the filling. The deliveries show which entries lazy structures leave
 /// behind.
 const MOST_DELIVERIES: usize = 100_000;
 
-impl Visitor for Weigh {
-    type Out = Result<usize, LabError>;
-
-    fn visit<C: Candidate>(self, structure: &'static Structure) -> Self::Out {
-        let mean = Within::try_from(1 << 20).map_err(LabError::usage)?;
-        let increments = Increments { distribution: Distribution::Exponential, mean };
-        let mut hold = Hold::new(increments, self.population, self.population.min(MOST_DELIVERIES), 1);
-        let (fill, deliveries) = (hold.fill(), hold.next(Measure::Hold));
-        // A fold does not allocate.
-        let (evidence, meter) = (Evidence::Fold, FakeMeter::steady(0));
-        let before = allocator::live_bytes();
-        let arena = C::arena(self.population);
-        let mut runner = Runner::new(C::queue(&arena, self.population));
-        runner.sample(&fill, evidence, &meter);
-        runner.sample(&deliveries, evidence, &meter);
-        let bytes = grown(before).saturating_sub(runner.callers_bytes());
-        let held = count(runner.queue(), self.population);
-        if held == self.population {
+fn weigh_full(structure: &'static Structure, population: usize) -> Result<usize, LabError> {
+    let mean = Within::try_from(1 << 20).map_err(LabError::usage)?;
+    let increments = Increments { distribution: Distribution::Exponential, mean };
+    let mut hold = Hold::new(increments, population, population.min(MOST_DELIVERIES), 1);
+    let work = [Tape::over(Step::Fill, hold.deadlines()), hold.next(Measure::Hold)];
+    with_one(structure, population, false, |live| {
+        for tape in &work {
+            // A fold does not allocate.
+            live.sampler.sample(tape, Evidence::Fold, &FakeMeter::steady(0));
+        }
+        let bytes = live.sampler.bytes();
+        let held = count(&mut live.sampler.queue(), population);
+        if held == population {
             Ok(bytes)
         } else {
-            let what = format!("{} with {} timers", structure.id, self.population);
+            let what = format!("{} with {population} timers", structure.id);
             Err(LabError::memory(format!("{what}: the queue holds {held} of them, the others were refused")))
         }
-    }
+    })
+}
+
+/// Measures a structure without timers. It allocates memory for the first timer only when that timer
+/// comes.
+fn weigh_empty(structure: &'static Structure) -> Fixed {
+    let first = Tape::of([Step::Insert { id: 0, deadline: 1 }, Step::Deliver { now: 1 }]);
+    with_one(structure, 1, false, |live| {
+        live.sampler.sample(&first, Evidence::Fold, &FakeMeter::steady(0));
+        Fixed { structure, inline: live.inline, heap: live.heap_bytes() }
+    })
 }
 
 /// Delivers up to `most + 1` timers and returns their number.
@@ -251,23 +247,6 @@ fn count(queue: &mut impl BenchQueue, most: usize) -> usize {
 
 /// An upper bound of these timers' lateness in any granular structure, in ticks.
 const GRANULE: u64 = 1 << 32;
-
-struct WeighEmpty;
-
-impl Visitor for WeighEmpty {
-    type Out = Fixed;
-
-    fn visit<C: Candidate>(self, structure: &'static Structure) -> Fixed {
-        let arena = C::arena(1);
-        let before = allocator::live_bytes();
-        let mut queue = C::queue(&arena, 1);
-        // Memory for the first timer is allocated here.
-        queue.insert(0, 1);
-        queue.pop();
-        let heap = grown(before).saturating_sub(queue.callers_bytes());
-        Fixed { structure, inline: C::INLINE, heap }
-    }
-}
 
 #[cfg(test)]
 mod tests;

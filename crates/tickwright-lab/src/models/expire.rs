@@ -4,64 +4,51 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-use crate::models::verify::Witness;
-use crate::structures::candidate::BenchQueue;
-
-/// A range of ticks. Delivery advances through the ticks one by one.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Ticks {
-    begin: u64,
-    /// The number of timers. In as many ticks, all timers of exact structures expire.
-    pub(crate) timers: usize,
-}
-
-impl Ticks {
-    /// The last tick of the range; exact structures are empty after it.
-    fn end(self) -> u64 {
-        self.begin + self.timers as u64
-    }
-
-    /// The tick after which granular structures are empty too. Such a structure delivers a timer
-    /// with a delay of d ticks at most d ticks late.
-    fn latest(self) -> u64 {
-        self.end() + self.timers as u64 + 1
-    }
-}
-
-/// The timed loop.
-#[inline(never)]
-pub(crate) fn run<Q: BenchQueue, W: Witness>(queue: &mut Q, ticks: Ticks, witness: &mut W) {
-    // The last advance delivers timers that a granular structure still holds.
-    for now in (ticks.begin + 1..=ticks.end()).chain([ticks.latest()]) {
-        queue.advance(now, usize::MAX, &mut |id, expiry| witness.delivered(id, expiry, now));
-    }
-}
+use crate::models::scenario::Measure;
+use crate::models::tape::{Source, Step, Tape};
 
 /// Generates timers from a seed, round by round.
 #[derive(Debug)]
 pub(crate) struct Expire {
     rng: Pcg64,
-    ticks: Ticks,
+    /// The tick before those of this round.
+    begin: u64,
+    /// The number of timers. In as many ticks, all timers of exact structures expire.
+    timers: u32,
 }
 
 impl Expire {
     /// Creates the generator of one cell.
     pub(crate) fn new(population: usize, seed: u64) -> Self {
-        Self { rng: Pcg64::seed_from_u64(seed), ticks: Ticks { begin: 0, timers: population } }
+        let timers = u32::try_from(population).unwrap_or(u32::MAX);
+        Self { rng: Pcg64::seed_from_u64(seed), begin: 0, timers }
     }
 
-    /// Generates the deadlines of this round.
-    pub(crate) fn deadlines(&mut self) -> Vec<u64> {
-        let ticks = self.ticks;
-        let deadline = |_| self.rng.random_range(ticks.begin + 1..=ticks.end());
-        (0..ticks.timers).map(deadline).collect()
+    /// The last tick of a round; exact structures are empty after it.
+    fn last(&self) -> u64 {
+        self.begin + u64::from(self.timers)
+    }
+}
+
+impl Source for Expire {
+    /// There are none: each round arms its own timers.
+    fn deadlines(&mut self) -> Vec<u64> {
+        Vec::new()
     }
 
-    /// Returns the ticks of this round. The next round begins after them.
-    pub(crate) fn ticks(&mut self) -> Ticks {
-        let ticks = self.ticks;
-        self.ticks.begin = ticks.latest();
-        ticks
+    /// Rounds of two samples: [`Measure::Expire`] delivers what [`Measure::Insert`] armed.
+    fn next(&mut self, measure: Measure) -> Tape {
+        if measure == Measure::Insert {
+            let ticks = self.begin + 1..=self.last();
+            let deadlines = (0..self.timers).map(|_| self.rng.random_range(ticks.clone()));
+            return Tape::over(Step::Fill, deadlines.collect());
+        }
+        // A granular structure still holds some timers. It delivers a timer with a delay of d ticks
+        // at most d ticks late.
+        let all = self.last() + u64::from(self.timers) + 1;
+        let poll = Step::Poll { after: self.begin, count: self.timers };
+        self.begin = all;
+        Tape { deliveries: self.timers as usize, ..Tape::of([poll, Step::Deliver { now: all }]) }
     }
 }
 

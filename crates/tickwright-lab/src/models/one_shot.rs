@@ -17,57 +17,8 @@ use std::collections::BinaryHeap;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-use crate::models::network::Again;
-use crate::models::scenario::{Completions, OneShots};
-use crate::models::verify::{Notes, Witness};
-use crate::structures::candidate::BenchQueue;
-
-/// One turnover.
-#[derive(Debug, Clone, Copy)]
-struct Turnover {
-    /// Ticks since the previous turnover.
-    after: u32,
-    id: u32,
-    /// The delay of the timer that is inserted, in ticks. If the leaving timer expires, this is 0:
-    /// the id and the tick of the delivery then determine the successor's delay.
-    delay: u32,
-}
-
-/// The turnovers of a sample.
-#[derive(Debug, Clone)]
-pub(crate) struct Turnovers {
-    begin: u64,
-    all: Vec<Turnover>,
-    again: Again,
-}
-
-impl Turnovers {
-    /// An estimate of the number of answers.
-    pub(crate) fn notes(&self) -> Notes {
-        Notes { deliveries: self.all.iter().filter(|turnover| turnover.delay == 0).count(), reads: 0 }
-    }
-}
-
-/// The timed loop.
-#[inline(never)]
-pub(crate) fn run<Q: BenchQueue, W: Witness>(queue: &mut Q, turnovers: &Turnovers, witness: &mut W) {
-    let mut now = turnovers.begin;
-    let mut due = Vec::new();
-    for turnover in &turnovers.all {
-        if turnover.after > 0 {
-            now += u64::from(turnover.after);
-            queue.advance(now, usize::MAX, &mut |id, expiry| due.push((id, expiry)));
-            for (id, expiry) in due.drain(..) {
-                witness.delivered(id, expiry, now);
-                queue.insert(id, now + turnovers.again.delay(id, now));
-            }
-        }
-        if turnover.delay > 0 {
-            queue.remove(turnover.id);
-            queue.insert(turnover.id, now + u64::from(turnover.delay));
-        }
-    }
-}
+use crate::models::scenario::{Completions, Measure, OneShots};
+use crate::models::tape::{Again, Source, Step, Tape};
 
 /// How a timer will leave.
 #[derive(Debug, Clone, Copy)]
@@ -137,25 +88,6 @@ impl OneShot {
         (p50.get() as f64 * (deviation * normal).exp()).round() as u64
     }
 
-    /// Generates the initial deadlines of a server that has been running for a long time.
-    pub(crate) fn deadlines(&mut self) -> Vec<u64> {
-        (0..self.population).map(|id| self.pending(id, &mut |_, _| {})).collect()
-    }
-
-    /// Calls `each` with the id and the deadline of each timer that was cancelled before the first
-    /// tick and would expire after that tick. If there are more than `most` timers, only the last
-    /// `most` of them are passed.
-    pub(crate) fn cancelled(&self, most: usize, each: &mut dyn FnMut(u32, u64)) {
-        let mut again = Self::new(self.one_shots, self.population as usize, 0, self.seed);
-        let mut all = Vec::new();
-        for id in 0..self.population {
-            again.pending(id, &mut |ago, deadline| all.push((Reverse(ago), id, deadline)));
-        }
-        all.sort_unstable();
-        let earlier = all.len().saturating_sub(most);
-        all.into_iter().skip(earlier).for_each(|(_, id, deadline)| each(id, deadline));
-    }
-
     /// Simulates the timers of an id, one after the other, until the first tick. Returns the
     /// deadline of the timer that is pending then. Calls `cancelled(age, deadline)` for each
     /// cancelled timer that would expire after the first tick. `age` is the number of ticks since
@@ -181,28 +113,51 @@ impl OneShot {
             }
         }
     }
+}
 
-    /// Generates the turnovers of the next sample.
-    pub(crate) fn turnovers(&mut self) -> Turnovers {
-        let (begin, again) = (self.now, self.again);
-        let all = (0..self.operations).map_while(|_| {
-            let Reverse((at, id, expired)) = self.ends.pop()?;
-            let delay = if expired { again.delay(id, at) } else { self.delay() };
-            let Fate { life, expires } = self.fate(delay);
-            self.ends.push(Reverse((at + life, id, expires)));
-            // The value is at most the longest delay, so it fits into 32 bits, as delays do.
-            let after = u32::try_from(at - self.now).unwrap_or(u32::MAX);
-            self.now = at;
-            let drawn = if expired { 0 } else { delay };
-            Some(Turnover { after, id, delay: u32::try_from(drawn).unwrap_or(u32::MAX) })
-        });
-        let all = all.collect();
-        Turnovers { begin, all, again }
+impl Source for OneShot {
+    /// The deadlines of a server that has been running for a long time.
+    fn deadlines(&mut self) -> Vec<u64> {
+        (0..self.population).map(|id| self.pending(id, &mut |_, _| {})).collect()
     }
 
-    /// The tick by which every timer is due. A granular structure is late by less than one delay.
-    pub(crate) fn end(&self) -> u64 {
-        self.now + 2 * self.one_shots.longest.get()
+    fn next(&mut self, _: Measure) -> Tape {
+        let mut steps = Vec::with_capacity(2 * self.operations);
+        let mut deliveries = 0;
+        for _ in 0..self.operations {
+            let Some(Reverse((at, id, has_expired))) = self.ends.pop() else { break };
+            if at > self.now {
+                steps.push(Step::Serve { now: at });
+                self.now = at;
+            }
+            let delay = if has_expired { self.again.delay(id, at) } else { self.delay() };
+            let Fate { life, expires } = self.fate(delay);
+            self.ends.push(Reverse((at + life, id, expires)));
+            if has_expired {
+                deliveries += 1;
+            } else {
+                steps.push(Step::Renew { id, deadline: at + delay });
+            }
+        }
+        Tape { again: self.again, deliveries, ..Tape::of(steps) }
+    }
+
+    /// Passes each timer that was cancelled and would expire after the first tick. If there are more
+    /// than `most` of them, only the last `most` are passed.
+    fn past(&self, most: usize, each: &mut dyn FnMut(u32, u64)) {
+        let mut again = Self::new(self.one_shots, self.population as usize, 0, self.seed);
+        let mut all = Vec::new();
+        for id in 0..self.population {
+            again.pending(id, &mut |ago, deadline| all.push((Reverse(ago), id, deadline)));
+        }
+        all.sort_unstable();
+        let earlier = all.len().saturating_sub(most);
+        all.into_iter().skip(earlier).for_each(|(_, id, deadline)| each(id, deadline));
+    }
+
+    /// A granular structure is late by less than one delay.
+    fn end(&self) -> Option<u64> {
+        Some(self.now + 2 * self.one_shots.longest.get())
     }
 }
 

@@ -6,7 +6,7 @@
 //! monomorphic, with only one indirect call per sample.
 
 /// What happens to the entry of a timer that is removed or moved. A structure that keeps such
-/// entries is [aged](crate::experiments::bench::sampler::Sampler::fill_aged) before it is measured.
+/// entries is [aged](crate::models::sampler::Sampler::fill_aged) before it is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dead {
     /// It leaves at once.

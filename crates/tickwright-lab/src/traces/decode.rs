@@ -21,14 +21,14 @@ use std::collections::{HashMap, VecDeque};
 use tickwright_trace::event::Ns;
 use tickwright_trace::{Event, What};
 
-use super::steps::Step;
+use crate::models::tape::Step;
 use crate::models::verify::oracle::Oracle;
 use crate::structures::candidate::BenchQueue;
 
 /// What was decoded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
-    /// Operations by kind, in the order of [`KINDS`](super::steps::KINDS).
+    /// Operations by kind, in the order of [`KINDS`](crate::models::tape::KINDS).
     pub(crate) kinds: [u64; 4],
     /// Timers that were delivered.
     pub(crate) deliveries: u64,
@@ -203,7 +203,7 @@ impl Decoder {
                 self.counts.ticks = now;
                 return;
             }
-            Step::Clock { .. } => return,
+            _ => return,
         }
         let after = self.oracle.first().map(|(_, head)| head);
         self.counts.head_changes += u64::from(before != after);

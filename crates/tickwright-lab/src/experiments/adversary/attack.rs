@@ -7,9 +7,7 @@ use rand::seq::SliceRandom;
 use rand_pcg::Pcg64;
 
 use super::pattern::Pattern;
-use crate::clock::Meter;
-use crate::models::verify::{Notes, Script, Witness};
-use crate::structures::candidate::BenchQueue;
+use crate::models::tape::{Step, Tape};
 
 /// A kind of call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,11 +53,17 @@ impl Calls {
         ALL.into_iter().zip(self.0.iter().map(Vec::as_slice))
     }
 
-    /// Appends the calls of another part of the same round.
-    pub(crate) fn append(&mut self, other: Self) {
-        for (mine, more) in self.0.iter_mut().zip(other.0) {
-            mine.extend(more);
-        }
+    /// Appends the time of a call.
+    pub(crate) fn note(&mut self, step: Step, ns: u64) {
+        let call = match step {
+            Step::Insert { .. } => Call::Insert,
+            Step::Reschedule { .. } => Call::Rearm,
+            Step::Remove { .. } => Call::Remove,
+            Step::Pop => Call::Pop,
+            Step::Within { .. } => Call::AdvanceWithin,
+            _ => Call::Advance,
+        };
+        self.0[call as usize].push(ns);
     }
 
     /// Merges another round of the same calls: each call keeps the lesser of its two times.
@@ -70,38 +74,6 @@ impl Calls {
             }
         }
     }
-}
-
-/// Hooks before and after a call.
-trait Stopwatch {
-    fn start(&mut self);
-    fn stop(&mut self, call: Call);
-}
-
-struct Timed<'m> {
-    meter: &'m dyn Meter,
-    begun: u64,
-    calls: Calls,
-}
-
-impl Stopwatch for Timed<'_> {
-    #[inline]
-    fn start(&mut self) {
-        self.begun = self.meter.now();
-    }
-
-    #[inline]
-    fn stop(&mut self, call: Call) {
-        let ns = self.meter.now().saturating_sub(self.begun);
-        self.calls.0[call as usize].push(ns);
-    }
-}
-
-struct Untimed;
-
-impl Stopwatch for Untimed {
-    fn start(&mut self) {}
-    fn stop(&mut self, _call: Call) {}
 }
 
 /// A part of an attack. Each part begins with a fresh queue.
@@ -157,106 +129,46 @@ impl Attack {
         self.deadlines.len()
     }
 
-    /// Returns a part as a script for the judge.
-    pub(crate) fn script(&self, part: Part) -> PartOf<'_> {
-        PartOf { attack: self, part }
-    }
-
-    /// Runs a part and times each call.
-    pub(crate) fn timed<Q: BenchQueue, W: Witness>(
-        &self,
-        part: Part,
-        queue: &mut Q,
-        witness: &mut W,
-        meter: &dyn Meter,
-    ) -> Calls {
-        let mut watch = Timed { meter, begun: 0, calls: Calls::default() };
-        self.run(part, queue, witness, &mut watch);
-        watch.calls
-    }
-
     /// Makes the queue use all of its memory once, so that the timed calls do not pay for page
-    /// faults. Returns the first id that stays armed. All armed timers have the latest deadline of
-    /// the pattern.
-    fn touch<Q: BenchQueue>(&self, queue: &mut Q) -> u32 {
+    /// faults. Returns the first id that stays armed, too. All armed timers have the latest deadline
+    /// of the pattern.
+    fn touch(&self) -> (Vec<Step>, u32) {
         let all = u32::try_from(self.population()).unwrap_or(u32::MAX);
         let kept = u32::try_from(self.population() - self.population() / KEPT_ONE_IN).unwrap_or(u32::MAX);
-        let late = self.pattern.furthest(self.population());
-        (0..all).for_each(|id| queue.insert(id, late));
-        (0..kept).for_each(|id| queue.remove(id));
-        kept
+        let deadline = self.pattern.furthest(self.population());
+        let armed = (0..all).map(|id| Step::Insert { id, deadline });
+        (armed.chain((0..kept).map(|id| Step::Remove { id })).collect(), kept)
     }
 
-    fn run<Q: BenchQueue, W: Witness>(
-        &self,
-        part: Part,
-        queue: &mut Q,
-        witness: &mut W,
-        watch: &mut impl Stopwatch,
-    ) {
-        let kept = self.touch(queue);
-        let each = (0u32..).zip(&self.deadlines);
-        match part {
-            Part::OneByOne => {
-                for (id, deadline) in each {
-                    if id >= kept {
-                        queue.remove(id);
-                    }
-                    watch.start();
-                    queue.insert(id, *deadline);
-                    watch.stop(Call::Insert);
-                }
-                for (id, deadline) in (0u32..).zip(&self.moved) {
-                    watch.start();
-                    queue.reschedule(id, *deadline);
-                    watch.stop(Call::Rearm);
-                }
-                for id in &self.removed {
-                    watch.start();
-                    queue.remove(*id);
-                    watch.stop(Call::Remove);
-                }
-                for _ in self.removed.len()..self.deadlines.len() {
-                    watch.start();
-                    let popped = queue.pop();
-                    watch.stop(Call::Pop);
-                    let Some((id, expiry)) = popped else { break };
-                    witness.delivered(id, expiry, expiry);
-                }
-            }
-            Part::Advance | Part::AdvanceWithin => {
-                let (call, budget) = match part {
-                    Part::AdvanceWithin => (Call::AdvanceWithin, self.budget),
-                    _ => (Call::Advance, usize::MAX),
-                };
-                for (id, deadline) in each {
-                    if id >= kept {
-                        queue.remove(id);
-                    }
-                    queue.insert(id, *deadline);
-                }
-                if self.pattern.is_rearm() {
-                    (0u32..).zip(&self.moved).for_each(|(id, deadline)| queue.reschedule(id, *deadline));
-                }
-                if self.pattern == Pattern::CancelAll {
-                    self.removed.iter().for_each(|id| queue.remove(*id));
-                }
-                for &now in &self.ticks {
-                    loop {
-                        watch.start();
-                        let complete = queue.advance(now, budget, &mut |id, expiry| {
-                            witness.delivered(id, expiry, now);
-                        });
-                        watch.stop(call);
-                        if complete {
-                            break;
-                        }
-                    }
-                }
-            }
-        }
+    /// Writes a part: the steps that prepare it, and those that are timed.
+    pub(crate) fn tapes(&self, part: Part) -> [Tape; 2] {
+        let (mut before, kept) = self.touch();
+        let inserts = (0u32..).zip(&self.deadlines).flat_map(|(id, &deadline)| {
+            let clear = (id >= kept).then_some(Step::Clear { id });
+            clear.into_iter().chain([Step::Insert { id, deadline }])
+        });
+        let moves = (0u32..).zip(&self.moved).map(|(id, &deadline)| Step::Reschedule { id, deadline });
+        let removals = self.removed.iter().map(|&id| Step::Remove { id });
+        let timed: Vec<Step> = if part == Part::OneByOne {
+            let popped = self.population() - self.removed.len();
+            inserts.chain(moves).chain(removals).chain(core::iter::repeat_n(Step::Pop, popped)).collect()
+        } else {
+            before.extend(inserts);
+            before.extend(moves.filter(|_| self.pattern.is_rearm()));
+            before.extend(removals.filter(|_| self.pattern == Pattern::CancelAll));
+            let budget = u32::try_from(self.budget).unwrap_or(u32::MAX);
+            let call = |&now| match part {
+                Part::AdvanceWithin => Step::Within { now, budget },
+                _ => Step::Deliver { now },
+            };
+            self.ticks.iter().map(call).collect()
+        };
+        [Tape::of(before), Tape { deliveries: self.population(), ..Tape::of(timed) }]
     }
 }
+
+/// The least number of bytes of the tapes of a part, for each timer.
+pub(crate) const BYTES_PER_TIMER: usize = 7 * size_of::<Step>();
 
 /// After `touch`, one timer in `KEPT_ONE_IN` stays armed until the part inserts that id.
 /// `timer-queue` frees memory when it is less than a sixteenth full; a timed call would then pay
@@ -274,21 +186,4 @@ fn ticks(deadlines: &[u64]) -> Vec<u64> {
     ticks.sort_unstable();
     ticks.dedup();
     ticks
-}
-
-/// One part of an attack, run without the clock.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct PartOf<'a> {
-    attack: &'a Attack,
-    part: Part,
-}
-
-impl Script for PartOf<'_> {
-    fn run<Q: BenchQueue, W: Witness>(&self, queue: &mut Q, witness: &mut W) {
-        self.attack.run(self.part, queue, witness, &mut Untimed);
-    }
-
-    fn notes(&self) -> Notes {
-        Notes { deliveries: self.attack.population(), reads: 0 }
-    }
 }

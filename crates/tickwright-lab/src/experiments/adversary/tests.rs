@@ -45,11 +45,9 @@ fn the_least_of_the_rounds_counts() {
     let structure = registry::find("heap4/slab").unwrap();
     let attack = Attack::new(Pattern::Descending, 1, 8, 1);
     let once = |ns: &[u64]| {
-        let parts =
-            Part::ALL.map(|part| (part, Judge::default().expect(&attack.script(part), Evidence::Fold)));
         // Two readings around each call.
         let meter = FakeMeter::scripted(ns.iter().flat_map(|ns| [0, *ns]));
-        registry::visit(structure, Suffer { attack: &attack, parts: &parts, meter: &meter }).unwrap()
+        suffer(structure, &attack, &expected(&attack), &meter).unwrap()
     };
     let mut least = once(&[70, 60, 30, 5, 5]);
     least.keep_least(&once(&[40, 65, 90, 5, 5]));

@@ -1,6 +1,6 @@
 //! The data of a run: cells of rows, with medians, ratios and verdicts.
 
-use crate::experiments::bench::sampler::Held;
+use crate::models::sampler::Held;
 use crate::models::scenario::Measure;
 use crate::result::{Series, Unit, labels};
 use crate::stats::{self, Summary};

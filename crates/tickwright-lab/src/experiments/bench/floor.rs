@@ -5,20 +5,22 @@
 //! - [`FlatWheel`]: an array of ids for each tick, up to the longest delay
 //! - [`Pass`]: an array that is read from its begin to its end
 
-use crate::experiments::bench::sampler::{Runner, Sampler};
+use core::cell::RefCell;
+
+use crate::models::erased::Operations;
 use crate::models::scenario::{Floor, Increments, Scenario};
 use crate::structures::candidate::{BenchQueue, Dead};
 
 /// Creates the floor of a scenario at a population, if the scenario has one.
-pub(crate) fn sampler(scenario: &Scenario, population: usize) -> Option<Box<dyn Sampler>> {
+pub(crate) fn queue(scenario: &Scenario, population: usize) -> Option<Box<dyn Operations>> {
     Some(match scenario.run.floor? {
         // There are too few timers for a wheel: it would walk over empty ticks.
         Floor::FlatWheel if scenario.increments.is_some_and(|all| population < ticks_a_timer(all)) => {
-            Box::new(Runner::new(Slots::new(population)))
+            Box::new(RefCell::new(Slots::new(population)))
         }
-        Floor::FlatWheel => Box::new(Runner::new(FlatWheel::new(population, scenario.longest_delay()?))),
-        Floor::Slots => Box::new(Runner::new(Slots::new(population))),
-        Floor::Pass => Box::new(Runner::new(Pass::default())),
+        Floor::FlatWheel => Box::new(RefCell::new(FlatWheel::new(population, scenario.longest_delay()?))),
+        Floor::Slots => Box::new(RefCell::new(Slots::new(population))),
+        Floor::Pass => Box::new(RefCell::new(Pass::default())),
     })
 }
 

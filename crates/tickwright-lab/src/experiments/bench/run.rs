@@ -1,6 +1,7 @@
 //! Rounds: in each round, every structure runs once, in random order. Its answers are judged, and
 //! its time is kept.
 
+use core::cell::RefCell;
 use core::time::Duration;
 
 use crate::allocator;
@@ -9,12 +10,13 @@ use crate::error::LabError;
 use crate::experiment::Lab;
 use crate::experiments::bench::cell::{Cell, Row, conclude, price_questions};
 use crate::experiments::bench::floor;
-use crate::experiments::bench::live::{Live, with_all};
-use crate::experiments::bench::sampler::{Empty, Runner, Sampler};
-use crate::experiments::bench::work::{Source, Work};
 use crate::interrupt;
+use crate::models::live::{Live, with_all};
+use crate::models::sampler::{Empty, Sampler};
 use crate::models::scenario::{Measure, Model, Scenario};
-use crate::models::verify::{Answer, Evidence, Judge};
+use crate::models::tape::{Source, Step, Tape};
+use crate::models::verify::Judge;
+use crate::models::witness::{Answer, Evidence};
 use crate::output::table::count;
 use crate::progress::Progress;
 use crate::rounds::Rounds;
@@ -177,8 +179,8 @@ impl Trial<'_> {
     /// Runs some work on one structure and judges its answers. Returns the time in ns.
     fn judged(
         &mut self,
-        Live { structure, sampler }: Live<'_>,
-        work: &Work,
+        Live { structure, sampler, .. }: Live<'_>,
+        work: &Tape,
         evidence: Evidence,
         expected: &Answer,
     ) -> Result<u64, String> {
@@ -193,7 +195,7 @@ impl Trial<'_> {
         &mut self,
         live: Live<'_>,
         measure: Measure,
-        work: &Work,
+        work: &Tape,
         expected: &Answer,
     ) -> Result<Option<u64>, String> {
         if not_measured(live.structure, measure).is_some() {
@@ -205,7 +207,7 @@ impl Trial<'_> {
     }
 
     /// Runs untimed work on some queues. Returns `false` if an interruption stopped it.
-    fn untimed(&mut self, work: &Work, queues: &[Live<'_>], harness: &dyn Sampler) -> Result<bool, String> {
+    fn untimed(&mut self, work: &Tape, queues: &[Live<'_>], harness: &Sampler<'_>) -> Result<bool, String> {
         let expected = self.judge.expect(work, Evidence::Fold);
         harness.sample(work, Evidence::Fold, self.meter);
         for &live in queues {
@@ -223,15 +225,14 @@ impl Trial<'_> {
     /// Fills every queue. A lazy queue also receives the dead entries that earlier work would have
     /// left in it. So entries leave at the rate at which they come, from the first sample on.
     /// Returns `false` if an interruption stopped it.
-    fn fill(&mut self, fill: &Work, source: &dyn Source, harness: &dyn Sampler) -> Result<bool, String> {
+    fn fill(&mut self, fill: &Tape, source: &dyn Source, harness: &Sampler<'_>) -> Result<bool, String> {
         let (lazy, others): (Vec<Live<'_>>, Vec<Live<'_>>) =
             self.live.iter().copied().partition(|one| one.sampler.is_lazy());
-        let Work::Fill(deadlines) = fill else { return Ok(true) };
         for one in lazy {
             if interrupt::requested() {
                 return Ok(false);
             }
-            one.sampler.fill_aged(deadlines, &|most, each| source.past(most, each));
+            one.sampler.fill_aged(&fill.ticks, &|most, each| source.past(most, each));
         }
         self.untimed(fill, &others, harness)
     }
@@ -245,15 +246,17 @@ impl Trial<'_> {
     ) -> Outcome {
         let part = self.part;
         let mut source = part.scenario.source(part.population, part.operations, part.seed);
-        let harness = Runner::new(Empty::new(part.population));
-        let floor = floor::sampler(&part.scenario, part.population);
+        let nothing = RefCell::new(Empty::new(part.population));
+        let harness = Sampler::new(allocator::live_bytes(), &nothing);
+        let floor = floor::queue(&part.scenario, part.population);
+        let floor = floor.as_deref().map(|queue| Sampler::new(allocator::live_bytes(), queue));
         let (meter, live) = (self.meter, self.live);
-        let fill = source.fill();
+        let fill = Tape::over(Step::Fill, source.deadlines());
         if !self.fill(&fill, &*source, &harness)? {
             return Ok(());
         }
-        if let (Some(floor), Work::Fill(deadlines)) = (&floor, &fill) {
-            floor.fill_aged(deadlines, &|most, each| source.past(most, each));
+        if let Some(floor) = &floor {
+            floor.fill_aged(&fill.ticks, &|most, each| source.past(most, each));
         }
         for _ in 0..part.warm_up() {
             let work = source.next(part.scenario.measures[0]);
@@ -274,7 +277,7 @@ impl Trial<'_> {
             within.is_none_or(|within| u128::from(elapsed) <= within.as_nanos())
         };
         // The work of the current cell, the same for all structures, and its right answer.
-        let mut now: Option<(Work, Answer)> = None;
+        let mut now: Option<(Tape, Answer)> = None;
         let taken = rounds.run_while(live.len(), more, |turn| {
             let cell = &mut cells[turn.cell];
             if turn.place == 0 {
@@ -315,8 +318,8 @@ impl Trial<'_> {
                 }
             }
         }
-        if let Some(last) = source.last().filter(|_| !taken.interrupted) {
-            self.untimed(&last, live, &harness)?;
+        if let Some(now) = source.end().filter(|_| !taken.interrupted) {
+            self.untimed(&Tape::of([Step::Deliver { now }]), live, &harness)?;
         }
         Ok(())
     }

@@ -1,10 +1,13 @@
+use core::cell::RefCell;
+
 use super::cell::Cell;
-use super::live::Live;
 use super::run::Trial;
-use super::sampler::{Empty, Runner, Sampler};
 use super::*;
+use crate::allocator;
 use crate::clock::FakeMeter;
 use crate::experiment::conduct_plan;
+use crate::models::live::Live;
+use crate::models::sampler::{Empty, Sampler};
 use crate::models::scenario::Measure;
 use crate::models::verify::Judge;
 use crate::models::verify::faulty::{Fault, Faulty};
@@ -134,12 +137,18 @@ fn quick_keeps_to_small_populations_and_few_rounds() {
     assert!(plan.parts.len() > 3 && plan.parts.iter().all(|part| part.operations == 10_000));
 }
 
+/// A queue under the name of a structure.
+fn alive<'a>(id: &str, sampler: &'a Sampler<'a>) -> Live<'a> {
+    Live { structure: registry::find(id).unwrap(), sampler, inline: 0, nodes: 0 }
+}
+
 #[test]
 fn a_structure_that_answers_wrongly_fails_the_run() {
     let plan = hold("hold-exp-sparse", &["--structures", "list/slab", "--n", "2"]).plan().unwrap();
     // An empty harness under the name of a structure.
-    let wrong = Runner::new(Empty::new(2));
-    let live = [Live { structure: registry::find("list/slab").unwrap(), sampler: &wrong }];
+    let queue = RefCell::new(Empty::new(2));
+    let sampler = Sampler::new(0, &queue);
+    let live = [alive("list/slab", &sampler)];
     let mut cells = plan.parts[0].empty_cells();
     let progress = Progress::steps(1, "test");
     let meter = FakeMeter::steady(1);
@@ -154,8 +163,9 @@ fn a_timer_that_is_lost_and_never_missed_in_a_round_is_missed_at_the_end() {
     // None of the 1000 timers becomes due in a poll.
     let words = ["--structures", "list/slab", "--n", "1000", "--rounds", "1", "--operations", "1"];
     let plan = Comparison::new(Model::Idle, request::words(&words).unwrap()).plan().unwrap();
-    let wrong = Runner::new(Faulty::new(Fault::LosesFirst));
-    let live = [Live { structure: registry::find("list/slab").unwrap(), sampler: &wrong }];
+    let queue = RefCell::new(Faulty::new(Fault::LosesFirst));
+    let sampler = Sampler::new(0, &queue);
+    let live = [alive("list/slab", &sampler)];
     let (progress, meter) = (Progress::steps(1, "test"), FakeMeter::steady(1));
     let mut trial = Trial { part: &plan.parts[0], live: &live, meter: &meter, judge: Judge::default() };
     let message = trial.run(None, &progress, &mut plan.parts[0].empty_cells()).unwrap_err();
@@ -283,11 +293,10 @@ fn as_many_dead_entries_leave_as_come_from_the_first_sample_on() {
         let scenario = Scenario::find(name).unwrap();
         let mut source = scenario.source(n, 3 * n, 1);
         let hoard = Hoard { entries: std::collections::BTreeMap::new(), arrivals: 0, deadlines: vec![0; n] };
-        let runner = Runner::new(hoard);
-        let (meter, fold) = (FakeMeter::steady(0), crate::models::verify::Evidence::Fold);
-        let fill = source.fill();
-        let work::Work::Fill(deadlines) = &fill else { unreachable!() };
-        runner.fill_aged(deadlines, &|most, each| source.past(most, each));
+        let (before, queue) = (allocator::live_bytes(), RefCell::new(hoard));
+        let runner = Sampler::new(before, &queue);
+        let (meter, fold) = (FakeMeter::steady(0), crate::models::witness::Evidence::Fold);
+        runner.fill_aged(&source.deadlines(), &|most, each| source.past(most, each));
         let dead = || runner.held().dead.unwrap() as f64 / n as f64;
         let (begin, sure) = (dead(), 0.06 * dead() + 0.02);
         assert!((begin - a_timer).abs() < sure, "{name}: {begin}");

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use super::instrument::{Counting, Op, Samples, Stats, Timing};
 use super::log::Log;
-use super::machine::{Real, Virtual, punctual};
+use super::machine::{Machine, Real, Virtual, punctual};
 use super::oracle::Oracle;
 use super::scenario::Scenario;
 use super::slice::{Slice, drive};
@@ -218,14 +218,14 @@ impl Visitor for Turn<'_, '_> {
         let (mut timing, mut counting) = (Timing::new(*meter, samples), Counting::default());
         let (mut real, mut simulated) = (Real::new(plan.wait == Wait::Spin), Virtual::default());
         let stop = &interrupt::requested;
-        match (plan.mode, plan.instrument) {
-            (Mode::Real, _) => drive::<C, _, _>(work, length, &mut real, &mut timing, log, *meter, stop),
-            (Mode::Virtual, true) => {
-                drive::<C, _, _>(work, length, &mut simulated, &mut timing, log, *meter, stop)
-            }
+        // Where each operation is timed alone, the machine's calls are not.
+        let machine: &mut dyn Machine = match (plan.mode, plan.instrument) {
             (Mode::Virtual, false) => {
-                drive::<C, _, _>(work, length, &mut simulated, &mut counting, log, *meter, stop)
+                return drive::<C, _, _>(work, length, &mut simulated, &mut counting, log, *meter, stop);
             }
-        }
+            (Mode::Virtual, true) => &mut simulated,
+            (Mode::Real, _) => &mut real,
+        };
+        drive::<C, _, _>(work, length, machine, &mut timing, log, *meter, stop)
     }
 }

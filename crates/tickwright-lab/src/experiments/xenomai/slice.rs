@@ -49,7 +49,7 @@ const STOP_EVERY: u64 = 64;
 
 /// Drives a queue of candidate `C` for `length` ns of the structure's clock. Ends early if the log
 /// or the probe is full, or if `stop` returns true.
-pub(crate) fn drive<C: Candidate, P: Probe, M: Machine>(
+pub(crate) fn drive<C: Candidate, P: Probe, M: Machine + ?Sized>(
     work: &mut Workload,
     length: u64,
     machine: &mut M,

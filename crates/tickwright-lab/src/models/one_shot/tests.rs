@@ -1,8 +1,8 @@
 use super::*;
-use crate::experiments::bench::work::Source;
-use crate::models::scenario::{Measure, Scenario};
-use crate::models::verify::Script;
+use crate::models::scenario::Scenario;
+use crate::models::tape::run;
 use crate::models::verify::oracle::Oracle;
+use crate::models::witness::Witness;
 
 /// Counts deliveries.
 #[derive(Default)]
@@ -26,10 +26,10 @@ fn expired(scenario: &str, population: usize) -> Vec<f64> {
     const OPERATIONS: usize = 20_000;
     let mut source = source(scenario, population, OPERATIONS);
     let mut oracle = Oracle::default();
-    source.fill().run(&mut oracle, &mut Count::default());
+    run(&Tape::over(Step::Fill, source.deadlines()), &mut oracle, &mut Count::default());
     let mut sample = || {
         let (work, mut count) = (source.next(Measure::Turnover), Count::default());
-        work.run(&mut oracle, &mut count);
+        run(&work, &mut oracle, &mut count);
         assert!(work.notes().deliveries.abs_diff(count.0) < population, "an estimate");
         100.0 * count.0 as f64 / OPERATIONS as f64
     };
@@ -56,10 +56,20 @@ fn each_id_has_one_pending_timer_within_the_range() {
     let mut source = source("one-shots-2k", 500, 5000);
     let deadlines = source.deadlines();
     assert!(deadlines.len() == 500 && deadlines.iter().all(|deadline| (1..=2000).contains(deadline)));
-    let turnovers = source.turnovers();
-    let cancelled = || turnovers.all.iter().filter(|turnover| turnover.delay > 0);
-    assert!(cancelled().all(|turnover| (50..=2000).contains(&turnover.delay)));
-    assert_eq!((turnovers.all.len(), source.ends.len()), (5000, 500));
+    let tape = source.next(Measure::Turnover);
+    let (mut now, mut cancelled) = (0, 0);
+    for step in tape.steps {
+        match step {
+            Step::Serve { now: tick } => now = tick,
+            Step::Renew { deadline, .. } => {
+                cancelled += 1;
+                assert!((50..=2000).contains(&(deadline - now)));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    // The other turnovers are expiries.
+    assert_eq!((cancelled + tape.deliveries, source.ends.len()), (5000, 500));
 }
 
 #[test]
@@ -76,7 +86,7 @@ fn all_requests_have_one_delay_and_half_of_them_complete_by_the_median() {
 fn equal_seeds_make_equal_turnovers() {
     let of = || {
         let mut source = source("request-timeout", 100, 1000);
-        (source.deadlines(), format!("{:?}", source.turnovers()))
+        (source.deadlines(), source.next(Measure::Turnover).steps)
     };
     assert_eq!(of(), of());
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::ledger::Follower;
 use super::oracle::Oracle;
-use super::{Answer, Evidence, Fold, Log, Script};
+use crate::models::tape::{Tape, run};
+use crate::models::witness::{Answer, Evidence, Fold, Log};
 use crate::structures::registry::{self, Structure, Ties};
 
 /// Computes the right answers of one run, from its first work to its last.
@@ -16,19 +17,10 @@ pub(crate) struct Judge {
 
 impl Judge {
     /// Returns the answers of an exact structure to the next work.
-    pub(crate) fn expect(&mut self, work: &impl Script, evidence: Evidence) -> Answer {
-        match evidence {
-            Evidence::Fold => {
-                let mut fold = Fold::default();
-                work.run(&mut self.oracle, &mut fold);
-                Answer::Folded(fold)
-            }
-            Evidence::Log => {
-                let mut log = Log::of(work);
-                work.run(&mut self.oracle, &mut log);
-                Answer::Logged(log)
-            }
-        }
+    pub(crate) fn expect(&mut self, tape: &Tape, evidence: Evidence) -> Answer {
+        let mut answer = Answer::none(tape.notes(), evidence);
+        run(tape, &mut self.oracle, &mut answer);
+        answer
     }
 
     /// Checks the answers of a structure against the structure's promises. The judge must see every
@@ -39,7 +31,7 @@ impl Judge {
     pub(crate) fn judge(
         &mut self,
         structure: &'static Structure,
-        work: &impl Script,
+        tape: &Tape,
         answer: &Answer,
         expected: &Answer,
     ) -> Result<(), String> {
@@ -49,14 +41,14 @@ impl Judge {
                     .followers
                     .entry(structure.id)
                     .or_insert_with(|| Follower::new(registry::lateness(structure)));
-                follower.follow(work, log)
+                follower.follow(tape, log)
             }
             (Answer::Folded(found), Answer::Folded(expected)) if structure.ties.exact() => {
                 agree(found, expected, structure.ties)
             }
             (Answer::Logged(found), Answer::Logged(expected)) => {
-                each_agrees(found, expected, structure.ties, work.reads_a_bound())?;
-                if work.delivers_whole_expiries() { same_timers(found, expected) } else { Ok(()) }
+                each_agrees(found, expected, structure.ties, tape.reads_a_bound())?;
+                if tape.delivers_whole_expiries() { same_timers(found, expected) } else { Ok(()) }
             }
             _ => Err("its answers were not kept as they must be to be judged".into()),
         }
@@ -64,7 +56,7 @@ impl Judge {
 }
 
 pub(super) fn agree(found: &Fold, expected: &Fold, ties: Ties) -> Result<(), String> {
-    let same = found.found == expected.found && found.times == expected.times;
+    let same = (found.found, found.times, found.reads) == (expected.found, expected.times, expected.reads);
     if same && (ties == Ties::AnyOrder || found.order == expected.order) {
         return Ok(());
     }
@@ -96,7 +88,8 @@ pub(super) fn each_agrees(found: &Log, expected: &Log, ties: Ties, bound: bool) 
         ));
     }
     for (found, expected) in found.deliveries.iter().zip(&expected.deliveries) {
-        if found.expiry != expected.expiry || (ties == Ties::Fifo && found.id != expected.id) {
+        let on_time = (found.expiry, found.now) == (expected.expiry, expected.now);
+        if !on_time || (ties == Ties::Fifo && found.id != expected.id) {
             return Err(format!("{found:?} where the oracle has {expected:?}"));
         }
     }

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::vec;
 
-use super::{Delivery, Fold, Log, Script};
+use crate::models::tape::{Tape, run};
+use crate::models::witness::{Delivery, Fold, Log};
 use crate::structures::candidate::BenchQueue;
 
 /// The armed timers, with the last tick at which each may be delivered.
@@ -108,10 +109,10 @@ impl Follower {
         Self { ledger: Ledger::new(lateness), deliveries, reads, wrong: Ok(()) }
     }
 
-    pub(super) fn follow(&mut self, work: &impl Script, log: &Log) -> Result<(), String> {
+    pub(super) fn follow(&mut self, tape: &Tape, log: &Log) -> Result<(), String> {
         self.deliveries = log.deliveries.clone().into_iter();
         self.reads = log.reads.clone().into_iter();
-        work.run(self, &mut Fold::default());
+        run(tape, self, &mut Fold::default());
         if let Some(more) = self.deliveries.next() {
             self.note(Err(format!("a delivery too many: {more:?}")));
         }

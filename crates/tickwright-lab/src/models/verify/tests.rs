@@ -1,13 +1,13 @@
 use super::judge::{agree, each_agrees, same_timers};
 use super::ledger::Follower;
 use super::*;
-use crate::experiments::bench::work::Work;
-use crate::models::scenario::Scenario;
+use crate::models::scenario::{Measure, Scenario};
+use crate::models::tape::{Step, Tape, run};
 use crate::models::verify::faulty::{Fault, Faulty};
 use crate::models::verify::oracle::Oracle;
-use crate::structures::registry::STRUCTURES;
-use crate::structures::registry::Ties;
-use crate::traces::steps::{Chunk, Step};
+use crate::models::witness::{Answer, Delivery, Evidence, Fold, Log, Witness};
+use crate::structures::candidate::BenchQueue;
+use crate::structures::registry::{STRUCTURES, Structure, Ties};
 
 /// The bound is an eighth of the delay, rounded up to a multiple of eight.
 fn eighth(delay: u64) -> u64 {
@@ -33,12 +33,20 @@ fn read(answers: &[Option<u64>]) -> Log {
     Log { deliveries: Vec::new(), reads: answers.to_vec() }
 }
 
+fn fill(deadlines: &[u64]) -> Tape {
+    Tape::over(Step::Fill, deadlines.to_vec())
+}
+
+fn drain(now: u64) -> Tape {
+    Tape::of([Step::Deliver { now }])
+}
+
 /// Arms timers for 100 and 200, drains the queue at 300, and judges the deliveries in `notes`.
 #[track_caller]
 fn drained(notes: &[Told]) -> Result<(), String> {
     let mut follower = Follower::new(eighth);
-    follower.follow(&Work::Fill(vec![100, 200]), &Log::default()).unwrap();
-    follower.follow(&Work::Drain(300), &delivered(notes))
+    follower.follow(&fill(&[100, 200]), &Log::default()).unwrap();
+    follower.follow(&drain(300), &delivered(notes))
 }
 
 #[test]
@@ -51,7 +59,7 @@ fn a_bound_counts_from_the_time_that_the_structure_was_told() {
     let told = [Step::Clock { at: 100 }, Step::Insert { id: 0, deadline: 140 }, Step::Advance { now: 300 }];
     let due = |expiry| {
         let log = Log { reads: vec![None], ..delivered(&[(0, expiry, 300)]) };
-        Follower::new(eighth).follow(&Chunk(told.to_vec()), &log)
+        Follower::new(eighth).follow(&Tape::of(told), &log)
     };
     assert_eq!(due(148), Ok(()));
     assert!(due(149).unwrap_err().contains("later than its bound, 148"));
@@ -74,17 +82,17 @@ fn early_late_lost_and_twice_are_found() {
 
 #[test]
 fn the_mistakes_of_the_hold_model_are_found_too() {
-    let run = |notes: &[Told]| {
+    let held = |notes: &[Told]| {
         let mut follower = Follower::new(eighth);
-        follower.follow(&Work::Fill(vec![100, 200]), &Log::default()).unwrap();
-        follower.follow(&Work::Hold(vec![10, 10]), &delivered(notes))
+        follower.follow(&fill(&[100, 200]), &Log::default()).unwrap();
+        follower.follow(&Tape::over(Step::Hold, vec![10, 10]), &delivered(notes))
     };
     // At 104, the timer was armed again for 114. The bound of that timer is at least one bucket of
     // 8.
-    assert_eq!(run(&[(0, 104, 104), (0, 122, 122)]), Ok(()));
-    assert!(run(&[(0, 104, 104), (0, 110, 110)]).unwrap_err().contains("early"));
-    assert!(run(&[(0, 104, 104)]).unwrap_err().contains("a timer is armed, and none was found"));
-    assert!(run(&[(0, 104, 104), (0, 122, 122), (1, 200, 200)]).unwrap_err().contains("too many"));
+    assert_eq!(held(&[(0, 104, 104), (0, 122, 122)]), Ok(()));
+    assert!(held(&[(0, 104, 104), (0, 110, 110)]).unwrap_err().contains("early"));
+    assert!(held(&[(0, 104, 104)]).unwrap_err().contains("a timer is armed, and none was found"));
+    assert!(held(&[(0, 104, 104), (0, 122, 122), (1, 200, 200)]).unwrap_err().contains("too many"));
 }
 
 #[test]
@@ -93,10 +101,10 @@ fn a_wake_up_may_be_early_and_never_late_and_the_head_is_exact() {
         let mut judge = Judge::default();
         let mut source = Scenario::find("reads").unwrap().source(1, 1, 1);
         let mut queue = Oracle::default();
-        for work in [source.fill(), source.next(measure)] {
+        for work in [fill(&source.deadlines()), source.next(measure)] {
             let expected = judge.expect(&work, Evidence::Log);
-            let mut log = Log::of(&work);
-            work.run(&mut queue, &mut log);
+            let mut log = Log::of(work.notes());
+            run(&work, &mut queue, &mut log);
             // One timer, and one question at the end.
             let head = queue.head().unwrap();
             log.reads.iter_mut().for_each(|read| *read = answer.map(|early| head - early));
@@ -120,8 +128,8 @@ fn a_wake_up_may_be_early_and_never_late_and_the_head_is_exact() {
 fn a_read_that_is_missing_or_late_is_found_in_a_granular_structure() {
     let head = |log: Log| {
         let mut follower = Follower::new(eighth);
-        follower.follow(&Work::Fill(vec![100]), &Log::default()).unwrap();
-        follower.follow(&Work::Head(1), &log)
+        follower.follow(&fill(&[100]), &Log::default()).unwrap();
+        follower.follow(&Tape::of([Step::Head { count: 1 }]), &log)
     };
     assert_eq!(head(read(&[Some(116)])), Ok(()));
     assert!(head(read(&[Some(117)])).unwrap_err().contains("must come by Some(116)"));
@@ -169,23 +177,23 @@ fn what_is_kept_follows_from_what_is_promised() {
     assert_eq!(Evidence::of(&STRUCTURES[0], Some(Measure::Wake)), Evidence::Log);
     assert_eq!(Evidence::of(granular(), Some(Measure::Hold)), Evidence::Log);
     let mut judge = Judge::default();
-    let expected = judge.expect(&Work::Head(0), Evidence::Fold);
+    let expected = judge.expect(&Tape::default(), Evidence::Fold);
     let folded = Answer::Folded(Fold::default());
-    assert!(judge.judge(granular(), &Work::Head(0), &folded, &expected).is_err());
+    assert!(judge.judge(granular(), &Tape::default(), &folded, &expected).is_err());
 }
 
 /// Returns the judgment of [`Fault::Eights`] in a scenario, with the promised bound `lateness`.
 fn eights(scenario: &Scenario, lateness: fn(u64) -> u64) -> Result<(), String> {
     let (mut queue, mut follower) = (Faulty::new(Fault::Eights), Follower::new(lateness));
     let mut source = scenario.source(50, 400, 1);
-    let mut works = vec![source.fill()];
+    let mut works = vec![fill(&source.deadlines())];
     for _ in 0..3 {
         works.extend(scenario.measures.iter().map(|measure| source.next(*measure)));
     }
-    works.extend(source.last());
+    works.extend(source.end().map(drain));
     for work in works {
         let mut log = Log::default();
-        work.run(&mut queue, &mut log);
+        run(&work, &mut queue, &mut log);
         follower.follow(&work, &log)?;
     }
     Ok(())

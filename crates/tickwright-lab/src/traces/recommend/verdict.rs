@@ -3,6 +3,7 @@
 use tickwright_trace::Profile;
 
 use super::data::{Criteria, Data, Plan};
+use crate::models::tape::KINDS;
 use crate::render::Format;
 use crate::result::{Axis, Cell, Finding, Plot, Section, Series, Table, Unit, labels};
 use crate::stats::{FEWEST_ROUNDS, Verdict};
@@ -10,7 +11,6 @@ use crate::structures::registry::{self, Kind, Structure, Ties};
 use crate::traces::describe::workload_line;
 use crate::traces::remedy::remedies;
 use crate::traces::replay::{Data as Replayed, Row};
-use crate::traces::steps::KINDS;
 
 impl Criteria {
     /// Whether a structure may be recommended.

@@ -3,18 +3,18 @@
 use hdrhistogram::Histogram;
 
 use super::data::Calls;
-use crate::allocator;
 use crate::clock::Meter;
 use crate::error::LabError;
-use crate::models::verify::{Answer, Evidence, Fold, Judge, Log, Script, Witness};
-use crate::structures::candidate::{BenchQueue, Candidate};
-use crate::structures::erased::Erased;
-use crate::structures::registry::{self, Structure, Visitor};
-use crate::traces::steps::{Chunk, Guarded, KINDS, Step};
+use crate::models::erased::Erased;
+use crate::models::live::{Live, with_one};
+use crate::models::tape::{KINDS, Step, Tape};
+use crate::models::verify::Judge;
+use crate::models::witness::{Answer, Evidence, Fold};
+use crate::structures::candidate::BenchQueue;
+use crate::structures::registry::{self, Structure};
 
 /// Calls its argument with all operations, piece by piece. The error ends it.
-pub(super) type Feed<'f> =
-    dyn Fn(&mut dyn FnMut(&Chunk) -> Result<(), LabError>) -> Result<(), LabError> + 'f;
+pub(super) type Feed<'f> = dyn Fn(&mut dyn FnMut(&Tape) -> Result<(), LabError>) -> Result<(), LabError> + 'f;
 
 /// What a pass is for.
 pub(super) enum Purpose<'p> {
@@ -53,9 +53,9 @@ pub(super) struct Known {
 
 impl Known {
     /// Computes the answers to all pieces. `in_time` is called before each, and its error ends it.
-    pub(super) fn of(pieces: &[Chunk], in_time: &dyn Fn() -> Result<(), LabError>) -> Result<Self, LabError> {
+    pub(super) fn of(pieces: &[Tape], in_time: &dyn Fn() -> Result<(), LabError>) -> Result<Self, LabError> {
         let mut judge = Judge::default();
-        let expect = |piece: &Chunk| in_time().map(|()| judge.expect(piece, Evidence::Log));
+        let expect = |piece: &Tape| in_time().map(|()| judge.expect(piece, Evidence::Log));
         let answers = pieces.iter().map(expect).collect::<Result<_, _>>()?;
         Ok(Self { answers, judge })
     }
@@ -88,57 +88,40 @@ pub(super) struct Pass<'p> {
     pub(super) meter: &'p dyn Meter,
 }
 
-impl Visitor for Pass<'_> {
-    type Out = Result<Passed, LabError>;
-
-    fn visit<C: Candidate>(self, structure: &'static Structure) -> Self::Out {
-        let arena = C::arena(self.capacity);
-        let before = allocator::live_bytes();
-        let queue = C::queue(&arena, self.capacity);
-        let capacity = self.capacity;
-        let passed = if C::EXACT {
-            self.run(structure, queue, before)
-        } else {
-            self.run(structure, Guarded::new(queue, capacity), before)
-        };
-        passed.map(|passed| Passed { bytes: passed.bytes + C::INLINE, ..passed })
-    }
-}
-
 impl Pass<'_> {
-    fn run<Q: BenchQueue>(
-        self,
-        structure: &'static Structure,
-        mut queue: Q,
-        before: isize,
-    ) -> Result<Passed, LabError> {
+    /// Runs on a fresh queue of a structure.
+    pub(super) fn run(self, structure: &'static Structure) -> Result<Passed, LabError> {
+        with_one(structure, self.capacity, true, |live| self.on(live))
+    }
+
+    /// Runs on an empty queue.
+    fn on(self, live: Live<'_>) -> Result<Passed, LabError> {
         let Self { feed, purpose, meter, capacity, mut untimed } = self;
         let mut passed = Passed::default();
-        let queue = &mut queue;
+        // Other programs do not count in the processor time.
+        let processor = Processor(meter);
+        // Runs a piece. Its time counts from the reading of the clock on.
+        let mut timed = |piece: &Tape, clock: u64, passed: &mut Passed| {
+            let sample = live.sampler.sample(piece, Evidence::Fold, &processor);
+            passed.fold.append(sample.answer.fold());
+            passed.ns += if counts(&mut untimed, piece) { sample.ns.saturating_sub(clock) } else { 0 };
+        };
         match purpose {
-            Purpose::Verify(compare) => {
-                let queue = &mut Erased::new(queue);
-                verify(structure, queue, feed, (before, compare, meter), &mut passed)?;
-            }
-            Purpose::Time => feed(&mut |chunk| {
-                let ns = timed(queue, chunk, &mut passed.fold, meter);
-                passed.ns += if counts(&mut untimed, chunk) { ns } else { 0 };
+            Purpose::Verify(compare) => verify(live, feed, compare, &processor, &mut passed)?,
+            Purpose::Time => feed(&mut |piece| {
+                timed(piece, 0, &mut passed);
                 Ok(())
             })?,
-            Purpose::Cold(clock, waste) => feed(&mut |chunk| {
+            Purpose::Cold(clock, waste) => feed(&mut |piece| {
                 pollute(waste);
-                let ns = timed(queue, chunk, &mut passed.fold, meter).saturating_sub(clock);
-                passed.ns += if counts(&mut untimed, chunk) { ns } else { 0 };
+                timed(piece, clock, &mut passed);
                 Ok(())
             })?,
-            Purpose::Calls(clock, waste) => {
-                calls(queue, feed, (clock, waste, untimed), meter, &mut passed)?;
-            }
+            Purpose::Calls(clock, waste) => calls(live, feed, (clock, waste, untimed), meter, &mut passed)?,
             Purpose::Wakes => {
-                let mut deadlines = vec![0; capacity];
-                let mut queue = Erased::new(queue);
-                feed(&mut |chunk| {
-                    wakes(&mut queue, chunk, &mut deadlines, &mut passed);
+                let (mut queue, mut deadlines) = (live.sampler.queue(), vec![0; capacity]);
+                feed(&mut |piece| {
+                    wakes(&mut queue, piece, &mut deadlines, &mut passed);
                     Ok(())
                 })?;
             }
@@ -147,38 +130,20 @@ impl Pass<'_> {
     }
 }
 
+/// The processor time of a clock.
+pub(super) struct Processor<'m>(pub(super) &'m dyn Meter);
+
+impl Meter for Processor<'_> {
+    fn now(&self) -> u64 {
+        self.0.cpu()
+    }
+}
+
 /// Whether the time of a piece counts. `untimed` is the number of operations before those that do.
-fn counts(untimed: &mut u64, chunk: &Chunk) -> bool {
+fn counts(untimed: &mut u64, piece: &Tape) -> bool {
     let counts = *untimed == 0;
-    *untimed = untimed.saturating_sub(chunk.operations());
+    *untimed = untimed.saturating_sub(piece.operations());
     counts
-}
-
-/// The timed loop: compiled once for each structure, shared by cold and warm runs. It measures the
-/// processor time of the thread, so that other programs do not count.
-#[inline(never)]
-fn timed<Q: BenchQueue>(queue: &mut Q, chunk: &Chunk, fold: &mut Fold, meter: &dyn Meter) -> u64 {
-    let start = meter.cpu();
-    chunk.run(queue, fold);
-    meter.cpu().saturating_sub(start)
-}
-
-/// Records each answer twice: in a log for the judge, and in a fold for later runs.
-struct Both<'b> {
-    log: Log,
-    fold: &'b mut Fold,
-}
-
-impl Witness for Both<'_> {
-    fn delivered(&mut self, id: u32, expiry: u64, now: u64) {
-        self.log.delivered(id, expiry, now);
-        self.fold.delivered(id, expiry, now);
-    }
-
-    fn read(&mut self, answer: Option<u64>) {
-        self.log.read(answer);
-        self.fold.read(answer);
-    }
 }
 
 /// Compares all answers. A trace may end before any timer is due: then its own operations ask for
@@ -186,38 +151,33 @@ impl Witness for Both<'_> {
 /// pending timer must come, and no timer that was cancelled. Figures of memory and the fold do not
 /// include this part.
 fn verify(
-    structure: &'static Structure,
-    queue: &mut Erased<'_>,
+    live: Live<'_>,
     feed: &Feed<'_>,
-    (before, compare, meter): (isize, Compare<'_>, &dyn Meter),
+    Compare { end, known, pieces }: Compare<'_>,
+    meter: &dyn Meter,
     passed: &mut Passed,
 ) -> Result<(), LabError> {
-    let Compare { end, known, pieces } = compare;
+    let Live { structure, sampler, .. } = live;
     let mut done = 0;
     let mut judge = Judge::default();
     let wrongly = |wrong: String| LabError::failed(format!("{} answered wrongly: {wrong}", structure.id));
     let mut last = 0;
-    let mut own = allocator::live_bytes() - before;
-    let mut most = own;
-    feed(&mut |chunk| {
+    passed.bytes = live.inline + live.heap_bytes();
+    feed(&mut |piece| {
         let computed;
         let expected = match known.and_then(|known| known.answers.get(done)) {
             Some(answer) => answer,
             None => {
-                computed = judge.expect(chunk, Evidence::Log);
+                computed = judge.expect(piece, Evidence::Log);
                 &computed
             }
         };
-        let mut both = Both { log: Log::of(chunk), fold: &mut passed.fold };
-        let (start, logged) = (allocator::live_bytes(), both.log.bytes());
-        let begun = meter.cpu();
-        chunk.run(queue, &mut both);
-        passed.ns += meter.cpu().saturating_sub(begun);
-        let log_growth = isize::try_from(both.log.bytes() - logged).unwrap_or(0);
-        own += allocator::live_bytes() - start - log_growth;
-        most = most.max(own);
-        last = chunk.0.iter().map(|step| step.reaches()).fold(last, u64::max);
-        judge.judge(structure, chunk, &Answer::Logged(both.log), expected).map_err(wrongly)?;
+        let sample = sampler.sample(piece, Evidence::Log, meter);
+        passed.ns += sample.ns;
+        passed.bytes = passed.bytes.max(live.inline + live.heap_bytes());
+        last = piece.steps.iter().map(|step| step.reaches()).fold(last, u64::max);
+        judge.judge(structure, piece, &sample.answer, expected).map_err(wrongly)?;
+        passed.fold.append(sample.answer.fold());
         done += 1;
         if done <= pieces {
             passed.first = passed.fold;
@@ -228,22 +188,19 @@ fn verify(
     let bound = registry::lateness(structure)(last);
     let all = last.saturating_add(bound);
     passed.compared_to = (end < all).then_some(end);
-    let rest = Chunk(vec![Step::Advance { now: all.min(end) }]);
+    let rest = Tape::of([Step::Advance { now: all.min(end) }]);
     let expected = match known {
         Some(known) => known.judge.clone().expect(&rest, Evidence::Log),
         None => judge.expect(&rest, Evidence::Log),
     };
-    let mut log = Log::of(&rest);
-    rest.run(queue, &mut log);
-    judge.judge(structure, &rest, &Answer::Logged(log), &expected).map_err(|wrong| {
+    let sample = sampler.sample(&rest, Evidence::Log, meter);
+    judge.judge(structure, &rest, &sample.answer, &expected).map_err(|wrong| {
         wrongly(format!("after the last operation, advanced to tick {}: {wrong}", all.min(end)))
-    })?;
-    passed.bytes = usize::try_from(most).unwrap_or(0).saturating_sub(queue.callers_bytes());
-    Ok(())
+    })
 }
 
-fn calls<Q: BenchQueue>(
-    queue: &mut Q,
+fn calls(
+    live: Live<'_>,
     feed: &Feed<'_>,
     (clock, waste, mut untimed): (u64, &mut [u8], u64),
     meter: &dyn Meter,
@@ -254,22 +211,16 @@ fn calls<Q: BenchQueue>(
         Histogram::<u64>::new_with_bounds(1, 1 << 40, 3).map_err(|error| LabError::failed(error.to_string()))
     };
     let mut times = [histogram()?, histogram()?, histogram()?, histogram()?];
-    feed(&mut |chunk| {
+    feed(&mut |piece| {
         pollute(waste);
-        if !counts(&mut untimed, chunk) {
-            chunk.run(queue, &mut passed.fold);
-            return Ok(());
-        }
-        for step in &chunk.0 {
-            if !step.is_operation() {
-                step.run(queue, &mut passed.fold);
-                continue;
-            }
-            let start = meter.now();
-            step.run(queue, &mut passed.fold);
-            let ns = meter.now().saturating_sub(start).saturating_sub(clock);
-            times[step.kind()].saturating_record(ns);
-        }
+        let answer = if counts(&mut untimed, piece) {
+            live.sampler.calls(piece, Evidence::Fold, meter, &mut |step, ns| {
+                times[step.kind()].saturating_record(ns.saturating_sub(clock));
+            })
+        } else {
+            live.sampler.sample(piece, Evidence::Fold, meter).answer
+        };
+        passed.fold.append(answer.fold());
         Ok(())
     })?;
     for (kind, times) in times.iter().enumerate().take(KINDS.len()).filter(|(_, times)| !times.is_empty()) {
@@ -287,8 +238,8 @@ fn calls<Q: BenchQueue>(
 
 /// Runs operations under a driver that wakes when the queue asks for it. `deadlines` are those of
 /// all ids.
-fn wakes(queue: &mut Erased<'_>, chunk: &Chunk, deadlines: &mut [u64], passed: &mut Passed) {
-    for &step in &chunk.0 {
+fn wakes(queue: &mut Erased<'_>, piece: &Tape, deadlines: &mut [u64], passed: &mut Passed) {
+    for &step in &piece.steps {
         if let Step::Insert { id, deadline } | Step::Reschedule { id, deadline } = step
             && let Some(place) = deadlines.get_mut(id as usize)
         {
@@ -303,7 +254,11 @@ fn wakes(queue: &mut Erased<'_>, chunk: &Chunk, deadlines: &mut [u64], passed: &
                 drive(queue, now, deadlines, passed);
                 deliver(queue, now, deadlines, passed);
             }
-            step => step.run(queue, &mut Fold::default()),
+            Step::Insert { id, deadline } => queue.insert(id, deadline),
+            Step::Reschedule { id, deadline } => queue.reschedule(id, deadline),
+            Step::Remove { id } => queue.remove(id),
+            // A trace has no other steps.
+            _ => {}
         }
     }
 }

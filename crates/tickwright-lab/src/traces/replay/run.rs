@@ -8,11 +8,12 @@ use std::collections::HashMap;
 use tickwright_trace::{Profile, What};
 
 use super::data::{Data, LeftOut, Limits, Plan, Row};
-use super::pass::{Compare, Feed, Known, Pass, Passed, Purpose};
+use super::pass::{Compare, Feed, Known, Pass, Passed, Processor, Purpose};
 use crate::clock::{Meter, calibrate};
 use crate::error::LabError;
 use crate::experiment::Lab;
-use crate::models::verify::Fold;
+use crate::models::tape::{Step, Tape};
+use crate::models::witness::Fold;
 use crate::output::table::count;
 use crate::progress::Progress;
 use crate::render::Format;
@@ -21,7 +22,6 @@ use crate::stats::FEWEST_ROUNDS;
 use crate::structures::registry::{self, Structure};
 use crate::traces::decode::{Counts, Decoder};
 use crate::traces::input::Input;
-use crate::traces::steps::{Chunk, Step};
 use crate::{allocator, interrupt};
 
 /// The number of operations in a piece.
@@ -164,7 +164,7 @@ impl Bench<'_> {
         feed: &Feed<'_>,
     ) -> Result<Passed, LabError> {
         let (capacity, untimed, meter) = (self.capacity, self.untimed, self.meter);
-        registry::visit(structure, Pass { feed, capacity, untimed, purpose, meter })
+        Pass { feed, capacity, untimed, purpose, meter }.run(structure)
     }
 
     /// Compares the answers of the structures with the oracle's, and makes a row for each. With
@@ -192,12 +192,12 @@ impl Bench<'_> {
                     known: self.known,
                     pieces: self.called(),
                 };
-                let feed = |take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>| {
+                let feed = |take: &mut dyn FnMut(&Tape) -> Result<(), LabError>| {
                     self.steps.each(usize::MAX, &mut |chunk| in_time().and_then(|()| take(chunk)))
                 };
                 let verified = self.pass(structure, Purpose::Verify(compare), &feed)?;
                 progress.step();
-                let feed = |take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>| {
+                let feed = |take: &mut dyn FnMut(&Tape) -> Result<(), LabError>| {
                     self.steps.each(usize::MAX, &mut |chunk| in_time().and_then(|()| take(chunk)))
                 };
                 let wakes = self.pass(structure, Purpose::Wakes, &feed)?;
@@ -282,7 +282,7 @@ impl Bench<'_> {
         let passes = Cell::new(0);
         let is_late = || passes.get() >= free && self.is_past(|limits| limits.rounds_until);
         let stop = || interrupt::requested() || is_late();
-        let all = |take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>| self.steps.each(usize::MAX, take);
+        let all = |take: &mut dyn FnMut(&Tape) -> Result<(), LabError>| self.steps.each(usize::MAX, take);
         let taken = Rounds::new(plan.rounds, plan.seed).run_until(lanes, more, stop, |turn| {
             let purpose = if plan.cold { Purpose::Cold(clock, &mut waste) } else { Purpose::Time };
             let passed = self.pass(structures[turn.lane], purpose, &all)?;
@@ -316,7 +316,7 @@ impl Bench<'_> {
         let clock = calibrate(meter).cost_ns as u64;
         let progress = Progress::steps((lanes * CALL_ROUNDS) as u64, self.named("single calls"));
         let stop = || interrupt::requested() || self.is_past(|limits| limits.end);
-        let first = |take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>| self.steps.each(pieces, take);
+        let first = |take: &mut dyn FnMut(&Tape) -> Result<(), LabError>| self.steps.each(pieces, take);
         let alone = Rounds::new(CALL_ROUNDS, plan.seed).without_warm_up();
         let taken = alone.clone().run_until(
             lanes,
@@ -339,19 +339,10 @@ impl Bench<'_> {
     }
 }
 
-/// The processor time of a clock.
-struct Processor<'m>(&'m dyn Meter);
-
-impl Meter for Processor<'_> {
-    fn now(&self) -> u64 {
-        self.0.cpu()
-    }
-}
-
 /// The number of pieces that contain the first `operations`.
-fn pieces(kept: &[Chunk], operations: u64) -> usize {
+fn pieces(kept: &[Tape], operations: u64) -> usize {
     let mut sum = 0;
-    let is_before = |piece: &&Chunk| {
+    let is_before = |piece: &&Tape| {
         let before = sum < operations;
         sum += piece.operations();
         before
@@ -450,7 +441,7 @@ struct Steps<'p> {
     /// Copies are shifted over this time, in ns.
     spread: i64,
     piece: usize,
-    kept: Option<Vec<Chunk>>,
+    kept: Option<Vec<Tape>>,
     /// This many operations are decoded, beside those that fill the queue.
     most: u64,
     /// Decoding ends with an error after this time.
@@ -499,7 +490,7 @@ impl<'p> Steps<'p> {
         let mut kept = Some(Vec::new());
         let mut all = 0;
         let (counts, part) = self.decode(&mut |chunk| {
-            all += chunk.0.len() as u64;
+            all += chunk.steps.len() as u64;
             if all > KEPT {
                 kept = None;
             }
@@ -552,7 +543,7 @@ impl<'p> Steps<'p> {
     fn each(
         &self,
         pieces: usize,
-        take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>,
+        take: &mut dyn FnMut(&Tape) -> Result<(), LabError>,
     ) -> Result<(), LabError> {
         match &self.kept {
             Some(kept) => kept.iter().take(pieces).try_for_each(take),
@@ -564,16 +555,16 @@ impl<'p> Steps<'p> {
     /// enough operations.
     fn decode(
         &self,
-        take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>,
+        take: &mut dyn FnMut(&Tape) -> Result<(), LabError>,
     ) -> Result<(Counts, Part), LabError> {
         let mut decoder = Decoder::new(self.tick_ns);
-        let mut chunk = Chunk(Vec::with_capacity(self.piece));
+        let mut chunk = Tape::of(Vec::with_capacity(self.piece));
         let mut done = Ok(());
         // A piece ends with an operation, and with those that are not timed.
         let mut untimed: u64 = self.untimed.iter().sum();
         let mut here = 0;
         let mut put = |step: Step| {
-            chunk.0.push(step);
+            chunk.steps.push(step);
             if !step.is_operation() {
                 return ControlFlow::Continue(());
             }
@@ -585,7 +576,7 @@ impl<'p> Steps<'p> {
             }
             here = 0;
             done = self.in_time().and_then(|()| take(&chunk));
-            chunk.0.clear();
+            chunk.steps.clear();
             if done.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
         let (mut stopped, mut begun, mut part) = (false, None, Part::default());

@@ -1,11 +1,11 @@
 //! The report of `replay`.
 
 use super::data::{Data, Row};
+use crate::models::tape::KINDS;
 use crate::render::Format;
 use crate::result::{Axis, Cell, Finding, Mark, Plot, Section, Series, Table, Unit, labels};
 use crate::structures::registry::Ties;
 use crate::traces::describe::workload_line;
-use crate::traces::steps::KINDS;
 
 /// Every sample.
 pub(crate) fn series(data: &Data) -> Vec<Series> {

@@ -8,12 +8,12 @@ use super::{Data, Limits, ReplayArgs, run, tables};
 use crate::clock::FakeMeter;
 use crate::experiment::Lab;
 use crate::experiments::request;
+use crate::models::tape::Step;
 use crate::render;
 use crate::structures::registry;
 use crate::traces::decode::Decoder;
 use crate::traces::input::Input;
 use crate::traces::profile::Workload;
-use crate::traces::steps::Step;
 
 fn arm(time: Ns, timer: u64, deadline: Ns) -> Event {
     Event::new(time, timer, What::Arm { deadline, period: 0 })

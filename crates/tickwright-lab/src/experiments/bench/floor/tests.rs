@@ -1,8 +1,8 @@
 use super::*;
-use crate::experiments::bench::work::Source;
 use crate::models::scenario::Measure;
+use crate::models::tape::{Step, Tape, run};
 use crate::models::verify::oracle::Oracle;
-use crate::models::verify::{Script, Witness};
+use crate::models::witness::Witness;
 
 /// Counts the deliveries, without their order.
 #[derive(Default, PartialEq, Eq, Debug)]
@@ -24,15 +24,15 @@ fn both(scenario: &str, n: usize, floor: &mut impl BenchQueue) -> [Sum; 2] {
     let scenario = Scenario::find(scenario).unwrap();
     let mut oracle = Oracle::default();
     let mut sums = [Sum::default(), Sum::default()];
-    let mut source: Box<dyn Source> = scenario.source(n, 3000, 1);
-    let mut works = vec![source.fill()];
+    let mut source = scenario.source(n, 3000, 1);
+    let mut tapes = vec![Tape::over(Step::Fill, source.deadlines())];
     for _ in 0..3 {
-        works.extend(scenario.measures.iter().map(|measure| source.next(*measure)));
+        tapes.extend(scenario.measures.iter().map(|measure| source.next(*measure)));
     }
-    works.extend(source.last());
-    for work in works {
-        work.run(&mut oracle, &mut sums[0]);
-        work.run(floor, &mut sums[1]);
+    tapes.extend(source.end().map(|now| Tape::of([Step::Deliver { now }])));
+    for tape in &tapes {
+        run(tape, &mut oracle, &mut sums[0]);
+        run(tape, floor, &mut sums[1]);
     }
     sums
 }
@@ -70,7 +70,7 @@ fn slots_are_read_and_written_as_often_as_timers_are_popped() {
 
 #[test]
 fn a_floor_stands_where_the_scenario_names_one() {
-    let floor = |name: &str, n| sampler(&Scenario::find(name).unwrap(), n).is_some();
+    let floor = |name: &str, n| queue(&Scenario::find(name).unwrap(), n).is_some();
     assert!(floor("network", 10) && floor("hold-exp-dense", 10) && floor("idle", 10));
     assert!(!floor("reads", 10));
     // With a few timers, the wheel would walk over empty ticks.

@@ -1,7 +1,10 @@
+use core::cell::RefCell;
+
 use super::*;
+use crate::allocator;
 use crate::clock::FakeMeter;
+use crate::models::sampler::Sampler;
 use crate::models::verify::faulty::{Fault, Faulty};
-use crate::structures::registry;
 
 /// Three timers are armed, one is moved and one is cancelled. None is due while the trace lasts.
 const STEPS: [Step; 5] = [
@@ -16,14 +19,20 @@ const STEPS: [Step; 5] = [
 fn pass(steps: &[Step], id: &str, fault: Fault, purpose: Purpose<'_>) -> Result<Passed, LabError> {
     let structure = registry::find(id)?;
     let chunks = pieces(steps);
-    let feed = |take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>| chunks.iter().try_for_each(take);
+    let feed = |take: &mut dyn FnMut(&Tape) -> Result<(), LabError>| chunks.iter().try_for_each(take);
     let meter = FakeMeter::steady(10);
-    let pass = Pass { feed: &feed, capacity: 4, untimed: 0, purpose, meter: &meter };
-    pass.run(structure, Faulty::new(fault), allocator::live_bytes())
+    on(structure, fault, Pass { feed: &feed, capacity: 4, untimed: 0, purpose, meter: &meter })
 }
 
-fn pieces(steps: &[Step]) -> Vec<Chunk> {
-    steps.chunks(2).map(|steps| Chunk(steps.to_vec())).collect()
+/// Runs a pass on a queue with a fault, under the name of a structure.
+fn on(structure: &'static Structure, fault: Fault, pass: Pass<'_>) -> Result<Passed, LabError> {
+    let queue = RefCell::new(Faulty::new(fault));
+    let sampler = &Sampler::new(allocator::live_bytes(), &queue);
+    pass.on(Live { structure, sampler, inline: 0, nodes: 0 })
+}
+
+fn pieces(steps: &[Step]) -> Vec<Tape> {
+    steps.chunks(2).map(|steps| Tape::of(steps)).collect()
 }
 
 /// Structures of ours, exact and not, and a rival with a lower bound as its head.
@@ -122,11 +131,11 @@ impl Meter for Shared {
 #[test]
 fn the_time_of_other_programs_does_not_count() {
     let chunks = pieces(&EXPIRING);
-    let feed = |take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>| chunks.iter().try_for_each(take);
+    let feed = |take: &mut dyn FnMut(&Tape) -> Result<(), LabError>| chunks.iter().try_for_each(take);
     let structure = registry::find("heap4/slab").unwrap();
     for meter in [&Shared(FakeMeter::steady(10)) as &dyn Meter, &FakeMeter::steady(10)] {
         let pass = Pass { feed: &feed, capacity: 4, untimed: 2, purpose: Purpose::Time, meter };
-        let passed = pass.run(structure, Faulty::new(Fault::None), allocator::live_bytes());
+        let passed = on(structure, Fault::None, pass);
         // The first of three pieces is not timed, and each other takes one reading.
         assert_eq!(passed.map(|passed| passed.ns).ok(), Some(20));
     }
@@ -142,13 +151,13 @@ fn the_time_is_told_in_each_pass_and_is_not_timed_as_a_call() {
         Step::Insert { id: 1, deadline: 900_063 },
         Step::Advance { now: 900_072 },
     ];
-    let chunks = [Chunk(steps.to_vec())];
-    let feed = |take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>| chunks.iter().try_for_each(take);
+    let chunks = [Tape::of(steps)];
+    let feed = |take: &mut dyn FnMut(&Tape) -> Result<(), LabError>| chunks.iter().try_for_each(take);
     for id in ["coarse/slab", "coarse/hook"] {
         let run = |purpose| {
             let meter = FakeMeter::steady(10);
             let pass = Pass { feed: &feed, capacity: 4, untimed: 0, purpose, meter: &meter };
-            registry::visit(registry::find(id)?, pass)
+            pass.run(registry::find(id)?)
         };
         let run = |purpose| run(purpose).unwrap_or_else(|error| panic!("{id}: {error}"));
         let compared = run(Purpose::Verify(Compare { end: u64::MAX, known: None, pieces: 1 }));
@@ -158,12 +167,12 @@ fn the_time_is_told_in_each_pass_and_is_not_timed_as_a_call() {
         assert_eq!(run(Purpose::Wakes).late_ticks, 1, "{id}");
         assert_eq!(run(Purpose::Calls(0, &mut [])).fold, compared.fold, "{id}");
     }
-    let chunks = [Chunk(vec![Step::Clock { at: 5 }, Step::Insert { id: 0, deadline: 9 }])];
-    let feed = |take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>| chunks.iter().try_for_each(take);
+    let chunks = [Tape::of([Step::Clock { at: 5 }, Step::Insert { id: 0, deadline: 9 }])];
+    let feed = |take: &mut dyn FnMut(&Tape) -> Result<(), LabError>| chunks.iter().try_for_each(take);
     let mut waste = [0; 128];
     let (purpose, meter) = (Purpose::Calls(0, &mut waste), FakeMeter::steady(10));
     let pass = Pass { feed: &feed, capacity: 4, untimed: 0, purpose, meter: &meter };
-    let passed = registry::visit(registry::find("heap4/slab").unwrap(), pass).unwrap();
+    let passed = pass.run(registry::find("heap4/slab").unwrap()).unwrap();
     assert_eq!(passed.calls.map(|calls| calls.is_some()), [true, false, false, false]);
     // One byte of each line was written before the only piece.
     assert_eq!((waste[0], waste[64], waste.iter().sum::<u8>()), (1, 1, 2));

@@ -44,11 +44,11 @@ fn the_number_of_rounds_follows_from_the_first() {
 
 #[test]
 fn single_calls_are_timed_in_the_first_pieces() {
-    let kept = [3, 3, 1].map(|length| Chunk(vec![Step::Remove { id: 0 }; length]));
+    let kept = [3, 3, 1].map(|length| Tape::of(vec![Step::Remove { id: 0 }; length]));
     let found = [0, 1, 3, 4, 6, 7, 8].map(|operations| pieces(&kept, operations));
     assert_eq!(found, [0, 1, 1, 2, 2, 3, 3]);
     // Times are no operations.
-    let timed = kept.map(|piece| Chunk([vec![Step::Clock { at: 1 }; 2], piece.0].concat()));
+    let timed = kept.map(|piece| Tape::of([vec![Step::Clock { at: 1 }; 2], piece.steps].concat()));
     assert_eq!([0, 1, 3, 4, 6, 7, 8].map(|operations| pieces(&timed, operations)), found);
 }
 

@@ -1,40 +1,21 @@
-//! A queue that is sampled repeatedly. One indirect call per sample hides the queue's type.
+//! A queue of any type that runs tapes, one after the other.
 
-use core::cell::{Cell, RefCell};
+use core::cell::Cell;
 
 use crate::allocator;
 use crate::clock::Meter;
-use crate::experiments::bench::work::Work;
-use crate::models::verify::{Answer, Evidence, Fold, Log, Script};
+use crate::models::erased::{Erased, Operations};
+use crate::models::tape::{Step, Tape};
+use crate::models::witness::{Answer, Evidence, Fold, Log};
 use crate::structures::candidate::{BenchQueue, Dead};
 
-/// One timed run of some work.
+/// One timed run of a tape.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sample {
     /// The time of all operations together.
     pub(crate) ns: u64,
     /// What the queue delivered and what it returned when it was read.
     pub(crate) answer: Answer,
-}
-
-/// Runs work on a queue of its own.
-pub(crate) trait Sampler {
-    /// Runs all operations and measures their total time.
-    fn sample(&self, work: &Work, evidence: Evidence, meter: &dyn Meter) -> Sample;
-
-    /// See [`BenchQueue::callers_bytes`].
-    fn callers_bytes(&self) -> usize;
-
-    /// Whether the queue keeps entries of timers that were removed or moved.
-    fn is_lazy(&self) -> bool;
-
-    /// Fills an empty queue with timers at `deadlines`, and with the entries that earlier work
-    /// would have left. Before a timer's own deadline, it is armed at each deadline that `past`
-    /// gives for it.
-    fn fill_aged(&self, deadlines: &[u64], past: &Past<'_>);
-
-    /// What the queue holds now.
-    fn held(&self) -> Held;
 }
 
 /// Calls its second argument with the id and the deadline of each timer that was moved or cancelled
@@ -55,30 +36,23 @@ pub(crate) struct Held {
     pub(crate) dead: Option<usize>,
 }
 
-/// A sampler of a queue.
-#[derive(Debug)]
-pub(crate) struct Runner<Q> {
-    queue: RefCell<Q>,
+/// A queue, and the bytes that it has allocated.
+pub(crate) struct Sampler<'q> {
+    queue: Erased<'q>,
     /// Bytes that the queue has allocated and not freed.
     bytes: Cell<isize>,
 }
 
-impl<Q> Runner<Q> {
-    /// Creates a sampler of an empty queue.
-    pub(crate) fn new(queue: Q) -> Self {
-        Self::since(allocator::live_bytes(), queue)
-    }
-
-    /// Creates a sampler of an empty queue that exists already. `before` is the value of
-    /// [`allocator::live_bytes`] before the queue was created. All that this thread has allocated
-    /// since then counts as the queue's.
-    pub(crate) fn since(before: isize, queue: Q) -> Self {
-        Self { queue: RefCell::new(queue), bytes: Cell::new(allocator::live_bytes() - before) }
+impl<'q> Sampler<'q> {
+    /// Creates a sampler of a queue. `before` is the value of [`allocator::live_bytes`] before the
+    /// queue was created. All that this thread has allocated since then counts as the queue's.
+    pub(crate) fn new(before: isize, queue: &'q (dyn Operations + 'q)) -> Self {
+        Self { queue: Erased(queue), bytes: Cell::new(allocator::live_bytes() - before) }
     }
 
     /// Returns the queue, between samples.
-    pub(crate) fn queue(&mut self) -> &mut Q {
-        self.queue.get_mut()
+    pub(crate) fn queue(&self) -> Erased<'q> {
+        self.queue
     }
 
     /// Counts what the queue has allocated since [`allocator::live_bytes`] was `before`, minus
@@ -87,26 +61,25 @@ impl<Q> Runner<Q> {
         let others = isize::try_from(others).unwrap_or(isize::MAX);
         self.bytes.set(self.bytes.get() + allocator::live_bytes() - before - others);
     }
-}
 
-impl<Q: BenchQueue> Sampler for Runner<Q> {
-    fn sample(&self, work: &Work, evidence: Evidence, meter: &dyn Meter) -> Sample {
-        let queue = &mut *self.queue.borrow_mut();
+    /// Runs a tape and measures the time of all operations together.
+    pub(crate) fn sample(&self, tape: &Tape, evidence: Evidence, meter: &dyn Meter) -> Sample {
+        let queue = self.queue.0;
         match evidence {
             Evidence::Fold => {
                 let mut fold = Fold::default();
                 let before = allocator::live_bytes();
                 let start = meter.now();
-                work.run(queue, &mut fold);
+                queue.fold(tape, &mut fold);
                 let ns = meter.now().saturating_sub(start);
                 self.count(before, 0);
                 Sample { ns, answer: Answer::Folded(fold) }
             }
             Evidence::Log => {
-                let mut log = Log::of(work);
+                let mut log = Log::of(tape.notes());
                 let (before, own) = (allocator::live_bytes(), log.bytes());
                 let start = meter.now();
-                work.run(queue, &mut log);
+                queue.log(tape, &mut log);
                 let ns = meter.now().saturating_sub(start);
                 self.count(before, log.bytes() - own);
                 Sample { ns, answer: Answer::Logged(log) }
@@ -114,18 +87,35 @@ impl<Q: BenchQueue> Sampler for Runner<Q> {
         }
     }
 
-    fn callers_bytes(&self) -> usize {
-        self.queue.borrow().callers_bytes()
+    /// Runs a tape and times each call alone. Calls `call` with each operation and its time in ns.
+    pub(crate) fn calls(
+        &self,
+        tape: &Tape,
+        evidence: Evidence,
+        meter: &dyn Meter,
+        call: &mut dyn FnMut(Step, u64),
+    ) -> Answer {
+        let mut answer = Answer::none(tape.notes(), evidence);
+        self.queue.0.calls(tape, &mut answer, meter, call);
+        answer
     }
 
-    fn is_lazy(&self) -> bool {
-        Q::DEAD != Dead::Leave
+    /// Whether the queue keeps entries of timers that were removed or moved.
+    pub(crate) fn is_lazy(&self) -> bool {
+        self.queue.0.dead() != Dead::Leave
     }
 
-    fn fill_aged(&self, deadlines: &[u64], past: &Past<'_>) {
+    /// Fills an empty queue with timers at `deadlines`, and with the entries that earlier work
+    /// would have left. Before a timer's own deadline, it is armed at each deadline that `past`
+    /// gives for it.
+    pub(crate) fn fill_aged(&self, deadlines: &[u64], past: &Past<'_>) {
         let mut armed = vec![false; deadlines.len()];
         let before = allocator::live_bytes();
-        let queue = &mut *self.queue.borrow_mut();
+        let mut queue = self.queue;
+        let most = match queue.0.dead() {
+            Dead::Stay => usize::MAX,
+            _ => deadlines.len().saturating_mul(ARMS),
+        };
         let mut arm = |id: u32, deadline| {
             if core::mem::replace(&mut armed[id as usize], true) {
                 queue.reschedule(id, deadline);
@@ -133,19 +123,19 @@ impl<Q: BenchQueue> Sampler for Runner<Q> {
                 queue.insert(id, deadline);
             }
         };
-        let most = match Q::DEAD {
-            Dead::Stay => usize::MAX,
-            _ => deadlines.len().saturating_mul(ARMS),
-        };
         past(most, &mut arm);
         (0u32..).zip(deadlines).for_each(|(id, deadline)| arm(id, *deadline));
         self.count(before, 0);
     }
 
-    fn held(&self) -> Held {
-        let queue = self.queue.borrow();
-        let bytes = usize::try_from(self.bytes.get()).unwrap_or(0);
-        Held { bytes: bytes.saturating_sub(queue.callers_bytes()), dead: queue.dead_entries() }
+    /// See [`Held::bytes`].
+    pub(crate) fn bytes(&self) -> usize {
+        usize::try_from(self.bytes.get()).unwrap_or(0).saturating_sub(self.queue.callers_bytes())
+    }
+
+    /// What the queue holds now.
+    pub(crate) fn held(&self) -> Held {
+        Held { bytes: self.bytes(), dead: self.queue.dead_entries() }
     }
 }
 

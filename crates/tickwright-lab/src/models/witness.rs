@@ -1,0 +1,183 @@
+//! The answers of a queue, as a timed loop records them.
+
+use crate::models::scenario::Measure;
+use crate::structures::registry::Structure;
+
+/// The number of answers of each kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Notes {
+    /// The number of delivered timers.
+    pub(crate) deliveries: usize,
+    /// The number of questions for the head or the next wake-up.
+    pub(crate) reads: usize,
+}
+
+/// Receives each answer inside a timed loop.
+pub(crate) trait Witness {
+    /// Called when a timer was delivered at `now`.
+    fn delivered(&mut self, id: u32, expiry: u64, now: u64);
+
+    /// Called when the queue returned `answer` for the head or the next wake-up.
+    fn read(&mut self, answer: Option<u64>);
+}
+
+/// Answers folded into some numbers. Two queues with the same deliveries in the same order, and with
+/// the same reads in the same order, have equal folds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Fold {
+    /// The number of answers that are timers, and not `None`.
+    pub(super) found: u64,
+    /// A hash of the expiries in order.
+    pub(super) times: u64,
+    /// A hash of the ids and expiries in order.
+    pub(super) order: u64,
+    /// A hash of the reads in order.
+    pub(super) reads: u64,
+}
+
+/// The fraction of the golden ratio, odd and without a pattern: a product spreads every bit
+/// upwards.
+pub(crate) const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
+#[inline]
+fn fold(so_far: u64, next: u64) -> u64 {
+    (so_far.rotate_left(5) ^ next).wrapping_mul(SPREAD)
+}
+
+impl Witness for Fold {
+    #[inline]
+    fn delivered(&mut self, id: u32, expiry: u64, _now: u64) {
+        self.found += 1;
+        self.times = fold(self.times, expiry);
+        self.order = fold(self.order, expiry ^ u64::from(id) << 40);
+    }
+
+    #[inline]
+    fn read(&mut self, answer: Option<u64>) {
+        self.found += u64::from(answer.is_some());
+        self.reads = fold(self.reads, answer.unwrap_or(u64::MAX));
+    }
+}
+
+impl Fold {
+    /// Appends the answers of the next piece of work. Equal pieces make equal folds.
+    pub(crate) fn append(&mut self, next: Self) {
+        self.found += next.found;
+        self.times = fold(self.times, next.times);
+        self.order = fold(self.order, next.order);
+        self.reads = fold(self.reads, next.reads);
+    }
+}
+
+/// A timer that was delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Delivery {
+    pub(super) id: u32,
+    pub(super) expiry: u64,
+    pub(super) now: u64,
+}
+
+/// All answers, each kind in order.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Log {
+    pub(super) deliveries: Vec<Delivery>,
+    pub(super) reads: Vec<Option<u64>>,
+}
+
+impl Log {
+    /// An empty log with enough capacity for some answers.
+    pub(crate) fn of(Notes { deliveries, reads }: Notes) -> Self {
+        Self { deliveries: Vec::with_capacity(deliveries), reads: Vec::with_capacity(reads) }
+    }
+
+    /// The bytes that the log has allocated.
+    pub(crate) fn bytes(&self) -> usize {
+        self.deliveries.capacity() * size_of::<Delivery>() + self.reads.capacity() * size_of::<Option<u64>>()
+    }
+}
+
+impl Witness for Log {
+    #[inline]
+    fn delivered(&mut self, id: u32, expiry: u64, now: u64) {
+        self.deliveries.push(Delivery { id, expiry, now });
+    }
+
+    #[inline]
+    fn read(&mut self, answer: Option<u64>) {
+        self.reads.push(answer);
+    }
+}
+
+/// The kinds of records of the answers. Recording takes time inside the loop. This time is the same
+/// for all structures with the same evidence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Evidence {
+    /// Record a [`Fold`].
+    Fold,
+    /// Record a [`Log`].
+    Log,
+}
+
+impl Evidence {
+    /// The evidence that the judge needs of a structure, inside or outside a measure.
+    pub(crate) fn of(structure: &Structure, measure: Option<Measure>) -> Self {
+        if structure.ties.exact() { Self::oracle(measure) } else { Self::Log }
+    }
+
+    /// The evidence that the oracle records. If a structure may answer with a lower bound, the
+    /// oracle records each answer, because the judge compares each bound with an exact answer.
+    pub(crate) fn oracle(measure: Option<Measure>) -> Self {
+        let asked = measure.is_some_and(|m| matches!(m, Measure::Wake | Measure::Expiry | Measure::Peek));
+        if asked { Self::Log } else { Self::Fold }
+    }
+}
+
+/// The answers to some work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// The answers as a fold.
+    Folded(Fold),
+    /// The answers in full.
+    Logged(Log),
+}
+
+impl Answer {
+    /// No answer yet, with room for some.
+    pub(crate) fn none(notes: Notes, evidence: Evidence) -> Self {
+        match evidence {
+            Evidence::Fold => Self::Folded(Fold::default()),
+            Evidence::Log => Self::Logged(Log::of(notes)),
+        }
+    }
+
+    /// The answers as a fold.
+    pub(crate) fn fold(&self) -> Fold {
+        match self {
+            Self::Folded(fold) => *fold,
+            Self::Logged(Log { deliveries, reads }) => {
+                let mut fold = Fold::default();
+                deliveries.iter().for_each(|one| fold.delivered(one.id, one.expiry, one.now));
+                reads.iter().for_each(|read| fold.read(*read));
+                fold
+            }
+        }
+    }
+}
+
+impl Witness for Answer {
+    #[inline]
+    fn delivered(&mut self, id: u32, expiry: u64, now: u64) {
+        match self {
+            Self::Folded(fold) => fold.delivered(id, expiry, now),
+            Self::Logged(log) => log.delivered(id, expiry, now),
+        }
+    }
+
+    #[inline]
+    fn read(&mut self, answer: Option<u64>) {
+        match self {
+            Self::Folded(fold) => fold.read(answer),
+            Self::Logged(log) => log.read(answer),
+        }
+    }
+}
