@@ -15,7 +15,6 @@ use crate::models::scenario::{Model, Scenario};
 use crate::output::{self, TextFile};
 use crate::report_of::report_of;
 use crate::results;
-use crate::traces::parallel::OnThreads;
 
 /// Runs one command.
 ///
@@ -43,7 +42,6 @@ pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
         Some(Command::Import(args)) => at_once(|| args.execute()),
         Some(Command::Export(args)) => at_once(|| args.execute()),
         Some(Command::Describe(args)) => at_once(|| execute(&args, &args.output)),
-        Some(Command::Replay(args)) if args.threads => execute(&OnThreads(&args), &args.output),
         Some(Command::Replay(args)) => execute(&args, &args.output),
         Some(Command::Recommend(args)) => execute(&args, &args.output),
         Some(Command::Show(args)) => at_once(|| args.execute()),

@@ -7,7 +7,6 @@
 //!             ├─ describe   the figures of a workload
 //!             └─ Tapes      operations on a queue, decoded before any clock starts
 //!                 └─ replay     the same operations on every structure
-//!                     ├─ parallel   the same by several threads, on shards and behind locks
 //!                     └─ recommend  a verdict for this workload
 //! ```
 
@@ -16,7 +15,6 @@ pub(crate) mod describe;
 pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod input;
-pub(crate) mod parallel;
 pub(crate) mod profile;
 pub(crate) mod recommend;
 pub(crate) mod remedy;

@@ -157,7 +157,6 @@ pub(super) const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("tickwright replay mine.twt --structures 'wheel/*,heap4/*'", "Replay on two structures."),
             ("tickwright replay mine.twt --scale 16", "Replay 16 shifted copies at once."),
-            ("tickwright replay mine.twt --threads", "Replay on shards, with the threads of the trace."),
         ],
     ),
     (

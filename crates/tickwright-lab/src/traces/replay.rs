@@ -77,10 +77,6 @@ pub(crate) struct ReplayArgs {
     /// Structures, as patterns: * matches anything, ! excludes
     #[arg(long, value_name = "PATTERNS", value_delimiter = ',', default_value = "*")]
     pub(crate) structures: Vec<String>,
-    /// Replay by several threads at once, as the trace has them: on shards, and on a queue behind a
-    /// lock
-    #[arg(long)]
-    pub(crate) threads: bool,
     #[command(flatten)]
     pub(crate) settings: ReplaySettings,
     #[command(flatten)]
@@ -125,7 +121,7 @@ impl Experiment for ReplayArgs {
     }
 }
 
-pub(crate) use self::run::{run, suitable_tick};
+pub(crate) use self::run::run;
 pub(crate) use self::tables::series;
 
 impl Plan {

@@ -601,7 +601,7 @@ impl<'p> Steps<'p> {
 
 /// The tick of the selected queues if they have one. Otherwise the power of ten, from a microsecond
 /// to a millisecond, that is at most a tenth of the shortest delays.
-pub(crate) fn suitable_tick(input: &Input, profile: &Profile) -> u64 {
+fn suitable_tick(input: &Input, profile: &Profile) -> u64 {
     let fits = |tick: &u64| *tick <= profile.delays.p1 / 10;
     let power = || [1_000_000, 100_000, 10_000].into_iter().find(fits).unwrap_or(1000);
     input.tick_ns().unwrap_or_else(power)
