@@ -32,7 +32,7 @@ fn on(structure: &'static Structure, fault: Fault, pass: Pass<'_>) -> Result<Pas
 }
 
 fn pieces(steps: &[Step]) -> Vec<Tape> {
-    steps.chunks(2).map(|steps| Tape::of(steps)).collect()
+    steps.chunks(2).map(Tape::of).collect()
 }
 
 /// Structures of ours, exact and not, and a rival with a lower bound as its head.
