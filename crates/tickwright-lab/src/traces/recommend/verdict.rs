@@ -350,7 +350,7 @@ fn margins(findings: &[Finding]) -> String {
         let apart =
             finding.figure.is_some_and(|figure| figure.interval.high < 1.0 || figure.interval.low > 1.0);
         let verdict = match finding.verdict {
-            Verdict::NoDifferenceShown if apart => "within the margin of a tie, 20 %",
+            Verdict::NoDifferenceShown if apart => TIE,
             verdict => verdict.words(),
         };
         format!("{}: {}; {verdict}", finding.about, finding.here)
@@ -401,6 +401,9 @@ fn figure(data: &Replayed, row: &Row) -> String {
     format!("{ns} ns ({low} to {high})")
 }
 
+/// What is said of two structures that are apart beyond the interval, but not by enough to change.
+const TIE: &str = "within the margin of a tie, 20 %";
+
 /// Whether a structure is shown to be faster than another.
 fn is_faster(row: &Row, than: &Row) -> bool {
     row.ratio(than).map(|ratio| Verdict::on(&ratio)) == Some(Verdict::Faster)
@@ -409,7 +412,8 @@ fn is_faster(row: &Row, than: &Row) -> bool {
 /// What more timers change, after the verdict for `kept`; `best` is the fastest of ours now.
 ///
 /// A structure is named only if no other that ran is shown to be faster. All of them compete, the
-/// current one and those of other projects too.
+/// current one and those of other projects too. If another is faster by less than that, but beyond
+/// the interval, the line says so.
 fn grown(
     own: &Replayed,
     more: &Replayed,
@@ -436,18 +440,24 @@ fn grown(
     let unbeaten: Vec<&Row> = rows.iter().copied().filter(|row| !is_beaten(row)).collect();
     let named: Vec<&Row> = unbeaten.iter().copied().filter(fulfils).collect();
     let is_kept = |row: &&Row| row.structure == kept;
+    let is_second =
+        |row: &Row| rows.iter().any(|other| other.ratio(row).is_some_and(|ratio| ratio.interval.high < 1.0));
+    let alone = |row: &Row| {
+        let tie = if is_second(row) { format!(" ({TIE})") } else { String::new() };
+        format!("{}{tie}, {}, {} of a CPU", row.structure.id, figure(more, row), share(row))
+    };
     let (words, shown) = if let Some(row) = named.iter().copied().find(is_kept) {
-        let words = format!("still {}, {}, {} of a CPU", kept.id, figure(more, row), share(row));
-        (words, vec![row])
+        (format!("still {}", alone(row)), vec![row])
     } else if let [one] = named[..] {
-        let words = format!("{}, {}, {} of a CPU", one.structure.id, figure(more, one), share(one));
-        (words, vec![one])
+        (alone(one), vec![one])
     } else if named.is_empty() {
         let ahead = unbeaten.first().map_or("another structure", |row| row.structure.id);
         (format!("{ahead} is faster than all that fulfil the conditions"), Vec::new())
     } else {
         let ids: Vec<&str> = named.iter().take(3).map(|row| row.structure.id).collect();
-        let words = format!("{}, no difference shown, {} of a CPU", ids.join(" or "), share(named[0]));
+        let apart = named.iter().take(3).any(|row| is_second(row));
+        let tie = if apart { TIE } else { Verdict::NoDifferenceShown.words() };
+        let words = format!("{}, {tie}, {} of a CPU", ids.join(" or "), share(named[0]));
         (words, Vec::new())
     };
     // The nearest others, and the structure of the verdict.
