@@ -8,9 +8,8 @@ use tickwright::service::Structure;
 use crate::clock::FakeMeter;
 use crate::error::LabError;
 use crate::experiment::{Experiment, conduct_plan};
-use crate::experiments::adversary::AdversaryArgs;
 use crate::experiments::asterisk::{self, AsteriskArgs};
-use crate::experiments::bench::Comparison;
+use crate::experiments::bench::{Bench, BenchArgs};
 #[cfg(target_os = "linux")]
 use crate::experiments::latency;
 use crate::experiments::nptl::NptlArgs;
@@ -99,18 +98,19 @@ fn answers<E: Experiment>(experiment: &E) -> Result<Report, String> {
 
 fn scenario_answers(scenario: &Scenario) -> Result<String, String> {
     // Edge cases, and populations that fill a few levels of every structure.
-    let asked = ["--scenario", &scenario.name, "--n", "1,2,3,17,300", "--rounds", "1", "--structures", "*"];
+    let asked = ["--n", "1,2,3,17,300", "--rounds", "1", "--structures", "*"];
     let counted: &[&str] = if scenario.run.operations.is_some() { &["--operations", "500"] } else { &[] };
     let args = request::words(&[&asked, counted].concat()).map_err(|error| error.to_string())?;
-    let report = answers(&Comparison::new(scenario.model, args))?;
+    let report = answers(&Bench::of(scenario.clone(), args))?;
     Ok(format!("{} answers are right", report.series.len()))
 }
 
 /// Runs every kind of attack on every structure, with 1 and with 200 timers.
 fn attacks() -> Result<String, String> {
-    let words = ["--n", "1,200", "--budget", "8", "--rounds", "1"];
-    let args: AdversaryArgs = request::words(&words).map_err(|error| error.to_string())?;
-    Ok(format!("{} kinds of calls answered rightly", answers(&args)?.series.len() / 4))
+    let words = ["--worst", "--n", "1,200", "--budget", "8", "--rounds", "1"];
+    let attacks = request::words::<BenchArgs>(&words).and_then(Bench::new);
+    let report = answers(&attacks.map_err(|error| error.to_string())?)?;
+    Ok(format!("{} kinds of calls answered rightly", report.series.len() / 4))
 }
 
 /// Runs every exact structure through one second of virtual time.

@@ -1,6 +1,7 @@
 //! The command line as data. The parser, the help, the manual pages and the completions are
 //! generated from it.
 
+mod audience;
 mod examples;
 #[cfg(test)]
 mod tests;
@@ -11,13 +12,11 @@ use std::path::PathBuf;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
+pub(crate) use self::audience::{Audience, audience};
 use crate::error::LabError;
-use crate::experiments::adversary::AdversaryArgs;
-use crate::experiments::bench::{CountedArgs, TimedArgs};
+use crate::experiments::bench::BenchArgs;
 #[cfg(target_os = "linux")]
 use crate::experiments::latency::{LatencyArgs, WorkerArgs};
-use crate::experiments::matrix::MatrixArgs;
-use crate::experiments::memory::MemoryArgs;
 use crate::output::{self, table};
 #[cfg(target_os = "linux")]
 use crate::record::RecordArgs;
@@ -107,9 +106,13 @@ pub(crate) struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Measure timer queues
-    #[command(subcommand)]
-    Bench(Bench),
+    /// Measure timer queues under scenarios: times, bytes, or the worst single call
+    ///
+    /// The scenarios of `hold` together take some eight minutes, those of `network` ten, of
+    /// `one-shot` five, `expire` and `reads` two each. --n 100,10k makes it shorter, and --quick
+    /// takes some seconds. `tickwright list` shows all scenarios, and `tickwright list --scenario
+    /// NAME` prints one as a template for a file. One report has all scenarios of a run.
+    Bench(Box<BenchArgs>),
     /// Repeat a classic experiment and print its published figures beside the new ones
     #[command(subcommand)]
     Reproduce(Reproduce),
@@ -144,7 +147,7 @@ pub(crate) enum Command {
     Report(PageArgs),
     /// Run every structure and scenario once and verify every answer, without timing
     Check,
-    /// List structures, scenarios and experiments
+    /// List commands and for whom each is, structures, scenarios and experiments
     List {
         /// Print the list as JSON
         #[arg(long)]
@@ -155,7 +158,7 @@ pub(crate) enum Command {
         /// Print the JSON Schemas of results and of scenarios: each field, its unit, its bounds
         ///
         /// `result` describes what --json=FILE writes, and show, compare and report read.
-        /// `scenario` describes what --scenario FILE reads: TOML with the same keys.
+        /// `scenario` describes what `bench FILE` reads: TOML with the same keys.
         #[arg(long, conflicts_with_all = ["json", "scenario"])]
         schema: bool,
     },
@@ -169,45 +172,4 @@ pub(crate) enum Command {
         /// Name of the shell
         shell: Shell,
     },
-}
-
-/// The benchmarks.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Bench {
-    /// The best of ours beside the best of others, for each work and population
-    ///
-    /// Takes some thirty minutes. --only makes it shorter, and --quick takes half a minute.
-    Matrix(MatrixArgs),
-    /// Pop the earliest timer and insert it again, at constant population
-    ///
-    /// Takes some eight minutes for all scenarios and structures. --n 100,10k makes it shorter, and
-    /// --quick takes some seconds.
-    Hold(CountedArgs),
-    /// Time-outs of a network server: most are moved, some are set again, one in a hundred expires
-    ///
-    /// Takes some ten minutes for all scenarios and structures. --n 1k,100k makes it shorter, and
-    /// --quick takes some seconds.
-    Network(CountedArgs),
-    /// One-shot timers of servers: as many leave as come, and most are cancelled before they expire
-    ///
-    /// Takes some five minutes for all scenarios and structures. --n 2k,15k makes it shorter, and
-    /// --quick takes some seconds.
-    OneShot(CountedArgs),
-    /// Arm timers that all expire, then deliver them tick by tick
-    ///
-    /// Takes two to three minutes for all structures, with --quick some seconds.
-    Expire(TimedArgs),
-    /// Poll at each tick while all timers are far ahead
-    Idle(CountedArgs),
-    /// The price of a question while the queue changes: next wake-up, next expiry and peek
-    ///
-    /// Takes about two minutes for all structures, with --quick some seconds.
-    Reads(CountedArgs),
-    /// Deadlines that an attacker chooses: the worst single call beside the median one
-    ///
-    /// Inserts, re-arms, removals, pops and advances, each call timed alone. --n 1M attacks with a
-    /// million timers.
-    Adversary(AdversaryArgs),
-    /// Bytes per pending timer, and bytes of an empty queue
-    Memory(MemoryArgs),
 }

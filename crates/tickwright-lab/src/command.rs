@@ -5,13 +5,13 @@ use std::path::Path;
 use clap_mangen::Man;
 
 use crate::check;
-use crate::cli::{self, Bench, Cli, Command};
+use crate::cli::{self, Cli, Command};
 use crate::error::LabError;
 use crate::experiment::execute;
-use crate::experiments::bench::Comparison;
+use crate::experiments::bench::{Bench, BenchArgs};
 use crate::interrupt;
 use crate::list;
-use crate::models::scenario::{Model, Scenario};
+use crate::models::scenario::Scenario;
 use crate::output::{self, TextFile};
 use crate::report_of::report_of;
 use crate::results;
@@ -23,15 +23,7 @@ use crate::results;
 pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
     match cli.command {
         None => cli.tour.execute(report_of),
-        Some(Command::Bench(Bench::Hold(args))) => compare(Comparison::new(Model::Hold, args)),
-        Some(Command::Bench(Bench::Network(args))) => compare(Comparison::new(Model::Network, args)),
-        Some(Command::Bench(Bench::OneShot(args))) => compare(Comparison::new(Model::OneShot, args)),
-        Some(Command::Bench(Bench::Expire(args))) => compare(Comparison::timed(Model::Expire, args)),
-        Some(Command::Bench(Bench::Idle(args))) => compare(Comparison::new(Model::Idle, args)),
-        Some(Command::Bench(Bench::Reads(args))) => compare(Comparison::new(Model::Reads, args)),
-        Some(Command::Bench(Bench::Adversary(args))) => execute(&args, &args.output),
-        Some(Command::Bench(Bench::Matrix(args))) => execute(&args, &args.output),
-        Some(Command::Bench(Bench::Memory(args))) => execute(&args, &args.output),
+        Some(Command::Bench(args)) => bench(*args),
         Some(Command::Reproduce(experiment)) => experiment.execute(report_of),
         #[cfg(target_os = "linux")]
         Some(Command::Latency(args)) => args.execute(),
@@ -68,8 +60,9 @@ fn at_once(command: impl FnOnce() -> Result<(), LabError>) -> Result<(), LabErro
     command()
 }
 
-fn compare(comparison: Comparison) -> Result<(), LabError> {
-    execute(&comparison, &comparison.args.timed.output)
+fn bench(args: BenchArgs) -> Result<(), LabError> {
+    let bench = Bench::new(args)?;
+    execute(&bench, bench.output())
 }
 
 fn list(json: bool) -> Result<(), LabError> {

@@ -1,16 +1,12 @@
 //! The benchmarks and the reproductions, one module each.
 
-pub(crate) mod adversary;
 pub(crate) mod asterisk;
 pub(crate) mod bench;
-pub(crate) mod crossover;
 #[cfg(target_os = "linux")]
 pub(crate) mod helenos;
 #[cfg(target_os = "linux")]
 pub(crate) mod latency;
 pub(crate) mod linux;
-pub(crate) mod matrix;
-pub(crate) mod memory;
 pub(crate) mod nptl;
 pub(crate) mod request;
 pub(crate) mod xenomai;

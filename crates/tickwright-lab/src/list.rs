@@ -1,7 +1,8 @@
-//! `tickwright list`: structures, scenarios and experiments.
+//! `tickwright list`: commands, structures, scenarios and experiments.
 
 use serde::Serialize;
 
+use crate::cli::{Audience, audience};
 use crate::error::LabError;
 use crate::models::scenario::Scenario;
 use crate::output::table;
@@ -12,6 +13,7 @@ use crate::traces::samples::SAMPLES;
 /// Everything that a user can name on the command line.
 #[derive(Debug, Serialize)]
 pub(crate) struct Listing {
+    commands: Vec<Audience>,
     structures: &'static [Structure],
     /// Structures that need a build with the feature `rivals`.
     left_out: &'static [&'static str],
@@ -25,6 +27,7 @@ pub(crate) struct Listing {
 /// A built-in scenario has a mistake; the tests exclude this error.
 pub(crate) fn listing() -> Result<Listing, LabError> {
     Ok(Listing {
+        commands: audience(),
         structures: STRUCTURES,
         left_out: LEFT_OUT,
         scenarios: Scenario::built_in()?,
@@ -34,6 +37,10 @@ pub(crate) fn listing() -> Result<Listing, LabError> {
 
 /// Formats the listing for the terminal.
 pub(crate) fn show(listing: &Listing) -> String {
+    let mut commands = table::text(["command", "for the", "what"]);
+    for one in &listing.commands {
+        commands.add_row([one.command.as_str(), one.whom, one.what.as_str()]);
+    }
     let mut structures = table::text(["structure", "whose", "shape", "equal deadlines", "what"]);
     for s in listing.structures {
         let whose = if s.kind == Kind::Ours { "ours" } else { "baseline" };
@@ -44,13 +51,9 @@ pub(crate) fn show(listing: &Listing) -> String {
         };
         structures.add_row([s.id, whose, s.shape.word(), ties, s.about]);
     }
-    let mut scenarios = table::text(["scenario", "command", "what"]);
+    let mut scenarios = table::text(["scenario", "model", "what"]);
     for scenario in &listing.scenarios {
-        scenarios.add_row([
-            scenario.name.clone(),
-            format!("bench {}", scenario.model.name()),
-            scenario.title.clone(),
-        ]);
+        scenarios.add_row([&scenario.name, scenario.model.name(), &scenario.title]);
     }
     let mut experiments = table::text(["part of the tour", "seconds", "alone"]);
     for part in listing.experiments {
@@ -64,9 +67,10 @@ pub(crate) fn show(listing: &Listing) -> String {
     for sample in SAMPLES {
         samples.add_row([format!("sample:{}", sample.name), sample.about.to_owned()]);
     }
-    let mut tables = [structures, scenarios, experiments, samples].map(|table| table::show(&table) + "\n");
+    let mut tables =
+        [commands, structures, scenarios, experiments, samples].map(|table| table::show(&table) + "\n");
     if !listing.left_out.is_empty() {
-        tables[0] += &format!("not in this build: {}\n{WITHOUT_RIVALS}\n", listing.left_out.join(", "));
+        tables[1] += &format!("not in this build: {}\n{WITHOUT_RIVALS}\n", listing.left_out.join(", "));
     }
     tables.join("\n")
 }

@@ -2,11 +2,10 @@
 
 use clap::Parser;
 
-use crate::cli::{Bench, Cli, Command};
+use crate::cli::{Cli, Command};
 use crate::error::LabError;
 use crate::experiment::conduct;
-use crate::experiments::bench::Comparison;
-use crate::models::scenario::Model;
+use crate::experiments::bench::Bench;
 use crate::reproduce::Reproduce;
 use crate::result::Report;
 
@@ -31,8 +30,7 @@ fn parse(command: &str) -> Result<Command, LabError> {
 /// Runs a command and returns its report instead of printing it.
 fn run(command: Command) -> Result<Report, LabError> {
     match command {
-        Command::Bench(Bench::Hold(args)) => conduct(&Comparison::new(Model::Hold, args)),
-        Command::Bench(Bench::Network(args)) => conduct(&Comparison::new(Model::Network, args)),
+        Command::Bench(args) => conduct(&Bench::new(*args)?),
         Command::Reproduce(Reproduce::Xenomai(args)) => conduct(&args),
         Command::Reproduce(Reproduce::Linux(args)) => conduct(&args),
         Command::Reproduce(Reproduce::Asterisk(args)) => conduct(&args),

@@ -24,13 +24,13 @@ pub(crate) const PLAN: &[Part] = &[
         name: "hold",
         about: "which structure is fastest, at how many timers?",
         seconds: 12,
-        command: || compared("hold --scenario hold-exp-sparse", "1,4,16,64,256,1k,10k,100k,1M", "3s"),
+        command: || compared("hold-exp-sparse", "1,4,16,64,256,1k,10k,100k,1M", "3s"),
     },
     Part {
         name: "network",
         about: "and when most time-outs are moved?",
         seconds: 6,
-        command: || compared("network --scenario network --scenario one-delay", "1k,100k", "3s"),
+        command: || compared("network", "1k,100k", "3s"),
     },
     Part {
         name: "xenomai",

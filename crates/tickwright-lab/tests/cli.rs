@@ -115,7 +115,7 @@ impl Drop for Folder {
     }
 }
 
-const SHORT: &str = "bench hold --scenario periodic --n 2,16 --rounds 6 --operations 100";
+const SHORT: &str = "bench periodic --n 2,16 --rounds 6 --operations 100";
 
 fn short(more: &str) -> String {
     format!("{SHORT} {more}")
@@ -125,11 +125,11 @@ fn short(more: &str) -> String {
 fn unknown_names_are_refused_with_their_neighbours() {
     let cases: [(&str, &[&str]); 7] = [
         ("bench hold --structures lits/*", &["no structure matches 'lits/*'", "'list/"]),
-        ("bench hold --scenario hold-exp-spars", &["'hold-exp-sparse'"]),
+        ("bench hold-exp-spars", &["'hold-exp-sparse'"]),
         ("bench hold --baseline btreemap", &["'btree-map'"]),
         ("bench hold --rouds 3", &["--rounds"]),
         ("bnech", &["bench"]),
-        ("bench adversary --pattern sidways", &["same-tick"]),
+        ("bench --worst --pattern sidways", &["same-tick"]),
         ("list --scenario netwrk", &["'netwrk'", "'network'"]),
     ];
     refused("", &cases);
@@ -146,8 +146,8 @@ fn counts_out_of_range_are_refused_with_the_range() {
         ("bench hold --operations 99999999999999999999", &["from 1 to 100000000"]),
         ("bench hold --seed -1", &["'-1'", "from 0 to"]),
         ("bench hold --n -500", &["'-500'", TIMERS]),
-        ("bench memory --n -500", &["'-500'", TIMERS]),
-        ("bench adversary --budget 0", &["from 1 to"]),
+        ("bench --memory --n -500", &["'-500'", TIMERS]),
+        ("bench --worst --budget 0", &["from 1 to"]),
         ("bench expire --operations 5", &["--operations"]),
         ("reproduce xenomai --duration -5s", &["'-5s'", "between 1ms and 168h"]),
         ("reproduce xenomai --seed -1", &["'-1'", "from 0 to"]),
@@ -159,8 +159,8 @@ fn counts_out_of_range_are_refused_with_the_range() {
 fn what_does_not_fit_together_is_refused() {
     let why = if cfg!(feature = "rivals") { "lower bound" } else { "--features rivals" };
     let cases: [(&str, &[&str]); 6] = [
-        ("bench network --scenario periodic", &["tickwright bench hold"]),
-        ("bench hold --scenario periodic --scenario periodic", &["two scenarios"]),
+        ("bench memory", &["tickwright bench --memory"]),
+        ("bench network --pattern later", &["--worst"]),
         ("bench reads --baseline timer-queue", &["'timer-queue'", why]),
         // A file for results stands behind an equals sign.
         (&short("--json r.json"), &["'r.json'", "say --json=r.json"]),
@@ -216,19 +216,21 @@ fn the_scheduler_experiment_refuses_what_it_cannot_do() {
 fn a_mistake_in_a_scenario_file_names_file_line_and_key() {
     let folder = Folder::new("wrong");
     folder.write("wrong.toml", "name = \"x\"\nmodle = \"hold\"\n");
-    folder.refused("bench hold --scenario wrong.toml", &["wrong.toml", "line 2", "modle"]);
-    folder.refused("bench hold --scenario absent.toml", &["absent.toml", "cannot be read"]);
+    folder.refused("bench wrong.toml", &["wrong.toml", "line 2", "modle"]);
+    folder.refused("bench absent.toml", &["absent.toml", "cannot be read"]);
+    folder.write("other.toml", &good("list --scenario periodic").replace("seed = 1", "seed = 2"));
+    folder.refused("bench periodic other.toml", &["two scenarios", "'periodic'", "'other.toml'"]);
 }
 
 #[test]
 fn a_wrong_request_leaves_no_file() {
     let folder = Folder::new("none");
     let cases: [(&str, &[&str]); 9] = [
-        ("bench hold --scenario hold-exp-spars --json=r", &["nearest"]),
+        ("bench hold-exp-spars --json=r", &["nearest"]),
         ("bench hold --structures lits/* --json=r", &["nearest"]),
         ("bench hold --baseline btreemap --json=r", &["nearest"]),
-        ("bench memory --structures lits/* --json=r", &["nearest"]),
-        ("bench adversary --structures lits/* --json=r", &["nearest"]),
+        ("bench --memory --structures lits/* --json=r", &["nearest"]),
+        ("bench --worst --structures lits/* --json=r", &["nearest"]),
         ("reproduce xenomai --structures lits/* --json=r", &["nearest"]),
         (&short("--json=/no/such/directory/r.json"), &["/no/such/directory/r.json", "nothing was run"]),
         (&short("--json --csv"), &["standard output"]),
@@ -416,7 +418,7 @@ fn every_comparison_writes_its_cells_with_what_was_typed() {
 #[test]
 fn an_attack_has_a_row_per_call() {
     let folder = Folder::new("attack");
-    let line = "bench adversary --n 50 --rounds 1 --structures list/hook --csv=a.csv";
+    let line = "bench --worst --n 50 --rounds 1 --structures list/hook --csv=a.csv";
     holds(&folder.good(&format!("{line} --pattern same-tick,edges8")), &["advance(64)"]);
     let rows = folder.read("a.csv");
     let heading =
@@ -428,7 +430,7 @@ fn an_attack_has_a_row_per_call() {
 
 #[test]
 fn memory_is_weighed_without_the_callers_keys() {
-    let line = "bench memory --structures list/*,orx-4ary --n 500 --json";
+    let line = "bench --memory --structures list/*,orx-4ary --n 500 --json";
     let report: Value = serde_json::from_str(&good(line)).unwrap();
     let bytes = |name: &str, structure: &str| {
         let of = |s: &&Value| s["name"] == name && s["labels"]["structure"] == structure;
@@ -473,7 +475,7 @@ fn the_list_and_the_manuals_come_from_the_same_data() {
         ("man", ".TH tickwright"),
         ("completions bash", "--structures"),
         ("list --scenario xenomai", "period_mean_us"),
-        ("bench hold --help", "Exit codes:"),
+        ("bench --help", "Exit codes:"),
     ] {
         holds(&good(line), &[word]);
     }
@@ -485,7 +487,7 @@ fn a_built_in_scenario_is_a_template_for_a_file() {
     let text = good("list --scenario network");
     holds(&text, &["revisit = 773  # mean ticks between"]);
     folder.write("mine.toml", &text.replace("name = \"network\"", "name = \"mine\""));
-    let line = "bench network --scenario mine.toml --n 3 --structures rb --rounds 1 --operations 10";
+    let line = "bench mine.toml --n 3 --structures rb --rounds 1 --operations 10";
     holds(&stdout(&folder.run(line)), &["mine, exchange"]);
 }
 
@@ -501,7 +503,7 @@ fn a_reader_that_goes_away_is_no_crash() {
 #[cfg(unix)]
 #[test]
 fn output_that_cannot_be_written_is_an_error() {
-    for command in ["--help", "--version", "bench hold --help", "list", "man"] {
+    for command in ["--help", "--version", "bench --help", "list", "man"] {
         let output = redirected(command, ">/dev/full");
         assert_eq!(output.status.code(), Some(3), "{command}");
         holds(&stderr(&output), &["standard output"]);
@@ -605,7 +607,7 @@ fn a_scenario_without_an_end_is_refused() {
     let folder = Folder::new("endless");
     folder.refused("reproduce xenomai --scenario /dev/zero", &["/dev/zero", "more than 1048576"]);
     std::os::unix::fs::symlink("/dev/zero", folder.0.join("zero.toml")).unwrap();
-    folder.refused("bench hold --scenario zero.toml", &["zero.toml", "more than 1048576"]);
+    folder.refused("bench zero.toml", &["zero.toml", "more than 1048576"]);
 }
 
 #[test]
@@ -615,18 +617,18 @@ fn a_scenario_sends_no_escape_sequences() {
     let evil = own.replacen("name = \"periodic\"", "name = \"\\u001b[31mred\\u001b]0;title\\u0007\"", 1);
     assert_ne!(own, evil);
     folder.write("e.toml", &evil);
-    let text = folder.good("bench hold --scenario e.toml --n 2 --rounds 1 --operations 10");
+    let text = folder.good("bench e.toml --n 2 --rounds 1 --operations 10");
     assert!(text.contains("u{1b}[31mred") && !text.contains(['\u{1b}', '\u{7}']), "{text}");
     // For a mistake in a file, the parser shows the line.
     folder.write("e.toml", "name = \"\u{1b}[31mred\"\nmodle = 1\n");
-    let output = folder.run("bench hold --scenario e.toml");
+    let output = folder.run("bench e.toml");
     failed("a mistake", &output, &[]);
     assert!(!stderr(&output).contains('\u{1b}'));
 }
 
 #[test]
 fn one_round_has_no_interval() {
-    let text = good("bench hold --scenario periodic --n 2,16 --operations 10 --rounds 1");
+    let text = good("bench periodic --n 2,16 --operations 10 --rounds 1");
     // The table says what a ratio is.
     holds(&text, &["too few rounds", "round by round"]);
     assert!(!text.contains("NaN"), "{text}");
@@ -650,7 +652,7 @@ fn memory_that_is_refused_is_an_error_that_says_so() {
     // At each of these limits a different allocation is the first to fail.
     for kib in [40_000, 30_000, 15_000] {
         let words = ["heap4/hook", "1000000 timers", "fewer timers", "ulimit -v"];
-        limited(kib, "bench memory --n 1M --structures heap4/hook", &words);
+        limited(kib, "bench --memory --n 1M --structures heap4/hook", &words);
     }
     for line in ["bench hold --n 16M", "reproduce asterisk --only table --n 16M"] {
         limited(40_000, line, &["fewer timers", "limit of memory"]);

@@ -132,7 +132,7 @@ fn terminated(name: &str, words: &str) {
 
 #[test]
 fn comparisons_by_rounds() {
-    terminated("hold", "bench hold --scenario hold-exp-sparse --rounds 1000 --operations 10k");
+    terminated("hold", "bench hold-exp-sparse --rounds 1000 --operations 10k");
     terminated("network", "bench network --n 1k --rounds 1000");
     terminated("one-shot", "bench one-shot --n 1k --rounds 1000");
     terminated("expire", "bench expire --n 1k --rounds 1000");
@@ -141,9 +141,9 @@ fn comparisons_by_rounds() {
 
 #[test]
 fn other_benches() {
-    terminated("adversary", "bench adversary --n 1k --rounds 1000");
+    terminated("adversary", "bench --worst --n 1k --rounds 1000");
     let many = ["10k"; 100].join(",");
-    terminated("memory", &format!("bench memory --n {many}"));
+    terminated("memory", &format!("bench --memory --n {many}"));
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn latencies() {
 
 #[test]
 fn ctrl_c_is_no_other() {
-    stopped("ctrl-c", "bench hold --scenario hold-exp-sparse --rounds 1000", true, "-INT", 130);
+    stopped("ctrl-c", "bench hold-exp-sparse --rounds 1000", true, "-INT", 130);
     let asterisk = "reproduce asterisk --only table --n 10k --rounds 1000 --budget 1h --mode ours";
     stopped("ctrl-c-asterisk", asterisk, true, "-INT", 130);
 }
@@ -191,7 +191,7 @@ fn what_has_no_files_says_it_in_text() {
 /// signals.
 #[test]
 fn two_signals_at_once_are_one() {
-    let mut run = Run::begin("twice", "bench hold --scenario hold-exp-sparse --rounds 1000", &["json"]);
+    let mut run = Run::begin("twice", "bench hold-exp-sparse --rounds 1000", &["json"]);
     run.signal(&["-TERM", "-TERM"]);
     assert_eq!(run.end(), Some(143));
     assert!(run.read("json").contains("\"interrupted\": true"));

@@ -1,4 +1,4 @@
-//! Counts the allocations of each thread. `bench memory` needs the bytes per timer. A conformance
+//! Counts the allocations of each thread. `bench --memory` needs the bytes per timer. A conformance
 //! clause says that a queue allocates nothing after a reserve. Counting costs two additions to
 //! thread-locals per allocation, about a nanosecond.
 //!

@@ -19,56 +19,32 @@ pub(super) const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "bench",
         &[
-            ("tickwright bench hold", "Start with this one: a queue whose population stays."),
+            ("tickwright bench", "Compare all structures in short: a constant population, and a server."),
+            ("tickwright bench network --n 100k", "Measure a server of 100,000 connections."),
             (
-                "tickwright bench matrix --quick",
+                "tickwright bench hold-exp-sparse expire --n 1M",
+                "Measure two scenarios with a million timers.",
+            ),
+            (
+                "tickwright bench periodic --n 16,1k --structures '*/hook'",
+                "Measure periodic timers in the caller's nodes.",
+            ),
+            (
+                "tickwright bench hold-exp-sparse --n 1k --fail-if 'p99(pop and insert) > 200ns'",
+                "Exit with 1 when an operation is slower than that.",
+            ),
+            ("tickwright bench mine.toml --json=mine.json", "Measure a scenario of your own."),
+            ("tickwright bench --memory --n 1k,1M", "Print bytes per timer at two populations."),
+            (
+                "tickwright bench --worst --structures 'wheel/*' --n 1M",
+                "Attack the wheel with a million timers.",
+            ),
+            (
+                "tickwright bench --matrix --quick",
                 "Compare the best of ours with the best of others, in short.",
             ),
         ],
     ),
-    (
-        "bench matrix",
-        &[
-            ("tickwright bench matrix --quick", "Look at each work once, in short."),
-            ("tickwright bench matrix --json=matrix.json", "Keep the result, for show, compare and report."),
-        ],
-    ),
-    (
-        "bench hold",
-        &[
-            (
-                "tickwright bench hold --n 16,1k --structures '*/hook'",
-                "Measure two populations of the caller's nodes.",
-            ),
-            ("tickwright bench hold --scenario periodic", "Measure periodic timers."),
-            (
-                "tickwright bench hold --n 1k --fail-if 'p99(insert) > 200ns'",
-                "Exit with 1 when an insert is slower than that.",
-            ),
-        ],
-    ),
-    (
-        "bench network",
-        &[
-            ("tickwright bench network --n 100k", "Measure a server of 100,000 connections."),
-            ("tickwright bench network --structures 'wheel/*,heap4/*'", "Compare the wheel with the heap."),
-        ],
-    ),
-    (
-        "bench one-shot",
-        &[("tickwright bench one-shot --scenario one-shots-2k", "Measure 2,000 one-shot timers.")],
-    ),
-    ("bench expire", &[("tickwright bench expire --n 1M", "Deliver a million timers tick by tick.")]),
-    ("bench idle", &[("tickwright bench idle --n 1k,1M", "See whether a poll costs more with more timers.")]),
-    ("bench reads", &[("tickwright bench reads --n 10k", "Measure questions to 10,000 timers that change.")]),
-    (
-        "bench adversary",
-        &[
-            ("tickwright bench adversary --n 1M", "Attack each structure with a million timers."),
-            ("tickwright bench adversary --structures 'wheel/*'", "Attack the wheel alone."),
-        ],
-    ),
-    ("bench memory", &[("tickwright bench memory --n 1k,1M", "Print bytes per timer at two populations.")]),
     (
         "reproduce",
         &[
@@ -192,7 +168,7 @@ pub(super) const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "list",
         &[
-            ("tickwright list", "Print names for --structures and --scenario."),
+            ("tickwright list", "Print names of scenarios and structures."),
             ("tickwright list --scenario network", "Print a scenario, to change it."),
             ("tickwright list --schema", "Print the fields of results and scenarios as JSON Schema."),
         ],

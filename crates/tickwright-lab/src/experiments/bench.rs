@@ -1,198 +1,406 @@
-//! `tickwright bench hold | network | one-shot | expire | idle | reads`: compares all structures
-//! under one workload.
+//! `tickwright bench [SCENARIO...]`: compares all structures under the chosen work.
 //!
 //! Each structure takes a sample in every round. Its answers are [verified](crate::models::verify)
 //! before its time counts.
 //!
 //! - [`run`]: the rounds, on [queues that live at once](crate::models::live): each is filled once
 //!   and sampled in every round
-//! - [`floor`]: references that are no queues; [`cell`]: medians and ratios; [`findings`], [`tables`]: the report
+//! - [`floor`]: references that are no queues; [`cell`]: medians and ratios; [`findings`],
+//!   [`tables`]: the report
+//! - [`matrix`], [`worst`], [`memory`]: what the flags of these names show instead of times
 
 pub(crate) mod cell;
 pub(crate) mod findings;
 pub(crate) mod floor;
+mod matrix;
+mod memory;
 pub(crate) mod run;
 pub(crate) mod tables;
+mod worst;
 
 use core::time::Duration;
 
 use clap::Args;
 
 use self::cell::Cell;
-use self::run::{Part, Plan, can_be_baseline};
+use self::run::{Part, can_be_baseline};
 use crate::duration;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request;
-use crate::models::scenario::{Model, Operations, Population, Rounds, Scenario, Seed};
+use crate::models::scenario::{Operations, Population, Rounds, Scenario, Seed};
 use crate::output::OutputArgs;
 use crate::result::{Finding, Section, Series};
-use crate::structures::registry;
+use crate::structures::registry::{self, Structure};
 
-/// Arguments of the comparisons in which the number of operations per sample is free.
+/// Arguments of `bench`.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct CountedArgs {
-    /// Number of operations in a sample [default: the scenario's]
-    #[arg(long, allow_hyphen_values = true, value_parser = Operations::parse)]
-    pub(crate) operations: Option<Operations>,
-    #[command(flatten)]
-    pub(crate) timed: TimedArgs,
-}
-
-/// Arguments of all comparisons that take samples in rounds.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct TimedArgs {
-    /// A scenario by name, or a file that ends in .toml; may be repeated
-    /// [default: all that are built in]
-    #[arg(long, value_name = "NAME|FILE")]
-    pub(crate) scenario: Vec<String>,
+pub(crate) struct BenchArgs {
+    /// A scenario by name, all scenarios of a model (hold, network, one-shot, expire, idle, reads),
+    /// or a file that ends in .toml; ! leaves out: network '!one-delay'
+    /// [default: hold-exp-sparse and network, as with --quick]
+    #[arg(value_name = "SCENARIO", conflicts_with_all = ["memory", "matrix"])]
+    scenarios: Vec<String>,
+    /// Instead of times, print the bytes of each pending timer and of an empty queue
+    #[arg(long, group = "column", help_heading = "What is measured")]
+    memory: bool,
+    /// Time single calls under deadlines that an attacker chooses: the worst beside the median
+    ///
+    /// Inserts, re-arms, removals, pops and advances, each call timed alone. SCENARIO is then a
+    /// file of the same form as scenarios/adversary.toml, with other defaults. --n 1M attacks with
+    /// a million timers.
+    #[arg(long, group = "column", help_heading = "What is measured")]
+    worst: bool,
+    /// Compare the best of ours with the best of others, for each work and population
+    ///
+    /// Takes some thirty minutes. --only makes it shorter, and --quick takes half a minute.
+    #[arg(long, group = "column", help_heading = "What is measured")]
+    matrix: bool,
     /// Structures to measure, as patterns: * matches anything, ! excludes: 'heap4/*,!list/*'
     /// [default: the scenario's]
     #[arg(long, value_name = "PATTERNS", value_delimiter = ',')]
-    pub(crate) structures: Option<Vec<String>>,
+    structures: Option<Vec<String>>,
     /// Structure to which ratios refer [default: the fastest baseline of each population]
-    #[arg(long, value_name = "STRUCTURE")]
-    pub(crate) baseline: Option<String>,
+    #[arg(long, value_name = "STRUCTURE", conflicts_with = "column")]
+    baseline: Option<String>,
     /// Populations, separated by commas: 2,16,1k [default: the scenario's]
-    #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, value_parser = Population::parse)]
-    pub(crate) n: Option<Vec<Population>>,
-    /// Number of samples of each structure; fewer than 6 cannot show a difference
+    #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, conflicts_with = "matrix", value_parser = Population::parse)]
+    n: Option<Vec<Population>>,
+    /// Number of operations in a sample [default: the scenario's]
+    #[arg(long, allow_hyphen_values = true, conflicts_with = "column", value_parser = Operations::parse)]
+    operations: Option<Operations>,
+    /// Number of samples of each structure; fewer than 6 cannot show a difference. With --worst,
+    /// the number of times that each call is timed; its least time is reported
     /// [default: the scenario's]
-    #[arg(long, allow_hyphen_values = true, value_parser = Rounds::parse)]
-    pub(crate) rounds: Option<Rounds>,
+    #[arg(long, allow_hyphen_values = true, conflicts_with = "memory", value_parser = Rounds::parse)]
+    rounds: Option<Rounds>,
     /// Begin no new round after this time, which all populations share; filling the queues is not
     /// included
-    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = duration::parse)]
-    pub(crate) within: Option<Duration>,
-    /// Seed of the delays [default: the scenario's]
-    #[arg(long, allow_hyphen_values = true, value_parser = Seed::parse)]
-    pub(crate) seed: Option<Seed>,
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, conflicts_with = "column", value_parser = duration::parse)]
+    within: Option<Duration>,
+    /// Seed of the delays, of removals and of the order of structures [default: the scenario's]
+    #[arg(long, allow_hyphen_values = true, conflicts_with_all = ["memory", "matrix"], value_parser = Seed::parse)]
+    seed: Option<Seed>,
     /// Run for seconds instead of minutes: populations up to 10,000, 9 rounds, at most 10,000
     /// operations in a sample
-    #[arg(long)]
-    pub(crate) quick: bool,
+    #[arg(long, conflicts_with_all = ["memory", "worst"])]
+    quick: bool,
+    /// Parts of --matrix to run [default: queues,calls]
+    #[arg(long, value_enum, value_delimiter = ',', help_heading = "Of --matrix and --worst")]
+    only: Vec<matrix::Part>,
+    /// Kinds of attacks of --worst; may be repeated [default: the scenario's]
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        requires = "worst",
+        help_heading = "Of --matrix and --worst"
+    )]
+    pattern: Vec<worst::Pattern>,
+    /// Budget of an advance of --worst: the most timers that one call may deliver or move
+    /// [default: the scenario's]
+    #[arg(long, allow_hyphen_values = true, requires = "worst", value_parser = Operations::parse, help_heading = "Of --matrix and --worst")]
+    budget: Option<Operations>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
 /// Limits that `--quick` sets.
-const QUICK_POPULATIONS: u64 = 10_000;
+const QUICK_POPULATIONS: usize = 10_000;
 const QUICK_OPERATIONS: u64 = 10_000;
 const QUICK_ROUNDS: u64 = 9;
 
-/// A comparison of structures under one model.
-#[derive(Debug, Clone)]
-pub(crate) struct Comparison {
-    /// The workload.
-    pub(crate) model: Model,
-    /// What was asked for.
-    pub(crate) args: CountedArgs,
+/// What is measured without a scenario.
+const DEFAULT: [&str; 2] = ["hold-exp-sparse", "network"];
+
+/// What `bench` measures: the arguments, with the files that they name.
+#[derive(Debug)]
+pub(crate) struct Bench {
+    args: BenchArgs,
+    what: What,
 }
 
-impl Comparison {
-    /// Creates a comparison from the arguments of the command line.
-    pub(crate) fn new(model: Model, args: CountedArgs) -> Self {
-        Self { model, args }
+#[derive(Debug)]
+enum What {
+    Times(Vec<Scenario>),
+    Matrix(Vec<matrix::Work>),
+    Worst(worst::Attacks),
+    Memory,
+}
+
+/// Everything that a run measures. Most runs have one of the three.
+#[derive(Debug, Default)]
+pub(crate) struct Plan {
+    pub(crate) timed: run::Plan,
+    calls: worst::Plan,
+    weighed: memory::Plan,
+}
+
+/// The measurements.
+#[derive(Debug, Default)]
+pub(crate) struct Data {
+    pub(crate) cells: Vec<Cell>,
+    calls: worst::Data,
+    weighed: memory::Data,
+}
+
+impl Bench {
+    /// Finds the scenarios that the arguments name, and reads their files.
+    ///
+    /// # Errors
+    /// A scenario cannot be found or read, has a mistake, or cannot be measured as asked.
+    pub(crate) fn new(mut args: BenchArgs) -> Result<Self, LabError> {
+        if !args.only.is_empty() && !args.matrix {
+            return Err(LabError::usage("--only names parts of --matrix: add --matrix, or leave --only out"));
+        }
+        let what = match &args {
+            BenchArgs { memory: true, .. } => What::Memory,
+            BenchArgs { worst: true, scenarios, .. } => What::Worst(worst::Attacks::choose(scenarios)?),
+            BenchArgs { matrix: true, .. } => What::Matrix(matrix::works()?),
+            BenchArgs { scenarios, .. } if scenarios.is_empty() => {
+                What::Times(DEFAULT.iter().map(|name| Scenario::find(name)).collect::<Result<_, _>>()?)
+            }
+            BenchArgs { scenarios, .. } => What::Times(choose(scenarios)?),
+        };
+        args.quick |= args.scenarios.is_empty() && matches!(what, What::Times(_));
+        Ok(Self { args, what })
     }
 
-    /// A comparison whose samples have one operation per timer.
-    pub(crate) fn timed(model: Model, timed: TimedArgs) -> Self {
-        Self::new(model, CountedArgs { operations: None, timed })
+    /// Measures one scenario, whatever scenarios the arguments name.
+    pub(crate) fn of(scenario: Scenario, args: BenchArgs) -> Self {
+        Self { args, what: What::Times(vec![scenario]) }
     }
 
+    /// Where the result goes.
+    pub(crate) fn output(&self) -> &OutputArgs {
+        &self.args.output
+    }
+
+    /// The populations of a scenario. `--quick` keeps the small ones.
     fn populations(&self, scenario: &Scenario) -> Vec<usize> {
-        let args = &self.args.timed;
-        if let Some(asked) = &args.n {
+        if let Some(asked) = &self.args.n {
             return request::sizes(asked);
         }
         let mut own = request::sizes(&scenario.populations);
-        if args.quick {
-            let most = QUICK_POPULATIONS as usize;
-            own.retain(|n| *n <= most);
+        if self.args.quick {
+            own.retain(|n| *n <= QUICK_POPULATIONS);
             if own.is_empty() {
-                own.push(most);
+                own.push(QUICK_POPULATIONS);
             }
         }
         own
     }
+
+    /// A part for each population. The baseline runs, even if no pattern names it.
+    fn parts(
+        &self,
+        scenario: &Scenario,
+        populations: &[usize],
+        patterns: &[String],
+        baseline: Option<&'static Structure>,
+    ) -> Result<Vec<Part>, LabError> {
+        let args = &self.args;
+        if args.operations.is_some() && scenario.run.operations.is_none() {
+            return Err(LabError::usage(format!(
+                "--operations has no meaning in '{}', whose samples have one operation for each timer: \
+                 leave it out, or measure that scenario alone",
+                scenario.name
+            )));
+        }
+        let quick = |value: u64| args.quick.then_some(value);
+        let rounds = args.rounds.map(|n| n.get()).or(quick(QUICK_ROUNDS));
+        let operations = args.operations.map(|n| n.get()).or(quick(QUICK_OPERATIONS));
+        let mut chosen = registry::select(patterns)?;
+        chosen.extend(baseline.filter(|baseline| !chosen.contains(baseline)));
+        let part = |&population: &usize| {
+            if let Some(baseline) = baseline {
+                can_be_baseline(baseline, scenario, population)?;
+            }
+            let able = chosen.iter().map(|s| Ok((*s, registry::why_not(s, population)?)));
+            Ok(Part {
+                population,
+                rounds: rounds.unwrap_or(scenario.run.rounds.get()),
+                operations: scenario.operations(operations, population),
+                seed: args.seed.unwrap_or(scenario.run.seed).get(),
+                structures: able.collect::<Result<_, LabError>>()?,
+                scenario: scenario.clone(),
+            })
+        };
+        populations.iter().map(part).collect()
+    }
+
+    /// The patterns of the structures, where no scenario has its own.
+    fn patterns(&self, default: &str) -> Vec<String> {
+        let own = || default.split(',').map(str::to_owned).collect();
+        self.args.structures.clone().unwrap_or_else(own)
+    }
 }
 
-impl Experiment for Comparison {
-    type Plan = Plan;
-    type Data = Vec<Cell>;
+/// Finds the scenarios that some words name.
+///
+/// # Errors
+/// A scenario cannot be found or read, two have the same name, or none is left.
+fn choose(words: &[String]) -> Result<Vec<Scenario>, LabError> {
+    let built_in = Scenario::built_in()?;
+    let named = |word: &str| -> Result<Vec<Scenario>, LabError> {
+        let of_model: Vec<Scenario> =
+            built_in.iter().filter(|scenario| scenario.model.name() == word).cloned().collect();
+        let flag = [("matrix", "--matrix"), ("memory", "--memory"), ("adversary", "--worst")];
+        match flag.iter().find(|(name, _)| *name == word) {
+            _ if !of_model.is_empty() => Ok(of_model),
+            Some((_, flag)) => Err(LabError::usage(format!(
+                "'{word}' is no scenario that is timed: say `tickwright bench {flag}`"
+            ))),
+            None => Scenario::find(word).map(|scenario| vec![scenario]),
+        }
+    };
+    let mut chosen: Vec<Scenario> = Vec::new();
+    for word in words {
+        if let Some(bare) = word.strip_prefix('!') {
+            let gone = named(bare)?;
+            chosen.retain(|scenario| !gone.contains(scenario));
+            continue;
+        }
+        for scenario in named(word)? {
+            match chosen.iter().find(|known| known.name == scenario.name) {
+                None => chosen.push(scenario),
+                Some(known) if *known == scenario => {}
+                Some(_) => {
+                    return Err(LabError::usage(format!(
+                        "two scenarios have the name '{}', and the report could not tell them apart: \
+                         change it in '{word}'",
+                        scenario.name
+                    )));
+                }
+            }
+        }
+    }
+    if chosen.is_empty() {
+        return Err(LabError::usage(format!("'{}' takes away every scenario", words.join(" "))));
+    }
+    Ok(chosen)
+}
 
+impl Experiment for Bench {
+    type Plan = Plan;
+    type Data = Data;
+
+    /// The name tells what a result can be compared with. It stays when flags change, so that old
+    /// results are compared with new ones.
     fn name(&self) -> String {
-        format!("bench {}", self.model.name())
+        let what = match &self.what {
+            What::Matrix(_) => "matrix",
+            What::Worst(_) => "adversary",
+            What::Memory => "memory",
+            What::Times(scenarios) => match scenarios.first().map(|first| first.model) {
+                Some(model) if scenarios.iter().all(|one| one.model == model) => model.name(),
+                _ => return "bench".into(),
+            },
+        };
+        format!("bench {what}")
     }
 
     fn plan(&self) -> Result<Plan, LabError> {
-        let args = &self.args.timed;
-        let quick = |value: u64| args.quick.then_some(value);
-        let baseline = args.baseline.as_deref().map(registry::find).transpose()?;
-        let mut parts = Vec::new();
-        for scenario in Scenario::choose(self.model, &args.scenario)? {
-            let patterns = args.structures.clone().unwrap_or_else(|| scenario.structures());
-            let mut chosen = registry::select(&patterns)?;
-            // The baseline must run, even if no pattern names it.
-            chosen.extend(baseline.filter(|baseline| !chosen.contains(baseline)));
-            let operations = self.args.operations.map(|n| n.get()).or(quick(QUICK_OPERATIONS));
-            for population in self.populations(&scenario) {
-                if let Some(baseline) = baseline {
-                    can_be_baseline(baseline, &scenario, population)?;
+        let args = &self.args;
+        let mut plan = Plan::default();
+        match &self.what {
+            What::Times(scenarios) => {
+                let baseline = args.baseline.as_deref().map(registry::find).transpose()?;
+                plan.timed = run::Plan { baseline, within: args.within, ..run::Plan::default() };
+                for scenario in scenarios {
+                    let patterns = args.structures.clone().unwrap_or_else(|| scenario.structures());
+                    let populations = self.populations(scenario);
+                    plan.timed.parts.extend(self.parts(scenario, &populations, &patterns, baseline)?);
                 }
-                let able = chosen.iter().map(|s| Ok((*s, registry::why_not(s, population)?)));
-                parts.push(Part {
-                    population,
-                    rounds: args
-                        .rounds
-                        .map(|n| n.get())
-                        .or(quick(QUICK_ROUNDS))
-                        .unwrap_or(scenario.run.rounds.get()),
-                    operations: scenario.operations(operations, population),
-                    seed: args.seed.unwrap_or(scenario.run.seed).get(),
-                    structures: able.collect::<Result<_, LabError>>()?,
-                    scenario: scenario.clone(),
-                });
+            }
+            What::Matrix(works) => {
+                let asked = |part| args.only.is_empty() || args.only.contains(&part);
+                for work in works.iter().filter(|_| asked(matrix::Part::Queues)) {
+                    let mut patterns = self.patterns(matrix::STRUCTURES);
+                    patterns.extend(work.without.iter().map(|id| format!("!{id}")));
+                    let populations: Vec<usize> = work.columns(args.quick).map(|(n, _)| n).collect();
+                    let scenario = Scenario::find(&work.scenario)?;
+                    plan.timed.parts.extend(self.parts(&scenario, &populations, &patterns, None)?);
+                }
+                if asked(matrix::Part::Calls) {
+                    plan.calls = matrix::calls(args.quick)?;
+                }
+            }
+            What::Worst(own) => plan.calls = worst::Plan::new(args, own)?,
+            What::Memory => {
+                plan.weighed.structures = registry::select(&self.patterns("*"))?;
+                plan.weighed.populations =
+                    args.n.as_deref().map_or(memory::POPULATIONS.to_vec(), request::sizes);
             }
         }
-        Ok(Plan { parts, baseline, within: args.within })
+        Ok(plan)
     }
 
     fn parameters(&self, plan: &Plan) -> Parameters {
-        let mut parameters = Parameters::new();
-        for part in &plan.parts {
-            let what = format!("{} n={}", part.scenario.name, part.population);
-            let how = format!("{} rounds of {} operations", part.rounds, part.operations);
-            parameters.insert(what, how.into());
+        match &self.what {
+            What::Times(_) | What::Matrix(_) => plan.timed.parameters(),
+            What::Worst(_) => plan.calls.parameters(),
+            What::Memory => plan.weighed.parameters(),
         }
-        if let Some(baseline) = plan.baseline {
-            parameters.insert("baseline".into(), baseline.id.into());
-        }
-        parameters
     }
 
     fn seed(&self, plan: &Plan) -> Option<u64> {
-        plan.parts.first().map(|part| part.seed)
+        match &self.what {
+            What::Worst(_) => Some(plan.calls.seed),
+            _ => plan.timed.parts.first().map(|part| part.seed),
+        }
     }
 
-    fn run(&self, plan: &Plan, lab: &mut Lab<'_>) -> Result<Vec<Cell>, LabError> {
-        run::run(plan, lab)
+    fn is_timed(&self) -> bool {
+        !matches!(self.what, What::Memory)
     }
 
-    fn series(&self, _: &Plan, cells: &Vec<Cell>) -> Vec<Series> {
-        cells.iter().flat_map(Cell::series).collect()
+    fn run(&self, plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
+        let mut data = Data { cells: run::run(&plan.timed, lab)?, ..Data::default() };
+        if !lab.interrupted {
+            data.calls = worst::run(&plan.calls, lab)?;
+        }
+        if !lab.interrupted {
+            data.weighed = memory::run(&plan.weighed, lab)?;
+        }
+        Ok(data)
     }
 
-    fn findings(&self, _: &Plan, cells: &Vec<Cell>) -> Vec<Finding> {
-        let mut all = findings::fastest(cells);
-        all.extend(cells.iter().flat_map(findings::of));
-        all
+    fn series(&self, _: &Plan, Data { cells, calls, weighed }: &Data) -> Vec<Series> {
+        let times = cells.iter().flat_map(Cell::series);
+        let (held, figures): (Vec<Series>, &[&str]) = match &self.what {
+            // The tails of the calls are a result of their own.
+            What::Matrix(_) => (cells.iter().flat_map(Cell::memory).collect(), &["worst"]),
+            _ => (Vec::new(), &worst::FIGURES),
+        };
+        times.chain(held).chain(calls.series(figures)).chain(weighed.series()).collect()
     }
 
-    fn sections(&self, _: &Plan, cells: &Vec<Cell>, _: &[Finding]) -> Vec<Section> {
-        let mut sections = tables::sections(cells);
-        sections.push(findings::section(cells));
-        sections
+    fn findings(&self, plan: &Plan, Data { cells, calls, weighed }: &Data) -> Vec<Finding> {
+        match &self.what {
+            What::Matrix(works) => matrix::findings(works, cells, &plan.calls, calls),
+            What::Times(_) => {
+                let mut all = findings::fastest(cells);
+                all.extend(cells.iter().flat_map(findings::of));
+                all
+            }
+            What::Worst(_) => calls.findings(&plan.calls),
+            What::Memory => weighed.findings(&plan.weighed),
+        }
+    }
+
+    fn sections(&self, plan: &Plan, data: &Data, findings: &[Finding]) -> Vec<Section> {
+        let Data { cells, calls, weighed } = data;
+        match &self.what {
+            What::Matrix(works) => matrix::sections(works, cells, findings),
+            What::Times(_) => {
+                let mut sections = tables::sections(cells);
+                sections.push(findings::section(cells));
+                sections
+            }
+            What::Worst(_) => worst::tables::sections(&plan.calls, calls),
+            What::Memory => weighed.sections(&plan.weighed),
+        }
     }
 }
 

@@ -1,5 +1,5 @@
 //! Scenarios describe measurements as data. Each scenario is one TOML file in `scenarios/` and is
-//! built in; `--scenario FILE` takes other files.
+//! built in; `bench FILE` takes other files.
 
 mod model;
 
@@ -310,34 +310,6 @@ impl Scenario {
     /// A built-in scenario has a mistake; the tests exclude this error.
     pub(crate) fn built_in() -> Result<Vec<Self>, LabError> {
         BUILT_IN.iter().map(|(file, text)| Self::parse(file, text)).collect()
-    }
-
-    /// Finds the scenarios of a model by names or files; without names, all that are built in.
-    ///
-    /// # Errors
-    /// A scenario cannot be found or read, belongs to another model, or repeats a name.
-    pub(crate) fn choose(model: Model, names: &[String]) -> Result<Vec<Self>, LabError> {
-        if names.is_empty() {
-            return Ok(Self::built_in()?.into_iter().filter(|scenario| scenario.model == model).collect());
-        }
-        let mut chosen: Vec<Self> = Vec::new();
-        for name in names {
-            let scenario = Self::find(name)?;
-            if scenario.model != model {
-                let other = scenario.model.name();
-                return Err(LabError::usage(format!(
-                    "scenario '{name}' is of model '{other}': run it with `tickwright bench {other}`"
-                )));
-            }
-            if chosen.iter().any(|known| known.name == scenario.name) {
-                return Err(LabError::usage(format!(
-                    "two scenarios have the name '{}', and the report could not tell them apart: change it in '{name}'",
-                    scenario.name
-                )));
-            }
-            chosen.push(scenario);
-        }
-        Ok(chosen)
     }
 
     /// The text of a built-in file, with its comments, as a template for a new file.

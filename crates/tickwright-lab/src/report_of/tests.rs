@@ -14,8 +14,7 @@ fn every_part_has_a_command_that_a_user_can_type() {
 
 #[test]
 fn a_part_runs_its_command_and_its_report_names_it() {
-    const COMMAND: &str =
-        "bench hold --scenario hold-exp-sparse --n 3 --rounds 2 --operations 10 --structures 'heap4/*'";
+    const COMMAND: &str = "bench hold-exp-sparse --n 3 --rounds 2 --operations 10 --structures 'heap4/*'";
     let report = report_of(COMMAND).unwrap();
     assert_eq!(report.command, format!("tickwright {COMMAND}"));
     let ran: Vec<String> =
@@ -29,10 +28,8 @@ fn a_part_runs_its_command_and_its_report_names_it() {
 /// to a million.
 #[test]
 fn the_contenders_are_those_that_the_pages_recommend() {
-    let Ok(Command::Bench(Bench::Hold(args))) = parse(&(PLAN[0].command)()) else {
-        panic!("the first part is the hold model")
-    };
-    let plan = Comparison::new(Model::Hold, args).plan().unwrap();
+    let Ok(Command::Bench(args)) = parse(&(PLAN[0].command)()) else { panic!("the first part is a bench") };
+    let plan = Bench::new(*args).unwrap().plan().unwrap().timed;
     let n: Vec<usize> = plan.parts.iter().map(|part| part.population).collect();
     assert_eq!((n.first(), n.last()), (Some(&1), Some(&1_000_000)));
     assert!(n.windows(2).all(|two| two[1] / two[0] <= 10), "{n:?}");

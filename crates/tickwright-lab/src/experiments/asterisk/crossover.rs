@@ -1,19 +1,30 @@
 //! Up to how many timers is the list as fast as the best structure? A sample adds and deletes a few
 //! timers repeatedly in one context.
 
+mod points;
+
+use self::points::{Crossover, Point};
 use super::column::{Column, Subject, Visitor};
 use super::sample::Delays;
 use super::shape::of_column;
 use crate::clock::Meter;
 use crate::error::LabError;
-use crate::experiments::crossover::{Crossover, Point, Sampled, in_turns};
+use crate::progress::Progress;
 use crate::render::Format;
 use crate::result::{Axis, Finding, Plot, Section, Series, Table, Unit, labels};
+use crate::rounds::Rounds;
 
 const SIZES: [usize; 13] = [8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512];
 
 /// The number of adds in a sample.
 const ADDS: usize = 4096;
+
+/// Samples at one N: a list per column, in the order of rounds.
+#[derive(Debug, Clone)]
+pub(crate) struct Sampled {
+    pub(crate) n: usize,
+    pub(crate) samples: Vec<Vec<f64>>,
+}
 
 /// The list of a mode, and the structures that compete with it. Samples are ns per add and delete,
 /// by N and column.
@@ -21,14 +32,14 @@ const ADDS: usize = 4096;
 pub(crate) struct Few {
     /// The columns; the list comes first.
     pub(crate) columns: Vec<Column>,
-    pub(crate) sampled: Vec<Sampled<f64>>,
+    pub(crate) sampled: Vec<Sampled>,
 }
 
 impl Few {
     /// Compares the list with the best of its rivals at each N.
     pub(crate) fn crossover(&self) -> Option<Crossover<Column>> {
         let (&list, rivals) = self.columns.split_first()?;
-        let point = |sampled: &Sampled<f64>| {
+        let point = |sampled: &Sampled| {
             let (first, rest) = sampled.samples.split_first()?;
             let rivals: Vec<(Column, &[f64])> =
                 rivals.iter().copied().zip(rest.iter().map(Vec::as_slice)).collect();
@@ -39,7 +50,7 @@ impl Few {
 
     /// All samples: ns per add and delete.
     pub(super) fn series(&self) -> Vec<Series> {
-        let of = |sampled: &Sampled<f64>, at: usize| {
+        let of = |sampled: &Sampled, at: usize| {
             let series = Series::new("add and delete", Unit::Ns, of_column(self.columns[at], sampled.n));
             series.per("pair").of(sampled.samples[at].iter().copied())
         };
@@ -110,11 +121,21 @@ pub(crate) fn run(
         }
         columns.insert(0, list);
         let mut delays = Delays::of(list.mode(), ADDS, seed)?;
-        let what = format!("crossover, {}", list.name());
-        let sampled = in_turns(&columns, &SIZES, rounds, seed, what, |column, n, _| {
-            let ns = column.visit(Cycle { n, delays: &mut delays, meter });
-            ns.ok_or_else(|| LabError::failed(format!("{}: a timer is lost", column.name())))
-        })?;
+        let mut turns = Rounds::new(rounds, seed);
+        let progress = Progress::steps(SIZES.len() as u64, format!("crossover, {}", list.name()));
+        let mut sampled = Vec::new();
+        for n in SIZES {
+            let taken = turns.run(columns.len(), |turn| {
+                let column = columns[turn.lane];
+                let ns = column.visit(Cycle { n, delays: &mut delays, meter });
+                ns.ok_or_else(|| LabError::failed(format!("{}: a timer is lost", column.name())))
+            })?;
+            if taken.interrupted {
+                break;
+            }
+            sampled.push(Sampled { n, samples: taken.lanes() });
+            progress.step();
+        }
         found.push(Few { columns, sampled });
     }
     Ok(found)

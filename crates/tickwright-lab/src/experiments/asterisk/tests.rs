@@ -1,11 +1,11 @@
 use super::column::Then;
+use super::crossover::Sampled;
 use super::power::Power;
 use super::sample::Sample;
 use super::table::{Lane, What};
 use super::*;
 use crate::clock::FakeMeter;
 use crate::experiment::conduct_plan;
-use crate::experiments::crossover::Sampled;
 use crate::result::labels;
 use crate::stats::Verdict;
 

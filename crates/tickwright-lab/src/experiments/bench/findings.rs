@@ -1,11 +1,11 @@
 //! Compares our fastest structure with the fastest baseline at each population.
 
-use crate::experiments::bench::cell::{Cell, Row};
+use crate::experiments::bench::cell::{Cell, Row, with_interval};
 use crate::experiments::bench::tables::groups;
 use crate::output::table::count;
 use crate::render::Format;
-use crate::result::{Cell as Field, Finding, Section, Table, labels};
-use crate::stats::{CONFIDENCE, Summary, TIE, Verdict};
+use crate::result::{Finding, Section, Table, labels};
+use crate::stats::{self, CONFIDENCE, Summary, TIE, Verdict};
 use crate::structures::registry::Kind;
 
 /// One of our structures and a rival.
@@ -21,18 +21,15 @@ struct Pair<'c> {
 /// wheel is also compared with that wheel. Without a wheel of ours, our fastest structure takes its
 /// place.
 fn pairs(cell: &Cell) -> impl Iterator<Item = Pair<'_>> {
-    let best = cell.best(Kind::Ours);
-    let wheel = cell.wheel.filter(|id| cell.baseline != Some(id));
-    let pairs = [("baseline", best, cell.baseline), ("wheel", cell.best_wheel(Kind::Ours).or(best), wheel)];
+    let (best, baseline) = (cell.best(Kind::Ours), cell.baseline.and_then(|id| cell.row(id)));
+    let wheel = cell.best_wheel(Kind::Baseline).filter(|row| cell.baseline != Some(row.structure.id));
+    let pairs = [("baseline", best, baseline), ("wheel", cell.best_wheel(Kind::Ours).or(best), wheel)];
     pairs.into_iter().filter_map(|(beside, ours, rival)| {
-        let (ours, rival) = (ours?, cell.row(rival?)?);
-        let ratio = if beside == "wheel" { ours.to_wheel } else { ours.ratio };
+        let (ours, rival) = (ours?, rival?);
+        let differ = ours.structure != rival.structure;
+        let ratio = differ.then(|| stats::ratios(&ours.samples, &rival.samples)).flatten();
         Some(Pair { beside, ours, rival, ratio })
     })
-}
-
-fn ns(row: &Row) -> Option<f64> {
-    Some(row.summary?.median)
 }
 
 /// Returns a finding for each pair.
@@ -41,7 +38,7 @@ pub(crate) fn of(cell: &Cell) -> impl Iterator<Item = Finding> {
         let at = format!("{}, {}, n={}", cell.scenario, cell.measure, count(cell.population));
         let about = if beside == "wheel" { format!("{at}, the fastest wheel") } else { at };
         let said = |row: &Row| {
-            let ns = ns(row).map(|ns| Format::Ns.write(ns));
+            let ns = row.median().map(|ns| Format::Ns.write(ns));
             format!("{} {} ns", row.structure.id, ns.unwrap_or_default())
         };
         let finding = match ratio {
@@ -89,33 +86,21 @@ pub(crate) fn section(cells: &[Cell]) -> Section {
     let title = "The best of ours beside the fastest of others, and the fastest wheel";
     let mut section = Section::new(title).text(above);
     for cells in cells.chunk_by(|a, b| a.scenario == b.scenario) {
-        let mut table = Table::new().column(cells[0].scenario.as_str(), Format::Text);
-        table = table.column("n", Format::Count).column("ours", Format::Text).column("ns", Format::Ns);
-        table = table.column("other", Format::Text).column("ns", Format::Ns);
-        for name in ["x", "from", "to"] {
-            table = table.column(name, Format::Fixed(2));
-        }
-        let mut table = table.column("verdict", Format::Text);
+        let (text, ns) = (Format::Text, Format::Ns);
+        let mut table = Table::of([(cells[0].scenario.as_str(), text), ("n", Format::Count)]);
+        table = table.column("ours", text).column("ns", ns).column("other", text).column("ns", ns);
+        table = table.columns(["x", "from", "to"], Format::Fixed(2)).column("verdict", text);
         for cell in cells {
             for Pair { ours, rival, ratio, .. } in pairs(cell) {
-                let interval = ratio.map(|ratio| ratio.interval).filter(|interval| interval.coverage > 0.0);
                 let verdict = match &ratio {
                     None => "the baseline itself",
                     Some(ratio) if ratio.interval.coverage < CONFIDENCE => "too few rounds",
                     Some(ratio) => Verdict::on(ratio).words(),
                 };
-                table.row([
-                    cell.measure.to_string().into(),
-                    cell.population.into(),
-                    ours.structure.id.into(),
-                    ns(ours).into(),
-                    rival.structure.id.into(),
-                    ns(rival).into(),
-                    ratio.map(|ratio| ratio.median).into(),
-                    interval.map(|interval| interval.low).into(),
-                    interval.map(|interval| interval.high).into(),
-                    Field::from(verdict),
-                ]);
+                let of = |row: &Row| [row.structure.id.into(), row.median().into()];
+                let work = [cell.measure.to_string().into(), cell.population.into()];
+                let both = of(ours).into_iter().chain(of(rival)).chain(with_interval(ratio));
+                table.row(work.into_iter().chain(both).chain([verdict.into()]));
             }
         }
         section = section.table(table);

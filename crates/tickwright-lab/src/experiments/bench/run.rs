@@ -7,8 +7,8 @@ use core::time::Duration;
 use crate::allocator;
 use crate::clock::Meter;
 use crate::error::LabError;
-use crate::experiment::Lab;
-use crate::experiments::bench::cell::{Cell, Row, conclude, price_questions};
+use crate::experiment::{Lab, Parameters};
+use crate::experiments::bench::cell::{Cell, Row, conclude};
 use crate::experiments::bench::floor;
 use crate::interrupt;
 use crate::models::live::{Live, with_all};
@@ -31,6 +31,9 @@ type Outcome = Result<(), String>;
 /// Returns the first wrong answer, or that the system refuses memory. An interruption is noted in
 /// `lab`.
 pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Vec<Cell>, LabError> {
+    if plan.parts.is_empty() {
+        return Ok(Vec::new());
+    }
     let steps = plan.parts.iter().map(|part| part.rounds + 1).sum();
     let progress =
         Progress::steps(steps, plan.parts.first().map_or("bench", |part| part.scenario.model.name()));
@@ -52,7 +55,6 @@ pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Vec<Cell>, LabError>
         for cell in &mut cells {
             conclude(cell, plan.baseline.map(|structure| structure.id));
         }
-        price_questions(&mut cells);
         cells.retain(|cell| cell.rows.iter().any(|row| !row.samples.is_empty()));
         measured.append(&mut cells);
         if interrupt::requested() {
@@ -64,7 +66,7 @@ pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Vec<Cell>, LabError>
 }
 
 /// What to measure.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Plan {
     /// Each scenario at each population.
     pub(crate) parts: Vec<Part>,
@@ -72,6 +74,17 @@ pub(crate) struct Plan {
     pub(crate) baseline: Option<&'static Structure>,
     /// A time limit, divided among the parts; no new round begins after it.
     pub(crate) within: Option<Duration>,
+}
+
+impl Plan {
+    pub(super) fn parameters(&self) -> Parameters {
+        let of_part = |part: &Part| {
+            let what = format!("{} n={}", part.scenario.name, part.population);
+            (what, format!("{} rounds of {} operations", part.rounds, part.operations).into())
+        };
+        let baseline = self.baseline.map(|baseline| ("baseline".into(), baseline.id.into()));
+        self.parts.iter().map(of_part).chain(baseline).collect()
+    }
 }
 
 /// One scenario at one population, with everything that a run needs.
@@ -147,20 +160,15 @@ impl Part {
             skipped: skipped.clone().or_else(|| not_measured(structure, measure).map(str::to_owned)),
             samples: Vec::new(),
             summary: None,
-            ratio: None,
-            to_wheel: None,
             held: None,
-            question: None,
         };
         let cell = |measure: &Measure| Cell {
             scenario: self.scenario.name.clone(),
             measure: *measure,
             population: self.population,
             baseline: None,
-            wheel: None,
             harness: Vec::new(),
             floor: Vec::new(),
-            harness_question: None,
             rows: self.structures.iter().map(|(s, skipped)| row(*measure, s, skipped)).collect(),
         };
         self.scenario.measures.iter().map(cell).collect()

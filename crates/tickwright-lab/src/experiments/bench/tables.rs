@@ -1,11 +1,11 @@
 //! Sections of a comparison: a table, a plot and the list of skipped structures.
 
-use crate::experiments::bench::cell::{Cell, FLOOR, HARNESS, Row};
+use crate::experiments::bench::cell::{Cell, FLOOR, HARNESS, Row, price, with_interval};
 use crate::experiments::request::left_out;
 use crate::output::table::count;
 use crate::render::Format;
 use crate::result::{Axis, Cell as Field, Plot, Section, Table};
-use crate::stats::{self, Summary, Verdict};
+use crate::stats::{self, Verdict};
 use crate::structures::registry::Structure;
 
 /// One section for each scenario and measure, after a section that explains the columns.
@@ -20,7 +20,10 @@ pub(crate) fn sections(cells: &[Cell]) -> Vec<Section> {
         above.into()
     };
     let groups = groups(cells);
-    [Section::new("").text(above)].into_iter().chain(groups.iter().map(|cells| section(cells))).collect()
+    [Section::new("").text(above)]
+        .into_iter()
+        .chain(groups.iter().map(|group| section(cells, group)))
+        .collect()
 }
 
 /// Groups the cells that share a table: one scenario and one measure.
@@ -38,7 +41,7 @@ pub(super) fn groups(cells: &[Cell]) -> Vec<Vec<&Cell>> {
     groups
 }
 
-fn section(cells: &[&Cell]) -> Section {
+fn section(all: &[Cell], cells: &[&Cell]) -> Section {
     let Some(first) = cells.first() else { return Section::default() };
     let one = cells.len() == 1;
     let mut section = Section::new(format!("{}, {}", first.scenario, first.measure))
@@ -49,10 +52,13 @@ fn section(cells: &[&Cell]) -> Section {
         rows.filter_map(move |(n, row)| Some((structure.id, count(n), row.skipped.clone()?)))
     });
     section = section.text(left_out(skipped));
-    if cells.iter().any(|cell| cell.rows.iter().any(|row| row.question.is_some())) {
-        section = section
-            .text("The question alone, ns more than the exchange, round by round:")
-            .table(questions(cells));
+    if price(all, first, HARNESS).is_some() {
+        let columns = ["", "from", "to"].map(|name| (name, Format::Fixed(1)));
+        let table = across(cells, &columns, |cell, id| match id {
+            FLOOR => Vec::new(),
+            id => with_interval(price(all, cell, id)).into(),
+        });
+        section = section.text("The question alone, ns more than the exchange, round by round:").table(table);
     }
     section
 }
@@ -75,14 +81,8 @@ fn row_of<'c>(cell: &'c Cell, structure: &Structure) -> Option<&'c Row> {
 
 /// A row for each structure and columns for each population. The last rows are the floor and the
 /// loop without a queue. `columns` are repeated for each population; the first one has the
-/// population as its heading.
-fn across(
-    cells: &[&Cell],
-    columns: &[(&str, Format)],
-    of: impl Fn(&Cell, &'static Structure) -> Vec<Field>,
-    floor: impl Fn(&Cell) -> Option<f64>,
-    harness: impl Fn(&Cell) -> Option<f64>,
-) -> Table {
+/// population as its heading. A row without fields is left out.
+fn across(cells: &[&Cell], columns: &[(&str, Format)], of: impl Fn(&Cell, &str) -> Vec<Field>) -> Table {
     let mut table = Table::new().column("", Format::Text);
     for cell in cells {
         for (at, &(name, format)) in columns.iter().enumerate() {
@@ -90,82 +90,46 @@ fn across(
             table = table.column(if at == 0 { own() } else { name.to_owned() }, format);
         }
     }
-    for structure in structures(cells) {
-        let fields = cells.iter().flat_map(|cell| of(cell, structure));
-        table.row([structure.id.into()].into_iter().chain(fields));
+    let floor = cells.iter().any(|cell| !cell.floor.is_empty()).then_some(FLOOR);
+    let ids = structures(cells).into_iter().map(|structure| structure.id);
+    for id in ids.chain(floor).chain([HARNESS]) {
+        let fields: Vec<Field> = cells.iter().flat_map(|cell| of(cell, id)).collect();
+        if !fields.is_empty() {
+            table.row([id.into()].into_iter().chain(fields));
+        }
     }
-    let first = |figures: Vec<Option<f64>>| {
-        figures.into_iter().flat_map(|figure| {
-            let none = (1..columns.len()).map(|_| Field::from(""));
-            [Field::maybe(figure)].into_iter().chain(none)
-        })
-    };
-    let floors: Vec<_> = cells.iter().map(|cell| floor(cell)).collect();
-    if floors.iter().any(Option::is_some) {
-        table.row([FLOOR.into()].into_iter().chain(first(floors)));
-    }
-    let harnesses = cells.iter().map(|cell| harness(cell)).collect();
-    table.row([HARNESS.into()].into_iter().chain(first(harnesses)));
     table
-}
-
-/// A table of the price of each question.
-fn questions(cells: &[&Cell]) -> Table {
-    let columns = [("", Format::Fixed(1)), ("from", Format::Fixed(1)), ("to", Format::Fixed(1))];
-    let of = |cell: &Cell, structure| {
-        let price = row_of(cell, structure).and_then(|row| row.question);
-        let interval = price.map(|price| price.interval).filter(|interval| interval.coverage > 0.0);
-        let bounds = [interval.map(|interval| interval.low), interval.map(|interval| interval.high)];
-        [price.map(|price| price.median)].into_iter().chain(bounds).map(Field::maybe).collect()
-    };
-    across(cells, &columns, of, |_| None, |cell| cell.harness_question)
 }
 
 /// A table of medians and ratios.
 fn overview(cells: &[&Cell]) -> Table {
-    let of = |cell: &Cell, structure: &'static Structure| {
-        let row = row_of(cell, structure);
-        let ratio = match row.and_then(|row| row.ratio) {
-            _ if cell.baseline == Some(structure.id) => "base".into(),
+    across(cells, &[("", Format::Ns), ("x", Format::Fixed(2))], |cell, id| {
+        let ratio = match cell.row(id).and_then(|row| cell.ratio(row)) {
+            _ if cell.baseline == Some(id) => "base".into(),
             Some(ratio) => ratio.median.into(),
             None => "".into(),
         };
-        vec![Field::maybe(row.and_then(|row| row.summary).map(|summary| summary.median)), ratio]
-    };
-    let columns = [("", Format::Ns), ("x", Format::Fixed(2))];
-    across(cells, &columns, of, |cell| stats::median(&cell.floor), |cell| stats::median(&cell.harness))
+        vec![stats::median(cell.samples(id)).into(), ratio]
+    })
 }
 
 /// A table of all figures of one cell.
 fn details(cell: &Cell) -> Table {
     let mut table = Table::new().column(format!("n={}", count(cell.population)), Format::Text);
-    for name in ["median", "MAD", "min", "max"] {
-        table = table.column(name, Format::Ns);
-    }
-    for name in ["x", "from", "to"] {
-        table = table.column(name, Format::Fixed(2));
-    }
-    let mut table = table.column("verdict", Format::Text);
-    let spread = |s: &Summary| [s.median.into(), s.mad.into(), s.min.into(), s.max.into()];
-    for row in &cell.rows {
-        let Some(summary) = &row.summary else { continue };
-        let against: Vec<Field> = match &row.ratio {
+    table = table.columns(["median", "MAD", "min", "max"], Format::Ns);
+    table = table.columns(["x", "from", "to"], Format::Fixed(2)).column("verdict", Format::Text);
+    for (id, samples) in cell.lines() {
+        let Some(all) = stats::summarise(samples.iter().copied()) else { continue };
+        let against: Vec<Field> = match cell.row(id).and_then(|row| cell.ratio(row)) {
             Some(ratio) => {
-                let bounds = [ratio.interval.low, ratio.interval.high];
-                let bounds =
-                    bounds.map(|bound| Field::maybe((ratio.interval.coverage > 0.0).then_some(bound)));
-                let verdict = Verdict::on(ratio).words().into();
-                [ratio.median.into()].into_iter().chain(bounds).chain([verdict]).collect()
+                let verdict = Verdict::on(&ratio).words().into();
+                with_interval(Some(ratio)).into_iter().chain([verdict]).collect()
             }
-            None if cell.baseline == Some(row.structure.id) => vec!["base".into()],
+            None if cell.baseline == Some(id) => vec!["base".into()],
             None => Vec::new(),
         };
-        table.row([row.structure.id.into()].into_iter().chain(spread(summary)).chain(against));
-    }
-    for (name, samples) in [(FLOOR, &cell.floor), (HARNESS, &cell.harness)] {
-        if let Some(summary) = stats::summarise(samples.iter().copied()) {
-            table.row([name.into()].into_iter().chain(spread(&summary)));
-        }
+        let spread = [all.median, all.mad, all.min, all.max].map(Field::from);
+        table.row([id.into()].into_iter().chain(spread).chain(against));
     }
     table
 }
@@ -174,14 +138,13 @@ fn details(cell: &Cell) -> Table {
 fn by_population(cells: &[&Cell]) -> Plot {
     let y = Axis::log("ns per operation", Format::Ns);
     let title = cells.first().map_or(String::new(), |cell| format!("{}, {}", cell.scenario, cell.measure));
-    let mut plot = Plot::new(title, Axis::log("timers", Format::Count), y);
+    let plot = Plot::new(title, Axis::log("timers", Format::Count), y);
     // Only the faster storage of each family is drawn, because nobody can tell two dozen curves
     // apart.
     let mut curves: Vec<(&'static str, Vec<(f64, f64)>)> = Vec::new();
     for structure in structures(cells) {
-        let median = |cell: &&Cell| row_of(cell, structure).and_then(|row| row.summary).map(|all| all.median);
-        let points: Vec<(f64, f64)> =
-            cells.iter().filter_map(|cell| Some((cell.population as f64, median(cell)?))).collect();
+        let point = |cell: &&Cell| Some((cell.population as f64, row_of(cell, structure)?.median()?));
+        let points: Vec<(f64, f64)> = cells.iter().filter_map(point).collect();
         let sum = |points: &[(f64, f64)]| points.iter().map(|point| point.1.ln()).sum::<f64>();
         match curves.iter_mut().find(|curve| family(curve.0) == family(structure.id)) {
             None => curves.push((structure.id, points)),
@@ -192,10 +155,7 @@ fn by_population(cells: &[&Cell]) -> Plot {
     // The fastest curve comes first.
     let last = |points: &[(f64, f64)]| points.last().map_or((0.0, f64::MAX), |&(n, ns)| (-n, ns));
     curves.sort_by(|a, b| last(&a.1).partial_cmp(&last(&b.1)).unwrap_or(core::cmp::Ordering::Equal));
-    for (name, points) in curves {
-        plot = plot.curve(name, points);
-    }
-    plot
+    curves.into_iter().fold(plot, |plot, (name, points)| plot.curve(name, points))
 }
 
 /// The name of a structure's family.

@@ -16,50 +16,56 @@ use crate::result::Report;
 use crate::stats::{FEWEST_ROUNDS, Verdict};
 use crate::structures::candidate::Dead;
 
-/// A comparison of seven rounds of 50 operations, with the arguments that a user would type.
-fn asked(model: Model, scenario: &str, more: &[&str]) -> Comparison {
-    let counted: &[&str] = if model == Model::Expire { &[] } else { &["--operations", "50"] };
+fn bench(words: &[&str]) -> Result<Bench, LabError> {
+    request::words(words).and_then(Bench::new)
+}
+
+/// What a user asks with these words.
+pub(super) fn planned(words: &[&str]) -> Plan {
+    bench(words).unwrap().plan().unwrap()
+}
+
+/// Runs what a user asks, with a clock that moves by `step` ns at each reading.
+pub(super) fn report(words: &[&str], step: u64) -> Report {
+    let bench = bench(words).unwrap();
+    conduct_plan(&bench, &bench.plan().unwrap(), &FakeMeter::steady(step)).unwrap()
+}
+
+/// A scenario of seven rounds of 50 operations, with the arguments that a user would type.
+fn asked<'w>(scenario: &'w str, more: &[&'w str]) -> Vec<&'w str> {
+    let counted: &[&str] = if scenario == "expire" { &[] } else { &["--operations", "50"] };
     let rounds: &[&str] = if more.contains(&"--rounds") { &[] } else { &["--rounds", "7"] };
-    let words = [&["--scenario", scenario], rounds, counted, more].concat();
-    Comparison::new(model, request::words(&words).unwrap())
+    let alone: &[&str] = if scenario == "network" { &["!one-delay"] } else { &[] };
+    [&[scenario], alone, rounds, counted, more].concat()
 }
 
-fn hold(scenario: &str, more: &[&str]) -> Comparison {
-    asked(Model::Hold, scenario, more)
-}
-
-/// Runs a comparison with a clock that moves by `step` ns at each reading.
-fn report(comparison: &Comparison, step: u64) -> Report {
-    conduct_plan(comparison, &comparison.plan().unwrap(), &FakeMeter::steady(step)).unwrap()
-}
-
-fn cells(comparison: &Comparison, step: u64) -> Vec<Cell> {
+fn cells(words: &[&str], step: u64) -> Vec<Cell> {
+    let bench = bench(words).unwrap();
     let meter = FakeMeter::steady(step);
     let mut lab = Lab { meter: &meter, notes: Vec::new(), interrupted: false };
-    comparison.run(&comparison.plan().unwrap(), &mut lab).unwrap()
+    bench.run(&bench.plan().unwrap(), &mut lab).unwrap().cells
 }
 
-fn refused(comparison: &Comparison) -> String {
-    let error = comparison.plan().unwrap_err();
+#[track_caller]
+fn refused(words: &[&str]) -> String {
+    let error = bench(words).and_then(|bench| bench.plan()).unwrap_err();
     assert_eq!(error.code(), 2);
     error.to_string()
 }
 
 #[test]
 fn every_structure_answers_as_the_oracle_in_every_measure() {
-    let all = [
-        (Model::Hold, "hold-exp-dense"),
-        (Model::Hold, "periodic"),
-        (Model::Network, "network"),
-        (Model::Network, "one-delay"),
-        (Model::OneShot, "one-shots-2k"),
-        (Model::OneShot, "request-timeout"),
-        (Model::Expire, "expire"),
-        (Model::Idle, "idle"),
-        (Model::Reads, "reads"),
-    ];
-    for (model, name) in all {
-        for cell in cells(&asked(model, name, &["--structures", "*", "--n", "1,2,37"]), 100) {
+    for name in [
+        "hold-exp-dense",
+        "periodic",
+        "network",
+        "one-shots-2k",
+        "request-timeout",
+        "expire",
+        "idle",
+        "reads",
+    ] {
+        for cell in cells(&asked(name, &["--structures", "*", "--n", "1,2,37"]), 100) {
             assert!(cell.rows.iter().all(|row| row.samples.len() == 7 || row.skipped.is_some()));
         }
     }
@@ -68,11 +74,11 @@ fn every_structure_answers_as_the_oracle_in_every_measure() {
 #[test]
 fn equal_times_show_no_difference() {
     // A reading moves the clock by 100 ns: 50 operations take 2 ns each, whatever the structure.
-    let asked = hold("hold-exp-sparse", &["--structures", "list/*,btree-map", "--n", "2"]);
+    let asked = asked("hold-exp-sparse", &["--structures", "list/*,btree-map", "--n", "2"]);
     let cell = &cells(&asked, 100)[0];
     assert_eq!(cell.baseline, Some("btree-map"));
     let row = cell.row("list/slab").unwrap();
-    assert_eq!((row.summary.unwrap().median, row.ratio.unwrap().median), (2.0, 1.0));
+    assert_eq!((row.summary.unwrap().median, cell.ratio(row).unwrap().median), (2.0, 1.0));
     let findings = report(&asked, 100).findings;
     assert_eq!(findings[0].here, "list/slab at n=2");
     assert_eq!(findings[1].verdict, Verdict::NoDifferenceShown);
@@ -82,20 +88,17 @@ fn equal_times_show_no_difference() {
 #[cfg(feature = "rivals")]
 #[test]
 fn a_report_of_each_model() {
-    for (model, scenario, n) in [
-        (Model::Hold, "hold-exp-sparse", "2,16,2000"),
-        (Model::Hold, "periodic", "2"),
-        (Model::Network, "network", "2"),
-        (Model::OneShot, "request-timeout", "2,16"),
-        (Model::Expire, "expire", "3,30"),
-        (Model::Reads, "reads", "2,16"),
+    for (scenario, n) in [
+        ("hold-exp-sparse", "2,16,2000"),
+        ("periodic", "2"),
+        ("network", "2"),
+        ("request-timeout", "2,16"),
+        ("expire", "3,30"),
+        ("reads", "2,16"),
     ] {
         let more = ["--structures", "list/slab,btree-map,timer-queue", "--n", n, "--baseline", "btree-map"];
-        let asked = asked(
-            model,
-            scenario,
-            if model == Model::Reads || scenario == "periodic" { &more[..4] } else { &more },
-        );
+        let bare = ["reads", "periodic"].contains(&scenario);
+        let asked = asked(scenario, if bare { &more[..4] } else { &more });
         insta::assert_snapshot!(scenario, crate::render::sections(&report(&asked, 100).sections));
     }
 }
@@ -103,38 +106,90 @@ fn a_report_of_each_model() {
 #[cfg(feature = "rivals")]
 #[test]
 fn what_is_left_out_has_no_row() {
-    let asked = hold("periodic", &["--structures", "list/slab,timer-queue,btree-map", "--n", "2"]);
+    let heads = asked("periodic", &["--structures", "list/slab,timer-queue,btree-map", "--n", "2"]);
     let ran: Vec<_> =
-        cells(&asked, 1).iter().map(|cell| (cell.measure, cell.row("timer-queue").is_some())).collect();
+        cells(&heads, 1).iter().map(|cell| (cell.measure, cell.row("timer-queue").is_some())).collect();
     assert!(ran.contains(&(Measure::Head, false)) && ran.contains(&(Measure::Hold, true)), "{ran:?}");
-    let asked = hold("hold-exp-sparse", &["--structures", "list/slab,btree-map", "--n", "2,2000"]);
+    let asked = asked("hold-exp-sparse", &["--structures", "list/slab,btree-map", "--n", "2,2000"]);
     assert!(cells(&asked, 1)[1].row("list/slab").is_none());
 }
 
 #[test]
 fn a_baseline_that_was_not_chosen_runs_all_the_same() {
-    let asked = |baseline: &str, n: &str| {
-        hold("hold-exp-sparse", &["--structures", "list/slab", "--n", n, "--baseline", baseline])
-    };
-    assert_eq!(cells(&asked("orx-4ary", "2"), 1)[0].baseline, Some("orx-4ary"));
-    let message = refused(&asked("list/slab", "2000"));
+    fn with<'w>(baseline: &'w str, n: &'w str) -> Vec<&'w str> {
+        asked("hold-exp-sparse", &["--structures", "list/slab", "--n", n, "--baseline", baseline])
+    }
+    assert_eq!(cells(&with("orx-4ary", "2"), 1)[0].baseline, Some("orx-4ary"));
+    let message = refused(&with("list/slab", "2000"));
     assert!(message.contains("'list/slab' cannot run at n=2k: insertion is O(n)"), "{message}");
-    assert!(refused(&asked("orx", "2")).contains("'orx-4ary'"));
+    assert!(refused(&with("orx", "2")).contains("'orx-4ary'"));
 }
 
 #[test]
 fn a_time_limit_stops_rounds_but_leaves_enough_for_an_interval() {
-    let mut limited = hold("hold-exp-sparse", &["--structures", "list/slab", "--n", "2", "--rounds", "100"]);
-    limited.args.timed.within = Some(Duration::from_nanos(1));
-    assert_eq!(cells(&limited, 100)[0].rows[0].samples.len() as u64, FEWEST_ROUNDS);
+    let words = ["--structures", "list/slab", "--n", "2", "--rounds", "100", "--within", "1ms"];
+    // A reading moves the clock by a millisecond.
+    let cells = cells(&asked("hold-exp-sparse", &words), 1_000_000);
+    assert_eq!(cells[0].rows[0].samples.len() as u64, FEWEST_ROUNDS);
 }
 
 #[test]
 fn quick_keeps_to_small_populations_and_few_rounds() {
-    let args = request::words(&["--quick", "--scenario", "hold-exp-sparse"]).unwrap();
-    let plan = Comparison::new(Model::Hold, args).plan().unwrap();
-    assert!(plan.parts.iter().all(|part| part.population <= 10_000 && part.rounds == 9));
-    assert!(plan.parts.len() > 3 && plan.parts.iter().all(|part| part.operations == 10_000));
+    // Without a scenario, `bench` is quick.
+    for (words, scenarios) in [(&["--quick", "hold"][..], 5), (&[], 2)] {
+        let parts = planned(words).timed.parts;
+        assert!(parts.iter().all(|part| part.population <= 10_000 && part.rounds == 9));
+        assert!(parts.len() > 3 && parts.iter().all(|part| part.operations == 10_000));
+        let names: std::collections::BTreeSet<_> = parts.iter().map(|part| &part.scenario.name).collect();
+        assert_eq!(names.len(), scenarios);
+    }
+}
+
+#[test]
+fn words_name_scenarios_models_and_files_and_the_result_is_named_after_the_model() {
+    let of = |words: &[&str]| {
+        let bench = bench(words).unwrap();
+        let What::Times(scenarios) = &bench.what else { panic!("{words:?}") };
+        (scenarios.iter().map(|one| one.name.clone()).collect::<Vec<_>>().join(" "), bench.name())
+    };
+    let hold = "hold-exp-sparse hold-exp-dense hold-uniform-sparse hold-uniform-dense periodic";
+    for (words, scenarios, name) in [
+        (&["hold"][..], hold, "bench hold"),
+        (&["network"], "network one-delay", "bench network"),
+        (&["network", "!one-delay"], "network", "bench network"),
+        (&["one-delay"], "one-delay", "bench network"),
+        (&["one-shot", "!one-shots-15k"], "one-shots-2k one-shots-50k request-timeout", "bench one-shot"),
+        (&["idle", "expire", "idle"], "idle expire", "bench"),
+        (&["../../scenarios/reads.toml", "reads"], "reads", "bench reads"),
+        (&[], "hold-exp-sparse network", "bench"),
+    ] {
+        assert_eq!(of(words), (scenarios.to_owned(), name.to_owned()));
+    }
+    let names = [&["--memory"][..], &["--worst"], &["--matrix"]].map(|words| bench(words).unwrap().name());
+    assert_eq!(names, ["bench memory", "bench adversary", "bench matrix"]);
+}
+
+#[test]
+fn what_cannot_be_measured_together_is_refused_with_a_remedy() {
+    for (words, parts) in [
+        (&["memory"][..], &["'memory'", "tickwright bench --memory"][..]),
+        (&["adversary"], &["tickwright bench --worst"]),
+        (&["hold-exp-spars"], &["'hold-exp-sparse'", "a file ends in .toml"]),
+        (&["idle", "!idle"], &["takes away every scenario"]),
+        (&["expire", "hold", "--operations", "5"], &["--operations", "'expire'", "leave it out"]),
+        (&["--memory", "hold"], &["--memory", "SCENARIO"]),
+        (&["--memory", "--worst"], &["--memory", "--worst"]),
+        (&["--memory", "--rounds", "6"], &["--memory", "--rounds"]),
+        (&["--worst", "hold"], &["--worst", "leave 'hold' out", "list --scenario adversary"]),
+        (&["--worst", "--within", "1s"], &["--worst", "--within"]),
+        (&["--matrix", "--n", "2"], &["--matrix", "--n"]),
+        (&["hold", "--budget", "3"], &["--worst"]),
+        (&["hold", "--pattern", "later"], &["--worst"]),
+        (&["hold", "--only", "calls"], &["--matrix"]),
+    ] {
+        let message = refused(words);
+        assert!(parts.iter().all(|part| message.contains(part)), "{words:?}: {message}");
+    }
 }
 
 /// A queue under the name of a structure.
@@ -144,7 +199,7 @@ fn alive<'a>(id: &str, sampler: &'a Sampler<'a>) -> Live<'a> {
 
 #[test]
 fn a_structure_that_answers_wrongly_fails_the_run() {
-    let plan = hold("hold-exp-sparse", &["--structures", "list/slab", "--n", "2"]).plan().unwrap();
+    let plan = planned(&asked("hold-exp-sparse", &["--structures", "list/slab", "--n", "2"])).timed;
     // An empty harness under the name of a structure.
     let queue = RefCell::new(Empty::new(2));
     let sampler = Sampler::new(0, &queue);
@@ -161,8 +216,8 @@ fn a_structure_that_answers_wrongly_fails_the_run() {
 #[test]
 fn a_timer_that_is_lost_and_never_missed_in_a_round_is_missed_at_the_end() {
     // None of the 1000 timers becomes due in a poll.
-    let words = ["--structures", "list/slab", "--n", "1000", "--rounds", "1", "--operations", "1"];
-    let plan = Comparison::new(Model::Idle, request::words(&words).unwrap()).plan().unwrap();
+    let words = ["idle", "--structures", "list/slab", "--n", "1000", "--rounds", "1", "--operations", "1"];
+    let plan = planned(&words).timed;
     let queue = RefCell::new(Faulty::new(Fault::LosesFirst));
     let sampler = Sampler::new(0, &queue);
     let live = [alive("list/slab", &sampler)];
@@ -179,9 +234,9 @@ fn a_timer_that_is_lost_and_never_missed_in_a_round_is_missed_at_the_end() {
 #[test]
 fn a_baseline_that_cannot_be_measured_is_refused() {
     let more = ["--structures", "list/slab", "--n", "2", "--baseline", "timer-queue"];
-    assert!(hold("hold-exp-sparse", &more).plan().is_ok());
-    for asked in [hold("periodic", &more), asked(Model::Reads, "reads", &more)] {
-        let message = refused(&asked);
+    planned(&asked("hold-exp-sparse", &more));
+    for scenario in ["periodic", "reads"] {
+        let message = refused(&asked(scenario, &more));
         assert!(
             message.contains("'timer-queue' cannot be measured in") && message.contains("lower bound"),
             "{message}"
@@ -193,22 +248,22 @@ fn a_baseline_that_cannot_be_measured_is_refused() {
 #[test]
 fn wheels_are_compared_with_the_fastest_wheel_too() {
     let more = ["--structures", "list/slab,btree-map,timer-queue", "--n", "2", "--baseline", "btree-map"];
-    let asked = asked(Model::Network, "network", &more);
+    let asked = asked("network", &more);
     let cell = &cells(&asked, 100)[0];
-    assert_eq!((cell.baseline, cell.wheel), (Some("btree-map"), Some("timer-queue")));
-    assert_eq!(cell.row("list/slab").unwrap().to_wheel.unwrap().median, 1.0);
+    assert_eq!(cell.baseline, Some("btree-map"));
     let findings = report(&asked, 100).findings;
     assert_eq!(findings[2].about, "network, exchange, n=2, the fastest wheel");
     assert_eq!(findings[2].here, "list/slab 2.0 ns, timer-queue 2.0 ns");
+    assert_eq!(findings[2].figure.unwrap().median, 1.0);
 }
 
 #[cfg(feature = "rivals")]
 #[test]
 fn a_question_is_priced_by_what_it_adds_round_by_round() {
-    let asked = asked(Model::Reads, "reads", &["--structures", "list/slab,timer-queue", "--n", "2"]);
+    let asked = asked("reads", &["--structures", "list/slab,timer-queue", "--n", "2"]);
     let cells = cells(&asked, 100);
     let prices: Vec<_> =
-        cells.iter().map(|cell| cell.row("list/slab").unwrap().question.map(|q| q.median)).collect();
+        cells.iter().map(|cell| cell::price(&cells, cell, "list/slab").map(|q| q.median)).collect();
     assert_eq!(prices, [None, Some(0.0), Some(0.0), Some(0.0)]);
     // A structure that only has a lower bound can measure the wake-up, but not the head.
     let asked_for: Vec<_> = cells.iter().map(|cell| cell.row("timer-queue").is_some()).collect();
@@ -217,7 +272,7 @@ fn a_question_is_priced_by_what_it_adds_round_by_round() {
 
 #[test]
 fn a_sample_of_expiries_is_as_long_as_there_are_timers() {
-    let cells = cells(&asked(Model::Expire, "expire", &["--structures", "list/*", "--n", "3"]), 30);
+    let cells = cells(&asked("expire", &["--structures", "list/*", "--n", "3"]), 30);
     let measured: Vec<_> = cells.iter().map(|cell| cell.measure).collect();
     assert_eq!(measured, [Measure::Insert, Measure::Expire]);
     assert_eq!(cells[1].row("list/hook").unwrap().summary.unwrap().median, 10.0);
@@ -227,7 +282,7 @@ fn a_sample_of_expiries_is_as_long_as_there_are_timers() {
 fn a_line_is_drawn_where_there_are_enough_populations() {
     let plots = |n: &str| {
         let report =
-            report(&hold("hold-exp-sparse", &["--structures", "list/*,heap4/*,avl/*", "--n", n]), 100);
+            report(&asked("hold-exp-sparse", &["--structures", "list/*,heap4/*,avl/*", "--n", n]), 100);
         report.plots().map(|plot| (plot.has_course(), plot.is_rows())).collect::<Vec<_>>()
     };
     assert_eq!(plots("2,3,4"), [(true, false)]);
@@ -310,8 +365,7 @@ fn as_many_dead_entries_leave_as_come_from_the_first_sample_on() {
 
 #[test]
 fn a_lazy_structure_is_aged_and_its_answers_stay_right() {
-    let asked =
-        asked(Model::Network, "network", &["--structures", "binary-heap,btree-map,ladder", "--n", "300"]);
+    let asked = asked("network", &["--structures", "binary-heap,btree-map,ladder", "--n", "300"]);
     let cell = &cells(&asked, 100)[0];
     let held = |id: &str| cell.row(id).unwrap().held.unwrap();
     // The heap sweeps when more than half of its entries are dead.

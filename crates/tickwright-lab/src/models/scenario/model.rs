@@ -24,7 +24,7 @@ pub(crate) enum Model {
 }
 
 impl Model {
-    /// The model's name in files, and the name of its command.
+    /// The model's name in files and on the command line.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Hold => "hold",

@@ -93,22 +93,6 @@ fn a_sample_covers_every_timer_unless_the_user_says_how_long_it_is() {
 }
 
 #[test]
-fn scenarios_of_one_run_are_of_one_model_and_have_names_of_their_own() {
-    let choose = |model, names: &[&str]| {
-        let names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
-        Scenario::choose(model, &names)
-    };
-    let all = |model| choose(model, &[]).unwrap().len();
-    let counts =
-        [Model::Hold, Model::Network, Model::OneShot, Model::Expire, Model::Idle, Model::Reads].map(all);
-    assert_eq!(counts, [5, 2, 4, 1, 1, 1]);
-    let other = choose(Model::Hold, &["network"]).unwrap_err().to_string();
-    assert!(other.contains("run it with `tickwright bench network`"), "{other}");
-    let twice = choose(Model::Hold, &["periodic", "hold-exp-dense", "periodic"]).unwrap_err().to_string();
-    assert!(twice.contains("two scenarios have the name 'periodic'"), "{twice}");
-}
-
-#[test]
 fn an_unknown_name_gets_its_neighbours() {
     let message = Scenario::find("hold-exp-spares").unwrap_err().to_string();
     assert!(message.contains("'hold-exp-sparse'"), "{message}");

@@ -1,9 +1,8 @@
 use super::*;
-use crate::experiment::conduct_plan;
+use crate::experiments::bench::tests::planned;
 
 fn report(structures: &str, n: &str) -> crate::result::Report {
-    let args: MemoryArgs = request::words(&["--structures", structures, "--n", n]).unwrap();
-    conduct_plan(&args, &args.plan().unwrap(), &FakeMeter::steady(0)).unwrap()
+    crate::experiments::bench::tests::report(&["--memory", "--structures", structures, "--n", n], 0)
 }
 
 #[test]
@@ -37,17 +36,15 @@ fn an_empty_queue_has_a_price_beside_that_of_its_timers() {
 
 #[test]
 fn a_report_shows_bytes_and_what_was_left_out() {
-    let args: MemoryArgs = request::words(&["--structures", "list/hook,heap4/slab", "--n", "1k,2k"]).unwrap();
-    let plan = args.plan().unwrap();
+    let plan = planned(&["--memory", "--structures", "list/hook,heap4/slab", "--n", "1k,2k"]).weighed;
     let mut data = Data::default();
     for (&structure, (inline, bytes)) in plan.structures.iter().zip([(40, 40), (120, 32)]) {
         data.fixed.push(Fixed { structure, inline, heap: inline / 10 });
         for &population in &plan.populations {
             let skipped = registry::why_not(structure, population).unwrap();
-            let bytes = skipped.is_none().then_some(bytes * population);
-            data.rows.push(Row { structure, population, skipped, bytes });
+            let bytes = skipped.map_or(Ok(bytes * population), Err);
+            data.rows.push(Row { structure, population, bytes });
         }
     }
-    let findings = args.findings(&plan, &data);
-    insta::assert_snapshot!(crate::render::sections(&args.sections(&plan, &data, &findings)));
+    insta::assert_snapshot!(crate::render::sections(&data.sections(&plan)));
 }

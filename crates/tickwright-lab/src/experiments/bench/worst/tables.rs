@@ -2,56 +2,46 @@
 //! of calls.
 
 use super::attack::{ALL, Call};
-use super::data::{Data, Plan, Row, Times};
-use super::pattern::Pattern;
+use super::{Data, Pattern, Plan, Row, Times};
 use crate::experiments::request::left_out;
 use crate::output::table::count;
 use crate::render::Format;
 use crate::result::{Axis, Cell, Plot, Section, Table};
 use crate::structures::registry::Structure;
 
-/// All attacks, in the order of the plan.
-pub(super) fn attacks(plan: &Plan) -> impl Iterator<Item = (usize, Pattern)> {
-    plan.populations.iter().flat_map(|n| plan.patterns.iter().map(move |pattern| (*n, *pattern)))
-}
-
 /// One section per attack.
-pub(super) fn sections(plan: &Plan, data: &Data) -> Vec<Section> {
+pub(crate) fn sections(plan: &Plan, data: &Data) -> Vec<Section> {
     let above = format!(
         "Single calls, the clock's reading in each. Under a call's name its median in ns; x: the worst in \
          medians. Each call counts with the least of {} rounds.",
         plan.rounds
     );
-    let sections = attacks(plan).map(|(n, pattern)| one(plan, data, n, pattern));
+    let sections = plan.attacks().map(|(n, pattern)| one(plan, data, n, pattern));
     [Section::new("Deadlines that an attacker chooses").text(above)].into_iter().chain(sections).collect()
 }
 
 fn one(plan: &Plan, data: &Data, n: usize, pattern: Pattern) -> Section {
-    let count = count(n);
+    let title = format!("{pattern}, n={}", count(n));
     let skipped = data.skipped.iter().filter(|skip| skip.population == n && skip.pattern == pattern);
-    let skipped = skipped.map(|skip| (skip.structure.id, count.clone(), skip.why.clone()));
+    let skipped = skipped.map(|skip| (skip.structure.id, count(n), skip.why.clone()));
     let here = |row: &&Row| row.population == n && row.pattern == pattern;
     let rows: Vec<&Row> = data.rows.iter().filter(here).collect();
-    let mut section = Section::new(format!("{pattern}, n={count}"));
+    let mut section = Section::new(title.as_str());
     for pair in ALL.chunks(2) {
         section = section.table(calls(plan, &rows, pair));
     }
-    section.plot(tails(plan, &rows, &format!("{pattern}, n={count}"))).text(left_out(skipped))
-}
-
-/// The name of a call in a table.
-fn name(call: Call, plan: &Plan) -> String {
-    match call {
-        Call::AdvanceWithin => format!("advance({})", plan.budget),
-        call => call.to_string(),
-    }
+    section.plot(tails(plan, &rows, &title)).text(left_out(skipped))
 }
 
 fn calls(plan: &Plan, rows: &[&Row], calls: &[Call]) -> Table {
     let mut table = Table::new().column("", Format::Text);
     for call in calls {
-        table = table.column(name(*call, plan), Format::Ns);
-        table = table.columns(["p99", "p99.99", "worst"], Format::Ns).column("x", Format::Fixed(1));
+        let name = match call {
+            Call::AdvanceWithin => format!("advance({})", plan.budget),
+            call => call.name().to_owned(),
+        };
+        table = table.columns([name.as_str(), "p99", "p99.99", "worst"], Format::Ns);
+        table = table.column("x", Format::Fixed(1));
     }
     for structure in &plan.structures {
         let of_structure = || rows.iter().filter(|row| row.structure == *structure);
@@ -78,7 +68,7 @@ fn calls(plan: &Plan, rows: &[&Row], calls: &[Call]) -> Table {
 /// call, except advances without a budget. Those advances take as long as the caller asks for.
 fn tails(plan: &Plan, rows: &[&Row], title: &str) -> Plot {
     let x = Axis::log("one call in", Format::Count);
-    let mut plot = Plot::new(title, x, Axis::log("takes longer than, ns", Format::Ns));
+    let plot = Plot::new(title, x, Axis::log("takes longer than, ns", Format::Ns));
     let of = |structure: &&'static Structure| {
         let counted = |row: &&&Row| row.structure == *structure && row.call != Call::Advance;
         let mut points: Vec<(f64, f64)> = Vec::new();
@@ -101,8 +91,5 @@ fn tails(plan: &Plan, rows: &[&Row], title: &str) -> Plot {
     let mut curves: Vec<_> = plan.structures.iter().map(of).filter(|curve| !curve.1.is_empty()).collect();
     // The structure with the least worst call comes first.
     curves.sort_by(|a, b| a.2.total_cmp(&b.2));
-    for (id, points, _) in curves {
-        plot = plot.curve(id, points);
-    }
-    plot
+    curves.into_iter().fold(plot, |plot, (id, points, _)| plot.curve(id, points))
 }

@@ -1,15 +1,9 @@
-//! Up to how many timers is the list as fast as another structure? Alternates samples of the two
-//! structures and evaluates the samples.
+//! Up to how many timers is the list as fast as another structure? Evaluates samples of both.
 
-use serde::Serialize;
-
-use crate::error::LabError;
-use crate::progress::Progress;
-use crate::rounds::Rounds;
 use crate::stats::{self, CONFIDENCE, Summary, Verdict};
 
 /// The list and its best rival at one N; `S` names structures.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub(crate) struct Point<S> {
     pub(crate) n: usize,
     /// The median of the list's samples, in ns or in instructions.
@@ -23,44 +17,10 @@ pub(crate) struct Point<S> {
 }
 
 /// A list and its rivals at all N, in ascending order.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub(crate) struct Crossover<S> {
     pub(crate) list: S,
     pub(crate) points: Vec<Point<S>>,
-}
-
-/// Samples at one N: a list per structure, in the order of rounds.
-#[derive(Debug, Clone)]
-pub(crate) struct Sampled<T> {
-    pub(crate) n: usize,
-    pub(crate) samples: Vec<Vec<T>>,
-}
-
-/// Takes samples of all `structures` in random order, round by round. The first round is a warm-up.
-/// `sample` receives the round's number, from 0. After an interruption, some sizes are missing.
-///
-/// # Errors
-/// The first error of `sample`.
-pub(crate) fn in_turns<S: Copy, T>(
-    structures: &[S],
-    sizes: &[usize],
-    rounds: usize,
-    seed: u64,
-    what: String,
-    mut sample: impl FnMut(S, usize, usize) -> Result<T, LabError>,
-) -> Result<Vec<Sampled<T>>, LabError> {
-    let mut turns = Rounds::new(rounds, seed);
-    let progress = Progress::steps(sizes.len() as u64, what);
-    let mut done = Vec::new();
-    for &n in sizes {
-        let taken = turns.run(structures.len(), |turn| sample(structures[turn.lane], n, turn.round))?;
-        if taken.interrupted {
-            break;
-        }
-        done.push(Sampled { n, samples: taken.lanes() });
-        progress.step();
-    }
-    Ok(done)
 }
 
 impl<S: Copy> Point<S> {

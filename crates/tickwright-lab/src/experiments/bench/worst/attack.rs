@@ -1,7 +1,5 @@
 //! The calls of an attack, each timed alone.
 
-use std::fmt;
-
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64;
@@ -26,16 +24,9 @@ pub(crate) enum Call {
     AdvanceWithin,
 }
 
-impl fmt::Display for Call {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Insert => "insert",
-            Self::Rearm => "re-arm",
-            Self::Remove => "remove",
-            Self::Pop => "pop",
-            Self::Advance => "advance",
-            Self::AdvanceWithin => "advance within",
-        })
+impl Call {
+    pub(crate) fn name(self) -> &'static str {
+        ["insert", "re-arm", "remove", "pop", "advance", "advance within"][self as usize]
     }
 }
 

@@ -4,14 +4,13 @@ use clap::ValueEnum;
 
 use super::*;
 use crate::clock::FakeMeter;
-use crate::experiment::conduct_plan;
+use crate::experiments::bench::tests::planned;
 use crate::result::Report;
 
 /// Two rounds, a budget of 8, and a clock that moves by 10 ns at each reading.
 fn report(structures: &str, patterns: &str, n: &str) -> Report {
-    let words = ["--structures", structures, "--pattern", patterns, "--n", n, "--budget=8", "--rounds=2"];
-    let args: AdversaryArgs = request::words(&words).unwrap();
-    conduct_plan(&args, &args.plan().unwrap(), &FakeMeter::steady(10)).unwrap()
+    let words = ["--worst", "--structures", structures, "--pattern", patterns, "--n", n];
+    crate::experiments::bench::tests::report(&[&words[..], &["--budget=8", "--rounds=2"]].concat(), 10)
 }
 
 #[test]
@@ -116,9 +115,9 @@ fn a_histogram_is_read_at_the_shares_of_the_table() {
 
 #[test]
 fn the_defaults_are_those_of_the_file_and_a_mistake_in_one_names_its_key() {
-    let plan = request::words::<AdversaryArgs>(&[]).unwrap().plan().unwrap();
+    let plan = planned(&["--worst"]).calls;
     assert_eq!(plan.patterns, Pattern::value_variants());
     assert_eq!((plan.populations, plan.budget, plan.rounds), (vec![100_000], 64, 5));
-    let message = Scenario::parse("mine.toml", "patterns = [\"sideways\"]").unwrap_err().to_string();
+    let message = Attacks::parse("mine.toml", "patterns = [\"sideways\"]").unwrap_err().to_string();
     assert!(message.contains("mine.toml") && message.contains("sideways"), "{message}");
 }
