@@ -40,9 +40,9 @@ static mut CHOSEN: HookQueue<'static, Wheel, u32> = unsafe { HookQueue::with_ide
 /// Fills the queue, re-arms, removes and drains; whether all came out in order.
 fn works<F: Family>(queue: &mut HookQueue<'static, F, u32>, nodes: &'static [Timer<F, u32>; MANY]) -> Result<bool, Reject> {
     for (node, at) in nodes.iter().zip(0u64..) {
-        queue.insert(at * 7 % 13, node)?;
+        queue.insert_at(at * 7 % 13, node, 0)?;
     }
-    let refused = matches!(queue.insert(1, &nodes[0]), Err(rejected) if rejected.reason == Reject::AlreadyLinked);
+    let refused = matches!(queue.insert_at(1, &nodes[0], 0), Err(rejected) if rejected.reason == Reject::AlreadyLinked);
     let rearmed = queue.pop_and_reinsert(0, |expiry, _| expiry + 5).is_some();
     let removed = queue.second().is_some_and(|second| queue.remove(second.key).is_ok());
     let mut last = 0;

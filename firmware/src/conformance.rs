@@ -149,7 +149,7 @@ impl<F: Family> Machine<'_, F> {
         let linked = self.oracle.expiry(timer).is_some();
         let full = !linked && self.oracle.len() >= self.bound;
         let wake = self.queue.next_wake();
-        let inserted = self.queue.insert(deadline, &self.timers[timer]);
+        let inserted = self.queue.insert_at(deadline, &self.timers[timer], 0);
         let (expected, got) = match &inserted {
             Ok(_) => (u64::from(linked || full), 0),
             Err(rejected) if rejected.reason == Reject::AlreadyLinked => (u64::from(linked), 1),
@@ -188,7 +188,7 @@ impl<F: Family> Machine<'_, F> {
     fn reschedule(&mut self, timer: usize) -> Checked {
         let deadline = self.deadline();
         let wake = self.queue.next_wake();
-        let moved = self.queue.reschedule(TimerRef::from(&self.timers[timer]), deadline);
+        let moved = self.queue.reschedule_at(TimerRef::from(&self.timers[timer]), deadline, 0);
         let pending = self.oracle.expiry(timer).is_some();
         self.agree("reschedule", pending.into(), moved.is_ok().into())?;
         if let Ok(head) = moved {

@@ -255,9 +255,11 @@ exported!(
         answer::code(|| {
             on_queue!(queue, queue => {
                 let node = timer::offered(timer)?;
+                // The time is the one that the caller last told: see the header.
+                let now = queue.now();
                 // SAFETY: the references that the queue returns end in this file before a callback
                 // runs, since the caller gets pointers.
-                let inserted = unsafe { queue.insert_pinned(deadline, node) }.map_err(rejected)?;
+                let inserted = unsafe { queue.insert_pinned_at(deadline, node, now) }.map_err(rejected)?;
                 Ok(c_int::from(inserted.head.is_changed()))
             })
         })
@@ -277,7 +279,8 @@ exported!(
     fn tw_queue_reschedule(queue: *mut tw_queue, timer: *mut tw_timer, deadline: u64) -> c_int {
         answer::code(|| {
             on_queue!(queue, queue => {
-                let head = queue.reschedule(timer::known(timer)?, deadline).map_err(unknown)?;
+                let now = queue.now();
+                let head = queue.reschedule_at(timer::known(timer)?, deadline, now).map_err(unknown)?;
                 Ok(c_int::from(head.is_changed()))
             })
         })

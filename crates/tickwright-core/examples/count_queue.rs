@@ -44,7 +44,7 @@ fn run<Q: TimerQueue>(
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
     // The queue reserves room for all timers, so that no counted insert makes the storage grow.
     let filler: Vec<_> =
-        values.by_ref().take(MANY).filter_map(|value| queue.insert(u64::MAX, value).ok()).collect();
+        values.by_ref().take(MANY).filter_map(|value| queue.insert_at(u64::MAX, value, 0).ok()).collect();
     for Inserted { key, .. } in filler {
         queue.remove(key).ok();
     }
@@ -59,7 +59,7 @@ fn run<Q: TimerQueue>(
             assert!(queue.pop_expired(queue.now() + 1).is_none(), "the delays are longer than the test");
         }
         let at = deadline(queue.now(), &mut random);
-        keys.extend(queue.insert(at, value).ok().map(|Inserted { key, .. }| key));
+        keys.extend(queue.insert_at(at, value, 0).ok().map(|Inserted { key, .. }| key));
     }
     for at in 0..keys.len() {
         let other = random.below(keys.len() as u64) as usize;
@@ -70,7 +70,7 @@ fn run<Q: TimerQueue>(
     match operation {
         "insert" => measured(|| {
             for (value, &deadline) in new.into_iter().zip(&deadlines) {
-                black_box(queue.insert(deadline, value)).ok();
+                black_box(queue.insert_at(deadline, value, 0)).ok();
             }
         }),
         "remove" => measured(|| {
@@ -80,7 +80,7 @@ fn run<Q: TimerQueue>(
         }),
         "reschedule" => measured(|| {
             for (&key, &deadline) in keys.iter().zip(&deadlines) {
-                black_box(queue.reschedule(key, deadline)).ok();
+                black_box(queue.reschedule_at(key, deadline, 0)).ok();
             }
         }),
         "pop" => measured(|| {

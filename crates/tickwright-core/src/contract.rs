@@ -10,8 +10,10 @@
 //! 1. `never_early`: a timer leaves only when `now >= deadline`. A granular queue may be late. It
 //!    declares a bound in [`TimerQueue::ORDER`] for the delay from `now()` at the last (re)insert,
 //!    and keeps it. The delay that the caller means counts from the caller's time, which may be
-//!    hours ahead of `now()`. If the caller passes its time to [`TimerQueue::update_now`] before
-//!    the (re)insert, the bound holds for that delay, after any uptime and any sleep.
+//!    hours ahead of `now()`. A granular queue therefore takes that time with the deadline
+//!    ([`TimerQueue::insert_at`], [`TimerQueue::reschedule_at`]), and the bound holds for that
+//!    delay, after any uptime and any sleep. The operations without a time compile only for a queue
+//!    that is [`Exact`].
 //! 2. `none_lost_none_twice`: each inserted timer is delivered or removed exactly once.
 //! 3. `order`: a timer's *expiry* is `max(deadline, now at (re)insert)`, in granular queues rounded
 //!    up to the end of its bucket. Exact queues deliver by (expiry, arrival). So equal deadlines
@@ -80,7 +82,7 @@ pub enum Order {
     Exact,
     /// Timers are due at the end of a bucket, at most
     /// `lateness(deadline - now at the last (re)insert)` ticks after the deadline. `now` is that of
-    /// the queue: [`TimerQueue::update_now`] sets it to the caller's time.
+    /// the queue: [`TimerQueue::insert_at`] sets it to the caller's time.
     Granular {
         /// Upper bound of expiry - deadline, as a function of the requested delay.
         lateness: fn(Span) -> Span,
@@ -94,6 +96,17 @@ impl Order {
         matches!(self, Self::Exact)
     }
 }
+
+/// Marks the families whose [`Order`] is exact, and the queues of such families. Their timers are
+/// due on time whatever `now` is at the insert, so these queues have the operations that take no
+/// time. A family of your own implements it, unless the family is granular.
+#[diagnostic::on_unimplemented(
+    message = "a granular queue counts its lateness from the caller's time: call \
+               `insert_at(deadline, value, now)` or `reschedule_at(key, deadline, now)`",
+    label = "this call does not tell the queue the time",
+    note = "without the caller's time, a timer of a granular queue may be late by hours"
+)]
+pub trait Exact {}
 
 /// Whether an operation altered [`TimerQueue::next_wake`], so that a driver must set its alarm
 /// again (clause 10).
@@ -287,11 +300,11 @@ pub trait TimerQueue {
     /// Advances `now` and does nothing else: no timer leaves, and no wake-up changes (clauses 1 and
     /// 5). O(1): one comparison and one store in the queues of this crate.
     ///
-    /// Call it before an insert or a reschedule if time has passed since the queue last got a
-    /// `now`. A granular queue chooses a bucket by the delay from its own `now`. Example: a
+    /// Call it before several inserts at one time; [`insert_at`](Self::insert_at) tells the time of
+    /// one insert. A granular queue chooses a bucket by the delay from its own `now`. Example: a
     /// [`CoarseWheel`](crate::CoarseWheel) with ticks of 1 ms was last popped an hour ago. Without
-    /// this call, a time-out of 1 s counts as an hour and 1 s. It would get a bucket that is 262 s
-    /// wide. With this call its bucket is 64 ms wide. An exact queue is never late by it, but
+    /// the time, a time-out of 1 s would count as an hour and 1 s, and get a bucket that is 262 s
+    /// wide. With the time its bucket is 64 ms wide. An exact queue is never late by it, but
     /// `FixedDelay` recognizes the delays of its timers by `now`.
     fn update_now(&mut self, now: Tick) {
         let _ = self.advance_within(now, 0, |_| ());
@@ -305,16 +318,36 @@ pub trait TimerQueue {
         self.len() == 0
     }
 
-    /// Makes `value` pending until `deadline` (clauses 3, 6, 7, 10). A delay counts from
-    /// [`now()`](Self::now): see [`update_now`](Self::update_now).
+    /// Advances `now` as [`update_now`](Self::update_now) does, and makes `value` pending until
+    /// `deadline` (clauses 1, 3, 6, 7, 10).
+    ///
+    /// # Errors
+    /// [`Rejected`] with the reason and the value; only `now` has changed then.
+    fn insert_at(
+        &mut self,
+        deadline: Tick,
+        value: Self::Value,
+        now: Tick,
+    ) -> Result<Inserted<Self::Key>, Rejected<Self::Value>>;
+
+    /// [`insert_at`](Self::insert_at) at the queue's own [`now()`](Self::now), for exact queues.
     ///
     /// # Errors
     /// [`Rejected`] with the reason and the value; the queue is then unchanged.
+    #[inline]
+    #[track_caller]
     fn insert(
         &mut self,
         deadline: Tick,
         value: Self::Value,
-    ) -> Result<Inserted<Self::Key>, Rejected<Self::Value>>;
+    ) -> Result<Inserted<Self::Key>, Rejected<Self::Value>>
+    where
+        Self: Exact,
+    {
+        const { assert!(Self::ORDER.is_exact(), "a queue that is not `Order::Exact` implements `Exact`") }
+        let now = self.now();
+        self.insert_at(deadline, value, now)
+    }
 
     /// Removes a pending timer (clauses 2, 10, 11).
     ///
@@ -322,12 +355,28 @@ pub trait TimerQueue {
     /// [`KeyError`] when `key` does not name a pending timer of this queue.
     fn remove(&mut self, key: Self::Key) -> Result<Removed<Self::Value>, KeyError>;
 
-    /// Changes the deadline of a pending timer; its key stays valid (clauses 3, 4, 10). A delay
-    /// counts from [`now()`](Self::now): see [`update_now`](Self::update_now).
+    /// Advances `now` as [`update_now`](Self::update_now) does, and changes the deadline of a
+    /// pending timer; its key stays valid (clauses 1, 3, 4, 10).
+    ///
+    /// # Errors
+    /// [`KeyError`] when `key` does not name a pending timer of this queue; only `now` has changed
+    /// then.
+    fn reschedule_at(&mut self, key: Self::Key, deadline: Tick, now: Tick) -> Result<HeadChange, KeyError>;
+
+    /// [`reschedule_at`](Self::reschedule_at) at the queue's own [`now()`](Self::now), for exact
+    /// queues.
     ///
     /// # Errors
     /// [`KeyError`] when `key` does not name a pending timer of this queue.
-    fn reschedule(&mut self, key: Self::Key, deadline: Tick) -> Result<HeadChange, KeyError>;
+    #[inline]
+    #[track_caller]
+    fn reschedule(&mut self, key: Self::Key, deadline: Tick) -> Result<HeadChange, KeyError>
+    where
+        Self: Exact,
+    {
+        let now = self.now();
+        self.reschedule_at(key, deadline, now)
+    }
 
     /// The head: the timer that leaves first. Costs up to O(n): see
     /// [`SlabQueue::peek`](crate::SlabQueue::peek) for each structure.

@@ -31,8 +31,8 @@ pub mod storage;
 
 #[doc(inline)]
 pub use contract::{
-    Advance, Expired, HeadChange, Inserted, KeyError, Order, Pending, Reject, Rejected, Removed, Span, Tick,
-    TimerQueue, Violation,
+    Advance, Exact, Expired, HeadChange, Inserted, KeyError, Order, Pending, Reject, Rejected, Removed, Span,
+    Tick, TimerQueue, Violation,
 };
 #[doc(inline)]
 pub use explain::Explanation;

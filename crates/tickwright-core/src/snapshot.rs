@@ -27,7 +27,7 @@
 //!
 //! // After a reset the clock is at 5; 20 ticks passed without power.
 //! let mut restored: SlabQueue<SortedList, u32> = SlabQueue::new();
-//! assert_eq!(restored.restore(&page, |left| 5 + left.saturating_sub(20), |_, _| ())?, 2);
+//! assert_eq!(restored.restore(&page, 5, |left| 5 + left.saturating_sub(20), |_, _| ())?, 2);
 //! assert_eq!(restored.pop_expired(15).map(|fired| (fired.value, fired.expiry)), Some((8, 15)));
 //! assert_eq!(restored.next_expiry(), Some(75));
 //! # Ok::<(), Box<dyn core::error::Error>>(())

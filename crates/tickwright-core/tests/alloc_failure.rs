@@ -69,7 +69,7 @@ fn an_insert_without_memory_hands_the_value_back<F: Family>() {
         let mut queue = SlabQueue::<F, u64>::new();
         let mut keys = Vec::with_capacity(MANY as usize);
         let refused = with_grants(grants, || {
-            (0..MANY).find_map(|at| match queue.insert(MANY - at, at) {
+            (0..MANY).find_map(|at| match queue.insert_at(MANY - at, at, 0) {
                 Ok(Inserted { key, .. }) => {
                     keys.push(key);
                     None
@@ -90,12 +90,12 @@ fn an_insert_without_memory_hands_the_value_back<F: Family>() {
         // Operations that need no memory still work, and once there is memory the queue accepts
         // timers again.
         if let Some(&key) = keys.first() {
-            let _ = with_grants(0, || queue.reschedule(key, 0).unwrap());
+            let _ = with_grants(0, || queue.reschedule_at(key, 0, 0).unwrap());
             with_grants(0, || queue.remove(key).unwrap());
-            with_grants(0, || queue.insert(3, 3).unwrap());
+            with_grants(0, || queue.insert_at(3, 3, 0).unwrap());
             assert_eq!(queue.peek().map(|head| head.expiry), Some(due::<F>(0, 3).min(first)));
         } else {
-            queue.insert(3, 3).unwrap();
+            queue.insert_at(3, 3, 0).unwrap();
         }
         assert_eq!(queue.check(), Ok(()));
     }
@@ -104,11 +104,11 @@ fn an_insert_without_memory_hands_the_value_back<F: Family>() {
 fn a_reserve_without_memory_changes_nothing<F: Family>() {
     for grants in 0..10 {
         let mut queue = SlabQueue::<F, u64>::new();
-        queue.insert(1, 1).unwrap();
+        queue.insert_at(1, 1, 0).unwrap();
         let reserved = with_grants(grants, || queue.reserve(5));
         assert_eq!((queue.len(), queue.next_expiry(), queue.check()), (1, Some(due::<F>(0, 1)), Ok(())));
         if reserved.is_ok() {
-            let inserted = with_grants(0, || (0..5).all(|at| queue.insert(at, at).is_ok()));
+            let inserted = with_grants(0, || (0..5).all(|at| queue.insert_at(at, at, 0).is_ok()));
             assert!(inserted, "what was reserved is there");
             return;
         } else {
@@ -122,7 +122,7 @@ fn a_bounded_queue_never_allocates<F: Family>() {
     let mut queue = SlabQueue::<F, u64>::bounded(5).unwrap();
     with_grants(0, || {
         for round in 0..50 {
-            while queue.insert(round % 7, round).is_ok() {}
+            while queue.insert_at(round % 7, round, 0).is_ok() {}
             assert_eq!(queue.len(), 5);
             queue.pop_and_reinsert(round, |expiry, _| expiry + 1);
             let _ = queue.advance_within(round, 3, |_| ());
@@ -137,14 +137,14 @@ fn hooks_without_memory_release_the_node<F: Family>() {
     for grants in 0..30 {
         let mut queue = HookQueue::new();
         let refused = with_grants(grants, || {
-            timers.iter().find_map(|timer| queue.insert(u64::from(timer.payload), timer).err())
+            timers.iter().find_map(|timer| queue.insert_at(u64::from(timer.payload), timer, 0).err())
         });
         assert_eq!(queue.check(), Ok(()));
         let Some(refused) = refused else { return };
         assert_eq!(refused.reason, Reject::Full);
         assert!(!refused.value.is_linked());
         if let Some(head) = queue.peek() {
-            let again = with_grants(0, || queue.insert(0, head.key.get()).unwrap_err().reason);
+            let again = with_grants(0, || queue.insert_at(0, head.key.get(), 0).unwrap_err().reason);
             assert_eq!(again, Reject::AlreadyLinked, "the truer reason, also when there is no memory");
         }
     }

@@ -12,13 +12,13 @@ use tickwright_core::{
 fn lines<F: Family>(now: u64, deadlines: &[u64]) -> Vec<String> {
     let mut slab: SlabQueue<F, ()> = SlabQueue::new();
     assert!(slab.pop_expired(now).is_none());
-    let keys: Vec<_> = deadlines.iter().map(|&at| slab.insert(at, ()).unwrap().key).collect();
+    let keys: Vec<_> = deadlines.iter().map(|&at| slab.insert_at(at, (), 0).unwrap().key).collect();
     let by_key: Vec<String> = keys.iter().map(|&key| slab.explain(key).unwrap().to_string()).collect();
     let timers: Vec<Timer<F, ()>> = deadlines.iter().map(|_| Timer::new(())).collect();
     let mut hook: HookQueue<'_, F, ()> = HookQueue::new();
     assert!(hook.pop_expired(now).is_none());
     for (&deadline, timer) in deadlines.iter().zip(&timers) {
-        hook.insert(deadline, timer).unwrap();
+        hook.insert_at(deadline, timer, 0).unwrap();
     }
     let by_hook: Vec<String> = timers.iter().map(|timer| hook.explain(timer).unwrap().to_string()).collect();
     assert_eq!(by_key, by_hook);
@@ -180,7 +180,7 @@ fn what_the_coarse_wheel_says_comes_true() {
         let mut queue: SlabQueue<CoarseWheel, ()> = SlabQueue::new();
         assert!(queue.pop_expired(12_345).is_none());
         let deadline = 12_345 + (1 << shift);
-        let Inserted { key, .. } = queue.insert(deadline, ()).unwrap();
+        let Inserted { key, .. } = queue.insert_at(deadline, (), 0).unwrap();
         let said = queue.explain(key).unwrap();
         assert_eq!((said.deadline, said.lateness() > 0), (deadline, true));
         if let Whereabouts::FarBucket { reinserted_at, .. } = said.whereabouts {

@@ -168,11 +168,11 @@ fn slab<F: Family>(n: usize, which: usize) -> SlabQueue<Counted<F>, u32> {
     let mut queue = SlabQueue::new();
     let mut keys = Vec::new();
     for (at, deadline) in deadlines(n, which).enumerate() {
-        keys.push(queue.insert(deadline, at as u32).unwrap().key);
+        keys.push(queue.insert_at(deadline, at as u32, 0).unwrap().key);
         // Some are moved: to a later tick, and then back.
         if at % 5 == 4 {
-            let _ = queue.reschedule(keys[at - 2], deadline + 3_000).unwrap();
-            let _ = queue.reschedule(keys[at - 2], deadline).unwrap();
+            let _ = queue.reschedule_at(keys[at - 2], deadline + 3_000, 0).unwrap();
+            let _ = queue.reschedule_at(keys[at - 2], deadline, 0).unwrap();
         }
     }
     queue
@@ -233,7 +233,7 @@ fn over_hooks<F: Family>() {
             let timers: Vec<Timer<Counted<F>, u32>> = (0..n as u32).map(Timer::new).collect();
             let mut queue = HookQueue::new();
             for (timer, deadline) in timers.iter().zip(deadlines(n, which)) {
-                queue.insert(deadline, timer).unwrap();
+                queue.insert_at(deadline, timer, 0).unwrap();
             }
             let looks = work(queue);
             assert!(timers.iter().all(|timer| !timer.is_linked()));
@@ -260,7 +260,7 @@ fn over_hooks<F: Family>() {
 fn the_head_of_many_equals_is_near<F: Family>() {
     for deadline in [70, 5_000, 1 << 29] {
         let mut queue: SlabQueue<Counted<F>, u32> = SlabQueue::new();
-        let keys: Vec<_> = (0..MANY as u32).map(|at| queue.insert(deadline, at).unwrap().key).collect();
+        let keys: Vec<_> = (0..MANY as u32).map(|at| queue.insert_at(deadline, at, 0).unwrap().key).collect();
         for step in 0..3 {
             let (peeks, head) = looks(|| queue.peek());
             let (seconds, second) = looks(|| queue.second());

@@ -31,8 +31,8 @@ fn a_key_equals_itself_alone<F: Family>() {
 fn linked_twice_is_refused<F: Family>() {
     let timer = Timer::<F, u32>::new(7);
     let mut queue = Queue::new();
-    queue.insert(10, &timer).unwrap();
-    let refused = queue.insert(20, &timer).unwrap_err();
+    queue.insert_at(10, &timer, 0).unwrap();
+    let refused = queue.insert_at(20, &timer, 0).unwrap_err();
     assert_eq!((refused.reason, refused.value.payload), (Reject::AlreadyLinked, 7));
     assert_eq!(
         (queue.len(), queue.next_expiry()),
@@ -45,30 +45,30 @@ fn linked_twice_is_refused<F: Family>() {
 fn another_queues_node_is_refused<F: Family>() {
     let (timer, other) = (Timer::<F, u32>::new(7), Timer::new(8));
     let (mut first, mut second) = (Queue::new(), Queue::new());
-    let Inserted { key, .. } = first.insert(10, &timer).unwrap();
+    let Inserted { key, .. } = first.insert_at(10, &timer, 0).unwrap();
     assert_eq!(
         second.remove(key).unwrap_err(),
         KeyError::WrongQueue,
         "before the second queue has an identity"
     );
-    second.insert(1, &other).unwrap();
+    second.insert_at(1, &other, 0).unwrap();
 
-    assert_eq!(second.insert(5, &timer).unwrap_err().reason, Reject::WrongQueue);
+    assert_eq!(second.insert_at(5, &timer, 0).unwrap_err().reason, Reject::WrongQueue);
     assert_eq!(second.remove(key).unwrap_err(), KeyError::WrongQueue);
-    assert_eq!(second.reschedule(key, 0).unwrap_err(), KeyError::WrongQueue);
+    assert_eq!(second.reschedule_at(key, 0, 0).unwrap_err(), KeyError::WrongQueue);
     assert_eq!(second.expiry(&timer), None);
     assert_eq!((second.check(), second.len()), (Ok(()), 1));
 
     let expiry = due::<F>(0, 10);
     assert_eq!((first.check(), first.expiry(&timer)), (Ok(()), Some(expiry)), "still pending where it was");
     assert_eq!(first.pop_expired(expiry).map(|t| (t.key, t.expiry)), Some((key, expiry)));
-    second.insert(5, &timer).unwrap();
+    second.insert_at(5, &timer, 0).unwrap();
     assert_eq!(first.remove(key).unwrap_err(), KeyError::WrongQueue, "now it is the second's");
 }
 
 fn assert_stale<'a, F: Family>(queue: &mut Queue<'a, F>, key: TimerRef<'a, F, u32>) {
     assert_eq!(queue.remove(key).unwrap_err(), KeyError::Stale);
-    assert_eq!(queue.reschedule(key, 1).unwrap_err(), KeyError::Stale);
+    assert_eq!(queue.reschedule_at(key, 1, 0).unwrap_err(), KeyError::Stale);
     assert_eq!(queue.expiry(key.get()), None);
     assert!(!key.is_linked());
 }
@@ -78,14 +78,14 @@ fn a_node_is_stale_while_it_is_not_linked<F: Family>() {
     let key = TimerRef::from(&timer);
     let mut queue = Queue::new();
     assert_stale(&mut queue, key);
-    queue.insert(3, &timer).unwrap();
+    queue.insert_at(3, &timer, 0).unwrap();
     assert!(timer.is_linked());
     queue.remove(key).unwrap();
     assert_stale(&mut queue, key);
-    queue.insert(3, &timer).unwrap();
+    queue.insert_at(3, &timer, 0).unwrap();
     queue.pop_expired(due::<F>(0, 3)).unwrap();
     assert_stale(&mut queue, key);
-    queue.insert(3, &timer).unwrap();
+    queue.insert_at(3, &timer, 0).unwrap();
     queue.clear();
     assert_stale(&mut queue, key);
 }
@@ -94,13 +94,13 @@ fn a_dropped_queue_unlinks<F: Family>() {
     let timers: [Timer<F, u32>; 6] = core::array::from_fn(|_| Timer::new(0));
     let mut queue = Queue::new();
     for (timer, deadline) in timers.iter().zip([5, 1, 4, 1, 3, u64::MAX]) {
-        queue.insert(deadline, timer).unwrap();
+        queue.insert_at(deadline, timer, 0).unwrap();
     }
     drop(queue);
     let mut next = Queue::new();
     for timer in &timers {
         assert!(!timer.is_linked());
-        next.insert(1, timer).unwrap();
+        next.insert_at(1, timer, 0).unwrap();
     }
     assert_eq!(next.check(), Ok(()));
 }
@@ -109,13 +109,13 @@ fn a_forgotten_queue_leaves_its_nodes_refusing<F: Family>() {
     let mut timers: [Timer<F, u32>; 3] = core::array::from_fn(|_| Timer::new(0));
     let mut queue = Queue::new();
     for timer in &timers {
-        queue.insert(1, timer).unwrap();
+        queue.insert_at(1, timer, 0).unwrap();
     }
     core::mem::forget(queue);
     let mut next = Queue::new();
     for timer in &timers {
         assert!(timer.is_linked());
-        assert_eq!(next.insert(1, timer).unwrap_err().reason, Reject::WrongQueue);
+        assert_eq!(next.insert_at(1, timer, 0).unwrap_err().reason, Reject::WrongQueue);
         assert_eq!(next.remove(TimerRef::from(timer)).unwrap_err(), KeyError::WrongQueue);
     }
     drop(next);
@@ -128,9 +128,9 @@ fn a_forgotten_queue_leaves_its_nodes_refusing<F: Family>() {
 fn one_node_serves_thousands_of_times<F: Family>() {
     let (timer, bystander) = (Timer::<F, u32>::new(1), Timer::new(2));
     let mut queue = Queue::new();
-    queue.insert(u64::MAX, &bystander).unwrap();
+    queue.insert_at(u64::MAX, &bystander, 0).unwrap();
     for round in 0..ROUNDS {
-        let Inserted { key, .. } = queue.insert(round, &timer).unwrap();
+        let Inserted { key, .. } = queue.insert_at(round, &timer, 0).unwrap();
         match round % 3 {
             0 => {
                 let expiry = queue.expiry(&timer).unwrap();
@@ -138,7 +138,7 @@ fn one_node_serves_thousands_of_times<F: Family>() {
             }
             1 => assert_eq!(queue.remove(key).map(|Removed { value: timer, .. }| timer.payload), Ok(1)),
             _ => {
-                let _ = queue.reschedule(key, round + 1).unwrap();
+                let _ = queue.reschedule_at(key, round + 1, 0).unwrap();
                 let expiry = queue.expiry(&timer).unwrap();
                 assert_eq!(queue.pop_expired(expiry).map(|t| (t.key, t.expiry)), Some((key, expiry)));
             }
@@ -154,18 +154,18 @@ fn a_pinned_node_lives_its_life<F: Family>() {
     for (timer, deadline) in timers.iter().zip([40, 10, 30, 20]) {
         // SAFETY: no reference that a queue hands out is used after the vector has freed the
         // timers.
-        let Inserted { key, .. } = unsafe { queue.insert_pinned(deadline, timer.as_ref()) }.unwrap();
+        let Inserted { key, .. } = unsafe { queue.insert_pinned_at(deadline, timer.as_ref(), 0) }.unwrap();
         assert_eq!(key.payload, timer.payload);
         // SAFETY: as above; the insert is refused.
-        let twice = unsafe { queue.insert_pinned(1, timer.as_ref()) }.unwrap_err();
+        let twice = unsafe { queue.insert_pinned_at(1, timer.as_ref(), 0) }.unwrap_err();
         // SAFETY: as above; it is refused.
-        let elsewhere = unsafe { other.insert_pinned(1, timer.as_ref()) }.unwrap_err();
+        let elsewhere = unsafe { other.insert_pinned_at(1, timer.as_ref(), 0) }.unwrap_err();
         assert_eq!((twice, elsewhere), (Reject::AlreadyLinked, Reject::WrongQueue));
     }
     assert_eq!(queue.check(), Ok(()));
     let removed = queue.second().unwrap().key;
     assert_eq!(queue.remove(removed).map(|Removed { value: timer, .. }| timer.payload), Ok(3));
-    let _ = queue.reschedule(queue.peek().unwrap().key, 35).unwrap();
+    let _ = queue.reschedule_at(queue.peek().unwrap().key, 35, 0).unwrap();
     let third = due::<F>(0, 30);
     let rearm = |expiry, timer: &&Timer<F, u32>| expiry + 100 + u64::from(timer.payload);
     let rearmed = queue.pop_and_reinsert(third, rearm).unwrap();
@@ -186,9 +186,10 @@ fn a_pinned_node_may_be_freed_once_it_is_delivered<F: Family>() {
     for owner in owners.iter().flatten() {
         // SAFETY: the loop below frees a timer only after its delivery has returned, and then uses
         // no reference to it.
-        let _ = unsafe { queue.insert_pinned(5, owner.as_ref()) }.unwrap();
+        let _ = unsafe { queue.insert_pinned_at(1_005, owner.as_ref(), 1_000) }.unwrap();
     }
-    while let Some(expired) = queue.pop_expired(due::<F>(0, 5)) {
+    assert_eq!((queue.now(), queue.next_expiry()), (1_000, Some(due::<F>(1_000, 1_005))));
+    while let Some(expired) = queue.pop_expired(due::<F>(1_000, 1_005)) {
         let at = expired.value.payload as usize;
         drop(owners[at].take());
         assert_eq!(queue.check(), Ok(()));
@@ -200,7 +201,7 @@ fn a_pinned_queue_that_is_dropped_lets_its_nodes_go<F: Family>() {
     let timer = Box::pin(Timer::<F, u32>::new(1));
     let mut queue: HookQueue<'static, F, u32> = HookQueue::new();
     // SAFETY: the key is not used after the timer is gone.
-    let _ = unsafe { queue.insert_pinned(1, timer.as_ref()) }.unwrap();
+    let _ = unsafe { queue.insert_pinned_at(1, timer.as_ref(), 0) }.unwrap();
     drop(queue);
     assert!(!timer.is_linked());
     drop(timer);
@@ -213,7 +214,7 @@ fn contend<F: Family>(timers: &[Timer<F, u32>], seed: u64, taken: &AtomicUsize) 
     for round in 0..rounds {
         let mut mine = 0;
         for (at, timer) in timers.iter().enumerate() {
-            match queue.insert((seed * 31 + at as u64 * 7 + round) % 11, timer) {
+            match queue.insert_at((seed * 31 + at as u64 * 7 + round) % 11, timer, 0) {
                 Ok(_) => mine += 1,
                 Err(refused) => assert_eq!(refused.reason, Reject::WrongQueue),
             }
@@ -243,7 +244,7 @@ fn a_queue_moves_between_threads<F: Family>() {
     let timers: [Timer<F, u32>; 8] = core::array::from_fn(|at| Timer::new(at as u32));
     let mut queue = Queue::new();
     for (timer, deadline) in timers.iter().zip([3, 9, 4, 1, 5, 9, 2, 6]) {
-        queue.insert(deadline, timer).unwrap();
+        queue.insert_at(deadline, timer, 0).unwrap();
     }
     let drained = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -267,7 +268,7 @@ fn a_panic_in_user_code_leaves_a_whole_queue<F: Family>() {
     let timers: [Timer<F, u32>; 4] = core::array::from_fn(|at| Timer::new(at as u32));
     let mut queue = Queue::new();
     for timer in &timers {
-        queue.insert(1, timer).unwrap();
+        queue.insert_at(1, timer, 0).unwrap();
     }
     let rearm = catch_unwind(AssertUnwindSafe(|| {
         queue.pop_and_reinsert(5, |_, _| std::panic::resume_unwind(Box::new(1)))
@@ -297,7 +298,7 @@ fn steps_are_an_advance<F: Family>() {
         let mut queues = [Queue::new(), Queue::new()];
         for (queue, timers) in queues.iter_mut().zip(&timers) {
             for (timer, deadline) in timers.iter().zip(deadlines) {
-                queue.insert(deadline, timer).unwrap();
+                queue.insert_at(deadline, timer, 0).unwrap();
             }
         }
         let [one, steps] = &mut queues;
@@ -324,7 +325,7 @@ fn time_does_not_run_back_in_steps<F: Family>() {
     assert!(queue.pop_expired_within(1_000, &mut unlimited).is_none());
     assert!(queue.pop_expired_within(400, &mut unlimited).is_none());
     assert_eq!(queue.now(), 1_000);
-    queue.insert(700, &timer).unwrap();
+    queue.insert_at(700, &timer, 0).unwrap();
     let expired = queue.pop_expired_within(5, &mut unlimited).unwrap();
     assert_eq!((expired.deadline, expired.expiry, queue.now()), (1_000, 1_000, 1_000));
     assert_eq!(queue.check(), Ok(()));

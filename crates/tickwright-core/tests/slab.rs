@@ -20,7 +20,7 @@ type Queue<F> = SlabQueue<F, u64>;
 
 fn filled<F: Family>() -> (Queue<F>, Vec<Key>) {
     let mut queue = Queue::new();
-    let keys = (0..FEW).map(|at| queue.insert(at * 7 % 5, at).unwrap().key).collect();
+    let keys = (0..FEW).map(|at| queue.insert_at(at * 7 % 5, at, 0).unwrap().key).collect();
     (queue, keys)
 }
 
@@ -66,7 +66,7 @@ fn retain_asks_for_each_once<F: Family>() {
 
 fn assert_stale<F: Family>(queue: &mut Queue<F>, key: Key) {
     assert_eq!(queue.remove(key).unwrap_err(), KeyError::Stale);
-    assert_eq!(queue.reschedule(key, 0).unwrap_err(), KeyError::Stale);
+    assert_eq!(queue.reschedule_at(key, 0, 0).unwrap_err(), KeyError::Stale);
     assert_eq!((queue.get(key), queue.expiry(key)), (None, None));
     assert_eq!(queue.get_mut(key), None);
 }
@@ -78,7 +78,7 @@ fn keys_are_stale_for_ever<F: Family>() {
     gone.extend(core::iter::from_fn(|| queue.pop_expired(2)).map(|expired| expired.key));
     let rounds = if cfg!(miri) { 10 } else { 500 };
     for round in 0..rounds {
-        let Inserted { key, .. } = queue.insert(round, round).unwrap();
+        let Inserted { key, .. } = queue.insert_at(round, round, 0).unwrap();
         assert!(!gone.contains(&key), "a key was issued twice");
         if round % 2 == 0 {
             queue.remove(key).unwrap();
@@ -90,7 +90,7 @@ fn keys_are_stale_for_ever<F: Family>() {
     queue.clear();
     gone.extend(keys);
     for _ in 0..FEW {
-        queue.insert(u64::MAX, 0).unwrap();
+        queue.insert_at(u64::MAX, 0, 0).unwrap();
     }
     for &key in &gone {
         assert_stale(&mut queue, key);
@@ -100,14 +100,14 @@ fn keys_are_stale_for_ever<F: Family>() {
 
 fn a_slot_is_retired_after_its_last_generation<F: Family>() {
     let mut queue = Queue::<F>::with_last_generation(u32::MAX - 2);
-    let Inserted { key: first, .. } = queue.insert(1, 1).unwrap();
+    let Inserted { key: first, .. } = queue.insert_at(1, 1, 0).unwrap();
     queue.remove(first).unwrap();
-    let Inserted { key: second, .. } = queue.insert(1, 2).unwrap();
+    let Inserted { key: second, .. } = queue.insert_at(1, 2, 0).unwrap();
     assert_eq!(first.to_bits() & 0xffff_ffff, second.to_bits() & 0xffff_ffff, "one slot, two generations");
     assert_eq!(second.to_bits() >> 32, u64::from(u32::MAX));
     queue.pop_expired(due::<F>(0, 1)).unwrap();
     assert_eq!(queue.check(), Ok(()));
-    let Inserted { key: third, .. } = queue.insert(1, 3).unwrap();
+    let Inserted { key: third, .. } = queue.insert_at(1, 3, 0).unwrap();
     assert_ne!(second.to_bits() & 0xffff_ffff, third.to_bits() & 0xffff_ffff, "the slot was used again");
     assert_stale(&mut queue, first);
     assert_stale(&mut queue, second);
@@ -143,7 +143,7 @@ fn reserved_room_is_exact_and_enough<F: Family>() {
     let bytes = queue.heap_bytes();
     for round in 0..3 {
         for at in 0..FEW {
-            queue.insert(at, at).unwrap();
+            queue.insert_at(at, at, 0).unwrap();
         }
         assert_eq!(queue.heap_bytes(), bytes, "round {round} has allocated");
         if round == 0 {
@@ -166,13 +166,13 @@ fn retired_slots_do_not_count_as_room<F: Family>() {
     let mut queue = Queue::<F>::with_last_generation(u32::MAX - 1);
     queue.reserve(2).unwrap();
     for _ in 0..2 {
-        let Inserted { key, .. } = queue.insert(0, 0).unwrap();
+        let Inserted { key, .. } = queue.insert_at(0, 0, 0).unwrap();
         queue.remove(key).unwrap();
     }
     queue.reserve(2).unwrap();
     let bytes = queue.heap_bytes();
-    queue.insert(0, 0).unwrap();
-    queue.insert(0, 0).unwrap();
+    queue.insert_at(0, 0, 0).unwrap();
+    queue.insert_at(0, 0, 0).unwrap();
     assert_eq!((queue.heap_bytes(), queue.check()), (bytes, Ok(())));
 }
 
@@ -180,18 +180,18 @@ fn a_bounded_queue_refuses_and_hands_back<F: Family>() {
     let mut queue = SlabQueue::<F, String>::bounded(3).unwrap();
     let bytes = queue.heap_bytes();
     for at in 0..3 {
-        queue.insert(at, at.to_string()).unwrap();
+        queue.insert_at(at, at.to_string(), 0).unwrap();
     }
-    let refused = queue.insert(0, "one too many".to_owned()).unwrap_err();
+    let refused = queue.insert_at(0, "one too many".to_owned(), 0).unwrap_err();
     assert_eq!((refused.reason, refused.value.as_str()), (Reject::Full, "one too many"));
     assert_eq!((queue.len(), queue.next_expiry(), queue.check()), (3, Some(0), Ok(())));
     assert_eq!(queue.reserve(1).unwrap_err(), Reject::Full);
     queue.pop_expired(0).unwrap();
     queue.reserve(1).unwrap();
-    queue.insert(9, refused.value).unwrap();
+    queue.insert_at(9, refused.value, 0).unwrap();
     assert_eq!(queue.heap_bytes(), bytes);
     assert_eq!(
-        SlabQueue::<F, String>::bounded(0).unwrap().insert(0, String::new()).unwrap_err().reason,
+        SlabQueue::<F, String>::bounded(0).unwrap().insert_at(0, String::new(), 0).unwrap_err().reason,
         Reject::Full
     );
 }
@@ -226,7 +226,7 @@ fn clear_survives_a_panicking_drop<F: Family>() {
     let keys: Vec<_> = (0..5)
         .map(|at| {
             queue
-                .insert(u64::from(at), Bomb(dropped.clone(), at))
+                .insert_at(u64::from(at), Bomb(dropped.clone(), at), 0)
                 .map(|Inserted { key, .. }| key)
                 .ok()
                 .unwrap()
@@ -241,7 +241,7 @@ fn clear_survives_a_panicking_drop<F: Family>() {
     assert!(keys.iter().all(|&key| queue.get(key).is_none()));
     let bytes = queue.heap_bytes();
     for at in 10..15 {
-        assert!(queue.insert(at, Bomb(dropped.clone(), 0)).is_ok());
+        assert!(queue.insert_at(at, Bomb(dropped.clone(), 0), 0).is_ok());
     }
     assert_eq!((queue.heap_bytes(), queue.check()), (bytes, Ok(())));
 }
@@ -267,7 +267,7 @@ fn time_does_not_run_back_in_steps<F: Family>() {
     assert!(queue.pop_expired_within(1_000, &mut unlimited).is_none());
     assert!(queue.pop_expired_within(400, &mut unlimited).is_none());
     assert_eq!(queue.now(), 1_000);
-    queue.insert(700, 1).unwrap();
+    queue.insert_at(700, 1, 0).unwrap();
     let expired = queue.pop_expired_within(5, &mut unlimited).unwrap();
     assert_eq!((expired.deadline, expired.expiry, queue.now()), (1_000, 1_000, 1_000));
     assert_eq!(queue.check(), Ok(()));

@@ -1,12 +1,12 @@
-//! `update_now`: a coarse wheel that is told the time is late by at most 8/63 of a delay or by one
-//! tick, counted from the caller's time, after any uptime and any sleep.
+//! `insert_at`, `reschedule_at` and `update_now`: a coarse wheel is late by at most 8/63 of a delay or
+//! by one tick, counted from the caller's time, after any uptime and any sleep.
 
 #![cfg(feature = "alloc")]
 
 use core::cell::Cell;
 
 use tickwright_core::{
-    CoarseWheel, DaryHeap, Expired, HookQueue, Order, Reject, SlabQueue, Timer, TimerQueue, Wheel,
+    CoarseWheel, DaryHeap, Expired, HookQueue, KeyError, Order, Reject, SlabQueue, Timer, TimerQueue, Wheel,
 };
 
 /// A tick is 1 ms.
@@ -36,18 +36,16 @@ const DELAYS: [u64; 9] = [1, 62, 63, 200, 504, SECOND, 12 * SECOND, 60 * SECOND,
 /// between its deadline and its latest tick.
 fn live<Q: TimerQueue>(mut queue: Q, mut values: impl Iterator<Item = Q::Value>, uptime: u64) {
     let mut now = uptime;
-    queue.update_now(now);
     for pause in pauses() {
         for delay in DELAYS {
-            let inserted = queue.insert(now + delay, values.next().expect("enough timers"));
+            let inserted = queue.insert_at(now + delay, values.next().expect("enough timers"), now);
             let Ok(inserted) = inserted.map_err(Reject::from) else { panic!("refused") };
             let due = queue.next_expiry().expect("a timer is pending");
             assert!((now + delay..=latest(now, delay)).contains(&due), "armed at {now} for {delay}: {due}");
             // The program sleeps, and a message moves the timer.
             now += pause;
-            queue.update_now(now);
             if now < due {
-                let _ = queue.reschedule(inserted.key, now + delay).expect("it is pending");
+                let _ = queue.reschedule_at(inserted.key, now + delay, now).expect("it is pending");
                 let due = queue.next_expiry().expect("a timer is pending");
                 assert!(
                     (now + delay..=latest(now, delay)).contains(&due),
@@ -72,28 +70,57 @@ fn a_coarse_wheel_is_in_time_after_any_uptime_and_any_sleep() {
     }
 }
 
-/// What `update_now` is for. It also shows that the time has to be told: the clause speaks of it.
+/// An event loop that inserts when a message wakes it, 12 s after the last one. It pops before it
+/// waits, so the queue's `now` is 12 s old.
 #[test]
-fn without_it_the_delay_counts_from_the_last_pop() -> Result<(), Reject> {
+fn a_loop_that_sleeps_between_messages_has_its_time_outs_in_time() -> Result<(), Reject> {
     let mut queue: SlabQueue<CoarseWheel, ()> = SlabQueue::new();
-    let late = queue.insert(HOUR + SECOND, ())?.key;
+    for message in 0..1_000 {
+        let woken = message * 12 * SECOND;
+        queue.insert_at(woken + 200, (), woken)?;
+        let wake = queue.next_wake().expect("a timer is pending");
+        assert!((woken + 200..=latest(woken, 200)).contains(&wake), "{wake}");
+        assert_eq!(queue.pop_expired(wake).map(|fired| fired.deadline), Some(woken + 200));
+    }
+    Ok(())
+}
+
+/// The time is what makes the difference. A time that is behind counts as the queue's `now`.
+#[test]
+fn a_delay_counts_from_the_greatest_time_that_was_told() -> Result<(), Reject> {
+    let mut queue: SlabQueue<CoarseWheel, ()> = SlabQueue::new();
+    let late = queue.insert_at(HOUR + SECOND, (), 0)?.key;
     assert_eq!(queue.expiry(late), Some(3_670_016), "69 s late");
-    queue.update_now(HOUR);
-    let Ok(_) = queue.reschedule(late, HOUR + SECOND) else { panic!("it is pending") };
+    let Ok(_) = queue.reschedule_at(late, HOUR + SECOND, HOUR) else { panic!("it is pending") };
     assert_eq!(queue.expiry(late), Some(HOUR + 1_024));
+    let Ok(_) = queue.reschedule_at(late, HOUR + SECOND, 50) else { panic!("it is pending") };
+    assert_eq!((queue.expiry(late), queue.now()), (Some(HOUR + 1_024), HOUR));
+    Ok(())
+}
+
+/// The time is right whether or not the queue takes the timer.
+#[test]
+fn a_refused_operation_tells_the_time_too() -> Result<(), Reject> {
+    let mut queue: SlabQueue<CoarseWheel, ()> = SlabQueue::bounded(1)?;
+    let key = queue.insert_at(5, (), 1)?.key;
+    assert_eq!(queue.insert_at(9, (), 2).map_err(|refused| refused.reason), Err(Reject::Full));
+    assert_eq!((queue.now(), queue.len()), (2, 1));
+    assert!(queue.remove(key).is_ok());
+    assert_eq!(queue.reschedule_at(key, 9, 3), Err(KeyError::Stale));
+    assert_eq!(queue.now(), 3);
     Ok(())
 }
 
 /// Timers that became due while the program slept stay, in order, and leave at the next pop.
 fn due_timers_stay<Q: TimerQueue<Value = u32>>(mut queue: Q) {
     for value in 0..40 {
-        assert!(queue.insert(u64::from(value) * 17 % 90, value).is_ok());
+        assert!(queue.insert_at(u64::from(value) * 17 % 90, value, 0).is_ok());
     }
     let (head, wake) = (queue.peek(), queue.next_wake());
     queue.update_now(HOUR);
     queue.update_now(50);
     assert_eq!((queue.now(), queue.len(), queue.peek(), queue.next_wake()), (HOUR, 40, head, wake));
-    assert!(queue.insert(HOUR + 5, 40).is_ok() && queue.insert(0, 41).is_ok());
+    assert!(queue.insert_at(HOUR + 5, 40, 0).is_ok() && queue.insert_at(0, 41, 0).is_ok());
     assert_eq!(queue.check(), Ok(()));
     let fired: Vec<Expired<Q::Key, u32>> = queue.expired(0).collect();
     assert_eq!(fired.len(), 41, "all that were due, and the one that was armed for the past");

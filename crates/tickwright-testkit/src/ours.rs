@@ -115,7 +115,7 @@ macro_rules! shared_methods {
         }
 
         fn reschedule(&mut self, key: Self::Key, deadline: u64) -> Result<bool, Stale> {
-            Ok(self.queue.reschedule(key, deadline).map_err(|_| Stale)?.is_changed())
+            Ok(self.queue.reschedule_at(key, deadline, self.queue.now()).map_err(|_| Stale)?.is_changed())
         }
 
         fn peek(&mut self) -> Option<Fired> {
@@ -200,8 +200,10 @@ impl<F: Family, W: Walk<F>> Subject for SlabSubject<F, W> {
     });
 
     fn insert(&mut self, deadline: u64, value: u32) -> Result<(Key, bool), Full> {
-        let Inserted { key, head } =
-            self.queue.insert(deadline, value).map_err(|rejected| Full(rejected.value))?;
+        let Inserted { key, head } = self
+            .queue
+            .insert_at(deadline, value, self.queue.now())
+            .map_err(|rejected| Full(rejected.value))?;
         Ok((key, head.is_changed()))
     }
 
@@ -294,7 +296,8 @@ impl<'a, F: Family, W: Walk<F>> Subject for HookSubject<'a, F, W> {
     fn insert(&mut self, deadline: u64, value: u32) -> Result<(Self::Key, bool), Full> {
         let node = self.fresh.next().ok_or(Full(value))?;
         node.payload.set(value);
-        let Inserted { key, head } = self.queue.insert(deadline, node).map_err(|_| Full(value))?;
+        let Inserted { key, head } =
+            self.queue.insert_at(deadline, node, self.queue.now()).map_err(|_| Full(value))?;
         Ok((key, head.is_changed()))
     }
 

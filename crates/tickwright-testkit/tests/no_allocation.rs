@@ -167,7 +167,7 @@ fn slab_without_memory<F: Family>() {
     let mut queue: SlabQueue<F, String> = SlabQueue::new();
     let value = String::from("tea");
     let at = value.as_ptr();
-    let rejected = without_memory(|| queue.insert(5, value)).map(drop).expect_err("there is no memory");
+    let rejected = without_memory(|| queue.insert_at(5, value, 0)).map(drop).expect_err("there is no memory");
     assert_eq!(rejected.reason, Reject::Full, "{}/slab", F::ID);
     assert_eq!(rejected.value.as_ptr(), at, "{}/slab hands the value itself back", F::ID);
     assert_eq!(without_memory(|| queue.reserve(1000)), Err(Reject::Full), "{}/slab", F::ID);
@@ -176,14 +176,14 @@ fn slab_without_memory<F: Family>() {
     let mut refused = 0;
     for n in 0..200 {
         let value = n.to_string();
-        match without_memory(|| queue.insert(1000 - n, value)) {
+        match without_memory(|| queue.insert_at(1000 - n, value, 0)) {
             Ok(_) => {}
             Err(rejected) => {
                 refused += 1;
                 assert_eq!(rejected.value, n.to_string(), "{}/slab", F::ID);
                 assert_eq!(queue.check(), Ok(()), "{}/slab", F::ID);
                 // A bounded family is full, and stays full.
-                if queue.insert(1000 - n, rejected.value).is_err() {
+                if queue.insert_at(1000 - n, rejected.value, 0).is_err() {
                     break;
                 }
             }
@@ -199,12 +199,12 @@ fn hook_without_memory<F: Family>() {
     let nodes: Vec<Timer<F, u64>> = (0..200).map(Timer::new).collect();
     let mut queue: HookQueue<'_, F, u64> = HookQueue::new();
     for node in &nodes {
-        if let Err(rejected) = without_memory(|| queue.insert(1000 - node.payload, node)) {
+        if let Err(rejected) = without_memory(|| queue.insert_at(1000 - node.payload, node, 0)) {
             assert_eq!(rejected.reason, Reject::Full, "{}/hook", F::ID);
             assert!(core::ptr::eq(rejected.value, node), "{}/hook hands the node itself back", F::ID);
             assert!(!node.is_linked(), "{}/hook", F::ID);
             assert_eq!(queue.check(), Ok(()), "{}/hook", F::ID);
-            if queue.insert(1000 - node.payload, node).is_err() {
+            if queue.insert_at(1000 - node.payload, node, 0).is_err() {
                 break;
             }
         }
@@ -233,10 +233,11 @@ fn no_memory_hands_the_value_back() {
 /// Moves each timer to a delay of its own, while the allocator refuses all memory.
 fn reschedules_without_memory<F: Family>() {
     let mut queue: SlabQueue<F, u64> = SlabQueue::new();
-    let keys: Vec<_> = (0..200).map(|n| queue.insert(500, n).expect("room").key).collect();
+    let keys: Vec<_> = (0..200).map(|n| queue.insert_at(500, n, 0).expect("room").key).collect();
     for (n, &key) in (0..).zip(&keys) {
         let deadline = 1 + n * 37 % 200 * 5;
-        let _ = without_memory(|| queue.reschedule(key, deadline)).expect("a reschedule needs no memory");
+        let _ =
+            without_memory(|| queue.reschedule_at(key, deadline, 0)).expect("a reschedule needs no memory");
         assert_eq!(queue.check(), Ok(()), "{}/slab", F::ID);
     }
     let left = core::iter::from_fn(|| queue.pop_expired(9000));

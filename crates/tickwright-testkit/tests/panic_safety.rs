@@ -40,7 +40,7 @@ fn fill<F: Family>(armed: u64) -> (SlabQueue<F, Bomb>, Rc<Cell<usize>>) {
     let (bombs, drops) = bombs(armed);
     let mut queue = SlabQueue::new();
     for bomb in bombs {
-        queue.insert(10 + bomb.value * 7 % 5, bomb).expect("room");
+        queue.insert_at(10 + bomb.value * 7 % 5, bomb, 0).expect("room");
     }
     (queue, drops)
 }
@@ -56,7 +56,7 @@ fn clear_with_a_bomb<F: Family>() {
     assert_eq!(queue.check(), Ok(()), "{}", F::ID);
     assert_eq!((queue.len(), drops.get()), (0, MANY as usize), "{}: all are out, each dropped once", F::ID);
     let (mut spare, _) = bombs(u64::MAX);
-    queue.insert(3, spare.remove(0)).expect("it goes on");
+    queue.insert_at(3, spare.remove(0), 0).expect("it goes on");
     assert_eq!(queue.pop_expired(9).map(|timer| timer.value.value), Some(0), "{}", F::ID);
 }
 
@@ -82,7 +82,7 @@ fn sink_with_a_bomb<F: Family>() {
 fn removed_bomb<F: Family>() {
     let (mut queue, drops) = fill::<F>(u64::MAX);
     let (mut bomb, _) = bombs(0);
-    let Inserted { key, .. } = queue.insert(11, bomb.remove(0)).expect("room");
+    let Inserted { key, .. } = queue.insert_at(11, bomb.remove(0), 0).expect("room");
     assert!(panics(|| drop(queue.remove(key))), "{}", F::ID);
     assert_eq!(queue.check(), Ok(()), "{}", F::ID);
     assert!(queue.remove(key).is_err(), "{}: it is out", F::ID);
@@ -130,7 +130,7 @@ fn rearm_closure<F: Family>() {
     // returned.
     let mut fresh: SlabQueue<F, ()> = SlabQueue::new();
     let _ = fresh.pop_expired(99);
-    fresh.insert(head.expiry + 100, ()).expect("room");
+    fresh.insert_at(head.expiry + 100, (), 0).expect("room");
     assert_eq!(queue.expiry(head.key), fresh.next_expiry(), "{}", F::ID);
 }
 
@@ -140,15 +140,15 @@ fn hook_sink<F: Family>() {
     let other: Timer<F, u64> = Timer::new(0);
     let mut queue: HookQueue<'_, F, u64> = HookQueue::new();
     let mut second: HookQueue<'_, F, u64> = HookQueue::new();
-    second.insert(1, &other).expect("room");
+    second.insert_at(1, &other, 0).expect("room");
     for node in &nodes {
-        queue.insert(10 + node.payload * 7 % 5, node).expect("room");
+        queue.insert_at(10 + node.payload * 7 % 5, node, 0).expect("room");
     }
     let mut seen = 0;
     let panicked = panics(|| {
         queue.advance(12, |timer| {
             assert!(!timer.value.is_linked(), "{}: it is still linked in its sink", F::ID);
-            second.insert(timer.expiry + 50, timer.value).expect("another queue takes it");
+            second.insert_at(timer.expiry + 50, timer.value, 0).expect("another queue takes it");
             assert_eq!(second.check(), Ok(()), "{}", F::ID);
             seen += 1;
             assert!(seen < 5, "as planned");
@@ -167,7 +167,7 @@ fn hook_rearm_closure<F: Family>() {
     let nodes: Vec<Timer<F, u64>> = (0..MANY).map(Timer::new).collect();
     let mut queue: HookQueue<'_, F, u64> = HookQueue::new();
     for node in &nodes {
-        queue.insert(10 + node.payload * 7 % 5, node).expect("room");
+        queue.insert_at(10 + node.payload * 7 % 5, node, 0).expect("room");
     }
     let head = queue.peek();
     assert!(panics(|| _ = queue.pop_and_reinsert(99, |_, _| panic!("as planned"))), "{}", F::ID);

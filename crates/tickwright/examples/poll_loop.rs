@@ -42,13 +42,14 @@ mod on_linux {
         let clock = SystemClock::Monotonic;
         let (mut near, mut far) = UnixStream::pair()?;
         let mut queue: SlabQueue<DaryHeap<4>, Purpose> = SlabQueue::with_capacity(4)?;
-        queue.update_now(TICKS.now(clock.now()));
         // Deadlines round up: a timer of 20 ticks waits 20 ms at least.
         let tick_after = |ticks: u64| TICKS.deadline(clock.now()) + ticks;
+        let begun = TICKS.now(clock.now());
         for ticks in [2, 5, 9] {
-            let _ = queue.insert(tick_after(ticks), Purpose::Send)?;
+            let _ = queue.insert_at(tick_after(ticks), Purpose::Send, begun)?;
         }
-        let Inserted { key: idle, .. } = queue.insert(tick_after(IDLE_TICKS), Purpose::CloseWhenIdle)?;
+        let closing = queue.insert_at(tick_after(IDLE_TICKS), Purpose::CloseWhenIdle, begun)?;
+        let Inserted { key: idle, .. } = closing;
 
         loop {
             // 1. Run what is due.
@@ -67,15 +68,13 @@ mod on_linux {
             let limit = timeout(clock.now(), wake).map(Timespec::try_from).transpose()?;
             let mut sources = [PollFd::new(&near, PollFlags::IN)];
             poll(&mut sources, limit.as_ref())?;
-            // 3. The loop has slept, so tell the queue the time before it takes a deadline. A
-            // granular queue counts a delay from its own `now`.
-            queue.update_now(TICKS.now(clock.now()));
-            // 4. Handle what came. A message gives the connection another 20 ms.
+            // 3. Handle what came. A message gives the connection another 20 ms. The loop has slept,
+            // so it tells the queue the time: a granular queue counts a delay from it.
             if sources[0].revents().contains(PollFlags::IN) {
                 let mut message = [0; 16];
                 let length = near.read(&mut message)?;
                 println!("{length} bytes");
-                let _ = queue.reschedule(idle, tick_after(IDLE_TICKS))?;
+                let _ = queue.reschedule_at(idle, tick_after(IDLE_TICKS), TICKS.now(clock.now()))?;
             }
         }
     }

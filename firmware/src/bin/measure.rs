@@ -46,7 +46,7 @@ impl Cost {
 
 #[inline(never)]
 fn insert<F: Family>(queue: &mut Queue<F>, deadline: u64, timer: &'static Timer<F, u8>) -> bool {
-    queue.insert(deadline, timer).is_ok()
+    queue.insert_at(deadline, timer, 0).is_ok()
 }
 
 #[inline(never)]
@@ -56,7 +56,7 @@ fn abort<F: Family>(queue: &mut Queue<F>, timer: &'static Timer<F, u8>) -> bool 
 
 #[inline(never)]
 fn move_to<F: Family>(queue: &mut Queue<F>, deadline: u64, timer: &'static Timer<F, u8>) -> bool {
-    queue.reschedule(TimerRef::from(timer), deadline).is_ok()
+    queue.reschedule_at(TimerRef::from(timer), deadline, 0).is_ok()
 }
 
 #[inline(never)]

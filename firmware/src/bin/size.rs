@@ -50,10 +50,10 @@ mod queue {
             let Ok(mut queue) = QUEUE.borrow(cs).try_borrow_mut() else { return 1 };
             let mut wrong = 0;
             for timer in &TIMERS {
-                wrong += u32::from(queue.insert(black_box(5), timer).is_err());
+                wrong += u32::from(queue.insert_at(black_box(5), timer, 0).is_err());
             }
             for timer in black_box(&TIMERS[..5]) {
-                wrong += u32::from(queue.reschedule(TimerRef::from(timer), black_box(9)).is_err());
+                wrong += u32::from(queue.reschedule_at(TimerRef::from(timer), black_box(9), 0).is_err());
             }
             for timer in black_box(&TIMERS[3..8]) {
                 wrong += u32::from(queue.remove(TimerRef::from(timer)).is_err());

@@ -12,7 +12,8 @@
  * An exact family delivers a timer at its deadline. Timers with equal deadlines leave in the order
  * in which they were inserted or rescheduled. The coarse wheel delivers at the end of a bucket:
  * never early, and late by at most 8/63 of the delay, or by one tick. The delay counts from the
- * queue's now, so pass the time to tw_queue_update_now before you insert or reschedule a timer.
+ * queue's now, so pass the time to tw_queue_update_now before you insert or reschedule a timer. No
+ * error tells that you did not, because the queue knows no other clock than its now.
  *
  * Costs below are for n pending timers.
  */
@@ -109,8 +110,8 @@ TW_API int tw_queue_init(tw_queue **queue, void *memory, size_t bytes, tw_family
  * Threads: serialized. */
 TW_API int tw_queue_destroy(tw_queue *queue);
 
-/* Makes a timer pending until `deadline`. In the coarse wheel, tell the queue the time first:
- * tw_queue_update_now.
+/* Makes a timer pending until `deadline`. In the coarse wheel, tell the queue the time first, by
+ * tw_queue_update_now: otherwise the timer may be late by hours.
  *
  * Returns:
  *   1  the next wake-up may have changed: set your alarm again
@@ -130,8 +131,8 @@ TW_API int tw_queue_insert(tw_queue *queue, tw_timer *timer, uint64_t deadline);
 TW_API int tw_queue_remove(tw_queue *queue, tw_timer *timer);
 
 /* Gives a pending timer another deadline. The effect is that of a remove and an insert: the timer
- * goes behind timers with an equal deadline. In the coarse wheel, tell the queue the time first:
- * tw_queue_update_now.
+ * goes behind timers with an equal deadline. In the coarse wheel, tell the queue the time first, by
+ * tw_queue_update_now: otherwise the timer may be late by hours.
  *
  * Returns:
  *   1  the next wake-up may have changed

@@ -75,6 +75,7 @@ use core::marker::PhantomData;
 
 pub use choice::{Limits, Measured};
 
+use crate::contract::Exact;
 #[cfg(doc)]
 use crate::contract::Violation;
 use crate::storage::layout::Together;
@@ -96,6 +97,8 @@ use crate::storage::{Family, Handle, Shape};
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct AdaptiveQueue<L = Measured>(PhantomData<L>);
+
+impl<L: Limits> Exact for AdaptiveQueue<L> {}
 
 impl<L: Limits> Family for AdaptiveQueue<L> {
     type Of<P: Handle> = queue::Adaptive<P, L>;

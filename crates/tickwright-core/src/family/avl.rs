@@ -62,6 +62,7 @@
 use tickwright_nodes::tree::Avl;
 
 use super::timer_tree::{TimerTree, TreeRecord};
+use crate::contract::Exact;
 #[cfg(doc)]
 use crate::contract::Violation;
 use crate::storage::layout::Apart;
@@ -70,6 +71,8 @@ use crate::storage::{Family, Handle, Shape};
 /// The AVL tree with a cached head, as the type argument of a queue.
 #[derive(Clone, Copy, Debug)]
 pub struct AvlTree;
+
+impl Exact for AvlTree {}
 
 impl Family for AvlTree {
     type Of<P: Handle> = TimerTree<P, Avl, true>;

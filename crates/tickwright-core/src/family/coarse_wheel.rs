@@ -91,9 +91,9 @@
 //! # Avoid when
 //! - deadlines are meant to the tick: lateness is up to 8 ticks from a delay of 63, 64 from 504,
 //!   and so on ([`Geometry::lateness`]);
-//! - the program does not know the time when it inserts: a delay counts from the queue's `now`
-//!   ([`update_now`](crate::TimerQueue::update_now)), so a `now` that is an hour old makes buckets
-//!   as wide as those of an hour;
+//! - the program does not know the time when it inserts: a delay counts from the time that it
+//!   passes to [`insert_at`](crate::TimerQueue::insert_at), so a time that is an hour old makes
+//!   buckets as wide as those of an hour;
 //! - the program often calls peek or next_expiry while only far timers are pending: both read each
 //!   of those timers.
 //!
@@ -125,10 +125,11 @@ mod geometry;
 /// [`Geometry`] lists the numbers that compile. A timer that is not due at once is always at least
 /// one tick late.
 ///
-/// The width of a bucket follows from the delay, and the delay counts from the queue's `now`, which
-/// moves only when the caller passes a tick. So pass the time before an insert or a reschedule, by
-/// [`update_now`](crate::TimerQueue::update_now). A timer is then late by at most 8/63 of its delay
-/// or by one tick, after any uptime and any sleep:
+/// The width of a bucket follows from the delay, and the delay counts from the caller's time. An
+/// insert and a reschedule therefore take the time too: call
+/// [`insert_at`](crate::SlabQueue::insert_at) and
+/// [`reschedule_at`](crate::SlabQueue::reschedule_at). A timer is then late by at most 8/63 of its
+/// delay or by one tick, after any uptime and any sleep:
 ///
 /// ```
 /// use tickwright_core::{CoarseWheel, SlabQueue};
@@ -136,12 +137,24 @@ mod geometry;
 /// let mut queue: SlabQueue<CoarseWheel, &str> = SlabQueue::new();
 /// // An idle hour has passed, in ticks of 1 ms. Now a time-out of 1 s is armed.
 /// let now = 3_600_000;
-/// queue.update_now(now);
-/// queue.insert(now + 1_000, "time-out")?;
-/// // 24 ms late. Without `update_now` the delay would count as 3,601 s, and the timer would be
-/// // 69 s late.
+/// let key = queue.insert_at(now + 1_000, "time-out", now)?.key;
+/// // 24 ms late. If the delay counted from 0, it would be 3,601 s, and the timer 69 s late.
 /// assert_eq!(queue.next_expiry(), Some(now + 1_024));
-/// # Ok::<(), tickwright_core::Reject>(())
+/// // A message arrives 900 ms later, and the time-out begins again.
+/// let now = now + 900;
+/// let _ = queue.reschedule_at(key, now + 1_000, now)?;
+/// assert_eq!(queue.next_expiry(), Some(now + 1_052));
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+///
+/// An insert that does not tell the time does not compile:
+///
+/// ```compile_fail,E0277
+/// use tickwright_core::{CoarseWheel, SlabQueue};
+///
+/// let mut queue: SlabQueue<CoarseWheel, &str> = SlabQueue::new();
+/// let now = 3_600_000;
+/// let _ = queue.insert(now + 1_000, "time-out");
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct CoarseWheel<const BUCKETS: usize = 64, const SHIFT: u32 = 3, const DEPTH: usize = 9>;

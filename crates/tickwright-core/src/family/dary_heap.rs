@@ -100,7 +100,7 @@ mod sift;
 #[cfg(all(test, feature = "alloc"))]
 mod tests;
 
-use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
+use crate::contract::{Exact, HeadChange, Order, Reject, Tick, Violation};
 use crate::explain::{Explanation, Whereabouts};
 use crate::storage::hook::{HookPtr, HookQueue};
 use crate::storage::layout::Apart;
@@ -120,6 +120,8 @@ use siblings::{earliest, pick};
 pub struct DaryHeap<const D: usize>;
 
 #[cfg(feature = "alloc")]
+impl<const D: usize> Exact for DaryHeap<D> where Degree<D>: Arity {}
+
 impl<const D: usize> Family for DaryHeap<D>
 where
     Degree<D>: Arity,
@@ -151,6 +153,8 @@ where
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct BoundedHeap<const D: usize, const CAP: usize>;
+
+impl<const D: usize, const CAP: usize> Exact for BoundedHeap<D, CAP> where Degree<D>: Arity {}
 
 impl<const D: usize, const CAP: usize> Family for BoundedHeap<D, CAP>
 where
@@ -184,6 +188,8 @@ where
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct LentHeap<const D: usize>;
+
+impl<const D: usize> Exact for LentHeap<D> where Degree<D>: Arity {}
 
 impl<const D: usize> Family for LentHeap<D>
 where

@@ -79,8 +79,8 @@
 //!   timer;
 //! - the caller computes deadlines from a clock that is ahead of the queue's `now`. Example: ticks
 //!   are nanoseconds, a deadline is "the time 1,203, plus 500", and the queue was last advanced to
-//!   1,000. The queue sees a delay of 703, and another delay for the next timer. Call
-//!   [`update_now`](crate::TimerQueue::update_now) before the insert, and the delay is 500.
+//!   1,000. The queue sees a delay of 703, and another delay for the next timer. Pass the time to
+//!   [`insert_at`](crate::TimerQueue::insert_at), and the delay is 500.
 //!
 //! # References
 //! libevent, `event_base_init_common_timeout`: a queue per duration, and the head of each queue is
@@ -99,7 +99,7 @@ pub use record::FixedDelayRecord;
 use record::Place;
 
 use super::dary_heap::{Growing, Heap, MOST, key};
-use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
+use crate::contract::{Exact, HeadChange, Order, Reject, Tick, Violation};
 use crate::explain::{Explanation, Whereabouts};
 use crate::storage::layout::Together;
 use crate::storage::{Discipline, Due, Family, Handle, Nodes, Shape};
@@ -119,6 +119,8 @@ use crate::storage::{Discipline, Due, Family, Handle, Nodes, Shape};
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct FixedDelay;
+
+impl Exact for FixedDelay {}
 
 impl Family for FixedDelay {
     type Of<P: Handle> = Delays<P>;

@@ -54,7 +54,7 @@ use core::marker::PhantomData;
 pub(super) use cells::Growing;
 use cells::{Cell, Cells, Inline};
 
-use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
+use crate::contract::{Exact, HeadChange, Order, Reject, Tick, Violation};
 use crate::storage::layout::Together;
 use crate::storage::{Discipline, Due, Family, Handle, Nodes, Ordered, Record, Shape};
 
@@ -64,6 +64,8 @@ use crate::storage::{Discipline, Due, Family, Handle, Nodes, Ordered, Record, Sh
 pub struct FlatQueue;
 
 #[cfg(feature = "alloc")]
+impl Exact for FlatQueue {}
+
 impl Family for FlatQueue {
     type Of<P: Handle> = Flat<Growing<P>>;
     type Layout = Together;
@@ -91,6 +93,8 @@ impl Family for FlatQueue {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct BoundedFlat<const CAP: usize>;
+
+impl<const CAP: usize> Exact for BoundedFlat<CAP> {}
 
 impl<const CAP: usize> Family for BoundedFlat<CAP> {
     type Of<P: Handle> = Flat<Inline<P, CAP>>;

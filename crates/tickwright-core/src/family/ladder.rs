@@ -121,6 +121,7 @@ mod tests;
 
 pub(in crate::family) use state::{Ladder, LadderNode};
 
+use crate::contract::Exact;
 #[cfg(doc)]
 use crate::contract::Violation;
 use crate::storage::layout::Together;
@@ -142,6 +143,8 @@ use crate::storage::{Family, Handle, Shape};
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct LadderQueue;
+
+impl Exact for LadderQueue {}
 
 impl Family for LadderQueue {
     type Of<P: Handle> = Ladder<P>;

@@ -71,6 +71,7 @@
 use tickwright_nodes::tree::RedBlack;
 
 use super::timer_tree::{TimerTree, TreeRecord};
+use crate::contract::Exact;
 #[cfg(doc)]
 use crate::contract::Violation;
 use crate::storage::layout::Apart;
@@ -79,6 +80,8 @@ use crate::storage::{Family, Handle, Shape};
 /// The red-black tree that finds its head by walking down, as the type argument of a queue.
 #[derive(Clone, Copy, Debug)]
 pub struct RbTree;
+
+impl Exact for RbTree {}
 
 impl Family for RbTree {
     type Of<P: Handle> = TimerTree<P, RedBlack, false>;
@@ -90,6 +93,8 @@ impl Family for RbTree {
 /// The red-black tree with a cached head, as the type argument of a queue.
 #[derive(Clone, Copy, Debug)]
 pub struct RbTreeCached;
+
+impl Exact for RbTreeCached {}
 
 impl Family for RbTreeCached {
     type Of<P: Handle> = TimerTree<P, RedBlack, true>;

@@ -42,13 +42,15 @@
 //! Xenomai's `xntlist` (scan from the tail, default for fewer than ten timers), HelenOS kernel
 //! time-outs, FreeRTOS's delayed task lists. Varghese & Lauck, SOSP 1987, scheme 2.
 
-use crate::contract::{HeadChange, Order, Tick, Violation};
+use crate::contract::{Exact, HeadChange, Order, Tick, Violation};
 use crate::storage::layout::Apart;
 use crate::storage::{Discipline, Family, Handle, Nodes, Ordered, Record, Shape};
 
 /// The sorted list, as the type argument of a queue.
 #[derive(Clone, Copy, Debug)]
 pub struct SortedList;
+
+impl Exact for SortedList {}
 
 impl Family for SortedList {
     type Of<P: Handle> = List<P>;

@@ -148,13 +148,13 @@ impl<Q: TimerQueue<Value: Copy>, M: Model> Twin<Q, M> {
     }
 
     fn is_stale(&mut self, key: Q::Key) {
-        assert_eq!(self.queue.reschedule(key, 0).err(), Some(KeyError::Stale));
+        assert_eq!(self.queue.reschedule_at(key, 0, 0).err(), Some(KeyError::Stale));
         assert_eq!(self.queue.remove(key).err(), Some(KeyError::Stale));
     }
 
     pub(crate) fn insert(&mut self, id: u32, deadline: Tick) {
         let wake = self.queue.next_wake();
-        match self.queue.insert(deadline, self.values[id as usize]) {
+        match self.queue.insert_at(deadline, self.values[id as usize], self.now) {
             Ok(Inserted { key, head }) => {
                 self.keys[id as usize] = Some(key);
                 self.model.insert(id, deadline, self.now);
@@ -182,7 +182,7 @@ impl<Q: TimerQueue<Value: Copy>, M: Model> Twin<Q, M> {
 
     pub(crate) fn reschedule(&mut self, id: u32, deadline: Tick) {
         let (wake, was_head) = (self.queue.next_wake(), self.is_head(id));
-        let change = self.queue.reschedule(self.keys[id as usize].unwrap(), deadline).unwrap();
+        let change = self.queue.reschedule_at(self.keys[id as usize].unwrap(), deadline, self.now).unwrap();
         self.model.reschedule(id, deadline, self.now);
         self.entered(id, deadline);
         self.reported(change, was_head || self.is_head(id), wake);

@@ -135,6 +135,7 @@ pub(in crate::family) use hierarchy::Hierarchy;
 #[cfg(feature = "alloc")]
 pub(in crate::family) use hierarchy::WheelNode;
 
+use crate::contract::Exact;
 #[cfg(doc)]
 use crate::contract::Violation;
 use crate::storage::layout::Together;
@@ -174,6 +175,8 @@ pub type SmallWheel = Wheel<16, 16>;
 /// and 3.6 KiB on 64-bit targets. A timer moves down at most 31 times. A static of it lies in
 /// `.bss`, like that of [`Wheel`].
 pub type TinyWheel = Wheel<4, 32>;
+
+impl<const BUCKETS: usize, const LEVELS: usize> Exact for Wheel<BUCKETS, LEVELS> {}
 
 impl<const BUCKETS: usize, const LEVELS: usize> Family for Wheel<BUCKETS, LEVELS> {
     type Of<P: Handle> = Hierarchy<P, BUCKETS, LEVELS>;

@@ -59,8 +59,8 @@ impl<F: Family, T: Plain> SlabQueue<F, T> {
         page.finish()
     }
 
-    /// Inserts all timers of a snapshot. `due` returns the deadline of a timer that had n ticks
-    /// left. `sink` receives each new key and its payload. Returns the number of timers. Keys of
+    /// Inserts all timers of a snapshot, at the caller's time `now`. `due` returns the deadline of a
+    /// timer that had n ticks left. `sink` receives each new key and its payload. Returns the number of timers. Keys of
     /// the saved queue are not valid in this queue.
     ///
     /// # Errors
@@ -68,6 +68,7 @@ impl<F: Family, T: Plain> SlabQueue<F, T> {
     pub fn restore(
         &mut self,
         bytes: &[u8],
+        now: Tick,
         mut due: impl FnMut(Span) -> Tick,
         mut sink: impl FnMut(Key, &T),
     ) -> Result<usize, SnapshotError> {
@@ -75,7 +76,7 @@ impl<F: Family, T: Plain> SlabQueue<F, T> {
         // Makes room for all timers first, so that no insert fails half-way.
         self.reserve(snapshot.len())?;
         for (left, value) in snapshot.iter() {
-            let key = self.insert(due(left), value).map_err(|rejected| rejected.reason)?.key;
+            let key = self.insert_at(due(left), value, now).map_err(|rejected| rejected.reason)?.key;
             if let Some(value) = self.get(key) {
                 sink(key, value);
             }
@@ -131,8 +132,9 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
         page.finish()
     }
 
-    /// Inserts all timers of a snapshot. `find` returns the timer that a value names; `due` returns
-    /// the deadline of a timer that had n ticks left. Returns the number of timers.
+    /// Inserts all timers of a snapshot, at the caller's time `now`. `find` returns the timer that a
+    /// value names; `due` returns the deadline of a timer that had n ticks left. Returns the number
+    /// of timers.
     ///
     /// # Errors
     /// [`SnapshotError`]: [`Unknown`](SnapshotError::Unknown) if `find` returns none.
@@ -141,6 +143,7 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     pub fn restore<N: Plain>(
         &mut self,
         bytes: &[u8],
+        now: Tick,
         mut due: impl FnMut(Span) -> Tick,
         mut find: impl FnMut(N) -> Option<&'a Timer<F, T>>,
     ) -> Result<usize, SnapshotError> {
@@ -148,7 +151,9 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
         self.reserve(snapshot.len())?;
         for (inserted, (left, name)) in snapshot.iter().enumerate() {
             let refused = match find(name) {
-                Some(timer) => self.insert(due(left), timer).map_err(|rejected| rejected.reason.into()).err(),
+                Some(timer) => {
+                    self.insert_at(due(left), timer, now).map_err(|rejected| rejected.reason.into()).err()
+                }
                 None => Some(SnapshotError::Unknown),
             };
             if let Some(reason) = refused {

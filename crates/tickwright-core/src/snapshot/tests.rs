@@ -15,7 +15,7 @@ fn filled<F: crate::Family>(seed: u64) -> SlabQueue<F, u32> {
     for value in 0..60 {
         let delay =
             u64::from([random.below(4), random.below(100), random.below(1 << 30)][value as usize % 3]);
-        queue.insert(1_000 + delay, value).unwrap();
+        queue.insert_at(1_000 + delay, value, 0).unwrap();
     }
     queue
 }
@@ -85,7 +85,7 @@ macro_rules! each_is_whole_after_a_panic {
         let mut queue: SlabQueue<$family, Fragile> = SlabQueue::new();
         assert!(queue.pop_expired(1_000).is_none());
         for id in 0..60 {
-            queue.insert(1_000 + u64::from(id) * 77 % 500, Fragile(id)).unwrap();
+            queue.insert_at(1_000 + u64::from(id) * 77 % 500, Fragile(id), 0).unwrap();
         }
         let mut page = [0; 1_024];
         let panicked = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
@@ -93,8 +93,8 @@ macro_rules! each_is_whole_after_a_panic {
         }));
         assert!(panicked.is_err(), "{}", $name);
         assert_eq!((queue.len(), queue.check(), queue.now()), (0, Ok(()), 1_000), "{}", $name);
-        queue.insert(1_010, Fragile(1)).unwrap();
-        queue.insert(1_002, Fragile(2)).unwrap();
+        queue.insert_at(1_010, Fragile(1), 0).unwrap();
+        queue.insert_at(1_002, Fragile(2), 0).unwrap();
         assert!(queue.pop_expired(1_001).is_none(), "{}", $name);
         assert_eq!(queue.expired(1_100).map(|fired| fired.value.0).collect::<Vec<_>>(), [2, 1], "{}", $name);
         assert_eq!(queue.check(), Ok(()), "{}", $name);
@@ -114,7 +114,7 @@ macro_rules! each_hook_is_whole_after_a_panic {
         let mut queue: HookQueue<'_, $family, u32> = HookQueue::new();
         assert!(queue.pop_expired(1_000).is_none());
         for timer in &timers {
-            queue.insert(1_000 + u64::from(timer.payload) * 77 % 500, timer).unwrap();
+            queue.insert_at(1_000 + u64::from(timer.payload) * 77 % 500, timer, 0).unwrap();
         }
         let mut page = [0; 1_024];
         let panicked = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
@@ -124,7 +124,7 @@ macro_rules! each_hook_is_whole_after_a_panic {
         assert!(timers.iter().all(|timer| !timer.is_linked()), "{}", $name);
         assert_eq!((queue.len(), queue.check(), queue.now()), (0, Ok(()), 1_000), "{}", $name);
         for timer in &timers[..30] {
-            queue.insert(1_001 + u64::from(timer.payload), timer).unwrap();
+            queue.insert_at(1_001 + u64::from(timer.payload), timer, 0).unwrap();
         }
         let mut expired = queue.expired(u64::MAX).map(|fired| fired.value.payload);
         assert!((0..30).all(|id| expired.next() == Some(id)) && expired.next().is_none(), "{}", $name);
@@ -143,7 +143,7 @@ macro_rules! each_saves_many {
         let mut queue: SlabQueue<$family, u32> = SlabQueue::with_capacity(many as usize).unwrap();
         // In order, so that lists and arrays take each timer at their end.
         for id in 0..many {
-            queue.insert(60_000 + u64::from(id / 3), id).unwrap();
+            queue.insert_at(60_000 + u64::from(id / 3), id, 0).unwrap();
         }
         let mut page = vec![0; super::bytes::<u32>(many as usize).unwrap()];
         queue.snapshot(&mut page).unwrap();
@@ -151,7 +151,7 @@ macro_rules! each_saves_many {
         if <SlabQueue<$family, u32> as crate::TimerQueue>::ORDER.is_exact() {
             assert!(names::<u32>(&page).into_iter().eq(0..many), "{}", $name);
         }
-        assert_eq!(queue.restore(&page, |left| left, |_, _| ()), Ok(many as usize), "{}", $name);
+        assert_eq!(queue.restore(&page, 0, |left| left, |_, _| ()), Ok(many as usize), "{}", $name);
     )+};
 }
 
@@ -171,9 +171,9 @@ macro_rules! each_comes_back {
         assert_eq!(queue.drain_snapshot(&mut bytes), Ok(bytes.len()), "{}", $name);
         assert_eq!((queue.len(), queue.check(), queue.now()), (0, Ok(()), 1_000), "{}", $name);
         let mut restored: SlabQueue<$family, u32> = SlabQueue::new();
-        assert_eq!(restored.restore(&bytes, |left| 1_000 + left, |_, _| ()), Ok(60), "{}", $name);
+        assert_eq!(restored.restore(&bytes, 1_000, |left| 1_000 + left, |_, _| ()), Ok(60), "{}", $name);
         // The emptied queue works like a new one.
-        assert_eq!(queue.restore(&bytes, |left| 1_000 + left, |_, _| ()), Ok(60), "{}", $name);
+        assert_eq!(queue.restore(&bytes, 1_000, |left| 1_000 + left, |_, _| ()), Ok(60), "{}", $name);
         assert_eq!((restored.check(), queue.check()), (Ok(()), Ok(())), "{}", $name);
         let exact = <SlabQueue<$family, u32> as crate::TimerQueue>::ORDER.is_exact();
         let expected = rest(&mut filled::<$family>(7), 1_000);
@@ -204,7 +204,7 @@ fn a_snapshot_leaves_the_queue_and_gives_new_keys() {
     // Restores into a wheel, with a clock that begins again at 0.
     let mut restored: SlabQueue<Wheel, u32> = SlabQueue::new();
     let mut keys = Vec::new();
-    assert_eq!(restored.restore(&bytes, |left| left, |key, &value| keys.push((key, value))), Ok(60));
+    assert_eq!(restored.restore(&bytes, 0, |left| left, |key, &value| keys.push((key, value))), Ok(60));
     assert!(keys.iter().all(|&(key, value)| restored.get(key) == Some(&value)));
     assert_eq!(rest(&mut restored, 0), rest(&mut queue, 1_000));
 }
@@ -220,20 +220,20 @@ fn damage_is_refused_whole() {
     for at in 0..bytes.len() {
         for flip in [1, 0x80, 0xff] {
             bytes[at] ^= flip;
-            assert!(queue.restore(&bytes, |left| left, |_, _| ()).is_err(), "byte {at}");
+            assert!(queue.restore(&bytes, 0, |left| left, |_, _| ()).is_err(), "byte {at}");
             bytes[at] ^= flip;
         }
-        assert!(queue.restore(&bytes[..at], |left| left, |_, _| ()).is_err(), "cut off at {at}");
+        assert!(queue.restore(&bytes[..at], 0, |left| left, |_, _| ()).is_err(), "cut off at {at}");
     }
     assert_eq!((queue.len(), queue.get(key), queue.check()), (61, Some(&99), Ok(())));
     let mut other: SlabQueue<SortedList, u64> = SlabQueue::new();
-    assert_eq!(other.restore(&bytes, |left| left, |_, _| ()), Err(SnapshotError::Payload(4)));
+    assert_eq!(other.restore(&bytes, 0, |left| left, |_, _| ()), Err(SnapshotError::Payload(4)));
     bytes[4] = 2;
-    assert_eq!(queue.restore(&bytes, |left| left, |_, _| ()), Err(SnapshotError::Version(2)));
-    assert_eq!(queue.restore(&[0xff; 64], |left| left, |_, _| ()), Err(SnapshotError::NoSnapshot));
+    assert_eq!(queue.restore(&bytes, 0, |left| left, |_, _| ()), Err(SnapshotError::Version(2)));
+    assert_eq!(queue.restore(&[0xff; 64], 0, |left| left, |_, _| ()), Err(SnapshotError::NoSnapshot));
     let mut small: SlabQueue<SortedList, u32> = SlabQueue::bounded(59).unwrap();
     bytes[4] = 1;
-    assert_eq!(small.restore(&bytes, |left| left, |_, _| ()), Err(SnapshotError::Rejected(Reject::Full)));
+    assert_eq!(small.restore(&bytes, 0, |left| left, |_, _| ()), Err(SnapshotError::Rejected(Reject::Full)));
     assert!(small.is_empty());
 }
 
@@ -247,23 +247,23 @@ fn hooks_are_found_by_their_names_or_none_is_restored() {
     let mut bytes = [0; 128];
     let length = queue.snapshot(&mut bytes, |timer| timer.payload).unwrap();
     let find = |name: u8| timers.get(usize::from(name));
-    let pending = queue.restore(&bytes[..length], |left| left, find);
+    let pending = queue.restore(&bytes[..length], 0, |left| left, find);
     assert_eq!(pending, Err(SnapshotError::Rejected(Reject::AlreadyLinked)));
     assert_eq!((queue.len(), queue.check()), (5, Ok(())));
     assert_eq!(queue.drain_snapshot(&mut bytes, |timer| timer.payload), Ok(length));
     assert!(queue.is_empty() && timers.iter().all(|timer| !timer.is_linked()));
 
     let unknown = |name: u8| find(name).filter(|_| name != 4);
-    assert_eq!(queue.restore(&bytes, |left| left, unknown), Err(SnapshotError::Unknown));
+    assert_eq!(queue.restore(&bytes, 0, |left| left, unknown), Err(SnapshotError::Unknown));
     let twice = |name: u8| find(if name == 4 { 1 } else { name });
     assert_eq!(
-        queue.restore(&bytes, |left| left, twice),
+        queue.restore(&bytes, 0, |left| left, twice),
         Err(SnapshotError::Rejected(Reject::AlreadyLinked))
     );
     assert!(queue.is_empty() && timers.iter().all(|timer| !timer.is_linked()), "and none was restored");
     assert_eq!(queue.remove(TimerRef::from(&timers[1])).err(), Some(KeyError::Stale));
 
-    assert_eq!(queue.restore(&bytes, |left| 1_000 + left, find), Ok(5));
+    assert_eq!(queue.restore(&bytes, 1_000, |left| 1_000 + left, find), Ok(5));
     assert!(queue.expired(1_020).map(|fired| fired.value.payload).eq([1, 3, 2]));
     assert_eq!(queue.next_expiry(), Some(1_030));
 }

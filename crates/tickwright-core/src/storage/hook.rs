@@ -34,7 +34,7 @@ use tickwright_nodes::hook::{self, Hook, HookNodes, Hooked, PINNED, Shareable, d
 use tickwright_nodes::{ByRef, const_unless_loom};
 
 use crate::contract::{
-    Advance, Expired, HeadChange, Inserted, KeyError, Order, Pending, Reject, Rejected, Removed, Tick,
+    Advance, Exact, Expired, HeadChange, Inserted, KeyError, Order, Pending, Reject, Rejected, Removed, Tick,
     TimerQueue, Violation,
 };
 use crate::explain::Explanation;
@@ -313,10 +313,31 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
         self.order.reserve(self.len, additional)
     }
 
-    /// Inserts a timer whose lifetime the compiler cannot see.
+    /// Inserts a timer whose lifetime the compiler cannot see. A granular queue needs the time too:
+    /// see [`insert_pinned_at`](Self::insert_pinned_at).
     ///
     /// # Errors
     /// As [`insert`](Self::insert).
+    ///
+    /// # Safety
+    /// As [`insert_pinned_at`](Self::insert_pinned_at).
+    pub unsafe fn insert_pinned(
+        &mut self,
+        deadline: Tick,
+        timer: Pin<&Timer<F, T>>,
+    ) -> Result<Inserted<TimerRef<'a, F, T>>, Reject>
+    where
+        F: Exact,
+    {
+        // SAFETY: the caller promises the same.
+        unsafe { self.insert_pinned_at(deadline, timer, self.now) }
+    }
+
+    /// Advances `now` as [`update_now`](Self::update_now) does, and inserts a timer whose lifetime
+    /// the compiler cannot see.
+    ///
+    /// # Errors
+    /// As [`insert_at`](Self::insert_at).
     ///
     /// # Safety
     /// Every reference to the timer that this queue hands out has the lifetime `'a`. Such
@@ -330,11 +351,13 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     ///
     /// The caller need not remove the timer before it is dropped: its drop checks that, and aborts
     /// the process if it is pending.
-    pub unsafe fn insert_pinned(
+    pub unsafe fn insert_pinned_at(
         &mut self,
         deadline: Tick,
         timer: Pin<&Timer<F, T>>,
+        now: Tick,
     ) -> Result<Inserted<TimerRef<'a, F, T>>, Reject> {
+        self.now = self.now.max(now);
         // SAFETY: 1. pinned memory stays valid until its drop, which aborts while the node is
         // linked;
         // 2. use of the longer lifetime after that is excluded by this function's own condition.
@@ -410,7 +433,7 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
         // type), from a reference to the whole object. That happened in `link`, or in `find` from a
         // timer that this queue owns and so links. `Timer` is `repr(C)` with the hook first; 2.
         // that reference was valid for 'a (scoped by type, pinned by the condition of
-        // `insert_pinned`).
+        // `insert_pinned_at`).
         Some(ByRef::from(unsafe { p.as_ptr().cast::<Timer<F, T>>().as_ref() }))
     }
 

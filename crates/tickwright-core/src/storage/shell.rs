@@ -26,12 +26,15 @@ macro_rules! forward {
     };
     (
         $(#[$meta:meta])*
-        fn $name:ident(&mut self $(, $argument:ident: $type:ty)* $(,)?) $(-> $result:ty)?;
+        fn $name:ident(&mut self $(, $argument:ident: $type:ty)* $(,)?) $(-> $result:ty)?
+        $(where $family:ident: $bound:ident)?;
         $($rest:tt)*
     ) => {
         $(#[$meta])*
         #[inline]
-        pub fn $name(&mut self $(, $argument: $type)*) $(-> $result)? {
+        pub fn $name(&mut self $(, $argument: $type)*) $(-> $result)?
+        $(where $family: $bound)?
+        {
             TimerQueue::$name(self $(, $argument)*)
         }
         crate::storage::shell::forward! { $($rest)* }
@@ -59,10 +62,8 @@ macro_rules! timer_queue {
                 /// Advances `now` and does nothing else: no timer leaves, and no wake-up changes.
                 /// O(1).
                 ///
-                /// Call it before an insert or a reschedule if time has passed since the queue last
-                /// got a `now`, for example after the wait of an event loop. A granular queue
-                /// chooses a bucket by the delay from its own `now`. After this call its lateness
-                /// counts from the caller's time: see [`CoarseWheel`](crate::CoarseWheel).
+                /// Call it before several inserts at one time, for example after the wait of an
+                /// event loop. [`insert_at`](Self::insert_at) tells the time of one insert.
                 fn update_now(&mut self, now: Tick);
 
                 /// The number of pending timers. O(1).
@@ -73,7 +74,8 @@ macro_rules! timer_queue {
                 #[must_use]
                 fn is_empty(&self) -> bool;
 
-                /// Makes `value` pending until `deadline`.
+                /// Makes `value` pending until `deadline`. A granular queue needs the time too: see
+                /// [`insert_at`](Self::insert_at).
                 ///
                 /// # Errors
                 /// [`Rejected`] with the reason and the value; the queue is then unchanged.
@@ -81,6 +83,20 @@ macro_rules! timer_queue {
                     &mut self,
                     deadline: Tick,
                     value: $value,
+                ) -> Result<Inserted<$key>, Rejected<$value>>
+                where F: Exact;
+
+                /// Advances `now` as [`update_now`](Self::update_now) does, and makes `value`
+                /// pending until `deadline`. The lateness of a granular queue counts from this
+                /// `now`: see [`CoarseWheel`](crate::CoarseWheel).
+                ///
+                /// # Errors
+                /// [`Rejected`] with the reason and the value; only `now` has changed then.
+                fn insert_at(
+                    &mut self,
+                    deadline: Tick,
+                    value: $value,
+                    now: Tick,
                 ) -> Result<Inserted<$key>, Rejected<$value>>;
 
                 /// Removes a pending timer.
@@ -89,11 +105,27 @@ macro_rules! timer_queue {
                 /// [`KeyError`] when `key` does not name a pending timer of this queue.
                 fn remove(&mut self, key: $key) -> Result<Removed<$value>, KeyError>;
 
-                /// Changes the deadline of a pending timer; its key stays valid.
+                /// Changes the deadline of a pending timer; its key stays valid. A granular queue
+                /// needs the time too: see [`reschedule_at`](Self::reschedule_at).
                 ///
                 /// # Errors
                 /// [`KeyError`] when `key` does not name a pending timer of this queue.
-                fn reschedule(&mut self, key: $key, deadline: Tick) -> Result<HeadChange, KeyError>;
+                fn reschedule(&mut self, key: $key, deadline: Tick) -> Result<HeadChange, KeyError>
+                where F: Exact;
+
+                /// Advances `now` as [`update_now`](Self::update_now) does, and changes the
+                /// deadline of a pending timer; its key stays valid. The lateness of a granular
+                /// queue counts from this `now`.
+                ///
+                /// # Errors
+                /// [`KeyError`] when `key` does not name a pending timer of this queue; only `now`
+                /// has changed then.
+                fn reschedule_at(
+                    &mut self,
+                    key: $key,
+                    deadline: Tick,
+                    now: Tick,
+                ) -> Result<HeadChange, KeyError>;
 
                 /// The head: the timer that leaves first.
                 ///
@@ -280,6 +312,8 @@ macro_rules! timer_queue {
             }
         }
 
+        impl<$($generics)*> Exact for $queue where F: Exact {}
+
         impl<$($generics)*> TimerQueue for $queue {
             type Key = $key;
             type Value = $value;
@@ -301,7 +335,13 @@ macro_rules! timer_queue {
             }
 
             #[inline]
-            fn insert(&mut self, deadline: Tick, value: $value) -> Result<Inserted<$key>, Rejected<$value>> {
+            fn insert_at(
+                &mut self,
+                deadline: Tick,
+                value: $value,
+                now: Tick,
+            ) -> Result<Inserted<$key>, Rejected<$value>> {
+                self.now = self.now.max(now);
                 self.accept(deadline, value)
             }
 
@@ -314,7 +354,13 @@ macro_rules! timer_queue {
             }
 
             #[inline]
-            fn reschedule(&mut self, key: $key, deadline: Tick) -> Result<HeadChange, KeyError> {
+            fn reschedule_at(
+                &mut self,
+                key: $key,
+                deadline: Tick,
+                now: Tick,
+            ) -> Result<HeadChange, KeyError> {
+                self.now = self.now.max(now);
                 let p = self.find(&key)?;
                 Ok(self.order.reschedule(self.$($nodes).+.nodes_mut(), p, deadline, self.now))
             }

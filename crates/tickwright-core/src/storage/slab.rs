@@ -15,7 +15,7 @@ pub use tickwright_nodes::arena::Idx;
 use tickwright_nodes::arena::{Arena, Columns, SlotId};
 
 use crate::contract::{
-    Advance, Expired, HeadChange, Inserted, KeyError, Order, Pending, Reject, Rejected, Removed, Tick,
+    Advance, Exact, Expired, HeadChange, Inserted, KeyError, Order, Pending, Reject, Rejected, Removed, Tick,
     TimerQueue, Violation,
 };
 use crate::explain::Explanation;

@@ -39,7 +39,6 @@ macro_rules! suite {
 pub(crate) fn due<F: tickwright_core::Family>(now: u64, deadline: u64) -> u64 {
     use tickwright_core::SlabQueue;
     let mut queue = SlabQueue::<F, ()>::new();
-    let _ = queue.pop_expired(now);
-    let _ = queue.insert(deadline, ());
+    let _ = queue.insert_at(deadline, (), now);
     queue.next_expiry().unwrap_or(u64::MAX)
 }

@@ -177,7 +177,7 @@ impl<Q: TimerQueue, I: Ids<Q>> BenchQueue for Bench<Q, I> {
     #[inline]
     fn insert(&mut self, id: u32, deadline: u64) {
         // A refusal loses the timer, which the comparison of answers reports.
-        let inserted = self.queue.insert(deadline, self.ids.value(id));
+        let inserted = self.queue.insert_at(deadline, self.ids.value(id), self.queue.now());
         self.ids.note(id, inserted.ok().map(|Inserted { key, .. }| key));
     }
 
@@ -191,7 +191,7 @@ impl<Q: TimerQueue, I: Ids<Q>> BenchQueue for Bench<Q, I> {
     #[inline]
     fn reschedule(&mut self, id: u32, deadline: u64) {
         if let Some(key) = self.ids.key(id) {
-            let _ = self.queue.reschedule(key, deadline);
+            let _ = self.queue.reschedule_at(key, deadline, self.queue.now());
         }
     }
 

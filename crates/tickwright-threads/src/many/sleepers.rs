@@ -24,13 +24,11 @@ where
     Self: Send,
 {
     fn insert(&mut self, now: Instant, at: Instant, number: u32) -> Option<Key> {
-        // The lateness of a granular structure is a fraction of the time from its own clock to the
-        // deadline. So its clock is advanced first.
-        self.update_now(now.as_nanos() >> TICK_BITS);
         // The tick is rounded up, so that no thread wakes early.
         let at = at.as_nanos();
         let tick = (at >> TICK_BITS) + u64::from(at & ((1 << TICK_BITS) - 1) != 0);
-        TimerQueue::insert(self, tick, number).ok().map(|Inserted { key, .. }| key)
+        let now = now.as_nanos() >> TICK_BITS;
+        self.insert_at(tick, number, now).ok().map(|Inserted { key, .. }| key)
     }
 
     fn remove(&mut self, key: Key) {

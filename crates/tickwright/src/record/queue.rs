@@ -5,8 +5,8 @@ use std::collections::HashSet;
 
 use tickwright_core::storage::Family;
 use tickwright_core::{
-    Advance, Expired, HeadChange, Inserted, Key, KeyError, Order, Pending, Rejected, Removed, Span, Tick,
-    TimerQueue, TimerRef, Violation,
+    Advance, Exact, Expired, HeadChange, Inserted, Key, KeyError, Order, Pending, Rejected, Removed, Span,
+    Tick, TimerQueue, TimerRef, Violation,
 };
 
 use super::recorder::QueueRecorder;
@@ -34,9 +34,10 @@ impl<F: Family, T> Identity for TimerRef<'_, F, T> {
 /// A queue wrapper that records the operations on the queue. It passes reads on to the queue, and
 /// does not record them.
 ///
-/// A delay counts from the queue's [`now`](TimerQueue::now). Call
-/// [`update_now`](TimerQueue::update_now) before an insert or a reschedule. Otherwise the recorded
-/// delays are too long by the time that has passed since the queue last got a `now`.
+/// A delay counts from the time that is passed to [`insert_at`](TimerQueue::insert_at) or
+/// [`reschedule_at`](TimerQueue::reschedule_at). For exact queues the operations without a time
+/// count from the queue's [`now`](TimerQueue::now). Their recorded delays are too long by the time
+/// that has passed since the queue last got a `now`.
 ///
 /// [`clear`](TimerQueue::clear), [`into_inner`](Self::into_inner) and the drop record a cancel for
 /// each timer that the trace shows as pending. So a trace of short-lived queues shows how many
@@ -141,6 +142,8 @@ impl<Q: TimerQueue<Key: Identity>> Deref for Recorded<Q> {
     }
 }
 
+impl<Q: TimerQueue<Key: Identity> + Exact> Exact for Recorded<Q> {}
+
 impl<Q: TimerQueue<Key: Identity>> TimerQueue for Recorded<Q> {
     type Key = Q::Key;
     type Value = Q::Value;
@@ -159,11 +162,15 @@ impl<Q: TimerQueue<Key: Identity>> TimerQueue for Recorded<Q> {
     }
 
     #[track_caller]
-    fn insert(&mut self, deadline: Tick, value: Q::Value) -> Result<Inserted<Q::Key>, Rejected<Q::Value>> {
+    fn insert_at(
+        &mut self,
+        deadline: Tick,
+        value: Q::Value,
+        now: Tick,
+    ) -> Result<Inserted<Q::Key>, Rejected<Q::Value>> {
         let (queue, log) = self.parts();
-        let delay = deadline.saturating_sub(queue.now());
-        let inserted = queue.insert(deadline, value)?;
-        log.arm(inserted.key.identity(), delay);
+        let inserted = queue.insert_at(deadline, value, now)?;
+        log.arm(inserted.key.identity(), deadline.saturating_sub(queue.now()));
         Ok(inserted)
     }
 
@@ -177,11 +184,10 @@ impl<Q: TimerQueue<Key: Identity>> TimerQueue for Recorded<Q> {
     }
 
     #[track_caller]
-    fn reschedule(&mut self, key: Q::Key, deadline: Tick) -> Result<HeadChange, KeyError> {
+    fn reschedule_at(&mut self, key: Q::Key, deadline: Tick, now: Tick) -> Result<HeadChange, KeyError> {
         let (queue, log) = self.parts();
-        let delay = deadline.saturating_sub(queue.now());
-        let changed = queue.reschedule(key, deadline)?;
-        log.rearm(key.identity(), delay);
+        let changed = queue.reschedule_at(key, deadline, now)?;
+        log.rearm(key.identity(), deadline.saturating_sub(queue.now()));
         Ok(changed)
     }
 

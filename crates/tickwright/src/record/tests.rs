@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
 use tickwright_core::{
-    Advance, DefaultQueue, Expired, HeadChange, HookQueue, Inserted, Key, KeyError, Order, Pending, Rejected,
-    Removed, SlabQueue, SortedList, Tick, Timer, TimerQueue, Violation, Wheel,
+    Advance, CoarseWheel, DefaultQueue, Exact, Expired, HeadChange, HookQueue, Inserted, Key, KeyError,
+    Order, Pending, Rejected, Removed, SlabQueue, SortedList, Tick, Timer, TimerQueue, Violation, Wheel,
 };
 use tickwright_trace::{Event, Reader, What};
 
@@ -138,13 +138,13 @@ fn a_timer_of_a_hook_queue_has_one_number_for_ever() {
 fn a_queue_that_is_told_the_time_records_the_delay_that_was_meant() {
     let (file, host) = (File::new(), VirtualHost::new());
     let recorder = Recorder::with_clock(file.clone(), "test", host.monotonic()).unwrap();
-    let mut queue = Recorded::new(DefaultQueue::new(), recorder.queue("queue", MS as u64).unwrap());
+    let late: SlabQueue<CoarseWheel, &str> = SlabQueue::new();
+    let mut queue = Recorded::new(late, recorder.queue("queue", MS as u64).unwrap());
     host.advance(Duration::from_secs(3600));
-    queue.update_now(3_600_000);
-    let key = queue.insert(3_600_200, "time-out").unwrap().key;
+    let key = queue.insert_at(3_600_200, "time-out", 3_600_000).unwrap().key;
     host.advance(Duration::from_millis(50));
-    queue.update_now(3_600_050);
-    assert!(queue.reschedule(key, 3_600_250).is_ok());
+    assert!(queue.reschedule_at(key, 3_600_250, 3_600_050).is_ok());
+    assert_eq!(queue.next_expiry(), Some(3_600_256), "the queue was told the time too");
     assert_eq!((queue.now(), queue.len()), (3_600_050, 1));
     recorder.finish().unwrap();
     let (events, ..) = file.read();
@@ -405,6 +405,8 @@ impl Counted {
     }
 }
 
+impl Exact for Counted {}
+
 impl TimerQueue for Counted {
     type Key = Key;
     type Value = u64;
@@ -419,14 +421,14 @@ impl TimerQueue for Counted {
     fn len(&self) -> usize {
         self.queue.len()
     }
-    fn insert(&mut self, deadline: Tick, value: u64) -> Result<Inserted<Key>, Rejected<u64>> {
-        self.count_mut().insert(deadline, value)
+    fn insert_at(&mut self, deadline: Tick, value: u64, now: Tick) -> Result<Inserted<Key>, Rejected<u64>> {
+        self.count_mut().insert_at(deadline, value, now)
     }
     fn remove(&mut self, key: Key) -> Result<Removed<u64>, KeyError> {
         self.count_mut().remove(key)
     }
-    fn reschedule(&mut self, key: Key, deadline: Tick) -> Result<HeadChange, KeyError> {
-        self.count_mut().reschedule(key, deadline)
+    fn reschedule_at(&mut self, key: Key, deadline: Tick, now: Tick) -> Result<HeadChange, KeyError> {
+        self.count_mut().reschedule_at(key, deadline, now)
     }
     fn peek(&self) -> Option<Pending<Key>> {
         self.count().peek()

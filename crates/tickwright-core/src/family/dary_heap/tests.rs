@@ -167,7 +167,7 @@ fn remove_everywhere<F: Family>() {
                 for id in 0..size {
                     let deadline = Tick::from(random.below(30));
                     model.insert(id, deadline, 0);
-                    keys.push(queue.insert(deadline, id).unwrap().key);
+                    keys.push(queue.insert_at(deadline, id, 0).unwrap().key);
                 }
                 assert_eq!(queue.remove(keys[victim as usize]).unwrap().value, victim);
                 assert_eq!(queue.check(), Ok(()));
