@@ -10,16 +10,11 @@ use std::process::{Command, Output, Stdio};
 
 use tickwright_trace::{Event, Reader, What};
 
-/// A folder that is removed on drop.
-struct Folder(PathBuf);
+mod folder;
+
+use folder::Folder;
 
 impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("tickwright-record-test-{}-{name}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
     fn file(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
@@ -55,12 +50,6 @@ impl Folder {
         assert!(!has_libraries && !more.is_empty(), "{}: {wrong}", source.display());
         eprintln!("skipped: {more:?} cannot be linked here, which {} needs", source.display());
         false
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

@@ -102,18 +102,6 @@ impl Plan {
     }
 }
 
-/// Returns `cells` if the histograms of all structures take at most a quarter of the memory.
-pub(super) fn fitting(cells: u64, structures: usize, memory: Option<u64>) -> Result<usize, LabError> {
-    // If the memory size is unknown, the limit is 16 MiB for each structure.
-    let share = memory.map_or(1 << 24, |bytes| bytes / 4 / structures.max(1) as u64);
-    let most = share / size_of::<u64>() as u64;
-    usize::try_from(cells).ok().filter(|_| cells <= most).ok_or_else(|| {
-        LabError::usage(format!(
-            "--cells {cells} is larger than a quarter of the memory: from 1 to {most} for {structures} structures"
-        ))
-    })
-}
-
 impl Data {
     /// The order of the structures that have samples.
     pub(super) fn order(&self) -> Order {

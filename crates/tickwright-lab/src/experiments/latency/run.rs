@@ -10,7 +10,7 @@ use super::lane;
 use super::lines::Lines;
 use super::load::Generator;
 use super::overhead::Overhead;
-use super::plan::{Data, Plan, fitting};
+use super::plan::{Data, Plan};
 use super::rights::Granted;
 use super::settings::WakeArgs;
 use super::slice::{Drive, Seen, takes_part};
@@ -20,7 +20,6 @@ use crate::duration;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request;
-use crate::host::Host;
 use crate::interrupt;
 use crate::models::scenario::Within;
 use crate::output::OutputArgs;
@@ -60,8 +59,8 @@ pub(crate) struct RunArgs {
     histogram: bool,
 
     /// Cells of the histogram; the last one also counts everything above
-    #[arg(long, value_name = "N", allow_hyphen_values = true, default_value = "300", value_parser = Within::<1, { i64::MAX as u64 }>::parse)]
-    cells: Within<1, { i64::MAX as u64 }>,
+    #[arg(long, value_name = "N", allow_hyphen_values = true, default_value = "300", value_parser = Within::<1, 1_000_000>::parse)]
+    cells: Within<1, 1_000_000>,
 
     /// Width of a cell, from 1ns to 10s
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true, default_value = "1us", value_parser = duration::within::<1, 10_000_000_000>)]
@@ -90,7 +89,7 @@ impl Experiment for RunArgs {
         let (structures, notes) = choose(&self.wake.structures, takes_part, why)?;
         let plan = Plan {
             slice: self.slice.unwrap_or_else(|| Plan::usual_slice(wake, structures.len())),
-            cells: fitting(self.cells.get(), structures.len(), Host::read().memory_bytes)?,
+            cells: usize::try_from(self.cells.get()).unwrap_or(usize::MAX),
             structures,
             notes,
             host_hz: self.host_hz.get(),

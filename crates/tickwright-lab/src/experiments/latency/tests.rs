@@ -2,7 +2,7 @@ use core::time::Duration;
 
 use super::lane::{FIGURES, Lane, row};
 use super::overhead::Overhead;
-use super::plan::{Data, Plan, fitting};
+use super::plan::{Data, Plan};
 use super::rights::{Priority, parse_cpu, ranges};
 use super::run::{RunArgs, checks};
 use super::slice::{Gap, Seen};
@@ -53,15 +53,6 @@ fn processors_are_named_by_ranges() {
     assert_eq!(ranges(&[]), "");
     assert!(parse_cpu("-1").unwrap_err().contains("may use 0"));
     assert!(parse_cpu("99999999").is_err());
-}
-
-#[test]
-fn a_histogram_takes_a_quarter_of_the_memory_at_most() {
-    assert_eq!(fitting(300, 4, Some(1 << 30)).unwrap(), 300);
-    assert_eq!(fitting(1 << 23, 4, Some(1 << 30)).unwrap(), 1 << 23);
-    let error = fitting((1 << 23) + 1, 4, Some(1 << 30)).unwrap_err();
-    assert!(error.to_string().contains("from 1 to 8388608"), "{error}");
-    assert!(fitting(u64::MAX, 1, None).is_err());
 }
 
 #[test]

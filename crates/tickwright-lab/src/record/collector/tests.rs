@@ -15,16 +15,12 @@ const MS: u64 = 1_000_000;
 /// A process id that the kernel never assigns.
 const NOBODY: u64 = 1 << 40;
 
-/// A folder of rings that is removed on drop.
-struct Folder(PathBuf);
+#[path = "../../../tests/folder/mod.rs"]
+mod folder;
+
+use folder::Folder;
 
 impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("tickwright-rings-{}-{name}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
     fn ring(&self, name: &str, pid: u64) -> Writer {
         let path = self.0.join(name);
         let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
@@ -33,12 +29,6 @@ impl Folder {
         let mapped = Mapped::open(&path).unwrap().unwrap();
         mapped.header().pid.store(pid, Relaxed);
         Writer { file, mapped, path }
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
