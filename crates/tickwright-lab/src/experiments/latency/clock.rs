@@ -76,37 +76,6 @@ pub(super) trait Host {
     fn was_stopped(&mut self) -> bool;
 }
 
-/// Records each SIGCONT during its lifetime.
-#[derive(Debug)]
-struct Continued {
-    heard: Arc<AtomicBool>,
-    id: SigId,
-}
-
-impl Continued {
-    /// Starts to record SIGCONT.
-    fn watch() -> Result<Self, LabError> {
-        let heard = Arc::<AtomicBool>::default();
-        let id = signal_hook::flag::register(SIGCONT, Arc::clone(&heard))
-            .map_err(|source| LabError::io("watching for SIGCONT", source))?;
-        Ok(Self { heard, id })
-    }
-
-    /// Whether a SIGCONT came since the last call.
-    #[inline]
-    fn take(&mut self) -> bool {
-        // A plain load comes first: this call runs a thousand times a second, and its usual result
-        // is `false`.
-        self.heard.load(Ordering::Relaxed) && self.heard.swap(false, Ordering::Relaxed)
-    }
-}
-
-impl Drop for Continued {
-    fn drop(&mut self) {
-        signal_hook::low_level::unregister(self.id);
-    }
-}
-
 /// The host of a real run: a clock of the system, and a driver that waits for it.
 #[derive(Debug)]
 pub(super) struct System {
@@ -114,7 +83,9 @@ pub(super) struct System {
     driver: Driver,
     /// The timer descriptor, for the driver that needs one.
     fd: Option<OwnedFd>,
-    continued: Continued,
+    /// Whether a SIGCONT came.
+    heard: Arc<AtomicBool>,
+    id: SigId,
 }
 
 impl System {
@@ -129,7 +100,10 @@ impl System {
             .then(|| timerfd_create(id, TimerfdFlags::CLOEXEC))
             .transpose()
             .map_err(|error| LabError::io("making a timer descriptor", error.into()))?;
-        Ok(Self { clock, driver, fd, continued: Continued::watch()? })
+        let heard = Arc::<AtomicBool>::default();
+        let id = signal_hook::flag::register(SIGCONT, Arc::clone(&heard))
+            .map_err(|source| LabError::io("watching for SIGCONT", source))?;
+        Ok(Self { clock, driver, fd, heard, id })
     }
 }
 
@@ -163,7 +137,15 @@ impl Host for System {
 
     #[inline]
     fn was_stopped(&mut self) -> bool {
-        self.continued.take()
+        // A plain load comes first: this call runs a thousand times a second, and its usual result
+        // is `false`.
+        self.heard.load(Ordering::Relaxed) && self.heard.swap(false, Ordering::Relaxed)
+    }
+}
+
+impl Drop for System {
+    fn drop(&mut self) {
+        signal_hook::low_level::unregister(self.id);
     }
 }
 

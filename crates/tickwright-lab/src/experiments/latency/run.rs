@@ -13,7 +13,7 @@ use super::overhead::Overhead;
 use super::plan::{Data, Plan};
 use super::rights::Granted;
 use super::settings::WakeArgs;
-use super::slice::{Drive, Seen, takes_part};
+use super::slice::{Drive, Seen};
 use super::structures::choose;
 use super::tables;
 use crate::duration;
@@ -84,18 +84,16 @@ impl Experiment for RunArgs {
 
     fn plan(&self) -> Result<Plan, LabError> {
         self.wake.check()?;
-        let wake = &self.wake;
-        let why = "a period needs an exact head";
-        let (structures, notes) = choose(&self.wake.structures, takes_part, why)?;
+        let (structures, notes) = choose(&self.wake.structures)?;
         let plan = Plan {
-            slice: self.slice.unwrap_or_else(|| Plan::usual_slice(wake, structures.len())),
+            slice: self.slice.unwrap_or_else(|| Plan::usual_slice(&self.wake, structures.len())),
             cells: usize::try_from(self.cells.get()).unwrap_or(usize::MAX),
             structures,
             notes,
             host_hz: self.host_hz.get(),
             bucket: self.bucket,
             histogram: self.histogram,
-            wake: wake.clone(),
+            wake: self.wake.clone(),
         };
         plan.check()?;
         Ok(plan)

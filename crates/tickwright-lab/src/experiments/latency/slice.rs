@@ -21,11 +21,6 @@ const LOOK_NS: u64 = 250_000_000;
 /// The first deadline is at least a millisecond ahead, as in the original.
 const FIRST_NS: u64 = 1_000_000;
 
-/// Whether a structure wakes up exactly at its deadlines.
-pub(super) fn takes_part(structure: &Structure) -> bool {
-    structure.exact_head && structure.ties.exact()
-}
-
 /// The parameters of a turn.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Turn {

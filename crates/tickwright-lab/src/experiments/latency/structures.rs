@@ -31,14 +31,16 @@ impl Published {
 
 /// The structures that the patterns name; without patterns, the published structures with hooks, as
 /// in a kernel. A structure that cannot take part is left out, and a note states the reason.
-pub(super) fn choose(
-    patterns: &[String],
-    able: fn(&Structure) -> bool,
-    why: &str,
-) -> Result<(Vec<&'static Structure>, Vec<String>), LabError> {
+pub(super) fn choose(patterns: &[String]) -> Result<(Vec<&'static Structure>, Vec<String>), LabError> {
     let usual = PUBLISHED.stored("hook");
     let chosen = registry::select(if patterns.is_empty() { &usual } else { patterns })?;
-    let (able, unable): (Vec<&'static Structure>, Vec<_>) = chosen.into_iter().partition(|s| able(s));
-    let notes: Vec<String> = unable.iter().map(|s| format!("{} is left out: {why}", s.id)).collect();
+    let (able, unable): (Vec<&'static Structure>, Vec<_>) = chosen.into_iter().partition(|s| takes_part(s));
+    let why = |s: &&Structure| format!("{} is left out: a period needs an exact head", s.id);
+    let notes: Vec<String> = unable.iter().map(why).collect();
     if able.is_empty() { Err(LabError::usage(notes.join("; "))) } else { Ok((able, notes)) }
+}
+
+/// Whether a structure wakes up exactly at its deadlines.
+fn takes_part(structure: &Structure) -> bool {
+    structure.exact_head && structure.ties.exact()
 }

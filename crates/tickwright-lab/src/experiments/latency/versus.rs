@@ -19,7 +19,7 @@ use super::histogram::Cells;
 use super::load::Generator;
 use super::rights::{Granted, Priority};
 use super::settings::WakeArgs;
-use super::slice::{Drive, Seen, Turn, takes_part};
+use super::slice::{Drive, Seen, Turn};
 use super::structures::choose;
 use crate::duration;
 use crate::error::LabError;
@@ -113,7 +113,7 @@ impl Experiment for VersusArgs {
     fn plan(&self) -> Result<Plan, LabError> {
         self.wake.check()?;
         let wake = &self.wake;
-        let (chosen, _) = choose(&self.wake.structures, takes_part, "an interval needs an exact head")?;
+        let (chosen, _) = choose(&self.wake.structures)?;
         let structure = match chosen.as_slice() {
             [one] => *one,
             // By default, the first of the published structures: the list.
