@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# The public API of each library crate is what `api/CRATE.txt` lists: each public item on a line, of
-# ours and what it implements. So a change of the API is a line of the commit that makes it.
+# The public API of each library crate is what `api/CRATE.txt` lists: each public item on a line, and
+# the traits that it implements. So a change of the API is a line of the commit that makes it.
 # `ci/api.sh --save` writes the lists. cargo-public-api reads what rustdoc writes as JSON.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-if ! PATH="$PWD/target/tools/bin:$PATH" command -v cargo-public-api >/dev/null; then
+export PATH="$PWD/target/tools/bin:$PATH"
+if ! command -v cargo-public-api >/dev/null; then
     echo "api: skipped: no cargo-public-api (cargo install cargo-public-api --locked, or ci/tools.sh all)"
     exit 77
 fi
@@ -18,9 +19,16 @@ printf '#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc "$@"\n' >"$work/rustdoc"
 chmod +x "$work/rustdoc"
 RUSTDOC="$work/rustdoc" RUSTDOCFLAGS="-Z unstable-options --output-format json" cargo doc -q --no-deps "${packages[@]}" \
     --features tickwright-async/hyper,tickwright-async/quinn,tickwright-async/smithy,tickwright-async/tokio,tickwright-async/sites,tickwright-async/record
+# Without the items of traits at each type that implements one, and without the paths of types within
+# a line.
+shorten() {
+    awk '/^(unsafe )?impl/ { of_trait = / for / }
+        !/^(unsafe )?impl|^pub (const |unsafe )*(fn|type|const) / { of_trait = 0 }
+        /^(unsafe )?impl/ || !of_trait' | sed -E ':a; s/(::.*[^a-zA-Z0-9_:])([a-z_0-9]+::)+/\1/; ta'
+}
 failed=0
 for name in tickwright "${crates[@]/#/tickwright-}"; do
-    cargo public-api -sss --rustdoc-json "${CARGO_TARGET_DIR:-target}/doc/${name//-/_}.json" >"$work/$name.txt"
+    cargo public-api -sss --rustdoc-json "${CARGO_TARGET_DIR:-target}/doc/${name//-/_}.json" | shorten >"$work/$name.txt"
     if [ "${1:-}" = --save ]; then
         cp "$work/$name.txt" api/
     else
