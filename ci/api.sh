@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The public API of each library crate is what `api/CRATE.txt` lists: each public item on a line, and
-# the traits that it implements. So a change of the API is a line of the commit that makes it.
+# The public API of each library crate is what `api/CRATE.txt` lists: each public item on a line,
+# and the traits that it implements. So a change of the API is a line of the commit that makes it.
 # `ci/api.sh --save` writes the lists. cargo-public-api reads what rustdoc writes as JSON.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -19,8 +19,8 @@ printf '#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc "$@"\n' >"$work/rustdoc"
 chmod +x "$work/rustdoc"
 RUSTDOC="$work/rustdoc" RUSTDOCFLAGS="-Z unstable-options --output-format json" cargo doc -q --no-deps "${packages[@]}" \
     --features tickwright-async/hyper,tickwright-async/quinn,tickwright-async/smithy,tickwright-async/tokio,tickwright-async/sites,tickwright-async/record
-# Without the items of traits at each type that implements one, and without the paths of types within
-# a line.
+# Without the items of traits at each type that implements one, and without the paths of types
+# within a line.
 shorten() {
     awk '/^(unsafe )?impl/ { of_trait = / for / }
         !/^(unsafe )?impl|^pub (const |unsafe )*(fn|type|const) / { of_trait = 0 }

@@ -15,9 +15,7 @@ the paths that begin with it are. An inline module belongs to its file.
 A folder is `x.rs` or `x/mod.rs` with all files in `x/`. It imports a sibling if one of its files
 imports a file of the sibling.
 """
-import contextlib
 import graphlib
-import io
 import pathlib
 import re
 import sys
@@ -107,7 +105,7 @@ def imports(module, crates):
         yield from imports(child, crates)
 
 def report(top, names):
-    """Prints a circle of files and one of folders, and returns how many there are."""
+    """A circle of files and one of folders, as lines."""
     roots = [Module(file, None, file.parent, [name], contents(file)) for name in names
              for file in (top / name / "src/lib.rs", top / name / "src/main.rs") if file.exists()]
     crates = {root.names[0].replace("-", "_"): root for root in reversed(roots)}
@@ -120,18 +118,16 @@ def report(top, names):
         for graph, (one, other) in graphs:
             graph.setdefault(one, set()).add(other)
             where.setdefault((one, other), f"line {line} of {a.file.name}")
-    count = 0
+    lines = []
     for graph in (files, folders):
         try:
             graphlib.TopologicalSorter(graph).prepare()
         except graphlib.CycleError as error:
-            count += 1
             # In it each node is imported by the next one.
             circle = error.args[1][::-1]
-            print("a circle of imports:")
-            for one, other in zip(circle, circle[1:]):
-                print(f"    {one} -> {other}    ({where[one, other]})")
-    return count
+            lines += ["a circle of imports:"]
+            lines += [f"    {one} -> {other}    ({where[one, other]})" for one, other in zip(circle, circle[1:])]
+    return lines
 
 TREE = {"lib.rs": "mod low;\nmod high;\nmod inner;\npub use high::High;\n",
         "low.rs": "// use crate::High;\npub struct Low;\n#[cfg(test)]\nmod t { use crate::High; }\n",
@@ -151,12 +147,10 @@ def self_test():
                 file = pathlib.Path(top, "made-up/src", name)
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(text + (line if name == path else ""))
-            if (report(pathlib.Path(top), ["made-up"]) > 0) != is_circle:
+            if bool(report(pathlib.Path(top), ["made-up"])) != is_circle:
                 sys.exit(f"{line!r} in {path!r}: is a circle: {is_circle}")
 
-with contextlib.redirect_stdout(io.StringIO()):
-    self_test()
+self_test()
 crates = pathlib.Path(__file__).resolve().parent.parent / "crates"
-if report(crates, sorted(path.name for path in crates.iterdir() if path.is_dir())):
-    sys.exit(1)
-print("circles: none among the files of all crates")
+found = report(crates, sorted(path.name for path in crates.iterdir() if path.is_dir()))
+sys.exit("\n".join(found) or print("circles: none among the files of all crates"))

@@ -30,9 +30,7 @@ trap 'echo "deb: line $LINENO failed" >&2' ERR
 mkdir "$work/tickwright"
 git ls-files -z --cached --others --exclude-standard | tar --null -T - -cf - | tar -xf - -C "$work/tickwright"
 profiles=
-if [ "${COMMAND:-yes}" = no ]; then
-    profiles=pkg.tickwright.nocommand
-fi
+if [ "${COMMAND:-yes}" = no ]; then profiles=pkg.tickwright.nocommand; fi
 # Rust may be another one than Debian's: `-d` does not look for its package.
 (cd "$work/tickwright" && DEB_BUILD_PROFILES="$profiles" dpkg-buildpackage -d -us -uc -b) >"$work/log" 2>&1 || {
     tail -n 60 "$work/log" >&2
@@ -40,17 +38,13 @@ fi
 }
 lintian --fail-on error --allow-root "$work"/*.changes
 ls "$work"/*.deb
-if [ -n "${RESULT:-}" ]; then
-    cp "$work"/*.deb "$work"/*.changes "$RESULT/"
-fi
+if [ -n "${RESULT:-}" ]; then cp "$work"/*.deb "$work"/*.changes "$RESULT/"; fi
 echo "deb: packages are built, and lintian finds no error"
 
 # used WHERE FOLDER: the command's files are whole.
 used() {
     local program="$2/usr/bin/tickwright" share="$2/usr/share"
-    if [ -n "$profiles" ]; then
-        return 0
-    fi
+    if [ -n "$profiles" ]; then return; fi
     test "$("$program" --version)" = "tickwright ${version%-*}"
     for page in "$share"/man/man1/tickwright*.1.gz; do
         gunzip -c "$page" | grep '^\.SH NAME' >/dev/null

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs a sample of mutants against the tests: does a test notice? By hand or nightly: it takes hours.
 
-    ci/mutants.py [AREA...] [--seed N] [--list] [--again CSV] [--part I/N] [--dir FOLDER]
+    ci/mutants.py [AREA...] [--seed N] [--list] [--part I/N] [--dir FOLDER]
 
 A mutant is the source with one small mistake. cargo-mutants (`cargo install cargo-mutants`) lists
 those that it can make; ORDERED, FENCE and STATEMENT are what it cannot: a weaker memory ordering, a
@@ -134,19 +134,13 @@ def main():
     parser.add_argument("areas", nargs="*", metavar="AREA", default=list(AREAS), help=" ".join(AREAS))
     parser.add_argument("--seed", type=int, default=20261121)
     parser.add_argument("--list", action="store_true", help="print the sample")
-    parser.add_argument("--again", metavar="CSV", help="the survivors of an earlier run")
     parser.add_argument("--part", metavar="I/N", default="0/1", help="every Nth mutant, for N runs at once")
     parser.add_argument("--dir", type=pathlib.Path, default=ROOT / "target/mutants", help="for the copy and its builds")
     asked = parser.parse_args()
     if not shutil.which("cargo-mutants"):
         print("mutants: skipped: no cargo-mutants (cargo install cargo-mutants --locked)")
         return 77
-    if asked.again:
-        survived = [old for old in csv.reader(open(asked.again)) if "survived" in old]
-        chosen = [m for area in asked.areas for pool in pools(area) for m in pool
-                  if any({m.area, m.file, m.what, m.text} <= set(old) for old in survived)]
-    else:
-        chosen = [mutant for area in asked.areas for mutant in sample(area, asked.seed)]
+    chosen = [mutant for area in asked.areas for mutant in sample(area, asked.seed)]
     if asked.list:
         print("\n".join(" | ".join(row(mutant)) for mutant in chosen))
         return 0

@@ -43,7 +43,7 @@ start=()
 case "$(rustc -vV | sed -n 's/^host: //p')" in
     x86_64-*-linux-gnu) start=(--cfg freestanding_start -C link-arg=-nostdlib -C link-arg=-nostartfiles
         -C link-arg=-static -C relocation-model=static -C target-feature=+crt-static) ;;
-    *) echo "no_std: no start code for this host: the program is linked with the C library's" ;;
+    *) echo "no_std: no start code for this host: the program is linked with the C library" ;;
 esac
 
 echo "no_std: core without std and alloc, linked and run"
