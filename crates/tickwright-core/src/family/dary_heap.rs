@@ -122,6 +122,7 @@ pub struct DaryHeap<const D: usize>;
 #[cfg(feature = "alloc")]
 impl<const D: usize> Exact for DaryHeap<D> where Degree<D>: Arity {}
 
+#[cfg(feature = "alloc")]
 impl<const D: usize> Family for DaryHeap<D>
 where
     Degree<D>: Arity,

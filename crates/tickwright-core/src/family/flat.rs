@@ -66,6 +66,7 @@ pub struct FlatQueue;
 #[cfg(feature = "alloc")]
 impl Exact for FlatQueue {}
 
+#[cfg(feature = "alloc")]
 impl Family for FlatQueue {
     type Of<P: Handle> = Flat<Growing<P>>;
     type Layout = Together;
