@@ -203,7 +203,7 @@ impl Bench {
         if args.operations.is_some() && scenario.run.operations.is_none() {
             return Err(LabError::usage(format!(
                 "--operations has no meaning in '{}', whose samples have one operation for each timer: \
-                 leave it out, or measure that scenario alone",
+                 leave out the option or the scenario",
                 scenario.name
             )));
         }
@@ -251,7 +251,13 @@ fn choose(words: &[String]) -> Result<Vec<Scenario>, LabError> {
             Some((_, flag)) => Err(LabError::usage(format!(
                 "'{word}' is no scenario that is timed: say `tickwright bench {flag}`"
             ))),
-            None => Scenario::find(word).map(|scenario| vec![scenario]),
+            // A file for results that follows a blank instead of an equals sign.
+            None => match word.rsplit_once('.').filter(|(_, end)| ["json", "csv", "svg"].contains(end)) {
+                Some((_, end)) => Err(LabError::usage(format!(
+                    "there is no scenario '{word}'; to write to the file '{word}', say --{end}={word}"
+                ))),
+                None => Ok(vec![Scenario::find(word)?]),
+            },
         }
     };
     let mut chosen: Vec<Scenario> = Vec::new();

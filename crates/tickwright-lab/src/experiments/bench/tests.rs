@@ -176,7 +176,7 @@ fn what_cannot_be_measured_together_is_refused_with_a_remedy() {
         (&["adversary"], &["tickwright bench --worst"]),
         (&["hold-exp-spars"], &["'hold-exp-sparse'", "a file ends in .toml"]),
         (&["idle", "!idle"], &["takes away every scenario"]),
-        (&["expire", "hold", "--operations", "5"], &["--operations", "'expire'", "leave it out"]),
+        (&["expire", "hold", "--operations", "5"], &["--operations", "'expire'", "leave out"]),
         (&["--memory", "hold"], &["--memory", "SCENARIO"]),
         (&["--memory", "--worst"], &["--memory", "--worst"]),
         (&["--memory", "--rounds", "6"], &["--memory", "--rounds"]),
