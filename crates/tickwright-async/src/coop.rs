@@ -24,8 +24,11 @@
 //!   test that moves its clock outside of `block_on` is such a loop too.
 //! - The timer that was held back first is polled for the third time, with no ready poll in
 //!   between. After two polls that wake their own future, `FuturesUnordered` returns too.
-//! - Elsewhere nothing tells. Eight polls in a row are held back: a `select!` of up to eight timers
-//!   has returned by then.
+//! - Elsewhere nothing tells. Eight polls in a row with other wakers than the first are held back:
+//!   they belong to other tasks, or to futures of a `FuturesUnordered`, which has returned by then.
+//!   With the same waker 1024 polls are, because the branches of a `select!` share it, and a turn
+//!   polls each of them once. So many are needed only if the timer that was held back first was
+//!   dropped.
 //!
 //! # Why at most twice
 //! Another task of the thread may spend the budget in each of its turns. A timer that is polled
@@ -51,9 +54,12 @@ pub(crate) const VALUE: u32 = BUDGET / 128;
 /// such polls, and the others wait for that work.
 pub(crate) const LATE: u32 = BUDGET / 16;
 
-/// How many polls in a row are held back at most, if nothing tells when the task returns. As many
-/// timers that were held back [`TWICE`] are let through.
+/// How many polls with other wakers than the first are held back in a row, if nothing tells when
+/// the task returns. As many timers that were held back [`TWICE`] are let through.
 const MOST: u32 = 8;
+
+/// How many polls with the waker of the first count as one with another waker.
+const OTHER: u32 = 128;
 
 /// How often in a row one timer is held back.
 const TWICE: u32 = 2;
@@ -73,16 +79,19 @@ struct Turn {
     /// Whether the task is one of tokio's, which has lost the rest of tokio's budget. `None`: the
     /// budget was spent by the last poll.
     on_tokio: Option<bool>,
-    /// How many polls in a row were held back, the first of them, and how often it was.
-    held: u32,
+    /// The first poll in a row that was held back (0: none): its timer, how often that timer was,
+    /// and the address of the waker's data.
     first: usize,
     again: u32,
+    waker: usize,
+    /// How many polls in the row were held back; with another waker a poll counts [`OTHER`] times.
+    held: u32,
     /// How many timers were let through, because they had been held back twice.
     passed: u32,
 }
 
 impl Turn {
-    const NEW: Self = Self { on_tokio: None, held: 0, first: 0, again: 0, passed: 0 };
+    const NEW: Self = Self { on_tokio: None, first: 0, again: 0, waker: 0, held: 0, passed: 0 };
 
     /// Whether the task has returned to its executor, as its timer is polled.
     fn has_returned(&mut self, timer: usize, waker: &Waker) -> bool {
@@ -93,22 +102,22 @@ impl Turn {
                 false
             }
             Some(true) => !tokio::is_spent(waker),
-            Some(false) => self.held >= MOST,
+            Some(false) => self.held >= MOST * OTHER,
         }
     }
 
     fn let_through(&mut self) {
         self.passed += 1;
         // The next poll is the first in a row.
-        (self.held, self.first, self.again) = (0, 0, 0);
+        (self.first, self.again, self.waker, self.held) = (0, 0, 0, 0);
     }
 
-    fn hold_back(&mut self, timer: usize) {
-        if self.held == 0 {
-            self.first = timer;
+    fn hold_back(&mut self, timer: usize, waker: usize) {
+        if self.first == 0 {
+            (self.first, self.waker) = (timer, waker);
         }
         self.again += u32::from(self.first == timer);
-        self.held = self.held.saturating_add(1);
+        self.held += if self.waker == waker { 1 } else { OTHER };
     }
 }
 
@@ -161,7 +170,7 @@ fn take_spent(units: u32, candidate: Candidate, waker: &Waker) -> bool {
         if passes {
             turn.let_through();
         } else {
-            turn.hold_back(candidate.timer);
+            turn.hold_back(candidate.timer, waker.data().addr());
         }
         here.turn.set(turn);
         if !passes && turn.on_tokio != Some(true) {

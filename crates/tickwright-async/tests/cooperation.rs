@@ -181,9 +181,11 @@ fn timers_that_have_fired_take_from_the_budget_too() {
     assert!((2..=FIRED + 2).contains(&most), "{most}");
 }
 
+/// The branches share the waker of the task, so the polls of many branches do not tell that the
+/// task has returned.
 #[test]
 fn a_select_of_late_timers_returns() {
-    for count in 1..=8 {
+    for count in (1..=10).chain([20, 100, 1000]) {
         let (ticks, timers) = (Ticks::default(), behind().0);
         let start = timers.now() - Duration::from_secs(3600);
         let mut late: Vec<_> = (0..count).map(|_| timers.interval_at(start, ms(1))).collect();
@@ -214,6 +216,19 @@ fn futures_with_wakers_of_their_own_return_as_one_task() {
             }
         });
         assert!((2..=2 * OF_THE_MACHINE).contains(&most), "{late} beside {waiting}: {most}");
+    }
+}
+
+/// The timer that was held back first is dropped. Those after it are not held back for ever.
+#[test]
+fn a_timer_is_ready_though_the_one_that_was_held_back_first_is_gone() {
+    let (timers, mut behind) = behind();
+    let task = Counter::new();
+    ready_in_a_row(&task, |cx| behind.poll_tick(cx).is_ready());
+    for _ in 0..100 {
+        let mut sleep = pin!(timers.sleep(Duration::ZERO));
+        let _ = task.poll(pin!(timers.sleep(Duration::ZERO)));
+        assert!((0..=1024).any(|_| task.poll(sleep.as_mut()).is_ready()));
     }
 }
 

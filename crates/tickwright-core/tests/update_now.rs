@@ -1,5 +1,5 @@
-//! `insert_at`, `reschedule_at` and `update_now`: a coarse wheel is late by at most 8/63 of a delay or
-//! by one tick, counted from the caller's time, after any uptime and any sleep.
+//! `insert_at`, `reschedule_at` and `update_now`: a coarse wheel is late by at most 8/63 of a delay
+//! or by one tick, counted from the caller's time, after any uptime and any sleep.
 
 #![cfg(feature = "alloc")]
 

@@ -68,8 +68,8 @@ mod on_linux {
             let limit = timeout(clock.now(), wake).map(Timespec::try_from).transpose()?;
             let mut sources = [PollFd::new(&near, PollFlags::IN)];
             poll(&mut sources, limit.as_ref())?;
-            // 3. Handle what came. A message gives the connection another 20 ms. The loop has slept,
-            // so it tells the queue the time: a granular queue counts a delay from it.
+            // 3. Handle what came. A message gives the connection another 20 ms. The loop has
+            // slept, so it tells the queue the time: a granular queue counts a delay from it.
             if sources[0].revents().contains(PollFlags::IN) {
                 let mut message = [0; 16];
                 let length = near.read(&mut message)?;

@@ -59,9 +59,9 @@ impl<F: Family, T: Plain> SlabQueue<F, T> {
         page.finish()
     }
 
-    /// Inserts all timers of a snapshot, at the caller's time `now`. `due` returns the deadline of a
-    /// timer that had n ticks left. `sink` receives each new key and its payload. Returns the number of timers. Keys of
-    /// the saved queue are not valid in this queue.
+    /// Inserts all timers of a snapshot, at the caller's time `now`. `due` returns the deadline of
+    /// a timer that had n ticks left. `sink` receives each new key and its payload. Returns the
+    /// number of timers. Keys of the saved queue are not valid in this queue.
     ///
     /// # Errors
     /// [`SnapshotError`]: no timer was inserted then.
@@ -132,9 +132,9 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
         page.finish()
     }
 
-    /// Inserts all timers of a snapshot, at the caller's time `now`. `find` returns the timer that a
-    /// value names; `due` returns the deadline of a timer that had n ticks left. Returns the number
-    /// of timers.
+    /// Inserts all timers of a snapshot, at the caller's time `now`. `find` returns the timer that
+    /// a value names; `due` returns the deadline of a timer that had n ticks left. Returns the
+    /// number of timers.
     ///
     /// # Errors
     /// [`SnapshotError`]: [`Unknown`](SnapshotError::Unknown) if `find` returns none.
