@@ -7,8 +7,10 @@
 //! 1. A place belongs to one thread at a time: from the thread's first wait until the thread ends.
 //! 2. A waker may come late and find the place of another thread, whose wait then returns without
 //!    cause. A waker never finds memory that was freed.
-//! 3. The thread of a forked child gets a new place. A place has a lock, except on Linux. A waker
-//!    in the parent may have held the lock of the old place.
+//! 3. The thread of a forked child gets a new place, and the child forgets the list of free places.
+//!    A place has a lock, except on Linux. A waker in the parent may have held the lock of the old
+//!    place. A fork copies the memory page by page, while other threads take and free places. The
+//!    copy of the list may therefore contain one place twice.
 //! 4. If there is no memory for a place, the thread returns from its wait every millisecond to look
 //!    again. If the thread has given out a handle, that handle wakes nobody. Then the thread never
 //!    takes a place, even if there is memory later.
@@ -196,6 +198,7 @@ mod real {
     /// Called in a forked child, by the thread that forked.
     pub(crate) fn in_the_child() {
         MINE.set(None);
+        FREE.store(NONE.into(), Ordering::Relaxed);
     }
 
     impl KernelThread {

@@ -345,6 +345,12 @@ fn take() -> Option<u32> {
     Some(first)
 }
 
+/// Called in a forked child. A fork copies the memory page by page, while other threads take and
+/// give rooms. The copy of the list may contain one room twice, so the child forgets the list.
+pub(crate) fn in_the_child() {
+    FREE.store(NONE.into(), Ordering::Relaxed);
+}
+
 fn give(number: u32) {
     let Some(watch) = watch_of(number) else { return };
     let mut seen = FREE.load(Ordering::Acquire);

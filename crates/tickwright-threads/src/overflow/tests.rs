@@ -11,6 +11,26 @@ fn alternate() -> (usize, bool) {
 }
 
 #[test]
+fn a_forked_child_takes_no_room_of_its_parents_list() {
+    crate::process::Process::this();
+    give(take().unwrap());
+    // SAFETY: 1. The child calls only the function under test and `_exit`, and does not return.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let made = COUNT.load(Ordering::Relaxed) * ROOMS;
+        let code = i32::from(take().is_none_or(|number| (number as usize) < made));
+        // SAFETY: 1. The call ends the process and touches nothing else.
+        unsafe { libc::_exit(code) };
+    }
+    assert!(child > 0);
+    let mut status = 0;
+    // SAFETY: 1. `child` is a child of this process, and nobody else waits for it. 2. `status` may
+    // be written.
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+    assert_eq!(status, 0, "the child takes a room of its parent");
+}
+
+#[test]
 fn a_dropped_signal_stack_gives_the_thread_back_the_one_before() {
     let before = alternate();
     let stack = SignalStack::of_thread(1 << 16).unwrap();
