@@ -1,16 +1,11 @@
-//! The clocks of the system, and the ways to wait until a clock reaches a time.
+//! The clocks of the system, and the wait until a clock reaches a time.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::thread;
 
 use rustix::thread::clock_nanosleep_absolute;
-use rustix::time::{
-    ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_getres,
-    clock_gettime, timerfd_create, timerfd_settime,
-};
+use rustix::time::{ClockId, Timespec, clock_getres, clock_gettime};
 use signal_hook::SigId;
 use signal_hook::consts::SIGCONT;
 
@@ -26,8 +21,6 @@ pub(crate) enum Clock {
     /// wait; cyclictest's 1
     #[value(alias = "1")]
     Realtime,
-    /// Continues while the machine is suspended
-    Boot,
 }
 
 impl Clock {
@@ -35,7 +28,6 @@ impl Clock {
         match self {
             Self::Monotonic => ClockId::Monotonic,
             Self::Realtime => ClockId::Realtime,
-            Self::Boot => ClockId::Boottime,
         }
     }
 
@@ -51,19 +43,6 @@ impl Clock {
     }
 }
 
-/// How the program waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Driver {
-    /// An absolute clock_nanosleep, as cyclictest does
-    Nanosleep,
-    /// A timer descriptor, set and read
-    Timerfd,
-    /// A parked thread with a timeout: portable, and relative
-    Thread,
-    /// Reads the clock in a loop; takes a whole processor
-    Spin,
-}
-
 /// A clock and a way to wait for it.
 pub(super) trait Host {
     /// The reading of the clock, in ns.
@@ -76,34 +55,23 @@ pub(super) trait Host {
     fn was_stopped(&mut self) -> bool;
 }
 
-/// The host of a real run: a clock of the system, and a driver that waits for it.
+/// The host of a real run: a clock of the system, and an absolute `clock_nanosleep`, as cyclictest
+/// waits.
 #[derive(Debug)]
 pub(super) struct System {
     clock: Clock,
-    driver: Driver,
-    /// The timer descriptor, for the driver that needs one.
-    fd: Option<OwnedFd>,
     /// Whether a SIGCONT came.
     heard: Arc<AtomicBool>,
     id: SigId,
 }
 
 impl System {
-    /// Opens what the driver needs, and records each SIGCONT from now on.
-    pub(super) fn new(clock: Clock, driver: Driver) -> Result<Self, LabError> {
-        let id = match clock {
-            Clock::Monotonic => TimerfdClockId::Monotonic,
-            Clock::Realtime => TimerfdClockId::Realtime,
-            Clock::Boot => TimerfdClockId::Boottime,
-        };
-        let fd = (driver == Driver::Timerfd)
-            .then(|| timerfd_create(id, TimerfdFlags::CLOEXEC))
-            .transpose()
-            .map_err(|error| LabError::io("making a timer descriptor", error.into()))?;
+    /// Records each SIGCONT from now on.
+    pub(super) fn new(clock: Clock) -> Result<Self, LabError> {
         let heard = Arc::<AtomicBool>::default();
         let id = signal_hook::flag::register(SIGCONT, Arc::clone(&heard))
             .map_err(|source| LabError::io("watching for SIGCONT", source))?;
-        Ok(Self { clock, driver, fd, heard, id })
+        Ok(Self { clock, heard, id })
     }
 }
 
@@ -114,25 +82,8 @@ impl Host for System {
     }
 
     fn wait(&mut self, at: u64) {
-        match (self.driver, &self.fd) {
-            (Driver::Timerfd, Some(fd)) => {
-                let it_value = timespec(at.max(1));
-                let once = Itimerspec { it_interval: timespec(0), it_value };
-                // If either call failed, the caller's loop would spin, but not be wrong: the loop
-                // reads the clock.
-                let _ = timerfd_settime(fd, TimerfdTimerFlags::ABSTIME, &once);
-                let _ = rustix::io::read(fd, &mut [0; 8]);
-            }
-            (Driver::Thread, _) => thread::park_timeout(Duration::from_nanos(at.saturating_sub(self.now()))),
-            (Driver::Spin, _) => {
-                while self.clock.now() < at {
-                    core::hint::spin_loop();
-                }
-            }
-            (Driver::Nanosleep | Driver::Timerfd, _) => {
-                let _ = clock_nanosleep_absolute(self.clock.id(), &timespec(at));
-            }
-        }
+        // After an error the caller's loop would spin, but not be wrong: it reads the clock.
+        let _ = clock_nanosleep_absolute(self.clock.id(), &timespec(at));
     }
 
     #[inline]

@@ -2,7 +2,6 @@
 //! refusal is reported, and each granted right is given back.
 
 use core::str::FromStr;
-use std::fs;
 
 use super::platform;
 use crate::error::LabError;
@@ -17,10 +16,6 @@ pub(crate) struct Priority(u8);
 impl Priority {
     /// The normal scheduler.
     pub(super) const NONE: Self = Self(0);
-    /// This priority is above what real-time programs usually ask for, and below the kernel's own
-    /// threads.
-    pub(super) const USUAL: Self = Self(80);
-
     /// The number of the priority; 0 for the normal scheduler.
     pub(super) fn get(self) -> u8 {
         self.0
@@ -57,9 +52,7 @@ pub(super) fn allowed(cpu: usize) -> Result<(), LabError> {
     if mine.contains(&cpu) {
         return Ok(());
     }
-    let there = fs::exists(format!("/sys/devices/system/cpu/cpu{cpu}")).unwrap_or(false);
-    let why = if there { "is not allowed to this process" } else { "does not exist" };
-    Err(LabError::usage(format!("--cpu {cpu} {why}: this process may use {}", ranges(&mine))))
+    Err(LabError::usage(format!("--cpu {cpu} is no CPU of this process: it may use {}", ranges(&mine))))
 }
 
 /// The CPUs that this process may use, in ascending order.
@@ -83,14 +76,6 @@ pub(super) fn ranges(sorted: &[usize]) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// The rights to request from the system.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Wish {
-    pub(super) priority: Priority,
-    pub(super) mlock: bool,
-    pub(super) cpu: Option<usize>,
-}
-
 /// The rights that the system granted this thread. Dropping the value gives everything back, so
 /// that the rest of the program runs as before.
 #[derive(Debug, Default)]
@@ -102,15 +87,16 @@ pub(super) struct Granted {
 }
 
 impl Granted {
-    /// Asks for everything in `wish`. Also returns a note for each refusal, which names a remedy.
-    pub(super) fn ask(wish: Wish) -> (Self, Vec<String>) {
+    /// Asks for a priority, locked memory and a CPU. Also returns a note for each refusal, which
+    /// names a remedy.
+    pub(super) fn ask(priority: Priority, mlock: bool, cpu: Option<usize>) -> (Self, Vec<String>) {
         let mut granted = Self::default();
         let mut refused = Vec::new();
         match LeastSlack::ask() {
             Ok(slack) => granted.slack = Some(slack),
             Err(why) => refused.push(why),
         }
-        if let Some(cpu) = wish.cpu {
+        if let Some(cpu) = cpu {
             let before = sched_getaffinity(None).ok();
             let mut set = CpuSet::new();
             set.set(cpu);
@@ -119,7 +105,7 @@ impl Granted {
                 Err(error) => refused.push(format!("not pinned to CPU {cpu} ({error}): it may wander")),
             }
         }
-        if wish.mlock {
+        if mlock {
             // Locks only the present pages, which include all pages that the measured loop touches.
             // If future pages were locked too, an allocation beyond the limit would fail.
             match mlockall(MlockAllFlags::CURRENT) {
@@ -130,16 +116,16 @@ impl Granted {
                 )),
             }
         }
-        if wish.priority == Priority::NONE {
+        if priority == Priority::NONE {
             // The program that started this one may have set another policy. Lowering the priority
             // needs no privilege.
             let _ = platform::set_fifo(0);
         } else {
-            match platform::set_fifo(wish.priority.get()) {
-                Ok(()) => granted.priority = wish.priority,
+            match platform::set_fifo(priority.get()) {
+                Ok(()) => granted.priority = priority,
                 Err(error) => refused.push(format!(
                     "no {} ({error}): wake-ups wait for other programs; CAP_SYS_NICE or `ulimit -r 99` allows it",
-                    wish.priority.words()
+                    priority.words()
                 )),
             }
         }

@@ -5,13 +5,12 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 
-use super::clock::{Clock, Driver, thread_cpu};
+use super::clock::{Clock, thread_cpu};
 use super::lane;
 use super::lines::Lines;
 use super::load::Generator;
 use super::overhead::Overhead;
 use super::plan::{Data, Plan};
-use super::rights::Granted;
 use super::settings::WakeArgs;
 use super::slice::{Drive, Seen};
 use super::structures::choose;
@@ -127,7 +126,7 @@ impl Experiment for RunArgs {
         let (turn, mut host, mut lanes) = (plan.turn(), plan.wake.system()?, plan.lanes());
         let mut seen = Seen::new(turn.points);
         let load = plan.wake.start_load()?;
-        let (rights, refused) = Granted::ask(plan.wake.wish());
+        let (rights, refused) = plan.wake.ask();
         let granted = rights.priority;
         lab.notes.extend(refused);
         let overhead = Overhead::measure(&mut host);
@@ -169,7 +168,7 @@ impl Experiment for RunArgs {
     }
 }
 
-/// Short runs for `tickwright check`: every structure, then every driver with every clock.
+/// Short runs for `tickwright check`: every structure, then each clock.
 ///
 /// # Errors
 /// The words below are not valid arguments, which the tests exclude.
@@ -178,12 +177,9 @@ pub(crate) fn checks() -> Result<Vec<RunArgs>, LabError> {
     let common = ["--quiet", "--priority", "none", "-i", "500us", "--slice", "10ms", "--host-hz", "400"];
     let args = |words: &[&str]| request::words(&[&common, words].concat());
     let mut runs = vec![args(&["--structures", "*", "--duration", "1s"])?];
-    for driver in Driver::value_variants() {
-        for clock in Clock::value_variants() {
-            let [driver, clock] = [request::word(driver), request::word(clock)];
-            let words = ["--driver", &driver, "--clock", &clock];
-            runs.push(args(&[&words[..], &["--structures", "list/hook", "--duration", "20ms"]].concat())?);
-        }
+    for clock in Clock::value_variants() {
+        let clock = request::word(clock);
+        runs.push(args(&["--clock", &clock, "--structures", "list/hook", "--duration", "20ms"])?);
     }
     Ok(runs)
 }

@@ -4,9 +4,9 @@ use core::time::Duration;
 
 use clap::Args;
 
-use super::clock::{Clock, Driver, System};
+use super::clock::{Clock, System};
 use super::load::{Generator, Load};
-use super::rights::{self, Priority, Wish};
+use super::rights::{self, Granted, Priority};
 use crate::duration;
 use crate::error::LabError;
 use crate::experiment::Parameters;
@@ -31,9 +31,8 @@ pub(crate) struct WakeArgs {
     pub(super) structures: Vec<String>,
 
     /// Priority under SCHED_FIFO, from 1 to 99, or 'none' for the normal scheduler
-    /// [default: 80; none with --driver spin]
-    #[arg(long, short, value_name = "N", allow_hyphen_values = true)]
-    pub(super) priority: Option<Priority>,
+    #[arg(long, short, value_name = "N", allow_hyphen_values = true, default_value = "80")]
+    pub(super) priority: Priority,
 
     /// Lock the memory, so that no page has to be fetched during the run
     #[arg(long, short)]
@@ -46,10 +45,6 @@ pub(crate) struct WakeArgs {
     /// Clock that ends each wait and measures lateness
     #[arg(long, short, value_enum, default_value = "monotonic")]
     pub(super) clock: Clock,
-
-    /// How the program waits
-    #[arg(long, value_enum, default_value = "nanosleep")]
-    pub(super) driver: Driver,
 
     /// Disturb the machine during the run, by a process that ends with this one
     #[arg(long, value_enum, value_name = "NAMES", value_delimiter = ',')]
@@ -75,15 +70,9 @@ impl WakeArgs {
         self.cpu.map_or(Ok(()), rights::allowed)
     }
 
-    /// The rights that the measuring thread requests from the system.
-    pub(super) fn wish(&self) -> Wish {
-        let priority = match (self.priority, self.driver) {
-            (Some(priority), _) => priority,
-            // A busy loop at real-time priority would take the processor from everything else.
-            (None, Driver::Spin) => Priority::NONE,
-            (None, _) => Priority::USUAL,
-        };
-        Wish { priority, mlock: self.mlock, cpu: self.cpu }
+    /// Asks the system for the rights of the measuring thread. Also returns a note for each refusal.
+    pub(super) fn ask(&self) -> (Granted, Vec<String>) {
+        Granted::ask(self.priority, self.mlock, self.cpu)
     }
 
     /// The interval in ns. It is at most 10 s.
@@ -96,11 +85,11 @@ impl WakeArgs {
         request::parameters([
             ("interval", duration::show(self.interval).into()),
             ("duration", duration::show(self.duration).into()),
-            ("priority", self.wish().priority.words().into()),
+            ("priority", self.priority.words().into()),
             ("mlock", self.mlock.into()),
             ("cpu", self.cpu.map_or("any".into(), |cpu| cpu.to_string()).into()),
             ("clock", request::word(&self.clock).into()),
-            ("driver", request::word(&self.driver).into()),
+            ("driver", "nanosleep".into()),
             ("load", self.load_words().into()),
         ])
     }
@@ -112,13 +101,12 @@ impl WakeArgs {
 
     /// The settings as they were granted: `1ms, monotonic clock, nanosleep, SCHED_FIFO 80`.
     pub(super) fn words(&self, granted: Priority) -> String {
-        let [clock, driver] = [request::word(&self.clock), request::word(&self.driver)];
-        let (interval, load) = (duration::show(self.interval), self.load_words());
-        format!("{interval}, {clock} clock, {driver}, {}, load {load}", granted.words())
+        let (interval, clock) = (duration::show(self.interval), request::word(&self.clock));
+        format!("{interval}, {clock} clock, nanosleep, {}, load {}", granted.words(), self.load_words())
     }
 
     pub(super) fn system(&self) -> Result<System, LabError> {
-        System::new(self.clock, self.driver)
+        System::new(self.clock)
     }
 
     /// Starts the load, if `--load` names one. Call this function before the rights are granted,

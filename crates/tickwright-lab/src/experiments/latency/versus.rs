@@ -17,7 +17,7 @@ use self::tool::{CELL_NS, Call};
 use super::clock::thread_cpu;
 use super::histogram::Cells;
 use super::load::Generator;
-use super::rights::{Granted, Priority};
+use super::rights::Priority;
 use super::settings::WakeArgs;
 use super::slice::{Drive, Seen, Turn};
 use super::structures::choose;
@@ -172,7 +172,7 @@ impl Experiment for VersusArgs {
         let mut rounds = Rounds::new(ROUNDS as usize, plan.wake.seed.get()).without_warm_up();
         let taken = rounds.run(TOOLS.len(), |at| {
             let (cells, cpu) = if at.lane == 0 {
-                let (rights, refused) = Granted::ask(plan.wake.wish());
+                let (rights, refused) = plan.wake.ask();
                 data.granted = rights.priority;
                 if at.round == 0 {
                     lab.notes.extend(refused);

@@ -47,9 +47,7 @@ fn it_is_called_with_the_same_interval_priority_and_clock() {
 
 #[test]
 fn what_cyclictest_cannot_do_is_refused() {
-    for words in [["--clock", "boot"], ["--driver", "spin"], ["--interval", "1500ns"]] {
-        assert_eq!(call(&words).unwrap_err().code(), 2);
-    }
+    assert_eq!(call(&["--interval", "1500ns"]).unwrap_err().code(), 2);
     let two = args(&["--structures", "list"]).plan().unwrap_err().to_string();
     assert!(two.contains("--structures names 2: list/slab,list/hook"), "{two}");
 }

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::child;
 use crate::error::LabError;
-use crate::experiments::latency::clock::{Clock, Driver};
+use crate::experiments::latency::clock::Clock;
 use crate::experiments::latency::histogram::Cells;
 use crate::experiments::latency::platform::children_cpu;
 use crate::experiments::latency::settings::WakeArgs;
@@ -32,22 +32,18 @@ impl Call {
     /// The call that measures with these settings. Refuses settings that cyclictest does not
     /// support.
     pub(super) fn new(path: PathBuf, wake: &WakeArgs) -> Result<Self, LabError> {
-        let refused = |why: &str| Err(LabError::usage(format!("cyclictest {why}")));
         let interval = wake.interval.as_nanos();
         if !interval.is_multiple_of(1000) {
-            return refused("takes intervals in whole microseconds: give --interval such a one");
+            let why = "cyclictest takes intervals in whole microseconds: give --interval such a one";
+            return Err(LabError::usage(why));
         }
         let clock = match wake.clock {
             Clock::Monotonic => "0",
             Clock::Realtime => "1",
-            Clock::Boot => return refused("has no boot clock: --clock monotonic or realtime"),
         };
-        if wake.driver == Driver::Spin {
-            return refused("sleeps: --driver nanosleep, timerfd or thread");
-        }
         // `--default-system`: both tools leave the power management unchanged.
         let mut words = format!("-q -t 1 --default-system -c {clock} -i {}", interval / 1000);
-        words += &match wake.wish().priority.get() {
+        words += &match wake.priority.get() {
             0 => " --policy=other".into(),
             priority => format!(" -p {priority}"),
         };
