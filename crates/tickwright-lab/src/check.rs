@@ -3,19 +3,14 @@
 
 mod mixed;
 
-use tickwright::service::Structure;
-
 use crate::clock::FakeMeter;
 use crate::error::LabError;
 use crate::experiment::{Experiment, conduct_plan};
-use crate::experiments::asterisk::{self, AsteriskArgs};
+use crate::experiments::ROWS;
 use crate::experiments::bench::{Bench, BenchArgs};
 #[cfg(target_os = "linux")]
 use crate::experiments::latency;
-use crate::experiments::nptl::NptlArgs;
 use crate::experiments::request;
-use crate::experiments::xenomai::XenomaiArgs;
-use crate::experiments::{linux, xenomai};
 use crate::interrupt;
 use crate::models::scenario::Scenario;
 use crate::output;
@@ -62,14 +57,11 @@ fn all() -> Result<(), LabError> {
         findings.note(&format!("scenario {}", scenario.name), scenario_answers(&scenario))?;
     }
     findings.note("adversary", attacks())?;
-    findings.note("experiment xenomai", kernel_ticks())?;
-    findings.note("experiment linux", linux::check())?;
-    findings.note("experiment asterisk", deleted())?;
+    for row in ROWS.iter() {
+        findings.note(&format!("experiment {}", row.name), row.check())?;
+    }
     #[cfg(target_os = "linux")]
     findings.note("latency", woken_up())?;
-    #[cfg(target_os = "linux")]
-    findings.note("experiment helenos", called())?;
-    findings.note("experiment nptl", created())?;
     for structure in STRUCTURES {
         findings.note(&format!("structure {}", structure.id), mixed::check(structure))?;
     }
@@ -80,7 +72,7 @@ fn all() -> Result<(), LabError> {
 }
 
 fn plan() -> Result<String, String> {
-    let (length, longest) = (tour::length(tour::PLAN).as_secs(), tour::LONGEST.as_secs());
+    let (length, longest) = (tour::length(&tour::plan()).as_secs(), tour::LONGEST.as_secs());
     if length < longest {
         Ok(format!("{length} s planned, under {longest} s"))
     } else {
@@ -111,53 +103,6 @@ fn attacks() -> Result<String, String> {
     let attacks = request::words::<BenchArgs>(&words).and_then(Bench::new);
     let report = answers(&attacks.map_err(|error| error.to_string())?)?;
     Ok(format!("{} kinds of calls answered rightly", report.series.len() / 4))
-}
-
-/// Runs every exact structure through one second of virtual time.
-fn kernel_ticks() -> Result<String, String> {
-    let words = ["--mode", "virtual", "--duration", "1s", "--structures", "*"];
-    let args: XenomaiArgs = request::words(&words).map_err(|error| error.to_string())?;
-    let report = answers(&args)?;
-    xenomai::accepted(&report)?;
-    let ticks: Vec<f64> = report
-        .series
-        .iter()
-        .filter(|series| series.name == "ticks")
-        .flat_map(|series| series.samples.clone())
-        .collect();
-    Ok(format!("{:.0} ticks in the oracle's order, in {} structures", ticks.iter().sum::<f64>(), ticks.len()))
-}
-
-/// Runs every structure and the schedulers of 2009, in virtual time with few timers.
-fn deleted() -> Result<String, String> {
-    let structures = request::list(&Structure::all());
-    let few = ["--n", "1,2,100", "--rounds", "1", "--only", "table,comparisons"];
-    let words = ["--mode", asterisk::modes(), "--structures", &structures];
-    let args: AsteriskArgs =
-        request::words(&[&words[..], &few].concat()).map_err(|error| error.to_string())?;
-    let samples = answers(&args)?.series.iter().filter(|series| series.name == "delete").count();
-    Ok(format!("{samples} times every timer was added and deleted, in virtual time in the order of sorting"))
-}
-
-/// Runs the ping-pong of 2018 with every tree, for a short time.
-#[cfg(target_os = "linux")]
-fn called() -> Result<String, String> {
-    let words = ["--structures=avl,odict,odict-calls", "--n=1,2,100"];
-    let short = ["--rounds=2", "--duration=1ms", "--only=look-ups,calls", "--pin=none"];
-    let args: crate::experiments::helenos::HelenosArgs =
-        request::words(&[&words[..], &short].concat()).map_err(|error| error.to_string())?;
-    let report = answers(&args)?;
-    let runs = report.series.iter().filter(|series| series.name == "round trips");
-    Ok(format!("{} runs, each answer verified", runs.count()))
-}
-
-/// Runs the thread experiment of 2002: every model and peer, few threads.
-fn created() -> Result<String, String> {
-    let words = "--only table,ladder --toplevel 1,3 --children 1,4 --starts 50 --rounds 1";
-    let words: Vec<&str> = words.split(' ').collect();
-    let args: NptlArgs = request::words(&words).map_err(|error| error.to_string())?;
-    let report = answers(&args)?;
-    Ok(format!("{} series of runs joined all that they created", report.series.len()))
 }
 
 /// Runs `latency` for a short time: each period yields a sample or lies in a gap. The emulated

@@ -7,7 +7,7 @@ use crate::error::LabError;
 use crate::models::scenario::Scenario;
 use crate::output::table;
 use crate::structures::registry::{Kind, LEFT_OUT, STRUCTURES, Structure, Ties, WITHOUT_RIVALS};
-use crate::tour::{PLAN, Part};
+use crate::tour::{self, Part};
 use crate::traces::samples::SAMPLES;
 
 /// Everything that a user can name on the command line.
@@ -18,7 +18,7 @@ pub(crate) struct Listing {
     /// Structures that need a build with the feature `rivals`.
     left_out: &'static [&'static str],
     scenarios: Vec<Scenario>,
-    experiments: &'static [Part],
+    experiments: Vec<Part>,
 }
 
 /// Collects the listing.
@@ -31,7 +31,7 @@ pub(crate) fn listing() -> Result<Listing, LabError> {
         structures: STRUCTURES,
         left_out: LEFT_OUT,
         scenarios: Scenario::built_in()?,
-        experiments: PLAN,
+        experiments: tour::plan(),
     })
 }
 
@@ -56,11 +56,11 @@ pub(crate) fn show(listing: &Listing) -> String {
         scenarios.add_row([&scenario.name, scenario.model.name(), &scenario.title]);
     }
     let mut experiments = table::text(["part of the tour", "seconds", "alone"]);
-    for part in listing.experiments {
+    for part in &listing.experiments {
         experiments.add_row([
             part.name.to_owned(),
             part.seconds.to_string(),
-            format!("tickwright {}", (part.command)()),
+            format!("tickwright {}", part.command),
         ]);
     }
     let mut samples = table::text(["sample", "what"]);

@@ -31,12 +31,7 @@ fn parse(command: &str) -> Result<Command, LabError> {
 fn run(command: Command) -> Result<Report, LabError> {
     match command {
         Command::Bench(args) => conduct(&Bench::new(*args)?),
-        Command::Reproduce(Reproduce::Xenomai(args)) => conduct(&args),
-        Command::Reproduce(Reproduce::Linux(args)) => conduct(&args),
-        Command::Reproduce(Reproduce::Asterisk(args)) => conduct(&args),
-        #[cfg(target_os = "linux")]
-        Command::Reproduce(Reproduce::Helenos(args)) => conduct(&*args),
-        Command::Reproduce(Reproduce::Nptl(args)) => conduct(&*args),
+        Command::Reproduce(Reproduce::One(row, arguments)) => row.report(&arguments),
         #[cfg(target_os = "linux")]
         Command::Latency(args) => conduct(args.run()),
         Command::Recommend(args) => conduct(&args),

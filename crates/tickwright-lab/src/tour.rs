@@ -12,77 +12,42 @@ use clap::Args;
 
 pub(crate) use self::part::{Part, RunLine};
 use crate::error::LabError;
-use crate::experiments::asterisk;
+use crate::experiments::ROWS;
+use crate::experiments::row::Row;
 use crate::host::Host;
 use crate::output::{self, OutputArgs};
 use crate::render;
 use crate::structures::registry;
 
 /// The parts of the tour, in order.
-pub(crate) const PLAN: &[Part] = &[
-    Part {
-        name: "hold",
-        about: "which structure is fastest, at how many timers?",
-        seconds: 12,
-        command: || compared("hold-exp-sparse", "1,4,16,64,256,1k,10k,100k,1M", "3s"),
-    },
-    Part {
-        name: "network",
-        about: "and when most time-outs are moved?",
-        seconds: 6,
-        command: || compared("network", "1k,100k", "3s"),
-    },
-    Part {
-        name: "xenomai",
-        about: "which structure for a real-time kernel's tick?",
-        seconds: 9,
-        command: || "reproduce xenomai --duration 2s".into(),
-    },
-    Part {
-        name: "linux",
-        about: "how many re-arms stay in their bucket, without the lock?",
-        seconds: 6,
-        command: || "reproduce linux --only simple,network,cost --rounds 9 --duration 625ms".into(),
-    },
-    Part {
-        name: "asterisk",
-        about: "a sorted list or a heap under a scheduler of callbacks?",
-        seconds: 5,
-        command: || {
-            let mode = asterisk::modes();
-            format!("reproduce asterisk --mode {mode} --n 100,1k,10k,100k,1M --rounds 7 --budget 100ms")
-        },
-    },
-    #[cfg(target_os = "linux")]
-    Part {
-        name: "latency",
-        about: "how late is a wake-up, over each structure?",
-        seconds: 3,
-        command: || "latency --quiet --interval 250us --duration 3s".into(),
-    },
-    #[cfg(target_os = "linux")]
-    Part {
-        name: "helenos",
-        about: "does the tree that tasks are registered in matter?",
-        seconds: 2,
-        command: || "reproduce helenos --n 2,10k,100k --rounds 6 --duration 16ms".into(),
-    },
-    Part {
-        name: "nptl",
-        about: "a kernel thread for each thread, M:N, or a manager?",
-        seconds: 3,
-        command: || {
-            "reproduce nptl --only table,ladder --toplevel 1,4,20 --children 1,10 --starts 150 --rounds 6"
-                .into()
-        },
-    },
-    Part {
-        name: "recommend",
-        about: "which structure for the timers of one program, bind9?",
-        seconds: 4,
-        command: || "recommend sample:bind9 --base '!epoll' --rounds 7 --within 1s".into(),
-    },
-];
+pub(crate) fn plan() -> Vec<Part> {
+    let part = |name, about, seconds, command: String| Part { name, about, seconds, command };
+    let benches = [
+        part(
+            "hold",
+            "which structure is fastest, at how many timers?",
+            12,
+            compared("hold-exp-sparse", "1,4,16,64,256,1k,10k,100k,1M", "3s"),
+        ),
+        part("network", "and when most time-outs are moved?", 6, compared("network", "1k,100k", "3s")),
+    ];
+    let others = [
+        #[cfg(target_os = "linux")]
+        part(
+            "latency",
+            "how late is a wake-up, over each structure?",
+            3,
+            "latency --quiet --interval 250us --duration 3s".into(),
+        ),
+        part(
+            "recommend",
+            "which structure for the timers of one program, bind9?",
+            4,
+            "recommend sample:bind9 --base '!epoll' --rounds 7 --within 1s".into(),
+        ),
+    ];
+    benches.into_iter().chain(ROWS.iter().map(Row::part_of_tour)).chain(others).collect()
+}
 
 /// The structures that README and docs/structures.md recommend, in each storage that they have, and
 /// the rivals that are usually fastest.
@@ -97,40 +62,10 @@ fn compared(what: &str, n: &str, within: &str) -> String {
 /// The tour takes at most this time.
 pub(crate) const LONGEST: Duration = Duration::from_secs(60);
 
-/// The classic experiments with their default arguments.
-pub(crate) const REPRODUCTIONS: &[Part] = &[
-    Part {
-        name: "xenomai",
-        about: "which structure for a real-time kernel's tick?",
-        seconds: 15,
-        command: || "reproduce xenomai".into(),
-    },
-    Part {
-        name: "linux",
-        about: "how many re-arms stay in their bucket, without the lock?",
-        seconds: 30,
-        command: || "reproduce linux".into(),
-    },
-    Part {
-        name: "asterisk",
-        about: "a sorted list or a heap under a scheduler of callbacks?",
-        seconds: 180,
-        command: || "reproduce asterisk".into(),
-    },
-    #[cfg(target_os = "linux")]
-    Part {
-        name: "helenos",
-        about: "does the tree that tasks are registered in matter?",
-        seconds: 180,
-        command: || "reproduce helenos".into(),
-    },
-    Part {
-        name: "nptl",
-        about: "a kernel thread for each thread, M:N, or a manager?",
-        seconds: 150,
-        command: || "reproduce nptl".into(),
-    },
-];
+/// The experiments with their default arguments.
+pub(crate) fn reproductions() -> Vec<Part> {
+    ROWS.iter().map(Row::whole).collect()
+}
 
 /// The total duration of parts.
 pub(crate) fn length(parts: &[Part]) -> Duration {
@@ -157,8 +92,9 @@ impl TourArgs {
     /// The first error of a part, which ends the tour. [`LabError::Interrupted`], after the
     /// finished measurements are written.
     pub(crate) fn execute(&self, run: RunLine) -> Result<(), LabError> {
-        let what = format!("The tour: {} parts, about {} s.", PLAN.len(), length(PLAN).as_secs());
-        self.take("tour", &what, PLAN, run)
+        let plan = plan();
+        let what = format!("The tour: {} parts, about {} s.", plan.len(), length(&plan).as_secs());
+        self.take("tour", &what, &plan, run)
     }
 
     /// Runs the reproductions with their default length.
@@ -166,12 +102,13 @@ impl TourArgs {
     /// # Errors
     /// As [`execute`](Self::execute).
     pub(crate) fn reproduce(&self, run: RunLine) -> Result<(), LabError> {
-        let minutes = length(REPRODUCTIONS).as_secs().div_ceil(60);
+        let all = reproductions();
+        let minutes = length(&all).as_secs().div_ceil(60);
         let what = format!(
             "{} reproductions, about {minutes} minutes; `tickwright` alone runs short ones.",
-            REPRODUCTIONS.len()
+            all.len()
         );
-        self.take("reproduce all", &what, REPRODUCTIONS, run)
+        self.take("reproduce all", &what, &all, run)
     }
 
     /// Runs parts one after the other. Prints a few lines of each and writes the page.
@@ -191,7 +128,7 @@ impl TourArgs {
         }
         let mut reports = Vec::new();
         for part in parts {
-            let report = run(&(part.command)())?;
+            let report = run(&part.command)?;
             if self.full {
                 let (name, command) = (part.name, &report.command);
                 say(&format!("\n== {name} (alone: {command})\n\n{}\n", render::text(&report)));

@@ -146,21 +146,22 @@ fn other_benches() {
     terminated("memory", &format!("bench --memory --n {many}"));
 }
 
+/// Each experiment has a folder with a file of its name.
 #[test]
-fn experiments_in_one_process() {
-    terminated(
-        "asterisk",
-        "reproduce asterisk --n 1k,10k --rounds 1000 --budget 1h --mode ours --structures heap4",
-    );
-    terminated("linux", "reproduce linux --only simple,network --connections 3 --duration 1h");
-    terminated("xenomai", "reproduce xenomai --duration 1h");
+fn experiments() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/experiments");
+    let mut count = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if path.join(name).with_extension("toml").exists() {
+            // Its default arguments take minutes, and more than any test waits for an end.
+            terminated(name, &format!("reproduce {name}"));
+            count += 1;
+        }
+    }
+    assert!(count >= 5, "{count} experiments");
     terminated("virtual", "reproduce xenomai --mode virtual --duration 100h");
-}
-
-#[test]
-fn experiments_with_children() {
-    terminated("helenos", "reproduce helenos --duration 1h --n 3");
-    terminated("nptl", "reproduce nptl --toplevel 1 --children 1 --starts 1k --rounds 1000 --only table");
 }
 
 #[test]

@@ -1,5 +1,8 @@
 //! The examples at the end of each command's help and manual page.
 
+use crate::experiments;
+use crate::experiments::row::Row;
+
 /// A command line, and what it does.
 type Example = (&'static str, &'static str);
 
@@ -8,10 +11,7 @@ pub(super) const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "",
         &[
-            (
-                "tickwright",
-                "Run the tour: the five experiments in short, and what they say for this machine.",
-            ),
+            ("tickwright", "Run the tour: the experiments in short, and what they say for this machine."),
             ("tickwright record -o mine.twt -- ./server", "Record the timers of a program."),
             ("tickwright recommend mine.twt", "Name the structure for them."),
         ],
@@ -53,26 +53,6 @@ pub(super) const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     ("reproduce all", &[("tickwright reproduce all -o page.html", "Write the page to a file of that name.")]),
-    (
-        "reproduce xenomai",
-        &[
-            ("tickwright reproduce xenomai --structures list/hook,heap4/hook", "Compare two structures."),
-            ("tickwright reproduce xenomai --json=xenomai.json", "Keep the result."),
-        ],
-    ),
-    ("reproduce linux", &[("tickwright reproduce linux --connections 10k", "Simulate 10,000 connections.")]),
-    ("reproduce asterisk", &[("tickwright reproduce asterisk --rounds 6", "Take six rounds.")]),
-    ("reproduce helenos", &[("tickwright reproduce helenos --rounds 6", "Take six rounds.")]),
-    (
-        "reproduce nptl",
-        &[
-            ("tickwright reproduce nptl --models m:n,one-to-one", "Compare two models of threads."),
-            (
-                "tickwright reproduce nptl --starts 100k --toplevel 20 --children 20",
-                "Repeat one cell of the published table.",
-            ),
-        ],
-    ),
     (
         "latency",
         &[("tickwright latency -i 1ms -D 10s", "Run a timer of 1 ms over each structure, for ten seconds.")],
@@ -189,9 +169,16 @@ pub(super) const EXAMPLES: &[(&str, &[Example])] = &[
     ),
 ];
 
+/// The examples of a command, and what they do. Those of an experiment stand in its file.
+pub(super) fn of(path: &str) -> Vec<(String, &'static str)> {
+    let row = path.strip_prefix("reproduce ").and_then(experiments::row);
+    let own = EXAMPLES.iter().find(|(of, _)| *of == path).map_or(&[][..], |(_, examples)| examples);
+    let own = own.iter().map(|(line, what)| ((*line).to_owned(), *what));
+    own.chain(row.into_iter().flat_map(Row::examples)).collect()
+}
+
 /// The examples of a command as its help ends with them; empty if it has none.
 pub(super) fn text(path: &str) -> String {
-    let found = EXAMPLES.iter().find(|(of, _)| *of == path).map_or(&[][..], |(_, examples)| examples);
-    let lines = found.iter().map(|(line, what)| format!("  {line}\n      {what}\n"));
-    if found.is_empty() { String::new() } else { format!("Examples:\n{}\n", lines.collect::<String>()) }
+    let lines: String = of(path).iter().map(|(line, what)| format!("  {line}\n      {what}\n")).collect();
+    if lines.is_empty() { lines } else { format!("Examples:\n{lines}\n") }
 }

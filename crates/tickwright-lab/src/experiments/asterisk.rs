@@ -43,10 +43,9 @@ use self::table::Table;
 use crate::duration;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
-use crate::experiments::request;
+use crate::experiments::{self, request};
 use crate::interrupt;
 use crate::models::scenario::{Population, Rounds, Seed};
-use crate::output::OutputArgs;
 use crate::result::{Finding, Section, Series};
 use crate::structures::registry;
 
@@ -74,7 +73,8 @@ pub(crate) struct AsteriskArgs {
     )]
     only: Vec<Part>,
     /// The schedulers of 2009, this project's scheduler, or both
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "faithful,ours")]
+    /// [default: both, or ours where the system has no random source]
+    #[arg(long, value_enum, value_delimiter = ',')]
     mode: Vec<Mode>,
     /// Structures of this project's scheduler, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "LIST", default_value = "list,heap2,heap4,rb,rb-cached,avl,wheel", value_parser = registry::family)]
@@ -93,8 +93,6 @@ pub(crate) struct AsteriskArgs {
     /// random source
     #[arg(long, allow_hyphen_values = true, default_value = "0", value_parser = Seed::parse)]
     seed: Seed,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
 }
 
 /// A checked request.
@@ -120,8 +118,17 @@ const SCRIPT: usize = 2000;
 const COUNTED: u32 = 10_000;
 
 impl AsteriskArgs {
+    /// The modes. The random source of 2009 may be missing.
+    fn modes(&self) -> Vec<Mode> {
+        let is_asked = |mode: &Mode| {
+            if self.mode.is_empty() { Delays::of(*mode, 1, 0).is_ok() } else { self.mode.contains(mode) }
+        };
+        Mode::ALL.into_iter().filter(is_asked).collect()
+    }
+
     fn columns(&self) -> Vec<Column> {
-        let of = |mode| self.mode.contains(&mode);
+        let modes = self.modes();
+        let of = |mode| modes.contains(&mode);
         let mut columns: Vec<Column> = Column::THEN.into_iter().filter(|_| of(Mode::Faithful)).collect();
         for column in self.structures.iter().map(|&structure| Column::Ours(structure)) {
             if of(Mode::Ours) && !columns.contains(&column) {
@@ -158,13 +165,13 @@ impl Experiment for AsteriskArgs {
             budget: self.budget,
             seed: self.seed.get(),
         };
-        Ok(Plan { table, published: Published::read()? })
+        Ok(Plan { table, published: experiments::published("asterisk")? })
     }
 
     fn parameters(&self, plan: &Plan) -> Parameters {
         let names = |values: &[&str]| values.join(",");
         request::parameters([
-            ("mode", names(&self.mode.iter().map(|mode| mode.name()).collect::<Vec<_>>()).into()),
+            ("mode", names(&self.modes().iter().map(|mode| mode.name()).collect::<Vec<_>>()).into()),
             ("structures", request::list(&self.structures).into()),
             ("n", request::list(&plan.table.sizes).into()),
             ("rounds", plan.table.rounds.into()),
@@ -224,11 +231,6 @@ impl Experiment for AsteriskArgs {
         all.extend(comparisons::sections(&data.comparisons));
         all
     }
-}
-
-/// The modes that can run here: only ours, if the random source of 2009 is missing.
-pub(crate) fn modes() -> &'static str {
-    if Delays::of(Mode::Faithful, 1, 0).is_ok() { "faithful,ours" } else { "ours" }
 }
 
 #[cfg(test)]

@@ -42,7 +42,6 @@ use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request::{self, names, word};
 use crate::models::scenario::{Seed, Within};
-use crate::output::OutputArgs;
 use crate::result::{Finding, Section, Series, Unit};
 use cpu::Pin;
 use registry::Tree;
@@ -86,8 +85,6 @@ pub(crate) struct HelenosArgs {
     /// Seed of the targets and of the order of the dictionaries
     #[arg(long, allow_hyphen_values = true, default_value = "1", value_parser = Seed::parse)]
     seed: Seed,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
 }
 
 impl HelenosArgs {

@@ -73,7 +73,7 @@ mod subject;
 mod sweep;
 mod tables;
 
-pub(crate) use cli::{LinuxArgs, check};
+pub(crate) use cli::LinuxArgs;
 
 #[cfg(test)]
 mod tests;

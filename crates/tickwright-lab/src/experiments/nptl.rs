@@ -31,6 +31,7 @@ mod verify;
 use crate::clock::OsClock;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
+use crate::experiments;
 use crate::interrupt;
 use crate::render::Format;
 use crate::result::{Claim, Finding, Section, Series};
@@ -39,7 +40,7 @@ pub(crate) use args::NptlArgs;
 use column::Column;
 use model::Model;
 use plan::{Part, Plan};
-use published::{Published, published};
+use published::Published;
 
 /// Results of the parts; a part that was left out is empty.
 #[derive(Debug, Default)]
@@ -49,7 +50,7 @@ pub(crate) struct Data {
 }
 
 impl Experiment for NptlArgs {
-    type Plan = (Plan, &'static Published);
+    type Plan = (Plan, Published);
     type Data = Data;
 
     fn name(&self) -> String {
@@ -57,7 +58,7 @@ impl Experiment for NptlArgs {
     }
 
     fn plan(&self) -> Result<Self::Plan, LabError> {
-        Ok((self.to_plan()?, published()?))
+        Ok((self.to_plan()?, experiments::published("nptl")?))
     }
 
     fn parameters(&self, (plan, _): &Self::Plan) -> Parameters {

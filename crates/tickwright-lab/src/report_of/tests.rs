@@ -1,13 +1,12 @@
 use super::*;
 use crate::experiment::Experiment;
-use crate::tour::{PLAN, REPRODUCTIONS};
+use crate::tour::{plan, reproductions};
 
 #[test]
 fn every_part_has_a_command_that_a_user_can_type() {
-    for part in PLAN.iter().chain(REPRODUCTIONS) {
-        let command = (part.command)();
-        if let Err(error) = parse(&command) {
-            panic!("{}: {command}: {error}", part.name);
+    for part in plan().into_iter().chain(reproductions()) {
+        if let Err(error) = parse(&part.command) {
+            panic!("{}: {}: {error}", part.name, part.command);
         }
     }
 }
@@ -28,7 +27,7 @@ fn a_part_runs_its_command_and_its_report_names_it() {
 /// to a million.
 #[test]
 fn the_contenders_are_those_that_the_pages_recommend() {
-    let Ok(Command::Bench(args)) = parse(&(PLAN[0].command)()) else { panic!("the first part is a bench") };
+    let Ok(Command::Bench(args)) = parse(&plan()[0].command) else { panic!("the first part is a bench") };
     let plan = Bench::new(*args).unwrap().plan().unwrap().timed;
     let n: Vec<usize> = plan.parts.iter().map(|part| part.population).collect();
     assert_eq!((n.first(), n.last()), (Some(&1), Some(&1_000_000)));

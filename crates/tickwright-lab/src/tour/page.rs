@@ -60,7 +60,7 @@ pub(super) fn conclusion(advice: &[Advice]) -> String {
 /// States where the files are and which command to run next.
 pub(super) fn next(page: &Path) -> String {
     format!(
-        "\n{} holds every table, plot and command of this tour.\n\
+        "{} holds every table, plot and command of this tour.\n\
          Next, for a program of yours: tickwright record -- PROGRAM; then tickwright recommend tickwright.twt\n",
         page.display()
     )

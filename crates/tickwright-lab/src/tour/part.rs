@@ -1,6 +1,6 @@
 //! A part of the tour: a command, as a user would type it.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::error::LabError;
 use crate::result::Report;
@@ -10,7 +10,7 @@ use crate::result::Report;
 pub(crate) type RunLine = fn(&str) -> Result<Report, LabError>;
 
 /// A part of the tour.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub(crate) struct Part {
     /// The name of the part.
     pub(crate) name: &'static str,
@@ -18,11 +18,6 @@ pub(crate) struct Part {
     pub(crate) about: &'static str,
     /// The duration in seconds.
     pub(crate) seconds: u64,
-    /// Returns the command that repeats this part alone, without the name of the program.
-    #[serde(serialize_with = "called")]
-    pub(crate) command: fn() -> String,
-}
-
-fn called<S: Serializer>(command: &fn() -> String, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(&command())
+    /// The command that repeats this part alone, without the name of the program.
+    pub(crate) command: String,
 }

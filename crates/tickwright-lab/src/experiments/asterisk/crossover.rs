@@ -1,30 +1,18 @@
 //! Up to how many timers is the list as fast as the best structure? A sample adds and deletes a few
 //! timers repeatedly in one context.
 
-mod points;
-
-use self::points::{Crossover, Point};
 use super::column::{Column, Subject, Visitor};
 use super::sample::Delays;
 use super::shape::of_column;
 use crate::clock::Meter;
 use crate::error::LabError;
-use crate::progress::Progress;
-use crate::render::Format;
-use crate::result::{Axis, Finding, Plot, Section, Series, Table, Unit, labels};
-use crate::rounds::Rounds;
+use crate::experiments::crossover::{Crossover, Point, Sampled, in_turns};
+use crate::result::{Finding, Section, Series, Unit, labels};
 
 const SIZES: [usize; 13] = [8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512];
 
 /// The number of adds in a sample.
 const ADDS: usize = 4096;
-
-/// Samples at one N: a list per column, in the order of rounds.
-#[derive(Debug, Clone)]
-pub(crate) struct Sampled {
-    pub(crate) n: usize,
-    pub(crate) samples: Vec<Vec<f64>>,
-}
 
 /// The list of a mode, and the structures that compete with it. Samples are ns per add and delete,
 /// by N and column.
@@ -32,14 +20,14 @@ pub(crate) struct Sampled {
 pub(crate) struct Few {
     /// The columns; the list comes first.
     pub(crate) columns: Vec<Column>,
-    pub(crate) sampled: Vec<Sampled>,
+    pub(crate) sampled: Vec<Sampled<f64>>,
 }
 
 impl Few {
     /// Compares the list with the best of its rivals at each N.
     pub(crate) fn crossover(&self) -> Option<Crossover<Column>> {
         let (&list, rivals) = self.columns.split_first()?;
-        let point = |sampled: &Sampled| {
+        let point = |sampled: &Sampled<f64>| {
             let (first, rest) = sampled.samples.split_first()?;
             let rivals: Vec<(Column, &[f64])> =
                 rivals.iter().copied().zip(rest.iter().map(Vec::as_slice)).collect();
@@ -50,7 +38,7 @@ impl Few {
 
     /// All samples: ns per add and delete.
     pub(super) fn series(&self) -> Vec<Series> {
-        let of = |sampled: &Sampled, at: usize| {
+        let of = |sampled: &Sampled<f64>, at: usize| {
             let series = Series::new("add and delete", Unit::Ns, of_column(self.columns[at], sampled.n));
             series.per("pair").of(sampled.samples[at].iter().copied())
         };
@@ -68,36 +56,9 @@ impl Few {
 
     pub(super) fn section(&self) -> Option<Section> {
         let crossover = self.crossover()?;
-        let mut table = Table::of([
-            ("N", Format::Count),
-            ("list, ns", Format::Ns),
-            ("best, ns", Format::Ns),
-            ("best", Format::Text),
-            ("list to best", Format::Ratio),
-            ("from", Format::Ratio),
-            ("to", Format::Ratio),
-            ("verdict", Format::Text),
-        ]);
-        for Point { n, list_ns, best, best_ns, ratio, verdict } in &crossover.points {
-            table.row([
-                (*n).into(),
-                (*list_ns).into(),
-                (*best_ns).into(),
-                best.title().into(),
-                ratio.median.into(),
-                ratio.interval.low.into(),
-                ratio.interval.high.into(),
-                verdict.words().into(),
-            ]);
-        }
-        let curve = |of: fn(&Point<Column>) -> f64| crossover.points.iter().map(move |p| (p.n as f64, of(p)));
-        let (x, y) = (Axis::log("timers", Format::Count), Axis::linear("ns", Format::Thousands));
-        let plot = Plot::new("The list beside the best of the others", x, y)
-            .curve("list", curve(|point| point.list_ns))
-            .curve("best of the others", curve(|point| point.best_ns));
         let mode = crossover.list.mode().name();
         let title = format!("Few timers, {mode}: an add and its delete, with up to N pending");
-        Some(Section::new(title).table(table).text(crossover.words("the best")).plot(plot))
+        Some(crossover.section(title, |column| column.title().to_owned()))
     }
 }
 
@@ -121,21 +82,11 @@ pub(crate) fn run(
         }
         columns.insert(0, list);
         let mut delays = Delays::of(list.mode(), ADDS, seed)?;
-        let mut turns = Rounds::new(rounds, seed);
-        let progress = Progress::steps(SIZES.len() as u64, format!("crossover, {}", list.name()));
-        let mut sampled = Vec::new();
-        for n in SIZES {
-            let taken = turns.run(columns.len(), |turn| {
-                let column = columns[turn.lane];
-                let ns = column.visit(Cycle { n, delays: &mut delays, meter });
-                ns.ok_or_else(|| LabError::failed(format!("{}: a timer is lost", column.name())))
-            })?;
-            if taken.interrupted {
-                break;
-            }
-            sampled.push(Sampled { n, samples: taken.lanes() });
-            progress.step();
-        }
+        let what = format!("crossover, {}", list.name());
+        let sampled = in_turns(&columns, &SIZES, rounds, seed, what, |column, n, _| {
+            let ns = column.visit(Cycle { n, delays: &mut delays, meter });
+            ns.ok_or_else(|| LabError::failed(format!("{}: a timer is lost", column.name())))
+        })?;
         found.push(Few { columns, sampled });
     }
     Ok(found)

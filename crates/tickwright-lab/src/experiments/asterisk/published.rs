@@ -1,9 +1,6 @@
-//! The published times, from `scenarios/asterisk.toml`.
+//! The published times of `asterisk.toml`.
 
 use serde::Deserialize;
-
-use crate::error::LabError;
-use crate::models::scenario;
 
 /// The published times, with their source and machine.
 #[derive(Debug, Clone, Deserialize)]
@@ -36,15 +33,6 @@ pub(crate) struct Seconds {
 }
 
 impl Published {
-    /// Reads the published times.
-    ///
-    /// # Errors
-    /// A mistake in the file. Passing tests exclude such a mistake.
-    pub(crate) fn read() -> Result<Self, LabError> {
-        let text = include_str!("../../../../../scenarios/asterisk.toml");
-        scenario::parse("scenarios/asterisk.toml", text)
-    }
-
     /// Returns the published row at `n`, if there is one.
     pub(crate) fn at(&self, n: usize) -> Option<&Row> {
         self.times.iter().find(|row| row.n == n)

@@ -1,11 +1,11 @@
 use super::column::Then;
-use super::crossover::Sampled;
 use super::power::Power;
 use super::sample::Sample;
 use super::table::{Lane, What};
 use super::*;
 use crate::clock::FakeMeter;
 use crate::experiment::conduct_plan;
+use crate::experiments::crossover::Sampled;
 use crate::result::labels;
 use crate::stats::Verdict;
 
@@ -13,6 +13,13 @@ fn every_column() -> Vec<Column> {
     let mut columns = Column::THEN.to_vec();
     columns.extend(Structure::all().into_iter().map(Column::Ours));
     columns
+}
+
+/// `check` runs every structure.
+#[test]
+fn the_file_names_every_structure() {
+    let all = Structure::all().iter().map(Structure::id).collect::<Vec<_>>().join(",");
+    assert!(include_str!("asterisk.toml").contains(&format!("--structures {all} ")), "{all}");
 }
 
 fn plan(words: &[&str]) -> (AsteriskArgs, Plan) {
@@ -23,7 +30,7 @@ fn plan(words: &[&str]) -> (AsteriskArgs, Plan) {
 
 #[test]
 fn the_published_times_agree_with_themselves() {
-    let published = Published::read().unwrap();
+    let published: Published = experiments::published("asterisk").unwrap();
     assert_eq!(published.times.iter().map(|row| row.n).collect::<Vec<_>>(), plan(&[]).1.table.sizes);
     for row in &published.times {
         for times in [&row.list, &row.heap] {
@@ -125,7 +132,8 @@ fn made_up(list: [&[u64]; 2], heap: [&[u64]; 2]) -> Table {
 #[test]
 fn the_published_shape_is_judged_where_something_is_shown() {
     let [even, more, wild] = [&[100; 9][..], &[300; 9], &[50, 300, 60, 310, 70, 320, 80, 330, 90]];
-    let judge = |table: &Table| shape::findings(table, &Published::read().unwrap())[0].verdict;
+    let judge =
+        |table: &Table| shape::findings(table, &experiments::published("asterisk").unwrap())[0].verdict;
     let verdict = |list, heap| judge(&made_up(list, heap));
     assert_eq!(verdict([even, more], [even, even]), Verdict::Held);
     assert_eq!(verdict([more, more], [even, even]), Verdict::Missed, "slower at 100");

@@ -1,26 +1,20 @@
-//! The published figures: `scenarios/helenos.toml`.
+//! The published figures of `helenos.toml`.
 
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
 use super::timing::Method;
+use crate::experiments;
 
-/// The parts of the file that a report shows.
+/// The published figures.
 #[derive(Debug, Deserialize)]
 pub(super) struct Original {
-    pub(super) source: Source,
-    #[serde(rename = "published")]
-    pub(super) rows: Vec<Row>,
-}
-
-/// The source of the published figures.
-#[derive(Debug, Deserialize)]
-pub(super) struct Source {
-    pub(super) author: String,
+    /// Author and date.
+    pub(super) source: String,
     pub(super) url: String,
-    pub(super) date: String,
     pub(super) samples: u32,
+    pub(super) rows: Vec<Row>,
 }
 
 /// A row of the published table.
@@ -43,10 +37,8 @@ impl Row {
 }
 
 /// The published figures.
-pub(super) static ORIGINAL: LazyLock<Original> = LazyLock::new(|| {
-    let text = include_str!("../../../../../scenarios/helenos.toml");
-    toml::from_str(text).expect("a test parses this file")
-});
+pub(super) static ORIGINAL: LazyLock<Original> =
+    LazyLock::new(|| experiments::published("helenos").expect("a test parses this file"));
 
 #[cfg(test)]
 mod tests {

@@ -28,7 +28,6 @@ pub(super) fn sections(plan: &Plan, data: &Data) -> Vec<Section> {
 }
 
 fn published() -> Section {
-    let source = &ORIGINAL.source;
     let mut table = Table::new().column("as printed", Format::Text);
     for column in ["odict", "sd", "avl", "sd", "odict per s", "avl per s"] {
         table = table.column(column, Format::Thousands);
@@ -41,12 +40,9 @@ fn published() -> Section {
         let what = format!("{} {}, in {} s", word(&row.method), row.machine, row.seconds);
         table.row([what.into()].into_iter().chain(figures.map(Into::into)));
     }
-    Section::new(format!(
-        "Published by {}, {}: round trips, {} samples",
-        source.author, source.date, source.samples
-    ))
-    .table(table)
-    .text(source.url.as_str())
+    Section::new(format!("Published by {}: round trips, {} samples", ORIGINAL.source, ORIGINAL.samples))
+        .table(table)
+        .text(ORIGINAL.url.as_str())
 }
 
 /// Shows the work that a round trip causes in each tree.

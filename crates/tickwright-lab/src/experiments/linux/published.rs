@@ -1,9 +1,6 @@
-//! The published rates: `scenarios/linux.toml`.
+//! The published rates of `linux.toml`.
 
 use serde::Deserialize;
-
-use crate::error::LabError;
-use crate::models::scenario;
 
 /// Rates in percent of the re-arms of pending timers.
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -33,15 +30,4 @@ pub(crate) struct Published {
     pub(crate) source: String,
     pub(crate) simple: Test,
     pub(crate) network: Test,
-}
-
-impl Published {
-    /// Reads the file that is built into the program.
-    ///
-    /// # Errors
-    /// None in a program whose tests pass.
-    pub(crate) fn read() -> Result<Self, LabError> {
-        let text = include_str!("../../../../../scenarios/linux.toml");
-        scenario::parse("scenarios/linux.toml", text)
-    }
 }

@@ -7,7 +7,6 @@ use super::model::Knobs;
 use super::plan::{Part, Plan};
 use crate::error::LabError;
 use crate::models::scenario::{Rounds, Seed, Within};
-use crate::output::OutputArgs;
 
 /// Threads created in a cell.
 type Starts = Within<1, 100_000_000>;
@@ -84,9 +83,6 @@ pub(crate) struct NptlArgs {
     /// Seed of all random choices
     #[arg(long, allow_hyphen_values = true, default_value = "1", value_parser = Seed::parse)]
     seed: Seed,
-
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
 }
 
 /// Converts a number, which fits because its type bounds it.

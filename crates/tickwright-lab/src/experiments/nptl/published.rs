@@ -1,16 +1,13 @@
-//! The figures that were published in 2002, and the goals of this project's models:
-//! `scenarios/nptl.toml`.
-
-use std::sync::OnceLock;
+//! The figures of `nptl.toml`: those that were published in 2002, and the goals of this project's
+//! models.
 
 use serde::Deserialize;
 
 use super::column::Column;
 use super::model::Model;
-use crate::error::LabError;
 use crate::stats::Bound;
 
-/// The contents of the file.
+/// The table `published` of the file.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Published {
     /// Authors, place and date of the publication, and its machine.
@@ -65,17 +62,6 @@ impl Target {
     pub(crate) fn columns(&self) -> Option<(Column, Column)> {
         Column::parse(&self.slow).ok().zip(Column::parse(&self.fast).ok())
     }
-}
-
-/// The contents of the file, which is read once.
-///
-/// # Errors
-/// None in a program whose tests pass.
-pub(crate) fn published() -> Result<&'static Published, LabError> {
-    static FILE: OnceLock<Result<Published, String>> = OnceLock::new();
-    let text = include_str!("../../../../../scenarios/nptl.toml");
-    let file = FILE.get_or_init(|| toml::from_str(text).map_err(|error| error.to_string()));
-    file.as_ref().map_err(|why| LabError::failed(format!("scenarios/nptl.toml: {why}")))
 }
 
 /// The model that represents a system of 2002.

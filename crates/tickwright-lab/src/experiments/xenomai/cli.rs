@@ -9,13 +9,11 @@ use super::instrument::Op;
 use super::run::{Lane, Mode, Plan, Wait, run};
 use super::scenario::Scenario;
 use super::tables;
-use crate::clock::OsClock;
 use crate::duration;
 use crate::error::LabError;
-use crate::experiment::{Experiment, Lab, Parameters, conduct_plan};
-use crate::experiments::request;
+use crate::experiment::{Experiment, Lab, Parameters};
+use crate::experiments::{self, request};
 use crate::models::scenario::Seed;
-use crate::output::OutputArgs;
 use crate::result::{Better, Finding, Report, Section, Series, Unit, labels};
 use crate::stats::Verdict;
 use crate::structures::registry::{self, Structure};
@@ -56,25 +54,9 @@ pub(crate) struct XenomaiArgs {
     /// Read another workload, of the same form as scenarios/xenomai.toml
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
 }
 
 impl XenomaiArgs {
-    /// Runs the experiment, prints its report, and judges the run.
-    ///
-    /// # Errors
-    /// Errors of [`execute`](crate::experiment::execute), and a run that did not reproduce the
-    /// experiment.
-    pub(crate) fn execute(&self) -> Result<(), LabError> {
-        let plan = self.plan()?;
-        let files = self.output.open(&self.name())?;
-        let report = conduct_plan(self, &plan, &OsClock::start())?;
-        files.deliver(&report)?;
-        accepted(&report).map_err(LabError::failed)
-    }
-
     /// Returns the structures that take part, and notes on named structures that cannot.
     fn select(&self, timers: usize) -> Result<(Vec<&'static Structure>, Vec<String>), LabError> {
         let (able, unable): (Vec<&'static Structure>, Vec<_>) =
@@ -116,6 +98,7 @@ impl Experiment for XenomaiArgs {
         let (structures, left_out) = self.select(params.timers as usize + 1)?;
         Ok(Plan {
             params,
+            published: experiments::published("xenomai")?,
             scenario,
             mode: self.mode,
             wait: self.wait,

@@ -7,7 +7,7 @@ use super::instrument::{Counting, Op, Samples, Stats, Timing};
 use super::log::Log;
 use super::machine::{Machine, Real, Virtual, punctual};
 use super::oracle::Oracle;
-use super::scenario::Scenario;
+use super::scenario::{Published, Scenario};
 use super::slice::{Slice, drive};
 use super::workload::{Params, Workload};
 use crate::clock::Meter;
@@ -39,8 +39,9 @@ pub(crate) enum Wait {
 
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
-    /// The description of the workload, and the published figures.
+    /// The description of the workload.
     pub(crate) scenario: Scenario,
+    pub(crate) published: Published,
     pub(crate) params: Params,
     pub(crate) mode: Mode,
     /// How to wait in real time.

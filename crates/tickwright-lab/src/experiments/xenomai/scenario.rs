@@ -1,5 +1,5 @@
-//! Workload and published figures as data, from `scenarios/xenomai.toml` or a file of the same
-//! form.
+//! Workload and published figures as data: from `scenarios/xenomai.toml` or a file of the same
+//! form, and from `xenomai.toml`.
 
 use std::path::Path;
 
@@ -25,9 +25,6 @@ pub(crate) struct Scenario {
     _model: Model,
     timers: Timers,
     host_tick: Option<HostTick>,
-    /// Figures that were published for this workload.
-    #[serde(default)]
-    pub(crate) published: Option<Published>,
 }
 
 /// The only kind of workload; a file of another kind is rejected with the name of its kind.
@@ -128,11 +125,6 @@ impl Scenario {
             host_tick_ns: self.host_tick.as_ref().map(|tick| 1000 * tick.period_us.get()),
             seed,
         }
-    }
-
-    /// The published machines; empty if nothing was published.
-    pub(crate) fn machines(&self) -> &[Machine] {
-        self.published.as_ref().map_or(&[], |published| &published.machines)
     }
 }
 

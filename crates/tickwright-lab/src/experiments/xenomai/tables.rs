@@ -2,7 +2,7 @@
 
 use super::instrument::Op;
 use super::run::{Lane, Mode, Plan, Wait};
-use super::scenario::{Machine, Row, family};
+use super::scenario::{Machine, Published, Row, family};
 use super::verdict::{Acceptance, Prediction};
 use crate::duration;
 use crate::render::Format;
@@ -28,7 +28,7 @@ fn acceptances<'l>(plan: &Plan, lanes: &'l [Lane]) -> Vec<(&'l Lane, Acceptance)
 /// The main finding, each structure relative to the fastest, and whether each run is accepted.
 pub(super) fn findings(plan: &Plan, lanes: &[Lane]) -> Vec<Finding> {
     let acceptances = acceptances(plan, lanes);
-    let published = |finding: Finding| match plan.scenario.machines().first() {
+    let published = |finding: Finding| match plan.published.machines.first() {
         Some(machine) => {
             let claim = claim(machine, lanes, &acceptances);
             finding.published(published_order(machine)).claimed(claim)
@@ -204,9 +204,7 @@ fn accepted(plan: &Plan, lanes: &[Lane]) -> Section {
         .columns(["ticks in order", "overruns"], Format::Thousands)
         .column("", Format::Text);
     let Prediction { head_to_insert, population, .. } = Prediction::of(&plan.params);
-    if let Some(published) = &plan.scenario.published {
-        table.row(["published".into(), published.head_to_insert.into()]);
-    }
+    table.row(["published".into(), plan.published.head_to_insert.into()]);
     table.row(["the model".into(), head_to_insert.into(), population.into(), 1.0.into()]);
     let acceptances = acceptances(plan, lanes);
     for (lane, acceptance) in &acceptances {
@@ -307,9 +305,8 @@ fn average(figures: &Distribution) -> Option<f64> {
 }
 
 fn beside_published(plan: &Plan, lanes: &[Lane]) -> Section {
-    let Some(published) = &plan.scenario.published else { return Section::default() };
     let mut table = Table::new().columns(["ns", "structure"], Format::Text);
-    let machines = &published.machines;
+    let Published { source, machines, .. } = &plan.published;
     for name in machines.iter().map(|machine| machine.name.as_str()).chain(["here"]) {
         table = table.column(name, Format::Ns).column("x", Format::Fixed(2));
     }
@@ -337,9 +334,8 @@ fn beside_published(plan: &Plan, lanes: &[Lane]) -> Section {
     }
     Section::new("Beside the published averages")
         .text(format!(
-            "{}. x: to the binary heap on the same machine. us a second: time in the queue, of a second of the \
-             structure's clock.",
-            published.source
+            "{source}. x: to the binary heap on the same machine. us a second: time in the queue, of a second of \
+             the structure's clock."
         ))
         .table(table)
 }

@@ -3,7 +3,7 @@ use crate::result::{Axis, Claim, Finding, Plot, Series, Unit};
 use crate::stats::Verdict;
 use crate::tour::advice::tests::longest as longest_advice;
 use crate::tour::tests::report;
-use crate::tour::{PLAN, Part};
+use crate::tour::{Part, plan};
 
 fn advice() -> [Advice; 1] {
     [Advice {
@@ -44,12 +44,12 @@ fn the_page_has_at_most_sixty_lines() {
             finding.here = "x".repeat(WIDTH - 20);
             finding.published = ["reproduce", "latency"]
                 .iter()
-                .any(|kind| (part.command)().starts_with(kind))
+                .any(|kind| part.command.starts_with(kind))
                 .then(|| "x".repeat(WIDTH - 20));
         }
         block(part.name, part.about, &report)
     };
-    let parts: String = PLAN.iter().map(longest).collect();
+    let parts: String = plan().iter().map(longest).collect();
     let advice = longest_advice();
     // Four lines precede the parts: the command that runs, and three lines about the host.
     let page = parts + &conclusion(&advice) + &next(Path::new("page.html"));
@@ -63,9 +63,10 @@ fn the_html_page_begins_with_headlines_advice_and_pictures() {
     let reports = [found("bench hold", 2), found("bench network", 1)];
     let advice = advice();
     let all = merged("tour", &reports, &advice).unwrap();
-    let front = front(&all, PLAN, &reports, &advice);
+    let plan = plan();
+    let front = front(&all, &plan, &reports, &advice);
     let asked: Vec<String> = front.findings.iter().map(|finding| finding.about.clone()).collect();
-    assert_eq!(asked, [0, 1].map(|at: usize| format!("{}: {}", PLAN[at].name, PLAN[at].about)));
+    assert_eq!(asked, [0, 1].map(|at: usize| format!("{}: {}", plan[at].name, plan[at].about)));
     let titles: Vec<&str> = front.plots().map(|plot| plot.title.as_str()).collect();
     assert_eq!(titles, ["hold: a tick", "network: a tick"]);
     assert_eq!(front.sections[0].title, "On this machine");

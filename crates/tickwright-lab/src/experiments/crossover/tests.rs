@@ -36,3 +36,15 @@ fn nothing_measured_is_no_point() {
     assert!(Point::of(1, &[1.0], &[('a', &[])]).is_none());
     assert!(Point::<char>::of(1, &[1.0], &[]).is_none());
 }
+
+#[test]
+fn each_size_has_samples_of_each_structure_without_the_warm_up() {
+    let sampled = in_turns(&['a', 'b', 'c'], &[1, 2], 6, 1, "x".into(), |s, n, round| Ok((s, n, round)));
+    let sampled = sampled.unwrap();
+    for (at, n) in [1, 2].into_iter().enumerate() {
+        assert_eq!(sampled[at].n, n);
+        assert_eq!(sampled[at].samples[1], (1..=6).map(|round| ('b', n, round)).collect::<Vec<_>>());
+    }
+    let failed = in_turns(&['a'], &[1], 6, 1, "x".into(), |_, _, _| Err::<(), _>(LabError::failed("lost")));
+    assert!(failed.is_err());
+}

@@ -1,5 +1,11 @@
-//! Up to how many timers is the list as fast as another structure? Evaluates samples of both.
+//! Up to how many timers is the list as fast as another structure? Alternates samples of the two
+//! structures and evaluates the samples.
 
+use crate::error::LabError;
+use crate::progress::Progress;
+use crate::render::Format;
+use crate::result::{Axis, Cell, Plot, Section, Table};
+use crate::rounds::Rounds;
 use crate::stats::{self, CONFIDENCE, Summary, Verdict};
 
 /// The list and its best rival at one N; `S` names structures.
@@ -21,6 +27,40 @@ pub(crate) struct Point<S> {
 pub(crate) struct Crossover<S> {
     pub(crate) list: S,
     pub(crate) points: Vec<Point<S>>,
+}
+
+/// Samples at one N: a list per structure, in the order of rounds.
+#[derive(Debug, Clone)]
+pub(crate) struct Sampled<T> {
+    pub(crate) n: usize,
+    pub(crate) samples: Vec<Vec<T>>,
+}
+
+/// Takes samples of all `structures` in random order, round by round. The first round is a warm-up.
+/// `sample` receives the round's number, from 0. After an interruption, some sizes are missing.
+///
+/// # Errors
+/// The first error of `sample`.
+pub(crate) fn in_turns<S: Copy, T>(
+    structures: &[S],
+    sizes: &[usize],
+    rounds: usize,
+    seed: u64,
+    what: String,
+    mut sample: impl FnMut(S, usize, usize) -> Result<T, LabError>,
+) -> Result<Vec<Sampled<T>>, LabError> {
+    let mut turns = Rounds::new(rounds, seed);
+    let progress = Progress::steps(sizes.len() as u64, what);
+    let mut done = Vec::new();
+    for &n in sizes {
+        let taken = turns.run(structures.len(), |turn| sample(structures[turn.lane], n, turn.round))?;
+        if taken.interrupted {
+            break;
+        }
+        done.push(Sampled { n, samples: taken.lanes() });
+        progress.step();
+    }
+    Ok(done)
 }
 
 impl<S: Copy> Point<S> {
@@ -68,6 +108,28 @@ impl<S> Crossover<S> {
         let [from, to] = [low, high].map(|point| (point.n as f64).ln());
         let share = low.ratio.median.ln() / (low.ratio.median.ln() - high.ratio.median.ln());
         Some((from + share * (to - from)).exp())
+    }
+
+    /// The points as a table and as a plot, with the result in a sentence. `name` names structures.
+    pub(crate) fn section(&self, title: String, name: impl Fn(&S) -> String) -> Section {
+        let mut table = Table::new()
+            .column("N", Format::Count)
+            .columns(["list, ns", "best, ns"], Format::Ns)
+            .column("best", Format::Text)
+            .columns(["list to best", "from", "to"], Format::Ratio)
+            .column("verdict", Format::Text);
+        for Point { n, list_ns, best, best_ns, ratio, verdict } in &self.points {
+            let times: [Cell; 4] = [(*n).into(), (*list_ns).into(), (*best_ns).into(), name(best).into()];
+            let ratio = [ratio.median, ratio.interval.low, ratio.interval.high].map(Cell::from);
+            table.row(times.into_iter().chain(ratio).chain([verdict.words().into()]));
+        }
+        let curve =
+            |of: fn(&Point<S>) -> f64| self.points.iter().map(move |point| (point.n as f64, of(point)));
+        let (x, y) = (Axis::log("timers", Format::Count), Axis::linear("ns", Format::Thousands));
+        let plot = Plot::new("The list beside the best of the others", x, y)
+            .curve("list", curve(|point| point.list_ns))
+            .curve("best of the others", curve(|point| point.best_ns));
+        Section::new(title).table(table).text(self.words("the best")).plot(plot)
     }
 
     /// Describes the result in a sentence; `rival` names what the list is compared with.

@@ -1,0 +1,176 @@
+//! A row of the list of experiments: what the experiment's file says, and what runs it.
+
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::clock::{FakeMeter, Meter, OsClock};
+use crate::error::LabError;
+use crate::experiment::{Experiment, conduct_plan};
+use crate::models::scenario;
+use crate::output::OutputArgs;
+use crate::result::Report;
+use crate::tour::Part;
+
+/// The file `NAME.toml` of an experiment, apart from its figures.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct File {
+    /// The experiment in one line, for the help.
+    about: String,
+    /// The time that the experiment takes, and what makes it shorter, for the help.
+    hint: Option<String>,
+    /// The question that the experiment answers, for the tour.
+    question: String,
+    /// The time that the experiment takes with its default arguments, in seconds.
+    seconds: u64,
+    /// Arguments of a run that is short and calls everything, for `check`.
+    check: String,
+    /// Arguments and what they do, for the help.
+    examples: Vec<(String, String)>,
+    tour: Short,
+    #[serde(rename = "published")]
+    _published: Source,
+}
+
+/// The experiment as a part of the tour.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Short {
+    seconds: u64,
+    arguments: String,
+}
+
+/// Each experiment states where its figures were published. It reads the figures itself.
+#[derive(Debug, Deserialize)]
+struct Source {
+    #[serde(rename = "source")]
+    _source: String,
+}
+
+/// Whether a run repeated the experiment. If not, the figures describe another workload.
+type Accept = fn(&Report) -> Result<(), String>;
+
+/// An experiment that can be reproduced.
+#[derive(Debug)]
+pub(crate) struct Row {
+    /// The name on the command line.
+    pub(crate) name: &'static str,
+    text: &'static str,
+    file: File,
+    augment: fn(Command) -> Command,
+    conduct: fn(&ArgMatches, &dyn Meter, Option<&OutputArgs>) -> Result<Report, LabError>,
+    accept: Accept,
+}
+
+/// Runs the experiment of these arguments. Prints its report if there are outputs.
+fn conduct<A: Args + Experiment>(
+    arguments: &ArgMatches,
+    meter: &dyn Meter,
+    output: Option<&OutputArgs>,
+) -> Result<Report, LabError> {
+    let asked = A::from_arg_matches(arguments).map_err(|error| LabError::Command(error.to_string()))?;
+    let plan = asked.plan()?;
+    let files = output.map(|output| output.open(&asked.name())).transpose()?;
+    let report = conduct_plan(&asked, &plan, meter)?;
+    files.map_or(Ok(()), |files| files.deliver(&report))?;
+    Ok(report)
+}
+
+/// The name of an experiment's file in messages.
+fn path(name: &str) -> String {
+    format!("experiments/{name}/{name}.toml")
+}
+
+impl Row {
+    /// A row for the arguments `A`; `text` is the content of the file.
+    pub(crate) fn of<A: Args + Experiment>(name: &'static str, text: &'static str) -> Self {
+        let file = scenario::parse(&path(name), text).expect("a test parses each file");
+        Self { name, text, file, augment: A::augment_args, conduct: conduct::<A>, accept: |_| Ok(()) }
+    }
+
+    /// With a test that each run has to pass. Its report is printed before.
+    pub(crate) fn accepted_by(self, accept: Accept) -> Self {
+        Self { accept, ..self }
+    }
+
+    /// Reads the table `published` of the file.
+    ///
+    /// # Errors
+    /// A mistake in the file, which the tests exclude.
+    pub(crate) fn published<T: DeserializeOwned>(&self) -> Result<T, LabError> {
+        #[derive(Deserialize)]
+        struct Figures<T> {
+            published: T,
+        }
+        let file: Figures<T> = scenario::parse(&path(self.name), self.text)?;
+        Ok(file.published)
+    }
+
+    /// The subcommand of `reproduce`.
+    pub(crate) fn command(&'static self) -> Command {
+        let File { about, hint, .. } = &self.file;
+        let long = hint.as_ref().map_or(about.clone(), |hint| format!("{about}\n\n{hint}"));
+        let command = OutputArgs::augment_args((self.augment)(Command::new(self.name)));
+        command.about(about).long_about(long)
+    }
+
+    /// The examples of the subcommand, and what they do.
+    pub(crate) fn examples(&self) -> impl Iterator<Item = (String, &str)> {
+        let line = |arguments: &str| format!("tickwright reproduce {} {arguments}", self.name);
+        self.file.examples.iter().map(move |(arguments, what)| (line(arguments), what.as_str()))
+    }
+
+    /// The experiment as a part of the tour.
+    pub(crate) fn part_of_tour(&'static self) -> Part {
+        let File { question, tour, .. } = &self.file;
+        let command = format!("reproduce {} {}", self.name, tour.arguments);
+        Part { name: self.name, about: question, seconds: tour.seconds, command }
+    }
+
+    /// The experiment with its default arguments.
+    pub(crate) fn whole(&'static self) -> Part {
+        let File { question, seconds, .. } = &self.file;
+        let command = format!("reproduce {}", self.name);
+        Part { name: self.name, about: question, seconds: *seconds, command }
+    }
+
+    /// Runs the experiment to verify its answers. Its times are ignored.
+    ///
+    /// # Errors
+    /// A wrong answer, in words.
+    pub(crate) fn check(&'static self) -> Result<String, String> {
+        let words = self.file.check.split_ascii_whitespace();
+        let arguments = self.command().no_binary_name(true).try_get_matches_from(words);
+        let arguments = arguments.map_err(|error| error.to_string())?;
+        let report = (self.conduct)(&arguments, &FakeMeter::steady(1), None);
+        let report = report.map_err(|error| error.to_string())?;
+        if report.interrupted {
+            return Err("interrupted".into());
+        }
+        (self.accept)(&report)?;
+        Ok(format!("{} series of verified answers", report.series.len()))
+    }
+
+    /// Runs the experiment and prints its report.
+    ///
+    /// # Errors
+    /// The errors of the experiment, and a run that did not repeat it.
+    pub(crate) fn execute(&self, arguments: &ArgMatches) -> Result<(), LabError> {
+        let output = OutputArgs::from_arg_matches(arguments);
+        let output = output.map_err(|error| LabError::Command(error.to_string()))?;
+        let report = (self.conduct)(arguments, &OsClock::start(), Some(&output))?;
+        (self.accept)(&report).map_err(LabError::failed)
+    }
+
+    /// Runs the experiment and returns its report.
+    ///
+    /// # Errors
+    /// The errors of the experiment.
+    pub(crate) fn report(&self, arguments: &ArgMatches) -> Result<Report, LabError> {
+        (self.conduct)(arguments, &OsClock::start(), None)
+    }
+}
+
+#[cfg(test)]
+mod tests;
