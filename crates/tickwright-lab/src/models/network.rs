@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
 use crate::models::scenario::{Measure, Timeouts};
-use crate::models::tape::{Again, Source, Step, Tape};
+use crate::models::tape::{Again, Ask, Does, Exchange, Server, Source, Step, Tape};
 
 /// Generates exchanges on a number of connections from a seed.
 #[derive(Debug)]
@@ -56,30 +56,24 @@ impl Source for Network {
     fn next(&mut self, measure: Measure) -> Tape {
         let revisit = self.timeouts.revisit.get();
         let one_in = u32::try_from(self.timeouts.anew_one_in.get()).unwrap_or(u32::MAX);
-        let question = match measure {
-            Measure::Wake => Some(Step::Wake),
-            Measure::Expiry => Some(Step::Expiry),
-            Measure::Peek => Some(Step::Peek),
-            _ => None,
-        };
-        let mut steps = Vec::with_capacity(2 * self.operations);
-        for _ in 0..self.operations {
+        let (begin, operations) = (self.now, self.operations);
+        let exchange = |_| {
             self.done += 1;
             let now = self.done * revisit / u64::from(self.population);
-            if now > self.now {
-                steps.push(Step::Serve { now });
-                self.now = now;
+            // The value is at most `revisit`, so it fits into 32 bits, as delays do.
+            let after = u32::try_from(now - self.now).unwrap_or(u32::MAX);
+            self.now = now;
+            Exchange {
+                after,
+                id: self.rng.random_range(0..self.population),
+                delay: u32::try_from(self.delay()).unwrap_or(u32::MAX),
+                does: if self.rng.random_range(0..one_in) == 0 { Does::Renew } else { Does::Move },
             }
-            let id = self.rng.random_range(0..self.population);
-            let deadline = now + self.delay();
-            steps.push(match self.rng.random_range(0..one_in) {
-                0 => Step::Renew { id, deadline },
-                _ => Step::Reschedule { id, deadline },
-            });
-            steps.extend(question);
-        }
+        };
+        let exchanges = (0..operations).map(exchange).collect();
         let again = Again::new(self.timeouts.shortest.get(), self.timeouts.longest());
-        Tape { again, deliveries: self.operations / 16, ..Tape::of(steps) }
+        let server = Server { begin, exchanges, again, moves: true, ask: Ask::of(measure) };
+        Tape { server, deliveries: operations / 16, ..Tape::of([Step::Serve]) }
     }
 
     /// Passes the time-outs that an exchange moved or cancelled, and that would expire after the

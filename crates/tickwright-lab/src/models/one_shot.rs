@@ -18,7 +18,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
 use crate::models::scenario::{Completions, Measure, OneShots};
-use crate::models::tape::{Again, Source, Step, Tape};
+use crate::models::tape::{Again, Does, Exchange, Server, Source, Step, Tape};
 
 /// How a timer will leave.
 #[derive(Debug, Clone, Copy)]
@@ -122,24 +122,23 @@ impl Source for OneShot {
     }
 
     fn next(&mut self, _: Measure) -> Tape {
-        let mut steps = Vec::with_capacity(2 * self.operations);
+        let (begin, again, operations) = (self.now, self.again, self.operations);
         let mut deliveries = 0;
-        for _ in 0..self.operations {
-            let Some(Reverse((at, id, has_expired))) = self.ends.pop() else { break };
-            if at > self.now {
-                steps.push(Step::Serve { now: at });
-                self.now = at;
-            }
-            let delay = if has_expired { self.again.delay(id, at) } else { self.delay() };
+        let turnover = |_| {
+            let Reverse((at, id, has_expired)) = self.ends.pop()?;
+            let delay = if has_expired { again.delay(id, at) } else { self.delay() };
             let Fate { life, expires } = self.fate(delay);
             self.ends.push(Reverse((at + life, id, expires)));
-            if has_expired {
-                deliveries += 1;
-            } else {
-                steps.push(Step::Renew { id, deadline: at + delay });
-            }
-        }
-        Tape { again: self.again, deliveries, ..Tape::of(steps) }
+            // The value is at most the longest delay, so it fits into 32 bits, as delays do.
+            let after = u32::try_from(at - self.now).unwrap_or(u32::MAX);
+            self.now = at;
+            deliveries += usize::from(has_expired);
+            let does = if has_expired { Does::Nothing } else { Does::Renew };
+            Some(Exchange { after, id, delay: u32::try_from(delay).unwrap_or(u32::MAX), does })
+        };
+        let exchanges = (0..operations).map_while(turnover).collect();
+        let server = Server { begin, exchanges, again, ..Server::default() };
+        Tape { server, deliveries, ..Tape::of([Step::Serve]) }
     }
 
     /// Passes each timer that was cancelled and would expire after the first tick. If there are more

@@ -57,16 +57,14 @@ fn each_id_has_one_pending_timer_within_the_range() {
     let deadlines = source.deadlines();
     assert!(deadlines.len() == 500 && deadlines.iter().all(|deadline| (1..=2000).contains(deadline)));
     let tape = source.next(Measure::Turnover);
-    let (mut now, mut cancelled) = (0, 0);
-    for step in tape.steps {
-        match step {
-            Step::Serve { now: tick } => now = tick,
-            Step::Renew { deadline, .. } => {
-                cancelled += 1;
-                assert!((50..=2000).contains(&(deadline - now)));
-            }
-            other => panic!("{other:?}"),
+    let mut cancelled = 0;
+    for exchange in tape.server.exchanges {
+        match exchange.does {
+            Does::Renew => cancelled += 1,
+            Does::Nothing => continue,
+            Does::Move => panic!("{exchange:?}"),
         }
+        assert!((50..=2000).contains(&exchange.delay));
     }
     // The other turnovers are expiries.
     assert_eq!((cancelled + tape.deliveries, source.ends.len()), (5000, 500));
@@ -86,7 +84,7 @@ fn all_requests_have_one_delay_and_half_of_them_complete_by_the_median() {
 fn equal_seeds_make_equal_turnovers() {
     let of = || {
         let mut source = source("request-timeout", 100, 1000);
-        (source.deadlines(), source.next(Measure::Turnover).steps)
+        (source.deadlines(), source.next(Measure::Turnover).server.exchanges)
     };
     assert_eq!(of(), of());
 }
