@@ -2,14 +2,18 @@
 
 use crate::models::sampler::Held;
 use crate::models::scenario::Measure;
-use crate::result::{Cell as Field, Labels, Series, Unit, labels};
+use crate::render::Format;
+use crate::result::{Cell as Field, Labels, Series, Table, Unit, labels};
 use crate::stats::{self, Summary};
 use crate::structures::registry::{Kind, Shape, Structure};
 
-/// The name of the row for the loop without a queue.
+/// The name of the row for the loop without a queue. Its time is shown, not subtracted.
 pub(crate) const HARNESS: &str = "(harness alone)";
-/// The name of the row for a reference without order, handles or safety.
+/// The name of the row for the scenario's [floor](crate::experiments::bench::floor), without order,
+/// handles or safety. The floor is no rival: no ratio refers to it.
 pub(crate) const FLOOR: &str = "(floor)";
+/// What is measured beside the structures, if the scenario has it.
+pub(crate) const REFERENCES: [&str; 2] = [FLOOR, HARNESS];
 
 /// One scenario at one population: a table column.
 #[derive(Debug, Clone)]
@@ -22,12 +26,8 @@ pub(crate) struct Cell {
     pub(crate) population: usize,
     /// The id of the structure to which ratios refer.
     pub(crate) baseline: Option<&'static str>,
-    /// ns per operation of the same loop without a queue, one value per round. Shown, not
-    /// subtracted.
-    pub(crate) harness: Vec<f64>,
-    /// ns per operation of the scenario's [floor](crate::experiments::bench::floor), one value per
-    /// round. The floor is no rival: no ratio refers to it.
-    pub(crate) floor: Vec<f64>,
+    /// ns per operation of the [`REFERENCES`], one value per round.
+    pub(crate) references: [Vec<f64>; 2],
     /// The structures of the cell, in the order of the registry.
     pub(crate) rows: Vec<Row>,
 }
@@ -56,19 +56,19 @@ impl Cell {
         ])
     }
 
-    /// The samples of each structure that ran, of the floor, if there is one, and of the loop alone.
+    /// The samples of each structure that ran, and of the references.
     pub(crate) fn lines(&self) -> impl Iterator<Item = (&'static str, &[f64])> {
         let rows = self.rows.iter().map(|row| (row.structure.id, row.samples.as_slice()));
-        let all = rows.chain([(FLOOR, self.floor.as_slice())]).filter(|line| !line.1.is_empty());
-        all.chain([(HARNESS, self.harness.as_slice())])
+        let references = REFERENCES.into_iter().zip(self.references.iter().map(Vec::as_slice));
+        rows.chain(references).filter(|line| !line.1.is_empty())
     }
 
-    /// The samples of a structure, of [`FLOOR`] or of [`HARNESS`]; empty if it did not run.
+    /// The samples of a structure or of a reference; empty if it did not run.
     pub(crate) fn samples(&self, id: &str) -> &[f64] {
         self.lines().find(|line| line.0 == id).map_or(&[], |line| line.1)
     }
 
-    /// A series for each structure that ran, for the floor and for the loop alone.
+    /// A series for each structure that ran, and for each reference.
     pub(crate) fn series(&self) -> impl Iterator<Item = Series> {
         self.lines().map(|(structure, samples)| {
             let series = Series::new(self.measure.to_string(), Unit::Ns, self.labels(structure));
@@ -136,6 +136,19 @@ pub(crate) fn with_interval(figure: Option<Summary>) -> [Field; 3] {
         interval.map(|interval| interval.low).into(),
         interval.map(|interval| interval.high).into(),
     ]
+}
+
+/// Adds the columns of two structures beside each other, and of their ratio.
+pub(crate) fn beside_columns(table: Table, [ours, other]: [&str; 2]) -> Table {
+    let (text, ns) = (Format::Text, Format::Ns);
+    let table = table.column(ours, text).column("ns", ns).column(other, text).column("ns", ns);
+    table.columns(["x", "from", "to"], Format::Fixed(2))
+}
+
+/// The fields of these columns.
+pub(crate) fn beside(ours: &Row, other: &Row, ratio: Option<Summary>) -> impl Iterator<Item = Field> {
+    let both = [ours, other].map(|row| [row.structure.id.into(), row.median().into()]);
+    both.into_iter().flatten().chain(with_interval(ratio))
 }
 
 /// Computes the medians of a cell, and chooses the baseline.

@@ -1,6 +1,6 @@
 //! Compares our fastest structure with the fastest baseline at each population.
 
-use crate::experiments::bench::cell::{Cell, Row, with_interval};
+use crate::experiments::bench::cell::{Cell, Row, beside, beside_columns};
 use crate::experiments::bench::tables::groups;
 use crate::output::table::count;
 use crate::render::Format;
@@ -86,10 +86,8 @@ pub(crate) fn section(cells: &[Cell]) -> Section {
     let title = "The best of ours beside the fastest of others, and the fastest wheel";
     let mut section = Section::new(title).text(above);
     for cells in cells.chunk_by(|a, b| a.scenario == b.scenario) {
-        let (text, ns) = (Format::Text, Format::Ns);
-        let mut table = Table::of([(cells[0].scenario.as_str(), text), ("n", Format::Count)]);
-        table = table.column("ours", text).column("ns", ns).column("other", text).column("ns", ns);
-        table = table.columns(["x", "from", "to"], Format::Fixed(2)).column("verdict", text);
+        let table = Table::of([(cells[0].scenario.as_str(), Format::Text), ("n", Format::Count)]);
+        let mut table = beside_columns(table, ["ours", "other"]).column("verdict", Format::Text);
         for cell in cells {
             for Pair { ours, rival, ratio, .. } in pairs(cell) {
                 let verdict = match &ratio {
@@ -97,10 +95,8 @@ pub(crate) fn section(cells: &[Cell]) -> Section {
                     Some(ratio) if ratio.interval.coverage < CONFIDENCE => "too few rounds",
                     Some(ratio) => Verdict::on(ratio).words(),
                 };
-                let of = |row: &Row| [row.structure.id.into(), row.median().into()];
                 let work = [cell.measure.to_string().into(), cell.population.into()];
-                let both = of(ours).into_iter().chain(of(rival)).chain(with_interval(ratio));
-                table.row(work.into_iter().chain(both).chain([verdict.into()]));
+                table.row(work.into_iter().chain(beside(ours, rival, ratio)).chain([verdict.into()]));
             }
         }
         section = section.table(table);

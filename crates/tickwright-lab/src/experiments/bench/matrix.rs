@@ -5,7 +5,7 @@ use clap::ValueEnum;
 use serde::Deserialize;
 
 use crate::error::LabError;
-use crate::experiments::bench::cell::{Cell, Row, with_interval};
+use crate::experiments::bench::cell::{Cell, FLOOR, Row, beside, beside_columns};
 use crate::experiments::bench::worst::{self, Call};
 use crate::models::scenario::{self, Measure, Population};
 use crate::output::table::count;
@@ -185,37 +185,31 @@ fn of_queues(works: &[Work], pairs: &[Pair<'_>]) -> Vec<Section> {
     [first].into_iter().chain(second).chain([memory]).collect()
 }
 
+fn goal_columns(names: [&str; 2]) -> Table {
+    let table = Table::of([("work", Format::Text), ("n", Format::Count)]);
+    beside_columns(table, names).column("at most", Format::Fixed(2)).column("verdict", Format::Text)
+}
+
 fn table(pairs: &[Pair<'_>]) -> Table {
-    let (text, ns, ratio) = (Format::Text, Format::Ns, Format::Fixed(2));
-    let mut table = Table::of([("work", text), ("n", Format::Count), ("ours", text), ("ns", ns)]);
-    table = table.column("other", text).column("ns", ns).columns(["x", "from", "to", "at most"], ratio);
-    table = table.column("verdict", text).column("floor", ns).column("x floor", Format::Fixed(1));
+    let table = goal_columns(["ours", "other"]).column("floor", Format::Ns);
+    let mut table = table.column("x floor", Format::Fixed(1));
     for pair @ Pair { cell, ours, other, at_most, .. } in pairs {
-        let floor = stats::median(&cell.floor).filter(|floor| *floor > 0.0);
+        let floor = stats::median(cell.samples(FLOOR)).filter(|floor| *floor > 0.0);
         let verdict = pair.bounded().map_or("", |summary| Bound::AtMost(*at_most).judge(&summary).words());
-        let both = [ours, other].into_iter().flat_map(|row| [row.structure.id.into(), row.median().into()]);
-        let after = [
-            (*at_most).into(),
-            verdict.into(),
-            floor.into(),
-            ours.median().zip(floor).map(|(ours, floor)| ours / floor).into(),
-        ];
-        table.row(pair.head().into_iter().chain(both).chain(with_interval(pair.ratio())).chain(after));
+        let to_floor = ours.median().zip(floor).map(|(ours, floor)| ours / floor);
+        let after = [(*at_most).into(), verdict.into(), floor.into(), to_floor.into()];
+        table.row(pair.head().into_iter().chain(beside(ours, other, pair.ratio())).chain(after));
     }
     table
 }
 
 fn adaptive(pairs: &[Pair<'_>]) -> Table {
-    let (text, ns) = (Format::Text, Format::Ns);
-    let mut table = Table::of([("work", text), ("n", Format::Count), ("adaptive ns", ns), ("single", text)]);
-    table = table.column("ns", ns).columns(["x", "from", "to", "at most"], Format::Fixed(2));
-    let mut table = table.column("verdict", text);
+    let mut table = goal_columns(["adaptive", "single"]);
     for pair in pairs {
         let Some((adaptive, single, ratio)) = pair.adaptive() else { continue };
-        let both = [adaptive.median().into(), single.structure.id.into(), single.median().into()];
         let verdict = Bound::AtMost(ADAPTIVE_AT_MOST).judge(&ratio).words();
         let after = [ADAPTIVE_AT_MOST.into(), verdict.into()];
-        table.row(pair.head().into_iter().chain(both).chain(with_interval(Some(ratio))).chain(after));
+        table.row(pair.head().into_iter().chain(beside(adaptive, single, Some(ratio))).chain(after));
     }
     table
 }

@@ -11,6 +11,7 @@ use crate::experiment::{Lab, Parameters};
 use crate::experiments::bench::cell::{Cell, Row, conclude};
 use crate::experiments::bench::floor;
 use crate::interrupt;
+use crate::models::erased::Operations;
 use crate::models::live::{Live, with_all};
 use crate::models::sampler::{Empty, Sampler};
 use crate::models::scenario::{Measure, Model, Scenario};
@@ -167,8 +168,7 @@ impl Part {
             measure: *measure,
             population: self.population,
             baseline: None,
-            harness: Vec::new(),
-            floor: Vec::new(),
+            references: [Vec::new(), Vec::new()],
             rows: self.structures.iter().map(|(s, skipped)| row(*measure, s, skipped)).collect(),
         };
         self.scenario.measures.iter().map(cell).collect()
@@ -215,9 +215,8 @@ impl Trial<'_> {
     }
 
     /// Runs untimed work on some queues. Returns `false` if an interruption stopped it.
-    fn untimed(&mut self, work: &Tape, queues: &[Live<'_>], harness: &Sampler<'_>) -> Result<bool, String> {
+    fn untimed(&mut self, work: &Tape, queues: &[Live<'_>]) -> Result<bool, String> {
         let expected = self.judge.expect(work, Evidence::Fold);
-        harness.sample(work, Evidence::Fold, self.meter);
         for &live in queues {
             if interrupt::requested() {
                 return Ok(false);
@@ -233,7 +232,7 @@ impl Trial<'_> {
     /// Fills every queue. A lazy queue also receives the dead entries that earlier work would have
     /// left in it. So entries leave at the rate at which they come, from the first sample on.
     /// Returns `false` if an interruption stopped it.
-    fn fill(&mut self, fill: &Tape, source: &dyn Source, harness: &Sampler<'_>) -> Result<bool, String> {
+    fn fill(&mut self, fill: &Tape, source: &dyn Source) -> Result<bool, String> {
         let (lazy, others): (Vec<Live<'_>>, Vec<Live<'_>>) =
             self.live.iter().copied().partition(|one| one.sampler.is_lazy());
         for one in lazy {
@@ -242,7 +241,7 @@ impl Trial<'_> {
             }
             one.sampler.fill_aged(&fill.ticks, &|most, each| source.past(most, each));
         }
-        self.untimed(fill, &others, harness)
+        self.untimed(fill, &others)
     }
 
     /// Fills every queue, then samples all of them round by round.
@@ -255,23 +254,23 @@ impl Trial<'_> {
         let part = self.part;
         let mut source = part.scenario.source(part.population, part.operations, part.seed);
         let nothing = RefCell::new(Empty::new(part.population));
-        let harness = Sampler::new(allocator::live_bytes(), &nothing);
         let floor = floor::queue(&part.scenario, part.population);
-        let floor = floor.as_deref().map(|queue| Sampler::new(allocator::live_bytes(), queue));
+        let references: [Option<&dyn Operations>; 2] = [floor.as_deref(), Some(&nothing)];
+        let references = references.map(|queue| Some(Sampler::new(allocator::live_bytes(), queue?)));
         let (meter, live) = (self.meter, self.live);
         let fill = Tape::over(Step::Fill, source.deadlines());
-        if !self.fill(&fill, &*source, &harness)? {
+        if !self.fill(&fill, &*source)? {
             return Ok(());
         }
-        if let Some(floor) = &floor {
-            floor.fill_aged(&fill.ticks, &|most, each| source.past(most, each));
+        for one in references.iter().flatten() {
+            one.fill_aged(&fill.ticks, &|most, each| source.past(most, each));
         }
         for _ in 0..part.warm_up() {
             let work = source.next(part.scenario.measures[0]);
-            if let Some(floor) = &floor {
-                floor.sample(&work, Evidence::Fold, meter);
+            for one in references.iter().flatten() {
+                one.sample(&work, Evidence::Fold, meter);
             }
-            if !self.untimed(&work, live, &harness)? {
+            if !self.untimed(&work, live)? {
                 return Ok(());
             }
         }
@@ -292,11 +291,9 @@ impl Trial<'_> {
                 let work = source.next(cell.measure);
                 let evidence = Evidence::oracle(Some(cell.measure));
                 let expected = self.judge.expect(&work, evidence);
-                let idle = harness.sample(&work, evidence, meter).ns;
-                let least = floor.as_ref().map(|floor| floor.sample(&work, evidence, meter).ns);
-                if turn.round > 0 {
-                    cell.harness.push(per_operation(idle));
-                    cell.floor.extend(least.map(per_operation));
+                for (one, samples) in references.iter().zip(&mut cell.references) {
+                    let ns = one.as_ref().map(|one| one.sample(&work, evidence, meter).ns);
+                    samples.extend(ns.filter(|_| turn.round > 0).map(per_operation));
                 }
                 now = Some((work, expected));
             }
@@ -316,8 +313,7 @@ impl Trial<'_> {
         })?;
         for (cell, lanes) in cells.iter_mut().zip(taken.cells) {
             let whole = lanes.first().map_or(0, Vec::len);
-            cell.harness.truncate(whole);
-            cell.floor.truncate(whole);
+            cell.references.iter_mut().for_each(|samples| samples.truncate(whole));
             for ((one, samples), begin) in live.iter().zip(lanes).zip(&begin) {
                 let row = cell.rows.iter_mut().find(|row| row.structure == one.structure);
                 if let Some(row) = row {
@@ -327,7 +323,7 @@ impl Trial<'_> {
             }
         }
         if let Some(now) = source.end().filter(|_| !taken.interrupted) {
-            self.untimed(&Tape::of([Step::Deliver { now }]), live, &harness)?;
+            self.untimed(&Tape::of([Step::Deliver { now }]), live)?;
         }
         Ok(())
     }

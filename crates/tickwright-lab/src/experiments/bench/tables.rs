@@ -1,6 +1,6 @@
 //! Sections of a comparison: a table, a plot and the list of skipped structures.
 
-use crate::experiments::bench::cell::{Cell, FLOOR, HARNESS, Row, price, with_interval};
+use crate::experiments::bench::cell::{Cell, FLOOR, HARNESS, REFERENCES, Row, price, with_interval};
 use crate::experiments::request::left_out;
 use crate::output::table::count;
 use crate::render::Format;
@@ -14,7 +14,7 @@ pub(crate) fn sections(cells: &[Cell]) -> Vec<Section> {
                  the median of these.";
     let floor = "(floor): the same work on a plain array or on an array for each tick, without order, handles \
                  or safety. It is no rival.";
-    let above = if cells.iter().any(|cell| !cell.floor.is_empty()) {
+    let above = if cells.iter().any(|cell| !cell.samples(FLOOR).is_empty()) {
         format!("{above} {floor}")
     } else {
         above.into()
@@ -90,9 +90,9 @@ fn across(cells: &[&Cell], columns: &[(&str, Format)], of: impl Fn(&Cell, &str) 
             table = table.column(if at == 0 { own() } else { name.to_owned() }, format);
         }
     }
-    let floor = cells.iter().any(|cell| !cell.floor.is_empty()).then_some(FLOOR);
+    let references = REFERENCES.into_iter().filter(|id| cells.iter().any(|c| !c.samples(id).is_empty()));
     let ids = structures(cells).into_iter().map(|structure| structure.id);
-    for id in ids.chain(floor).chain([HARNESS]) {
+    for id in ids.chain(references) {
         let fields: Vec<Field> = cells.iter().flat_map(|cell| of(cell, id)).collect();
         if !fields.is_empty() {
             table.row([id.into()].into_iter().chain(fields));

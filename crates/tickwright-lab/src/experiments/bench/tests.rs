@@ -373,5 +373,5 @@ fn a_lazy_structure_is_aged_and_its_answers_stay_right() {
     assert!(held("btree-map").iter().all(|held| held.dead == Some(0) && held.bytes > 300 * 20));
     assert!(held("ladder/slab").iter().all(|held| held.dead.is_none()));
     assert_eq!(cell.memory().len(), 5);
-    assert!(cell.floor.len() == 7 && cell.row(cell::FLOOR).is_none());
+    assert!(cell.samples(cell::FLOOR).len() == 7 && cell.row(cell::FLOOR).is_none());
 }

@@ -247,71 +247,52 @@ pub(super) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
     let progress = Progress::steps(steps as u64, "adversary");
     for (population, pattern) in plan.attacks() {
         progress.doing(format!("{pattern} n={}", count(population)));
-        let (able, skipped) = who(&plan.structures, pattern, population)?;
-        data.skipped.extend(skipped);
+        let mut able = Vec::new();
+        for &structure in &plan.structures {
+            match why_not(structure, pattern, population)? {
+                None => able.push(structure),
+                Some(why) => data.skipped.push(Skipped { structure, pattern, population, why }),
+            }
+        }
         let most = able.iter().map(|structure| registry::bytes_per_timer(structure)).max().unwrap_or(0);
         let bytes = most.saturating_add(BYTES_PER_TIMER).saturating_mul(population);
         allocator::room(bytes, &format!("an attack of {population} timers"))?;
         let attack = Attack::new(pattern, population, plan.budget, plan.seed);
-        let Some(calls) = rounds(&able, &attack, plan, lab.meter, &progress)? else {
+        let parts = expected(&attack);
+        let mut least = vec![Calls::default(); able.len()];
+        let mut rounds = Rounds::new(plan.rounds, plan.seed).without_warm_up();
+        let taken = rounds.run(able.len(), |turn| {
+            let structure = able[turn.lane];
+            let calls = suffer(structure, &attack, &parts, lab.meter).map_err(|wrong| {
+                LabError::failed(format!("{} answered wrongly under {pattern}: {wrong}", structure.id))
+            })?;
+            least[turn.lane].keep_least(calls);
+            if turn.is_last_of(able.len()) {
+                progress.step();
+            }
+            Ok::<_, LabError>(())
+        })?;
+        if taken.interrupted {
             lab.interrupted = true;
             break;
-        };
-        for (structure, calls) in able.iter().zip(calls) {
-            data.rows.extend(rows(structure, pattern, population, &calls));
+        }
+        for (&structure, calls) in able.iter().zip(&least) {
+            data.rows.extend(rows(structure, pattern, population, calls));
         }
     }
     Ok(data)
 }
 
-/// Splits the chosen structures into those that run and those that do not, with the reason.
-fn who(
-    chosen: &[&'static Structure],
+/// Why a structure is not attacked; `None` if it is.
+fn why_not(
+    structure: &'static Structure,
     pattern: Pattern,
     population: usize,
-) -> Result<(Vec<&'static Structure>, Vec<Skipped>), LabError> {
-    let mut able = Vec::new();
-    let mut skipped = Vec::new();
-    for &structure in chosen {
-        let horizon = registry::horizon(structure);
-        let why = registry::why_not(structure, population)?.or_else(|| {
-            (pattern.furthest(population) > horizon)
-                .then(|| format!("it takes delays of {horizon} ticks at most"))
-        });
-        match why {
-            None => able.push(structure),
-            Some(why) => skipped.push(Skipped { structure, pattern, population, why }),
-        }
-    }
-    Ok((able, skipped))
-}
-
-/// Returns the least times of all calls of each structure; `None` after an interruption.
-fn rounds(
-    able: &[&'static Structure],
-    attack: &Attack,
-    plan: &Plan,
-    meter: &dyn Meter,
-    progress: &Progress,
-) -> Result<Option<Vec<Calls>>, LabError> {
-    let parts = expected(attack);
-    let mut least: Vec<Option<Calls>> = vec![None; able.len()];
-    let mut rounds = Rounds::new(plan.rounds, plan.seed).without_warm_up();
-    let taken = rounds.run(able.len(), |turn| {
-        let structure = able[turn.lane];
-        let calls = suffer(structure, attack, &parts, meter).map_err(|wrong| {
-            LabError::failed(format!("{} answered wrongly under {}: {wrong}", structure.id, attack.pattern))
-        })?;
-        match &mut least[turn.lane] {
-            Some(known) => known.keep_least(&calls),
-            none => *none = Some(calls),
-        }
-        if turn.is_last_of(able.len()) {
-            progress.step();
-        }
-        Ok(())
-    })?;
-    Ok((!taken.interrupted).then(|| least.into_iter().map(Option::unwrap_or_default).collect()))
+) -> Result<Option<String>, LabError> {
+    let horizon = registry::horizon(structure);
+    let far = || format!("it takes delays of {horizon} ticks at most");
+    let why = registry::why_not(structure, population)?;
+    Ok(why.or_else(|| (pattern.furthest(population) > horizon).then(far)))
 }
 
 /// Each part of an attack, with the answers of an exact structure.

@@ -58,11 +58,10 @@ impl Calls {
     }
 
     /// Merges another round of the same calls: each call keeps the lesser of its two times.
-    pub(crate) fn keep_least(&mut self, other: &Self) {
-        for (mine, other) in self.0.iter_mut().zip(&other.0) {
-            for (mine, other) in mine.iter_mut().zip(other) {
-                *mine = (*mine).min(*other);
-            }
+    pub(crate) fn keep_least(&mut self, other: Self) {
+        for (mine, other) in self.0.iter_mut().zip(other.0) {
+            mine.iter_mut().zip(&other).for_each(|(mine, other)| *mine = (*mine).min(*other));
+            mine.extend(other.get(mine.len()..).unwrap_or_default());
         }
     }
 }

@@ -49,7 +49,7 @@ fn the_least_of_the_rounds_counts() {
         suffer(structure, &attack, &expected(&attack), &meter).unwrap()
     };
     let mut least = once(&[70, 60, 30, 5, 5]);
-    least.keep_least(&once(&[40, 65, 90, 5, 5]));
+    least.keep_least(once(&[40, 65, 90, 5, 5]));
     let inserts: Vec<_> =
         rows(structure, Pattern::Descending, 1, &least).filter(|row| row.call != Call::Advance).collect();
     let worst: Vec<_> = inserts.iter().map(|row| (row.call, row.times.worst_ns)).collect();
