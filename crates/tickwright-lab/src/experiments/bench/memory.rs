@@ -190,8 +190,8 @@ fn weigh_full(structure: &'static Structure, population: usize) -> Result<usize,
     })
 }
 
-/// Measures a structure without timers. It allocates memory for the first timer only when that timer
-/// comes.
+/// Measures a structure without timers. It allocates memory for the first timer only when that
+/// timer comes.
 fn weigh_empty(structure: &'static Structure) -> Fixed {
     let first = Tape::of([Step::Insert { id: 0, deadline: 1 }, Step::Deliver { now: 1 }]);
     with_one(structure, 1, false, |live| {
