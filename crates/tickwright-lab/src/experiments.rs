@@ -2,7 +2,6 @@
 
 pub(crate) mod asterisk;
 pub(crate) mod bench;
-pub(crate) mod crossover;
 #[cfg(target_os = "linux")]
 pub(crate) mod helenos;
 #[cfg(target_os = "linux")]

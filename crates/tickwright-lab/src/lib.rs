@@ -22,7 +22,7 @@ use std::process::ExitCode;
 
 use tickwright_measure::{
     allocator, child, clock, duration, error, experiment, host, interrupt, output, progress, render, result,
-    rights, rounds, stats, virtualisation,
+    rights, rounds, stats,
 };
 
 use crate::allocator::Counting;

@@ -10,7 +10,7 @@ use crate::host::Host;
 use crate::output::{OutputArgs, TextFile, command_line, is_stdout, print};
 use crate::render;
 use crate::result::compare::{Compared, compare, sections};
-use crate::result::{Finding, Report, SCHEMA};
+use crate::result::{Finding, Report, SCHEMA, workload};
 use crate::stats::Verdict;
 
 /// The JSON Schemas of results and of scenarios. A test compares them with the types.
@@ -33,7 +33,7 @@ impl ShowArgs {
     /// The file is not a result; an output cannot be written.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         let report = Report::read(&self.file)?;
-        let files = self.output.open(&report.experiment)?;
+        let files = self.output.open()?;
         match files.deliver(&report) {
             // The result states that it is partial; `show` itself was not interrupted.
             Err(LabError::Interrupted) => Ok(()),
@@ -67,7 +67,7 @@ impl CompareArgs {
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         let (first, second) = (Report::read(&self.first)?, Report::read(&self.second)?);
         let compared = compare(&first, &second)?;
-        let files = self.output.open("compare")?;
+        let files = self.output.open()?;
         files.deliver(&report(&self.first, &first, &self.second, &second, &compared))?;
         let worse: Vec<&str> =
             compared.iter().filter(|one| one.words() == "WORSE").map(|one| one.title.as_str()).collect();
@@ -128,6 +128,7 @@ fn report(a: &Path, first: &Report, b: &Path, second: &Report, compared: &[Compa
     if first.host.profile != second.host.profile {
         notes.push("one of the results is of a debug build".into());
     }
+    notes.extend(workload::doubt(first, second));
     let mut findings: Vec<Finding> = compared.iter().map(finding).collect();
     findings.retain(|finding| finding.verdict != Verdict::NoDifferenceShown);
     Report {
@@ -139,6 +140,7 @@ fn report(a: &Path, first: &Report, b: &Path, second: &Report, compared: &[Compa
         host: second.host.clone(),
         clock: None,
         seed: None,
+        workload: second.workload.clone(),
         parameters: second.parameters.clone(),
         notes,
         series: Vec::new(),

@@ -113,7 +113,7 @@ impl TourArgs {
 
     /// Runs parts one after the other. Prints a few lines of each and writes the page.
     fn take(&self, name: &'static str, what: &str, parts: &[Part], run: RunLine) -> Result<(), LabError> {
-        let files = self.output.open(name)?;
+        let files = self.output.open()?;
         let [page] = self.output.open_beside([("--out", Some(&self.out))])?;
         // A reader that has gone does not keep the page and the files from being written.
         let mut said = Ok(());

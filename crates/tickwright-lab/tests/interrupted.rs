@@ -172,7 +172,7 @@ fn latencies() {
 #[test]
 fn ctrl_c_is_no_other() {
     stopped("ctrl-c", "bench hold-exp-sparse --rounds 1000", true, "-INT", 130);
-    let asterisk = "reproduce asterisk --only table --n 10k --rounds 1000 --budget 1h --mode ours";
+    let asterisk = "reproduce asterisk --n 10k --rounds 1000 --budget 1h --mode ours";
     stopped("ctrl-c-asterisk", asterisk, true, "-INT", 130);
 }
 

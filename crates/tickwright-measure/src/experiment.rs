@@ -17,10 +17,11 @@ use std::fmt;
 
 use crate::clock::{Calibration, Meter, OsClock, calibrate};
 use crate::error::LabError;
+use crate::format::Format;
 use crate::host::Host;
 use crate::interrupt;
 use crate::output::{OutputArgs, command_line};
-use crate::result::{Finding, Label, Report, SCHEMA, Section, Series};
+use crate::result::{Finding, Label, Report, SCHEMA, Section, Series, default, findings_table, workload};
 
 /// What a run may use: a clock, other resources, and a list for notes.
 pub struct Lab<'m> {
@@ -65,6 +66,13 @@ pub trait Experiment {
         None
     }
 
+    /// Returns the words that define the work. Two results with other words measured other work.
+    /// Override this method if the seed and the parameters do not define the work alone, because a
+    /// file does.
+    fn workload(&self, plan: &Self::Plan) -> String {
+        workload::words(self.seed(plan), &self.parameters(plan))
+    }
+
     /// Whether the run reads the clock. If so, the report states the cost of a reading.
     fn is_timed(&self) -> bool {
         true
@@ -83,8 +91,13 @@ pub trait Experiment {
     /// Returns the conclusions from the samples. A pure function.
     fn findings(&self, plan: &Self::Plan, data: &Self::Data) -> Vec<Finding>;
 
-    /// Returns the sections that a reader sees. A pure function.
-    fn sections(&self, plan: &Self::Plan, data: &Self::Data, findings: &[Finding]) -> Vec<Section>;
+    /// Returns the sections that a reader sees. A pure function. By default, these are the tables
+    /// and plots of the samples, and the findings.
+    fn sections(&self, plan: &Self::Plan, data: &Self::Data, findings: &[Finding]) -> Vec<Section> {
+        let mut sections = default::sections(&self.series(plan, data));
+        sections.push(Section::new("In short").table(findings_table("", Format::Ratio, findings)));
+        sections
+    }
 }
 
 /// Runs an experiment and returns its report.
@@ -120,6 +133,7 @@ pub fn conduct_plan<E: Experiment>(
         host,
         clock,
         seed: experiment.seed(plan),
+        workload: Some(workload::hash(&experiment.name(), &experiment.workload(plan))),
         parameters: experiment.parameters(plan),
         notes: lab.notes,
         series: experiment.series(plan, &data),
@@ -135,7 +149,7 @@ pub fn conduct_plan<E: Experiment>(
 /// partial report.
 pub fn execute<E: Experiment>(experiment: &E, output: &OutputArgs) -> Result<(), LabError> {
     let plan = experiment.plan()?;
-    let files = output.open(&experiment.name())?;
+    let files = output.open()?;
     let report = conduct_plan(experiment, &plan, &OsClock::start())?;
     files.deliver(&report)
 }

@@ -59,11 +59,7 @@ impl Host {
             governor: line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
             turbo: turbo(),
             smt: line("/sys/devices/system/cpu/smt/active").map(|active| active == "1"),
-            hypervisor: virtualised.then(|| {
-                line("/sys/hypervisor/type")
-                    .or_else(|| line("/sys/class/dmi/id/sys_vendor"))
-                    .unwrap_or_else(|| "a hypervisor without a name".into())
-            }),
+            hypervisor: virtualised.then(|| hypervisor(leaf().as_deref())),
             clocksource: line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
             kernel: line("/proc/sys/kernel/osrelease")
                 .map(|release| format!("{} {release}", std::env::consts::OS)),
@@ -95,6 +91,35 @@ impl Host {
         }
         doubts
     }
+}
+
+/// The name of the hypervisor: its letters in the processor's leaf, as they are known, or else what
+/// the system says of itself.
+fn hypervisor(leaf: Option<&str>) -> String {
+    let known = match leaf {
+        Some("KVMKVMKVM" | "Linux KVM Hv") => Some("KVM"),
+        Some("TCGTCGTCGTCG") => Some("QEMU TCG"),
+        Some("XenVMMXenVMM") => Some("Xen"),
+        Some("VMwareVMware") => Some("VMware"),
+        Some("Microsoft Hv") => Some("Hyper-V"),
+        Some("bhyve bhyve ") => Some("bhyve"),
+        _ => None,
+    };
+    let own = || line("/sys/hypervisor/type").or_else(|| line("/sys/class/dmi/id/sys_vendor"));
+    known.map(str::to_owned).or_else(own).unwrap_or_else(|| "a hypervisor without a name".into())
+}
+
+/// The twelve letters that a hypervisor writes into the processor's leaf 0x4000_0000.
+#[cfg(target_arch = "x86_64")]
+fn leaf() -> Option<String> {
+    let leaf = core::arch::x86_64::__cpuid(0x4000_0000);
+    let letters = [leaf.ebx, leaf.ecx, leaf.edx].map(u32::to_le_bytes).concat();
+    Some(String::from_utf8_lossy(&letters).trim_end_matches('\0').to_owned())
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn leaf() -> Option<String> {
+    None
 }
 
 fn line(path: &str) -> Option<String> {

@@ -7,7 +7,7 @@
 //! | [`allocator`] | allocations and bytes of each thread |
 //! | [`rounds`], [`turns`] | lanes that take turns, in random order |
 //! | [`stats`] | medians with intervals, quantiles, a test of means |
-//! | [`host`], [`virtualisation`] | on what it was measured |
+//! | [`host`] | on what it was measured |
 //! | [`rights`] | what a run asks of the system, given back when it ends |
 //! | [`output`] | files that are whole or not there |
 //! | [`table`], [`text`] | tables for a terminal; text of others, made safe for one |
@@ -43,4 +43,3 @@ pub mod stats;
 pub mod table;
 pub mod text;
 pub mod turns;
-pub mod virtualisation;

@@ -14,5 +14,17 @@ pub use self::svg::{escape, svg, svg_of};
 pub use self::text::{filled, sections, text};
 pub use crate::format::Format;
 
+use crate::result::Report;
+use crate::text::{name, plain};
+
+/// The machine, the build, the date, the clock and the hash of the work, in a line each.
+fn about(report: &Report) -> String {
+    let date = report.started.as_ref().map(|date| format!("date   {}\n", name(date)));
+    let clock = report.clock.as_ref().map(|clock| format!("clock  {clock}\n"));
+    let work = report.workload.as_ref().map(|work| format!("work   {}\n", name(work)));
+    let facts: String = [date, clock, work].into_iter().flatten().collect();
+    format!("{}\n{facts}", plain(&report.host.to_string()))
+}
+
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 //! the readable report.
 //!
 //! ```text
-//! Report ── envelope   command, host, clock, seed, notes, interrupted
+//! Report ── envelope   command, date, host, clock, seed, workload, notes, interrupted
 //!        ├─ series     every sample, with labels and a unit        --csv, compare, --fail-if
 //!        ├─ findings   figures beside published ones and bounds    the tour's line, report
 //!        └─ sections   titles over text, tables and plots          terminal, markdown, HTML
@@ -15,10 +15,12 @@
 pub mod compare;
 mod condition;
 mod csv;
+pub mod default;
 mod finding;
 mod read;
 mod section;
 mod series;
+pub mod workload;
 
 use std::collections::BTreeMap;
 
@@ -61,6 +63,11 @@ pub struct Report {
     /// The seed of all random choices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
+    /// The hash of the work that was measured: 64 bits in hexadecimal. Results of equal work have
+    /// equal hashes, whatever structures and how many rounds they have. Missing in results of older
+    /// versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<String>,
     /// The parameters of the request, by name, including defaults.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, Label>,
@@ -102,6 +109,7 @@ pub(crate) fn empty(experiment: &str) -> Report {
         host: Host { cores: 3, ..Host::default() },
         clock: None,
         seed: Some(7),
+        workload: None,
         parameters: BTreeMap::new(),
         notes: Vec::new(),
         series: Vec::new(),

@@ -1,9 +1,7 @@
 //! Medians, spreads and intervals of few samples, and running figures of very many.
 
-mod merge;
 pub mod rank;
 pub mod verdict;
-pub mod welch;
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};

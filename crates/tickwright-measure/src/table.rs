@@ -4,8 +4,6 @@ use std::env;
 use std::ffi::OsStr;
 use std::io::{self, IsTerminal};
 
-use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table, presets};
-
 use crate::format::Format;
 
 /// Whether standard output may be colored: it is a terminal that understands escape sequences.
@@ -23,39 +21,55 @@ fn takes_styles(no_color: Option<&OsStr>, term: Option<&OsStr>) -> bool {
     no_color.is_none_or(OsStr::is_empty) && term.is_none_or(|term| term != "dumb")
 }
 
-/// An empty table of figures with a heading. The first column is text, and the others are aligned
-/// to the right.
-pub fn new<S: Into<String>>(heading: impl IntoIterator<Item = S>) -> Table {
-    let mut table = text(heading);
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
+/// Rows of words under a heading.
+#[derive(Debug, Clone, Default)]
+pub struct Table {
+    /// The heading, then the rows.
+    rows: Vec<Vec<String>>,
+    /// The columns that are aligned to the right.
+    right: Vec<bool>,
+}
+
+/// Creates an empty table with a heading. All columns are aligned to the left.
+pub fn text<S: ToString>(heading: impl IntoIterator<Item = S>) -> Table {
+    let mut table = Table::default();
+    table.add_row(heading);
+    table.right = vec![false; table.rows[0].len()];
     table
 }
 
-/// An empty table of text with a heading.
-pub fn text<S: Into<String>>(heading: impl IntoIterator<Item = S>) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_content_arrangement(ContentArrangement::Disabled);
-    let bold = coloured();
-    if !bold {
-        table.force_no_tty();
+impl Table {
+    /// Adds a row below.
+    pub fn add_row<S: ToString>(&mut self, cells: impl IntoIterator<Item = S>) {
+        self.rows.push(cells.into_iter().map(|cell| cell.to_string()).collect());
     }
-    let heading: Vec<Cell> = heading
-        .into_iter()
-        .map(|text| {
-            let cell = Cell::new(text.into());
-            if bold { cell.add_attribute(Attribute::Bold) } else { cell }
-        })
-        .collect();
-    table.set_header(heading);
-    table
+
+    /// Aligns columns to the right, as figures are.
+    #[must_use]
+    pub fn aligned(mut self, right: impl IntoIterator<Item = bool>) -> Self {
+        self.right = right.into_iter().collect();
+        self
+    }
 }
 
-/// Returns the table as lines without trailing blanks.
+/// Returns the table as lines without trailing blanks. The heading is bold if the terminal takes
+/// styles.
 pub fn show(table: &Table) -> String {
-    table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+    let width = |at: usize| {
+        table.rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..table.right.len()).map(width).collect();
+    let bold = coloured();
+    let line = |(number, row): (usize, &Vec<String>)| {
+        let cell = |((cell, width), right): ((&String, &usize), &bool)| {
+            let width = *width;
+            if *right { format!(" {cell:>width$} ") } else { format!(" {cell:width$} ") }
+        };
+        let line: String = row.iter().zip(&widths).zip(&table.right).map(cell).collect();
+        let line = line.trim_end();
+        if number == 0 && bold { format!("\u{1b}[1m{line}\u{1b}[0m") } else { line.to_owned() }
+    };
+    table.rows.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// A duration in ns: [`Format::Ns`].

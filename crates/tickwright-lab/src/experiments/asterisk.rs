@@ -14,14 +14,13 @@
 //!
 //! # What the reviewers asked
 //!
-//! - Can a heap become as slow as a list? [`comparisons`] counts the comparisons.
+//! - Can a heap become as slow as a list? No: the shape of a heap depends on N alone, so an add
+//!   compares at most log N times and a delete twice that.
 //! - How does a red-black tree, or a hash with a ring, compare with the heap? The trees and the
 //!   wheel are columns.
 //! - In which order were the calls made? The first sentence of the report states the order.
 
 mod column;
-mod comparisons;
-mod crossover;
 mod power;
 mod published;
 mod sample;
@@ -32,11 +31,10 @@ mod verify;
 
 use core::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use tickwright::service::Structure;
 
 use self::column::{Column, Mode};
-use self::crossover::Few;
 use self::published::Published;
 use self::sample::Delays;
 use self::table::Table;
@@ -44,34 +42,13 @@ use crate::duration;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::{self, request};
-use crate::interrupt;
 use crate::models::scenario::{Population, Rounds, Seed};
 use crate::result::{Finding, Section, Series};
 use crate::structures::registry;
 
-/// A part of the experiment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Part {
-    /// Times N adds and N deletes, beside the published times
-    Table,
-    /// Finds up to how many timers the list is as fast as the best structure
-    Crossover,
-    /// Counts comparisons: can a heap degrade to a list?
-    Comparisons,
-}
-
 /// Asterisk's scheduler experiment of 2009: should a sorted list or a heap hold the callbacks?
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AsteriskArgs {
-    /// Parts to run, separated by commas
-    #[arg(
-        long,
-        value_enum,
-        value_delimiter = ',',
-        value_name = "PARTS",
-        default_value = "table,crossover,comparisons"
-    )]
-    only: Vec<Part>,
     /// The schedulers of 2009, this project's scheduler, or both
     /// [default: both, or ours where the system has no random source]
     #[arg(long, value_enum, value_delimiter = ',')]
@@ -102,20 +79,16 @@ pub(crate) struct Plan {
     published: Published,
 }
 
-/// The measurements; a part that was not run is empty.
-#[derive(Debug, Default)]
+/// The measurements.
+#[derive(Debug)]
 pub(crate) struct Data {
     /// The number of events of the scripts in virtual time. All events came in sorted order.
     verified: usize,
-    table: Option<Table>,
-    few: Vec<Few>,
-    comparisons: Vec<comparisons::Row>,
+    table: Table,
 }
 
 /// The number of adds in a script in virtual time.
 const SCRIPT: usize = 2000;
-/// The number of timers whose comparisons are counted.
-const COUNTED: u32 = 10_000;
 
 impl AsteriskArgs {
     /// The modes. The random source of 2009 may be missing.
@@ -136,10 +109,6 @@ impl AsteriskArgs {
             }
         }
         columns
-    }
-
-    fn runs(&self, part: Part) -> bool {
-        self.only.contains(&part) && !interrupt::requested()
     }
 }
 
@@ -184,33 +153,17 @@ impl Experiment for AsteriskArgs {
     }
 
     fn run(&self, plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
-        let table::Plan { columns, rounds, seed, .. } = &plan.table;
-        let mut data = Data { verified: verify::run(columns, SCRIPT, *seed)?, ..Data::default() };
-        if self.runs(Part::Table) {
-            data.table = Some(table::run(&plan.table, lab.meter)?);
-        }
-        if self.runs(Part::Crossover) {
-            data.few = crossover::run(columns, *rounds, *seed, lab.meter)?;
-        }
-        if self.runs(Part::Comparisons) {
-            data.comparisons = comparisons::run(COUNTED)?;
-        }
-        Ok(data)
+        let table::Plan { columns, seed, .. } = &plan.table;
+        let verified = verify::run(columns, SCRIPT, *seed)?;
+        Ok(Data { verified, table: table::run(&plan.table, lab.meter)? })
     }
 
     fn series(&self, _: &Plan, data: &Data) -> Vec<Series> {
-        let mut all: Vec<Series> = data.table.iter().flat_map(shape::series).collect();
-        all.extend(data.few.iter().flat_map(Few::series));
-        all.extend(comparisons::series(&data.comparisons));
-        all
+        shape::series(&data.table)
     }
 
     fn findings(&self, plan: &Plan, data: &Data) -> Vec<Finding> {
-        let table = data.table.iter().flat_map(|table| shape::findings(table, &plan.published));
-        let mut all: Vec<Finding> = table.collect();
-        all.extend(data.few.iter().filter_map(Few::finding));
-        all.extend(comparisons::finding(&data.comparisons));
-        all
+        shape::findings(&data.table, &plan.published)
     }
 
     fn sections(&self, plan: &Plan, data: &Data, findings: &[Finding]) -> Vec<Section> {
@@ -222,13 +175,9 @@ impl Experiment for AsteriskArgs {
             data.verified
         );
         let mut all = vec![Section::new("").text(sequence)];
-        if let Some(table) = &data.table {
-            let times = |mode| shape::times(table, &plan.published, plan.table.budget, mode);
-            all.extend(Mode::ALL.into_iter().flat_map(times));
-            all.extend(shape::shapes(findings));
-        }
-        all.extend(data.few.iter().filter_map(Few::section));
-        all.extend(comparisons::sections(&data.comparisons));
+        let times = |mode| shape::times(&data.table, &plan.published, plan.table.budget, mode);
+        all.extend(Mode::ALL.into_iter().flat_map(times));
+        all.extend(shape::shapes(findings));
         all
     }
 }

@@ -30,7 +30,7 @@ use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request;
 use crate::models::scenario::{Operations, Population, Rounds, Scenario, Seed};
 use crate::output::OutputArgs;
-use crate::result::{Finding, Section, Series};
+use crate::result::{Finding, Section, Series, workload};
 use crate::structures::registry::{self, Structure};
 
 /// Arguments of `bench`.
@@ -354,6 +354,13 @@ impl Experiment for Bench {
         match &self.what {
             What::Worst(_) => Some(plan.calls.seed),
             _ => plan.timed.parts.first().map(|part| part.seed),
+        }
+    }
+
+    fn workload(&self, plan: &Plan) -> String {
+        match &self.what {
+            What::Times(_) | What::Matrix(_) => plan.timed.parts.iter().map(run::Part::workload).collect(),
+            What::Worst(_) | What::Memory => workload::words(self.seed(plan), &self.parameters(plan)),
         }
     }
 

@@ -42,7 +42,7 @@ use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request::{self, names, word};
 use crate::models::scenario::{Seed, Within};
-use crate::result::{Finding, Section, Series, Unit};
+use crate::result::{Finding, Section, Series};
 use cpu::Pin;
 use registry::Tree;
 use run::{Data, Part, Plan};
@@ -143,12 +143,7 @@ impl Experiment for HelenosArgs {
 
     fn series(&self, _: &Plan, data: &Data) -> Vec<Series> {
         let calls = data.cells.iter().flat_map(run::Cell::series);
-        let asked = data.asked.iter().flat_map(|asked| {
-            let of = run::of_tree(asked.tree, asked.population);
-            let comparisons = Series::new("comparisons", Unit::Count, of.clone()).per("look-up");
-            let alone = Series::new("look-up", Unit::Ns, of);
-            [comparisons.of([asked.comparisons]), alone.of(asked.samples.iter().copied())]
-        });
+        let asked = data.asked.iter().flat_map(registry::Asked::series);
         calls.chain(asked).collect()
     }
 

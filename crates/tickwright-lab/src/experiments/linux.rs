@@ -70,7 +70,6 @@ mod published;
 mod run;
 mod simple;
 mod subject;
-mod sweep;
 mod tables;
 
 pub(crate) use cli::LinuxArgs;

@@ -12,6 +12,7 @@ pub(super) fn report(experiment: &str) -> Report {
         host: Host::default(),
         clock: None,
         seed: None,
+        workload: None,
         parameters: Default::default(),
         notes: Vec::new(),
         series: Vec::new(),

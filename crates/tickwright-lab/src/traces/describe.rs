@@ -64,6 +64,10 @@ impl Experiment for DescribeArgs {
         ])
     }
 
+    fn workload(&self, input: &Input) -> String {
+        input.workload(None, &self.parameters(input))
+    }
+
     fn is_timed(&self) -> bool {
         false
     }

@@ -1,19 +1,21 @@
 //! The events of a workload: from a trace, or made from a profile.
 
 use core::cmp::Reverse;
+use core::hash::Hash;
 use core::ops::ControlFlow;
 use std::collections::{BinaryHeap, VecDeque};
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use tickwright_trace::event::Ns;
 use tickwright_trace::{Base, Describer, Event, Header, Names, Profile, Reader, TraceError};
 
 use crate::error::LabError;
+use crate::experiment::Parameters;
 use crate::interrupt;
 use crate::output::text::name;
-use crate::result::{Better, Series, Unit, labels};
+use crate::result::{Better, Series, Unit, labels, workload};
 use crate::traces::profile::Workload;
 use crate::traces::samples;
 
@@ -31,6 +33,52 @@ pub(crate) enum Input {
     },
     /// Events that were made from a profile, in order.
     Made(Vec<Event>),
+}
+
+impl Input {
+    /// The CRC-32 of the file, or of the events that were made.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(crate) fn checksum(&self) -> Result<u32, LabError> {
+        match self {
+            Self::File { path, .. } => checksum_of(path),
+            Self::Made(events) => {
+                let mut sum = crc32fast::Hasher::new();
+                events.hash(&mut sum);
+                Ok(sum.finalize())
+            }
+        }
+    }
+
+    /// The words that define the work on this trace. Its content counts, and its name does not.
+    pub(crate) fn workload(&self, seed: Option<u64>, parameters: &Parameters) -> String {
+        let content = self.checksum().map_or(String::new(), |sum| format!("crc={sum:08x}\n"));
+        workload::words(seed, parameters) + &content
+    }
+}
+
+/// The CRC-32 of a file, or of a recording of this program.
+fn checksum_of(path: &Path) -> Result<u32, LabError> {
+    let mut sum = crc32fast::Hasher::new();
+    if let Some(Ok(sample)) = samples::find(path) {
+        sum.update(sample.bytes);
+        return Ok(sum.finalize());
+    }
+    let failed = |error| LabError::io(format!("reading {}", path.display()), error);
+    let mut file = BufReader::with_capacity(1 << 16, File::open(path).map_err(failed)?);
+    loop {
+        let read = match file.fill_buf() {
+            Ok([]) => return Ok(sum.finalize()),
+            Ok(bytes) => {
+                sum.update(bytes);
+                bytes.len()
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => 0,
+            Err(error) => return Err(failed(error)),
+        };
+        file.consume(read);
+    }
 }
 
 /// What a reader of a trace found beside the events.

@@ -8,16 +8,13 @@ mod data;
 mod verdict;
 
 use core::time::Duration;
-use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
 use self::data::{Criteria, Data, Plan};
 use super::input::Input;
 use super::replay::{self, Data as Replayed, Limits, Plan as ReplayPlan, ReplaySettings};
-use super::samples;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::interrupt;
@@ -118,7 +115,7 @@ impl RecommendArgs {
         let name = path.display().to_string();
         let name = match &input {
             Input::Made(_) => name,
-            Input::File { .. } => format!("{name} (CRC-32 {:08x})", checksum(path)?),
+            Input::File { .. } => format!("{name} (CRC-32 {:08x})", input.checksum()?),
         };
         Ok((input, plain(&name)))
     }
@@ -195,29 +192,6 @@ fn to_copy(input: &Input, own: &Replayed, scale: u32) -> Result<Option<Input>, L
     }
 }
 
-/// The CRC-32 of a file, or of a recording of this program.
-fn checksum(path: &Path) -> Result<u32, LabError> {
-    let mut sum = crc32fast::Hasher::new();
-    if let Some(Ok(sample)) = samples::find(path) {
-        sum.update(sample.bytes);
-        return Ok(sum.finalize());
-    }
-    let failed = |error| LabError::io(format!("reading {}", path.display()), error);
-    let mut file = BufReader::with_capacity(1 << 16, File::open(path).map_err(failed)?);
-    loop {
-        let read = match file.fill_buf() {
-            Ok([]) => return Ok(sum.finalize()),
-            Ok(bytes) => {
-                sum.update(bytes);
-                bytes.len()
-            }
-            Err(error) if error.kind() == ErrorKind::Interrupted => 0,
-            Err(error) => return Err(failed(error)),
-        };
-        file.consume(read);
-    }
-}
-
 impl Experiment for RecommendArgs {
     type Plan = Plan;
     type Data = Data;
@@ -257,6 +231,10 @@ impl Experiment for RecommendArgs {
 
     fn seed(&self, plan: &Plan) -> Option<u64> {
         Some(plan.replay.seed)
+    }
+
+    fn workload(&self, plan: &Plan) -> String {
+        plan.replay.input.workload(self.seed(plan), &self.parameters(plan))
     }
 
     fn run(&self, plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {

@@ -104,6 +104,10 @@ impl Experiment for ReplayArgs {
         Some(plan.seed)
     }
 
+    fn workload(&self, plan: &Plan) -> String {
+        plan.input.workload(self.seed(plan), &self.parameters(plan))
+    }
+
     fn run(&self, plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
         run::run(plan, None, lab)
     }

@@ -10,6 +10,13 @@ fn text_files_are_read_or_left_out() {
 }
 
 #[test]
+fn a_hypervisor_has_the_name_of_its_letters() {
+    assert_eq!(hypervisor(Some("KVMKVMKVM")), "KVM");
+    assert_eq!(hypervisor(Some("TCGTCGTCGTCG")), "QEMU TCG");
+    assert!(!hypervisor(Some("?")).is_empty() && !hypervisor(None).is_empty());
+}
+
+#[test]
 fn what_is_unknown_is_left_out_of_the_block() {
     let host = Host { cores: 2, rustc: "rustc 1.95.0".into(), profile: "release".into(), ..Host::default() };
     assert_eq!(

@@ -1,6 +1,5 @@
 //! Outputs of results: tables on the terminal, and files for other programs.
 
-mod baseline;
 mod closed;
 mod file;
 mod report;
@@ -12,7 +11,6 @@ use std::process::ExitCode;
 use crate::error::LabError;
 
 pub use crate::{table, text};
-pub use baseline::Name;
 pub use file::{GrowingFile, TextFile, is_stdout};
 pub use report::{OutputArgs, Outputs};
 

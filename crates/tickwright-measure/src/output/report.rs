@@ -5,12 +5,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::baseline::{self, Name};
 use super::file::{Sink, TextFile, is_stdout, place};
 use super::print;
 use crate::error::LabError;
 use crate::render;
-use crate::result::compare::{compare, sections};
 use crate::result::{Condition, Report, write_csv};
 
 /// The outputs to which a run writes its report. Without any of them, the run prints tables.
@@ -33,12 +31,6 @@ pub struct OutputArgs {
     /// --svg=FILE to a file
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     pub svg: Option<PathBuf>,
-    /// Keep the report under a name, for --against
-    #[arg(long, value_name = "NAME")]
-    pub save: Option<Name>,
-    /// Compare the report with one of this command that --save kept
-    #[arg(long, value_name = "NAME")]
-    pub against: Option<Name>,
     /// Exit with 1 when a series fulfils a condition: 'p99(insert) > 200ns'. May be repeated
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Vec<Condition>,
@@ -51,8 +43,6 @@ type Writer = fn(&Report, &mut dyn Write) -> io::Result<()>;
 #[derive(Debug, Default)]
 pub struct Outputs {
     sinks: Vec<(Writer, Sink)>,
-    /// The report to compare with, and its name.
-    against: Option<(String, Report)>,
     fail_if: Vec<Condition>,
 }
 
@@ -85,12 +75,12 @@ impl OutputArgs {
         all.map(|(flag, path, writer)| (flag, path.map(named), writer))
     }
 
-    /// Opens the outputs that were requested of an experiment, such as `bench hold`. Existing files
-    /// keep their content until a report replaces it.
+    /// Opens the outputs that were requested. Existing files keep their content until a report
+    /// replaces it.
     ///
     /// # Errors
-    /// A path that cannot be written, two outputs to one path, or a name without a saved result.
-    pub fn open(&self, experiment: &str) -> Result<Outputs, LabError> {
+    /// A path that cannot be written, or two outputs to one path.
+    pub fn open(&self) -> Result<Outputs, LabError> {
         let mut open: Vec<(&str, &Path, Writer)> = Vec::new();
         for (flag, path, writer) in self.all() {
             let Some(path) = path else { continue };
@@ -98,12 +88,7 @@ impl OutputArgs {
             open.push((flag, path, writer));
         }
         let sinks = open.into_iter().map(|(_, path, writer)| Ok((writer, Sink::open(path)?)));
-        let mut sinks = sinks.collect::<Result<Vec<(Writer, Sink)>, LabError>>()?;
-        let against = self.against.as_ref().map(|name| baseline::read(name, experiment)).transpose()?;
-        if let Some(name) = &self.save {
-            sinks.push((json, Sink::open(&baseline::make_room(name, experiment)?)?));
-        }
-        Ok(Outputs { sinks, against, fail_if: self.fail_if.clone() })
+        Ok(Outputs { sinks: sinks.collect::<Result<_, LabError>>()?, fail_if: self.fail_if.clone() })
     }
 
     /// Whether standard output is free for tables, and for lines during a run.
@@ -169,16 +154,12 @@ impl Outputs {
     /// The file system refuses a write after the files were opened. [`LabError::Interrupted`] for a
     /// partial report. [`LabError::Failed`] when a condition of `--fail-if` is fulfilled.
     pub fn deliver(&self, report: &Report) -> Result<(), LabError> {
-        let mut report = report.clone();
-        if let Some((name, old)) = &self.against {
-            report.sections.extend(sections(name, "this run", &compare(old, &report)?));
-        }
-        let printed = if self.terminal() { print(&render::text(&report)) } else { Ok(()) };
+        let printed = if self.terminal() { print(&render::text(report)) } else { Ok(()) };
         // A reader that has gone does not keep the files from being written.
-        let written = self.write(&report);
+        let written = self.write(report);
         // For a picture that cannot be drawn, no tables were printed yet.
         if !self.terminal() && written.as_ref().is_err_and(LabError::is_unwritten) {
-            let _ = print(&render::text(&report));
+            let _ = print(&render::text(report));
         }
         printed.and(written)
     }

@@ -2,6 +2,7 @@
 
 use core::fmt::Write;
 
+use super::about;
 use super::svg::{escape, small_svg_of, svg_of};
 use super::text::field;
 use crate::result::{Block, Cell, Claim, Finding, Plot, Report, Section, Table};
@@ -76,10 +77,7 @@ fn article(out: &mut String, at: usize, name: &str, report: &Report) -> core::fm
     for note in &report.notes {
         writeln!(out, "<p class=\"note\">{}</p>", escape(note))?;
     }
-    writeln!(out, "<details><summary>Machine and build</summary><pre>{}", escape(&report.host.to_string()))?;
-    if let Some(clock) = &report.clock {
-        writeln!(out, "clock  {}", escape(&clock.to_string()))?;
-    }
+    write!(out, "<details><summary>Machine and build</summary><pre>{}", escape(&about(report)))?;
     if let Some(seed) = report.seed {
         writeln!(out, "seed   {seed}")?;
     }

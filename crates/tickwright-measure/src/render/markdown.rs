@@ -3,24 +3,16 @@
 //! Names in a report may come from a stranger's file, so every text is escaped, and Markdown shows
 //! it as it is.
 
-use super::plot;
-use super::svg;
 use super::text::field;
+use super::{about, plot, svg};
 use crate::result::{Block, Report, Table};
-use crate::text::{name, plain};
+use crate::text::name;
 
 /// The whole report.
 #[must_use]
 pub fn markdown(report: &Report) -> String {
-    let mut about = plain(&report.host.to_string()) + "\n";
-    if let Some(started) = &report.started {
-        about += &format!("date   {}\n", name(started));
-    }
-    if let Some(clock) = &report.clock {
-        about += &format!("clock  {clock}\n");
-    }
     let (title, command) = (line(&report.experiment), code(&report.command));
-    let mut out = format!("# {title}\n\n{command}\n\n{}\n", fenced(&about));
+    let mut out = format!("# {title}\n\n{command}\n\n{}\n", fenced(&about(report)));
     for note in &report.notes {
         out += &format!("\n> {}\n", line(note));
     }

@@ -1,8 +1,6 @@
 //! A report for the terminal.
 
-use comfy_table::CellAlignment;
-
-use super::plot;
+use super::{about, plot};
 
 use crate::result::{Block, Cell, Report, Section, Table};
 use crate::table;
@@ -15,13 +13,7 @@ const INTERRUPTED: &str =
 /// The whole report: host, notes, sections.
 #[must_use]
 pub fn text(report: &Report) -> String {
-    let mut out = format!("{}\n", plain(&report.host.to_string()));
-    if let Some(started) = &report.started {
-        out += &format!("date   {}\n", name(started));
-    }
-    if let Some(clock) = &report.clock {
-        out += &format!("clock  {clock}\n");
-    }
+    let mut out = about(report);
     for note in &report.notes {
         out += &format!("note   {}\n", plain(note));
     }
@@ -93,12 +85,8 @@ pub(super) fn field(cell: Option<&Cell>, table: &Table, column: usize) -> String
 }
 
 fn lines(of: &Table) -> String {
-    let mut shown = table::text(of.columns.iter().map(|column| name(&column.name)));
-    for (column, declared) in shown.column_iter_mut().zip(&of.columns) {
-        if !declared.format.is_text() {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
+    let mut shown = table::text(of.columns.iter().map(|column| name(&column.name)))
+        .aligned(of.columns.iter().map(|column| !column.format.is_text()));
     for row in &of.rows {
         shown.add_row((0..of.columns.len()).map(|at| field(row.get(at), of, at)));
     }

@@ -151,13 +151,17 @@ impl Finding {
     }
 }
 
-/// Findings as rows of a table: the figure with its interval, the bound, and the verdict. The table
-/// has columns of bounds and of figures if at least one finding has one. `format` is the format of
+/// Findings as rows of a table: the published result, the figure with its interval, the bound, and
+/// the verdict. The table has each of these columns if at least one finding has it. `format` is the format of
 /// the figures.
 #[must_use]
 pub fn table(heading: &str, format: Format, findings: &[Finding]) -> Table {
     let bounded = findings.iter().any(|finding| finding.bound.is_some());
     let mut table = Table::new().column(heading, Format::Text);
+    let published = findings.iter().any(|finding| finding.published.is_some());
+    if published {
+        table = table.column("published", Format::Text);
+    }
     if bounded {
         table = table.column("limit", Format::Text);
     }
@@ -174,6 +178,9 @@ pub fn table(heading: &str, format: Format, findings: &[Finding]) -> Table {
         let figure = finding.figure;
         let interval = figure.map(|figure| figure.interval).filter(|interval| interval.coverage > 0.0);
         let mut row = vec![Cell::from(finding.about.as_str())];
+        if published {
+            row.push(finding.published.as_deref().unwrap_or_default().into());
+        }
         if bounded {
             row.push(finding.bound.map_or(String::new(), |bound| bound.to_string()).into());
         }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{Block, Report, SCHEMA};
+use super::{Block, Report, SCHEMA, default};
 use crate::error::LabError;
 use crate::text::{self, plain};
 
@@ -59,6 +59,9 @@ impl Report {
             if let Block::Plot(plot) = block {
                 plot.keep_drawable();
             }
+        }
+        if report.sections.is_empty() {
+            report.sections = default::sections(&report.series);
         }
         Ok(report)
     }

@@ -112,6 +112,9 @@ pub struct Series {
     pub better: Better,
     /// The labels that distinguish the series from others of this name.
     pub labels: Labels,
+    /// The labels in which the series with which this one is compared differs: `way = locked`.
+    #[serde(default, skip_serializing_if = "Labels::is_empty")]
+    pub base: Labels,
     /// One value for each round, in order. The series of one interleaved run have equal lengths:
     /// values at the same index were measured in the same round. A round without a figure has the
     /// value NaN, which is `null` in JSON.
@@ -128,7 +131,15 @@ fn numbers<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f64>, D::Error> {
 impl Series {
     /// An empty series of totals. Lower figures are better.
     pub fn new(name: impl Into<String>, unit: Unit, labels: Labels) -> Self {
-        Self { name: name.into(), unit, per: None, better: Better::Lower, labels, samples: Vec::new() }
+        Self {
+            name: name.into(),
+            unit,
+            per: None,
+            better: Better::Lower,
+            labels,
+            base: Labels::new(),
+            samples: Vec::new(),
+        }
     }
 
     /// States that each sample is the mean for one `what`, such as `operation`.
@@ -142,6 +153,13 @@ impl Series {
     #[must_use]
     pub fn better(mut self, better: Better) -> Self {
         self.better = better;
+        self
+    }
+
+    /// Names the series with which this one is compared, by the label in which the two differ.
+    #[must_use]
+    pub fn beside(mut self, label: &str, value: impl Into<Label>) -> Self {
+        self.base.insert(label.to_owned(), value.into());
         self
     }
 

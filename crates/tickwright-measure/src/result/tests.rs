@@ -105,3 +105,38 @@ fn a_point_that_cannot_be_drawn_is_dropped_from_a_file() {
     let Block::Plot(plot) = &read.sections[0].blocks[0] else { panic!("a plot") };
     assert_eq!(plot.curves[0].points, [(2.0, 100.0)]);
 }
+
+#[test]
+fn the_workload_is_what_defines_the_work() {
+    let words = |rounds: u32, structures: &'static str, n: &'static str, seed| {
+        let pairs = [("rounds", rounds.into()), ("structures", structures.into()), ("n", n.into())];
+        workload::words(Some(seed), &crate::request::parameters(pairs))
+    };
+    assert_eq!(words(9, "list", "1k", 1), words(25, "heap4,list", "1k", 1));
+    let hash = |words: &str| workload::hash("bench hold", words);
+    let one = hash(&words(9, "list", "1k", 1));
+    // A hash is compared with those of other versions, so it never changes.
+    assert_eq!(one, "1852f4889cbaa0f2");
+    assert_ne!(one, hash(&words(9, "list", "10k", 1)));
+    assert_ne!(one, hash(&words(9, "list", "1k", 2)));
+    assert_ne!(one, workload::hash("bench network", &words(9, "list", "1k", 1)));
+}
+
+#[test]
+fn a_comparison_of_two_workloads_is_doubted() {
+    let of = |workload: Option<&str>, n: &'static str| {
+        let parameters = crate::request::parameters([("rounds", 9_u32.into()), ("n", n.into())]);
+        Report { workload: workload.map(str::to_owned), parameters, ..whole() }
+    };
+    assert_eq!(workload::doubt(&of(Some("a"), "1k"), &of(Some("a"), "1k")), None);
+    assert_eq!(workload::doubt(&of(None, "1k"), &of(Some("b"), "10k")), None, "too old to say");
+    let doubt = workload::doubt(&of(Some("a"), "1k"), &of(Some("b"), "10k")).unwrap();
+    assert!(doubt.contains("different workloads (a and b): n 1k and 10k; what"), "{doubt}");
+}
+
+#[test]
+fn a_result_without_sections_is_shown_by_its_series() {
+    let text = serde_json::to_string(&Report { sections: Vec::new(), ..whole() }).unwrap();
+    let shown = crate::render::text(&Report::parse("r.json", &text).unwrap());
+    assert!(shown.contains("hold, ns per operation"), "{shown}");
+}

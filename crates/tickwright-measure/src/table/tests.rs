@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn figures_stand_to_the_right_and_lines_have_no_trailing_blanks() {
-    let mut table = new(["structure", "n=2", "n=10k"]);
+    let mut table = text(["structure", "n=2", "n=10k"]).aligned([false, true, true]);
     table.add_row(["rb/slab", "9.5", "1200"]);
     table.add_row(["btree-map", "12", ""]);
     assert_eq!(show(&table), " structure  n=2  n=10k\n rb/slab    9.5   1200\n btree-map   12");

@@ -5,7 +5,7 @@ use tickwright::clock::Instant;
 use tickwright::scheduler::{Cancelled, Firing, Next, Plain, Scheduler, TimerId};
 use tickwright::service::{Settings, Structure};
 
-use super::then::{Context, Heap, List, Order, Tree};
+use super::then::{Context, Heap, List, Order};
 use crate::clock::{Meter, OsClock};
 
 /// How a scheduler is built and driven.
@@ -34,9 +34,6 @@ impl Mode {
 pub(crate) enum Then {
     List,
     Heap,
-    Tree,
-    /// The heap since 2014, which has no table of ids. A lookup searches the heap for the id.
-    HeapScan,
 }
 
 /// A scheduler under measurement.
@@ -47,8 +44,7 @@ pub(crate) enum Column {
 }
 
 impl Column {
-    pub(crate) const THEN: [Self; 4] =
-        [Self::Then(Then::List), Self::Then(Then::Heap), Self::Then(Then::Tree), Self::Then(Then::HeapScan)];
+    pub(crate) const THEN: [Self; 2] = [Self::Then(Then::List), Self::Then(Then::Heap)];
 
     pub(crate) fn mode(self) -> Mode {
         match self {
@@ -62,8 +58,6 @@ impl Column {
         match self {
             Self::Then(Then::List) => "list",
             Self::Then(Then::Heap) => "heap",
-            Self::Then(Then::Tree) => "rb",
-            Self::Then(Then::HeapScan) => "heap, scanned",
             Self::Ours(structure) => structure.id(),
         }
     }
@@ -71,7 +65,6 @@ impl Column {
     /// The name of the scheduler, which is unique among all columns.
     pub(crate) fn name(self) -> String {
         match self {
-            Self::Then(Then::HeapScan) => format!("{} as since 2014", self.title()),
             Self::Then(_) => format!("{} as in 2009", self.title()),
             Self::Ours(_) => self.title().to_owned(),
         }
@@ -81,20 +74,13 @@ impl Column {
         self.title() == "list"
     }
 
-    /// Whether a lookup searches all entries for an id.
-    pub(crate) fn scans(self) -> bool {
-        self == Self::Then(Then::HeapScan)
-    }
-
     /// Creates a scheduler on the real clock and passes it to `visitor`.
     pub(crate) fn visit<V: Visitor>(self, visitor: V) -> V::Out {
         let clock = OsClock::start();
         let at = move |ahead: u64| clock.now() / 1000 + ahead;
         match self {
-            Self::Then(Then::List) => visitor.visit(Context::<List<u64>, u64, _>::new(at)),
-            Self::Then(Then::Heap) => visitor.visit(Context::<Heap<u64>, u64, _>::new(at)),
-            Self::Then(Then::Tree) => visitor.visit(Context::<Tree<u64>, u64, _>::new(at)),
-            Self::Then(Then::HeapScan) => visitor.visit(Context::<Heap<u64, true>, u64, _>::new(at)),
+            Self::Then(Then::List) => visitor.visit(Context::<List, _>::new(at)),
+            Self::Then(Then::Heap) => visitor.visit(Context::<Heap, _>::new(at)),
             Self::Ours(structure) => {
                 visitor.visit(Ours(Scheduler::new(Settings::new().structure(structure))))
             }
@@ -130,7 +116,7 @@ fn nothing(_: usize) -> i32 {
     0
 }
 
-impl<O: Order<u64>, C: Fn(u64) -> u64> Subject for Context<O, u64, C> {
+impl<O: Order, C: Fn(u64) -> u64> Subject for Context<O, C> {
     type Id = i32;
 
     #[inline]

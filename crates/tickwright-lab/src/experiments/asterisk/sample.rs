@@ -85,10 +85,6 @@ pub(crate) struct Measure<'a> {
     pub(crate) meter: &'a dyn Meter,
     /// The sample is given up at this time.
     pub(crate) until: u64,
-    /// Whether the check asks for the due time of every id. A look-up that searches all entries
-    /// would take longer than the measured work. For such a scheduler, only the deletes verify the
-    /// timers.
-    pub(crate) look: bool,
 }
 
 impl Measure<'_> {
@@ -106,7 +102,7 @@ impl Visitor for Measure<'_> {
     type Out = Result<Option<Sample>, String>;
 
     fn visit<S: Subject>(self, scheduler: S) -> Self::Out {
-        let Self { n, delays, meter, until, look } = self;
+        let Self { n, delays, meter, until } = self;
         let over = || interrupt::requested() || meter.now() > until;
         let mut ids = Vec::with_capacity(n);
         let mut asked = Vec::with_capacity(n);
@@ -128,9 +124,7 @@ impl Visitor for Measure<'_> {
         if pending != n {
             return Err(format!("{pending} are pending"));
         }
-        if look {
-            in_time(&scheduler, ids.iter().copied().zip(asked), begun)?;
-        }
+        in_time(&scheduler, ids.iter().copied().zip(asked), begun)?;
         if let Some(fault) = scheduler.fault() {
             return Err(fault);
         }

@@ -238,7 +238,7 @@ impl Taker<'_> {
         let Self { column, delays, budget, meter } = self;
         let most = if n <= 2 * TRIAL { LONGEST } else { budget.saturating_mul(2) };
         let until = meter.now().saturating_add(most);
-        Measure { n, delays, meter: *meter, until, look: !column.scans() }.take(*column)
+        Measure { n, delays, meter: *meter, until }.take(*column)
     }
 }
 

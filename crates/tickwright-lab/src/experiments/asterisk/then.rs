@@ -4,8 +4,7 @@
 //! A [`Context`] takes a mutex at each call and finds an entry by its id in a hash table of chained
 //! nodes. The context allocates each entry and each node of the table, and keeps up to 128 freed
 //! entries for the next adds. The structure that orders the entries is a parameter. The parameter
-//! is the sorted doubly linked list that was replaced, the binary heap that replaced the list, or a
-//! red-black tree.
+//! is the sorted doubly linked list that was replaced, or the binary heap that replaced the list.
 //!
 //! Differences from 2009:
 //! - The mutex is not recursive.
@@ -23,18 +22,13 @@ mod linked;
 
 use core::cell::Cell;
 use core::fmt;
-use core::ops::Sub;
 use std::rc::Rc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub(crate) use heap::Heap;
-pub(crate) use linked::{List, Tree};
+pub(crate) use linked::List;
 
 use ids::Ids;
-
-/// A point in time, in µs. A separate type is a point in time that counts its comparisons.
-pub(crate) trait Moment: Copy + Ord + Default + Sub<Output = Self> {}
-impl<K: Copy + Ord + Default + Sub<Output = K>> Moment for K {}
 
 /// The maximum number of freed entries that a context keeps.
 const KEPT: usize = 128;
@@ -46,9 +40,9 @@ type Call = fn(usize) -> i32;
 
 /// A scheduled entry. `P` is the entry's position in the order.
 #[derive(Default)]
-pub(crate) struct Entry<K, P> {
+pub(crate) struct Entry<P> {
     place: P,
-    when: Cell<K>,
+    when: Cell<u64>,
     id: Cell<i32>,
     /// The delay in ms until the next run of a repeated entry.
     interval: Cell<i32>,
@@ -57,59 +51,51 @@ pub(crate) struct Entry<K, P> {
     data: Cell<usize>,
 }
 
-impl<K, P> fmt::Debug for Entry<K, P> {
+impl<P> fmt::Debug for Entry<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Entry").field("id", &self.id).finish_non_exhaustive()
     }
 }
 
 /// A collection of entries, ordered by time.
-pub(crate) trait Order<K: Moment>: Default {
+pub(crate) trait Order: Default {
     /// The position of an entry.
     type Place: Default;
 
-    /// Whether [`Self::find`] searches for ids. Otherwise the context has a table of ids.
-    const SCANS: bool = false;
-
-    fn add(&mut self, entry: Rc<Entry<K, Self::Place>>);
+    fn add(&mut self, entry: Rc<Entry<Self::Place>>);
     /// Removes an entry that is in the collection.
-    fn remove(&mut self, entry: &Rc<Entry<K, Self::Place>>);
-    fn first(&self) -> Option<Rc<Entry<K, Self::Place>>>;
-    /// Searches all entries for an id, if [`Self::SCANS`].
-    fn find(&self, _id: i32) -> Option<Rc<Entry<K, Self::Place>>> {
-        None
-    }
+    fn remove(&mut self, entry: &Rc<Entry<Self::Place>>);
+    fn first(&self) -> Option<Rc<Entry<Self::Place>>>;
 }
 
 /// A scheduler context. `now` gives the time in µs.
-pub(crate) struct Context<O: Order<K>, K: Moment, C> {
-    inner: Mutex<Inner<O, K>>,
+pub(crate) struct Context<O: Order, C> {
+    inner: Mutex<Inner<O>>,
     now: C,
 }
 
-struct Inner<O: Order<K>, K: Moment> {
+struct Inner<O: Order> {
     order: O,
     len: usize,
-    /// The table of ids, which is empty if the order scans.
-    ids: Ids<Rc<Entry<K, O::Place>>>,
-    freed: Vec<Rc<Entry<K, O::Place>>>,
+    ids: Ids<Rc<Entry<O::Place>>>,
+    freed: Vec<Rc<Entry<O::Place>>>,
     issued: i32,
 }
 
-impl<O: Order<K>, K: Moment, C> fmt::Debug for Context<O, K, C> {
+impl<O: Order, C> fmt::Debug for Context<O, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context").finish_non_exhaustive()
     }
 }
 
-impl<O: Order<K>, K: Moment, C: Fn(u64) -> K> Context<O, K, C> {
+impl<O: Order, C: Fn(u64) -> u64> Context<O, C> {
     /// Creates an empty context. `now(n)` returns the time n µs from now.
     pub(crate) fn new(now: C) -> Self {
         let inner = Inner { order: O::default(), len: 0, ids: Ids::new(), freed: Vec::new(), issued: 0 };
         Self { inner: Mutex::new(inner), now }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner<O, K>> {
+    fn lock(&self) -> MutexGuard<'_, Inner<O>> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -125,9 +111,7 @@ impl<O: Order<K>, K: Moment, C: Fn(u64) -> K> Context<O, K, C> {
         entry.call.set(Some(call));
         entry.data.set(data);
         entry.when.set((self.now)(u64::from(delay) * 1000));
-        if !O::SCANS {
-            inner.ids.insert(id, Rc::clone(&entry));
-        }
+        inner.ids.insert(id, Rc::clone(&entry));
         inner.order.add(entry);
         inner.len += 1;
         id
@@ -143,17 +127,17 @@ impl<O: Order<K>, K: Moment, C: Fn(u64) -> K> Context<O, K, C> {
     }
 
     /// Returns the time, in µs.
-    pub(crate) fn time(&self) -> K {
+    pub(crate) fn time(&self) -> u64 {
         (self.now)(0)
     }
 
     /// Returns the due time of an entry; `None` if the entry is not pending.
-    pub(crate) fn when(&self, id: i32) -> Option<K> {
+    pub(crate) fn when(&self, id: i32) -> Option<u64> {
         self.lock().find(id).map(|entry| entry.when.get())
     }
 
     /// Removes the earliest entry, due or not. Returns its data and its due time.
-    pub(crate) fn pop(&self) -> Option<(usize, K)> {
+    pub(crate) fn pop(&self) -> Option<(usize, u64)> {
         let mut inner = self.lock();
         let first = inner.order.first()?;
         let found = (first.data.get(), first.when.get());
@@ -167,15 +151,13 @@ impl<O: Order<K>, K: Moment, C: Fn(u64) -> K> Context<O, K, C> {
     }
 }
 
-impl<O: Order<K>, K: Moment> Inner<O, K> {
-    fn find(&self, id: i32) -> Option<Rc<Entry<K, O::Place>>> {
-        if O::SCANS { self.order.find(id) } else { self.ids.get(id).map(Rc::clone) }
+impl<O: Order> Inner<O> {
+    fn find(&self, id: i32) -> Option<Rc<Entry<O::Place>>> {
+        self.ids.get(id).map(Rc::clone)
     }
 
-    fn release(&mut self, entry: &Rc<Entry<K, O::Place>>) {
-        if !O::SCANS {
-            self.ids.remove(entry.id.get());
-        }
+    fn release(&mut self, entry: &Rc<Entry<O::Place>>) {
+        self.ids.remove(entry.id.get());
         self.order.remove(entry);
         self.len -= 1;
         if self.freed.len() < KEPT {

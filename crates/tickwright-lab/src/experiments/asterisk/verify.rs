@@ -10,7 +10,7 @@ use tickwright::service::{Settings, Structure};
 
 use super::column::{Column, Then};
 use super::sample::Delays;
-use super::then::{Context, Heap, List, Order, Tree};
+use super::then::{Context, Heap, List, Order};
 use crate::error::LabError;
 
 /// The adds of a script, with pauses between them. Then every third timer is deleted, and the rest
@@ -72,9 +72,9 @@ impl Script {
     }
 
     /// The events of a scheduler of 2009. Events with equal times come in any order.
-    fn then<O: Order<u64>>(&self) -> Result<Vec<Event>, String> {
+    fn then<O: Order>(&self) -> Result<Vec<Event>, String> {
         let now = Cell::new(0);
-        let context = Context::<O, u64, _>::new(|ahead| now.get() + ahead);
+        let context = Context::<O, _>::new(|ahead| now.get() + ahead);
         self.play(
             |pause| now.set(now.get() + u64::from(pause) * 1000),
             |at, delay| Ok(context.add(delay, |_| 0, at)),
@@ -167,10 +167,8 @@ pub(crate) fn run(columns: &[Column], n: usize, seed: u64) -> Result<usize, LabE
 
 fn verify(script: &Script, expected: &[Event], column: Column) -> Result<(), String> {
     let events = match column {
-        Column::Then(Then::List) => script.then::<List<u64>>()?,
-        Column::Then(Then::Heap) => script.then::<Heap<u64>>()?,
-        Column::Then(Then::Tree) => script.then::<Tree<u64>>()?,
-        Column::Then(Then::HeapScan) => script.then::<Heap<u64, true>>()?,
+        Column::Then(Then::List) => script.then::<List>()?,
+        Column::Then(Then::Heap) => script.then::<Heap>()?,
         Column::Ours(structure) if structure.is_exact() => {
             return compare(script.ours(structure)?, expected);
         }

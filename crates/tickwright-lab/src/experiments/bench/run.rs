@@ -100,6 +100,15 @@ pub(crate) struct Part {
     pub(crate) structures: Vec<(&'static Structure, Option<String>)>,
 }
 
+impl Part {
+    /// The words that define the work.
+    pub(crate) fn workload(&self) -> String {
+        let Scenario { model, measures, increments, timeouts, one_shots, .. } = &self.scenario;
+        let Self { population, operations, seed, .. } = self;
+        format!("{:?}\n", (model, measures, increments, timeouts, one_shots, population, operations, seed))
+    }
+}
+
 /// Returns an error if the baseline could not run in some cell.
 pub(crate) fn can_be_baseline(
     baseline: &'static Structure,

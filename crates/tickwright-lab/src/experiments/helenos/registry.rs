@@ -2,13 +2,14 @@
 
 use core::cell::Cell;
 use core::cmp::Ordering;
-use core::hint::black_box;
 use std::rc::Rc;
 
 use clap::ValueEnum;
 use tickwright_collections::{Avl, Balance, Dictionary, HookDict, KeyOrder, Link, Membership, RedBlack};
 
 use super::channel::{Client, Loopback, token};
+use super::run::of_tree;
+use crate::result::{Series, Unit};
 
 /// The tree that holds the tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -17,9 +18,6 @@ pub(crate) enum Tree {
     Avl,
     /// The ordered dictionary: red-black
     Odict,
-    /// The ordered dictionary with its key getter and comparator behind function pointers, as in
-    /// the C original
-    OdictCalls,
 }
 
 /// A task in the registry.
@@ -29,23 +27,10 @@ struct Task<B: Balance> {
     link: Link<B>,
 }
 
-/// Orders tasks by id. The key getter and the comparator are inlined closures, function pointers,
-/// or closures that count comparisons.
-struct By<K, C> {
-    key: K,
-    compare: C,
-}
+/// Orders tasks by id. The comparison is inlined, or counts itself.
+struct ById<C>(C);
 
-fn by<B: Balance, K: Fn(&Task<B>) -> u64, C: Fn(&u64, &u64) -> Ordering>(key: K, compare: C) -> By<K, C> {
-    By { key, compare }
-}
-
-impl<B, K, C> KeyOrder<Task<B>> for By<K, C>
-where
-    B: Balance,
-    K: Fn(&Task<B>) -> u64,
-    C: Fn(&u64, &u64) -> Ordering,
-{
+impl<B: Balance, C: Fn(&u64, &u64) -> Ordering> KeyOrder<Task<B>> for ById<C> {
     type Key<'k>
         = u64
     where
@@ -53,21 +38,16 @@ where
 
     #[inline]
     fn key<'k>(&'k self, task: &'k Task<B>) -> u64 {
-        (self.key)(task)
+        task.id
     }
 
     #[inline]
     fn compare(&self, a: &u64, b: &u64) -> Ordering {
-        (self.compare)(a, b)
+        (self.0)(a, b)
     }
 }
 
-impl<B, K, C> Membership<Task<B>, B> for By<K, C>
-where
-    B: Balance,
-    K: Fn(&Task<B>) -> u64,
-    C: Fn(&u64, &u64) -> Ordering,
-{
+impl<B: Balance, C: Fn(&u64, &u64) -> Ordering> Membership<Task<B>, B> for ById<C> {
     #[inline]
     fn link<'t>(&self, task: &'t Task<B>) -> &'t Link<B> {
         &task.link
@@ -165,14 +145,10 @@ pub(super) fn with_all<R>(
     population: usize,
     user: impl FnOnce(&[(Tree, &dyn Registry)]) -> Result<R, String>,
 ) -> Result<R, String> {
-    let (avl, odict, calls) = (tasks::<Avl>(population), tasks::<RedBlack>(population), tasks(population));
-    let avl = registry(by(|task: &Task<Avl>| task.id, u64::cmp), &avl)?;
-    let odict = registry(by(|task: &Task<RedBlack>| task.id, u64::cmp), &odict)?;
-    // `black_box` hides the function pointers from the compiler.
-    let key: fn(&Task<RedBlack>) -> u64 = black_box(|task| task.id);
-    let compare: fn(&u64, &u64) -> Ordering = black_box(u64::cmp);
-    let calls = registry(by(key, compare), &calls)?;
-    user(&[(Tree::Avl, &avl), (Tree::Odict, &odict), (Tree::OdictCalls, &calls)])
+    let (avl, odict) = (tasks::<Avl>(population), tasks::<RedBlack>(population));
+    let avl = registry(ById(u64::cmp), &avl)?;
+    let odict = registry(ById(u64::cmp), &odict)?;
+    user(&[(Tree::Avl, &avl), (Tree::Odict, &odict)])
 }
 
 /// The work that a round trip causes in a tree.
@@ -191,11 +167,24 @@ pub(super) struct Asked {
     pub(super) samples: Vec<f64>,
 }
 
+impl Asked {
+    /// The counts, and the samples.
+    pub(super) fn series(&self) -> [Series; 3] {
+        let of = || of_tree(self.tree, self.population);
+        let count = |name: &str| Series::new(name, Unit::Count, of()).per("look-up");
+        [
+            count("comparisons").of([self.comparisons]),
+            count("most comparisons").of([self.most as f64]),
+            Series::new("look-up", Unit::Ns, of()).of(self.samples.iter().copied()),
+        ]
+    }
+}
+
 /// Counts look-ups and comparisons over `round_trips` in a separate pass, without timing.
 pub(super) fn count(tree: Tree, population: usize, round_trips: u64, seed: u64) -> Result<Asked, String> {
     match tree {
         Tree::Avl => counted::<Avl>(tree, population, round_trips, seed),
-        Tree::Odict | Tree::OdictCalls => counted::<RedBlack>(tree, population, round_trips, seed),
+        Tree::Odict => counted::<RedBlack>(tree, population, round_trips, seed),
     }
 }
 
@@ -207,7 +196,7 @@ fn counted<B: Balance>(tree: Tree, population: usize, round_trips: u64, seed: u6
         a.cmp(b)
     };
     let tasks = tasks::<B>(population);
-    let registry = registry(by(|task: &Task<B>| task.id, counting), &tasks)?;
+    let registry = registry(ById(counting), &tasks)?;
     let mut loopback = Loopback;
     let (mut client, mut draw) = (Client::new(&mut loopback), Draw::new(population, seed));
     let (mut total, mut most, mut asked) = (0, 0, 0u64);

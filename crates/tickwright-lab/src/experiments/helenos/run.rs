@@ -17,7 +17,6 @@ use crate::output::table;
 use crate::progress::Progress;
 use crate::result::{Better, Labels, Series, Unit, labels};
 use crate::rounds::Rounds;
-use crate::virtualisation;
 
 /// A part of the experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -58,16 +57,22 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// Returns a series of the samples, and the number of round trips of each.
-    pub(super) fn series(&self) -> Vec<Series> {
+    /// The samples.
+    pub(super) fn rates(&self) -> Series {
         let mut of = of_tree(self.tree, self.population);
         of.extend(labels([("method", word(&self.method).into())]));
+        let rates = Series::new("round trips", Unit::PerSecond, of).better(Better::Higher);
+        rates.beside("structure", word(&Tree::Avl)).of(self.samples.iter().copied())
+    }
+
+    /// The samples, and the number of round trips of each.
+    pub(super) fn series(&self) -> impl Iterator<Item = Series> {
+        let rates = self.rates();
         let counts = self.round_trips.map(|count| {
-            let each = Series::new("round trips of a sample", Unit::Count, of.clone());
+            let each = Series::new("round trips of a sample", Unit::Count, rates.labels.clone());
             each.better(Better::Neither).of([count as f64])
         });
-        let rates = Series::new("round trips", Unit::PerSecond, of).better(Better::Higher);
-        [rates.of(self.samples.iter().copied())].into_iter().chain(counts).collect()
+        [rates].into_iter().chain(counts)
     }
 }
 
@@ -78,8 +83,6 @@ pub(super) fn of_tree(tree: Tree, population: usize) -> Labels {
 /// The results of all parts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Data {
-    /// Virtualization, as the processor and the firmware name it.
-    pub(super) virtualisation: String,
     pub(super) asked: Vec<Asked>,
     pub(super) cells: Vec<Cell>,
 }
@@ -103,7 +106,7 @@ pub(super) fn run(plan: &Plan) -> Result<Data, LabError> {
 }
 
 fn client(plan: &Plan) -> Result<Data, LabError> {
-    let mut data = Data { virtualisation: virtualisation::name(), ..Data::default() };
+    let mut data = Data::default();
     let progress = Progress::steps(plan.populations.len() as u64, "ping-pong");
     for &population in &plan.populations {
         let n = table::count(population);

@@ -4,11 +4,9 @@
 use super::published::ORIGINAL;
 use super::registry::Tree;
 use super::run::{Cell, Data};
-use super::timing::Method;
 use crate::output::table::count;
 use crate::result::{Finding, labels};
-use crate::stats::welch::{Welch, mean_and_deviation, welch};
-use crate::stats::{Bound, CONFIDENCE, Summary, Verdict, median, summarise};
+use crate::stats::{Bound, CONFIDENCE, Interval, Summary, Verdict, median, ratios, summarise};
 
 /// A share of a round trip matters if it is above this bound, in percent. The bound is close to the
 /// standard deviation of the published samples.
@@ -17,53 +15,51 @@ pub(super) const MATTERS: Bound = Bound::AtMost(1.0);
 /// Dictionary and AVL at one population, with one timing method.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pair {
-    pub(super) population: usize,
-    pub(super) method: Method,
-    /// Mean and standard deviation, round trips per second.
-    pub(super) avl: (f64, f64),
-    pub(super) odict: (f64, f64),
-    /// Welch's test of the difference: the dictionary's samples minus AVL's.
-    pub(super) test: Welch,
+    population: usize,
+    /// Median round trip in ns.
+    avl_ns: f64,
+    odict_ns: f64,
+    /// The dictionary's rate to AVL's rate, round by round.
+    gain: Summary,
 }
 
 impl Pair {
-    /// A rate in percent of AVL's mean rate.
-    pub(super) fn percent(&self, rate: f64) -> f64 {
-        100.0 * rate / self.avl.0
+    /// Whether the interval of the gain excludes 1.
+    fn differs(&self) -> bool {
+        let Interval { low, high, coverage } = self.gain.interval;
+        coverage >= CONFIDENCE && (low > 1.0 || high < 1.0)
     }
 
-    /// Whether the difference in look-up times explains the difference in rate. The
-    /// expected difference must lie within the test's interval.
+    /// Whether the difference in look-up times explains the gain: the expected gain must lie within
+    /// the interval.
     fn is_explained(&self, shares: &[Share]) -> bool {
         let share = shares.iter().find(|share| share.population == self.population);
-        let gain = |share: &Share| 100.0 * (share.avl - share.odict) * self.avl.0 / 1e9;
-        let (low, high) = (self.percent(self.test.low), self.percent(self.test.high));
-        share.is_some_and(|share| (low..=high).contains(&gain(share)))
+        let expected = |share: &Share| 1.0 + (share.avl - share.odict) / self.avl_ns;
+        let Interval { low, high, .. } = self.gain.interval;
+        share.is_some_and(|share| (low..=high).contains(&expected(share)))
     }
 }
 
-/// Pairs AVL with `tree` in every setting where both have samples.
-pub(super) fn pairs(cells: &[Cell], tree: Tree) -> Vec<Pair> {
+/// Pairs AVL with the dictionary in every setting where both have samples.
+pub(super) fn pairs(cells: &[Cell]) -> Vec<Pair> {
     let key = |cell: &Cell| (cell.population, cell.method);
     let of = |avl: &Cell| {
-        let odict = cells.iter().find(|cell| cell.tree == tree && key(cell) == key(avl))?;
-        let (population, method) = key(avl);
+        let odict = cells.iter().find(|cell| cell.tree == Tree::Odict && key(cell) == key(avl))?;
         Some(Pair {
-            population,
-            method,
-            avl: mean_and_deviation(&avl.samples)?,
-            odict: mean_and_deviation(&odict.samples)?,
-            test: welch(&odict.samples, &avl.samples)?,
+            population: avl.population,
+            avl_ns: 1e9 / median(&avl.samples)?,
+            odict_ns: 1e9 / median(&odict.samples)?,
+            gain: ratios(&odict.samples, &avl.samples)?,
         })
     };
     cells.iter().filter(|cell| cell.tree == Tree::Avl).filter_map(of).collect()
 }
 
-/// Look-up times compared with the shortest mean round trip at one population.
+/// Look-up times compared with the shortest round trip at one population.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Share {
     pub(super) population: usize,
-    /// Shortest mean round trip in ns.
+    /// Shortest median round trip in ns.
     pub(super) round_trip: f64,
     /// Median time of a look-up in ns.
     pub(super) avl: f64,
@@ -84,8 +80,8 @@ pub(super) fn shares(data: &Data, pairs: &[Pair]) -> Vec<Share> {
             let found = data.asked.iter().find(|asked| (asked.tree, asked.population) == (tree, population));
             found.map(|found| found.samples.as_slice())
         };
-        let rates = pairs.iter().filter(|pair| pair.population == population);
-        let round_trip = 1e9 / rates.map(|pair| pair.avl.0.max(pair.odict.0)).max_by(f64::total_cmp)?;
+        let of_n = pairs.iter().filter(|pair| pair.population == population);
+        let round_trip = of_n.map(|pair| pair.avl_ns.min(pair.odict_ns)).min_by(f64::total_cmp)?;
         let (avl, odict) = (alone(Tree::Avl)?, alone(Tree::Odict)?);
         let rounds = |share: &dyn Fn(f64, f64) -> f64| {
             summarise(avl.iter().zip(odict).map(|(a, b)| 100.0 * share(*a, *b) / round_trip))
@@ -100,7 +96,7 @@ pub(super) fn shares(data: &Data, pairs: &[Pair]) -> Vec<Share> {
 
 /// Returns the headline, and the share at each population.
 pub(super) fn findings(data: &Data) -> Vec<Finding> {
-    let shares = shares(data, &pairs(&data.cells, Tree::Odict));
+    let shares = shares(data, &pairs(&data.cells));
     let mut findings = vec![headline(&shares)];
     findings.extend(shares.iter().map(|share| {
         let about = format!("what the choice of the tree changes, percent, N = {}", count(share.population));
@@ -133,7 +129,7 @@ fn from_on(shares: &[Share]) -> Option<&Share> {
 
 /// Summarizes the figures in sentences.
 pub(super) fn answer(data: &Data) -> String {
-    let pairs = pairs(&data.cells, Tree::Odict);
+    let pairs = pairs(&data.cells);
     let shares = shares(data, &pairs);
     let Some(largest) = shares.last() else { return String::new() };
     let percent = |figure: &Summary| format!("{:.2} %", figure.median);
@@ -148,7 +144,7 @@ pub(super) fn answer(data: &Data) -> String {
             format!("A look-up takes more than 1 % of a round trip from N = {} on.", count(first.population))
         }
     }];
-    let shown: Vec<&Pair> = pairs.iter().filter(|pair| pair.test.differs()).collect();
+    let shown: Vec<&Pair> = pairs.iter().filter(|pair| pair.differs()).collect();
     let explained = shown.iter().filter(|pair| pair.is_explained(&shares)).count();
     lines.push(format!(
         "Of {} comparisons {} show a difference; {:.1} would by chance alone. {explained} have the size of the \

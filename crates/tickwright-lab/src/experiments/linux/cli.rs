@@ -10,7 +10,7 @@ use super::oracle::BEYOND;
 use super::run::{self, Data, Part, Plan};
 use super::simple::{STEP_MS, Virtual, Workload};
 use super::subject::Column;
-use super::{findings, sweep, tables};
+use super::{findings, tables};
 use crate::duration;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
@@ -165,10 +165,9 @@ impl Experiment for LinuxArgs {
 
     fn series(&self, _: &Plan, data: &Data) -> Vec<Series> {
         let mut all = Vec::new();
-        let way = |column: Column, more: &[(&str, Label)]| -> Labels {
-            let mut of = labels([("way", column.title().into())]);
-            of.extend(more.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
-            of
+        let of = |column: Column, more: &[(&str, Label)]| -> Labels {
+            let more = more.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
+            labels([("way", column.title().into())]).into_iter().chain(more).collect()
         };
         let one = |name: &str, unit, of: &Labels, value: f64| {
             Series::new(name, unit, of.clone()).better(Better::Neither).of([value])
@@ -177,35 +176,28 @@ impl Experiment for LinuxArgs {
             counts.named().map(|(name, count)| one(name, Unit::Count, of, count as f64))
         };
         for outcome in &data.simple {
-            let of = way(outcome.column, &[("test", "simple".into())]);
+            let of = of(outcome.column, &[("test", "simple".into())]);
             all.extend(counted(&of, &outcome.counts));
             all.push(one("late", Unit::Count, &of, outcome.late as f64));
             all.push(one("fired", Unit::Count, &of, outcome.fired as f64));
         }
         for run in &data.network {
-            for (end, kinds) in ENDS.into_iter().zip(&run.kinds) {
+            for (end, kinds) in ENDS.into_iter().zip(&run.kinds).rev() {
                 for (kind, counts) in Kind::ALL.into_iter().zip(kinds) {
-                    let timers = format!("{end}, {}", kind.word()).into();
-                    let of = way(run.server.column, &[("test", "network".into()), ("timers", timers)]);
+                    let timers = format!("{end}, {}", kind.name()).into();
+                    let of = of(run.server.column, &[("test", "network".into()), ("timers", timers)]);
                     all.extend(counted(&of, counts));
+                    let matched = counts.match_percent();
+                    all.extend(matched.map(|matched| one("matched", Unit::Percent, &of, matched)));
                 }
             }
-            let of = way(run.server.column, &[("test", "network".into())]);
+            let of = of(run.server.column, &[("test", "network".into())]);
             all.push(one("exchanges", Unit::Count, &of, run.carried.exchanges as f64));
         }
         for cost in &data.costs {
-            let of = way(cost.column, &[("threads", cost.threads.into())]);
-            all.push(Series::new("re-arm", Unit::Ns, of).per("re-arm").of(cost.samples.iter().copied()));
-        }
-        for point in &data.sweep {
-            let place: [(&str, Label); 3] = [
-                ("hz", point.hz.into()),
-                ("delay_ms", point.delay_ms.into()),
-                ("step_ms", point.step_ms.into()),
-            ];
-            for (column, matched) in [(Column::Before, point.before), (Column::Ours, point.ours)] {
-                all.push(one("match in virtual time", Unit::Percent, &way(column, &place), matched));
-            }
+            let of = of(cost.column, &[("threads", cost.threads.into())]);
+            let cost = Series::new("re-arm", Unit::Ns, of).of(cost.samples.iter().copied());
+            all.push(cost.per("re-arm").beside("way", Column::Locked.title()));
         }
         all
     }
@@ -215,7 +207,7 @@ impl Experiment for LinuxArgs {
     }
 
     fn sections(&self, plan: &Plan, data: &Data, findings: &[Finding]) -> Vec<Section> {
-        tables::sections(plan, data, findings)
+        tables::sections(plan, data, &self.series(plan, data), findings)
     }
 }
 
@@ -224,7 +216,7 @@ impl Experiment for LinuxArgs {
 /// # Errors
 /// A description of what is wrong.
 fn verify() -> Result<(), LabError> {
-    for hz in sweep::HZ {
+    for hz in [100, 250, 300, 1000] {
         for delay_ms in [1, 40, 200, 1000, 60_000, 7_200_000] {
             let work = Workload { timers: 50, hz, delay_ms, step_ms: STEP_MS, seed: 1 };
             for column in Column::ALL {

@@ -88,11 +88,6 @@ pub(super) fn of(plan: &Plan, data: &Data) -> Vec<Finding> {
         let both = reproduced(about, network, network_matched(&data.network, Share::Both));
         findings.push(both.judged(Verdict::Stated));
     }
-    if !data.sweep.is_empty() {
-        let met = data.sweep.iter().filter(|point| point.is_published(simple)).count();
-        let here = format!("{met} of {} points", data.sweep.len());
-        findings.push(Finding::stated("sweep, points that meet both", here));
-    }
     findings.extend(THREADS.into_iter().filter_map(|threads| {
         let ratio = ratio(&data.costs, threads)?;
         let here = format!("{:.2}x ({:.2} to {:.2})", ratio.median, ratio.interval.low, ratio.interval.high);
@@ -146,7 +141,7 @@ fn reproduced(about: &str, test: &Test, shares: Matched) -> Finding {
     Finding::stated(about, here).judged(verdict).published(published)
 }
 
-pub(super) fn samples(costs: &[Cost], column: Column, threads: usize) -> Option<&[f64]> {
+fn samples(costs: &[Cost], column: Column, threads: usize) -> Option<&[f64]> {
     let cost = costs.iter().find(|cost| cost.column == column && cost.threads == threads)?;
     Some(&cost.samples)
 }
@@ -156,6 +151,6 @@ fn ratio(costs: &[Cost], threads: usize) -> Option<Summary> {
     stats::ratios(samples(costs, Column::Ours, threads)?, samples(costs, Column::Locked, threads)?)
 }
 
-pub(super) fn with(threads: usize) -> String {
+fn with(threads: usize) -> String {
     format!("{threads} thread{}", if threads == 1 { "" } else { "s" })
 }

@@ -59,20 +59,16 @@ pub(crate) use self::traffic::{ENDS, Kind, Rearm, SEGMENT, Traffic};
 pub(crate) enum Share {
     /// The server's re-arms.
     Server,
-    /// The server's re-arms, but only the first one of each timer in a system call. The re-arms are
-    /// counted as if one acknowledgement covered all data of a call.
-    ServerCalls,
     /// The re-arms of both ends, as if they ran under one kernel.
     Both,
 }
 
 impl Share {
-    pub(crate) const ALL: [Self; 3] = [Self::Server, Self::ServerCalls, Self::Both];
+    pub(crate) const ALL: [Self; 2] = [Self::Server, Self::Both];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Server => "server",
-            Self::ServerCalls => "server, each system call acknowledged once",
             Self::Both => "both ends under one kernel",
         }
     }
@@ -85,8 +81,6 @@ pub(crate) struct Run {
     pub(crate) server: Outcome,
     /// Counts by end and kind of timer: by [`ENDS`] and [`Kind::ALL`].
     pub(crate) kinds: [[Counts; 3]; 2],
-    /// Counts of [`Share::ServerCalls`].
-    pub(crate) server_calls: Counts,
     pub(crate) carried: Carried,
 }
 
@@ -101,7 +95,6 @@ impl Run {
         };
         match share {
             Share::Server => of(&self.kinds[1..]),
-            Share::ServerCalls => self.server_calls,
             Share::Both => of(&self.kinds),
         }
     }
@@ -164,28 +157,19 @@ impl WithSubject for Network<'_> {
     fn with<S: Subject>(self) -> Self::Out {
         let Self { traffic, column, lasts, most } = self;
         let mut wheels: [[Wheel<S>; 3]; 2] = [(); 2].map(|()| [(); 3].map(|()| Wheel::new()));
-        // A timer of another kind is another timer, also under one acknowledgement for each call.
-        let mut calls: [Wheel<S>; 3] = [(); 3].map(|()| Wheel::new());
         let carried = simulate(traffic, lasts, most, |rearm| {
-            wheels[usize::from(rearm.server)][rearm.kind as usize].rearm(column, &rearm)?;
-            if rearm.server && rearm.first_of_call {
-                calls[rearm.kind as usize].rearm(column, &rearm)?;
-            }
-            Ok(())
+            wheels[usize::from(rearm.server)][rearm.kind as usize].rearm(column, &rearm)
         })?;
         let wrong = |what: String| LabError::failed(format!("networking, {}: {what}", column.title()));
-        let (mut kinds, mut server_calls) = ([[Counts::default(); 3]; 2], Counts::default());
+        let mut kinds = [[Counts::default(); 3]; 2];
         for (of_end, wheels) in kinds.iter_mut().zip(&wheels) {
             for (counts, wheel) in of_end.iter_mut().zip(wheels) {
                 *counts = wheel.counts().map_err(wrong)?;
             }
         }
-        for wheel in &calls {
-            server_calls += wheel.counts().map_err(wrong)?;
-        }
         let fired = wheels.iter().flatten().map(|wheel| wheel.fired).sum();
         let server = Outcome { column, counts: Counts::default(), fired, late: 0 };
-        let mut run = Run { server, kinds, server_calls, carried };
+        let mut run = Run { server, kinds, carried };
         run.server.counts = run.counts(Share::Server);
         Ok(run)
     }

@@ -9,7 +9,6 @@ use super::network::{Network, Run, Traffic};
 use super::published::Published;
 use super::simple::{Real, Workload};
 use super::subject::{Column, Outcome};
-use super::sweep::{self, Point};
 use crate::error::LabError;
 use crate::experiment::Lab;
 use crate::interrupt;
@@ -24,8 +23,6 @@ pub(crate) enum Part {
     Network,
     /// Time per re-arm, with one thread and with two
     Cost,
-    /// The simple test for every delay, step and HZ
-    Sweep,
 }
 
 #[derive(Debug, Clone)]
@@ -52,7 +49,6 @@ pub(crate) struct Data {
     pub(crate) simple: Vec<Outcome>,
     pub(crate) network: Vec<Run>,
     pub(crate) costs: Vec<Cost>,
-    pub(crate) sweep: Vec<Point>,
 }
 
 /// Passes of a thread over its 64 timers in one sample of the cost.
@@ -93,9 +89,6 @@ pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
     drop(progress);
     if plan.has(Part::Cost) && !interrupt::requested() {
         data.costs = cost::run(plan.rounds, PASSES, plan.work.seed)?;
-    }
-    if plan.has(Part::Sweep) && !interrupt::requested() {
-        data.sweep = sweep::run(plan.work.seed)?;
     }
     lab.interrupted |= interrupt::requested();
     Ok(data)

@@ -1,38 +1,34 @@
 //! Tables of the report: the published rates beside ours.
 
-use super::cost::{Cost, THREADS};
-use super::findings::{fell, network_matched, samples, with};
-use super::network::{ENDS, Kind, Run, SEGMENT, Share, Traffic};
+use super::findings::{fell, network_matched};
+use super::network::{Kind, Run, SEGMENT, Share, Traffic};
 use super::oracle::level;
 use super::published::Test;
 use super::run::{Data, Plan};
 use super::simple::Workload;
 use super::subject::{Column, Outcome};
-use super::sweep::{DELAYS_MS, HZ, Point, STEPS_MS};
 use crate::render::Format;
-use crate::result::{Axis, Cell, Finding, Mark, Plot, Section, Table};
-use crate::stats;
+use crate::result::{Axis, Cell, Finding, Mark, Plot, Section, Series, Table, default, findings_table};
 
-pub(super) fn sections(plan: &Plan, data: &Data, findings: &[Finding]) -> Vec<Section> {
+pub(super) fn sections(plan: &Plan, data: &Data, series: &[Series], findings: &[Finding]) -> Vec<Section> {
     let published = &plan.published;
+    let named = |name: &str| series.iter().filter(|one| one.name == name).collect::<Vec<_>>();
     let mut sections = vec![Section::new(published.title.clone()).text(format!("{}.", published.source))];
     if !data.simple.is_empty() {
         sections.push(simple(plan, data));
     }
     if !data.network.is_empty() {
-        sections.extend(traffic(plan, &data.network));
+        sections.extend(traffic(plan, &data.network, &named("matched")));
     }
-    sections.push(costs(&data.costs));
-    sections.extend(sweep(plan, &data.sweep));
-    let mut table = Table::new().columns(["", "published", "here", "verdict"], Format::Text);
-    for finding in findings.iter().skip(1) {
-        table.row([
-            finding.about.clone().into(),
-            finding.published.clone().unwrap_or_default().into(),
-            finding.here.clone().into(),
-            finding.verdict.words().into(),
-        ]);
+    if !data.costs.is_empty() {
+        sections.push(
+            Section::new("Cost of a re-arm that stays, on one shard").table(default::table(&named("re-arm"))).text(
+                "All but ours run on the lab's own shard. It has no second shard, no deferrable timers and no alarm: \
+                 their costs are lower bounds.",
+            ),
+        );
     }
+    let table = findings_table("", Format::Ratio, findings.get(1..).unwrap_or_default());
     sections.push(Section::new("In short").table(table));
     sections.retain(|section| !section.blocks.is_empty());
     sections
@@ -98,12 +94,7 @@ fn picture(plan: &Plan, data: &Data) -> Plot {
     .curve("published", theirs)
 }
 
-/// A table with one column of figures per way of re-arming.
-fn by_column(first: &str, format: Format) -> Table {
-    Table::new().column(first, Format::Text).columns(Column::ALL.map(Column::title), format)
-}
-
-fn traffic(plan: &Plan, runs: &[Run]) -> [Section; 4] {
+fn traffic(plan: &Plan, runs: &[Run], timers: &[&Series]) -> [Section; 4] {
     let Traffic { connections, response, pause_ms, line_mbits, hz, .. } = plan.traffic;
     let outcomes: Vec<&Outcome> = runs.iter().map(|run| &run.server).collect();
     let server = Section::new("Networking: the server's timers")
@@ -112,18 +103,6 @@ fn traffic(plan: &Plan, runs: &[Run]) -> [Section; 4] {
              of {line_mbits} Mbit/s, HZ={hz}."
         ))
         .table(rates(&plan.published.network, &outcomes));
-    let mut kinds = by_column("match, percent", Format::Fixed(1)).column("re-arms", Format::Thousands);
-    let find = |column| runs.iter().find(|run| run.server.column == column);
-    for (end, name) in ENDS.into_iter().enumerate().rev() {
-        for kind in Kind::ALL {
-            let of = |run: &Run| run.kinds[end][kind as usize];
-            let shares =
-                Column::ALL.map(|column| Cell::maybe(find(column).and_then(|run| of(run).match_percent())));
-            let rearms = runs.last().map(|run| of(run).rearms()).into();
-            let what = format!("{name}, {}", kind.name()).into();
-            kinds.row([what].into_iter().chain(shares).chain([rearms]));
-        }
-    }
     let mut usage = Table::new()
         .column("exchanges a second", Format::Fixed(1))
         .column("line busy, percent", Format::Fixed(0))
@@ -139,7 +118,7 @@ fn traffic(plan: &Plan, runs: &[Run]) -> [Section; 4] {
     }
     [
         server,
-        Section::new("Networking: every timer").table(kinds),
+        Section::new("Networking: every timer, match in percent").table(default::table_across("way", timers)),
         Section::new("Networking: the server's line").table(usage),
         shares(plan, runs),
     ]
@@ -147,7 +126,9 @@ fn traffic(plan: &Plan, runs: &[Run]) -> [Section; 4] {
 
 /// Match rate by the share of the traffic that is counted.
 fn shares(plan: &Plan, runs: &[Run]) -> Section {
-    let mut table = by_column("match, percent", Format::Fixed(1))
+    let mut table = Table::new()
+        .column("match, percent", Format::Text)
+        .columns(Column::ALL.map(Column::title), Format::Fixed(1))
         .column("re-arms", Format::Thousands)
         .column("requeues to 1 in", Format::Fixed(1));
     for share in Share::ALL {
@@ -173,8 +154,7 @@ fn reasons(traffic: &Traffic) -> String {
          deadline. It matches {:.1} % after: only the first of a granule does (retransmission after {delay} ticks: \
          level {level}, {granule} ticks a granule).\n\
          So the match before follows from the line and from one acknowledgement for two segments. It is less where \
-         responses share the line. The factor follows from the granule. It is less where timers begin anew, and \
-         stays when each system call is acknowledged once. A delayed acknowledgement below 63 ticks is on level 0 \
+         responses share the line. The factor follows from the granule. It is less where timers begin anew. A delayed acknowledgement below 63 ticks is on level 0 \
          and never gains. Receivers of streams arm it as often as senders arm the retransmission: so both ends \
          together show less.",
         traffic.line_mbits,
@@ -182,65 +162,4 @@ fn reasons(traffic: &Traffic) -> String {
         matched(1.0),
         matched(granule as f64),
     )
-}
-
-fn costs(costs: &[Cost]) -> Section {
-    let mut table = Table::new()
-        .column("ns per re-arm in place", Format::Text)
-        .columns(THREADS.map(with), Format::Ns)
-        .column("rate of two to one", Format::Ratio);
-    for column in Column::ALL {
-        let [one, two] = THREADS.map(|threads| stats::median(samples(costs, column, threads)?));
-        if one.or(two).is_some() {
-            let rate = one.zip(two).map(|(one, two)| 2.0 * one / two);
-            table.row([column.title().into(), one.into(), two.into(), rate.into()]);
-        }
-    }
-    let table = Section::new("Cost of a re-arm that stays, on one shard").table(table);
-    if table.blocks.is_empty() {
-        return table;
-    }
-    table.text(
-        "All but ours run on the lab's own shard. It has no second shard, no deferrable timers and no alarm: their \
-         costs are lower bounds.",
-    )
-}
-
-/// One table per clock rate, then the points that meet both published figures.
-fn sweep(plan: &Plan, points: &[Point]) -> Vec<Section> {
-    let test = &plan.published.simple;
-    let mut sections = Vec::new();
-    for hz in HZ {
-        let mut table = Table::new()
-            .column("delay", Format::Span)
-            .column("level", Format::Count)
-            .column("way", Format::Text)
-            .columns(STEPS_MS.map(|step| format!("{step} ms")), Format::Fixed(1));
-        for delay in DELAYS_MS {
-            let of = |point: &&Point| point.hz == hz && point.delay_ms == delay;
-            let Some(level) = points.iter().find(of).map(|point| point.level) else { continue };
-            for column in [Column::Before, Column::Ours] {
-                let share = |point: &Point| if column == Column::Ours { point.ours } else { point.before };
-                let at = |step: f64| points.iter().filter(of).find(|point| point.step_ms == step).map(share);
-                let head = [(delay as f64 * 1e6).into(), u64::from(level).into(), column.title().into()];
-                table.row(head.into_iter().chain(STEPS_MS.map(|step| Cell::maybe(at(step)))));
-            }
-        }
-        sections.push(Section::new(format!("Sweep at HZ={hz}: match in percent, by the gap")).table(table));
-    }
-    if !points.is_empty() {
-        let met = points.iter().filter(|point| point.is_published(test));
-        let met: Vec<String> = met
-            .map(|point| format!("HZ={}, {} ms every {} ms", point.hz, point.delay_ms, point.step_ms))
-            .collect();
-        sections.push(Section::new("Sweep: within one point of both published figures").text(format!(
-            "{} of {} points meet {} % and {} %: {}.",
-            met.len(),
-            points.len(),
-            test.before.matched,
-            test.after.matched,
-            if met.is_empty() { "none".to_owned() } else { met.join("; ") }
-        )));
-    }
-    sections
 }

@@ -7,7 +7,7 @@ use super::column::{Cell, Column};
 use super::lanes::{self, Lane};
 use super::model::{Knobs, Model};
 use crate::render::Format;
-use crate::result::{Axis, Finding, Plot, Section};
+use crate::result::{Axis, Finding, Plot, Section, default};
 use crate::stats::{self, Summary};
 
 /// The lanes of the ladder, and the cell in which they are timed.
@@ -100,7 +100,7 @@ impl Ladder {
         let count = Format::Count.write(starts as f64);
         Section::new("From NGPT's way of M:N to ours, one knob after another")
             .text(format!("P = {toplevel}, C = {children}, {count} creations."))
-            .table(lanes::table(&self.lanes, "one-to-one"))
+            .table(default::table(&lanes::series("ladder", &self.lanes).iter().collect::<Vec<_>>()))
             .text(self.said(published))
             .plot(plot.curve("m:n", many).curve("one-to-one", one))
     }

@@ -6,9 +6,8 @@ use super::turns::{Turns, create};
 use super::verify;
 use crate::clock::OsClock;
 use crate::error::LabError;
-use crate::render::Format;
-use crate::result::{self, Series, Table, Unit, labels};
-use crate::stats::{self, Summary, Verdict};
+use crate::result::{Series, Unit, labels};
+use crate::stats;
 
 /// A column with knobs. Each sample is the mean time to create and join one thread, in ns. There is
 /// one sample per round.
@@ -28,12 +27,6 @@ impl Lane {
 
     pub(crate) fn median(&self) -> Option<f64> {
         stats::median(&self.ns)
-    }
-
-    /// Ratio to the first lane, which is the reference of all others; `None` for itself.
-    fn ratio(&self, lanes: &[Self]) -> Option<Summary> {
-        let first = lanes.first()?;
-        stats::ratios(&self.ns, &first.ns).filter(|_| !core::ptr::eq(self, first))
     }
 }
 
@@ -64,32 +57,9 @@ pub(crate) fn time(lanes: &mut [Lane], cell: Cell, turns: &Turns, clock: OsClock
 pub(crate) fn series(name: &str, lanes: &[Lane]) -> Vec<Series> {
     let of = |lane: &Lane| {
         let of = labels([("model", lane.column.name().into()), ("setting", lane.name.clone().into())]);
-        Series::new(name, Unit::Ns, of).per("thread").of(lane.ns.iter().copied())
+        let first = lanes.first().unwrap_or(lane);
+        let series = Series::new(name, Unit::Ns, of).per("thread").of(lane.ns.iter().copied());
+        series.beside("model", first.column.name()).beside("setting", first.name.clone())
     };
     lanes.iter().map(of).collect()
-}
-
-/// The ratios as a table; `beside` names the reference.
-pub(crate) fn table(lanes: &[Lane], beside: &str) -> Table {
-    let mut table = Table::new().column("model", Format::Text).column("setting", Format::Text);
-    table = table.column("ns for one", Format::Thousands);
-    table = table.column(format!("to {beside}"), Format::Ratio).column("from", Format::Ratio);
-    table = table.column("to", Format::Ratio).column("verdict", Format::Text);
-    for lane in lanes {
-        let ratio = lane.ratio(lanes);
-        let cells = [lane.column.name().into(), lane.name.as_str().into(), lane.median().into()];
-        let verdict = ratio.map_or("", |ratio| Verdict::on(&ratio).words());
-        table.row(cells.into_iter().chain(interval(ratio)).chain([verdict.into()]));
-    }
-    table
-}
-
-/// A ratio with its interval; the bounds are empty with too few rounds.
-pub(super) fn interval(ratio: Option<Summary>) -> [result::Cell; 3] {
-    let bounds = ratio.map(|ratio| ratio.interval).filter(|interval| interval.coverage > 0.0);
-    [
-        ratio.map(|ratio| ratio.median).into(),
-        bounds.map(|interval| interval.low).into(),
-        bounds.map(|interval| interval.high).into(),
-    ]
 }

@@ -1,8 +1,6 @@
 //! The table: every column in every cell, in turns and in random order, so that disturbances of the
 //! host affect all columns alike.
 
-use core::time::Duration;
-
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
@@ -15,7 +13,6 @@ use crate::clock::OsClock;
 use crate::error::LabError;
 use crate::interrupt;
 use crate::progress::Progress;
-use crate::render::Format;
 use crate::rounds::Rounds;
 use crate::stats::{self, Summary};
 
@@ -70,20 +67,11 @@ pub(crate) fn run(plan: &Plan, clock: OsClock) -> Result<Table, LabError> {
         cells: cells.map(of).collect(),
     };
     let rounds = plan.turns(Part::Table, "table").rounds;
-    let each = pilot(plan, cell.starts, clock)?;
-    // The time of one sample of each column.
-    let lasts: Vec<Duration> =
-        each.iter().map(|ns| Duration::from_nanos((ns * cell.starts as f64) as u64)).collect();
-    let samples = u32::try_from(rounds * table.cells.len()).unwrap_or(u32::MAX);
-    let whole = lasts.iter().sum::<Duration>().saturating_mul(samples);
-    let progress = Progress::lasting(whole, "table");
-    if whole >= WORTH_SAYING {
-        progress.say(&estimate(&plan.columns, &lasts, samples, whole));
-    }
+    warm_up(plan, cell.starts, clock)?;
+    let progress = Progress::steps((rounds * table.cells.len() * plan.columns.len()) as u64, "table");
     let mut random = Pcg64Mcg::seed_from_u64(plan.seed);
     let mut turns = Rounds::new(1, plan.seed).without_warm_up();
     let mut order: Vec<usize> = (0..table.cells.len()).collect();
-    let mut done = Duration::ZERO;
     'all: for _ in 0..rounds {
         order.shuffle(&mut random);
         for &at in &order {
@@ -93,8 +81,7 @@ pub(crate) fn run(plan: &Plan, clock: OsClock) -> Result<Table, LabError> {
                 let column = plan.columns[turn.lane];
                 progress.doing(format!("{}, P = {toplevel}, C = {children}", column.name()));
                 let ns = create(column, &plan.knobs, cell, clock)?;
-                done += lasts[turn.lane];
-                progress.at(done);
+                progress.step();
                 Ok::<_, LabError>(ns as f64 / cell.starts as f64)
             })?;
             if taken.interrupted {
@@ -132,50 +119,17 @@ fn corners(plan: &Plan, clock: OsClock) -> Result<u64, LabError> {
     Ok(threads)
 }
 
-/// Mean ns per creation in each column, from the corners of the table with few creations. The means
-/// are the estimate, and their samples are the warm-up. If a signal leaves a column out, its mean
-/// is 0.
-fn pilot(plan: &Plan, starts: u64, clock: OsClock) -> Result<Vec<f64>, LabError> {
+/// Creates few threads on each column in the corners of the table. Their times do not count.
+fn warm_up(plan: &Plan, starts: u64, clock: OsClock) -> Result<(), LabError> {
     let starts = starts.div_ceil(100).clamp(10, 1000);
-    let ends = ends(plan);
-    let mut each = vec![0.0; plan.columns.len()];
-    for (ns, &column) in each.iter_mut().zip(&plan.columns) {
-        for &(toplevel, children) in &ends {
+    for &column in &plan.columns {
+        for (toplevel, children) in ends(plan) {
             if !interrupt::requested() {
-                let all = create(column, &plan.knobs, Cell { toplevel, children, starts }, clock)?;
-                *ns += all as f64 / starts as f64 / ends.len() as f64;
+                create(column, &plan.knobs, Cell { toplevel, children, starts }, clock)?;
             }
         }
     }
-    Ok(each)
-}
-
-/// Runs that are shorter than this are not announced.
-const WORTH_SAYING: Duration = Duration::from_secs(10);
-
-/// A text with the time of the whole table, and the columns that take most of it.
-fn estimate(columns: &[Column], lasts: &[Duration], samples: u32, whole: Duration) -> String {
-    let words = |time: Duration| match time.as_secs() {
-        seconds if seconds < 120 => format!("{seconds} s"),
-        seconds => format!("{} min", (seconds + 30) / 60),
-    };
-    let mut parts: Vec<(Duration, &str)> = lasts
-        .iter()
-        .zip(columns)
-        .map(|(time, column)| (time.saturating_mul(samples), column.name()))
-        .collect();
-    parts.sort_by(|a, b| b.cmp(a));
-    let named: Vec<String> = parts
-        .iter()
-        .filter(|(time, _)| *time * 20 > whole)
-        .map(|(time, name)| format!("{name} {}", words(*time)))
-        .collect();
-    let samples = Format::Thousands.write(f64::from(samples) * columns.len() as f64);
-    format!(
-        "The table takes about {} for {samples} samples ({}). Ctrl-C writes the cells that are measured by then.",
-        words(whole),
-        named.join(", ")
-    )
+    Ok(())
 }
 
 impl Table {

@@ -1,14 +1,12 @@
 //! Sections on the table: the published ratios beside ours, the two summaries, the goals.
 
 use super::column::Column;
-use super::lanes::interval;
 use super::published::{Published, Ratio, model_of};
 use super::table::{By, Measured, Table};
 use crate::render::Format;
 use crate::result::{
-    Axis, Cell, Claim, Finding, Plot, Section, Series, Table as Rows, Unit, findings_table, labels,
+    Axis, Cell, Claim, Finding, Plot, Section, Series, Table as Rows, Unit, default, findings_table, labels,
 };
-use crate::stats::median;
 
 /// The cell of the goals: P = 1, C = 10.
 const GOALS: (usize, usize) = (1, 10);
@@ -83,7 +81,8 @@ pub(super) fn sections(table: &Table, published: &Published, findings: &[Finding
         summary(table, By::Toplevel),
         summary(table, By::Children),
         Section::new("Goals").table(findings_table(&heading, Format::Fixed(2), &goals)),
-        cells(table),
+        Section::new("All cells, ns to create and join one")
+            .table(default::table_across("model", &series(table).iter().collect::<Vec<_>>())),
     ]
     .into_iter()
     .filter(|section| !section.blocks.is_empty())
@@ -91,21 +90,17 @@ pub(super) fn sections(table: &Table, published: &Published, findings: &[Finding
 }
 
 fn beside(findings: &[Finding], published: &Published) -> Section {
-    let mut rows = Rows::new().column("times as long", Format::Text);
-    for name in ["published", "here", "from", "to"] {
-        rows = rows.column(name, Format::Ratio);
+    let is_ratio = |one: &&Finding| published.ratios.iter().any(|of| about(of) == one.about);
+    let ratios: Vec<Finding> = findings.iter().filter(is_ratio).cloned().collect();
+    let section = Section::new("Beside the ratios of 2002").table(findings_table(
+        "times as long",
+        Format::Ratio,
+        &ratios,
+    ));
+    if section.blocks.is_empty() {
+        return section;
     }
-    let mut rows = rows.column("here it is", Format::Text);
-    for of in &published.ratios {
-        let about = about(of);
-        let Some(finding) = findings.iter().find(|finding| finding.about == about) else { continue };
-        let cells = [about.into(), of.times.into()].into_iter().chain(interval(finding.figure));
-        rows.row(cells.chain([finding.verdict.words().into()]));
-    }
-    if rows.rows.is_empty() {
-        return Section::default();
-    }
-    Section::new("Beside the ratios of 2002").table(rows).text(format!(
+    section.text(format!(
         "Published: {}\nHere: sums over P of the least times over C, round by round.",
         published.source
     ))
@@ -137,17 +132,4 @@ fn summary(table: &Table, by: By) -> Section {
         rows.row([Cell::from(key)].into_iter().chain(figures));
     }
     Section::new(format!("{title}, ns")).table(rows).plot(plot)
-}
-
-/// All cells in one table.
-fn cells(table: &Table) -> Section {
-    let mut rows = Rows::new().column("P", Format::Count).column("C", Format::Count);
-    for column in &table.columns {
-        rows = rows.column(column.name(), Format::Thousands);
-    }
-    for cell in table.cells.iter().filter(|cell| cell.ns.iter().any(|ns| !ns.is_empty())) {
-        let figures = cell.ns.iter().map(|ns| median(ns).into());
-        rows.row([cell.toplevel.into(), cell.children.into()].into_iter().chain(figures));
-    }
-    Section::new("All cells, ns to create and join one").table(rows)
 }

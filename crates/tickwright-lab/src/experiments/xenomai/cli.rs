@@ -14,7 +14,7 @@ use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::{self, request};
 use crate::models::scenario::Seed;
-use crate::result::{Better, Finding, Report, Section, Series, Unit, labels};
+use crate::result::{Better, Finding, Report, Section, Series, Unit, labels, workload};
 use crate::stats::Verdict;
 use crate::structures::registry::{self, Structure};
 
@@ -125,6 +125,10 @@ impl Experiment for XenomaiArgs {
         Some(plan.params.seed)
     }
 
+    fn workload(&self, plan: &Plan) -> String {
+        format!("{:?}\n{}", plan.params, workload::words(None, &self.parameters(plan)))
+    }
+
     fn run(&self, plan: &Plan, lab: &mut Lab<'_>) -> Result<Vec<Lane>, LabError> {
         run(plan, lab)
     }
@@ -160,7 +164,7 @@ impl Experiment for XenomaiArgs {
     }
 
     fn sections(&self, plan: &Plan, lanes: &Vec<Lane>, findings: &[Finding]) -> Vec<Section> {
-        tables::sections(plan, lanes, findings)
+        tables::sections(plan, lanes, &self.series(plan, lanes), findings)
     }
 }
 

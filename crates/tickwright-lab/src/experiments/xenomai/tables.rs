@@ -6,7 +6,9 @@ use super::scenario::{Machine, Published, Row, family};
 use super::verdict::{Acceptance, Prediction};
 use crate::duration;
 use crate::render::Format;
-use crate::result::{Axis, Cell, Claim, Finding, Mark, Plot, Section, Table, findings_table, labels};
+use crate::result::{
+    Axis, Cell, Claim, Finding, Mark, Plot, Section, Series, Table, default, findings_table, labels,
+};
 use crate::stats::{self, Distribution, Verdict};
 
 /// The percentiles in the tables.
@@ -119,13 +121,18 @@ fn answer(lanes: &[Lane], acceptances: &[(&Lane, Acceptance)]) -> Finding {
     }
 }
 
-pub(super) fn sections(plan: &Plan, lanes: &[Lane], findings: &[Finding]) -> Vec<Section> {
+pub(super) fn sections(plan: &Plan, lanes: &[Lane], series: &[Series], findings: &[Finding]) -> Vec<Section> {
+    let named = |is: &dyn Fn(&str) -> bool| series.iter().filter(|one| is(&one.name)).collect::<Vec<_>>();
     let mut sections = vec![
         Section::new(plan.scenario.title.clone()).text(conditions(plan)),
-        Section::new(if plan.instrument { "Each operation, ns" } else { "Calls" })
-            .table(if plan.instrument { operations(lanes) } else { calls(lanes) }),
+        if plan.instrument {
+            Section::new("Each operation, ns").table(operations(lanes))
+        } else {
+            Section::new("Calls")
+                .table(default::table(&named(&|name| name.ends_with(" calls") || name == "ticks")))
+        },
         accepted(plan, lanes),
-        per_tick(plan, lanes),
+        per_tick(plan, lanes, &named(&|name| name == "tick")),
         compared(plan, lanes, findings),
         beside_published(plan, lanes),
     ];
@@ -178,22 +185,6 @@ fn operations(lanes: &[Lane]) -> Table {
     table
 }
 
-/// Number of calls, for runs that do not time each operation.
-fn calls(lanes: &[Lane]) -> Table {
-    let mut table = Table::new()
-        .column("structure", Format::Text)
-        .columns(Op::ALL.map(Op::name), Format::Thousands)
-        .column("ticks", Format::Thousands)
-        .column("time", Format::Span);
-    for lane in lanes {
-        let total = &lane.total;
-        let cells = total.counts.into_iter().chain([total.ticks]).map(Cell::from);
-        let time = Cell::from(total.wall.as_nanos() as f64);
-        table.row([lane.structure.id.into()].into_iter().chain(cells).chain([time]));
-    }
-    table
-}
-
 /// The measured counts beside the model's predictions.
 fn accepted(plan: &Plan, lanes: &[Lane]) -> Section {
     let mut table = Table::new()
@@ -232,12 +223,8 @@ fn accepted(plan: &Plan, lanes: &[Lane]) -> Section {
 const POINTS: usize = 120;
 
 /// Time per tick, and how it varies during the run.
-fn per_tick(plan: &Plan, lanes: &[Lane]) -> Section {
+fn per_tick(plan: &Plan, lanes: &[Lane], ticks: &[&Series]) -> Section {
     let title = if plan.instrument { "Time in the queue per tick" } else { "Time of the handler per tick" };
-    let mut table = Table::new()
-        .column("ns per tick", Format::Text)
-        .columns(["median", "from", "to", "least", "most"], Format::Ns)
-        .column("slices", Format::Thousands);
     let y = Axis::log("ns per tick", Format::Ns);
     let mut plot = Plot::new("Time per tick, slice by slice", Axis::linear("slice", Format::Count), y)
         .marked(Mark::Dots);
@@ -246,16 +233,12 @@ fn per_tick(plan: &Plan, lanes: &[Lane]) -> Section {
     let mut by_structure = Plot::new("Time of a kernel's tick by structure", axes.0, axes.1);
     for (lane, ns) in ranked(lanes) {
         by_structure = by_structure.curve(lane.structure.id, [(timers, ns)]);
-        let Some(all) = stats::summarise(lane.per_tick.iter().copied()) else { continue };
-        let figures = [all.median, all.interval.low, all.interval.high, all.min, all.max];
-        let cells = figures.into_iter().map(Cell::from).chain([all.samples.into()]);
-        table.row([lane.structure.id.into()].into_iter().chain(cells));
         let share = lane.per_tick.len().div_ceil(POINTS).max(1);
         let points = lane.per_tick.chunks(share).enumerate();
         let points = points.filter_map(|(at, ns)| Some(((at * share + 1) as f64, stats::median(ns)?)));
         plot = plot.curve(lane.structure.id, points);
     }
-    Section::new(title).table(table).plot(by_structure).plot(plot)
+    Section::new(title).table(default::table(ticks)).plot(by_structure).plot(plot)
 }
 
 /// Each structure relative to the fastest, and the main finding.

@@ -1,6 +1,6 @@
 use core::cell::Cell;
 use core::time::Duration;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tickwright_trace::{Base, Event, Header, Profile, Remark, What, Writer};
 
@@ -15,7 +15,7 @@ use crate::result::Series;
 use crate::structures::registry;
 use crate::traces::decode::Counts;
 use crate::traces::input::{Extent, Input};
-use crate::traces::recommend::{BESIDE, RecommendArgs, Schedule, checksum, in_turn, percent, to_copy};
+use crate::traces::recommend::{BESIDE, RecommendArgs, Schedule, in_turn, percent, to_copy};
 use crate::traces::replay::{self, Data as Replayed, LeftOut, Row};
 
 const EXACT: Criteria =
@@ -667,10 +667,11 @@ fn a_share_is_a_number_from_0_to_100() {
 
 #[test]
 fn the_checksum_is_that_of_all_bytes_of_a_file() {
-    let sample = super::samples::find(Path::new("sample:bind9")).unwrap().unwrap().bytes;
+    let sample = crate::traces::samples::find(Path::new("sample:bind9")).unwrap().unwrap().bytes;
     let path = std::env::temp_dir().join(format!("tickwright-{}-checksum", std::process::id()));
     std::fs::write(&path, sample).unwrap();
-    let sums = [&path, Path::new("sample:bind9")].map(checksum);
+    let sums = [&path, &PathBuf::from("sample:bind9")]
+        .map(|path| Input::File { path: path.clone(), bases: Vec::new(), most: 1 }.checksum());
     std::fs::remove_file(&path).unwrap();
     assert!(sample.len() > 1 << 16, "one read does not suffice");
     for sum in sums {

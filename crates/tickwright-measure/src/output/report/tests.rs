@@ -33,7 +33,7 @@ fn every_form_of_a_report_says_whether_it_is_whole() {
             svg: Some(folder.join("r.svg")),
             ..OutputArgs::default()
         };
-        let files = args.open("bench test").unwrap();
+        let files = args.open().unwrap();
         let delivered = files.deliver(&Report { interrupted, ..report() });
         assert_eq!(matches!(delivered, Err(LabError::Interrupted)), interrupted);
         let read = |path: &Path| std::fs::read_to_string(path).unwrap();
@@ -66,20 +66,18 @@ fn two_outputs_in_one_place_are_refused() {
         OutputArgs { json: dash(), csv: dash(), ..OutputArgs::default() },
         OutputArgs { markdown: dash(), svg: dash(), ..OutputArgs::default() },
     ] {
-        let error = args.open("bench test").unwrap_err();
+        let error = args.open().unwrap_err();
         assert!(error.to_string().contains("standard output"), "{error}");
     }
     let folder = folder("same");
     let plain = Some(folder.join("r"));
     let detour = Some(folder.join(".").join("r"));
-    let error = OutputArgs { csv: plain, markdown: detour, ..OutputArgs::default() }
-        .open("bench test")
-        .unwrap_err()
-        .to_string();
+    let error =
+        OutputArgs { csv: plain, markdown: detour, ..OutputArgs::default() }.open().unwrap_err().to_string();
     assert!(error.contains("--csv and --markdown") && error.contains("nothing was run"), "{error}");
     std::fs::remove_dir_all(&folder).unwrap();
-    assert!(!OutputArgs { svg: dash(), ..OutputArgs::default() }.open("bench test").unwrap().terminal());
-    assert!(OutputArgs::default().open("bench test").unwrap().terminal());
+    assert!(!OutputArgs { svg: dash(), ..OutputArgs::default() }.open().unwrap().terminal());
+    assert!(OutputArgs::default().open().unwrap().terminal());
 }
 
 #[test]
@@ -92,7 +90,7 @@ fn a_condition_decides_after_the_report_is_written() {
             fail_if: vec![condition.parse().unwrap()],
             ..OutputArgs::default()
         };
-        let delivered = args.open("bench test").unwrap().deliver(&report());
+        let delivered = args.open().unwrap().deliver(&report());
         assert_eq!(Report::read(&json).unwrap(), report());
         delivered
     };
@@ -101,20 +99,6 @@ fn a_condition_decides_after_the_report_is_written() {
     assert_eq!(failed.code(), 1);
     assert!(failed.to_string().contains("insert (n 500, structure rb, slab) has 2.0"), "{failed}");
     assert_eq!(deliver("max(none) > 2").unwrap_err().code(), 2);
-    std::fs::remove_dir_all(&folder).unwrap();
-}
-
-#[test]
-fn a_report_is_compared_with_a_kept_one() {
-    let folder = folder("against");
-    let json = folder.join("r.json");
-    let args = OutputArgs { json: Some(json.clone()), ..OutputArgs::default() };
-    let mut files = args.open("bench test").unwrap();
-    files.against = Some(("old".into(), report()));
-    files.deliver(&report()).unwrap();
-    let sections = Report::read(&json).unwrap().sections;
-    let text = render::sections(&sections);
-    assert!(text.contains("No difference is shown between old and this run."), "{text}");
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
@@ -142,11 +126,11 @@ fn a_result_without_a_plot_refuses_a_picture_and_still_writes_the_rest() {
     let [json, svg] = ["r.json", "r.svg"].map(|name| folder.join(name));
     let args = OutputArgs { json: Some(json.clone()), svg: Some(svg.clone()), ..OutputArgs::default() };
     let plain = Report { sections: Vec::new(), ..report() };
-    let refused = args.open("bench test").unwrap().deliver(&plain).unwrap_err();
+    let refused = args.open().unwrap().deliver(&plain).unwrap_err();
     assert!(refused.to_string().contains("this result has no plot"), "{refused}");
     assert!(!svg.exists() && json.exists());
     // A run that was stopped before its first figure is interrupted, and nothing else.
-    let partial = args.open("bench test").unwrap().deliver(&Report { interrupted: true, ..plain });
+    let partial = args.open().unwrap().deliver(&Report { interrupted: true, ..plain });
     assert!(matches!(partial, Err(LabError::Interrupted)));
     assert!(std::fs::read_to_string(&svg).unwrap().contains("Nothing was measured"));
     std::fs::remove_dir_all(&folder).unwrap();

@@ -71,7 +71,7 @@ fn take(fault: Fault) -> Result<Option<Sample>, String> {
     let clock = OsClock::start();
     let mut delays = Delays::drawn(20, 1);
     let liar = Liar { fault, clock, added: Cell::new(0), deleted: Cell::new(0), due: Vec::new().into() };
-    Measure { n: 20, delays: &mut delays, meter: &clock, until: u64::MAX, look: true }.visit(liar)
+    Measure { n: 20, delays: &mut delays, meter: &clock, until: u64::MAX }.visit(liar)
 }
 
 #[test]

@@ -3,18 +3,17 @@
 use core::cell::Cell;
 use std::rc::Rc;
 
-use super::{Entry, Moment, Order};
+use super::{Entry, Order};
 
 /// See the [module](self). The children of the entry at `i` are at `2i + 1` and `2i + 2`. No child
-/// is earlier than its parent. `SCAN` is the heap since 2014: a lookup compares the ids of all
-/// entries.
+/// is earlier than its parent.
 #[derive(Default)]
-pub(crate) struct Heap<K, const SCAN: bool = false> {
-    entries: Vec<Rc<Entry<K, Cell<usize>>>>,
+pub(crate) struct Heap {
+    entries: Vec<Rc<Entry<Cell<usize>>>>,
 }
 
-impl<K: Moment, const SCAN: bool> Heap<K, SCAN> {
-    fn when(&self, at: usize) -> K {
+impl Heap {
+    fn when(&self, at: usize) -> u64 {
         self.entries[at].when.get()
     }
 
@@ -52,19 +51,17 @@ impl<K: Moment, const SCAN: bool> Heap<K, SCAN> {
     }
 }
 
-impl<K: Moment, const SCAN: bool> Order<K> for Heap<K, SCAN> {
+impl Order for Heap {
     type Place = Cell<usize>;
 
-    const SCANS: bool = SCAN;
-
-    fn add(&mut self, entry: Rc<Entry<K, Cell<usize>>>) {
+    fn add(&mut self, entry: Rc<Entry<Cell<usize>>>) {
         let at = self.entries.len();
         entry.place.set(at);
         self.entries.push(entry);
         self.rise(at);
     }
 
-    fn remove(&mut self, entry: &Rc<Entry<K, Cell<usize>>>) {
+    fn remove(&mut self, entry: &Rc<Entry<Cell<usize>>>) {
         let at = entry.place.get();
         let last = self.entries.len() - 1;
         if at != last {
@@ -76,11 +73,7 @@ impl<K: Moment, const SCAN: bool> Order<K> for Heap<K, SCAN> {
         }
     }
 
-    fn first(&self) -> Option<Rc<Entry<K, Cell<usize>>>> {
+    fn first(&self) -> Option<Rc<Entry<Cell<usize>>>> {
         self.entries.first().map(Rc::clone)
-    }
-
-    fn find(&self, id: i32) -> Option<Rc<Entry<K, Cell<usize>>>> {
-        self.entries.iter().find(|entry| entry.id.get() == id).map(Rc::clone)
     }
 }

@@ -70,10 +70,10 @@ fn segments(begins: usize, bytes: usize) -> usize {
 }
 
 impl<F: FnMut(Rearm) -> Result<(), LabError>> Ends<'_, F> {
-    fn rearm(&mut self, at: usize, server: bool, kind: Kind, first_of_call: bool) -> Result<(), LabError> {
+    fn rearm(&mut self, at: usize, server: bool, kind: Kind) -> Result<(), LabError> {
         let now = (u128::from(self.now_ns) * u128::from(self.traffic.hz) / 1_000_000_000) as u64;
         let deadline = now + kind.delay(self.traffic.hz);
-        (self.rearm)(Rearm { now, deadline, connection: at, server, kind, first_of_call })
+        (self.rearm)(Rearm { now, deadline, connection: at, server, kind })
     }
 
     /// An end sends `segments` segments in one call, and the other end receives them. One
@@ -90,18 +90,16 @@ impl<F: FnMut(Rearm) -> Result<(), LabError>> Ends<'_, F> {
             // The last acknowledgement leaves nothing in flight, so it arms nothing.
             arms -= 1;
         }
-        for nth in 0..arms {
-            self.rearm(at, server, Kind::Retransmit, nth == 0)?;
+        for _ in 0..arms {
+            self.rearm(at, server, Kind::Retransmit)?;
         }
         // The other end responds, so all data that it has sent are acknowledged.
         self.ends[at][usize::from(!server)].in_flight = 0;
-        let mut first = true;
         for _ in 0..segments {
             let end = &mut self.ends[at][usize::from(!server)];
             end.owes = !end.owes;
             if end.owes {
-                self.rearm(at, !server, Kind::DelayedAck, first)?;
-                first = false;
+                self.rearm(at, !server, Kind::DelayedAck)?;
             }
         }
         Ok(())
@@ -143,7 +141,7 @@ pub(crate) fn simulate(
         match event.value {
             Event::Request(at) => {
                 ends.send(at, false, segments(0, REQUEST))?;
-                ends.rearm(at, true, Kind::Idle, true)?;
+                ends.rearm(at, true, Kind::Idle)?;
                 to_send[at] = traffic.response;
                 active.insert(at);
             }
@@ -163,7 +161,7 @@ pub(crate) fn simulate(
             to_send[at] -= length;
             if to_send[at] == 0 {
                 active.remove(&at);
-                ends.rearm(at, false, Kind::Idle, true)?;
+                ends.rearm(at, false, Kind::Idle)?;
                 carried.exchanges += 1;
                 events.insert(ends.now_ns.saturating_add(pause()), Event::Request(at)).map_err(wrong)?;
             }

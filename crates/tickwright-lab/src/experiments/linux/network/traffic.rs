@@ -49,14 +49,6 @@ impl Kind {
         }
     }
 
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Idle => "idle",
-            Self::Retransmit => "retransmit",
-            Self::DelayedAck => "delayed_ack",
-        }
-    }
-
     /// Delay for which the timer is armed, in ticks.
     pub(crate) fn delay(self, hz: u64) -> u64 {
         match self {
@@ -79,6 +71,4 @@ pub(crate) struct Rearm {
     pub(crate) connection: usize,
     pub(crate) server: bool,
     pub(crate) kind: Kind,
-    /// Whether it is the first re-arm of its timer in a system call.
-    pub(crate) first_of_call: bool,
 }
