@@ -70,8 +70,7 @@ if [ "${INSTALL:-no}" = yes ]; then
     apt-get install -qq -y "$work"/*.deb >/dev/null
     used "installed" ""
     ci/ctest_installed.sh
-    echo "deb: the tests of C run with the packages installed"
 else
     ci/ctest_installed.sh "$pkgconfig"
-    echo "deb: the tests of C run against the packages"
 fi
+echo "deb: the tests of C run against the packages"

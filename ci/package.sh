@@ -19,9 +19,7 @@ packed="$CARGO_TARGET_DIR/package"
 for crate in crates/*/; do
     name="$(basename "$crate")"
     files="$(tar tzf "$packed/$name-$(cargo pkgid -p "$name" | sed 's/.*[#@]//').crate")"
-    if [ "$(grep -cE '/LICENSE-(MIT|APACHE)$' <<<"$files")" != 2 ]; then
-        echo "package: $name lacks a licence: link it from the root" >&2
-        exit 1
-    fi
+    [ "$(grep -cE '/LICENSE-(MIT|APACHE)$' <<<"$files")" = 2 ] ||
+        { echo "package: $name lacks a license: link it from the root" >&2 && exit 1; }
 done
 echo "package: $(find "$packed" -maxdepth 1 -name '*.crate' | wc -l) crates"
