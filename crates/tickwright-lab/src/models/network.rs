@@ -72,7 +72,7 @@ impl Source for Network {
         };
         let exchanges = (0..operations).map(exchange).collect();
         let again = Again::new(self.timeouts.shortest.get(), self.timeouts.longest());
-        let server = Server { begin, exchanges, again, moves: true, ask: Ask::of(measure) };
+        let server = Server::new(begin, exchanges, again, Ask::of(measure));
         Tape { server, deliveries: operations / 16, ..Tape::of([Step::Serve]) }
     }
 

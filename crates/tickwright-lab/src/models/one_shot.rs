@@ -18,7 +18,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
 use crate::models::scenario::{Completions, Measure, OneShots};
-use crate::models::tape::{Again, Does, Exchange, Server, Source, Step, Tape};
+use crate::models::tape::{Again, Ask, Does, Exchange, Server, Source, Step, Tape};
 
 /// How a timer will leave.
 #[derive(Debug, Clone, Copy)]
@@ -137,7 +137,7 @@ impl Source for OneShot {
             Some(Exchange { after, id, delay: u32::try_from(delay).unwrap_or(u32::MAX), does })
         };
         let exchanges = (0..operations).map_while(turnover).collect();
-        let server = Server { begin, exchanges, again, ..Server::default() };
+        let server = Server::new(begin, exchanges, again, Ask::Nothing);
         Tape { server, deliveries, ..Tape::of([Step::Serve]) }
     }
 

@@ -157,8 +157,7 @@ impl Step {
 
 #[inline(never)]
 fn within<Q: BenchQueue, W: Witness>(queue: &mut Q, budget: u32, now: u64, witness: &mut W) -> bool {
-    let budget = if budget == u32::MAX { usize::MAX } else { budget as usize };
-    queue.advance(now, budget, &mut |id, expiry| witness.delivered(id, expiry, now))
+    queue.advance(now, budget as usize, &mut |id, expiry| witness.delivered(id, expiry, now))
 }
 
 #[inline(never)]
@@ -303,15 +302,23 @@ impl Ask {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Server {
     /// The tick before the first exchange.
-    pub(crate) begin: u64,
+    begin: u64,
     /// In order.
     pub(crate) exchanges: Vec<Exchange>,
     /// The delays of timers that expire.
-    pub(crate) again: Again,
-    /// Whether there are exchanges that [move](Does::Move) a timer.
-    pub(crate) moves: bool,
-    /// The question after each exchange, if there are moves.
-    pub(crate) ask: Ask,
+    again: Again,
+    /// Whether some exchange [moves](Does::Move) a timer, or asks.
+    moves: bool,
+    /// The question after each exchange.
+    ask: Ask,
+}
+
+impl Server {
+    /// Exchanges after the tick `begin`.
+    pub(crate) fn new(begin: u64, exchanges: Vec<Exchange>, again: Again, ask: Ask) -> Self {
+        let moves = ask != Ask::Nothing || exchanges.iter().any(|exchange| exchange.does == Does::Move);
+        Self { begin, exchanges, again, moves, ask }
+    }
 }
 
 /// The delay of a timer that expired and is armed again. It depends only on the id and the tick,
