@@ -487,6 +487,10 @@ fn a_built_in_scenario_is_a_template_for_a_file() {
     folder.write("mine.toml", &text.replace("name = \"network\"", "name = \"mine\""));
     let line = "bench mine.toml --n 3 --structures rb --rounds 1 --operations 10";
     holds(&stdout(&folder.run(line)), &["mine, exchange"]);
+    let text = good("list --scenario adversary").replace("budget = 64", "budget = 9");
+    folder.write("attacks.toml", &text);
+    let line = "bench --worst attacks.toml --n 50 --structures rb/hook --rounds 1 --pattern later";
+    holds(&folder.good(line), &["advance(9)"]);
 }
 
 #[test]

@@ -39,7 +39,7 @@ pub(crate) struct BenchArgs {
     /// A scenario by name, all scenarios of a model (hold, network, one-shot, expire, idle, reads),
     /// or a file that ends in .toml; ! leaves out: network '!one-delay'
     /// [default: hold-exp-sparse and network, as with --quick]
-    #[arg(value_name = "SCENARIO", conflicts_with_all = ["memory", "matrix"])]
+    #[arg(value_name = "SCENARIO")]
     scenarios: Vec<String>,
     /// Instead of times, print the bytes of each pending timer and of an empty queue
     #[arg(long, group = "column", help_heading = "What is measured")]
@@ -153,6 +153,12 @@ impl Bench {
         if !args.only.is_empty() && !args.matrix {
             return Err(LabError::usage("--only names parts of --matrix: add --matrix, or leave --only out"));
         }
+        let own =
+            [(args.memory, "--memory"), (args.matrix, "--matrix")].into_iter().find(|(asked, _)| *asked);
+        if let Some((_, flag)) = own.filter(|_| !args.scenarios.is_empty()) {
+            let words = args.scenarios.join(" ");
+            return Err(LabError::usage(format!("{flag} has scenarios of its own: leave '{words}' out")));
+        }
         let what = match &args {
             BenchArgs { memory: true, .. } => What::Memory,
             BenchArgs { worst: true, scenarios, .. } => What::Worst(worst::Attacks::choose(scenarios)?),
@@ -256,7 +262,11 @@ fn choose(words: &[String]) -> Result<Vec<Scenario>, LabError> {
                 Some((_, end)) => Err(LabError::usage(format!(
                     "there is no scenario '{word}'; to write to the file '{word}', say --{end}={word}"
                 ))),
-                None => Ok(vec![Scenario::find(word)?]),
+                None => Scenario::find(word).map(|scenario| vec![scenario]).map_err(|error| {
+                    let attacks = word.ends_with(".toml") && worst::Attacks::choose(&[word.into()]).is_ok();
+                    let say = || format!("'{word}' has attacks: say `tickwright bench --worst {word}`");
+                    if attacks { LabError::usage(say()) } else { error }
+                }),
             },
         }
     };
