@@ -5,6 +5,7 @@ use core::fmt::Write;
 use super::about;
 use super::svg::{escape, small_svg_of, svg_of};
 use super::text::field;
+use crate::format::Format;
 use crate::result::{Block, Cell, Claim, Finding, Plot, Report, Section, Table};
 use crate::stats::Verdict;
 
@@ -190,29 +191,18 @@ fn table(out: &mut String, title: &str, table: &Table) -> core::fmt::Result {
 
 /// The plot, and its points as a table for a reader who cannot see the plot.
 fn figure(out: &mut String, plot: &Plot, draw: fn(&Plot) -> String) -> core::fmt::Result {
-    writeln!(out, "<figure>{}", draw(plot))?;
-    writeln!(
-        out,
-        "<details><summary>The points of this plot</summary><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Points\"><table><thead><tr>"
-    )?;
-    writeln!(
-        out,
-        "<th>curve</th><th class=\"figure\">{}</th><th class=\"figure\">{}</th></tr></thead><tbody>",
-        escape(&plot.x.name),
-        escape(&plot.y.name)
-    )?;
+    writeln!(out, "<figure>{}\n<details><summary>The points of this plot</summary>", draw(plot))?;
+    let (x, y) = (&plot.x, &plot.y);
+    let mut points =
+        Table::of([("curve", Format::Text), (x.name.as_str(), x.format), (y.name.as_str(), y.format)]);
     for curve in &plot.curves {
-        for &(x, y) in &curve.points {
-            writeln!(
-                out,
-                "<tr><td>{}</td><td class=\"figure\">{}</td><td class=\"figure\">{}</td></tr>",
-                escape(&curve.name),
-                escape(&plot.x.format.write(x)),
-                escape(&plot.y.format.write(y))
-            )?;
-        }
+        let row = |point: &(f64, f64)| -> [Cell; 3] {
+            [curve.name.as_str().into(), point.0.into(), point.1.into()]
+        };
+        curve.points.iter().map(row).for_each(|row| points.row(row));
     }
-    writeln!(out, "</tbody></table></div></details></figure>")
+    table(out, "Points", &points)?;
+    writeln!(out, "</details></figure>")
 }
 
 #[cfg(test)]
