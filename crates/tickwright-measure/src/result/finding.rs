@@ -152,8 +152,8 @@ impl Finding {
 }
 
 /// Findings as rows of a table: the published result, the figure with its interval, the bound, and
-/// the verdict. The table has each of these columns if at least one finding has it. `format` is the format of
-/// the figures.
+/// the verdict. The table has each of these columns if at least one finding has it. `format` is the
+/// format of the figures.
 #[must_use]
 pub fn table(heading: &str, format: Format, findings: &[Finding]) -> Table {
     let bounded = findings.iter().any(|finding| finding.bound.is_some());

@@ -42,8 +42,8 @@ pub fn hash(experiment: &str, words: &str) -> String {
     format!("{hash:016x}")
 }
 
-/// The reason to doubt a comparison of two results: they measured different work. `None` if the work
-/// is the same, or if one of the results is too old to say.
+/// The reason to doubt a comparison of two results: they measured different work. `None` if the
+/// work is the same, or if one of the results is too old to say.
 #[must_use]
 pub fn doubt(first: &Report, second: &Report) -> Option<String> {
     let (one, other) = (first.workload.as_ref()?, second.workload.as_ref()?);
