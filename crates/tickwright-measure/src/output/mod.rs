@@ -2,6 +2,8 @@
 
 mod closed;
 mod file;
+#[cfg(test)]
+mod folder;
 mod report;
 
 use std::io::{self, Stdout, Write};

@@ -14,7 +14,8 @@ pub struct Condition {
     statistic: Statistic,
     series: String,
     labels: Vec<(String, String)>,
-    compare: Compare,
+    /// One of [`SIGNS`].
+    sign: &'static str,
     /// The limit in the unit of the series: ns, bytes, or none.
     limit: f64,
     unit: Option<Unit>,
@@ -31,13 +32,8 @@ enum Statistic {
     Quantile(f64),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Compare {
-    Less,
-    AtMost,
-    Greater,
-    AtLeast,
-}
+/// The signs of comparison. The longer signs come first, because a shorter one is their prefix.
+const SIGNS: [&str; 4] = ["<=", ">=", "<", ">"];
 
 const FORM: &str =
     "a condition is like 'p99(insert) > 200ns' or 'median(hold[structure=wheel/slab]) > 1.5us'";
@@ -78,7 +74,8 @@ impl FromStr for Condition {
             Ok((key.trim().to_owned(), value.trim().to_owned()))
         };
         let labels = labels.split(',').filter(|pair| !pair.trim().is_empty()).map(label);
-        let (compare, limit) = Compare::parse(rest.trim()).ok_or_else(|| wrong("no <, <=, > or >="))?;
+        let signed = SIGNS.into_iter().find_map(|sign| Some((sign, rest.trim().strip_prefix(sign)?)));
+        let (sign, limit) = signed.ok_or_else(|| wrong("no <, <=, > or >="))?;
         let (limit, unit) =
             number(limit.trim()).ok_or_else(|| wrong("the limit is no number with a unit"))?;
         Ok(Self {
@@ -86,7 +83,7 @@ impl FromStr for Condition {
             statistic,
             series: series.trim().to_owned(),
             labels: labels.collect::<Result<_, _>>()?,
-            compare,
+            sign,
             limit,
             unit,
         })
@@ -133,24 +130,16 @@ impl Statistic {
     }
 }
 
-impl Compare {
-    fn parse(text: &str) -> Option<(Self, &str)> {
-        // The longer signs come first, because a shorter one is their prefix.
-        let all = [("<=", Self::AtMost), (">=", Self::AtLeast), ("<", Self::Less), (">", Self::Greater)];
-        all.into_iter().find_map(|(sign, compare)| Some((compare, text.strip_prefix(sign)?)))
-    }
-
-    fn holds(self, value: f64, limit: f64) -> bool {
-        match self {
-            Self::Less => value < limit,
-            Self::AtMost => value <= limit,
-            Self::Greater => value > limit,
-            Self::AtLeast => value >= limit,
+impl Condition {
+    fn holds(&self, value: f64) -> bool {
+        match self.sign {
+            "<" => value < self.limit,
+            "<=" => value <= self.limit,
+            ">" => value > self.limit,
+            _ => value >= self.limit,
         }
     }
-}
 
-impl Condition {
     /// Returns the series that fulfil the condition, each with its figure.
     ///
     /// # Errors
@@ -165,7 +154,7 @@ impl Condition {
                 return Err(format!("'{self}': {} is not in the unit of the limit", series.title()));
             }
             let Some(value) = self.statistic.of(&series.samples) else { continue };
-            if self.compare.holds(value, self.limit) {
+            if self.holds(value) {
                 found.push((series, value));
             }
         }

@@ -220,8 +220,8 @@ pub fn table_across(across: &str, series: &[&Series]) -> Table {
     table
 }
 
-/// Returns the plot of a quantity over the label that is a number with the most values. The plot has
-/// a curve for each combination of the other labels. `None` without such a label.
+/// Returns the plot of a quantity over the label that is a number with the most values. The plot
+/// has a curve for each combination of the other labels. `None` without such a label.
 #[must_use]
 pub fn plot(title: &str, series: &[&Series]) -> Option<Plot> {
     let first = series.first()?;

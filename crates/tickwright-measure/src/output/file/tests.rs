@@ -1,4 +1,5 @@
 use super::*;
+use crate::output::folder::Folder;
 
 fn text(sink: &Sink, text: &str) {
     sink.write(|out| out.write_all(text.as_bytes())).unwrap();
@@ -17,8 +18,7 @@ fn results_replace_what_was_there_and_nothing_else_does() {
 
 #[test]
 fn a_path_that_cannot_be_written_is_refused_at_once() {
-    let folder = std::env::temp_dir().join(format!("tickwright-refused-{}", std::process::id()));
-    std::fs::create_dir(&folder).unwrap();
+    let folder = Folder::new("refused");
     let mut paths: Vec<PathBuf> =
         ["none/r.json", "none/", "none/.", "none/..", "."].map(|name| folder.join(name)).into();
     paths.push(PathBuf::new());
@@ -34,8 +34,7 @@ fn a_path_that_cannot_be_written_is_refused_at_once() {
         assert!(words.contains(&format!("'{}' cannot be written: ", path.display())), "{words}");
         assert!(GrowingFile::begin(&path).is_err(), "{}", path.display());
     }
-    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), usize::from(cfg!(unix)), "nothing was made");
-    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(std::fs::read_dir(&*folder).unwrap().count(), usize::from(cfg!(unix)), "nothing was made");
 }
 
 /// The file that a message names as the place of the content.
@@ -47,9 +46,8 @@ fn named_in(error: impl core::fmt::Display) -> PathBuf {
 /// A folder that comes into being during the run keeps the file from its name.
 #[test]
 fn what_cannot_get_its_name_stays_beside_and_is_named() {
-    let folder = std::env::temp_dir().join(format!("tickwright-stays-{}", std::process::id()));
+    let folder = Folder::new("stays");
     let path = folder.join("r");
-    std::fs::create_dir(&folder).unwrap();
     let sink = Sink::open(&path).unwrap();
     let mut growing = GrowingFile::begin(&path).unwrap();
     let mut out = growing.file().unwrap();
@@ -61,7 +59,6 @@ fn what_cannot_get_its_name_stays_beside_and_is_named() {
     out.write_all(b" and more").unwrap();
     let error = growing.finish().unwrap_err();
     assert_eq!(std::fs::read(named_in(&error)).unwrap(), b"head and more", "{error}");
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// A file that is named by its descriptor stays open for the program that opened it.
@@ -94,8 +91,7 @@ fn standard_output_has_several_names() {
 
 #[test]
 fn a_result_appears_whole_or_not_at_all() {
-    let folder = std::env::temp_dir().join(format!("tickwright-whole-{}", std::process::id()));
-    std::fs::create_dir(&folder).unwrap();
+    let folder = Folder::new("whole");
     let path = folder.join("r.csv");
     let file = Sink::open(&path).unwrap();
     assert!(!path.exists(), "nothing before the results");
@@ -111,30 +107,26 @@ fn a_result_appears_whole_or_not_at_all() {
     })
     .unwrap_err();
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "half", "what failed replaced nothing");
-    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "and left nothing");
-    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(std::fs::read_dir(&*folder).unwrap().count(), 1, "and left nothing");
 }
 
 #[cfg(unix)]
 #[test]
 fn a_link_goes_on_leading_to_its_file() {
-    let folder = std::env::temp_dir().join(format!("tickwright-link-{}", std::process::id()));
-    std::fs::create_dir(&folder).unwrap();
+    let folder = Folder::new("link");
     let (target, name) = (folder.join("target"), folder.join("name"));
     std::fs::write(&target, "old").unwrap();
     std::os::unix::fs::symlink(&target, &name).unwrap();
     text(&Sink::open(&name).unwrap(), "new");
     assert_eq!(std::fs::read_to_string(&target).unwrap(), "new");
     assert!(std::fs::symlink_metadata(&name).unwrap().is_symlink());
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// Writes through a link whose target does not exist yet.
 #[cfg(unix)]
 #[test]
 fn a_link_that_leads_to_nothing_yet_stays_a_link() {
-    let folder = std::env::temp_dir().join(format!("tickwright-dangling-{}", std::process::id()));
-    std::fs::create_dir(&folder).unwrap();
+    let folder = Folder::new("dangling");
     let [first, second, round] = ["first", "second", "round"].map(|name| folder.join(name));
     std::os::unix::fs::symlink("second", &first).unwrap();
     std::os::unix::fs::symlink(folder.join("target"), &second).unwrap();
@@ -143,13 +135,11 @@ fn a_link_that_leads_to_nothing_yet_stays_a_link() {
     assert_eq!(std::fs::read_to_string(folder.join("target")).unwrap(), "new");
     assert!([&first, &second].iter().all(|link| std::fs::symlink_metadata(link).unwrap().is_symlink()));
     assert!(Sink::open(&round).is_err());
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
 fn a_growing_file_replaces_the_old_one_only_when_it_is_published() {
-    let folder = std::env::temp_dir().join(format!("tickwright-growing-{}", std::process::id()));
-    std::fs::create_dir(&folder).unwrap();
+    let folder = Folder::new("growing");
     let path = folder.join("t.twt");
     std::fs::write(&path, "old").unwrap();
     let read = || std::fs::read_to_string(&path).unwrap();
@@ -163,18 +153,15 @@ fn a_growing_file_replaces_the_old_one_only_when_it_is_published() {
     out.write_all(b" and more").unwrap();
     assert_eq!(read(), "head and more");
     file.finish().unwrap();
-    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "no draft is left");
+    assert_eq!(std::fs::read_dir(&*folder).unwrap().count(), 1, "no draft is left");
     assert!(GrowingFile::begin(&folder.join("none/t.twt")).is_err());
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// The name of a draft does not grow with the name of its file.
 #[test]
 fn a_file_with_the_longest_name_is_written() {
-    let folder = std::env::temp_dir().join(format!("tickwright-long-{}", std::process::id()));
-    std::fs::create_dir(&folder).unwrap();
+    let folder = Folder::new("long");
     let path = folder.join("x".repeat(255));
     text(&Sink::open(&path).unwrap(), "new");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "new");
-    std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::format::Format;
+use crate::output::folder::Folder;
 use crate::result::{Axis, Plot, Section, Series, Unit, labels};
 
 fn report() -> Report {
@@ -15,15 +16,9 @@ fn report() -> Report {
     report
 }
 
-fn folder(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("tickwright-{name}-{}", std::process::id()));
-    std::fs::create_dir(&folder).unwrap();
-    folder
-}
-
 #[test]
 fn every_form_of_a_report_says_whether_it_is_whole() {
-    let folder = folder("forms");
+    let folder = Folder::new("forms");
     let [json, csv, markdown] = ["r.json", "r.csv", "r.md"].map(|name| folder.join(name));
     for interrupted in [false, true] {
         let args = OutputArgs {
@@ -48,7 +43,6 @@ fn every_form_of_a_report_says_whether_it_is_whole() {
         assert_eq!(read(&markdown).contains("**Interrupted**"), interrupted);
         assert!(read(&folder.join("r.svg")).ends_with("</svg>\n"));
     }
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
@@ -69,20 +63,19 @@ fn two_outputs_in_one_place_are_refused() {
         let error = args.open().unwrap_err();
         assert!(error.to_string().contains("standard output"), "{error}");
     }
-    let folder = folder("same");
+    let folder = Folder::new("same");
     let plain = Some(folder.join("r"));
     let detour = Some(folder.join(".").join("r"));
     let error =
         OutputArgs { csv: plain, markdown: detour, ..OutputArgs::default() }.open().unwrap_err().to_string();
     assert!(error.contains("--csv and --markdown") && error.contains("nothing was run"), "{error}");
-    std::fs::remove_dir_all(&folder).unwrap();
     assert!(!OutputArgs { svg: dash(), ..OutputArgs::default() }.open().unwrap().terminal());
     assert!(OutputArgs::default().open().unwrap().terminal());
 }
 
 #[test]
 fn a_condition_decides_after_the_report_is_written() {
-    let folder = folder("conditions");
+    let folder = Folder::new("conditions");
     let json = folder.join("r.json");
     let deliver = |condition: &str| {
         let args = OutputArgs {
@@ -99,12 +92,11 @@ fn a_condition_decides_after_the_report_is_written() {
     assert_eq!(failed.code(), 1);
     assert!(failed.to_string().contains("insert (n 500, structure rb, slab) has 2.0"), "{failed}");
     assert_eq!(deliver("max(none) > 2").unwrap_err().code(), 2);
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
 fn files_beside_a_report_have_places_of_their_own() {
-    let folder = folder("beside");
+    let folder = Folder::new("beside");
     let [json, log, plot] = ["r.json", "r.log", "r.gp"].map(|name| folder.join(name));
     let args = OutputArgs { json: Some(json.clone()), ..OutputArgs::default() };
     let open = |log: &Path, plot: Option<&Path>| args.open_beside([("--log", Some(log)), ("--plot", plot)]);
@@ -117,12 +109,11 @@ fn files_beside_a_report_have_places_of_their_own() {
     file.unwrap().write("text").unwrap();
     assert_eq!(std::fs::read_to_string(&log).unwrap(), "text");
     assert!(args.terminal() && !OutputArgs { csv: Some("-".into()), ..args }.terminal());
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
 fn a_result_without_a_plot_refuses_a_picture_and_still_writes_the_rest() {
-    let folder = folder("no-plot");
+    let folder = Folder::new("no-plot");
     let [json, svg] = ["r.json", "r.svg"].map(|name| folder.join(name));
     let args = OutputArgs { json: Some(json.clone()), svg: Some(svg.clone()), ..OutputArgs::default() };
     let plain = Report { sections: Vec::new(), ..report() };
@@ -133,5 +124,4 @@ fn a_result_without_a_plot_refuses_a_picture_and_still_writes_the_rest() {
     let partial = args.open().unwrap().deliver(&Report { interrupted: true, ..plain });
     assert!(matches!(partial, Err(LabError::Interrupted)));
     assert!(std::fs::read_to_string(&svg).unwrap().contains("Nothing was measured"));
-    std::fs::remove_dir_all(&folder).unwrap();
 }
