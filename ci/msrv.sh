@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The library crates build with the oldest Rust that their manifests name (`rust-version`): with each
-# feature alone, and with none. Those of examples, and foreign queues, need a newer one.
+# The library crates build with the oldest Rust that their manifests name (`rust-version`), with
+# each feature alone and with none. Foreign queues and the QUIC example need a newer one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
