@@ -14,41 +14,23 @@ pub(crate) mod xenomai;
 
 use std::sync::LazyLock;
 
-use serde::de::DeserializeOwned;
-
 use self::row::Row;
-use crate::error::LabError;
 
-/// A row: the name of the experiment, which its folder and its file have too, and its arguments.
-macro_rules! row {
-    ($name:literal, $args:ty) => {
-        Row::of::<$args>($name, include_str!(concat!("experiments/", $name, "/", $name, ".toml")))
-    };
-}
-
-/// The experiments that can be reproduced. `reproduce`, the tour, `check`, `list` and the examples
-/// of the help read this list.
+/// The experiments that can be reproduced: the name, which the folder and its file have too, and
+/// the arguments. `reproduce`, the tour, `check`, `list` and the examples of the help read this
+/// list.
 pub(crate) static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
     Vec::from([
-        row!("xenomai", xenomai::XenomaiArgs).accepted_by(xenomai::accepted),
-        row!("linux", linux::LinuxArgs),
-        row!("asterisk", asterisk::AsteriskArgs),
+        Row::of::<xenomai::XenomaiArgs>("xenomai", xenomai::FILE).accepted_by(xenomai::accepted),
+        Row::of::<linux::LinuxArgs>("linux", linux::FILE),
+        Row::of::<asterisk::AsteriskArgs>("asterisk", asterisk::FILE),
         #[cfg(target_os = "linux")]
-        row!("helenos", helenos::HelenosArgs),
-        row!("nptl", nptl::NptlArgs),
+        Row::of::<helenos::HelenosArgs>("helenos", helenos::FILE),
+        Row::of::<nptl::NptlArgs>("nptl", nptl::FILE),
     ])
 });
 
 /// Returns the row of this name.
 pub(crate) fn row(name: &str) -> Option<&'static Row> {
     ROWS.iter().find(|row| row.name == name)
-}
-
-/// Reads the table `published` of an experiment's file.
-///
-/// # Errors
-/// None in a program whose tests pass.
-pub(crate) fn published<T: DeserializeOwned>(name: &str) -> Result<T, LabError> {
-    let row = row(name).ok_or_else(|| LabError::failed(format!("no experiment is called {name}")))?;
-    row.published()
 }

@@ -4,10 +4,11 @@ use serde::Serialize;
 
 use crate::cli::{Audience, audience};
 use crate::error::LabError;
+use crate::experiments::row::Part;
 use crate::models::scenario::Scenario;
 use crate::output::table;
 use crate::structures::registry::{Kind, LEFT_OUT, STRUCTURES, Structure, Ties, WITHOUT_RIVALS};
-use crate::tour::{self, Part};
+use crate::tour;
 use crate::traces::samples::SAMPLES;
 
 /// Everything that a user can name on the command line.

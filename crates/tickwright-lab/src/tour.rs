@@ -2,7 +2,6 @@
 
 mod advice;
 mod page;
-mod part;
 
 use core::iter;
 use core::time::Duration;
@@ -10,14 +9,18 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-pub(crate) use self::part::{Part, RunLine};
 use crate::error::LabError;
 use crate::experiments::ROWS;
-use crate::experiments::row::Row;
+use crate::experiments::row::{Part, Row};
 use crate::host::Host;
 use crate::output::{self, OutputArgs};
 use crate::render;
+use crate::result::Report;
 use crate::structures::registry;
+
+/// Runs a command line and returns its report instead of printing it. The tour gets it from the
+/// program, whose commands include the tour.
+pub(crate) type RunLine = fn(&str) -> Result<Report, LabError>;
 
 /// The parts of the tour, in order.
 pub(crate) fn plan() -> Vec<Part> {

@@ -35,13 +35,14 @@ use clap::Args;
 use tickwright::service::Structure;
 
 use self::column::{Column, Mode};
+pub(crate) use self::published::FILE;
 use self::published::Published;
 use self::sample::Delays;
 use self::table::Table;
 use crate::duration;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
-use crate::experiments::{self, request};
+use crate::experiments::{request, row};
 use crate::models::scenario::{Population, Rounds, Seed};
 use crate::result::{Finding, Section, Series};
 use crate::structures::registry;
@@ -134,7 +135,7 @@ impl Experiment for AsteriskArgs {
             budget: self.budget,
             seed: self.seed.get(),
         };
-        Ok(Plan { table, published: experiments::published("asterisk")? })
+        Ok(Plan { table, published: row::published(FILE)? })
     }
 
     fn parameters(&self, plan: &Plan) -> Parameters {

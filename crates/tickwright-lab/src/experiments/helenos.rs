@@ -44,6 +44,7 @@ use crate::experiments::request::{self, names, word};
 use crate::models::scenario::{Seed, Within};
 use crate::result::{Finding, Section, Series};
 use cpu::Pin;
+pub(crate) use published::FILE;
 use registry::Tree;
 use run::{Data, Part, Plan};
 use timing::Method;

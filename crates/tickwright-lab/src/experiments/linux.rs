@@ -73,6 +73,7 @@ mod subject;
 mod tables;
 
 pub(crate) use cli::LinuxArgs;
+pub(crate) use published::FILE;
 
 #[cfg(test)]
 mod tests;

@@ -31,7 +31,7 @@ mod verify;
 use crate::clock::OsClock;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
-use crate::experiments;
+use crate::experiments::row;
 use crate::interrupt;
 use crate::render::Format;
 use crate::result::{Claim, Finding, Section, Series};
@@ -40,6 +40,7 @@ pub(crate) use args::NptlArgs;
 use column::Column;
 use model::Model;
 use plan::{Part, Plan};
+pub(crate) use published::FILE;
 use published::Published;
 
 /// Results of the parts; a part that was left out is empty.
@@ -58,7 +59,7 @@ impl Experiment for NptlArgs {
     }
 
     fn plan(&self) -> Result<Self::Plan, LabError> {
-        Ok((self.to_plan()?, experiments::published("nptl")?))
+        Ok((self.to_plan()?, row::published(FILE)?))
     }
 
     fn parameters(&self, (plan, _): &Self::Plan) -> Parameters {

@@ -1,8 +1,8 @@
 //! A row of the list of experiments: what the experiment's file says, and what runs it.
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::clock::{FakeMeter, Meter, OsClock};
 use crate::error::LabError;
@@ -10,7 +10,6 @@ use crate::experiment::{Experiment, conduct_plan};
 use crate::models::scenario;
 use crate::output::OutputArgs;
 use crate::result::Report;
-use crate::tour::Part;
 
 /// The file `NAME.toml` of an experiment, apart from its figures.
 #[derive(Debug, Deserialize)]
@@ -56,11 +55,23 @@ type Accept = fn(&Report) -> Result<(), String>;
 pub(crate) struct Row {
     /// The name on the command line.
     pub(crate) name: &'static str,
-    text: &'static str,
     file: File,
     augment: fn(Command) -> Command,
     conduct: fn(&ArgMatches, &dyn Meter, Option<&OutputArgs>) -> Result<Report, LabError>,
     accept: Accept,
+}
+
+/// A part of the tour: a command, as a user would type it.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Part {
+    /// The name of the part.
+    pub(crate) name: &'static str,
+    /// The question that the part answers.
+    pub(crate) about: &'static str,
+    /// The duration in seconds.
+    pub(crate) seconds: u64,
+    /// The command that repeats this part alone, without the name of the program.
+    pub(crate) command: String,
 }
 
 /// Runs the experiment of these arguments. Prints its report if there are outputs.
@@ -77,34 +88,28 @@ fn conduct<A: Args + Experiment>(
     Ok(report)
 }
 
-/// The name of an experiment's file in messages.
-fn path(name: &str) -> String {
-    format!("experiments/{name}/{name}.toml")
+/// Reads the table `published` of an experiment's file.
+///
+/// # Errors
+/// A mistake in the file, which the tests exclude.
+pub(crate) fn published<T: DeserializeOwned>(file: &str) -> Result<T, LabError> {
+    #[derive(Deserialize)]
+    struct Figures<T> {
+        published: T,
+    }
+    scenario::parse("the figures of an experiment", file).map(|file: Figures<T>| file.published)
 }
 
 impl Row {
-    /// A row for the arguments `A`; `text` is the content of the file.
-    pub(crate) fn of<A: Args + Experiment>(name: &'static str, text: &'static str) -> Self {
-        let file = scenario::parse(&path(name), text).expect("a test parses each file");
-        Self { name, text, file, augment: A::augment_args, conduct: conduct::<A>, accept: |_| Ok(()) }
+    /// A row for the arguments `A`; `file` is the text of the file.
+    pub(crate) fn of<A: Args + Experiment>(name: &'static str, file: &str) -> Self {
+        let file = scenario::parse(name, file).expect("a test parses each file");
+        Self { name, file, augment: A::augment_args, conduct: conduct::<A>, accept: |_| Ok(()) }
     }
 
     /// With a test that each run has to pass. Its report is printed before.
     pub(crate) fn accepted_by(self, accept: Accept) -> Self {
         Self { accept, ..self }
-    }
-
-    /// Reads the table `published` of the file.
-    ///
-    /// # Errors
-    /// A mistake in the file, which the tests exclude.
-    pub(crate) fn published<T: DeserializeOwned>(&self) -> Result<T, LabError> {
-        #[derive(Deserialize)]
-        struct Figures<T> {
-            published: T,
-        }
-        let file: Figures<T> = scenario::parse(&path(self.name), self.text)?;
-        Ok(file.published)
     }
 
     /// The subcommand of `reproduce`.

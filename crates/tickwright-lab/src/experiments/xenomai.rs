@@ -60,6 +60,7 @@ mod verdict;
 mod workload;
 
 pub(crate) use cli::{XenomaiArgs, accepted};
+pub(crate) use scenario::FILE;
 
 #[cfg(test)]
 mod tests;

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::advice::Advice;
-use super::part::Part;
 use crate::experiment::Parameters;
+use crate::experiments::row::Part;
 use crate::output::command_line;
 use crate::render::{self, Format};
 use crate::result::{Finding, Labels, Plot, Report, Section, Table, labels};

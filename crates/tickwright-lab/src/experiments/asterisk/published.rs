@@ -2,6 +2,9 @@
 
 use serde::Deserialize;
 
+/// The file of the experiment.
+pub(crate) const FILE: &str = include_str!("asterisk.toml");
+
 /// The published times, with their source and machine.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]

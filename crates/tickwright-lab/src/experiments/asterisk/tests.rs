@@ -29,7 +29,7 @@ fn plan(words: &[&str]) -> (AsteriskArgs, Plan) {
 
 #[test]
 fn the_published_times_agree_with_themselves() {
-    let published: Published = experiments::published("asterisk").unwrap();
+    let published: Published = row::published(FILE).unwrap();
     assert_eq!(published.times.iter().map(|row| row.n).collect::<Vec<_>>(), plan(&[]).1.table.sizes);
     for row in &published.times {
         for times in [&row.list, &row.heap] {
@@ -112,8 +112,7 @@ fn made_up(list: [&[u64]; 2], heap: [&[u64]; 2]) -> Table {
 #[test]
 fn the_published_shape_is_judged_where_something_is_shown() {
     let [even, more, wild] = [&[100; 9][..], &[300; 9], &[50, 300, 60, 310, 70, 320, 80, 330, 90]];
-    let judge =
-        |table: &Table| shape::findings(table, &experiments::published("asterisk").unwrap())[0].verdict;
+    let judge = |table: &Table| shape::findings(table, &row::published(FILE).unwrap())[0].verdict;
     let verdict = |list, heap| judge(&made_up(list, heap));
     assert_eq!(verdict([even, more], [even, even]), Verdict::Held);
     assert_eq!(verdict([more, more], [even, even]), Verdict::Missed, "slower at 100");

@@ -5,7 +5,10 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use super::timing::Method;
-use crate::experiments;
+use crate::experiments::row;
+
+/// The file of the experiment.
+pub(crate) const FILE: &str = include_str!("helenos.toml");
 
 /// The published figures.
 #[derive(Debug, Deserialize)]
@@ -38,7 +41,7 @@ impl Row {
 
 /// The published figures.
 pub(super) static ORIGINAL: LazyLock<Original> =
-    LazyLock::new(|| experiments::published("helenos").expect("a test parses this file"));
+    LazyLock::new(|| row::published(FILE).expect("a test parses this file"));
 
 #[cfg(test)]
 mod tests {

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use super::counts::Counts;
 use super::network::{ENDS, Kind, Network, Traffic};
 use super::oracle::BEYOND;
+use super::published::FILE;
 use super::run::{self, Data, Part, Plan};
 use super::simple::{STEP_MS, Virtual, Workload};
 use super::subject::Column;
@@ -14,7 +15,7 @@ use super::{findings, tables};
 use crate::duration;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
-use crate::experiments::{self, request};
+use crate::experiments::{request, row};
 use crate::models::scenario::{Rounds, Seed, Within};
 use crate::result::{Better, Finding, Label, Labels, Section, Series, Unit, labels};
 
@@ -126,14 +127,7 @@ impl Experiment for LinuxArgs {
             seed,
         };
         let rounds = self.rounds.get() as usize;
-        Ok(Plan {
-            parts,
-            work,
-            traffic,
-            lasts: self.duration,
-            rounds,
-            published: experiments::published("linux")?,
-        })
+        Ok(Plan { parts, work, traffic, lasts: self.duration, rounds, published: row::published(FILE)? })
     }
 
     fn parameters(&self, plan: &Plan) -> Parameters {

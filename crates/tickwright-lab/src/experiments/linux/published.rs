@@ -2,6 +2,9 @@
 
 use serde::Deserialize;
 
+/// The file of the experiment.
+pub(crate) const FILE: &str = include_str!("linux.toml");
+
 /// Rates in percent of the re-arms of pending timers.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -7,6 +7,9 @@ use super::column::Column;
 use super::model::Model;
 use crate::stats::Bound;
 
+/// The file of the experiment.
+pub(crate) const FILE: &str = include_str!("nptl.toml");
+
 /// The table `published` of the file.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Published {

@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex};
 use super::args::{NptlArgs, Threads};
 use super::column::{Cell, Column};
 use super::model::{Knobs, Model};
-use super::published::{Published, model_of};
+use super::published::{FILE, Published, model_of};
 use super::rules::{Bodies, Maker, Ring, Share, at_once, shares, whole};
 use super::table::{self, By, Measured, Table};
 use super::verify;
 use crate::clock::OsClock;
-use crate::experiments::{self, request};
+use crate::experiments::{request, row};
 
 #[test]
 fn starts_and_threads_are_divided_by_what_is_left() {
@@ -104,7 +104,7 @@ fn when_no_thread_is_left_those_that_exist_are_joined() {
 
 #[test]
 fn what_was_published_agrees_with_itself() {
-    let published: Published = experiments::published("nptl").unwrap();
+    let published: Published = row::published(FILE).unwrap();
     let [first, second, both] = published.ratios.as_slice() else { panic!("{:?}", published.ratios) };
     assert!((first.times * second.times - both.times).abs() < 1e-9);
     assert_eq!((&first.slow, &first.fast, &second.fast), (&both.slow, &second.slow, &both.fast));

@@ -7,12 +7,12 @@ use clap::Args;
 
 use super::instrument::Op;
 use super::run::{Lane, Mode, Plan, Wait, run};
-use super::scenario::Scenario;
+use super::scenario::{FILE, Scenario};
 use super::tables;
 use crate::duration;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
-use crate::experiments::{self, request};
+use crate::experiments::{request, row};
 use crate::models::scenario::Seed;
 use crate::result::{Better, Finding, Report, Section, Series, Unit, labels, workload};
 use crate::stats::Verdict;
@@ -98,7 +98,7 @@ impl Experiment for XenomaiArgs {
         let (structures, left_out) = self.select(params.timers as usize + 1)?;
         Ok(Plan {
             params,
-            published: experiments::published("xenomai")?,
+            published: row::published(FILE)?,
             scenario,
             mode: self.mode,
             wait: self.wait,

@@ -10,6 +10,9 @@ use crate::error::LabError;
 use crate::models::scenario::{self, Within};
 use crate::output::text;
 
+/// The file of the experiment.
+pub(crate) const FILE: &str = include_str!("xenomai.toml");
+
 /// A scenario file of this experiment.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -10,12 +10,12 @@ use super::log::{Event, Log};
 use super::machine::{Machine, Virtual};
 use super::oracle::{Difference, Oracle, Verified};
 use super::run::{Lane, Plan, run};
-use super::scenario::{Published, Scenario};
+use super::scenario::{FILE, Published, Scenario};
 use super::slice::{Slice, drive};
 use super::workload::{Params, Workload};
 use crate::clock::FakeMeter;
 use crate::experiment::{Experiment, Lab};
-use crate::experiments::{self, request};
+use crate::experiments::{request, row};
 use crate::structures::candidate::Candidate;
 use crate::structures::registry::{self, STRUCTURES, Structure, Ties, Visitor};
 

@@ -2,8 +2,8 @@ use super::*;
 use crate::result::{Axis, Claim, Finding, Plot, Series, Unit};
 use crate::stats::Verdict;
 use crate::tour::advice::tests::longest as longest_advice;
+use crate::tour::plan;
 use crate::tour::tests::report;
-use crate::tour::{Part, plan};
 
 fn advice() -> [Advice; 1] {
     [Advice {

@@ -19,7 +19,7 @@ fn the_model_predicts_the_published_counts() {
     let xplained = Prediction::of(&Params { host_tick_ns: None, ..params() });
     assert!((xplained.head_to_insert - 2.8).abs() < 1e-9);
     assert!((xplained.head_to_insert_at(0.82) - 2.510).abs() < 0.01);
-    let published: Published = experiments::published("xenomai").expect("the file is right");
+    let published: Published = row::published(FILE).expect("the file is right");
     assert!((published.machines[0].structures[0].per_tick() - 418.8).abs() < 0.1);
 }
 
