@@ -12,9 +12,8 @@ use crate::experiment::{Experiment, Lab, Parameters};
 use crate::interrupt;
 use crate::number::{Rounds, Seed, Within};
 use crate::output::OutputArgs;
-use crate::render::Format;
 use crate::request;
-use crate::result::{Finding, Section, Series, Table, Unit, findings_table, labels};
+use crate::result::{Finding, Series, Unit, labels};
 use crate::stats::{self, Bound, Summary, Verdict};
 use crate::turns::Turns;
 use micro::Lane;
@@ -91,23 +90,6 @@ impl Experiment for ThreadsArgs {
 
     fn findings(&self, _: &Turns, rows: &Vec<Row>) -> Vec<Finding> {
         targets(rows)
-    }
-
-    fn sections(&self, _: &Turns, rows: &Vec<Row>, findings: &[Finding]) -> Vec<Section> {
-        let mut table = Table::new().column("ns of one", Format::Text);
-        for name in ["median", "from", "to", "least"] {
-            table = table.column(name, Format::Ns);
-        }
-        for row in rows {
-            let Some(all) = stats::summarise(row.ns.iter().copied()) else { continue };
-            let figures = [all.median, all.interval.low, all.interval.high, all.min];
-            table.row([row.lane.what().into()].into_iter().chain(figures.map(Into::into)));
-        }
-        let targets = findings_table("target", Format::Fixed(2), findings);
-        vec![
-            Section::new("Creating, switching and waking threads").table(table),
-            Section::new("Targets").table(targets),
-        ]
     }
 }
 

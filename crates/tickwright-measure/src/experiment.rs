@@ -95,7 +95,10 @@ pub trait Experiment {
     /// and plots of the samples, and the findings.
     fn sections(&self, plan: &Self::Plan, data: &Self::Data, findings: &[Finding]) -> Vec<Section> {
         let mut sections = default::sections(&self.series(plan, data));
-        sections.push(Section::new("In short").table(findings_table("", Format::Ratio, findings)));
+        let bounded = findings.iter().any(|finding| finding.bound.is_some());
+        let (heading, format) = if bounded { ("target", Format::Fixed(2)) } else { ("", Format::Ratio) };
+        sections.push(Section::new("In short").table(findings_table(heading, format, findings)));
+        sections.retain(|section| !section.blocks.is_empty());
         sections
     }
 }
