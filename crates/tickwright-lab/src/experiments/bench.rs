@@ -104,9 +104,7 @@ pub(crate) struct BenchArgs {
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
-
-/// Limits that `--quick` sets.
-const QUICK_POPULATIONS: usize = 10_000;
+/// Operations of a sample, and rounds, with `--quick`.
 const QUICK_OPERATIONS: u64 = 10_000;
 const QUICK_ROUNDS: u64 = 9;
 
@@ -189,9 +187,9 @@ impl Bench {
         }
         let mut own = request::sizes(&scenario.populations);
         if self.args.quick {
-            own.retain(|n| *n <= QUICK_POPULATIONS);
+            own.retain(|n| *n <= cell::QUICK_POPULATIONS);
             if own.is_empty() {
-                own.push(QUICK_POPULATIONS);
+                own.push(cell::QUICK_POPULATIONS);
             }
         }
         own
@@ -297,6 +295,20 @@ fn choose(words: &[String]) -> Result<Vec<Scenario>, LabError> {
     Ok(chosen)
 }
 
+/// The attacks of a file, with what the arguments override.
+fn overriding(args: &BenchArgs, own: &worst::Attacks) -> worst::Attacks {
+    let mut attacks = own.clone();
+    if !args.pattern.is_empty() {
+        attacks.patterns.clone_from(&args.pattern);
+    }
+    attacks.populations = args.n.clone().unwrap_or(attacks.populations);
+    attacks.budget = args.budget.unwrap_or(attacks.budget);
+    attacks.rounds = args.rounds.unwrap_or(attacks.rounds);
+    attacks.seed = args.seed.unwrap_or(attacks.seed);
+    attacks.structures = args.structures.clone().unwrap_or(attacks.structures);
+    attacks
+}
+
 impl Experiment for Bench {
     type Plan = Plan;
     type Data = Data;
@@ -342,7 +354,7 @@ impl Experiment for Bench {
                     plan.calls = matrix::calls(args.quick)?;
                 }
             }
-            What::Worst(own) => plan.calls = worst::Plan::new(args, own)?,
+            What::Worst(own) => plan.calls = worst::Plan::new(&overriding(args, own))?,
             What::Memory => {
                 plan.weighed.structures = registry::select(&self.patterns("*"))?;
                 plan.weighed.populations =

@@ -37,8 +37,8 @@ impl Network {
 }
 
 impl Source for Network {
-    /// The deadlines of a server that has been running for a long time. Each connection had its last
-    /// exchange some time ago and has not timed out since.
+    /// The deadlines of a server that has been running for a long time. Each connection had its
+    /// last exchange some time ago and has not timed out since.
     fn deadlines(&mut self) -> Vec<u64> {
         let revisit = self.timeouts.revisit.get() as f64;
         let left = (0..self.population).map(|_| {

@@ -141,8 +141,8 @@ impl Source for OneShot {
         Tape { server, deliveries, ..Tape::of([Step::Serve]) }
     }
 
-    /// Passes each timer that was cancelled and would expire after the first tick. If there are more
-    /// than `most` of them, only the last `most` are passed.
+    /// Passes each timer that was cancelled and would expire after the first tick. If there are
+    /// more than `most` of them, only the last `most` are passed.
     fn past(&self, most: usize, each: &mut dyn FnMut(u32, u64)) {
         let mut again = Self::new(self.one_shots, self.population as usize, 0, self.seed);
         let mut all = Vec::new();

@@ -422,8 +422,8 @@ pub(crate) trait Source {
     fn next(&mut self, measure: Measure) -> Tape;
 
     /// Calls `each` with the timers that were moved or cancelled before the first tick. Only
-    /// the latest of them are passed, roughly `most`: see [`Past`](crate::models::sampler::Past). By
-    /// default there are no such timers.
+    /// the latest of them are passed, roughly `most`: see
+    /// [`Past`](crate::models::sampler::Past). By default there are no such timers.
     fn past(&self, most: usize, each: &mut dyn FnMut(u32, u64)) {
         let _ = (most, each);
     }

@@ -21,8 +21,8 @@ pub(crate) trait Witness {
     fn read(&mut self, answer: Option<u64>);
 }
 
-/// Answers folded into some numbers. Two queues with the same deliveries in the same order, and with
-/// the same reads in the same order, have equal folds.
+/// Answers folded into some numbers. Two queues with the same deliveries in the same order, and
+/// with the same reads in the same order, have equal folds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Fold {
     /// The number of answers that are timers, and not `None`.

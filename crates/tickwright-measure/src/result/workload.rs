@@ -1,7 +1,8 @@
 //! The hash of the work that a result measured.
 
+use std::collections::BTreeMap;
+
 use super::{Label, Report};
-use crate::experiment::Parameters;
 
 /// Parameters that say what is compared on the work, and how long; and the names of traces, whose
 /// content counts. They do not define the work.
@@ -26,7 +27,7 @@ fn defines(name: &str) -> bool {
 /// The words that define the work of a request: its seed, and all parameters but those that say
 /// what is compared, and how often.
 #[must_use]
-pub fn words(seed: Option<u64>, parameters: &Parameters) -> String {
+pub fn words(seed: Option<u64>, parameters: &BTreeMap<String, Label>) -> String {
     let own = parameters.iter().filter(|(name, _)| defines(name));
     let own = own.map(|(name, value)| format!("{name}={value}\n"));
     seed.map(|seed| format!("seed={seed}\n")).into_iter().chain(own).collect()

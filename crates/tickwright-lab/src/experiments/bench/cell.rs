@@ -15,6 +15,9 @@ pub(crate) const FLOOR: &str = "(floor)";
 /// What is measured beside the structures, if the scenario has it.
 pub(crate) const REFERENCES: [&str; 2] = [FLOOR, HARNESS];
 
+/// The most timers of a cell with `--quick`.
+pub(crate) const QUICK_POPULATIONS: usize = 10_000;
+
 /// One scenario at one population: a table column.
 #[derive(Debug, Clone)]
 pub(crate) struct Cell {

@@ -5,7 +5,7 @@ use clap::ValueEnum;
 use serde::Deserialize;
 
 use crate::error::LabError;
-use crate::experiments::bench::cell::{Cell, FLOOR, Row, beside, beside_columns};
+use crate::experiments::bench::cell::{self, Cell, FLOOR, Row, beside, beside_columns};
 use crate::experiments::bench::worst::{self, Call};
 use crate::models::scenario::{self, Measure, Population};
 use crate::output::table::count;
@@ -52,7 +52,7 @@ impl Work {
     /// The populations with their bounds. `--quick` keeps the small ones.
     pub(super) fn columns(&self, quick: bool) -> impl Iterator<Item = (usize, f64)> + '_ {
         let pairs = self.n.iter().map(|n| n.get() as usize).zip(self.at_most.iter().copied());
-        pairs.filter(move |(n, _)| !quick || *n <= super::QUICK_POPULATIONS)
+        pairs.filter(move |(n, _)| !quick || *n <= cell::QUICK_POPULATIONS)
     }
 }
 
@@ -305,7 +305,7 @@ const CALLS: &str = "The worst single call";
 
 /// The attacks of the part `calls`.
 pub(super) fn calls(quick: bool) -> Result<worst::Plan, LabError> {
-    worst::Plan::on(ATTACKED, if quick { super::QUICK_POPULATIONS } else { MANY })
+    worst::Plan::on(ATTACKED, if quick { cell::QUICK_POPULATIONS } else { MANY })
 }
 
 /// The worst calls of each structure: of one timer, with a bound, and of some timers.

@@ -25,7 +25,6 @@ use crate::allocator;
 use crate::clock::{FakeMeter, Meter};
 use crate::error::LabError;
 use crate::experiment::{Lab, Parameters};
-use crate::experiments::bench::BenchArgs;
 use crate::experiments::request;
 use crate::models::live::with_one;
 use crate::models::scenario::{self, Operations, Population, Rounds as Repeats, Seed};
@@ -51,16 +50,16 @@ pub(super) struct Attacks {
     /// Explanation of the attacks, in prose.
     #[serde(rename = "analysis", deserialize_with = "text::deserialize")]
     _analysis: String,
-    patterns: Vec<Pattern>,
+    pub(super) patterns: Vec<Pattern>,
     /// The numbers of timers.
-    populations: Vec<Population>,
+    pub(super) populations: Vec<Population>,
     /// The most timers that an advance with a budget may deliver or move.
-    budget: Operations,
+    pub(super) budget: Operations,
     /// The number of times that each call is timed.
-    rounds: Repeats,
-    seed: Seed,
+    pub(super) rounds: Repeats,
+    pub(super) seed: Seed,
     /// Patterns of structures, as `--structures` accepts them.
-    structures: Vec<String>,
+    pub(super) structures: Vec<String>,
 }
 
 impl Attacks {
@@ -112,17 +111,15 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Plans the attacks of a file, with what the arguments override.
-    pub(super) fn new(args: &BenchArgs, own: &Attacks) -> Result<Self, LabError> {
-        let patterns = if args.pattern.is_empty() { &own.patterns } else { &args.pattern };
-        let budget = args.budget.unwrap_or(own.budget).get();
+    /// Plans the attacks of a file.
+    pub(super) fn new(own: &Attacks) -> Result<Self, LabError> {
         Ok(Self {
-            structures: registry::select(args.structures.as_ref().unwrap_or(&own.structures))?,
-            patterns: request::once(patterns),
-            populations: request::sizes(args.n.as_ref().unwrap_or(&own.populations)),
-            budget: usize::try_from(budget).unwrap_or(usize::MAX),
-            rounds: args.rounds.unwrap_or(own.rounds).get() as usize,
-            seed: args.seed.unwrap_or(own.seed).get(),
+            structures: registry::select(&own.structures)?,
+            patterns: request::once(&own.patterns),
+            populations: request::sizes(&own.populations),
+            budget: usize::try_from(own.budget.get()).unwrap_or(usize::MAX),
+            rounds: own.rounds.get() as usize,
+            seed: own.seed.get(),
         })
     }
 

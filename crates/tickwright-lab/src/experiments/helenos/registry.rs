@@ -8,8 +8,8 @@ use clap::ValueEnum;
 use tickwright_collections::{Avl, Balance, Dictionary, HookDict, KeyOrder, Link, Membership, RedBlack};
 
 use super::channel::{Client, Loopback, token};
-use super::run::of_tree;
-use crate::result::{Series, Unit};
+use crate::experiments::request::word;
+use crate::result::{Labels, Series, Unit, labels};
 
 /// The tree that holds the tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -18,6 +18,11 @@ pub(crate) enum Tree {
     Avl,
     /// The ordered dictionary: red-black
     Odict,
+}
+
+/// The labels of what was measured with `population` tasks in `tree`.
+pub(super) fn of_tree(tree: Tree, population: usize) -> Labels {
+    labels([("structure", word(&tree).into()), ("n", population.into())])
 }
 
 /// A task in the registry.

@@ -15,7 +15,7 @@ use crate::experiments::request::word;
 use crate::interrupt;
 use crate::output::table;
 use crate::progress::Progress;
-use crate::result::{Better, Labels, Series, Unit, labels};
+use crate::result::{Better, Series, Unit, labels};
 use crate::rounds::Rounds;
 
 /// A part of the experiment.
@@ -59,7 +59,7 @@ pub(super) struct Cell {
 impl Cell {
     /// The samples.
     pub(super) fn rates(&self) -> Series {
-        let mut of = of_tree(self.tree, self.population);
+        let mut of = registry::of_tree(self.tree, self.population);
         of.extend(labels([("method", word(&self.method).into())]));
         let rates = Series::new("round trips", Unit::PerSecond, of).better(Better::Higher);
         rates.beside("structure", word(&Tree::Avl)).of(self.samples.iter().copied())
@@ -74,10 +74,6 @@ impl Cell {
         });
         [rates].into_iter().chain(counts)
     }
-}
-
-pub(super) fn of_tree(tree: Tree, population: usize) -> Labels {
-    labels([("structure", word(&tree).into()), ("n", population.into())])
 }
 
 /// The results of all parts.

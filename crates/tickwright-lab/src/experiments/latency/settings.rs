@@ -70,7 +70,8 @@ impl WakeArgs {
         self.cpu.map_or(Ok(()), rights::allowed)
     }
 
-    /// Asks the system for the rights of the measuring thread. Also returns a note for each refusal.
+    /// Asks the system for the rights of the measuring thread. Also returns a note for each
+    /// refusal.
     pub(super) fn ask(&self) -> (Granted, Vec<String>) {
         Granted::ask(self.priority, self.mlock, self.cpu)
     }

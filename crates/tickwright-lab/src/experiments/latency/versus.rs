@@ -6,6 +6,7 @@
 //! processor time of a cyclictest run includes its start and its report. So the processor time of a
 //! run with a single loop is subtracted.
 
+mod data;
 mod tables;
 mod tool;
 
@@ -13,6 +14,8 @@ use core::time::Duration;
 
 use clap::Args;
 
+pub(crate) use self::data::{Data, Plan};
+use self::data::{Leg, ROUNDS, TOOLS};
 use self::tool::{CELL_NS, Call};
 use super::clock::thread_cpu;
 use super::histogram::Cells;
@@ -31,7 +34,7 @@ use crate::progress::Progress;
 use crate::result::{Finding, Section, Series, labels};
 use crate::rights::LeastSlack;
 use crate::rounds::Rounds;
-use crate::structures::registry::{self, Structure};
+use crate::structures::registry;
 
 /// The lateness of one periodic timer beside cyclictest's, in turns
 ///
@@ -45,62 +48,9 @@ pub(crate) struct VersusArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// The plan of a comparison.
-#[derive(Debug)]
-pub(crate) struct Plan {
-    wake: WakeArgs,
-    structure: &'static Structure,
-    /// `None` if cyclictest is not installed.
-    call: Option<Call>,
-    /// Intervals in one run of a tool.
-    points: u64,
-}
-
-/// One run of one tool.
-#[derive(Debug, Clone)]
-struct Leg {
-    cells: Cells,
-    cpu_percent: f64,
-}
-
-/// The data of both tools.
-#[derive(Debug)]
-pub(crate) struct Data {
-    granted: Priority,
-    /// The runs of each tool, in the order of rounds.
-    legs: [Vec<Leg>; 2],
-}
-
-/// The tools, in the order of [`Data::legs`].
-const TOOLS: [&str; 2] = ["tickwright", "cyclictest"];
-/// Runs of each tool. An interval of the median needs at least six runs.
-const ROUNDS: u32 = 8;
 /// Cells of a histogram. The last cell counts all greater values, so a percentile in that cell has
 /// no value.
 const CELLS: usize = 10_000;
-
-impl Leg {
-    fn new(cells: Cells, cpu: Duration, length: Duration) -> Self {
-        let cpu_percent = cpu.as_secs_f64() / length.as_secs_f64().max(f64::MIN_POSITIVE) * 100.0;
-        Self { cells, cpu_percent }
-    }
-
-    /// The lateness in ns below which `share` of the samples lie, interpolated within its cell.
-    /// Returns NaN without samples, and in the last cell, which has no upper end.
-    fn percentile(&self, share: f64) -> f64 {
-        let counts = self.cells.counts();
-        let wanted = counts.iter().sum::<u64>() as f64 * share;
-        let mut below = 0.0;
-        for (cell, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-            let count = *count as f64;
-            if below + count >= wanted && cell + 1 < counts.len() {
-                return (cell as f64 + (wanted - below) / count) * CELL_NS as f64;
-            }
-            below += count;
-        }
-        f64::NAN
-    }
-}
 
 impl Experiment for VersusArgs {
     type Plan = Plan;

@@ -1,6 +1,6 @@
 //! The report of the comparison with cyclictest.
 
-use super::{Data, Leg, Plan, ROUNDS, TOOLS};
+use super::data::{Data, Leg, Plan, ROUNDS, TOOLS};
 use crate::experiments::latency::histogram::{self, Cells};
 use crate::render::Format;
 use crate::result::{Cell, Finding, Section, Table, Unit, labels};
