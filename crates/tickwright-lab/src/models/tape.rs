@@ -456,7 +456,11 @@ pub(crate) fn calls<Q: BenchQueue>(
     for &step in &tape.steps {
         loop {
             let begun = meter.now();
-            let is_last = step.run(tape, queue, answer);
+            // Each loop exists for a fold and for a log, and for nothing else.
+            let is_last = match answer {
+                Answer::Folded(fold) => step.run(tape, queue, fold),
+                Answer::Logged(log) => step.run(tape, queue, log),
+            };
             let ns = meter.now().saturating_sub(begun);
             if step.is_operation() {
                 call(step, ns);

@@ -163,21 +163,3 @@ impl Answer {
         }
     }
 }
-
-impl Witness for Answer {
-    #[inline]
-    fn delivered(&mut self, id: u32, expiry: u64, now: u64) {
-        match self {
-            Self::Folded(fold) => fold.delivered(id, expiry, now),
-            Self::Logged(log) => log.delivered(id, expiry, now),
-        }
-    }
-
-    #[inline]
-    fn read(&mut self, answer: Option<u64>) {
-        match self {
-            Self::Folded(fold) => fold.read(answer),
-            Self::Logged(log) => log.read(answer),
-        }
-    }
-}

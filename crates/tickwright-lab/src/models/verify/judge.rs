@@ -19,7 +19,10 @@ impl Judge {
     /// Returns the answers of an exact structure to the next work.
     pub(crate) fn expect(&mut self, tape: &Tape, evidence: Evidence) -> Answer {
         let mut answer = Answer::none(tape.notes(), evidence);
-        run(tape, &mut self.oracle, &mut answer);
+        match &mut answer {
+            Answer::Folded(fold) => run(tape, &mut self.oracle, fold),
+            Answer::Logged(log) => run(tape, &mut self.oracle, log),
+        }
         answer
     }
 
