@@ -11,6 +11,7 @@ pub(crate) mod nptl;
 pub(crate) mod request;
 pub(crate) mod row;
 pub(crate) mod xenomai;
+pub(crate) mod zephyr;
 
 use std::sync::LazyLock;
 
@@ -27,6 +28,7 @@ pub(crate) static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
         #[cfg(target_os = "linux")]
         Row::of::<helenos::HelenosArgs>("helenos", helenos::FILE),
         Row::of::<nptl::NptlArgs>("nptl", nptl::FILE),
+        Row::of::<zephyr::ZephyrArgs>("zephyr", zephyr::FILE),
     ])
 });
 

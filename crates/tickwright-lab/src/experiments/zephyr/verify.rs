@@ -1,0 +1,89 @@
+//! Every back end beside the oracle, before anything is timed: time-outs that come, go and fire
+//! while the clock runs, many of them at one tick.
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+
+use super::backend::{BackEnd, Ticking, Visitor};
+use super::subject::Subject;
+use crate::error::LabError;
+use crate::experiments::request::word;
+use crate::models::verify::oracle::Oracle;
+
+const TIMEOUTS: u32 = 64;
+const STEPS: usize = 3000;
+/// The longest delay: beyond the near distances of a wheel.
+const FAR: u64 = 1500;
+
+struct Script {
+    seed: u64,
+}
+
+impl Visitor for Script {
+    /// Whether time-outs of one tick fired in the order of their insertion. The error says what
+    /// fired, and what should have.
+    type Out = Result<bool, String>;
+
+    fn visit<B: BackEnd>(self, queues: &mut [B]) -> Self::Out {
+        let [queue] = queues else { return Err("one queue runs the script".into()) };
+        let mut oracle = Ticking::new(Oracle::default());
+        let mut random = Pcg64::seed_from_u64(self.seed);
+        let mut pending = [false; TIMEOUTS as usize];
+        let mut in_order = true;
+        for step in 0..STEPS {
+            let id = random.random_range(0..TIMEOUTS);
+            let is_pending = &mut pending[id as usize];
+            match (random.random_range(0..8), *is_pending) {
+                (0, _) => {
+                    let ticks = random.random_range(1..=40);
+                    let (mut fired, mut right) = (Vec::new(), Vec::new());
+                    queue.announce(ticks, |id, tick| fired.push((tick, id)));
+                    oracle.announce(ticks, |id, tick| right.push((tick, id)));
+                    for (_, id) in &right {
+                        pending[*id as usize] = false;
+                    }
+                    in_order &= fired == right;
+                    let [mut found, mut wanted] = [&fired, &right].map(Clone::clone);
+                    let ticks_rise = fired.is_sorted_by_key(|(tick, _)| *tick);
+                    found.sort_unstable();
+                    wanted.sort_unstable();
+                    if found != wanted || !ticks_rise {
+                        return Err(format!("in step {step} {fired:?} fired, and not {right:?}"));
+                    }
+                }
+                (1, true) => {
+                    *is_pending = false;
+                    queue.abort(id);
+                    oracle.abort(id);
+                }
+                (_, true) => {}
+                (_, false) => {
+                    *is_pending = true;
+                    // Most delays end at one of few ticks.
+                    let longest = if random.random_bool(0.5) { 40 } else { FAR };
+                    let ticks = random.random_range(1..=longest);
+                    queue.insert(id, ticks);
+                    oracle.insert(id, ticks);
+                }
+            }
+        }
+        Ok(in_order)
+    }
+}
+
+/// Runs the script on each subject. Returns whether equal ticks fired in order.
+///
+/// # Errors
+/// A wrong answer, and an order that a subject promises and does not keep.
+pub(super) fn run(subjects: &[Subject], seed: u64) -> Result<Vec<bool>, LabError> {
+    let check = |subject: &Subject| {
+        let name = word(subject);
+        let in_order = subject.visit(1, TIMEOUTS as usize, Script { seed });
+        let in_order = in_order.map_err(|why| LabError::failed(format!("{name}: {why}")))?;
+        if subject.keeps_order() && !in_order {
+            return Err(LabError::failed(format!("{name}: time-outs of one tick are out of order")));
+        }
+        Ok(in_order)
+    };
+    subjects.iter().map(check).collect()
+}
