@@ -28,7 +28,7 @@ fn explore(scene: impl Fn() -> bool + Send + Sync + 'static) {
 /// Returns whether the node was free: then the node was in the queue, and is free again.
 fn passes_through<F: Family>(node: &'static Timer<F, u32>) -> bool {
     let mut queue: HookQueue<'static, F, u32> = HookQueue::new();
-    match queue.insert(5, node) {
+    match queue.insert_at(5, node, 0) {
         Ok(Inserted { key, .. }) => {
             assert_eq!((queue.expiry(node), queue.check()), (Some(5), Ok(())));
             assert!(queue.remove(key).is_ok());
@@ -69,11 +69,11 @@ fn a_queue_takes_what_another_releases<F: Family>(release: fn(HookQueue<'static,
         let nodes = leak([1, 2].map(Timer::<F, u32>::new));
         let mut full: HookQueue<'static, F, u32> = HookQueue::new();
         for node in nodes {
-            assert!(full.insert(u64::from(node.payload), node).is_ok());
+            assert!(full.insert_at(u64::from(node.payload), node, 0).is_ok());
         }
         let other = loom::thread::spawn(move || release(full));
         let mut queue: HookQueue<'static, F, u32> = HookQueue::new();
-        let taken = nodes.iter().filter(|node| queue.insert(7, node).is_ok()).count();
+        let taken = nodes.iter().filter(|node| queue.insert_at(7, node, 0).is_ok()).count();
         assert_eq!((queue.len(), queue.check()), (taken, Ok(())));
         other.join().unwrap();
         assert_eq!(queue.check(), Ok(()));
