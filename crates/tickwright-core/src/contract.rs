@@ -374,6 +374,7 @@ pub trait TimerQueue {
     where
         Self: Exact,
     {
+        const { assert!(Self::ORDER.is_exact(), "a queue that is not `Order::Exact` implements `Exact`") }
         let now = self.now();
         self.reschedule_at(key, deadline, now)
     }

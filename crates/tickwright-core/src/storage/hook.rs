@@ -329,6 +329,7 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     where
         F: Exact,
     {
+        const { assert!(Self::ORDER.is_exact(), "a family that is not `Order::Exact` implements `Exact`") }
         // SAFETY: the caller promises the same.
         unsafe { self.insert_pinned_at(deadline, timer, self.now) }
     }
