@@ -66,7 +66,14 @@ pub(crate) struct ZephyrArgs {
     #[arg(long, value_enum, value_delimiter = ',', default_value = "random,rising")]
     order: Vec<Order>,
     /// How many time-outs are inserted before one is aborted or fires
-    #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, default_value = "1,2,4,8,16,24,32,48,64,96,128,192,256", value_parser = TimeOuts::parse)]
+    #[arg(
+        long,
+        value_name = "N",
+        value_delimiter = ',',
+        allow_hyphen_values = true,
+        default_value = "1,2,4,8,16,24,32,48,64,96,128,192,256",
+        value_parser = TimeOuts::parse
+    )]
     n: Vec<TimeOuts>,
     /// The least number of inserts in a sample
     #[arg(long, allow_hyphen_values = true, default_value = "16k", value_parser = Operations::parse)]

@@ -174,7 +174,7 @@ impl Work {
     }
 }
 
-/// What fired, folded into three numbers.
+/// What fired, folded into four numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Fired {
     count: u64,

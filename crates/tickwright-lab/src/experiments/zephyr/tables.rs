@@ -7,7 +7,7 @@ use super::subject::Subject;
 use crate::experiments::request::word;
 use crate::render::Format;
 use crate::result::{Cell, Claim, Finding, Section, Series, Table, default};
-use crate::stats::{self, CONFIDENCE, Verdict};
+use crate::stats::{self, Bound, TIE, Verdict};
 
 /// The list beside the best other back end, for each population.
 fn besides(plan: &Plan, data: &Data, order: Order) -> Vec<Beside> {
@@ -46,7 +46,8 @@ pub(super) fn findings(plan: &Plan, published: &Published, data: &Data) -> Vec<F
                 .published(yes(node.in_order))
                 .judged(as_published(node.in_order == *in_order)),
         );
-        if let (Some(was), Some(is)) = (node.bytes, subject.bytes()) {
+        if let (Some(was), Some(is), true) = (node.bytes, subject.bytes(), cfg!(target_pointer_width = "64"))
+        {
             all.push(
                 Finding::stated(format!("bytes of a time-out: {name}"), is.to_string())
                     .published(was.to_string())
@@ -57,14 +58,16 @@ pub(super) fn findings(plan: &Plan, published: &Published, data: &Data) -> Vec<F
     all
 }
 
-/// Whether the list loses to the best other back end at any of a device's populations.
+/// Whether the list loses to the best other back end at any of a device's populations. That it does
+/// not is shown only if the largest of them was measured, and no interval reaches beyond a tie.
 fn headline(besides: &[Beside], published: &Published) -> Option<Finding> {
     let few: Vec<&Beside> = besides.iter().filter(|of| of.n <= published.handful).collect();
     let ratios = || few.iter().map(|of| of.ratio.median);
     let (least, most) = (ratios().reduce(f64::min)?, ratios().reduce(f64::max)?);
+    let is_no_slower = |of: &&Beside| Bound::AtMost(1.0 + TIE).judge(&of.ratio) == Verdict::Held;
     let verdict = if few.iter().any(|of| of.verdict == Verdict::Slower) {
         Verdict::Missed
-    } else if few.iter().all(|of| of.ratio.interval.coverage >= CONFIDENCE) {
+    } else if few.iter().any(|of| of.n == published.handful) && few.iter().all(is_no_slower) {
         Verdict::Held
     } else {
         Verdict::NotShown
@@ -101,7 +104,8 @@ pub(super) fn sections(
     findings: &[Finding],
 ) -> Vec<Section> {
     let about = format!(
-        "A sample inserts N time-outs of up to 1000 ticks into each of several queues, aborts half of them at random, \
+        "A sample inserts N time-outs of up to 1000 ticks into each of several queues, aborts half of them (of one, that one) at \
+         random, \
          and lets the others fire in steps of 32 ticks. All that fired is compared with the oracle. A life is an \
          insert, and an abort or a firing.\n\
          Back ends of Zephyr are models that share its nodes and its algorithms, without lock and hardware clock; \

@@ -101,6 +101,11 @@ fn the_list_loses_where_it_is_shown_to_be_slower() {
     assert_eq!(headline(|_| 5.0).claim(), Some(Claim::Holds));
     assert_eq!(headline(|n| if n > 32 { 50.0 } else { 9.0 }).claim(), Some(Claim::Holds), "beyond a handful");
     assert_eq!(headline(|n| if n == 32 { 50.0 } else { 5.0 }).claim(), Some(Claim::Fails));
+    let only =
+        |sizes: &[usize], list: fn(usize) -> f64| args.findings(&plan, &data(sizes, list)).remove(0).claim();
+    assert_eq!(only(&[1, 16], |_| 5.0), Some(Claim::Open), "nothing is known of a handful");
+    assert_eq!(only(&[1, 32], |_| 12.5), Some(Claim::Fails), "slower by a fourth");
+    assert_eq!(only(&[1, 32], |_| 12.004), Some(Claim::Open), "an interval around a fifth");
     let heap = args.findings(&plan, &data(&[64], |_| 20.0));
     let heap: Vec<_> = heap.iter().filter(|of| of.about.starts_with("heap to list")).collect();
     assert_eq!(heap[0].published.as_deref(), Some("0.53x"));
