@@ -136,7 +136,9 @@ pub fn conduct_plan<E: Experiment>(
         host,
         clock,
         seed: experiment.seed(plan),
-        workload: Some(workload::hash(&experiment.name(), &experiment.workload(plan))),
+        workload: Some(experiment.workload(plan))
+            .filter(|words| !words.is_empty())
+            .map(|words| workload::hash(&experiment.name(), &words)),
         parameters: experiment.parameters(plan),
         notes: lab.notes,
         series: experiment.series(plan, &data),

@@ -145,7 +145,7 @@ impl Experiment for AsteriskArgs {
             ("structures", request::list(&self.structures).into()),
             ("n", request::list(&plan.table.sizes).into()),
             ("rounds", plan.table.rounds.into()),
-            ("budget", duration::show(self.budget).into()),
+            ("rounds within", duration::show(self.budget).into()),
         ])
     }
 

@@ -52,9 +52,18 @@ impl Input {
     }
 
     /// The words that define the work on this trace. Its content counts, and its name does not.
+    /// A pipe was read once and its content is not known, so there are no words.
     pub(crate) fn workload(&self, seed: Option<u64>, parameters: &Parameters) -> String {
-        let content = self.checksum().map_or(String::new(), |sum| format!("crc={sum:08x}\n"));
-        workload::words(seed, parameters) + &content
+        let words = |sum| workload::words(seed, parameters) + &format!("crc={sum:08x}\n");
+        self.checksum().map_or(String::new(), words)
+    }
+
+    /// What `--base` asked for.
+    pub(crate) fn bases(&self) -> &[String] {
+        match self {
+            Self::File { bases, .. } => bases,
+            Self::Made(_) => &[],
+        }
     }
 }
 

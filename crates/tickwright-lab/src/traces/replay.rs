@@ -21,6 +21,7 @@ pub(crate) use self::data::LeftOut;
 pub(crate) use self::data::{Data, Limits, Plan, Row};
 use super::describe::TraceArgs;
 use super::input::Input;
+use crate::duration;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request;
@@ -131,9 +132,12 @@ pub(crate) use self::tables::series;
 impl Plan {
     /// The request for the report.
     pub(crate) fn parameters(&self) -> Parameters {
+        let tick = self.tick_ns.map(|ns| duration::show(Duration::from_nanos(ns)));
         request::parameters([
             ("trace", self.input.name().into()),
+            ("base", request::list(self.input.bases()).into()),
             ("structures", request::ids(&self.structures).into()),
+            ("tick", tick.unwrap_or_else(|| "of the trace".into()).into()),
             ("scale", self.scale.into()),
             ("cold", self.cold.into()),
             ("rounds", self.rounds.into()),

@@ -6,7 +6,7 @@ use super::{Label, Report};
 
 /// Parameters that say what is compared on the work, and how long; and the names of traces, whose
 /// content counts. They do not define the work.
-const COMPARED: [&str; 10] = [
+const COMPARED: [&str; 11] = [
     "structures",
     "structure",
     "models",
@@ -14,7 +14,8 @@ const COMPARED: [&str; 10] = [
     "baseline",
     "current",
     "current_from",
-    "budget",
+    "slice",
+    "turns",
     "trace",
     "source",
 ];

@@ -50,7 +50,13 @@ pub(crate) struct RunArgs {
     slice: Option<Duration>,
 
     /// Rate of the emulated host's tick, a second timer halfway between two periods; 0 for none
-    #[arg(long, value_name = "HZ", allow_hyphen_values = true, default_value = "100", value_parser = Within::<0, 10_000>::parse)]
+    #[arg(
+        long,
+        value_name = "HZ",
+        allow_hyphen_values = true,
+        default_value = "100",
+        value_parser = Within::<0, 10_000>::parse
+    )]
     host_hz: Within<0, 10_000>,
 
     /// Print the cells of the histogram
@@ -58,11 +64,23 @@ pub(crate) struct RunArgs {
     histogram: bool,
 
     /// Cells of the histogram; the last one also counts everything above
-    #[arg(long, value_name = "N", allow_hyphen_values = true, default_value = "300", value_parser = Within::<1, 1_000_000>::parse)]
+    #[arg(
+        long,
+        value_name = "N",
+        allow_hyphen_values = true,
+        default_value = "300",
+        value_parser = Within::<1, 1_000_000>::parse
+    )]
     cells: Within<1, 1_000_000>,
 
     /// Width of a cell, from 1ns to 10s
-    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, default_value = "1us", value_parser = duration::within::<1, 10_000_000_000>)]
+    #[arg(
+        long,
+        value_name = "DURATION",
+        allow_hyphen_values = true,
+        default_value = "1us",
+        value_parser = duration::within::<1, 10_000_000_000>
+    )]
     bucket: Duration,
 
     /// Print no lines during the run

@@ -6,7 +6,7 @@ use tickwright_trace::{Event, What};
 use super::data::Calls;
 use super::{Data, Limits, ReplayArgs, run, tables};
 use crate::clock::FakeMeter;
-use crate::experiment::Lab;
+use crate::experiment::{Experiment, Lab};
 use crate::experiments::request;
 use crate::models::tape::Step;
 use crate::render;
@@ -387,4 +387,19 @@ fn copies_multiply_the_population_and_the_operations() {
     assert!((149..=151).contains(&thrice.most), "{}", thrice.most);
     let removes = |counts: crate::traces::decode::Counts| counts.kinds[2];
     assert_eq!(removes(thrice), 3 * removes(once));
+}
+
+#[test]
+fn the_hash_of_a_replay_is_that_of_its_events_and_ticks() {
+    let of = |words: &[&str]| {
+        let args: ReplayArgs = request::words(&[&["sample:bind9"], words].concat()).unwrap();
+        args.workload(&args.plan().unwrap())
+    };
+    let plain = of(&[]);
+    assert_eq!(plain, of(&["--structures", "list/slab", "--rounds", "7"]), "how it is measured");
+    for other in [["--tick", "1us"], ["--base", "!epoll"], ["--seed", "5"], ["--scale", "2"]] {
+        assert_ne!(plain, of(&other), "{other:?}");
+    }
+    let piped = Input::File { path: "-".into(), bases: Vec::new(), most: u64::MAX };
+    assert_eq!(piped.workload(None, &request::parameters([])), "", "nothing is known of a pipe");
 }
