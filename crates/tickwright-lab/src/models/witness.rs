@@ -35,12 +35,12 @@ pub(crate) struct Fold {
     pub(super) reads: u64,
 }
 
-/// The fraction of the golden ratio, odd and without a pattern: a product spreads every bit
-/// upwards.
+/// 2^64 divided by the golden ratio. It is odd, and its bits have no pattern, so that a product
+/// with it spreads each bit over the higher ones.
 pub(crate) const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 #[inline]
-fn fold(so_far: u64, next: u64) -> u64 {
+pub(crate) fn fold(so_far: u64, next: u64) -> u64 {
     (so_far.rotate_left(5) ^ next).wrapping_mul(SPREAD)
 }
 

@@ -11,7 +11,7 @@ use crate::clock::Meter;
 use crate::error::LabError;
 use crate::experiments::request::word;
 use crate::models::verify::oracle::Oracle;
-use crate::models::witness::SPREAD;
+use crate::models::witness::{SPREAD, fold};
 use crate::progress::Progress;
 use crate::result::{Label, Series, Unit, labels};
 use crate::rounds::Rounds;
@@ -190,9 +190,9 @@ impl Fired {
     #[inline]
     fn note(&mut self, id: u32, tick: u64) {
         self.count += 1;
-        self.ticks = (self.ticks.rotate_left(5) ^ tick).wrapping_mul(SPREAD);
+        self.ticks = fold(self.ticks, tick);
         self.pairs = self.pairs.wrapping_add((tick << 20 ^ u64::from(id)).wrapping_mul(SPREAD));
-        self.order = (self.order.rotate_left(5) ^ u64::from(id)).wrapping_mul(SPREAD);
+        self.order = fold(self.order, id.into());
     }
 
     /// Whether a subject may answer so where the oracle answers `right`.

@@ -98,7 +98,7 @@ impl Pass<'_> {
     fn on(self, live: Live<'_>) -> Result<Passed, LabError> {
         let Self { feed, purpose, meter, capacity, mut untimed } = self;
         let mut passed = Passed::default();
-        // Other programs do not count in the processor time.
+        // The processor time of this thread leaves out what other programs take.
         let processor = Processor(meter);
         // Runs a piece. Its time counts from the reading of the clock on.
         let mut timed = |piece: &Tape, clock: u64, passed: &mut Passed| {
@@ -139,7 +139,7 @@ impl Meter for Processor<'_> {
     }
 }
 
-/// Whether the time of a piece counts. `untimed` is the number of operations before those that do.
+/// Whether the time of a piece counts. That of the first `untimed` operations does not.
 fn counts(untimed: &mut u64, piece: &Tape) -> bool {
     let counts = *untimed == 0;
     *untimed = untimed.saturating_sub(piece.operations());
