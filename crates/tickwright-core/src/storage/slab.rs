@@ -21,7 +21,7 @@ use crate::contract::{
 use crate::explain::Explanation;
 use crate::storage::layout::Layout;
 use crate::storage::shell::timer_queue;
-use crate::storage::{Discipline, Due, Family, Ordered, sorted};
+use crate::storage::{Discipline, Due, Family, Nodes, Ordered, sorted};
 
 /// Names one timer of a [`SlabQueue`]. A key takes eight bytes; an optional key takes no more. The
 /// key is stale for ever once its timer was delivered or removed. A key is valid only in its own
@@ -155,6 +155,35 @@ impl<F: Family, T> SlabQueue<F, T> {
     #[must_use]
     pub fn get_mut(&mut self, key: Key) -> Option<&mut T> {
         self.arena.get_mut(key.0)
+    }
+
+    /// Begins to fetch the memory of the timer that `key` names, and does not wait for it. Changes
+    /// nothing, for any key. One or two instructions; on targets without a prefetch, none.
+    ///
+    /// Among a million timers, a re-arm or a removal mostly waits until the timer's memory is in the
+    /// cache. A caller that knows its next keys gives them some eight operations ahead, so that
+    /// these waits overlap:
+    ///
+    /// ```
+    /// use tickwright_core::{DefaultQueue, Key};
+    ///
+    /// /// All connections that were heard of in one turn of the event loop.
+    /// fn heard(queue: &mut DefaultQueue<u32>, connections: &[Key], deadline: u64) {
+    ///     for (i, &key) in connections.iter().enumerate() {
+    ///         if let Some(&soon) = connections.get(i + 8) {
+    ///             queue.hint(soon);
+    ///         }
+    ///         let _ = queue.reschedule(key, deadline); // stale: the connection has timed out
+    ///     }
+    /// }
+    /// # let mut queue = DefaultQueue::new();
+    /// # let keys: Vec<Key> = (0..20).map(|i| queue.insert(5, i).unwrap().key).collect();
+    /// # heard(&mut queue, &keys, 70);
+    /// # assert_eq!(queue.next_expiry(), Some(70));
+    /// ```
+    #[inline]
+    pub fn hint(&self, key: Key) {
+        self.arena.columns.nodes().prefetch(Some(key.0.index));
     }
 
     /// Iterates over all pending timers, in the order of their slots. O(slots).

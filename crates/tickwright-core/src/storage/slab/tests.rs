@@ -94,3 +94,26 @@ fn indices_end_before_they_wrap() {
     queue.arena.retired = 2;
     assert_eq!(queue.reserve(MOST - 1), Err(Reject::Full), "retired slots use up indices");
 }
+
+#[test]
+fn a_hint_takes_any_key_and_changes_nothing() {
+    fn hints<F: Family>() {
+        let mut queue: SlabQueue<F, u32> = SlabQueue::new();
+        let keys = [3, 1, 2].map(|at| queue.insert_at(at, 0, 0).unwrap().key);
+        queue.remove(keys[1]).unwrap();
+        let head = queue.next_expiry();
+        for key in keys
+            .into_iter()
+            .chain([1 << 32 | 1, 7 << 32 | 5, u64::MAX].map(|bits| Key::from_bits(bits).unwrap()))
+        {
+            queue.hint(key);
+        }
+        assert_eq!((queue.len(), queue.next_expiry(), queue.check()), (2, head, Ok(())), "{}", F::ID);
+        SlabQueue::<F, u32>::new().hint(keys[0]);
+    }
+    macro_rules! each {
+        ([] $($id:literal => $family:ty;)+) => { $(hints::<$family>();)+ };
+    }
+    crate::for_each_family!(each []);
+    crate::for_each_slab_only_family!(each []);
+}
