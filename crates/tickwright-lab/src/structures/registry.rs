@@ -18,11 +18,12 @@ use wildmatch::WildMatch;
 use crate::allocator;
 use crate::error::LabError;
 use crate::structures::baseline::lazy_heap::{Entry, Lazy};
-#[cfg(all(feature = "rivals", target_feature = "avx2"))]
-use crate::structures::baseline::quick_heap;
 use crate::structures::baseline::{btree_map, orx};
 #[cfg(feature = "rivals")]
-use crate::structures::baseline::{delay_queue, hash_wheel, intrusive, nexus, timer_queue};
+use crate::structures::baseline::{
+    by_deadline::ByDeadline, delay_queue, equal_contract, equal_contract::EqualContract, hash_wheel,
+    intrusive, nexus, radix_heap::RadixHeap, timer_queue,
+};
 use crate::structures::candidate::{BenchQueue, Candidate, Dead};
 use crate::structures::ours::{Hook, Slab};
 
@@ -190,6 +191,9 @@ tickwright_core::for_each_family!(and_slab_only [
     "dary-heap4", Lazy<QuaternaryHeap<Entry>>, Heap, Fifo, second true, exact_head true, up_to None,
         "dary_heap 0.3 with 4 children, lazy deletion";
     #[cfg(feature = "rivals")]
+    "dary-heap4-contract", EqualContract<equal_contract::Dary4>, Heap, Fifo, second true, exact_head true, up_to None,
+        "dary_heap 0.3 with 4 children under our contract: FIFO, keys with generations, bounded dead entries";
+    #[cfg(feature = "rivals")]
     "delay-queue", delay_queue::DelayQueue, Wheel, AnyOrder, second false, exact_head true, up_to Some(BUCKETS),
         "tokio-util DelayQueue on a paused clock whose steps are timed too; a tick is a millisecond";
     #[cfg(feature = "rivals")]
@@ -204,8 +208,14 @@ tickwright_core::for_each_family!(and_slab_only [
     "orx-4ary", orx::Orx, Heap, AnyOrder, second true, exact_head true, up_to None,
         "orx-priority-queue 1.9 4-ary heap with positions; neither FIFO nor stale keys";
     #[cfg(all(feature = "rivals", target_feature = "avx2"))]
-    "quickheap", quick_heap::QuickHeap, Heap, AnyOrder, second true, exact_head true, up_to None,
+    "quickheap", ByDeadline<quickheap::SimdQuickHeap<u64>>, Heap, AnyOrder, second true, exact_head true, up_to None,
         "quickheap 0.2, SimdQuickHeap with lazy deletion; neither FIFO nor stale keys, at most 1M timers";
+    #[cfg(all(feature = "rivals", target_feature = "avx2"))]
+    "quickheap-contract", EqualContract<equal_contract::Quick>, Heap, Fifo, second true, exact_head true, up_to None,
+        "quickheap 0.2 under our contract: FIFO, keys with generations, 64-bit ticks, bounded dead entries";
+    #[cfg(feature = "rivals")]
+    "radix-heap", ByDeadline<RadixHeap>, Heap, AnyOrder, second true, exact_head true, up_to None,
+        "radix-heap 0.4 with lazy deletion; neither FIFO nor stale keys";
     #[cfg(feature = "rivals")]
     "timer-queue", timer_queue::Wheel, Wheel, AnyOrder, second false, exact_head false, up_to None,
         "timer-queue 0.1, a hierarchical wheel";
@@ -215,7 +225,18 @@ tickwright_core::for_each_family!(and_slab_only [
 pub(crate) const LEFT_OUT: &[&str] = if cfg!(feature = "rivals") {
     &[]
 } else {
-    &["dary-heap4", "delay-queue", "hash-wheel", "intrusive-rb", "nexus-timer", "quickheap", "timer-queue"]
+    &[
+        "dary-heap4",
+        "dary-heap4-contract",
+        "delay-queue",
+        "hash-wheel",
+        "intrusive-rb",
+        "nexus-timer",
+        "quickheap",
+        "quickheap-contract",
+        "radix-heap",
+        "timer-queue",
+    ]
 };
 
 /// What a build without the feature `rivals` lacks, and the remedy.

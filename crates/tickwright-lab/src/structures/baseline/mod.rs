@@ -3,7 +3,11 @@
 
 pub(crate) mod btree_map;
 #[cfg(feature = "rivals")]
+pub(crate) mod by_deadline;
+#[cfg(feature = "rivals")]
 pub(crate) mod delay_queue;
+#[cfg(feature = "rivals")]
+pub(crate) mod equal_contract;
 #[cfg(feature = "rivals")]
 pub(crate) mod hash_wheel;
 #[cfg(feature = "rivals")]
@@ -14,5 +18,7 @@ pub(crate) mod nexus;
 pub(crate) mod orx;
 #[cfg(all(feature = "rivals", target_feature = "avx2"))]
 pub(crate) mod quick_heap;
+#[cfg(feature = "rivals")]
+pub(crate) mod radix_heap;
 #[cfg(feature = "rivals")]
 pub(crate) mod timer_queue;
