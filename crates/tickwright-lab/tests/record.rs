@@ -75,12 +75,8 @@ struct Trace {
 impl Trace {
     fn read(path: &Path) -> Self {
         let mut reader = Reader::new(File::open(path).unwrap()).unwrap();
-        let mut events = Vec::new();
-        while let Some(block) = reader.next_block().unwrap() {
-            events.extend(block.to_vec());
-        }
         let mut by_source: HashMap<String, Vec<Event>> = HashMap::new();
-        for event in events {
+        for event in reader.read_to_end().unwrap() {
             let name = reader.header().bases[usize::from(event.base)].name.clone();
             by_source.entry(name).or_default().push(event);
         }

@@ -13,10 +13,7 @@ type Counts = BTreeMap<(String, &'static str), u64>;
 fn counts(name: &str) -> Counts {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples").join(name);
     let mut reader = Reader::new(File::open(path).unwrap()).unwrap();
-    let mut events = Vec::new();
-    while let Some(block) = reader.next_block().unwrap() {
-        events.extend(block.to_vec());
-    }
+    let events = reader.read_to_end().unwrap();
     assert!(reader.is_complete() && reader.lost().is_empty());
     let header = reader.header();
     assert_eq!((header.source.as_str(), header.clock.as_str()), ("record", "CLOCK_MONOTONIC"));

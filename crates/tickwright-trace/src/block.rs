@@ -6,7 +6,9 @@
 //! Numbers are little-endian. The checksum (CRC-32, IEEE) is over the twelve bytes before it and
 //! the stored bytes. Codec 0 stores bytes as they are, codec 1 compresses them (LZ4, one block).
 
-use std::io::{self, Read};
+use std::io::Read;
+
+use crate::error::TraceError;
 
 /// The first bytes of a file. Like those of PNG, they reveal a transfer that changed line ends or
 /// high bits.
@@ -56,29 +58,6 @@ pub(crate) fn append(out: &mut Vec<u8>, kind: u8, plain: &[u8]) {
     out.extend(stored);
 }
 
-/// Why a block was not read.
-#[derive(Debug)]
-pub(crate) enum Wrong {
-    Io(io::Error),
-    /// The source ended within the block.
-    CutOff,
-    Damaged(&'static str),
-}
-
-/// Reads bytes until `to` is full or the source ends. Returns the number of bytes that were read.
-pub(crate) fn fill(from: &mut impl Read, to: &mut [u8]) -> Result<usize, io::Error> {
-    let mut have = 0;
-    while have < to.len() {
-        match from.read(&mut to[have..]) {
-            Ok(0) => break,
-            Ok(more) => have += more,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(have)
-}
-
 /// The memory for a block that is being read.
 #[derive(Debug, Default)]
 pub(crate) struct Buffer {
@@ -87,29 +66,35 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// Reads a block. Returns its kind and its length in the file, or `None` at the
-    /// end of the source.
-    pub(crate) fn read(&mut self, from: &mut impl Read) -> Result<Option<(u8, u64)>, Wrong> {
-        let mut head = [0; HEAD];
-        match fill(from, &mut head).map_err(Wrong::Io)? {
+    /// Reads a block that begins at `position`, after `events`. Returns its kind and its length in
+    /// the file, or `None` at the end of the source.
+    pub(crate) fn read(
+        &mut self,
+        from: &mut impl Read,
+        position: u64,
+        events: u64,
+    ) -> Result<Option<(u8, u64)>, TraceError> {
+        let damaged = |what| TraceError::Damaged { position, events, what };
+        let mut head = Vec::with_capacity(HEAD);
+        match from.by_ref().take(HEAD as u64).read_to_end(&mut head)? {
             0 => return Ok(None),
             HEAD => {}
-            _ => return Err(Wrong::CutOff),
+            _ => return Err(TraceError::CutOff { position, events }),
         }
         let number = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
         let (stored, plain) = (number(4) as usize, number(8) as usize);
         if stored > MOST || plain > MOST {
-            return Err(Wrong::Damaged("it is longer than a block may be"));
+            return Err(damaged("it is longer than a block may be"));
         }
-        self.stored.resize(stored, 0);
-        if fill(from, &mut self.stored).map_err(Wrong::Io)? < stored {
-            return Err(Wrong::CutOff);
+        self.stored.clear();
+        if from.by_ref().take(stored as u64).read_to_end(&mut self.stored)? < stored {
+            return Err(TraceError::CutOff { position, events });
         }
         let mut crc = crc32fast::Hasher::new();
         crc.update(&head[..12]);
         crc.update(&self.stored);
         if crc.finalize() != number(12) {
-            return Err(Wrong::Damaged(
+            return Err(damaged(
                 "its checksum is not that of its bytes: they changed after they were written",
             ));
         }
@@ -119,11 +104,11 @@ impl Buffer {
                 self.plain.resize(plain, 0);
                 let unpacked = lz4_flex::block::decompress_into(&self.stored, &mut self.plain);
                 if unpacked.ok() != Some(plain) {
-                    return Err(Wrong::Damaged("it does not unpack to its length"));
+                    return Err(damaged("it does not unpack to its length"));
                 }
             }
-            0 => return Err(Wrong::Damaged("its two lengths differ")),
-            _ => return Err(Wrong::Damaged("its codec is unknown")),
+            0 => return Err(damaged("its two lengths differ")),
+            _ => return Err(damaged("its codec is unknown")),
         }
         Ok(Some((head[0], (HEAD + stored) as u64)))
     }

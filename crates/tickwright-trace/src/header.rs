@@ -48,28 +48,6 @@ impl Header {
     }
 }
 
-/// Returns the date of a time in seconds since 1970, in UTC and as RFC 3339 writes it:
-/// `2026-11-20T23:50:04Z`. [`Header::started`] holds such a date.
-///
-/// RFC 3339 covers the years 0 to 9999. For a time outside of these years, the year has a sign or
-/// more digits. Cost: O(1), and one string. No value panics.
-#[must_use]
-pub fn calendar(seconds: i64) -> String {
-    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    // Years begin in March here, so that a leap day is the last of its year: "civil from days" of
-    // H. Hinnant.
-    let days = days + 719_468;
-    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = era * 400 + year + i64::from(month <= 2);
-    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
-}
-
 /// Events that a source lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lost {
@@ -145,6 +123,3 @@ impl Names {
         (1..).zip(self.0.iter().map(String::as_str))
     }
 }
-
-#[cfg(test)]
-mod tests;

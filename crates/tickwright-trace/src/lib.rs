@@ -31,9 +31,7 @@
 //! writer.push(&Event::new(90_000, 7, What::Cancel))?;
 //! let file = writer.finish()?;
 //!
-//! let mut reader = Reader::new(&file[..])?;
-//! let events = reader.next_block()?.unwrap_or(&[]);
-//! assert_eq!(events.len(), 2);
+//! assert_eq!(Reader::new(&file[..])?.read_to_end()?.len(), 2);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![forbid(unsafe_code)]

@@ -14,7 +14,19 @@ pub(crate) fn put(bytes: &mut Vec<u8>, mut number: u64) {
 /// Appends a signed number.
 #[inline]
 pub(crate) fn put_signed(bytes: &mut Vec<u8>, number: i64) {
-    put(bytes, (number as u64) << 1 ^ (number >> 63) as u64);
+    put(bytes, unsigned(number));
+}
+
+/// The number that stands for a signed one.
+#[inline]
+pub(crate) const fn unsigned(number: i64) -> u64 {
+    (number as u64) << 1 ^ (number >> 63) as u64
+}
+
+/// The signed number that a number stands for.
+#[inline]
+pub(crate) const fn signed(number: u64) -> i64 {
+    (number >> 1) as i64 ^ -((number & 1) as i64)
 }
 
 /// Removes a number from the front of the bytes. `None` if the number is cut off, or has more than
@@ -40,8 +52,7 @@ pub(crate) fn take(bytes: &mut &[u8]) -> Option<u64> {
 /// Removes a signed number from the front of the bytes.
 #[inline]
 pub(crate) fn take_signed(bytes: &mut &[u8]) -> Option<i64> {
-    let number = take(bytes)?;
-    Some((number >> 1) as i64 ^ -((number & 1) as i64))
+    take(bytes).map(signed)
 }
 
 /// Removes a number of a smaller type from the front of the bytes.

@@ -2,13 +2,13 @@
 
 use std::io::Read;
 
-use crate::block::{self, Buffer, MAGIC, OPTIONAL, Wrong};
+use crate::block::{self, Buffer, MAGIC, OPTIONAL};
 use crate::columns;
 use crate::error::{TraceError, VERSION};
 use crate::event::Event;
 use crate::header::{Base, Header, Lost, Names, Remark};
-use crate::number::{take, take_signed};
-use crate::writer::{BASES, LONGEST, THREADS};
+use crate::number::{signed, take};
+use crate::writer::{BASES, LONGEST, SITES, THREADS};
 
 /// Reads a trace block by block. Memory is bounded by a block, the names and the losses:
 /// at most 2^20 names of each table, 2^20 losses, and 64 MiB of text.
@@ -37,19 +37,17 @@ impl<R: Read> Reader<R> {
     /// # Errors
     /// Every [`TraceError`] except the errors of text.
     pub fn new(mut from: R) -> Result<Self, TraceError> {
-        let mut first = [0; MAGIC.len() + 2];
-        let have = block::fill(&mut from, &mut first)?;
-        if have == 0 {
+        let mut first = Vec::new();
+        from.by_ref().take(MAGIC.len() as u64 + 2).read_to_end(&mut first)?;
+        let (magic, version) = first.split_at(first.len().min(MAGIC.len()));
+        if first.is_empty() {
             return Err(TraceError::Empty);
         }
-        let magic = have.min(MAGIC.len());
-        if first[..magic] != MAGIC[..magic] {
+        if !MAGIC.starts_with(magic) {
             return Err(TraceError::Foreign);
         }
-        if have < first.len() {
-            return Err(TraceError::CutOff { position: 0, events: 0 });
-        }
-        let found = u16::from_le_bytes([first[MAGIC.len()], first[MAGIC.len() + 1]]);
+        let &[low, high] = version else { return Err(TraceError::CutOff { position: 0, events: 0 }) };
+        let found = u16::from_le_bytes([low, high]);
         if found == 0 || found > VERSION {
             return Err(TraceError::Version { found });
         }
@@ -93,12 +91,12 @@ impl<R: Read> Reader<R> {
 
     /// The names of sites, from the blocks that were read.
     pub fn sites(&self) -> &Names {
-        &self.names[0]
+        &self.names[SITES]
     }
 
     /// The names of threads, from the blocks that were read.
     pub fn threads(&self) -> &Names {
-        &self.names[1]
+        &self.names[THREADS]
     }
 
     /// The losses of the source, from the blocks that were read.
@@ -164,29 +162,16 @@ impl<R: Read> Reader<R> {
         &self.events
     }
 
-    /// Iterates over the events that [`next_block`](Self::next_block) has not returned yet. An
-    /// error is the last item.
-    pub fn events(mut self) -> impl Iterator<Item = Result<Event, TraceError>> {
-        self.events.clear();
-        let mut at = 0;
-        core::iter::from_fn(move || {
-            loop {
-                if let Some(&event) = self.events.get(at) {
-                    at += 1;
-                    return Some(Ok(event));
-                }
-                at = 0;
-                self.events.clear();
-                match self.next_block() {
-                    Ok(Some(_)) => {}
-                    Ok(None) => return None,
-                    Err(error) => {
-                        self.events.clear();
-                        return Some(Err(error));
-                    }
-                }
-            }
-        })
+    /// Returns all events that [`next_block`](Self::next_block) has not returned yet.
+    ///
+    /// # Errors
+    /// As [`next_block`](Self::next_block).
+    pub fn read_to_end(&mut self) -> Result<Vec<Event>, TraceError> {
+        let mut all = Vec::new();
+        while let Some(block) = self.next_block()? {
+            all.extend_from_slice(block);
+        }
+        Ok(all)
     }
 
     fn damaged(&self, what: &'static str) -> TraceError {
@@ -195,11 +180,7 @@ impl<R: Read> Reader<R> {
 
     /// Reads a block into the buffer. Returns the block's kind and its length.
     fn block(&mut self) -> Result<Option<(u8, u64)>, TraceError> {
-        self.buffer.read(&mut self.from).map_err(|wrong| match wrong {
-            Wrong::Io(error) => TraceError::Io(error),
-            Wrong::CutOff => TraceError::CutOff { position: self.position, events: self.read },
-            Wrong::Damaged(what) => self.damaged(what),
-        })
+        self.buffer.read(&mut self.from, self.position, self.read)
     }
 
     /// Takes in the block in the buffer. Returns whether the block has events.
@@ -208,13 +189,10 @@ impl<R: Read> Reader<R> {
             return Err(self.damaged("it comes after the end"));
         }
         let understood = match kind {
-            block::NAME => self.take_name(),
+            block::NAME | block::BASE | block::LOST | block::REMARK => self.take_text(kind),
             block::EVENTS => columns::decode(&self.buffer.plain, &mut self.events),
-            block::LOST => self.take_lost(),
-            block::BASE => self.take_base(),
             block::END => self.take_end(),
             block::HEADER => return Err(self.damaged("it is a second header")),
-            block::REMARK => self.take_remark(),
             kind if kind >= OPTIONAL => Some(()),
             _ => return Err(self.damaged("its kind is unknown")),
         };
@@ -224,47 +202,31 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    fn take_name(&mut self) -> Option<()> {
+    /// Takes in a block of numbers and a text.
+    fn take_text(&mut self, kind: u8) -> Option<()> {
         let mut bytes = &self.buffer.plain[..];
-        let table = take(&mut bytes).filter(|&table| table <= THREADS as u64)?;
-        let names = &mut self.names[table as usize].0;
-        if names.len() >= block::MOST_KEPT || bytes.len() > LONGEST {
+        let first = take(&mut bytes)?;
+        let second = if kind == block::LOST { take(&mut bytes)? } else { 0 };
+        let table = usize::try_from(first).unwrap_or(usize::MAX);
+        let (known, most) = match kind {
+            block::NAME => (self.names.get(table)?.len(), block::MOST_KEPT),
+            block::BASE => (self.header.bases.len(), BASES),
+            block::LOST => (self.lost.len(), block::MOST_KEPT),
+            _ => (self.remarks.len(), block::MOST_REMARKS),
+        };
+        if known >= most || bytes.len() > LONGEST {
             return None;
         }
-        self.text = self.text.checked_add(bytes.len()).filter(|&text| text <= block::MOST_TEXT)?;
-        names.push(core::str::from_utf8(bytes).ok()?.to_owned());
-        Some(())
-    }
-
-    fn take_base(&mut self) -> Option<()> {
-        let mut bytes = &self.buffer.plain[..];
-        let tick_ns = take(&mut bytes)?;
-        if self.header.bases.len() >= BASES || bytes.len() > LONGEST {
-            return None;
+        let text = core::str::from_utf8(bytes).ok()?.to_owned();
+        // The names of queues are few.
+        let counted = if kind == block::BASE { 0 } else { text.len() };
+        self.text = self.text.checked_add(counted).filter(|&text| text <= block::MOST_TEXT)?;
+        match kind {
+            block::NAME => self.names[table].0.push(text),
+            block::BASE => self.header.bases.push(Base { name: text, tick_ns: first }),
+            block::LOST => self.lost.push(Lost { time: signed(first), count: second, note: text }),
+            _ => self.remarks.push(Remark { count: first, words: text }),
         }
-        self.header.bases.push(Base { name: core::str::from_utf8(bytes).ok()?.to_owned(), tick_ns });
-        Some(())
-    }
-
-    fn take_lost(&mut self) -> Option<()> {
-        let mut bytes = &self.buffer.plain[..];
-        let (time, count) = (take_signed(&mut bytes)?, take(&mut bytes)?);
-        if self.lost.len() >= block::MOST_KEPT || bytes.len() > LONGEST {
-            return None;
-        }
-        self.text = self.text.checked_add(bytes.len()).filter(|&text| text <= block::MOST_TEXT)?;
-        self.lost.push(Lost { time, count, note: core::str::from_utf8(bytes).ok()?.to_owned() });
-        Some(())
-    }
-
-    fn take_remark(&mut self) -> Option<()> {
-        let mut bytes = &self.buffer.plain[..];
-        let count = take(&mut bytes)?;
-        if self.remarks.len() >= block::MOST_REMARKS || bytes.len() > LONGEST {
-            return None;
-        }
-        self.text = self.text.checked_add(bytes.len()).filter(|&text| text <= block::MOST_TEXT)?;
-        self.remarks.push(Remark { count, words: core::str::from_utf8(bytes).ok()?.to_owned() });
         Some(())
     }
 

@@ -115,17 +115,10 @@ fn each_row<R: Read>(
     reader: &mut Reader<R>,
     mut put: impl FnMut(Line<'_>) -> Result<(), TraceError>,
 ) -> Result<u64, TraceError> {
-    // A block borrows the reader, so its events are copied first; then their names can be looked
-    // up.
-    let mut events = Vec::new();
     let (mut losses, mut remarks, mut counted, mut now) = (0, 0, 0_u64, 0);
     loop {
         let ended = match reader.next_block() {
-            Ok(Some(block)) => {
-                events.clear();
-                events.extend_from_slice(block);
-                None
-            }
+            Ok(Some(_)) => None,
             Ok(None) => Some(Ok(reader.events_read())),
             Err(error) => Some(Err(error)),
         };
@@ -153,7 +146,8 @@ fn each_row<R: Read>(
             return ended;
         }
         let (bases, sites, threads) = (&reader.header().bases, reader.sites(), reader.threads());
-        for event in &events {
+        let events = reader.events_of_block();
+        for event in events {
             put(Line::Event(Row::of(event, bases, sites, threads)))?;
         }
         now = events.last().map_or(now, |last| last.time);
@@ -170,32 +164,20 @@ pub(crate) const NO_END: &str = "the trace has no end";
 /// [`TraceError::Io`].
 pub fn to_csv<R: Read>(reader: &mut Reader<R>, to: impl Write) -> Result<u64, TraceError> {
     let mut to = csv::WriterBuilder::new().has_headers(false).from_writer(to);
-    to.write_record(COLUMNS).map_err(io)?;
+    to.write_record(COLUMNS.split(',')).map_err(wrong)?;
     let done = each_row(reader, |line| {
         match line {
             Line::Event(row) => to.serialize((row, "", "")),
             Line::Told(told) => to.serialize((told.time_ns, told.kind, [""; 7], told.count, told.note)),
         }
-        .map_err(io)
+        .map_err(wrong)
     });
     to.flush()?;
     done
 }
 
 /// The columns of a CSV file.
-const COLUMNS: [&str; 11] = [
-    "time_ns",
-    "kind",
-    "timer",
-    "deadline_ns",
-    "period_ns",
-    "thread",
-    "cpu",
-    "base",
-    "site",
-    "count",
-    "note",
-];
+const COLUMNS: &str = "time_ns,kind,timer,deadline_ns,period_ns,thread,cpu,base,site,count,note";
 
 /// Writes a trace as JSON, one object in a line for each event, loss and remark. Returns the number
 /// of events.
@@ -318,13 +300,6 @@ fn each_line(
             None => Found::Row(record.deserialize(Some(&names)).map_err(wrong)?, has_deadlines),
         };
         put(found).map_err(|what| TraceError::Line { line, what })??;
-    }
-}
-
-fn io(error: csv::Error) -> TraceError {
-    match error.into_kind() {
-        csv::ErrorKind::Io(error) => TraceError::Io(error),
-        other => TraceError::Line { line: 0, what: format!("{other:?}") },
     }
 }
 

@@ -9,7 +9,7 @@ use crate::columns;
 use crate::error::{TraceError, VERSION};
 use crate::event::{Event, Ns};
 use crate::header::Header;
-use crate::number::{put, put_signed};
+use crate::number::{put, unsigned};
 
 /// The most bytes of a name or a note.
 pub(crate) const LONGEST: usize = 4096;
@@ -115,11 +115,7 @@ impl<W: Write> Writer<W> {
         let number = u8::try_from(self.bases.len())
             .map_err(|_| TraceError::Unfit("there are more than 256 queues"))?;
         self.bases.push(name.to_owned());
-        self.append_events();
-        self.plain.clear();
-        put(&mut self.plain, tick_ns);
-        self.plain.extend(name.as_bytes());
-        self.block(block::BASE)?;
+        self.text(block::BASE, &[tick_ns], name)?;
         Ok(number)
     }
 
@@ -136,11 +132,7 @@ impl<W: Write> Writer<W> {
         self.names[table].insert(name.to_owned(), number);
         // Nothing between here and the append of the block may fail. Otherwise the name would have
         // a number but no block. Each later name in the file would then have a wrong number.
-        self.append_events();
-        self.plain.clear();
-        put(&mut self.plain, table as u64);
-        self.plain.extend(name.as_bytes());
-        self.block(block::NAME)?;
+        self.text(block::NAME, &[table as u64], name)?;
         Ok(number)
     }
 
@@ -163,19 +155,8 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// [`TraceError::Io`]: the loss is kept, and the next call tries again.
     pub fn lost(&mut self, time: Ns, count: u64, note: &str) -> Result<(), TraceError> {
-        self.append_events();
         self.lost = self.lost.saturating_add(count);
-        let note = cut(note);
-        if self.losses >= block::MOST_KEPT || self.text + note.len() > block::MOST_TEXT {
-            return self.send();
-        }
-        self.losses += 1;
-        self.text += note.len();
-        self.plain.clear();
-        put_signed(&mut self.plain, time);
-        put(&mut self.plain, count);
-        self.plain.extend(note.as_bytes());
-        self.block(block::LOST)
+        self.note(block::LOST, &[unsigned(time), count], note)
     }
 
     /// Writes what a reader of the figures must know: how many, and the words that follow the
@@ -185,17 +166,31 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// [`TraceError::Io`]: the remark is kept, and the next call tries again.
     pub fn remark(&mut self, count: u64, words: &str) -> Result<(), TraceError> {
-        self.append_events();
-        let words = cut(words);
-        if self.remarks >= block::MOST_REMARKS || self.text + words.len() > block::MOST_TEXT {
-            return self.send();
+        self.note(block::REMARK, &[count], words)
+    }
+
+    /// Writes a loss or a remark, unless there are too many.
+    fn note(&mut self, kind: u8, numbers: &[u64], text: &str) -> Result<(), TraceError> {
+        let text = cut(text);
+        let (kept, most) = match kind {
+            block::LOST => (&mut self.losses, block::MOST_KEPT),
+            _ => (&mut self.remarks, block::MOST_REMARKS),
+        };
+        if *kept >= most || self.text + text.len() > block::MOST_TEXT {
+            return self.flush_events();
         }
-        self.remarks += 1;
-        self.text += words.len();
+        *kept += 1;
+        self.text += text.len();
+        self.text(kind, numbers, text)
+    }
+
+    /// Writes a block of numbers and a text, after the events before it.
+    fn text(&mut self, kind: u8, numbers: &[u64], text: &str) -> Result<(), TraceError> {
+        self.append_events();
         self.plain.clear();
-        put(&mut self.plain, count);
-        self.plain.extend(words.as_bytes());
-        self.block(block::REMARK)
+        numbers.iter().for_each(|number| put(&mut self.plain, *number));
+        self.plain.extend(text.as_bytes());
+        self.block(kind)
     }
 
     /// Writes the waiting events, so that the file has them even if this program is killed.
@@ -221,11 +216,8 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// [`TraceError::Io`].
     pub fn finish(mut self) -> Result<W, TraceError> {
-        self.flush_events()?;
-        self.plain.clear();
-        put(&mut self.plain, self.written);
-        put(&mut self.plain, self.lost);
-        self.block(block::END)?;
+        self.append_events();
+        self.text(block::END, &[self.written, self.lost], "")?;
         self.flush()?;
         self.to.take().ok_or(TraceError::Unfit("the trace was finished before"))
     }

@@ -11,10 +11,7 @@ use tickwright_trace::{Event, Reader, TraceError, What};
 fn imported(json: &[u8]) -> (Chrome, Vec<Event>, Vec<String>) {
     let (file, found) = import(json, "test", Vec::new()).unwrap();
     let mut reader = Reader::new(&file[..]).unwrap();
-    let mut events = Vec::new();
-    while let Some(block) = reader.next_block().unwrap() {
-        events.extend_from_slice(block);
-    }
+    let events = reader.read_to_end().unwrap();
     assert_eq!(found.count.events, events.len() as u64);
     (found, events, reader.sites().iter().map(|(_, name)| name.to_owned()).collect())
 }
@@ -194,7 +191,7 @@ fn two_browsers() {
         assert_eq!(counts, counted(&path), "{name}");
         assert_eq!(found.count.damage, None);
         let mut reader = Reader::new(&file[..]).unwrap();
-        while reader.next_block().unwrap().is_some() {}
+        assert!(!reader.read_to_end().unwrap().is_empty());
         assert!(reader.is_complete() && !reader.sites().is_empty());
     }
 }

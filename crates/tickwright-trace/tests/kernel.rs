@@ -1,24 +1,31 @@
 //! Tests of the import of a kernel's lines: each special case, and a whole trace if there is one.
 
 use std::collections::{HashMap, HashSet};
-use std::io::BufReader;
+use std::io::{BufReader, Cursor};
 use std::path::Path;
 
-use tickwright_trace::import::kernel::{Options, import};
-use tickwright_trace::{Event, Header, Reader, TraceError, What};
+use tickwright_trace::import::kernel::{Kernel, Options, import};
+use tickwright_trace::{Describer, Event, Profile, Reader, Remark, TraceError, What};
 
 const HZ: Options = Options { hz: Some(1000), of: String::new() };
 
-/// The header, the events and the losses of a trace.
-fn imported(text: &str, options: &Options) -> (Header, Vec<Event>, Vec<u64>) {
+/// What the import found, the events of the trace, and the reader at its end.
+fn imported(text: &str, options: &Options) -> (Kernel, Vec<Event>, Reader<Cursor<Vec<u8>>>) {
     let (file, found) = import(text.as_bytes(), options, Vec::new()).unwrap();
-    let mut reader = Reader::new(&file[..]).unwrap();
-    let mut events = Vec::new();
-    while let Some(block) = reader.next_block().unwrap() {
-        events.extend_from_slice(block);
-    }
+    let mut reader = Reader::new(Cursor::new(file)).unwrap();
+    let events = reader.read_to_end().unwrap();
     assert_eq!(found.count.events, events.len() as u64);
-    (reader.header().clone(), events, reader.lost().iter().map(|lost| lost.count).collect())
+    (found, events, reader)
+}
+
+fn refusal(text: &str, options: &Options) -> String {
+    import(text.as_bytes(), options, Vec::new()).unwrap_err().to_string()
+}
+
+fn described(events: &[Event]) -> Profile {
+    let mut describer = Describer::new(1_000_000);
+    events.iter().for_each(|event| describer.push(event));
+    describer.finish(&Default::default(), &Default::default())
 }
 
 /// Time, timer and kind of each event, with the deadline in ms.
@@ -147,11 +154,8 @@ fn losses_and_lines_that_are_cut_off_are_counted() {
         "\u{fffd}\0\n",
     ]
     .concat();
-    let (file, found) = import(text.as_bytes(), &HZ, Vec::new()).unwrap();
-    let count = &found.count;
+    let (Kernel { count, .. }, _, reader) = imported(&text, &HZ);
     assert_eq!((count.lines, count.unreadable, count.events), (7, 1, 1));
-    let mut reader = Reader::new(&file[..]).unwrap();
-    while reader.next_block().unwrap().is_some() {}
     assert_eq!(reader.lost()[0].count, 77);
 }
 
@@ -168,11 +172,11 @@ fn the_length_of_a_jiffy_is_found_or_asked_for() {
             )
         })
         .collect();
-    let (header, events, _) = imported(&lines.concat(), &Options::default());
-    assert_eq!((header.bases[0].tick_ns, events.len()), (4_000_000, 600));
+    let (_, events, reader) = imported(&lines.concat(), &Options::default());
+    assert_eq!((reader.header().bases[0].tick_ns, events.len()), (4_000_000, 600));
     assert_eq!(events[9].what.armed().unwrap().0 - events[9].time, 20_000_000);
-    let error = import(lines[0].as_bytes(), &Options::default(), Vec::new()).unwrap_err();
-    assert!(error.to_string().contains("--hz"), "{error}");
+    let error = refusal(&lines[0], &Options::default());
+    assert!(error.contains("--hz"), "{error}");
     let error = import(&b"nothing\nof the kind\n"[..], &Options::default(), Vec::new()).unwrap_err();
     assert!(matches!(error, TraceError::Line { line: 2, .. }), "{error}");
 }
@@ -188,8 +192,8 @@ fn hostile_ticks_are_refused() {
     .concat();
     for hz in [None, Some(0)] {
         let options = Options { hz, ..Options::default() };
-        let error = import(text.as_bytes(), &options, Vec::new()).unwrap_err();
-        assert!(error.to_string().contains("--hz"), "{error}");
+        let error = refusal(&text, &options);
+        assert!(error.contains("--hz"), "{error}");
     }
     assert_eq!(imported(&text, &HZ).1.len(), 3);
 }
@@ -207,8 +211,8 @@ fn the_length_of_a_jiffy_is_waited_for() {
             "a-1 [000] d... {s}.{ms:03}: timer_start: timer=aa function=f expires={expires} [timeout=5]\n"
         );
     }
-    let (header, events, lost) = imported(&text, &Options::default());
-    assert_eq!((header.bases[0].tick_ns, lost), (4_000_000, vec![77]));
+    let (_, events, reader) = imported(&text, &Options::default());
+    assert_eq!((reader.header().bases[0].tick_ns, reader.lost()[0].count), (4_000_000, 77));
     assert_eq!(events[2].what.armed().unwrap().0 - events[2].time, 20_000_000);
 }
 
@@ -243,18 +247,15 @@ fn a_kernel_that_sends_a_file() {
     assert!(file.len() as u64 <= 8 * count.events, "{} bytes for {} events", file.len(), count.events);
     let mut reader = Reader::new(&file[..]).unwrap();
     let (mut kinds, mut pending, mut peak) = (HashMap::new(), HashSet::new(), 0);
-    let mut last = i64::MIN;
-    while let Some(block) = reader.next_block().unwrap() {
-        for event in block {
-            *kinds.entry((event.base, event.what.name())).or_insert(0) += 1;
-            assert!(event.time >= last);
-            last = event.time;
-            match event.what {
-                What::Arm { .. } | What::Rearm { .. } => pending.insert(event.timer),
-                What::Cancel | What::Fire => pending.remove(&event.timer),
-            };
-            peak = peak.max(pending.len());
-        }
+    let events = reader.read_to_end().unwrap();
+    assert!(events.is_sorted_by_key(|event| event.time));
+    for event in events {
+        *kinds.entry((event.base, event.what.name())).or_insert(0) += 1;
+        match event.what {
+            What::Arm { .. } | What::Rearm { .. } => pending.insert(event.timer),
+            What::Cancel | What::Fire => pending.remove(&event.timer),
+        };
+        peak = peak.max(pending.len());
     }
     assert_eq!(reader.header().bases[0].tick_ns, 1_000_000_000 / 300);
     let of = |base: u8, what: &str| kinds.get(&(base, what)).copied().unwrap_or(0);
@@ -311,7 +312,7 @@ fn lines_of_other_options_are_refused_with_a_remedy() {
         ),
         (line(0, "timer_cancel: timer=0000000000000000"), "kptr_restrict"),
     ] {
-        let error = import(text.as_bytes(), &HZ, Vec::new()).unwrap_err().to_string();
+        let error = refusal(&text, &HZ);
         assert!(error.contains(remedy), "{error}");
     }
 }
@@ -359,9 +360,8 @@ fn lines_are_counted_by_the_line_after_each_cancel() {
     let expire = "timer_expire_entry: timer=aa function=f now=5010 baseclk=5010";
     let counts = |lines: &[&str]| {
         let text: String = (0..).zip(lines).map(|(at, rest)| line(at * 50_000, rest)).collect();
-        let (_, found) = import(text.as_bytes(), &HZ, Vec::new()).unwrap();
-        assert_eq!(found.hrtimer, Default::default());
-        let lines = found.timer_list;
+        let Kernel { timer_list: lines, hrtimer, .. } = imported(&text, &HZ).0;
+        assert_eq!(hrtimer, Default::default());
         (lines.starts, lines.restarts, lines.expiries, lines.cancels)
     };
     assert_eq!(counts(&[start]), (1, 0, 0, 0));
@@ -376,8 +376,7 @@ fn lines_are_counted_by_the_line_after_each_cancel() {
     let tree = line(0, "hrtimer_start: hrtimer=aa function=f expires=9000 softexpires=9000 mode=ABS")
         + &line(1, "hrtimer_cancel: hrtimer=aa")
         + &line(2, "hrtimer_expire_entry: hrtimer=aa function=f now=9000");
-    let (_, found) = import(tree.as_bytes(), &HZ, Vec::new()).unwrap();
-    let lines = found.hrtimer;
+    let lines = imported(&tree, &HZ).0.hrtimer;
     assert_eq!((lines.starts, lines.restarts, lines.expiries, lines.cancels), (1, 0, 1, 0));
 }
 
@@ -407,9 +406,7 @@ fn buffers_one_after_another_are_merged_by_time() {
     for text in [[first.concat(), other.concat()], [other.concat(), first.concat()]] {
         let text = text.concat();
         assert_eq!(told(&text, &HZ), expected);
-        let (file, found) = import(text.as_bytes(), &HZ, Vec::new()).unwrap();
-        let mut reader = Reader::new(&file[..]).unwrap();
-        while reader.next_block().unwrap().is_some() {}
+        let (found, _, reader) = imported(&text, &HZ);
         assert_eq!((found.late, reader.lost()[0].time), (0, 200_000_000));
     }
 }
@@ -423,13 +420,10 @@ fn a_line_that_comes_too_late_is_counted() {
         text += &format!("a-1 [000] d. {seconds}.{us:06}: timer_cancel: timer=aa\n");
     }
     let early = "a-1 [000] d. 100.000000: timer_cancel: timer=bb\n";
-    let (file, found) = import((text.clone() + early).as_bytes(), &HZ, Vec::new()).unwrap();
-    assert_eq!(found.late, 1);
-    assert_eq!(found.count.events, (1 << 20) + 4);
-    let mut reader = Reader::new(&file[..]).unwrap();
-    while reader.next_block().unwrap().is_some() {}
+    let (found, _, reader) = imported(&(text.clone() + early), &HZ);
+    assert_eq!((found.late, found.count.events), (1, (1 << 20) + 4));
     assert!(reader.remarks()[0].to_string().starts_with("1 lines came a million lines too late"));
-    assert_eq!(import((early.to_owned() + &text).as_bytes(), &HZ, Vec::new()).unwrap().1.late, 0);
+    assert_eq!(imported(&(early.to_owned() + &text), &HZ).0.late, 0);
 }
 
 /// The clock of the timers loses 5 us in a second against the clock of the trace.
@@ -445,9 +439,7 @@ fn a_clock_that_drifts_does_not_change_the_delays() {
         );
     }
     let (_, events, _) = imported(&text, &HZ);
-    let mut describer = tickwright_trace::Describer::new(1_000_000);
-    events.iter().for_each(|event| describer.push(event));
-    let delays = describer.finish(&Default::default(), &Default::default()).delays;
+    let delays = described(&events).delays;
     assert_eq!((delays.count, delays.distinct, delays.p1, delays.max), (200, 1, delays.p99, 10_000_000));
 }
 
@@ -464,28 +456,22 @@ fn a_deadline_on_a_clock_that_no_line_shows_is_unknown() {
     let wall = start("500.2", "bb", 1_764_252_560_200_000_000);
     let never = start("500.3", "cc", i64::MAX.cast_unsigned());
     let text = shown.clone() + &wall + &never;
-    let (file, found) = import(text.as_bytes(), &HZ, Vec::new()).unwrap();
+    let (found, events, reader) = imported(&text, &HZ);
     assert_eq!(found.unknown, 2);
-    let mut reader = Reader::new(&file[..]).unwrap();
-    while reader.next_block().unwrap().is_some() {}
-    let said: Vec<String> = reader.remarks().iter().map(ToString::to_string).collect();
-    assert_eq!(said, [format!("2 {}", tickwright_trace::Remark::UNKNOWN_DELAYS)]);
-    let events: Vec<Event> = Reader::new(&file[..]).unwrap().events().map(Result::unwrap).collect();
+    assert_eq!(reader.remarks(), [Remark { count: 2, words: Remark::UNKNOWN_DELAYS.into() }]);
     let deadlines: Vec<_> = events.iter().map(|event| event.what.deadline()).collect();
     assert_eq!(deadlines, [Some(100_000_000), None, None, None]);
-    let mut describer = tickwright_trace::Describer::new(1_000_000);
-    events.iter().for_each(|event| describer.push(event));
-    let profile = describer.finish(&Default::default(), &Default::default());
+    let profile = described(&events);
     assert_eq!((profile.unknown_delays, profile.delays.count, profile.arms), (2, 1, 3));
     assert_eq!((profile.delays.max, profile.late_ns.count), (100_000_000, 1));
     // An expiry of another timer shows the wall clock, a minute earlier.
     let other =
         "a-7 [000] d.h1. 500.1: hrtimer_expire_entry: hrtimer=dd function=g now=1764252500100000000\n";
     let text = shown + other + &wall;
-    assert_eq!(import(text.as_bytes(), &HZ, Vec::new()).unwrap().1.unknown, 0);
+    assert_eq!(imported(&text, &HZ).0.unknown, 0);
     assert_eq!(told(&text, &HZ)[3], (200_000, 3, "arm", Some(60_200)));
     // There is no expiry.
-    assert_eq!(import(wall.as_bytes(), &HZ, Vec::new()).unwrap().1.unknown, 1);
+    assert_eq!(imported(&wall, &HZ).0.unknown, 1);
 }
 
 /// The machine slept for a minute, so that two of its clocks are a minute apart.
@@ -534,12 +520,7 @@ fn lines_of_one_time_keep_their_order() {
 fn a_program_that_no_library_sees_is_in_the_trace_of_the_kernel() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples/perf-script.txt");
     let text = std::fs::read_to_string(path).unwrap();
-    let (file, _) = import(text.as_bytes(), &Options::default(), Vec::new()).unwrap();
-    let mut reader = Reader::new(&file[..]).unwrap();
-    let mut events = Vec::new();
-    while let Some(block) = reader.next_block().unwrap() {
-        events.extend_from_slice(block);
-    }
+    let (_, events, reader) = imported(&text, &Options::default());
     let of = |function: &str, what: &str| {
         let site = reader.sites().iter().find(|(_, name)| *name == function).unwrap().0;
         let thread = reader.threads().iter().find(|(_, name)| *name == "ticker  2403").unwrap().0;

@@ -109,13 +109,10 @@ fn a_packed_source_that_is_cut_off_is_read_to_there() {
 
 #[test]
 fn a_loss_is_said_by_every_recorder() {
+    // The unit tests of `loss` have the words of each recorder.
     for (line, count) in [
         ("CPU:1 [LOST 204600 EVENTS]", 204_600),
-        ("CPU:1 [LOST EVENTS]", 0),
-        ("CPU:1 [204600 EVENTS DROPPED]", 204_600),
         ("    swapper     0 [001]    50.350000: PERF_RECORD_LOST lost 31", 31),
-        ("LOST 8 events!", 8),
-        ("[warning] Tracer discarded 14 events between [13:27] and [13:28] in a trace", 14),
     ] {
         let mut lines: Vec<&str> = KERNEL.lines().collect();
         lines.insert(2, line);
@@ -188,7 +185,7 @@ fn the_guess_is_as_lenient_as_the_parsers() {
 fn an_unknown_deadline_is_empty_in_text() {
     let text = "time_ns,kind,timer,deadline_ns\n0,arm,7,\n5,cancel,7,\n";
     let (file, _) = from_csv(text.as_bytes(), &Header::of("csv"), Vec::new()).unwrap();
-    let first = Reader::new(&file[..]).unwrap().events().next().unwrap().unwrap();
+    let first = Reader::new(&file[..]).unwrap().read_to_end().unwrap()[0];
     assert_eq!(first.what, What::Arm { deadline: UNKNOWN, period: 0 });
     assert_eq!((first.what.deadline(), What::Cancel.deadline()), (None, None));
     let found = held(Source::Csv, text.as_bytes());

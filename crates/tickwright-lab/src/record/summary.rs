@@ -5,14 +5,13 @@ use core::time::Duration;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitStatus;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use tickwright_preload::ring::source;
 use tickwright_trace::Header;
-use tickwright_trace::header::calendar;
 
 use super::collector::Totals;
 use super::sink::Outcome;
+use crate::clock::{Meter, OsClock};
 use crate::host::Host;
 use crate::output::text::plain;
 use crate::traces::remedy::remedies;
@@ -39,13 +38,12 @@ const UNSEEN: [&str; 11] = [
 /// The header of a recording that begins now.
 pub(super) fn header(program: &[OsString]) -> Header {
     let words: Vec<_> = program.iter().map(|word| word.to_string_lossy()).collect();
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let host = Host::read();
     let facts = [("cpu", host.cpu), ("kernel", host.kernel), ("cores", Some(host.cores.to_string()))];
     Header {
         of: words.join(" "),
         clock: "CLOCK_MONOTONIC".into(),
-        started: calendar(i64::try_from(since.as_secs()).unwrap_or(i64::MAX)),
+        started: OsClock::start().date().unwrap_or_default(),
         host: facts.into_iter().filter_map(|(name, fact)| Some((name.to_owned(), fact?))).collect(),
         unseen: UNSEEN.map(String::from).to_vec(),
         ..Header::of("record")

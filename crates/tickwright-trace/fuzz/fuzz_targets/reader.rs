@@ -5,7 +5,5 @@ use libfuzzer_sys::fuzz_target;
 use tickwright_trace::Reader;
 
 fuzz_target!(|bytes: &[u8]| {
-    if let Ok(reader) = Reader::new(bytes) {
-        reader.events().for_each(drop);
-    }
+    let _ = Reader::new(bytes).and_then(|mut reader| reader.read_to_end());
 });

@@ -69,8 +69,8 @@ fn collector<'a>(folder: &Folder, file: &'a mut Vec<u8>) -> Collector<&'a mut Ve
 
 /// The events of a trace as (ms, name), in its order.
 fn came(file: &[u8]) -> Vec<(i64, &'static str)> {
-    let events = Reader::new(file).unwrap().events();
-    events.map(Result::unwrap).map(|event| (event.time / MS as i64, event.what.name())).collect()
+    let events = Reader::new(file).unwrap().read_to_end().unwrap();
+    events.iter().map(|event| (event.time / MS as i64, event.what.name())).collect()
 }
 
 /// How many events were written so far.
@@ -163,7 +163,7 @@ fn expiries_that_are_too_many_are_counted_as_lost() {
     assert_eq!(written + lost, 100_000 + 3, "an arm, an expiry at once, each microsecond, a cancel");
     assert_eq!(written, 1003);
     let mut reader = Reader::new(&file[..]).unwrap();
-    while reader.next_block().unwrap().is_some() {}
+    reader.read_to_end().unwrap();
     assert_eq!(reader.lost_total(), Some(lost));
     assert!(reader.lost()[0].note.contains("expired too often"), "{:?}", reader.lost());
 }

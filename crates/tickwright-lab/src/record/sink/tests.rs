@@ -47,11 +47,8 @@ fn seen(turn: u64) -> Seen {
 
 fn events(file: &[u8]) -> u64 {
     let mut reader = Reader::new(file).unwrap();
-    let mut count = 0;
-    while let Ok(Some(block)) = reader.next_block() {
-        count += block.len() as u64;
-    }
-    count
+    let _ = reader.read_to_end();
+    reader.events_read()
 }
 
 #[test]
@@ -65,9 +62,9 @@ fn events_are_written_with_their_names() {
     assert_eq!((sink.result.written[&source::POLL], sink.result.threads, sink.result.lost), (2, 1, 3));
     drop(sink);
     let mut reader = Reader::new(&file[..]).unwrap();
-    let block = reader.next_block().unwrap().unwrap().to_vec();
-    assert_eq!((block.len(), block[0].time, block[0].cpu), (2, 77, 3));
-    assert!(matches!(reader.next_block(), Ok(None)), "the trace is whole");
+    let events = reader.read_to_end().unwrap();
+    assert_eq!((events.len(), events[0].time, events[0].cpu), (2, 77, 3));
+    assert!(reader.is_complete());
 }
 
 #[test]
