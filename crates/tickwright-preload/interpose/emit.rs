@@ -62,8 +62,7 @@ pub(crate) fn nested<R>(call: impl FnOnce() -> R) -> R {
 /// Records that a timer was armed or moved.
 #[inline]
 pub(crate) fn arm(source: u8, id: usize, deadline_ns: u64, period_ns: u64, site: usize) {
-    let armed = Record { deadline_ns, period_ns, op: op::ARM, ..Record::default() };
-    record(source, id, site, sys::now(), armed);
+    arm_since(source, id, sys::now(), deadline_ns, period_ns, site);
 }
 
 /// Records that a timer is due in `delay_ns`.
@@ -71,12 +70,6 @@ pub(crate) fn arm(source: u8, id: usize, deadline_ns: u64, period_ns: u64, site:
 pub(crate) fn arm_in(source: u8, id: usize, delay_ns: u64, period_ns: u64, site: usize) {
     let now = sys::now();
     arm_since(source, id, now, now.saturating_add(delay_ns), period_ns, site);
-}
-
-/// Records that the kernel set a timer. The caller has computed the deadline before the call. The
-/// kernel counts from a time during the call, so no expiry comes before the recorded deadline.
-pub(crate) fn arm_by(source: u8, id: usize, deadline_ns: u64, period_ns: u64, site: usize) {
-    arm_since(source, id, sys::now(), deadline_ns, period_ns, site);
 }
 
 #[inline]

@@ -110,22 +110,23 @@ hide! {
 
 /// Records the interval timer of wall time; `None` stops it. `before` is the time before the call.
 fn set_itimer(value_ns: Option<u64>, period_ns: u64, before: u64, site: usize) {
-    match value_ns {
-        None => emit::stop(ITIMER, REAL as usize, site),
-        Some(value_ns) => {
-            emit::arm_by(ITIMER, REAL as usize, before.saturating_add(value_ns), period_ns, site);
-        }
-    }
+    let deadline_ns = value_ns.map(|value_ns| before.saturating_add(value_ns));
+    set_to(ITIMER, REAL as usize, deadline_ns, period_ns, site);
 }
 
 /// Records a timer that the kernel has set. `before` is the time before the call.
 fn set(source: u8, id: usize, flags: c_int, new: Itimerspec, before: u64, site: usize) {
-    let (value_ns, period_ns) = (new.value.ns(), new.interval.ns());
-    if new.value.is_zero() {
-        emit::stop(source, id, site);
-    } else if flags & ABSOLUTE != 0 {
-        emit::arm(source, id, sys::steady(value_ns), period_ns, site);
-    } else {
-        emit::arm_by(source, id, before.saturating_add(value_ns), period_ns, site);
+    let value_ns = new.value.ns();
+    let is_absolute = flags & ABSOLUTE != 0;
+    let deadline_ns = || if is_absolute { sys::steady(value_ns) } else { before.saturating_add(value_ns) };
+    set_to(source, id, (!new.value.is_zero()).then(deadline_ns), new.interval.ns(), site);
+}
+
+/// The deadline was computed from the time before the call. The kernel counts from a time during the
+/// call, so no expiry comes before the recorded deadline.
+fn set_to(source: u8, id: usize, deadline_ns: Option<u64>, period_ns: u64, site: usize) {
+    match deadline_ns {
+        None => emit::stop(source, id, site),
+        Some(deadline_ns) => emit::arm(source, id, deadline_ns, period_ns, site),
     }
 }

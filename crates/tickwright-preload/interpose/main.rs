@@ -1,7 +1,7 @@
 //! The library that is loaded into a recorded program with `LD_PRELOAD`.
 //!
 //! ```text
-//!   program ──▶ parts/{libevent, libuv, libev, kernel, wait, lock} ──▶ next: the real function
+//!   program ──▶ parts/{libevent, libuv, libev, kernel, wait} ──▶ next: the real function
 //!                                    │
 //!                                 ring::push (no lock, no allocation, no system call)
 //! ```
