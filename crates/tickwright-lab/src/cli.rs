@@ -1,8 +1,7 @@
 //! The command line as data. The parser, the help, the manual pages and the completions are
 //! generated from it.
 
-mod audience;
-mod examples;
+mod commands;
 #[cfg(test)]
 mod tests;
 
@@ -12,7 +11,7 @@ use std::path::PathBuf;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
-pub(crate) use self::audience::{Audience, audience};
+pub(crate) use self::commands::{Audience, audience};
 use crate::error::LabError;
 use crate::experiments::bench::BenchArgs;
 #[cfg(target_os = "linux")]
@@ -51,7 +50,7 @@ pub(crate) fn command() -> clap::Command {
             let path = format!("{path} {}", inner.get_name());
             with_end(inner, path.trim_start())
         };
-        command.mut_subcommands(inside).after_help(examples::text(path) + EXIT_CODES)
+        command.mut_subcommands(inside).after_help(commands::examples(path) + EXIT_CODES)
     }
     with_end(Cli::command(), "")
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::FromArgMatches;
 use clap::error::ErrorKind;
 
-use super::examples::{self, EXAMPLES};
+use super::commands::{audience, entries, examples};
 use super::{Cli, command};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -60,26 +60,38 @@ fn each_command_ends_with_examples_that_are_accepted() {
             paths(inner, format!("{path} {}", inner.get_name()).trim_start(), all);
         }
     }
-    let (mut with, mut without) = (Vec::new(), Vec::new());
-    paths(&command(), "", &mut with);
-    for path in &with {
-        if examples::of(path).is_empty() {
-            without.push(path);
-        }
-    }
-    assert!(without.is_empty(), "commands without an example: {without:?}");
-    for (path, _) in EXAMPLES {
-        assert!(with.iter().any(|command| command == path), "there is no command {path:?}");
+    let mut all = Vec::new();
+    paths(&command(), "", &mut all);
+    for (path, ..) in entries() {
+        let is_known = all.iter().any(|command| command == path);
+        assert!(is_known || cfg!(not(target_os = "linux")), "there is no command {path:?}");
     }
     let mut wrong = Vec::new();
-    for path in &with {
-        for (line, what) in examples::of(path) {
+    for path in &all {
+        let text = examples(path);
+        let lines: Vec<&str> = text.lines().skip(1).map(str::trim).filter(|line| !line.is_empty()).collect();
+        assert!(!lines.is_empty(), "{path} has no example");
+        for pair in lines.chunks(2) {
+            let &[line, what] = pair else { panic!("{path}: {pair:?}") };
             assert!(line.starts_with(format!("tickwright {path}").trim_end()) || path.is_empty(), "{line}");
             assert!(what.ends_with('.') && line.len() <= 90, "{line}: {what}");
-            wrong.extend(refusal(&Found { line: 0, whole: true, words: words(&line) }));
+            wrong.extend(refusal(&Found { line: 0, whole: true, words: words(line) }));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn each_command_is_for_somebody() {
+    let command = command();
+    let visible = command.get_subcommands().filter(|inner| !inner.is_hide_set());
+    let names = visible.map(|inner| format!("tickwright {}", inner.get_name()));
+    let mut names: Vec<String> = names.chain(["tickwright".into()]).collect();
+    let mut listed: Vec<String> = audience().iter().map(|one| one.command.clone()).collect();
+    names.sort_unstable();
+    listed.sort_unstable();
+    assert_eq!(names, listed);
+    assert!(audience().iter().all(|one| !one.what.is_empty()));
 }
 
 /// README and the pages of the book.

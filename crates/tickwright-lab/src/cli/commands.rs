@@ -1,0 +1,50 @@
+//! What is said of each command beside its own help: for whom it is, and examples.
+
+use serde::Serialize;
+
+use crate::experiments;
+
+/// A command of `tickwright list`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Audience {
+    /// What is typed.
+    pub(crate) command: String,
+    /// For whom it is.
+    pub(crate) whom: &'static str,
+    /// What it does, as its help begins.
+    pub(crate) what: String,
+}
+
+/// The path of each command, for whom it is, and its examples as its help shows them. The path of
+/// the tour is empty. A command that `list` does not show is for nobody.
+pub(super) fn entries() -> impl Iterator<Item = (&'static str, Option<&'static str>, &'static str)> {
+    include_str!("commands.txt").split("== ").skip(1).map(|entry| {
+        let (head, examples) = entry.split_once('\n').unwrap_or((entry, ""));
+        let (path, whom) = head.split_once(": ").map_or((head, None), |(path, whom)| (path, Some(whom)));
+        (path, whom, examples)
+    })
+}
+
+/// Returns the commands of this build.
+pub(crate) fn audience() -> Vec<Audience> {
+    let cli = super::command();
+    let of = |(path, whom, _): (&str, Option<&'static str>, _)| {
+        let what = match path {
+            "" => "Run the tour".to_owned(),
+            path => cli.find_subcommand(path)?.get_about().map_or(String::new(), ToString::to_string),
+        };
+        Some(Audience { command: format!("tickwright {path}").trim_end().to_owned(), whom: whom?, what })
+    };
+    entries().filter_map(of).collect()
+}
+
+/// The examples of a command as its help ends with them; empty if it has none. Those of an
+/// experiment stand in its file.
+pub(super) fn examples(path: &str) -> String {
+    let own = entries().find(|(of, ..)| *of == path).map(|(.., examples)| examples);
+    let row = path.strip_prefix("reproduce ").and_then(experiments::row);
+    let of_row = row.into_iter().flat_map(|row| row.examples());
+    let of_row = of_row.map(|(line, what)| format!("  {line}\n      {what}\n"));
+    let lines: String = own.map(str::to_owned).into_iter().chain(of_row).collect();
+    if lines.is_empty() { lines } else { format!("Examples:\n{lines}\n") }
+}
