@@ -106,7 +106,7 @@ pub struct Site {
 const MOST_NAMED: usize = 12;
 
 /// Collects the figures of a trace, event by event.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Describer {
     tick_ns: u64,
     profile: Profile,
@@ -131,24 +131,8 @@ impl Describer {
     /// Creates a describer that counts expiries by ticks of `tick_ns` (0 is treated as 1 ms).
     #[must_use]
     pub fn new(tick_ns: u64) -> Self {
-        Self {
-            tick_ns: if tick_ns == 0 { 1_000_000 } else { tick_ns },
-            profile: Profile::default(),
-            first: None,
-            now: Ns::MIN,
-            live: Live::default(),
-            population: population::OverTime::default(),
-            delays: delays::Counter::new(),
-            periods: delays::Counter::new(),
-            cancel_age: Numbers::new(),
-            cancel_left: Numbers::new(),
-            rearm_left: Numbers::new(),
-            late: Numbers::new(),
-            cluster: Numbers::new(),
-            expiring: (i64::MIN, 0),
-            threads: HashMap::new(),
-            sites: HashMap::new(),
-        }
+        let tick_ns = if tick_ns == 0 { 1_000_000 } else { tick_ns };
+        Self { tick_ns, now: Ns::MIN, expiring: (i64::MIN, 0), ..Self::default() }
     }
 
     /// Takes in the next event. Cost: O(1) amortised.

@@ -1,7 +1,7 @@
 //! Lines of a source, in bounded memory, and the strings in them.
 
 use std::collections::HashMap;
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 
 use super::unpack::{Unpacked, damage_of};
 use crate::error::TraceError;
@@ -26,39 +26,23 @@ impl<'r> LineReader<'r> {
     /// Reads a line and keeps at most [`LONGEST`] bytes of it, without its end. `None` at the end
     /// of the source, or where its damage begins.
     pub(super) fn next(&mut self) -> Result<Option<&[u8]>, TraceError> {
-        self.bytes.clear();
-        let mut had = false;
-        while self.damage.is_none() {
-            let some = match self.from.fill_buf() {
-                Ok(some) => some,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-                Err(error) => {
-                    self.damage = Some(damage_of(&error).ok_or(error)?);
-                    break;
-                }
-            };
-            if some.is_empty() {
-                break;
-            }
-            had = true;
-            let end = some.iter().position(|&byte| byte == b'\n');
-            let line = &some[..end.unwrap_or(some.len())];
-            let room = LONGEST.saturating_sub(self.bytes.len());
-            self.bytes.extend_from_slice(&line[..line.len().min(room)]);
-            let used = end.map_or(some.len(), |end| end + 1);
-            self.from.consume(used);
-            if end.is_some() {
-                break;
-            }
-        }
-        if !had {
+        if self.damage.is_some() {
             return Ok(None);
         }
-        let mut line = &self.bytes[..];
-        while let Some(rest) = line.strip_suffix(b"\r") {
-            line = rest;
+        self.bytes.clear();
+        let mut read = self.from.by_ref().take(LONGEST as u64).read_until(b'\n', &mut self.bytes);
+        if self.bytes.len() == LONGEST && !self.bytes.ends_with(b"\n") {
+            read = read.and_then(|_| self.from.skip_until(b'\n'));
         }
-        Ok(Some(line))
+        if let Err(error) = read {
+            self.damage = Some(damage_of(&error).ok_or(error)?);
+        }
+        if self.bytes.is_empty() {
+            return Ok(None);
+        }
+        let line = self.bytes.strip_suffix(b"\n").unwrap_or(&self.bytes);
+        let end = line.iter().rposition(|&byte| byte != b'\r').map_or(0, |last| last + 1);
+        Ok(Some(&line[..end]))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The distribution of timers' durations, and the number of different durations.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
@@ -52,22 +52,18 @@ const TOP: usize = 5;
 
 /// Counts durations. Two significant digits tell 90 durations apart in each power of ten: at most
 /// 1,800 in all.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Counter {
     spread: Numbers,
     by_duration: HashMap<u64, u64>,
-    by_bits: [u64; 65],
+    by_bits: BTreeMap<u32, u64>,
 }
 
 impl Counter {
-    pub(super) fn new() -> Self {
-        Self { spread: Numbers::new(), by_duration: HashMap::new(), by_bits: [0; 65] }
-    }
-
     pub(super) fn push(&mut self, ns: u64) {
         self.spread.push(ns);
         *self.by_duration.entry(rounded(ns)).or_default() += 1;
-        self.by_bits[(u64::BITS - ns.leading_zeros()) as usize] += 1;
+        *self.by_bits.entry(u64::BITS - ns.leading_zeros()).or_default() += 1;
     }
 
     pub(super) fn finish(self) -> Delays {
@@ -76,19 +72,12 @@ impl Counter {
             self.by_duration.into_iter().map(|(ns, count)| Share { ns, count }).collect();
         top.sort_by_key(|share| (u64::MAX - share.count, share.ns));
         top.truncate(TOP);
-        let bar = |(bits, &count): (usize, &u64)| {
-            let from_ns = if bits == 0 { 0 } else { 1 << (bits - 1) };
-            Bar { from_ns, count }
+        let bar = |bits: u32| {
+            let from_ns = bits.checked_sub(1).map_or(0, |shift| 1 << shift);
+            Bar { from_ns, count: self.by_bits.get(&bits).copied().unwrap_or(0) }
         };
-        let all: Vec<Bar> = self.by_bits.iter().enumerate().map(bar).collect();
-        let used = |bar: &Bar| bar.count > 0;
-        let bars = match (all.iter().position(used), all.iter().rposition(used)) {
-            (Some(first), Some(last)) => all[first..=last].to_vec(),
-            _ => Vec::new(),
-        };
-        if self.spread.is_empty() {
-            return Delays::default();
-        }
+        let ends = self.by_bits.keys().next().zip(self.by_bits.keys().next_back());
+        let bars = ends.map_or(Vec::new(), |(&first, &last)| (first..=last).map(bar).collect());
         Delays {
             count: self.spread.count(),
             p1: self.spread.at(0.01),

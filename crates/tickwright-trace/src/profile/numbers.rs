@@ -25,14 +25,16 @@ pub(super) struct Numbers {
     largest: u64,
 }
 
-impl Numbers {
-    pub(super) fn new() -> Self {
+impl Default for Numbers {
+    fn default() -> Self {
         // The bounds and the digits are valid arguments.
         let histogram = Histogram::new_with_bounds(1, u64::MAX / 2, 3);
         let histogram = histogram.unwrap_or_else(|_| unreachable!("valid bounds"));
         Self { histogram, least: u64::MAX, largest: 0 }
     }
+}
 
+impl Numbers {
     /// Counts a number. A number beyond the range counts as the greatest of the range.
     pub(super) fn push(&mut self, number: u64) {
         self.push_times(number, 1);

@@ -55,15 +55,8 @@ struct Part {
 
 impl Default for OverTime {
     fn default() -> Self {
-        Self {
-            now: 0,
-            population: 0,
-            by_time: Numbers::new(),
-            max: 0,
-            area: 0.0,
-            part_ns: 1000,
-            parts: Vec::new(),
-        }
+        let by_time = Numbers::default();
+        Self { now: 0, population: 0, by_time, max: 0, area: 0.0, part_ns: 1000, parts: Vec::new() }
     }
 }
 
@@ -117,13 +110,8 @@ impl OverTime {
         if self.by_time.is_empty() {
             // No time passed, so the population at the end is all that is known.
             let now = self.population;
-            return Population {
-                mean: now as f64,
-                p50: now,
-                p99: self.max,
-                max: self.max,
-                course: Vec::new(),
-            };
+            let (mean, most) = (now as f64, self.max);
+            return Population { mean, p50: now, p99: most, max: most, course: Vec::new() };
         }
         let moment = |(at, part): (usize, &Part)| {
             let from_ns = at as u64 * self.part_ns;
