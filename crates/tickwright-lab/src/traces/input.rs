@@ -9,7 +9,7 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use tickwright_trace::event::Ns;
-use tickwright_trace::{Base, Describer, Event, Header, Names, Profile, Reader, TraceError};
+use tickwright_trace::{Base, Describer, Event, Header, Names, Profile, Reader, TraceError, What};
 
 use crate::error::LabError;
 use crate::experiment::Parameters;
@@ -231,11 +231,8 @@ impl Input {
         let mut reader = open(path)?;
         let mut left = most;
         let mut is_cut = false;
-        let cut = |is_cut: bool| {
-            let words = || format!("{}: the events after the first {most} were not replayed", self.name());
-            is_cut.then(words)
-        };
-        loop {
+        // `None`: `each` has ended the walk.
+        let ended = loop {
             if interrupt::requested() {
                 return Err(LabError::Interrupted);
             }
@@ -253,38 +250,40 @@ impl Input {
                         each(&event, is_cut)
                     });
                     if flow.is_break() {
-                        return Ok(found(&reader, cut(is_cut).into_iter().collect()));
+                        break None;
                     }
                 }
-                Ok(false) => break,
+                Ok(false) => break Some(Ok(())),
                 Err(TraceError::Io(error)) => {
                     return Err(LabError::io(format!("reading {}", self.name()), error));
                 }
-                Err(damage) => {
-                    let damage = format!("{}: {damage}", self.name());
-                    return Ok(found(&reader, cut(is_cut).into_iter().chain([damage]).collect()));
-                }
+                Err(damage) => break Some(Err(damage)),
             }
-        }
-        let unfinished = format!("{}: it has no end: its writer was stopped, or still writes", self.name());
-        let unfinished = (!reader.is_complete()).then_some(unfinished);
-        let found = found(&reader, cut(is_cut).into_iter().chain(unfinished).collect());
+        };
+        let cut = is_cut.then(|| format!("the events after the first {most} were not replayed"));
+        let wrong = match &ended {
+            Some(Err(damage)) => Some(damage.to_string()),
+            Some(Ok(())) if !reader.is_complete() => {
+                Some("it has no end: its writer was stopped, or still writes".into())
+            }
+            _ => None,
+        };
+        let notes = cut.into_iter().chain(wrong).map(|note| format!("{}: {note}", self.name())).collect();
+        let found = found(&reader, notes);
         let unknown = |base: &&String| {
             let base = base.strip_prefix('!').unwrap_or(base);
             !reader.header().bases.iter().any(|known| known.name == base)
         };
-        match bases.iter().find(unknown) {
-            None => Ok(found),
-            Some(base) => {
-                let known: Vec<&str> = found.header.bases.iter().map(|base| base.name.as_str()).collect();
-                let known = if known.is_empty() {
-                    "it names none".into()
-                } else {
-                    format!("it has {}", known.join(", "))
-                };
-                Err(LabError::usage(format!("{} has no queue '{base}': {}", self.name(), known)))
-            }
+        if let (Some(Ok(())), Some(base)) = (ended, bases.iter().find(unknown)) {
+            let known: Vec<&str> = found.header.bases.iter().map(|base| base.name.as_str()).collect();
+            let known = if known.is_empty() {
+                "it names none".into()
+            } else {
+                format!("it has {}", known.join(", "))
+            };
+            return Err(LabError::usage(format!("{} has no queue '{base}': {known}", self.name())));
         }
+        Ok(found)
     }
 
     /// Calls `each` with the events of `scale` copies, in the order of their times, and with the
@@ -393,13 +392,10 @@ impl Input {
             ControlFlow::Continue(())
         })?;
         found.whole = Extent { events, span_ns: begun.map_or(0, |begun| last.abs_diff(begun)) };
-        let is_wait = |(base, _): (&Base, &bool)| WAITS.contains(&base.name.as_str());
-        let mut bases = found.header.bases.iter().zip(&used).filter(|(_, used)| **used).peekable();
-        found.waits_alone = bases.peek().is_some() && bases.all(is_wait);
-        let has = |names: &[&str]| {
-            let mut bases = found.header.bases.iter().zip(&used).filter(|(_, used)| **used);
-            bases.find(|(base, _)| names.contains(&base.name.as_str())).map(|(base, _)| base.name.clone())
-        };
+        let bases = found.header.bases.iter().zip(&used).filter(|(_, used)| **used);
+        let bases: Vec<&str> = bases.map(|(base, _)| base.name.as_str()).collect();
+        found.waits_alone = !bases.is_empty() && bases.iter().all(|base| WAITS.contains(base));
+        let has = |names: &[&str]| bases.iter().find(|base| names.contains(base)).map(|base| (*base).into());
         let (of_loop, wait) = (has(&["libevent", "libuv", "libev"]), has(&["epoll", "poll", "select"]));
         found.repeats = of_loop.zip(wait).map(|(of_loop, wait)| [of_loop, wait]);
         let profile = describer.finish(&found.threads, &found.sites);
@@ -477,7 +473,6 @@ fn counts(bases: &[String], name: &str) -> bool {
 }
 
 fn shifted(event: &Event, by: Ns) -> Event {
-    use tickwright_trace::What;
     let later = |deadline: Ns| deadline.saturating_add(by);
     let what = match event.what {
         What::Arm { deadline, period } => What::Arm { deadline: later(deadline), period },
@@ -508,9 +503,7 @@ fn found(reader: &Reader<Box<dyn Read>>, mut notes: Vec<String>) -> Found {
         sites: reader.sites().clone(),
         notes,
         gaps,
-        waits_alone: false,
-        whole: Extent::default(),
-        repeats: None,
+        ..Found::default()
     }
 }
 

@@ -18,7 +18,7 @@ use clap::Args;
 
 #[cfg(test)]
 pub(crate) use self::data::LeftOut;
-pub(crate) use self::data::{Data, Limits, Plan, Row};
+pub(crate) use self::data::{Data, Limits, P50, P999, Plan, Row};
 use super::describe::TraceArgs;
 use super::input::Input;
 use crate::duration;

@@ -10,7 +10,7 @@ use crate::stats::{FEWEST_ROUNDS, Verdict};
 use crate::structures::registry::{self, Kind, Structure, Ties};
 use crate::traces::describe::workload_line;
 use crate::traces::remedy::remedies;
-use crate::traces::replay::{Data as Replayed, Row};
+use crate::traces::replay::{Data as Replayed, P50, P999, Row};
 
 impl Criteria {
     /// Whether a structure may be recommended.
@@ -324,8 +324,8 @@ fn table(data: &Replayed, choice: &Choice<'_>, criteria: &Criteria) -> Table {
             role.into(),
             row.structure.id.into(),
             data.per_operation(row).into(),
-            Cell::from(row.call(kind, |calls| calls.p50)),
-            Cell::from(row.call(kind, |calls| calls.p999)),
+            Cell::from(row.call(kind, P50)),
+            Cell::from(row.call(kind, P999)),
             Cell::from(row.worst()),
             bytes(data, row).into(),
             (data.of_whole(row.idle_wakes) / hours).round().into(),

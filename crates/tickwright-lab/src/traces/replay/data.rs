@@ -102,28 +102,17 @@ pub(crate) struct Row {
     pub(crate) compared_ns: u64,
 }
 
-/// The times of single operations of a kind in one round, in ns.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Calls {
-    pub(crate) p50: f64,
-    pub(crate) p99: f64,
-    pub(crate) p999: f64,
-    pub(crate) p9999: f64,
-    pub(crate) max: f64,
-}
+/// The times of single operations of a kind in one round, in ns, at the shares [`AT`].
+pub(crate) type Calls = [f64; AT.len()];
 
-impl Calls {
-    /// The percentiles with their names.
-    pub(crate) fn named(&self) -> [(&'static str, f64); 5] {
-        [
-            ("p50", self.p50),
-            ("p99", self.p99),
-            ("p99.9", self.p999),
-            ("p99.99", self.p9999),
-            ("max", self.max),
-        ]
-    }
-}
+/// Names of shares of all calls, and the shares.
+pub(crate) const AT: [(&str, f64); 5] =
+    [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999), ("max", 1.0)];
+
+/// Indices of [`AT`].
+pub(crate) const P50: usize = 0;
+pub(crate) const P999: usize = 2;
+pub(crate) const WORST: usize = 4;
 
 impl Row {
     /// The median time of all operations, in ns.
@@ -137,15 +126,15 @@ impl Row {
         self.total_ns.iter().copied().fold(f64::INFINITY, f64::min)
     }
 
-    /// The median over rounds of a percentile of a kind, or of the rounds' worst calls.
-    pub(crate) fn call(&self, kind: usize, at: fn(&Calls) -> f64) -> Option<f64> {
-        let samples: Vec<f64> = self.calls[kind].iter().map(at).collect();
+    /// The median over rounds of the times of a kind at a share of [`AT`].
+    pub(crate) fn call(&self, kind: usize, at: usize) -> Option<f64> {
+        let samples: Vec<f64> = self.calls[kind].iter().map(|calls| calls[at]).collect();
         stats::median(&samples)
     }
 
     /// The worst call of any kind.
     pub(crate) fn worst(&self) -> Option<f64> {
-        (0..self.calls.len()).filter_map(|kind| self.call(kind, |calls| calls.max)).max_by(f64::total_cmp)
+        (0..self.calls.len()).filter_map(|kind| self.call(kind, WORST)).max_by(f64::total_cmp)
     }
 
     /// The ratio of the time of this structure to that of another, round by round.

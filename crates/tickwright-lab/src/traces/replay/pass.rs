@@ -2,7 +2,7 @@
 
 use hdrhistogram::Histogram;
 
-use super::data::Calls;
+use super::data::{AT, Calls};
 use crate::clock::Meter;
 use crate::error::LabError;
 use crate::models::erased::Erased;
@@ -224,14 +224,7 @@ fn calls(
         Ok(())
     })?;
     for (kind, times) in times.iter().enumerate().take(KINDS.len()).filter(|(_, times)| !times.is_empty()) {
-        let at = |share| times.value_at_quantile(share) as f64;
-        passed.calls[kind] = Some(Calls {
-            p50: at(0.5),
-            p99: at(0.99),
-            p999: at(0.999),
-            p9999: at(0.9999),
-            max: times.max() as f64,
-        });
+        passed.calls[kind] = Some(AT.map(|(_, share)| times.value_at_quantile(share) as f64));
     }
     Ok(())
 }

@@ -197,9 +197,6 @@ impl Bench<'_> {
                 };
                 let verified = self.pass(structure, Purpose::Verify(compare), &feed)?;
                 progress.step();
-                let feed = |take: &mut dyn FnMut(&Tape) -> Result<(), LabError>| {
-                    self.steps.each(usize::MAX, &mut |chunk| in_time().and_then(|()| take(chunk)))
-                };
                 let wakes = self.pass(structure, Purpose::Wakes, &feed)?;
                 progress.step();
                 Ok((verified, wakes))

@@ -1,6 +1,6 @@
 //! The report of `replay`.
 
-use super::data::{Data, Row};
+use super::data::{AT, Data, Row};
 use crate::models::tape::KINDS;
 use crate::render::Format;
 use crate::result::{Axis, Cell, Finding, Mark, Plot, Section, Series, Table, Unit, labels};
@@ -22,10 +22,9 @@ pub(crate) fn series(data: &Data) -> Vec<Series> {
                 .of([(row.late_ticks * data.tick_ns) as f64]),
         ];
         for (kind, calls) in KINDS.iter().zip(&row.calls) {
-            let Some(first) = calls.first() else { continue };
-            for (at, (name, _)) in first.named().into_iter().enumerate() {
+            for (at, (name, _)) in AT.into_iter().enumerate().filter(|_| !calls.is_empty()) {
                 let of = labels([structure(), ("at", name.into())]);
-                let samples = calls.iter().map(|calls| calls.named()[at].1);
+                let samples = calls.iter().map(|calls| calls[at]);
                 all.push(Series::new(*kind, Unit::Ns, of).per("call").of(samples));
             }
         }
@@ -139,15 +138,8 @@ fn calls(data: &Data) -> Section {
         .columns(["p50", "p99", "p99.9", "p99.99", "worst"], Format::Ns);
     for row in data.ranked() {
         for (kind, name) in KINDS.iter().enumerate().filter(|(kind, _)| !row.calls[*kind].is_empty()) {
-            table.row([
-                row.structure.id.into(),
-                (*name).into(),
-                Cell::from(row.call(kind, |calls| calls.p50)),
-                Cell::from(row.call(kind, |calls| calls.p99)),
-                Cell::from(row.call(kind, |calls| calls.p999)),
-                Cell::from(row.call(kind, |calls| calls.p9999)),
-                Cell::from(row.call(kind, |calls| calls.max)),
-            ]);
+            let times = (0..AT.len()).map(|at| Cell::from(row.call(kind, at)));
+            table.row([row.structure.id.into(), (*name).into()].into_iter().chain(times));
         }
     }
     Section::new("Single calls, in ns without the reading of the clock").table(table)
@@ -159,13 +151,8 @@ fn percentiles(data: &Data) -> Section {
     let axes = (Axis::log("one call in", Format::Count), Axis::log("ns", Format::Ns));
     let plot = Plot::new(format!("Calls of {}: the slowest in so many", KINDS[kind]), axes.0, axes.1);
     let plot = data.ranked().into_iter().take(6).fold(plot.marked(Mark::Line), |plot, row| {
-        let points = [
-            (2.0, row.call(kind, |calls| calls.p50)),
-            (100.0, row.call(kind, |calls| calls.p99)),
-            (1000.0, row.call(kind, |calls| calls.p999)),
-            (10_000.0, row.call(kind, |calls| calls.p9999)),
-        ];
-        plot.curve(row.structure.id, points.into_iter().filter_map(|(x, y)| Some((x, y?))))
+        let one_in = (0_usize..).zip([2.0, 100.0, 1000.0, 10_000.0]);
+        plot.curve(row.structure.id, one_in.filter_map(|(at, x)| Some((x, row.call(kind, at)?))))
     });
     Section::new("").plot(plot)
 }

@@ -3,8 +3,8 @@ use core::ops::ControlFlow;
 use tickwright_trace::event::Ns;
 use tickwright_trace::{Event, What};
 
-use super::data::Calls;
-use super::{Data, Limits, ReplayArgs, run, tables};
+use super::data::{Calls, WORST};
+use super::{Data, Limits, P50, ReplayArgs, run, tables};
 use crate::clock::FakeMeter;
 use crate::experiment::{Experiment, Lab};
 use crate::experiments::request;
@@ -310,16 +310,16 @@ fn every_structure_answers_a_mixed_workload_rightly() {
     assert!(slab > hook + 300 * 16, "{slab} and {hook}");
 }
 
-/// Percentiles of calls, with this median.
+/// Times of calls, with this median.
 fn calls(p50: f64) -> Calls {
-    Calls { p50, p99: 2.0 * p50, p999: 3.0 * p50, p9999: 4.0 * p50, max: 5.0 * p50 }
+    [1.0, 2.0, 3.0, 4.0, 5.0].map(|times| times * p50)
 }
 
 #[test]
 fn a_figure_of_single_calls_is_the_median_of_its_rounds() {
     let mut row = replayed(SERVER, &["--structures", "heap4/slab", "--tick", "1ms"]).rows.remove(0);
     row.calls = [vec![calls(1.0), calls(7.0), calls(3.0)], Vec::new(), vec![calls(4.0)], Vec::new()];
-    let figures = |kind| [row.call(kind, |calls| calls.p50), row.call(kind, |calls| calls.max)];
+    let figures = |kind| [row.call(kind, P50), row.call(kind, WORST)];
     assert_eq!((figures(0), figures(1)), ([Some(3.0), Some(15.0)], [None, None]));
     assert_eq!(row.worst(), Some(20.0));
 }
