@@ -7,113 +7,9 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_tickwright");
+mod command;
 
-/// The words of a command line. `~` stands for a blank within a word.
-fn words(line: &str) -> impl Iterator<Item = String> {
-    line.split_ascii_whitespace().map(|word| word.replace('~', " "))
-}
-
-fn run(line: &str) -> Output {
-    Command::new(PROGRAM).args(words(line)).output().unwrap()
-}
-
-/// Runs a command line in a shell, where `$0` is the program.
-#[cfg(unix)]
-fn shell(line: &str) -> Output {
-    Command::new("sh").args(["-c", line, PROGRAM]).output().unwrap()
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-#[track_caller]
-fn holds(text: &str, words: &[&str]) {
-    for word in words {
-        assert!(text.contains(word), "'{word}' is missing in: {text}");
-    }
-}
-
-/// Requires success, and returns standard output.
-#[track_caller]
-fn passed(line: &str, output: &Output) -> String {
-    assert_eq!(output.status.code(), Some(0), "{line}: {output:?}");
-    stdout(output)
-}
-
-/// Requires a failure with code 2, with all of `words` on standard error and nothing on standard
-/// output.
-#[track_caller]
-fn failed(line: &str, output: &Output, words: &[&str]) {
-    assert_eq!((output.status.code(), stdout(output)), (Some(2), String::new()), "{line}: {output:?}");
-    holds(&stderr(output), words);
-}
-
-#[track_caller]
-fn good(line: &str) -> String {
-    passed(line, &run(line))
-}
-
-/// Command lines that begin with `command` and are refused, each with the words of its message.
-#[track_caller]
-fn refused(command: &str, cases: &[(&str, &[&str])]) {
-    for (more, words) in cases {
-        let line = format!("{command} {more}");
-        failed(&line, &run(&line), words);
-    }
-}
-
-/// A folder that is removed at the end of a test, and the commands that run in it.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("tickwright-cli-{}-{name}", std::process::id()));
-        fs::create_dir(&path).unwrap();
-        Self(path)
-    }
-
-    fn run(&self, line: &str) -> Output {
-        Command::new(PROGRAM).args(words(line)).current_dir(&self.0).output().unwrap()
-    }
-
-    #[track_caller]
-    fn good(&self, line: &str) -> String {
-        passed(line, &self.run(line))
-    }
-
-    #[track_caller]
-    fn refused(&self, line: &str, words: &[&str]) {
-        failed(line, &self.run(line), words);
-    }
-
-    fn files(&self) -> usize {
-        fs::read_dir(&self.0).unwrap().count()
-    }
-
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.0.join(name)).unwrap()
-    }
-
-    fn json(&self, name: &str) -> Value {
-        serde_json::from_str(&self.read(name)).unwrap()
-    }
-
-    fn write(&self, name: &str, content: &str) {
-        fs::write(self.0.join(name), content).unwrap();
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
+use command::{Folder, PROGRAM, failed, good, holds, passed, refused, run, shell, stderr, stdout, words};
 
 const SHORT: &str = "bench periodic --n 2,16 --rounds 6 --operations 100";
 
@@ -217,7 +113,7 @@ fn a_mistake_in_a_scenario_file_names_file_line_and_key() {
     folder.write("wrong.toml", "name = \"x\"\nmodle = \"hold\"\n");
     folder.refused("bench wrong.toml", &["wrong.toml", "line 2", "modle"]);
     folder.refused("bench absent.toml", &["absent.toml", "cannot be read"]);
-    folder.write("other.toml", &good("list --scenario periodic").replace("seed = 1", "seed = 2"));
+    folder.write("other.toml", good("list --scenario periodic").replace("seed = 1", "seed = 2"));
     folder.refused("bench periodic other.toml", &["two scenarios", "'periodic'", "'other.toml'"]);
 }
 
@@ -336,7 +232,7 @@ fn two_results_are_compared() {
     let folder = Folder::new("two");
     folder.good(&short("--json=1.json --structures list/*,btree-map"));
     let mut report = folder.json("1.json");
-    folder.write("2.json", &report.to_string());
+    folder.write("2.json", report.to_string());
     holds(&folder.good("compare 1.json 2.json --fail-if-worse"), &["No difference is shown between"]);
     for series in report["series"].as_array_mut().unwrap() {
         if series["labels"]["structure"] == "list/hook" {
@@ -345,7 +241,7 @@ fn two_results_are_compared() {
             }
         }
     }
-    folder.write("2.json", &report.to_string());
+    folder.write("2.json", report.to_string());
     let slower = folder.run("compare 1.json 2.json --fail-if-worse");
     assert_eq!(slower.status.code(), Some(1));
     let said = stderr(&slower);
@@ -354,12 +250,12 @@ fn two_results_are_compared() {
     assert!(!stdout(&slower).contains("workload"), "both have the same");
     report["workload"] = "0123456789abcdef".into();
     report["seed"] = 7.into();
-    folder.write("2.json", &report.to_string());
+    folder.write("2.json", report.to_string());
     let doubt = ["different workloads (", "and 0123456789abcdef): seed", "what differs may be the work"];
     holds(&folder.good("compare 1.json 2.json"), &doubt);
     report.as_object_mut().unwrap().remove("workload");
     report["experiment"] = "bench memory".into();
-    folder.write("2.json", &report.to_string());
+    folder.write("2.json", report.to_string());
     folder.refused("compare 1.json 2.json", &["`bench hold`", "`bench memory`"]);
 }
 
@@ -484,7 +380,7 @@ fn a_built_in_scenario_is_a_template_for_a_file() {
     let folder = Folder::new("template");
     let text = good("list --scenario network");
     holds(&text, &["revisit = 773  # mean ticks between"]);
-    folder.write("mine.toml", &text.replace("name = \"network\"", "name = \"mine\""));
+    folder.write("mine.toml", text.replace("name = \"network\"", "name = \"mine\""));
     let line = "bench mine.toml --n 3 --structures rb --rounds 1 --operations 10";
     holds(&stdout(&folder.run(line)), &["mine, exchange"]);
     let text = good("list --scenario adversary").replace("budget = 64", "budget = 9");
