@@ -456,14 +456,19 @@ pub(crate) fn calls<Q: BenchQueue>(
     for &step in &tape.steps {
         loop {
             let begun = meter.now();
-            // Each loop exists for a fold and for a log, and for nothing else.
-            let is_last = match answer {
-                Answer::Folded(fold) => step.run(tape, queue, fold),
-                Answer::Logged(log) => step.run(tape, queue, log),
+            // Each loop exists for a fold and for a log, and for nothing else. A pop has one answer,
+            // which is recorded after the clock's second reading.
+            let (popped, is_last) = match (step, &mut *answer) {
+                (Step::Pop, _) => (queue.pop(), true),
+                (_, Answer::Folded(fold)) => (None, step.run(tape, queue, fold)),
+                (_, Answer::Logged(log)) => (None, step.run(tape, queue, log)),
             };
             let ns = meter.now().saturating_sub(begun);
             if step.is_operation() {
                 call(step, ns);
+            }
+            if let Some((id, expiry)) = popped {
+                answer.delivered(id, expiry, expiry);
             }
             if is_last {
                 break;
