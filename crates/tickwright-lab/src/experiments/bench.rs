@@ -37,7 +37,7 @@ use crate::structures::registry::{self, Structure};
 #[derive(Debug, Clone, Args)]
 pub(crate) struct BenchArgs {
     /// A scenario by name, all scenarios of a model (hold, network, one-shot, expire, idle, reads),
-    /// or a file that ends in .toml; ! leaves out: network '!one-delay'
+    /// or a file that ends in .toml; ! leaves out: network '!one-delay', or '!idle' for all others
     /// [default: hold-exp-sparse and network, as with --quick]
     #[arg(value_name = "SCENARIO")]
     scenarios: Vec<String>,
@@ -64,25 +64,43 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "STRUCTURE", conflicts_with = "column")]
     baseline: Option<String>,
     /// Populations, separated by commas: 2,16,1k [default: the scenario's]
-    #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, conflicts_with = "matrix", value_parser = Population::parse)]
+    #[arg(
+        long,
+        value_name = "N",
+        value_delimiter = ',',
+        allow_hyphen_values = true,
+        conflicts_with = "matrix",
+        value_parser = Population::parse
+    )]
     n: Option<Vec<Population>>,
     /// Number of operations in a sample [default: the scenario's]
     #[arg(long, allow_hyphen_values = true, conflicts_with = "column", value_parser = Operations::parse)]
     operations: Option<Operations>,
-    /// Number of samples of each structure; fewer than 6 cannot show a difference. With --worst,
-    /// the number of times that each call is timed; its least time is reported
-    /// [default: the scenario's]
+    /// Number of samples of each structure; fewer than 6 cannot show a difference. In --worst and in
+    /// the calls of --matrix, the number of times that each call is timed; its least time is
+    /// reported [default: the scenario's]
     #[arg(long, allow_hyphen_values = true, conflicts_with = "memory", value_parser = Rounds::parse)]
     rounds: Option<Rounds>,
     /// Begin no new round after this time, which all populations share; filling the queues is not
     /// included
-    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, conflicts_with = "column", value_parser = duration::parse)]
+    #[arg(
+        long,
+        value_name = "DURATION",
+        allow_hyphen_values = true,
+        conflicts_with = "column",
+        value_parser = duration::parse
+    )]
     within: Option<Duration>,
     /// Seed of the delays, of removals and of the order of structures [default: the scenario's]
-    #[arg(long, allow_hyphen_values = true, conflicts_with_all = ["memory", "matrix"], value_parser = Seed::parse)]
+    #[arg(
+        long,
+        allow_hyphen_values = true,
+        conflicts_with_all = ["memory", "matrix"],
+        value_parser = Seed::parse
+    )]
     seed: Option<Seed>,
-    /// Run for seconds instead of minutes: populations up to 10,000, 9 rounds, at most 10,000
-    /// operations in a sample
+    /// Run for seconds instead of minutes: populations up to 10,000, at most 9 rounds, at most
+    /// 10,000 operations in a sample
     #[arg(long, conflicts_with_all = ["memory", "worst"])]
     quick: bool,
     /// Parts of --matrix to run [default: queues,calls]
@@ -99,7 +117,13 @@ pub(crate) struct BenchArgs {
     pattern: Vec<worst::Pattern>,
     /// Budget of an advance of --worst: the most timers that one call may deliver or move
     /// [default: the scenario's]
-    #[arg(long, allow_hyphen_values = true, requires = "worst", value_parser = Operations::parse, help_heading = "Of --matrix and --worst")]
+    #[arg(
+        long,
+        allow_hyphen_values = true,
+        requires = "worst",
+        value_parser = Operations::parse,
+        help_heading = "Of --matrix and --worst"
+    )]
     budget: Option<Operations>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
@@ -211,9 +235,16 @@ impl Bench {
                 scenario.name
             )));
         }
-        let quick = |value: u64| args.quick.then_some(value);
-        let rounds = args.rounds.map(|n| n.get()).or(quick(QUICK_ROUNDS));
-        let operations = args.operations.map(|n| n.get()).or(quick(QUICK_OPERATIONS));
+        // `--quick` bounds the scenario's own numbers, but none that was asked for.
+        let [most_rounds, most_operations] =
+            if args.quick { [QUICK_ROUNDS, QUICK_OPERATIONS] } else { [u64::MAX; 2] };
+        let rounds = args.rounds.map_or(scenario.run.rounds.get().min(most_rounds), |n| n.get());
+        let operations = |population| {
+            let own = scenario.operations(population);
+            // Without `run.operations` a sample has one operation for each timer.
+            let most = scenario.run.operations.map_or(own, |_| most_operations);
+            args.operations.map_or(own.min(most), |n| n.get())
+        };
         let mut chosen = registry::select(patterns)?;
         chosen.extend(baseline.filter(|baseline| !chosen.contains(baseline)));
         let part = |&population: &usize| {
@@ -223,8 +254,8 @@ impl Bench {
             let able = chosen.iter().map(|s| Ok((*s, registry::why_not(s, population)?)));
             Ok(Part {
                 population,
-                rounds: rounds.unwrap_or(scenario.run.rounds.get()),
-                operations: scenario.operations(operations, population),
+                rounds,
+                operations: usize::try_from(operations(population)).unwrap_or(usize::MAX),
                 seed: args.seed.unwrap_or(scenario.run.seed).get(),
                 structures: able.collect::<Result<_, LabError>>()?,
                 scenario: scenario.clone(),
@@ -240,7 +271,8 @@ impl Bench {
     }
 }
 
-/// Finds the scenarios that some words name.
+/// Finds the scenarios that some words name, without those that a word with a leading `!` names. If
+/// all words have a `!`, the others of the built-in scenarios are left.
 ///
 /// # Errors
 /// A scenario cannot be found or read, two have the same name, or none is left.
@@ -268,13 +300,13 @@ fn choose(words: &[String]) -> Result<Vec<Scenario>, LabError> {
             },
         }
     };
-    let mut chosen: Vec<Scenario> = Vec::new();
-    for word in words {
-        if let Some(bare) = word.strip_prefix('!') {
-            let gone = named(bare)?;
-            chosen.retain(|scenario| !gone.contains(scenario));
-            continue;
-        }
+    let mut gone: Vec<Scenario> = Vec::new();
+    for bare in words.iter().filter_map(|word| word.strip_prefix('!')) {
+        gone.extend(named(bare)?);
+    }
+    let (mut chosen, mut all): (Vec<Scenario>, _) = (Vec::new(), true);
+    for word in words.iter().filter(|word| !word.starts_with('!')) {
+        all = false;
         for scenario in named(word)? {
             match chosen.iter().find(|known| known.name == scenario.name) {
                 None => chosen.push(scenario),
@@ -289,6 +321,10 @@ fn choose(words: &[String]) -> Result<Vec<Scenario>, LabError> {
             }
         }
     }
+    if all {
+        chosen.clone_from(&built_in);
+    }
+    chosen.retain(|scenario| !gone.contains(scenario));
     if chosen.is_empty() {
         return Err(LabError::usage(format!("'{}' takes away every scenario", words.join(" "))));
     }
@@ -351,7 +387,10 @@ impl Experiment for Bench {
                     plan.timed.parts.extend(self.parts(&scenario, &populations, &patterns, None)?);
                 }
                 if asked(matrix::Part::Calls) {
-                    plan.calls = matrix::calls(args.quick)?;
+                    let mut attacks = overriding(args, &worst::Attacks::built_in()?);
+                    attacks.structures = self.patterns(matrix::ATTACKED);
+                    plan.calls = worst::Plan::new(&attacks)?;
+                    plan.calls.populations = vec![matrix::attacked(args.quick)];
                 }
             }
             What::Worst(own) => plan.calls = worst::Plan::new(&overriding(args, own))?,
@@ -366,24 +405,28 @@ impl Experiment for Bench {
 
     fn parameters(&self, plan: &Plan) -> Parameters {
         match &self.what {
-            What::Times(_) | What::Matrix(_) => plan.timed.parameters(),
+            What::Times(_) => plan.timed.parameters(),
+            What::Matrix(_) if plan.calls.structures.is_empty() => plan.timed.parameters(),
+            What::Matrix(_) => plan.timed.parameters().into_iter().chain(plan.calls.parameters()).collect(),
             What::Worst(_) => plan.calls.parameters(),
             What::Memory => plan.weighed.parameters(),
         }
     }
 
     fn seed(&self, plan: &Plan) -> Option<u64> {
-        match &self.what {
-            What::Worst(_) => Some(plan.calls.seed),
-            _ => plan.timed.parts.first().map(|part| part.seed),
-        }
+        let of_calls = (!plan.calls.structures.is_empty()).then_some(plan.calls.seed);
+        plan.timed.parts.first().map(|part| part.seed).or(of_calls)
     }
 
     fn workload(&self, plan: &Plan) -> String {
-        match &self.what {
-            What::Times(_) | What::Matrix(_) => plan.timed.parts.iter().map(run::Part::workload).collect(),
-            What::Worst(_) | What::Memory => workload::words(self.seed(plan), &self.parameters(plan)),
-        }
+        let timed: String = plan.timed.parts.iter().map(run::Part::workload).collect();
+        let others = match &self.what {
+            What::Times(_) => return timed,
+            What::Matrix(_) if plan.calls.structures.is_empty() => return timed,
+            What::Matrix(_) | What::Worst(_) => plan.calls.parameters(),
+            What::Memory => plan.weighed.parameters(),
+        };
+        timed + &workload::words(self.seed(plan), &others)
     }
 
     fn is_timed(&self) -> bool {
@@ -427,7 +470,7 @@ impl Experiment for Bench {
     fn sections(&self, plan: &Plan, data: &Data, findings: &[Finding]) -> Vec<Section> {
         let Data { cells, calls, weighed } = data;
         match &self.what {
-            What::Matrix(works) => matrix::sections(works, cells, findings),
+            What::Matrix(works) => matrix::sections(works, cells, (&plan.calls, calls), findings),
             What::Times(_) => {
                 let mut sections = tables::sections(cells);
                 sections.push(findings::section(cells));

@@ -295,13 +295,11 @@ impl Scenario {
         self.run.structures.iter().map(|pattern| pattern.0.clone()).collect()
     }
 
-    /// The number of operations in a sample at a population; `asked` comes from the command line
-    /// and wins.
-    pub(crate) fn operations(&self, asked: Option<u64>, population: usize) -> usize {
-        let Some(own) = self.run.operations else { return population };
+    /// The number of operations in a sample at a population.
+    pub(crate) fn operations(&self, population: usize) -> u64 {
+        let Some(own) = self.run.operations else { return population as u64 };
         let per_timer = self.run.operations_per_timer.map_or(0, |n| n.get());
-        let own = own.get().max(per_timer.saturating_mul(population as u64));
-        usize::try_from(asked.unwrap_or(own)).unwrap_or(usize::MAX)
+        own.get().max(per_timer.saturating_mul(population as u64))
     }
 
     /// Parses the built-in scenarios.

@@ -152,15 +152,25 @@ pub(super) fn findings(
 }
 
 /// The sections of the parts that ran.
-pub(super) fn sections(works: &[Work], cells: &[Cell], findings: &[Finding]) -> Vec<Section> {
+pub(super) fn sections(
+    works: &[Work],
+    cells: &[Cell],
+    (plan, data): (&worst::Plan, &worst::Data),
+    findings: &[Finding],
+) -> Vec<Section> {
     let pairs = pairs(works, cells);
     let mut all = if pairs.is_empty() { Vec::new() } else { of_queues(works, &pairs) };
     let has = |finding: &&Finding| finding.labels.get("goal") == Some(&CALLS.into());
     let calls: Vec<Finding> = findings.iter().filter(has).cloned().collect();
-    if !calls.is_empty() {
-        let above = "The longest of all single calls under nine kinds of deadlines. Each call counts with \
-                     the least of five rounds. `bench --worst` shows the tails.";
-        all.push(Section::new(CALLS).text(above).table(findings_table("goal", Format::Fixed(2), &calls)));
+    if !plan.structures.is_empty() {
+        let above = format!(
+            "The longest of all single calls under {} kinds of deadlines. Each call counts with the least \
+             of {} rounds. `bench --worst` shows the tails.",
+            plan.patterns.len(),
+            plan.rounds
+        );
+        let table = findings_table("goal", Format::Fixed(2), &calls);
+        all.push(Section::new(CALLS).text(above).table(table).text(data.left_out()));
     }
     all.push(goals(findings));
     all
@@ -297,18 +307,19 @@ fn goals(findings: &[Finding]) -> Section {
 }
 
 /// Our structures in slabs that large populations use, and the array for none.
-const ATTACKED: &str = "heap4/slab,fixed-delay/slab,wheel/slab,ladder/slab,adaptive/slab";
+pub(super) const ATTACKED: &str = "heap4/slab,fixed-delay/slab,wheel/slab,ladder/slab,adaptive/slab";
 /// The greatest time of one insert, re-arm or removal.
 const CALL_AT_MOST_US: f64 = 20.0;
 /// The goal of single calls, and the title of their section.
 const CALLS: &str = "The worst single call";
 
-/// The attacks of the part `calls`.
-pub(super) fn calls(quick: bool) -> Result<worst::Plan, LabError> {
-    worst::Plan::on(ATTACKED, if quick { cell::QUICK_POPULATIONS } else { MANY })
+/// The number of timers in the attacks of the part `calls`.
+pub(super) fn attacked(quick: bool) -> usize {
+    if quick { cell::QUICK_POPULATIONS } else { MANY }
 }
 
-/// The worst calls of each structure: of one timer, with a bound, and of some timers.
+/// The worst calls of each structure: of one timer, which has a bound if the structure is ours, and
+/// of some timers.
 fn of_calls(plan: &worst::Plan, calls: &worst::Data) -> Vec<Finding> {
     let mut findings = Vec::new();
     let n = plan.populations.first().map_or(String::new(), |n| count(*n));
@@ -323,7 +334,10 @@ fn of_calls(plan: &worst::Plan, calls: &worst::Data) -> Vec<Finding> {
         };
         if let Some((ns, what)) = worst(&[Call::Insert, Call::Rearm, Call::Remove], &calls.rows) {
             let about = format!("{id}: one insert, re-arm or removal, n={n}, us");
-            findings.push(Finding::counted(about, ns / 1e3, what, Bound::AtMost(CALL_AT_MOST_US)));
+            findings.push(match structure.kind {
+                Kind::Ours => Finding::counted(about, ns / 1e3, what, Bound::AtMost(CALL_AT_MOST_US)),
+                Kind::Baseline => Finding::stated(about, what),
+            });
         }
         if let Some((_, what)) = worst(&[Call::AdvanceWithin], &calls.rows) {
             let about = format!("{id}: one advance of at most {} timers, n={n}", plan.budget);

@@ -81,7 +81,8 @@ impl Plan {
     pub(super) fn parameters(&self) -> Parameters {
         let of_part = |part: &Part| {
             let what = format!("{} n={}", part.scenario.name, part.population);
-            (what, format!("{} rounds of {} operations", part.rounds, part.operations).into())
+            let each = if part.scenario.run.operations.is_none() { ", one for each timer" } else { "" };
+            (what, format!("{} rounds of {} operations{each}", part.rounds, part.operations).into())
         };
         let baseline = self.baseline.map(|baseline| ("baseline".into(), baseline.id.into()));
         self.parts.iter().map(of_part).chain(baseline).collect()
@@ -101,11 +102,12 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// The words that define the work.
+    /// The words that define the work, in the form of a scenario file.
     pub(crate) fn workload(&self) -> String {
         let Scenario { model, measures, increments, timeouts, one_shots, .. } = &self.scenario;
         let Self { population, operations, seed, .. } = self;
-        format!("{:?}\n", (model, measures, increments, timeouts, one_shots, population, operations, seed))
+        let scenario = serde_json::to_string(&(model, measures, increments, timeouts, one_shots));
+        format!("{} n={population} operations={operations} seed={seed}\n", scenario.unwrap_or_default())
     }
 }
 

@@ -8,7 +8,7 @@ use crate::clock::FakeMeter;
 use crate::experiment::conduct_plan;
 use crate::models::live::Live;
 use crate::models::sampler::{Empty, Sampler};
-use crate::models::scenario::Measure;
+use crate::models::scenario::{Measure, Within};
 use crate::models::verify::Judge;
 use crate::models::verify::faulty::{Fault, Faulty};
 use crate::progress::Progress;
@@ -16,18 +16,22 @@ use crate::result::Report;
 use crate::stats::{FEWEST_ROUNDS, Verdict};
 use crate::structures::candidate::Dead;
 
-fn bench(words: &[&str]) -> Result<Bench, LabError> {
+fn asks(words: &[&str]) -> Result<Bench, LabError> {
     request::words(words).and_then(Bench::new)
+}
+
+pub(super) fn bench(words: &[&str]) -> Bench {
+    asks(words).unwrap()
 }
 
 /// What a user asks with these words.
 pub(super) fn planned(words: &[&str]) -> Plan {
-    bench(words).unwrap().plan().unwrap()
+    bench(words).plan().unwrap()
 }
 
 /// Runs what a user asks, with a clock that moves by `step` ns at each reading.
 pub(super) fn report(words: &[&str], step: u64) -> Report {
-    let bench = bench(words).unwrap();
+    let bench = bench(words);
     conduct_plan(&bench, &bench.plan().unwrap(), &FakeMeter::steady(step)).unwrap()
 }
 
@@ -40,7 +44,7 @@ fn asked<'w>(scenario: &'w str, more: &[&'w str]) -> Vec<&'w str> {
 }
 
 fn cells(words: &[&str], step: u64) -> Vec<Cell> {
-    let bench = bench(words).unwrap();
+    let bench = bench(words);
     let meter = FakeMeter::steady(step);
     let mut lab = Lab { meter: &meter, notes: Vec::new(), interrupted: false };
     bench.run(&bench.plan().unwrap(), &mut lab).unwrap().cells
@@ -48,7 +52,7 @@ fn cells(words: &[&str], step: u64) -> Vec<Cell> {
 
 #[track_caller]
 fn refused(words: &[&str]) -> String {
-    let error = bench(words).and_then(|bench| bench.plan()).unwrap_err();
+    let error = asks(words).and_then(|bench| bench.plan()).unwrap_err();
     assert_eq!(error.code(), 2);
     error.to_string()
 }
@@ -143,12 +147,23 @@ fn quick_keeps_to_small_populations_and_few_rounds() {
         let names: std::collections::BTreeSet<_> = parts.iter().map(|part| &part.scenario.name).collect();
         assert_eq!(names.len(), scenarios);
     }
+    // It is an upper limit of the file's own numbers. `expire` has an operation for each timer.
+    let mut own = Scenario::find("idle").unwrap();
+    own.run.rounds = Rounds::parse("7").unwrap();
+    own.run.operations = Some(Operations::parse("5").unwrap());
+    let short = Bench::of(own, request::words(&["--quick", "--n", "3"]).unwrap()).plan().unwrap().timed;
+    assert_eq!((short.parts[0].rounds, short.parts[0].operations), (7, 5));
+    let expire = planned(&["expire", "--quick", "--n", "20k"]).timed;
+    assert_eq!(expire.parts[0].operations, 20_000);
+    assert_eq!(planned(&["idle", "--quick", "--operations", "50k"]).timed.parts[0].operations, 50_000);
+    let said = expire.parameters()["expire n=20000"].to_string();
+    assert_eq!(said, "9 rounds of 20000 operations, one for each timer");
 }
 
 #[test]
 fn words_name_scenarios_models_and_files_and_the_result_is_named_after_the_model() {
     let of = |words: &[&str]| {
-        let bench = bench(words).unwrap();
+        let bench = bench(words);
         let What::Times(scenarios) = &bench.what else { panic!("{words:?}") };
         (scenarios.iter().map(|one| one.name.clone()).collect::<Vec<_>>().join(" "), bench.name())
     };
@@ -157,6 +172,8 @@ fn words_name_scenarios_models_and_files_and_the_result_is_named_after_the_model
         (&["hold"][..], hold, "bench hold"),
         (&["network"], "network one-delay", "bench network"),
         (&["network", "!one-delay"], "network", "bench network"),
+        (&["!one-delay", "network"], "network", "bench network"),
+        (&["!hold", "!network", "!one-shot", "!idle"], "expire reads", "bench"),
         (&["one-delay"], "one-delay", "bench network"),
         (&["one-shot", "!one-shots-15k"], "one-shots-2k one-shots-50k request-timeout", "bench one-shot"),
         (&["idle", "expire", "idle"], "idle expire", "bench"),
@@ -165,7 +182,7 @@ fn words_name_scenarios_models_and_files_and_the_result_is_named_after_the_model
     ] {
         assert_eq!(of(words), (scenarios.to_owned(), name.to_owned()));
     }
-    let names = [&["--memory"][..], &["--worst"], &["--matrix"]].map(|words| bench(words).unwrap().name());
+    let names = [&["--memory"][..], &["--worst"], &["--matrix"]].map(|words| bench(words).name());
     assert_eq!(names, ["bench memory", "bench adversary", "bench matrix"]);
 }
 
@@ -175,6 +192,7 @@ fn what_cannot_be_measured_together_is_refused_with_a_remedy() {
         (&["memory"][..], &["'memory'", "tickwright bench --memory"][..]),
         (&["adversary"], &["tickwright bench --worst"]),
         (&["hold-exp-spars"], &["'hold-exp-sparse'", "a file ends in .toml"]),
+        (&["!idle", "idle"], &["takes away every scenario"]),
         (&["idle", "!idle"], &["takes away every scenario"]),
         (&["expire", "hold", "--operations", "5"], &["--operations", "'expire'", "leave out"]),
         (&["--memory", "hold"], &["--memory", "leave 'hold' out"]),
@@ -192,6 +210,25 @@ fn what_cannot_be_measured_together_is_refused_with_a_remedy() {
         let message = refused(words);
         assert!(parts.iter().all(|part| message.contains(part)), "{words:?}: {message}");
     }
+}
+
+#[test]
+fn the_workload_is_the_scenario_and_not_how_it_is_called() {
+    let of = |edit: fn(&mut Scenario), n: &str| {
+        let mut scenario = Scenario::find("network").unwrap();
+        edit(&mut scenario);
+        let args = request::words(&["--n", n, "--operations", "5"]).unwrap();
+        let bench = Bench::of(scenario, args);
+        bench.workload(&bench.plan().unwrap())
+    };
+    let own = of(|_| {}, "3");
+    let timeouts = r#"{"shortest":200,"longest":60000,"revisit":773,"anew_one_in":8}"#;
+    assert_eq!(own, format!("[\"network\",[\"exchange\"],null,{timeouts},null] n=3 operations=5 seed=1\n"));
+    assert_eq!(own, of(|scenario| scenario.name = "mine".into(), "3"));
+    assert_ne!(
+        own,
+        of(|scenario| scenario.timeouts.as_mut().unwrap().revisit = Within::parse("9").unwrap(), "3")
+    );
 }
 
 /// A queue under the name of a structure.

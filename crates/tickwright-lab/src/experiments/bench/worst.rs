@@ -25,7 +25,7 @@ use crate::allocator;
 use crate::clock::{FakeMeter, Meter};
 use crate::error::LabError;
 use crate::experiment::{Lab, Parameters};
-use crate::experiments::request;
+use crate::experiments::request::{self, left_out};
 use crate::models::live::with_one;
 use crate::models::scenario::{self, Operations, Population, Rounds as Repeats, Seed};
 use crate::models::verify::Judge;
@@ -81,7 +81,7 @@ impl Attacks {
         }
     }
 
-    fn built_in() -> Result<Self, LabError> {
+    pub(super) fn built_in() -> Result<Self, LabError> {
         let text = include_str!("../../../../../scenarios/adversary.toml");
         Self::parse("scenarios/adversary.toml", text)
     }
@@ -103,10 +103,10 @@ impl Attacks {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Plan {
     pub(super) structures: Vec<&'static Structure>,
-    patterns: Vec<Pattern>,
+    pub(super) patterns: Vec<Pattern>,
     pub(super) populations: Vec<usize>,
     pub(super) budget: usize,
-    rounds: usize,
+    pub(super) rounds: usize,
     pub(super) seed: u64,
 }
 
@@ -118,20 +118,6 @@ impl Plan {
             patterns: request::once(&own.patterns),
             populations: request::sizes(&own.populations),
             budget: usize::try_from(own.budget.get()).unwrap_or(usize::MAX),
-            rounds: own.rounds.get() as usize,
-            seed: own.seed.get(),
-        })
-    }
-
-    /// Plans the built-in attacks on some structures, with `population` timers.
-    pub(super) fn on(structures: &str, population: usize) -> Result<Self, LabError> {
-        let own = Attacks::built_in()?;
-        let structures: Vec<String> = structures.split(',').map(str::to_owned).collect();
-        Ok(Self {
-            structures: registry::select(&structures)?,
-            patterns: own.patterns,
-            populations: vec![population],
-            budget: own.budget.get() as usize,
             rounds: own.rounds.get() as usize,
             seed: own.seed.get(),
         })
@@ -209,6 +195,12 @@ impl Data {
                 Series::new(row.call.name(), Unit::Ns, of).per("call").of([ns as f64])
             })
         })
+    }
+
+    /// The structures that were not run, and why.
+    pub(super) fn left_out(&self) -> String {
+        let skipped = self.skipped.iter();
+        left_out(skipped.map(|skip| (skip.structure.id, count(skip.population), skip.why.clone())))
     }
 
     /// For each kind of deadlines, the worst call of our structures and of the baselines. An

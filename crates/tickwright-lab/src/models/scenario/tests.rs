@@ -85,11 +85,10 @@ fn a_model_has_its_own_tables_and_measures() {
 #[test]
 fn a_sample_covers_every_timer_unless_the_user_says_how_long_it_is() {
     let network = Scenario::find("network").unwrap();
-    let operations = [1_000, 100_000, 1_000_000].map(|n| network.operations(None, n));
+    let operations = [1_000, 100_000, 1_000_000].map(|n| network.operations(n));
     assert_eq!(operations, [200_000, 200_000, 2_000_000]);
-    assert_eq!(network.operations(Some(50), 1_000_000), 50);
     let expire = Scenario::find("expire").unwrap();
-    assert_eq!(expire.operations(Some(50), 1_000), 1_000);
+    assert_eq!(expire.operations(1_000), 1_000);
 }
 
 #[test]

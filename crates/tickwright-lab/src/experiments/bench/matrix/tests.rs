@@ -1,4 +1,6 @@
 use super::*;
+use crate::experiment::Experiment;
+use crate::experiments::bench::tests::bench;
 #[cfg(feature = "rivals")]
 use crate::experiments::bench::tests::{planned, report};
 use crate::models::scenario::Scenario;
@@ -27,6 +29,23 @@ fn a_structure_that_takes_too_long_is_left_out_of_that_work_alone() {
         let with = part.structures.iter().any(|(structure, _)| structure.id == "hash-wheel");
         assert_eq!(with, !ticks, "{}", part.scenario.name);
     }
+}
+
+#[test]
+fn the_calls_heed_the_arguments_and_belong_to_the_work() {
+    let own = bench(&["--matrix", "--only", "calls"]);
+    let plan = own.plan().unwrap();
+    let calls = &plan.calls;
+    assert_eq!((calls.structures.len(), calls.rounds, &calls.populations), (5, 5, &vec![MANY]));
+    assert_eq!((own.seed(&plan), own.parameters(&plan)["budget"].clone()), (Some(calls.seed), 64_u32.into()));
+    let other =
+        bench(&["--matrix", "--only", "calls", "--rounds", "2", "--structures", "heap4/slab", "--quick"]);
+    let less = other.plan().unwrap();
+    assert_eq!((less.calls.structures.len(), less.calls.rounds), (1, 2));
+    assert_ne!(own.workload(&plan), other.workload(&less), "fewer timers");
+    let whole = bench(&["--matrix"]);
+    let queues = bench(&["--matrix", "--only", "queues"]);
+    assert_ne!(whole.workload(&whole.plan().unwrap()), queues.workload(&queues.plan().unwrap()));
 }
 
 #[test]
