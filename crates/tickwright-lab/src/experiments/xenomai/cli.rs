@@ -126,7 +126,8 @@ impl Experiment for XenomaiArgs {
     }
 
     fn workload(&self, plan: &Plan) -> String {
-        format!("{:?}\n{}", plan.params, workload::words(None, &self.parameters(plan)))
+        let params = serde_json::to_string(&plan.params).unwrap_or_default();
+        format!("{params}\n{}", workload::words(None, &self.parameters(plan)))
     }
 
     fn run(&self, plan: &Plan, lab: &mut Lab<'_>) -> Result<Vec<Lane>, LabError> {

@@ -3,9 +3,10 @@
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use serde::Serialize;
 
 /// The parameters of a run. All structures get the same parameters.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Params {
     /// Number of periodic timers; half of them are armed at first.
     pub(crate) timers: u32,

@@ -60,6 +60,14 @@ fn one_seed_is_one_event_log_in_every_structure() {
 }
 
 #[test]
+fn the_workload_is_the_scenario_in_a_stable_form() {
+    let (args, plan) = asked(&[]);
+    let numbers = r#"{"timers":1000,"period_mean_ns":41000000,"period_spread":0.25,"#;
+    let words = args.workload(&plan);
+    assert!(words.starts_with(numbers) && words.contains(r#""host_tick_ns":2378000,"seed":0}"#), "{words}");
+}
+
+#[test]
 fn seeds_differ() {
     let of = |seed| Workload::new(&Params { seed, ..params() }).timers()[0].period;
     assert_ne!(of(1), of(2));
