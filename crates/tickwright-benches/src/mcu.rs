@@ -11,6 +11,7 @@ mod data;
 mod record;
 mod tables;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -92,6 +93,13 @@ impl Experiment for McuArgs {
             ("processor", plan.processor.clone().into()),
             ("level", plan.level.clone().into()),
         ])
+    }
+
+    /// What was measured, whatever the file is called: the calls and the numbers of timers.
+    fn workload(&self, plan: &Plan) -> String {
+        let of_row = |row: &Row| format!("n={} {}\n", row.n, row.of);
+        let calls: BTreeSet<String> = plan.rows.iter().map(of_row).collect();
+        format!("{}, -O{}\n", plan.processor, plan.level) + &calls.into_iter().collect::<String>()
     }
 
     fn is_timed(&self) -> bool {

@@ -43,6 +43,18 @@ fn each_processor_and_level_of_the_record_is_shown() {
     assert!(unknown.contains("no optimization level 'z'") && unknown.ends_with("it has 3, s"), "{unknown}");
 }
 
+#[test]
+fn the_workload_is_what_was_called_and_not_the_file() {
+    let of = |name: &str, rows: &str| {
+        let (args, rows) = (args(&[]), Record::parse(name, &format!("{HEADER}\n{rows}")).unwrap().rows);
+        let plan = Plan { name: name.into(), processor: "M3".into(), level: "s".into(), rows };
+        args.workload(&plan)
+    };
+    let one = of("one.csv", "instructions,M3,s,list,4,insert,60,76");
+    assert_eq!(one, of("other.csv", "instructions,M3,s,heap,4,insert,50,70"), "figures are no work");
+    assert_ne!(one, of("one.csv", "instructions,M3,s,list,8,insert,60,76"));
+}
+
 /// Tasks of Embassy are figures of their own: no structure of the choice, no number of timers.
 #[test]
 fn tasks_of_embassy_have_their_own_tables() {
