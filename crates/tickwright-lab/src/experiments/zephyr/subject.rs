@@ -1,7 +1,7 @@
 //! The back ends that are compared.
 
 use clap::ValueEnum;
-use tickwright_core::{DaryHeap, DefaultFamily, SortedList, Wheel};
+use tickwright_core::{DaryHeap, DefaultFamily, SortedList, Timer, Wheel};
 
 use super::backend::{Ticking, Visitor};
 use super::delta::DeltaList;
@@ -43,17 +43,17 @@ impl Subject {
         matches!(self, Self::List | Self::Heap | Self::Wheel | Self::SkipList)
     }
 
-    /// Bytes of a time-out with its links, its callback and its tick. `None` for a queue that owns
-    /// its timers.
+    /// Bytes of a time-out with its links, its callback and its tick. The callback is a number as
+    /// wide as a pointer. `None` for a queue that owns its timers.
     pub(super) fn bytes(self) -> Option<usize> {
         match self {
             Self::List => Some(DeltaList::BYTES),
             Self::Heap => Some(MinHeap::BYTES),
             Self::Wheel => Some(ThreeWheel::BYTES),
             Self::SkipList => Some(SkipList::BYTES),
-            Self::OurList => Some(Hook::<SortedList>::BYTES_PER_TIMER),
-            Self::OurHeap => Some(Hook::<DaryHeap<4>>::BYTES_PER_TIMER),
-            Self::OurWheel => Some(Hook::<Wheel>::BYTES_PER_TIMER),
+            Self::OurList => Some(size_of::<Timer<SortedList, usize>>()),
+            Self::OurHeap => Some(size_of::<Timer<DaryHeap<4>, usize>>()),
+            Self::OurWheel => Some(size_of::<Timer<Wheel, usize>>()),
             Self::OurDefault => None,
         }
     }

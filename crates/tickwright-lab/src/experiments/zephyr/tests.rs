@@ -37,6 +37,8 @@ fn nodes_are_as_large_as_the_kernels() {
             assert_eq!(subject.bytes(), Some(bytes), "{name}");
         }
     }
+    // Two links, the tick, the queue that holds it, and the callback.
+    assert_eq!(Subject::OurList.bytes(), Some(3 * 8 + 8 + size_of::<usize>()));
 }
 
 /// A queue that is wrong is not timed: what it fires differs from what the oracle fires.
