@@ -2,13 +2,11 @@
 //! operations that the hold model never calls: removal, re-arming to another deadline, and reading
 //! the second timer.
 
-use core::cell::RefCell;
 use std::collections::BTreeMap;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-use crate::models::erased::Erased;
 use crate::models::verify::Ledger;
 use crate::models::verify::oracle::Oracle;
 use crate::structures::candidate::{BenchQueue, Candidate};
@@ -36,14 +34,13 @@ impl Visitor for Mix {
             return Ok("bounded below the mix".into());
         }
         let arena = C::arena(TIMERS as usize);
-        let queue = RefCell::new(C::queue(&arena, TIMERS as usize));
-        let mut queue = Erased(&queue);
+        let mut queue = C::queue(&arena, TIMERS as usize);
         if C::EXACT { mix(structure, &mut queue) } else { mix_granular(&mut queue, C::lateness) }
     }
 }
 
 /// Runs the same mix on a structure without an exact order. The ledger verifies its deliveries.
-fn mix_granular<Q: BenchQueue>(queue: &mut Q, lateness: fn(u64) -> u64) -> Result<String, String> {
+fn mix_granular(queue: &mut dyn BenchQueue, lateness: fn(u64) -> u64) -> Result<String, String> {
     let mut ledger = Ledger::new(lateness);
     let mut rng = Pcg64::seed_from_u64(1);
     let mut armed = [false; TIMERS as usize];
@@ -88,7 +85,7 @@ fn mix_granular<Q: BenchQueue>(queue: &mut Q, lateness: fn(u64) -> u64) -> Resul
     Ok(format!("{OPERATIONS} mixed operations, each timer once, never early, within the bound"))
 }
 
-fn mix<Q: BenchQueue>(structure: &Structure, queue: &mut Q) -> Result<String, String> {
+fn mix(structure: &Structure, queue: &mut dyn BenchQueue) -> Result<String, String> {
     let mut oracle = Oracle::default();
     let mut rng = Pcg64::seed_from_u64(1);
     // The deadline of each armed timer. The deadline shows which timer a structure chose among

@@ -5,7 +5,7 @@ use core::cell::RefCell;
 use std::fmt;
 
 use crate::allocator;
-use crate::models::erased::Operations;
+use crate::models::erased::Shared;
 use crate::models::sampler::Sampler;
 use crate::structures::candidate::{BenchQueue, Candidate};
 use crate::structures::registry::{self, Structure, Visitor};
@@ -94,7 +94,7 @@ impl Nest<'_> {
     fn add(
         self,
         structure: &'static Structure,
-        queue: &dyn Operations,
+        queue: &dyn Shared,
         [before, nodes]: [isize; 2],
         inline: usize,
     ) {

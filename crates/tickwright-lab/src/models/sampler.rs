@@ -1,12 +1,12 @@
 //! A queue of any type that runs tapes, one after the other.
 
-use core::cell::Cell;
+use core::cell::{Cell, RefMut};
 
 use crate::allocator;
 use crate::clock::Meter;
-use crate::models::erased::{Erased, Operations};
+use crate::models::erased::{Erased, Shared};
 use crate::models::tape::{Step, Tape};
-use crate::models::witness::{Answer, Evidence, Fold, Log};
+use crate::models::witness::{Answer, Evidence};
 use crate::structures::candidate::{BenchQueue, Dead};
 
 /// One timed run of a tape.
@@ -38,7 +38,7 @@ pub(crate) struct Held {
 
 /// A queue, and the bytes that it has allocated.
 pub(crate) struct Sampler<'q> {
-    queue: Erased<'q>,
+    queue: &'q (dyn Shared + 'q),
     /// Bytes that the queue has allocated and not freed.
     bytes: Cell<isize>,
 }
@@ -46,13 +46,13 @@ pub(crate) struct Sampler<'q> {
 impl<'q> Sampler<'q> {
     /// Creates a sampler of a queue. `before` is the value of [`allocator::live_bytes`] before the
     /// queue was created. All that this thread has allocated since then counts as the queue's.
-    pub(crate) fn new(before: isize, queue: &'q (dyn Operations + 'q)) -> Self {
-        Self { queue: Erased(queue), bytes: Cell::new(allocator::live_bytes() - before) }
+    pub(crate) fn new(before: isize, queue: &'q (dyn Shared + 'q)) -> Self {
+        Self { queue, bytes: Cell::new(allocator::live_bytes() - before) }
     }
 
     /// Returns the queue, between samples.
-    pub(crate) fn queue(&self) -> Erased<'q> {
-        self.queue
+    pub(crate) fn queue(&self) -> RefMut<'_, dyn Erased + '_> {
+        self.queue.queue()
     }
 
     /// Counts what the queue has allocated since [`allocator::live_bytes`] was `before`, minus
@@ -64,27 +64,13 @@ impl<'q> Sampler<'q> {
 
     /// Runs a tape and measures the time of all operations together.
     pub(crate) fn sample(&self, tape: &Tape, evidence: Evidence, meter: &dyn Meter) -> Sample {
-        let queue = self.queue.0;
-        match evidence {
-            Evidence::Fold => {
-                let mut fold = Fold::default();
-                let before = allocator::live_bytes();
-                let start = meter.now();
-                queue.fold(tape, &mut fold);
-                let ns = meter.now().saturating_sub(start);
-                self.count(before, 0);
-                Sample { ns, answer: Answer::Folded(fold) }
-            }
-            Evidence::Log => {
-                let mut log = Log::of(tape.notes());
-                let (before, own) = (allocator::live_bytes(), log.bytes());
-                let start = meter.now();
-                queue.log(tape, &mut log);
-                let ns = meter.now().saturating_sub(start);
-                self.count(before, log.bytes() - own);
-                Sample { ns, answer: Answer::Logged(log) }
-            }
-        }
+        let mut answer = Answer::none(tape, evidence);
+        let (mut queue, before, own) = (self.queue(), allocator::live_bytes(), answer.bytes());
+        let start = meter.now();
+        queue.run(tape, &mut answer);
+        let ns = meter.now().saturating_sub(start);
+        self.count(before, answer.bytes() - own);
+        Sample { ns, answer }
     }
 
     /// Runs a tape and times each call alone. Calls `call` with each operation and its time in ns.
@@ -95,14 +81,14 @@ impl<'q> Sampler<'q> {
         meter: &dyn Meter,
         call: &mut dyn FnMut(Step, u64),
     ) -> Answer {
-        let mut answer = Answer::none(tape.notes(), evidence);
-        self.queue.0.calls(tape, &mut answer, meter, call);
+        let mut answer = Answer::none(tape, evidence);
+        self.queue().calls(tape, &mut answer, meter, call);
         answer
     }
 
     /// Whether the queue keeps entries of timers that were removed or moved.
     pub(crate) fn is_lazy(&self) -> bool {
-        self.queue.0.dead() != Dead::Leave
+        self.queue().dead() != Dead::Leave
     }
 
     /// Fills an empty queue with timers at `deadlines`, and with the entries that earlier work
@@ -111,8 +97,8 @@ impl<'q> Sampler<'q> {
     pub(crate) fn fill_aged(&self, deadlines: &[u64], past: &Past<'_>) {
         let mut armed = vec![false; deadlines.len()];
         let before = allocator::live_bytes();
-        let mut queue = self.queue;
-        let most = match queue.0.dead() {
+        let mut queue = self.queue();
+        let most = match queue.dead() {
             Dead::Stay => usize::MAX,
             _ => deadlines.len().saturating_mul(ARMS),
         };
@@ -130,12 +116,12 @@ impl<'q> Sampler<'q> {
 
     /// See [`Held::bytes`].
     pub(crate) fn bytes(&self) -> usize {
-        usize::try_from(self.bytes.get()).unwrap_or(0).saturating_sub(self.queue.callers_bytes())
+        usize::try_from(self.bytes.get()).unwrap_or(0).saturating_sub(self.queue().callers_bytes())
     }
 
     /// What the queue holds now.
     pub(crate) fn held(&self) -> Held {
-        Held { bytes: self.bytes(), dead: self.queue.dead_entries() }
+        Held { bytes: self.bytes(), dead: self.queue().dead_entries() }
     }
 }
 
@@ -169,9 +155,6 @@ impl BenchQueue for Empty {
     #[inline]
     fn head(&mut self) -> Option<u64> {
         Some(self.last)
-    }
-    fn second(&mut self) -> Option<u64> {
-        None
     }
     #[inline]
     fn pop_expired(&mut self, _now: u64) -> Option<(u32, u64)> {

@@ -1,6 +1,7 @@
 //! The answers of a queue, as a timed loop records them.
 
 use crate::models::scenario::Measure;
+use crate::models::tape::Tape;
 use crate::structures::registry::Structure;
 
 /// The number of answers of each kind.
@@ -97,7 +98,7 @@ impl Log {
     }
 
     /// The bytes that the log has allocated.
-    pub(crate) fn bytes(&self) -> usize {
+    fn bytes(&self) -> usize {
         self.deliveries.capacity() * size_of::<Delivery>() + self.reads.capacity() * size_of::<Option<u64>>()
     }
 }
@@ -148,11 +149,19 @@ pub(crate) enum Answer {
 }
 
 impl Answer {
-    /// No answer yet, with room for some.
-    pub(crate) fn none(notes: Notes, evidence: Evidence) -> Self {
+    /// No answer yet, with room for those to a tape.
+    pub(crate) fn none(tape: &Tape, evidence: Evidence) -> Self {
         match evidence {
             Evidence::Fold => Self::Folded(Fold::default()),
-            Evidence::Log => Self::Logged(Log::of(notes)),
+            Evidence::Log => Self::Logged(Log::of(tape.notes())),
+        }
+    }
+
+    /// The bytes that the answers have allocated.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Folded(_) => 0,
+            Self::Logged(log) => log.bytes(),
         }
     }
 

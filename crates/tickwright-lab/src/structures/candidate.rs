@@ -14,6 +14,7 @@ pub(crate) enum Dead {
     /// It may stay. The structure sweeps, so that the pending timers bound the dead entries.
     AreSwept,
     /// The entry stays until its tick, however many entries there are.
+    #[cfg_attr(not(any(test, feature = "rivals")), expect(dead_code, reason = "rivals are such"))]
     Stay,
 }
 
@@ -21,7 +22,9 @@ pub(crate) enum Dead {
 /// keys.
 pub(crate) trait BenchQueue {
     /// Whether entries of timers that were removed or moved stay in the structure.
-    const DEAD: Dead = Dead::Leave;
+    fn dead(&self) -> Dead {
+        Dead::Leave
+    }
 
     /// Arms the idle timer `id`.
     fn insert(&mut self, id: u32, deadline: u64);
@@ -29,14 +32,21 @@ pub(crate) trait BenchQueue {
     /// Disarms the armed timer `id`.
     fn remove(&mut self, id: u32);
 
-    /// Moves the armed timer `id` to another deadline.
-    fn reschedule(&mut self, id: u32, deadline: u64);
+    /// Moves the armed timer `id` to another deadline. The default removes and inserts it.
+    #[inline]
+    fn reschedule(&mut self, id: u32, deadline: u64) {
+        self.remove(id);
+        self.insert(id, deadline);
+    }
 
     /// Returns the deadline of the head. Some structures return a lower bound.
     fn head(&mut self) -> Option<u64>;
 
-    /// Returns the deadline of the timer after the head.
-    fn second(&mut self) -> Option<u64>;
+    /// Returns the deadline of the timer after the head; `None` by default, for a structure that
+    /// cannot name it.
+    fn second(&mut self) -> Option<u64> {
+        None
+    }
 
     /// Takes one timer that is due at `now`. Returns its id and deadline.
     fn pop_expired(&mut self, now: u64) -> Option<(u32, u64)>;
@@ -80,7 +90,10 @@ pub(crate) trait BenchQueue {
     /// Delivers at most `budget` timers that are due at `now`. Passes the id and the deadline of
     /// each to `sink`. Returns whether no due timer is left. The default delivers one timer at a
     /// time, and its budget counts only deliveries.
-    fn advance(&mut self, now: u64, budget: usize, sink: &mut impl FnMut(u32, u64)) -> bool {
+    fn advance(&mut self, now: u64, budget: usize, sink: &mut impl FnMut(u32, u64)) -> bool
+    where
+        Self: Sized,
+    {
         for _ in 0..budget {
             let Some((id, expiry)) = self.pop_expired(now) else { return true };
             sink(id, expiry);
@@ -91,7 +104,7 @@ pub(crate) trait BenchQueue {
     /// The number of entries in the structure whose timers were removed or moved. `None` if the
     /// structure does not report this number. Cost: up to O(n).
     fn dead_entries(&self) -> Option<usize> {
-        (Self::DEAD == Dead::Leave).then_some(0)
+        (self.dead() == Dead::Leave).then_some(0)
     }
 
     /// Tells the queue the time, and delivers nothing. A structure that chooses a place by the
@@ -127,6 +140,9 @@ pub(crate) trait Candidate: 'static {
 
     /// The longest delay that the queue accepts, in ticks.
     const HORIZON: u64 = u64::MAX;
+
+    /// Whether the queue keeps every entry of a removed timer until its tick: [`Dead::Stay`].
+    const KEEPS_DEAD: bool = false;
 
     /// Whether each timer is delivered at its deadline. Work for other structures is not compiled
     /// for this one.

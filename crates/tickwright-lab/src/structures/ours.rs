@@ -172,7 +172,9 @@ impl<F: Family + 'static> Candidate for Hook<F> {
 }
 
 impl<Q: TimerQueue, I: Ids<Q>> BenchQueue for Bench<Q, I> {
-    const DEAD: Dead = I::DEAD;
+    fn dead(&self) -> Dead {
+        I::DEAD
+    }
 
     #[inline]
     fn insert(&mut self, id: u32, deadline: u64) {

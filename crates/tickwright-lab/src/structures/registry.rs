@@ -24,7 +24,7 @@ use crate::structures::baseline::{
     by_deadline::ByDeadline, delay_queue, equal_contract, equal_contract::EqualContract, hash_wheel,
     intrusive, nexus, radix_heap::RadixHeap, timer_queue,
 };
-use crate::structures::candidate::{BenchQueue, Candidate, Dead};
+use crate::structures::candidate::Candidate;
 use crate::structures::ours::{Hook, Slab};
 
 /// The author of a structure.
@@ -277,16 +277,21 @@ const fn ours<F: Family>(id: &'static str, about: &'static str) -> Structure {
     }
 }
 
-/// Properties of the type behind a structure.
-struct Facts {
-    lateness: fn(u64) -> u64,
-    bytes_per_timer: usize,
-    horizon: u64,
-    keeps_dead: bool,
+/// Properties of the type behind a structure: see [`Candidate`].
+pub(crate) struct Facts {
+    /// The greatest lateness by delay, in ticks; 0 for exact structures.
+    pub(crate) lateness: fn(u64) -> u64,
+    /// The least number of bytes per timer.
+    pub(crate) bytes_per_timer: usize,
+    /// The longest delay that the structure takes, in ticks.
+    pub(crate) horizon: u64,
+    /// Whether it keeps every entry of a removed timer until its tick.
+    pub(crate) keeps_dead: bool,
     holds: fn(usize) -> bool,
 }
 
-fn facts(structure: &'static Structure) -> Facts {
+/// Returns the properties of a structure.
+pub(crate) fn facts(structure: &'static Structure) -> Facts {
     struct Ask;
     impl Visitor for Ask {
         type Out = Facts;
@@ -295,32 +300,12 @@ fn facts(structure: &'static Structure) -> Facts {
                 lateness: C::lateness,
                 bytes_per_timer: C::BYTES_PER_TIMER,
                 horizon: C::HORIZON,
-                keeps_dead: <C::Queue<'static> as BenchQueue>::DEAD == Dead::Stay,
+                keeps_dead: C::KEEPS_DEAD,
                 holds: C::holds,
             }
         }
     }
     visit(structure, Ask)
-}
-
-/// Returns the greatest lateness of a structure by delay, in ticks; 0 for exact structures.
-pub(crate) fn lateness(structure: &'static Structure) -> fn(u64) -> u64 {
-    facts(structure).lateness
-}
-
-/// Returns the least number of bytes per timer of a structure.
-pub(crate) fn bytes_per_timer(structure: &'static Structure) -> usize {
-    facts(structure).bytes_per_timer
-}
-
-/// Returns the longest delay that a structure takes, in ticks.
-pub(crate) fn horizon(structure: &'static Structure) -> u64 {
-    facts(structure).horizon
-}
-
-/// Whether a structure keeps every entry of a removed timer until its tick.
-pub(crate) fn keeps_dead(structure: &'static Structure) -> bool {
-    facts(structure).keeps_dead
 }
 
 /// Finds the structure with this id.

@@ -7,12 +7,12 @@
 
 use core::cell::RefCell;
 
-use crate::models::erased::Operations;
+use crate::models::erased::Shared;
 use crate::models::scenario::{Floor, Increments, Scenario};
 use crate::structures::candidate::{BenchQueue, Dead};
 
 /// Creates the floor of a scenario at a population, if the scenario has one.
-pub(crate) fn queue(scenario: &Scenario, population: usize) -> Option<Box<dyn Operations>> {
+pub(crate) fn queue(scenario: &Scenario, population: usize) -> Option<Box<dyn Shared>> {
     Some(match scenario.run.floor? {
         // There are too few timers for a wheel: it would walk over empty ticks.
         Floor::FlatWheel if scenario.increments.is_some_and(|all| population < ticks_a_timer(all)) => {
@@ -61,10 +61,6 @@ impl BenchQueue for Slots {
     #[inline]
     fn head(&mut self) -> Option<u64> {
         Some(self.deadlines[self.next as usize])
-    }
-
-    fn second(&mut self) -> Option<u64> {
-        None
     }
 
     #[inline]
@@ -135,7 +131,9 @@ impl FlatWheel {
 impl BenchQueue for FlatWheel {
     /// An entry dies only if its timer moves to an earlier tick. The dead entry leaves at its own
     /// tick.
-    const DEAD: Dead = Dead::AreSwept;
+    fn dead(&self) -> Dead {
+        Dead::AreSwept
+    }
 
     #[inline]
     fn insert(&mut self, id: u32, deadline: u64) {
@@ -159,10 +157,6 @@ impl BenchQueue for FlatWheel {
     }
 
     fn head(&mut self) -> Option<u64> {
-        None
-    }
-
-    fn second(&mut self) -> Option<u64> {
         None
     }
 
@@ -225,10 +219,6 @@ impl BenchQueue for Pass {
     #[inline]
     fn head(&mut self) -> Option<u64> {
         (self.delivered < self.timers.len()).then_some(self.first)
-    }
-
-    fn second(&mut self) -> Option<u64> {
-        None
     }
 
     #[inline]

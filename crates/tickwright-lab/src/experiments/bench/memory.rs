@@ -6,6 +6,7 @@ use crate::error::LabError;
 use crate::experiment::{Lab, Parameters};
 use crate::experiments::request::{self, left_out};
 use crate::interrupt;
+use crate::models::erased::Erased;
 use crate::models::live::with_one;
 use crate::models::scenario::{Measure, Scenario};
 use crate::models::tape::{Step, Tape};
@@ -13,7 +14,6 @@ use crate::models::witness::Evidence;
 use crate::output::table::count;
 use crate::render::Format;
 use crate::result::{Cell, Finding, Section, Series, Table, Unit, labels};
-use crate::structures::candidate::BenchQueue;
 use crate::structures::registry::{self, Structure};
 
 /// The numbers of pending timers, unless others are asked for.
@@ -150,7 +150,7 @@ fn weigh(structure: &'static Structure, population: usize) -> Result<Row, LabErr
     if structure.sensible.is_none_or(|sensible| population <= sensible.most) {
         // The delays and the least memory of the structure. The memory check comes first: without
         // memory, every structure would look bounded.
-        let bytes = registry::bytes_per_timer(structure) + 8;
+        let bytes = registry::facts(structure).bytes_per_timer + 8;
         allocator::room(population.saturating_mul(bytes), &named(structure, population))?;
     }
     let bytes = match registry::why_not(structure, population)? {
@@ -180,7 +180,7 @@ fn weigh_full(structure: &'static Structure, population: usize) -> Result<usize,
             live.sampler.sample(tape, Evidence::Fold, &FakeMeter::steady(0));
         }
         let bytes = live.sampler.bytes();
-        let held = drained(&mut live.sampler.queue(), population);
+        let held = drained(&mut *live.sampler.queue(), population);
         if held == population {
             Ok(bytes)
         } else {
@@ -201,14 +201,14 @@ fn weigh_empty(structure: &'static Structure) -> Fixed {
 }
 
 /// Delivers up to `most + 1` timers and returns their number.
-fn drained(queue: &mut impl BenchQueue, most: usize) -> usize {
+fn drained(queue: &mut dyn Erased, most: usize) -> usize {
     let mut held = 0;
     let mut delivered = usize::MAX;
     while delivered > 0 && held <= most {
         // The head of a granular structure is a lower bound: nothing may be due at that tick.
         delivered = 0;
         let Some(head) = queue.head() else { break };
-        queue.advance(head.saturating_add(GRANULE), most + 1 - held, &mut |_, _| delivered += 1);
+        queue.deliver(head.saturating_add(GRANULE), most + 1 - held, &mut |_, _| delivered += 1);
         held += delivered;
     }
     held

@@ -11,7 +11,7 @@ use crate::experiment::{Lab, Parameters};
 use crate::experiments::bench::cell::{Cell, Row, conclude};
 use crate::experiments::bench::floor;
 use crate::interrupt;
-use crate::models::erased::Operations;
+use crate::models::erased::Shared;
 use crate::models::live::{Live, with_all};
 use crate::models::sampler::{Empty, Sampler};
 use crate::models::scenario::{Measure, Model, Scenario};
@@ -145,10 +145,10 @@ impl Part {
     fn bytes(&self, structures: &[&'static Structure]) -> usize {
         let bytes = |some: &dyn Fn(&'static Structure) -> bool| -> usize {
             let some = structures.iter().filter(|structure| some(structure));
-            some.map(|structure| registry::bytes_per_timer(structure)).sum()
+            some.map(|structure| registry::facts(structure).bytes_per_timer).sum()
         };
         let mut dead: usize = 0;
-        let entry = bytes(&|structure| registry::keeps_dead(structure));
+        let entry = bytes(&|structure| registry::facts(structure).keeps_dead);
         if entry > 0 {
             let source = self.scenario.source(self.population, self.operations, self.seed);
             source.past(usize::MAX, &mut |_, _| dead += 1);
@@ -266,7 +266,7 @@ impl Trial<'_> {
         let mut source = part.scenario.source(part.population, part.operations, part.seed);
         let nothing = RefCell::new(Empty::new(part.population));
         let floor = floor::queue(&part.scenario, part.population);
-        let references: [Option<&dyn Operations>; 2] = [floor.as_deref(), Some(&nothing)];
+        let references: [Option<&dyn Shared>; 2] = [floor.as_deref(), Some(&nothing)];
         let references = references.map(|queue| Some(Sampler::new(allocator::live_bytes(), queue?)));
         let (meter, live) = (self.meter, self.live);
         let fill = Tape::over(Step::Fill, source.deadlines());

@@ -339,7 +339,9 @@ struct Hoard {
 }
 
 impl crate::structures::candidate::BenchQueue for Hoard {
-    const DEAD: Dead = Dead::Stay;
+    fn dead(&self) -> Dead {
+        Dead::Stay
+    }
 
     fn insert(&mut self, id: u32, deadline: u64) {
         self.arrivals += 1;
@@ -353,9 +355,6 @@ impl crate::structures::candidate::BenchQueue for Hoard {
         self.insert(id, deadline);
     }
     fn head(&mut self) -> Option<u64> {
-        None
-    }
-    fn second(&mut self) -> Option<u64> {
         None
     }
     fn pop_expired(&mut self, now: u64) -> Option<(u32, u64)> {

@@ -243,7 +243,7 @@ pub(super) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
                 Some(why) => data.skipped.push(Skipped { structure, pattern, population, why }),
             }
         }
-        let most = able.iter().map(|structure| registry::bytes_per_timer(structure)).max().unwrap_or(0);
+        let most = able.iter().map(|structure| registry::facts(structure).bytes_per_timer).max().unwrap_or(0);
         let bytes = most.saturating_add(BYTES_PER_TIMER).saturating_mul(population);
         allocator::room(bytes, &format!("an attack of {population} timers"))?;
         let attack = Attack::new(pattern, population, plan.budget, plan.seed);
@@ -278,7 +278,7 @@ fn why_not(
     pattern: Pattern,
     population: usize,
 ) -> Result<Option<String>, LabError> {
-    let horizon = registry::horizon(structure);
+    let horizon = registry::facts(structure).horizon;
     let far = || format!("it takes delays of {horizon} ticks at most");
     let why = registry::why_not(structure, population)?;
     Ok(why.or_else(|| (pattern.furthest(population) > horizon).then(far)))

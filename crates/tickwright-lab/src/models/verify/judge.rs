@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::ledger::Follower;
 use super::oracle::Oracle;
-use crate::models::tape::{Tape, run};
+use crate::models::erased::Erased;
+use crate::models::tape::Tape;
 use crate::models::witness::{Answer, Evidence, Fold, Log};
 use crate::structures::registry::{self, Structure, Ties};
 
@@ -18,11 +19,8 @@ pub(crate) struct Judge {
 impl Judge {
     /// Returns the answers of an exact structure to the next work.
     pub(crate) fn expect(&mut self, tape: &Tape, evidence: Evidence) -> Answer {
-        let mut answer = Answer::none(tape.notes(), evidence);
-        match &mut answer {
-            Answer::Folded(fold) => run(tape, &mut self.oracle, fold),
-            Answer::Logged(log) => run(tape, &mut self.oracle, log),
-        }
+        let mut answer = Answer::none(tape, evidence);
+        self.oracle.run(tape, &mut answer);
         answer
     }
 
@@ -43,7 +41,7 @@ impl Judge {
                 let follower = self
                     .followers
                     .entry(structure.id)
-                    .or_insert_with(|| Follower::new(registry::lateness(structure)));
+                    .or_insert_with(|| Follower::new(registry::facts(structure).lateness));
                 follower.follow(tape, log)
             }
             (Answer::Folded(found), Answer::Folded(expected)) if structure.ties.exact() => {

@@ -160,10 +160,6 @@ impl BenchQueue for Follower {
         answer
     }
 
-    fn second(&mut self) -> Option<u64> {
-        None
-    }
-
     fn tell(&mut self, now: u64) {
         self.ledger.tell(now);
     }

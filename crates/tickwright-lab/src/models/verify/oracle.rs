@@ -44,11 +44,6 @@ impl BenchQueue for Oracle {
         }
     }
 
-    fn reschedule(&mut self, id: u32, deadline: u64) {
-        self.remove(id);
-        self.insert(id, deadline);
-    }
-
     fn head(&mut self) -> Option<u64> {
         self.timers.keys().next().map(|(expiry, _)| *expiry)
     }

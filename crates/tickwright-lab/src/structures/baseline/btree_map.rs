@@ -5,13 +5,9 @@ use std::collections::BTreeMap;
 
 use crate::structures::candidate::{BenchQueue, Candidate};
 
-/// The candidate.
-#[derive(Debug)]
-pub(crate) struct StdBTreeMap;
-
 /// The map, and the key of each id.
 #[derive(Debug)]
-pub(crate) struct Queue {
+pub(crate) struct StdBTreeMap {
     map: BTreeMap<(u64, u64), u32>,
     keys: Vec<(u64, u64)>,
     arrivals: u64,
@@ -19,18 +15,18 @@ pub(crate) struct Queue {
 
 impl Candidate for StdBTreeMap {
     type Arena = ();
-    type Queue<'a> = Queue;
+    type Queue<'a> = Self;
 
     const INLINE: usize = size_of::<BTreeMap<(u64, u64), u32>>();
 
     fn arena(_capacity: usize) {}
 
-    fn queue((): &(), capacity: usize) -> Queue {
-        Queue { map: BTreeMap::new(), keys: vec![(0, 0); capacity], arrivals: 0 }
+    fn queue((): &(), capacity: usize) -> Self {
+        Self { map: BTreeMap::new(), keys: vec![(0, 0); capacity], arrivals: 0 }
     }
 }
 
-impl BenchQueue for Queue {
+impl BenchQueue for StdBTreeMap {
     #[inline]
     fn insert(&mut self, id: u32, deadline: u64) {
         let key = (deadline, self.arrivals);
@@ -42,12 +38,6 @@ impl BenchQueue for Queue {
     #[inline]
     fn remove(&mut self, id: u32) {
         self.map.remove(&self.keys[id as usize]);
-    }
-
-    #[inline]
-    fn reschedule(&mut self, id: u32, deadline: u64) {
-        self.remove(id);
-        self.insert(id, deadline);
     }
 
     #[inline]

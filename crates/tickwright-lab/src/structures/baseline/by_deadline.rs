@@ -4,9 +4,6 @@
 //! dropped when it comes to the front. When dead entries outnumber live ones, the heap is filled
 //! again from the table. Equals have no order, and there are no keys that could go stale.
 
-use core::fmt::Debug;
-use core::marker::PhantomData;
-
 use crate::structures::candidate::{BenchQueue, Candidate, Dead};
 
 /// A heap of deadlines and ids.
@@ -26,12 +23,8 @@ pub(crate) trait Bag: Default + 'static {
     fn clear(&mut self);
 }
 
-/// The heap `B` with lazy deletion.
-#[derive(Debug)]
-pub(crate) struct ByDeadline<B>(PhantomData<B>);
-
 /// The heap, the entry that leaves first, and the deadline of each id.
-pub(crate) struct Queue<B> {
+pub(crate) struct ByDeadline<B> {
     heap: B,
     front: Option<(u64, u32)>,
     deadlines: Vec<u64>,
@@ -46,15 +39,15 @@ const SLACK: usize = 64;
 
 impl<B: Bag> Candidate for ByDeadline<B> {
     type Arena = ();
-    type Queue<'a> = Queue<B>;
+    type Queue<'a> = Self;
 
     const BYTES_PER_TIMER: usize = 16;
     const HORIZON: u64 = B::HORIZON;
 
     fn arena(_capacity: usize) {}
 
-    fn queue((): &(), capacity: usize) -> Queue<B> {
-        Queue { heap: B::default(), front: None, deadlines: vec![NONE; capacity], live: 0 }
+    fn queue((): &(), capacity: usize) -> Self {
+        Self { heap: B::default(), front: None, deadlines: vec![NONE; capacity], live: 0 }
     }
 
     fn holds(capacity: usize) -> bool {
@@ -62,7 +55,7 @@ impl<B: Bag> Candidate for ByDeadline<B> {
     }
 }
 
-impl<B: Bag> Queue<B> {
+impl<B: Bag> ByDeadline<B> {
     fn entries(&self) -> usize {
         self.heap.len() + usize::from(self.front.is_some())
     }
@@ -112,8 +105,10 @@ impl<B: Bag> Queue<B> {
     }
 }
 
-impl<B: Bag> BenchQueue for Queue<B> {
-    const DEAD: Dead = Dead::AreSwept;
+impl<B: Bag> BenchQueue for ByDeadline<B> {
+    fn dead(&self) -> Dead {
+        Dead::AreSwept
+    }
 
     fn dead_entries(&self) -> Option<usize> {
         Some(self.entries() - self.live)

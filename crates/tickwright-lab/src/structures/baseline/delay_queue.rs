@@ -101,11 +101,6 @@ impl BenchQueue for Queue<'_> {
         Some(self.tick(self.queue.deadline(&head)))
     }
 
-    /// The queue cannot name its second timer.
-    fn second(&mut self) -> Option<u64> {
-        None
-    }
-
     #[inline]
     fn pop_expired(&mut self, now: u64) -> Option<(u32, u64)> {
         if let Some(step) = now.checked_sub(self.now).filter(|&step| step > 0) {

@@ -9,7 +9,6 @@
 //! promises cost it.
 
 use core::fmt::Debug;
-use core::marker::PhantomData;
 
 use crate::structures::candidate::{BenchQueue, Candidate, Dead};
 
@@ -41,10 +40,6 @@ pub(crate) struct Entry {
     pub(crate) slot: u32,
 }
 
-/// The heap `H` under the contract.
-#[derive(Debug)]
-pub(crate) struct EqualContract<H>(PhantomData<H>);
-
 /// The key of a timer.
 #[derive(Debug, Clone, Copy)]
 struct Key {
@@ -64,7 +59,7 @@ struct Slot {
 
 /// The heap, its slots, and the key of each id, which stands for a field of the caller's object.
 #[derive(Debug)]
-pub(crate) struct Queue<H> {
+pub(crate) struct EqualContract<H> {
     heap: H,
     front: Option<Entry>,
     slots: Vec<Slot>,
@@ -81,14 +76,14 @@ const STALE: u32 = 0;
 
 impl<H: Arrivals> Candidate for EqualContract<H> {
     type Arena = ();
-    type Queue<'a> = Queue<H>;
+    type Queue<'a> = Self;
 
     const BYTES_PER_TIMER: usize = size_of::<Slot>() + 16;
 
     fn arena(_capacity: usize) {}
 
-    fn queue((): &(), capacity: usize) -> Queue<H> {
-        Queue {
+    fn queue((): &(), capacity: usize) -> Self {
+        Self {
             heap: H::default(),
             front: None,
             slots: Vec::with_capacity(capacity),
@@ -99,7 +94,7 @@ impl<H: Arrivals> Candidate for EqualContract<H> {
     }
 }
 
-impl<H: Arrivals> Queue<H> {
+impl<H: Arrivals> EqualContract<H> {
     fn live(&self) -> usize {
         self.slots.len() - self.free.len()
     }
@@ -185,8 +180,10 @@ impl<H: Arrivals> Queue<H> {
     }
 }
 
-impl<H: Arrivals> BenchQueue for Queue<H> {
-    const DEAD: Dead = Dead::AreSwept;
+impl<H: Arrivals> BenchQueue for EqualContract<H> {
+    fn dead(&self) -> Dead {
+        Dead::AreSwept
+    }
 
     fn dead_entries(&self) -> Option<usize> {
         Some(self.entries() - self.live())

@@ -25,10 +25,6 @@ use hierarchical_hash_wheel_timer::wheels::cancellable::{CancellableTimerEntry, 
 
 use crate::structures::candidate::{BenchQueue, Candidate, Dead};
 
-/// The candidate.
-#[derive(Debug)]
-pub(crate) struct HashWheel;
-
 /// A timer in the wheel.
 #[derive(Debug)]
 struct Entry {
@@ -48,7 +44,7 @@ impl CancellableTimerEntry for Entry {
 const NONE: u64 = u64::MAX;
 
 /// The wheel, its clock, and the deadline of each id.
-pub(crate) struct Queue {
+pub(crate) struct HashWheel {
     wheel: QuadWheelWithOverflow<Entry>,
     now: u64,
     /// The timers that are due; the earliest one is last. A timer is dead if its id has another
@@ -58,31 +54,32 @@ pub(crate) struct Queue {
     pending: usize,
 }
 
-impl fmt::Debug for Queue {
+impl fmt::Debug for HashWheel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Queue").field("now", &self.now).finish_non_exhaustive()
+        f.debug_struct("HashWheel").field("now", &self.now).finish_non_exhaustive()
     }
 }
 
 impl Candidate for HashWheel {
     type Arena = ();
-    type Queue<'a> = Queue;
+    type Queue<'a> = Self;
 
     const INLINE: usize = size_of::<QuadWheelWithOverflow<Entry>>();
     /// Three parts: the counted entry, its reference in a slot, and its place in the map.
     const BYTES_PER_TIMER: usize = 64;
     /// Longer delays go to a list that is read once in 2^32 ticks.
     const HORIZON: u64 = u32::MAX as u64 - 1;
+    const KEEPS_DEAD: bool = true;
 
     fn arena(_capacity: usize) {}
 
-    fn queue((): &(), capacity: usize) -> Queue {
+    fn queue((): &(), capacity: usize) -> Self {
         let wheel = QuadWheelWithOverflow::new();
-        Queue { wheel, now: 0, due: Vec::new(), deadlines: vec![NONE; capacity], pending: 0 }
+        Self { wheel, now: 0, due: Vec::new(), deadlines: vec![NONE; capacity], pending: 0 }
     }
 }
 
-impl Queue {
+impl HashWheel {
     /// Drops dead timers from the end of `due`.
     #[inline]
     fn tidy(&mut self) {
@@ -127,9 +124,11 @@ impl Queue {
     }
 }
 
-impl BenchQueue for Queue {
+impl BenchQueue for HashWheel {
     /// The wheel does not report how many of its entries are dead.
-    const DEAD: Dead = Dead::Stay;
+    fn dead(&self) -> Dead {
+        Dead::Stay
+    }
 
     #[inline]
     fn insert(&mut self, id: u32, deadline: u64) {
@@ -154,12 +153,6 @@ impl BenchQueue for Queue {
         let _ = self.wheel.cancel(&id);
     }
 
-    #[inline]
-    fn reschedule(&mut self, id: u32, deadline: u64) {
-        self.remove(id);
-        self.insert(id, deadline);
-    }
-
     /// Returns a lower bound.
     #[inline]
     fn head(&mut self) -> Option<u64> {
@@ -175,11 +168,6 @@ impl BenchQueue for Queue {
             Skip::Millis(most) => Some(self.now + u64::from(most) + 1),
             Skip::Empty => None,
         }
-    }
-
-    /// This structure cannot name its second timer.
-    fn second(&mut self) -> Option<u64> {
-        None
     }
 
     #[inline]

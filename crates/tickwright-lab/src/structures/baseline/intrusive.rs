@@ -101,12 +101,6 @@ impl BenchQueue for Queue<'_> {
     }
 
     #[inline]
-    fn reschedule(&mut self, id: u32, deadline: u64) {
-        self.remove(id);
-        self.insert(id, deadline);
-    }
-
-    #[inline]
     fn head(&mut self) -> Option<u64> {
         self.tree.tree.front().get().map(|node| node.key.get())
     }

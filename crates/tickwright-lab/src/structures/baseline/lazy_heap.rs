@@ -5,7 +5,6 @@
 //! arrivals wrap around. There are no keys, so none goes stale.
 
 use core::fmt::Debug;
-use core::marker::PhantomData;
 use std::collections::BinaryHeap;
 
 #[cfg(feature = "rivals")]
@@ -91,13 +90,9 @@ heap!(BinaryHeap<Entry>, 2);
 #[cfg(feature = "rivals")]
 heap!(QuaternaryHeap<Entry>, 4);
 
-/// A heap `H` with lazy deletion.
-#[derive(Debug)]
-pub(crate) struct Lazy<H>(PhantomData<H>);
-
 /// The heap, and the arrival number of each id's live entry. The top of the heap is always live.
 #[derive(Debug)]
-pub(crate) struct Queue<H> {
+pub(crate) struct Lazy<H> {
     heap: H,
     alive: Vec<u32>,
     arrivals: u32,
@@ -112,16 +107,16 @@ const NONE: u32 = 0;
 
 impl<H: Heap> Candidate for Lazy<H> {
     type Arena = ();
-    type Queue<'a> = Queue<H>;
+    type Queue<'a> = Self;
 
     fn arena(_capacity: usize) {}
 
-    fn queue((): &(), capacity: usize) -> Queue<H> {
-        Queue { heap: H::with_capacity(capacity), alive: vec![NONE; capacity], arrivals: NONE, dead: 0 }
+    fn queue((): &(), capacity: usize) -> Self {
+        Self { heap: H::with_capacity(capacity), alive: vec![NONE; capacity], arrivals: NONE, dead: 0 }
     }
 }
 
-impl<H: Heap> Queue<H> {
+impl<H: Heap> Lazy<H> {
     #[inline]
     fn next_arrival(&mut self) -> u32 {
         self.arrivals = self.arrivals.checked_add(1).unwrap_or(NONE + 1);
@@ -143,8 +138,10 @@ impl<H: Heap> Queue<H> {
     }
 }
 
-impl<H: Heap> BenchQueue for Queue<H> {
-    const DEAD: Dead = Dead::AreSwept;
+impl<H: Heap> BenchQueue for Lazy<H> {
+    fn dead(&self) -> Dead {
+        Dead::AreSwept
+    }
 
     fn dead_entries(&self) -> Option<usize> {
         Some(self.dead)

@@ -20,12 +20,8 @@ use nexus_timer::{BoundedWheel, TimerHandle, WheelBuilder};
 
 use crate::structures::candidate::{BenchQueue, Candidate};
 
-/// The candidate.
-#[derive(Debug)]
-pub(crate) struct Nexus;
-
 /// The wheel, with the caller's data of each id.
-pub(crate) struct Queue {
+pub(crate) struct Nexus {
     wheel: BoundedWheel<u32>,
     epoch: Instant,
     timers: Vec<Place>,
@@ -40,21 +36,21 @@ struct Place {
     deadline: u64,
 }
 
-impl fmt::Debug for Queue {
+impl fmt::Debug for Nexus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Queue").field("len", &self.wheel.len()).finish_non_exhaustive()
+        f.debug_struct("Nexus").field("len", &self.wheel.len()).finish_non_exhaustive()
     }
 }
 
 impl Candidate for Nexus {
     type Arena = ();
-    type Queue<'a> = Queue;
+    type Queue<'a> = Self;
 
     const INLINE: usize = size_of::<BoundedWheel<u32>>();
 
     fn arena(_capacity: usize) {}
 
-    fn queue((): &(), capacity: usize) -> Queue {
+    fn queue((): &(), capacity: usize) -> Self {
         let epoch = Instant::now();
         let wheel = WheelBuilder::new()
             .tick_duration(Duration::from_nanos(1))
@@ -62,11 +58,11 @@ impl Candidate for Nexus {
             .build(epoch)
             .expect("a tick of a nanosecond changes none of the defaults that are checked");
         let timers = (0..capacity).map(|_| Place::default()).collect();
-        Queue { wheel, epoch, timers, due: Vec::new() }
+        Self { wheel, epoch, timers, due: Vec::new() }
     }
 }
 
-impl Queue {
+impl Nexus {
     #[inline]
     fn instant(&self, tick: u64) -> Instant {
         self.epoch + Duration::from_nanos(tick)
@@ -97,7 +93,7 @@ impl Queue {
     }
 }
 
-impl BenchQueue for Queue {
+impl BenchQueue for Nexus {
     #[inline]
     fn insert(&mut self, id: u32, deadline: u64) {
         let handle = self.wheel.schedule(self.instant(deadline), id);
@@ -125,11 +121,6 @@ impl BenchQueue for Queue {
     fn head(&mut self) -> Option<u64> {
         let wake = self.wheel.next_deadline()?;
         Some(u64::try_from(wake.duration_since(self.epoch).as_nanos()).unwrap_or(u64::MAX))
-    }
-
-    /// This structure cannot name its second timer.
-    fn second(&mut self) -> Option<u64> {
-        None
     }
 
     #[inline]
@@ -172,7 +163,7 @@ impl BenchQueue for Queue {
     }
 }
 
-impl Drop for Queue {
+impl Drop for Nexus {
     fn drop(&mut self) {
         // A live handle that is dropped panics in debug builds, so the wheel cancels its timer
         // first.

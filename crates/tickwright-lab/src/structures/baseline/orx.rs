@@ -5,26 +5,22 @@ use orx_priority_queue::{DaryHeapOfIndices, PriorityQueue, PriorityQueueDecKey};
 
 use crate::structures::candidate::{BenchQueue, Candidate};
 
-/// The candidate.
-#[derive(Debug)]
-pub(crate) struct Orx;
-
 /// The heap of the crate, without additional data.
 #[derive(Debug)]
-pub(crate) struct Queue(DaryHeapOfIndices<u32, u64, 4>);
+pub(crate) struct Orx(DaryHeapOfIndices<u32, u64, 4>);
 
 impl Candidate for Orx {
     type Arena = ();
-    type Queue<'a> = Queue;
+    type Queue<'a> = Self;
 
     fn arena(_capacity: usize) {}
 
-    fn queue((): &(), capacity: usize) -> Queue {
-        Queue(DaryHeapOfIndices::with_index_bound(capacity))
+    fn queue((): &(), capacity: usize) -> Self {
+        Self(DaryHeapOfIndices::with_index_bound(capacity))
     }
 }
 
-impl BenchQueue for Queue {
+impl BenchQueue for Orx {
     #[inline]
     fn insert(&mut self, id: u32, deadline: u64) {
         self.0.push(id, deadline);

@@ -6,31 +6,27 @@ use timer_queue::{Timer, TimerQueue};
 
 use crate::structures::candidate::{BenchQueue, Candidate};
 
-/// The candidate.
-#[derive(Debug)]
-pub(crate) struct Wheel;
-
 /// The wheel, with the handle of each id.
 #[derive(Debug)]
-pub(crate) struct Queue {
+pub(crate) struct Wheel {
     wheel: TimerQueue<(u32, u64)>,
     handles: Vec<Option<Timer>>,
 }
 
 impl Candidate for Wheel {
     type Arena = ();
-    type Queue<'a> = Queue;
+    type Queue<'a> = Self;
 
     const INLINE: usize = size_of::<TimerQueue<(u32, u64)>>();
 
     fn arena(_capacity: usize) {}
 
-    fn queue((): &(), capacity: usize) -> Queue {
-        Queue { wheel: TimerQueue::with_capacity(capacity), handles: vec![None; capacity] }
+    fn queue((): &(), capacity: usize) -> Self {
+        Self { wheel: TimerQueue::with_capacity(capacity), handles: vec![None; capacity] }
     }
 }
 
-impl BenchQueue for Queue {
+impl BenchQueue for Wheel {
     #[inline]
     fn insert(&mut self, id: u32, deadline: u64) {
         self.handles[id as usize] = Some(self.wheel.insert(deadline, (id, deadline)));
@@ -55,11 +51,6 @@ impl BenchQueue for Queue {
     #[inline]
     fn head(&mut self) -> Option<u64> {
         self.wheel.next_timeout()
-    }
-
-    /// This structure cannot name its second timer.
-    fn second(&mut self) -> Option<u64> {
-        None
     }
 
     #[inline]

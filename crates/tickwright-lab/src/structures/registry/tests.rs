@@ -1,4 +1,5 @@
 use super::*;
+use crate::structures::candidate::BenchQueue;
 
 fn ids(patterns: &[&str]) -> Vec<&'static str> {
     let patterns: Vec<String> = patterns.iter().map(|p| (*p).to_owned()).collect();
@@ -22,7 +23,7 @@ fn ids_are_unique_and_each_row_can_be_visited() {
     for (at, structure) in STRUCTURES.iter().enumerate() {
         assert!(STRUCTURES[..at].iter().all(|other| other.id != structure.id), "{}", structure.id);
         let (id, expiry) = visit(structure, Inserts).unwrap();
-        let last = 50 + lateness(structure)(50);
+        let last = 50 + (facts(structure).lateness)(50);
         assert!(id == 0 && (50..=last).contains(&expiry), "{}: {id} at {expiry}", structure.id);
     }
 }

@@ -36,7 +36,7 @@ impl Criteria {
             return Some(format!("it delivers up to {} late", span(late)));
         }
         let away = self.horizon(data);
-        let most = registry::horizon(row.structure);
+        let most = registry::facts(row.structure).horizon;
         if away > most {
             let most = span(most as f64 * data.tick_ns as f64);
             return Some(format!("it holds no timer that is more than {most} away"));
@@ -48,7 +48,7 @@ impl Criteria {
     fn late_ticks(&self, data: &Replayed, row: &Row) -> u64 {
         let away = self.horizon(data);
         let of_the_furthest = if self.horizon_ns > 0 && !row.structure.ties.exact() {
-            registry::lateness(row.structure)(away)
+            (registry::facts(row.structure).lateness)(away)
         } else {
             0
         };
@@ -68,7 +68,7 @@ fn is_callers(structure: &Structure) -> bool {
 
 /// Bytes for a pending timer. Where the caller owns the nodes, they count.
 fn bytes(data: &Replayed, row: &Row) -> f64 {
-    let node = if is_callers(row.structure) { registry::bytes_per_timer(row.structure) } else { 0 };
+    let node = if is_callers(row.structure) { registry::facts(row.structure).bytes_per_timer } else { 0 };
     row.bytes as f64 / f64::from(data.counts.most.max(1)) + node as f64
 }
 

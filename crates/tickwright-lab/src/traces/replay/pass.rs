@@ -10,7 +10,6 @@ use crate::models::live::{Live, with_one};
 use crate::models::tape::{KINDS, Step, Tape};
 use crate::models::verify::Judge;
 use crate::models::witness::{Answer, Evidence, Fold};
-use crate::structures::candidate::BenchQueue;
 use crate::structures::registry::{self, Structure};
 
 /// Calls its argument with all operations, piece by piece. The error ends it.
@@ -121,7 +120,7 @@ impl Pass<'_> {
             Purpose::Wakes => {
                 let (mut queue, mut deadlines) = (live.sampler.queue(), vec![0; capacity]);
                 feed(&mut |piece| {
-                    wakes(&mut queue, piece, &mut deadlines, &mut passed);
+                    wakes(&mut *queue, piece, &mut deadlines, &mut passed);
                     Ok(())
                 })?;
             }
@@ -185,7 +184,7 @@ fn verify(
         Ok(())
     })?;
     // Delays begin at tick 0 or later, so no bound is longer than that of the last deadline.
-    let bound = registry::lateness(structure)(last);
+    let bound = (registry::facts(structure).lateness)(last);
     let all = last.saturating_add(bound);
     passed.compared_to = (end < all).then_some(end);
     let rest = Tape::of([Step::Advance { now: all.min(end) }]);
@@ -231,7 +230,7 @@ fn calls(
 
 /// Runs operations under a driver that wakes when the queue asks for it. `deadlines` are those of
 /// all ids.
-fn wakes(queue: &mut Erased<'_>, piece: &Tape, deadlines: &mut [u64], passed: &mut Passed) {
+fn wakes(queue: &mut dyn Erased, piece: &Tape, deadlines: &mut [u64], passed: &mut Passed) {
     for &step in &piece.steps {
         if let Step::Insert { id, deadline } | Step::Reschedule { id, deadline } = step
             && let Some(place) = deadlines.get_mut(id as usize)
@@ -257,9 +256,9 @@ fn wakes(queue: &mut Erased<'_>, piece: &Tape, deadlines: &mut [u64], passed: &m
 }
 
 /// Delivers what is due. Returns how many timers were delivered.
-fn deliver(queue: &mut Erased<'_>, now: u64, deadlines: &[u64], passed: &mut Passed) -> u64 {
+fn deliver(queue: &mut dyn Erased, now: u64, deadlines: &[u64], passed: &mut Passed) -> u64 {
     let mut delivered = 0;
-    queue.advance(now, usize::MAX, &mut |id, _| {
+    queue.deliver(now, usize::MAX, &mut |id, _| {
         delivered += 1;
         let deadline = deadlines.get(id as usize).copied().unwrap_or(now);
         passed.late_ticks = passed.late_ticks.max(now.saturating_sub(deadline));
@@ -268,7 +267,7 @@ fn deliver(queue: &mut Erased<'_>, now: u64, deadlines: &[u64], passed: &mut Pas
 }
 
 /// Wakes whenever the queue asks for it before the tick `until`.
-fn drive(queue: &mut Erased<'_>, until: u64, deadlines: &[u64], passed: &mut Passed) {
+fn drive(queue: &mut dyn Erased, until: u64, deadlines: &[u64], passed: &mut Passed) {
     while let Some(wake) = queue.wake().filter(|wake| *wake < until) {
         let delivered = deliver(queue, wake, deadlines, passed);
         passed.idle_wakes += u64::from(delivered == 0);

@@ -82,7 +82,7 @@ pub(crate) fn run(plan: &Plan, limits: Option<Limits>, lab: &mut Lab<'_>) -> Res
     }
     let structures = able(plan, &counts, &mut data.left_out, lab)?;
     let capacity = counts.ids as usize;
-    let biggest = structures.iter().map(|structure| registry::bytes_per_timer(structure)).max();
+    let biggest = structures.iter().map(|structure| registry::facts(structure).bytes_per_timer).max();
     allocator::room(
         biggest.unwrap_or(0).saturating_mul(capacity),
         &format!("a replay with {} timers", count(capacity)),
@@ -614,7 +614,7 @@ fn able(
     let mut left_out: Vec<(String, Vec<&str>)> = Vec::new();
     let mut able = Vec::new();
     for &structure in &plan.structures {
-        let horizon = registry::horizon(structure);
+        let horizon = registry::facts(structure).horizon;
         let population = counts.most as usize;
         let would_take_long = structure.sensible.is_some_and(|sensible| population > sensible.most);
         let why = match registry::why_not(structure, population)? {

@@ -1,7 +1,7 @@
 //! A wrong queue fails the run, and the error names the first wrong event.
 
 use super::*;
-use crate::structures::baseline::btree_map::{Queue, StdBTreeMap};
+use crate::structures::baseline::btree_map::StdBTreeMap;
 use crate::structures::candidate::BenchQueue;
 
 const LOSES: u8 = 0;
@@ -13,14 +13,12 @@ const WRONG_SECOND: u8 = 5;
 const FORGETS_STOP: u8 = 6;
 
 /// A queue over std's map, with one fault at the 500th call of the faulty operation.
-struct Faulty<const FAULT: u8>;
-
-struct FaultyQueue<const FAULT: u8> {
-    right: Queue,
+struct Faulty<const FAULT: u8> {
+    right: StdBTreeMap,
     calls: u32,
 }
 
-impl<const FAULT: u8> FaultyQueue<FAULT> {
+impl<const FAULT: u8> Faulty<FAULT> {
     fn now_wrong(&mut self, fault: u8) -> bool {
         self.calls += u32::from(FAULT == fault);
         FAULT == fault && self.calls == 500
@@ -29,16 +27,16 @@ impl<const FAULT: u8> FaultyQueue<FAULT> {
 
 impl<const FAULT: u8> Candidate for Faulty<FAULT> {
     type Arena = ();
-    type Queue<'a> = FaultyQueue<FAULT>;
+    type Queue<'a> = Self;
 
     fn arena(_: usize) {}
 
-    fn queue((): &(), capacity: usize) -> FaultyQueue<FAULT> {
-        FaultyQueue { right: StdBTreeMap::queue(&(), capacity), calls: 0 }
+    fn queue((): &(), capacity: usize) -> Self {
+        Self { right: StdBTreeMap::queue(&(), capacity), calls: 0 }
     }
 }
 
-impl<const FAULT: u8> BenchQueue for FaultyQueue<FAULT> {
+impl<const FAULT: u8> BenchQueue for Faulty<FAULT> {
     fn insert(&mut self, id: u32, deadline: u64) {
         // Filling the queue makes the first 501 inserts.
         if self.now_wrong(LOSES) {
