@@ -13,7 +13,6 @@ mod record;
 mod report_of;
 mod reproduce;
 mod results;
-mod specimens;
 mod structures;
 mod tour;
 mod traces;

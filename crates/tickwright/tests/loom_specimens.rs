@@ -1,14 +1,10 @@
-//! The lab's specimens, in all schedules: two ways to re-arm that are right, and two that must
-//! fail.
-//!
-//! The lab itself cannot be compiled with `cfg(loom)`, because its dependencies use that flag for
-//! something else. So this test compiles the specimens' file with loom's atomics and locks.
+//! The specimens, in all schedules: two ways to re-arm that are right, and two that must fail.
 //! `loom_rearm.rs` has the models of the library's protocol.
 #![cfg(loom)]
 
 mod loom_common;
 
-#[path = "../../tickwright-lab/src/specimens/shard.rs"]
+#[path = "specimens/shard.rs"]
 #[allow(dead_code, reason = "the models do not use all of it")]
 mod shard;
 

@@ -1,9 +1,20 @@
+//! The specimens: their counts, and how two of them fail. `loom_specimens.rs` has all schedules.
+#![cfg(not(loom))]
+
+#[path = "specimens/shard.rs"]
+mod shard;
+
+/// The atomics and locks that `shard` uses.
+mod sync {
+    pub(super) use core::sync::atomic::{AtomicU32, AtomicU64};
+    pub(super) use std::sync::{Mutex, MutexGuard};
+}
+
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
-use super::shard::IndexUnderLock;
-use super::{AlwaysRequeue, AsPosted, Rearm, Shard, Statistics, Timer, UnderLock};
+use shard::{AlwaysRequeue, AsPosted, IndexUnderLock, Rearm, Shard, Statistics, Timer, UnderLock};
 
 /// Counts of the same six calls, for each way.
 fn counted<W: Rearm>() -> Statistics {

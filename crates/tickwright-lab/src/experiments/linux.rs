@@ -55,7 +55,7 @@
 //! - *locked*: the kernel's way since late 2016, which compares deadlines under the lock.
 //! - *ours*: one compare-exchange without the lock.
 //!
-//! *ours* is the library's shard; the others are [specimens](crate::specimens), over the same wheel
+//! *ours* is the library's shard; the others are [specimens], over the same wheel
 //! and with the same counters. The specimens' shard does less around a re-arm: it has no second
 //! shard, no deferrable timers and no alarm. So the counts compare only the ways of re-arming, and
 //! the costs of the specimens are lower bounds.
@@ -69,6 +69,7 @@ mod oracle;
 mod published;
 mod run;
 mod simple;
+mod specimens;
 mod subject;
 mod tables;
 

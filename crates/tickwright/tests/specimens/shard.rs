@@ -1,4 +1,7 @@
-//! A small shard whose way of re-arming is a type parameter.
+//! A small shard whose way of re-arming is a type parameter: specimens that are slow or wrong on
+//! purpose. The lab measures them beside the library's shard (`reproduce linux`), and the tests
+//! show how they fail. The shard supports what that needs: arm, advance, count. All four ways are
+//! memory-safe; two of them give wrong answers.
 //!
 //! ```text
 //!   Timer ──> node { word: deadline 63 | pending 1, posted { deadline, index } }
@@ -37,7 +40,6 @@ pub(crate) enum Stays {
     /// In the same bucket, decided under the lock by the bucket's end.
     SameBucket,
     /// At the same bucket index, decided under the lock. Gives wrong answers.
-    #[cfg_attr(not(test), expect(dead_code, reason = "no experiment measures it: tests show its failure"))]
     SameIndex,
     /// At the same bucket index, decided without the lock. Gives wrong answers.
     SameIndexUnlocked,
@@ -69,7 +71,6 @@ pub(crate) enum AsPosted {}
 /// The repair of late 2016 to the letter: indices are compared under the lock. **It gives wrong
 /// answers**: a timer that is due but not yet taken has the same index as the bucket one rotation
 /// later. The timer then fires a rotation early.
-#[cfg(test)]
 #[derive(Debug)]
 pub(crate) enum IndexUnderLock {}
 
@@ -85,7 +86,6 @@ impl Rearm for AsPosted {
     const STAYS: Stays = Stays::SameIndexUnlocked;
 }
 
-#[cfg(test)]
 impl Rearm for IndexUnderLock {
     const STAYS: Stays = Stays::SameIndex;
 }
@@ -419,7 +419,6 @@ impl<W: Rearm> Timer<W> {
     }
 
     /// Makes the timer idle. Returns whether the timer was pending.
-    #[cfg(test)]
     pub(crate) fn cancel(&self) -> bool {
         let mut state = self.base.lock();
         let was_pending = self.node.is_pending();

@@ -3,7 +3,7 @@
 use super::oracle::Did;
 
 /// Counts of arming calls: those of the specimens, which are a superset of the library's.
-pub(crate) use crate::specimens::Statistics as Counts;
+pub(crate) use super::specimens::Statistics as Counts;
 
 impl Counts {
     fn zip(&self, other: &Self, with: impl Fn(u64, u64) -> u64) -> Self {

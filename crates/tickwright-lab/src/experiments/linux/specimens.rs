@@ -1,23 +1,14 @@
-//! Specimens: ways to re-arm that are slow or wrong on purpose. The project keeps the specimens to
-//! measure them and to show how they fail. `reproduce linux` compares them with the library's own
-//! shard.
-//!
-//! [`shard`] is a small shard over the library's coarse wheel. The small shard supports what the
-//! comparison needs: arm, advance, count. All four ways are memory-safe; two of them give wrong
-//! answers.
-//!
-//! `crates/tickwright/tests/loom_specimens.rs` compiles the same file with loom's atomics and
-//! locks, and finds both failures within a few schedules.
+//! Ways to re-arm that are slow or wrong on purpose, beside the library's own. The tests of
+//! `tickwright` show how they fail, and have their file.
 
+pub(crate) use self::shard::{AlwaysRequeue, AsPosted, Rearm, Shard, Statistics, Timer, UnderLock};
+
+#[path = "../../../../tickwright/tests/specimens/shard.rs"]
+#[allow(dead_code, reason = "no experiment measures all of it")]
 mod shard;
-
-pub(crate) use shard::{AlwaysRequeue, AsPosted, Rearm, Shard, Statistics, Timer, UnderLock};
 
 /// The atomics and locks that [`shard`] uses.
 mod sync {
     pub(super) use core::sync::atomic::{AtomicU32, AtomicU64};
     pub(super) use std::sync::{Mutex, MutexGuard};
 }
-
-#[cfg(test)]
-mod tests;

@@ -5,8 +5,8 @@ use tickwright_core::Violation;
 
 use super::counts::Counts;
 use super::oracle::Way;
+use super::specimens::{self, AlwaysRequeue, AsPosted, Shard, UnderLock};
 use crate::error::LabError;
-use crate::specimens::{self, AlwaysRequeue, AsPosted, Shard, UnderLock};
 
 /// The columns, in the order of the tables. Each column is one way to re-arm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
