@@ -18,8 +18,10 @@ fn short(more: &str) -> String {
 }
 
 #[test]
-fn unknown_names_are_refused_with_their_neighbours() {
-    let cases: [(&str, &[&str]); 7] = [
+fn a_wrong_request_is_refused_with_a_range_a_neighbour_or_a_remedy() {
+    const TIMERS: &str = "from 1 to 16777216";
+    let why = if cfg!(feature = "rivals") { "lower bound" } else { "--features rivals" };
+    let cases: &[(&str, &[&str])] = &[
         ("bench hold --structures lits/*", &["no structure matches 'lits/*'", "'list/"]),
         ("bench hold-exp-spars", &["'hold-exp-sparse'"]),
         ("bench hold --baseline btreemap", &["'btree-map'"]),
@@ -27,14 +29,6 @@ fn unknown_names_are_refused_with_their_neighbours() {
         ("bnech", &["bench"]),
         ("bench --worst --pattern sidways", &["same-tick"]),
         ("list --scenario netwrk", &["'netwrk'", "'network'"]),
-    ];
-    refused("", &cases);
-}
-
-#[test]
-fn counts_out_of_range_are_refused_with_the_range() {
-    const TIMERS: &str = "from 1 to 16777216";
-    let cases: [(&str, &[&str]); 12] = [
         ("bench hold --n 0", &["'0'", TIMERS]),
         ("bench hold --rounds=-3", &["'-3'", "from 1 to 1000"]),
         ("bench hold --rounds -3", &["'-3'", "from 1 to 1000"]),
@@ -47,14 +41,6 @@ fn counts_out_of_range_are_refused_with_the_range() {
         ("bench expire --operations 5", &["--operations"]),
         ("reproduce xenomai --duration -5s", &["'-5s'", "between 1ms and 168h"]),
         ("reproduce xenomai --seed -1", &["'-1'", "from 0 to"]),
-    ];
-    refused("", &cases);
-}
-
-#[test]
-fn what_does_not_fit_together_is_refused() {
-    let why = if cfg!(feature = "rivals") { "lower bound" } else { "--features rivals" };
-    let cases: [(&str, &[&str]); 6] = [
         ("bench memory", &["tickwright bench --memory"]),
         ("bench network --pattern later", &["--worst"]),
         ("bench reads --baseline timer-queue", &["'timer-queue'", why]),
@@ -62,49 +48,40 @@ fn what_does_not_fit_together_is_refused() {
         (&short("--json r.json"), &["'r.json'", "say --json=r.json"]),
         (&short("--fail-if worst(x)~>~1"), &["a condition is like"]),
         ("report", &["<FILES>"]),
+        ("reproduce nptl --toplevel 0", &["'0'", "from 1 to 1000"]),
+        ("reproduce nptl --toplevel 5..2", &["'5..2'", "from 1 to 1000"]),
+        ("reproduce nptl --children -1", &["'-1'", "from 1 to 1000"]),
+        ("reproduce nptl --toplevel 1000 --children 101", &["101000", "100000", "nothing was run"]),
+        ("reproduce nptl --starts 0", &["'0'", "from 1 to 100000000"]),
+        ("reproduce nptl --rounds 1001", &["'1001'", "from 1 to 1000"]),
+        ("reproduce nptl --workers 0", &["'0'", "from 1 to 255"]),
+        ("reproduce nptl --models pth", &["'pth'", "one-to-one", "std"]),
+        ("reproduce nptl --only tables", &["'tables'", "table", "ladder"]),
+        ("reproduce linux --only network --hz 60", &["100, 250, 300, 1000"]),
+        ("reproduce linux --only network --delay 150h --hz 1000 --duration 0s", &["1ms"]),
+        ("reproduce linux --delay 168h --hz 1000 --n 0", &["--n"]),
+        ("reproduce linux --only network --step -1", &["0.001"]),
+        ("reproduce linux --only network --line 0", &["--line", "from 1 to 1000000"]),
+        ("reproduce asterisk --n 0", &["0", "from 1 to 16777216"]),
+        ("reproduce asterisk --n -5", &["-5", "from 1 to 16777216"]),
+        ("reproduce asterisk --structures lits", &["\"lits\"", "list, "]),
+        ("reproduce asterisk --mode theirs", &["faithful, ours"]),
+        ("reproduce asterisk --budget 0s", &["between 1ms and 168h"]),
+        ("reproduce asterisk --rounds 0", &["from 1 to 1000"]),
     ];
-    refused("", &cases);
-}
-
-#[test]
-fn what_cannot_be_asked_of_threads_is_refused_before_anything_starts() {
-    let cases: [(&str, &[&str]); 9] = [
-        ("--toplevel 0", &["'0'", "from 1 to 1000"]),
-        ("--toplevel 5..2", &["'5..2'", "from 1 to 1000"]),
-        ("--children -1", &["'-1'", "from 1 to 1000"]),
-        ("--toplevel 1000 --children 101", &["101000", "100000", "nothing was run"]),
-        ("--starts 0", &["'0'", "from 1 to 100000000"]),
-        ("--rounds 1001", &["'1001'", "from 1 to 1000"]),
-        ("--workers 0", &["'0'", "from 1 to 255"]),
-        ("--models pth", &["'pth'", "one-to-one", "std"]),
-        ("--only tables", &["'tables'", "table", "ladder"]),
-    ];
-    refused("reproduce nptl", &cases);
-}
-
-#[test]
-fn the_linux_experiment_refuses_what_it_cannot_do() {
-    let cases: [(&str, &[&str]); 5] = [
-        ("--only network --hz 60", &["100, 250, 300, 1000"]),
-        ("--only network --delay 150h --hz 1000 --duration 0s", &["1ms"]),
-        ("--delay 168h --hz 1000 --n 0", &["--n"]),
-        ("--only network --step -1", &["0.001"]),
-        ("--only network --line 0", &["--line", "from 1 to 1000000"]),
-    ];
-    refused("reproduce linux", &cases);
-}
-
-#[test]
-fn the_scheduler_experiment_refuses_what_it_cannot_do() {
-    let cases: [(&str, &[&str]); 6] = [
-        ("asterisk --n 0", &["0", "from 1 to 16777216"]),
-        ("asterisk --n -5", &["-5", "from 1 to 16777216"]),
-        ("asterisk --structures lits", &["\"lits\"", "list, "]),
-        ("asterisk --mode theirs", &["faithful, ours"]),
-        ("asterisk --budget 0s", &["between 1ms and 168h"]),
-        ("asterisk --rounds 0", &["from 1 to 1000"]),
-    ];
-    refused("reproduce", &cases);
+    refused("", cases);
+    #[cfg(target_os = "linux")]
+    refused(
+        "reproduce helenos",
+        &[
+            ("--n 0", &["'0'", "from 1 to 1000000"]),
+            ("--n 2M", &["'2M'", "from 1 to 1000000"]),
+            ("--rounds 1", &["'1'", "from 2 to 1000"]),
+            ("--spin -1", &["'-1'", "from 0 to 1000000"]),
+            ("--duration 0s", &["between 1ms and 168h"]),
+            ("--pin both", &["'both'", "different"]),
+        ],
+    );
 }
 
 #[test]
@@ -555,18 +532,4 @@ fn memory_that_is_refused_is_an_error_that_says_so() {
     for line in ["bench hold --n 16M", "reproduce asterisk --n 16M"] {
         limited(40_000, line, &["fewer timers", "limit of memory"]);
     }
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn the_ping_pong_refuses_what_it_cannot_do() {
-    let cases: [(&str, &[&str]); 6] = [
-        ("--n 0", &["'0'", "from 1 to 1000000"]),
-        ("--n 2M", &["'2M'", "from 1 to 1000000"]),
-        ("--rounds 1", &["'1'", "from 2 to 1000"]),
-        ("--spin -1", &["'-1'", "from 0 to 1000000"]),
-        ("--duration 0s", &["between 1ms and 168h"]),
-        ("--pin both", &["'both'", "different"]),
-    ];
-    refused("reproduce helenos", &cases);
 }

@@ -5,122 +5,80 @@
 use core::time::Duration;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
-fn tickwright(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_tickwright")).arg("latency").args(args).output().unwrap()
-}
+mod command;
 
-/// Requires a failure with code 2 and all of `words`, before anything has run.
-#[track_caller]
-fn refused(args: &[&str], words: &[&str]) {
-    let output = tickwright(args);
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{args:?}: {message}");
-    assert!(output.stdout.is_empty(), "nothing ran");
-    for word in words {
-        assert!(message.contains(word), "'{word}' is missing in: {message}");
-    }
-}
-
-fn temporary(name: &str) -> PathBuf {
-    std::env::temp_dir().join(format!("tickwright-latency-{}-{name}", std::process::id()))
-}
+use command::{Folder, PROGRAM, holds, refused, run, shell, stderr, stdout};
 
 #[test]
 fn what_cannot_be_is_refused_with_the_range() {
     for interval in ["0", "0us", "999ns", "-1ms", "11s"] {
-        refused(&["--interval", interval], &[interval, "between 1us and 10s"]);
+        refused("latency --interval", &[(interval, &[interval, "between 1us and 10s"])]);
     }
     for priority in ["0", "100", "-5", "high"] {
-        refused(&["--priority", priority], &[priority, "from 1 to 99"]);
+        refused("latency --priority", &[(priority, &[priority, "from 1 to 99"])]);
     }
-    refused(&["--cpu", "1023"], &["1023", "no CPU of this process", "may use 0"]);
-    refused(&["--cpu", "-1"], &["-1", "may use 0"]);
-    refused(&["--cells", "0"], &["from 1"]);
-    refused(&["--cells", "9000000000000000000"], &["from 1 to 1000000"]);
-    refused(&["--bucket", "0ns"], &["between 1ns and 10s"]);
-    refused(&["--fail-if", "max(worst lateness) > -1us"], &["-1us", "a condition is like"]);
-    refused(&["--host-hz", "-1"], &["from 0 to 10000"]);
-    refused(&["--duration", "10ms"], &["too short", "at least"]);
-    refused(&["--slice", "1ms", "--interval", "10ms"], &["shorter than an interval"]);
-    refused(&["--load", "cach"], &["cach", "cache", "pipe"]);
-    refused(&["--structures", "coarse*"], &["left out"]);
-    refused(&["--structures", "lits/*"], &["'lits/*'"]);
-    refused(
-        &["--slice", "1h", "--interval", "1us", "--duration", "100h"],
-        &["--slice 1h", "16777216 at most"],
-    );
-}
-
-#[test]
-fn a_mode_refuses_what_it_would_not_heed() {
-    refused(&["run", "--instructions"], &["unexpected argument"]);
-    refused(&["versus-cyclictest", "--slice", "1s"], &["unexpected argument"]);
-    refused(&["--n", "3"], &["unexpected argument"]);
+    let cases: [(&str, &[&str]); 16] = [
+        ("--cpu 1023", &["1023", "no CPU of this process", "may use 0"]),
+        ("--cpu -1", &["-1", "may use 0"]),
+        ("--cells 0", &["from 1"]),
+        ("--cells 9000000000000000000", &["from 1 to 1000000"]),
+        ("--bucket 0ns", &["between 1ns and 10s"]),
+        ("--fail-if max(worst~lateness)~>~-1us", &["-1us", "a condition is like"]),
+        ("--host-hz -1", &["from 0 to 10000"]),
+        ("--duration 10ms", &["too short", "at least"]),
+        ("--slice 1ms --interval 10ms", &["shorter than an interval"]),
+        ("--load cach", &["cach", "cache", "pipe"]),
+        ("--structures coarse*", &["left out"]),
+        ("--structures lits/*", &["'lits/*'"]),
+        ("--slice 1h --interval 1us --duration 100h", &["--slice 1h", "16777216 at most"]),
+        // A mode refuses what it would not heed.
+        ("run --instructions", &["unexpected argument"]),
+        ("versus-cyclictest --slice 1s", &["unexpected argument"]),
+        ("--n 3", &["unexpected argument"]),
+    ];
+    refused("latency", &cases);
 }
 
 #[test]
 fn a_cpu_that_is_not_allowed_is_refused() {
-    let command = format!("taskset -c 0 '{}' latency --cpu 1", env!("CARGO_BIN_EXE_tickwright"));
-    let Ok(output) = Command::new("sh").args(["-c", &command]).output() else { return };
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    let output = shell("taskset -c 0 \"$0\" latency --cpu 1");
     // On a host with one CPU there is no second CPU. Without taskset the shell reports that.
     if output.status.code() == Some(2) {
-        assert!(message.contains("no CPU of this process"), "{message}");
-        assert!(message.contains("may use 0"), "{message}");
+        holds(&stderr(&output), &["no CPU of this process", "may use 0"]);
     }
 }
 
 #[test]
 fn files_that_cannot_be_written_cost_no_run() {
+    let folder = Folder::new("nowhere");
     for flag in ["--svg", "--json", "--csv"] {
-        let to_nowhere = format!("{flag}=/no/such/directory/file");
-        refused(&[&to_nowhere], &["/no/such/directory/file", "nothing was run"]);
+        let line = format!("latency {flag}=/no/such/directory/file");
+        folder.refused(&line, &["/no/such/directory/file", "nothing was run"]);
     }
-    let file = temporary("both");
-    let file = file.to_str().unwrap();
-    let [svg, json] = ["svg", "json"].map(|flag| format!("--{flag}={file}"));
-    refused(&[&svg, &json], &[file, "nothing was run"]);
-    let again = temporary("x").join("..").join(temporary("both").file_name().unwrap());
-    fs::create_dir(temporary("x")).unwrap();
-    refused(&[&svg, &format!("--csv={}", again.display())], &["both", "nothing was run"]);
-    fs::remove_dir(temporary("x")).unwrap();
-    assert!(!fs::exists(file).unwrap());
+    folder.refused("latency --svg=both --json=both", &["both", "nothing was run"]);
+    fs::create_dir(folder.0.join("x")).unwrap();
+    folder.refused("latency --svg=both --csv=x/../both", &["both", "nothing was run"]);
+    assert_eq!(folder.files(), 1, "the folder x alone");
 }
 
 /// A short run that requests no priority.
-const SHORT: [&str; 6] = ["--duration", "480ms", "--slice", "20ms", "--priority", "none"];
+const SHORT: &str = "latency --duration 480ms --slice 20ms --priority none";
 
 #[test]
 fn a_run_writes_what_it_was_asked_for() {
-    let names = ["svg", "json", "csv"];
-    let paths = names.map(temporary);
-    let flag = |(name, path): (&str, &PathBuf)| format!("--{name}={}", path.display());
-    let flags: Vec<String> = names.into_iter().zip(&paths).map(flag).collect();
-    let mut args = SHORT.to_vec();
-    args.extend(flags.iter().map(String::as_str));
-    args.push("--histogram");
-    let output = tickwright(&args);
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    for word in
-        ["warming up", "Measuring costs a sample", "By average here", "Published: list < heap", "cell, us"]
-    {
-        assert!(said.contains(word), "'{word}' is missing in: {said}");
-    }
-    let [svg, json, csv] = paths.map(|path| {
-        let text = fs::read_to_string(&path).unwrap();
-        fs::remove_file(&path).unwrap();
-        text
-    });
+    let folder = Folder::new("latency");
+    let said = folder.good(&format!("{SHORT} --svg=r.svg --json=r.json --csv=r.csv --histogram"));
+    holds(&said, &["warming up", "Measuring costs a sample", "By average here", "cell, us"]);
+    holds(&said, &["Published: list < heap"]);
+    let svg = folder.read("r.svg");
     assert!(svg.starts_with("<svg") && svg.contains("rb-cached/hook"), "{svg}");
     // Of six turns, five count, for each of four structures.
-    let of_samples: Vec<&str> = csv.lines().filter(|line| line.contains(",samples,")).collect();
-    assert_eq!(of_samples.len(), 20, "{csv}");
-    let report: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let csv = folder.read("r.csv");
+    assert_eq!(csv.lines().filter(|line| line.contains(",samples,")).count(), 20, "{csv}");
+    let report = folder.json("r.json");
     assert_eq!((&report["experiment"], &report["schema"]), (&"latency run".into(), &2.into()));
     let of = |name: &'static str| {
         let series = report["series"].as_array().unwrap().iter().filter(move |series| series["name"] == name);
@@ -133,24 +91,21 @@ fn a_run_writes_what_it_was_asked_for() {
 
 #[test]
 fn a_limit_has_its_exit_code() {
-    let output = tickwright(&[&SHORT[..], &["--fail-if", "max(worst lateness) > 1ns"]].concat());
+    let output = run(&format!("{SHORT} --fail-if max(worst~lateness)~>~1ns"));
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("max(worst lateness) > 1ns"));
+    holds(&stderr(&output), &["max(worst lateness) > 1ns"]);
 }
 
 #[test]
 fn without_privileges_it_says_so_and_goes_on() {
-    let command = format!(
-        "exec setpriv --reuid 65534 --clear-groups --bounding-set -all --inh-caps -all '{}' latency --duration 480ms --slice 20ms --mlock",
-        env!("CARGO_BIN_EXE_tickwright")
+    let output = shell(
+        "exec setpriv --reuid 65534 --clear-groups --bounding-set -all --inh-caps -all \"$0\" latency \
+         --duration 480ms --slice 20ms --mlock",
     );
-    let output = Command::new("sh").args(["-c", &command]).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
     // The test is skipped if the user is not root, if setpriv is missing, or if the user `nobody`
     // cannot reach the program.
     if output.status.success() {
-        assert!(said.contains("no SCHED_FIFO 80"), "{said}");
-        assert!(said.contains("Order of the structures"), "{said}");
+        holds(&stdout(&output), &["no SCHED_FIFO 80", "Order of the structures"]);
     }
 }
 
@@ -161,7 +116,7 @@ struct Begun {
 }
 
 fn begin(args: &[&str]) -> Begun {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_tickwright"))
+    let mut child = Command::new(PROGRAM)
         .args(["latency", "--priority", "none"])
         .args(args)
         .stdout(Stdio::piped())
@@ -270,9 +225,8 @@ fn no_load_outlives_a_run_however_it_ends() {
 
 #[test]
 fn what_it_inherits_of_real_time_is_given_up() {
-    let program = env!("CARGO_BIN_EXE_tickwright");
     let command = format!(
-        "chrt -f 1 true 2>&- || exit 77; exec chrt -f 1 '{program}' latency --priority none --duration 1h --load syscalls"
+        "chrt -f 1 true 2>&- || exit 77; exec chrt -f 1 '{PROGRAM}' latency --priority none --duration 1h --load syscalls"
     );
     let mut child = Command::new("sh").args(["-c", &command]).stdout(Stdio::piped()).spawn().unwrap();
     let pid = child.id();
@@ -299,19 +253,12 @@ fn what_it_inherits_of_real_time_is_given_up() {
 
 #[test]
 fn a_killed_run_leaves_no_half_file() {
-    let folder = temporary("killed");
-    fs::create_dir(&folder).unwrap();
-    let (json, svg) = (folder.join("r.json"), folder.join("r.svg"));
-    let mut run = begin(&[
-        "--duration",
-        "1h",
-        &format!("--json={}", json.display()),
-        &format!("--svg={}", svg.display()),
-    ]);
+    let folder = Folder::new("killed");
+    let to = |kind: &str| format!("--{kind}={}", folder.0.join(kind).display());
+    let mut run = begin(&["--duration", "1h", &to("json"), &to("svg")]);
     run.child.kill().unwrap();
     run.child.wait().unwrap();
-    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
-    fs::remove_dir(&folder).unwrap();
+    assert_eq!(folder.files(), 0);
 }
 
 #[test]
