@@ -1,19 +1,15 @@
 //! Workloads and their right answers.
 //!
 //! - [`scenario`]: a model with its parameters, as in a TOML file
-//! - [`hold`], [`network`], [`one_shot`], [`expire`], [`idle`]: models, that is, which timers are
-//!   armed, moved, delivered; each is a [`source`] of tapes
+//! - [`source`]: models, that is, which timers are armed, moved, delivered; each writes tapes
 //! - [`tape`]: the steps of a workload, and the loop that runs them on any queue
 //! - [`live`]: queues of all types at once, each [erased] behind a [`sampler`] that runs tapes
 //! - [`witness`]: the answers of a queue; [`verify`]: the oracle, and the judge of answers
 
 pub(crate) mod erased;
-pub(crate) mod expire;
-pub(crate) mod hold;
-pub(crate) mod idle;
 pub(crate) mod live;
-pub(crate) mod network;
-pub(crate) mod one_shot;
+mod network;
+mod one_shot;
 pub(crate) mod sampler;
 pub(crate) mod scenario;
 pub(crate) mod source;

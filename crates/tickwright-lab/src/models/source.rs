@@ -1,22 +1,182 @@
-//! Which model writes the tapes of a scenario.
+//! The work of a scenario at one population, written before any clock starts. Equal seeds write
+//! equal work.
+//!
+//! - *Hold*: the earliest timer of a constant population is popped and inserted again with a later
+//!   deadline.
+//! - *Expire*: with n timers, the deadlines are random over n ticks. Delivery then advances tick by
+//!   tick until no timer is left.
+//! - *Idle*: timers far ahead, and a driver that polls at each tick. Nothing is ever due.
+//! - [`network`] and [`one_shot`]: time-outs and one-shot timers of servers.
 
-use crate::models::expire::Expire;
-use crate::models::hold::Hold;
-use crate::models::idle::Idle;
-use crate::models::network::Network;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+
+use crate::models::network;
 use crate::models::one_shot::OneShot;
-use crate::models::scenario::{Model, Scenario};
-use crate::models::tape::Source;
+use crate::models::scenario::{Distribution, Increments, Measure, Model, Scenario, Timeouts};
+use crate::models::tape::{Step, Tape};
+
+/// Random numbers from a seed, the sizes of a cell, and how far its work has come.
+#[derive(Debug)]
+pub(super) struct Draw {
+    pub(super) rng: Pcg64,
+    pub(super) seed: u64,
+    /// The number of timers.
+    pub(super) population: u32,
+    /// The number of operations of a sample.
+    pub(super) operations: usize,
+    /// The number of operations so far.
+    pub(super) done: u64,
+    /// The last tick of the sample before.
+    pub(super) now: u64,
+}
+
+impl Draw {
+    pub(super) fn new(population: usize, operations: usize, seed: u64) -> Self {
+        let population = u32::try_from(population).unwrap_or(u32::MAX).max(1);
+        Self { rng: Pcg64::seed_from_u64(seed), seed, population, operations, done: 0, now: 0 }
+    }
+}
+
+/// Writes the work of one scenario at one population.
+#[derive(Debug)]
+pub(crate) struct Source {
+    draw: Draw,
+    work: Work,
+}
+
+#[derive(Debug)]
+enum Work {
+    Hold(Increments),
+    Network(Timeouts),
+    OneShot(OneShot),
+    Expire,
+    Idle,
+}
+
+/// Ticks from the start to the first deadline of idle timers: more than the ticks that all samples
+/// poll. The deadlines lie within `RANGE` ticks.
+const FAR: u64 = 1 << 30;
+const RANGE: u64 = 1 << 20;
 
 impl Scenario {
     /// Creates the source of this scenario's work.
-    pub(crate) fn source(&self, population: usize, operations: usize, seed: u64) -> Box<dyn Source> {
-        match (self.increments, self.timeouts, self.one_shots) {
-            (Some(increments), ..) => Box::new(Hold::new(increments, population, operations, seed)),
-            (_, Some(timeouts), _) => Box::new(Network::new(timeouts, population, operations, seed)),
-            (.., Some(one_shots)) => Box::new(OneShot::new(one_shots, population, operations, seed)),
-            _ if self.model == Model::Idle => Box::new(Idle::new(population, operations, seed)),
-            _ => Box::new(Expire::new(population, seed)),
+    pub(crate) fn source(&self, population: usize, operations: usize, seed: u64) -> Source {
+        let work = match (self.increments, self.timeouts, self.one_shots) {
+            (Some(increments), ..) => Work::Hold(increments),
+            (_, Some(timeouts), _) => Work::Network(timeouts),
+            (.., Some(one_shots)) => Work::OneShot(OneShot::new(one_shots)),
+            _ if self.model == Model::Idle => Work::Idle,
+            _ => Work::Expire,
+        };
+        Source { draw: Draw::new(population, operations, seed), work }
+    }
+}
+
+impl Source {
+    /// The deadlines with which a run begins. Those of servers are of servers that have been running
+    /// for a long time. Each round of *expire* arms its own timers.
+    pub(crate) fn deadlines(&mut self) -> Vec<u64> {
+        let Self { draw, work } = self;
+        match work {
+            Work::Hold(increments) => {
+                let count = draw.population as usize;
+                delays(draw, *increments, count)
+            }
+            Work::Network(timeouts) => network::deadlines(draw, timeouts),
+            Work::OneShot(one_shot) => one_shot.deadlines(draw),
+            Work::Expire => Vec::new(),
+            Work::Idle => (0..draw.population).map(|_| FAR + draw.rng.random_range(0..RANGE)).collect(),
+        }
+    }
+
+    /// The work of the next sample of a measure.
+    pub(crate) fn next(&mut self, measure: Measure) -> Tape {
+        let Self { draw, work } = self;
+        match work {
+            Work::Hold(increments) => hold(draw, *increments, measure),
+            Work::Network(timeouts) => network::next(draw, timeouts, measure),
+            Work::OneShot(one_shot) => one_shot.next(draw),
+            Work::Expire => expire(draw, measure),
+            Work::Idle => idle(draw),
+        }
+    }
+
+    /// Calls `each` with the timers that were moved or cancelled before the first tick. Only
+    /// the latest of them are passed, roughly `most`: see
+    /// [`Past`](crate::models::sampler::Past).
+    pub(crate) fn past(&self, most: usize, each: &mut dyn FnMut(u32, u64)) {
+        match &self.work {
+            Work::Network(timeouts) => network::past(&self.draw, timeouts, most, each),
+            Work::OneShot(one_shot) => one_shot.past(&self.draw, most, each),
+            Work::Hold(_) | Work::Expire | Work::Idle => {}
+        }
+    }
+
+    /// A tick at which all timers are due, also in granular structures, which are late by less than
+    /// one delay. The timers are delivered there at the end of a run, which proves that none was
+    /// lost. `None`: each sample proves it.
+    pub(crate) fn end(&self) -> Option<u64> {
+        match &self.work {
+            Work::Network(timeouts) => Some(self.draw.now + 2 * timeouts.longest()),
+            Work::OneShot(one_shot) => Some(self.draw.now + 2 * one_shot.longest()),
+            Work::Idle => Some(2 * (FAR + RANGE)),
+            Work::Hold(_) | Work::Expire => None,
         }
     }
 }
+
+/// The next `count` delays, each at least one tick.
+fn delays(draw: &mut Draw, Increments { distribution, mean }: Increments, count: usize) -> Vec<u64> {
+    let mean = mean.get();
+    let delay = |_| match distribution {
+        Distribution::Uniform => draw.rng.random_range(1..=mean * 2),
+        Distribution::Periodic => draw.rng.random_range(mean - mean / 20..=mean + mean / 20).max(1),
+        Distribution::Exponential => {
+            // 1 - u lies in (0, 1], so the logarithm is finite.
+            let u: f64 = draw.rng.random();
+            ((-(1.0 - u).ln() * mean as f64).round() as u64).max(1)
+        }
+    };
+    (0..count).map(delay).collect()
+}
+
+fn hold(draw: &mut Draw, increments: Increments, measure: Measure) -> Tape {
+    // Every measure draws delays, so that its rounds do not depend on the other measures of the
+    // run.
+    let count = draw.operations;
+    let delays = delays(draw, increments, count);
+    match measure {
+        Measure::Rearm => Tape::over(Step::Rearm, delays),
+        Measure::Head => Tape::of([Step::Head { count: u32::try_from(delays.len()).unwrap_or(u32::MAX) }]),
+        _ => Tape::over(Step::Hold, delays),
+    }
+}
+
+/// Rounds of two samples: [`Measure::Expire`] delivers what [`Measure::Insert`] armed.
+fn expire(draw: &mut Draw, measure: Measure) -> Tape {
+    // Exact structures are empty after the last tick.
+    let (count, last) = (draw.population, draw.now + u64::from(draw.population));
+    if measure == Measure::Insert {
+        let deadlines = (0..count).map(|_| draw.rng.random_range(draw.now + 1..=last));
+        return Tape::over(Step::Fill, deadlines.collect());
+    }
+    // A granular structure still holds some timers. It delivers a timer with a delay of d ticks at
+    // most d ticks late.
+    let (after, all) = (draw.now, last + u64::from(count) + 1);
+    draw.now = all;
+    let steps = [Step::Poll { after, count }, Step::Deliver { now: all }];
+    Tape { deliveries: count as usize, ..Tape::of(steps) }
+}
+
+fn idle(draw: &mut Draw) -> Tape {
+    let (after, count) = (draw.now, u32::try_from(draw.operations).unwrap_or(u32::MAX));
+    // Many samples of many polls would reach the deadlines, so the clock stops before the
+    // deadlines.
+    let polls = u64::from(count);
+    draw.now = if draw.now + 2 * polls < FAR { draw.now + polls } else { draw.now };
+    Tape::of([Step::Poll { after, count }])
+}
+
+#[cfg(test)]
+mod tests;

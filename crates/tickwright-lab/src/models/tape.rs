@@ -413,28 +413,6 @@ impl Tape {
     }
 }
 
-/// Writes the work of one scenario at one population.
-pub(crate) trait Source {
-    /// The deadlines with which a run begins.
-    fn deadlines(&mut self) -> Vec<u64>;
-
-    /// The work of the next sample of a measure.
-    fn next(&mut self, measure: Measure) -> Tape;
-
-    /// Calls `each` with the timers that were moved or cancelled before the first tick. Only
-    /// the latest of them are passed, roughly `most`: see
-    /// [`Past`](crate::models::sampler::Past). By default there are no such timers.
-    fn past(&self, most: usize, each: &mut dyn FnMut(u32, u64)) {
-        let _ = (most, each);
-    }
-
-    /// A tick at which all timers are due, also in granular structures. The timers are delivered
-    /// there at the end of a run, which proves that none was lost. `None`: each sample proves it.
-    fn end(&self) -> Option<u64> {
-        None
-    }
-}
-
 /// Runs all steps, and reports each answer of the queue to `witness`.
 #[inline(never)]
 pub(crate) fn run<Q: BenchQueue, W: Witness>(tape: &Tape, queue: &mut Q, witness: &mut W) {

@@ -15,7 +15,8 @@ use crate::models::erased::Shared;
 use crate::models::live::{Live, with_all};
 use crate::models::sampler::{Empty, Sampler};
 use crate::models::scenario::{Measure, Model, Scenario};
-use crate::models::tape::{Source, Step, Tape};
+use crate::models::source::Source;
+use crate::models::tape::{Step, Tape};
 use crate::models::verify::Judge;
 use crate::models::witness::{Answer, Evidence};
 use crate::output::table::count;
@@ -243,7 +244,7 @@ impl Trial<'_> {
     /// Fills every queue. A lazy queue also receives the dead entries that earlier work would have
     /// left in it. So entries leave at the rate at which they come, from the first sample on.
     /// Returns `false` if an interruption stopped it.
-    fn fill(&mut self, fill: &Tape, source: &dyn Source) -> Result<bool, String> {
+    fn fill(&mut self, fill: &Tape, source: &Source) -> Result<bool, String> {
         let (lazy, others): (Vec<Live<'_>>, Vec<Live<'_>>) =
             self.live.iter().copied().partition(|one| one.sampler.is_lazy());
         for one in lazy {
@@ -270,7 +271,7 @@ impl Trial<'_> {
         let references = references.map(|queue| Some(Sampler::new(allocator::live_bytes(), queue?)));
         let (meter, live) = (self.meter, self.live);
         let fill = Tape::over(Step::Fill, source.deadlines());
-        if !self.fill(&fill, &*source)? {
+        if !self.fill(&fill, &source)? {
             return Ok(());
         }
         for one in references.iter().flatten() {
