@@ -30,7 +30,7 @@ pub(crate) fn listing() -> Result<Listing, LabError> {
     Ok(Listing {
         commands: audience(),
         structures: STRUCTURES,
-        left_out: LEFT_OUT,
+        left_out: &LEFT_OUT,
         scenarios: Scenario::built_in()?,
         experiments: tour::plan(),
     })

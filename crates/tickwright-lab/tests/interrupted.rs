@@ -4,22 +4,28 @@
 
 use core::time::Duration;
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
-/// A run that is killed when its test fails.
-struct Run {
-    child: Child,
-    folder: PathBuf,
+mod folder;
+
+use folder::Folder;
+
+/// A process that is killed at the end of a test.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
-impl Drop for Run {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        let _ = fs::remove_dir_all(&self.folder);
-    }
+/// A run, and the folder of its output.
+struct Run {
+    child: Killed,
+    folder: Folder,
 }
 
 /// The longest wait of a test. It suffices on a busy machine; it is a guard against a hang, not a
@@ -39,25 +45,18 @@ fn soon(what: &str, mut done: impl FnMut() -> bool) {
 impl Run {
     /// Starts `tickwright` with a command, and waits until it handles SIGTERM.
     fn begin(name: &str, words: &str, files: &[&str]) -> Self {
-        Self::begin_in(Self::folder(name), words, files)
-    }
-
-    fn folder(name: &str) -> PathBuf {
-        let folder =
-            std::env::temp_dir().join(format!("tickwright-interrupted-{}-{name}", std::process::id()));
-        fs::create_dir(&folder).unwrap();
-        folder
+        Self::begin_in(Folder::new(name), words, files)
     }
 
     /// As [`begin`](Self::begin), in a folder that exists.
-    fn begin_in(folder: PathBuf, words: &str, files: &[&str]) -> Self {
-        let to = |name: &str| folder.join(name);
+    fn begin_in(folder: Folder, words: &str, files: &[&str]) -> Self {
+        let to = |name: &str| folder.0.join(name);
         // `-` reads the pipe of the test, which this process keeps open: nobody writes to it.
         let pipe = |_| fs::OpenOptions::new().read(true).write(true).open(to("p")).unwrap().into();
         let stdin = words.strip_suffix(" -").map_or_else(Stdio::inherit, pipe);
         let child = Command::new(env!("CARGO_BIN_EXE_tickwright"))
             // The tour writes its page into this folder.
-            .current_dir(&folder)
+            .current_dir(&folder.0)
             .args(words.split(' ').filter(|word| !word.is_empty()))
             .args(files.iter().map(|kind| format!("--{kind}={}", to(kind).display())))
             .stdin(stdin)
@@ -65,10 +64,10 @@ impl Run {
             .stderr(File::create(to("said")).unwrap())
             .spawn()
             .unwrap();
-        let mut run = Self { child, folder };
-        let status = format!("/proc/{}/status", run.child.id());
+        let mut run = Self { child: Killed(child), folder };
+        let status = format!("/proc/{}/status", run.child.0.id());
         soon("a handler for SIGTERM", || {
-            assert_eq!(run.child.try_wait().unwrap(), None, "{words}: {}", run.read("said"));
+            assert_eq!(run.child.0.try_wait().unwrap(), None, "{words}: {}", run.read("said"));
             let text = fs::read_to_string(&status).unwrap_or_default();
             let mask = text.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap_or("0");
             u64::from_str_radix(mask.trim(), 16).unwrap() & 1 << (15 - 1) != 0
@@ -77,7 +76,7 @@ impl Run {
     }
 
     fn signal(&self, signals: &[&str]) {
-        let pid = self.child.id();
+        let pid = self.child.0.id();
         let kills: Vec<String> = signals.iter().map(|signal| format!("kill {signal} {pid}")).collect();
         // A process that has already ended is no error here.
         let _ =
@@ -88,22 +87,21 @@ impl Run {
     fn end(&mut self) -> Option<i32> {
         let mut status = None;
         soon("the end", || {
-            status = self.child.try_wait().unwrap();
+            status = self.child.0.try_wait().unwrap();
             status.is_some()
         });
         status.unwrap().code()
     }
 
     fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.folder.join(name)).unwrap_or_default()
+        fs::read_to_string(self.folder.0.join(name)).unwrap_or_default()
     }
 }
 
 /// Stops a command and looks at each form of its result.
 #[track_caller]
-fn stopped(name: &str, words: &str, csv: bool, signal: &str, code: i32) {
-    let files: &[&str] = if csv { &["json", "csv"] } else { &["json"] };
-    let mut run = Run::begin(name, words, files);
+fn stopped(name: &str, words: &str, signal: &str, code: i32) {
+    let mut run = Run::begin(name, words, &["json", "csv"]);
     run.signal(&[signal]);
     assert_eq!(run.end(), Some(code), "{words}: {}", run.read("said"));
     assert!(run.read("said").contains("interrupted: the results are partial"), "{words}");
@@ -116,18 +114,16 @@ fn stopped(name: &str, words: &str, csv: bool, signal: &str, code: i32) {
     let all = json.to_string();
     assert_eq!(all.matches("\"interrupted\":").count(), 1, "{words}: one key says it");
     assert!(!all.contains("\"partial\":"), "{words}");
-    if csv {
-        let rows = run.read("csv");
-        let (heading, rows) = rows.split_once('\n').unwrap();
-        assert!(heading.ends_with("interrupted"), "{words}: {heading}");
-        assert!(rows.lines().all(|row| row.ends_with(",true")), "{words}: {rows}");
-        assert!(!rows.is_empty(), "{words}: without a figure it still says so");
-    }
+    let rows = run.read("csv");
+    let (heading, rows) = rows.split_once('\n').unwrap();
+    assert!(heading.ends_with("interrupted"), "{words}: {heading}");
+    assert!(rows.lines().all(|row| row.ends_with(",true")), "{words}: {rows}");
+    assert!(!rows.is_empty(), "{words}: without a figure it still says so");
 }
 
 #[track_caller]
 fn terminated(name: &str, words: &str) {
-    stopped(name, words, true, "-TERM", 143);
+    stopped(name, words, "-TERM", 143);
 }
 
 #[test]
@@ -171,9 +167,9 @@ fn latencies() {
 
 #[test]
 fn ctrl_c_is_no_other() {
-    stopped("ctrl-c", "bench hold-exp-sparse --rounds 1000", true, "-INT", 130);
+    stopped("ctrl-c", "bench hold-exp-sparse --rounds 1000", "-INT", 130);
     let asterisk = "reproduce asterisk --n 10k --rounds 1000 --budget 1h --mode ours";
-    stopped("ctrl-c-asterisk", asterisk, true, "-INT", 130);
+    stopped("ctrl-c-asterisk", asterisk, "-INT", 130);
 }
 
 #[test]
@@ -215,16 +211,16 @@ fn a_later_signal_ends_the_process() {
     );
     // Before the process has worked for this long, it may not have begun with the cell that takes
     // hours.
-    soon("work", || cpu_ticks(run.child.id()) > 200);
+    soon("work", || cpu_ticks(run.child.0.id()) > 200);
     let mut status = None;
     soon("the end", || {
         run.signal(&["-TERM"]);
         std::thread::sleep(Duration::from_millis(200));
-        status = run.child.try_wait().unwrap();
+        status = run.child.0.try_wait().unwrap();
         status.is_some()
     });
     assert_eq!(status.unwrap().code(), Some(143));
-    assert!(!Path::new(&run.folder).join("json").exists(), "no half a result");
+    assert!(!run.folder.0.join("json").exists(), "no half a result");
 }
 
 /// A command that measures nothing ends at the first signal: while it waits for a pipe that nobody
@@ -249,18 +245,18 @@ fn commands_that_read_a_pipe_end_at_the_first_signal() {
             if name == "endless" && !words.starts_with("import") {
                 continue;
             }
-            let folder = Run::folder(&format!("pipe-{name}-{at}"));
-            assert!(Command::new("mkfifo").arg(folder.join("p")).status().unwrap().success());
+            let folder = Folder::new(&format!("pipe-{name}-{at}"));
+            assert!(Command::new("mkfifo").arg(folder.0.join("p")).status().unwrap().success());
             let mut shell = Command::new("sh");
             let writer = (!writer.is_empty())
-                .then(|| Killed(shell.args(["-c", writer]).current_dir(&folder).spawn().unwrap()));
+                .then(|| Killed(shell.args(["-c", writer]).current_dir(&folder.0).spawn().unwrap()));
             let mut run = Run::begin_in(folder, words, &[]);
             let (signal, code) = [("-TERM", 143), ("-INT", 130)][(at + begin) % 2];
             run.signal(&[signal]);
             assert_eq!(run.end(), Some(code), "{name}: {words}: {}", run.read("said"));
             drop(writer);
-            assert!(!run.folder.join("out").exists(), "{name}: {words}");
-            assert_eq!(fs::read_dir(&run.folder).unwrap().count(), 3, "{name}: {words} leaves nothing");
+            assert!(!run.folder.0.join("out").exists(), "{name}: {words}");
+            assert_eq!(fs::read_dir(&run.folder.0).unwrap().count(), 3, "{name}: {words} leaves nothing");
         }
     }
 }
@@ -278,25 +274,15 @@ fn an_output_that_nobody_reads_ends_at_the_first_signal() {
     .into_iter()
     .enumerate()
     {
-        let folder = Run::folder(&format!("unread-{at}"));
-        assert!(Command::new("mkfifo").arg(folder.join("p")).status().unwrap().success());
+        let folder = Folder::new(&format!("unread-{at}"));
+        assert!(Command::new("mkfifo").arg(folder.0.join("p")).status().unwrap().success());
         let mut run = Run::begin_in(folder, words, &[]);
         let (signal, code) = [("-TERM", 143), ("-INT", 130)][at % 2];
         run.signal(&[signal]);
         assert_eq!(run.end(), Some(code), "{words}: {}", run.read("said"));
-        assert_eq!(fs::read_dir(&run.folder).unwrap().count(), 3, "{words} leaves nothing");
+        assert_eq!(fs::read_dir(&run.folder.0).unwrap().count(), 3, "{words} leaves nothing");
     }
 }
 
 const ENDLESS: &str =
     "{ printf '{\"traceEvents\":['; exec yes '{\"name\":\"x\",\"ph\":\"I\",\"ts\":1},'; } > p 2>&-";
-
-/// A process that is killed at the end of a test.
-struct Killed(Child);
-
-impl Drop for Killed {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}

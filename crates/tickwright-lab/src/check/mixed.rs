@@ -35,7 +35,7 @@ impl Visitor for Mix {
         }
         let arena = C::arena(TIMERS as usize);
         let mut queue = C::queue(&arena, TIMERS as usize);
-        if C::EXACT { mix(structure, &mut queue) } else { mix_granular(&mut queue, C::lateness) }
+        if C::ORDER.is_exact() { mix(structure, &mut queue) } else { mix_granular(&mut queue, C::lateness) }
     }
 }
 

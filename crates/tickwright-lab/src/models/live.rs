@@ -114,7 +114,7 @@ impl Visitor for Nest<'_> {
         let arena = C::arena(self.capacity);
         let bytes = [before, allocator::live_bytes()];
         let queue = C::queue(&arena, self.capacity);
-        if C::EXACT || !self.guarded {
+        if C::ORDER.is_exact() || !self.guarded {
             self.add(structure, &RefCell::new(queue), bytes, C::INLINE);
         } else {
             let queue = Guarded::new(queue, self.capacity);

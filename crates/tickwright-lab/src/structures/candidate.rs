@@ -5,6 +5,8 @@
 //! registry holds one instance of the function for each structure. The timed loop is therefore
 //! monomorphic, with only one indirect call per sample.
 
+use tickwright_core::Order;
+
 /// What happens to the entry of a timer that is removed or moved. A structure that keeps such
 /// entries is [aged](crate::models::sampler::Sampler::fill_aged) before it is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,15 +146,16 @@ pub(crate) trait Candidate: 'static {
     /// Whether the queue keeps every entry of a removed timer until its tick: [`Dead::Stay`].
     const KEEPS_DEAD: bool = false;
 
-    /// Whether each timer is delivered at its deadline. Work for other structures is not compiled
-    /// for this one.
-    const EXACT: bool = true;
+    /// The promised order of deliveries, and the greatest lateness. Work for granular structures is
+    /// not compiled for an exact one.
+    const ORDER: Order = Order::Exact;
 
-    /// The greatest lateness, in ticks, of a timer armed `delay` ticks ahead. The lateness is 0,
-    /// except in granular structures.
+    /// The greatest lateness, in ticks, of a timer armed `delay` ticks ahead.
     fn lateness(delay: u64) -> u64 {
-        let _ = delay;
-        0
+        match Self::ORDER {
+            Order::Granular { lateness } => lateness(delay),
+            _ => 0,
+        }
     }
 
     /// Whether the queue can hold `capacity` timers at once. A bounded structure may not.

@@ -109,13 +109,6 @@ pub(crate) struct Bench<Q: TimerQueue, I> {
     seen: Option<Q::Key>,
 }
 
-fn lateness(order: Order, delay: u64) -> u64 {
-    match order {
-        Order::Granular { lateness } => lateness(delay),
-        _ => 0,
-    }
-}
-
 impl<F: Family + 'static> Candidate for Slab<F> {
     type Arena = ();
     type Queue<'a> = Bench<SlabQueue<F, u32>, Vec<Option<Key>>>;
@@ -131,11 +124,7 @@ impl<F: Family + 'static> Candidate for Slab<F> {
 
     const INLINE: usize = size_of::<SlabQueue<F, u32>>();
 
-    const EXACT: bool = SlabQueue::<F, u32>::ORDER.is_exact();
-
-    fn lateness(delay: u64) -> u64 {
-        lateness(SlabQueue::<F, u32>::ORDER, delay)
-    }
+    const ORDER: Order = SlabQueue::<F, u32>::ORDER;
 
     fn holds(capacity: usize) -> bool {
         SlabQueue::<F, u32>::with_capacity(capacity).is_ok()
@@ -160,11 +149,7 @@ impl<F: Family + 'static> Candidate for Hook<F> {
 
     const BYTES_PER_TIMER: usize = size_of::<Timer<F, u32>>();
 
-    const EXACT: bool = HookQueue::<'static, F, u32>::ORDER.is_exact();
-
-    fn lateness(delay: u64) -> u64 {
-        lateness(HookQueue::<'static, F, u32>::ORDER, delay)
-    }
+    const ORDER: Order = HookQueue::<'static, F, u32>::ORDER;
 
     fn holds(capacity: usize) -> bool {
         HookQueue::<F, u32>::new().reserve(capacity).is_ok()

@@ -5,6 +5,7 @@
 //! timed loop is compiled once per structure and contains no indirect call.
 
 use std::collections::BinaryHeap;
+use std::sync::LazyLock;
 
 #[cfg(feature = "rivals")]
 use dary_heap::QuaternaryHeap;
@@ -166,6 +167,9 @@ macro_rules! table {
             },)+
         ];
 
+        /// The baselines of all builds.
+        const BASELINES: &[&str] = &[$($name),+];
+
         /// Calls `visitor` with the type behind `structure`.
         pub(crate) fn visit<V: Visitor>(structure: &'static Structure, visitor: V) -> V::Out {
             match structure.id {
@@ -222,22 +226,11 @@ tickwright_core::for_each_family!(and_slab_only [
 ]);
 
 /// The structures that this build leaves out: those of others that need the feature `rivals`.
-pub(crate) const LEFT_OUT: &[&str] = if cfg!(feature = "rivals") {
-    &[]
-} else {
-    &[
-        "dary-heap4",
-        "dary-heap4-contract",
-        "delay-queue",
-        "hash-wheel",
-        "intrusive-rb",
-        "nexus-timer",
-        "quickheap",
-        "quickheap-contract",
-        "radix-heap",
-        "timer-queue",
-    ]
-};
+pub(crate) static LEFT_OUT: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let is_there = |name: &&str| STRUCTURES.iter().any(|structure| structure.id == *name);
+    let absent = BASELINES.iter().copied().filter(|name| !is_there(name));
+    if cfg!(feature = "rivals") { Vec::new() } else { absent.collect() }
+});
 
 /// What a build without the feature `rivals` lacks, and the remedy.
 pub(crate) const WITHOUT_RIVALS: &str =
