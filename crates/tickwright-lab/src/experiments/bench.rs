@@ -451,7 +451,7 @@ impl Experiment for Bench {
             What::Matrix(_) => (cells.iter().flat_map(Cell::memory).collect(), &["worst"]),
             _ => (Vec::new(), &worst::FIGURES),
         };
-        times.chain(held).chain(calls.series(figures)).chain(weighed.series()).collect()
+        times.chain(held).chain(calls.series(figures)).chain(weighed.series.iter().cloned()).collect()
     }
 
     fn findings(&self, plan: &Plan, Data { cells, calls, weighed }: &Data) -> Vec<Finding> {
@@ -473,11 +473,11 @@ impl Experiment for Bench {
             What::Matrix(works) => matrix::sections(works, cells, (&plan.calls, calls), findings),
             What::Times(_) => {
                 let mut sections = tables::sections(cells);
-                sections.push(findings::section(cells));
+                sections.push(findings::section(findings));
                 sections
             }
             What::Worst(_) => worst::tables::sections(&plan.calls, calls),
-            What::Memory => weighed.sections(&plan.weighed),
+            What::Memory => weighed.sections(),
         }
     }
 }

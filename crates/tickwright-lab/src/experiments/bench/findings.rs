@@ -1,11 +1,11 @@
 //! Compares our fastest structure with the fastest baseline at each population.
 
-use crate::experiments::bench::cell::{Cell, Row, beside, beside_columns};
+use crate::experiments::bench::cell::{Cell, Row};
 use crate::experiments::bench::tables::groups;
 use crate::output::table::count;
 use crate::render::Format;
-use crate::result::{Finding, Section, Table, labels};
-use crate::stats::{self, CONFIDENCE, Summary, TIE, Verdict};
+use crate::result::{Finding, Section, findings_table, labels};
+use crate::stats::{self, Summary, TIE};
 use crate::structures::registry::Kind;
 
 /// One of our structures and a rival.
@@ -78,28 +78,11 @@ fn fastest_of(cells: &[&Cell]) -> Option<Finding> {
     Some(Finding::stated(about, here.join("; ")).labelled(of))
 }
 
-/// All findings, one table per scenario. Our fastest structure is chosen by its median from the
-/// same samples; the interval does not account for that choice.
-pub(crate) fn section(cells: &[Cell]) -> Section {
+/// All findings. Our fastest structure is chosen by its median from the same samples; the interval
+/// does not account for that choice.
+pub(crate) fn section(findings: &[Finding]) -> Section {
     let above =
         format!("A difference is shown from {:.0} % on, where the interval leaves out 1.", TIE * 100.0);
     let title = "The best of ours beside the fastest of others, and the fastest wheel";
-    let mut section = Section::new(title).text(above);
-    for cells in cells.chunk_by(|a, b| a.scenario == b.scenario) {
-        let table = Table::of([(cells[0].scenario.as_str(), Format::Text), ("n", Format::Count)]);
-        let mut table = beside_columns(table, ["ours", "other"]).column("verdict", Format::Text);
-        for cell in cells {
-            for Pair { ours, rival, ratio, .. } in pairs(cell) {
-                let verdict = match &ratio {
-                    None => "the baseline itself",
-                    Some(ratio) if ratio.interval.coverage < CONFIDENCE => "too few rounds",
-                    Some(ratio) => Verdict::on(ratio).words(),
-                };
-                let work = [cell.measure.to_string().into(), cell.population.into()];
-                table.row(work.into_iter().chain(beside(ours, rival, ratio)).chain([verdict.into()]));
-            }
-        }
-        section = section.table(table);
-    }
-    section
+    Section::new(title).text(above).table(findings_table("", Format::Fixed(2), findings))
 }

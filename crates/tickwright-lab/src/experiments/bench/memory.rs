@@ -12,8 +12,7 @@ use crate::models::scenario::{Measure, Scenario};
 use crate::models::tape::{Step, Tape};
 use crate::models::witness::Evidence;
 use crate::output::table::count;
-use crate::render::Format;
-use crate::result::{Cell, Finding, Section, Series, Table, Unit, labels};
+use crate::result::{Finding, Section, Series, Unit, default, labels};
 use crate::structures::registry::{self, Structure};
 
 /// The numbers of pending timers, unless others are asked for.
@@ -29,39 +28,15 @@ pub(crate) struct Plan {
 /// The measurements.
 #[derive(Debug, Default)]
 pub(crate) struct Data {
-    /// The cost of each structure without timers.
-    fixed: Vec<Fixed>,
-    /// An entry for each structure and population.
-    rows: Vec<Row>,
+    /// Bytes of each structure per pending timer, and of each empty queue.
+    pub(super) series: Vec<Series>,
+    /// The structures that were not run, at which population and why.
+    skipped: Vec<(&'static str, String, String)>,
 }
 
-/// The cost of a queue without timers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Fixed {
-    structure: &'static Structure,
-    /// Bytes of the queue value itself.
-    inline: usize,
-    /// Bytes on the heap, with room for one timer, without nodes that the caller owns.
-    heap: usize,
-}
-
-/// The bytes of a structure at a population.
-#[derive(Debug, Clone)]
-struct Row {
-    structure: &'static Structure,
-    population: usize,
-    /// Bytes on the heap, without those that stand for the caller's own objects. All timers are
-    /// pending, after one delivery and one insert per timer (at most 100,000). Otherwise the reason
-    /// why the structure was not run.
-    bytes: Result<usize, String>,
-}
-
-impl Row {
-    /// Bytes per pending timer.
-    fn per_timer(&self) -> Option<f64> {
-        self.bytes.as_ref().ok().map(|bytes| *bytes as f64 / self.population as f64)
-    }
-}
+/// Bytes on the heap, without those that stand for the caller's own objects. All timers are
+/// pending, after one delivery and one insert per timer (at most 100,000).
+const PENDING: &str = "pending";
 
 impl Plan {
     pub(super) fn parameters(&self) -> Parameters {
@@ -77,87 +52,69 @@ impl Plan {
 /// # Errors
 /// The system refuses memory.
 pub(super) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
-    let fixed = plan.structures.iter().map(|structure| weigh_empty(structure)).collect();
-    let mut data = Data { fixed, rows: Vec::new() };
-    for &population in &plan.populations {
-        for structure in &plan.structures {
-            if interrupt::requested() {
-                lab.interrupted = true;
-                return Ok(data);
-            }
-            data.rows.push(weigh(structure, population)?);
+    let mut data = Data::default();
+    let cells = plan.populations.iter().flat_map(|n| plan.structures.iter().map(move |one| (*n, *one)));
+    for (population, structure) in cells {
+        if interrupt::requested() {
+            lab.interrupted = true;
+            break;
         }
+        data.note(structure, population, weigh(structure, population)?);
     }
+    data.series.extend(plan.structures.iter().flat_map(|structure| weigh_empty(structure)));
     Ok(data)
 }
 
 impl Data {
-    pub(super) fn series(&self) -> impl Iterator<Item = Series> {
-        let pending = self.rows.iter().filter_map(|row| {
-            let of = labels([("structure", row.structure.id.into()), ("n", row.population.into())]);
-            Some(Series::new("pending", Unit::Bytes, of).per("timer").of([row.per_timer()?]))
-        });
-        let empty = self.fixed.iter().flat_map(|fixed| {
-            [("empty, inline", fixed.inline), ("empty, heap", fixed.heap)].map(|(name, bytes)| {
-                let of = labels([("structure", fixed.structure.id.into())]);
-                Series::new(name, Unit::Bytes, of).of([bytes as f64])
-            })
-        });
-        pending.chain(empty)
+    /// Adds the bytes of a structure with its timers, or the reason why it was not run.
+    fn note(&mut self, structure: &Structure, population: usize, bytes: Result<usize, String>) {
+        match bytes {
+            Ok(bytes) => {
+                let of = labels([("structure", structure.id.into()), ("n", population.into())]);
+                let series = Series::new(PENDING, Unit::Bytes, of).per("timer");
+                self.series.push(series.of([bytes as f64 / population as f64]));
+            }
+            Err(why) => self.skipped.push((structure.id, count(population), why)),
+        }
     }
 
     pub(super) fn findings(&self, plan: &Plan) -> Vec<Finding> {
         let least = plan.populations.iter().filter_map(|&n| {
-            let rows = self.rows.iter().filter(|row| row.population == n);
-            let sized = rows.filter_map(|row| Some((row.structure.id, row.per_timer()?)));
-            let (id, bytes) = sized.min_by(|a, b| a.1.total_cmp(&b.1))?;
+            let sized = self.series.iter().filter(|one| one.labels.get("n") == Some(&n.into()));
+            let least = sized.min_by(|a, b| a.samples[0].total_cmp(&b.samples[0]))?;
             let about = format!("fewest bytes per timer, n={}", count(n));
-            Some(Finding::stated(about, format!("{id}, {bytes:.1}")))
+            Some(Finding::stated(about, format!("{}, {:.1}", least.labels["structure"], least.samples[0])))
         });
         least.collect()
     }
 
-    pub(super) fn sections(&self, plan: &Plan) -> Vec<Section> {
-        let headings = plan.populations.iter().map(|n| format!("n={}", count(*n)));
-        let mut shown = Table::new().column("", Format::Text).columns(headings, Format::Fixed(1));
-        shown = shown.column("empty queue", Format::Fixed(0));
-        for fixed in &self.fixed {
-            let of = |n: &usize| {
-                let row = self.rows.iter().find(|r| r.structure == fixed.structure && r.population == *n);
-                Cell::maybe(row.and_then(Row::per_timer))
-            };
-            let columns = plan.populations.iter().map(of);
-            let empty = (fixed.inline + fixed.heap).into();
-            shown.row([fixed.structure.id.into()].into_iter().chain(columns).chain([empty]));
-        }
-        let skipped = self.rows.iter().filter_map(|row| {
-            Some((row.structure.id, count(row.population), row.bytes.as_ref().err()?.clone()))
-        });
+    pub(super) fn sections(&self) -> Vec<Section> {
+        let (pending, empty): (Vec<&Series>, _) = self.series.iter().partition(|one| one.name == PENDING);
+        let above = "With a u32 payload, without the key that the caller keeps in its own object (8 bytes for \
+                     slabs). Hooks: the whole node.";
         vec![
-            Section::new("Bytes per pending timer, and of an empty queue")
-                .text(
-                    "With a u32 payload, without the key that the caller keeps in its own object (8 bytes for \
-                     slabs). Hooks: the whole node. An empty queue: itself and on the heap, with room for one.",
-                )
-                .table(shown)
-                .text(left_out(skipped)),
+            Section::new("Bytes per pending timer")
+                .text(above)
+                .table(default::table_across("n", &pending))
+                .text(left_out(self.skipped.iter().cloned())),
+            Section::new("An empty queue: itself, and on the heap with room for one timer")
+                .table(default::table(&empty)),
         ]
     }
 }
 
-/// Measures a structure with `population` timers.
-fn weigh(structure: &'static Structure, population: usize) -> Result<Row, LabError> {
+/// Measures a structure with `population` timers. The inner error is why it was not run.
+fn weigh(structure: &'static Structure, population: usize) -> Result<Result<usize, String>, LabError> {
     if structure.sensible.is_none_or(|sensible| population <= sensible.most) {
         // The delays and the least memory of the structure. The memory check comes first: without
         // memory, every structure would look bounded.
         let bytes = registry::facts(structure).bytes_per_timer + 8;
         allocator::room(population.saturating_mul(bytes), &named(structure, population))?;
     }
-    let bytes = match registry::why_not(structure, population)? {
+    Ok(match registry::why_not(structure, population)? {
         Some(why) => Err(why),
         None => Ok(weigh_full(structure, population)?),
-    };
-    Ok(Row { structure, population, bytes })
+    })
 }
 
 fn named(structure: &Structure, population: usize) -> String {
@@ -190,13 +147,16 @@ fn weigh_full(structure: &'static Structure, population: usize) -> Result<usize,
     })
 }
 
-/// Measures a structure without timers. It allocates memory for the first timer only when that
-/// timer comes.
-fn weigh_empty(structure: &'static Structure) -> Fixed {
+/// Bytes of the queue value itself, and on the heap with room for one timer, without nodes that the
+/// caller owns. A queue allocates memory for its first timer only when that timer comes.
+fn weigh_empty(structure: &'static Structure) -> [Series; 2] {
     let first = Tape::of([Step::Insert { id: 0, deadline: 1 }, Step::Deliver { now: 1 }]);
-    with_one(structure, 1, false, |live| {
+    let bytes = with_one(structure, 1, false, |live| {
         live.sampler.sample(&first, Evidence::Fold, &FakeMeter::steady(0));
-        Fixed { structure, inline: live.inline, heap: live.heap_bytes() }
+        [("empty, inline", live.inline), ("empty, heap", live.heap_bytes())]
+    });
+    bytes.map(|(name, bytes)| {
+        Series::new(name, Unit::Bytes, labels([("structure", structure.id.into())])).of([bytes as f64])
     })
 }
 

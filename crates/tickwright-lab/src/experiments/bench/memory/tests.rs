@@ -38,13 +38,12 @@ fn an_empty_queue_has_a_price_beside_that_of_its_timers() {
 fn a_report_shows_bytes_and_what_was_left_out() {
     let plan = planned(&["--memory", "--structures", "list/hook,heap4/slab", "--n", "1k,2k"]).weighed;
     let mut data = Data::default();
-    for (&structure, (inline, bytes)) in plan.structures.iter().zip([(40, 40), (120, 32)]) {
-        data.fixed.push(Fixed { structure, inline, heap: inline / 10 });
-        for &population in &plan.populations {
-            let skipped = registry::why_not(structure, population).unwrap();
-            let bytes = skipped.map_or(Ok(bytes * population), Err);
-            data.rows.push(Row { structure, population, bytes });
+    for &structure in &plan.structures {
+        for &n in &plan.populations {
+            data.note(structure, n, registry::why_not(structure, n).unwrap().map_or(Ok(32 * n), Err));
         }
+        let of = labels([("structure", structure.id.into())]);
+        data.series.push(Series::new("empty, inline", Unit::Bytes, of).of([120.0]));
     }
-    insta::assert_snapshot!(crate::render::sections(&data.sections(&plan)));
+    insta::assert_snapshot!(crate::render::sections(&data.sections()));
 }
