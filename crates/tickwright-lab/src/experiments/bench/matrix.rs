@@ -170,7 +170,7 @@ pub(super) fn sections(
             plan.rounds
         );
         let table = findings_table("goal", Format::Fixed(2), &calls);
-        all.push(Section::new(CALLS).text(above).table(table).text(data.left_out()));
+        all.push(Section::new(CALLS).text(above).table(table).text(data.left_out(|_, _| true)));
     }
     all.push(goals(findings));
     all

@@ -231,42 +231,32 @@ fn the_workload_is_the_scenario_and_not_how_it_is_called() {
     );
 }
 
-/// A queue under the name of a structure.
-fn alive<'a>(id: &str, sampler: &'a Sampler<'a>) -> Live<'a> {
-    Live { structure: registry::find(id).unwrap(), sampler, inline: 0, nodes: 0 }
+/// Runs the first cells of a request on a queue under the name of `list/slab`, which answers wrongly.
+/// Returns what is said, and the number of times of the structure.
+fn wrong(words: &[&str], queue: impl crate::structures::candidate::BenchQueue) -> (String, usize) {
+    let plan = planned(words).timed;
+    let queue = RefCell::new(queue);
+    let sampler = Sampler::new(0, &queue);
+    let structure = registry::find("list/slab").unwrap();
+    let live = [Live { structure, sampler: &sampler, inline: 0, nodes: 0 }];
+    let (progress, meter) = (Progress::steps(1, "test"), FakeMeter::steady(1));
+    let mut trial = Trial { part: &plan.parts[0], live: &live, meter: &meter, judge: Judge::default() };
+    let mut cells = plan.parts[0].empty_cells();
+    let message = trial.run(None, &progress, &mut cells).unwrap_err();
+    assert!(message.contains("no time of this run counts"), "{message}");
+    (message, cells[0].rows[0].samples.len())
 }
 
 #[test]
 fn a_structure_that_answers_wrongly_fails_the_run() {
-    let plan = planned(&asked("hold-exp-sparse", &["--structures", "list/slab", "--n", "2"])).timed;
-    // An empty harness under the name of a structure.
-    let queue = RefCell::new(Empty::new(2));
-    let sampler = Sampler::new(0, &queue);
-    let live = [alive("list/slab", &sampler)];
-    let mut cells = plan.parts[0].empty_cells();
-    let progress = Progress::steps(1, "test");
-    let meter = FakeMeter::steady(1);
-    let mut trial = Trial { part: &plan.parts[0], live: &live, meter: &meter, judge: Judge::default() };
-    let message = trial.run(None, &progress, &mut cells).unwrap_err();
-    assert!(message.contains("list/slab answered wrongly in round 0"), "{message}");
-    assert!(cells[0].rows[0].samples.is_empty(), "no time counts");
-}
-
-#[test]
-fn a_timer_that_is_lost_and_never_missed_in_a_round_is_missed_at_the_end() {
-    // None of the 1000 timers becomes due in a poll.
-    let words = ["idle", "--structures", "list/slab", "--n", "1000", "--rounds", "1", "--operations", "1"];
-    let plan = planned(&words).timed;
-    let queue = RefCell::new(Faulty::new(Fault::LosesFirst));
-    let sampler = Sampler::new(0, &queue);
-    let live = [alive("list/slab", &sampler)];
-    let (progress, meter) = (Progress::steps(1, "test"), FakeMeter::steady(1));
-    let mut trial = Trial { part: &plan.parts[0], live: &live, meter: &meter, judge: Judge::default() };
-    let message = trial.run(None, &progress, &mut plan.parts[0].empty_cells()).unwrap_err();
-    assert!(
-        message.contains("list/slab answered wrongly before the first sample or after the last: 999 of 1000"),
-        "{message}"
-    );
+    let words = asked("hold-exp-sparse", &["--structures", "list/slab", "--n", "2"]);
+    let (message, times) = wrong(&words, Empty::new(2));
+    assert!(message.contains("list/slab answered wrongly in round 0") && times == 0, "{message}");
+    // None of the 1000 timers becomes due in a poll, so a lost one is never missed in a round.
+    let idle = ["idle", "--structures", "list/slab", "--n", "1000", "--rounds", "1", "--operations", "1"];
+    let (message, _) = wrong(&idle, Faulty::new(Fault::LosesFirst));
+    let when = "list/slab answered wrongly before the first sample or after the last: 999 of 1000";
+    assert!(message.contains(when), "{message}");
 }
 
 #[cfg(feature = "rivals")]

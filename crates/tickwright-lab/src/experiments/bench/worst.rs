@@ -145,16 +145,7 @@ pub(crate) struct Data {
     /// A row for each population, pattern, structure and kind of call.
     pub(super) rows: Vec<Row>,
     /// An entry for each population, pattern and structure that was not run.
-    skipped: Vec<Skipped>,
-}
-
-/// A structure that was not run, and why.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Skipped {
-    structure: &'static Structure,
-    pattern: Pattern,
-    population: usize,
-    why: String,
+    skipped: Vec<(Pattern, usize, &'static str, String)>,
 }
 
 /// One kind of call on one structure under one attack.
@@ -171,6 +162,12 @@ impl Row {
     pub(super) fn worst_ns(&self) -> u64 {
         self.times.worst_ns
     }
+
+    /// The [`FIGURES`], in ns.
+    fn figures(&self) -> [u64; FIGURES.len()] {
+        let times = &self.times;
+        [times.median_ns(), times.longer_in(100.0), times.longer_in(1e4), times.worst_ns]
+    }
 }
 
 /// The figures of each kind of call.
@@ -181,26 +178,25 @@ impl Data {
     /// figures.
     pub(super) fn series(&self, figures: &[&str]) -> impl Iterator<Item = Series> {
         self.rows.iter().flat_map(move |row| {
-            let times = &row.times;
-            let ns = [times.median_ns(), times.longer_in(100.0), times.longer_in(1e4), times.worst_ns];
-            let chosen = FIGURES.into_iter().zip(ns).filter(|(figure, _)| figures.contains(figure));
+            let chosen =
+                FIGURES.into_iter().zip(row.figures()).filter(|(figure, _)| figures.contains(figure));
             chosen.map(|(figure, ns)| {
                 let of = labels([
                     ("structure", row.structure.id.into()),
                     ("pattern", row.pattern.to_string().into()),
                     ("n", row.population.into()),
                     ("figure", figure.into()),
-                    ("calls", times.calls.into()),
+                    ("calls", row.times.calls.into()),
                 ]);
                 Series::new(row.call.name(), Unit::Ns, of).per("call").of([ns as f64])
             })
         })
     }
 
-    /// The structures that were not run, and why.
-    pub(super) fn left_out(&self) -> String {
-        let skipped = self.skipped.iter();
-        left_out(skipped.map(|skip| (skip.structure.id, count(skip.population), skip.why.clone())))
+    /// The structures that were not run, and why, in some of the attacks.
+    pub(super) fn left_out(&self, of: impl Fn(usize, Pattern) -> bool) -> String {
+        let skipped = self.skipped.iter().filter(|(pattern, n, ..)| of(*n, *pattern));
+        left_out(skipped.map(|(_, n, id, why)| (*id, count(*n), why.clone())))
     }
 
     /// For each kind of deadlines, the worst call of our structures and of the baselines. An
@@ -240,7 +236,7 @@ pub(super) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
         for &structure in &plan.structures {
             match why_not(structure, pattern, population)? {
                 None => able.push(structure),
-                Some(why) => data.skipped.push(Skipped { structure, pattern, population, why }),
+                Some(why) => data.skipped.push((pattern, population, structure.id, why)),
             }
         }
         let most = able.iter().map(|structure| registry::facts(structure).bytes_per_timer).max().unwrap_or(0);

@@ -2,8 +2,7 @@
 //! of calls.
 
 use super::attack::{ALL, Call};
-use super::{Data, Pattern, Plan, Row, Times};
-use crate::experiments::request::left_out;
+use super::{Data, FIGURES, Pattern, Plan, Row};
 use crate::output::table::count;
 use crate::render::Format;
 use crate::result::{Axis, Cell, Plot, Section, Table};
@@ -22,15 +21,13 @@ pub(crate) fn sections(plan: &Plan, data: &Data) -> Vec<Section> {
 
 fn one(plan: &Plan, data: &Data, n: usize, pattern: Pattern) -> Section {
     let title = format!("{pattern}, n={}", count(n));
-    let skipped = data.skipped.iter().filter(|skip| skip.population == n && skip.pattern == pattern);
-    let skipped = skipped.map(|skip| (skip.structure.id, count(n), skip.why.clone()));
     let here = |row: &&Row| row.population == n && row.pattern == pattern;
     let rows: Vec<&Row> = data.rows.iter().filter(here).collect();
     let mut section = Section::new(title.as_str());
     for pair in ALL.chunks(2) {
         section = section.table(calls(plan, &rows, pair));
     }
-    section.plot(tails(plan, &rows, &title)).text(left_out(skipped))
+    section.plot(tails(plan, &rows, &title)).text(data.left_out(|of, kind| (of, kind) == (n, pattern)))
 }
 
 fn calls(plan: &Plan, rows: &[&Row], calls: &[Call]) -> Table {
@@ -49,15 +46,9 @@ fn calls(plan: &Plan, rows: &[&Row], calls: &[Call]) -> Table {
             continue;
         }
         let columns = calls.iter().flat_map(|call| {
-            let times = of_structure().find(|row| row.call == *call).map(|row| &row.times);
-            let ns = |of: fn(&Times) -> u64| Cell::from(times.map(of));
-            [
-                ns(Times::median_ns),
-                ns(|times| times.longer_in(100.0)),
-                ns(|times| times.longer_in(1e4)),
-                ns(|times| times.worst_ns),
-                Cell::maybe(times.and_then(Times::ratio)),
-            ]
+            let row = of_structure().find(|row| row.call == *call);
+            let figures = (0..FIGURES.len()).map(move |at| Cell::from(row.map(|row| row.figures()[at])));
+            figures.chain([Cell::maybe(row.and_then(|row| row.times.ratio()))])
         });
         table.row([structure.id.into()].into_iter().chain(columns));
     }
