@@ -21,7 +21,7 @@ pub(crate) struct Hook<F>(PhantomData<F>);
 
 /// The caller's mapping between ids and timers.
 pub(crate) trait Ids<Q: TimerQueue> {
-    /// See [`BenchQueue::DEAD`].
+    /// See [`BenchQueue::dead`].
     const DEAD: Dead = Dead::Leave;
 
     /// The value with which timer `id` is inserted.
