@@ -10,9 +10,9 @@ use std::process::{Command, Output, Stdio};
 
 use tickwright_trace::{Event, Reader, What};
 
-mod folder;
+mod command;
 
-use folder::Folder;
+use command::{Folder, PROGRAM, stderr};
 
 impl Folder {
     fn file(&self, name: &str) -> PathBuf {
@@ -54,7 +54,7 @@ impl Folder {
 }
 
 fn record(out: &Path, options: &[&str], program: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_tickwright"))
+    Command::new(PROGRAM)
         .arg("record")
         .arg("--out")
         .arg(out)
@@ -95,10 +95,6 @@ impl Trace {
     }
 }
 
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
 #[test]
 fn a_program_that_does_not_compile_is_skipped_only_where_its_library_is_missing() {
     let folder = Folder::new("compile");
@@ -117,20 +113,19 @@ fn a_program_that_does_not_compile_is_skipped_only_where_its_library_is_missing(
     }
 }
 
-/// Runs a mode of `calls.c`.
-fn calls(mode: &str) -> Option<(Output, Trace)> {
+/// Runs a mode of `calls.c`, which ends with this code. Returns what the recorder says, and the trace.
+fn calls(mode: &str, code: i32) -> Option<(String, Trace)> {
     let folder = Folder::new(mode);
     let program = folder.program("calls", &[])?;
     let out = folder.file("out.twt");
     let output = record(&out, &[], &[program.to_str().unwrap(), mode]);
-    let trace = Trace::read(&out);
-    Some((output, trace))
+    assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
+    Some((stderr(&output), Trace::read(&out)))
 }
 
 #[test]
 fn waits_time_out_or_are_woken() {
-    let Some((output, trace)) = calls("waits") else { return };
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let Some((_, trace)) = calls("waits", 0) else { return };
     for source in ["poll", "epoll", "select"] {
         assert_eq!(trace.names(source), ["arm", "fire", "arm", "cancel"], "{source}");
         let Some((deadline, 0)) = trace.of(source)[0].what.armed() else { panic!("{source}") };
@@ -145,8 +140,7 @@ fn waits_time_out_or_are_woken() {
 
 #[test]
 fn timers_of_the_kernel_are_armed_moved_and_stopped() {
-    let Some((output, trace)) = calls("timers") else { return };
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let Some((_, trace)) = calls("timers", 0) else { return };
     assert_eq!(trace.names("timerfd"), ["arm", "rearm", "cancel", "arm", "cancel"], "the last by close");
     let names = trace.names("posix-timer");
     let turn = ["arm", "cancel"];
@@ -158,8 +152,7 @@ fn timers_of_the_kernel_are_armed_moved_and_stopped() {
 
 #[test]
 fn a_timer_of_the_kernel_expires_without_a_call() {
-    let Some((output, trace)) = calls("expiry") else { return };
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let Some((_, trace)) = calls("expiry", 0) else { return };
     let events = trace.of("timerfd");
     let fires = events.iter().filter(|event| event.what == What::Fire).count();
     assert!(fires >= 3, "{events:?}");
@@ -170,8 +163,7 @@ fn a_timer_of_the_kernel_expires_without_a_call() {
 
 #[test]
 fn a_deadline_that_has_passed_expires_when_it_is_armed() {
-    let Some((output, trace)) = calls("past") else { return };
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let Some((_, trace)) = calls("past", 0) else { return };
     let events = trace.of("timerfd");
     assert_eq!(trace.names("timerfd")[..4], ["arm", "fire", "arm", "fire"]);
     for pair in [&events[..2], &events[2..4]] {
@@ -184,43 +176,38 @@ fn a_deadline_that_has_passed_expires_when_it_is_armed() {
 
 #[test]
 fn a_child_of_a_vfork_does_not_close_its_parents_timers() {
-    let Some((output, trace)) = calls("vforked") else { return };
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let Some((_, trace)) = calls("vforked", 0) else { return };
     assert_eq!(trace.names("timerfd"), ["arm", "rearm", "cancel", "arm", "cancel"]);
 }
 
 #[test]
 fn threads_that_outlive_the_main_thread_are_recorded() {
-    let Some((output, trace)) = calls("leaderless") else { return };
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let Some((said, trace)) = calls("leaderless", 0) else { return };
     assert_eq!(trace.names("sleep"), ["arm", "fire"].repeat(200));
-    assert!(stderr(&output).contains(": 0 records lost"), "{}", stderr(&output));
+    assert!(said.contains(": 0 records lost"), "{}", said);
 }
 
 #[test]
 fn children_and_threads_are_followed() {
-    let Some((output, trace)) = calls("family") else { return };
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let Some((said, trace)) = calls("family", 0) else { return };
     // The recorded threads: the parent, a forked child, the program that the child executes, and
     // two threads.
     assert_eq!(trace.names("sleep").len(), 10, "{:?}", trace.threads);
     let timers: std::collections::HashSet<u64> = trace.of("sleep").iter().map(|event| event.timer).collect();
     assert_eq!(timers.len(), 5, "each thread of each process has its own");
-    assert!(stderr(&output).contains("3 processes"), "{}", stderr(&output));
+    assert!(said.contains("3 processes"), "{}", said);
 }
 
 #[test]
 fn a_cancelled_thread_leaves_its_wait() {
-    let Some((output, trace)) = calls("cancelled") else { return };
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let Some((_, trace)) = calls("cancelled", 0) else { return };
     assert_eq!(trace.names("cond").first(), Some(&"arm"));
     assert_eq!(trace.names("poll"), ["arm"]);
 }
 
 #[test]
 fn errno_and_a_handler_in_a_wait_are_as_without_the_recorder() {
-    let Some((output, trace)) = calls("signals") else { return };
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let Some((_, trace)) = calls("signals", 0) else { return };
     // A signal handler sleeps during a sleep of its thread: the outer sleep ends with the inner
     // one.
     let names = trace.names("sleep");
@@ -231,18 +218,16 @@ fn errno_and_a_handler_in_a_wait_are_as_without_the_recorder() {
 
 #[test]
 fn a_killed_program_loses_nothing_that_it_recorded() {
-    let Some((output, trace)) = calls("killed") else { return };
-    assert_eq!(output.status.code(), Some(128 + 9), "{}", stderr(&output));
-    assert!(stderr(&output).contains("signal 9"));
+    let Some((said, trace)) = calls("killed", 128 + 9) else { return };
+    assert!(said.contains("signal 9"));
     assert_eq!(trace.names("sleep"), ["arm", "fire"].repeat(50));
 }
 
 #[test]
 fn a_program_that_exits_at_once_keeps_its_code() {
-    let Some((output, trace)) = calls("exit") else { return };
-    assert_eq!(output.status.code(), Some(42), "{}", stderr(&output));
+    let Some((said, trace)) = calls("exit", 42) else { return };
     assert!(trace.by_source.is_empty());
-    assert!(stderr(&output).contains("no timer was armed"), "{}", stderr(&output));
+    assert!(said.contains("no timer was armed"), "{}", said);
 }
 
 #[test]
@@ -353,7 +338,7 @@ fn children_that_outlive_the_program_are_recorded() {
 fn signalled(name: &str, signal: &str, code: i32) {
     let folder = Folder::new(name);
     let out = folder.file("out.twt");
-    let mut recorder = Command::new(env!("CARGO_BIN_EXE_tickwright"))
+    let mut recorder = Command::new(PROGRAM)
         .args(["record", "--out", out.to_str().unwrap(), "--", "sh", "-c", "echo ready; exec sleep 1000"])
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -390,7 +375,7 @@ fn several_signals_within_a_second_reach_the_program_once() {
     // A shell that waits for a process sees a signal at the latest when that process ends.
     let program = "trap 'echo told' TERM INT; echo ready; while test -e go; do sleep 0.01; done";
     fs::write(folder.file("go"), "").unwrap();
-    let mut recorder = Command::new(env!("CARGO_BIN_EXE_tickwright"))
+    let mut recorder = Command::new(PROGRAM)
         .args(["record", "--only", "sem", "--", "sh", "-c", program])
         .current_dir(&folder.0)
         .stdout(Stdio::piped())
@@ -425,7 +410,7 @@ fn nothing_is_left_behind() {
     let out = folder.file("out.twt");
     let temporary = folder.file("tmp");
     fs::create_dir(&temporary).unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_tickwright"))
+    let output = Command::new(PROGRAM)
         .env("TMPDIR", &temporary)
         .args(["record", "--out", out.to_str().unwrap(), "--", "sh", "-c", "sleep 0.001; exit 7"])
         .output()

@@ -43,102 +43,26 @@ fn line(us: u32, rest: &str) -> String {
     format!("          <idle>-0       [001] ..s1... 100.{us:06}: {rest}\n")
 }
 
+/// `kernel.txt` has lines and events.
 #[test]
-fn a_detachment_is_what_follows_it() {
-    let text = [
-        line(0, "timer_start: timer=aa function=f expires=5010 [timeout=10] cpu=1"),
-        line(5, "timer_cancel: timer=aa"),
-        line(6, "timer_start: timer=aa function=f expires=5020 [timeout=20] cpu=1"),
-        line(10, "timer_start: timer=bb function=g expires=5001 [timeout=1] cpu=1"),
-        line(20, "timer_cancel: timer=bb"),
-        // An interrupt comes between the cancel and the expiry.
-        line(21, "timer_start: timer=cc function=h expires=5007 [timeout=7] cpu=1"),
-        line(22, "timer_expire_entry: timer=bb function=g now=5001 baseclk=5001"),
-        line(30, "timer_cancel: timer=aa"),
-        line(31, "timer_cancel: timer=cc"),
-        line(40, "timer_start: timer=bb function=g expires=5003 [timeout=3] cpu=1"),
-    ];
-    let expected = [
-        (0, 1, "arm", Some(10)),
-        (6, 1, "rearm", Some(20)),
-        (10, 2, "arm", Some(1)),
-        (21, 3, "arm", Some(7)),
-        (22, 2, "fire", None),
-        (30, 1, "cancel", None),
-        (31, 3, "cancel", None),
-        (40, 2, "arm", Some(3)),
-    ];
-    assert_eq!(told(&text.concat(), &HZ), expected);
-}
-
-#[test]
-fn a_start_that_says_was_armed_has_no_detachment() {
-    let text = [
-        line(0, "hrtimer_expire_entry: hrtimer=0f function=tick now=9000000000"),
-        line(1, "hrtimer_start: hrtimer=aa function=f expires=9004000001 softexpires=1 mode=ABS was_armed=0"),
-        line(2, "hrtimer_start: hrtimer=aa function=f expires=9008000002 softexpires=1 mode=ABS was_armed=1"),
-        line(3, "hrtimer_cancel: hrtimer=aa"),
-        line(4, "hrtimer_start: hrtimer=aa function=f expires=9001000004 softexpires=1 mode=ABS was_armed=0"),
-        line(1005, "hrtimer_expire_entry: hrtimer=aa function=f now=9001005000"),
-    ];
-    let expected = [
-        (0, 1, "fire", None),
-        (1, 2, "arm", Some(4)),
-        (2, 2, "rearm", Some(8)),
-        (3, 2, "cancel", None),
-        (4, 2, "arm", Some(1)),
-        (1005, 2, "fire", None),
-    ];
-    assert_eq!(told(&text.concat(), &HZ), expected);
-}
-
-/// Older kernels do not say whether the timer was armed, and write a detachment before each re-arm
-/// and expiry.
-#[test]
-fn an_old_kernel_detaches_an_hrtimer_before_each_start_and_expiry() {
-    let start = |timer: &str, at: u64| {
-        format!("hrtimer_start: hrtimer={timer} function=f expires={at} softexpires=1 mode=ABS")
-    };
-    let text = [
-        line(0, "hrtimer_expire_entry: hrtimer=0f function=tick now=9000000000"),
-        line(1, &start("aa", 9_004_000_001)),
-        line(2, "hrtimer_cancel: hrtimer=aa"),
-        line(3, &start("aa", 9_008_000_003)),
-        line(4, &start("bb", 9_001_000_004)),
-        line(1004, "hrtimer_cancel: hrtimer=bb"),
-        line(1005, "hrtimer_expire_entry: hrtimer=bb function=f now=9001005000"),
-        line(1006, "hrtimer_cancel: hrtimer=aa"),
-        line(1007, &start("cc", 9_009_000_007)),
-    ];
-    let expected = [
-        (0, 1, "fire", None),
-        (1, 2, "arm", Some(4)),
-        (3, 2, "rearm", Some(8)),
-        (4, 3, "arm", Some(1)),
-        (1005, 3, "fire", None),
-        (1006, 2, "cancel", None),
-        (1007, 4, "arm", Some(9)),
-    ];
-    assert_eq!(told(&text.concat(), &HZ), expected);
-}
-
-/// ftrace does not order the lines of processors exactly. The events are in the order of their
-/// times. The earliest time is 0.
-#[test]
-fn a_line_of_another_processor_may_be_earlier() {
-    let first = line(10, "timer_start: timer=aa function=f expires=5010 [timeout=10] cpu=1");
-    let other = line(8, "timer_start: timer=bb function=g expires=5020 [timeout=20] cpu=2");
-    let text = [first, other.replace("[001]", "[002]"), line(12, "timer_cancel: timer=bb")];
-    let expected = [(0, 1, "arm", Some(20)), (2, 2, "arm", Some(10)), (4, 1, "cancel", None)];
-    assert_eq!(told(&text.concat(), &HZ), expected);
-}
-
-#[test]
-fn an_address_that_is_used_again_is_another_timer() {
-    let start = "timer_start: timer=aa function=process_timeout expires=5010 [timeout=10] cpu=1";
-    let text =
-        [line(0, "timer_init: timer=aa"), line(1, start), line(2, "timer_init: timer=aa"), line(3, start)];
-    assert_eq!(told(&text.concat(), &HZ), [(1, 1, "arm", Some(10)), (3, 2, "arm", Some(10))]);
+fn lines_say_what_their_case_says() {
+    let cases = include_str!("kernel.txt").split("\n== ").skip(1);
+    assert_eq!(cases.clone().count(), 14);
+    for case in cases {
+        let (text, expected) = case.split_once("\n= ").unwrap();
+        let mut lines = text.lines();
+        let title = lines.next().unwrap();
+        let lines = lines.map(|said| {
+            let (at, rest) = said.split_once(' ').unwrap();
+            let (us, cpu) = at.split_once('@').unwrap_or((at, "1"));
+            line(us.parse().unwrap(), rest).replace("[001]", &format!("[{cpu:0>3}]"))
+        });
+        let event = |(us, timer, what, deadline): (i64, u64, &str, Option<i64>)| {
+            format!("{us} {what} {timer}{}", deadline.map_or(String::new(), |ms| format!(" {ms}")))
+        };
+        let found: Vec<String> = told(&lines.collect::<String>(), &HZ).into_iter().map(event).collect();
+        assert_eq!(found.join(", "), expected.trim_end(), "{title}");
+    }
 }
 
 #[test]
@@ -216,20 +140,13 @@ fn the_length_of_a_jiffy_is_waited_for() {
     assert_eq!(events[2].what.armed().unwrap().0 - events[2].time, 20_000_000);
 }
 
-/// The jiffies of a 32-bit kernel wrapped between the start of a timer and its deadline.
-#[test]
-fn a_time_out_is_right_where_the_tick_wraps() {
-    let text = line(0, "timer_start: timer=aa function=f expires=5 [timeout=10] cpu=1");
-    assert_eq!(told(&text, &HZ), [(0, 1, "arm", Some(10))]);
-    assert!(import(&b"CPU:1 [LOST 77 EVENTS]\n"[..], &HZ, Vec::new()).is_err());
-}
-
 /// An endless line, and no line at all.
 #[test]
 fn a_gigantic_line_takes_little_memory() {
     let gigantic = std::io::Read::take(std::io::repeat(b'x'), 50_000_000);
     assert!(import(BufReader::new(gigantic), &HZ, Vec::new()).is_err());
     assert!(import(&b""[..], &HZ, Vec::new()).is_err());
+    assert!(import(&b"CPU:1 [LOST 77 EVENTS]\n"[..], &HZ, Vec::new()).is_err());
 }
 
 /// The trace that the project was given for checks: a machine that sends a file by scp. It belongs
@@ -277,30 +194,6 @@ fn a_kernel_that_sends_a_file() {
     eprintln!("{kinds:?}, {} bytes an event", file.len() as f64 / count.events as f64);
 }
 
-/// The timer of a waiting thread lies on its stack, so the next wait is another timer. A start at
-/// any other address is the same timer again, unless its function differs.
-#[test]
-fn a_timer_on_a_stack_is_another_one_each_time() {
-    let start =
-        |function| format!("timer_start: timer=aa function={function} expires=5010 [timeout=10] cpu=1");
-    let numbers = |first, second, end: &str| -> Vec<_> {
-        let text =
-            [line(0, &start(first)), line(5, &end.replace("FUNCTION", first)), line(6, &start(second))];
-        told(&text.concat(), &HZ).into_iter().map(|(_, timer, what, _)| (timer, what)).collect()
-    };
-    let expire = "timer_expire_entry: timer=aa function=FUNCTION now=5010 baseclk=5010";
-    let cancel = "timer_cancel: timer=aa";
-    let again = |last| vec![(1, "arm"), (1, "cancel"), last];
-    assert_eq!(numbers("f", "f", expire), [(1, "arm"), (1, "fire"), (1, "arm")]);
-    assert_eq!(numbers("f", "f", cancel), [(1, "arm"), (1, "rearm")]);
-    assert_eq!(numbers("f", "g", expire), [(1, "arm"), (1, "fire"), (2, "arm")]);
-    assert_eq!(numbers("f", "g", cancel), again((2, "arm")));
-    for stack in ["process_timeout", "process_timeout/0x0", "hrtimer_wakeup"] {
-        assert_eq!(numbers(stack, stack, expire), [(1, "arm"), (1, "fire"), (2, "arm")]);
-        assert_eq!(numbers(stack, stack, cancel), again((2, "arm")));
-    }
-}
-
 #[test]
 fn lines_of_other_options_are_refused_with_a_remedy() {
     let fields = "timer_start: { cpu_id = 0 }, { timer = 18446612132819818688, expires = 42, now = 39 }";
@@ -332,24 +225,6 @@ fn a_start_long_after_a_cancel_is_no_rearm() {
     assert_eq!((count(&sparse, "arm"), count(&sparse, "rearm"), count(&sparse, "cancel")), (20, 0, 20));
     let dense = lines(10_000);
     assert_eq!((count(&dense, "arm"), count(&dense, "rearm"), count(&dense, "cancel")), (1, 19, 1));
-    let expired = [
-        line(0, start),
-        line(100, "timer_cancel: timer=aa"),
-        line(20_100, "timer_expire_entry: timer=aa function=f now=5030 baseclk=5030"),
-    ];
-    let kinds: Vec<_> = told(&expired.concat(), &HZ).iter().map(|told| told.2).collect();
-    assert_eq!(kinds, ["arm", "cancel", "fire"]);
-}
-
-/// `hrtimer` of a kernel that does not write `was_armed`.
-#[test]
-fn an_hrtimer_that_starts_long_after_a_cancel_is_armed() {
-    let start = |at: u32| {
-        line(at, "hrtimer_start: hrtimer=aa function=f expires=9000000 softexpires=9000000 mode=ABS")
-    };
-    let text = [start(0), line(5, "hrtimer_cancel: hrtimer=aa"), start(10_005), start(10_006)];
-    let kinds: Vec<_> = told(&text.concat(), &HZ).iter().map(|told| told.2).collect();
-    assert_eq!(kinds, ["arm", "cancel", "arm", "rearm"]);
 }
 
 /// The counts look at the lines alone: the line after each cancel of an address decides.
@@ -502,17 +377,6 @@ fn the_clock_that_a_timer_names_is_used() {
         + &line(1, "hrtimer_expire_entry: hrtimer=bb function=f now=100000000000")
         + &line(1, start);
     assert_eq!(told(&text, &HZ)[3].3, Some(1_000));
-}
-
-/// The clock of a recorder may be coarse.
-#[test]
-fn lines_of_one_time_keep_their_order() {
-    let start = |timer: &str| {
-        line(7, &format!("timer_start: timer={timer} function=f expires=5010 [timeout=10] cpu=1"))
-    };
-    let text = [start("bb"), start("aa"), line(7, "timer_cancel: timer=bb"), start("cc")];
-    let kinds: Vec<_> = told(&text.concat(), &HZ).iter().map(|told| (told.1, told.2)).collect();
-    assert_eq!(kinds, [(1, "arm"), (2, "arm"), (1, "cancel"), (3, "arm")]);
 }
 
 /// What the recipe for a static program prints: the timers of the program `ticker` among others.

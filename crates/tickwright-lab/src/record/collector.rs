@@ -12,7 +12,7 @@ use tickwright_preload::mapped::Mapped;
 use tickwright_preload::ring::{CAPACITY, Record};
 
 use super::process::Process;
-use super::sink::{Names, Sink};
+use super::sink::{Named, Sink};
 use super::translate::{Seen, Translator};
 
 /// The time between two checks whether a process has ended, in ns.
@@ -54,18 +54,6 @@ pub(super) struct Totals {
     pub(super) cost: Duration,
     /// The processor time of processes with records.
     pub(super) cpu: Duration,
-}
-
-struct OfProcesses<'a>(&'a mut BTreeMap<u32, Process>);
-
-impl Names for OfProcesses<'_> {
-    fn thread(&mut self, process: u32, thread: u32) -> String {
-        self.0.get(&process).map_or_else(|| format!("thread/{thread}"), |of| of.thread(thread))
-    }
-
-    fn site(&mut self, process: u32, address: u64) -> String {
-        self.0.get_mut(&process).map_or_else(|| format!("{address:#x}"), |of| of.site(address))
-    }
 }
 
 impl<W: Write> Collector<W> {
@@ -207,7 +195,13 @@ impl<W: Write> Collector<W> {
         // An expiry that no call showed may stand behind records that are later in time. The sort
         // is stable, so the events of one timer stay in order.
         self.seen.sort_by_key(|seen| seen.time_ns);
-        let mut names = OfProcesses(&mut self.processes);
+        let processes = &mut self.processes;
+        let mut names = |process, of| match (processes.get_mut(&process), of) {
+            (Some(process), Named::Thread(thread)) => process.thread(thread),
+            (Some(process), Named::Site(address)) => process.site(address),
+            (None, Named::Thread(thread)) => format!("thread/{thread}"),
+            (None, Named::Site(address)) => format!("{address:#x}"),
+        };
         for seen in self.seen.drain(..) {
             self.sink.push(&seen, self.start_ns, &mut names);
         }

@@ -6,24 +6,28 @@ use std::io::{self, Write};
 use tickwright_preload::ring::source;
 use tickwright_trace::{Event, Header, TraceError, Writer};
 
-use super::translate::Seen;
+use super::translate::{Seen, since};
 
 /// Where events go. After the first error, or at the limit, events are counted and dropped.
 #[derive(Debug)]
 pub(super) struct Sink<W: Write> {
     writer: Option<Writer<Counting<W>>>,
     limit: u64,
-    /// The processes that have not ended, by number.
-    known: HashMap<u32, Known>,
+    /// The numbers that names have in the trace, for each process that has not ended.
+    known: HashMap<u32, HashMap<Named, u32>>,
     pub(super) result: Outcome,
 }
 
-/// The numbers that names have in the trace.
-#[derive(Debug, Default)]
-struct Known {
-    threads: HashMap<u32, u32>,
-    sites: HashMap<u64, u32>,
+/// What has a name in a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Named {
+    Thread(u32),
+    /// The address of a call.
+    Site(u64),
 }
+
+/// Looks up the name of something in a process; each name is looked up once.
+pub(super) type Names<'n> = dyn FnMut(u32, Named) -> String + 'n;
 
 /// The counts of a recording: the events that it wrote and lost.
 #[derive(Debug, Default)]
@@ -62,12 +66,6 @@ impl<W: Write> Write for Counting<W> {
     }
 }
 
-/// Looks up names of a process; each name is looked up once.
-pub(super) trait Names {
-    fn thread(&mut self, process: u32, thread: u32) -> String;
-    fn site(&mut self, process: u32, address: u64) -> String;
-}
-
 /// The tick length of a source, in ns; 0: finer than a clock.
 fn tick_ns(of: u8) -> u64 {
     match of {
@@ -93,43 +91,40 @@ impl<W: Write> Sink<W> {
     }
 
     /// Writes an event whose time counts from `start_ns`.
-    pub(super) fn push(&mut self, seen: &Seen, start_ns: u64, names: &mut impl Names) {
+    pub(super) fn push(&mut self, seen: &Seen, start_ns: u64, names: &mut Names<'_>) {
         if self.try_push(seen, start_ns, names).is_none() {
             self.result.unwritten += 1;
         }
     }
 
-    fn try_push(&mut self, seen: &Seen, start_ns: u64, names: &mut impl Names) -> Option<()> {
+    fn try_push(&mut self, seen: &Seen, start_ns: u64, names: &mut Names<'_>) -> Option<()> {
         let name = source::NAMES.get(usize::from(seen.source))?;
         let base = self.with(|writer| writer.base(name, tick_ns(seen.source)))?;
-        let known = self.known.entry(seen.process).or_default();
-        let (thread, site) = (known.threads.get(&seen.thread).copied(), known.sites.get(&seen.site).copied());
-        let thread = match (seen.thread, thread) {
-            (0, _) => 0,
-            (_, Some(number)) => number,
-            (thread, None) => {
-                let name = names.thread(seen.process, thread);
-                let number = self.with(|writer| unless_full(writer.thread(&name)))?;
-                self.known.entry(seen.process).or_default().threads.insert(thread, number);
-                self.result.threads += 1;
-                number
-            }
-        };
-        let site = match (seen.site, site) {
-            (0, _) => 0,
-            (_, Some(number)) => number,
-            (address, None) => {
-                let name = names.site(seen.process, address);
-                let number = self.with(|writer| unless_full(writer.site(&name)))?;
-                self.known.entry(seen.process).or_default().sites.insert(address, number);
-                number
-            }
-        };
-        let time = i64::try_from(i128::from(seen.time_ns) - i128::from(start_ns)).unwrap_or(i64::MAX);
+        let thread = self.number(seen.process, Named::Thread(seen.thread), names)?;
+        let site = self.number(seen.process, Named::Site(seen.site), names)?;
+        let time = since(start_ns, seen.time_ns);
         let event = Event { time, timer: seen.timer, what: seen.what, thread, cpu: seen.cpu, base, site };
         self.with(|writer| writer.push(&event))?;
         *self.result.written.entry(seen.source).or_default() += 1;
         Some(())
+    }
+
+    /// The number of a name in the trace; 0 if it is unknown.
+    fn number(&mut self, process: u32, of: Named, names: &mut Names<'_>) -> Option<u32> {
+        if matches!(of, Named::Thread(0) | Named::Site(0)) {
+            return Some(0);
+        }
+        if let Some(number) = self.known.entry(process).or_default().get(&of) {
+            return Some(*number);
+        }
+        let name = names(process, of);
+        let number = self.with(|writer| match of {
+            Named::Thread(_) => unless_full(writer.thread(&name)),
+            Named::Site(_) => unless_full(writer.site(&name)),
+        })?;
+        self.known.entry(process).or_default().insert(of, number);
+        self.result.threads += usize::from(matches!(of, Named::Thread(_)));
+        Some(number)
     }
 
     /// Notes lost records.
@@ -155,11 +150,6 @@ impl<W: Write> Sink<W> {
         self.with(Writer::flush);
     }
 
-    /// Ends the trace.
-    pub(super) fn finish(&mut self) {
-        self.close();
-    }
-
     /// Calls a function with the writer, unless the file had an error or has reached its limit.
     fn with<R>(&mut self, work: impl FnOnce(&mut Writer<Counting<W>>) -> Result<R, TraceError>) -> Option<R> {
         let writer = self.writer.as_mut()?;
@@ -167,7 +157,7 @@ impl<W: Write> Sink<W> {
             Ok(done) => {
                 if writer.get_ref().is_some_and(|to| to.bytes >= self.limit) {
                     self.result.is_full = true;
-                    self.close();
+                    self.finish();
                 }
                 Some(done)
             }
@@ -178,7 +168,8 @@ impl<W: Write> Sink<W> {
         }
     }
 
-    fn close(&mut self) {
+    /// Ends the trace.
+    pub(super) fn finish(&mut self) {
         let Some(writer) = self.writer.take() else { return };
         match writer.finish() {
             Ok(to) => self.result.bytes = to.bytes,

@@ -254,7 +254,7 @@ impl Translator {
 }
 
 /// The difference of two times of one clock; it fits an `i64` unless a record is damaged.
-fn since(start_ns: u64, time_ns: u64) -> i64 {
+pub(super) fn since(start_ns: u64, time_ns: u64) -> i64 {
     i64::try_from(i128::from(time_ns) - i128::from(start_ns)).unwrap_or(i64::MAX)
 }
 

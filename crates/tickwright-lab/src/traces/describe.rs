@@ -99,43 +99,34 @@ impl Experiment for DescribeArgs {
 /// The figures for programs.
 fn series(data: &Described) -> Vec<Series> {
     let profile = &data.profile;
-    let count = |name: &str, value: u64| {
-        Series::new(name, Unit::Count, labels([])).better(Better::Neither).of([value as f64])
+    let figure = |name: &str, unit, of, value: u64| {
+        Series::new(name, unit, of).better(Better::Neither).of([value as f64])
     };
-    let spread = |name: &str, unit: Unit, at: [(&'static str, f64); 3]| {
-        at.map(|(at, value)| {
-            let series = Series::new(name, unit, labels([("at", at.into())]));
-            series.better(Better::Neither).of([value])
-        })
-    };
-    let (p, d, late) = (&profile.population, &profile.delays, &profile.late_ns);
-    let mut all = vec![
-        count("events", profile.events),
-        count("arms", profile.arms),
-        count("re-arms", profile.rearms),
-        count("cancels", profile.cancels),
-        count("fires", profile.fires),
-        count("periodic fires", profile.periodic_fires),
-        count("distinct delays", d.distinct),
-        count("unseen arms", profile.unseen_arms),
-        count("unknown delays", profile.unknown_delays),
-        Series::new("span", Unit::Ns, labels([])).better(Better::Neither).of([profile.span_ns as f64]),
+    let (p, d, age, late) = (&profile.population, &profile.delays, &profile.cancel_age, &profile.late_ns);
+    let counts = [
+        ("events", profile.events),
+        ("arms", profile.arms),
+        ("re-arms", profile.rearms),
+        ("cancels", profile.cancels),
+        ("fires", profile.fires),
+        ("periodic fires", profile.periodic_fires),
+        ("distinct delays", d.distinct),
+        ("unseen arms", profile.unseen_arms),
+        ("unknown delays", profile.unknown_delays),
     ];
-    let population = [("p50", p.p50 as f64), ("p99", p.p99 as f64), ("max", p.max as f64)];
-    all.extend(spread("population", Unit::Count, population));
-    all.extend(spread(
-        "delay",
-        Unit::Ns,
-        [("p50", d.p50 as f64), ("p99", d.p99 as f64), ("max", d.max as f64)],
-    ));
-    all.extend(spread(
-        "late",
-        Unit::Ns,
-        [("p50", late.p50 as f64), ("p99", late.p99 as f64), ("max", late.max as f64)],
-    ));
-    let age = &profile.cancel_age;
-    let age = [("p50", age.p50 as f64), ("p99", age.p99 as f64), ("max", age.max as f64)];
-    all.extend(spread("cancel age", Unit::Ns, age));
+    let spreads = [
+        ("population", Unit::Count, [p.p50, p.p99, p.max]),
+        ("delay", Unit::Ns, [d.p50, d.p99, d.max]),
+        ("late", Unit::Ns, [late.p50, late.p99, late.max]),
+        ("cancel age", Unit::Ns, [age.p50, age.p99, age.max]),
+    ];
+    let mut all: Vec<Series> =
+        counts.into_iter().map(|(name, value)| figure(name, Unit::Count, labels([]), value)).collect();
+    all.push(figure("span", Unit::Ns, labels([]), profile.span_ns));
+    for (name, unit, values) in spreads {
+        let at = ["p50", "p99", "max"].into_iter().zip(values);
+        all.extend(at.map(|(at, value)| figure(name, unit, labels([("at", at.into())]), value)));
+    }
     all.extend(data.found.gaps.series());
     all
 }

@@ -232,36 +232,29 @@ struct Place {
     line_number: i64,
 }
 
-/// What an event says.
-enum Said {
-    Timer(Found),
-    /// Events were lost at this time.
-    Lost(Ns),
-    /// The event is a timer's, but its arguments are not.
-    Unreadable,
-    /// The event is about something else.
-    Other,
-}
-
 impl AnyEvent<'_> {
-    fn said(self) -> Said {
+    /// Adds what the event says of a timer. `None`: it is a timer's, but its arguments are not.
+    fn told(self, to: &mut TimerEvents) -> Option<()> {
         let install = match &*self.name {
             "TimerInstall" => Some(true),
             "TimerFire" => None,
             "TimerRemove" => Some(false),
-            "trace_buffer_overflowed" => return Said::Lost(ns(self.overflowed_at() * 1_000.0)),
-            _ => return Said::Other,
+            "trace_buffer_overflowed" => {
+                to.lost.push(ns(self.overflowed_at() * 1_000.0));
+                return Some(());
+            }
+            _ => return Some(()),
         };
         // The phase that ends an event with a begin.
         if self.ph == "E" {
-            return Said::Other;
+            return Some(());
         }
         let args = self.args.as_deref().map(|args| serde_json::from_str(args.get()));
-        let Some(Ok(Arguments { data })) = args else { return Said::Unreadable };
+        let Arguments { data } = args?.ok()?;
         let id = match (data.timer_id, install) {
             // Programs clear timer 0, which never exists.
             (Some(0), Some(false)) => 0,
-            (None | Some(0), _) => return Said::Unreadable,
+            (None | Some(0), _) => return None,
             (Some(id), _) => id,
         };
         let did = match install {
@@ -275,7 +268,7 @@ impl AnyEvent<'_> {
             let Place { function_name, url, line_number } = place;
             format!("{function_name} {url}:{line_number}").trim().to_owned()
         });
-        Said::Timer(Found {
+        to.found.push(Found {
             time: ns(self.ts * 1_000.0),
             process: self.pid,
             thread: self.tid,
@@ -283,7 +276,8 @@ impl AnyEvent<'_> {
             id,
             site: site.unwrap_or_default(),
             did,
-        })
+        });
+        Some(())
     }
 
     /// The time in us at which the buffer overflowed, or the event's own time.
@@ -335,12 +329,7 @@ impl<'de> Visitor<'de> for Traces<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<(), A::Error> {
         while let Some(event) = all.next_element::<AnyEvent<'_>>()? {
             self.0.limit.renew();
-            match event.said() {
-                Said::Timer(timer) => self.0.found.push(timer),
-                Said::Lost(time) => self.0.lost.push(time),
-                Said::Unreadable => self.0.count.unreadable += 1,
-                Said::Other => {}
-            }
+            self.0.count.unreadable += u64::from(event.told(self.0).is_none());
         }
         Ok(())
     }

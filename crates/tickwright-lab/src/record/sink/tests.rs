@@ -4,16 +4,8 @@ use tickwright_trace::{Reader, What};
 
 use super::*;
 
-struct Plain;
-
-impl Names for Plain {
-    fn thread(&mut self, process: u32, thread: u32) -> String {
-        format!("{process}/{thread}")
-    }
-
-    fn site(&mut self, _: u32, address: u64) -> String {
-        format!("{address:#x}")
-    }
+fn plain(process: u32, of: Named) -> String {
+    format!("{process}/{of:?}")
 }
 
 /// A disk with room for `left` bytes.
@@ -55,8 +47,8 @@ fn events(file: &[u8]) -> u64 {
 fn events_are_written_with_their_names() {
     let mut file = Vec::new();
     let mut sink = Sink::new(&mut file, &Header::of("record"), u64::MAX).unwrap();
-    sink.push(&seen(1), 1000, &mut Plain);
-    sink.push(&seen(2), 1000, &mut Plain);
+    sink.push(&seen(1), 1000, &mut plain);
+    sink.push(&seen(2), 1000, &mut plain);
     sink.lost(1000, 1000, 3, "why");
     sink.finish();
     assert_eq!((sink.result.written[&source::POLL], sink.result.threads, sink.result.lost), (2, 1, 3));
@@ -72,7 +64,7 @@ fn names_of_a_process_that_has_ended_are_forgotten_and_stay_counted() {
     let mut file = Vec::new();
     let mut sink = Sink::new(&mut file, &Header::of("record"), u64::MAX).unwrap();
     for process in 0..100 {
-        sink.push(&Seen { process, ..seen(1) }, 1000, &mut Plain);
+        sink.push(&Seen { process, ..seen(1) }, 1000, &mut plain);
         sink.forget(process);
     }
     assert_eq!(sink.processes(), 0);
@@ -87,7 +79,7 @@ fn a_full_disk_keeps_what_was_written() {
     let mut file = Vec::new();
     let disk = Disk { left: 100_000, file: &mut file };
     let mut sink = Sink::new(disk, &Header::of("record"), u64::MAX).unwrap();
-    (0..100_000).for_each(|turn| sink.push(&seen(turn), 1000, &mut Plain));
+    (0..100_000).for_each(|turn| sink.push(&seen(turn), 1000, &mut plain));
     sink.finish();
     assert!(!sink.is_open());
     let kind = sink.result.error.as_ref().map(io::Error::kind);
@@ -104,7 +96,7 @@ fn a_full_disk_keeps_what_was_written() {
 fn a_limit_ends_the_trace_whole() {
     let mut file = Vec::new();
     let mut sink = Sink::new(&mut file, &Header::of("record"), 50_000).unwrap();
-    (0..100_000).for_each(|turn| sink.push(&seen(turn), 1000, &mut Plain));
+    (0..100_000).for_each(|turn| sink.push(&seen(turn), 1000, &mut plain));
     assert!(sink.result.is_full && sink.result.error.is_none());
     let (written, unwritten) = (sink.result.written[&source::POLL], sink.result.unwritten);
     assert_eq!(written + unwritten, 100_000);

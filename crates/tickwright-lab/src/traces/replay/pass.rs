@@ -19,14 +19,12 @@ pub(super) type Feed<'f> = dyn Fn(&mut dyn FnMut(&Tape) -> Result<(), LabError>)
 pub(super) enum Purpose<'p> {
     /// Compare the answers with the oracle's, and weigh the queue.
     Verify(Compare<'p>),
-    /// Time all operations together.
-    Time,
     /// Time each operation alone; the number is what a reading of the clock costs. Before each
     /// piece the bytes are overwritten, and caches with them.
     Calls(u64, &'p mut [u8]),
-    /// Time all operations together, with caches overwritten before each piece. The number is what
-    /// a reading of the processor time costs.
-    Cold(u64, &'p mut [u8]),
+    /// Time all operations together. Before each piece the bytes are overwritten, and caches with
+    /// them; the number is what a reading of the processor time costs then.
+    Time(u64, &'p mut [u8]),
     /// Count wake-ups at which nothing is due, and the lateness of deliveries.
     Wakes,
 }
@@ -99,21 +97,14 @@ impl Pass<'_> {
         let mut passed = Passed::default();
         // The processor time of this thread leaves out what other programs take.
         let processor = Processor(meter);
-        // Runs a piece. Its time counts from the reading of the clock on.
-        let mut timed = |piece: &Tape, clock: u64, passed: &mut Passed| {
-            let sample = live.sampler.sample(piece, Evidence::Fold, &processor);
-            passed.fold.append(sample.answer.fold());
-            passed.ns += if counts(&mut untimed, piece) { sample.ns.saturating_sub(clock) } else { 0 };
-        };
         match purpose {
             Purpose::Verify(compare) => verify(live, feed, compare, &processor, &mut passed)?,
-            Purpose::Time => feed(&mut |piece| {
-                timed(piece, 0, &mut passed);
-                Ok(())
-            })?,
-            Purpose::Cold(clock, waste) => feed(&mut |piece| {
+            Purpose::Time(clock, waste) => feed(&mut |piece| {
                 pollute(waste);
-                timed(piece, clock, &mut passed);
+                // The time of a piece counts from the reading of the clock on.
+                let sample = live.sampler.sample(piece, Evidence::Fold, &processor);
+                passed.fold.append(sample.answer.fold());
+                passed.ns += if counts(&mut untimed, piece) { sample.ns.saturating_sub(clock) } else { 0 };
                 Ok(())
             })?,
             Purpose::Calls(clock, waste) => calls(live, feed, (clock, waste, untimed), meter, &mut passed)?,

@@ -111,7 +111,11 @@ pub(crate) fn run(plan: &Plan, limits: Option<Limits>, lab: &mut Lab<'_>) -> Res
         .compare(&structures, &mut data.left_out, lab)
         .and_then(|()| bench.time(&mut data.left_out, lab));
     data.rows = bench.rows;
-    unless_interrupted(done, lab)?;
+    match done {
+        // An interruption is no error.
+        Err(LabError::Interrupted) => lab.interrupted = true,
+        done => done?,
+    }
     Ok(data)
 }
 
@@ -281,8 +285,7 @@ impl Bench<'_> {
         let stop = || interrupt::requested() || is_late();
         let all = |take: &mut dyn FnMut(&Tape) -> Result<(), LabError>| self.steps.each(usize::MAX, take);
         let taken = Rounds::new(plan.rounds, plan.seed).run_until(lanes, more, stop, |turn| {
-            let purpose = if plan.cold { Purpose::Cold(clock, &mut waste) } else { Purpose::Time };
-            let passed = self.pass(structures[turn.lane], purpose, &all)?;
+            let passed = self.pass(structures[turn.lane], Purpose::Time(clock, &mut waste), &all)?;
             same(turn.lane, 1, &passed)?;
             passes.set(passes.get() + 1);
             if turn.round == 0 && turn.is_last_of(lanes) {
@@ -406,17 +409,6 @@ fn long([one, decoding, within]: [Duration; 3], structures: usize, is_kept: bool
             span(compared)
         )
     })
-}
-
-/// An interruption while a trace was decoded ends the run; it is no error.
-fn unless_interrupted<T>(taken: Result<T, LabError>, lab: &mut Lab<'_>) -> Result<Option<T>, LabError> {
-    match taken {
-        Err(LabError::Interrupted) => {
-            lab.interrupted = true;
-            Ok(None)
-        }
-        taken => taken.map(Some),
-    }
 }
 
 /// The part of a trace that was decoded.

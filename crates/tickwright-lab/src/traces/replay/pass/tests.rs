@@ -134,7 +134,7 @@ fn the_time_of_other_programs_does_not_count() {
     let feed = |take: &mut dyn FnMut(&Tape) -> Result<(), LabError>| chunks.iter().try_for_each(take);
     let structure = registry::find("heap4/slab").unwrap();
     for meter in [&Shared(FakeMeter::steady(10)) as &dyn Meter, &FakeMeter::steady(10)] {
-        let pass = Pass { feed: &feed, capacity: 4, untimed: 2, purpose: Purpose::Time, meter };
+        let pass = Pass { feed: &feed, capacity: 4, untimed: 2, purpose: Purpose::Time(0, &mut []), meter };
         let passed = on(structure, Fault::None, pass);
         // The first of three pieces is not timed, and each other takes one reading.
         assert_eq!(passed.map(|passed| passed.ns).ok(), Some(20));
@@ -162,8 +162,7 @@ fn the_time_is_told_in_each_pass_and_is_not_timed_as_a_call() {
         let run = |purpose| run(purpose).unwrap_or_else(|error| panic!("{id}: {error}"));
         let compared = run(Purpose::Verify(Compare { end: u64::MAX, known: None, pieces: 1 }));
         assert_ne!(compared.fold, Fold::default());
-        assert_eq!(run(Purpose::Time).fold, compared.fold, "{id}");
-        assert_eq!(run(Purpose::Cold(0, &mut [])).fold, compared.fold, "{id}");
+        assert_eq!(run(Purpose::Time(0, &mut [])).fold, compared.fold, "{id}");
         assert_eq!(run(Purpose::Wakes).late_ticks, 1, "{id}");
         assert_eq!(run(Purpose::Calls(0, &mut [])).fold, compared.fold, "{id}");
     }
