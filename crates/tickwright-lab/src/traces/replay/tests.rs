@@ -11,7 +11,7 @@ use crate::experiments::request;
 use crate::models::tape::Step;
 use crate::render;
 use crate::structures::registry;
-use crate::traces::decode::Decoder;
+use crate::traces::decode::{Counts, Decoder};
 use crate::traces::input::Input;
 use crate::traces::profile::Workload;
 
@@ -24,7 +24,7 @@ fn rearm(time: Ns, timer: u64, deadline: Ns) -> Event {
 }
 
 /// The operations, and the times that the queue is told, in order.
-fn told(events: &[Event], tick_ns: u64) -> (Vec<Step>, crate::traces::decode::Counts) {
+fn told(events: &[Event], tick_ns: u64) -> (Vec<Step>, Counts) {
     let mut decoder = Decoder::new(tick_ns);
     let mut out = Vec::new();
     let mut put = |step| {
@@ -35,36 +35,86 @@ fn told(events: &[Event], tick_ns: u64) -> (Vec<Step>, crate::traces::decode::Co
     (out, decoder.counts())
 }
 
-/// The operations.
-fn decoded(events: &[Event], tick_ns: u64) -> (Vec<Step>, crate::traces::decode::Counts) {
-    let (steps, counts) = told(events, tick_ns);
-    (steps.into_iter().filter(|step| step.is_operation()).collect(), counts)
+/// Events as `TIME KIND TIMER DEADLINE/PERIOD`.
+fn events(text: &str) -> Vec<Event> {
+    let event = |text: &str| {
+        let mut words = text.split([' ', '/']);
+        let (time, kind) = (words.next().unwrap().parse().unwrap(), words.next().unwrap());
+        let timer = words.next().unwrap().parse().unwrap();
+        let mut next = || words.next().map_or(0, |number| number.parse::<i64>().unwrap());
+        let (deadline, period) = (next(), next().unsigned_abs());
+        Event::new(
+            time,
+            timer,
+            match kind {
+                "arm" => What::Arm { deadline, period },
+                "rearm" => What::Rearm { deadline, period },
+                "cancel" => What::Cancel,
+                _ => What::Fire,
+            },
+        )
+    };
+    text.split(", ").map(event).collect()
 }
 
-/// Once for each tick, unless a delivery has told it.
+/// Steps as text: `ID>DEADLINE` for an insert, `ID>>DEADLINE` for a move, `-ID`, `*NOW` for an
+/// advance, and `@AT` for the time that the queue is told.
+fn shown(steps: &[Step]) -> String {
+    let shown = |step: &Step| match step {
+        Step::Insert { id, deadline } => format!("{id}>{deadline}"),
+        Step::Reschedule { id, deadline } => format!("{id}>>{deadline}"),
+        Step::Remove { id } => format!("-{id}"),
+        Step::Advance { now } => format!("*{now}"),
+        Step::Clock { at } => format!("@{at}"),
+        other => format!("{other:?}"),
+    };
+    steps.iter().map(shown).collect::<Vec<_>>().join(" ")
+}
+
+/// With ticks of 10 ns. Tick 0 is one tick before the first event.
 #[test]
-fn the_queue_is_told_the_time_before_an_operation() {
-    let events = [
-        arm(100, 1, 300),
-        arm(105, 2, 900),
-        arm(205, 3, 900),
-        Event::new(300, 1, What::Fire),
-        arm(301, 4, 900),
-        arm(410, 1, 900),
-    ];
-    let (steps, counts) = told(&events, 10);
-    let expected = [
-        Step::Clock { at: 1 },
-        Step::Insert { id: 0, deadline: 21 },
-        Step::Insert { id: 1, deadline: 81 },
-        Step::Clock { at: 11 },
-        Step::Insert { id: 2, deadline: 81 },
-        Step::Advance { now: 21 },
-        Step::Insert { id: 3, deadline: 81 },
-        Step::Clock { at: 32 },
-        Step::Insert { id: 4, deadline: 81 },
-    ];
-    assert_eq!((steps, counts.kinds), (expected.to_vec(), [5, 0, 0, 1]));
+fn events_become_operations() {
+    for (text, steps, counts) in [
+        // The queue is told the time before an operation: once for each tick, unless a delivery has
+        // told it.
+        (
+            "100 arm 1 300, 105 arm 2 900, 205 arm 3 900, 300 fire 1, 301 arm 4 900, 410 arm 1 900",
+            "@1 0>21 1>81 @11 2>81 *21 3>81 @32 4>81",
+            [1, 0, 0, 4, 1, 80],
+        ),
+        // The driver wakes at deadlines, and late cancels do nothing.
+        (
+            "100 arm 1 300, 200 arm 2 310, 302 fire 1, 320 cancel 2",
+            "@1 0>21 @11 1>22 *21 *22 @23",
+            [2, 1, 0, 2, 1, 20],
+        ),
+        // Moves, cancels and early expiries are operations. The third timer has the longest delay.
+        (
+            "0 arm 7 1000, 100 rearm 7 2000, 200 arm 8 5000, 300 cancel 7, 400 fire 8",
+            "@1 0>101 @11 0>>201 @21 1>501 @31 -0 @41 -1",
+            [0, 0, 1, 2, 4, 480],
+        ),
+        // An expiry in the tick of its deadline is a delivery.
+        ("0 arm 1 102, 103 fire 1, 103 arm 1 205", "@1 0>12 @11 *12 1>22", [1, 0, 0, 1, 2, 11]),
+        // Overdue timers expire at the next tick.
+        ("1000 arm 1 10, 1005 arm 2 1000, 2000 arm 3 9000", "@1 0>2 1>2 *2 @101 2>801", [2, 0, 0, 2, 2, 700]),
+        // A periodic timer stays on its grid.
+        (
+            "0 arm 1 100/100, 350 arm 2 1000000",
+            "@1 0>11 *11 0>21 *21 0>31 *31 0>41 @36 1>100001",
+            [3, 0, 0, 2, 4, 99965],
+        ),
+    ] {
+        let (found, counted) = told(&events(text), 10);
+        assert_eq!(shown(&found), steps, "{text}");
+        let Counts { deliveries, too_late, early, most, head_changes, longest, .. } = counted;
+        assert_eq!([deliveries, too_late, early, most.into(), head_changes, longest], counts, "{text}");
+        let of_kind = |kind| found.iter().filter(|step| step.is_operation() && step.kind() == kind).count();
+        assert_eq!([0, 1, 2, 3].map(|kind| of_kind(kind) as u64), counted.kinds, "{text}");
+    }
+    // It skips what it missed for long.
+    let (steps, _) = told(&[events("0 arm 1 100/100"), vec![arm(1 << 60, 2, 1 << 61)]].concat(), 10);
+    assert!(steps.len() < 10, "{}", steps.len());
 }
 
 /// A structure that is told the time is late by an eighth of a second, and not of the hour before.
@@ -78,85 +128,12 @@ fn a_granular_structure_is_as_late_as_in_a_loop_that_tells_the_time() {
 }
 
 #[test]
-fn the_driver_wakes_at_deadlines_and_late_cancels_do_nothing() {
-    let cancel = Event::new(320, 2, What::Cancel);
-    let events = [arm(100, 1, 300), arm(200, 2, 310), Event::new(302, 1, What::Fire), cancel];
-    let (steps, counts) = decoded(&events, 10);
-    // Tick 0 is one tick before the first event.
-    let expected = [
-        Step::Insert { id: 0, deadline: 21 },
-        Step::Insert { id: 1, deadline: 22 },
-        Step::Advance { now: 21 },
-        Step::Advance { now: 22 },
-    ];
-    assert_eq!(steps, expected);
-    assert_eq!((counts.deliveries, counts.too_late, counts.most, counts.head_changes), (2, 1, 2, 1));
-}
-
-#[test]
-fn moves_cancels_and_early_expiries_are_operations() {
-    let events = [
-        arm(0, 7, 1000),
-        rearm(100, 7, 2000),
-        arm(200, 8, 5000),
-        Event::new(300, 7, What::Cancel),
-        Event::new(400, 8, What::Fire),
-    ];
-    let (steps, counts) = decoded(&events, 10);
-    let expected = [
-        Step::Insert { id: 0, deadline: 101 },
-        Step::Reschedule { id: 0, deadline: 201 },
-        Step::Insert { id: 1, deadline: 501 },
-        Step::Remove { id: 0 },
-        Step::Remove { id: 1 },
-    ];
-    assert_eq!(steps, expected);
-    assert_eq!((counts.early, counts.deliveries), (1, 0));
-    // The third one, from tick 21 to 501.
-    assert_eq!((counts.most, counts.longest), (2, 480));
-}
-
-#[test]
-fn an_expiry_in_the_tick_of_its_deadline_is_a_delivery() {
-    let events = [arm(0, 1, 102), Event::new(103, 1, What::Fire), arm(103, 1, 205)];
-    let (steps, counts) = decoded(&events, 10);
-    assert_eq!(steps[1], Step::Advance { now: 12 });
-    assert_eq!(steps[2], Step::Insert { id: 1, deadline: 22 });
-    assert_eq!((counts.early, counts.deliveries), (0, 1));
-}
-
-#[test]
-fn overdue_timers_expire_at_the_next_tick() {
-    let (steps, _) = decoded(&[arm(1000, 1, 10), arm(1005, 2, 1000), arm(2000, 3, 9000)], 10);
-    let expected = [
-        Step::Insert { id: 0, deadline: 2 },
-        Step::Insert { id: 1, deadline: 2 },
-        Step::Advance { now: 2 },
-        Step::Insert { id: 2, deadline: 801 },
-    ];
-    assert_eq!(steps, expected);
-}
-
-#[test]
-fn a_periodic_timer_stays_on_its_grid_and_skips_what_it_missed_for_long() {
-    let periodic = Event::new(0, 1, What::Arm { deadline: 100, period: 100 });
-    let (steps, counts) = decoded(&[periodic, arm(350, 2, 1_000_000)], 10);
-    let ticks: Vec<u64> = steps
-        .iter()
-        .filter_map(|step| if let Step::Advance { now } = step { Some(*now) } else { None })
-        .collect();
-    assert_eq!((ticks, counts.deliveries), (vec![11, 21, 31], 3));
-    let (steps, _) = decoded(&[periodic, arm(1 << 60, 2, 1 << 61)], 10);
-    assert!(steps.len() < 10, "{}", steps.len());
-}
-
-#[test]
 fn extreme_times_do_not_panic() {
     for time in [i64::MIN, -1, 0, 1, i64::MAX] {
         for deadline in [i64::MIN, -1, 0, 1, i64::MAX] {
             for tick in [1, 1_000_000, u64::MAX] {
                 let events = [arm(5, 1, 10), arm(time, 2, deadline), rearm(deadline, 2, time)];
-                decoded(&events, tick);
+                told(&events, tick);
             }
         }
     }
@@ -169,7 +146,7 @@ fn a_flood_of_periodic_timers_is_bounded() {
     let mut events: Vec<Event> =
         (0..10_000).map(|timer| Event::new(0, timer, What::Arm { deadline: 1, period: 1 })).collect();
     events.extend((1..10).map(|second| arm(second * 1_000_000, 20_000, second * 1_000_000 + 5)));
-    let (steps, counts) = decoded(&events, 1);
+    let (steps, counts) = told(&events, 1);
     assert!(steps.len() < 2_000_000 && counts.deliveries > 10_000, "{} {counts:?}", steps.len());
 }
 
@@ -179,7 +156,7 @@ fn many_timers_do_not_make_up_for_all_that_they_missed() {
     let mut events: Vec<Event> =
         (0..200).map(|timer| Event::new(0, timer, What::Arm { deadline: 1, period: 1 })).collect();
     events.push(arm(900, 1000, 5000));
-    let (_, counts) = decoded(&events, 1);
+    let (_, counts) = told(&events, 1);
     assert!((65_536..66_500).contains(&counts.deliveries), "{counts:?}");
 }
 
@@ -385,7 +362,7 @@ fn copies_multiply_the_population_and_the_operations() {
     });
     assert_eq!(once.most, 50);
     assert!((149..=151).contains(&thrice.most), "{}", thrice.most);
-    let removes = |counts: crate::traces::decode::Counts| counts.kinds[2];
+    let removes = |counts: Counts| counts.kinds[2];
     assert_eq!(removes(thrice), 3 * removes(once));
 }
 
