@@ -6,7 +6,7 @@
 use core::ffi::{c_int, c_uint, c_void};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::sys::{self, Itimerspec, Itimerval, SECOND};
+use super::sys::{self, SECOND, Setting, Timespec, Timeval};
 use super::{cpu_timers, emit};
 use crate::ring::source::{ITIMER, POSIX, TIMERFD};
 
@@ -20,7 +20,7 @@ static TIMERFDS: [AtomicU64; 1024] = [const { AtomicU64::new(0) }; 1024];
 
 hide! {
     fn timerfd_settime(
-        file: c_int, flags: c_int, new: *const Itimerspec, old: *mut Itimerspec; _
+        file: c_int, flags: c_int, new: *const Setting<Timespec>, old: *mut Setting<Timespec>; _
     ) -> c_int, TimerfdSettime,
     |site, call| {
         let before = sys::now();
@@ -51,7 +51,7 @@ hide! {
     }
 
     fn timer_settime(
-        timer: *mut c_void, flags: c_int, new: *const Itimerspec, old: *mut Itimerspec; _
+        timer: *mut c_void, flags: c_int, new: *const Setting<Timespec>, old: *mut Setting<Timespec>; _
     ) -> c_int, TimerSettime,
     |site, call| {
         let before = sys::now();
@@ -72,7 +72,7 @@ hide! {
         call()
     }
 
-    fn setitimer(which: c_int, new: *const Itimerval, old: *mut Itimerval; _ _) -> c_int, Setitimer,
+    fn setitimer(which: c_int, new: *const Setting<Timeval>, old: *mut Setting<Timeval>; _ _) -> c_int, Setitimer,
     |site, call| {
         let before = sys::now();
         let result = call();
@@ -115,7 +115,7 @@ fn set_itimer(value_ns: Option<u64>, period_ns: u64, before: u64, site: usize) {
 }
 
 /// Records a timer that the kernel has set. `before` is the time before the call.
-fn set(source: u8, id: usize, flags: c_int, new: Itimerspec, before: u64, site: usize) {
+fn set(source: u8, id: usize, flags: c_int, new: Setting<Timespec>, before: u64, site: usize) {
     let value_ns = new.value.ns();
     let is_absolute = flags & ABSOLUTE != 0;
     let deadline_ns = || if is_absolute { sys::steady(value_ns) } else { before.saturating_add(value_ns) };

@@ -5,36 +5,25 @@ use core::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
 /// Nanoseconds in a second.
 pub(crate) const SECOND: u64 = 1_000_000_000;
 
+/// A time in seconds and parts of `NS` ns.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Time<const NS: i64> {
+    sec: i64,
+    parts: i64,
+}
+
 /// `struct timespec`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Timespec {
-    pub(crate) sec: i64,
-    pub(crate) nsec: i64,
-}
-
+pub(crate) type Timespec = Time<1>;
 /// `struct timeval`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Timeval {
-    pub(crate) sec: i64,
-    pub(crate) usec: i64,
-}
+pub(crate) type Timeval = Time<1000>;
 
-/// `struct itimerspec`.
+/// `struct itimerspec` or `struct itimerval`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Itimerspec {
-    pub(crate) interval: Timespec,
-    pub(crate) value: Timespec,
-}
-
-/// `struct itimerval`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Itimerval {
-    pub(crate) interval: Timeval,
-    pub(crate) value: Timeval,
+pub(crate) struct Setting<T> {
+    pub(crate) interval: T,
+    pub(crate) value: T,
 }
 
 /// `Dl_info`.
@@ -135,31 +124,18 @@ pub(crate) fn steady(time_ns: u64) -> u64 {
     (now().wrapping_add(time_ns.wrapping_sub(wall)) as i64).max(0) as u64
 }
 
-impl Timespec {
-    /// In ns; 0 if negative, at most 292 years.
-    pub(crate) fn ns(self) -> u64 {
-        ns(self.sec, self.nsec)
-    }
-
-    pub(crate) fn is_zero(self) -> bool {
-        self.sec == 0 && self.nsec == 0
-    }
-}
-
-impl Timeval {
-    /// In ns; 0 if negative, at most 292 years. The upper bits of the microseconds are masked out:
+impl<const NS: i64> Time<NS> {
+    /// In ns; 0 if negative, at most 292 years. The upper bits of microseconds are masked out:
     /// libevent keeps the number of a queue there.
     pub(crate) fn ns(self) -> u64 {
-        ns(self.sec, (self.usec & 0xf_ffff) * 1000)
+        let parts = if NS == 1 { self.parts } else { self.parts & 0xf_ffff };
+        let seconds_ns = self.sec.saturating_mul(SECOND as i64);
+        seconds_ns.saturating_add(parts.saturating_mul(NS)).max(0) as u64
     }
 
     pub(crate) fn is_zero(self) -> bool {
-        self.sec == 0 && self.usec == 0
+        self.sec == 0 && self.parts == 0
     }
-}
-
-fn ns(sec: i64, nsec: i64) -> u64 {
-    sec.saturating_mul(SECOND as i64).saturating_add(nsec).max(0) as u64
 }
 
 /// The `errno` of the calling thread.

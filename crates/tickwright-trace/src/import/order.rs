@@ -95,55 +95,9 @@ impl Pending {
         }
         None
     }
-
-    /// Whether a timer is detached, and no later line has decided why.
-    #[cfg(test)]
-    fn is_detached(&self, timer: u64) -> bool {
-        self.detached.contains_key(&timer)
-    }
 }
 
 /// The cancellation that stands for a detachment.
 pub(super) const fn detachment(event: Event) -> Event {
     Event { what: What::Cancel, ..event }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(time: Ns, timer: u64) -> Event {
-        Event::new(time, timer, What::Cancel)
-    }
-
-    fn all(pending: &mut Pending, now: Option<Ns>) -> Vec<(Ns, u64)> {
-        core::iter::from_fn(|| pending.next(now)).map(|event| (event.time, event.timer)).collect()
-    }
-
-    #[test]
-    fn later_events_wait_for_a_detachment() {
-        let mut pending = Pending::default();
-        pending.push(at(1, 1));
-        pending.detach(at(2, 2));
-        pending.push(at(3, 3));
-        assert_eq!(all(&mut pending, Some(3)), [(1, 1)]);
-        assert!(pending.take_back(2) && !pending.take_back(2));
-        assert_eq!(all(&mut pending, Some(3)), [(3, 3)]);
-        pending.detach(at(4, 4));
-        pending.push(at(5, 5));
-        pending.close(4);
-        assert_eq!(all(&mut pending, Some(5)), [(4, 4), (5, 5)]);
-    }
-
-    #[test]
-    fn what_is_detached_for_long_or_at_the_end_was_cancelled() {
-        let mut pending = Pending::default();
-        pending.detach(at(0, 1));
-        assert_eq!(all(&mut pending, Some(DETACHED - 1)), []);
-        assert_eq!(all(&mut pending, Some(DETACHED)), [(0, 1)]);
-        assert!(!pending.is_detached(1));
-        pending.detach(at(9, 1));
-        pending.detach(at(10, 1));
-        assert_eq!(all(&mut pending, None), [(9, 1), (10, 1)]);
-    }
 }
