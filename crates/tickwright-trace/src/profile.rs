@@ -17,8 +17,6 @@ mod population;
 
 use std::collections::HashMap;
 
-use serde::Serialize;
-
 pub use self::delays::{Bar, Delays, Share};
 use self::live::{Ended, Live};
 use self::numbers::Numbers;
@@ -28,7 +26,7 @@ use crate::event::{Event, Ns, UNKNOWN, What};
 use crate::header::Names;
 
 /// The figures of a trace. Times and durations are in ns.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Profile {
     /// All events.
     pub events: u64,
@@ -73,16 +71,16 @@ pub struct Profile {
     /// The commonest periods.
     pub periods: Vec<Share>,
     /// Which threads arm and cancel, the busiest first.
-    pub threads: Vec<Thread>,
+    pub threads: Vec<Actor>,
     /// Cancels and re-arms by a thread that had not armed the timer.
     pub remote: u64,
     /// The sites that arm the most timers.
-    pub sites: Vec<Site>,
+    pub sites: Vec<Actor>,
 }
 
-/// What a thread did.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Thread {
+/// What a thread did, or what was done at a place in the program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Actor {
     /// Its name; empty if unknown.
     pub name: String,
     /// Arms and re-arms.
@@ -91,15 +89,6 @@ pub struct Thread {
     pub cancels: u64,
     /// Expiries.
     pub fires: u64,
-}
-
-/// The operations of one place in the program.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Site {
-    /// Its name; empty if unknown.
-    pub name: String,
-    /// Arms and re-arms.
-    pub arms: u64,
 }
 
 /// The most threads, and the most sites, whose names a profile holds.
@@ -123,8 +112,8 @@ pub struct Describer {
     cluster: Numbers,
     /// The tick of the last expiry, and the number of its expiries.
     expiring: (i64, u64),
-    threads: HashMap<u32, Thread>,
-    sites: HashMap<u32, u64>,
+    threads: HashMap<u32, Actor>,
+    sites: HashMap<u32, Actor>,
 }
 
 impl Describer {
@@ -145,7 +134,7 @@ impl Describer {
         match event.what {
             What::Arm { deadline, period } | What::Rearm { deadline, period } => {
                 thread.arms += 1;
-                *self.sites.entry(event.site).or_default() += 1;
+                self.sites.entry(event.site).or_default().arms += 1;
                 self.arm(event, deadline, period);
             }
             What::Cancel => {
@@ -223,20 +212,13 @@ impl Describer {
     pub fn finish(mut self, threads: &Names, sites: &Names) -> Profile {
         self.end_cluster();
         let span_ns = self.first.map_or(0, |first| self.now.abs_diff(first));
-        let mut by_thread: Vec<Thread> = self
-            .threads
-            .into_iter()
-            .map(|(at, thread)| Thread { name: threads.get(at).unwrap_or_default().to_owned(), ..thread })
-            .collect();
-        by_thread.sort_by(|a, b| (b.arms, b.cancels, &a.name).cmp(&(a.arms, a.cancels, &b.name)));
-        by_thread.truncate(MOST_NAMED);
-        let mut by_site: Vec<Site> = self
-            .sites
-            .into_iter()
-            .map(|(at, arms)| Site { name: sites.get(at).unwrap_or_default().to_owned(), arms })
-            .collect();
-        by_site.sort_by(|a, b| (b.arms, &a.name).cmp(&(a.arms, &b.name)));
-        by_site.truncate(MOST_NAMED);
+        let busiest = |actors: HashMap<u32, Actor>, names: &Names| {
+            let named = |(at, actor)| Actor { name: names.get(at).unwrap_or_default().to_owned(), ..actor };
+            let mut all: Vec<Actor> = actors.into_iter().map(named).collect();
+            all.sort_by(|a, b| (b.arms, b.cancels, &a.name).cmp(&(a.arms, a.cancels, &b.name)));
+            all.truncate(MOST_NAMED);
+            all
+        };
         Profile {
             span_ns,
             pending_at_end: self.live.pending() as u64,
@@ -249,8 +231,8 @@ impl Describer {
             cluster: self.cluster.spread(),
             tick_ns: self.tick_ns,
             periods: self.periods.finish().top,
-            threads: by_thread,
-            sites: by_site,
+            threads: busiest(self.threads, threads),
+            sites: busiest(self.sites, sites),
             ..self.profile
         }
     }

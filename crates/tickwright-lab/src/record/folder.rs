@@ -1,14 +1,15 @@
 //! The folders of the library and of the rings during a recording.
 
+use core::hash::BuildHasher;
 use std::env;
 use std::fs::{self, DirBuilder, File, Permissions};
-use std::io::{self, Read};
+use std::hash::RandomState;
+use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process;
 
 use rustix::fs::{FlockOperation, flock};
-use rustix::time::{ClockId, clock_gettime};
 
 const PREFIX: &str = "tickwright-record-";
 
@@ -61,21 +62,15 @@ fn temporary() -> PathBuf {
 /// its name.
 fn make(under: &Path) -> io::Result<(PathBuf, File)> {
     sweep(under);
-    let now = clock_gettime(ClockId::Monotonic);
-    let secret = process::id() as u64 ^ random()?;
-    let name = format!("{PREFIX}{}-{:x}{secret:016x}", process::id(), now.tv_nsec);
+    // The keys of its hash are the system's random numbers.
+    let secret = RandomState::new().hash_one(under);
+    let name = format!("{PREFIX}{}-{secret:016x}", process::id());
     let mode = if rustix::process::geteuid().is_root() { 0o1733 } else { 0o700 };
     let path = under.join(name);
     DirBuilder::new().mode(0o700).create(&path)?;
     fs::set_permissions(&path, Permissions::from_mode(mode))?;
     let lock = lock(&path)?;
     Ok((path, lock))
-}
-
-fn random() -> io::Result<u64> {
-    let mut bytes = [0; 8];
-    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(u64::from_le_bytes(bytes))
 }
 
 /// Removes the folders of killed recorders. A folder is removed if its process is gone and its lock

@@ -2,12 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use serde::Serialize;
-
 use super::numbers::Numbers;
 
 /// The durations of timers, in ns.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Delays {
     /// How many timers were armed.
     pub count: u64,
@@ -30,7 +28,7 @@ pub struct Delays {
 }
 
 /// A duration, and how often it occurs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Share {
     /// The duration, in ns.
     pub ns: u64,
@@ -39,7 +37,7 @@ pub struct Share {
 }
 
 /// A bar of a histogram.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bar {
     /// The least duration, in ns. The bar ends at twice this duration.
     pub from_ns: u64,

@@ -2,10 +2,8 @@
 
 use hdrhistogram::Histogram;
 
-use serde::Serialize;
-
 /// A distribution of numbers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spread {
     /// How many numbers.
     pub count: u64,

@@ -1,11 +1,9 @@
 //! How many timers were pending, over time.
 
-use serde::Serialize;
-
 use super::numbers::Numbers;
 
 /// How many timers were pending. Shares are shares of time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Population {
     /// The mean over time.
     pub mean: f64,
@@ -20,7 +18,7 @@ pub struct Population {
 }
 
 /// A part of the time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moment {
     /// When the part begins, in ns from the first event.
     pub from_ns: u64,

@@ -12,8 +12,11 @@ use crate::models::verify::Judge;
 use crate::models::witness::{Answer, Evidence, Fold};
 use crate::structures::registry::{self, Structure};
 
-/// Calls its argument with all operations, piece by piece. The error ends it.
-pub(super) type Feed<'f> = dyn Fn(&mut dyn FnMut(&Tape) -> Result<(), LabError>) -> Result<(), LabError> + 'f;
+/// Takes a piece of the operations. The error ends a pass.
+pub(super) type Take<'t> = dyn FnMut(&Tape) -> Result<(), LabError> + 't;
+
+/// Calls its argument with all operations, piece by piece.
+pub(super) type Feed<'f> = dyn Fn(&mut Take<'_>) -> Result<(), LabError> + 'f;
 
 /// What a pass is for.
 pub(super) enum Purpose<'p> {

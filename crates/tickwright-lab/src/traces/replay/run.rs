@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use tickwright_trace::{Profile, What};
 
 use super::data::{Data, LeftOut, Limits, Plan, Row};
-use super::pass::{Compare, Feed, Known, Pass, Passed, Processor, Purpose};
+use super::pass::{Compare, Feed, Known, Pass, Passed, Processor, Purpose, Take};
 use crate::clock::{Meter, calibrate};
 use crate::error::LabError;
 use crate::experiment::Lab;
@@ -196,7 +196,7 @@ impl Bench<'_> {
                     known: self.known,
                     pieces: self.called(),
                 };
-                let feed = |take: &mut dyn FnMut(&Tape) -> Result<(), LabError>| {
+                let feed = |take: &mut Take<'_>| {
                     self.steps.each(usize::MAX, &mut |chunk| in_time().and_then(|()| take(chunk)))
                 };
                 let verified = self.pass(structure, Purpose::Verify(compare), &feed)?;
@@ -283,7 +283,7 @@ impl Bench<'_> {
         let passes = Cell::new(0);
         let is_late = || passes.get() >= free && self.is_past(|limits| limits.rounds_until);
         let stop = || interrupt::requested() || is_late();
-        let all = |take: &mut dyn FnMut(&Tape) -> Result<(), LabError>| self.steps.each(usize::MAX, take);
+        let all = |take: &mut Take<'_>| self.steps.each(usize::MAX, take);
         let taken = Rounds::new(plan.rounds, plan.seed).run_until(lanes, more, stop, |turn| {
             let passed = self.pass(structures[turn.lane], Purpose::Time(clock, &mut waste), &all)?;
             same(turn.lane, 1, &passed)?;
@@ -316,7 +316,7 @@ impl Bench<'_> {
         let clock = calibrate(meter).cost_ns as u64;
         let progress = Progress::steps((lanes * CALL_ROUNDS) as u64, self.named("single calls"));
         let stop = || interrupt::requested() || self.is_past(|limits| limits.end);
-        let first = |take: &mut dyn FnMut(&Tape) -> Result<(), LabError>| self.steps.each(pieces, take);
+        let first = |take: &mut Take<'_>| self.steps.each(pieces, take);
         let alone = Rounds::new(CALL_ROUNDS, plan.seed).without_warm_up();
         let taken = alone.clone().run_until(
             lanes,
@@ -529,11 +529,7 @@ impl<'p> Steps<'p> {
     }
 
     /// Hands out the first pieces. Operations that are not kept are all handed out.
-    fn each(
-        &self,
-        pieces: usize,
-        take: &mut dyn FnMut(&Tape) -> Result<(), LabError>,
-    ) -> Result<(), LabError> {
+    fn each(&self, pieces: usize, take: &mut Take<'_>) -> Result<(), LabError> {
         match &self.kept {
             Some(kept) => kept.iter().take(pieces).try_for_each(take),
             None => self.decode(take).map(drop),
@@ -542,10 +538,7 @@ impl<'p> Steps<'p> {
 
     /// Decodes, and hands out pieces. Ends at the first error, at a signal, and when there are
     /// enough operations.
-    fn decode(
-        &self,
-        take: &mut dyn FnMut(&Tape) -> Result<(), LabError>,
-    ) -> Result<(Counts, Part), LabError> {
+    fn decode(&self, take: &mut Take<'_>) -> Result<(Counts, Part), LabError> {
         let mut decoder = Decoder::new(self.tick_ns);
         let mut chunk = Tape::of(Vec::with_capacity(self.piece));
         let mut done = Ok(());

@@ -19,7 +19,7 @@ const STEPS: [Step; 5] = [
 fn pass(steps: &[Step], id: &str, fault: Fault, purpose: Purpose<'_>) -> Result<Passed, LabError> {
     let structure = registry::find(id)?;
     let chunks = pieces(steps);
-    let feed = |take: &mut dyn FnMut(&Tape) -> Result<(), LabError>| chunks.iter().try_for_each(take);
+    let feed = |take: &mut Take<'_>| chunks.iter().try_for_each(take);
     let meter = FakeMeter::steady(10);
     on(structure, fault, Pass { feed: &feed, capacity: 4, untimed: 0, purpose, meter: &meter })
 }
@@ -131,7 +131,7 @@ impl Meter for Shared {
 #[test]
 fn the_time_of_other_programs_does_not_count() {
     let chunks = pieces(&EXPIRING);
-    let feed = |take: &mut dyn FnMut(&Tape) -> Result<(), LabError>| chunks.iter().try_for_each(take);
+    let feed = |take: &mut Take<'_>| chunks.iter().try_for_each(take);
     let structure = registry::find("heap4/slab").unwrap();
     for meter in [&Shared(FakeMeter::steady(10)) as &dyn Meter, &FakeMeter::steady(10)] {
         let pass = Pass { feed: &feed, capacity: 4, untimed: 2, purpose: Purpose::Time(0, &mut []), meter };
@@ -152,7 +152,7 @@ fn the_time_is_told_in_each_pass_and_is_not_timed_as_a_call() {
         Step::Advance { now: 900_072 },
     ];
     let chunks = [Tape::of(steps)];
-    let feed = |take: &mut dyn FnMut(&Tape) -> Result<(), LabError>| chunks.iter().try_for_each(take);
+    let feed = |take: &mut Take<'_>| chunks.iter().try_for_each(take);
     for id in ["coarse/slab", "coarse/hook"] {
         let run = |purpose| {
             let meter = FakeMeter::steady(10);
@@ -167,7 +167,7 @@ fn the_time_is_told_in_each_pass_and_is_not_timed_as_a_call() {
         assert_eq!(run(Purpose::Calls(0, &mut [])).fold, compared.fold, "{id}");
     }
     let chunks = [Tape::of([Step::Clock { at: 5 }, Step::Insert { id: 0, deadline: 9 }])];
-    let feed = |take: &mut dyn FnMut(&Tape) -> Result<(), LabError>| chunks.iter().try_for_each(take);
+    let feed = |take: &mut Take<'_>| chunks.iter().try_for_each(take);
     let mut waste = [0; 128];
     let (purpose, meter) = (Purpose::Calls(0, &mut waste), FakeMeter::steady(10));
     let pass = Pass { feed: &feed, capacity: 4, untimed: 0, purpose, meter: &meter };
