@@ -18,7 +18,7 @@ use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use ::parquet::basic::{Compression, Encoding};
-use ::parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use ::parquet::data_type::{ByteArrayType, DataType, Int32Type, Int64Type};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::KeyValue;
 use ::parquet::file::properties::{EnabledStatistics, WriterProperties};
@@ -28,7 +28,6 @@ use ::parquet::schema::types::ColumnPath;
 
 use crate::error::TraceError;
 use crate::event::Event;
-use crate::header::Names;
 use crate::reader::Reader;
 
 /// The columns. Columns of text are encoded as dictionaries.
@@ -73,11 +72,13 @@ fn write<R: Read, W: Write + Send>(reader: &mut Reader<R>, to: W, rows: usize) -
             Ok(None) => break Ok(reader.events_read()),
             Err(error) => break Err(error),
         }
-        table.learn(reader);
         if table.events.len() >= rows {
-            table.write_group().map_err(failed)?;
+            table.write_group(reader).map_err(failed)?;
         }
     };
+    if !table.events.is_empty() {
+        table.write_group(reader).map_err(failed)?;
+    }
     let mut about = vec![
         ("tickwright.header", Some(serde_json::to_string(reader.header()).map_err(io::Error::from)?)),
         ("tickwright.lost_events", reader.lost_total().map(|lost| lost.to_string())),
@@ -104,9 +105,6 @@ struct Table<W: Write + Send> {
     written: i64,
     /// The events of the next row group.
     events: Vec<Event>,
-    threads: Vec<ByteArray>,
-    bases: Vec<ByteArray>,
-    sites: Vec<ByteArray>,
 }
 
 impl<W: Write + Send> Table<W> {
@@ -123,52 +121,29 @@ impl<W: Write + Send> Table<W> {
                 .set_column_dictionary_enabled(column.clone(), false)
                 .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED);
         }
-        Ok(Self {
-            file: SerializedFileWriter::new(to, schema, Arc::new(properties.build()))?,
-            written: 0,
-            events: Vec::new(),
-            threads: Vec::new(),
-            bases: Vec::new(),
-            sites: Vec::new(),
-        })
-    }
-
-    /// Takes over the names that the last block brought.
-    fn learn<R: Read>(&mut self, reader: &Reader<R>) {
-        let take = |known: &mut Vec<ByteArray>, Names(names): &Names| {
-            let new = names.iter().skip(known.len());
-            known.extend(new.map(|name| ByteArray::from(name.as_str())));
-        };
-        take(&mut self.threads, reader.threads());
-        take(&mut self.sites, reader.sites());
-        let new = reader.header().bases.iter().skip(self.bases.len());
-        self.bases.extend(new.map(|base| ByteArray::from(base.name.as_str())));
+        let file = SerializedFileWriter::new(to, schema, Arc::new(properties.build()))?;
+        Ok(Self { file, written: 0, events: Vec::new() })
     }
 
     /// Writes the events as a row group.
-    fn write_group(&mut self) -> Result<(), ParquetError> {
-        let Self { file, events, threads, bases, sites, written } = self;
-        let kinds = ["arm", "rearm", "cancel", "fire"].map(|name| (name, ByteArray::from(name)));
-        let kind = |event: &Event| {
-            let known = kinds.iter().find(|(name, _)| *name == event.what.name());
-            known.map(|(_, name)| name.clone())
-        };
-        let named = |names: &[ByteArray], number: u32| {
-            (number as usize).checked_sub(1).and_then(|at| names.get(at)).cloned()
-        };
+    fn write_group<R: Read>(&mut self, reader: &Reader<R>) -> Result<(), ParquetError> {
+        let Self { file, events, written } = self;
+        let (threads, sites, bases) = (reader.threads(), reader.sites(), &reader.header().bases);
         let mut number = *written..;
         let mut group = file.next_row_group()?;
         let mut rows = Rows { group: &mut group, events };
         rows.column::<Int64Type>(|_| number.next())?;
         rows.column::<Int64Type>(|event| Some(event.time))?;
-        rows.column::<ByteArrayType>(kind)?;
+        rows.column::<ByteArrayType>(|event| Some(event.what.name().into()))?;
         rows.column::<Int64Type>(|event| Some(event.timer.cast_signed()))?;
         rows.column::<Int64Type>(|event| event.what.deadline())?;
         rows.column::<Int64Type>(|event| event.what.armed().map(|(_, period)| period.cast_signed()))?;
-        rows.column::<ByteArrayType>(|event| named(threads, event.thread))?;
+        rows.column::<ByteArrayType>(|event| threads.get(event.thread).map(Into::into))?;
         rows.column::<Int32Type>(|event| event.cpu.checked_sub(1).map(i32::from))?;
-        rows.column::<ByteArrayType>(|event| bases.get(usize::from(event.base)).cloned())?;
-        rows.column::<ByteArrayType>(|event| named(sites, event.site))?;
+        rows.column::<ByteArrayType>(|event| {
+            bases.get(usize::from(event.base)).map(|base| base.name.as_str().into())
+        })?;
+        rows.column::<ByteArrayType>(|event| sites.get(event.site).map(Into::into))?;
         group.close()?;
         *written += i64::try_from(events.len()).unwrap_or(i64::MAX);
         events.clear();
@@ -176,9 +151,6 @@ impl<W: Write + Send> Table<W> {
     }
 
     fn finish(mut self, about: Vec<(&str, Option<String>)>) -> Result<(), ParquetError> {
-        if !self.events.is_empty() {
-            self.write_group()?;
-        }
         for (key, value) in about {
             if value.is_some() {
                 self.file.append_key_value_metadata(KeyValue::new(key.to_owned(), value));

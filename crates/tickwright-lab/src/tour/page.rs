@@ -111,8 +111,7 @@ fn letters(text: &str) -> impl Iterator<Item = char> {
 
 /// A table of the headlines, and the advice.
 fn summary(reports: &[Report], advice: &[Advice]) -> Vec<Section> {
-    let columns = ["experiment", "published", "here", "verdict"];
-    let mut table = columns.into_iter().fold(Table::new(), |table, name| table.column(name, Format::Text));
+    let mut table = Table::new().columns(["experiment", "published", "here", "verdict"], Format::Text);
     for report in reports {
         let Some(headline) = report.findings.first() else { continue };
         table.row([
@@ -129,8 +128,7 @@ fn summary(reports: &[Report], advice: &[Advice]) -> Vec<Section> {
 
 /// The advice as a table, if there is any.
 fn advised(advice: &[Advice]) -> Option<Section> {
-    let columns = ["for", "timers", "take, in ns an operation"];
-    let mut table = columns.into_iter().fold(Table::new(), |table, name| table.column(name, Format::Text));
+    let mut table = Table::new().columns(["for", "timers", "take, in ns an operation"], Format::Text);
     for Advice { about, ranges } in advice {
         for (timers, take) in ranges {
             table.row([(*about).into(), timers.trim_end_matches(" timers").into(), take.as_str().into()]);

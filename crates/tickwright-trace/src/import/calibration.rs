@@ -139,12 +139,9 @@ impl Calibration {
         Some(near.filter(|usual| usual.abs_diff(hz) * 20 < *usual).unwrap_or(hz.max(1)))
     }
 
-    /// Whether jiffies can be converted now. At the end of the source, a short span of lines has to
-    /// give the rate.
-    pub(super) fn knows_jiffies(&mut self, at_the_end: bool) -> bool {
-        if self.hz.is_none() && at_the_end {
-            self.hz = self.slope();
-        }
+    /// Whether jiffies can be converted now, if a short span of lines has to give the rate.
+    pub(super) fn knows_jiffies(&mut self) -> bool {
+        self.hz = self.hz.or_else(|| self.slope());
         self.hz.is_some()
     }
 
@@ -193,7 +190,7 @@ mod tests {
             for tick in 0..hz + hz / 10 {
                 calibration.jiffy((tick * 1_000_000_000 / hz) as Ns + 200_000, 4_294_000_000 + tick);
             }
-            assert!(calibration.knows_jiffies(false), "{hz}");
+            assert!(calibration.hz.is_some(), "{hz}");
             assert_eq!(calibration.hz.unwrap().abs_diff(hz) * 50 / hz, 0, "{hz}: {:?}", calibration.hz);
             assert_eq!(calibration.after(0, hz as i64) / 1_030_000_000, 0);
         }
@@ -204,13 +201,13 @@ mod tests {
         let mut damaged = Calibration::default();
         damaged.jiffy(0, 0);
         damaged.jiffy(2_000_000_000, u64::MAX);
-        assert_eq!((damaged.hz, damaged.knows_jiffies(true)), (None, false));
-        assert!(!Calibration::with_hz(Some(0)).knows_jiffies(true));
+        assert_eq!((damaged.hz, damaged.knows_jiffies()), (None, false));
+        assert!(!Calibration::with_hz(Some(0)).knows_jiffies());
         let mut short = Calibration::default();
         short.jiffy(0, 5);
         short.jiffy(100, 6);
-        assert!(!short.knows_jiffies(true));
-        assert!(Calibration::with_hz(Some(250)).knows_jiffies(false));
+        assert!(!short.knows_jiffies());
+        assert!(Calibration::with_hz(Some(250)).knows_jiffies());
     }
 
     #[test]

@@ -251,7 +251,7 @@ impl<'o, W: Write> Import<'o, W> {
 
     /// Begins to write, with the clocks that the lines so far show.
     fn begin(&mut self) -> Result<(), TraceError> {
-        if self.has[0] && !self.clocks.knows_jiffies(true) {
+        if self.has[0] && !self.clocks.knows_jiffies() {
             return Err(self.unknown_jiffy());
         }
         let Some(to) = self.to.take() else { return Ok(()) };
@@ -287,7 +287,7 @@ impl<'o, W: Write> Import<'o, W> {
             };
         }
         let is_start = matches!(kept.said, Said::Start { .. });
-        if is_start && kept.queue == Queue::Wheel && !self.clocks.knows_jiffies(true) {
+        if is_start && kept.queue == Queue::Wheel && !self.clocks.knows_jiffies() {
             return Err(self.unknown_jiffy());
         }
         let time = kept.time.saturating_sub(self.start);

@@ -146,66 +146,54 @@ const SHORTEST_NS: u64 = 10_000_000;
 
 /// The verdict in a sentence, and whether it asks for a change.
 fn sentence(data: &Replayed, choice: &Choice<'_>, criteria: &Criteria) -> (String, bool) {
-    let asked = choice.asked;
-    let best = choice.best;
-    let (id, share) = (best.structure.id, data.cpu_percent(best));
+    let (best, asked) = (choice.best, choice.asked);
+    let id = best.structure.id;
     if data.whole.span_ns < SHORTEST_NS {
-        let span = span(data.whole.span_ns as f64);
-        let words = format!(
-            "Too short to judge: {} events in {span}. Record for a second or more.",
-            data.whole.events
+        let (events, span) = (data.whole.events, span(data.whole.span_ns as f64));
+        return (
+            format!("Too short to judge: {events} events in {span}. Record for a second or more."),
+            false,
         );
-        return (words, false);
     }
+    let of_best = data.cpu_percent(best);
+    let share = percent(of_best);
     let Some(current) = choice.current else {
-        let left_out = data.left_out.iter().find(|left| left.structure == asked);
-        let did = match left_out {
+        let did = match data.left_out.iter().find(|left| left.structure == asked) {
             Some(left) if left.is_able => format!("was left out, as it would take too long: {}", left.why),
             Some(left) => format!("cannot run this workload: {}", left.why),
             None => "did not run".into(),
         };
-        let share = percent(share);
         return (format!("{id}: {share} of a CPU. The current structure, {}, {did}.", asked.id), true);
     };
-    let (was, now) = (current.structure.id, data.cpu_percent(current));
+    let (was, of_current) = (current.structure.id, data.cpu_percent(current));
+    let now = percent(of_current);
     if let Some(why) = criteria.broken(data, current) {
-        let (now, share) = (percent(now), percent(share));
         let words = format!(
             "{was} does not fulfil the conditions: {why}. Of those that do, {id} is the fastest: it takes {share} \
              of a CPU, {was} {now}."
         );
         return (words, true);
     }
-    if now.max(share) < criteria.negligible {
-        let (now, share) = (percent(now), percent(share));
-        let words =
-            format!("It does not matter for you: timers take {now} of a CPU on {was}, {share} on {id}.");
-        return (words, false);
+    if of_current.max(of_best) < criteria.negligible {
+        let words = format!("timers take {now} of a CPU on {was}, {share} on {id}.");
+        return (format!("It does not matter for you: {words}"), false);
     }
     if current.structure == best.structure {
-        return (
-            format!(
-                "Keep {id}: it takes {} of a CPU, and is the fastest that may be recommended.",
-                percent(share)
-            ),
-            false,
-        );
+        let words = format!("it takes {share} of a CPU, and is the fastest that may be recommended.");
+        return (format!("Keep {id}: {words}"), false);
     }
     // Which one is faster comes from the ratio round by round, so its share follows from that too:
     // a lucky round of the slower one would turn the figures around.
     let ratio = best.ratio(current);
-    let share = ratio.as_ref().map_or(share, |ratio| now * ratio.median);
-    let (saved, now, share) = (percent(now - share), percent(now), percent(share));
+    let of_best = ratio.as_ref().map_or(of_best, |ratio| of_current * ratio.median);
+    let (saved, share) = (percent(of_current - of_best), percent(of_best));
+    let keep = format!("Keep {was}: it takes {now} of a CPU");
     match ratio.map(|ratio| Verdict::on(&ratio)) {
         Some(Verdict::Faster) => {
             (format!("{was} -> {id} saves {saved} of a CPU: from {now} to {share}."), true)
         }
-        Some(Verdict::Slower) => {
-            (format!("Keep {was}: it takes {now} of a CPU. {id} is slower: {share}."), false)
-        }
-        _ => {
-            (format!("Keep {was}: it takes {now} of a CPU; {id} takes {share}, no difference shown."), false)
-        }
+        Some(Verdict::Slower) => (format!("{keep}. {id} is slower: {share}."), false),
+        _ => (format!("{keep}; {id} takes {share}, no difference shown."), false),
     }
 }
 
@@ -241,8 +229,10 @@ pub(super) fn findings(plan: &Plan, data: &Data) -> Vec<Finding> {
     }
     let kept = choice.kept(own, &plan.criteria);
     for more in &data.more {
-        let about = format!("with {} times as many timers", more.scale);
-        all.push(Finding::stated(about, grown(own, more, &plan.criteria, [kept, choice.best.structure])));
+        all.push(Finding::stated(
+            scaled(more),
+            grown(own, more, &plan.criteria, [kept, choice.best.structure]),
+        ));
     }
     all
 }
@@ -280,7 +270,7 @@ pub(super) fn sections(plan: &Plan, data: &Data, findings: &[Finding]) -> Vec<Se
     let Some(choice) = choose(own, &plan.criteria, plan.current) else { return vec![front, workload] };
     let reasons =
         Section::new("Structures").table(table(own, &choice, &plan.criteria)).text(margins(findings));
-    let more = Section::new("What would change it").text(changes(plan, data, &choice));
+    let more = Section::new("What would change it").text(changes(plan, data, &choice, findings));
     let advice = Section::new("Advice").text(advice(own, &choice, &plan.criteria));
     let unseen = Section::new("Not seen by the recorder").text(own.unseen.join("; "));
     let source =
@@ -359,7 +349,7 @@ fn margins(findings: &[Finding]) -> String {
 }
 
 /// The answers to other conditions, from the same rows, and from copies of the workload.
-fn changes(plan: &Plan, data: &Data, choice: &Choice<'_>) -> String {
+fn changes(plan: &Plan, data: &Data, choice: &Choice<'_>, findings: &[Finding]) -> String {
     let own = &data.own;
     let best = choice.best.structure;
     let mut lines = Vec::new();
@@ -377,16 +367,19 @@ fn changes(plan: &Plan, data: &Data, choice: &Choice<'_>) -> String {
         let most = least.ceil() as u32;
         other(&format!("With at most {most} bytes a timer"), Criteria { bytes: Some(most), ..plan.criteria });
     }
-    let kept = choice.kept(own, &plan.criteria);
     for more in &data.more {
-        let grown = grown(own, more, &plan.criteria, [kept, best]);
-        lines.push(format!(
-            "With {} times as many timers ({} on average): {grown}",
-            more.scale,
-            many(mean(more))
-        ));
+        let about = scaled(more);
+        let grown =
+            findings.iter().find(|finding| finding.about == about).map_or("", |finding| &finding.here);
+        let about = about.replacen('w', "W", 1);
+        lines.push(format!("{about} ({} on average): {grown}", many(mean(more))));
     }
     lines.join("\n")
+}
+
+/// What the line on copies of the workload is about.
+fn scaled(more: &Replayed) -> String {
+    format!("with {} times as many timers", more.scale)
 }
 
 fn many(timers: f64) -> String {
