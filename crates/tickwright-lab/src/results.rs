@@ -136,16 +136,13 @@ fn report(a: &Path, first: &Report, b: &Path, second: &Report, compared: &[Compa
         experiment: "compare".into(),
         command: command_line(),
         started: OsClock::start().date(),
-        interrupted: false,
         host: second.host.clone(),
-        clock: None,
-        seed: None,
         workload: second.workload.clone(),
         parameters: second.parameters.clone(),
         notes,
-        series: Vec::new(),
         findings,
         sections: sections(&a.display().to_string(), &b.display().to_string(), compared),
+        ..Report::default()
     }
 }
 

@@ -41,7 +41,7 @@ pub const SCHEMA: u32 = 2;
 
 /// The result of one run of one command.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// The version of this layout: [`SCHEMA`].
     pub schema: u32,
@@ -104,17 +104,9 @@ pub(crate) fn empty(experiment: &str) -> Report {
         schema: SCHEMA,
         experiment: experiment.to_owned(),
         command: format!("tickwright {experiment}"),
-        started: None,
-        interrupted: false,
         host: Host { cores: 3, ..Host::default() },
-        clock: None,
         seed: Some(7),
-        workload: None,
-        parameters: BTreeMap::new(),
-        notes: Vec::new(),
-        series: Vec::new(),
-        findings: Vec::new(),
-        sections: Vec::new(),
+        ..Report::default()
     }
 }
 

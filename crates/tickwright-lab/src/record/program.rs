@@ -88,14 +88,11 @@ fn elf(path: &Path) -> Result<(), Unfit> {
     if head[4] != 2 {
         return unseen("is a program of 32 bits");
     }
-    let number = |at: usize, length: usize| {
-        head[at..at + length].iter().rev().fold(0u64, |number, byte| number << 8 | u64::from(*byte))
-    };
-    let (table, size, count) = (number(32, 8), number(54, 2), number(56, 2));
+    let number = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |number, byte| number << 8 | u64::from(*byte));
+    let (table, size, count) = (number(&head[32..40]), number(&head[54..56]), number(&head[56..58]));
     for row in 0..count {
         let Ok(row) = bytes::<40>(&file, table + row * size) else { break };
-        let [kind, at, length] = [&row[..4], &row[8..16], &row[32..40]]
-            .map(|field| field.iter().rev().fold(0u64, |number, byte| number << 8 | u64::from(*byte)));
+        let [kind, at, length] = [&row[..4], &row[8..16], &row[32..40]].map(number);
         if kind == u64::from(INTERPRETER) {
             let mut name = vec![0; length.min(4096) as usize];
             let is_read = file.read_exact_at(&mut name, at).is_ok();

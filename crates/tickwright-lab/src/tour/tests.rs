@@ -7,17 +7,7 @@ pub(super) fn report(experiment: &str) -> Report {
         schema: SCHEMA,
         experiment: experiment.into(),
         command: format!("tickwright {experiment}"),
-        started: None,
-        interrupted: false,
-        host: Host::default(),
-        clock: None,
-        seed: None,
-        workload: None,
-        parameters: Default::default(),
-        notes: Vec::new(),
-        series: Vec::new(),
-        findings: Vec::new(),
-        sections: Vec::new(),
+        ..Report::default()
     }
 }
 

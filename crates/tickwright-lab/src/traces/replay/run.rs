@@ -250,17 +250,12 @@ impl Bench<'_> {
             let left = limits.rounds_until.saturating_sub(begun) as f64;
             let left = left * (used as f64 / elapsed.max(1) as f64).min(1.0);
             let costs: Vec<u64> = self.rows.iter().map(|row| row.compared_ns).collect();
-            let rows = core::mem::take(&mut self.rows).into_iter();
-            let folds = core::mem::take(&mut self.folds).into_iter();
-            let mut slow = Vec::new();
-            for ((row, folds), fits) in rows.zip(folds).zip(fitting(&costs, left as u64)) {
-                if fits {
-                    self.rows.push(row);
-                    self.folds.push(folds);
-                } else {
-                    slow.push(row.structure);
-                }
-            }
+            let fits = fitting(&costs, left as u64);
+            let slow = self.rows.iter().zip(&fits).filter(|(_, fits)| !**fits).map(|(row, _)| row.structure);
+            let slow = slow.collect();
+            let (mut of_rows, mut of_folds) = (fits.iter(), fits.iter());
+            self.rows.retain(|_| of_rows.next() == Some(&true));
+            self.folds.retain(|_| of_folds.next() == Some(&true));
             leave_out("timed", slow, left_out, lab);
         }
         let lanes = self.rows.len();
