@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::cli::{Audience, audience};
+use crate::cli::{Audience, audience, command};
 use crate::error::LabError;
 use crate::experiments::row::Part;
 use crate::models::scenario::Scenario;
@@ -28,7 +28,7 @@ pub(crate) struct Listing {
 /// A built-in scenario has a mistake; the tests exclude this error.
 pub(crate) fn listing() -> Result<Listing, LabError> {
     Ok(Listing {
-        commands: audience(),
+        commands: audience(&command()),
         structures: STRUCTURES,
         left_out: &LEFT_OUT,
         scenarios: Scenario::built_in()?,

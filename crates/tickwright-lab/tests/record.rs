@@ -113,7 +113,8 @@ fn a_program_that_does_not_compile_is_skipped_only_where_its_library_is_missing(
     }
 }
 
-/// Runs a mode of `calls.c`, which ends with this code. Returns what the recorder says, and the trace.
+/// Runs a mode of `calls.c`, which ends with this code. Returns what the recorder says, and the
+/// trace.
 fn calls(mode: &str, code: i32) -> Option<(String, Trace)> {
     let folder = Folder::new(mode);
     let program = folder.program("calls", &[])?;

@@ -122,8 +122,8 @@ fn set(source: u8, id: usize, flags: c_int, new: Setting<Timespec>, before: u64,
     set_to(source, id, (!new.value.is_zero()).then(deadline_ns), new.interval.ns(), site);
 }
 
-/// The deadline was computed from the time before the call. The kernel counts from a time during the
-/// call, so no expiry comes before the recorded deadline.
+/// The deadline was computed from the time before the call. The kernel counts from a time during
+/// the call, so no expiry comes before the recorded deadline.
 fn set_to(source: u8, id: usize, deadline_ns: Option<u64>, period_ns: u64, site: usize) {
     match deadline_ns {
         None => emit::stop(source, id, site),

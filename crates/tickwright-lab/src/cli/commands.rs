@@ -25,9 +25,8 @@ pub(super) fn entries() -> impl Iterator<Item = (&'static str, Option<&'static s
     })
 }
 
-/// Returns the commands of this build.
-pub(crate) fn audience() -> Vec<Audience> {
-    let cli = super::command();
+/// Returns the commands of this build, of which `cli` is the parser.
+pub(crate) fn audience(cli: &clap::Command) -> Vec<Audience> {
     let of = |(path, whom, _): (&str, Option<&'static str>, _)| {
         let what = match path {
             "" => "Run the tour".to_owned(),
