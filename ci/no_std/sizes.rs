@@ -4,7 +4,7 @@
 
 use tickwright_core::storage::slab::Idx;
 use tickwright_core::storage::{Discipline, Family};
-use tickwright_core::{AdaptiveQueue, DaryHeap, FixedDelay, FlatQueue, LadderQueue, SlabQueue, Timer, Wheel};
+use tickwright_core::{DaryHeap, FixedDelay, FlatQueue, LadderQueue, Timer, Wheel};
 
 /// The bytes of a timer's record in a slab.
 const fn record<F: Family>() -> usize {
@@ -21,10 +21,8 @@ const _: () = {
     assert!(size_of::<Timer<FixedDelay, ()>>() == 32);
     // In the node; a cell takes as much.
     assert!(size_of::<Timer<FlatQueue, ()>>() == 16);
-    assert!(record::<LadderQueue>() == 16 && kib::<LadderQueue>() == 18);
+    assert!(record::<LadderQueue>() == 24 && kib::<LadderQueue>() == 2);
     assert!(record::<FlatQueue>() == 8);
     assert!(record::<DaryHeap<4>>() == 4);
     assert!(record::<Wheel>() == 24 && kib::<Wheel>() == 11);
-    assert!(record::<AdaptiveQueue>() == 24);
-    assert!(size_of::<SlabQueue<AdaptiveQueue, ()>>() == 176);
 };

@@ -39,8 +39,8 @@ pub use explain::Explanation;
 #[cfg(feature = "alloc")]
 #[doc(inline)]
 pub use family::{
-    DefaultFamily, DefaultQueue, adaptive::AdaptiveQueue, dary_heap::DaryHeap, fixed_delay::FixedDelay,
-    flat::FlatQueue, ladder::LadderQueue,
+    DefaultFamily, DefaultQueue, dary_heap::DaryHeap, fixed_delay::FixedDelay, flat::FlatQueue,
+    ladder::LadderQueue,
 };
 #[doc(inline)]
 pub use family::{

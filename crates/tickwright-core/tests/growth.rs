@@ -8,11 +8,10 @@ mod common;
 use core::cell::Cell;
 use core::marker::PhantomData;
 
-use common::Tiny;
 use tickwright_core::storage::{Discipline, Due, Handle, Nodes, Shape};
 use tickwright_core::{
-    AdaptiveQueue, Explanation, Family, HeadChange, HookQueue, Order, Reject, SlabQueue, Tick, Timer,
-    Violation, for_each_family, for_each_slab_only_family, snapshot,
+    Explanation, Family, HeadChange, HookQueue, Order, Reject, SlabQueue, Tick, Timer, Violation,
+    for_each_family, for_each_slab_only_family, snapshot,
 };
 
 thread_local! {
@@ -282,7 +281,6 @@ macro_rules! each {
 fn what_concerns_all_timers_of_a_slab_grows_with_their_number() {
     for_each_family! { each [in_a_slab] }
     for_each_slab_only_family! { each [in_a_slab] }
-    in_a_slab::<AdaptiveQueue<Tiny>>();
 }
 
 #[test]
@@ -294,5 +292,4 @@ fn what_concerns_all_timers_in_structs_grows_with_their_number() {
 fn reading_the_head_does_not_grow_with_its_equals() {
     for_each_family! { each [the_head_of_many_equals_is_near] }
     for_each_slab_only_family! { each [the_head_of_many_equals_is_near] }
-    the_head_of_many_equals_is_near::<AdaptiveQueue<Tiny>>();
 }

@@ -5,11 +5,10 @@
 
 mod common;
 
-use common::Tiny;
 use tickwright_core::explain::Whereabouts;
 use tickwright_core::{
-    AdaptiveQueue, Explanation, Family, HookQueue, Key, LadderQueue, Pending, SlabQueue, SmallWheel, Tick,
-    Timer, TimerQueue, TimerRef, TinyWheel, for_each_family, for_each_slab_only_family, snapshot,
+    Explanation, Family, HookQueue, Key, LadderQueue, Pending, SlabQueue, SmallWheel, Tick, Timer,
+    TimerQueue, TimerRef, TinyWheel, for_each_family, for_each_slab_only_family, snapshot,
 };
 use tickwright_nodes::testing::Random;
 
@@ -225,7 +224,6 @@ macro_rules! each {
 fn every_structure_in_a_slab_tells_the_order_and_the_place() {
     for_each_family! { each [in_a_slab] }
     for_each_slab_only_family! { each [in_a_slab] }
-    in_a_slab::<AdaptiveQueue<Tiny>>();
     in_a_slab::<SmallWheel>();
     in_a_slab::<TinyWheel>();
 }
@@ -270,6 +268,5 @@ fn a_crowd_at_one_tick_is_told_in_order() {
         }
     }
     crowd::<LadderQueue>();
-    crowd::<AdaptiveQueue<Tiny>>();
     crowd::<SmallWheel>();
 }

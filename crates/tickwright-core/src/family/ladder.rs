@@ -1,125 +1,130 @@
-//! A ladder: entries lie in arrays by time, apart from their timers. It is exact to the tick, first
-//! in first out among equals, for every `u64` deadline. For slabs.
+//! A ladder: the earliest timers lie sorted in two short arrays, and all others in buckets, whose
+//! widths follow the population. It is exact to the tick, first in first out among equals, for
+//! every `u64` deadline. For slabs.
 //!
 //! # Invariants
-//! `clock` is the tick that buckets are named by. An entry is a tick and the number of a slot. A
-//! slot's record has the tick at which its timer is due, and the tick for which the timer was
-//! *placed*. An entry with the placed tick and the timer's slot is the timer's *witness*.
-//! 1. Every pending timer has a witness ([`Violation::Count`]). The timer was placed for a tick
-//!    that is not later than its expiry ([`Violation::Order`]).
-//! 2. An entry in a bucket is in the bucket that `BucketNumber::of(clock, tick)` names
-//!    ([`Violation::Bucket`]). No entry is earlier than `clock` ([`Violation::Order`]).
-//! 3. `occupied` has a bit set for exactly the buckets that hold an entry. `levels` has a bit set
-//!    for exactly the levels with such a bucket ([`Violation::Occupied`]).
-//! 4. `min` of a bucket is not later than any tick in it. If its bit in `dirty` is clear, the
-//!    bucket holds the witness of a timer that is due at `min` ([`Violation::Minimum`]).
-//! 5. Witnesses in a bucket are in the order of their arrival numbers, unless the bucket's bit in
-//!    `mixed` is set ([`Violation::Sequence`]).
-//! 6. `run` is sorted by tick and arrival, the earliest last ([`Violation::Order`]).
-//! 7. `entries` is the number of all entries. `moved` is the number of timers that are due later
-//!    than the tick for which they were placed ([`Violation::Count`]).
-//! 8. `horizon` is the least `min` of all occupied buckets, `Tick::MAX` without one. It is 0 during
-//!    a cascade or a sort, and at most one tick after `clock` while there is a front
-//!    ([`Violation::Minimum`]).
-//! 9. While there is a front, the run's timers for `clock` arrived before those of the front
-//!    ([`Violation::Sequence`]).
+//! An entry in a bucket is the low half of a tick, the version of a slot and the slot's number. A
+//! slot has at most one *current* entry: the one with the slot's version and placed tick. All other
+//! entries of the slot are dead.
+//! 1. The run holds timers that have no current entry, each at its expiry ([`Violation::Position`]),
+//!    sorted by expiry and arrival ([`Violation::Order`]). No tick in the run is later than
+//!    `run_end` ([`Violation::Head`]).
+//! 2. The cells behind the run are unused, and those just before it are not greater than its first
+//!    ([`Violation::UnusedCell`]).
+//! 3. A rung lies within one bucket of an earlier rung, or before all of them
+//!    ([`Violation::Bucket`]). A bucket is marked if and only if its list has an entry; no bucket
+//!    before `next` has one ([`Violation::Occupied`]).
+//! 4. While a purge reads a list, the list has an entry that the purge has not read
+//!    ([`Violation::Count`]).
+//! 5. A timer outside of the run has a current entry ([`Violation::Position`]). Its placed tick is
+//!    not later than its expiry ([`Violation::Order`]), lies in the ticks of the bucket
+//!    ([`Violation::Bucket`]), and is not before `run_end`, unless the rung divides the arrivals of
+//!    one tick ([`Violation::Head`]).
+//! 6. Timers of one tick in a bucket are in the order of their arrival, unless the bucket is mixed.
+//!    Arrival numbers are below the counter ([`Violation::Sequence`]).
+//! 7. `entries` is the number of all entries, and `live` that of all pending timers. A slot counts
+//!    its entries ([`Violation::Count`]). Every entry names a slot ([`Violation::Storage`]).
 //!
 //! # Layout
 //! ```text
-//!   record of a slot  { expiry, placed, arrival }      24 bytes a timer with a slot for a u32
+//!   record of a slot  { expiry, arrival, placed (low half), version | marks | count }  24 bytes
 //!
-//!   level 2  [ | | | | |x|o| ..          o = bucket { min, list } -> [31 entries] -> [7 entries]
-//!   level 1  [ | | .. |x| | |o| |o|..                                entry: tick | slot, 8 bytes
-//!   level 0  [ | | .. |o|o| ..
-//!   run      [ 97/4  97/2  60/9  42/7 ]   the earliest: tick, arrival, slot; sorted
+//!   run      [ 3 5 5 8 .. ]   up to 64 timers: offsets and slots, in two arrays
+//!   rung 1   [ | |o|o| .. ]   one bucket of rung 0, divided
+//!   rung 0   [ | | | | |o| |o| .. ]     o = bucket { list, mixed } -> [16 entries] -> [7 entries]
+//!   top      [o]              all later ticks               entry: tick | version | slot, 8 bytes
 //! ```
-//! Buckets are named as in the [wheel](super::wheel), but a bucket is an array instead of a chain.
-//! Entering a bucket reads memory in sequence, and prefetches the records of its timers together. A
-//! bucket of at most 448 entries is sorted into `run`; a longer bucket moves to lower levels.
+//! Ticks before `run_end` are in the run, then come the last rung, the rungs before it, and the
+//! top. When the run is empty, the first bucket fills it. A bucket of up to 64 entries is sorted
+//! into the run, together with the next ones if it is short. A longer bucket is divided into a new
+//! rung of 32 to 256 buckets. A long bucket of one tick needs no sort: the run takes it 64 timers
+//! at a time.
 //!
-//! *Why the head is cheap.* `horizon` is the earliest tick of all buckets, or earlier while entries
-//! are in work. So an entry of the run before that tick is the earliest of all. If its record still
-//! has its arrival number, its timer is the head: two comparisons find it.
+//! *Why the head is cheap.* The run holds no dead entry, and nothing earlier is elsewhere: its first
+//! timer is the head, and a pop verifies nothing.
 //!
-//! *Why no operation searches.* A removal leaves the timer's entry in its place: the entry is dead.
-//! A timer that is moved to a later tick keeps its entry, too. When the entry's tick comes, the
-//! timer is placed again. When a slot is used again, its new timer takes over the dead entry of the
-//! old timer, unless that entry is too late. So moving or cancelling a time-out writes only one
-//! record. Only a timer that is moved to an earlier tick, or by 2^32 ticks, gets a second entry.
+//! *Why no branch is mispredicted.* An insert passes over the run in blocks of eight cells, and each
+//! cell chooses among three values. A bucket is sorted by ranks: the rank of a timer is the number
+//! of smaller keys, and all pairs are compared.
+//!
+//! *Why no operation searches.* A removal from a bucket leaves the entry in its place, dead. A timer
+//! that moves to a later tick keeps its entry, and is placed again when the entry's tick comes. A
+//! slot that is used again takes over the entry of its last timer, unless that is too late. So
+//! moving or cancelling a time-out writes only one record. A timer that moves to an earlier tick, or
+//! by 2^32 ticks, gets a second entry, with another version.
 //!
 //! *Why order is exact.* Entries of equal ticks are always in one bucket, in the order of their
-//! appends. If that may not be the order of arrival, the bucket is mixed. A bucket also becomes
-//! mixed when a timer is placed in it while entries are dead. A dead entry for the same tick and
-//! slot then counts again. The run is sorted by the arrival numbers in the records. A mixed bucket
-//! of one tick is sorted by arrival numbers as well, digit by digit, from list to list.
+//! appends. If that may not be the order of arrival, the bucket is mixed, and its equals are sorted
+//! by the arrival numbers in the records. A long mixed bucket of one tick is divided by arrival
+//! numbers, as others are by ticks. There are 2^64 arrival numbers, but only 256 versions. When a
+//! slot with old entries has used all of them, a dead entry may look like the current one. Then
+//! buckets that the slot enters are mixed, so its timer leaves in order whichever entry is read
+//! first.
 //!
 //! # Costs
 //! | operation | worst | usual | cache lines |
 //! |---|---|---|---|
-//! | insert | O(1) | O(1) | the record, the bucket, its last entry |
-//! | remove | O(1), looks at up to 128 entries while many are dead | O(1) | the record, the bucket |
-//! | reschedule to later | O(1) | O(1) | the record, the bucket |
+//! | insert | O(1): up to 64 timers leave a full run | O(1) | the record; the run, or a bucket |
+//! | remove | O(1), reads up to 48 entries while many are dead | O(1) | the record |
+//! | reschedule to later | O(1) | O(1) | the record |
 //! | reschedule to earlier | as insert and remove | O(1) | as insert |
-//! | peek, second | O(n), usually O(k), k in the first bucket | O(k) | entries in sequence |
-//! | next_expiry | as peek after the bucket's earliest left it | O(1) | 2 |
+//! | peek, second, next_expiry | O(n) while the run is empty | O(1) | 2 |
 //! | next_wake | O(1) | O(1) | 2 |
-//! | pop | O(k) for each bucket of k that it enters | amortized O(levels) | the record |
-//! | pop_and_reinsert | as pop and insert | amortized O(levels) | as pop + insert |
-//! | advance, m expired | as m pops | amortized O(levels) per timer | the record, in batches |
+//! | pop | O(k) for each bucket of k that it divides | amortized O(1) | the record |
+//! | pop_and_reinsert | as pop and insert | amortized O(1) | as pop + insert |
+//! | advance, m expired | as m pops | amortized O(1) per timer | the record |
 //!
-//! `next_wake` may be early after a timer was cancelled or moved: then nothing is due, and the next
-//! result is later. An entry moves at most `LEVELS` times, and at most six times more in a mixed
-//! bucket of one tick. With a budget of n, an advance moves, drops and delivers at most n entries.
-//! `peek` and `second` read a bucket up to the first or second timer for its `min`, but a mixed
-//! bucket to its end. After 2^31 inserts and moves all arrivals are numbered again, in O(n).
+//! The run is empty only after a removal or a move took its last timer, or a budget was used up:
+//! then `next_wake` may be early, and the next pop fills the run. A pop of the run's last timer fills
+//! the run at once, with timers that may be due much later. An entry moves once for each rung, which
+//! is at most twice with a million timers whose deadlines are spread. With a budget of n, an advance
+//! moves and delivers at most n entries; a sort of up to 64 is paid in advance, by several calls if
+//! need be. An insert that finds the memory for entries used up drops all dead entries, in O(n).
+//! That needs more than n/8 timers to move to earlier ticks between two passes of the purge.
 //!
-//! Bytes per timer: slab 24 + slot (8 for a `u32`), and 3 more for dead entries. From 256 timers
-//! on, chunks that are not full add up to 215 KiB, and run and batch take 16 KiB. With dead entries
-//! that is less than two fifths of the memory from 25,000 timers on. The queue itself takes 18 KiB.
-//! On 32-bit targets all these figures are the same, because records and entries number slots in 32
-//! bits everywhere.
+//! Bytes per timer: slab 24 + slot (8 for a `u32`), and up to 14 for entries. From 25 timers on,
+//! lists and rungs take 28 KiB, and chunks that are not full add up to 200 KiB, or 132 bytes a timer
+//! if that is less. The queue itself takes 2.5 KiB. A ladder has at most 2^24 - 1 slots; another
+//! timer is refused as [`Full`](crate::Reject::Full).
 //!
 //! # Files
-//! The files are listed in this order. First `chunks` (memory for entries), `rungs` (buckets and
-//! their marks), `near` and `batch` (sorting a short bucket), `state` (the record and the whole
-//! ladder), and `enter` (from buckets to the front). Then `purge` (dead entries), `scan` (queries),
+//! The files are listed in this order. First `record` (the record and the entry), `pool` (memory for
+//! entries), `run` (the two arrays), `rungs` (what a bucket stands for) and `state` (the whole
+//! ladder). Then `refill` (from buckets to the run), `purge` (dead entries), `scan` (queries),
 //! `queue` (the operations), `check`.
 //!
 //! # Choose when
-//! - there are ten thousand timers or more that mostly expire: each is looked up when it is armed
-//!   and when it leaves, and nowhere between;
-//! - timers are moved to later ticks, and an early `next_wake` does no harm.
+//! - in doubt, in a slab: it suits two timers as well as a million, whether they expire, move or are
+//!   cancelled.
 //!
 //! # Avoid when
 //! - the caller owns the nodes: entries of removed timers name their slots, so it works in slabs
 //!   alone;
-//! - few timers are pending: a heap is smaller and faster;
-//! - nearly all timers are moved or cancelled before they expire: the [wheel](super::wheel) is
-//!   faster then;
-//! - the program often reads the exact head while timers are moved and cancelled.
+//! - memory is scarce: a [heap](super::dary_heap) takes half of it, and with a few dozen timers far
+//!   less;
+//! - the worst call must be short even without a budget: a pop may divide a long bucket.
 //!
 //! # References
-//! Tang, Goh & Thng, "Ladder queue", TOMACS 2005: rungs of unsorted buckets, a sorted bottom.
-//! Ahuja, Mehlhorn, Orlin & Tarjan, "Faster algorithms for the shortest path problem", JACM 1990:
-//! radix heap, where the highest differing digit gives the level. Groot Koerkamp, "SimdQuickHeap",
-//! 2026: entries of 8 bytes in sequential memory. To place a moved timer again only when its old
-//! tick comes is the lazy re-arm of many network stacks. The witness, and slots that take over dead
-//! entries, are ours.
+//! Tang, Goh & Thng, "Ladder queue", TOMACS 2005: rungs of unsorted buckets whose widths follow the
+//! population, a sorted bottom. Groot Koerkamp, "SimdQuickHeap", 2026: entries of 8 bytes in
+//! sequential memory, sorts without mispredictions. To place a moved timer again only when its old
+//! tick comes is the lazy re-arm of many network stacks. The versions, slots that take over dead
+//! entries, and rungs that divide arrivals are ours.
 
-mod batch;
 mod check;
-mod chunks;
-mod enter;
-mod near;
+mod pool;
 mod purge;
 mod queue;
+mod record;
+mod refill;
+mod run;
 mod rungs;
 mod scan;
 mod state;
 #[cfg(test)]
 mod tests;
 
-pub(in crate::family) use state::{Ladder, LadderNode};
+pub(in crate::family) use state::Ladder;
 
 use crate::contract::Exact;
 #[cfg(doc)]
@@ -128,7 +133,7 @@ use crate::storage::layout::Together;
 use crate::storage::{Family, Handle, Shape};
 
 /// The ladder, as the type argument of a [`SlabQueue`](crate::SlabQueue). The queue is a value of
-/// 18 KiB: box it, or make it a static. It does not compile over hooks.
+/// 2.5 KiB: box it where that is too much to move. It does not compile over hooks.
 ///
 /// ```
 /// use tickwright_core::{LadderQueue, SlabQueue};

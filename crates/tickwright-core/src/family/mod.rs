@@ -5,8 +5,6 @@
 //! Every module has the same headings: invariants, layout, costs, choose and avoid when,
 //! references.
 
-#[cfg(feature = "alloc")]
-pub mod adaptive;
 pub mod avl;
 pub mod coarse_wheel;
 pub mod dary_heap;
@@ -26,7 +24,7 @@ mod timer_tree;
 pub mod wheel;
 
 /// The family to use before you have measured, over hooks and for services: the 4-ary heap, on
-/// every target. In a slab of your own, use [`DefaultQueue`], which adapts to its timers.
+/// every target. In a slab of your own, use [`DefaultQueue`].
 ///
 /// The choice rests on the results of `tickwright latency crossover` on x86-64
 /// (`records/latency-crossover`). The measured work is one tick of the handler: read the head,
@@ -72,8 +70,8 @@ pub mod wheel;
 #[cfg(feature = "alloc")]
 pub type DefaultFamily = dary_heap::DaryHeap<4>;
 
-/// The queue to begin with: a slab over the [`AdaptiveQueue`](crate::AdaptiveQueue), which suits
-/// two timers as well as a million.
+/// The queue to begin with: a slab over the [`LadderQueue`](crate::LadderQueue), which suits two
+/// timers as well as a million.
 ///
 /// ```
 /// use tickwright_core::DefaultQueue;
@@ -84,7 +82,7 @@ pub type DefaultFamily = dary_heap::DaryHeap<4>;
 /// # Ok::<(), tickwright_core::Reject>(())
 /// ```
 #[cfg(feature = "alloc")]
-pub type DefaultQueue<T> = crate::SlabQueue<adaptive::AdaptiveQueue, T>;
+pub type DefaultQueue<T> = crate::SlabQueue<ladder::LadderQueue, T>;
 
 /// The only list of structures. Calls `$callback!` once, with the tokens in the brackets and then a
 /// row per structure: its identifier (the family's `ID`) and its family type.
@@ -127,7 +125,6 @@ macro_rules! for_each_slab_only_family {
     ($callback:ident [$($args:tt)*]) => {
         $callback! { [$($args)*]
             "ladder" => $crate::LadderQueue;
-            "adaptive" => $crate::AdaptiveQueue;
         }
     };
 }

@@ -109,7 +109,8 @@ impl<F: Family, T> SlabQueue<F, T> {
     #[doc(hidden)]
     #[must_use]
     pub const fn with_last_generation(last: u32) -> Self {
-        let arena = Arena::starting_after(last, Columns::EMPTY);
+        let slots = <F::Of<Idx> as Discipline<Idx>>::SLOTS;
+        let arena = Arena::starting_after(last, Columns::EMPTY).with_slots(slots);
         Self { order: <F::Of<Idx> as Discipline<Idx>>::NEW, arena, now: 0 }
     }
 

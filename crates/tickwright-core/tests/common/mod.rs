@@ -1,19 +1,6 @@
 //! Code that the storage tests share.
 #![allow(dead_code, unused_macros)]
 
-/// Limits of an adaptive queue so low that a small test crosses all of them.
-#[cfg(feature = "alloc")]
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Tiny;
-
-#[cfg(feature = "alloc")]
-impl tickwright_core::family::adaptive::Limits for Tiny {
-    const FLAT: usize = 4;
-    const HEAP: usize = 12;
-    const WHEEL: usize = 60;
-    const EXPIRIES: i32 = 20;
-}
-
 /// One module per test function, with one test for each family:
 /// `for_each_family! { suite [a_test another] }`.
 macro_rules! suite {

@@ -1,87 +1,116 @@
 //! Verifies all invariants.
 
-use super::enter::{NEAR_LEVELS, tick_at};
-use super::rungs::Number;
+use alloc::vec::Vec;
+
+use super::record::LadderRecord;
+use super::rungs::{Rung, TOP, place_of};
 use super::scan::Place;
-use super::state::{Ladder, LadderNode, Work};
-use crate::contract::{Tick, Violation};
+use super::state::Ladder;
+use crate::contract::Violation;
 use crate::storage::{Handle, Nodes};
 
-impl<P: Handle, R: LadderNode<P>> Ladder<P, R> {
-    pub(super) fn check_all(&self, nodes: &impl Nodes<P, R>, len: usize) -> Result<(), Violation> {
-        if self.live != len || self.places().count() != self.entries || self.entries < len {
-            return Err(Violation::Count);
+/// Returns a violation unless a condition holds.
+fn hold(condition: bool, violation: Violation) -> Result<(), Violation> {
+    if condition { Ok(()) } else { Err(violation) }
+}
+
+impl<P: Handle> Ladder<P> {
+    pub(super) fn check_all(&self, nodes: &impl Nodes<P, LadderRecord>, len: usize) -> Result<(), Violation> {
+        hold(self.live == len, Violation::Count)?;
+        self.check_run(nodes)?;
+        self.check_rungs()?;
+        let mut slots = Vec::new();
+        for place in self.places() {
+            self.check_place(nodes, place, &mut slots)?;
         }
-        // A timer may have two witnesses.
-        if !self.run.is_sorted_by(|later, earlier| later >= earlier)
-            || self.run.last().is_some_and(|near| near.tick() < self.clock)
-        {
-            return Err(Violation::Order);
-        }
-        let earliest = self.rungs.iter().map(|at| self.rungs.at(at).min).min().unwrap_or(Tick::MAX);
-        let horizon = match self.work {
-            Work::None => earliest,
-            Work::Front { .. } => earliest.min(self.clock.saturating_add(1)),
-            Work::Cascade { .. } | Work::Sort { .. } => 0,
-        };
-        if self.horizon != horizon {
-            return Err(Violation::Minimum);
-        }
-        self.rungs.check_marks()?;
-        for at in self.rungs.iter() {
-            self.check_bucket(nodes, at)?;
-        }
-        if let Work::Front { bound, .. } = self.work {
-            let run = self.run.iter().rev().take_while(|near| near.tick() == self.clock);
-            let in_order = run
-                .map(|&near| Place::Run(near))
-                .chain(self.in_work())
-                .filter_map(|place| self.witness(nodes, place));
-            let arrivals = in_order.map(|p| nodes.record(p)).filter(|record| record.expiry() == self.clock);
-            if !arrivals.map(R::sequence).filter(|&arrival| arrival < bound).is_sorted() {
-                return Err(Violation::Sequence);
-            }
-        }
-        let mut result = Ok(());
-        let (mut found, mut moved) = (0, 0);
-        self.each_witness(nodes, |p| {
-            found += 1;
+        hold(slots.len() == self.entries, Violation::Count)?;
+        slots.sort_unstable();
+        let mut waiting = 0;
+        for same in slots.chunk_by(|(slot, _), (next, _)| slot == next) {
+            let [(slot, _), ..] = *same else { continue };
+            let Some(p) = P::from_number(slot) else { return Err(Violation::Storage) };
             let record = nodes.record(p);
-            moved += usize::from(record.is_moved());
-            if record.placed() > record.expiry() {
-                result = Err(Violation::Order);
-            } else if record.sequence() >= self.next_sequence {
-                result = Err(Violation::Sequence);
-            }
-        });
-        if found == len && moved == self.moved { result } else { Err(Violation::Count) }
+            hold(record.entries().is_none_or(|count| count as usize == same.len()), Violation::Count)?;
+            let current = same.iter().filter(|&&(_, is_current)| is_current).count();
+            let expected = usize::from(record.waits());
+            hold(current == expected || record.is_wrapped() && current >= expected, Violation::Position)?;
+            waiting += usize::from(record.waits() && record.is_live());
+        }
+        hold(waiting + self.run.len() == len, Violation::Count)
     }
 
-    fn check_bucket(&self, nodes: &impl Nodes<P, R>, at: Number) -> Result<(), Violation> {
-        let min = self.rungs.at(at).min;
-        if Number::of(self.clock, min.max(self.clock)) != at {
-            return Err(Violation::Bucket);
-        }
-        let (mut exact, mut last) = (self.rungs.is_dirty(at), None);
-        for place in self.in_bucket(at) {
-            if let Place::Bucket(_, entry) = place
-                && at.level() < NEAR_LEVELS
-                && tick_at(self.clock, at.level(), entry) < min
-            {
-                return Err(Violation::Minimum);
-            }
-            let Some(p) = self.witness(nodes, place) else { continue };
+    /// Invariants 1 and 2.
+    fn check_run(&self, nodes: &impl Nodes<P, LadderRecord>) -> Result<(), Violation> {
+        let (mut before, mut result) = (None, Ok(()));
+        for (tick, slot) in self.run.iter() {
+            let Some(p) = P::from_number(slot) else { return Err(Violation::Storage) };
             let record = nodes.record(p);
-            exact |= record.expiry() == min;
-            // Timers of one tick leave in this order; a mixed bucket is sorted when the ladder
-            // enters it.
-            if at.level() == 0 && record.expiry() == min && !self.rungs.is_mixed(at) {
-                if last.is_some_and(|last| record.sequence() < last) {
-                    return Err(Violation::Sequence);
-                }
-                last = Some(record.sequence());
+            hold(record.is_live() && !record.waits() && record.expiry == tick, Violation::Position)?;
+            hold(record.sequence < self.next_sequence, Violation::Sequence)?;
+            let this = Some((tick, record.sequence));
+            result = result.and(hold(before < this, Violation::Order));
+            before = this;
+        }
+        result?;
+        hold(self.run.is_padded(), Violation::UnusedCell)?;
+        hold(self.run.last().is_none_or(|last| u128::from(last) <= self.run_end), Violation::Head)
+    }
+
+    /// Invariants 3 and 4.
+    fn check_rungs(&self) -> Result<(), Violation> {
+        let rungs = self.rungs.get(..self.depth).ok_or(Violation::Count)?;
+        let ends = rungs.iter().map(|rung| (rung.end, u128::from(rung.start)));
+        hold(
+            ends.clone().is_sorted_by(|before, next| next.0 <= before.0 && next.1 <= before.0),
+            Violation::Bucket,
+        )?;
+        for (list, content) in self.lists.iter().enumerate() {
+            if list == TOP {
+                continue;
+            }
+            let (at, bucket) = place_of(list);
+            let is_marked = rungs.get(at).is_some_and(|rung| rung.is_marked(bucket));
+            hold(is_marked == (content.len > 0), Violation::Occupied)?;
+        }
+        let consumed = |rung: &Rung| rung.occupied(0) != rung.occupied(rung.next);
+        hold(!rungs.iter().any(consumed), Violation::Occupied)?;
+        hold(
+            !self.purge.is_on || self.lists.get(self.purge.at).is_some_and(|list| list.len > 0),
+            Violation::Count,
+        )
+    }
+
+    /// Invariants 5 to 7.
+    fn check_place(
+        &self,
+        nodes: &impl Nodes<P, LadderRecord>,
+        place: Place,
+        slots: &mut Vec<(u32, bool)>,
+    ) -> Result<(), Violation> {
+        let rung = place.list.filter(|&list| list != TOP).map(|list| &self.rungs[place_of(list).0]);
+        let mut arrivals = Vec::new();
+        for entry in self.entries_of(place) {
+            let Some(p) = P::from_number(entry.slot()) else { return Err(Violation::Storage) };
+            let record = nodes.record(p);
+            let is_current = record.is_current(entry) && record.placed() as u32 == entry.low();
+            slots.push((entry.slot(), is_current));
+            if !is_current || !record.is_live() {
+                continue;
+            }
+            let placed = record.placed();
+            let is_here = place.first <= placed && placed <= place.last;
+            hold(is_here || record.is_wrapped(), Violation::Bucket)?;
+            hold(u128::from(placed) >= self.run_end || rung.is_some_and(Rung::by_arrival), Violation::Head)?;
+            hold(placed <= record.expiry, Violation::Order)?;
+            hold(record.sequence < self.next_sequence, Violation::Sequence)?;
+            if is_here && placed == record.expiry {
+                arrivals.push((placed, record.sequence));
             }
         }
-        if exact { Ok(()) } else { Err(Violation::Minimum) }
+        if self.is_in_order(place) && rung.is_none_or(|rung| !rung.by_arrival()) {
+            arrivals.sort_by_key(|&(tick, _)| tick);
+            hold(arrivals.is_sorted(), Violation::Sequence)?;
+        }
+        Ok(())
     }
 }

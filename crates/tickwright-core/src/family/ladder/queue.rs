@@ -1,263 +1,184 @@
 //! The operations of the ladder.
 //!
 //! ```text
-//!   insert       adopt the slot's dead entry, or place        the record, 1 bucket
-//!   remove       mark the record; purge some                  the record
-//!   reschedule   later: write the record; earlier: place      the record, 1 bucket
-//!   due, pop     the end of the run; else enter               see `enter`
-//!   rearm_due    take_front, insert                           as pop and insert
+//!   insert       take over the slot's entry, or place         the record, the run or a bucket
+//!   remove       from the run; else leave a dead entry        the record
+//!   reschedule   later: write the record; else place          the record, the run or a bucket
+//!   due, pop     the first of the run; refill an empty run    see `refill`
 //! ```
 
-use alloc::vec::Vec;
-use core::marker::PhantomData;
-
-use super::batch::Batch;
-use super::chunks::{Entry, PER_CHUNK, Pool};
-use super::rungs::{BUCKETS, LEVELS, Number, Rungs};
-use super::state::{LIVE, Ladder, LadderNode, NO_TARGETS, Near, Purge, RUN, SHORT, SMALL, Work};
+use super::pool::List;
+use super::purge::{most_chunks, most_entries};
+use super::record::{LadderRecord, SLOTS};
+use super::refill::DIRECT;
+use super::run::WINDOW;
+use super::rungs::{LISTS, RUNGS, Rung};
+use super::state::{LONG, Ladder, Purge, Split};
 use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
 use crate::explain::{Explanation, Whereabouts};
 use crate::storage::{Discipline, Due, Handle, Nodes};
 
-/// Whether a witness for `placed` serves a timer that is due at `expiry`.
-#[inline]
-const fn serves(placed: Tick, expiry: Tick) -> bool {
-    placed <= expiry && expiry - placed <= u32::MAX as Tick
-}
-
-/// Inserts an entry into a run. There is room.
-#[inline]
-fn insert_sorted(run: &mut Vec<Near>, near: Near) {
-    let mut at = run.len();
-    if at > FEW {
-        at = run.partition_point(|&other| other > near);
-        return run.insert(at, near);
-    }
-    run.push(near);
-    // Invariant: `run[at]` is free, and all entries behind it are earlier than `near`.
-    while at > 0 && run[at - 1] < near {
-        run[at] = run[at - 1];
-        at -= 1;
-    }
-    run[at] = near;
-}
-
-/// An insert moves up to this many entries one by one.
-const FEW: usize = 24;
-
-/// The most entries of `len` timers.
-const fn most_entries(len: usize) -> usize {
-    len + len / 3 + 24
-}
-
-/// The most chunks for this many entries. Each chunk has an entry, except chunks that are being
-/// read. All chunks are full, except the last chunk of each bucket and of each digit. Chunks where
-/// the digits were joined, and both ends of a list that is being read, may also be partly full.
-fn most_chunks(entries: usize) -> usize {
-    entries.min(entries.div_ceil(PER_CHUNK) + (LEVELS + 2) * BUCKETS) + 8
-}
-
-impl<P: Handle, R: LadderNode<P>> Ladder<P, R> {
+impl<P: Handle> Ladder<P> {
     const IN_SLABS: () = assert!(P::NUMBERED, "a LadderQueue needs a SlabQueue: over hooks use a Wheel");
 
-    /// The number of the next arrival, and whether all other timers got new numbers for it.
     #[inline]
-    fn take_sequence(&mut self, nodes: &mut impl Nodes<P, R>) -> (u32, bool) {
-        let renumbers = self.next_sequence >= LIVE;
-        if renumbers {
-            self.rebuild(nodes, true);
-        }
+    fn take_sequence(&mut self) -> u64 {
         let sequence = self.next_sequence;
         self.next_sequence += 1;
-        (sequence, renumbers)
+        sequence
     }
 
-    /// Gives `p` a new entry. `others` is the number of other pending timers. Returns whether the
-    /// next wake-up may have changed.
+    /// The tick that `next_wake` returns.
     #[inline]
-    fn place(
-        &mut self,
-        nodes: &mut impl Nodes<P, R>,
-        p: P,
-        expiry: Tick,
-        sequence: u32,
-        others: usize,
-    ) -> bool {
-        let rebuilt = self.entries >= self.limit;
-        if rebuilt {
-            // `rebuild` must not keep an entry for the tick that the timer leaves.
-            nodes.record_mut(p).leave();
-            self.rebuild(nodes, false);
-        }
-        // A dead entry of `p` for this tick becomes a witness again, at its old place.
-        let revives = self.entries > others;
-        self.entries += 1;
-        nodes.record_mut(p).place(expiry, sequence);
-        let before_buckets = self.is_before_buckets(expiry);
-        let before_run = self.run.last().is_none_or(|front| expiry < front.tick());
-        self.enter_entry(expiry, sequence, p, revives);
-        rebuilt || before_buckets && before_run
-    }
-
-    /// Adds the entry of a timer to the run or to a bucket. If it `revives`, a dead entry for the
-    /// same timer and tick may be there.
-    #[inline(always)]
-    fn enter_entry(&mut self, expiry: Tick, sequence: u32, p: P, revives: bool) {
-        if expiry < self.horizon && self.run.len() < self.room || self.limit <= SMALL {
-            insert_sorted(&mut self.run, Near::new(expiry, sequence, p.number()));
-            return;
-        }
-        let at = self.append(expiry, p.number());
-        if revives {
-            self.rungs.mix(at);
-        }
-    }
-
-    /// A witness for `placed` now serves a timer that is due at `expiry`.
-    #[inline]
-    fn stretched(&mut self, placed: Tick, expiry: Tick) {
-        if placed == expiry {
-            // The witness stands before timers that arrived earlier.
-            self.rungs.mix(Number::of(self.clock, placed));
-        } else {
-            self.moved += 1;
-        }
-    }
-
-    /// Whether only the run may have entries for `tick`: no bucket has an entry that early.
-    #[inline]
-    fn is_before_buckets(&self, tick: Tick) -> bool {
-        // Without a bucket, the horizon is `Tick::MAX`, and the run may have entries for that tick.
-        tick < self.horizon
-            || tick == Tick::MAX && matches!(self.work, Work::None) && self.rungs.first().is_none()
-    }
-
-    /// The index of an entry in the run, if the entry can only be there.
-    #[inline]
-    fn find_in_run(&self, near: Near) -> Option<usize> {
-        if self.run.is_empty() || !self.is_before_buckets(near.tick()) {
+    fn wake(&self) -> Option<Tick> {
+        if self.live == 0 {
             return None;
         }
-        self.run.binary_search_by(|other| near.cmp(other)).ok()
+        Some(self.run.first().map_or_else(|| self.earliest_outside(), |(tick, _)| tick))
     }
 
-    /// A timer that was due at `tick` leaves; it may have had another witness in the bucket.
+    /// Puts a timer, which has just been armed for `expiry`, into the run or into a bucket. The
+    /// ladder counts it as pending. Returns whether it is the first of the run.
     #[inline]
-    fn leaves_bucket(&mut self, tick: Tick) {
-        self.rungs.leaves(Number::of(self.clock, tick), tick);
-    }
-
-    /// Removes the witness of `p` if it is easily found: in the run, or alone in its bucket.
-    /// Returns whether it was the first of all entries, or `None` if it was not removed.
-    #[inline]
-    fn take_out(&mut self, p: P, placed: Tick, sequence: u32) -> Option<bool> {
-        let slot = p.number();
-        let mut was_first = true;
-        if let Some(&front) = self.run.last()
-            && front.slot() == slot
-            && front.tick() == placed
-        {
-            let _ = self.run.pop();
-            if front.sequence() != sequence {
-                self.leaves_bucket(placed);
-            }
-        } else if let Some(at) = self.find_in_run(Near::new(placed, sequence, slot)) {
-            self.run.remove(at);
-            was_first = false;
-        } else {
-            let at = Number::of(self.clock, placed);
-            if self.rungs.at(at).min != placed || !self.rungs.is_occupied(at) {
-                return None;
-            }
-            let alone = self.pool.single(&self.rungs.at(at).list) == Some(Entry::new(placed as u32, slot));
-            if !alone || self.purge.holds(at) {
-                self.rungs.leaves(at, placed);
-                return None;
-            }
-            was_first = self.rungs.first() == Some(at);
-            let list = self.rungs.take(at);
-            self.pool.free(list);
-            self.find_horizon();
+    fn place(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P, expiry: Tick, now: Tick) {
+        if u128::from(expiry) >= self.run_end {
+            return self.place_outside(nodes, p, expiry, now);
         }
-        self.entries -= 1;
-        Some(was_first)
+        if self.run.len() < LONG && self.run.fits(expiry) {
+            return self.run.insert(expiry, p.number());
+        }
+        self.place_in_full_run(nodes, p, expiry, now);
     }
 
-    /// Removes the entry of `p`, which `find_due` has just returned: the last of the run.
+    /// The rest of [`place`](Self::place), for a tick at or after the run's end.
     #[inline]
-    fn take_front(&mut self, nodes: &mut impl Nodes<P, R>, p: P) {
-        let _ = self.run.pop();
-        self.entries -= 1;
+    fn place_outside(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P, expiry: Tick, now: Tick) {
+        if self.entries == 0 && self.extend_run(expiry, now) {
+            return self.run.insert(expiry, p.number());
+        }
+        if self.entries >= self.limit {
+            self.purge_until_there_is_room(nodes);
+        }
+        self.file_again(nodes, p);
+    }
+
+    /// All timers are in the run, and it is short: it may serve later ticks, up to `expiry`.
+    #[inline(never)]
+    fn extend_run(&mut self, expiry: Tick, now: Tick) -> bool {
+        let base = self.run.first().map_or(now, |(tick, _)| tick.min(now));
+        if self.run.len() >= LONG || expiry - base > WINDOW {
+            return false;
+        }
+        self.depth = 0;
+        self.run.rebase(base);
+        self.run_end = u128::from(base) + u128::from(WINDOW) + 1;
+        true
+    }
+
+    /// The rest of [`place`](Self::place), for a run that is full, or begins at another tick.
+    #[inline(never)]
+    fn place_in_full_run(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P, expiry: Tick, now: Tick) {
+        loop {
+            let Some((first, _)) = self.run.first() else {
+                self.run.restart(if expiry - now <= WINDOW { now } else { expiry });
+                break;
+            };
+            let last = self.run.last().unwrap_or(first).max(expiry);
+            let earliest = first.min(expiry);
+            let is_wide = last - earliest > WINDOW;
+            if self.run.len() >= LONG || is_wide {
+                if self.has_equals_outside() {
+                    self.give_back(nodes);
+                } else {
+                    let cut = if is_wide { earliest + WINDOW + 1 } else { self.middle(expiry) };
+                    // If all timers are due at the tick of the arrival, they stay before it.
+                    let stays = last == first && cut == first;
+                    let from = if stays && expiry == first { self.run.len() } else { self.run.before(cut) };
+                    self.lower_end(nodes, (cut, from), now);
+                }
+                if u128::from(expiry) >= self.run_end {
+                    return self.place_outside(nodes, p, expiry, now);
+                }
+                continue;
+            }
+            let base = earliest.min(now);
+            self.run.rebase(if last - base <= WINDOW { base } else { earliest });
+            break;
+        }
+        self.run.insert(expiry, p.number());
+    }
+
+    /// The tick at which a long run is cut. Equals stay together. If all timers are due at one tick,
+    /// it is that tick for an arrival that is not later.
+    fn middle(&self, expiry: Tick) -> Tick {
+        let tick = |index| self.run.get(index).map_or(expiry, |(tick, _)| tick);
+        let (first, middle) = (tick(0), tick(self.run.len() / 2));
+        if middle > first {
+            return middle;
+        }
+        let next = self.run.iter().map(|(tick, _)| tick).find(|&tick| tick > first);
+        next.unwrap_or(if expiry < first { first } else { first + u64::from(first < expiry) })
+    }
+
+    /// Takes the first timer, which is due, off the run.
+    #[inline]
+    fn take_first(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P) {
+        self.run.drop_first();
         self.live -= 1;
         nodes.record_mut(p).leave();
     }
 
-    /// Removes and returns the head if it is due, wherever the head is.
+    /// Inserts into a slot whose last timers have left entries behind.
     #[inline(never)]
-    fn pop_anywhere(
+    fn insert_again(
         &mut self,
-        nodes: &mut impl Nodes<P, R>,
+        nodes: &mut impl Nodes<P, LadderRecord>,
+        p: P,
+        expiry: Tick,
         now: Tick,
-        budget: &mut usize,
-    ) -> Option<Due<P>> {
-        let due = self.due(nodes, now, budget)?;
-        self.take_front(nodes, due.handle);
-        Some(due)
-    }
-
-    /// Whether an earlier entry is in the same bucket as a witness for `placed`. Such a witness
-    /// stays where it is.
-    #[inline(always)]
-    fn is_behind(&self, placed: Tick) -> bool {
-        let at = Number::of(self.clock, placed);
-        self.rungs.at(at).min < placed && self.rungs.is_occupied(at)
-    }
-
-    /// The fast path of a re-arm to a later tick: the timer keeps its witness. Returns false
-    /// without a change if the witness may move, or serves no such tick.
-    #[inline(always)]
-    fn moves_later(&mut self, nodes: &mut impl Nodes<P, R>, p: P, expiry: Tick) -> bool {
-        let sequence = self.next_sequence;
+    ) -> HeadChange {
+        let wake = self.wake();
+        let sequence = self.take_sequence();
         let record = nodes.record_mut(p);
-        let (placed, moved) = (record.placed(), record.is_moved());
-        if placed >= expiry || !serves(placed, expiry) || !self.is_behind(placed) || sequence >= LIVE {
-            return false;
+        let placed = record.placed();
+        self.live += 1;
+        if record.waits() && placed <= expiry && expiry - placed <= u32::MAX.into() {
+            record.stretch(expiry, sequence);
+            if placed == expiry {
+                self.mix(expiry);
+            }
+        } else {
+            record.arm(expiry, sequence);
+            self.place(nodes, p, expiry, now);
         }
-        self.next_sequence += 1;
-        self.moved += usize::from(!moved);
-        record.stretch(expiry, sequence);
-        true
+        HeadChange::when(self.wake() != wake)
     }
 
-    /// Re-arms `p`, wherever its witness is.
+    /// Re-arms `p`, wherever it is.
     #[inline(never)]
-    fn move_anywhere(&mut self, nodes: &mut impl Nodes<P, R>, p: P, expiry: Tick) -> HeadChange {
-        let (sequence, renumbered) = self.take_sequence(nodes);
-        let record = nodes.record(p);
-        let (placed, before) = (record.placed(), record.sequence());
-        self.moved -= usize::from(record.is_moved());
-        if let Some(was_first) = self.take_out(p, placed, before) {
-            let is_first = self.place(nodes, p, expiry, sequence, self.live - 1);
-            return HeadChange::when(was_first || is_first || renumbered);
+    fn move_anywhere(
+        &mut self,
+        nodes: &mut impl Nodes<P, LadderRecord>,
+        p: P,
+        expiry: Tick,
+        now: Tick,
+    ) -> HeadChange {
+        let wake = self.wake();
+        let sequence = self.take_sequence();
+        let record = nodes.record_mut(p);
+        if record.waits() {
+            if record.placed() == expiry {
+                record.stretch(expiry, sequence);
+                self.mix(expiry);
+                return HeadChange::Same;
+            }
+        } else {
+            let _ = self.run.remove(p.number());
         }
-        if serves(placed, expiry) {
-            nodes.record_mut(p).stretch(expiry, sequence);
-            self.stretched(placed, expiry);
-            return HeadChange::when(renumbered);
-        }
-        let is_first = self.place(nodes, p, expiry, sequence, self.live - 1);
-        HeadChange::when(self.purge_if_many_are_dead(nodes) || is_first || renumbered)
-    }
-
-    /// Drops some dead entries when a fifth of all entries is dead. Returns whether it dropped
-    /// some.
-    #[inline]
-    fn purge_if_many_are_dead(&mut self, nodes: &mut impl Nodes<P, R>) -> bool {
-        let many = self.entries - self.live > self.live / 4 + 8;
-        if many {
-            self.purge_some(nodes);
-        }
-        many
+        nodes.record_mut(p).arm(expiry, sequence);
+        self.place(nodes, p, expiry, now);
+        self.purge_if_many_are_dead(nodes);
+        HeadChange::when(self.wake() != wake)
     }
 }
 
@@ -265,260 +186,229 @@ impl<P: Handle, R: LadderNode<P>> Ladder<P, R> {
 // its record stays readable. Returned handles belong to live records. Over pointers the ladder does
 // not compile: `IN_SLABS`. 2. Entries hold numbers only, and no record holds a handle.
 // 3. No user code is called at all. 4. The ladder holds numbers, ticks and vectors of them only.
-unsafe impl<P: Handle, R: LadderNode<P>> Discipline<P> for Ladder<P, R> {
-    type Record = R;
-    const NEW: Self = Self {
-        clock: 0,
-        live: 0,
-        entries: 0,
-        moved: 0,
-        limit: 0,
-        next_sequence: 0,
-        horizon: Tick::MAX,
-        room: SHORT,
-        rungs: Rungs::NEW,
-        pool: Pool::NEW,
-        run: Vec::new(),
-        batch: Batch::NEW,
-        work: Work::None,
-        targets: NO_TARGETS,
-        purge: Purge::NEW,
-        _slots: PhantomData,
-    };
+unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
+    type Record = LadderRecord;
+    const NEW: Self = Self::NEW;
     const ORDER: Order = Order::Exact;
     const MOVES: bool = true;
+    const SLOTS: usize = SLOTS;
 
     #[inline]
     fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
         const { Self::IN_SLABS };
-        let total = len.checked_add(additional).filter(|&total| total < LIVE as usize).ok_or(Reject::Full)?;
-        let entries = most_entries(total);
-        if entries <= self.limit {
+        if let Some(total) = len.checked_add(additional)
+            && total <= self.room
+        {
             return Ok(());
         }
-        let run = if entries > SMALL { RUN } else { entries };
-        if self.run.capacity() < run {
-            self.run.try_reserve_exact(run - self.run.len()).map_err(|_| Reject::Full)?;
-        }
-        if entries > SMALL {
-            self.batch.reserve()?;
-            self.pool.reserve(most_chunks(entries))?;
-        }
-        self.limit = entries;
-        Ok(())
+        self.grow(len, additional)
     }
 
     #[inline]
-    fn insert(&mut self, nodes: &mut impl Nodes<P, R>, p: P, deadline: Tick, now: Tick) -> HeadChange {
+    fn insert(
+        &mut self,
+        nodes: &mut impl Nodes<P, LadderRecord>,
+        p: P,
+        deadline: Tick,
+        now: Tick,
+    ) -> HeadChange {
         let expiry = deadline.max(now);
-        let (sequence, entries) = (self.next_sequence, self.entries);
         let record = nodes.record_mut(p);
-        // Fast path: the slot has no entry, and there is memory for one.
-        if record.placed() <= self.clock && entries > 0 && entries < self.limit && sequence < LIVE {
-            record.place(expiry, sequence);
-            let is_first = expiry < self.horizon && self.run.last().is_none_or(|front| expiry < front.tick());
-            let (empty, revives) = (self.live == 0, entries > self.live);
-            self.next_sequence = sequence + 1;
-            self.entries = entries + 1;
-            self.live += 1;
-            self.enter_entry(expiry, sequence, p, revives);
-            return HeadChange::when(is_first || empty);
+        if record.has_entries() {
+            return self.insert_again(nodes, p, expiry, now);
         }
-        if entries == 0 {
-            self.clock = now;
-        }
-        let (sequence, renumbered) = self.take_sequence(nodes);
-        let empty = self.live == 0;
-        let record = nodes.record_mut(p);
-        let placed = record.placed();
-        // A vacant slot that stores a tick after the clock has an entry for that tick.
-        let changed = if placed > self.clock && serves(placed, expiry) {
-            record.stretch(expiry, sequence);
-            self.stretched(placed, expiry);
-            false
-        } else {
-            self.place(nodes, p, expiry, sequence, self.live)
-        };
+        record.arm(expiry, self.next_sequence);
+        self.next_sequence += 1;
+        let is_first = self.run.first().is_none_or(|(tick, _)| expiry < tick);
         self.live += 1;
-        HeadChange::when(changed || empty || renumbered)
+        self.place(nodes, p, expiry, now);
+        HeadChange::when(is_first)
     }
 
     #[inline]
-    fn remove(&mut self, nodes: &mut impl Nodes<P, R>, p: P) -> HeadChange {
-        let record = nodes.record(p);
-        let (placed, sequence) = (record.placed(), record.sequence());
-        self.live -= 1;
-        self.moved -= usize::from(record.is_moved());
-        let taken = if self.is_behind(placed) { None } else { self.take_out(p, placed, sequence) };
+    fn remove(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P) -> HeadChange {
         let record = nodes.record_mut(p);
-        let changed = match taken {
-            Some(was_first) => {
-                record.leave();
-                was_first
-            }
-            None => {
-                record.set_vacant(None);
-                self.purge_if_many_are_dead(nodes)
-            }
-        };
-        HeadChange::when(changed || self.live == 0)
+        let waits = record.waits();
+        record.leave();
+        self.live -= 1;
+        if waits {
+            self.purge_if_many_are_dead(nodes);
+            // A wake-up that is not that of the run's first timer may have been that of an entry.
+            return HeadChange::when(self.run.is_empty());
+        }
+        HeadChange::when(self.run.remove(p.number()) == Some(0))
     }
 
     #[inline]
-    fn reschedule(&mut self, nodes: &mut impl Nodes<P, R>, p: P, deadline: Tick, now: Tick) -> HeadChange {
+    fn reschedule(
+        &mut self,
+        nodes: &mut impl Nodes<P, LadderRecord>,
+        p: P,
+        deadline: Tick,
+        now: Tick,
+    ) -> HeadChange {
         let expiry = deadline.max(now);
-        if self.moves_later(nodes, p, expiry) {
+        let record = nodes.record_mut(p);
+        // Fast path: the timer moves to a later tick, and its entry stays.
+        let placed = record.placed();
+        if record.waits() && expiry > placed && expiry - placed <= u32::MAX.into() {
+            record.stretch(expiry, self.next_sequence);
+            self.next_sequence += 1;
             return HeadChange::Same;
         }
-        self.move_anywhere(nodes, p, expiry)
+        self.move_anywhere(nodes, p, expiry, now)
     }
 
     #[inline]
-    fn head(&self, nodes: &impl Nodes<P, R>) -> Option<P> {
-        self.earliest(nodes, 1)[0].map(|(_, p)| p)
+    fn head(&self, nodes: &impl Nodes<P, LadderRecord>) -> Option<P> {
+        self.earliest(nodes, 0)
     }
 
-    fn second(&self, nodes: &impl Nodes<P, R>) -> Option<P> {
-        self.earliest(nodes, 2)[1].map(|(_, p)| p)
-    }
-
-    #[inline]
-    fn expiry(&self, nodes: &impl Nodes<P, R>, p: P) -> Tick {
-        nodes.record(p).expiry()
+    fn second(&self, nodes: &impl Nodes<P, LadderRecord>) -> Option<P> {
+        self.earliest(nodes, 1)
     }
 
     #[inline]
-    fn next_expiry(&self, nodes: &impl Nodes<P, R>) -> Option<Tick> {
+    fn expiry(&self, nodes: &impl Nodes<P, LadderRecord>, p: P) -> Tick {
+        nodes.record(p).expiry
+    }
+
+    #[inline]
+    fn next_expiry(&self, nodes: &impl Nodes<P, LadderRecord>) -> Option<Tick> {
         // Fast path: the run has the head.
-        if let Some(&near) = self.run.last()
-            && near.tick() < self.horizon
-            && Self::arrived(nodes, near).is_some()
-        {
-            return Some(near.tick());
+        match self.run.first() {
+            Some((tick, _)) => Some(tick),
+            None => self.earliest(nodes, 0).map(|p| nodes.record(p).expiry),
         }
-        self.known_head(nodes).or_else(|| self.earliest(nodes, 1)[0].map(|(near, _)| near.tick()))
     }
 
     #[inline]
-    fn next_wake(&self, _: &impl Nodes<P, R>) -> Option<Tick> {
-        if self.live == 0 {
+    fn next_wake(&self, _: &impl Nodes<P, LadderRecord>) -> Option<Tick> {
+        self.wake()
+    }
+
+    #[inline]
+    fn is_quiet(&self, _: &impl Nodes<P, LadderRecord>, now: Tick) -> bool {
+        self.run.first().map_or(self.live == 0, |(tick, _)| tick > now)
+    }
+
+    #[inline]
+    fn due(
+        &mut self,
+        nodes: &mut impl Nodes<P, LadderRecord>,
+        now: Tick,
+        budget: &mut usize,
+    ) -> Option<Due<P>> {
+        if self.run.is_empty() {
+            self.refill(nodes, now, budget);
+        }
+        let (expiry, slot) = self.run.first()?;
+        if expiry > now || *budget == 0 {
             return None;
         }
-        if !matches!(self.work, Work::None) {
-            return Some(self.clock);
+        Some(Due { handle: P::from_number(slot)?, deadline: expiry, expiry })
+    }
+
+    #[inline]
+    fn rearm_due(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P, deadline: Tick, now: Tick) {
+        let expiry = deadline.max(now);
+        self.run.drop_first();
+        let sequence = self.take_sequence();
+        nodes.record_mut(p).arm(expiry, sequence);
+        self.place(nodes, p, expiry, now);
+        if self.run.is_empty() {
+            self.refill(nodes, now, &mut { usize::MAX });
         }
-        // A timer pends, so there is an entry; the horizon is the earliest tick of the buckets.
-        Some(self.run.last().map_or(self.horizon, |near| near.tick().min(self.horizon)))
     }
 
     #[inline]
-    fn is_quiet(&self, _: &impl Nodes<P, R>, now: Tick) -> bool {
-        let in_work = !matches!(self.work, Work::None);
-        !in_work && now < self.horizon && self.run.last().is_none_or(|near| near.tick() > now)
-    }
-
-    #[inline]
-    fn due(&mut self, nodes: &mut impl Nodes<P, R>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
-        let handle = self.find_due(nodes, now, budget)?;
-        let expiry = nodes.record(handle).expiry();
-        Some(Due { handle, deadline: expiry, expiry })
-    }
-
-    #[inline]
-    fn rearm_due(&mut self, nodes: &mut impl Nodes<P, R>, p: P, deadline: Tick, now: Tick) {
-        let sequence = self.next_sequence;
-        // Fast path: the timer gets a new entry in place of its entry in the run.
-        if self.entries > 1 && sequence < LIVE {
-            let expiry = deadline.max(now);
-            let _ = self.run.pop();
-            self.next_sequence = sequence + 1;
-            nodes.record_mut(p).place(expiry, sequence);
-            self.enter_entry(expiry, sequence, p, self.entries > self.live);
-            return;
+    fn pop(
+        &mut self,
+        nodes: &mut impl Nodes<P, LadderRecord>,
+        now: Tick,
+        budget: &mut usize,
+    ) -> Option<Due<P>> {
+        let due = self.due(nodes, now, budget)?;
+        self.take_first(nodes, due.handle);
+        if self.run.is_empty() {
+            // The shell subtracts one for the timer itself.
+            *budget -= 1;
+            self.refill(nodes, now, budget);
+            *budget += 1;
         }
-        self.take_front(nodes, p);
-        let _ = self.insert(nodes, p, deadline, now);
+        Some(due)
     }
 
-    #[inline]
-    fn pop(&mut self, nodes: &mut impl Nodes<P, R>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
-        // Fast path: the run has the head.
-        if let Some(&near) = self.run.last()
-            && near.tick() < self.horizon
-            && *budget > 0
-        {
-            let expiry = near.tick();
-            if expiry > now {
-                return None;
-            }
-            if let Some(handle) = Self::arrived(nodes, near) {
-                let _ = self.run.pop();
-                self.entries -= 1;
-                self.live -= 1;
-                nodes.record_mut(handle).leave();
-                return Some(Due { handle, deadline: expiry, expiry });
-            }
-        }
-        self.pop_anywhere(nodes, now, budget)
-    }
-
-    fn explain(&self, nodes: &impl Nodes<P, R>, p: P) -> Explanation {
+    fn explain(&self, nodes: &impl Nodes<P, LadderRecord>, p: P) -> Explanation {
         let record = nodes.record(p);
-        let (expiry, placed) = (record.expiry(), record.placed());
-        let at = Number::of(self.clock, placed);
-        let in_run = || self.run.iter().any(|near| near.slot() == p.number() && near.tick() == placed);
-        let whereabouts = if placed < expiry {
-            Whereabouts::Deferred { placed }
-        } else if !matches!(self.work, Work::None) && placed == self.clock || in_run() {
+        let (expiry, placed) = (record.expiry, record.placed());
+        let whereabouts = if !record.waits() {
             Whereabouts::InOrder
+        } else if placed < expiry {
+            Whereabouts::Deferred { placed }
+        } else if let Some(level) = self.rung_of(placed) {
+            let rung = &self.rungs[level];
+            let bucket = rung.bucket(placed);
+            let (first, last) = rung.ticks(bucket);
+            Whereabouts::Bucket { level, bucket, first, last, moves_at: Some(first) }
         } else {
-            Whereabouts::Bucket {
-                level: at.level(),
-                bucket: at.digit(),
-                first: at.first_tick(expiry),
-                last: at.last_tick(expiry),
-                moves_at: (at.level() > 0).then(|| {
-                    // A timer whose entry is in no bucket is being moved.
-                    if self.rungs.is_occupied(at) { self.rungs.at(at).min } else { self.clock }
-                }),
-            }
+            let first = self.depth.checked_sub(1).map_or(self.run_end, |_| self.rungs[0].end) as Tick;
+            let moves_at = Some(self.top_first);
+            Whereabouts::Bucket { level: self.depth, bucket: 0, first, last: Tick::MAX, moves_at }
         };
         Explanation::new(expiry, expiry, whereabouts)
     }
 
-    fn for_each(&self, nodes: &impl Nodes<P, R>, visit: impl FnMut(P)) {
-        self.each_witness(nodes, visit);
+    fn for_each(&self, nodes: &impl Nodes<P, LadderRecord>, visit: impl FnMut(P)) {
+        self.each(nodes, visit);
     }
 
-    fn rank(&self, nodes: &impl Nodes<P, R>, p: P, _: u64) -> u64 {
-        nodes.record(p).sequence().into()
-    }
-
-    fn start_sequence_at(&mut self, next: u32) {
-        if self.entries == 0 {
-            self.next_sequence = next >> 1;
-        }
+    fn rank(&self, nodes: &impl Nodes<P, LadderRecord>, p: P, _: u64) -> u64 {
+        nodes.record(p).sequence
     }
 
     fn clear(&mut self) {
-        self.rungs = Rungs::NEW;
-        self.horizon = Tick::MAX;
-        self.room = SHORT;
-        self.pool.clear();
-        self.run.clear();
-        self.work = Work::None;
-        self.targets = NO_TARGETS;
-        self.purge = Purge::NEW;
+        self.run.restart(0);
+        self.run_end = 0;
         self.live = 0;
         self.entries = 0;
-        self.moved = 0;
+        self.depth = 0;
+        self.lists.fill(List::EMPTY);
+        self.pool.clear();
+        self.top_first = Tick::MAX;
+        self.top_last = 0;
+        self.split = Split::NONE;
+        self.purge = Purge::NEW;
+        self.paid = 0;
     }
 
     fn heap_bytes(&self) -> usize {
-        self.pool.heap_bytes() + self.batch.heap_bytes() + self.run.capacity() * size_of::<Near>()
+        self.pool.heap_bytes()
+            + self.rungs.capacity() * size_of::<Rung>()
+            + self.lists.capacity() * size_of::<List>()
     }
 
-    fn check(&self, nodes: &impl Nodes<P, R>, len: usize) -> Result<(), Violation> {
+    fn check(&self, nodes: &impl Nodes<P, LadderRecord>, len: usize) -> Result<(), Violation> {
         self.check_all(nodes, len)
+    }
+}
+
+impl<P: Handle> Ladder<P> {
+    /// Gets memory for more timers. A queue that grows by one timer gets some more.
+    #[cold]
+    fn grow(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
+        let total = len.checked_add(additional).filter(|&total| total <= SLOTS).ok_or(Reject::Full)?;
+        let room = if additional > 1 { total } else { (total + total / 2).min(SLOTS) };
+        let limit = most_entries(room);
+        let (lists, rungs) = if room <= DIRECT { (1, 0) } else { (LISTS, RUNGS) };
+        self.pool.reserve(most_chunks(limit, lists))?;
+        let missing = |have: usize, wanted: usize| wanted.saturating_sub(have);
+        self.lists.try_reserve_exact(missing(self.lists.len(), lists)).map_err(|_| Reject::Full)?;
+        self.rungs.try_reserve_exact(missing(self.rungs.len(), rungs)).map_err(|_| Reject::Full)?;
+        self.lists.resize(lists.max(self.lists.len()), List::EMPTY);
+        self.rungs.resize(rungs.max(self.rungs.len()), Rung::EMPTY);
+        self.room = room;
+        self.limit = limit;
+        Ok(())
     }
 }

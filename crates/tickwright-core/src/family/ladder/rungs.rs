@@ -1,182 +1,132 @@
-//! The buckets, and the properties of each that are known without reading its entries.
-//!
-//! ```text
-//!   levels      ..0 0 0 0 0 1 1 0      bit n: level n has an occupied bucket
-//!   occupied[1] ..0 1 0 0 1 0 0 0      bit d: bucket d of level 1 holds an entry
-//!   dirty[1]    ..0 1 0 0 0 0 0 0      bit d: its minimum is a lower bound, not known to be exact
-//!   mixed[1]    ..0 0 0 0 1 0 0 0      bit d: its entries may not be in the order of arrival
-//!   array[1][3]  { min, list }
-//! ```
+//! A rung: what its buckets stand for. The lists of all buckets lie in one array.
 
-use super::chunks::{Entry, List, Pool};
-use crate::contract::{Tick, Violation};
-use crate::family::digits::BucketNumber;
+use crate::contract::Tick;
 
-/// Names a bucket.
-pub(super) type Number = BucketNumber<BUCKETS>;
+/// The most rungs. At most `AHEAD` rungs divide ticks ahead of the clock, and one is for timers
+/// that arrive before them. Each further rung divides by 32: 12 rungs reach one tick, and 13 more
+/// reach one arrival number.
+pub(super) const RUNGS: usize = AHEAD + 1 + 12 + 13 + 2;
 
-pub(super) const BUCKETS: usize = 64;
-pub(super) const LEVELS: usize = 11;
+/// A long bucket ahead of the clock is divided while there are fewer rungs than this.
+pub(super) const AHEAD: usize = 4;
 
+/// The first rungs have `1 << WIDE` buckets, the others `1 << NARROW`.
+const WIDE_RUNGS: usize = 2;
+const WIDE: u32 = 8;
+const NARROW: u32 = 5;
+
+/// The index of the list for ticks after all rungs.
+pub(super) const TOP: usize = 0;
+
+/// The number of lists.
+pub(super) const LISTS: usize = first_list(RUNGS);
+
+/// The number of bits of a bucket's index in the rung at `depth`.
+pub(super) const fn bits(depth: usize) -> u32 {
+    if depth < WIDE_RUNGS { WIDE } else { NARROW }
+}
+
+/// The index of the first list of the rung at `depth`.
+pub(super) const fn first_list(depth: usize) -> usize {
+    if depth < WIDE_RUNGS {
+        TOP + 1 + (depth << WIDE)
+    } else {
+        TOP + 1 + (WIDE_RUNGS << WIDE) + ((depth - WIDE_RUNGS) << NARROW)
+    }
+}
+
+/// The rung and the bucket of a list other than the top.
+pub(super) const fn place_of(list: usize) -> (usize, usize) {
+    let wide = WIDE_RUNGS << WIDE;
+    let at = list - 1;
+    if at < wide {
+        (at >> WIDE, at % (1 << WIDE))
+    } else {
+        (WIDE_RUNGS + ((at - wide) >> NARROW), (at - wide) % (1 << NARROW))
+    }
+}
+
+/// The number of bits of a number.
+pub(super) const fn bits_of(number: u64) -> u32 {
+    u64::BITS - number.leading_zeros()
+}
+
+/// What a rung divides.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bucket {
-    /// A lower bound of the entries' ticks. It has no meaning while the bucket is empty.
-    pub(super) min: Tick,
-    pub(super) list: List,
+pub(super) struct Rung {
+    /// The first tick, or the first arrival number, of bucket 0.
+    pub(super) base: u64,
+    /// A bucket has `1 << shift` ticks or arrival numbers.
+    pub(super) shift: u32,
+    /// The buckets before this one are empty.
+    pub(super) next: usize,
+    /// The index of the list of bucket 0.
+    pub(super) first: usize,
+    /// The greatest index of a bucket.
+    pub(super) mask: usize,
+    /// The first tick of the rung.
+    pub(super) start: Tick,
+    /// The tick after the last. A rung that divides arrivals has timers for `start` alone; its end
+    /// is `start`, so that no arrival enters it.
+    pub(super) end: u128,
+    /// If the rung divides arrivals of one tick: timers with these and later numbers do not belong
+    /// here. Otherwise 0.
+    pub(super) bound: u64,
+    map: [u64; 4],
 }
 
-/// All buckets, with their marks.
-#[derive(Debug)]
-pub(super) struct Rungs {
-    levels: u64,
-    occupied: [u64; LEVELS],
-    dirty: [u64; LEVELS],
-    mixed: [u64; LEVELS],
-    array: [[Bucket; BUCKETS]; LEVELS],
-}
+impl Rung {
+    pub(super) const EMPTY: Self =
+        Self { base: 0, shift: 0, next: 0, first: 0, mask: 0, start: 0, end: 0, bound: 0, map: [0; 4] };
 
-impl Rungs {
-    pub(super) const NEW: Self = Self {
-        levels: 0,
-        occupied: [0; LEVELS],
-        dirty: [0; LEVELS],
-        mixed: [0; LEVELS],
-        array: [[Bucket { min: 0, list: List::EMPTY }; BUCKETS]; LEVELS],
-    };
-
+    /// Whether the rung divides the timers of one tick by arrival.
     #[inline]
-    pub(super) fn at(&self, at: Number) -> &Bucket {
-        &self.array.as_flattened()[at.index()]
+    pub(super) const fn by_arrival(&self) -> bool {
+        self.bound > 0
     }
 
-    /// The earliest occupied bucket: the lowest occupied digit of the lowest occupied level.
+    /// The bucket of a tick or an arrival number.
     #[inline]
-    pub(super) fn first(&self) -> Option<Number> {
-        let level = self.levels.trailing_zeros() as usize;
-        let digit = self.occupied.get(level)?.trailing_zeros() as usize % BUCKETS;
-        Some(Number::new(level, digit))
+    pub(super) const fn bucket(&self, key: u64) -> usize {
+        (key.wrapping_sub(self.base) >> self.shift) as usize & self.mask
     }
 
-    /// Every occupied bucket, the earliest first.
-    pub(super) fn iter(&self) -> impl Iterator<Item = Number> + '_ {
-        self.occupied.iter().enumerate().flat_map(|(level, &occupied)| {
-            let mut left = occupied;
-            core::iter::from_fn(move || {
-                let digit = (left != 0).then(|| left.trailing_zeros() as usize)?;
-                left &= left - 1;
-                Some(Number::new(level, digit))
-            })
-        })
-    }
-
-    /// The last occupied bucket before `end`.
-    pub(super) fn last_before(&self, end: usize) -> Option<Number> {
-        (0..LEVELS).rev().find_map(|level| {
-            let below = end.saturating_sub(level * BUCKETS);
-            let mask = if below >= BUCKETS { u64::MAX } else { (1 << below) - 1 };
-            let found = self.occupied[level] & mask;
-            (found != 0).then(|| Number::new(level, 63 - found.leading_zeros() as usize))
-        })
+    /// Marks a bucket as occupied.
+    #[inline]
+    pub(super) fn mark(&mut self, bucket: usize) {
+        self.map[bucket / 64 % 4] |= 1 << (bucket % 64);
     }
 
     #[inline]
-    pub(super) fn is_occupied(&self, at: Number) -> bool {
-        self.occupied[at.level()] & at.bit() != 0
+    pub(super) fn unmark(&mut self, bucket: usize) {
+        self.map[bucket / 64 % 4] &= !(1 << (bucket % 64));
     }
 
-    #[inline]
-    pub(super) fn is_dirty(&self, at: Number) -> bool {
-        self.dirty[at.level()] & at.bit() != 0
+    pub(super) const fn is_marked(&self, bucket: usize) -> bool {
+        self.map[bucket / 64 % 4] >> (bucket % 64) & 1 != 0
     }
 
+    /// The first occupied bucket at `from` or behind it.
     #[inline]
-    pub(super) fn is_mixed(&self, at: Number) -> bool {
-        self.mixed[at.level()] & at.bit() != 0
-    }
-
-    /// If the minimum was `tick`, it is now only a lower bound.
-    #[inline]
-    pub(super) fn leaves(&mut self, at: Number, tick: Tick) {
-        if self.at(at).min == tick && self.is_occupied(at) {
-            self.dirty[at.level()] |= at.bit();
+    pub(super) fn occupied(&self, from: usize) -> Option<usize> {
+        let mut word = from / 64;
+        let mut marks = self.map.get(word)? & (!0 << (from % 64));
+        while marks == 0 {
+            word += 1;
+            marks = *self.map.get(word)?;
         }
+        Some(word * 64 + marks.trailing_zeros() as usize)
     }
 
+    /// The first and the last tick of a bucket.
     #[inline]
-    pub(super) fn mix(&mut self, at: Number) {
-        self.mixed[at.level()] |= at.bit();
-    }
-
-    /// Appends an entry for `tick`.
-    #[inline]
-    pub(super) fn push(&mut self, pool: &mut Pool, at: Number, tick: Tick, entry: Entry) {
-        let bucket = &mut self.array.as_flattened_mut()[at.index()];
-        let bit = at.bit();
-        if self.occupied[at.level()] & bit == 0 {
-            self.occupied[at.level()] |= bit;
-            self.levels |= 1 << at.level();
-            self.dirty[at.level()] &= !bit;
-            self.mixed[at.level()] &= !bit;
-            bucket.min = tick;
-        } else if tick <= bucket.min {
-            bucket.min = tick;
-            self.dirty[at.level()] &= !bit;
+    pub(super) const fn ticks(&self, bucket: usize) -> (Tick, Tick) {
+        if self.by_arrival() {
+            return (self.start, self.start);
         }
-        pool.push(&mut bucket.list, entry);
-    }
-
-    /// Appends an entry that came from this bucket. The marks stay.
-    #[inline]
-    pub(super) fn push_again(&mut self, pool: &mut Pool, at: Number, entry: Entry) {
-        pool.push(&mut self.array.as_flattened_mut()[at.index()].list, entry);
-    }
-
-    /// Removes and returns the list of a bucket, which stays occupied.
-    pub(super) fn borrow(&mut self, at: Number) -> List {
-        core::mem::replace(&mut self.array.as_flattened_mut()[at.index()].list, List::EMPTY)
-    }
-
-    /// Empties a bucket. Returns its list.
-    #[inline]
-    pub(super) fn take(&mut self, at: Number) -> List {
-        self.occupied[at.level()] &= !at.bit();
-        if self.occupied[at.level()] == 0 {
-            self.levels &= !(1 << at.level());
-        }
-        self.borrow(at)
-    }
-
-    /// Verifies the marks of levels.
-    pub(super) fn check_marks(&self) -> Result<(), Violation> {
-        for (level, (&occupied, buckets)) in self.occupied.iter().zip(&self.array).enumerate() {
-            if (occupied != 0) != (self.levels >> level & 1 == 1) {
-                return Err(Violation::Occupied);
-            }
-            for (digit, bucket) in buckets.iter().enumerate() {
-                if occupied >> digit & 1 == 0 && !bucket.list.is_empty() {
-                    return Err(Violation::Occupied);
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-#[cfg(test)]
-impl Rungs {
-    /// Overwrites a minimum on purpose.
-    pub(super) fn set_min(&mut self, at: Number, change: impl Fn(Tick) -> Tick) {
-        let bucket = &mut self.array.as_flattened_mut()[at.index()];
-        bucket.min = change(bucket.min);
-    }
-
-    /// Clears the mark of an occupied bucket.
-    pub(super) fn forget_occupied(&mut self, at: Number) {
-        self.occupied[at.level()] &= !at.bit();
-    }
-
-    /// Clears the marks of all mixed buckets.
-    pub(super) fn forget_mixed(&mut self) {
-        self.mixed = [0; LEVELS];
+        let first = self.base.wrapping_add((bucket as u64) << self.shift);
+        let end = first as u128 + (1 << self.shift);
+        let end = if end < self.end { end } else { self.end };
+        (first, (end - 1) as Tick)
     }
 }

@@ -2,191 +2,115 @@
 
 use alloc::vec::Vec;
 
-use super::chunks::{Entry, Rest};
-use super::enter::{NEAR_LEVELS, is_for, tick_at};
-use super::rungs::Number;
-use super::state::{Ladder, LadderNode, Near, Work};
+use super::pool::List;
+use super::record::{Entry, LadderRecord};
+use super::rungs::TOP;
+use super::state::Ladder;
 use crate::contract::Tick;
 use crate::storage::{Handle, Nodes};
 
-/// Where an entry is.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Place {
-    /// In the run, with its tick and arrival.
-    Run(Near),
-    /// Among the entries that a cascade or a sort works on.
-    Work(Entry),
-    /// In a bucket.
-    Bucket(Number, Entry),
+/// A list and its ticks.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    /// The index of the list; `None` for the list that is being divided.
+    pub(super) list: Option<usize>,
+    pub(super) first: Tick,
+    pub(super) last: Tick,
 }
 
-impl Place {
-    #[inline]
-    fn slot(self) -> u32 {
-        match self {
-            Self::Run(near) => near.slot(),
-            Self::Work(entry) | Self::Bucket(_, entry) => entry.slot(),
-        }
-    }
-}
-
-impl<P: Handle, R: LadderNode<P>> Ladder<P, R> {
-    /// Returns the timer of an entry if the entry is a witness. Returns `None` for a dead entry.
-    #[inline]
-    pub(super) fn witness(&self, nodes: &impl Nodes<P, R>, place: Place) -> Option<P> {
-        let p = Self::slot(place.slot())?;
-        let record = nodes.record(p);
-        let placed = record.placed();
-        let same = match place {
-            Place::Run(near) => near.tick() == placed,
-            Place::Work(entry) => match self.work {
-                Work::Cascade { level, .. } => is_for(self.clock, level, entry, placed),
-                _ => placed == self.clock,
-            },
-            Place::Bucket(at, entry) => {
-                self.may_be(at.level(), entry, placed) && Number::of(self.clock, placed) == at
-            }
-        };
-        (same && record.is_live()).then_some(p)
-    }
-
-    /// Whether an entry of a bucket of `level` may be for the tick `placed`.
-    #[inline]
-    fn may_be(&self, level: usize, entry: Entry, placed: Tick) -> bool {
-        if level < NEAR_LEVELS {
-            placed == tick_at(self.clock, level, entry)
-        } else {
-            placed as u32 == entry.low() && placed >= self.clock
-        }
-    }
-
-    /// All entries in work.
-    pub(super) fn in_work(&self) -> impl Iterator<Item = Place> + '_ {
-        self.rests().into_iter().flat_map(move |rest| self.pool.iter(rest)).map(Place::Work)
-    }
-
-    /// All entries of a bucket, in order.
-    pub(super) fn in_bucket(&self, at: Number) -> impl Iterator<Item = Place> + '_ {
-        let unread = match self.purge.reading() {
-            Some((reading, rest)) if reading == at => rest,
-            _ => Rest::EMPTY,
-        };
-        self.pool
-            .iter(unread)
-            .chain(self.pool.iter(Rest::of(self.rungs.at(at).list)))
-            .map(move |entry| Place::Bucket(at, entry))
-    }
-
-    /// The expiry of the head, if it is known without a search.
-    #[inline]
-    pub(super) fn known_head(&self, nodes: &impl Nodes<P, R>) -> Option<Tick> {
-        match self.work {
-            _ if self.live == 0 => return None,
-            Work::None => {}
-            Work::Front { .. } if self.run.last().is_some_and(|near| near.tick() <= self.clock) => {}
-            Work::Front { rest, .. } => {
-                let p = self.witness(nodes, Place::Work(self.pool.peek(&rest)?))?;
-                return (nodes.record(p).expiry() == self.clock).then_some(self.clock);
-            }
-            Work::Cascade { .. } | Work::Sort { .. } => return None,
-        }
-        let first = self.rungs.first().filter(|_| matches!(self.work, Work::None));
-        match (self.run.last(), first.map(|at| (at, self.rungs.at(at).min))) {
-            (Some(&near), first) if first.is_none_or(|(_, min)| near.tick() <= min) => {
-                let p = self.witness(nodes, Place::Run(near))?;
-                (nodes.record(p).expiry() == near.tick()).then_some(near.tick())
-            }
-            (_, Some((at, min))) if !self.rungs.is_dirty(at) => Some(min),
-            _ => None,
-        }
-    }
-
-    /// The head, and the timer after it if `wanted` is 2, with their expiries and arrivals. Where
-    /// entries are in the order of arrival, it reads only those up to the `wanted`-th timer of the
-    /// earliest tick.
-    pub(super) fn earliest(&self, nodes: &impl Nodes<P, R>, wanted: usize) -> [Option<(Near, P)>; 2] {
-        let mut found: [Option<(Near, P)>; 2] = [None; 2];
-        let consider = |found: &mut [Option<(Near, P)>; 2], place: Place| {
-            let p = self.witness(nodes, place)?;
-            let record = nodes.record(p);
-            let this = Near::new(record.expiry(), record.sequence(), p.number());
-            match *found {
-                // This is a second witness of the same timer.
-                [Some((first, _)), _] if first == this => {}
-                [Some((first, _)), second] if first < this => {
-                    if second.is_none_or(|(second, _)| this < second) {
-                        found[1] = Some((this, p));
-                    }
-                }
-                [first, _] => *found = [Some((this, p)), first],
-            }
-            Some(this)
-        };
-        // Whether all the wanted timers are found and are due before `tick`. Entries for `tick` and
-        // for later ticks can then be skipped.
-        let known = |found: &[Option<(Near, P)>; 2], tick: Tick| {
-            found[wanted - 1].is_some_and(|(last, _)| last.tick() < tick)
-        };
-        // Whether the wanted timers precede the timers behind `this`, which are later arrivals.
-        let enough = |found: &[Option<(Near, P)>; 2], this: Near| {
-            found[wanted - 1].is_some_and(|(last, _)| last <= this)
-        };
-        let bound = if let Work::Front { bound, .. } = self.work { bound } else { 0 };
-        for place in self.in_work() {
-            // The front's entries that arrived before `bound` are in order, all for one tick.
-            if let Some(this) = consider(&mut found, place)
-                && this.tick() == self.clock
-                && this.sequence() < bound
-                && enough(&found, this)
-            {
-                break;
-            }
-        }
-        for &near in self.run.iter().rev() {
-            if known(&found, near.tick()) {
-                break;
-            }
-            // The rest of the run is later, by tick and arrival.
-            if consider(&mut found, Place::Run(near)) == Some(near) && enough(&found, near) {
-                break;
-            }
-        }
-        for at in self.rungs.iter() {
-            let min = self.rungs.at(at).min;
-            if known(&found, min) {
-                break;
-            }
-            let in_order = !self.rungs.is_mixed(at);
-            for place in self.in_bucket(at) {
-                if let Some(this) = consider(&mut found, place)
-                    && in_order
-                    && this.tick() == min
-                    && enough(&found, this)
-                {
-                    return found;
-                }
-            }
-        }
-        found
-    }
-
-    /// Every entry.
+impl<P: Handle> Ladder<P> {
+    /// The lists that may have entries: the one that is being divided, and then the others, the
+    /// earliest first.
     pub(super) fn places(&self) -> impl Iterator<Item = Place> + '_ {
-        let run = self.run.iter().map(|&near| Place::Run(near));
-        run.chain(self.in_work()).chain(self.rungs.iter().flat_map(move |at| self.in_bucket(at)))
+        let split = self.split.is_on().then(|| Place {
+            list: None,
+            first: self.rungs[self.split.rung].start,
+            last: self.split.last,
+        });
+        let rungs = self.rungs.get(..self.depth).unwrap_or(&[]).iter().rev();
+        let buckets = rungs.flat_map(|rung| {
+            let next = move |&bucket: &usize| rung.occupied(bucket + 1);
+            core::iter::successors(rung.occupied(0), next).map(move |bucket| {
+                let (first, last) = rung.ticks(bucket);
+                Place { list: Some(rung.first + bucket), first, last }
+            })
+        });
+        let top = Place { list: Some(TOP), first: self.top_first, last: self.top_last };
+        split.into_iter().chain(buckets).chain((!self.lists.is_empty()).then_some(top))
+    }
+
+    /// All entries of a place, in the order of their appends.
+    pub(super) fn entries_of(&self, place: Place) -> impl Iterator<Item = Entry> + '_ {
+        let nothing = &List::EMPTY;
+        let (first, second) = match place.list {
+            None => (&self.split.rest, &self.split.behind),
+            Some(at) if self.purge.holds(at) => (&self.purge.done, &self.lists[at]),
+            Some(at) => (&self.lists[at], nothing),
+        };
+        self.pool.iter(first).chain(self.pool.iter(second))
+    }
+
+    /// Whether the equals of a place are in the order of their arrival.
+    pub(super) fn is_in_order(&self, place: Place) -> bool {
+        match place.list {
+            None => !self.split.rest.mixed,
+            Some(at) => !self.lists[at].mixed,
+        }
+    }
+
+    /// The timer that leaves first, or the one after it.
+    pub(super) fn earliest(&self, nodes: &impl Nodes<P, LadderRecord>, index: usize) -> Option<P> {
+        if let Some((_, slot)) = self.run.get(index) {
+            return P::from_number(slot);
+        }
+        let wanted = index - self.run.len();
+        let mut found: [Option<(Tick, u64, P)>; 2] = [None; 2];
+        for place in self.places() {
+            if found[wanted].is_some_and(|(tick, ..)| tick < place.first) {
+                break;
+            }
+            // In a list of one tick that is in order, later entries are of later arrivals.
+            let one_tick = place.first == place.last && self.is_in_order(place);
+            let mut seen = 0;
+            for entry in self.entries_of(place) {
+                let Some((_, p)) = self.alive(nodes, entry, (place.first, place.last)) else { continue };
+                let record = nodes.record(p);
+                let this = (record.expiry, record.sequence, p);
+                let is_before = |other: Option<(Tick, u64, P)>| {
+                    other.is_none_or(|(tick, sequence, _)| (this.0, this.1) < (tick, sequence))
+                };
+                if is_before(found[0]) {
+                    found = [Some(this), found[0]];
+                } else if found[0].is_some_and(|(.., first)| first != p) && is_before(found[1]) {
+                    found[1] = Some(this);
+                }
+                seen += usize::from(this.0 == place.first);
+                if one_tick && seen > wanted {
+                    break;
+                }
+            }
+        }
+        found[wanted].map(|(.., p)| p)
+    }
+
+    /// The timer of each entry that is alive.
+    fn in_lists(&self, nodes: &impl Nodes<P, LadderRecord>) -> impl Iterator<Item = P> {
+        self.places().flat_map(move |place| {
+            let ticks = (place.first, place.last);
+            self.entries_of(place).filter_map(move |entry| self.alive(nodes, entry, ticks).map(|(_, p)| p))
+        })
     }
 
     /// Visits every pending timer once.
-    pub(super) fn each_witness(&self, nodes: &impl Nodes<P, R>, mut visit: impl FnMut(P)) {
-        let witnesses = || self.places().filter_map(move |place| self.witness(nodes, place));
-        if witnesses().count() == self.live {
-            return witnesses().for_each(visit);
+    pub(super) fn each(&self, nodes: &impl Nodes<P, LadderRecord>, mut visit: impl FnMut(P)) {
+        self.run.iter().filter_map(|(_, slot)| P::from_number(slot)).for_each(&mut visit);
+        if self.in_lists(nodes).count() + self.run.len() == self.live {
+            return self.in_lists(nodes).for_each(visit);
         }
-        // Some timers have two witnesses. Two witnesses are rare, and only checks call this
-        // function.
-        let mut seen: Vec<u32> = witnesses().map(Handle::number).collect();
+        // Versions were used again, and a dead entry looks like a current one. That is rare.
+        let mut seen: Vec<u32> = self.in_lists(nodes).map(Handle::number).collect();
         seen.sort_unstable();
         seen.dedup();
-        seen.into_iter().filter_map(Self::slot).for_each(&mut visit);
+        seen.into_iter().filter_map(P::from_number).for_each(visit);
     }
 }

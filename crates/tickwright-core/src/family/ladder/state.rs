@@ -1,347 +1,317 @@
-//! The state of a ladder: its record, the run, the work in progress, the progress of a purge.
+//! The state of a ladder, and how an entry finds its bucket.
 
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
-use super::batch::{Batch, SORTED};
-use super::chunks::{Entry, List, Pool, Rest};
-pub(super) use super::near::Near;
-use super::rungs::{BUCKETS, LEVELS, Number, Rungs};
+use super::pool::{List, Pool};
+use super::record::{Entry, LadderRecord};
+use super::run::Run;
+use super::rungs::{RUNGS, Rung, TOP, bits, bits_of, first_list, place_of};
 use crate::contract::Tick;
-use crate::storage::{Handle, Nodes, Record};
+use crate::storage::{Handle, Nodes};
 
-/// The bit of [`LadderRecord::link`] that is set for a pending timer.
-pub(super) const LIVE: u32 = 1 << 31;
+/// The most timers of a run that an arrival may enter.
+pub(super) const LONG: usize = 48;
 
-/// The record of a slot.
+/// With more slots than this, records are prefetched.
+const CACHED: usize = 1 << 14;
+
+/// A list whose entries move into the buckets of a rung.
 #[derive(Debug)]
-pub struct LadderRecord {
-    /// The tick at which the timer is due. A vacant slot keeps the tick while an entry for the slot
-    /// exists.
-    pub(super) expiry: Tick,
-    /// The low half of the tick for which the timer was placed. That tick is less than 2^32 before
-    /// `expiry`.
-    pub(super) placed: u32,
-    /// For a pending timer: `LIVE` and its arrival number. For a vacant slot: the next vacant slot.
-    link: u32,
+pub(super) struct Split {
+    /// What is left. The entries of `behind` follow those of `rest`.
+    pub(super) rest: List,
+    pub(super) behind: List,
+    /// The rung that gets the entries.
+    pub(super) rung: usize,
+    /// The last tick of the list.
+    pub(super) last: Tick,
+    /// Whether the low halves of the ticks do not tell the bucket.
+    pub(super) reads_records: bool,
 }
 
-const _: () = assert!(size_of::<LadderRecord>() == 16);
-
-impl<P: Handle> Record<P> for LadderRecord {
-    const IDLE: Self = Self { expiry: 0, placed: 0, link: 0 };
-
-    #[inline]
-    fn vacant(next: Option<P>) -> Self {
-        Self { expiry: 0, placed: 0, link: next.map_or(0, Handle::number) }
-    }
+impl Split {
+    pub(super) const NONE: Self =
+        Self { rest: List::EMPTY, behind: List::EMPTY, rung: 0, last: 0, reads_records: false };
 
     #[inline]
-    fn next_vacant(&self) -> Option<P> {
-        P::from_number(self.link)
-    }
-
-    #[inline]
-    fn set_vacant(&mut self, next: Option<P>) {
-        self.link = next.map_or(0, Handle::number);
-    }
-
-    const REMEMBERS: bool = true;
-
-    fn forget(&mut self) {
-        self.expiry = 0;
-        self.placed = 0;
+    pub(super) const fn is_on(&self) -> bool {
+        self.rest.len > 0
     }
 }
-
-/// A record that stores what a ladder needs. [`AdaptiveQueue`](crate::AdaptiveQueue) has records
-/// that serve other structures as well.
-pub trait LadderNode<P: Handle>: Record<P> {
-    /// The tick at which the timer is due. A vacant slot keeps the tick while an entry for the slot
-    /// exists.
-    fn expiry(&self) -> Tick;
-
-    /// The low half of the tick for which the timer was placed.
-    fn placed_low(&self) -> u32;
-
-    /// For a pending timer: `LIVE` and its arrival number.
-    fn link(&self) -> u32;
-
-    /// Writes all that a ladder needs.
-    fn write(&mut self, expiry: Tick, placed: u32, link: u32);
-
-    /// Whether a timer is pending in the slot.
-    #[inline]
-    fn is_live(&self) -> bool {
-        self.link() & LIVE != 0
-    }
-
-    /// The arrival number of a pending timer.
-    #[inline]
-    fn sequence(&self) -> u32 {
-        self.link() & !LIVE
-    }
-
-    /// The tick of the witness.
-    #[inline]
-    fn placed(&self) -> Tick {
-        self.expiry().wrapping_sub((self.expiry() as u32).wrapping_sub(self.placed_low()).into())
-    }
-
-    /// Whether the timer is due later than its witness.
-    #[inline]
-    fn is_moved(&self) -> bool {
-        self.expiry() as u32 != self.placed_low()
-    }
-
-    /// Makes the slot pending until `expiry`, with a witness for that tick.
-    #[inline]
-    fn place(&mut self, expiry: Tick, sequence: u32) {
-        self.write(expiry, expiry as u32, LIVE | sequence);
-    }
-
-    /// Sets the tick of the witness to the expiry, for a timer that gets a new entry.
-    #[inline]
-    fn place_again(&mut self) {
-        self.write(self.expiry(), self.expiry() as u32, self.link());
-    }
-
-    /// Changes the expiry of the timer; its witness must be early enough.
-    #[inline]
-    fn stretch(&mut self, expiry: Tick, sequence: u32) {
-        self.write(expiry, self.placed_low(), LIVE | sequence);
-    }
-
-    /// Gives the timer another arrival number.
-    fn renumber(&mut self, sequence: u32) {
-        self.write(self.expiry(), self.placed_low(), LIVE | sequence);
-    }
-
-    /// Clears the record: the last entry for the slot is gone, and no timer is pending there.
-    #[inline]
-    fn leave(&mut self) {
-        self.write(0, 0, 0);
-    }
-}
-
-impl<P: Handle> LadderNode<P> for LadderRecord {
-    #[inline]
-    fn expiry(&self) -> Tick {
-        self.expiry
-    }
-
-    #[inline]
-    fn placed_low(&self) -> u32 {
-        self.placed
-    }
-
-    #[inline]
-    fn link(&self) -> u32 {
-        self.link
-    }
-
-    #[inline]
-    fn write(&mut self, expiry: Tick, placed: u32, link: u32) {
-        *self = Self { expiry, placed, link };
-    }
-}
-
-/// The most entries of the run to which an arrival is added.
-pub(super) const SHORT: usize = 128;
-
-/// The most entries of the run.
-pub(super) const RUN: usize = SHORT + SORTED;
-
-/// A ladder with room for this many entries has them all in the run.
-pub(super) const SMALL: usize = 256;
-
-/// Entries that have left a bucket of level `level` and are not delivered yet.
-#[derive(Debug)]
-pub(super) enum Work {
-    None,
-    /// The entries move to lower levels. After an interruption, entries that arrived since may
-    /// stand before the rest.
-    Cascade {
-        rest: Rest,
-        level: usize,
-        interrupted: bool,
-    },
-    /// All entries are for the clock's tick. A radix sort is putting them in order of arrival. Each
-    /// pass sorts by one digit of the arrival number, from the lowest digit up. From the first pass
-    /// on, an entry holds its arrival number in place of its tick.
-    Sort {
-        rest: Rest,
-        pass: u32,
-        bound: u32,
-    },
-    /// All entries are for the clock's tick. Entries that arrived before `bound` are in order.
-    /// Other entries have been moved since. The run's entries for that tick come before all of
-    /// them.
-    ///
-    /// The entries of `behind` follow those of `rest`. A purge moves live entries from `rest` to
-    /// `behind`, and drops the dead.
-    Front {
-        rest: Rest,
-        behind: Rest,
-        bound: u32,
-    },
-}
-
-/// Lists by digit.
-pub(super) type Targets = [List; BUCKETS];
-
-pub(super) const NO_TARGETS: Targets = [List::EMPTY; BUCKETS];
 
 /// The progress of a purge.
 #[derive(Debug)]
 pub(super) struct Purge {
-    /// The purge has still to read the buckets before this one.
-    pub(super) end: usize,
-    /// The bucket that the purge is reading, and its unread rest.
-    pub(super) reading: Option<(Number, Rest)>,
-    /// Whether the purge has begun to read the front, which comes after all buckets.
-    pub(super) reads_front: bool,
+    /// The list that the purge is reading, or reads next.
+    pub(super) at: usize,
+    /// Whether the purge has begun to read that list.
+    pub(super) is_on: bool,
+    /// The live entries that it has read from that list. They come before the rest of the list.
+    pub(super) done: List,
 }
 
 impl Purge {
-    pub(super) const NEW: Self = Self { end: BUCKETS * LEVELS, reading: None, reads_front: false };
+    pub(super) const NEW: Self = Self { at: TOP, is_on: false, done: List::EMPTY };
 
-    /// Whether the purge is reading this bucket.
+    /// Whether the purge is reading this list.
     #[inline]
-    pub(super) fn holds(&self, at: Number) -> bool {
-        matches!(self.reading, Some((reading, _)) if reading == at)
-    }
-
-    /// Stops reading a bucket. Returns the unread rest.
-    #[inline]
-    pub(super) fn give_up(&mut self, at: Number) -> Option<Rest> {
-        if self.holds(at) { self.reading.take().map(|(_, rest)| rest) } else { None }
-    }
-
-    /// The bucket that the purge is reading, and its unread rest.
-    pub(super) fn reading(&self) -> Option<(Number, Rest)> {
-        self.reading
+    pub(super) const fn holds(&self, list: usize) -> bool {
+        self.is_on && self.at == list
     }
 }
 
-/// What an entry stands for.
-pub(super) enum Seen<P> {
-    /// No timer: the timer has gone, or was placed elsewhere.
-    Dead,
-    /// A timer that is due later than the entry's tick.
-    Moved(P),
-    /// A timer that is due at the entry's tick, with its arrival number.
-    Here(P, u32),
-}
-
-/// The ladder over slots `P` and records `R`.
+/// The ladder over slots `P`.
 #[derive(Debug)]
-pub struct Ladder<P, R = LadderRecord> {
-    /// The tick that buckets are named by. No entry is earlier than this tick.
-    pub(super) clock: Tick,
+pub struct Ladder<P> {
+    pub(super) run: Run,
+    /// Arrivals before this tick go to the run.
+    pub(super) run_end: u128,
+    pub(super) next_sequence: u64,
     /// The number of pending timers.
     pub(super) live: usize,
-    /// The number of entries; entries that are not the witness of a timer are dead.
+    /// The number of entries in lists. Entries that are not of a pending timer are dead.
     pub(super) entries: usize,
-    /// The number of timers that are due later than their witnesses.
-    pub(super) moved: usize,
-    /// The number of entries for which there is memory.
-    pub(super) limit: usize,
-    pub(super) next_sequence: u32,
-    /// Entries of the run before this tick leave before all other entries.
-    pub(super) horizon: Tick,
-    /// If the run holds this many entries, an arrival goes to a bucket, even if it comes before all
-    /// of them: `SHORT`, or 0 while entries are in work.
+    /// The number of timers, and of entries, for which there is memory.
     pub(super) room: usize,
-    pub(super) rungs: Rungs,
+    pub(super) limit: usize,
+    /// The number of rungs in use. A rung has earlier ticks than the rung before it.
+    pub(super) depth: usize,
+    pub(super) rungs: Vec<Rung>,
+    /// The list of ticks after all rungs, and then the list of each bucket.
+    pub(super) lists: Vec<List>,
     pub(super) pool: Pool,
-    /// The latest first.
-    pub(super) run: Vec<Near>,
-    /// Empty between two calls.
-    pub(super) batch: Batch,
-    pub(super) work: Work,
-    /// The lists of a sort, by digit; they are empty at other times.
-    pub(super) targets: Targets,
+    /// Bounds of the ticks in the top.
+    pub(super) top_first: Tick,
+    pub(super) top_last: Tick,
+    pub(super) split: Split,
     pub(super) purge: Purge,
-    pub(super) _slots: PhantomData<fn() -> (P, R)>,
+    /// The number of moves that earlier budgets have paid for.
+    pub(super) paid: usize,
+    pub(super) _slots: PhantomData<fn() -> P>,
 }
 
-impl<P: Handle, R: LadderNode<P>> Ladder<P, R> {
-    /// The number of entries that no timer needs.
-    pub(in crate::family) fn dead(&self) -> usize {
-        self.entries - self.live
+impl<P: Handle> Ladder<P> {
+    pub(super) const NEW: Self = Self {
+        run: Run::NEW,
+        run_end: 0,
+        next_sequence: 0,
+        live: 0,
+        entries: 0,
+        room: 0,
+        limit: 0,
+        depth: 0,
+        rungs: Vec::new(),
+        lists: Vec::new(),
+        pool: Pool::NEW,
+        top_first: Tick::MAX,
+        top_last: 0,
+        split: Split::NONE,
+        purge: Purge::NEW,
+        paid: 0,
+        _slots: PhantomData,
+    };
+
+    /// The number of entries that no pending timer needs.
+    #[inline]
+    pub(super) const fn dead(&self) -> usize {
+        self.entries.saturating_sub(self.live - self.run.len())
     }
 
-    /// Converts an entry's slot number to a handle.
+    /// Whether the records are too many for a cache.
     #[inline]
-    pub(super) fn slot(number: u32) -> Option<P> {
-        P::from_number(number)
+    pub(super) const fn is_big(&self) -> bool {
+        self.live > CACHED
     }
 
-    /// What an entry for `tick` and a slot stands for. If the entry is dead, the record of a vacant
-    /// slot forgets its tick.
+    /// The rung whose range has `tick`; `None` for the top.
     #[inline]
-    pub(super) fn see(nodes: &mut impl Nodes<P, R>, tick: Tick, slot: u32) -> Seen<P> {
-        let Some(p) = Self::slot(slot) else { return Seen::Dead };
-        let record = nodes.record(p);
-        if record.placed() != tick {
-            return Seen::Dead;
+    pub(super) fn rung_of(&self, tick: Tick) -> Option<usize> {
+        let rungs = self.rungs.get(..self.depth)?;
+        // The ends become earlier from rung to rung.
+        let outside = rungs.iter().position(|rung| u128::from(tick) >= rung.end).unwrap_or(rungs.len());
+        outside.checked_sub(1)
+    }
+
+    /// Appends an entry for `tick` to its bucket.
+    #[inline]
+    pub(super) fn file(&mut self, tick: Tick, entry: Entry) {
+        self.entries += 1;
+        let mut list = TOP;
+        let mut overtakes = false;
+        if let Some(at) = self.rung_of(tick) {
+            let rung = &mut self.rungs[at];
+            let bucket = rung.bucket(tick);
+            debug_assert!(tick >= rung.base && bucket >= rung.next);
+            rung.mark(bucket);
+            list = rung.first + bucket;
+            overtakes = self.split.is_on() && self.split.rung == at;
+        } else {
+            self.top_first = self.top_first.min(tick);
+            self.top_last = self.top_last.max(tick);
         }
-        if !record.is_live() {
-            nodes.record_mut(p).forget();
-            return Seen::Dead;
-        }
-        if record.expiry() > tick { Seen::Moved(p) } else { Seen::Here(p, record.sequence()) }
+        let list = &mut self.lists[list];
+        list.mixed |= overtakes;
+        self.pool.push(list, entry);
     }
 
-    /// The timer of an entry of the run, if its record still has the entry's arrival number. The
-    /// timer is then due at the entry's tick: a timer that moves gets another number.
-    #[inline]
-    pub(super) fn arrived(nodes: &impl Nodes<P, R>, near: Near) -> Option<P> {
-        Self::slot(near.slot()).filter(|&p| nodes.record(p).link() == LIVE | near.sequence())
-    }
-
-    /// Finds the horizon again, after a bucket was emptied or the work in progress changed.
-    #[inline]
-    pub(super) fn find_horizon(&mut self) {
-        let earliest = self.rungs.first().map_or(Tick::MAX, |first| self.rungs.at(first).min);
-        (self.horizon, self.room) = match self.work {
-            Work::None => (earliest, SHORT),
-            Work::Front { .. } => (earliest.min(self.clock.saturating_add(1)), 0),
-            Work::Cascade { .. } | Work::Sort { .. } => (0, 0),
+    /// Marks the bucket of a tick: its timers may not be in the order of their arrival.
+    pub(super) fn mix(&mut self, tick: Tick) {
+        let Some(at) = self.rung_of(tick) else {
+            self.lists[TOP].mixed = true;
+            return;
         };
-    }
-
-    /// Appends an entry to the bucket of its tick.
-    #[inline]
-    pub(super) fn append(&mut self, tick: Tick, slot: u32) -> Number {
-        let at = Number::of(self.clock, tick);
-        self.horizon = self.horizon.min(tick);
-        self.rungs.push(&mut self.pool, at, tick, Entry::new(tick as u32, slot));
-        at
-    }
-
-    /// Like [`append`](Self::append), for an entry whose record has not been read yet.
-    #[inline]
-    pub(super) fn append_unseen(&mut self, tick: Tick, slot: u32) -> Number {
-        let at = self.append(tick, slot);
-        // If no entry is dead and no timer moved, this entry is a witness, and its tick is the
-        // expiry.
-        if self.entries > self.live || self.moved > 0 {
-            self.rungs.leaves(at, tick);
+        let rung = &self.rungs[at];
+        self.lists[rung.first + rung.bucket(tick)].mixed = true;
+        if self.split.is_on() && self.split.rung == at {
+            self.split.rest.mixed = true;
+            self.split.behind.mixed = true;
         }
-        at
     }
 
-    /// Places a timer whose entry has just been removed.
-    #[inline]
-    pub(super) fn place_again(&mut self, nodes: &mut impl Nodes<P, R>, p: P) -> Number {
+    /// Gives the timer of `p`, which has no current entry, an entry for its expiry.
+    pub(super) fn file_again(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P) {
         let record = nodes.record_mut(p);
-        let expiry = record.expiry();
-        self.moved -= usize::from(record.is_moved());
-        record.place_again();
-        let at = self.append(expiry, p.number());
-        self.rungs.mix(at);
-        at
+        let entry = record.add_entry(p.number());
+        let (tick, wrapped) = (record.expiry, record.is_wrapped());
+        self.file(tick, entry);
+        if wrapped {
+            self.mix(tick);
+        }
+    }
+
+    /// Adds a rung before all others, for ticks from `start` to before `end`. It divides keys that
+    /// begin at `base` and have `key_bits` bits, into up to `1 << divide` buckets.
+    pub(super) fn push_rung(
+        &mut self,
+        (start, end): (Tick, u128),
+        (base, bound): (u64, u64),
+        key_bits: u32,
+        divide: u32,
+    ) {
+        let depth = self.depth;
+        debug_assert!(depth < RUNGS);
+        let most = bits(depth);
+        let rung = &mut self.rungs[depth];
+        *rung = Rung::EMPTY;
+        rung.base = base;
+        rung.shift = key_bits.saturating_sub(divide.min(most));
+        rung.first = first_list(depth);
+        rung.mask = (1 << most) - 1;
+        rung.start = start;
+        rung.end = end;
+        rung.bound = bound;
+        self.depth += 1;
+    }
+
+    /// Forgets the last rung, which is empty.
+    pub(super) fn pop_rung(&mut self) {
+        self.depth -= 1;
+        self.run_end = self.run_end.max(self.rungs[self.depth].end);
+    }
+
+    /// Takes a list, and what a purge has read of it. The entries of the first come before those of
+    /// the second. Both are marked as mixed if one of them is.
+    pub(super) fn take(&mut self, list: usize) -> (List, List) {
+        if list == TOP {
+            self.top_first = Tick::MAX;
+            self.top_last = 0;
+        } else {
+            let (rung, bucket) = place_of(list);
+            self.rungs[rung].unmark(bucket);
+        }
+        let mut rest = core::mem::replace(&mut self.lists[list], List::EMPTY);
+        if !self.purge.holds(list) {
+            return (rest, List::EMPTY);
+        }
+        self.purge.is_on = false;
+        let mut done = core::mem::replace(&mut self.purge.done, List::EMPTY);
+        done.mixed |= rest.mixed;
+        rest.mixed = done.mixed;
+        if done.len == 0 { (rest, List::EMPTY) } else { (done, rest) }
+    }
+
+    /// The number of entries of a list.
+    #[inline]
+    pub(super) fn len_of(&self, list: usize) -> usize {
+        let done = if self.purge.holds(list) { self.purge.done.len } else { 0 };
+        (self.lists[list].len + done) as usize
+    }
+
+    /// A lower bound of the ticks outside of the run. A timer is there.
+    pub(super) fn earliest_outside(&self) -> Tick {
+        let rungs = self.rungs.iter().take(self.depth).rev();
+        let in_buckets = rungs.filter_map(|rung| Some(rung.ticks(rung.occupied(rung.next)?).0)).next();
+        let in_split = self.rungs.get(self.split.rung).filter(|_| self.split.is_on()).map(|rung| rung.start);
+        let top = self.top_first;
+        in_buckets.map_or(top, |tick| tick.min(top)).min(in_split.unwrap_or(Tick::MAX))
+    }
+
+    /// Lowers the end of the run to `cut`. The timers from index `from` on move to buckets.
+    pub(super) fn lower_end(
+        &mut self,
+        nodes: &mut impl Nodes<P, LadderRecord>,
+        (cut, from): (Tick, usize),
+        now: Tick,
+    ) {
+        self.run_end = cut.into();
+        if let Some(last) = self.depth.checked_sub(1) {
+            let rung = &mut self.rungs[last];
+            if cut < rung.start {
+                // The timers of the last rung are ahead of the clock.
+                rung.next = 0;
+                let (start, end) = (now.min(cut), rung.start);
+                let key_bits = bits_of(end - 1 - start);
+                self.push_rung((start, end.into()), (start, 0), key_bits, bits(self.depth));
+                let rung = &mut self.rungs[last + 1];
+                rung.next = rung.bucket(cut);
+            } else {
+                rung.next = rung.next.min(rung.bucket(cut));
+            }
+        }
+        let len = self.run.len();
+        for index in from..len {
+            if let Some(p) = self.run.get(index).and_then(|(_, slot)| P::from_number(slot)) {
+                self.file_again(nodes, p);
+            }
+        }
+        for _ in from..len {
+            let _ = self.run.pop_last();
+        }
+    }
+
+    /// Whether the last timers of the run are due at its end: others for the same tick, which
+    /// arrived later, are in buckets.
+    #[inline]
+    pub(super) fn has_equals_outside(&self) -> bool {
+        self.run.last().is_some_and(|last| u128::from(last) >= self.run_end)
+    }
+
+    /// Moves the timers that have equals outside to a rung of their own, before all others.
+    pub(super) fn give_back(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) {
+        while let Some(last) = self.depth.checked_sub(1)
+            && self.rungs[last].occupied(0).is_none()
+        {
+            self.pop_rung();
+        }
+        if !self.has_equals_outside() {
+            return;
+        }
+        let tick = self.run_end as Tick;
+        self.push_rung((tick, tick.into()), (0, self.next_sequence), u64::BITS, 1);
+        let (at, list) = (self.depth - 1, first_list(self.depth - 1));
+        let (from, len) = (self.run.before(tick), self.run.len());
+        for index in from..len {
+            let Some(p) = self.run.get(index).and_then(|(_, slot)| P::from_number(slot)) else { continue };
+            let entry = nodes.record_mut(p).add_entry(p.number());
+            self.entries += 1;
+            self.rungs[at].mark(0);
+            // A timer may be moved to the tick again while it waits here.
+            self.lists[list].mixed = true;
+            self.pool.push(&mut self.lists[list], entry);
+        }
+        for _ in from..len {
+            let _ = self.run.pop_last();
+        }
     }
 }

@@ -6,9 +6,12 @@ use std::vec::Vec;
 
 use super::super::testing::{Exact, Model as _, Random, SlabTwin};
 use super::LadderQueue;
-use super::state::{Ladder, LadderRecord, Near, Work};
+use super::record::{LadderRecord, SLOTS};
+use super::run::UNUSED;
+use super::rungs::{RUNGS, TOP, bits, first_list, place_of};
+use super::state::Ladder;
 use crate::SlabQueue;
-use crate::contract::{Tick, Violation};
+use crate::contract::{Reject, Tick, Violation};
 use crate::storage::slab::Idx;
 use crate::storage::{Discipline, Nodes, Record};
 
@@ -47,7 +50,14 @@ impl Counted {
         let records = (0..=slots).map(|_| <LadderRecord as Record<Idx>>::IDLE).collect();
         let vacant = (1..=slots).rev().filter_map(Idx::of).collect();
         let nodes = Counting { records, lookups: Cell::new(0) };
-        Self { ladder: Ladder::NEW, nodes, now: 0, vacant, live: Vec::new(), worst: (0, "") }
+        Self {
+            ladder: <Ladder<Idx> as Discipline<Idx>>::NEW,
+            nodes,
+            now: 0,
+            vacant,
+            live: Vec::new(),
+            worst: (0, ""),
+        }
     }
 
     fn call<R>(&mut self, name: &'static str, call: impl FnOnce(&mut Self) -> R) -> R {
@@ -198,10 +208,10 @@ fn a_long_tick_that_is_mixed_is_sorted_by_arrival() {
     }
 }
 
-/// So many timers of one tick that the run takes them in two parts.
+/// The number of timers of one tick that the run takes in ten parts.
 const CROWD: u32 = 600;
 
-/// A crowd: the first timers are in the run, the others in the bucket.
+/// A crowd: the first timers are in the run, the others in the top.
 fn crowd(tick: Tick) -> (Queue, Vec<Key>) {
     let mut queue = Queue::new();
     let keys = (0..CROWD).map(|id| queue.insert(tick, id).unwrap().key).collect();
@@ -248,7 +258,6 @@ fn ticks_with_equal_lower_halves_are_told_apart() {
         let _ = queue.reschedule(key, 1 << 62).unwrap();
     }
     assert_eq!(queue.expired(1 << 61).count(), 100);
-    assert_eq!(queue.order.entries, 200);
     for (&key, left) in keys[100..].iter().zip((0..200).rev()) {
         let _ = queue.remove(key).unwrap();
         assert_eq!((queue.check(), queue.next_expiry()), (Ok(()), (left > 0).then_some(1 << 62)));
@@ -273,18 +282,25 @@ fn arrivals_during_a_cascade_leave_last() {
     assert!(leave.into_iter().eq(0..CROWD + 20));
 }
 
-/// A timer whose bucket is being moved is explained as moving at once.
+/// A timer in a bucket is explained by the bucket, also while another bucket is divided.
 #[test]
-fn an_explanation_during_a_cascade_names_the_clock() {
+fn an_explanation_names_the_bucket() {
     let (mut queue, keys) = crowd(5000);
-    assert!(!queue.advance_within(5000, 10, |_| ()).complete);
-    let late = queue.explain(keys[CROWD as usize - 1]).unwrap().to_string();
-    assert!(late.contains("due at 5000") && !late.contains("moves down at 0"), "{late}");
-    let _ = queue.insert(70_000, CROWD).unwrap();
-    let far = queue.insert(70_000, CROWD + 1).unwrap().key;
+    let last = keys[CROWD as usize - 1];
+    assert_eq!(
+        queue.explain(last).unwrap().to_string(),
+        "due at 5000; level 0, bucket 0 [5000, 18446744073709551616); moves down at 5000"
+    );
+    let far = queue.insert(70_000, CROWD).unwrap().key;
+    assert!(!queue.advance_within(5000, 60, |_| ()).complete);
     assert_eq!(
         queue.explain(far).unwrap().to_string(),
-        "due at 70000; level 2, bucket 17 [69632, 73728); moves down at 70000"
+        "due at 70000; level 0, bucket 253 [69768, 70024); moves down at 69768"
+    );
+    let _ = queue.reschedule(far, 80_000).unwrap();
+    assert_eq!(
+        queue.explain(far).unwrap().to_string(),
+        "due at 80000; was moved to a later tick; its entry for 70000 is placed again by then"
     );
 }
 
@@ -315,72 +331,6 @@ fn reserved_chunks_are_enough() {
     }
 }
 
-/// All timers get new arrival numbers, and the dead entry that `next_wake` returned is dropped.
-#[test]
-fn new_numbers_report_another_wake() {
-    for operation in 0..3 {
-        let mut queue = Queue::new();
-        queue.start_sequence_at(u32::MAX - 2 * 301);
-        let alone = queue.insert(1 << 30, 300).unwrap().key;
-        // The last timers are in buckets: the run is full enough.
-        let keys: Vec<_> = (0..300).map(|id| queue.insert(2000 - Tick::from(id), id).unwrap().key).collect();
-        let _ = queue.remove(keys[299]).unwrap();
-        let _ = queue.insert(3000, 301).unwrap();
-        assert_eq!((queue.next_wake(), queue.next_expiry()), (Some(1701), Some(1702)));
-        let change = match operation {
-            0 => queue.insert(4000, 302).unwrap().head,
-            1 => queue.reschedule(alone, 1 << 31).unwrap(),
-            _ => queue.reschedule(keys[290], 4000).unwrap(),
-        };
-        assert_eq!((queue.next_wake(), change.is_changed()), (Some(1702), true), "{operation}");
-        assert_eq!(queue.check(), Ok(()));
-    }
-}
-
-/// When the run is full, some of its timers go back to buckets. These timers count against the
-/// budget, too, and leave in order.
-#[test]
-fn what_leaves_a_full_run_counts_and_keeps_its_order() {
-    for budget in [1, 5, 70, usize::MAX] {
-        let mut queue = Queue::new();
-        let mut expected = std::collections::BTreeMap::new();
-        let mut insert = |queue: &mut Queue, tick: Tick| {
-            let id = expected.len() as u32;
-            expected.insert((tick, id), id);
-            let _ = queue.insert(tick, id).unwrap();
-        };
-        for _ in 0..300 {
-            insert(&mut queue, 1 << 40);
-        }
-        let (mut leave, mut now, mut spilled) = (Vec::new(), 0, 0);
-        for level in (1..6).rev() {
-            // The first timer is due. It brings the other timers of its bucket into the run, which
-            // are not due.
-            now += 1 << (6 * level);
-            insert(&mut queue, now);
-            for _ in 0..62 {
-                insert(&mut queue, now + (1 << (6 * level)) - 2);
-            }
-            loop {
-                let before = queue.order.run.len();
-                // Without a budget the run gets full, because a whole bucket moves into it.
-                let budget = if level > 2 { usize::MAX } else { budget };
-                let advance = queue.advance_within(now, budget, |expired| leave.push(expired.value));
-                let gone = before.saturating_sub(queue.order.run.len());
-                assert!(gone <= advance.moved + advance.delivered && advance.moved <= budget);
-                spilled += gone.saturating_sub(advance.delivered);
-                assert_eq!(queue.check(), Ok(()));
-                if advance.complete {
-                    break;
-                }
-            }
-        }
-        assert!(spilled > 0);
-        let _ = queue.advance(Tick::MAX, |expired| leave.push(expired.value));
-        assert!(leave.into_iter().eq(expected.into_values()), "{budget}");
-    }
-}
-
 /// A timer that is moved to later ticks again and again gets no second entry. A timer that takes
 /// over the slot of a cancelled timer gets none either.
 #[test]
@@ -392,18 +342,18 @@ fn moves_to_later_ticks_and_used_slots_add_no_entries() {
             assert!(queue.reschedule(key, 1_000_000 * round).is_ok());
         }
     }
-    assert_eq!(queue.order.entries, 1000);
+    assert!(queue.order.entries <= 1000);
     for &key in &keys[..100] {
         let value = queue.remove(key).unwrap().value;
         let _ = queue.insert(1_000_000_000, value).unwrap();
     }
-    assert_eq!(queue.order.entries, 1000);
-    assert_eq!(queue.check(), Ok(()));
+    assert!(queue.order.entries <= 1000);
+    assert_eq!((queue.order.dead(), queue.check()), (0, Ok(())));
 }
 
 /// Whatever is cancelled or moved to earlier ticks, dead entries stay below a bound.
 #[test]
-fn dead_entries_stay_below_two_fifths() {
+fn dead_entries_stay_below_a_bound() {
     let mut random = Random::new(1);
     let mut queue = Queue::new();
     let mut keys = Vec::new();
@@ -432,34 +382,11 @@ fn dead_entries_stay_below_two_fifths() {
         };
         if dead > 0 {
             let (live, entries) = (queue.len(), queue.order.entries);
-            assert!(entries - live <= live * 2 / 5 + 64, "{} dead of {entries} at {step}", entries - live);
+            let dead = queue.order.dead();
+            assert!(dead <= live * 5 / 8 + 64, "{dead} dead of {entries} at {step}");
         }
     }
     assert_eq!(queue.check(), Ok(()));
-}
-
-/// The arrival numbers are used up: all timers get new numbers, and keep their order.
-#[test]
-fn arrivals_are_numbered_anew() {
-    for before in 0..40 {
-        let mut queue = Queue::new();
-        queue.start_sequence_at(u32::MAX - 2 * before);
-        let mut keys = Vec::new();
-        for id in 0..30_u32 {
-            keys.push(queue.insert(100 + Tick::from(id % 3), id).unwrap().key);
-        }
-        for id in [4, 9, 20] {
-            let _ = queue.reschedule(keys[id], 101).unwrap();
-        }
-        assert_eq!(queue.check(), Ok(()));
-        let expected = (0..30)
-            .step_by(3)
-            .filter(|&id| id != 9)
-            .chain((1..30).step_by(3).filter(|&id| id != 4))
-            .chain([4, 9, 20])
-            .chain((2..30).step_by(3).filter(|&id| id != 20));
-        assert!(queue.expired(200).map(|expired| expired.value).eq(expected), "{before}");
-    }
 }
 
 /// The marks of a slot's earlier timers do not survive a clear, since it drops all entries.
@@ -479,82 +406,294 @@ fn a_clear_leaves_nothing_to_take_over() {
     assert_eq!(queue.expired(2000).count(), 11);
 }
 
+/// A queue with timers in the run, in two rungs and in the top.
+fn spread() -> Queue {
+    let mut queue = Queue::new();
+    for id in 0..2000 {
+        let _ = queue.insert(1000 + 70 * Tick::from(id), id).unwrap();
+    }
+    for id in 0..200 {
+        let _ = queue.insert(1050, id).unwrap();
+    }
+    assert_eq!(queue.pop_expired(1000).map(|expired| expired.value), Some(0));
+    while queue.order.depth < 2 {
+        assert!(queue.pop_expired(2000).is_some());
+    }
+    let _ = queue.insert(1 << 40, 0).unwrap();
+    assert_eq!(queue.check(), Ok(()));
+    assert!(!queue.order.run.is_empty() && queue.order.lists[TOP].len > 0);
+    queue
+}
+
 /// Each kind of damage that `check` can report.
 #[test]
 fn a_check_finds_what_is_broken() {
-    let filled = || {
-        let mut queue = Queue::new();
-        for id in 0..400 {
-            let _ = queue.insert(1000 + 7 * Tick::from(id), id).unwrap();
-        }
-        assert_eq!(queue.check(), Ok(()));
-        queue
-    };
     let broken = |wound: fn(&mut Queue)| {
-        let mut queue = filled();
+        let mut queue = spread();
         wound(&mut queue);
         queue.check()
     };
+    assert_eq!(broken(|queue| queue.order.live += 1), Err(Violation::Count));
     assert_eq!(broken(|queue| queue.order.entries += 1), Err(Violation::Count));
-    assert_eq!(broken(|queue| queue.order.live -= 1), Err(Violation::Count));
-    assert_eq!(broken(|queue| queue.order.moved += 1), Err(Violation::Count));
-    assert_eq!(broken(|queue| queue.order.run.reverse()), Err(Violation::Order));
-    assert_eq!(broken(|queue| queue.order.run.truncate(63)), Err(Violation::Count));
-    assert_eq!(broken(|queue| queue.order.next_sequence = 300), Err(Violation::Sequence));
-    assert_eq!(broken(|queue| queue.order.clock = 1001), Err(Violation::Order));
-    assert_eq!(broken(|queue| queue.order.horizon += 1), Err(Violation::Minimum));
-    assert_eq!(broken(|queue| queue.order.horizon -= 1), Err(Violation::Minimum));
-    let first = |queue: &Queue| queue.order.rungs.first().unwrap();
     assert_eq!(
         broken(|queue| {
-            let at = queue.order.rungs.first().unwrap();
-            queue.order.rungs.set_min(at, |min| min + 1);
-            queue.order.find_horizon();
+            queue.order.purge.at = first_list(20);
+            queue.order.purge.is_on = true;
         }),
-        Err(Violation::Minimum)
+        Err(Violation::Count)
     );
+    assert_eq!(broken(|queue| queue.order.next_sequence = 1), Err(Violation::Sequence));
+    assert_eq!(broken(|queue| queue.order.run_end = 0), Err(Violation::Head));
+    assert_eq!(broken(|queue| queue.order.run_end = 1 << 64), Err(Violation::Head));
+    assert_eq!(broken(|queue| queue.order.run.base += 1), Err(Violation::Position));
+    assert_eq!(broken(|queue| queue.order.run.offsets.reverse()), Err(Violation::Position));
+    assert_eq!(broken(|queue| queue.order.run.slots.fill(0)), Err(Violation::Storage));
     assert_eq!(
         broken(|queue| {
-            let at = queue.order.rungs.first().unwrap();
-            queue.order.rungs.set_min(at, |min| min - 1);
-            queue.order.find_horizon();
+            let offsets = &mut queue.order.run.offsets;
+            let behind = offsets.iter().rposition(|&offset| offset != UNUSED).unwrap_or(0) + 1;
+            offsets[behind] = 0;
         }),
-        Err(Violation::Minimum)
+        Err(Violation::UnusedCell)
     );
-    let crowded = || {
-        let (mut queue, _) = crowd(1000);
-        assert_eq!(queue.pop_expired(1000).map(|expired| expired.value), Some(0));
-        assert!(matches!(queue.order.work, Work::Front { .. }));
-        assert_eq!(queue.check(), Ok(()));
-        queue
-    };
-    let mut queue = crowded();
-    queue.order.horizon += 1;
-    assert_eq!(queue.check(), Err(Violation::Minimum));
-    // A timer of the front stands in the run, where only earlier arrivals do.
-    let mut queue = crowded();
-    queue.order.run[0] = Near::new(1000, CROWD - 1, CROWD);
-    assert_eq!(queue.check(), Err(Violation::Sequence));
-    let mut queue = filled();
-    let at = first(&queue);
-    queue.order.rungs.forget_occupied(at);
-    assert!(matches!(queue.check(), Err(Violation::Occupied | Violation::Count)), "{:?}", queue.check());
+    assert_eq!(broken(|queue| queue.order.rungs[0].unmark(255)), Ok(()));
+    let last = |queue: &Queue| (0..256).rev().find(|&at| queue.order.rungs[0].is_marked(at)).unwrap();
+    let mut queue = spread();
+    let bucket = last(&queue);
+    queue.order.rungs[0].unmark(bucket);
+    assert_eq!(queue.check(), Err(Violation::Occupied));
+    assert_eq!(broken(|queue| queue.order.rungs[0].mark(0)), Err(Violation::Occupied));
+    assert_eq!(broken(|queue| queue.order.rungs[0].next = 255), Err(Violation::Occupied));
+    assert_eq!(broken(|queue| queue.order.rungs[1].end = 1 << 64), Err(Violation::Bucket));
+    assert_eq!(broken(|queue| queue.order.rungs[0].base += 1 << 20), Err(Violation::Bucket));
+    let mut queue = spread();
+    let list = first_list(0) + last(&queue);
+    queue.order.lists.swap(list - 1, list);
+    assert_eq!(queue.check(), Err(Violation::Bucket));
 }
 
-/// A long bucket of one tick whose entries are not in the order of arrival, although its mark is
-/// cleared.
+/// Damage in records.
+#[test]
+fn a_check_finds_damaged_records() {
+    let broken = |wound: fn(&mut Counted)| {
+        let mut queue = Counted::new(300);
+        for at in 0..200 {
+            queue.insert(1000 + 7 * at);
+        }
+        queue.advance(1000, usize::MAX, 1);
+        queue.reschedule(150, 1 << 20);
+        assert_eq!(queue.ladder.check(&queue.nodes, 199), Ok(()));
+        wound(&mut queue);
+        queue.ladder.check(&queue.nodes, 199)
+    };
+    fn record(queue: &mut Counted, at: usize) -> &mut LadderRecord {
+        let p = queue.live[at];
+        &mut queue.nodes.records[p.at()]
+    }
+    assert_eq!(broken(|queue| record(queue, 0).expiry += 1), Err(Violation::Position));
+    assert_eq!(broken(|queue| record(queue, 100).set_marks(|marks| marks + 1)), Err(Violation::Count));
+    assert_eq!(
+        broken(|queue| record(queue, 100).set_marks(|marks| marks + (1 << 24))),
+        Err(Violation::Position)
+    );
+    assert_eq!(
+        broken(|queue| record(queue, 100).set_marks(|marks| marks ^ (1 << 16))),
+        Err(Violation::Count)
+    );
+    assert_eq!(broken(|queue| record(queue, 100).sequence = 1 << 60), Err(Violation::Sequence));
+    // The placed tick is reckoned from the expiry.
+    assert_eq!(broken(|queue| record(queue, 100).expiry = 3), Err(Violation::Bucket));
+    assert_eq!(broken(|queue| queue.nodes.records.swap(1, 2)), Err(Violation::Position));
+}
+
+/// Entries of one tick that are not in the order of arrival, although their mark is cleared.
 #[test]
 fn a_check_finds_an_order_that_is_not_marked() {
-    let mut queue = Queue::new();
-    let mut keys = Vec::new();
-    for id in 0..400_u32 {
-        keys.push(queue.insert(40 + Tick::from(id / 200), id).unwrap().key);
-    }
-    // The timer is rescheduled to the same tick: its entry stays, and its arrival is the latest.
-    let _ = queue.reschedule(keys[300], 41).unwrap();
+    let (mut queue, keys) = crowd(1000);
+    let _ = queue.reschedule(keys[300], 1000).unwrap();
     assert_eq!(queue.check(), Ok(()));
-    queue.order.rungs.forget_mixed();
+    queue.order.lists[TOP].mixed = false;
     assert_eq!(queue.check(), Err(Violation::Sequence));
+}
+
+/// The lists of all rungs lie side by side.
+#[test]
+fn lists_are_numbered_without_gaps() {
+    let mut list = TOP + 1;
+    for rung in 0..RUNGS {
+        assert_eq!(first_list(rung), list);
+        for bucket in 0..1 << bits(rung) {
+            assert_eq!(place_of(list), (rung, bucket));
+            list += 1;
+        }
+    }
+}
+
+/// A queue refuses more timers than slots that an entry can name, and allocates nothing for them.
+#[test]
+fn slots_beyond_the_last_are_refused() {
+    assert_eq!(Queue::with_capacity(SLOTS + 1).err(), Some(Reject::Full));
+    let mut queue = Queue::new();
+    assert_eq!(queue.reserve(usize::MAX), Err(Reject::Full));
+    assert_eq!(queue.heap_bytes(), 0);
+}
+
+/// The end of time is an ordinary tick, for timers that arrive there and that move there.
+#[test]
+fn many_timers_share_the_end_of_time() {
+    for (first, budget) in [(0, 1), (Tick::MAX - 1, 7), (Tick::MAX, usize::MAX)] {
+        let mut queue = Queue::new();
+        assert!(queue.pop_expired(first).is_none());
+        let keys: Vec<_> = (0..300)
+            .map(|id| {
+                let tick = if id % 3 == 0 { Tick::MAX } else { Tick::MAX - Tick::from(id) };
+                queue.insert(tick, id).unwrap().key
+            })
+            .collect();
+        let mut expected: Vec<u32> = (0..300).filter(|id| id % 3 == 0).collect();
+        for (id, &key) in (0..300).zip(&keys).rev() {
+            if id % 3 == 1 {
+                let _ = queue.reschedule(key, Tick::MAX).unwrap();
+                expected.push(id);
+            }
+        }
+        assert_eq!(queue.check(), Ok(()));
+        let early: Vec<u32> = queue.expired(Tick::MAX - 1).map(|expired| expired.value).collect();
+        if first == Tick::MAX {
+            assert!(
+                early
+                    .into_iter()
+                    .eq((0..300).filter(|id| id % 3 != 1).chain((0..300).rev().filter(|id| id % 3 == 1)))
+            );
+            continue;
+        }
+        let mut late: Vec<u32> = (0..300).filter(|id| id % 3 == 2).collect();
+        if first == 0 {
+            late.reverse();
+        }
+        assert_eq!(early, late);
+        let mut got = Vec::new();
+        while !queue.is_empty() {
+            let _ = queue.advance_within(Tick::MAX, budget, |expired| got.push(expired.value));
+            assert_eq!(queue.check(), Ok(()));
+        }
+        got.retain(|id| id % 3 != 2);
+        assert_eq!(got, expected);
+    }
+}
+
+/// A slot uses all its versions again and again while older entries of it wait. Its timer leaves
+/// once, and behind its equals.
+#[test]
+fn versions_that_are_used_again_keep_the_order() {
+    for (moves, cancels) in [(255_u32, false), (256, false), (257, true), (700, false), (70_000, true)] {
+        let mut queue = Queue::new();
+        let keys: Vec<_> = (0..200_u32).map(|id| queue.insert(1 << 20, id).unwrap().key).collect();
+        let mut key = keys[150];
+        // Each move is to an earlier tick. The first entry waits for a long time.
+        for step in 0..moves {
+            let tick = (1 << 20) - 100_000 + 1000 * Tick::from(step % 2 == 0) - Tick::from(step % 900);
+            let _ = queue.reschedule(key, tick).unwrap();
+            if step % 50 == 0 {
+                assert_eq!(queue.check(), Ok(()), "{step}");
+            }
+        }
+        if cancels {
+            let _ = queue.remove(key).unwrap();
+            key = queue.insert(1 << 20, 150).unwrap().key;
+        }
+        let _ = queue.reschedule(key, 1 << 20).unwrap();
+        assert_eq!(queue.check(), Ok(()), "{moves}");
+        assert_eq!(queue.iter_unordered().count(), 200);
+        assert_eq!(queue.iter_sorted().unwrap().last().map(|(_, &id)| id), Some(150));
+        let expected = (0..150).chain(151..200).chain([150]);
+        assert!(queue.expired(1 << 20).map(|expired| expired.value).eq(expected), "{moves}");
+    }
+}
+
+/// A slot is retired while entries of it are in buckets.
+#[test]
+fn a_retired_slot_leaves_its_entries_behind() {
+    let mut queue = Queue::with_last_generation(u32::MAX - 2);
+    for round in 0..200_u32 {
+        let key = queue.insert(1000 - Tick::from(round), round).unwrap().key;
+        if round >= 50 {
+            let _ = queue.remove(key).unwrap();
+            assert_eq!(queue.check(), Ok(()));
+        }
+    }
+    assert!(queue.expired(1000).map(|expired| expired.value).eq((0..50).rev()));
+}
+
+/// A purge is reading the bucket that the run is filled from.
+#[test]
+fn a_bucket_under_purge_is_entered_in_order() {
+    for tick in [100, 1 << 40] {
+        for removals in 150..260 {
+            let mut queue = Queue::new();
+            let keys: Vec<_> =
+                (0..400).map(|id| queue.insert(tick + Tick::from(id % 2), id).unwrap().key).collect();
+            for &key in keys.iter().skip(100).take(removals) {
+                let _ = queue.remove(key).unwrap();
+            }
+            let _ = queue.insert(tick, 400).unwrap();
+            assert_eq!(queue.check(), Ok(()));
+            let left = || (0..100).chain(100 + removals as u32..400);
+            let expected =
+                left().filter(|id| id % 2 == 0).chain([400]).chain(left().filter(|id| id % 2 == 1));
+            assert!(queue.expired(tick + 1).map(|expired| expired.value).eq(expected), "{removals}");
+        }
+    }
+}
+
+/// Timers arrive before a long tick that was entered ahead of the clock, again and again.
+#[test]
+fn arrivals_before_a_tick_that_is_being_taken_come_first() {
+    for mixed in [false, true] {
+        let (mut queue, keys) = crowd(5000);
+        let mut expected: Vec<u32> = (0..CROWD).collect();
+        if mixed {
+            for id in (200..300_u32).rev() {
+                let _ = queue.reschedule(keys[id as usize], 5000).unwrap();
+                expected.retain(|&other| other != id);
+                expected.push(id);
+            }
+        }
+        let mut id = CROWD;
+        for round in 0..40 {
+            let now = 10 * round;
+            for _ in 0..70 {
+                let _ = queue.insert(now + 3, id).unwrap();
+                id += 1;
+            }
+            assert_eq!(queue.check(), Ok(()));
+            assert_eq!(queue.expired(now + 3).count(), 70);
+            assert_eq!(queue.check(), Ok(()));
+        }
+        assert!(queue.expired(5000).map(|expired| expired.value).eq(expected), "{mixed}");
+    }
+}
+
+/// With a small budget, a call that enters a long mixed tick reads few records.
+#[test]
+fn a_mixed_tick_is_sorted_in_bounded_steps() {
+    let n = if cfg!(miri) { 300 } else { 5000 };
+    let mut queue = Counted::new(n);
+    for _ in 0..n {
+        queue.insert(1 << 30);
+    }
+    for at in (0..n).rev() {
+        queue.reschedule(at, (1 << 30) - 1);
+        queue.reschedule(at, 1 << 30);
+    }
+    queue.worst = (0, "");
+    let mut calls = 0;
+    while !queue.live.is_empty() {
+        queue.call("advance", |q| q.advance(1 << 30, 64, 64));
+        calls += 1;
+    }
+    assert!(queue.worst.0 < 800, "{:?}", queue.worst);
+    assert!(calls < n, "{calls}");
 }
 
 /// No call except an advance reads more than 500 records. This holds for any number of dead

@@ -1,0 +1,427 @@
+//! Fills the run, when it is empty, with the earliest timers of all buckets.
+//!
+//! ```text
+//!   the first bucket has        it
+//!   up to 64 entries            is sorted into the run, with the next short buckets
+//!   more, all of one tick       is taken 64 at a time if it is in order, else divided by arrival
+//!   more                        is divided into the buckets of a new rung
+//! ```
+
+use super::pool::{CHUNK, List, Pool};
+use super::record::{Entry, LadderRecord};
+use super::run::{Batch, SORTED, WINDOW};
+use super::rungs::{AHEAD, RUNGS, TOP, bits, bits_of};
+use super::state::{Ladder, Split};
+use crate::contract::Tick;
+use crate::storage::{Handle, Nodes};
+
+/// Up to this many entries of the top are sorted into the run.
+pub(super) const DIRECT: usize = 24;
+
+/// Short buckets are sorted together while they have fewer entries than this.
+const GOAL: usize = 20;
+
+/// The most buckets that are sorted together.
+const TOGETHER: usize = 12;
+
+/// Buckets of fewer bits than this are sorted together.
+const SHORT: u32 = 20;
+
+/// A list is divided so that a bucket gets between half of this number and all of it.
+const PER_BUCKET: usize = 32;
+
+/// The ticks that are taken from a list.
+#[derive(Clone, Copy)]
+struct Range {
+    first: Tick,
+    last: Tick,
+    /// The last tick of the list.
+    outer: Tick,
+    /// The bound of the rung, for arrival numbers. Otherwise 0.
+    bound: u64,
+}
+
+impl<P: Handle> Ladder<P> {
+    /// Fills the run, which is empty, if a timer is pending and the budget suffices.
+    #[inline(never)]
+    pub(super) fn refill(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, now: Tick, budget: &mut usize) {
+        while self.run.is_empty() && self.live > 0 && *budget > 0 && self.step(nodes, now, budget) {}
+    }
+
+    /// Subtracts `moves` from the budget and from what earlier budgets have paid. Returns whether
+    /// that suffices. If not, the rest of the budget is paid in advance.
+    #[inline]
+    fn pay(&mut self, budget: &mut usize, moves: usize) -> bool {
+        let owed = moves.saturating_sub(self.paid);
+        if owed > *budget {
+            self.paid += *budget;
+            *budget = 0;
+            return false;
+        }
+        *budget -= owed;
+        self.paid = self.paid + owed - moves;
+        true
+    }
+
+    /// Does one step of a refill. Returns false if there is nothing to do for now.
+    fn step(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, now: Tick, budget: &mut usize) -> bool {
+        if self.split.is_on() {
+            let moves = Pool::in_chunk(&self.split.rest);
+            return self.pay(budget, moves) && self.split_chunk(nodes);
+        }
+        let Some(last) = self.depth.checked_sub(1) else {
+            return self.enter_top(nodes, budget);
+        };
+        let rung = &self.rungs[last];
+        let Some(bucket) = rung.occupied(rung.next) else {
+            self.pop_rung();
+            return true;
+        };
+        let (first, end) = rung.ticks(bucket);
+        let range = Range { first, last: end, outer: end, bound: rung.bound };
+        let (shift, list) = (rung.shift, rung.first + bucket);
+        let len = self.len_of(list);
+        if len <= SORTED {
+            return self.pay(budget, len) && self.enter_short(nodes, (last, bucket), range, budget);
+        }
+        // Arrivals before a bucket ahead of the clock may need a rung of their own.
+        if first > now && last >= AHEAD - 1 || last >= RUNGS - 1 {
+            return false;
+        }
+        if range.first == range.last && range.bound == 0 && !self.lists[list].mixed {
+            return self.pay(budget, SORTED) && self.stream(nodes, (last, bucket), range.first);
+        }
+        let (rest, behind) = self.take(list);
+        let rung = &mut self.rungs[last];
+        let divide = bits_of((len / PER_BUCKET).next_power_of_two() as u64 - 1).clamp(5, bits(self.depth));
+        self.run_end = first.into();
+        if range.first < range.last {
+            rung.next = bucket + 1;
+            self.push_rung((first, u128::from(range.last) + 1), (first, 0), shift, divide);
+            self.split = Split { rest, behind, rung: last + 1, last: range.last, reads_records: shift > 32 };
+            return true;
+        }
+        // Arrivals for the tick go to the bucket, behind those that are divided.
+        let (base, key_bits, bound) = if range.bound > 0 {
+            rung.next = bucket + 1;
+            (rung.base.wrapping_add((bucket as u64) << shift), shift, range.bound)
+        } else {
+            rung.next = bucket;
+            (0, bits_of(self.next_sequence), self.next_sequence)
+        };
+        self.push_rung((first, first.into()), (base, bound), key_bits, divide);
+        self.split = Split { rest, behind, rung: last + 1, last: first, reads_records: true };
+        true
+    }
+
+    /// Enters the top: no rung is in use.
+    fn enter_top(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, budget: &mut usize) -> bool {
+        let len = self.len_of(TOP);
+        if len <= DIRECT || self.rungs.is_empty() {
+            if !self.pay(budget, len) {
+                return false;
+            }
+            let range = Range { first: self.top_first, last: self.top_last, outer: self.top_last, bound: 0 };
+            self.take_window(nodes, TOP, range);
+            return true;
+        }
+        let (first, last) = (self.top_first, self.top_last);
+        let (rest, behind) = self.take(TOP);
+        let key_bits = bits_of(last - first);
+        let divide = bits_of((len / 4).next_power_of_two() as u64 - 1).clamp(5, bits(0));
+        let shift = key_bits.saturating_sub(divide);
+        // The rung ends with a bucket.
+        let end = (u128::from(first) + (u128::from((last - first) >> shift) + 1 << shift)).min(1 << 64);
+        self.run_end = first.into();
+        self.push_rung((first, end), (first, 0), key_bits, divide);
+        self.split = Split { rest, behind, rung: 0, last: (end - 1) as Tick, reads_records: key_bits > 32 };
+        true
+    }
+
+    /// Sorts a bucket of at most `SORTED` entries into the run.
+    fn enter_short(
+        &mut self,
+        nodes: &mut impl Nodes<P, LadderRecord>,
+        (at, bucket): (usize, usize),
+        mut range: Range,
+        budget: &mut usize,
+    ) -> bool {
+        let rung = self.rungs[at];
+        if range.last - range.first > WINDOW {
+            // Later timers go back to the bucket.
+            self.rungs[at].next = bucket;
+            self.take_window(nodes, rung.first + bucket, range);
+            return true;
+        }
+        let lists = self.take(rung.first + bucket);
+        let mut last = bucket;
+        let mut more = [List::EMPTY; TOGETHER];
+        let mut total = (lists.0.len + lists.1.len) as usize;
+        if rung.shift < SHORT && !rung.by_arrival() && !self.purge.is_on {
+            for slot in &mut more {
+                let Some(next) = self.rungs[at].occupied(last + 1) else { break };
+                let len = self.lists[rung.first + next].len as usize;
+                if total >= GOAL || total + len > SORTED || len >= *budget {
+                    break;
+                }
+                *budget -= len;
+                total += len;
+                *slot = self.take(rung.first + next).0;
+                last = next;
+                range.last = rung.ticks(next).1;
+                range.outer = range.last;
+            }
+        }
+        self.rungs[at].next = last + 1;
+        self.run_end = if rung.by_arrival() { range.first.into() } else { u128::from(range.last) + 1 };
+        let mut batch = Batch::new();
+        let mut mixed = rung.by_arrival();
+        for mut list in [lists.0, lists.1].into_iter().chain(more) {
+            if list.len > 0 {
+                mixed |= list.mixed;
+                mixed |= self.gather(nodes, &mut list, SORTED, range, &mut batch);
+            }
+        }
+        self.fill_run(nodes, range, &batch, mixed);
+        if self.is_big() {
+            self.prefetch_next(nodes, at);
+        }
+        true
+    }
+
+    /// Takes the first timers of a bucket of one tick, which is in order.
+    fn stream(
+        &mut self,
+        nodes: &mut impl Nodes<P, LadderRecord>,
+        (at, bucket): (usize, usize),
+        tick: Tick,
+    ) -> bool {
+        let list = self.rungs[at].first + bucket;
+        self.rungs[at].next = bucket;
+        self.run_end = tick.into();
+        let range = Range { first: tick, last: tick, outer: tick, bound: 0 };
+        let mut batch = Batch::new();
+        if self.purge.holds(list) && self.purge.done.len > 0 {
+            let mut done = core::mem::replace(&mut self.purge.done, List::EMPTY);
+            self.gather(nodes, &mut done, SORTED, range, &mut batch);
+            self.purge.done = done;
+        } else {
+            let mut rest = core::mem::replace(&mut self.lists[list], List::EMPTY);
+            self.gather(nodes, &mut rest, SORTED, range, &mut batch);
+            self.lists[list] = rest;
+            if rest.len == 0 {
+                let _ = self.take(list);
+            }
+        }
+        self.fill_run(nodes, range, &batch, false);
+        true
+    }
+
+    /// Takes the timers that are due within `WINDOW` ticks of the first of them. The others are
+    /// appended to their buckets again.
+    fn take_window(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, list: usize, mut range: Range) {
+        let lists = self.take(list);
+        if range.last - range.first > WINDOW {
+            let entries = || self.pool.iter(&lists.0).chain(self.pool.iter(&lists.1));
+            let ticks = entries().filter_map(|entry| self.alive(nodes, entry, (range.first, range.last)));
+            range.first = ticks.map(|(placed, _)| placed).min().unwrap_or(range.first);
+            range.last = range.last.min(range.first.saturating_add(WINDOW));
+        }
+        self.run_end = u128::from(range.last) + 1;
+        let mut batch = Batch::new();
+        let mut mixed = lists.0.mixed;
+        for mut list in [lists.0, lists.1] {
+            mixed |= self.gather(nodes, &mut list, SORTED, range, &mut batch);
+        }
+        let list = &mut self.lists[list];
+        list.mixed |= mixed && list.len > 0;
+        self.fill_run(nodes, range, &batch, mixed);
+    }
+
+    fn fill_run(&mut self, nodes: &impl Nodes<P, LadderRecord>, range: Range, batch: &Batch, mixed: bool) {
+        self.run.fill(range.first, range.last - range.first, batch);
+        if mixed {
+            self.run.sort_equals(|slot| P::from_number(slot).map_or(0, |p| nodes.record(p).sequence));
+        }
+    }
+
+    /// The tick of an entry in a list with these ticks and its timer, if the entry is alive.
+    #[inline]
+    pub(super) fn alive(
+        &self,
+        nodes: &impl Nodes<P, LadderRecord>,
+        entry: Entry,
+        (first, last): (Tick, Tick),
+    ) -> Option<(Tick, P)> {
+        let p = P::from_number(entry.slot())?;
+        let record = nodes.record(p);
+        let placed = record.placed();
+        (record.is_alive(entry) && placed >= first && placed <= last && placed as u32 == entry.low())
+            .then_some((placed, p))
+    }
+
+    /// Reads up to `most` entries of a list, whole chunks, and adds their timers to a batch. Dead
+    /// entries are dropped; timers outside of the range are filed again. Returns whether equals may
+    /// be out of order because a timer was moved within the range.
+    #[inline]
+    fn gather(
+        &mut self,
+        nodes: &mut impl Nodes<P, LadderRecord>,
+        list: &mut List,
+        most: usize,
+        range: Range,
+        batch: &mut Batch,
+    ) -> bool {
+        let width = range.last - range.first;
+        let big = self.is_big();
+        let mut mixed = false;
+        let mut left = most;
+        while list.len > 0 && left >= Pool::in_chunk(list) {
+            if big {
+                for entry in self.pool.first_chunk(list) {
+                    nodes.prefetch(P::from_number(entry.slot()));
+                }
+            }
+            let (entries, len) = self.pool.take_chunk(list);
+            left -= len;
+            self.entries -= len;
+            for &entry in &entries[..len] {
+                let Some(p) = P::from_number(entry.slot()) else { continue };
+                let record = nodes.record_mut(p);
+                let offset = record.expiry.wrapping_sub(range.first);
+                let stays = record.is_alive(entry) && !record.is_moved();
+                if stays && offset <= width && range.bound == 0 {
+                    record.take_entry();
+                    batch.push(offset as u32, entry.slot());
+                } else {
+                    mixed |= self.gather_other(nodes, p, entry, range, batch);
+                }
+            }
+        }
+        mixed
+    }
+
+    /// The rare part of [`gather`](Self::gather): a dead entry, a timer that was moved, or a timer
+    /// of a rung that divides arrivals.
+    #[inline(never)]
+    fn gather_other(
+        &mut self,
+        nodes: &mut impl Nodes<P, LadderRecord>,
+        p: P,
+        entry: Entry,
+        range: Range,
+        batch: &mut Batch,
+    ) -> bool {
+        let Some((placed, _)) = self.alive(nodes, entry, (range.first, range.outer)) else {
+            self.drop_dead(nodes, entry);
+            return false;
+        };
+        let record = nodes.record_mut(p);
+        if placed > range.last {
+            // The entry stays as it is: its tick is outside of a window.
+            self.file(placed, entry);
+            return false;
+        }
+        record.take_entry();
+        if record.expiry <= range.last && (range.bound == 0 || record.sequence < range.bound) {
+            batch.push((record.expiry - range.first) as u32, entry.slot());
+            return true;
+        }
+        self.refile(nodes, p);
+        false
+    }
+
+    /// Files a timer, whose entry has just been taken out, behind later arrivals.
+    fn refile(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P) {
+        let tick = nodes.record(p).expiry;
+        self.file_again(nodes, p);
+        self.mix(tick);
+    }
+
+    /// The slot of a dead entry forgets the entry. It has been subtracted from `entries`.
+    pub(super) fn drop_dead(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, entry: Entry) {
+        if let Some(p) = P::from_number(entry.slot()) {
+            nodes.record_mut(p).drop_dead(entry);
+        }
+    }
+
+    /// Moves the entries of one chunk into the buckets of their rung.
+    pub(super) fn split_chunk(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) -> bool {
+        let mut rest = self.split.rest;
+        let at = self.split.rung;
+        if self.is_big() && self.split.reads_records {
+            for entry in self.pool.first_chunk(&rest) {
+                nodes.prefetch(P::from_number(entry.slot()));
+            }
+        }
+        let (entries, len) = self.pool.take_chunk(&mut rest);
+        let mixed = rest.mixed;
+        if rest.len == 0 {
+            rest = core::mem::replace(&mut self.split.behind, List::EMPTY);
+        }
+        self.split.rest = rest;
+        self.prefetch_chunk(&rest);
+        if self.split.reads_records {
+            for &entry in &entries[..len] {
+                self.split_by_record(nodes, entry, mixed);
+            }
+            return true;
+        }
+        let rung = &mut self.rungs[at];
+        let low = rung.base as u32;
+        let Some(lists) = self.lists.get_mut(rung.first..=rung.first + rung.mask) else { return true };
+        for &entry in &entries[..len] {
+            let bucket = (entry.low().wrapping_sub(low) >> rung.shift) as usize & rung.mask;
+            rung.mark(bucket);
+            if let Some(list) = lists.get_mut(bucket) {
+                list.mixed |= mixed;
+                self.pool.push(list, entry);
+            }
+        }
+        true
+    }
+
+    /// Moves an entry into the bucket of its rung that its record tells.
+    fn split_by_record(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, entry: Entry, mixed: bool) {
+        let rung = self.rungs[self.split.rung];
+        let Some((placed, p)) = self.alive(nodes, entry, (rung.start, self.split.last)) else {
+            self.entries -= 1;
+            return self.drop_dead(nodes, entry);
+        };
+        let record = nodes.record_mut(p);
+        let key = if rung.by_arrival() {
+            if record.is_moved() || record.sequence >= rung.bound {
+                self.entries -= 1;
+                record.take_entry();
+                return self.refile(nodes, p);
+            }
+            record.sequence
+        } else {
+            placed
+        };
+        let bucket = rung.bucket(key);
+        self.rungs[self.split.rung].mark(bucket);
+        let list = &mut self.lists[rung.first + bucket];
+        list.mixed |= mixed;
+        self.pool.push(list, entry);
+    }
+
+    /// Prefetches the records of the bucket that the run gets next.
+    #[inline(never)]
+    fn prefetch_next(&self, nodes: &impl Nodes<P, LadderRecord>, at: usize) {
+        let rung = &self.rungs[at];
+        if let Some(bucket) = rung.occupied(rung.next) {
+            let list = &self.lists[rung.first + bucket];
+            for entry in self.pool.iter(list).take(SORTED.min(4 * CHUNK)) {
+                nodes.prefetch(P::from_number(entry.slot()));
+            }
+        }
+    }
+
+    #[inline]
+    fn prefetch_chunk(&self, list: &List) {
+        for line in self.pool.first_chunk(list).chunks(CHUNK / 2) {
+            tickwright_nodes::hint::prefetch(line.as_ptr());
+        }
+    }
+}

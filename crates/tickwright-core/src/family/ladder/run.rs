@@ -1,0 +1,326 @@
+//! The run: the earliest timers, sorted by tick and arrival, in two arrays.
+//!
+//! ```text
+//!   offsets  0 0 .. 0 | 3 7 | 7 12 30 .. 95 | MAX MAX .. MAX      tick = base + offset
+//!   slots             | - - | 4  9  1 ..  8 |
+//!                       out   head           end
+//! ```
+//! An insert passes over the blocks of eight cells from the end to the head. Each cell gets the
+//! cell before it, the arrival, or keeps what it has: no branch depends on the arrival's place. The
+//! cells before the head are not greater than an arrival's offset, and those behind the end are.
+
+use crate::contract::Tick;
+
+/// The cells of a block.
+const BLOCK: usize = 8;
+
+/// The cells for timers.
+const CELLS: usize = 256;
+
+/// The cells of an array: a block before and a block behind those for timers.
+const ALL: usize = CELLS + 2 * BLOCK;
+
+/// The offset of a cell behind the end.
+pub(super) const UNUSED: i32 = i32::MAX;
+
+/// The greatest offset.
+pub(super) const WINDOW: Tick = UNUSED as Tick - 1;
+
+/// The most timers that are sorted into a run.
+pub(super) const SORTED: usize = 64;
+
+/// Offsets below this limit are sorted by rank.
+const RANKED: u32 = 1 << 24;
+
+/// The timers that are compared with all others at once.
+const LANES: usize = if cfg!(target_feature = "avx2") { 32 } else { 16 };
+
+#[derive(Debug)]
+pub(super) struct Run {
+    /// The tick of offset 0.
+    pub(super) base: Tick,
+    head: usize,
+    end: usize,
+    pub(super) offsets: [i32; ALL],
+    pub(super) slots: [u32; ALL],
+}
+
+/// Timers that are to be sorted: their offsets and slots, in the order of their arrival.
+#[derive(Debug)]
+pub(super) struct Batch {
+    offsets: [u32; SORTED],
+    slots: [u32; SORTED],
+    pub(super) len: usize,
+}
+
+impl Batch {
+    #[inline]
+    pub(super) const fn new() -> Self {
+        Self { offsets: [0; SORTED], slots: [0; SORTED], len: 0 }
+    }
+
+    /// Adds a timer. There are fewer than `SORTED`.
+    #[inline]
+    pub(super) fn push(&mut self, offset: u32, slot: u32) {
+        debug_assert!(self.len < SORTED);
+        let at = self.len % SORTED;
+        self.offsets[at] = offset;
+        self.slots[at] = slot;
+        self.len += 1;
+    }
+}
+
+impl Run {
+    pub(super) const NEW: Self = Self {
+        base: 0,
+        head: BLOCK,
+        end: BLOCK,
+        offsets: {
+            let mut offsets = [UNUSED; ALL];
+            let mut at = 0;
+            while at < BLOCK {
+                offsets[at] = 0;
+                at += 1;
+            }
+            offsets
+        },
+        slots: [0; ALL],
+    };
+
+    #[inline]
+    pub(super) const fn len(&self) -> usize {
+        self.end - self.head
+    }
+
+    #[inline]
+    pub(super) const fn is_empty(&self) -> bool {
+        self.end == self.head
+    }
+
+    #[inline]
+    const fn tick(&self, offset: i32) -> Tick {
+        self.base.wrapping_add(offset as Tick)
+    }
+
+    /// The tick and the slot of the first timer.
+    #[inline]
+    pub(super) fn first(&self) -> Option<(Tick, u32)> {
+        self.get(0)
+    }
+
+    /// The tick and the slot of the timer with this index.
+    #[inline]
+    pub(super) fn get(&self, index: usize) -> Option<(Tick, u32)> {
+        let at = self.head + index;
+        if at < self.end && at < ALL { Some((self.tick(self.offsets[at]), self.slots[at])) } else { None }
+    }
+
+    /// The tick of the last timer.
+    #[inline]
+    pub(super) fn last(&self) -> Option<Tick> {
+        if self.is_empty() { None } else { Some(self.tick(self.offsets[self.end - 1])) }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Tick, u32)> + '_ {
+        (0..self.len()).filter_map(|index| self.get(index))
+    }
+
+    /// Removes the first timer of a run that is not empty.
+    #[inline]
+    pub(super) fn drop_first(&mut self) {
+        self.head += 1;
+    }
+
+    /// Empties the run, for ticks from `base` on.
+    #[inline]
+    pub(super) fn restart(&mut self, base: Tick) {
+        self.base = base;
+        self.head = BLOCK;
+        self.end = BLOCK;
+        self.pad();
+    }
+
+    /// Marks the block behind the end as unused.
+    #[inline]
+    fn pad(&mut self) {
+        if let Some(behind) = self.offsets[self.end..].first_chunk_mut::<BLOCK>() {
+            *behind = [UNUSED; BLOCK];
+        }
+    }
+
+    /// Moves the timers to the first cells, and the base to a tick that is not later than any.
+    pub(super) fn rebase(&mut self, base: Tick) {
+        let by = self.base.wrapping_sub(base) as i32;
+        let (head, len) = (self.head, self.len());
+        for index in 0..len {
+            self.offsets[BLOCK + index] = self.offsets[head + index].wrapping_add(by);
+            self.slots[BLOCK + index] = self.slots[head + index];
+        }
+        self.base = base;
+        self.head = BLOCK;
+        self.end = BLOCK + len;
+        self.pad();
+    }
+
+    /// Whether an arrival at `tick` fits: there is a free cell, and `tick` has an offset.
+    #[inline]
+    pub(super) fn fits(&self, tick: Tick) -> bool {
+        self.end < ALL - BLOCK - 1 && tick >= self.base && tick - self.base <= WINDOW
+    }
+
+    /// Inserts an arrival that fits, behind its equals.
+    #[inline]
+    pub(super) fn insert(&mut self, tick: Tick, slot: u32) {
+        let offset = tick.wrapping_sub(self.base) as i32;
+        let first = self.head / BLOCK;
+        let mut block = self.end / BLOCK;
+        loop {
+            // The remainder shows the compiler that no index is out of range.
+            let at = (block - 1) % (CELLS / BLOCK) * BLOCK;
+            shift_block(&mut self.offsets, &mut self.slots, at, offset, slot);
+            if block <= first {
+                break;
+            }
+            block -= 1;
+        }
+        self.end += 1;
+        if let Some(cell) = self.offsets.get_mut(self.end + BLOCK - 1) {
+            *cell = UNUSED;
+        }
+    }
+
+    /// Removes the timer of a slot. Returns its index.
+    pub(super) fn remove(&mut self, slot: u32) -> Option<usize> {
+        let (head, end) = (self.head, self.end);
+        let index = self.slots.get(head..end)?.iter().position(|&other| other == slot)?;
+        if index == 0 {
+            self.offsets[head] = 0;
+            self.head += 1;
+        } else {
+            let at = head + index;
+            self.offsets.copy_within(at + 1..end, at);
+            self.slots.copy_within(at + 1..end, at);
+            self.end -= 1;
+            self.offsets[self.end] = UNUSED;
+        }
+        Some(index)
+    }
+
+    /// Removes and returns the slot of the last timer.
+    pub(super) fn pop_last(&mut self) -> Option<u32> {
+        if self.is_empty() {
+            return None;
+        }
+        self.end -= 1;
+        self.offsets[self.end] = UNUSED;
+        Some(self.slots[self.end])
+    }
+
+    /// The number of timers before `tick`.
+    pub(super) fn before(&self, tick: Tick) -> usize {
+        self.iter().take_while(|&(other, _)| other < tick).count()
+    }
+
+    /// Fills the run, which is empty, with a batch. Offsets count from `base`, up to `width`.
+    #[inline]
+    pub(super) fn fill(&mut self, base: Tick, width: Tick, batch: &Batch) {
+        self.restart(base);
+        let len = batch.len.min(SORTED);
+        self.end = BLOCK + len;
+        if width == 0 {
+            self.offsets[BLOCK..BLOCK + len].fill(0);
+            self.slots[BLOCK..BLOCK + len].copy_from_slice(&batch.slots[..len]);
+        } else if width < RANKED.into() {
+            self.fill_by_rank(batch, len);
+        } else {
+            let mut keys = [0; SORTED];
+            for (key, (at, &offset)) in keys.iter_mut().zip((0..).zip(&batch.offsets[..len])) {
+                *key = u64::from(offset) << 32 | at;
+            }
+            keys[..len].sort_unstable();
+            for (at, &key) in keys[..len].iter().enumerate() {
+                self.offsets[BLOCK + at] = (key >> 32) as i32;
+                self.slots[BLOCK + at] = batch.slots[key as usize % SORTED];
+            }
+        }
+        self.pad();
+    }
+
+    /// Sorts without a branch on an offset: the rank of a timer is the number of smaller keys.
+    fn fill_by_rank(&mut self, batch: &Batch, len: usize) {
+        // The index makes keys unique, and keeps equals in order.
+        let mut keys = [UNUSED; SORTED];
+        for at in 0..SORTED {
+            let key = (batch.offsets[at] << 7) as i32 | at as i32;
+            keys[at] = if at < len { key } else { UNUSED };
+        }
+        let others = &keys[..len];
+        for from in (0..len).step_by(LANES) {
+            let Some(lanes) = keys[from..].first_chunk::<LANES>() else { break };
+            let mut ranks = [0; LANES];
+            for &other in others {
+                for lane in 0..LANES {
+                    ranks[lane] += i32::from(lanes[lane] > other);
+                }
+            }
+            for lane in 0..LANES.min(len - from) {
+                let at = BLOCK + ranks[lane] as usize % SORTED;
+                self.offsets[at] = batch.offsets[from + lane] as i32;
+                self.slots[at] = batch.slots[from + lane];
+            }
+        }
+    }
+
+    /// Sorts equal ticks by arrival.
+    pub(super) fn sort_equals(&mut self, arrival: impl Fn(u32) -> u64) {
+        for at in self.head + 1..self.end {
+            let (offset, slot) = (self.offsets[at], self.slots[at]);
+            if self.offsets[at - 1] != offset {
+                continue;
+            }
+            let this = arrival(slot);
+            let mut free = at;
+            // Invariant: the timers behind the free cell have later arrivals.
+            while free > self.head && self.offsets[free - 1] == offset && arrival(self.slots[free - 1]) > this
+            {
+                self.slots[free] = self.slots[free - 1];
+                free -= 1;
+            }
+            self.slots[free] = slot;
+        }
+    }
+
+    /// Whether the cells around the timers hold what an insert needs.
+    pub(super) fn is_padded(&self) -> bool {
+        let (before, from) = self.offsets.split_at(self.head);
+        let first = from.first().copied().unwrap_or(0);
+        let behind = self.offsets.get(self.end..self.end + BLOCK).unwrap_or(&[]);
+        self.head <= self.end
+            && behind.len() == BLOCK
+            && behind.iter().all(|&offset| offset == UNUSED)
+            && before[self.head / BLOCK * BLOCK - 1..].iter().all(|&offset| offset <= first)
+    }
+}
+
+/// Moves the cells of the block at `at + BLOCK` that are later than the arrival up by one, and
+/// writes the arrival to its place, if that is in the block.
+#[inline(always)]
+fn shift_block(offsets: &mut [i32; ALL], slots: &mut [u32; ALL], at: usize, offset: i32, slot: u32) {
+    let mut before = [0; BLOCK];
+    let mut cells = [0; BLOCK];
+    let mut slots_before = [0; BLOCK];
+    let mut slots_here = [0; BLOCK];
+    before.copy_from_slice(&offsets[at + BLOCK - 1..at + 2 * BLOCK - 1]);
+    cells.copy_from_slice(&offsets[at + BLOCK..at + 2 * BLOCK]);
+    slots_before.copy_from_slice(&slots[at + BLOCK - 1..at + 2 * BLOCK - 1]);
+    slots_here.copy_from_slice(&slots[at + BLOCK..at + 2 * BLOCK]);
+    for i in 0..BLOCK {
+        let (moves, is_later) = (before[i] > offset, cells[i] > offset);
+        let here = if is_later { offset } else { cells[i] };
+        cells[i] = if moves { before[i] } else { here };
+        let here = if is_later { slot } else { slots_here[i] };
+        slots_here[i] = if moves { slots_before[i] } else { here };
+    }
+    offsets[at + BLOCK..at + 2 * BLOCK].copy_from_slice(&cells);
+    slots[at + BLOCK..at + 2 * BLOCK].copy_from_slice(&slots_here);
+}
