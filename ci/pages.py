@@ -200,7 +200,7 @@ def counts(tree):
         if rows and rows != clauses:
             yield f"{path}: the table of clauses differs from {CONTRACT}"
         rows = set(re.findall(r"^\| `([a-z0-9-]+)` \| `\w+[^`]*` \|", text, re.M))
-        if {"list", "wheel", "adaptive"} <= rows:
+        if {"list", "wheel", "ladder"} <= rows:
             yield from (f"{path}: the table of structures has no row `{name}`" for name in sorted(families - rows))
     cells = re.findall(r"^\| (?!term)([^|]+) \|", tree.text("GLOSSARY.md"), re.M)
     terms = [re.sub(r" \(`[^)]*`\)", "", term).strip() for cell in cells for term in re.split(r"[,/]", cell)]

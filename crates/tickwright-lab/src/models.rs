@@ -6,6 +6,7 @@
 //! - [`live`]: queues of all types at once, each [erased] behind a [`sampler`] that runs tapes
 //! - [`witness`]: the answers of a queue; [`verify`]: the oracle, and the judge of answers
 
+mod draw;
 pub(crate) mod erased;
 pub(crate) mod live;
 mod network;

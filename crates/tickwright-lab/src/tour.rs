@@ -54,7 +54,7 @@ pub(crate) fn plan() -> Vec<Part> {
 
 /// The structures that README and docs/structures.md recommend, in each storage that they have, and
 /// the rivals that are usually fastest.
-const CONTENDERS: &str = "adaptive/*,flat/*,ladder/*,fixed-delay/*,list/*,heap4/*,wheel/*,coarse/*,rb-cached/hook,\
+const CONTENDERS: &str = "ladder/*,flat/*,fixed-delay/*,list/*,heap4/*,wheel/*,coarse/*,rb-cached/hook,\
                           binary-heap,orx-4ary";
 
 /// A comparison of [`CONTENDERS`].

@@ -24,7 +24,7 @@ use crate::contract::Tick;
 
 /// Names a bucket by its level and its digit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BucketNumber<const BUCKETS: usize>(u16);
+pub(crate) struct BucketNumber<const BUCKETS: usize>(u16);
 
 impl<const BUCKETS: usize> BucketNumber<BUCKETS> {
     /// Bits of a digit.

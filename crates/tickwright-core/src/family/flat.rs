@@ -48,8 +48,6 @@ mod cells;
 #[cfg(all(test, feature = "alloc"))]
 mod tests;
 
-use core::marker::PhantomData;
-
 #[cfg(feature = "alloc")]
 pub(super) use cells::Growing;
 use cells::{Cell, Cells, Inline};
@@ -126,36 +124,13 @@ impl<P: Handle> Record<P> for FlatRecord {
     }
 }
 
-/// A record that stores what a sorted array needs. [`AdaptiveQueue`](crate::AdaptiveQueue) has
-/// records that serve other structures as well.
-pub trait FlatNode<P: Handle>: Record<P> {
-    /// The tick at which the timer is due.
-    fn expiry(&self) -> Tick;
-
-    /// Stores that tick.
-    fn set_expiry(&mut self, expiry: Tick);
-}
-
-impl<P: Handle> FlatNode<P> for FlatRecord {
-    #[inline]
-    fn expiry(&self) -> Tick {
-        self.expiry
-    }
-
-    #[inline]
-    fn set_expiry(&mut self, expiry: Tick) {
-        self.expiry = expiry;
-    }
-}
-
-/// The sorted array of records `R` in the memory `C`.
+/// The sorted array in the memory `C`.
 #[derive(Debug)]
-pub struct Flat<C, R = FlatRecord> {
+pub struct Flat<C> {
     cells: C,
-    _records: PhantomData<fn() -> R>,
 }
 
-impl<C, R> Flat<C, R> {
+impl<C> Flat<C> {
     /// The cell of the linked `p`, which is due at `expiry`.
     #[inline]
     fn find<P: Handle>(&self, expiry: Tick, p: P) -> usize
@@ -200,9 +175,9 @@ impl<C, R> Flat<C, R> {
 // names it once again, records hold no handles while linked, and `clear` empties all cells. 3. No
 // user code is called at all. 4. The array holds handles and ticks only, in `Cells` whose cells
 // nobody else can create or read.
-unsafe impl<P: Handle, C: Cells<P>, R: FlatNode<P>> Discipline<P> for Flat<C, R> {
-    type Record = R;
-    const NEW: Self = Self { cells: C::NEW, _records: PhantomData };
+unsafe impl<P: Handle, C: Cells<P>> Discipline<P> for Flat<C> {
+    type Record = FlatRecord;
+    const NEW: Self = Self { cells: C::NEW };
     const ORDER: Order = Order::Exact;
     const VISITS_IN_ORDER: bool = true;
 
@@ -212,62 +187,74 @@ unsafe impl<P: Handle, C: Cells<P>, R: FlatNode<P>> Discipline<P> for Flat<C, R>
     }
 
     #[inline(always)]
-    fn insert(&mut self, nodes: &mut impl Nodes<P, R>, p: P, deadline: Tick, now: Tick) -> HeadChange {
+    fn insert(
+        &mut self,
+        nodes: &mut impl Nodes<P, FlatRecord>,
+        p: P,
+        deadline: Tick,
+        now: Tick,
+    ) -> HeadChange {
         let expiry = deadline.max(now);
-        nodes.record_mut(p).set_expiry(expiry);
+        nodes.record_mut(p).expiry = expiry;
         HeadChange::when(self.link(expiry, p))
     }
 
     #[inline]
-    fn remove(&mut self, nodes: &mut impl Nodes<P, R>, p: P) -> HeadChange {
-        HeadChange::when(self.unlink(nodes.record(p).expiry(), p))
+    fn remove(&mut self, nodes: &mut impl Nodes<P, FlatRecord>, p: P) -> HeadChange {
+        HeadChange::when(self.unlink(nodes.record(p).expiry, p))
     }
 
     #[inline]
-    fn reschedule(&mut self, nodes: &mut impl Nodes<P, R>, p: P, deadline: Tick, now: Tick) -> HeadChange {
+    fn reschedule(
+        &mut self,
+        nodes: &mut impl Nodes<P, FlatRecord>,
+        p: P,
+        deadline: Tick,
+        now: Tick,
+    ) -> HeadChange {
         let expiry = deadline.max(now);
         let record = nodes.record_mut(p);
-        let from = self.find(record.expiry(), p);
-        record.set_expiry(expiry);
+        let from = self.find(record.expiry, p);
+        record.expiry = expiry;
         let to = self.cells.replace(from, Cell { expiry, node: p });
         let last = self.cells.len() - 1;
         HeadChange::when(from == last || to == last)
     }
 
     #[inline]
-    fn head(&self, _: &impl Nodes<P, R>) -> Option<P> {
+    fn head(&self, _: &impl Nodes<P, FlatRecord>) -> Option<P> {
         self.last().map(|cell| cell.node)
     }
 
     // A removal would search for the head among the timers of its tick.
-    fn take_any(&mut self, _: &mut impl Nodes<P, R>) -> Option<P> {
+    fn take_any(&mut self, _: &mut impl Nodes<P, FlatRecord>) -> Option<P> {
         let Cell { node, .. } = self.last()?;
         self.cells.remove(self.cells.len() - 1);
         Some(node)
     }
 
     #[inline]
-    fn second(&self, _: &impl Nodes<P, R>) -> Option<P> {
+    fn second(&self, _: &impl Nodes<P, FlatRecord>) -> Option<P> {
         self.cells.get(self.cells.len().wrapping_sub(2)).map(|cell| cell.node)
     }
 
     #[inline]
-    fn expiry(&self, nodes: &impl Nodes<P, R>, p: P) -> Tick {
-        nodes.record(p).expiry()
+    fn expiry(&self, nodes: &impl Nodes<P, FlatRecord>, p: P) -> Tick {
+        nodes.record(p).expiry
     }
 
     #[inline]
-    fn next_expiry(&self, _: &impl Nodes<P, R>) -> Option<Tick> {
+    fn next_expiry(&self, _: &impl Nodes<P, FlatRecord>) -> Option<Tick> {
         self.last().map(|cell: Cell<P>| cell.expiry)
     }
 
     #[inline]
-    fn is_quiet(&self, nodes: &impl Nodes<P, R>, now: Tick) -> bool {
+    fn is_quiet(&self, nodes: &impl Nodes<P, FlatRecord>, now: Tick) -> bool {
         self.next_expiry(nodes).is_none_or(|expiry| expiry > now)
     }
 
     #[inline]
-    fn due(&mut self, _: &mut impl Nodes<P, R>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
+    fn due(&mut self, _: &mut impl Nodes<P, FlatRecord>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         let Cell { expiry, node: handle } = self.last()?;
         if *budget == 0 || expiry > now {
             return None;
@@ -276,20 +263,25 @@ unsafe impl<P: Handle, C: Cells<P>, R: FlatNode<P>> Discipline<P> for Flat<C, R>
     }
 
     #[inline]
-    fn rearm_due(&mut self, nodes: &mut impl Nodes<P, R>, p: P, deadline: Tick, now: Tick) {
+    fn rearm_due(&mut self, nodes: &mut impl Nodes<P, FlatRecord>, p: P, deadline: Tick, now: Tick) {
         let expiry = deadline.max(now);
-        nodes.record_mut(p).set_expiry(expiry);
+        nodes.record_mut(p).expiry = expiry;
         self.cells.replace_last(Cell { expiry, node: p });
     }
 
     #[inline]
-    fn pop(&mut self, nodes: &mut impl Nodes<P, R>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
+    fn pop(
+        &mut self,
+        nodes: &mut impl Nodes<P, FlatRecord>,
+        now: Tick,
+        budget: &mut usize,
+    ) -> Option<Due<P>> {
         let due = self.due(nodes, now, budget)?;
         self.cells.remove(self.cells.len() - 1);
         Some(due)
     }
 
-    fn for_each(&self, _: &impl Nodes<P, R>, mut visit: impl FnMut(P)) {
+    fn for_each(&self, _: &impl Nodes<P, FlatRecord>, mut visit: impl FnMut(P)) {
         (0..self.cells.len()).rev().filter_map(|at| self.cells.get(at)).for_each(|cell| visit(cell.node));
     }
 
@@ -301,7 +293,7 @@ unsafe impl<P: Handle, C: Cells<P>, R: FlatNode<P>> Discipline<P> for Flat<C, R>
         self.cells.heap_bytes()
     }
 
-    fn check(&self, nodes: &impl Nodes<P, R>, len: usize) -> Result<(), Violation> {
+    fn check(&self, nodes: &impl Nodes<P, FlatRecord>, len: usize) -> Result<(), Violation> {
         if self.cells.len() != len {
             return Err(Violation::Count);
         }
@@ -311,7 +303,7 @@ unsafe impl<P: Handle, C: Cells<P>, R: FlatNode<P>> Discipline<P> for Flat<C, R>
             if cell.expiry > before {
                 return Err(Violation::Order);
             }
-            if nodes.record(cell.node).expiry() != cell.expiry {
+            if nodes.record(cell.node).expiry != cell.expiry {
                 return Err(Violation::Position);
             }
             before = cell.expiry;
@@ -320,14 +312,14 @@ unsafe impl<P: Handle, C: Cells<P>, R: FlatNode<P>> Discipline<P> for Flat<C, R>
     }
 }
 
-impl<P: Handle, C: Cells<P>, R: FlatNode<P>> Ordered<P> for Flat<C, R> {
-    fn next(&self, nodes: &impl Nodes<P, R>, p: P) -> Option<P> {
-        let at = self.find(nodes.record(p).expiry(), p);
+impl<P: Handle, C: Cells<P>> Ordered<P> for Flat<C> {
+    fn next(&self, nodes: &impl Nodes<P, FlatRecord>, p: P) -> Option<P> {
+        let at = self.find(nodes.record(p).expiry, p);
         self.cells.get(at.wrapping_sub(1)).map(|cell| cell.node)
     }
 
     // A walk by `next` would search among the timers of the same tick for each of them.
-    fn in_order<'q>(&'q self, _: &'q impl Nodes<P, R>) -> impl Iterator<Item = P> + 'q
+    fn in_order<'q>(&'q self, _: &'q impl Nodes<P, FlatRecord>) -> impl Iterator<Item = P> + 'q
     where
         P: 'q,
     {

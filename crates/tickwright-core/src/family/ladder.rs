@@ -6,9 +6,9 @@
 //! An entry in a bucket is the low half of a tick, the version of a slot and the slot's number. A
 //! slot has at most one *current* entry: the one with the slot's version and placed tick. All other
 //! entries of the slot are dead.
-//! 1. The run holds timers that have no current entry, each at its expiry ([`Violation::Position`]),
-//!    sorted by expiry and arrival ([`Violation::Order`]). No tick in the run is later than
-//!    `run_end` ([`Violation::Head`]).
+//! 1. The run holds timers that have no current entry, each at its expiry
+//!    ([`Violation::Position`]), sorted by expiry and arrival ([`Violation::Order`]). No tick in
+//!    the run is later than `run_end` ([`Violation::Head`]).
 //! 2. The cells behind the run are unused, and those just before it are not greater than its first
 //!    ([`Violation::UnusedCell`]).
 //! 3. A rung lies within one bucket of an earlier rung, or before all of them
@@ -40,18 +40,18 @@
 //! rung of 32 to 256 buckets. A long bucket of one tick needs no sort: the run takes it 64 timers
 //! at a time.
 //!
-//! *Why the head is cheap.* The run holds no dead entry, and nothing earlier is elsewhere: its first
-//! timer is the head, and a pop verifies nothing.
+//! *Why the head is cheap.* The run holds no dead entry, and nothing earlier is elsewhere: its
+//! first timer is the head, and a pop verifies nothing.
 //!
-//! *Why no branch is mispredicted.* An insert passes over the run in blocks of eight cells, and each
-//! cell chooses among three values. A bucket is sorted by ranks: the rank of a timer is the number
-//! of smaller keys, and all pairs are compared.
+//! *Why no branch is mispredicted.* An insert passes over the run in blocks of eight cells, and
+//! each cell chooses among three values. A bucket is sorted by ranks: the rank of a timer is the
+//! number of smaller keys, and all pairs are compared.
 //!
-//! *Why no operation searches.* A removal from a bucket leaves the entry in its place, dead. A timer
-//! that moves to a later tick keeps its entry, and is placed again when the entry's tick comes. A
-//! slot that is used again takes over the entry of its last timer, unless that is too late. So
-//! moving or cancelling a time-out writes only one record. A timer that moves to an earlier tick, or
-//! by 2^32 ticks, gets a second entry, with another version.
+//! *Why no operation searches.* A removal from a bucket leaves the entry in its place, dead. A
+//! timer that moves to a later tick keeps its entry, and is placed again when the entry's tick
+//! comes. A slot that is used again takes over the entry of its last timer, unless that is too
+//! late. So moving or cancelling a time-out writes only one record. A timer that moves to an
+//! earlier tick, or by 2^32 ticks, gets a second entry, with another version.
 //!
 //! *Why order is exact.* Entries of equal ticks are always in one bucket, in the order of their
 //! appends. If that may not be the order of arrival, the bucket is mixed, and its equals are sorted
@@ -75,27 +75,28 @@
 //! | advance, m expired | as m pops | amortized O(1) per timer | the record |
 //!
 //! The run is empty only after a removal or a move took its last timer, or a budget was used up:
-//! then `next_wake` may be early, and the next pop fills the run. A pop of the run's last timer fills
-//! the run at once, with timers that may be due much later. An entry moves once for each rung, which
-//! is at most twice with a million timers whose deadlines are spread. With a budget of n, an advance
-//! moves and delivers at most n entries; a sort of up to 64 is paid in advance, by several calls if
-//! need be. An insert that finds the memory for entries used up drops all dead entries, in O(n).
-//! That needs more than n/8 timers to move to earlier ticks between two passes of the purge.
+//! then `next_wake` may be early, and the next pop fills the run. A pop of the run's last timer
+//! fills the run at once, with timers that may be due much later. An entry moves once for each
+//! rung, which is at most twice with a million timers whose deadlines are spread. With a budget of
+//! n, an advance moves and delivers at most n entries; a sort of up to 64 is paid in advance, by
+//! several calls if need be. An insert that finds the memory for entries used up drops all dead
+//! entries, in O(n). That needs more than n/8 timers to move to earlier ticks between two passes of
+//! the purge.
 //!
 //! Bytes per timer: slab 24 + slot (8 for a `u32`), and up to 14 for entries. From 25 timers on,
-//! lists and rungs take 28 KiB, and chunks that are not full add up to 200 KiB, or 132 bytes a timer
-//! if that is less. The queue itself takes 2.5 KiB. A ladder has at most 2^24 - 1 slots; another
-//! timer is refused as [`Full`](crate::Reject::Full).
+//! lists and rungs take 28 KiB, and chunks that are not full add up to 200 KiB, or 132 bytes a
+//! timer if that is less. The queue itself takes 2.5 KiB. A ladder has at most 2^24 - 1 slots;
+//! another timer is refused as [`Full`](crate::Reject::Full).
 //!
 //! # Files
-//! The files are listed in this order. First `record` (the record and the entry), `pool` (memory for
-//! entries), `run` (the two arrays), `rungs` (what a bucket stands for) and `state` (the whole
+//! The files are listed in this order. First `record` (the record and the entry), `pool` (memory
+//! for entries), `run` (the two arrays), `rungs` (what a bucket stands for) and `state` (the whole
 //! ladder). Then `refill` (from buckets to the run), `purge` (dead entries), `scan` (queries),
 //! `queue` (the operations), `check`.
 //!
 //! # Choose when
-//! - in doubt, in a slab: it suits two timers as well as a million, whether they expire, move or are
-//!   cancelled.
+//! - in doubt, in a slab: it suits two timers as well as a million, whether they expire, move or
+//!   are cancelled.
 //!
 //! # Avoid when
 //! - the caller owns the nodes: entries of removed timers name their slots, so it works in slabs

@@ -132,8 +132,6 @@ mod hierarchy;
 mod tests;
 
 pub(in crate::family) use hierarchy::Hierarchy;
-#[cfg(feature = "alloc")]
-pub(in crate::family) use hierarchy::WheelNode;
 
 use crate::contract::Exact;
 #[cfg(doc)]

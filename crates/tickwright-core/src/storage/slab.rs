@@ -109,8 +109,7 @@ impl<F: Family, T> SlabQueue<F, T> {
     #[doc(hidden)]
     #[must_use]
     pub const fn with_last_generation(last: u32) -> Self {
-        let slots = <F::Of<Idx> as Discipline<Idx>>::SLOTS;
-        let arena = Arena::starting_after(last, Columns::EMPTY).with_slots(slots);
+        let arena = Arena::starting_after(last, Columns::EMPTY);
         Self { order: <F::Of<Idx> as Discipline<Idx>>::NEW, arena, now: 0 }
     }
 
@@ -123,6 +122,9 @@ impl<F: Family, T> SlabQueue<F, T> {
         self.arena.missing(additional)?;
         if additional == 0 {
             return Ok(());
+        }
+        if !self.has_slots(additional) {
+            return Err(Reject::Full);
         }
         self.order.reserve(self.len(), additional)?;
         Ok(self.arena.reserve(additional)?)
@@ -161,8 +163,8 @@ impl<F: Family, T> SlabQueue<F, T> {
     /// Begins to fetch the memory of the timer that `key` names, and does not wait for it. Changes
     /// nothing, for any key. One or two instructions; on targets without a prefetch, none.
     ///
-    /// Among a million timers, a re-arm or a removal mostly waits until the timer's memory is in the
-    /// cache. A caller that knows its next keys gives them some eight operations ahead, so that
+    /// Among a million timers, a re-arm or a removal mostly waits until the timer's memory is in
+    /// the cache. A caller that knows its next keys gives them some eight operations ahead, so that
     /// these waits overlap:
     ///
     /// ```
@@ -239,6 +241,15 @@ impl<F: Family, T> SlabQueue<F, T> {
         self.pop_within(budget)
     }
 
+    /// Whether the family can number the slots of `additional` more timers. A retired slot keeps
+    /// its number.
+    #[inline]
+    fn has_slots(&self, additional: usize) -> bool {
+        let most = <F::Of<Idx> as Discipline<Idx>>::SLOTS;
+        let used = self.arena.len() + self.arena.retired as usize;
+        most == usize::MAX || additional <= most.saturating_sub(used)
+    }
+
     #[inline]
     fn find(&self, key: &Key) -> Result<Idx, KeyError> {
         if self.get(*key).is_some() { Ok(key.0.index) } else { Err(KeyError::Stale) }
@@ -252,7 +263,7 @@ impl<F: Family, T> SlabQueue<F, T> {
     #[inline]
     fn accept(&mut self, deadline: Tick, value: T) -> Result<Inserted<Key>, Rejected<T>> {
         // If the slab is full, no buffer of the family grows.
-        if self.arena.is_full() || self.order.reserve(self.arena.len(), 1).is_err() {
+        if self.arena.is_full() || !self.has_slots(1) || self.order.reserve(self.arena.len(), 1).is_err() {
             return Err(Rejected { reason: Reject::Full, value });
         }
         let id = match self.arena.occupy(value) {

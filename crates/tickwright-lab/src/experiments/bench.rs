@@ -76,8 +76,8 @@ pub(crate) struct BenchArgs {
     /// Number of operations in a sample [default: the scenario's]
     #[arg(long, allow_hyphen_values = true, conflicts_with = "column", value_parser = Operations::parse)]
     operations: Option<Operations>,
-    /// Number of samples of each structure; fewer than 6 cannot show a difference. In --worst and in
-    /// the calls of --matrix, the number of times that each call is timed; its least time is
+    /// Number of samples of each structure; fewer than 6 cannot show a difference. In --worst and
+    /// in the calls of --matrix, the number of times that each call is timed; its least time is
     /// reported [default: the scenario's]
     #[arg(long, allow_hyphen_values = true, conflicts_with = "memory", value_parser = Rounds::parse)]
     rounds: Option<Rounds>,

@@ -6,8 +6,8 @@
 
 use rand::RngExt;
 
+use crate::models::draw::Draw;
 use crate::models::scenario::{Measure, Timeouts};
-use crate::models::source::Draw;
 use crate::models::tape::{Again, Ask, Does, Exchange, Server, Step, Tape};
 
 fn delay(draw: &mut Draw, timeouts: &Timeouts) -> u64 {

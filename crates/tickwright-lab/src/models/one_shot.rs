@@ -16,8 +16,8 @@ use std::collections::BinaryHeap;
 
 use rand::RngExt;
 
+use crate::models::draw::Draw;
 use crate::models::scenario::{Completions, OneShots};
-use crate::models::source::Draw;
 use crate::models::tape::{Again, Ask, Does, Exchange, Server, Step, Tape};
 
 /// How a timer will leave.

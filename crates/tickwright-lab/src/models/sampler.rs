@@ -64,7 +64,7 @@ impl<'q> Sampler<'q> {
 
     /// Runs a tape and measures the time of all operations together.
     pub(crate) fn sample(&self, tape: &Tape, evidence: Evidence, meter: &dyn Meter) -> Sample {
-        let mut answer = Answer::none(tape, evidence);
+        let mut answer = Answer::none(tape.notes(), evidence);
         let (mut queue, before, own) = (self.queue(), allocator::live_bytes(), answer.bytes());
         let start = meter.now();
         queue.run(tape, &mut answer);
@@ -81,7 +81,7 @@ impl<'q> Sampler<'q> {
         meter: &dyn Meter,
         call: &mut dyn FnMut(Step, u64),
     ) -> Answer {
-        let mut answer = Answer::none(tape, evidence);
+        let mut answer = Answer::none(tape.notes(), evidence);
         self.queue().calls(tape, &mut answer, meter, call);
         answer
     }

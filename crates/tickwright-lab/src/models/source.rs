@@ -8,35 +8,13 @@
 //! - *Idle*: timers far ahead, and a driver that polls at each tick. Nothing is ever due.
 //! - [`network`] and [`one_shot`]: time-outs and one-shot timers of servers.
 
-use rand::{RngExt, SeedableRng};
-use rand_pcg::Pcg64;
+use rand::RngExt;
 
+use crate::models::draw::Draw;
 use crate::models::network;
 use crate::models::one_shot::OneShot;
 use crate::models::scenario::{Distribution, Increments, Measure, Model, Scenario, Timeouts};
 use crate::models::tape::{Step, Tape};
-
-/// Random numbers from a seed, the sizes of a cell, and how far its work has come.
-#[derive(Debug)]
-pub(super) struct Draw {
-    pub(super) rng: Pcg64,
-    pub(super) seed: u64,
-    /// The number of timers.
-    pub(super) population: u32,
-    /// The number of operations of a sample.
-    pub(super) operations: usize,
-    /// The number of operations so far.
-    pub(super) done: u64,
-    /// The last tick of the sample before.
-    pub(super) now: u64,
-}
-
-impl Draw {
-    pub(super) fn new(population: usize, operations: usize, seed: u64) -> Self {
-        let population = u32::try_from(population).unwrap_or(u32::MAX).max(1);
-        Self { rng: Pcg64::seed_from_u64(seed), seed, population, operations, done: 0, now: 0 }
-    }
-}
 
 /// Writes the work of one scenario at one population.
 #[derive(Debug)]
@@ -74,8 +52,8 @@ impl Scenario {
 }
 
 impl Source {
-    /// The deadlines with which a run begins. Those of servers are of servers that have been running
-    /// for a long time. Each round of *expire* arms its own timers.
+    /// The deadlines with which a run begins. Those of servers are of servers that have been
+    /// running for a long time. Each round of *expire* arms its own timers.
     pub(crate) fn deadlines(&mut self) -> Vec<u64> {
         let Self { draw, work } = self;
         match work {

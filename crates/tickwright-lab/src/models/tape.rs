@@ -434,8 +434,8 @@ pub(crate) fn calls<Q: BenchQueue>(
     for &step in &tape.steps {
         loop {
             let begun = meter.now();
-            // Each loop exists for a fold and for a log, and for nothing else. A pop has one answer,
-            // which is recorded after the clock's second reading.
+            // Each loop exists for a fold and for a log, and for nothing else. A pop has one
+            // answer, which is recorded after the clock's second reading.
             let (popped, is_last) = match (step, &mut *answer) {
                 (Step::Pop, _) => (queue.pop(), true),
                 (_, Answer::Folded(fold)) => (None, step.run(tape, queue, fold)),

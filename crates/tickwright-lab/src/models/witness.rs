@@ -1,7 +1,6 @@
 //! The answers of a queue, as a timed loop records them.
 
 use crate::models::scenario::Measure;
-use crate::models::tape::Tape;
 use crate::structures::registry::Structure;
 
 /// The number of answers of each kind.
@@ -86,8 +85,8 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// An empty log with enough capacity for some answers. Its memory has been written once, so that
-    /// a timed loop does not pay for page faults.
+    /// An empty log with enough capacity for some answers. Its memory has been written once, so
+    /// that a timed loop does not pay for page faults.
     pub(crate) fn of(Notes { deliveries, reads }: Notes) -> Self {
         let delivery = Delivery { id: u32::MAX, expiry: u64::MAX, now: u64::MAX };
         let mut log = Self { deliveries: vec![delivery; deliveries], reads: vec![Some(u64::MAX); reads] };
@@ -149,11 +148,11 @@ pub(crate) enum Answer {
 }
 
 impl Answer {
-    /// No answer yet, with room for those to a tape.
-    pub(crate) fn none(tape: &Tape, evidence: Evidence) -> Self {
+    /// No answer yet, with room for these in a log.
+    pub(crate) fn none(notes: Notes, evidence: Evidence) -> Self {
         match evidence {
             Evidence::Fold => Self::Folded(Fold::default()),
-            Evidence::Log => Self::Logged(Log::of(tape.notes())),
+            Evidence::Log => Self::Logged(Log::of(notes)),
         }
     }
 

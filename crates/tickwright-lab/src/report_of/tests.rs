@@ -33,7 +33,7 @@ fn the_contenders_are_those_that_the_pages_recommend() {
     assert_eq!((n.first(), n.last()), (Some(&1), Some(&1_000_000)));
     assert!(n.windows(2).all(|two| two[1] / two[0] <= 10), "{n:?}");
     let ids: Vec<&str> = plan.parts[0].structures.iter().map(|(structure, _)| structure.id).collect();
-    for id in ["adaptive/slab", "flat/slab", "fixed-delay/slab", "wheel/slab", "coarse/slab", "ladder/slab"] {
+    for id in ["flat/slab", "fixed-delay/slab", "wheel/slab", "coarse/slab", "ladder/slab"] {
         assert!(ids.contains(&id), "{id} is recommended");
     }
     for id in ["heap4/slab", "list/hook", "wheel/hook", "coarse/hook", "rb-cached/hook", "binary-heap"] {

@@ -36,7 +36,12 @@ pub(crate) enum Kind {
     Ours,
     /// A structure of another project, for comparison.
     Baseline,
+    /// A structure of another project under our contract.
+    EqualContract,
 }
+
+/// The id of the structure behind [`DefaultQueue`](tickwright_core::DefaultQueue).
+pub(crate) const DEFAULT: &str = "ladder/slab";
 
 /// The data structure that keeps the order. Rivals with the same shape are the closest comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -157,7 +162,7 @@ macro_rules! table {
             $(ours::<$slab_family>(concat!($slab_id, "/slab"), "ours; the queue owns the timers, keys carry generations"),)+
             $($(#[$cfg])* Structure {
                 id: $name,
-                kind: Kind::Baseline,
+                kind: theirs($name),
                 shape: Shape::$shape,
                 ties: Ties::$ties,
                 second: $second,
@@ -253,6 +258,14 @@ const fn linear<F: Family>() -> Option<Sensible> {
     match Shape::of::<F>() {
         Shape::List => Some(LINEAR),
         _ => None,
+    }
+}
+
+/// The kind of a structure of another project.
+const fn theirs(id: &str) -> Kind {
+    match id.as_bytes() {
+        [.., b'-', b'c', b'o', b'n', b't', b'r', b'a', b'c', b't'] => Kind::EqualContract,
+        _ => Kind::Baseline,
     }
 }
 

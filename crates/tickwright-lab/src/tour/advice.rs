@@ -4,10 +4,7 @@ use crate::output::table::count;
 use crate::render::Format;
 use crate::result::{Label, Report, Series};
 use crate::stats::{TIE, median};
-use crate::structures::registry::{Kind, STRUCTURES, Structure};
-
-/// The structure that serves a user who has not measured: `DefaultQueue`. It wins a tie.
-const DEFAULT: &str = "adaptive/slab";
+use crate::structures::registry::{DEFAULT, Kind, STRUCTURES, Structure};
 
 /// An answer has at most this many ranges. More would be noise, not advice.
 const MOST_RANGES: usize = 3;

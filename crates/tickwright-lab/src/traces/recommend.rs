@@ -93,7 +93,7 @@ const REPLAYED: u64 = 200_000;
 const COPIED: u64 = 100_000;
 
 /// Families that are mostly the fastest for some population.
-const LIKELY: [&str; 5] = ["wheel", "heap4", "flat", "adaptive", "fixed-delay"];
+const LIKELY: [&str; 5] = ["wheel", "heap4", "flat", "ladder", "fixed-delay"];
 
 /// Rounds of copies.
 const MORE_ROUNDS: usize = 9;

@@ -28,8 +28,6 @@ pub struct Arena<C> {
     #[doc(hidden)]
     pub len: usize,
     limit: usize,
-    /// The most slots, slot 0 not counted.
-    slots: usize,
     #[doc(hidden)]
     pub first_generation: u32,
 }
@@ -38,23 +36,7 @@ impl<C: Columns> Arena<C> {
     /// An arena over empty columns. The first occupation of each slot has generation `last + 1`.
     #[must_use]
     pub const fn starting_after(last: u32, columns: C) -> Self {
-        Self {
-            columns,
-            free: None,
-            fresh: 1,
-            retired: 0,
-            len: 0,
-            limit: MOST,
-            slots: MOST,
-            first_generation: last,
-        }
-    }
-
-    /// Limits the arena to `most` slots, retired ones included.
-    #[must_use]
-    pub const fn with_slots(mut self, most: usize) -> Self {
-        self.slots = if most < MOST { most } else { MOST };
-        self
+        Self { columns, free: None, fresh: 1, retired: 0, len: 0, limit: MOST, first_generation: last }
     }
 
     /// The number of live slots.
@@ -93,8 +75,7 @@ impl<C: Columns> Arena<C> {
             return Ok(0);
         }
         // An occupation uses free slots first. Retired slots and slot 0 are never used.
-        let slots = slots_for(total, self.retired as usize).filter(|&slots| slots - 1 <= self.slots);
-        let slots = slots.ok_or(Full)?;
+        let slots = slots_for(total, self.retired as usize).ok_or(Full)?;
         Ok(slots.saturating_sub(self.columns.len()))
     }
 
@@ -154,7 +135,7 @@ impl<C: Columns> Arena<C> {
         if used == 0 || used == self.columns.capacity() {
             self.grow()?;
         }
-        let index = Idx::of(self.columns.len()).filter(|index| index.at() <= self.slots)?;
+        let index = Idx::of(self.columns.len())?;
         self.columns.push(self.first_generation);
         self.fresh = index.number() + 1;
         Some(index)
@@ -173,7 +154,7 @@ impl<C: Columns> Arena<C> {
     fn grow(&mut self) -> Option<()> {
         let missing = if self.columns.is_empty() { 2 } else { 1 };
         let slots = self.columns.len() + missing;
-        Idx::of(slots - 1).filter(|last| last.at() <= self.slots)?;
+        Idx::of(slots - 1)?;
         if self.limit < MOST && slots > self.columns.capacity() {
             return None;
         }

@@ -108,8 +108,8 @@ impl<P: Handle> Ladder<P> {
         self.run.insert(expiry, p.number());
     }
 
-    /// The tick at which a long run is cut. Equals stay together. If all timers are due at one tick,
-    /// it is that tick for an arrival that is not later.
+    /// The tick at which a long run is cut. Equals stay together. If all timers are due at one
+    /// tick, it is that tick for an arrival that is not later.
     fn middle(&self, expiry: Tick) -> Tick {
         let tick = |index| self.run.get(index).map_or(expiry, |(tick, _)| tick);
         let (first, middle) = (tick(0), tick(self.run.len() / 2));

@@ -91,9 +91,27 @@ impl<P: Handle> Ladder<P> {
         if range.first == range.last && range.bound == 0 && !self.lists[list].mixed {
             return self.pay(budget, SORTED) && self.stream(nodes, (last, bucket), range.first);
         }
+        // What is before the end of the run is empty.
+        let from = self.run_end.clamp(first.into(), range.last.into()) as Tick;
+        let is_divided_at_the_clock = len > *budget
+            && range.bound == 0
+            && range.first < range.last
+            && (from..=range.last).contains(&now);
         let (rest, behind) = self.take(list);
         let rung = &mut self.rungs[last];
         let divide = bits_of((len / PER_BUCKET).next_power_of_two() as u64 - 1).clamp(5, bits(self.depth));
+        if is_divided_at_the_clock {
+            // Each of several calls may be followed by arrivals that are due at once. If they came
+            // into the buckets that are divided next, each rung would have twice as many timers to
+            // move. So the rung ends before the clock, or has its tick alone, and the others stay
+            // in the bucket.
+            let end = u128::from(now) + u128::from(from == now);
+            rung.next = bucket;
+            self.run_end = from.into();
+            self.push_rung((from, end), (from, 0), bits_of((end - 1) as Tick - from), divide);
+            self.split = Split { rest, behind, rung: last + 1, last: range.last, reads_records: true };
+            return true;
+        }
         self.run_end = first.into();
         if range.first < range.last {
             rung.next = bucket + 1;
@@ -131,7 +149,7 @@ impl<P: Handle> Ladder<P> {
         let divide = bits_of((len / 4).next_power_of_two() as u64 - 1).clamp(5, bits(0));
         let shift = key_bits.saturating_sub(divide);
         // The rung ends with a bucket.
-        let end = (u128::from(first) + (u128::from((last - first) >> shift) + 1 << shift)).min(1 << 64);
+        let end = (u128::from(first) + ((u128::from((last - first) >> shift) + 1) << shift)).min(1 << 64);
         self.run_end = first.into();
         self.push_rung((first, end), (first, 0), key_bits, divide);
         self.split = Split { rest, behind, rung: 0, last: (end - 1) as Tick, reads_records: key_bits > 32 };
@@ -399,6 +417,11 @@ impl<P: Handle> Ladder<P> {
         } else {
             placed
         };
+        if !rung.by_arrival() && u128::from(placed) >= rung.end {
+            self.entries -= 1;
+            self.file(placed, entry);
+            return self.mix(placed);
+        }
         let bucket = rung.bucket(key);
         self.rungs[self.split.rung].mark(bucket);
         let list = &mut self.lists[rung.first + bucket];

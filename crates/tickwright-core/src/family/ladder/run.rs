@@ -250,23 +250,24 @@ impl Run {
     fn fill_by_rank(&mut self, batch: &Batch, len: usize) {
         // The index makes keys unique, and keeps equals in order.
         let mut keys = [UNUSED; SORTED];
-        for at in 0..SORTED {
-            let key = (batch.offsets[at] << 7) as i32 | at as i32;
-            keys[at] = if at < len { key } else { UNUSED };
+        for (key, (at, &offset)) in keys.iter_mut().zip((0i32..).zip(&batch.offsets)) {
+            let ranked = (offset << 7) as i32 | at;
+            *key = if (at as usize) < len { ranked } else { UNUSED };
         }
         let others = &keys[..len];
         for from in (0..len).step_by(LANES) {
             let Some(lanes) = keys[from..].first_chunk::<LANES>() else { break };
             let mut ranks = [0; LANES];
             for &other in others {
-                for lane in 0..LANES {
-                    ranks[lane] += i32::from(lanes[lane] > other);
+                for (rank, &lane) in ranks.iter_mut().zip(lanes) {
+                    *rank += i32::from(lane > other);
                 }
             }
-            for lane in 0..LANES.min(len - from) {
-                let at = BLOCK + ranks[lane] as usize % SORTED;
-                self.offsets[at] = batch.offsets[from + lane] as i32;
-                self.slots[at] = batch.slots[from + lane];
+            let timers = batch.offsets[from..len].iter().zip(&batch.slots[from..len]);
+            for (rank, (&offset, &slot)) in ranks.into_iter().zip(timers) {
+                let at = BLOCK + rank as usize % SORTED;
+                self.offsets[at] = offset as i32;
+                self.slots[at] = slot;
             }
         }
     }

@@ -155,15 +155,12 @@ impl<P: Handle> Ladder<P> {
         self.pool.push(list, entry);
     }
 
-    /// Marks the bucket of a tick: its timers may not be in the order of their arrival.
+    /// Marks the bucket of a tick: its timers may not be in the order of their arrival. The list
+    /// that is being divided may have some of them.
     pub(super) fn mix(&mut self, tick: Tick) {
-        let Some(at) = self.rung_of(tick) else {
-            self.lists[TOP].mixed = true;
-            return;
-        };
-        let rung = &self.rungs[at];
-        self.lists[rung.first + rung.bucket(tick)].mixed = true;
-        if self.split.is_on() && self.split.rung == at {
+        let list = self.rung_of(tick).map_or(TOP, |at| self.rungs[at].first + self.rungs[at].bucket(tick));
+        self.lists[list].mixed = true;
+        if self.split.is_on() && tick <= self.split.last {
             self.split.rest.mixed = true;
             self.split.behind.mixed = true;
         }

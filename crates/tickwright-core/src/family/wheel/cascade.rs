@@ -18,7 +18,7 @@
 //! - **both ends** ([`Hierarchy::cascade_from_both_ends`]): a whole cascade uses it for a long
 //!   chain. Each step of a walk waits for memory; two walks wait at the same time.
 
-use super::hierarchy::{Cascade, Hierarchy, WheelNode};
+use super::hierarchy::{Cascade, Hierarchy, WheelRecord};
 use crate::contract::Tick;
 use crate::family::digits::BucketNumber;
 use crate::storage::{Handle, Nodes};
@@ -28,15 +28,13 @@ use tickwright_nodes::chain::{Chain, Links};
 /// many.
 const FEW: usize = 8;
 
-impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P, BUCKETS>>
-    Hierarchy<P, BUCKETS, LEVELS, R>
-{
+impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS, LEVELS> {
     /// Appends `p` to the bucket that `clock` and `expiry` name. Returns that bucket if its minimum
     /// fell or if it was empty.
     #[inline(always)]
     pub(super) fn push(
         &mut self,
-        nodes: &mut impl Nodes<P, R>,
+        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
         p: P,
         expiry: Tick,
         clock: Tick,
@@ -48,7 +46,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P, BUCKE
         // A node in its chain tells that a bucket is occupied.
         let fell = match prev {
             Some(last) => {
-                nodes.record_mut(last).links_mut().next = Some(p);
+                nodes.record_mut(last).links.next = Some(p);
                 self.buckets.lower_min(at, expiry)
             }
             None => {
@@ -56,7 +54,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P, BUCKE
                 self.buckets.add(at, expiry)
             }
         };
-        nodes.record_mut(p).set(expiry, Links { next: None, prev }, at);
+        *nodes.record_mut(p) = WheelRecord { expiry, links: Links { next: None, prev }, bucket: at };
         fell.then_some(at)
     }
 
@@ -79,7 +77,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P, BUCKE
     /// budget.
     pub(super) fn cascade_some(
         &mut self,
-        nodes: &mut impl Nodes<P, R>,
+        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
         Cascade { from, clock }: Cascade<BUCKETS>,
         budget: &mut usize,
     ) {
@@ -88,7 +86,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P, BUCKE
         while *budget > 0
             && let Some(p) = self.buckets.at(from).chain.head
         {
-            let (expiry, links) = (nodes.record(p).expiry(), *nodes.record(p).links());
+            let (expiry, links) = (nodes.record(p).expiry, nodes.record(p).links);
             self.buckets.chain_mut(from).unlink(nodes, links);
             self.push(nodes, p, expiry, clock);
             *budget -= 1;
@@ -104,7 +102,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P, BUCKE
     /// the bucket held.
     pub(super) fn cascade_whole(
         &mut self,
-        nodes: &mut impl Nodes<P, R>,
+        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
         from: BucketNumber<BUCKETS>,
         clock: Tick,
     ) -> usize {
@@ -122,7 +120,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P, BUCKE
             {
                 return moved + self.cascade_from_both_ends(nodes, p, last);
             }
-            let (expiry, links) = (nodes.record(p).expiry(), *nodes.record(p).links());
+            let (expiry, links) = (nodes.record(p).expiry, nodes.record(p).links);
             self.push(nodes, p, expiry, clock);
             moved += 1;
             at = links.next;
@@ -142,22 +140,27 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P, BUCKE
     /// ```
     /// There is a separate chain for each bucket of the level just below, and one for all nodes
     /// that belong deeper. When the walks have met, each chain is appended to its bucket.
-    fn cascade_from_both_ends(&mut self, nodes: &mut impl Nodes<P, R>, front: P, back: P) -> usize {
+    fn cascade_from_both_ends(
+        &mut self,
+        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
+        front: P,
+        back: P,
+    ) -> usize {
         let mut aside = [Chain::EMPTY; BUCKETS];
         let mut deeper = Chain::EMPTY;
-        let below = nodes.record(front).bucket().level().saturating_sub(1);
+        let below = nodes.record(front).bucket.level().saturating_sub(1);
         let mut touched = 0u64;
         let mut moved = 0;
         let (mut front, mut back) = (front, back);
         // Invariant: `front`, `back` and the nodes between them still have to move.
         loop {
-            let (expiry, links) = (nodes.record(front).expiry(), *nodes.record(front).links());
+            let (expiry, links) = (nodes.record(front).expiry, nodes.record(front).links);
             if front == back {
                 self.push(nodes, front, expiry, self.clock);
                 moved += 1;
                 break;
             }
-            let (last, prev) = (nodes.record(back).expiry(), nodes.record(back).links().prev);
+            let (last, prev) = (nodes.record(back).expiry, nodes.record(back).links.prev);
             self.push(nodes, front, expiry, self.clock);
             let at = BucketNumber::of(self.clock, last);
             let chain = if at.level() == below {
@@ -168,7 +171,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P, BUCKE
                 &mut deeper
             };
             let links_of_back = chain.push_front(nodes, back);
-            nodes.record_mut(back).set(last, links_of_back, at);
+            *nodes.record_mut(back) = WheelRecord { expiry: last, links: links_of_back, bucket: at };
             moved += 2;
             let (Some(next), Some(prev)) = (links.next, prev) else { break };
             if next == back {
@@ -183,7 +186,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P, BUCKE
         }
         let mut at = deeper.head;
         while let Some(p) = at {
-            let (expiry, links) = (nodes.record(p).expiry(), *nodes.record(p).links());
+            let (expiry, links) = (nodes.record(p).expiry, nodes.record(p).links);
             self.push(nodes, p, expiry, self.clock);
             at = links.next;
         }

@@ -8,8 +8,6 @@
 //!   rearm_due            pop_front or unlink; schedule        as pop and insert
 //! ```
 
-use core::marker::PhantomData;
-
 use super::buckets::{Bucket, Buckets};
 use crate::contract::{HeadChange, Order, Tick, Violation};
 use crate::explain::{Explanation, Whereabouts};
@@ -45,41 +43,6 @@ impl<P: Handle, const BUCKETS: usize> Record<P> for WheelRecord<P, BUCKETS> {
     }
 }
 
-/// A record that stores what a wheel needs. [`AdaptiveQueue`](crate::AdaptiveQueue) has records
-/// that serve other structures as well.
-pub trait WheelNode<P, const BUCKETS: usize>: Record<P> + Chained<P>
-where
-    P: Handle,
-{
-    /// The tick at which the timer is due.
-    fn expiry(&self) -> Tick;
-
-    /// The number of the node's bucket.
-    fn bucket(&self) -> BucketNumber<BUCKETS>;
-
-    /// Writes all that a wheel needs.
-    fn set(&mut self, expiry: Tick, links: Links<P>, bucket: BucketNumber<BUCKETS>);
-}
-
-impl<P: Handle, const BUCKETS: usize> WheelNode<P, BUCKETS> for WheelRecord<P, BUCKETS> {
-    #[inline]
-    fn expiry(&self) -> Tick {
-        self.expiry
-    }
-
-    #[inline]
-    fn bucket(&self) -> BucketNumber<BUCKETS> {
-        self.bucket
-    }
-
-    #[inline]
-    fn set(&mut self, expiry: Tick, links: Links<P>, bucket: BucketNumber<BUCKETS>) {
-        self.expiry = expiry;
-        self.links = links;
-        self.bucket = bucket;
-    }
-}
-
 impl<P, const BUCKETS: usize> Chained<P> for WheelRecord<P, BUCKETS> {
     #[inline]
     fn links(&self) -> &Links<P> {
@@ -111,8 +74,8 @@ enum FastHead<const BUCKETS: usize> {
     Unknown,
 }
 
-/// The wheel over handles `P` and records `R`.
-pub struct Hierarchy<P, const BUCKETS: usize, const LEVELS: usize, R = WheelRecord<P, BUCKETS>> {
+/// The wheel over handles `P`.
+pub struct Hierarchy<P, const BUCKETS: usize, const LEVELS: usize> {
     /// The tick that buckets are named by. It is at most the queue's `now`, and not later than any
     /// pending expiry.
     pub(super) clock: Tick,
@@ -122,11 +85,10 @@ pub struct Hierarchy<P, const BUCKETS: usize, const LEVELS: usize, R = WheelReco
     /// ticks after the clock, since such a poll does not advance the clock.
     pub(super) quiet: Tick,
     pub(super) buckets: Buckets<P, BUCKETS, LEVELS>,
-    _records: PhantomData<fn() -> R>,
 }
 
-impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R> core::fmt::Debug
-    for Hierarchy<P, BUCKETS, LEVELS, R>
+impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> core::fmt::Debug
+    for Hierarchy<P, BUCKETS, LEVELS>
 {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Wheel")
@@ -137,12 +99,16 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R> core::fmt::Debug
     }
 }
 
-impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P, BUCKETS>>
-    Hierarchy<P, BUCKETS, LEVELS, R>
-{
+impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS, LEVELS> {
     /// Links `p`, which must be in no bucket. Returns whether the next wake-up may have changed.
     #[inline(always)]
-    fn schedule(&mut self, nodes: &mut impl Nodes<P, R>, p: P, deadline: Tick, now: Tick) -> bool {
+    fn schedule(
+        &mut self,
+        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
+        p: P,
+        deadline: Tick,
+        now: Tick,
+    ) -> bool {
         if self.buckets.is_empty() {
             self.clock = now;
             self.quiet = now;
@@ -162,7 +128,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P, BUCKE
         // moved one node, each level could receive as many arrivals as moved nodes, so twice as
         // many at the next level. So an insert moves `LEVELS` nodes. While arrivals do not exceed
         // the budget, the last cascade then grows at most (1 + 1/LEVELS)^LEVELS times: less than e.
-        if nodes.record(p).bucket() == cascade.from {
+        if nodes.record(p).bucket == cascade.from {
             self.cascade_some(nodes, cascade, &mut { LEVELS });
         }
         self.cascade.is_none()
@@ -170,8 +136,8 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P, BUCKE
 
     /// Whether the removal of `p` may change the next wake-up.
     #[inline]
-    fn decides_next_wake(&self, nodes: &impl Nodes<P, R>, p: P) -> bool {
-        let (expiry, bucket) = (nodes.record(p).expiry(), nodes.record(p).bucket());
+    fn decides_next_wake(&self, nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>, p: P) -> bool {
+        let (expiry, bucket) = (nodes.record(p).expiry, nodes.record(p).bucket);
         // The bound of a dirty bucket may come from a timer that has left. If this removal empties
         // the bucket, the next wake-up is that of another bucket.
         self.cascade.is_some()
@@ -180,13 +146,12 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P, BUCKE
     }
 
     #[inline(always)]
-    fn unlink(&mut self, nodes: &mut impl Nodes<P, R>, p: P) {
-        let (expiry, links, at) =
-            (nodes.record(p).expiry(), *nodes.record(p).links(), nodes.record(p).bucket());
+    fn unlink(&mut self, nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>, p: P) {
+        let (expiry, links, at) = (nodes.record(p).expiry, nodes.record(p).links, nodes.record(p).bucket);
         if let Links { next: Some(next), prev: Some(prev) } = links {
             // The usual case: the bucket's ends stay.
-            nodes.record_mut(prev).links_mut().next = Some(next);
-            nodes.record_mut(next).links_mut().prev = Some(prev);
+            nodes.record_mut(prev).links.next = Some(next);
+            nodes.record_mut(next).links.prev = Some(prev);
             return self.buckets.remove(at, expiry);
         }
         let chain = self.buckets.chain_mut(at);
@@ -235,7 +200,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P, BUCKE
     #[inline]
     fn pop_after_quiet(
         &mut self,
-        nodes: &mut impl Nodes<P, R>,
+        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
         now: Tick,
         budget: &mut usize,
     ) -> Option<Due<P>> {
@@ -252,7 +217,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P, BUCKE
             }
             FastHead::Unknown => self.cascade_to_head(nodes, now, budget)?,
         };
-        let expiry = nodes.record(p).expiry();
+        let expiry = nodes.record(p).expiry;
         self.unlink(nodes, p);
         self.len -= 1;
         debug_assert!(self.clock <= expiry && expiry <= now, "{} <= {expiry} <= {now}", self.clock);
@@ -264,12 +229,16 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P, BUCKE
 
     /// Unlinks the first node of a bucket of level 0, while no cascade is half done.
     #[inline]
-    fn pop_front(&mut self, nodes: &mut impl Nodes<P, R>, at: BucketNumber<BUCKETS>) -> Option<P> {
+    fn pop_front(
+        &mut self,
+        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
+        at: BucketNumber<BUCKETS>,
+    ) -> Option<P> {
         let chain = self.buckets.chain_mut(at);
         let head = chain.head?;
         chain.head = nodes.record(head).links().next;
         match chain.head {
-            Some(next) => nodes.record_mut(next).links_mut().prev = None,
+            Some(next) => nodes.record_mut(next).links.prev = None,
             None => {
                 chain.tail = None;
                 self.buckets.empty(at);
@@ -281,7 +250,12 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P, BUCKE
     /// Cascades buckets until the head is at level 0 or alone in its bucket. Returns the head if it
     /// is due.
     #[inline(never)]
-    fn cascade_to_head(&mut self, nodes: &mut impl Nodes<P, R>, now: Tick, budget: &mut usize) -> Option<P> {
+    fn cascade_to_head(
+        &mut self,
+        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
+        now: Tick,
+        budget: &mut usize,
+    ) -> Option<P> {
         // The loop ends: each iteration moves nodes down a level, or makes a minimum exact.
         while *budget > 0 {
             if let Some(cascade) = self.cascade {
@@ -300,7 +274,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P, BUCKE
                 return chain.head;
             }
             if let Some(alone) = chain.single() {
-                let expiry = nodes.record(alone).expiry();
+                let expiry = nodes.record(alone).expiry;
                 if expiry <= now {
                     // The only node of its bucket is the head without a move to level 0.
                     return Some(alone);
@@ -317,11 +291,15 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P, BUCKE
 
     /// The node of a bucket that leaves first.
     #[inline(never)]
-    fn earliest(&self, nodes: &impl Nodes<P, R>, at: BucketNumber<BUCKETS>) -> Option<P> {
+    fn earliest(
+        &self,
+        nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>,
+        at: BucketNumber<BUCKETS>,
+    ) -> Option<P> {
         let Bucket { min, chain } = self.buckets.at(at);
         let mut earliest: Option<(Tick, P)> = None;
         for p in chain.iter(nodes) {
-            let expiry = nodes.record(p).expiry();
+            let expiry = nodes.record(p).expiry;
             if earliest.is_none_or(|(earliest, _)| expiry < earliest) {
                 earliest = Some((expiry, p));
                 // Nodes behind this one are not earlier, and arrived later.
@@ -336,7 +314,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P, BUCKE
     /// The two nodes that leave first. It is not inlined, so that the fast path of `head` stays
     /// short.
     #[inline(never)]
-    fn earliest_two(&self, nodes: &impl Nodes<P, R>) -> (Option<P>, Option<P>) {
+    fn earliest_two(&self, nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>) -> (Option<P>, Option<P>) {
         let mut two = EarliestTwo { first: None, second: None };
         // While a cascade is half done, all nodes in lower buckets share a granule with the rest of
         // the cascaded bucket.
@@ -349,7 +327,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P, BUCKE
                 if two.second.is_some_and(|(second, _)| second <= *min) {
                     break;
                 }
-                two.offer(nodes.record(p).expiry(), p);
+                two.offer(nodes.record(p).expiry, p);
             }
             if whole && two.second.is_some() {
                 break;
@@ -383,26 +361,32 @@ impl<P: Handle> EarliestTwo<P> {
 // 3. no user code is called; a bucket's number from a record is in range, because it was written
 //    here; the `debug_assert!`s state invariants, which hold while the structure is whole;
 // 4. the wheel and its records hold handles, ticks and numbers only.
-unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P, BUCKETS>> Discipline<P>
-    for Hierarchy<P, BUCKETS, LEVELS, R>
+unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
+    for Hierarchy<P, BUCKETS, LEVELS>
 {
-    type Record = R;
+    type Record = WheelRecord<P, BUCKETS>;
     const NEW: Self = {
         assert!(BUCKETS.is_power_of_two() && BUCKETS >= 2 && BUCKETS <= 64, "2, 4, 8, 16, 32 or 64 buckets");
         assert!(LEVELS as u32 == BucketNumber::<BUCKETS>::LEVELS, "as many levels as cover 64 bits");
-        Self { clock: 0, len: 0, cascade: None, quiet: 0, buckets: Buckets::NEW, _records: PhantomData }
+        Self { clock: 0, len: 0, cascade: None, quiet: 0, buckets: Buckets::NEW }
     };
     const ORDER: Order = Order::Exact;
     const MOVES: bool = true;
 
     #[inline]
-    fn insert(&mut self, nodes: &mut impl Nodes<P, R>, p: P, deadline: Tick, now: Tick) -> HeadChange {
+    fn insert(
+        &mut self,
+        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
+        p: P,
+        deadline: Tick,
+        now: Tick,
+    ) -> HeadChange {
         self.len += 1;
         HeadChange::when(self.schedule(nodes, p, deadline, now))
     }
 
     #[inline(always)]
-    fn remove(&mut self, nodes: &mut impl Nodes<P, R>, p: P) -> HeadChange {
+    fn remove(&mut self, nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>, p: P) -> HeadChange {
         let decides = self.decides_next_wake(nodes, p);
         self.unlink(nodes, p);
         self.len -= 1;
@@ -410,7 +394,13 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P
     }
 
     #[inline]
-    fn reschedule(&mut self, nodes: &mut impl Nodes<P, R>, p: P, deadline: Tick, now: Tick) -> HeadChange {
+    fn reschedule(
+        &mut self,
+        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
+        p: P,
+        deadline: Tick,
+        now: Tick,
+    ) -> HeadChange {
         let decided = self.decides_next_wake(nodes, p);
         self.unlink(nodes, p);
         let decides = self.schedule(nodes, p, deadline, now);
@@ -418,7 +408,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P
     }
 
     #[inline]
-    fn head(&self, nodes: &impl Nodes<P, R>) -> Option<P> {
+    fn head(&self, nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>) -> Option<P> {
         let at = self.buckets.first()?;
         match self.cascade {
             None if at.level() == 0 => self.buckets.at(at).chain.head,
@@ -427,31 +417,31 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P
         }
     }
 
-    fn second(&self, nodes: &impl Nodes<P, R>) -> Option<P> {
+    fn second(&self, nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>) -> Option<P> {
         self.earliest_two(nodes).1
     }
 
-    fn any(&self, _: &impl Nodes<P, R>) -> Option<P> {
+    fn any(&self, _: &impl Nodes<P, WheelRecord<P, BUCKETS>>) -> Option<P> {
         self.buckets.at(self.buckets.first()?).chain.head
     }
 
     #[inline]
-    fn expiry(&self, nodes: &impl Nodes<P, R>, p: P) -> Tick {
-        nodes.record(p).expiry()
+    fn expiry(&self, nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>, p: P) -> Tick {
+        nodes.record(p).expiry
     }
 
     #[inline]
-    fn next_expiry(&self, nodes: &impl Nodes<P, R>) -> Option<Tick> {
+    fn next_expiry(&self, nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>) -> Option<Tick> {
         let at = self.buckets.first()?;
         if self.cascade.is_none() && !self.buckets.is_dirty(at) {
             Some(self.buckets.at(at).min)
         } else {
-            self.head(nodes).map(|p| nodes.record(p).expiry())
+            self.head(nodes).map(|p| nodes.record(p).expiry)
         }
     }
 
     #[inline]
-    fn next_wake(&self, _: &impl Nodes<P, R>) -> Option<Tick> {
+    fn next_wake(&self, _: &impl Nodes<P, WheelRecord<P, BUCKETS>>) -> Option<Tick> {
         match self.cascade {
             Some(cascade) => Some(cascade.clock),
             None => self.buckets.first().map(|at| self.buckets.at(at).min),
@@ -459,7 +449,12 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P
     }
 
     #[inline]
-    fn due(&mut self, nodes: &mut impl Nodes<P, R>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
+    fn due(
+        &mut self,
+        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
+        now: Tick,
+        budget: &mut usize,
+    ) -> Option<Due<P>> {
         match self.fast_head(now, *budget) {
             FastHead::NotDue => None,
             FastHead::Ready(at, expiry) => {
@@ -469,15 +464,21 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P
             }
             FastHead::Unknown => {
                 let handle = self.cascade_to_head(nodes, now, budget)?;
-                let expiry = nodes.record(handle).expiry();
+                let expiry = nodes.record(handle).expiry;
                 Some(Due { handle, deadline: expiry, expiry })
             }
         }
     }
 
     #[inline]
-    fn rearm_due(&mut self, nodes: &mut impl Nodes<P, R>, p: P, deadline: Tick, now: Tick) {
-        let at = nodes.record(p).bucket();
+    fn rearm_due(
+        &mut self,
+        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
+        p: P,
+        deadline: Tick,
+        now: Tick,
+    ) {
+        let at = nodes.record(p).bucket;
         if at.level() == 0 && self.cascade.is_none() {
             let _ = self.pop_front(nodes, at);
         } else {
@@ -487,18 +488,23 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P
     }
 
     #[inline]
-    fn is_quiet(&self, _: &impl Nodes<P, R>, now: Tick) -> bool {
+    fn is_quiet(&self, _: &impl Nodes<P, WheelRecord<P, BUCKETS>>, now: Tick) -> bool {
         now < self.quiet
     }
 
     // Most polls find nothing due, so that check is inlined.
     #[inline(always)]
-    fn pop(&mut self, nodes: &mut impl Nodes<P, R>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
+    fn pop(
+        &mut self,
+        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
+        now: Tick,
+        budget: &mut usize,
+    ) -> Option<Due<P>> {
         if now < self.quiet { None } else { self.pop_after_quiet(nodes, now, budget) }
     }
 
-    fn explain(&self, nodes: &impl Nodes<P, R>, p: P) -> Explanation {
-        let (expiry, at) = (nodes.record(p).expiry(), nodes.record(p).bucket());
+    fn explain(&self, nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>, p: P) -> Explanation {
+        let (expiry, at) = (nodes.record(p).expiry, nodes.record(p).bucket);
         let Bucket { min, chain } = self.buckets.at(at);
         let moves_at = match self.cascade {
             Some(Cascade { from, clock }) if from == at => Some(clock),
@@ -515,7 +521,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P
         Explanation::new(expiry, expiry, whereabouts)
     }
 
-    fn for_each(&self, nodes: &impl Nodes<P, R>, mut visit: impl FnMut(P)) {
+    fn for_each(&self, nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>, mut visit: impl FnMut(P)) {
         for at in self.buckets.iter() {
             let mut next = self.buckets.at(at).chain.head;
             while let Some(p) = next {
@@ -530,7 +536,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P
         *self = Self::NEW;
     }
 
-    fn check(&self, nodes: &impl Nodes<P, R>, len: usize) -> Result<(), Violation> {
+    fn check(&self, nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>, len: usize) -> Result<(), Violation> {
         let mut left = len;
         for level in 0..LEVELS {
             self.buckets.check_level(level)?;
@@ -554,13 +560,11 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P
     }
 }
 
-impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P, BUCKETS>>
-    Hierarchy<P, BUCKETS, LEVELS, R>
-{
+impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS, LEVELS> {
     /// Verifies one bucket. The check counts its nodes in `left`.
     fn check_bucket(
         &self,
-        nodes: &impl Nodes<P, R>,
+        nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>,
         at: BucketNumber<BUCKETS>,
         left: &mut usize,
     ) -> Result<(), Violation> {
@@ -575,20 +579,20 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize, R: WheelNode<P, BUCKE
             _ => placed_by,
         };
         let mut earliest = None;
-        self.buckets.at(at).chain.check(nodes, left, |record: &R| {
-            if record.bucket() != at {
+        self.buckets.at(at).chain.check(nodes, left, |record: &WheelRecord<P, BUCKETS>| {
+            if record.bucket != at {
                 return Err(Violation::Position);
             }
-            if record.expiry() < not_before {
+            if record.expiry < not_before {
                 return Err(Violation::Order);
             }
-            if record.expiry() < self.quiet {
+            if record.expiry < self.quiet {
                 return Err(Violation::Minimum);
             }
-            if BucketNumber::of(placed_by, record.expiry()) != at {
+            if BucketNumber::of(placed_by, record.expiry) != at {
                 return Err(Violation::Bucket);
             }
-            earliest = Some(earliest.map_or(record.expiry(), |earliest: Tick| earliest.min(record.expiry())));
+            earliest = Some(earliest.map_or(record.expiry, |earliest: Tick| earliest.min(record.expiry)));
             Ok(())
         })?;
         self.buckets.check_min(at, earliest)

@@ -12,7 +12,7 @@ use crate::output::table::count;
 use crate::render::Format;
 use crate::result::{Axis, Cell as Field, Finding, Plot, Section, Table, findings_table, labels};
 use crate::stats::{self, Bound, Summary, Verdict};
-use crate::structures::registry::Kind;
+use crate::structures::registry::{self, Kind};
 
 /// A part of `bench --matrix`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -74,9 +74,9 @@ struct Pair<'c> {
     at_most: f64,
 }
 
-/// The greatest time of [`AdaptiveQueue`](tickwright_core::AdaptiveQueue), as a multiple of our
-/// best other structure's time.
-const ADAPTIVE_AT_MOST: f64 = 1.1;
+/// The greatest time of [`DefaultQueue`](tickwright_core::DefaultQueue), as a multiple of our best
+/// other structure's time.
+const DEFAULT_AT_MOST: f64 = 1.1;
 
 impl<'c> Pair<'c> {
     /// The figure to which the bound applies.
@@ -89,12 +89,17 @@ impl<'c> Pair<'c> {
         stats::ratios(&self.ours.samples, &self.other.samples)
     }
 
-    /// `AdaptiveQueue`, the best of our other structures, and their ratio.
-    fn adaptive(&self) -> Option<(&'c Row, &'c Row, Summary)> {
-        let is_adaptive = |row: &Row| row.structure.id.starts_with("adaptive/");
-        let adaptive = self.cell.fastest(is_adaptive)?;
-        let single = self.cell.fastest(|row| row.structure.kind == Kind::Ours && !is_adaptive(row))?;
-        Some((adaptive, single, stats::ratios(&adaptive.samples, &single.samples)?))
+    /// `DefaultQueue`, the fastest of the others that `among` accepts, and their ratio.
+    fn default_beside(&self, among: impl Fn(&Row) -> bool) -> Option<(&'c Row, &'c Row, Summary)> {
+        let is_default = |row: &Row| row.structure.id == registry::DEFAULT;
+        let default = self.cell.fastest(is_default)?;
+        let other = self.cell.fastest(|row| among(row) && !is_default(row))?;
+        Some((default, other, stats::ratios(&default.samples, &other.samples)?))
+    }
+
+    /// `DefaultQueue` and the best of our other structures.
+    fn default_beside_ours(&self) -> Option<(&'c Row, &'c Row, Summary)> {
+        self.default_beside(|row| row.structure.kind == Kind::Ours)
     }
 
     /// The first fields of each row: the work and the population.
@@ -141,13 +146,13 @@ pub(super) fn findings(
         let about = if pair.work.in_ns { format!("{ours}, ns") } else { format!("{ours} to {other}") };
         Some(pair.finding("ours to the best of others", &about, pair.bounded()?, pair.at_most))
     };
-    let adaptive = |pair: &Pair<'_>| {
-        let (_, single, ratio) = pair.adaptive()?;
-        let about = format!("adaptive to {}", single.structure.id);
-        let goal = "AdaptiveQueue to the best single structure";
-        Some(pair.finding(goal, &about, ratio, ADAPTIVE_AT_MOST))
+    let default = |pair: &Pair<'_>| {
+        let (default, single, ratio) = pair.default_beside_ours()?;
+        let about = format!("{} to {}", default.structure.id, single.structure.id);
+        let goal = "DefaultQueue to the best of our others";
+        Some(pair.finding(goal, &about, ratio, DEFAULT_AT_MOST))
     };
-    let of_queues = pairs.iter().filter_map(of_pair).chain(pairs.iter().filter_map(adaptive));
+    let of_queues = pairs.iter().filter_map(of_pair).chain(pairs.iter().filter_map(default));
     of_queues.chain(bytes(&pairs)).chain(of_calls(plan, calls)).collect()
 }
 
@@ -188,11 +193,15 @@ fn of_queues(works: &[Work], pairs: &[Pair<'_>]) -> Vec<Section> {
                  pending timer. A structure that keeps such entries is measured when as many leave as \
                  come.";
     let memory = Section::new("What a pending timer takes").text(above).table(memory(pairs));
-    let above = "x: AdaptiveQueue to the fastest of our other structures, round by round.";
-    let title = "AdaptiveQueue beside the best single structure";
-    let adaptive = adaptive(pairs);
-    let second = (!adaptive.rows.is_empty()).then(|| Section::new(title).text(above).table(adaptive));
-    [first].into_iter().chain(second).chain([memory]).collect()
+    let unless_empty = |title, above, table: Table| {
+        (!table.rows.is_empty()).then(|| Section::new(title).text(above).table(table))
+    };
+    let above = "x: DefaultQueue to the fastest of our other structures, round by round.";
+    let second = unless_empty("DefaultQueue beside the best of our others", above, beside_ours(pairs));
+    let above = "x: DefaultQueue to the fastest heap of others that keeps our contract: order among equals, \
+                 keys that go stale, 64-bit ticks, bounded dead entries.";
+    let third = unless_empty("DefaultQueue beside others under our contract", above, at_our_contract(pairs));
+    [first].into_iter().chain(second).chain(third).chain([memory]).collect()
 }
 
 fn goal_columns(names: [&str; 2]) -> Table {
@@ -213,13 +222,24 @@ fn table(pairs: &[Pair<'_>]) -> Table {
     table
 }
 
-fn adaptive(pairs: &[Pair<'_>]) -> Table {
-    let mut table = goal_columns(["adaptive", "single"]);
+fn beside_ours(pairs: &[Pair<'_>]) -> Table {
+    let mut table = goal_columns(["default", "ours"]);
     for pair in pairs {
-        let Some((adaptive, single, ratio)) = pair.adaptive() else { continue };
-        let verdict = Bound::AtMost(ADAPTIVE_AT_MOST).judge(&ratio).words();
-        let after = [ADAPTIVE_AT_MOST.into(), verdict.into()];
-        table.row(pair.head().into_iter().chain(beside(adaptive, single, Some(ratio))).chain(after));
+        let Some((default, single, ratio)) = pair.default_beside_ours() else { continue };
+        let verdict = Bound::AtMost(DEFAULT_AT_MOST).judge(&ratio).words();
+        let after = [DEFAULT_AT_MOST.into(), verdict.into()];
+        table.row(pair.head().into_iter().chain(beside(default, single, Some(ratio))).chain(after));
+    }
+    table
+}
+
+fn at_our_contract(pairs: &[Pair<'_>]) -> Table {
+    let table = Table::of([("work", Format::Text), ("n", Format::Count)]);
+    let mut table = beside_columns(table, ["default", "other"]);
+    for pair in pairs {
+        let rival = pair.default_beside(|row| row.structure.kind == Kind::EqualContract);
+        let Some((default, other, ratio)) = rival else { continue };
+        table.row(pair.head().into_iter().chain(beside(default, other, Some(ratio))));
     }
     table
 }
@@ -269,8 +289,8 @@ const BYTES_AT_MOST: f64 = 32.0 * 1.4;
 fn bytes(pairs: &[Pair<'_>]) -> Vec<Finding> {
     let mut most: Vec<(&'static str, f64)> = Vec::new();
     for pair in pairs.iter().filter(|pair| pair.cell.population == MANY) {
-        let adaptive = pair.adaptive().map(|(adaptive, ..)| adaptive);
-        for row in [pair.ours].into_iter().chain(adaptive) {
+        let default = pair.default_beside_ours().map(|(default, ..)| default);
+        for row in [pair.ours].into_iter().chain(default) {
             let Some(held) = row.held else { continue };
             let bytes = held.iter().map(|held| held.bytes).max().unwrap_or(0) as f64 / MANY as f64;
             match most.iter_mut().find(|(id, _)| *id == row.structure.id) {
@@ -307,7 +327,7 @@ fn goals(findings: &[Finding]) -> Section {
 }
 
 /// Our structures in slabs that large populations use, and the array for none.
-pub(super) const ATTACKED: &str = "heap4/slab,fixed-delay/slab,wheel/slab,ladder/slab,adaptive/slab";
+pub(super) const ATTACKED: &str = "heap4/slab,fixed-delay/slab,wheel/slab,ladder/slab";
 /// The greatest time of one insert, re-arm or removal.
 const CALL_AT_MOST_US: f64 = 20.0;
 /// The goal of single calls, and the title of their section.
@@ -336,7 +356,7 @@ fn of_calls(plan: &worst::Plan, calls: &worst::Data) -> Vec<Finding> {
             let about = format!("{id}: one insert, re-arm or removal, n={n}, us");
             findings.push(match structure.kind {
                 Kind::Ours => Finding::counted(about, ns / 1e3, what, Bound::AtMost(CALL_AT_MOST_US)),
-                Kind::Baseline => Finding::stated(about, what),
+                _ => Finding::stated(about, what),
             });
         }
         if let Some((_, what)) = worst(&[Call::AdvanceWithin], &calls.rows) {

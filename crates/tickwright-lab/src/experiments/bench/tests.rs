@@ -231,8 +231,8 @@ fn the_workload_is_the_scenario_and_not_how_it_is_called() {
     );
 }
 
-/// Runs the first cells of a request on a queue under the name of `list/slab`, which answers wrongly.
-/// Returns what is said, and the number of times of the structure.
+/// Runs the first cells of a request on a queue under the name of `list/slab`, which answers
+/// wrongly. Returns what is said, and the number of times of the structure.
 fn wrong(words: &[&str], queue: impl crate::structures::candidate::BenchQueue) -> (String, usize) {
     let plan = planned(words).timed;
     let queue = RefCell::new(queue);

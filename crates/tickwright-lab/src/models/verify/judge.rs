@@ -19,7 +19,7 @@ pub(crate) struct Judge {
 impl Judge {
     /// Returns the answers of an exact structure to the next work.
     pub(crate) fn expect(&mut self, tape: &Tape, evidence: Evidence) -> Answer {
-        let mut answer = Answer::none(tape, evidence);
+        let mut answer = Answer::none(tape.notes(), evidence);
         self.oracle.run(tape, &mut answer);
         answer
     }

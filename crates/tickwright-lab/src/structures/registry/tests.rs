@@ -107,3 +107,13 @@ fn a_pattern_without_a_match_names_its_neighbours() {
     assert!(message.contains("'btree-map'"), "{message}");
     assert!(select(&["!*".into()]).is_err());
 }
+
+#[test]
+fn the_default_is_the_structure_behind_the_default_queue() {
+    fn id<F: Family>(_: &SlabQueue<F, ()>) -> &'static str {
+        F::ID
+    }
+    assert_eq!(DEFAULT, format!("{}/slab", id(&tickwright_core::DefaultQueue::new())));
+    assert_eq!(find(DEFAULT).unwrap().kind, Kind::Ours);
+    assert_eq!([theirs("dary-heap4-contract"), theirs("dary-heap4")], [Kind::EqualContract, Kind::Baseline]);
+}

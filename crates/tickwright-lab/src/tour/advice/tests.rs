@@ -37,7 +37,7 @@ fn lines(reports: &[Report]) -> Vec<String> {
 fn every_population_gets_a_structure_of_ours_and_the_rival_that_beats_it_is_named() {
     let report = hold(&[
         ("flat/slab", [10.0, 20.0, 0.0, 0.0, 0.0]),
-        ("adaptive/slab", [15.0, 30.0, 90.0, 210.0, 400.0]),
+        ("ladder/slab", [15.0, 30.0, 90.0, 210.0, 400.0]),
         ("heap4/slab", [30.0, 40.0, 80.0, 200.0, 420.0]),
         ("list/hook", [9.0, 20.0, 400.0, 0.0, 0.0]),
         ("rb-cached/hook", [30.0, 45.0, 90.0, 300.0, 900.0]),
@@ -47,7 +47,7 @@ fn every_population_gets_a_structure_of_ours_and_the_rival_that_beats_it_is_name
         lines(&[report]),
         [
             "in a queue that owns its timers: 1 to 16 timers flat/slab, 10 to 20 ns; \
-             17 to 1M timers adaptive/slab, 90 to 400 ns (orx-4ary of others: 50 at 1k)",
+             17 to 1M timers ladder/slab, 90 to 400 ns (orx-4ary of others: 50 at 1k)",
             "in your own structs, without an allocator: 1 to 16 timers list/hook, 9.0 to 20 ns; \
              17 to 1M timers rb-cached/hook, 90 to 900 ns",
         ]
@@ -75,11 +75,11 @@ fn curves_that_are_not_monotone_leave_no_hole() {
 fn fifteen_percent_are_a_tie_and_twenty_five_are_none() {
     let against = |more: f64| {
         let times = [10.0, 20.0, 40.0, 80.0, 160.0];
-        let report = hold(&[("heap4/slab", times), ("adaptive/slab", times.map(|ns| ns * more))]);
+        let report = hold(&[("heap4/slab", times), ("ladder/slab", times.map(|ns| ns * more))]);
         lines(&[report]).remove(0)
     };
     // The default wins a tie.
-    assert!(against(1.15).ends_with(": 1 to 1M timers adaptive/slab, 12 to 184 ns"), "{}", against(1.15));
+    assert!(against(1.15).ends_with(": 1 to 1M timers ladder/slab, 12 to 184 ns"), "{}", against(1.15));
     assert!(against(1.25).ends_with(": 1 to 1M timers heap4/slab, 10 to 160 ns"), "{}", against(1.25));
     // A rival is named from the same margin on.
     let beside = |rival: f64| {
@@ -145,7 +145,7 @@ fn nothing_measured_says_nothing() {
 /// Every population has another winner, so that the advice is as long as it can be.
 pub(in crate::tour) fn longest() -> Vec<Advice> {
     let n = [1, 4, 16, 64, 256, 1000, 10_000, 100_000, 1_000_000];
-    let slabs = ["flat/slab", "fixed-delay/slab", "adaptive/slab", "wheel/slab"];
+    let slabs = ["flat/slab", "fixed-delay/slab", "ladder/slab", "wheel/slab"];
     let hooks = ["flat/hook", "fixed-delay/hook", "rb-cached/hook", "wheel/hook"];
     let mut rows = vec![("orx-4ary", [100.0; 9]), ("coarse/slab", [0.0; 9])];
     for (at, id) in slabs.into_iter().chain(hooks).enumerate() {
@@ -155,11 +155,8 @@ pub(in crate::tour) fn longest() -> Vec<Advice> {
     rows[1].1 = core::array::from_fn(|n| if n % 2 == 0 { 1000.0 } else { 9999.0 });
     let hold = bench("bench hold", "hold-exp-sparse", n, &rows);
     let two = [1000, 100_000];
-    let rows = [
-        ("fixed-delay/slab", [1234.0, 2345.0]),
-        ("adaptive/slab", [2345.0, 1234.0]),
-        ("orx-4ary", [100.0; 2]),
-    ];
+    let rows =
+        [("fixed-delay/slab", [1234.0, 2345.0]), ("ladder/slab", [2345.0, 1234.0]), ("orx-4ary", [100.0; 2])];
     let mut network = bench("bench network", "network", two, &rows);
     network.series.extend(bench("bench network", "one-delay", two, &rows).series);
     let all = advice(&[hold, network]);

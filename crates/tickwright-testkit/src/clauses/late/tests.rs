@@ -1,4 +1,4 @@
-use tickwright_core::{AdaptiveQueue, CoarseWheel, Family};
+use tickwright_core::{CoarseWheel, Family, LadderQueue};
 
 use super::from_the_callers_time;
 use crate::ours::{NoWalk, Slab, SlabSubject};
@@ -74,6 +74,6 @@ fn a_granular_queue_that_is_not_told_the_time_is_too_late() {
 
 #[test]
 fn an_exact_queue_is_in_time_in_any_case() {
-    assert_eq!(from_the_callers_time::<Deafened<AdaptiveQueue>>(u64::MAX), None);
-    assert_eq!(from_the_callers_time::<Slab<AdaptiveQueue>>(u64::MAX), None);
+    assert_eq!(from_the_callers_time::<Deafened<LadderQueue>>(u64::MAX), None);
+    assert_eq!(from_the_callers_time::<Slab<LadderQueue>>(u64::MAX), None);
 }
