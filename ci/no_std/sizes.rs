@@ -21,7 +21,7 @@ const _: () = {
     assert!(size_of::<Timer<FixedDelay, ()>>() == 32);
     // In the node; a cell takes as much.
     assert!(size_of::<Timer<FlatQueue, ()>>() == 16);
-    assert!(record::<LadderQueue>() == 24 && kib::<LadderQueue>() == 2);
+    assert!(record::<LadderQueue>() == 24 && kib::<LadderQueue>() == 3);
     assert!(record::<FlatQueue>() == 8);
     assert!(record::<DaryHeap<4>>() == 4);
     assert!(record::<Wheel>() == 24 && kib::<Wheel>() == 11);

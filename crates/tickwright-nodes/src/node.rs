@@ -40,6 +40,10 @@ pub trait Record<P: Handle>: Sized {
         *self = Self::vacant(next);
     }
 
+    /// The most slots whose numbers an algorithm with such records can store. An arena with more
+    /// values is full.
+    const SLOTS: usize = u32::MAX as usize - 1;
+
     /// Whether a vacant record keeps data of its last timer.
     const REMEMBERS: bool = false;
 

@@ -37,7 +37,7 @@
 //! Ticks before `run_end` are in the run, then come the last rung, the rungs before it, and the
 //! top. When the run is empty, the first bucket fills it. A bucket of up to 64 entries is sorted
 //! into the run, together with the next ones if it is short. A longer bucket is divided into a new
-//! rung of 32 to 256 buckets. A long bucket of one tick needs no sort: the run takes it 64 timers
+//! rung of 8 to 256 buckets. A long bucket of one tick needs no sort: the run takes it 64 timers
 //! at a time.
 //!
 //! *Why the head is cheap.* The run holds no dead entry, and nothing earlier is elsewhere: its
@@ -84,8 +84,8 @@
 //! the purge.
 //!
 //! Bytes per timer: slab 24 + slot (8 for a `u32`), and up to 14 for entries. From 25 timers on,
-//! lists and rungs take 28 KiB, and chunks that are not full add up to 200 KiB, or 132 bytes a
-//! timer if that is less. The queue itself takes 2.5 KiB. A ladder has at most 2^24 - 1 slots;
+//! lists and rungs take 30 KiB, and chunks that are not full add up to 200 KiB, or 132 bytes a
+//! timer if that is less. The queue itself takes 3.3 KiB. A ladder has at most 2^24 - 1 slots;
 //! another timer is refused as [`Full`](crate::Reject::Full).
 //!
 //! # Files
@@ -134,7 +134,7 @@ use crate::storage::layout::Together;
 use crate::storage::{Family, Handle, Shape};
 
 /// The ladder, as the type argument of a [`SlabQueue`](crate::SlabQueue). The queue is a value of
-/// 2.5 KiB: box it where that is too much to move. It does not compile over hooks.
+/// 3.3 KiB: box it where that is too much to move. It does not compile over hooks.
 ///
 /// ```
 /// use tickwright_core::{LadderQueue, SlabQueue};

@@ -85,9 +85,6 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     /// the cost of the budget. If not, an advance returns `moved: 0`.
     const MOVES: bool = false;
 
-    /// The most slots whose numbers the discipline can store. A slab with more timers is full.
-    const SLOTS: usize = usize::MAX;
-
     /// Makes room for `additional` more nodes beyond `len`, so that the next `additional` inserts
     /// cannot fail.
     ///

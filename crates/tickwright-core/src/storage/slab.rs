@@ -123,9 +123,6 @@ impl<F: Family, T> SlabQueue<F, T> {
         if additional == 0 {
             return Ok(());
         }
-        if !self.has_slots(additional) {
-            return Err(Reject::Full);
-        }
         self.order.reserve(self.len(), additional)?;
         Ok(self.arena.reserve(additional)?)
     }
@@ -241,15 +238,6 @@ impl<F: Family, T> SlabQueue<F, T> {
         self.pop_within(budget)
     }
 
-    /// Whether the family can number the slots of `additional` more timers. A retired slot keeps
-    /// its number.
-    #[inline]
-    fn has_slots(&self, additional: usize) -> bool {
-        let most = <F::Of<Idx> as Discipline<Idx>>::SLOTS;
-        let used = self.arena.len() + self.arena.retired as usize;
-        most == usize::MAX || additional <= most.saturating_sub(used)
-    }
-
     #[inline]
     fn find(&self, key: &Key) -> Result<Idx, KeyError> {
         if self.get(*key).is_some() { Ok(key.0.index) } else { Err(KeyError::Stale) }
@@ -263,7 +251,7 @@ impl<F: Family, T> SlabQueue<F, T> {
     #[inline]
     fn accept(&mut self, deadline: Tick, value: T) -> Result<Inserted<Key>, Rejected<T>> {
         // If the slab is full, no buffer of the family grows.
-        if self.arena.is_full() || !self.has_slots(1) || self.order.reserve(self.arena.len(), 1).is_err() {
+        if self.arena.is_full() || self.order.reserve(self.arena.len(), 1).is_err() {
             return Err(Rejected { reason: Reject::Full, value });
         }
         let id = match self.arena.occupy(value) {

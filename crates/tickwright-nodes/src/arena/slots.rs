@@ -5,7 +5,7 @@ use core::mem;
 use core::num::NonZeroU32;
 
 use super::{Columns, Full, Idx, MOST, Slot, SlotId, slots_for};
-use crate::{Handle, Violation};
+use crate::{Handle, Record, Violation};
 
 /// With fewer live slots than this, a long free list is dropped. A later arrival may pass over as
 /// many live slots, and over those that are retired.
@@ -33,6 +33,9 @@ pub struct Arena<C> {
 }
 
 impl<C: Columns> Arena<C> {
+    /// The greatest index of a slot.
+    const SLOTS: usize = if C::Record::SLOTS < MOST { C::Record::SLOTS } else { MOST };
+
     /// An arena over empty columns. The first occupation of each slot has generation `last + 1`.
     #[must_use]
     pub const fn starting_after(last: u32, columns: C) -> Self {
@@ -75,7 +78,8 @@ impl<C: Columns> Arena<C> {
             return Ok(0);
         }
         // An occupation uses free slots first. Retired slots and slot 0 are never used.
-        let slots = slots_for(total, self.retired as usize).ok_or(Full)?;
+        let slots = slots_for(total, self.retired as usize).filter(|&slots| slots - 1 <= Self::SLOTS);
+        let slots = slots.ok_or(Full)?;
         Ok(slots.saturating_sub(self.columns.len()))
     }
 
@@ -135,7 +139,7 @@ impl<C: Columns> Arena<C> {
         if used == 0 || used == self.columns.capacity() {
             self.grow()?;
         }
-        let index = Idx::of(self.columns.len())?;
+        let index = Idx::of(self.columns.len()).filter(|index| index.at() <= Self::SLOTS)?;
         self.columns.push(self.first_generation);
         self.fresh = index.number() + 1;
         Some(index)
@@ -154,7 +158,7 @@ impl<C: Columns> Arena<C> {
     fn grow(&mut self) -> Option<()> {
         let missing = if self.columns.is_empty() { 2 } else { 1 };
         let slots = self.columns.len() + missing;
-        Idx::of(slots - 1)?;
+        Idx::of(slots - 1).filter(|last| last.at() <= Self::SLOTS)?;
         if self.limit < MOST && slots > self.columns.capacity() {
             return None;
         }

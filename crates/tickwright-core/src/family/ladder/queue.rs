@@ -51,7 +51,7 @@ impl<P: Handle> Ladder<P> {
     }
 
     /// The rest of [`place`](Self::place), for a tick at or after the run's end.
-    #[inline]
+    #[inline(never)]
     fn place_outside(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P, expiry: Tick, now: Tick) {
         if self.entries == 0 && self.extend_run(expiry, now) {
             return self.run.insert(expiry, p.number());
@@ -191,7 +191,6 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
     const NEW: Self = Self::NEW;
     const ORDER: Order = Order::Exact;
     const MOVES: bool = true;
-    const SLOTS: usize = SLOTS;
 
     #[inline]
     fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
@@ -217,10 +216,17 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
         if record.has_entries() {
             return self.insert_again(nodes, p, expiry, now);
         }
-        record.arm(expiry, self.next_sequence);
+        let sequence = self.next_sequence;
         self.next_sequence += 1;
-        let is_first = self.run.first().is_none_or(|(tick, _)| expiry < tick);
         self.live += 1;
+        // Fast path: there are entries outside, and there is memory for another.
+        if u128::from(expiry) >= self.run_end && self.entries > 0 && self.entries < self.limit {
+            let entry = record.arm_with_entry(expiry, sequence, p.number());
+            self.file(expiry, entry);
+            return HeadChange::when(self.run.is_empty());
+        }
+        record.arm(expiry, sequence);
+        let is_first = self.run.first().is_none_or(|(tick, _)| expiry < tick);
         self.place(nodes, p, expiry, now);
         HeadChange::when(is_first)
     }

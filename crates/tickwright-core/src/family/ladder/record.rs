@@ -84,6 +84,7 @@ impl<P: Handle> Record<P> for LadderRecord {
         self.sequence = next.map_or(0, Handle::number).into();
     }
 
+    const SLOTS: usize = SLOTS;
     const REMEMBERS: bool = true;
 
     fn forget(&mut self) {
@@ -180,6 +181,28 @@ impl LadderRecord {
     #[inline]
     pub(super) const fn is_alive(&self, entry: Entry) -> bool {
         self.marks & (VERSION | WAITS | LIVE) == entry.version() | WAITS | LIVE
+    }
+
+    /// Makes the slot, which has no entry, hold a timer that is due at `expiry`. Returns its entry.
+    #[inline]
+    pub(super) fn arm_with_entry(&mut self, expiry: Tick, sequence: u64, slot: u32) -> Entry {
+        debug_assert!(!self.has_entries());
+        self.expiry = expiry;
+        self.sequence = sequence;
+        self.placed = expiry as u32;
+        self.marks = self.marks & VERSION | LIVE | WAITS | 1;
+        Entry::new(self.placed, self.marks, slot)
+    }
+
+    /// Takes the current entry, if it is this one, is the slot's only entry, and is for the timer's
+    /// expiry. Returns whether it did.
+    #[inline]
+    pub(super) fn take_only_entry(&mut self, entry: Entry) -> bool {
+        let takes = self.marks == entry.version() | LIVE | WAITS | 1 && !self.is_moved();
+        if takes {
+            self.marks -= WAITS | 1;
+        }
+        takes
     }
 
     /// The current entry has been taken out of its bucket.

@@ -9,8 +9,8 @@
 
 use super::pool::{CHUNK, List, Pool};
 use super::record::{Entry, LadderRecord};
-use super::run::{Batch, SORTED, WINDOW};
-use super::rungs::{AHEAD, RUNGS, TOP, bits, bits_of};
+use super::run::{SORTED, WINDOW};
+use super::rungs::{AHEAD, RUNGS, TOP, bits, bits_of, least_bits};
 use super::state::{Ladder, Split};
 use crate::contract::Tick;
 use crate::storage::{Handle, Nodes};
@@ -27,8 +27,18 @@ const TOGETHER: usize = 12;
 /// Buckets of fewer bits than this are sorted together.
 const SHORT: u32 = 20;
 
-/// A list is divided so that a bucket gets between half of this number and all of it.
-const PER_BUCKET: usize = 32;
+/// A list is divided so that a bucket gets between half of this number of entries and all of it.
+/// The top, whose early ticks have more timers than its late ones, gets shorter buckets.
+const PER_BUCKET: usize = 16;
+const PER_TOP_BUCKET: usize = 8;
+
+/// The most rungs that one division adds.
+const MOST_PUSHED: usize = 3;
+
+/// The bits of the index of at least so many buckets, in a rung at this depth.
+fn buckets_for(buckets: usize, depth: usize) -> u32 {
+    bits_of(buckets.next_power_of_two() as u64 - 1).clamp(least_bits(depth), bits(depth))
+}
 
 /// The ticks that are taken from a list.
 #[derive(Clone, Copy)]
@@ -70,7 +80,7 @@ impl<P: Handle> Ladder<P> {
             return self.pay(budget, moves) && self.split_chunk(nodes);
         }
         let Some(last) = self.depth.checked_sub(1) else {
-            return self.enter_top(nodes, budget);
+            return self.enter_top(nodes, now, budget);
         };
         let rung = &self.rungs[last];
         let Some(bucket) = rung.occupied(rung.next) else {
@@ -85,38 +95,23 @@ impl<P: Handle> Ladder<P> {
             return self.pay(budget, len) && self.enter_short(nodes, (last, bucket), range, budget);
         }
         // Arrivals before a bucket ahead of the clock may need a rung of their own.
-        if first > now && last >= AHEAD - 1 || last >= RUNGS - 1 {
+        if first > now && last >= AHEAD - 1 || last >= RUNGS - MOST_PUSHED {
             return false;
         }
         if range.first == range.last && range.bound == 0 && !self.lists[list].mixed {
             return self.pay(budget, SORTED) && self.stream(nodes, (last, bucket), range.first);
         }
-        // What is before the end of the run is empty.
-        let from = self.run_end.clamp(first.into(), range.last.into()) as Tick;
-        let is_divided_at_the_clock = len > *budget
-            && range.bound == 0
-            && range.first < range.last
-            && (from..=range.last).contains(&now);
+        let pauses = len.saturating_sub(self.paid) > *budget;
+        if pauses && first > now {
+            return false;
+        }
         let (rest, behind) = self.take(list);
         let rung = &mut self.rungs[last];
-        let divide = bits_of((len / PER_BUCKET).next_power_of_two() as u64 - 1).clamp(5, bits(self.depth));
-        if is_divided_at_the_clock {
-            // Each of several calls may be followed by arrivals that are due at once. If they came
-            // into the buckets that are divided next, each rung would have twice as many timers to
-            // move. So the rung ends before the clock, or has its tick alone, and the others stay
-            // in the bucket.
-            let end = u128::from(now) + u128::from(from == now);
-            rung.next = bucket;
-            self.run_end = from.into();
-            self.push_rung((from, end), (from, 0), bits_of((end - 1) as Tick - from), divide);
-            self.split = Split { rest, behind, rung: last + 1, last: range.last, reads_records: true };
-            return true;
-        }
+        let divide = buckets_for(len / PER_BUCKET, self.depth);
         self.run_end = first.into();
         if range.first < range.last {
             rung.next = bucket + 1;
-            self.push_rung((first, u128::from(range.last) + 1), (first, 0), shift, divide);
-            self.split = Split { rest, behind, rung: last + 1, last: range.last, reads_records: shift > 32 };
+            self.divide((rest, behind), (range.first, range.last), (shift, divide), pauses.then_some(now));
             return true;
         }
         // Arrivals for the tick go to the bucket, behind those that are divided.
@@ -127,13 +122,44 @@ impl<P: Handle> Ladder<P> {
             rung.next = bucket;
             (0, bits_of(self.next_sequence), self.next_sequence)
         };
+        let rung = self.depth;
         self.push_rung((first, first.into()), (base, bound), key_bits, divide);
-        self.split = Split { rest, behind, rung: last + 1, last: first, reads_records: true };
+        self.split = Split { rest, behind, rung, first, last: first, reads_records: true };
         true
     }
 
+    /// Begins to divide a list with these ticks into the buckets of a new rung.
+    ///
+    /// If it pauses for want of budget at the time `now`, arrivals for `now` must not make the list
+    /// longer from rung to rung. So that tick gets a rung of its own, between the earlier and the
+    /// later ones.
+    fn divide(
+        &mut self,
+        (rest, behind): (List, List),
+        (first, last): (Tick, Tick),
+        (key_bits, divide): (u32, u32),
+        pauses_at: Option<Tick>,
+    ) {
+        let rung = self.depth;
+        let end = u128::from(last) + 1;
+        match pauses_at.filter(|now| (first..=last).contains(now)) {
+            None => self.push_rung((first, end), (first, 0), key_bits, divide),
+            Some(now) => {
+                if now < last {
+                    self.push_rung((now + 1, end), (now + 1, 0), bits_of(last - now - 1), divide);
+                }
+                self.push_rung((now, u128::from(now) + 1), (now, 0), 0, 0);
+                if first < now {
+                    self.push_rung((first, now.into()), (first, 0), bits_of(now - 1 - first), divide);
+                }
+            }
+        }
+        let reads_records = key_bits > 32 || self.depth > rung + 1;
+        self.split = Split { rest, behind, rung, first, last, reads_records };
+    }
+
     /// Enters the top: no rung is in use.
-    fn enter_top(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, budget: &mut usize) -> bool {
+    fn enter_top(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, now: Tick, budget: &mut usize) -> bool {
         let len = self.len_of(TOP);
         if len <= DIRECT || self.rungs.is_empty() {
             if !self.pay(budget, len) {
@@ -144,15 +170,19 @@ impl<P: Handle> Ladder<P> {
             return true;
         }
         let (first, last) = (self.top_first, self.top_last);
-        let (rest, behind) = self.take(TOP);
+        let pauses = len.saturating_sub(self.paid) > *budget;
+        if pauses && first > now {
+            return false;
+        }
         let key_bits = bits_of(last - first);
-        let divide = bits_of((len / 4).next_power_of_two() as u64 - 1).clamp(5, bits(0));
-        let shift = key_bits.saturating_sub(divide);
+        let divide = buckets_for(len / PER_TOP_BUCKET, 0);
         // The rung ends with a bucket.
-        let end = (u128::from(first) + ((u128::from((last - first) >> shift) + 1) << shift)).min(1 << 64);
+        let bucket = 1_u128 << key_bits.saturating_sub(divide);
+        let end = u128::from(first) + (u128::from(last - first) / bucket + 1) * bucket;
+        let last = (end.min(1 << 64) - 1) as Tick;
+        let lists = self.take(TOP);
         self.run_end = first.into();
-        self.push_rung((first, end), (first, 0), key_bits, divide);
-        self.split = Split { rest, behind, rung: 0, last: (end - 1) as Tick, reads_records: key_bits > 32 };
+        self.divide(lists, (first, last), (key_bits, divide), pauses.then_some(now));
         true
     }
 
@@ -171,36 +201,34 @@ impl<P: Handle> Ladder<P> {
             self.take_window(nodes, rung.first + bucket, range);
             return true;
         }
-        let lists = self.take(rung.first + bucket);
-        let mut last = bucket;
-        let mut more = [List::EMPTY; TOGETHER];
-        let mut total = (lists.0.len + lists.1.len) as usize;
+        let mut lists = [List::EMPTY; TOGETHER + 2];
+        (lists[0], lists[1]) = self.take(rung.first + bucket);
+        let (mut last, mut used) = (bucket, 2);
+        let mut total = (lists[0].len + lists[1].len) as usize;
         if rung.shift < SHORT && !rung.by_arrival() && !self.purge.is_on {
-            for slot in &mut more {
-                let Some(next) = self.rungs[at].occupied(last + 1) else { break };
+            for list in &mut lists[2..] {
+                let Some(next) = rung.occupied(last + 1) else { break };
                 let len = self.lists[rung.first + next].len as usize;
                 if total >= GOAL || total + len > SORTED || len >= *budget {
                     break;
                 }
                 *budget -= len;
                 total += len;
-                *slot = self.take(rung.first + next).0;
+                *list = self.take(rung.first + next).0;
                 last = next;
-                range.last = rung.ticks(next).1;
-                range.outer = range.last;
+                used += 1;
             }
+            range.last = rung.ticks(last).1;
+            range.outer = range.last;
         }
         self.rungs[at].next = last + 1;
         self.run_end = if rung.by_arrival() { range.first.into() } else { u128::from(range.last) + 1 };
-        let mut batch = Batch::new();
         let mut mixed = rung.by_arrival();
-        for mut list in [lists.0, lists.1].into_iter().chain(more) {
-            if list.len > 0 {
-                mixed |= list.mixed;
-                mixed |= self.gather(nodes, &mut list, SORTED, range, &mut batch);
-            }
+        for list in lists.iter_mut().take(used) {
+            mixed |= list.mixed;
+            mixed |= self.gather(nodes, list, SORTED, range);
         }
-        self.fill_run(nodes, range, &batch, mixed);
+        self.fill_run(nodes, range, mixed);
         if self.is_big() {
             self.prefetch_next(nodes, at);
         }
@@ -218,20 +246,19 @@ impl<P: Handle> Ladder<P> {
         self.rungs[at].next = bucket;
         self.run_end = tick.into();
         let range = Range { first: tick, last: tick, outer: tick, bound: 0 };
-        let mut batch = Batch::new();
         if self.purge.holds(list) && self.purge.done.len > 0 {
             let mut done = core::mem::replace(&mut self.purge.done, List::EMPTY);
-            self.gather(nodes, &mut done, SORTED, range, &mut batch);
+            self.gather(nodes, &mut done, SORTED, range);
             self.purge.done = done;
         } else {
             let mut rest = core::mem::replace(&mut self.lists[list], List::EMPTY);
-            self.gather(nodes, &mut rest, SORTED, range, &mut batch);
+            self.gather(nodes, &mut rest, SORTED, range);
             self.lists[list] = rest;
             if rest.len == 0 {
                 let _ = self.take(list);
             }
         }
-        self.fill_run(nodes, range, &batch, false);
+        self.fill_run(nodes, range, false);
         true
     }
 
@@ -246,18 +273,18 @@ impl<P: Handle> Ladder<P> {
             range.last = range.last.min(range.first.saturating_add(WINDOW));
         }
         self.run_end = u128::from(range.last) + 1;
-        let mut batch = Batch::new();
         let mut mixed = lists.0.mixed;
         for mut list in [lists.0, lists.1] {
-            mixed |= self.gather(nodes, &mut list, SORTED, range, &mut batch);
+            mixed |= self.gather(nodes, &mut list, SORTED, range);
         }
         let list = &mut self.lists[list];
         list.mixed |= mixed && list.len > 0;
-        self.fill_run(nodes, range, &batch, mixed);
+        self.fill_run(nodes, range, mixed);
     }
 
-    fn fill_run(&mut self, nodes: &impl Nodes<P, LadderRecord>, range: Range, batch: &Batch, mixed: bool) {
-        self.run.fill(range.first, range.last - range.first, batch);
+    fn fill_run(&mut self, nodes: &impl Nodes<P, LadderRecord>, range: Range, mixed: bool) {
+        self.run.fill(range.first, range.last - range.first, &mut self.batch);
+        self.batch.clear();
         if mixed {
             self.run.sort_equals(|slot| P::from_number(slot).map_or(0, |p| nodes.record(p).sequence));
         }
@@ -278,7 +305,7 @@ impl<P: Handle> Ladder<P> {
             .then_some((placed, p))
     }
 
-    /// Reads up to `most` entries of a list, whole chunks, and adds their timers to a batch. Dead
+    /// Reads up to `most` entries of a list, whole chunks, and adds their timers to the batch. Dead
     /// entries are dropped; timers outside of the range are filed again. Returns whether equals may
     /// be out of order because a timer was moved within the range.
     #[inline]
@@ -288,7 +315,6 @@ impl<P: Handle> Ladder<P> {
         list: &mut List,
         most: usize,
         range: Range,
-        batch: &mut Batch,
     ) -> bool {
         let width = range.last - range.first;
         let big = self.is_big();
@@ -307,20 +333,18 @@ impl<P: Handle> Ladder<P> {
                 let Some(p) = P::from_number(entry.slot()) else { continue };
                 let record = nodes.record_mut(p);
                 let offset = record.expiry.wrapping_sub(range.first);
-                let stays = record.is_alive(entry) && !record.is_moved();
-                if stays && offset <= width && range.bound == 0 {
-                    record.take_entry();
-                    batch.push(offset as u32, entry.slot());
+                if offset <= width && range.bound == 0 && record.take_only_entry(entry) {
+                    self.batch.push(offset as u32, entry.slot());
                 } else {
-                    mixed |= self.gather_other(nodes, p, entry, range, batch);
+                    mixed |= self.gather_other(nodes, p, entry, range);
                 }
             }
         }
         mixed
     }
 
-    /// The rare part of [`gather`](Self::gather): a dead entry, a timer that was moved, or a timer
-    /// of a rung that divides arrivals.
+    /// The rare part of [`gather`](Self::gather): a dead entry, a timer that was moved or has other
+    /// entries, or a timer of a rung that divides arrivals.
     #[inline(never)]
     fn gather_other(
         &mut self,
@@ -328,7 +352,6 @@ impl<P: Handle> Ladder<P> {
         p: P,
         entry: Entry,
         range: Range,
-        batch: &mut Batch,
     ) -> bool {
         let Some((placed, _)) = self.alive(nodes, entry, (range.first, range.outer)) else {
             self.drop_dead(nodes, entry);
@@ -340,10 +363,11 @@ impl<P: Handle> Ladder<P> {
             self.file(placed, entry);
             return false;
         }
+        let is_moved = record.is_moved();
         record.take_entry();
         if record.expiry <= range.last && (range.bound == 0 || record.sequence < range.bound) {
-            batch.push((record.expiry - range.first) as u32, entry.slot());
-            return true;
+            self.batch.push((record.expiry - range.first) as u32, entry.slot());
+            return is_moved;
         }
         self.refile(nodes, p);
         false
@@ -399,32 +423,27 @@ impl<P: Handle> Ladder<P> {
         true
     }
 
-    /// Moves an entry into the bucket of its rung that its record tells.
+    /// Moves an entry into the bucket that its record tells.
     fn split_by_record(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, entry: Entry, mixed: bool) {
-        let rung = self.rungs[self.split.rung];
-        let Some((placed, p)) = self.alive(nodes, entry, (rung.start, self.split.last)) else {
+        let Some((placed, p)) = self.alive(nodes, entry, (self.split.first, self.split.last)) else {
             self.entries -= 1;
             return self.drop_dead(nodes, entry);
         };
-        let record = nodes.record_mut(p);
-        let key = if rung.by_arrival() {
+        let rung = &mut self.rungs[self.split.rung];
+        let list = if rung.by_arrival() {
+            let record = nodes.record_mut(p);
             if record.is_moved() || record.sequence >= rung.bound {
                 self.entries -= 1;
                 record.take_entry();
                 return self.refile(nodes, p);
             }
-            record.sequence
+            let bucket = rung.bucket(record.sequence);
+            rung.mark(bucket);
+            rung.first + bucket
         } else {
-            placed
+            self.list_for(placed).0
         };
-        if !rung.by_arrival() && u128::from(placed) >= rung.end {
-            self.entries -= 1;
-            self.file(placed, entry);
-            return self.mix(placed);
-        }
-        let bucket = rung.bucket(key);
-        self.rungs[self.split.rung].mark(bucket);
-        let list = &mut self.lists[rung.first + bucket];
+        let list = &mut self.lists[list];
         list.mixed |= mixed;
         self.pool.push(list, entry);
     }

@@ -14,9 +14,6 @@ use crate::contract::Tick;
 /// The cells of a block.
 const BLOCK: usize = 8;
 
-/// The number of cells of half a block.
-const HALF: usize = BLOCK / 2;
-
 /// The cells for timers.
 const CELLS: usize = 256;
 
@@ -45,21 +42,29 @@ pub(super) struct Run {
     head: usize,
     end: usize,
     pub(super) offsets: [i32; ALL],
-    pub(super) slots: [u32; ALL],
+    pub(super) slots: [i32; ALL],
 }
 
-/// Timers that are to be sorted: their offsets and slots, in the order of their arrival.
+/// Timers that are to be sorted, in the order of their arrival.
 #[derive(Debug)]
 pub(super) struct Batch {
+    /// Offset and index, for timers that are sorted by rank. Those behind the last are unused.
+    keys: [i32; SORTED + LANES],
     offsets: [u32; SORTED],
-    slots: [u32; SORTED],
-    pub(super) len: usize,
+    slots: [i32; SORTED],
+    len: usize,
 }
 
+/// The bits of an index in a key.
+const INDEX_BITS: u32 = 7;
+
 impl Batch {
+    pub(super) const NEW: Self =
+        Self { keys: [UNUSED; SORTED + LANES], offsets: [0; SORTED], slots: [0; SORTED], len: 0 };
+
     #[inline]
-    pub(super) const fn new() -> Self {
-        Self { offsets: [0; SORTED], slots: [0; SORTED], len: 0 }
+    pub(super) fn clear(&mut self) {
+        self.len = 0;
     }
 
     /// Adds a timer. There are fewer than `SORTED`.
@@ -67,8 +72,10 @@ impl Batch {
     pub(super) fn push(&mut self, offset: u32, slot: u32) {
         debug_assert!(self.len < SORTED);
         let at = self.len % SORTED;
+        // The index makes keys unique, and keeps equals in order.
+        self.keys[at] = (offset << INDEX_BITS) as i32 | at as i32;
         self.offsets[at] = offset;
-        self.slots[at] = slot;
+        self.slots[at] = slot as i32;
         self.len += 1;
     }
 }
@@ -115,7 +122,11 @@ impl Run {
     #[inline]
     pub(super) fn get(&self, index: usize) -> Option<(Tick, u32)> {
         let at = self.head + index;
-        if at < self.end && at < ALL { Some((self.tick(self.offsets[at]), self.slots[at])) } else { None }
+        if at < self.end && at < ALL {
+            Some((self.tick(self.offsets[at]), self.slots[at] as u32))
+        } else {
+            None
+        }
     }
 
     /// The tick of the last timer.
@@ -180,7 +191,7 @@ impl Run {
         loop {
             // The remainder shows the compiler that no index is out of range.
             let at = (block - 1) % (CELLS / BLOCK) * BLOCK;
-            shift_block(&mut self.offsets, &mut self.slots, at, offset, slot);
+            shift_block(&mut self.offsets, &mut self.slots, at, offset, slot as i32);
             if block <= first {
                 break;
             }
@@ -195,7 +206,7 @@ impl Run {
     /// Removes the timer of a slot. Returns its index.
     pub(super) fn remove(&mut self, slot: u32) -> Option<usize> {
         let (head, end) = (self.head, self.end);
-        let index = self.slots.get(head..end)?.iter().position(|&other| other == slot)?;
+        let index = self.slots.get(head..end)?.iter().position(|&other| other == slot as i32)?;
         if index == 0 {
             self.offsets[head] = 0;
             self.head += 1;
@@ -216,7 +227,7 @@ impl Run {
         }
         self.end -= 1;
         self.offsets[self.end] = UNUSED;
-        Some(self.slots[self.end])
+        Some(self.slots[self.end] as u32)
     }
 
     /// The number of timers before `tick`.
@@ -226,9 +237,10 @@ impl Run {
 
     /// Fills the run, which is empty, with a batch. Offsets count from `base`, up to `width`.
     #[inline]
-    pub(super) fn fill(&mut self, base: Tick, width: Tick, batch: &Batch) {
-        self.restart(base);
+    pub(super) fn fill(&mut self, base: Tick, width: Tick, batch: &mut Batch) {
         let len = batch.len.min(SORTED);
+        self.base = base;
+        self.head = BLOCK;
         self.end = BLOCK + len;
         if width == 0 {
             self.offsets[BLOCK..BLOCK + len].fill(0);
@@ -250,26 +262,24 @@ impl Run {
     }
 
     /// Sorts without a branch on an offset: the rank of a timer is the number of smaller keys.
-    fn fill_by_rank(&mut self, batch: &Batch, len: usize) {
-        // The index makes keys unique, and keeps equals in order.
-        let mut keys = [UNUSED; SORTED];
-        for (key, (at, &offset)) in keys.iter_mut().zip((0i32..).zip(&batch.offsets)) {
-            let ranked = (offset << 7) as i32 | at;
-            *key = if (at as usize) < len { ranked } else { UNUSED };
+    fn fill_by_rank(&mut self, batch: &mut Batch, len: usize) {
+        if let Some(behind) = batch.keys[len..].first_chunk_mut::<LANES>() {
+            *behind = [UNUSED; LANES];
         }
-        let others = &keys[..len];
-        for from in (0..len).step_by(LANES) {
-            let Some(lanes) = keys[from..].first_chunk::<LANES>() else { break };
+        let others = &batch.keys[..len];
+        for from in 0..len.div_ceil(LANES) {
+            let from = from * LANES % SORTED;
+            let Some(lanes) = batch.keys[from..].first_chunk::<LANES>() else { break };
             let mut ranks = [0; LANES];
             for &other in others {
-                for (rank, &lane) in ranks.iter_mut().zip(lanes) {
-                    *rank += i32::from(lane > other);
+                for lane in 0..LANES {
+                    ranks[lane] += i32::from(lanes[lane] > other);
                 }
             }
-            let timers = batch.offsets[from..len].iter().zip(&batch.slots[from..len]);
-            for (rank, (&offset, &slot)) in ranks.into_iter().zip(timers) {
+            let timers = batch.slots[from..len].iter().zip(lanes);
+            for ((&slot, key), rank) in timers.zip(ranks) {
                 let at = BLOCK + rank as usize % SORTED;
-                self.offsets[at] = offset as i32;
+                self.offsets[at] = key >> INDEX_BITS;
                 self.slots[at] = slot;
             }
         }
@@ -282,10 +292,12 @@ impl Run {
             if self.offsets[at - 1] != offset {
                 continue;
             }
-            let this = arrival(slot);
+            let this = arrival(slot as u32);
             let mut free = at;
             // Invariant: the timers behind the free cell have later arrivals.
-            while free > self.head && self.offsets[free - 1] == offset && arrival(self.slots[free - 1]) > this
+            while free > self.head
+                && self.offsets[free - 1] == offset
+                && arrival(self.slots[free - 1] as u32) > this
             {
                 self.slots[free] = self.slots[free - 1];
                 free -= 1;
@@ -306,37 +318,36 @@ impl Run {
     }
 }
 
-/// Moves the cells of the block at `at + BLOCK` that are later than the arrival up by one, and
-/// writes the arrival to its place, if that is in the block. The upper half goes first, since it
-/// takes a cell of the lower half.
+/// All bits if `a < b`, otherwise none. The compiler computes several masks at once, where it would
+/// jump for a condition.
 #[inline(always)]
-fn shift_block(offsets: &mut [i32; ALL], slots: &mut [u32; ALL], at: usize, offset: i32, slot: u32) {
-    shift_half(offsets, slots, at + BLOCK + HALF, offset, slot);
-    shift_half(offsets, slots, at + BLOCK, offset, slot);
+fn is_less(a: i32, b: i32) -> i32 {
+    -i32::from(a < b)
 }
 
-/// The same for the half at `at`. Four cells are a vector on every processor that has one. The
-/// choices are masks, and each loop does one thing: the compiler makes vectors of such loops only,
-/// and a block takes 73 instructions instead of 199.
+/// The first number if the mask has all bits, the second if it has none.
 #[inline(always)]
-fn shift_half(offsets: &mut [i32; ALL], slots: &mut [u32; ALL], at: usize, offset: i32, slot: u32) {
-    let (mut before, mut here) = ([0; HALF], [0; HALF]);
-    let (mut slots_before, mut slots_here) = ([0; HALF], [0; HALF]);
-    for i in 0..HALF {
-        before[i] = offsets[at - 1 + i];
-        here[i] = offsets[at + i];
-        slots_before[i] = slots[at - 1 + i];
-        slots_here[i] = slots[at + i];
+const fn choose(mask: i32, first: i32, second: i32) -> i32 {
+    first & mask | second & !mask
+}
+
+/// Moves the cells of the block at `at + BLOCK` that are later than the arrival up by one, and
+/// writes the arrival to its place, if that is in the block.
+#[inline(always)]
+fn shift_block(offsets: &mut [i32; ALL], slots: &mut [i32; ALL], at: usize, offset: i32, slot: i32) {
+    let mut before = [0; BLOCK];
+    let mut cells = [0; BLOCK];
+    let mut slots_before = [0; BLOCK];
+    let mut slots_here = [0; BLOCK];
+    before.copy_from_slice(&offsets[at + BLOCK - 1..at + 2 * BLOCK - 1]);
+    cells.copy_from_slice(&offsets[at + BLOCK..at + 2 * BLOCK]);
+    slots_before.copy_from_slice(&slots[at + BLOCK - 1..at + 2 * BLOCK - 1]);
+    slots_here.copy_from_slice(&slots[at + BLOCK..at + 2 * BLOCK]);
+    for i in 0..BLOCK {
+        let (moves, is_later) = (is_less(offset, before[i]), is_less(offset, cells[i]));
+        cells[i] = choose(moves, before[i], choose(is_later, offset, cells[i]));
+        slots_here[i] = choose(moves, slots_before[i], choose(is_later, slot, slots_here[i]));
     }
-    let (mut moves, mut is_later) = ([0; HALF], [0; HALF]);
-    for i in 0..HALF {
-        moves[i] = -i32::from(before[i] > offset);
-        is_later[i] = -i32::from(here[i] > offset);
-    }
-    for i in 0..HALF {
-        let (moves, is_later) = (moves[i], is_later[i]);
-        offsets[at + i] = before[i] & moves | !moves & (offset & is_later | here[i] & !is_later);
-        let (moves, is_later) = (moves as u32, is_later as u32);
-        slots[at + i] = slots_before[i] & moves | !moves & (slot & is_later | slots_here[i] & !is_later);
-    }
+    offsets[at + BLOCK..at + 2 * BLOCK].copy_from_slice(&cells);
+    slots[at + BLOCK..at + 2 * BLOCK].copy_from_slice(&slots_here);
 }

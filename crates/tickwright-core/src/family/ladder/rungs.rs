@@ -2,13 +2,15 @@
 
 use crate::contract::Tick;
 
-/// The most rungs. At most `AHEAD` rungs divide ticks ahead of the clock, and one is for timers
-/// that arrive before them. Each further rung divides by 32: 12 rungs reach one tick, and 13 more
-/// reach one arrival number.
-pub(super) const RUNGS: usize = AHEAD + 1 + 12 + 13 + 2;
+/// The most rungs. At most `AHEAD` rungs divide ticks ahead of the clock. Two are for timers that
+/// arrive before them, and for those of the first tick that were in the run. Each further rung but
+/// the first two divides by 32: 12 rungs reach one tick, and 13 more reach one arrival number.
+/// Three are for the tick of the clock, which may have a rung of its own, and for arrivals after
+/// it.
+pub(super) const RUNGS: usize = AHEAD + 2 + 12 + 13 + 3;
 
 /// A long bucket ahead of the clock is divided while there are fewer rungs than this.
-pub(super) const AHEAD: usize = 4;
+pub(super) const AHEAD: usize = 7;
 
 /// The first rungs have `1 << WIDE` buckets, the others `1 << NARROW`.
 const WIDE_RUNGS: usize = 2;
@@ -24,6 +26,11 @@ pub(super) const LISTS: usize = first_list(RUNGS);
 /// The number of bits of a bucket's index in the rung at `depth`.
 pub(super) const fn bits(depth: usize) -> u32 {
     if depth < WIDE_RUNGS { WIDE } else { NARROW }
+}
+
+/// The least number of these bits. The deeper rungs use all, since their number is limited.
+pub(super) const fn least_bits(depth: usize) -> u32 {
+    if depth < WIDE_RUNGS { 3 } else { NARROW }
 }
 
 /// The index of the first list of the rung at `depth`.

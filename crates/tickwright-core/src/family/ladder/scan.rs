@@ -22,9 +22,9 @@ impl<P: Handle> Ladder<P> {
     /// The lists that may have entries: the one that is being divided, and then the others, the
     /// earliest first.
     pub(super) fn places(&self) -> impl Iterator<Item = Place> + '_ {
-        let split = self.split.is_on().then(|| Place {
+        let split = self.split.is_on().then_some(Place {
             list: None,
-            first: self.rungs[self.split.rung].start,
+            first: self.split.first,
             last: self.split.last,
         });
         let rungs = self.rungs.get(..self.depth).unwrap_or(&[]).iter().rev();

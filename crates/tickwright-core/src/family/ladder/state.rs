@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 
 use super::pool::{List, Pool};
 use super::record::{Entry, LadderRecord};
-use super::run::Run;
+use super::run::{Batch, Run};
 use super::rungs::{RUNGS, Rung, TOP, bits, bits_of, first_list, place_of};
 use crate::contract::Tick;
 use crate::storage::{Handle, Nodes};
@@ -22,9 +22,10 @@ pub(super) struct Split {
     /// What is left. The entries of `behind` follow those of `rest`.
     pub(super) rest: List,
     pub(super) behind: List,
-    /// The rung that gets the entries.
+    /// The first of the rungs that get the entries.
     pub(super) rung: usize,
-    /// The last tick of the list.
+    /// The first and the last tick of the list.
+    pub(super) first: Tick,
     pub(super) last: Tick,
     /// Whether the low halves of the ticks do not tell the bucket.
     pub(super) reads_records: bool,
@@ -32,7 +33,7 @@ pub(super) struct Split {
 
 impl Split {
     pub(super) const NONE: Self =
-        Self { rest: List::EMPTY, behind: List::EMPTY, rung: 0, last: 0, reads_records: false };
+        Self { rest: List::EMPTY, behind: List::EMPTY, rung: 0, first: 0, last: 0, reads_records: false };
 
     #[inline]
     pub(super) const fn is_on(&self) -> bool {
@@ -65,6 +66,8 @@ impl Purge {
 #[derive(Debug)]
 pub struct Ladder<P> {
     pub(super) run: Run,
+    /// Empty between two calls.
+    pub(super) batch: Batch,
     /// Arrivals before this tick go to the run.
     pub(super) run_end: u128,
     pub(super) next_sequence: u64,
@@ -94,6 +97,7 @@ pub struct Ladder<P> {
 impl<P: Handle> Ladder<P> {
     pub(super) const NEW: Self = Self {
         run: Run::NEW,
+        batch: Batch::NEW,
         run_end: 0,
         next_sequence: 0,
         live: 0,
@@ -125,42 +129,55 @@ impl<P: Handle> Ladder<P> {
     }
 
     /// The rung whose range has `tick`; `None` for the top.
-    #[inline]
+    #[inline(always)]
     pub(super) fn rung_of(&self, tick: Tick) -> Option<usize> {
-        let rungs = self.rungs.get(..self.depth)?;
         // The ends become earlier from rung to rung.
-        let outside = rungs.iter().position(|rung| u128::from(tick) >= rung.end).unwrap_or(rungs.len());
-        outside.checked_sub(1)
+        let mut at = None;
+        for (next, rung) in self.rungs.iter().take(self.depth).enumerate() {
+            if u128::from(tick) >= rung.end {
+                break;
+            }
+            at = Some(next);
+        }
+        at
+    }
+
+    /// The list for a tick, which is marked as occupied, and its rung.
+    #[inline(always)]
+    pub(super) fn list_for(&mut self, tick: Tick) -> (usize, Option<usize>) {
+        let at = self.rung_of(tick);
+        let Some(at) = at else {
+            self.top_first = self.top_first.min(tick);
+            self.top_last = self.top_last.max(tick);
+            return (TOP, None);
+        };
+        let rung = &mut self.rungs[at];
+        let bucket = rung.bucket(tick);
+        debug_assert!(tick >= rung.base && bucket >= rung.next);
+        rung.mark(bucket);
+        (rung.first + bucket, Some(at))
     }
 
     /// Appends an entry for `tick` to its bucket.
-    #[inline]
+    #[inline(always)]
     pub(super) fn file(&mut self, tick: Tick, entry: Entry) {
         self.entries += 1;
-        let mut list = TOP;
-        let mut overtakes = false;
-        if let Some(at) = self.rung_of(tick) {
-            let rung = &mut self.rungs[at];
-            let bucket = rung.bucket(tick);
-            debug_assert!(tick >= rung.base && bucket >= rung.next);
-            rung.mark(bucket);
-            list = rung.first + bucket;
-            overtakes = self.split.is_on() && self.split.rung == at;
-        } else {
-            self.top_first = self.top_first.min(tick);
-            self.top_last = self.top_last.max(tick);
-        }
+        let (list, rung) = self.list_for(tick);
         let list = &mut self.lists[list];
-        list.mixed |= overtakes;
+        // The entry overtakes those that are still to be divided.
+        list.mixed |= self.split.is_on() && rung >= Some(self.split.rung);
         self.pool.push(list, entry);
     }
 
-    /// Marks the bucket of a tick: its timers may not be in the order of their arrival. The list
-    /// that is being divided may have some of them.
+    /// Marks the bucket of a tick: its timers may not be in the order of their arrival.
     pub(super) fn mix(&mut self, tick: Tick) {
-        let list = self.rung_of(tick).map_or(TOP, |at| self.rungs[at].first + self.rungs[at].bucket(tick));
-        self.lists[list].mixed = true;
-        if self.split.is_on() && tick <= self.split.last {
+        let Some(at) = self.rung_of(tick) else {
+            self.lists[TOP].mixed = true;
+            return;
+        };
+        let rung = &self.rungs[at];
+        self.lists[rung.first + rung.bucket(tick)].mixed = true;
+        if self.split.is_on() && at >= self.split.rung {
             self.split.rest.mixed = true;
             self.split.behind.mixed = true;
         }
@@ -239,9 +256,8 @@ impl<P: Handle> Ladder<P> {
     pub(super) fn earliest_outside(&self) -> Tick {
         let rungs = self.rungs.iter().take(self.depth).rev();
         let in_buckets = rungs.filter_map(|rung| Some(rung.ticks(rung.occupied(rung.next)?).0)).next();
-        let in_split = self.rungs.get(self.split.rung).filter(|_| self.split.is_on()).map(|rung| rung.start);
-        let top = self.top_first;
-        in_buckets.map_or(top, |tick| tick.min(top)).min(in_split.unwrap_or(Tick::MAX))
+        let in_split = if self.split.is_on() { self.split.first } else { Tick::MAX };
+        in_buckets.map_or(self.top_first, |tick| tick.min(self.top_first)).min(in_split)
     }
 
     /// Lowers the end of the run to `cut`. The timers from index `from` on move to buckets.

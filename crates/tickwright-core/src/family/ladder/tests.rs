@@ -295,7 +295,7 @@ fn an_explanation_names_the_bucket() {
     assert!(!queue.advance_within(5000, 60, |_| ()).complete);
     assert_eq!(
         queue.explain(far).unwrap().to_string(),
-        "due at 70000; level 0, bucket 253 [69768, 70024); moves down at 69768"
+        "due at 70000; level 0, bucket 126 [69513, 70024); moves down at 69513"
     );
     let _ = queue.reschedule(far, 80_000).unwrap();
     assert_eq!(
