@@ -109,7 +109,7 @@ fn a_packed_source_that_is_cut_off_is_read_to_there() {
 
 #[test]
 fn a_loss_is_said_by_every_recorder() {
-    // The unit tests of `loss` have the words of each recorder.
+    // The unit tests of `loss` try the words of each recorder.
     for (line, count) in [
         ("CPU:1 [LOST 204600 EVENTS]", 204_600),
         ("    swapper     0 [001]    50.350000: PERF_RECORD_LOST lost 31", 31),

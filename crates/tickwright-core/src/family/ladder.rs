@@ -74,13 +74,15 @@
 //! | pop_and_reinsert | as pop and insert | amortized O(1) | as pop + insert |
 //! | advance, m expired | as m pops | amortized O(1) per timer | the record |
 //!
-//! The run is empty only after a removal or a move took its last timer, or a budget was used up:
-//! then `next_wake` may be early, and the next pop fills the run. A pop of the run's last timer
-//! fills the run at once, with timers that may be due much later. An entry moves once for each
-//! rung, which is at most twice with a million timers whose deadlines are spread. With a budget of
-//! n, an advance moves and delivers at most n entries; a sort of up to 64 is paid in advance, by
-//! several calls if need be. An insert that finds the memory for entries used up drops all dead
-//! entries, in O(n). That needs more than n/8 timers to move to earlier ticks between two passes of
+//! A removal or a move may empty the run, and so may a budget that is used up. `next_wake` may then
+//! be early, and the next pop fills the run. A pop of the run's last timer fills the run at once,
+//! with timers that may be due much later. An entry moves once for each rung, which is at most
+//! twice with a million timers whose deadlines are spread.
+//!
+//! With a budget of n, an advance moves and delivers at most n entries on average. It moves up to
+//! 64 entries at once, and earlier advances have paid for them: one advance may move up to 63 more
+//! than its own budget. When the memory for entries is used up, an insert drops all dead entries,
+//! in O(n). It is used up only if more than n/8 timers move to earlier ticks between two passes of
 //! the purge.
 //!
 //! Bytes per timer: slab 24 + slot (8 for a `u32`), and up to 14 for entries. From 25 timers on,

@@ -63,7 +63,7 @@ pub(crate) fn good(line: &str) -> String {
     passed(line, &run(line))
 }
 
-/// Command lines that begin with `command` and are refused, each with the words of its message.
+/// Each case is refused as arguments of `command`, and the message has the words of the case.
 #[track_caller]
 pub(crate) fn refused(command: &str, cases: &[(&str, &[&str])]) {
     for (more, words) in cases {

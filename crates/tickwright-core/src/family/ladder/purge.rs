@@ -74,7 +74,7 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// Whether an entry may be that of a pending timer. It is dead if this is false.
+    /// Whether an entry may belong to a pending timer. Otherwise it is dead.
     pub(super) fn may_live(nodes: &impl Nodes<P, LadderRecord>, entry: Entry) -> bool {
         P::from_number(entry.slot()).is_some_and(|p| {
             let record = nodes.record(p);

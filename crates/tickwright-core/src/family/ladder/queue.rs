@@ -120,7 +120,7 @@ impl<P: Handle> Ladder<P> {
         next.unwrap_or(if expiry < first { first } else { first + u64::from(first < expiry) })
     }
 
-    /// Takes the first timer, which is due, off the run.
+    /// Removes the first timer of the run, which is due.
     #[inline]
     fn take_first(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P) {
         self.run.drop_first();

@@ -136,7 +136,7 @@ impl LadderRecord {
         self.marks = self.marks & !WAITS | LIVE;
     }
 
-    /// Changes the expiry of the timer. The current entry must be early enough, and stays.
+    /// Changes the expiry of the timer, whose current entry stays. The entry must not be later.
     #[inline]
     pub(super) fn stretch(&mut self, expiry: Tick, sequence: u64) {
         self.expiry = expiry;
@@ -233,7 +233,7 @@ impl LadderRecord {
         }
     }
 
-    /// The number of entries; `None` if there are too many to count.
+    /// The number of entries. `None` if there are more than the record can count.
     pub(super) fn entries(&self) -> Option<u32> {
         Some(self.marks & COUNT).filter(|&count| count != COUNT)
     }

@@ -58,8 +58,8 @@ impl<P: Handle> Ladder<P> {
         while self.run.is_empty() && self.live > 0 && *budget > 0 && self.step(nodes, now, budget) {}
     }
 
-    /// Subtracts `moves` from the budget and from what earlier budgets have paid. Returns whether
-    /// that suffices. If not, the rest of the budget is paid in advance.
+    /// Pays for `moves` with what earlier budgets have paid in advance, and then with this budget.
+    /// If both are too little, it pays the rest of this budget in advance and returns false.
     #[inline]
     fn pay(&mut self, budget: &mut usize, moves: usize) -> bool {
         let owed = moves.saturating_sub(self.paid);

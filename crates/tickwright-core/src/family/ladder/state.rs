@@ -183,7 +183,7 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// Gives the timer of `p`, which has no current entry, an entry for its expiry.
+    /// Appends an entry for the expiry of the timer in `p`, which has no current entry.
     pub(super) fn file_again(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P) {
         let record = nodes.record_mut(p);
         let entry = record.add_entry(p.number());

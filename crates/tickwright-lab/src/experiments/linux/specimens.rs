@@ -1,5 +1,5 @@
-//! Ways to re-arm that are slow or wrong on purpose, beside the library's own. The tests of
-//! `tickwright` show how they fail, and have their file.
+//! Ways to re-arm that are slow or wrong on purpose, to be measured beside the library's own. Their
+//! code lies in the tests of `tickwright`, which show how they fail.
 
 pub(crate) use self::shard::{AlwaysRequeue, AsPosted, Rearm, Shard, Statistics, Timer, UnderLock};
 

@@ -91,8 +91,8 @@ fn records_become_the_events_of_their_timer() {
             "arm 50 0, until 60, arm 70 65, stop 75",
             "50 arm, 50 fire, 70 arm, 70 fire",
         ),
-        // The grid of the period is 3, 13, 23 ms and so on. A point of the grid before the arm
-        // never fires. Then come a deadline on the grid, and a deadline that is now.
+        // The period fires at 3, 13, 23 ms and so on, but never before the timer was armed. The
+        // other two arms have a deadline on such a tick, and a deadline that is now.
         (
             one(source::TIMERFD),
             "arm 50 3/10, until 64, arm 64 44/10, until 75, arm 75 75/10, until 86",

@@ -92,7 +92,7 @@ fn the_verdict_follows_from_the_rows_and_the_conditions() {
         // Later than 5 ms, for timers a day away.
         (ROWS, Criteria { late_ns: Some(5e6), ..days(1) }, "-> wheel/slab saves"),
         (ROWS, bytes(3), "no structure fulfils"),
-        // A negligible share does not matter, unless one of two shares is more.
+        // The choice does not matter if both shares are negligible.
         (
             CHEAP,
             EXACT,
