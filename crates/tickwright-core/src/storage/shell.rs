@@ -134,11 +134,14 @@ macro_rules! timer_queue {
                 /// - O(1) in lists, sorted arrays, heaps and `RbTreeCached`, O(log n) in the other
                 ///   trees;
                 /// - O(levels) in a coarse wheel, and O(n) while only far timers are pending;
-                /// - O(n) in a wheel and a ladder, which [`DefaultQueue`](crate::DefaultQueue) is.
-                ///   They read the timers of the first bucket until they find one that is due at
-                ///   the bucket's earliest tick. A bucket may cover thousands of ticks, so with a
-                ///   million timers in it `peek` may read a million records. If all of them are due
-                ///   at one tick, it reads few, unless many of them were moved to that tick.
+                /// - O(n) in a wheel. It reads the timers of the first bucket until it finds one
+                ///   that is due at the bucket's earliest tick. A bucket may cover thousands of
+                ///   ticks, so with a million timers in it `peek` may read a million records. If
+                ///   all of them are due at one tick, it reads few, unless many of them were moved
+                ///   to that tick;
+                /// - O(1) in a ladder, which [`DefaultQueue`](crate::DefaultQueue) is, while timers
+                ///   lie sorted at its front. A removal, a move or a budget that ran out may leave
+                ///   none there. Until the next pop, `peek` then reads the first bucket: O(n).
                 ///
                 /// [`next_wake`](Self::next_wake) is cheap in every structure.
                 #[must_use]
@@ -149,10 +152,10 @@ macro_rules! timer_queue {
                 #[must_use]
                 fn second(&self) -> Option<Pending<$key>>;
 
-                /// The exact expiry of the head. O(1) or O(log n) where [`peek`](Self::peek) is.
-                /// In a wheel and a ladder it is O(1), but at worst as `peek`
-                /// after a timer that was due at the first bucket's earliest tick was removed or
-                /// moved. [`next_wake`](Self::next_wake) is always cheap.
+                /// The exact expiry of the head. O(1) or O(log n) where [`peek`](Self::peek) is. In
+                /// a ladder it costs as `peek`. In a wheel it is O(1), but at worst as `peek` after
+                /// a timer that was due at the first bucket's earliest tick was removed or moved.
+                /// [`next_wake`](Self::next_wake) is always cheap.
                 #[must_use]
                 fn next_expiry(&self) -> Option<Tick>;
 
