@@ -281,10 +281,9 @@ impl fmt::Display for KeyError {
 
 impl core::error::Error for KeyError {}
 
-/// A queue of pending timers. See the [module](self) for the clauses; each method names the clauses
-/// that it serves.
-///
-/// Each family module states the costs in one table; `n` is the number of pending timers.
+/// What code that takes any queue may call. Each method names the [clauses](self) that it serves;
+/// the method of [`Queue`](crate::Queue) with the same name tells the rest. Each family's page
+/// states the costs.
 pub trait TimerQueue {
     /// Names one pending timer.
     type Key: Copy + Eq + fmt::Debug;
@@ -297,15 +296,7 @@ pub trait TimerQueue {
     /// The greatest `now` ever passed to this queue; 0 at first.
     fn now(&self) -> Tick;
 
-    /// Advances `now` and does nothing else: no timer leaves, and no wake-up changes (clauses 1 and
-    /// 5). O(1): one comparison and one store in the queues of this crate.
-    ///
-    /// Call it before several inserts at one time; [`insert_at`](Self::insert_at) tells the time of
-    /// one insert. A granular queue chooses a bucket by the delay from its own `now`. Example: a
-    /// [`CoarseWheel`](crate::CoarseWheel) with ticks of 1 ms was last popped an hour ago. Without
-    /// the time, a time-out of 1 s would count as an hour and 1 s, and get a bucket that is 262 s
-    /// wide. With the time its bucket is 64 ms wide. An exact queue is never late by it, but
-    /// `FixedDelay` recognizes the delays of its timers by `now`.
+    /// Advances `now` and does nothing else (clauses 1 and 5).
     fn update_now(&mut self, now: Tick) {
         let _ = self.advance_within(now, 0, |_| ());
     }
@@ -318,8 +309,7 @@ pub trait TimerQueue {
         self.len() == 0
     }
 
-    /// Advances `now` as [`update_now`](Self::update_now) does, and makes `value` pending until
-    /// `deadline` (clauses 1, 3, 6, 7, 10).
+    /// Advances `now`, and makes `value` pending until `deadline` (clauses 1, 3, 6, 7, 10).
     ///
     /// # Errors
     /// [`Rejected`] with the reason and the value; only `now` has changed then.
@@ -355,8 +345,8 @@ pub trait TimerQueue {
     /// [`KeyError`] when `key` does not name a pending timer of this queue.
     fn remove(&mut self, key: Self::Key) -> Result<Removed<Self::Value>, KeyError>;
 
-    /// Advances `now` as [`update_now`](Self::update_now) does, and changes the deadline of a
-    /// pending timer; its key stays valid (clauses 1, 3, 4, 10).
+    /// Advances `now`, and changes the deadline of a pending timer; its key stays valid (clauses 1,
+    /// 3, 4, 10).
     ///
     /// # Errors
     /// [`KeyError`] when `key` does not name a pending timer of this queue; only `now` has changed
@@ -379,30 +369,24 @@ pub trait TimerQueue {
         self.reschedule_at(key, deadline, now)
     }
 
-    /// The head: the timer that leaves first. Costs up to O(n): see
-    /// [`SlabQueue::peek`](crate::SlabQueue::peek) for each structure.
+    /// The head: the timer that leaves first.
     fn peek(&self) -> Option<Pending<Self::Key>>;
 
-    /// The timer that leaves after the head (clause 18). A tickless driver that defers a
-    /// low-priority head sets its alarm for this timer. Costs at worst as [`peek`](Self::peek).
+    /// The timer that leaves after the head (clause 18).
     fn second(&self) -> Option<Pending<Self::Key>>;
 
-    /// The exact expiry of the head (clause 8). Costs at worst as [`peek`](Self::peek).
+    /// The exact expiry of the head (clause 8).
     fn next_expiry(&self) -> Option<Tick>;
 
-    /// The tick for which to set an alarm: a lower bound of [`next_expiry`](Self::next_expiry). The
-    /// call is cheap: O(1), O(levels) or O(log n), as the family's table says (clause 9).
+    /// The tick for which to set an alarm: a lower bound of [`next_expiry`](Self::next_expiry)
+    /// (clause 9).
     fn next_wake(&self) -> Option<Tick>;
 
     /// Advances `now` and removes one due timer, if there is one.
     fn pop_expired(&mut self, now: Tick) -> Option<Expired<Self::Key, Self::Value>>;
 
     /// Advances `now`. If the head is due, re-arms it in one step at the tick that `rearm` returns
-    /// (clause 19). `rearm` receives the head's expiry and value. It runs while the head is still
-    /// linked and the queue is consistent.
-    ///
-    /// A periodic timer on a drift-free grid is
-    /// `queue.pop_and_reinsert(now, |expiry, _| expiry.saturating_add(period))`.
+    /// (clause 19).
     fn pop_and_reinsert(
         &mut self,
         now: Tick,
@@ -424,9 +408,7 @@ pub trait TimerQueue {
         sink: impl FnMut(Expired<Self::Key, Self::Value>),
     ) -> Advance;
 
-    /// Iterates over the due timers in order. Each `next` removes one timer; the rest stay pending.
-    /// `now` advances at the first `next`, not at this call. To insert between deliveries, loop
-    /// over [`pop_expired`](Self::pop_expired).
+    /// Iterates over the due timers in order. Each `next` removes one timer.
     fn expired(&mut self, now: Tick) -> impl Iterator<Item = Expired<Self::Key, Self::Value>> {
         core::iter::from_fn(move || self.pop_expired(now))
     }

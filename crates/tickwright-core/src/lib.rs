@@ -59,4 +59,5 @@ pub use storage::slab::{Key, SlabQueue};
 pub use storage::{
     Family,
     hook::{HookQueue, Timer, TimerRef},
+    queue::Queue,
 };

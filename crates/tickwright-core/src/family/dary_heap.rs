@@ -216,7 +216,7 @@ where
         groups: &'static mut [Group<HookPtr<LentHeap<D>>, D>],
     ) -> Result<Self, Reject> {
         let mut queue = Self::new();
-        queue.order.buffer = Lent::new(capacity, groups)?;
+        queue.store.order.buffer = Lent::new(capacity, groups)?;
         Ok(queue)
     }
 }

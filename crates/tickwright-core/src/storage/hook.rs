@@ -34,14 +34,13 @@ use tickwright_nodes::hook::{self, Hook, HookNodes, Hooked, PINNED, Shareable, d
 use tickwright_nodes::{ByRef, const_unless_loom};
 
 use crate::contract::{
-    Advance, Exact, Expired, HeadChange, Inserted, KeyError, Order, Pending, Reject, Rejected, Removed, Tick,
-    TimerQueue, Violation,
+    Exact, Expired, Inserted, KeyError, Pending, Reject, Rejected, Tick, TimerQueue, Violation,
 };
-use crate::explain::Explanation;
-use crate::storage::shell::timer_queue;
+use crate::storage::queue::Queue;
 #[cfg(feature = "alloc")]
 use crate::storage::sorted;
-use crate::storage::{Discipline, Due, Family, Handle, Ordered};
+use crate::storage::store::{Store, sealed};
+use crate::storage::{Discipline, Family, Handle, Ordered};
 
 /// The kind of hook that a timer has in queues of family `F`.
 #[derive(Debug)]
@@ -208,7 +207,10 @@ pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 /// let timer: Timer<SortedList, ()> = Timer::new(());
 /// let _ = Pin::new(&timer);
 /// ```
-pub struct HookQueue<'a, F: Family, T> {
+pub type HookQueue<'a, F, T> = Queue<Hooks<'a, F, T>>;
+
+/// The store of a [`HookQueue`]: timers that the caller owns.
+pub struct Hooks<'a, F: Family, T> {
     pub(crate) order: F::Of<HookPtr<F>>,
     nodes: HookNodes<InQueue<F>>,
     /// 0 until the first insert.
@@ -221,14 +223,14 @@ pub struct HookQueue<'a, F: Family, T> {
 // SAFETY: 1. Moving the queue moves the right to reach its nodes' records (see `Sync for Hook`). 2.
 // The queue hands out `&'a Timer`, which may be sent because a `Timer` with `T: Sync` is `Sync`. 3.
 // Apart from handles, the discipline and its records are `Send` (promise 4 of `Discipline`).
-unsafe impl<F: Family, T: Sync> Send for HookQueue<'_, F, T> where InQueue<F>: Shareable {}
+unsafe impl<F: Family, T: Sync> Send for Hooks<'_, F, T> where InQueue<F>: Shareable {}
 
 // SAFETY: 1. Through `&HookQueue` records are only read. 2. Payloads are only handed out as
 // `&Timer`, and `T` is `Sync`.
 // 3. Apart from handles, the discipline and its records are `Sync` (promise 4 of `Discipline`).
-unsafe impl<F: Family, T: Sync> Sync for HookQueue<'_, F, T> where InQueue<F>: Shareable {}
+unsafe impl<F: Family, T: Sync> Sync for Hooks<'_, F, T> where InQueue<F>: Shareable {}
 
-impl<'a, F: Family, T> HookQueue<'a, F, T> {
+impl<'a, F: Family, T> Queue<Hooks<'a, F, T>> {
     /// On a target where a queue cannot draw an identity, a program that creates a queue does not
     /// compile.
     const DRAWS_AN_IDENTITY: () = assert!(
@@ -249,19 +251,20 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     }
 
     const fn without_identity() -> Self {
-        Self {
+        let store = Hooks {
             order: <F::Of<HookPtr<F>> as Discipline<HookPtr<F>>>::NEW,
             // SAFETY: the queue keeps its nodes to itself. The queue lends the nodes to its
             // discipline alone, which passes on only handles that it was given (promise 1 of
             // `Discipline`). 1. `Timer::pointer` made each handle from a reference to a whole
-            // timer. 2. `link` claimed the timer's hook, and `release` follows the timer's removal
-            // from the discipline.
+            // timer. 2. `claim` claimed the timer's hook, and `give_back` follows the timer's
+            // removal from the discipline.
             nodes: unsafe { HookNodes::new() },
             id: 0,
             now: 0,
             len: 0,
             _timers: PhantomData,
-        }
+        };
+        Self { store }
     }
 
     /// An empty queue with an identity that the caller chooses; only its lower 31 bits count.
@@ -278,7 +281,7 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     #[must_use]
     pub const unsafe fn with_identity(id: NonZeroU32) -> Self {
         let mut queue = Self::without_identity();
-        queue.id = id.get() & !PINNED;
+        queue.store.id = id.get() & !PINNED;
         queue
     }
 
@@ -291,17 +294,10 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
         now: Tick,
         budget: &mut usize,
     ) -> Option<Expired<TimerRef<'a, F, T>, ()>> {
-        self.now = self.now.max(now);
+        self.update_now(now);
         let Expired { key, deadline, expiry, .. } = self.pop_within(budget)?;
         *budget = budget.saturating_sub(1);
         Some(Expired { key, deadline, expiry, value: () })
-    }
-
-    fn identity(&mut self) -> Result<u32, Reject> {
-        if self.id == 0 {
-            self.id = draw().ok_or(Reject::NoIdentity)?.get();
-        }
-        Ok(self.id)
     }
 
     /// Makes room for `additional` more timers in families with a buffer of their own (growing
@@ -310,7 +306,7 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     /// # Errors
     /// [`Reject::Full`] when there is no memory for them, or when the queue's bound is lower.
     pub fn reserve(&mut self, additional: usize) -> Result<(), Reject> {
-        self.order.reserve(self.len, additional)
+        self.store.order.reserve(self.store.len, additional)
     }
 
     /// Inserts a timer whose lifetime the compiler cannot see. A granular queue needs the time too:
@@ -331,7 +327,7 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     {
         const { assert!(Self::ORDER.is_exact(), "a family that is not `Order::Exact` implements `Exact`") }
         // SAFETY: the caller promises the same.
-        unsafe { self.insert_pinned_at(deadline, timer, self.now) }
+        unsafe { self.insert_pinned_at(deadline, timer, self.now()) }
     }
 
     /// Advances `now` as [`update_now`](Self::update_now) does, and inserts a timer whose lifetime
@@ -358,34 +354,14 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
         timer: Pin<&Timer<F, T>>,
         now: Tick,
     ) -> Result<Inserted<TimerRef<'a, F, T>>, Reject> {
-        self.now = self.now.max(now);
+        self.update_now(now);
         // SAFETY: 1. pinned memory stays valid until its drop, which aborts while the node is
         // linked;
         // 2. use of the longer lifetime after that is excluded by this function's own condition.
         let timer: &'a Timer<F, T> = unsafe { NonNull::from(timer.get_ref()).as_ref() };
-        self.link(deadline, timer, PINNED)
-    }
-
-    fn link(
-        &mut self,
-        deadline: Tick,
-        timer: &'a Timer<F, T>,
-        pinned: u32,
-    ) -> Result<Inserted<TimerRef<'a, F, T>>, Reject> {
-        let id = self.identity()?;
-        // Make room first: a reserve that panicked after the claim would leave a node that is
-        // marked but not linked.
-        let room = self.order.reserve(self.len, 1);
-        // SAFETY: 1. `id` is this queue's, which links the node or releases it below.
-        unsafe { timer.hook.claim(id, pinned) }?;
-        if let Err(full) = room {
-            // SAFETY: 1. this queue has just claimed the hook; 2. no discipline was told of it.
-            unsafe { timer.hook.release() };
-            return Err(full);
-        }
-        self.len += 1;
-        let head = self.order.insert(&mut self.nodes, timer.pointer(), deadline, self.now);
-        Ok(Inserted { key: ByRef::from(timer), head })
+        let (p, key) = self.store.claim(timer, PINNED)?;
+        let head = self.store.order.insert(&mut self.store.nodes, p, deadline, self.store.now);
+        Ok(Inserted { key, head })
     }
 
     /// Iterates over all pending timers in the order of delivery.
@@ -393,7 +369,7 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     where
         F::Of<HookPtr<F>>: Ordered<HookPtr<F>>,
     {
-        self.order.in_order(&self.nodes).filter_map(|p| self.pending(p))
+        self.store.order.in_order(&self.store.nodes).filter_map(|p| self.pending(p))
     }
 
     /// Iterates over all pending timers in the order of delivery, whatever the structure: by
@@ -406,17 +382,105 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     pub fn iter_sorted(
         &self,
     ) -> Result<impl Iterator<Item = Pending<TimerRef<'a, F, T>>> + '_, TryReserveError> {
-        let nodes = sorted(&self.order, &self.nodes, self.len)?;
+        let nodes = sorted(&self.store.order, &self.store.nodes, self.len())?;
         Ok(nodes.filter_map(|p| self.pending(p)))
     }
 
     /// Calls `visit` with each pending timer, in any order. O(n), in wheels O(n + slots).
     pub fn for_each(&self, mut visit: impl FnMut(Pending<TimerRef<'a, F, T>>)) {
-        self.order.for_each(&self.nodes, |p| {
+        self.store.order.for_each(&self.store.nodes, |p| {
             if let Some(pending) = self.pending(p) {
                 visit(pending);
             }
         });
+    }
+}
+
+impl<'a, F: Family, T> Hooks<'a, F, T> {
+    fn identity(&mut self) -> Result<u32, Reject> {
+        if self.id == 0 {
+            self.id = draw().ok_or(Reject::NoIdentity)?.get();
+        }
+        Ok(self.id)
+    }
+
+    /// Marks the hook of `timer` as linked in this queue, once the structure has room for it. The
+    /// caller links it.
+    #[inline]
+    fn claim(
+        &mut self,
+        timer: &'a Timer<F, T>,
+        pinned: u32,
+    ) -> Result<(HookPtr<F>, TimerRef<'a, F, T>), Reject> {
+        let id = self.identity()?;
+        // Make room first: a reserve that panicked after the claim would leave a node that is
+        // marked but not linked.
+        let room = self.order.reserve(self.len, 1);
+        // SAFETY: 1. `id` is this queue's, which links the node or releases it below.
+        unsafe { timer.hook.claim(id, pinned) }?;
+        if let Err(full) = room {
+            // SAFETY: 1. this queue has just claimed the hook; 2. no discipline was told of it.
+            unsafe { timer.hook.release() };
+            return Err(full);
+        }
+        self.len += 1;
+        Ok((timer.pointer(), ByRef::from(timer)))
+    }
+
+    /// The timer of a handle that this queue made.
+    #[inline]
+    fn timer(p: HookPtr<F>) -> TimerRef<'a, F, T> {
+        // SAFETY: 1. `p` was made by `Timer::pointer` of a `Timer<F, T>` with this `T` (the queue's
+        // type), from a reference to the whole object. That happened in `claim`, or in `find` from
+        // a timer that this queue owns and so links. `Timer` is `repr(C)` with the hook first; 2.
+        // that reference was valid for 'a (scoped by type, pinned by the condition of
+        // `insert_pinned_at`).
+        ByRef::from(unsafe { p.as_ptr().cast::<Timer<F, T>>().as_ref() })
+    }
+}
+
+impl<F: Family, T> sealed::Sealed for Hooks<'_, F, T> {}
+
+impl<'a, F: Family, T> Store for Hooks<'a, F, T> {
+    type Family = F;
+    type Handle = HookPtr<F>;
+    type Nodes = HookNodes<InQueue<F>>;
+    type Key = TimerRef<'a, F, T>;
+    type Value = &'a Timer<F, T>;
+    type Name<'n>
+        = &'n Timer<F, T>
+    where
+        Self: 'n;
+    const QUEUE: &'static str = "HookQueue";
+
+    #[inline]
+    fn now(&self) -> Tick {
+        self.now
+    }
+
+    #[inline]
+    fn update_now(&mut self, now: Tick) {
+        self.now = self.now.max(now);
+    }
+
+    #[inline]
+    fn parts(&self) -> (&F::Of<HookPtr<F>>, &Self::Nodes) {
+        (&self.order, &self.nodes)
+    }
+
+    #[inline]
+    fn parts_mut(&mut self) -> (&mut F::Of<HookPtr<F>>, &mut Self::Nodes, Tick) {
+        (&mut self.order, &mut self.nodes, self.now)
+    }
+
+    #[inline]
+    fn count(&self) -> usize {
+        self.len
+    }
+
+    #[inline]
+    fn name<'n>(key: &'n TimerRef<'a, F, T>) -> &'n Timer<F, T> {
+        key
     }
 
     #[inline]
@@ -430,27 +494,20 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
 
     #[inline]
     fn key(&self, p: HookPtr<F>) -> Option<TimerRef<'a, F, T>> {
-        // SAFETY: 1. `p` was made by `Timer::pointer` of a `Timer<F, T>` with this `T` (the queue's
-        // type), from a reference to the whole object. That happened in `link`, or in `find` from a
-        // timer that this queue owns and so links. `Timer` is `repr(C)` with the hook first; 2.
-        // that reference was valid for 'a (scoped by type, pinned by the condition of
-        // `insert_pinned_at`).
-        Some(ByRef::from(unsafe { p.as_ptr().cast::<Timer<F, T>>().as_ref() }))
+        Some(Self::timer(p))
     }
 
     #[inline]
-    fn accept(
+    fn take_in(
         &mut self,
-        deadline: Tick,
         value: &'a Timer<F, T>,
-    ) -> Result<Inserted<TimerRef<'a, F, T>>, Rejected<<Self as TimerQueue>::Value>> {
-        self.link(deadline, value, 0).map_err(|reason| Rejected { reason, value })
+    ) -> Result<(HookPtr<F>, TimerRef<'a, F, T>), Rejected<&'a Timer<F, T>>> {
+        self.claim(value, 0).map_err(|reason| Rejected { reason, value })
     }
 
-    /// Returns an unlinked node to its owner.
     #[inline]
-    fn release(&mut self, p: HookPtr<F>) -> Option<(TimerRef<'a, F, T>, <Self as TimerQueue>::Value)> {
-        let timer = self.key(p)?;
+    fn give_back(&mut self, p: HookPtr<F>) -> Option<(TimerRef<'a, F, T>, &'a Timer<F, T>)> {
+        let timer = Self::timer(p);
         self.len -= 1;
         // SAFETY: 1. this queue has claimed the node; 2. the discipline has unlinked it.
         unsafe { timer.get().hook.release() };
@@ -458,74 +515,44 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     }
 
     #[inline]
-    fn rearm(
+    fn ask(
         &self,
         p: HookPtr<F>,
         when: impl FnOnce(&&'a Timer<F, T>) -> Tick,
     ) -> Option<(TimerRef<'a, F, T>, Tick)> {
-        let timer = self.key(p)?;
+        let timer = Self::timer(p);
         Some((timer, when(&timer.get())))
     }
 
-    fn release_all(&mut self) {
+    fn give_back_all(&mut self) {
         // Unlink one node at a time through the algorithm: another queue, on another thread, may
         // claim a node as soon as it is released. That queue then writes the node's links, so this
         // queue must not need them any more.
         while let Some(p) = self.order.take_any(&mut self.nodes) {
-            self.release(p);
+            self.give_back(p);
         }
     }
 
-    fn check_memory(&self, all_ours: bool) -> Result<(), Violation> {
+    fn check(&self, all_ours: bool) -> Result<(), Violation> {
         if all_ours { Ok(()) } else { Err(Violation::Owner) }
     }
 }
 
-/// The shell calls both storages in the same way for access to the records.
-trait Through {
-    fn nodes(&self) -> &Self;
-    fn nodes_mut(&mut self) -> &mut Self;
-}
-
-impl<F: Family> Through for HookNodes<InQueue<F>> {
-    #[inline]
-    fn nodes(&self) -> &Self {
-        self
-    }
-
-    #[inline]
-    fn nodes_mut(&mut self) -> &mut Self {
-        self
-    }
-}
-
-timer_queue! {
-    impl ['a, F: Family, T] HookQueue<'a, F, T>;
-    key TimerRef<'a, F, T>, value &'a Timer<F, T>, handle HookPtr<F>,
-    nodes nodes,
-    named by timer: &Timer<F, T>,
-    count len
-}
-
-impl<F: Family, T> Drop for HookQueue<'_, F, T> {
+impl<F: Family, T> Drop for Hooks<'_, F, T> {
     fn drop(&mut self) {
-        self.release_all();
+        self.give_back_all();
     }
 }
 
-impl<F: Family, T> Default for HookQueue<'_, F, T> {
+impl<F: Family, T> Default for Queue<Hooks<'_, F, T>> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<F: Family, T> fmt::Debug for HookQueue<'_, F, T> {
+impl<F: Family, T> fmt::Debug for Hooks<'_, F, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HookQueue")
-            .field("family", &F::ID)
-            .field("now", &self.now)
-            .field("len", &self.len)
-            .finish_non_exhaustive()
+        f.debug_struct("Hooks").field("family", &F::ID).field("len", &self.len).finish_non_exhaustive()
     }
 }
 

@@ -1,9 +1,9 @@
 //! The interface between an algorithm and its memory.
 //!
 //! A **family** (sorted list, heap, tree, wheel, ...) is written once, as a [`Discipline`] over
-//! handles `P` and over records that [`Nodes`] looks up. Two shells in this module own the memory.
-//! Other crates have shells of their own: `tickwright` for threads and for services,
-//! `tickwright-embassy` for tasks.
+//! handles `P` and over records that [`Nodes`] looks up. A [`Queue`](crate::Queue) puts it over a
+//! [`Store`](store::Store), which has the memory. Crates with other needs put a family over memory
+//! of their own: `tickwright` for threads and for services, `tickwright-embassy` for tasks.
 //!
 //! ```text
 //!   SlabQueue<F, T>                        HookQueue<'a, F, T>
@@ -16,7 +16,8 @@
 //! unless its [`layout`] puts payloads beside records.
 
 pub mod layout;
-mod shell;
+pub mod queue;
+pub mod store;
 
 #[cfg(feature = "alloc")]
 pub mod slab;
@@ -35,7 +36,7 @@ use crate::explain::{Explanation, Whereabouts};
 /// All `len` linked nodes in the order in which they leave. Changes nothing. O(n) where the
 /// structure's visits are in order, otherwise O(n log n). It allocates 24 bytes a node.
 #[cfg(feature = "alloc")]
-fn sorted<P: Handle, D: Discipline<P>, N: Nodes<P, D::Record>>(
+pub(crate) fn sorted<P: Handle, D: Discipline<P>, N: Nodes<P, D::Record>>(
     discipline: &D,
     nodes: &N,
     len: usize,
@@ -55,12 +56,12 @@ fn sorted<P: Handle, D: Discipline<P>, N: Nodes<P, D::Record>>(
 
 /// A timer-queue algorithm over records that it does not own.
 ///
-/// A shell keeps `now`, `len` and the payloads; a discipline keeps the order. Only the methods
+/// A queue keeps `now`, `len` and the payloads; a discipline keeps the order. Only the methods
 /// that need `now` receive it. Its value is the greatest `now` that the queue has seen.
 ///
 /// # Safety
-/// The hook shell follows handles as pointers. So a wrong discipline panics over a slab, and leads
-/// to dangling pointers over hooks. An implementation promises:
+/// Hooks are reached by pointers. So a wrong discipline panics over a slab, and leads to dangling
+/// pointers over hooks. An implementation promises:
 /// 1. a handle that it passes to `Nodes` or returns was given to `insert` and has not been taken
 ///    out since. Where handles are [numbers](Handle::NUMBERED), it may also ask for the record of
 ///    one that was taken out: a storage of numbers keeps all records;
@@ -135,7 +136,7 @@ pub unsafe trait Discipline<P: Handle>: Sized {
         self.head(nodes)
     }
 
-    /// Unlinks and returns [`any`](Self::any) node. A shell calls it to remove all nodes one by
+    /// Unlinks and returns [`any`](Self::any) node. A queue calls it to remove all nodes one by
     /// one.
     fn take_any(&mut self, nodes: &mut impl Nodes<P, Self::Record>) -> Option<P> {
         let p = self.any(nodes)?;
@@ -248,7 +249,7 @@ pub unsafe trait Discipline<P: Handle>: Sized {
         0
     }
 
-    /// Verifies every invariant over the `len` nodes that the shell counts as linked. It also
+    /// Verifies every invariant over the `len` nodes that the queue counts as linked. It also
     /// terminates on a structure with a cycle.
     ///
     /// # Errors

@@ -14,14 +14,11 @@ use core::fmt;
 pub use tickwright_nodes::arena::Idx;
 use tickwright_nodes::arena::{Arena, Columns, SlotId};
 
-use crate::contract::{
-    Advance, Exact, Expired, HeadChange, Inserted, KeyError, Order, Pending, Reject, Rejected, Removed, Tick,
-    TimerQueue, Violation,
-};
-use crate::explain::Explanation;
+use crate::contract::{Expired, HeadChange, KeyError, Pending, Reject, Rejected, Removed, Tick, Violation};
 use crate::storage::layout::Layout;
-use crate::storage::shell::timer_queue;
-use crate::storage::{Discipline, Due, Family, Nodes, Ordered, sorted};
+use crate::storage::queue::Queue;
+use crate::storage::store::{Store, sealed};
+use crate::storage::{Discipline, Family, Nodes, Ordered, sorted};
 
 /// Names one timer of a [`SlabQueue`]. A key takes eight bytes; an optional key takes no more. The
 /// key is stale for ever once its timer was delivered or removed. A key is valid only in its own
@@ -66,13 +63,16 @@ type ColumnsOf<F, T> = <<F as Family>::Layout as Layout>::Columns<RecordOf<F>, T
 /// assert!(queue.remove(tea).is_err(), "a delivered key is stale");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct SlabQueue<F: Family, T> {
+pub type SlabQueue<F, T> = Queue<Slab<F, T>>;
+
+/// The store of a [`SlabQueue`]: payloads in slots that the queue owns.
+pub struct Slab<F: Family, T> {
     pub(crate) order: F::Of<Idx>,
     arena: Arena<ColumnsOf<F, T>>,
     now: Tick,
 }
 
-impl<F: Family, T> SlabQueue<F, T> {
+impl<F: Family, T> Queue<Slab<F, T>> {
     /// An empty queue that allocates when it grows.
     #[must_use]
     pub const fn new() -> Self {
@@ -100,7 +100,7 @@ impl<F: Family, T> SlabQueue<F, T> {
     /// As [`with_capacity`](Self::with_capacity).
     pub fn bounded(capacity: usize) -> Result<Self, Reject> {
         let mut queue = Self::with_capacity(capacity)?;
-        queue.arena.bound(capacity);
+        queue.store.arena.bound(capacity);
         Ok(queue)
     }
 
@@ -110,7 +110,7 @@ impl<F: Family, T> SlabQueue<F, T> {
     #[must_use]
     pub const fn with_last_generation(last: u32) -> Self {
         let arena = Arena::starting_after(last, Columns::EMPTY);
-        Self { order: <F::Of<Idx> as Discipline<Idx>>::NEW, arena, now: 0 }
+        Self { store: Slab { order: <F::Of<Idx> as Discipline<Idx>>::NEW, arena, now: 0 } }
     }
 
     /// Makes room for `additional` more timers, so that the next `additional` inserts allocate
@@ -119,12 +119,12 @@ impl<F: Family, T> SlabQueue<F, T> {
     /// # Errors
     /// [`Reject::Full`] when there is no memory for them, or when the queue's bound is lower.
     pub fn reserve(&mut self, additional: usize) -> Result<(), Reject> {
-        self.arena.missing(additional)?;
+        self.store.arena.missing(additional)?;
         if additional == 0 {
             return Ok(());
         }
-        self.order.reserve(self.len(), additional)?;
-        Ok(self.arena.reserve(additional)?)
+        self.store.order.reserve(self.len(), additional)?;
+        Ok(self.store.arena.reserve(additional)?)
     }
 
     /// Removes the timers for which `keep` returns false. Returns whether the next wake-up changed.
@@ -134,7 +134,7 @@ impl<F: Family, T> SlabQueue<F, T> {
     /// O(slots), and a [`remove`](Self::remove) for each removed timer.
     pub fn retain(&mut self, mut keep: impl FnMut(Pending<Key>, &mut T) -> bool) -> HeadChange {
         let mut head = HeadChange::Same;
-        for at in 0..self.arena.columns.len() {
+        for at in 0..self.store.arena.columns.len() {
             let Some(pending) = Idx::of(at).and_then(|p| self.pending(p)) else { continue };
             if self.get_mut(pending.key).is_some_and(|value| !keep(pending, value))
                 && let Ok(Removed { head: HeadChange::Changed, .. }) = self.remove(pending.key)
@@ -148,13 +148,13 @@ impl<F: Family, T> SlabQueue<F, T> {
     /// The payload of a pending timer.
     #[must_use]
     pub fn get(&self, key: Key) -> Option<&T> {
-        self.arena.get(key.0)
+        self.store.arena.get(key.0)
     }
 
     /// Returns the payload of a pending timer, for changes.
     #[must_use]
     pub fn get_mut(&mut self, key: Key) -> Option<&mut T> {
-        self.arena.get_mut(key.0)
+        self.store.arena.get_mut(key.0)
     }
 
     /// Begins to fetch the memory of the timer that `key` names, and does not wait for it. Changes
@@ -183,12 +183,12 @@ impl<F: Family, T> SlabQueue<F, T> {
     /// ```
     #[inline]
     pub fn hint(&self, key: Key) {
-        self.arena.columns.nodes().prefetch(Some(key.0.index));
+        self.store.arena.columns.nodes().prefetch(Some(key.0.index));
     }
 
     /// Iterates over all pending timers, in the order of their slots. O(slots).
     pub fn iter_unordered(&self) -> impl Iterator<Item = (Pending<Key>, &T)> + '_ {
-        self.arena.iter().filter_map(|(id, value)| Some((self.pending(id.index)?, value)))
+        self.store.arena.iter().filter_map(|(id, value)| Some((self.pending(id.index)?, value)))
     }
 
     /// Iterates over all pending timers in the order of delivery.
@@ -196,9 +196,10 @@ impl<F: Family, T> SlabQueue<F, T> {
     where
         F::Of<Idx>: Ordered<Idx>,
     {
-        self.order
-            .in_order(self.arena.columns.nodes())
-            .filter_map(|p| Some((self.pending(p)?, self.arena.live(p)?.1)))
+        self.store
+            .order
+            .in_order(self.store.arena.columns.nodes())
+            .filter_map(|p| Some((self.pending(p)?, self.store.arena.live(p)?.1)))
     }
 
     /// Iterates over all pending timers in the order of delivery, whatever the structure: by
@@ -220,27 +221,72 @@ impl<F: Family, T> SlabQueue<F, T> {
     /// # Errors
     /// [`TryReserveError`]: there is no memory for the sorted order.
     pub fn iter_sorted(&self) -> Result<impl Iterator<Item = (Pending<Key>, &T)> + '_, TryReserveError> {
-        let nodes = sorted(&self.order, self.arena.columns.nodes(), self.len())?;
-        Ok(nodes.filter_map(|p| Some((self.pending(p)?, self.arena.live(p)?.1))))
+        let nodes = sorted(&self.store.order, self.store.arena.columns.nodes(), self.len())?;
+        Ok(nodes.filter_map(|p| Some((self.pending(p)?, self.store.arena.live(p)?.1))))
     }
 
     /// The bytes that the queue has allocated, without what payloads own themselves.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        self.arena.columns.heap_bytes() + self.order.heap_bytes()
+        self.store.arena.columns.heap_bytes() + self.store.order.heap_bytes()
     }
 
     /// Like [`pop_expired`](Self::pop_expired), but moves at most `budget` timers inside the
     /// structure, and subtracts them from the budget. When the budget is used up, it returns `None`
     /// although a timer may be due: call it again.
     pub fn pop_expired_within(&mut self, now: Tick, budget: &mut usize) -> Option<Expired<Key, T>> {
-        self.now = self.now.max(now);
+        self.update_now(now);
         self.pop_within(budget)
+    }
+}
+
+impl<F: Family, T> sealed::Sealed for Slab<F, T> {}
+
+impl<F: Family, T> Store for Slab<F, T> {
+    type Family = F;
+    type Handle = Idx;
+    type Nodes = <ColumnsOf<F, T> as Columns>::Nodes;
+    type Key = Key;
+    type Value = T;
+    type Name<'n>
+        = Key
+    where
+        Self: 'n;
+    const QUEUE: &'static str = "SlabQueue";
+
+    #[inline]
+    fn now(&self) -> Tick {
+        self.now
     }
 
     #[inline]
-    fn find(&self, key: &Key) -> Result<Idx, KeyError> {
-        if self.get(*key).is_some() { Ok(key.0.index) } else { Err(KeyError::Stale) }
+    fn update_now(&mut self, now: Tick) {
+        self.now = self.now.max(now);
+    }
+
+    #[inline]
+    fn parts(&self) -> (&F::Of<Idx>, &Self::Nodes) {
+        (&self.order, self.arena.columns.nodes())
+    }
+
+    #[inline]
+    fn parts_mut(&mut self) -> (&mut F::Of<Idx>, &mut Self::Nodes, Tick) {
+        (&mut self.order, self.arena.columns.nodes_mut(), self.now)
+    }
+
+    #[inline]
+    fn count(&self) -> usize {
+        self.arena.len()
+    }
+
+    #[inline]
+    fn name(key: &Key) -> Key {
+        *key
+    }
+
+    #[inline]
+    fn find(&self, key: Key) -> Result<Idx, KeyError> {
+        if self.arena.get(key.0).is_some() { Ok(key.0.index) } else { Err(KeyError::Stale) }
     }
 
     #[inline]
@@ -249,64 +295,49 @@ impl<F: Family, T> SlabQueue<F, T> {
     }
 
     #[inline]
-    fn accept(&mut self, deadline: Tick, value: T) -> Result<Inserted<Key>, Rejected<T>> {
+    fn take_in(&mut self, value: T) -> Result<(Idx, Key), Rejected<T>> {
         // If the slab is full, no buffer of the family grows.
         if self.arena.is_full() || self.order.reserve(self.arena.len(), 1).is_err() {
             return Err(Rejected { reason: Reject::Full, value });
         }
-        let id = match self.arena.occupy(value) {
-            Ok(id) => id,
-            Err(value) => return Err(Rejected { reason: Reject::Full, value }),
-        };
-        let records = self.arena.columns.nodes_mut();
-        let head = self.order.insert(records, id.index, deadline, self.now);
-        Ok(Inserted { key: Key(id), head })
+        match self.arena.occupy(value) {
+            Ok(id) => Ok((id.index, Key(id))),
+            Err(value) => Err(Rejected { reason: Reject::Full, value }),
+        }
     }
 
     #[inline]
-    fn release(&mut self, p: Idx) -> Option<(Key, T)> {
+    fn give_back(&mut self, p: Idx) -> Option<(Key, T)> {
         self.arena.vacate(p).map(|(id, value)| (Key(id), value))
     }
 
     #[inline]
-    fn rearm(&self, p: Idx, when: impl FnOnce(&T) -> Tick) -> Option<(Key, Tick)> {
+    fn ask(&self, p: Idx, when: impl FnOnce(&T) -> Tick) -> Option<(Key, Tick)> {
         self.arena.live(p).map(|(id, value)| (Key(id), when(value)))
     }
 
-    fn release_all(&mut self) {
+    fn give_back_all(&mut self) {
         self.order.clear();
         // The queue forgets the records before it drops values, since a drop may panic.
         self.arena.columns.forget();
         self.arena.clear();
     }
 
-    fn check_memory(&self, all_live: bool) -> Result<(), Violation> {
+    fn check(&self, all_live: bool) -> Result<(), Violation> {
         self.arena.check()?;
         if all_live { Ok(()) } else { Err(Violation::Storage) }
     }
 }
 
-timer_queue! {
-    impl [F: Family, T] SlabQueue<F, T>;
-    key Key, value T, handle Idx,
-    nodes arena.columns,
-    named by key: Key,
-    count arena.len()
-}
-
-impl<F: Family, T> Default for SlabQueue<F, T> {
+impl<F: Family, T> Default for Queue<Slab<F, T>> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<F: Family, T> fmt::Debug for SlabQueue<F, T> {
+impl<F: Family, T> fmt::Debug for Slab<F, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SlabQueue")
-            .field("family", &F::ID)
-            .field("now", &self.now)
-            .field("len", &self.len())
-            .finish_non_exhaustive()
+        f.debug_struct("Slab").field("family", &F::ID).field("len", &self.count()).finish_non_exhaustive()
     }
 }
 

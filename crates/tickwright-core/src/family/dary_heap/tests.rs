@@ -255,8 +255,8 @@ fn a_reservation_has_a_cell_for_each_entry() {
                 }
                 slab.reserve(additional).unwrap();
                 hook.reserve(additional).unwrap();
-                assert!(slab.order.buffer.groups.capacity() >= needed, "{D}: {len} and {additional}");
-                assert!(hook.order.buffer.groups.capacity() >= needed, "{D}: {len} and {additional}");
+                assert!(slab.store.order.buffer.groups.capacity() >= needed, "{D}: {len} and {additional}");
+                assert!(hook.store.order.buffer.groups.capacity() >= needed, "{D}: {len} and {additional}");
                 assert_eq!(hook.reserve(super::MOST - len + 1), Err(Reject::Full));
             }
         }

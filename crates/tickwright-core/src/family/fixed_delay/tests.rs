@@ -139,25 +139,25 @@ fn equals_leave_in_the_order_of_arrival_across_lists_and_heap() {
 fn a_timer_of_a_known_delay_adds_no_entry_to_the_heap() {
     let mut queue = Queue::new();
     let keys: Vec<_> = (0..100).map(|n| queue.insert(5 + 20 * Tick::from(n % 2), n).unwrap().key).collect();
-    assert_eq!((queue.order.heap.len, queue.check()), (2, Ok(())));
+    assert_eq!((queue.store.order.heap.len, queue.check()), (2, Ok(())));
     for key in &keys[10..60] {
         assert!(!queue.remove(*key).unwrap().head.is_changed());
     }
-    assert_eq!((queue.order.heap.len, queue.check()), (2, Ok(())));
+    assert_eq!((queue.store.order.heap.len, queue.check()), (2, Ok(())));
     for key in &keys[60..] {
         assert!(!queue.reschedule(*key, 25).unwrap().is_changed());
     }
-    assert_eq!((queue.order.heap.len, queue.len(), queue.check()), (2, 50, Ok(())));
+    assert_eq!((queue.store.order.heap.len, queue.len(), queue.check()), (2, 50, Ok(())));
     // A head leaves in each of the three ways; each time its successor takes over its cell.
     assert!(queue.remove(keys[0]).unwrap().head.is_changed());
     assert!(queue.reschedule(keys[2], 25).unwrap().is_changed());
     assert_eq!(queue.pop_expired(5).map(|timer| timer.value), Some(4));
-    assert_eq!((queue.order.heap.len, queue.len(), queue.check()), (2, 48, Ok(())));
+    assert_eq!((queue.store.order.heap.len, queue.len(), queue.check()), (2, 48, Ok(())));
 }
 
 /// The delay of the list that the colliding delays share, and whether the list is shared.
 fn list(queue: &Queue) -> (Span, bool) {
-    let list = queue.order.lists.0[Lists::<usize>::number_of(7)];
+    let list = queue.store.order.lists.0[Lists::<usize>::number_of(7)];
     (list.delay, list.shared)
 }
 
@@ -168,13 +168,13 @@ fn a_delay_takes_the_list_of_a_lone_timer_and_of_no_shared_one() {
     queue.insert(delays[0], 0).unwrap();
     assert_eq!(list(&queue), (delays[0], false));
     queue.insert(delays[1], 1).unwrap();
-    assert_eq!((list(&queue), queue.order.heap.len), ((delays[1], false), 2));
+    assert_eq!((list(&queue), queue.store.order.heap.len), ((delays[1], false), 2));
     queue.insert(delays[1], 2).unwrap();
-    assert_eq!((list(&queue), queue.order.heap.len), ((delays[1], true), 2));
+    assert_eq!((list(&queue), queue.store.order.heap.len), ((delays[1], true), 2));
     // Timers of a third delay and of the first delay go into the heap.
     queue.insert(delays[2], 3).unwrap();
     queue.insert(delays[0], 4).unwrap();
-    assert_eq!((list(&queue), queue.order.heap.len), ((delays[1], true), 4));
+    assert_eq!((list(&queue), queue.store.order.heap.len), ((delays[1], true), 4));
     assert_eq!(queue.check(), Ok(()));
     // The lone timer of the first delay leaves; the list does not change.
     assert_eq!(queue.pop_expired(delays[0]).map(|timer| timer.value), Some(0));
@@ -188,7 +188,7 @@ fn a_delay_takes_the_list_of_a_lone_timer_and_of_no_shared_one() {
     // The list is empty, so another delay takes it again.
     assert_eq!(drain(&mut queue), [0, 1]);
     queue.insert(delays[1], 2).unwrap();
-    assert_eq!(queue.order.lists.0[Lists::<usize>::number_of(0)].delay, 0, "the clock is at its end");
+    assert_eq!(queue.store.order.lists.0[Lists::<usize>::number_of(0)].delay, 0, "the clock is at its end");
     assert_eq!(queue.check(), Ok(()));
 }
 
@@ -265,7 +265,7 @@ fn a_timer_takes_32_bytes_and_16_in_the_heap() {
     for value in 0..1_000 {
         queue.insert(500, value).unwrap();
     }
-    let heap = queue.order.heap_bytes();
+    let heap = queue.store.order.heap_bytes();
     assert!(heap <= table + 4 * 64, "{heap} bytes for one entry");
 }
 

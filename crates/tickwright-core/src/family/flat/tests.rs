@@ -45,13 +45,13 @@ fn a_check_finds_what_is_broken() {
         queue
     };
     let mut broken = queue();
-    broken.order.cells.0.swap(0, 1);
+    broken.store.order.cells.0.swap(0, 1);
     assert_eq!(broken.check(), Err(Violation::Order));
     let mut broken = queue();
-    broken.order.cells.0[2].expiry -= 1;
+    broken.store.order.cells.0[2].expiry -= 1;
     assert_eq!(broken.check(), Err(Violation::Position));
     let mut broken = queue();
-    broken.order.cells.0.pop();
+    broken.store.order.cells.0.pop();
     assert_eq!(broken.check(), Err(Violation::Count));
     assert_eq!(queue().check(), Ok(()));
 }

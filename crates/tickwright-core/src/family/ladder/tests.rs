@@ -342,13 +342,13 @@ fn moves_to_later_ticks_and_used_slots_add_no_entries() {
             assert!(queue.reschedule(key, 1_000_000 * round).is_ok());
         }
     }
-    assert!(queue.order.entries <= 1000);
+    assert!(queue.store.order.entries <= 1000);
     for &key in &keys[..100] {
         let value = queue.remove(key).unwrap().value;
         let _ = queue.insert(1_000_000_000, value).unwrap();
     }
-    assert!(queue.order.entries <= 1000);
-    assert_eq!((queue.order.dead(), queue.check()), (0, Ok(())));
+    assert!(queue.store.order.entries <= 1000);
+    assert_eq!((queue.store.order.dead(), queue.check()), (0, Ok(())));
 }
 
 /// Whatever is cancelled or moved to earlier ticks, dead entries stay below a bound.
@@ -381,8 +381,8 @@ fn dead_entries_stay_below_a_bound() {
             }
         };
         if dead > 0 {
-            let (live, entries) = (queue.len(), queue.order.entries);
-            let dead = queue.order.dead();
+            let (live, entries) = (queue.len(), queue.store.order.entries);
+            let dead = queue.store.order.dead();
             assert!(dead <= live * 5 / 8 + 64, "{dead} dead of {entries} at {step}");
         }
     }
@@ -416,12 +416,12 @@ fn spread() -> Queue {
         let _ = queue.insert(1050, id).unwrap();
     }
     assert_eq!(queue.pop_expired(1000).map(|expired| expired.value), Some(0));
-    while queue.order.depth < 2 {
+    while queue.store.order.depth < 2 {
         assert!(queue.pop_expired(2000).is_some());
     }
     let _ = queue.insert(1 << 40, 0).unwrap();
     assert_eq!(queue.check(), Ok(()));
-    assert!(!queue.order.run.is_empty() && queue.order.lists[TOP].len > 0);
+    assert!(!queue.store.order.run.is_empty() && queue.store.order.lists[TOP].len > 0);
     queue
 }
 
@@ -433,42 +433,42 @@ fn a_check_finds_what_is_broken() {
         wound(&mut queue);
         queue.check()
     };
-    assert_eq!(broken(|queue| queue.order.live += 1), Err(Violation::Count));
-    assert_eq!(broken(|queue| queue.order.entries += 1), Err(Violation::Count));
+    assert_eq!(broken(|queue| queue.store.order.live += 1), Err(Violation::Count));
+    assert_eq!(broken(|queue| queue.store.order.entries += 1), Err(Violation::Count));
     assert_eq!(
         broken(|queue| {
-            queue.order.purge.at = first_list(20);
-            queue.order.purge.is_on = true;
+            queue.store.order.purge.at = first_list(20);
+            queue.store.order.purge.is_on = true;
         }),
         Err(Violation::Count)
     );
-    assert_eq!(broken(|queue| queue.order.next_sequence = 1), Err(Violation::Sequence));
-    assert_eq!(broken(|queue| queue.order.run_end = 0), Err(Violation::Head));
-    assert_eq!(broken(|queue| queue.order.run_end = 1 << 64), Err(Violation::Head));
-    assert_eq!(broken(|queue| queue.order.run.base += 1), Err(Violation::Position));
-    assert_eq!(broken(|queue| queue.order.run.offsets.reverse()), Err(Violation::Position));
-    assert_eq!(broken(|queue| queue.order.run.slots.fill(0)), Err(Violation::Storage));
+    assert_eq!(broken(|queue| queue.store.order.next_sequence = 1), Err(Violation::Sequence));
+    assert_eq!(broken(|queue| queue.store.order.run_end = 0), Err(Violation::Head));
+    assert_eq!(broken(|queue| queue.store.order.run_end = 1 << 64), Err(Violation::Head));
+    assert_eq!(broken(|queue| queue.store.order.run.base += 1), Err(Violation::Position));
+    assert_eq!(broken(|queue| queue.store.order.run.offsets.reverse()), Err(Violation::Position));
+    assert_eq!(broken(|queue| queue.store.order.run.slots.fill(0)), Err(Violation::Storage));
     assert_eq!(
         broken(|queue| {
-            let offsets = &mut queue.order.run.offsets;
+            let offsets = &mut queue.store.order.run.offsets;
             let behind = offsets.iter().rposition(|&offset| offset != UNUSED).unwrap_or(0) + 1;
             offsets[behind] = 0;
         }),
         Err(Violation::UnusedCell)
     );
-    assert_eq!(broken(|queue| queue.order.rungs[0].unmark(255)), Ok(()));
-    let last = |queue: &Queue| (0..256).rev().find(|&at| queue.order.rungs[0].is_marked(at)).unwrap();
+    assert_eq!(broken(|queue| queue.store.order.rungs[0].unmark(255)), Ok(()));
+    let last = |queue: &Queue| (0..256).rev().find(|&at| queue.store.order.rungs[0].is_marked(at)).unwrap();
     let mut queue = spread();
     let bucket = last(&queue);
-    queue.order.rungs[0].unmark(bucket);
+    queue.store.order.rungs[0].unmark(bucket);
     assert_eq!(queue.check(), Err(Violation::Occupied));
-    assert_eq!(broken(|queue| queue.order.rungs[0].mark(0)), Err(Violation::Occupied));
-    assert_eq!(broken(|queue| queue.order.rungs[0].next = 255), Err(Violation::Occupied));
-    assert_eq!(broken(|queue| queue.order.rungs[1].end = 1 << 64), Err(Violation::Bucket));
-    assert_eq!(broken(|queue| queue.order.rungs[0].base += 1 << 20), Err(Violation::Bucket));
+    assert_eq!(broken(|queue| queue.store.order.rungs[0].mark(0)), Err(Violation::Occupied));
+    assert_eq!(broken(|queue| queue.store.order.rungs[0].next = 255), Err(Violation::Occupied));
+    assert_eq!(broken(|queue| queue.store.order.rungs[1].end = 1 << 64), Err(Violation::Bucket));
+    assert_eq!(broken(|queue| queue.store.order.rungs[0].base += 1 << 20), Err(Violation::Bucket));
     let mut queue = spread();
     let list = first_list(0) + last(&queue);
-    queue.order.lists.swap(list - 1, list);
+    queue.store.order.lists.swap(list - 1, list);
     assert_eq!(queue.check(), Err(Violation::Bucket));
 }
 
@@ -512,7 +512,7 @@ fn a_check_finds_an_order_that_is_not_marked() {
     let (mut queue, keys) = crowd(1000);
     let _ = queue.reschedule(keys[300], 1000).unwrap();
     assert_eq!(queue.check(), Ok(()));
-    queue.order.lists[TOP].mixed = false;
+    queue.store.order.lists[TOP].mixed = false;
     assert_eq!(queue.check(), Err(Violation::Sequence));
 }
 

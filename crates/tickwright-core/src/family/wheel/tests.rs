@@ -88,7 +88,7 @@ fn a_lone_timer_that_leaves_its_high_bucket_takes_the_wheel_along() {
     twin.insert(0, 1_000);
     twin.insert(1, 100_000);
     assert_eq!(twin.advance(2_000, 1), (1, 0));
-    assert_eq!(twin.queue.order.clock, 1_000);
+    assert_eq!(twin.queue.store.order.clock, 1_000);
 }
 
 /// A budget stops in the middle of a bucket. Timers that arrive or leave meanwhile find their
@@ -102,7 +102,7 @@ fn a_cascade_is_stopped_and_taken_up_again() {
             twin.insert(id, 64 + Tick::from(id % 7));
         }
         assert_eq!(twin.advance(70, stop as usize), (0, stop as usize));
-        assert!(twin.queue.order.cascade.is_some(), "stopped after {stop}");
+        assert!(twin.queue.store.order.cascade.is_some(), "stopped after {stop}");
         twin.insert(N, 64);
         twin.insert(N + 1, 5000);
         for id in (0..N).filter(|id| id % 3 == stop % 3) {
@@ -120,7 +120,7 @@ fn a_cascade_is_stopped_and_taken_up_again() {
     twin.advance(100, 2);
     twin.remove(2);
     twin.remove(3);
-    assert_eq!(twin.queue.order.cascade, None);
+    assert_eq!(twin.queue.store.order.cascade, None);
 }
 
 /// As many timers arrive in the bucket as the budget moves out of it: due timers leave all the
@@ -166,7 +166,7 @@ fn a_bound_that_has_come_is_settled_once() {
     assert!(moved < 4 * N as usize, "{moved} moves");
 }
 
-/// A shell that empties the wheel node by node does not search for the head each time.
+/// A queue that empties the wheel node by node does not search for the head each time.
 #[test]
 fn any_node_is_found_at_once() {
     let (wheel, nodes) = raw((1..=100).rev().map(|delay| (1 << 30) + delay));
@@ -200,7 +200,7 @@ fn an_advance_over_ages_moves_nothing() {
         assert_eq!(twin.advance(twin.now + 1, usize::MAX), (1, 0), "round {round}");
         assert_eq!(twin.advance(twin.now + 200 * year, usize::MAX), (0, 0));
         assert!(
-            twin.now - twin.queue.order.clock < 100 * year,
+            twin.now - twin.queue.store.order.clock < 100 * year,
             "it goes to the edge of the bucket of the next"
         );
         assert_eq!(twin.advance(twin.now + 100 * year, usize::MAX), (1, 0));
@@ -233,7 +233,7 @@ fn an_earlier_insert_settles_the_minimum() {
     }
     twin.remove(0);
     twin.insert(3, 90);
-    assert_eq!(twin.queue.order.buckets.dirty, [0; 11]);
+    assert_eq!(twin.queue.store.order.buckets.dirty, [0; 11]);
 }
 
 type Raw = Hierarchy<usize, 64, 11>;

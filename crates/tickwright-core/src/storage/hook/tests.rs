@@ -13,11 +13,11 @@ fn a_static_queue_draws_an_identity_at_its_first_insert() {
     static QUEUE: std::sync::Mutex<Queue<'static>> = std::sync::Mutex::new(Queue::new());
     let mut queue = QUEUE.lock().unwrap();
     let mut other = Queue::new();
-    assert_eq!(queue.id, 0);
+    assert_eq!(queue.store.id, 0);
     queue.insert(1, &TIMER).unwrap();
     assert_eq!(other.insert(1, &TIMER).unwrap_err().reason, Reject::WrongQueue);
     assert_eq!(queue.insert(1, &TIMER).unwrap_err().reason, Reject::AlreadyLinked);
-    assert!(queue.id != 0 && other.id != 0 && queue.id != other.id);
+    assert!(queue.store.id != 0 && other.store.id != 0 && queue.store.id != other.store.id);
     assert_eq!(queue.pop_expired(1).map(|fired| fired.value.payload), Some(1));
 }
 
@@ -26,7 +26,7 @@ fn a_given_identity_loses_its_top_bit() {
     // SAFETY: 1. identities count from 1, and no other queue of this test binary reaches this one;
     // 2. the lower bits are not 0.
     let queue: Queue<'_> = unsafe { HookQueue::with_identity(NonZeroU32::MAX) };
-    assert_eq!(queue.id, PINNED - 1);
+    assert_eq!(queue.store.id, PINNED - 1);
 }
 
 #[test]
@@ -47,9 +47,9 @@ fn check_names_a_wrong_owner_and_a_wrong_count() {
         unsafe { timers[1].hook.set_owner(right) };
     }
     for len in [2, 4] {
-        queue.len = len;
+        queue.store.len = len;
         assert_eq!(queue.check(), Err(Violation::Count));
     }
-    queue.len = 3;
+    queue.store.len = 3;
     assert_eq!(queue.check(), Ok(()));
 }

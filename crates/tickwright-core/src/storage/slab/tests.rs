@@ -29,35 +29,39 @@ fn idx(at: u32) -> Idx {
 fn check_names_what_is_broken() {
     type Break = fn(&mut Queue);
     let breaks: [(&str, Violation, Break); 13] = [
-        ("a linked slot is free", Violation::Storage, |q| q.arena.columns.slots[3] = Slot::Free { last: 1 }),
+        ("a linked slot is free", Violation::Storage, |q| {
+            q.store.arena.columns.slots[3] = Slot::Free { last: 1 }
+        }),
         ("a free slot is live", Violation::Storage, |q| {
-            q.arena.columns.slots[2] = Slot::Live { generation: NonZeroU32::MIN, value: 0 }
+            q.store.arena.columns.slots[2] = Slot::Live { generation: NonZeroU32::MIN, value: 0 }
         }),
         ("cell 0 is live", Violation::Storage, |q| {
-            q.arena.columns.slots[0] = Slot::Live { generation: NonZeroU32::MIN, value: 0 }
+            q.store.arena.columns.slots[0] = Slot::Live { generation: NonZeroU32::MIN, value: 0 }
         }),
-        ("the free list is lost", Violation::Storage, |q| q.arena.free = None),
+        ("the free list is lost", Violation::Storage, |q| q.store.arena.free = None),
         ("the free list is short", Violation::Storage, |q| {
-            *q.arena.columns.records.record_mut(idx(4)) = Record::vacant(None)
+            *q.store.arena.columns.records.record_mut(idx(4)) = Record::vacant(None)
         }),
         ("the free list has a cycle", Violation::Storage, |q| {
-            *q.arena.columns.records.record_mut(idx(2)) = Record::vacant(Some(idx(4)))
+            *q.store.arena.columns.records.record_mut(idx(2)) = Record::vacant(Some(idx(4)))
         }),
         ("the free list runs into a live slot", Violation::Storage, |q| {
-            *q.arena.columns.records.record_mut(idx(2)) = Record::vacant(Some(idx(1)))
+            *q.store.arena.columns.records.record_mut(idx(2)) = Record::vacant(Some(idx(1)))
         }),
-        ("the free list leaves the slab", Violation::Storage, |q| q.arena.free = Some(idx(77))),
+        ("the free list leaves the slab", Violation::Storage, |q| q.store.arena.free = Some(idx(77))),
         ("a retired slot is on the free list", Violation::Storage, |q| {
-            q.arena.columns.slots[2] = Slot::Free { last: u32::MAX }
+            q.store.arena.columns.slots[2] = Slot::Free { last: u32::MAX }
         }),
-        ("a retirement was not counted", Violation::Storage, |q| q.arena.retired = 1),
-        ("a slot has no record", Violation::Storage, |q| q.arena.columns.slots.push(Slot::Free { last: 0 })),
-        ("the count is off", Violation::Count, |q| q.arena.len += 1),
+        ("a retirement was not counted", Violation::Storage, |q| q.store.arena.retired = 1),
+        ("a slot has no record", Violation::Storage, |q| {
+            q.store.arena.columns.slots.push(Slot::Free { last: 0 })
+        }),
+        ("the count is off", Violation::Count, |q| q.store.arena.len += 1),
         ("a linked slot is retired, and another one is live", Violation::Storage, |q| {
-            q.arena.columns.slots[3] = Slot::Free { last: u32::MAX };
-            q.arena.retired = 1;
-            q.arena.columns.slots[2] = Slot::Live { generation: NonZeroU32::MIN, value: 0 };
-            *q.arena.columns.records.record_mut(idx(4)) = Record::vacant(None)
+            q.store.arena.columns.slots[3] = Slot::Free { last: u32::MAX };
+            q.store.arena.retired = 1;
+            q.store.arena.columns.slots[2] = Slot::Live { generation: NonZeroU32::MIN, value: 0 };
+            *q.store.arena.columns.records.record_mut(idx(4)) = Record::vacant(None)
         }),
     ];
     for (name, violation, break_it) in breaks {
@@ -70,11 +74,11 @@ fn check_names_what_is_broken() {
 #[test]
 fn a_bounded_slab_replaces_a_retired_slot_on_request_only() {
     let mut queue = Queue::bounded(2).unwrap();
-    queue.arena.first_generation = u32::MAX - 1;
+    queue.store.arena.first_generation = u32::MAX - 1;
     let bytes = queue.heap_bytes();
-    let Inserted { key, .. } = queue.insert(0, 0).unwrap();
+    let key = queue.insert(0, 0).unwrap().key;
     queue.remove(key).unwrap();
-    assert_eq!(queue.arena.retired, 1);
+    assert_eq!(queue.store.arena.retired, 1);
     queue.insert(0, 1).unwrap();
     assert_eq!(queue.insert(0, 7).unwrap_err(), Rejected { reason: Reject::Full, value: 7 });
     assert_eq!((queue.heap_bytes(), queue.check()), (bytes, Ok(())));
@@ -87,11 +91,11 @@ fn a_bounded_slab_replaces_a_retired_slot_on_request_only() {
 #[test]
 fn indices_end_before_they_wrap() {
     let mut queue = Queue::new();
-    queue.arena.len = MOST;
+    queue.store.arena.len = MOST;
     assert_eq!(queue.insert(0, 1).unwrap_err(), Rejected { reason: Reject::Full, value: 1 });
     assert_eq!(queue.reserve(1), Err(Reject::Full));
-    queue.arena.len = 0;
-    queue.arena.retired = 2;
+    queue.store.arena.len = 0;
+    queue.store.arena.retired = 2;
     assert_eq!(queue.reserve(MOST - 1), Err(Reject::Full), "retired slots use up indices");
 }
 
