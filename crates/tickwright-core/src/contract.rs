@@ -266,6 +266,8 @@ impl<V> From<Rejected<V>> for Reject {
 pub enum KeyError {
     /// The timer was delivered or removed, or never existed.
     Stale,
+    /// The timer is in the queue, but idle: [`arm`](crate::Queue::arm) makes it pending.
+    Idle,
     /// The caller-owned node is pending, but in another queue.
     WrongQueue,
 }
@@ -274,6 +276,7 @@ impl fmt::Display for KeyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Stale => "the timer is not pending any more",
+            Self::Idle => "the timer is idle: arm it",
             Self::WrongQueue => "the timer is pending in another queue",
         })
     }

@@ -16,6 +16,9 @@ use tickwright_core::{
 /// A number of timers that fits into every bounded family of the list.
 const FEW: u64 = 6;
 
+/// The number of generations of a slot.
+const GENERATIONS: u32 = u32::MAX >> 1;
+
 type Queue<F> = SlabQueue<F, u64>;
 
 fn filled<F: Family>() -> (Queue<F>, Vec<Key>) {
@@ -99,12 +102,12 @@ fn keys_are_stale_for_ever<F: Family>() {
 }
 
 fn a_slot_is_retired_after_its_last_generation<F: Family>() {
-    let mut queue = Queue::<F>::with_last_generation(u32::MAX - 2);
+    let mut queue = Queue::<F>::with_last_generation(GENERATIONS - 2);
     let Inserted { key: first, .. } = queue.insert_at(1, 1, 0).unwrap();
     queue.remove(first).unwrap();
     let Inserted { key: second, .. } = queue.insert_at(1, 2, 0).unwrap();
     assert_eq!(first.to_bits() & 0xffff_ffff, second.to_bits() & 0xffff_ffff, "one slot, two generations");
-    assert_eq!(second.to_bits() >> 32, u64::from(u32::MAX));
+    assert_eq!(second.to_bits() >> 32, u64::from(GENERATIONS));
     queue.pop_expired(due::<F>(0, 1)).unwrap();
     assert_eq!(queue.check(), Ok(()));
     let Inserted { key: third, .. } = queue.insert_at(1, 3, 0).unwrap();
@@ -116,6 +119,49 @@ fn a_slot_is_retired_after_its_last_generation<F: Family>() {
     assert_eq!((queue.len(), queue.check()), (0, Ok(())));
 }
 
+/// A number with the top bit of an idle timer's generation would be equal to what the slot holds.
+fn an_idle_timer_has_no_other_key<F: Family>() {
+    let (mut queue, keys) = filled::<F>();
+    let _ = queue.disarm(keys[2]).unwrap();
+    assert_eq!(Key::from_bits(keys[2].to_bits() | 1 << 63), None);
+    assert_eq!(queue.reschedule_at(keys[2], 9, 0), Err(KeyError::Idle));
+    assert_eq!((queue.expiry(keys[2]), queue.contains(keys[2])), (None, false));
+    assert_eq!(queue.explain(keys[2]).unwrap_err(), KeyError::Idle);
+    assert_eq!(queue.get(keys[2]), Some(&2));
+    assert_eq!(queue.get_mut(keys[2]), Some(&mut 2));
+    assert_eq!(
+        (queue.len() as u64, queue.idle(), queue.iter_unordered().count() as u64),
+        (FEW - 1, 1, FEW - 1)
+    );
+    let _ = queue.retain(|_, _| false);
+    assert_eq!((queue.len(), queue.idle(), queue.check()), (0, 1, Ok(())));
+    assert_eq!(queue.remove(keys[2]).map(|removed| removed.value), Ok(2));
+    assert_stale(&mut queue, keys[2]);
+    assert_eq!((queue.idle(), queue.check()), (0, Ok(())));
+}
+
+/// An idle timer counts against the bound, and arming it allocates nothing.
+fn an_idle_timer_keeps_its_room<F: Family>() {
+    let mut queue = Queue::<F>::bounded(FEW as usize).unwrap();
+    let keys: Vec<Key> = (0..FEW).map(|at| queue.insert_idle(at).unwrap()).collect();
+    assert_eq!(queue.insert_idle(7).unwrap_err().reason, Reject::Full);
+    assert_eq!(queue.insert_at(7, 7, 0).unwrap_err().reason, Reject::Full);
+    let bytes = queue.heap_bytes();
+    for &key in keys.iter().rev() {
+        assert!(queue.is_idle(key));
+        let _ = queue.arm_at(key, 3, 0).unwrap();
+        assert!(!queue.is_idle(key));
+    }
+    assert_eq!((queue.heap_bytes(), queue.len() as u64, queue.check()), (bytes, FEW, Ok(())));
+    let kept: Vec<Key> =
+        core::iter::from_fn(|| queue.pop_and_keep(due::<F>(0, 3)).map(|late| late.key)).collect();
+    assert_eq!((kept.len() as u64, queue.idle() as u64, queue.next_wake()), (FEW, FEW, None));
+    assert!(keys.iter().all(|&key| queue.is_idle(key) && queue.disarm(key) == Ok(HeadChange::Same)));
+    queue.clear();
+    assert_eq!((queue.idle(), queue.len(), queue.check()), (0, 0, Ok(())));
+    assert!(keys.iter().all(|&key| queue.arm_at(key, 9, 0) == Err(KeyError::Stale)));
+}
+
 fn keys_survive_the_way_through_a_number<F: Family>() {
     let (mut queue, keys) = filled::<F>();
     for &key in &keys {
@@ -124,13 +170,15 @@ fn keys_survive_the_way_through_a_number<F: Family>() {
     }
     let bits = keys[0].to_bits();
     let (generation, index) = (bits >> 32, bits & 0xffff_ffff);
-    for none in [0, index, generation << 32, u64::from(u32::MAX), u64::from(u32::MAX) << 32] {
+    for none in
+        [0, index, generation << 32, u64::from(u32::MAX), u64::from(u32::MAX) << 32, u64::MAX, bits | 1 << 63]
+    {
         assert_eq!(Key::from_bits(none), None, "{none:#x}");
     }
-    let other_generations = [generation + 1, generation + 7, u64::from(u32::MAX)];
+    let other_generations = [generation + 1, generation + 7, u64::from(GENERATIONS)];
     let other_indices = [FEW + 1, FEW + 1000, 1 << 31, u64::from(u32::MAX)];
     let forged = other_generations.map(|generation| generation << 32 | index).into_iter();
-    for bits in forged.chain(other_indices.map(|index| generation << 32 | index)).chain([u64::MAX]) {
+    for bits in forged.chain(other_indices.map(|index| generation << 32 | index)) {
         assert_stale(&mut queue, Key::from_bits(bits).unwrap());
         assert_stale(&mut Queue::<F>::new(), Key::from_bits(bits).unwrap());
     }
@@ -163,7 +211,7 @@ fn reserved_room_is_exact_and_enough<F: Family>() {
 }
 
 fn retired_slots_do_not_count_as_room<F: Family>() {
-    let mut queue = Queue::<F>::with_last_generation(u32::MAX - 1);
+    let mut queue = Queue::<F>::with_last_generation(GENERATIONS - 1);
     queue.reserve(2).unwrap();
     for _ in 0..2 {
         let Inserted { key, .. } = queue.insert_at(0, 0, 0).unwrap();
@@ -280,6 +328,8 @@ for_each_family! { suite [
     retain_asks_for_each_once
     keys_are_stale_for_ever
     a_slot_is_retired_after_its_last_generation
+    an_idle_timer_has_no_other_key
+    an_idle_timer_keeps_its_room
     keys_survive_the_way_through_a_number
     reserved_room_is_exact_and_enough
     retired_slots_do_not_count_as_room
@@ -299,6 +349,8 @@ mod slab_only {
         retain_asks_for_each_once
         keys_are_stale_for_ever
         a_slot_is_retired_after_its_last_generation
+        an_idle_timer_has_no_other_key
+        an_idle_timer_keeps_its_room
         keys_survive_the_way_through_a_number
         reserved_room_is_exact_and_enough
         retired_slots_do_not_count_as_room

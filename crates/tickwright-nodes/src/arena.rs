@@ -18,11 +18,14 @@
 //! # Invariants
 //! 1. The generation of a live slot is never 0. The compiler encodes a free slot by that zero.
 //! 2. Each occupation of a slot has a generation of its own, so a [`SlotId`] is never valid twice.
-//!    A slot that has used up its generations is retired.
+//!    A slot that has used up its [`GENERATIONS`] is retired.
 //! 3. Each free slot that is not retired is on the free list exactly once, if its index is less
 //!    than `fresh`. No other slot is. The list runs through the records ([`Violation::Storage`],
 //!    also for invariant 4).
 //! 4. `len` slots are live, `retired` are retired, and index 0 is neither.
+//! 5. Of the live slots, `idle` have the top bit of their generation set. No id has this bit. So an
+//!    id of an idle slot differs from the slot's generation, as a stale id does, and one comparison
+//!    tells a slot that is in use from all others.
 
 use core::num::NonZeroU32;
 
@@ -106,6 +109,9 @@ impl SlotId {
     pub fn from_bits(bits: u64) -> Option<Self> {
         let index = NonZeroU32::new(u32::try_from(bits & u64::from(u32::MAX)).ok()?)?;
         let generation = NonZeroU32::new(u32::try_from(bits >> 32).ok()?)?;
+        if generation.get() > GENERATIONS {
+            return None;
+        }
         Some(Self { index: Idx(index), generation })
     }
 }
@@ -115,7 +121,7 @@ impl SlotId {
 pub enum Slot<T> {
     /// It holds a value.
     Live {
-        /// Of this occupation.
+        /// Of this occupation. The top bit is set while the slot is idle.
         generation: NonZeroU32,
         /// What it holds.
         value: T,
@@ -137,11 +143,21 @@ impl<T> Slot<T> {
         matches!(self, Self::Live { .. })
     }
 
+    /// Whether the slot holds a value, and is idle.
+    #[inline]
+    #[must_use]
+    pub const fn is_idle(&self) -> bool {
+        matches!(self, Self::Live { generation, .. } if generation.get() > GENERATIONS)
+    }
+
     #[cfg(feature = "alloc")]
     fn is_usable(&self) -> bool {
-        matches!(self, Self::Free { last } if *last < u32::MAX)
+        matches!(self, Self::Free { last } if *last < GENERATIONS)
     }
 }
+
+/// The number of occupations that a slot can have.
+pub const GENERATIONS: u32 = u32::MAX >> 1;
 
 /// There is no memory for another slot, no index is left, or the bound is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

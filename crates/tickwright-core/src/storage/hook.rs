@@ -514,6 +514,11 @@ impl<'a, F: Family, T> Store for Hooks<'a, F, T> {
         Some((timer, timer.get()))
     }
 
+    /// An idle timer is in no queue.
+    fn give_back_idle(&mut self, _: TimerRef<'a, F, T>) -> Option<&'a Timer<F, T>> {
+        None
+    }
+
     #[inline]
     fn ask(
         &self,

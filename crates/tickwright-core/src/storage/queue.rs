@@ -88,13 +88,19 @@ impl<S: Store> Queue<S> {
         Ok(Inserted { key, head: order.insert(nodes, p, deadline, now) })
     }
 
-    /// Removes a pending timer.
+    /// Removes a pending timer. A slab also removes an idle one.
     ///
     /// # Errors
-    /// [`KeyError`] when `key` does not name a pending timer of this queue.
+    /// [`KeyError`] when `key` does not name a timer of this queue.
     #[inline]
     pub fn remove(&mut self, key: S::Key) -> Result<Removed<S::Value>, KeyError> {
-        let p = self.store.find(S::name(&key))?;
+        let p = match self.store.find(S::name(&key)) {
+            Ok(p) => p,
+            Err(error) => {
+                let value = self.store.give_back_idle(key).ok_or(error)?;
+                return Ok(Removed { value, head: HeadChange::Same });
+            }
+        };
         let (order, nodes, _) = self.store.parts_mut();
         let head = order.remove(nodes, p);
         let (_, value) = self.store.give_back(p).ok_or(KeyError::Stale)?;

@@ -3,7 +3,7 @@
 //!
 //! Records and payloads lie in an [`arena`](tickwright_nodes::arena). The family's
 //! [`layout`](super::layout) decides whether a record lies beside its payload or apart from it. A
-//! slot that has used up its 2^32 - 1 generations is retired (clause 11), so no key is ever valid
+//! slot that has used up its 2^31 - 1 generations is retired (clause 11), so no key is ever valid
 //! twice.
 
 #![forbid(unsafe_code)]
@@ -14,11 +14,13 @@ use core::fmt;
 pub use tickwright_nodes::arena::Idx;
 use tickwright_nodes::arena::{Arena, Columns, SlotId};
 
-use crate::contract::{Expired, HeadChange, KeyError, Pending, Reject, Rejected, Removed, Tick, Violation};
+use crate::contract::{
+    Exact, Expired, HeadChange, KeyError, Pending, Reject, Rejected, Removed, Tick, Violation,
+};
 use crate::storage::layout::Layout;
 use crate::storage::queue::Queue;
 use crate::storage::store::{Store, sealed};
-use crate::storage::{Discipline, Family, Nodes, Ordered, sorted};
+use crate::storage::{Discipline, Due, Family, Nodes, Ordered, sorted};
 
 /// Names one timer of a [`SlabQueue`]. A key takes eight bytes; an optional key takes no more. The
 /// key is stale for ever once its timer was delivered or removed. A key is valid only in its own
@@ -93,7 +95,7 @@ impl<F: Family, T> Queue<Slab<F, T>> {
     /// A queue that holds at most `capacity` timers and never allocates on its own again. Further
     /// inserts are refused with [`Reject::Full`].
     ///
-    /// A slot that has served 2^32 - 1 timers is retired; each retired slot lowers the capacity by
+    /// A slot that has served 2^31 - 1 timers is retired; each retired slot lowers the capacity by
     /// one. To replace it, call [`reserve`](Self::reserve) at a convenient time: that may allocate.
     ///
     /// # Errors
@@ -123,7 +125,7 @@ impl<F: Family, T> Queue<Slab<F, T>> {
         if additional == 0 {
             return Ok(());
         }
-        self.store.order.reserve(self.len(), additional)?;
+        self.store.order.reserve(self.store.arena.len(), additional)?;
         Ok(self.store.arena.reserve(additional)?)
     }
 
@@ -145,16 +147,113 @@ impl<F: Family, T> Queue<Slab<F, T>> {
         head
     }
 
-    /// The payload of a pending timer.
-    #[must_use]
-    pub fn get(&self, key: Key) -> Option<&T> {
-        self.store.arena.get(key.0)
+    /// Takes a timer in that is not pending yet. [`arm`](Self::arm) makes it pending;
+    /// [`insert`](Self::insert) does both. Costs O(1), and nothing while the timer is idle.
+    ///
+    /// # Errors
+    /// [`Rejected`] with the reason and the value; the queue is then unchanged.
+    pub fn insert_idle(&mut self, value: T) -> Result<Key, Rejected<T>> {
+        let (p, key) = self.store.take_in(value)?;
+        self.store.arena.mark(p, true);
+        Ok(key)
     }
 
-    /// Returns the payload of a pending timer, for changes.
+    /// Makes a timer pending until `deadline`, whether it is idle or pending; its key stays valid.
+    /// It never allocates. A granular queue needs the time too: see [`arm_at`](Self::arm_at).
+    ///
+    /// # Errors
+    /// [`KeyError::Stale`] when `key` names no timer of this queue.
+    #[inline]
+    pub fn arm(&mut self, key: Key, deadline: Tick) -> Result<HeadChange, KeyError>
+    where
+        F: Exact,
+    {
+        self.arm_at(key, deadline, self.now())
+    }
+
+    /// Advances `now` as [`update_now`](Self::update_now) does, and makes a timer pending until
+    /// `deadline`, whether it is idle or pending; its key stays valid. The lateness of a granular
+    /// queue counts from this `now`.
+    ///
+    /// # Errors
+    /// As [`arm`](Self::arm); only `now` has changed then.
+    #[inline]
+    pub fn arm_at(&mut self, key: Key, deadline: Tick, now: Tick) -> Result<HeadChange, KeyError> {
+        match self.reschedule_at(key, deadline, now) {
+            Err(KeyError::Idle) => {
+                self.store.arena.mark(key.0.index, false);
+                let (order, nodes, now) = self.store.parts_mut();
+                Ok(order.insert(nodes, key.0.index, deadline, now))
+            }
+            moved => moved,
+        }
+    }
+
+    /// Makes a pending timer idle; its key and its payload stay. An idle timer stays idle.
+    ///
+    /// # Errors
+    /// [`KeyError::Stale`] when `key` names no timer of this queue.
+    pub fn disarm(&mut self, key: Key) -> Result<HeadChange, KeyError> {
+        match self.store.find(key) {
+            Ok(p) => {
+                let (order, nodes, _) = self.store.parts_mut();
+                let head = order.remove(nodes, p);
+                self.store.arena.mark(p, true);
+                Ok(head)
+            }
+            Err(KeyError::Idle) => Ok(HeadChange::Same),
+            Err(stale) => Err(stale),
+        }
+    }
+
+    /// Advances `now`. If the head is due, makes it idle: its key and its payload stay. A timer
+    /// that is armed again and again, as a time-out of a connection is, keeps one key for its life:
+    ///
+    /// ```
+    /// use tickwright_core::DefaultQueue;
+    ///
+    /// let mut queue: DefaultQueue<&str> = DefaultQueue::new();
+    /// let reply = queue.insert_idle("reply")?;
+    /// let _ = queue.arm(reply, 100)?; // a request goes out
+    /// let _ = queue.disarm(reply)?; // the answer came in time
+    /// let _ = queue.arm(reply, 250)?;
+    /// assert_eq!(queue.pop_and_keep(250).map(|late| late.key), Some(reply));
+    /// assert_eq!(queue.get(reply), Some(&"reply"));
+    /// assert!(queue.is_idle(reply) && queue.is_empty());
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn pop_and_keep(&mut self, now: Tick) -> Option<Expired<Key, ()>> {
+        self.update_now(now);
+        let (order, nodes, now) = self.store.parts_mut();
+        let Due { handle: p, deadline, expiry } = order.pop(nodes, now, &mut { usize::MAX })?;
+        let key = self.store.key(p)?;
+        self.store.arena.mark(p, true);
+        Some(Expired { key, deadline, expiry, value: () })
+    }
+
+    /// Whether `key` names an idle timer of this queue. O(1).
+    #[must_use]
+    pub fn is_idle(&self, key: Key) -> bool {
+        self.store.arena.is_idle(key.0)
+    }
+
+    /// The number of idle timers. [`len`](Self::len) does not count them. O(1).
+    #[must_use]
+    pub fn idle(&self) -> usize {
+        self.store.arena.idle as usize
+    }
+
+    /// The payload of a pending or idle timer.
+    #[must_use]
+    pub fn get(&self, key: Key) -> Option<&T> {
+        self.store.arena.value(key.0)
+    }
+
+    /// Returns the payload of a pending or idle timer, for changes.
     #[must_use]
     pub fn get_mut(&mut self, key: Key) -> Option<&mut T> {
-        self.store.arena.get_mut(key.0)
+        self.store.arena.value_mut(key.0)
     }
 
     /// Begins to fetch the memory of the timer that `key` names, and does not wait for it. Changes
@@ -276,7 +375,7 @@ impl<F: Family, T> Store for Slab<F, T> {
 
     #[inline]
     fn count(&self) -> usize {
-        self.arena.len()
+        self.arena.len() - self.arena.idle as usize
     }
 
     #[inline]
@@ -286,7 +385,11 @@ impl<F: Family, T> Store for Slab<F, T> {
 
     #[inline]
     fn find(&self, key: Key) -> Result<Idx, KeyError> {
-        if self.arena.get(key.0).is_some() { Ok(key.0.index) } else { Err(KeyError::Stale) }
+        match self.arena.get(key.0) {
+            Some(_) => Ok(key.0.index),
+            None if self.arena.is_idle(key.0) => Err(KeyError::Idle),
+            None => Err(KeyError::Stale),
+        }
     }
 
     #[inline]
@@ -309,6 +412,15 @@ impl<F: Family, T> Store for Slab<F, T> {
     #[inline]
     fn give_back(&mut self, p: Idx) -> Option<(Key, T)> {
         self.arena.vacate(p).map(|(id, value)| (Key(id), value))
+    }
+
+    #[cold]
+    fn give_back_idle(&mut self, key: Key) -> Option<T> {
+        if !self.arena.is_idle(key.0) {
+            return None;
+        }
+        self.arena.mark(key.0.index, false);
+        self.arena.vacate(key.0.index).map(|(_, value)| value)
     }
 
     #[inline]

@@ -70,6 +70,9 @@ pub trait Store: sealed::Sealed {
     /// Returns an unlinked timer to the caller.
     fn give_back(&mut self, p: Self::Handle) -> Option<(Self::Key, Self::Value)>;
 
+    /// Returns an idle timer to the caller, if `key` names one that the store owns.
+    fn give_back_idle(&mut self, key: Self::Key) -> Option<Self::Value>;
+
     /// Asks the caller's closure when a linked timer is due again.
     fn ask(&self, p: Self::Handle, when: impl FnOnce(&Self::Value) -> Tick) -> Option<(Self::Key, Tick)>;
 

@@ -4,7 +4,7 @@ use core::fmt;
 use core::mem;
 use core::num::NonZeroU32;
 
-use super::{Columns, Full, Idx, MOST, Slot, SlotId, slots_for};
+use super::{Columns, Full, GENERATIONS, Idx, MOST, Slot, SlotId, slots_for};
 use crate::{Handle, Record, Violation};
 
 /// With fewer live slots than this, a long free list is dropped. A later arrival may pass over as
@@ -26,11 +26,16 @@ pub struct Arena<C> {
     #[doc(hidden)]
     pub retired: u32,
     #[doc(hidden)]
-    pub len: usize,
-    limit: usize,
+    pub idle: u32,
     #[doc(hidden)]
     pub first_generation: u32,
+    #[doc(hidden)]
+    pub len: usize,
+    limit: usize,
 }
+
+/// The bit of a slot's generation that says that the slot is idle.
+const IDLE: u32 = !GENERATIONS;
 
 impl<C: Columns> Arena<C> {
     /// The greatest index of a slot.
@@ -39,10 +44,11 @@ impl<C: Columns> Arena<C> {
     /// An arena over empty columns. The first occupation of each slot has generation `last + 1`.
     #[must_use]
     pub const fn starting_after(last: u32, columns: C) -> Self {
-        Self { columns, free: None, fresh: 1, retired: 0, len: 0, limit: MOST, first_generation: last }
+        let (free, limit) = (None, MOST);
+        Self { columns, free, fresh: 1, retired: 0, idle: 0, first_generation: last, len: 0, limit }
     }
 
-    /// The number of live slots.
+    /// The number of live slots, idle ones included.
     #[inline]
     #[must_use]
     pub const fn len(&self) -> usize {
@@ -169,14 +175,14 @@ impl<C: Columns> Arena<C> {
         Some(())
     }
 
-    /// Removes the value from a live slot, and puts the slot on the free list or retires it.
-    /// Returns `None` if the slot is not live.
+    /// Removes the value from a live slot that is not idle, and puts the slot on the free list or
+    /// retires it. Returns `None` if the slot is not live.
     #[inline]
     pub fn vacate(&mut self, index: Idx) -> Option<(SlotId, C::Value)> {
         let slot = self.columns.slot_mut(index.at())?;
         let Slot::Live { generation, .. } = *slot else { return None };
         let vacated = mem::replace(slot, Slot::Free { last: generation.get() });
-        if generation < NonZeroU32::MAX {
+        if generation.get() < GENERATIONS {
             if index.number() < self.fresh {
                 self.columns.set_vacant(index, self.free);
                 self.free = Some(index);
@@ -210,7 +216,10 @@ impl<C: Columns> Arena<C> {
                 while self.next < self.arena.columns.len() {
                     let index = Idx::of(self.next);
                     self.next += 1;
-                    drop(index.and_then(|index| self.arena.vacate(index)));
+                    drop(index.and_then(|index| {
+                        self.arena.mark(index, false);
+                        self.arena.vacate(index)
+                    }));
                 }
             }
         }
@@ -222,7 +231,47 @@ impl<C: Columns> Arena<C> {
         Clearing { arena: self, next: 1 }.run();
     }
 
-    /// The value of an occupation. Returns `None` if the occupation is over.
+    /// Makes a live slot idle, or no longer idle. Nothing changes if the slot is so already.
+    #[inline]
+    pub fn mark(&mut self, index: Idx, is_idle: bool) {
+        if let Some(Slot::Live { generation, .. }) = self.columns.slot_mut(index.at())
+            && (generation.get() & IDLE != 0) != is_idle
+        {
+            // The other bits of a generation are not all 0.
+            *generation = NonZeroU32::new(generation.get() ^ IDLE).unwrap_or(*generation);
+            self.idle = if is_idle { self.idle + 1 } else { self.idle - 1 };
+        }
+    }
+
+    /// Whether this is the id of a slot that is idle.
+    #[inline]
+    #[must_use]
+    pub fn is_idle(&self, id: SlotId) -> bool {
+        let slot = self.columns.slot(id.index.at());
+        matches!(slot, Some(Slot::Live { generation, .. }) if generation.get() == id.generation.get() | IDLE)
+    }
+
+    /// The value of an occupation, idle or not. Returns `None` if the occupation is over.
+    #[inline]
+    #[must_use]
+    pub fn value(&self, id: SlotId) -> Option<&C::Value> {
+        match self.columns.slot(id.index.at()) {
+            Some(Slot::Live { generation, value }) if is_of(*generation, id) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// As [`value`](Self::value), for changes.
+    #[inline]
+    #[must_use]
+    pub fn value_mut(&mut self, id: SlotId) -> Option<&mut C::Value> {
+        match self.columns.slot_mut(id.index.at()) {
+            Some(Slot::Live { generation, value }) if is_of(*generation, id) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The value of an occupation that is not idle. Returns `None` if the occupation is over.
     #[inline]
     #[must_use]
     pub fn get(&self, id: SlotId) -> Option<&C::Value> {
@@ -232,7 +281,7 @@ impl<C: Columns> Arena<C> {
         }
     }
 
-    /// The value with this id, for changes. `None` if the value has left its slot.
+    /// As [`get`](Self::get), for changes.
     #[inline]
     #[must_use]
     pub fn get_mut(&mut self, id: SlotId) -> Option<&mut C::Value> {
@@ -242,24 +291,25 @@ impl<C: Columns> Arena<C> {
         }
     }
 
-    /// The current id of a slot's value, and the value. Returns `None` if the slot is not live.
+    /// The current id of a slot's value, and the value. Returns `None` if the slot is not live, or
+    /// is idle.
     #[inline]
     #[must_use]
     pub fn live(&self, index: Idx) -> Option<(SlotId, &C::Value)> {
         match self.columns.slot(index.at()) {
-            Some(Slot::Live { generation, value }) => {
+            Some(Slot::Live { generation, value }) if generation.get() <= GENERATIONS => {
                 Some((SlotId { index, generation: *generation }, value))
             }
             _ => None,
         }
     }
 
-    /// Iterates over all live slots, by index. O(slots).
+    /// Iterates over all live slots that are not idle, by index. O(slots).
     pub fn iter(&self) -> impl Iterator<Item = (SlotId, &C::Value)> + '_ {
         (1..self.columns.len()).filter_map(|at| self.live(Idx::of(at)?))
     }
 
-    /// Verifies invariants 3 and 4. O(slots).
+    /// Verifies invariants 3 to 5. O(slots).
     ///
     /// # Errors
     /// [`Violation::Storage`].
@@ -268,8 +318,10 @@ impl<C: Columns> Arena<C> {
         let live = slots().filter(|slot| slot.is_live()).count();
         let usable = slots().skip(1).filter(|slot| slot.is_usable()).count();
         let listed = slots().take(self.fresh as usize).skip(1).filter(|slot| slot.is_usable()).count();
+        let idle = slots().filter(|slot| slot.is_idle()).count();
         if !self.columns.is_complete()
             || live != self.len
+            || idle != self.idle as usize
             || live + usable + self.retired as usize != self.columns.len().saturating_sub(1)
         {
             return Err(Violation::Storage);
@@ -287,6 +339,12 @@ impl<C: Columns> Arena<C> {
         }
         if found == listed { Ok(()) } else { Err(Violation::Storage) }
     }
+}
+
+/// Whether the generation, of a slot that may be idle, is that of the id.
+#[inline]
+const fn is_of(generation: NonZeroU32, id: SlotId) -> bool {
+    generation.get() & GENERATIONS == id.generation.get()
 }
 
 /// Returns the value of a refused arrival. It is cold, so the compiler keeps refusals out of the

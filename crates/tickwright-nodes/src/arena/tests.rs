@@ -54,7 +54,7 @@ fn holed<C: Layout>() -> Arena<C> {
 
 fn check_names_what_is_broken<C: Layout>() {
     type Break<C> = fn(&mut Arena<C>);
-    let breaks: [(&str, Break<C>); 14] = [
+    let breaks: [(&str, Break<C>); 15] = [
         ("a slot was freed behind its back", |a| {
             *a.columns.slot_mut(3).unwrap() = Slot::Free { last: 1 };
         }),
@@ -66,7 +66,7 @@ fn check_names_what_is_broken<C: Layout>() {
         ("the free list runs into a live slot", |a| a.columns.set_vacant(idx(2), Some(idx(1)))),
         ("the free list leaves the arena", |a| a.free = Some(idx(77))),
         ("a retired slot is on the free list", |a| {
-            *a.columns.slot_mut(2).unwrap() = Slot::Free { last: u32::MAX };
+            *a.columns.slot_mut(2).unwrap() = Slot::Free { last: GENERATIONS };
         }),
         ("a listed slot is to be taken by index", |a| a.fresh = 4),
         ("a free slot is neither listed nor to be taken by index", |a| {
@@ -79,6 +79,7 @@ fn check_names_what_is_broken<C: Layout>() {
         }),
         ("a retirement was not counted", |a| a.retired = 1),
         ("the count is off", |a| a.len += 1),
+        ("an idle slot was not counted", |a| a.idle += 1),
     ];
     for (name, break_it) in breaks {
         let mut arena = holed::<C>();
@@ -88,11 +89,11 @@ fn check_names_what_is_broken<C: Layout>() {
 }
 
 fn a_slot_that_has_used_up_its_generations_is_retired<C: Layout>() {
-    let mut arena = Arena::starting_after(u32::MAX - 2, C::NONE);
+    let mut arena = Arena::starting_after(GENERATIONS - 2, C::NONE);
     let first = arena.occupy(1).unwrap();
     arena.vacate(first.index);
     let second = arena.occupy(2).unwrap();
-    assert_eq!((second.index, second.generation), (first.index, NonZeroU32::MAX));
+    assert_eq!((second.index, second.generation), (first.index, NonZeroU32::new(GENERATIONS).unwrap()));
     arena.vacate(second.index);
     assert_eq!((arena.retired, arena.check()), (1, Ok(())));
     let third = arena.occupy(3).unwrap();
@@ -101,7 +102,7 @@ fn a_slot_that_has_used_up_its_generations_is_retired<C: Layout>() {
 }
 
 fn a_bound_holds_and_replaces_a_retired_slot_on_request_only<C: Layout>() {
-    let mut arena = Arena::starting_after(u32::MAX - 1, C::NONE);
+    let mut arena = Arena::starting_after(GENERATIONS - 1, C::NONE);
     arena.reserve(2).unwrap();
     arena.bound(2);
     let bytes = arena.columns.heap_bytes();
@@ -120,7 +121,7 @@ fn a_bound_holds_and_replaces_a_retired_slot_on_request_only<C: Layout>() {
 /// then arrivals take the last vacated slot, and then they take free slots by index.
 fn few_live_slots_drop_a_long_free_list<C: Layout>() {
     const SLOTS: usize = 1200;
-    let mut arena = Arena::starting_after(u32::MAX - 3, C::NONE);
+    let mut arena = Arena::starting_after(GENERATIONS - 3, C::NONE);
     let mut ids: Vec<_> = (0..SLOTS as u32).map(|value| arena.occupy(value).unwrap()).collect();
     while arena.retired == 0 {
         arena.vacate(ids[1].index);
@@ -150,7 +151,7 @@ fn few_live_slots_drop_a_long_free_list<C: Layout>() {
 
 /// Retired slots do not lengthen the list, so they do not cause it to be dropped again and again.
 fn retired_slots_drop_no_free_list<C: Layout>() {
-    let mut arena = Arena::starting_after(u32::MAX - 1, C::NONE);
+    let mut arena = Arena::starting_after(GENERATIONS - 1, C::NONE);
     for _ in 0..2000 {
         let id = arena.occupy(0).unwrap();
         arena.vacate(id.index);

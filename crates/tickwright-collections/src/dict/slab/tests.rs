@@ -15,11 +15,14 @@ const KEY: By<fn(&u32) -> u32> = By(|&n| n);
 
 #[test]
 fn a_cell_that_has_used_up_its_generations_is_retired() {
-    let mut dictionary = Numbers::<RedBlack>::with_last_generation(KEY, u32::MAX - 2);
+    let mut dictionary = Numbers::<RedBlack>::with_last_generation(KEY, (u32::MAX >> 1) - 2);
     let first = dictionary.insert(1).unwrap();
     assert_eq!(dictionary.remove(first), Ok(1));
     let second = dictionary.insert(2).unwrap();
-    assert_eq!((second.slot.index, second.slot.generation), (first.slot.index, NonZeroU32::MAX));
+    assert_eq!(
+        (second.slot.index, second.slot.generation),
+        (first.slot.index, NonZeroU32::new(u32::MAX >> 1).unwrap())
+    );
     assert_eq!(dictionary.remove(second), Ok(2));
     let third = dictionary.insert(3).unwrap();
     assert_ne!(third.slot.index, first.slot.index, "no generation is left for the first cell");
@@ -32,7 +35,7 @@ fn a_cell_that_has_used_up_its_generations_is_retired() {
 #[test]
 fn a_bounded_dictionary_of_retired_cells_is_full_until_more_is_reserved() {
     let mut dictionary = Numbers::<Avl>::bounded(KEY, 2).unwrap();
-    dictionary.sorted.nodes.arena.first_generation = u32::MAX - 1;
+    dictionary.sorted.nodes.arena.first_generation = (u32::MAX >> 1) - 1;
     let only = dictionary.insert(1).unwrap();
     dictionary.remove(only).unwrap();
     dictionary.insert(2).unwrap();

@@ -3,7 +3,7 @@
 
 use core::num::NonZeroU32;
 
-use tickwright_nodes::arena::{MOST, Slot};
+use tickwright_nodes::arena::{GENERATIONS, MOST, Slot};
 
 use super::*;
 use crate::SortedList;
@@ -50,7 +50,7 @@ fn check_names_what_is_broken() {
         }),
         ("the free list leaves the slab", Violation::Storage, |q| q.store.arena.free = Some(idx(77))),
         ("a retired slot is on the free list", Violation::Storage, |q| {
-            q.store.arena.columns.slots[2] = Slot::Free { last: u32::MAX }
+            q.store.arena.columns.slots[2] = Slot::Free { last: GENERATIONS }
         }),
         ("a retirement was not counted", Violation::Storage, |q| q.store.arena.retired = 1),
         ("a slot has no record", Violation::Storage, |q| {
@@ -58,7 +58,7 @@ fn check_names_what_is_broken() {
         }),
         ("the count is off", Violation::Count, |q| q.store.arena.len += 1),
         ("a linked slot is retired, and another one is live", Violation::Storage, |q| {
-            q.store.arena.columns.slots[3] = Slot::Free { last: u32::MAX };
+            q.store.arena.columns.slots[3] = Slot::Free { last: GENERATIONS };
             q.store.arena.retired = 1;
             q.store.arena.columns.slots[2] = Slot::Live { generation: NonZeroU32::MIN, value: 0 };
             *q.store.arena.columns.records.record_mut(idx(4)) = Record::vacant(None)
@@ -74,7 +74,7 @@ fn check_names_what_is_broken() {
 #[test]
 fn a_bounded_slab_replaces_a_retired_slot_on_request_only() {
     let mut queue = Queue::bounded(2).unwrap();
-    queue.store.arena.first_generation = u32::MAX - 1;
+    queue.store.arena.first_generation = GENERATIONS - 1;
     let bytes = queue.heap_bytes();
     let key = queue.insert(0, 0).unwrap().key;
     queue.remove(key).unwrap();
@@ -108,7 +108,7 @@ fn a_hint_takes_any_key_and_changes_nothing() {
         let head = queue.next_expiry();
         for key in keys
             .into_iter()
-            .chain([1 << 32 | 1, 7 << 32 | 5, u64::MAX].map(|bits| Key::from_bits(bits).unwrap()))
+            .chain([1 << 32 | 1, 7 << 32 | 5, u64::MAX >> 1].map(|bits| Key::from_bits(bits).unwrap()))
         {
             queue.hint(key);
         }
