@@ -61,6 +61,12 @@
 //! 20. `len_counts_what_is_pending`: `len()` is right after every operation.
 //! 21. `clear_empties`: `clear()` removes every timer, keeps `now()` and the memory, and makes all
 //!     keys stale.
+//! 22. `idle_timers_keep_their_keys`: a timer of a slab may be idle: it is in the queue, but not
+//!     pending. Its key names it until it is removed. `arm` makes it pending, `disarm` and
+//!     `pop_and_keep` make it idle. An idle timer is not due, is not counted, costs no time, and
+//!     keeps its room, so that `arm` never fails for want of memory. Operations on pending timers
+//!     refuse its key with [`KeyError::Idle`]. A timer of the caller is idle while it is in no
+//!     queue.
 
 use core::fmt;
 

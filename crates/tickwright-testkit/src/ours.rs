@@ -230,6 +230,24 @@ impl<F: Family, W: Walk<F>> Subject for SlabSubject<F, W> {
         Some(Fired::new(value, expiry).asked(deadline))
     }
 
+    fn keep(&mut self, value: u32) -> Result<Key, Full> {
+        self.queue.insert_idle(value).map_err(|rejected| Full(rejected.value))
+    }
+
+    fn arm(&mut self, key: Key, deadline: u64) -> Result<bool, Stale> {
+        Ok(self.queue.arm_at(key, deadline, self.queue.now()).map_err(|_| Stale)?.is_changed())
+    }
+
+    fn disarm(&mut self, key: Key) -> Result<bool, Stale> {
+        Ok(self.queue.disarm(key).map_err(|_| Stale)?.is_changed())
+    }
+
+    fn pop_and_keep(&mut self, now: u64) -> Option<Fired> {
+        let Expired { key, expiry, deadline, .. } = self.queue.pop_and_keep(now)?;
+        let value = self.queue.get(key).copied().unwrap_or(u32::MAX);
+        Some(Fired::new(value, expiry).asked(deadline))
+    }
+
     fn expiry(&self, key: Key) -> Option<u64> {
         self.queue.expiry(key)
     }
@@ -323,11 +341,140 @@ impl<'a, F: Family, W: Walk<F>> Subject for HookSubject<'a, F, W> {
         Some(Fired::new(key.payload.get(), expiry).asked(deadline))
     }
 
+    /// A timer of the caller is idle while it is in no queue.
+    fn keep(&mut self, value: u32) -> Result<Self::Key, Full> {
+        let node = self.fresh.next().ok_or(Full(value))?;
+        node.payload.set(value);
+        Ok(TimerRef::from(node))
+    }
+
+    fn arm(&mut self, key: Self::Key, deadline: u64) -> Result<bool, Stale> {
+        if self.queue.contains(&key) {
+            return self.reschedule(key, deadline);
+        }
+        let now = self.queue.now();
+        Ok(self.queue.insert_at(deadline, key.get(), now).map_err(|_| Stale)?.head.is_changed())
+    }
+
+    fn disarm(&mut self, key: Self::Key) -> Result<bool, Stale> {
+        Ok(self.queue.contains(&key) && self.remove(key)?.1)
+    }
+
+    fn pop_and_keep(&mut self, now: u64) -> Option<Fired> {
+        self.pop_expired(now)
+    }
+
     fn expiry(&self, key: Self::Key) -> Option<u64> {
         self.queue.expiry(key.get())
     }
 
     fn in_order(&self) -> Option<Vec<u32>> {
         W::hook(&self.queue)
+    }
+}
+
+/// Creates slab queues whose timers live on: what leaves becomes idle, and the next insert arms it
+/// again.
+pub struct Kept<F>(PhantomData<F>);
+
+impl<F> fmt::Debug for Kept<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Kept")
+    }
+}
+
+/// A slab queue under test, and its idle timers.
+#[derive(Debug)]
+pub struct KeptSubject<F: Family> {
+    queue: SlabQueue<F, u32>,
+    idle: Vec<Key>,
+}
+
+impl<F: Family + 'static> Make for Kept<F> {
+    type Arena = ();
+    type Subject<'a> = KeptSubject<F>;
+
+    fn name() -> String {
+        format!("{}/kept", F::ID)
+    }
+
+    /// A key is used again, so an old one may name a new timer of the suite.
+    const OFFERS: Offers = Offers { stale_keys: false, ..Offers::ALL };
+    const EXACT: bool = <Slab<F> as Make>::EXACT;
+    const LATENESS: Option<fn(u64) -> u64> = <Slab<F> as Make>::LATENESS;
+
+    fn arena(_: usize) {}
+
+    fn make((): &(), capacity: usize) -> KeptSubject<F> {
+        let queue = SlabQueue::with_capacity(capacity).unwrap_or_default();
+        KeptSubject { queue, idle: Vec::with_capacity(capacity) }
+    }
+
+    fn make_bounded((): &(), capacity: usize) -> KeptSubject<F> {
+        let queue = SlabQueue::bounded(capacity).unwrap_or_default();
+        KeptSubject { queue, idle: Vec::with_capacity(capacity) }
+    }
+}
+
+impl<F: Family> Subject for KeptSubject<F> {
+    type Key = Key;
+
+    shared_methods!(|queue: &SlabQueue<F, u32>, at: Pending<Key>| {
+        Fired::new(queue.get(at.key).copied().unwrap_or(u32::MAX), at.expiry)
+    });
+
+    fn insert(&mut self, deadline: u64, value: u32) -> Result<(Key, bool), Full> {
+        // After a `clear`, the keys of idle timers are stale.
+        while let Some(key) = self.idle.pop() {
+            if let Some(place) = self.queue.get_mut(key) {
+                *place = value;
+                return Ok((key, self.arm(key, deadline).map_err(|Stale| Full(value))?));
+            }
+        }
+        let key = self.keep(value)?;
+        Ok((key, self.arm(key, deadline).map_err(|Stale| Full(value))?))
+    }
+
+    fn remove(&mut self, key: Key) -> Result<(u32, bool), Stale> {
+        let value = *self.queue.get(key).ok_or(Stale)?;
+        let head = self.disarm(key)?;
+        self.idle.push(key);
+        Ok((value, head))
+    }
+
+    fn pop_expired(&mut self, now: u64) -> Option<Fired> {
+        let Expired { key, expiry, deadline, .. } = self.queue.pop_and_keep(now)?;
+        self.idle.push(key);
+        let value = self.queue.get(key).copied().unwrap_or(u32::MAX);
+        Some(Fired::new(value, expiry).asked(deadline))
+    }
+
+    fn rearm_expired(&mut self, now: u64, rearm: &mut dyn FnMut(u64) -> u64) -> Option<Fired> {
+        let Expired { key, expiry, deadline, .. } =
+            self.queue.pop_and_reinsert(now, |expiry, _| rearm(expiry))?;
+        let value = self.queue.get(key).copied().unwrap_or(u32::MAX);
+        Some(Fired::new(value, expiry).asked(deadline))
+    }
+
+    fn keep(&mut self, value: u32) -> Result<Key, Full> {
+        self.queue.insert_idle(value).map_err(|rejected| Full(rejected.value))
+    }
+
+    fn arm(&mut self, key: Key, deadline: u64) -> Result<bool, Stale> {
+        Ok(self.queue.arm_at(key, deadline, self.queue.now()).map_err(|_| Stale)?.is_changed())
+    }
+
+    fn disarm(&mut self, key: Key) -> Result<bool, Stale> {
+        Ok(self.queue.disarm(key).map_err(|_| Stale)?.is_changed())
+    }
+
+    fn pop_and_keep(&mut self, now: u64) -> Option<Fired> {
+        let Expired { key, expiry, deadline, .. } = self.queue.pop_and_keep(now)?;
+        let value = self.queue.get(key).copied().unwrap_or(u32::MAX);
+        Some(Fired::new(value, expiry).asked(deadline))
+    }
+
+    fn expiry(&self, key: Key) -> Option<u64> {
+        self.queue.expiry(key)
     }
 }

@@ -9,7 +9,7 @@ use crate::foreign::{BTree, BinaryHeapLazy};
 #[cfg(feature = "foreign")]
 use crate::foreign::{BitWheel, DelayQueue};
 use crate::machine::{self, Event, Mismatch, Watch};
-use crate::ours::{Hook, Slab};
+use crate::ours::{Hook, Kept, Slab};
 use crate::script::{Op, decode};
 use crate::subject::{Make, Offers};
 
@@ -27,9 +27,9 @@ pub struct Kind {
     /// The greatest lateness that it claims, if it is granular.
     pub lateness: Option<fn(u64) -> u64>,
     /// Its clauses.
-    pub clauses: [Clause; 21],
+    pub clauses: [Clause; 22],
     /// The verdicts of all clauses, computed together.
-    pub verdicts: fn(&Tools) -> [Verdict; 21],
+    pub verdicts: fn(&Tools) -> [Verdict; 22],
     /// Runs a script on it beside the oracle.
     pub run: fn(&[Op]) -> Result<Vec<Event>, Mismatch>,
     /// Runs a script on a queue that takes a bounded number of timers.
@@ -110,6 +110,17 @@ pub fn ours() -> Vec<Kind> {
     }
     let mut kinds = for_each_family!(kinds []);
     kinds.extend(for_each_slab_only_family!(slab_kinds []));
+    kinds
+}
+
+/// Every family in a slab, with timers that are idle between their deliveries.
+#[must_use]
+pub fn kept() -> Vec<Kind> {
+    macro_rules! kinds {
+        ([] $($id:literal => $family:ty;)+) => { vec![$(Kind::of::<Kept<$family>>()),+] };
+    }
+    let mut kinds = for_each_family!(kinds []);
+    kinds.extend(for_each_slab_only_family!(kinds []));
     kinds
 }
 

@@ -73,6 +73,8 @@ pub struct Offers {
     pub budget: bool,
     /// `tell`: `now` advances, and nothing leaves.
     pub tell: bool,
+    /// `keep`, `arm`, `disarm`, `pop_and_keep`: a timer that is not pending keeps its key.
+    pub idle: bool,
     /// `clear`.
     pub clear: bool,
     /// A structural self-check.
@@ -99,6 +101,7 @@ impl Offers {
         rearm: true,
         budget: true,
         tell: true,
+        idle: true,
         clear: true,
         check: true,
         reserve: true,
@@ -118,6 +121,7 @@ impl Offers {
         rearm: false,
         budget: false,
         tell: false,
+        idle: false,
         clear: false,
         check: false,
         reserve: false,
@@ -224,6 +228,39 @@ pub trait Subject {
     fn rearm_expired(&mut self, now: u64, rearm: &mut dyn FnMut(u64) -> u64) -> Option<Fired> {
         let _ = (now, rearm);
         unreachable!("rearm is not offered")
+    }
+
+    /// Takes an idle timer in.
+    ///
+    /// # Errors
+    /// [`Full`] with the value.
+    fn keep(&mut self, value: u32) -> Result<Self::Key, Full> {
+        let _ = value;
+        unreachable!("idle is not offered")
+    }
+
+    /// Makes an idle or pending timer pending; returns whether the head changed.
+    ///
+    /// # Errors
+    /// [`Stale`].
+    fn arm(&mut self, key: Self::Key, deadline: u64) -> Result<bool, Stale> {
+        let _ = (key, deadline);
+        unreachable!("idle is not offered")
+    }
+
+    /// Makes a pending timer idle; returns whether the head changed.
+    ///
+    /// # Errors
+    /// [`Stale`].
+    fn disarm(&mut self, key: Self::Key) -> Result<bool, Stale> {
+        let _ = key;
+        unreachable!("idle is not offered")
+    }
+
+    /// Advances `now` and makes one due timer idle.
+    fn pop_and_keep(&mut self, now: u64) -> Option<Fired> {
+        let _ = now;
+        unreachable!("idle is not offered")
     }
 
     /// Removes all.

@@ -4,12 +4,12 @@
 use std::sync::LazyLock;
 
 use tickwright_testkit::clauses::{NAMES, Tools, Verdict};
-use tickwright_testkit::registry::{Kind, ours};
+use tickwright_testkit::registry::{Kind, kept, ours};
 
 /// Each structure's verdicts, in the order of the clauses. They are computed once, for all tests.
-static VERDICTS: LazyLock<Vec<(String, [Verdict; 21])>> = LazyLock::new(|| {
+static VERDICTS: LazyLock<Vec<(String, [Verdict; 22])>> = LazyLock::new(|| {
     let judged = |kind: &Kind| (kind.name.clone(), (kind.verdicts)(&Tools::default()));
-    ours().iter().map(judged).collect()
+    ours().iter().chain(&kept()).map(judged).collect()
 });
 
 /// Requires that every structure keeps the clause `name`. The structures in `but` need not offer
@@ -64,7 +64,7 @@ clauses! {
     next_expiry_is_exact;
     next_wake_is_a_lower_bound;
     head_change_is_reported;
-    stale_keys_stay_stale;
+    stale_keys_stay_stale, not offered by |name: &str| name.ends_with("/kept");
     full_hands_the_value_back, not offered by |name: &str| name.ends_with("/hook");
     check_verifies_every_invariant;
     idle_time_is_free;
@@ -74,6 +74,7 @@ clauses! {
     pop_and_reinsert_is_pop_then_insert;
     len_counts_what_is_pending;
     clear_empties;
+    idle_timers_keep_their_keys;
 }
 
 /// The names and numbers here equal those in the contract's own text.

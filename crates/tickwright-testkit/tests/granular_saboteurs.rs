@@ -87,7 +87,7 @@ impl Make for Sabotage {
     type Arena = ();
     type Subject<'a> = Saboteur;
 
-    const OFFERS: Offers = Offers { bound: false, ..Offers::ALL };
+    const OFFERS: Offers = Offers { bound: false, idle: false, ..Offers::ALL };
     const EXACT: bool = false;
     const LATENESS: Option<fn(u64) -> u64> = Some(Standard::lateness);
     const MOVES: bool = true;

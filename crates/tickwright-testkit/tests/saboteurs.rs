@@ -57,10 +57,15 @@ enum Fault {
     LenForgetsDeliveries,
     ClearLeavesOne,
     ClearResetsTheClock,
+    IdleKeyIsRefused,
+    DisarmIsIgnored,
+    IdleIsRescheduled,
+    ArmIsEarly,
+    PopAndKeepForgetsTheKey,
 }
 
 /// Each fault and the clause that must find it.
-const FAULTS: [(Fault, &str); 41] = {
+const FAULTS: [(Fault, &str); 46] = {
     use Fault::*;
     [
         (EarlyByOne, "never_early"),
@@ -104,6 +109,11 @@ const FAULTS: [(Fault, &str); 41] = {
         (LenForgetsDeliveries, "len_counts_what_is_pending"),
         (ClearLeavesOne, "clear_empties"),
         (ClearResetsTheClock, "clear_empties"),
+        (IdleKeyIsRefused, "idle_timers_keep_their_keys"),
+        (DisarmIsIgnored, "idle_timers_keep_their_keys"),
+        (IdleIsRescheduled, "idle_timers_keep_their_keys"),
+        (ArmIsEarly, "idle_timers_keep_their_keys"),
+        (PopAndKeepForgetsTheKey, "idle_timers_keep_their_keys"),
     ]
 };
 
@@ -274,6 +284,7 @@ impl Subject for Saboteur {
     fn reschedule(&mut self, key: Key, deadline: u64) -> Result<bool, Stale> {
         match self.fault {
             Fault::RescheduleIsIgnored => return Ok(false),
+            Fault::IdleIsRescheduled => return self.inner.arm(key, deadline),
             Fault::DeadKeysAreAccepted => return self.inner.reschedule(key, deadline).or(Ok(false)),
             Fault::RescheduleKeepsItsPlace => {
                 // Only the head shows its tick. So the fault applies only if the head has this
@@ -335,6 +346,30 @@ impl Subject for Saboteur {
                 self.inner.rearm_expired(now, &mut |_| rearm(now))
             }
             _ => self.inner.rearm_expired(now, rearm),
+        }
+    }
+
+    fn keep(&mut self, value: u32) -> Result<Key, Full> {
+        self.inner.keep(value)
+    }
+
+    fn arm(&mut self, key: Key, deadline: u64) -> Result<bool, Stale> {
+        match self.fault {
+            // Only an idle timer cannot be rescheduled.
+            Fault::IdleKeyIsRefused => self.inner.reschedule(key, deadline),
+            Fault::ArmIsEarly => self.inner.arm(key, deadline.saturating_sub(1)),
+            _ => self.inner.arm(key, deadline),
+        }
+    }
+
+    fn disarm(&mut self, key: Key) -> Result<bool, Stale> {
+        if self.fault == Fault::DisarmIsIgnored { Ok(false) } else { self.inner.disarm(key) }
+    }
+
+    fn pop_and_keep(&mut self, now: u64) -> Option<Fired> {
+        match self.fault {
+            Fault::PopAndKeepForgetsTheKey => self.inner.pop_expired(now),
+            _ => self.inner.pop_and_keep(now),
         }
     }
 

@@ -6,6 +6,7 @@
 //! [`Make`], so it judges our queues and foreign ones alike.
 
 mod directed;
+mod idle;
 mod late;
 mod progress;
 mod quiet;
@@ -23,6 +24,7 @@ pub use directed::{
     full_hands_the_value_back, idle_time_is_free, no_allocation_after_reserve,
     user_code_runs_on_a_whole_queue,
 };
+pub use idle::idle_timers_keep_their_keys;
 pub use verdict::{Tools, Verdict};
 
 /// A clause for queues of one kind.
@@ -44,11 +46,11 @@ impl fmt::Debug for Clause {
 macro_rules! clauses {
     ($($number:literal $name:ident)+) => {
         /// The names of all clauses, in the order of their numbers.
-        pub const NAMES: [&str; 21] = [$(stringify!($name)),+];
+        pub const NAMES: [&str; 22] = [$(stringify!($name)),+];
 
         /// All clauses for queues of one kind, in the order of their numbers.
         #[must_use]
-        pub fn all<M: Make>() -> [Clause; 21] {
+        pub fn all<M: Make>() -> [Clause; 22] {
             [$(Clause { number: $number, name: stringify!($name), verdict: $name::<M> }),+]
         }
     };
@@ -76,12 +78,13 @@ clauses! {
     19 pop_and_reinsert_is_pop_then_insert
     20 len_counts_what_is_pending
     21 clear_empties
+    22 idle_timers_keep_their_keys
 }
 
 /// The verdicts of all clauses on queues of one kind, in the order of their numbers. The clauses of
 /// one scope share one run of each script: that is several times faster than a run for each clause.
 #[must_use]
-pub fn verdicts<M: Make>(tools: &Tools) -> [Verdict; 21] {
+pub fn verdicts<M: Make>(tools: &Tools) -> [Verdict; 22] {
     let read: Vec<(&str, Verdict)> = [Scope::All, Scope::DeadKeys, Scope::Edges]
         .into_iter()
         .flat_map(|scope| {

@@ -73,7 +73,7 @@ impl Make for BinaryHeapLazy {
         "std BinaryHeap, lazy".into()
     }
 
-    const OFFERS: Offers = Offers { check: false, bound: false, ..Offers::ALL };
+    const OFFERS: Offers = Offers { check: false, bound: false, idle: false, ..Offers::ALL };
     const EXACT: bool = true;
 
     fn arena(_: usize) {}

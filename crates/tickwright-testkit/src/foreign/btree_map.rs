@@ -35,8 +35,15 @@ impl Make for BTree {
         "std BTreeMap".into()
     }
 
-    const OFFERS: Offers =
-        Offers { reschedule: false, rearm: false, check: false, reserve: false, bound: false, ..Offers::ALL };
+    const OFFERS: Offers = Offers {
+        reschedule: false,
+        rearm: false,
+        check: false,
+        reserve: false,
+        bound: false,
+        idle: false,
+        ..Offers::ALL
+    };
     const EXACT: bool = true;
 
     fn arena(_: usize) {}
