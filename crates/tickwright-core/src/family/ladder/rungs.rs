@@ -2,12 +2,11 @@
 
 use crate::contract::Tick;
 
-/// The most rungs. At most `AHEAD` rungs divide ticks ahead of the clock. Two are for timers that
-/// arrive before them, and for those of the first tick that were in the run. Each further rung but
-/// the first two divides by 32: 12 rungs reach one tick, and 13 more reach one arrival number.
-/// Three are for the tick of the clock, which may have a rung of its own, and for arrivals after
-/// it.
-pub(super) const RUNGS: usize = AHEAD + 2 + 12 + 13 + 3;
+/// The most rungs. At most `AHEAD` rungs divide ticks ahead of the clock. One is for timers that
+/// arrive before them. Each further rung but the first two divides by 32: 12 rungs reach one tick,
+/// and 13 more reach one arrival number. Three are for the tick of the clock, which may have a rung
+/// of its own, and for arrivals after it.
+pub(super) const RUNGS: usize = AHEAD + 1 + 12 + 13 + 3;
 
 /// A long bucket ahead of the clock is divided while there are fewer rungs than this.
 pub(super) const AHEAD: usize = 7;

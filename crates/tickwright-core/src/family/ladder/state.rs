@@ -300,7 +300,9 @@ impl<P: Handle> Ladder<P> {
         self.run.last().is_some_and(|last| u128::from(last) >= self.run_end)
     }
 
-    /// Moves the timers that have equals outside to a rung of their own, before all others.
+    /// Moves the timers that have equals outside back to the bucket of these equals. That is a bucket
+    /// of arrivals if the run was filled from one. No rung is added: a program may fill the run with
+    /// equals again and again, each time at an earlier tick.
     pub(super) fn give_back(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) {
         while let Some(last) = self.depth.checked_sub(1)
             && self.rungs[last].occupied(0).is_none()
@@ -311,19 +313,28 @@ impl<P: Handle> Ladder<P> {
             return;
         }
         let tick = self.run_end as Tick;
-        self.push_rung((tick, tick.into()), (0, self.next_sequence), u64::BITS, 1);
-        let (at, list) = (self.depth - 1, first_list(self.depth - 1));
-        let (from, len) = (self.run.before(tick), self.run.len());
-        for index in from..len {
+        let last = self.depth.wrapping_sub(1);
+        let arrivals = self.rungs.get(last).is_some_and(|rung| rung.by_arrival() && rung.start == tick);
+        let from = self.run.before(tick);
+        for index in from..self.run.len() {
             let Some(p) = self.run.get(index).and_then(|(_, slot)| P::from_number(slot)) else { continue };
-            let entry = nodes.record_mut(p).add_entry(p.number());
+            if !arrivals {
+                self.file_again(nodes, p);
+                continue;
+            }
+            let record = nodes.record_mut(p);
+            let entry = record.add_entry(p.number());
+            let rung = &mut self.rungs[last];
+            let bucket = rung.bucket(record.sequence);
+            rung.mark(bucket);
+            rung.next = rung.next.min(bucket);
             self.entries += 1;
-            self.rungs[at].mark(0);
-            // A timer may be moved to the tick again while it waits here.
-            self.lists[list].mixed = true;
-            self.pool.push(&mut self.lists[list], entry);
+            self.pool.push(&mut self.lists[rung.first + bucket], entry);
         }
-        for _ in from..len {
+        if !arrivals {
+            self.mix(tick);
+        }
+        for _ in from..self.run.len() {
             let _ = self.run.pop_last();
         }
     }

@@ -674,6 +674,20 @@ fn arrivals_before_a_tick_that_is_being_taken_come_first() {
     }
 }
 
+/// The run is filled with timers of one tick again and again, each time with an earlier tick.
+#[test]
+fn crowds_that_arrive_in_descending_order_leave_in_order() {
+    for (crowd, step) in [(49, 1), (50, 7), (64, 1000), (200, 1 << 33)] {
+        let mut queue = Queue::new();
+        let expected = (0..100).rev().flat_map(|at| at * crowd..(at + 1) * crowd);
+        for id in 0..100 * crowd {
+            let _ = queue.insert(Tick::from(100 - id / crowd) * step, id).unwrap();
+        }
+        assert_eq!(queue.check(), Ok(()));
+        assert!(queue.expired(Tick::MAX).map(|expired| expired.value).eq(expected), "{crowd}");
+    }
+}
+
 /// With a small budget, a call that enters a long mixed tick reads few records.
 #[test]
 fn a_mixed_tick_is_sorted_in_bounded_steps() {
