@@ -10,9 +10,8 @@
 use super::pool::List;
 use super::purge::{most_chunks, most_entries};
 use super::record::{LadderRecord, SLOTS};
-use super::refill::DIRECT;
 use super::run::WINDOW;
-use super::rungs::{LISTS, RUNGS, Rung};
+use super::rungs::{Rung, sizes};
 use super::state::{LONG, Ladder, Purge, Split};
 use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
 use crate::explain::{Explanation, Whereabouts};
@@ -404,9 +403,9 @@ impl<P: Handle> Ladder<P> {
     #[cold]
     fn grow(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
         let total = len.checked_add(additional).filter(|&total| total <= SLOTS).ok_or(Reject::Full)?;
-        let room = if additional > 1 { total } else { (total + total / 2).min(SLOTS) };
+        let room = if additional > 1 { total } else { (total + (total / 8).clamp(4, 4096)).min(SLOTS) };
         let limit = most_entries(room);
-        let (lists, rungs) = if room <= DIRECT { (1, 0) } else { (LISTS, RUNGS) };
+        let (lists, rungs) = sizes(room);
         self.pool.reserve(most_chunks(limit, lists))?;
         let missing = |have: usize, wanted: usize| wanted.saturating_sub(have);
         self.lists.try_reserve_exact(missing(self.lists.len(), lists)).map_err(|_| Reject::Full)?;

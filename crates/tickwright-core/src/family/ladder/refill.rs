@@ -10,7 +10,7 @@
 use super::pool::{CHUNK, List, Pool};
 use super::record::{Entry, LadderRecord};
 use super::run::{SORTED, WINDOW};
-use super::rungs::{AHEAD, RUNGS, TOP, bits, bits_of, least_bits};
+use super::rungs::{AHEAD, MOST_PUSHED, SPARE, TOP, bits, bits_of, least_bits};
 use super::state::{Ladder, Split};
 use crate::contract::Tick;
 use crate::storage::{Handle, Nodes};
@@ -32,8 +32,12 @@ const SHORT: u32 = 20;
 const PER_BUCKET: usize = 16;
 const PER_TOP_BUCKET: usize = 8;
 
-/// The most rungs that one division adds.
-const MOST_PUSHED: usize = 3;
+/// A mixed list of one tick with up to this many entries is not divided: the run takes the earliest
+/// arrivals of it.
+const READ_AT_ONCE: usize = 256;
+
+/// The run takes so many timers of a long list that cannot be divided.
+const EARLIEST: usize = 48;
 
 /// The bits of the index of at least so many buckets, in a rung at this depth.
 fn buckets_for(buckets: usize, depth: usize) -> u32 {
@@ -95,11 +99,25 @@ impl<P: Handle> Ladder<P> {
             return self.pay(budget, len) && self.enter_short(nodes, (last, bucket), range, budget);
         }
         // Arrivals before a bucket ahead of the clock may need a rung of their own.
-        if first > now && last >= AHEAD - 1 || last >= RUNGS - MOST_PUSHED {
+        if first > now && last >= AHEAD - 1 {
             return false;
         }
         if range.first == range.last && range.bound == 0 && !self.lists[list].mixed {
             return self.pay(budget, SORTED) && self.stream(nodes, (last, bucket), range.first);
+        }
+        if !self.can_divide() || range.first == range.last && range.bound == 0 && len <= READ_AT_ONCE {
+            if !self.pay(budget, SORTED) {
+                return false;
+            }
+            if range.bound == 0 {
+                self.rungs[last].next = bucket;
+                return self.take_window(nodes, list, range);
+            }
+            self.undo_arrivals();
+            let (list, _) = self.list_for(first);
+            let (first, last) =
+                self.place_of(list).map_or((first, first), |(at, bucket)| self.rungs[at].ticks(bucket));
+            return self.take_window(nodes, list, Range { first, last, outer: last, bound: 0 });
         }
         let pauses = len.saturating_sub(self.paid) > *budget;
         if pauses && first > now {
@@ -123,7 +141,7 @@ impl<P: Handle> Ladder<P> {
             (0, bits_of(self.next_sequence), self.next_sequence)
         };
         let rung = self.depth;
-        self.push_rung((first, first.into()), (base, bound), key_bits, divide);
+        self.push_rung((first, first.into()), (base, bound), key_bits, self.bits_to_one(key_bits, divide));
         self.split = Split { rest, behind, rung, first, last: first, reads_records: true };
         true
     }
@@ -142,7 +160,9 @@ impl<P: Handle> Ladder<P> {
     ) {
         let rung = self.depth;
         let end = u128::from(last) + 1;
-        match pauses_at.filter(|now| (first..=last).contains(now)) {
+        let pauses_at = pauses_at.filter(|now| (first..=last).contains(now));
+        let divide = divide.min(self.most_bits(if pauses_at.is_some() { MOST_PUSHED } else { 1 }, SPARE));
+        match pauses_at {
             None => self.push_rung((first, end), (first, 0), key_bits, divide),
             Some(now) => {
                 if now < last {
@@ -161,13 +181,9 @@ impl<P: Handle> Ladder<P> {
     /// Enters the top: no rung is in use.
     fn enter_top(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, now: Tick, budget: &mut usize) -> bool {
         let len = self.len_of(TOP);
-        if len <= DIRECT || self.rungs.is_empty() {
-            if !self.pay(budget, len) {
-                return false;
-            }
+        if len <= DIRECT || !self.can_divide() {
             let range = Range { first: self.top_first, last: self.top_last, outer: self.top_last, bound: 0 };
-            self.take_window(nodes, TOP, range);
-            return true;
+            return self.pay(budget, len.min(SORTED)) && self.take_window(nodes, TOP, range);
         }
         let (first, last) = (self.top_first, self.top_last);
         let pauses = len.saturating_sub(self.paid) > *budget;
@@ -198,8 +214,7 @@ impl<P: Handle> Ladder<P> {
         if range.last - range.first > WINDOW {
             // Later timers go back to the bucket.
             self.rungs[at].next = bucket;
-            self.take_window(nodes, rung.first + bucket, range);
-            return true;
+            return self.take_window(nodes, rung.first + bucket, range);
         }
         let mut lists = [List::EMPTY; TOGETHER + 2];
         (lists[0], lists[1]) = self.take(rung.first + bucket);
@@ -263,23 +278,76 @@ impl<P: Handle> Ladder<P> {
     }
 
     /// Takes the timers that are due within `WINDOW` ticks of the first of them. The others are
-    /// appended to their buckets again.
-    fn take_window(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, list: usize, mut range: Range) {
+    /// appended to their buckets again. If the list is long, it reads all entries, and takes the
+    /// earliest `EARLIEST` timers or fewer.
+    fn take_window(
+        &mut self,
+        nodes: &mut impl Nodes<P, LadderRecord>,
+        list: usize,
+        mut range: Range,
+    ) -> bool {
         let lists = self.take(list);
-        if range.last - range.first > WINDOW {
-            let entries = || self.pool.iter(&lists.0).chain(self.pool.iter(&lists.1));
-            let ticks = entries().filter_map(|entry| self.alive(nodes, entry, (range.first, range.last)));
-            range.first = ticks.map(|(placed, _)| placed).min().unwrap_or(range.first);
-            range.last = range.last.min(range.first.saturating_add(WINDOW));
+        if range.last - range.first > WINDOW || (lists.0.len + lists.1.len) as usize > SORTED {
+            self.cut(nodes, (&lists.0, &lists.1), &mut range);
         }
-        self.run_end = u128::from(range.last) + 1;
+        self.run_end = u128::from(range.last) + u128::from(range.bound == 0);
         let mut mixed = lists.0.mixed;
         for mut list in [lists.0, lists.1] {
-            mixed |= self.gather(nodes, &mut list, SORTED, range);
+            mixed |= self.gather(nodes, &mut list, usize::MAX, range);
         }
         let list = &mut self.lists[list];
         list.mixed |= mixed && list.len > 0;
         self.fill_run(nodes, range, mixed);
+        true
+    }
+
+    /// Narrows the range to the earliest timers of two lists. If their first tick has too many, it
+    /// takes those that arrived first.
+    fn cut(&self, nodes: &impl Nodes<P, LadderRecord>, lists: (&List, &List), range: &mut Range) {
+        let mut keys = [(Tick::MAX, u64::MAX); 2 * SORTED];
+        let mut len = 0;
+        for entry in self.pool.iter(lists.0).chain(self.pool.iter(lists.1)) {
+            let Some((placed, p)) = self.alive(nodes, entry, (range.first, range.last)) else { continue };
+            if len == keys.len() {
+                keys.select_nth_unstable(EARLIEST);
+                len = EARLIEST + 1;
+            }
+            keys[len] = (placed, nodes.record(p).sequence);
+            len += 1;
+        }
+        let keys = &mut keys[..len];
+        let next = if len > EARLIEST { Some(*keys.select_nth_unstable(EARLIEST).1) } else { None };
+        let Some(&(first, _)) = keys.iter().min() else { return };
+        range.first = first;
+        range.last = range.last.min(first.saturating_add(WINDOW));
+        if let Some((tick, sequence)) = next {
+            range.last = range.last.min(if tick > first { tick - 1 } else { first });
+            range.bound = if tick > first { 0 } else { sequence };
+        }
+    }
+
+    /// Moves the timers that are divided by arrival back to the bucket of their tick, since there is
+    /// no memory to divide them further.
+    fn undo_arrivals(&mut self) {
+        while let Some(last) = self.depth.checked_sub(1)
+            && self.rungs[last].by_arrival()
+        {
+            let tick = self.rungs[last].start;
+            while let Some(bucket) = self.rungs[last].occupied(0) {
+                let lists = self.take(self.rungs[last].first + bucket);
+                for mut list in [lists.0, lists.1] {
+                    while list.len > 0 {
+                        let (entries, len) = self.pool.take_chunk(&mut list);
+                        self.entries -= len;
+                        for &entry in &entries[..len] {
+                            self.file(tick, entry);
+                        }
+                    }
+                }
+            }
+            self.mix(tick);
+            self.pop_rung();
+        }
     }
 
     fn fill_run(&mut self, nodes: &impl Nodes<P, LadderRecord>, range: Range, mixed: bool) {

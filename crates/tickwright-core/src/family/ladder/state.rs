@@ -6,7 +6,7 @@ use core::marker::PhantomData;
 use super::pool::{List, Pool};
 use super::record::{Entry, LadderRecord};
 use super::run::{Batch, Run};
-use super::rungs::{RUNGS, Rung, TOP, bits, bits_of, first_list, place_of};
+use super::rungs::{MOST_PUSHED, Rung, SPARE, TOP, bits, bits_of};
 use crate::contract::Tick;
 use crate::storage::{Handle, Nodes};
 
@@ -194,6 +194,35 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
+    /// The first list that no rung uses.
+    fn free_list(&self) -> usize {
+        self.depth.checked_sub(1).map_or(TOP + 1, |last| self.rungs[last].end_of_lists())
+    }
+
+    /// The greatest number of bits so that `pieces` new rungs leave `spare` lists.
+    pub(super) fn most_bits(&self, pieces: usize, spare: usize) -> u32 {
+        bits_of((self.lists.len().saturating_sub(self.free_list() + spare) / pieces) as u64).saturating_sub(1)
+    }
+
+    /// The number of bits, up to `most`, for rungs that divide keys until one key is left.
+    pub(super) fn bits_to_one(&self, key_bits: u32, most: u32) -> u32 {
+        let free = self.lists.len().saturating_sub(self.free_list() + SPARE);
+        let fits = |&bits: &u32| (key_bits.div_ceil(bits) as usize) << bits <= free;
+        (1..=most).rev().find(fits).unwrap_or(1)
+    }
+
+    /// Whether a list can be divided into at least two buckets. A rung stays for earlier arrivals.
+    pub(super) fn can_divide(&self) -> bool {
+        self.depth + MOST_PUSHED < self.rungs.len() && self.most_bits(MOST_PUSHED, SPARE) > 0
+    }
+
+    /// The rung and the bucket of a list other than the top.
+    pub(super) fn place_of(&self, list: usize) -> Option<(usize, usize)> {
+        let rung = self.rungs.get(..self.depth)?.iter().rposition(|rung| rung.first <= list)?;
+        let bucket = list - self.rungs[rung].first;
+        (bucket <= self.rungs[rung].mask).then_some((rung, bucket))
+    }
+
     /// Adds a rung before all others, for ticks from `start` to before `end`. It divides keys that
     /// begin at `base` and have `key_bits` bits, into up to `1 << divide` buckets.
     pub(super) fn push_rung(
@@ -203,15 +232,15 @@ impl<P: Handle> Ladder<P> {
         key_bits: u32,
         divide: u32,
     ) {
-        let depth = self.depth;
-        debug_assert!(depth < RUNGS);
-        let most = bits(depth);
+        let (depth, first) = (self.depth, self.free_list());
+        let bits = divide.min(key_bits);
+        debug_assert!(depth < self.rungs.len() && first + (1 << bits) <= self.lists.len());
         let rung = &mut self.rungs[depth];
         *rung = Rung::EMPTY;
         rung.base = base;
-        rung.shift = key_bits.saturating_sub(divide.min(most));
-        rung.first = first_list(depth);
-        rung.mask = (1 << most) - 1;
+        rung.shift = key_bits - bits;
+        rung.first = first;
+        rung.mask = (1 << bits) - 1;
         rung.start = start;
         rung.end = end;
         rung.bound = bound;
@@ -230,8 +259,7 @@ impl<P: Handle> Ladder<P> {
         if list == TOP {
             self.top_first = Tick::MAX;
             self.top_last = 0;
-        } else {
-            let (rung, bucket) = place_of(list);
+        } else if let Some((rung, bucket)) = self.place_of(list) {
             self.rungs[rung].unmark(bucket);
         }
         let mut rest = core::mem::replace(&mut self.lists[list], List::EMPTY);
@@ -275,7 +303,8 @@ impl<P: Handle> Ladder<P> {
                 rung.next = 0;
                 let (start, end) = (now.min(cut), rung.start);
                 let key_bits = bits_of(end - 1 - start);
-                self.push_rung((start, end.into()), (start, 0), key_bits, bits(self.depth));
+                let divide = bits(self.depth).min(self.most_bits(1, 0));
+                self.push_rung((start, end.into()), (start, 0), key_bits, divide);
                 let rung = &mut self.rungs[last + 1];
                 rung.next = rung.bucket(cut);
             } else {
