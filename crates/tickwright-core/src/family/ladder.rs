@@ -80,14 +80,15 @@
 //! with timers that may be due much later. An entry moves once for each rung, which is at most
 //! twice with a million timers whose deadlines are spread.
 //!
-//! With a budget of n, an advance moves and delivers at most n entries on average. It moves up to
-//! 64 entries at once, and earlier advances have paid for them: one advance may move up to 63 more
-//! than its own budget. When the memory for entries is used up, an insert drops all dead entries,
+//! With a budget of n, an advance moves and delivers at most n timers. If the first bucket has
+//! more, the run takes only its first n, for which the advance reads the whole bucket, up to 64
+//! entries, or 256 that are due at one tick and mixed. When the memory for entries is used up, an
+//! insert drops all dead entries,
 //! in O(n). It is used up only if more than n/16 timers move to earlier ticks between two passes of
 //! the purge.
 //!
 //! Bytes per timer: slab 24 + slot (8 for a `u32`), and 11 for entries. From 41 timers on, lists,
-//! rungs and chunks that are not full add 28 bytes a timer and 2.5 KiB, but at most 240 KiB: they
+//! rungs and chunks that are not full add 28 bytes a timer and 4 to 11 KiB, at most 250 KiB: they
 //! serve so many buckets at once. With fewer than 8,000 timers, unusual deadlines may need more.
 //! The run then takes 48 timers at a time out of a long bucket, and reads all of it. The queue
 //! itself takes 3.3 KiB. A ladder has at most 2^24 - 1 slots; another timer is refused as

@@ -11,6 +11,7 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use super::record::Entry;
 use crate::contract::Reject;
@@ -38,12 +39,14 @@ pub(super) struct List {
     /// The cell for the next entry. At the start of a chunk: a new chunk is needed.
     end: u32,
     pub(super) len: u32,
+    /// The entries that have been taken from the first chunk.
+    taken: u8,
     /// Timers of one tick may not be in the order of their arrival.
     pub(super) mixed: bool,
 }
 
 impl List {
-    pub(super) const EMPTY: Self = Self { head: NONE, end: 0, len: 0, mixed: false };
+    pub(super) const EMPTY: Self = Self { head: NONE, end: 0, len: 0, taken: 0, mixed: false };
 }
 
 /// Some chunks.
@@ -144,28 +147,33 @@ impl Pool {
         list.end = at << BITS;
     }
 
-    /// The number of entries that [`take_chunk`](Self::take_chunk) will take.
+    /// The number of entries in the first chunk of a list.
     #[inline]
     pub(super) fn in_chunk(list: &List) -> usize {
-        (list.len as usize).min(CHUNK)
+        (list.len as usize).min(CHUNK - list.taken as usize)
     }
 
-    /// Takes the first chunk off a list that is not empty. Returns the chunk and its number of
-    /// entries.
+    /// Takes up to `most` entries of the first chunk off a list that is not empty. Returns the chunk
+    /// and their places.
     #[inline]
-    pub(super) fn take_chunk(&mut self, list: &mut List) -> ([Entry; CHUNK], usize) {
-        let len = Self::in_chunk(list);
+    pub(super) fn take_chunk(&mut self, list: &mut List, most: usize) -> ([Entry; CHUNK], Range<usize>) {
+        let from = list.taken as usize;
+        let len = Self::in_chunk(list).min(most);
         let at = list.head;
         let (segment, place) = place(at);
         let segment = &mut self.segments[segment][0];
         let entries = segment.entries.as_chunks().0[place];
-        list.head = core::mem::replace(&mut segment.next[place], self.free);
-        self.free = at;
         list.len -= len as u32;
+        list.taken = (from + len) as u8 % CHUNK as u8;
         if list.len == 0 {
             list.end = 0;
+            list.taken = 0;
         }
-        (entries, len)
+        if list.taken == 0 {
+            list.head = core::mem::replace(&mut segment.next[place], self.free);
+            self.free = at;
+        }
+        (entries, from..from + len)
     }
 
     /// A chunk.
@@ -179,21 +187,28 @@ impl Pool {
     #[inline]
     pub(super) fn first_chunk(&self, list: &List) -> &[Entry] {
         let chunk = if list.len == 0 { None } else { self.chunk(list.head) };
-        chunk.map_or(&[], |chunk| &chunk[..Self::in_chunk(list)])
+        chunk.map_or(&[], |chunk| &chunk[list.taken as usize..][..Self::in_chunk(list)])
     }
 
-    /// All entries, in order.
-    pub(super) fn iter(&self, list: &List) -> impl Iterator<Item = Entry> + '_ {
-        let chunks = (list.len as usize).div_ceil(CHUNK);
+    /// The entries of each chunk, in order.
+    #[inline]
+    pub(super) fn parts(&self, list: &List) -> impl Iterator<Item = &[Entry]> + '_ {
+        let (mut from, mut left) = (list.taken as usize, list.len as usize);
         let next = |&chunk: &u32| {
             let (segment, at) = place(chunk);
             self.segments.get(segment)?[0].next.get(at).copied()
         };
-        core::iter::successors(Some(list.head), next)
-            .take(chunks)
-            .filter_map(|at| self.chunk(at))
-            .flatten()
-            .copied()
-            .take(list.len as usize)
+        let chunks = core::iter::successors(Some(list.head), next).take((from + left).div_ceil(CHUNK));
+        chunks.filter_map(move |at| {
+            let part = self.chunk(at)?.get(from..(from + left).min(CHUNK))?;
+            left -= part.len();
+            from = 0;
+            Some(part)
+        })
+    }
+
+    /// All entries, in order.
+    pub(super) fn iter(&self, list: &List) -> impl Iterator<Item = Entry> + '_ {
+        self.parts(list).flatten().copied()
     }
 }

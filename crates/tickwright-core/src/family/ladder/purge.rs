@@ -30,7 +30,7 @@ impl<P: Handle> Ladder<P> {
         if self.split.is_on() {
             for _ in 0..CHUNKS_AT_ONCE {
                 if self.split.is_on() {
-                    self.split_chunk(nodes);
+                    self.split_chunk(nodes, CHUNK);
                 }
             }
             return;
@@ -50,9 +50,9 @@ impl<P: Handle> Ladder<P> {
             for entry in self.pool.first_chunk(&self.lists[at]) {
                 nodes.prefetch(P::from_number(entry.slot()));
             }
-            let (entries, len) = self.pool.take_chunk(&mut self.lists[at]);
-            read += len;
-            for &entry in &entries[..len] {
+            let (entries, places) = self.pool.take_chunk(&mut self.lists[at], CHUNK);
+            read += places.len();
+            for &entry in &entries[places] {
                 if Self::may_live(nodes, entry) {
                     self.pool.push(&mut self.purge.done, entry);
                 } else {
@@ -98,7 +98,9 @@ pub(super) const fn most_entries(timers: usize) -> usize {
 }
 
 /// The most chunks for this many entries in this many lists. All are full, except the last of each
-/// list, of a purge, of the two parts of the list that is being divided, and of one that is read.
-pub(super) fn most_chunks(entries: usize, lists: usize) -> usize {
-    entries.min(entries / CHUNK + lists + 4) + 1
+/// list, of a purge, of the two parts of the list that is being divided, and of one that is read. A
+/// list of each rung, and one that is being divided, may have been taken in part.
+pub(super) fn most_chunks(entries: usize, lists: usize, rungs: usize) -> usize {
+    let others = if rungs == 0 { 3 } else { 5 };
+    entries.min(entries / CHUNK + lists + rungs + others) + 1
 }

@@ -384,7 +384,6 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
         self.top_last = 0;
         self.split = Split::NONE;
         self.purge = Purge::NEW;
-        self.paid = 0;
     }
 
     fn heap_bytes(&self) -> usize {
@@ -406,7 +405,7 @@ impl<P: Handle> Ladder<P> {
         let room = if additional > 1 { total } else { (total + (total / 8).clamp(4, 4096)).min(SLOTS) };
         let limit = most_entries(room);
         let (lists, rungs) = sizes(room);
-        self.pool.reserve(most_chunks(limit, lists))?;
+        self.pool.reserve(most_chunks(limit, lists, rungs))?;
         let missing = |have: usize, wanted: usize| wanted.saturating_sub(have);
         self.lists.try_reserve_exact(missing(self.lists.len(), lists)).map_err(|_| Reject::Full)?;
         self.rungs.try_reserve_exact(missing(self.rungs.len(), rungs)).map_err(|_| Reject::Full)?;

@@ -89,8 +89,6 @@ pub struct Ladder<P> {
     pub(super) top_last: Tick,
     pub(super) split: Split,
     pub(super) purge: Purge,
-    /// The number of moves that earlier budgets have paid for.
-    pub(super) paid: usize,
     pub(super) _slots: PhantomData<fn() -> P>,
 }
 
@@ -112,7 +110,6 @@ impl<P: Handle> Ladder<P> {
         top_last: 0,
         split: Split::NONE,
         purge: Purge::NEW,
-        paid: 0,
         _slots: PhantomData,
     };
 
