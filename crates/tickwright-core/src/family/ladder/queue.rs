@@ -274,6 +274,12 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
     }
 
     #[inline]
+    fn upcoming(&self, k: usize) -> Option<P> {
+        let k = Some(k).filter(|&k| k < self.run.len())?;
+        P::from_number(self.run.get(k)?.1)
+    }
+
+    #[inline]
     fn expiry(&self, nodes: &impl Nodes<P, LadderRecord>, p: P) -> Tick {
         nodes.record(p).expiry
     }
