@@ -311,7 +311,7 @@ fn a_sample_of_expiries_is_as_long_as_there_are_timers() {
 fn a_line_is_drawn_where_there_are_enough_populations() {
     let plots = |n: &str| {
         let report =
-            report(&asked("hold-exp-sparse", &["--structures", "list/*,heap4/*,avl/*", "--n", n]), 100);
+            report(&asked("hold-exp-sparse", &["--structures", "list/*,heap4/*,rb/*", "--n", n]), 100);
         report.plots().map(|plot| (plot.has_course(), plot.is_rows())).collect::<Vec<_>>()
     };
     assert_eq!(plots("2,3,4"), [(true, false)]);
