@@ -55,7 +55,7 @@ pub(crate) struct AsteriskArgs {
     #[arg(long, value_enum, value_delimiter = ',')]
     mode: Vec<Mode>,
     /// Structures of this project's scheduler, separated by commas
-    #[arg(long, value_delimiter = ',', value_name = "LIST", default_value = "list,heap2,heap4,rb,rb-cached,avl,wheel", value_parser = registry::family)]
+    #[arg(long, value_delimiter = ',', value_name = "LIST", default_value = "list,heap2,heap4,rb,rb-cached,wheel", value_parser = registry::family)]
     structures: Vec<Structure>,
     /// How many timers are added and deleted
     #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, default_value = "100,500,1k,5k,10k,100k,1M", value_parser = Population::parse)]

@@ -145,10 +145,17 @@ impl Step {
             Self::Rearm => rearm(queue, &tape.ticks, witness),
             Self::Head { count } => head(queue, count, witness),
             Self::Poll { after, count } => poll(queue, count, after, witness),
-            Self::Serve => match (tape.server.moves, tape.server.ask) {
-                (false, _) => serve::<Q, W, false, false>(queue, &tape.server, witness),
-                (true, Ask::Nothing) => serve::<Q, W, true, false>(queue, &tape.server, witness),
-                (true, _) => serve::<Q, W, true, true>(queue, &tape.server, witness),
+            Self::Serve => match &tape.server {
+                server @ Server { hints: true, .. } => {
+                    serve::<Q, W, true, false, true>(queue, server, witness)
+                }
+                server @ Server { moves: false, .. } => {
+                    serve::<Q, W, false, false, false>(queue, server, witness)
+                }
+                server @ Server { ask: Ask::Nothing, .. } => {
+                    serve::<Q, W, true, false, false>(queue, server, witness);
+                }
+                server => serve::<Q, W, true, true, false>(queue, server, witness),
             },
         }
         true
@@ -209,17 +216,24 @@ fn poll<Q: BenchQueue, W: Witness>(queue: &mut Q, count: u32, after: u64, witnes
     }
 }
 
-/// The loop of a server. Whether there are moves and questions is known before the loop, so that a
-/// loop without them has no code for them.
+/// How many exchanges ahead a server hints at the key of a timer, and at the timer.
+const AHEAD: [usize; 2] = [16, 8];
+
+/// The loop of a server. Whether there are moves, questions and hints is known before the loop, so
+/// that a loop without them has no code for them.
 #[inline(never)]
-fn serve<Q: BenchQueue, W: Witness, const MOVES: bool, const ASKS: bool>(
+fn serve<Q: BenchQueue, W: Witness, const MOVES: bool, const ASKS: bool, const HINTS: bool>(
     queue: &mut Q,
     server: &Server,
     witness: &mut W,
 ) {
     let mut now = server.begin;
     let mut due = Vec::new();
-    for exchange in &server.exchanges {
+    for (at, exchange) in server.exchanges.iter().enumerate() {
+        if HINTS {
+            let soon = |ahead| server.exchanges.get(at + ahead).unwrap_or(exchange).id;
+            queue.hint(soon(AHEAD[0]), soon(AHEAD[1]));
+        }
         if exchange.after > 0 {
             now += u64::from(exchange.after);
             queue.advance(now, usize::MAX, &mut |id, expiry| due.push((id, expiry)));
@@ -288,7 +302,7 @@ pub(crate) enum Ask {
 
 impl Ask {
     /// The question of a measure.
-    pub(crate) fn of(measure: Measure) -> Self {
+    fn of(measure: Measure) -> Self {
         match measure {
             Measure::Wake => Self::Wake,
             Measure::Expiry => Self::Expiry,
@@ -311,13 +325,16 @@ pub(crate) struct Server {
     moves: bool,
     /// The question after each exchange.
     ask: Ask,
+    /// Whether the server gives hints.
+    hints: bool,
 }
 
 impl Server {
-    /// Exchanges after the tick `begin`.
-    pub(crate) fn new(begin: u64, exchanges: Vec<Exchange>, again: Again, ask: Ask) -> Self {
+    /// Exchanges after the tick `begin`, as a measure wants them.
+    pub(crate) fn new(begin: u64, exchanges: Vec<Exchange>, again: Again, measure: Measure) -> Self {
+        let (ask, hints) = (Ask::of(measure), measure == Measure::Hinted);
         let moves = ask != Ask::Nothing || exchanges.iter().any(|exchange| exchange.does == Does::Move);
-        Self { begin, exchanges, again, moves, ask }
+        Self { begin, exchanges, again, moves, ask, hints }
     }
 }
 

@@ -133,7 +133,7 @@ impl Evidence {
     /// The evidence that the oracle records. If a structure may answer with a lower bound, the
     /// oracle records each answer, because the judge compares each bound with an exact answer.
     pub(crate) fn oracle(measure: Option<Measure>) -> Self {
-        let asked = measure.is_some_and(|m| matches!(m, Measure::Wake | Measure::Expiry | Measure::Peek));
+        let asked = measure.is_some_and(Measure::asks);
         if asked { Self::Log } else { Self::Fold }
     }
 }

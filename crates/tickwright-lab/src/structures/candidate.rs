@@ -109,6 +109,13 @@ pub(crate) trait BenchQueue {
         (self.dead() == Dead::Leave).then_some(0)
     }
 
+    /// Says which timers the caller moves or removes soon: `near` in some 8 operations, `far` in
+    /// some 16. Changes nothing. A queue that takes hints fetches from memory what it then reads:
+    /// the caller's object with the key of `far`, and the timer of `near`. A queue whose table has
+    /// no address outside of its library does nothing.
+    #[inline]
+    fn hint(&self, _far: u32, _near: u32) {}
+
     /// Tells the queue the time, and delivers nothing. A structure that chooses a place by the
     /// delay from its own time overrides this method.
     fn tell(&mut self, _now: u64) {}
@@ -145,6 +152,9 @@ pub(crate) trait Candidate: 'static {
 
     /// Whether the queue keeps every entry of a removed timer until its tick: [`Dead::Stay`].
     const KEEPS_DEAD: bool = false;
+
+    /// Whether it takes [hints](BenchQueue::hint).
+    const HINTS: bool = true;
 
     /// The promised order of deliveries, and the greatest lateness. Work for granular structures is
     /// not compiled for an exact one.

@@ -39,7 +39,7 @@ pub(crate) fn of(cell: &Cell) -> impl Iterator<Item = Finding> {
         let about = if beside == "wheel" { format!("{at}, the fastest wheel") } else { at };
         let said = |row: &Row| {
             let ns = row.median().map(|ns| Format::Ns.write(ns));
-            format!("{} {} ns", row.structure.id, ns.unwrap_or_default())
+            format!("{} {} ns", cell.named(row.structure.id), ns.unwrap_or_default())
         };
         let finding = match ratio {
             Some(ratio) => Finding::ratio(about, ratio, format!("{}, {}", said(ours), said(rival))),

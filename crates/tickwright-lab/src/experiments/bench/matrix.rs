@@ -217,7 +217,7 @@ fn table(pairs: &[Pair<'_>]) -> Table {
         let verdict = pair.bounded().map_or("", |summary| Bound::AtMost(*at_most).judge(&summary).words());
         let to_floor = ours.median().zip(floor).map(|(ours, floor)| ours / floor);
         let after = [(*at_most).into(), verdict.into(), floor.into(), to_floor.into()];
-        table.row(pair.head().into_iter().chain(beside(ours, other, pair.ratio())).chain(after));
+        table.row(pair.head().into_iter().chain(beside(cell, [ours, other], pair.ratio())).chain(after));
     }
     table
 }
@@ -228,7 +228,9 @@ fn beside_ours(pairs: &[Pair<'_>]) -> Table {
         let Some((default, single, ratio)) = pair.default_beside_ours() else { continue };
         let verdict = Bound::AtMost(DEFAULT_AT_MOST).judge(&ratio).words();
         let after = [DEFAULT_AT_MOST.into(), verdict.into()];
-        table.row(pair.head().into_iter().chain(beside(default, single, Some(ratio))).chain(after));
+        table.row(
+            pair.head().into_iter().chain(beside(pair.cell, [default, single], Some(ratio))).chain(after),
+        );
     }
     table
 }
@@ -239,7 +241,7 @@ fn at_our_contract(pairs: &[Pair<'_>]) -> Table {
     for pair in pairs {
         let rival = pair.default_beside(|row| row.structure.kind == Kind::EqualContract);
         let Some((default, other, ratio)) = rival else { continue };
-        table.row(pair.head().into_iter().chain(beside(default, other, Some(ratio))));
+        table.row(pair.head().into_iter().chain(beside(pair.cell, [default, other], Some(ratio))));
     }
     table
 }

@@ -95,7 +95,8 @@ fn across(cells: &[&Cell], columns: &[(&str, Format)], of: impl Fn(&Cell, &str) 
     for id in ids.chain(references) {
         let fields: Vec<Field> = cells.iter().flat_map(|cell| of(cell, id)).collect();
         if !fields.is_empty() {
-            table.row([id.into()].into_iter().chain(fields));
+            let name = cells.first().map_or(id.to_owned(), |cell| cell.named(id));
+            table.row([name.into()].into_iter().chain(fields));
         }
     }
     table
@@ -129,7 +130,7 @@ fn details(cell: &Cell) -> Table {
             None => Vec::new(),
         };
         let spread = [all.median, all.mad, all.min, all.max].map(Field::from);
-        table.row([id.into()].into_iter().chain(spread).chain(against));
+        table.row([cell.named(id).into()].into_iter().chain(spread).chain(against));
     }
     table
 }

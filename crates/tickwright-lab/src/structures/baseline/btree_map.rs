@@ -2,6 +2,7 @@
 //! allocates a node.
 
 use std::collections::BTreeMap;
+use tickwright_nodes::hint::prefetch;
 
 use crate::structures::candidate::{BenchQueue, Candidate};
 
@@ -38,6 +39,11 @@ impl BenchQueue for StdBTreeMap {
     #[inline]
     fn remove(&mut self, id: u32) {
         self.map.remove(&self.keys[id as usize]);
+    }
+
+    #[inline]
+    fn hint(&self, _far: u32, near: u32) {
+        prefetch(&raw const self.keys[near as usize]);
     }
 
     #[inline]

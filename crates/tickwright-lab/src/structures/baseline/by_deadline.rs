@@ -4,6 +4,8 @@
 //! dropped when it comes to the front. When dead entries outnumber live ones, the heap is filled
 //! again from the table. Equals have no order, and there are no keys that could go stale.
 
+use tickwright_nodes::hint::prefetch;
+
 use crate::structures::candidate::{BenchQueue, Candidate, Dead};
 
 /// A heap of deadlines and ids.
@@ -134,6 +136,11 @@ impl<B: Bag> BenchQueue for ByDeadline<B> {
             self.enter(id, deadline);
             self.sweep_if_most_are_dead();
         }
+    }
+
+    #[inline]
+    fn hint(&self, _far: u32, near: u32) {
+        prefetch(&raw const self.deadlines[near as usize]);
     }
 
     #[inline]

@@ -6,6 +6,7 @@ use core::fmt;
 use core::task::{Context, Poll, Waker};
 use core::time::Duration;
 
+use tickwright_nodes::hint::prefetch;
 use tokio::runtime::{Builder, EnterGuard, Runtime};
 use tokio::time::Instant;
 use tokio_util::time::delay_queue::{self, Key};
@@ -93,6 +94,11 @@ impl BenchQueue for Queue<'_> {
             let when = self.instant(deadline);
             self.queue.reset_at(&key, when);
         }
+    }
+
+    #[inline]
+    fn hint(&self, _far: u32, near: u32) {
+        prefetch(&raw const self.keys[near as usize]);
     }
 
     #[inline]

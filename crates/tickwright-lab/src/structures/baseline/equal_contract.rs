@@ -10,6 +10,8 @@
 
 use core::fmt::Debug;
 
+use tickwright_nodes::hint::prefetch;
+
 use crate::structures::candidate::{BenchQueue, Candidate, Dead};
 
 /// A heap of slots, by tick and arrival.
@@ -219,6 +221,12 @@ impl<H: Arrivals> BenchQueue for EqualContract<H> {
             self.arrive(at, deadline);
             self.sweep_if_most_are_dead();
         }
+    }
+
+    #[inline]
+    fn hint(&self, far: u32, near: u32) {
+        prefetch(&raw const self.keys[far as usize]);
+        prefetch(self.slots.as_ptr().wrapping_add(self.keys[near as usize].slot as usize));
     }
 
     #[inline]

@@ -22,6 +22,7 @@ use std::rc::Rc;
 
 use hierarchical_hash_wheel_timer::wheels::Skip;
 use hierarchical_hash_wheel_timer::wheels::cancellable::{CancellableTimerEntry, QuadWheelWithOverflow};
+use tickwright_nodes::hint::prefetch;
 
 use crate::structures::candidate::{BenchQueue, Candidate, Dead};
 
@@ -154,6 +155,11 @@ impl BenchQueue for HashWheel {
     }
 
     /// Returns a lower bound.
+    #[inline]
+    fn hint(&self, _far: u32, near: u32) {
+        prefetch(&raw const self.deadlines[near as usize]);
+    }
+
     #[inline]
     fn head(&mut self) -> Option<u64> {
         if self.pending == 0 {

@@ -9,6 +9,7 @@ use std::collections::BinaryHeap;
 
 #[cfg(feature = "rivals")]
 use dary_heap::QuaternaryHeap;
+use tickwright_nodes::hint::prefetch;
 
 use crate::structures::candidate::{BenchQueue, Candidate, Dead};
 
@@ -166,6 +167,11 @@ impl<H: Heap> BenchQueue for Lazy<H> {
         self.dead += 1;
         self.insert(id, deadline);
         self.tidy();
+    }
+
+    #[inline]
+    fn hint(&self, _far: u32, near: u32) {
+        prefetch(&raw const self.alive[near as usize]);
     }
 
     #[inline]

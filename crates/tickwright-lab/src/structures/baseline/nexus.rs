@@ -17,6 +17,7 @@ use std::fmt;
 use std::time::Instant;
 
 use nexus_timer::{BoundedWheel, TimerHandle, WheelBuilder};
+use tickwright_nodes::hint::prefetch;
 
 use crate::structures::candidate::{BenchQueue, Candidate};
 
@@ -117,6 +118,11 @@ impl BenchQueue for Nexus {
     }
 
     /// Returns a lower bound.
+    #[inline]
+    fn hint(&self, _far: u32, near: u32) {
+        prefetch(&raw const self.timers[near as usize]);
+    }
+
     #[inline]
     fn head(&mut self) -> Option<u64> {
         let wake = self.wheel.next_deadline()?;

@@ -13,6 +13,8 @@ impl Candidate for Orx {
     type Arena = ();
     type Queue<'a> = Self;
 
+    const HINTS: bool = false;
+
     fn arena(_capacity: usize) {}
 
     fn queue((): &(), capacity: usize) -> Self {

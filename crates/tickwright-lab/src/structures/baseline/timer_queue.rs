@@ -2,6 +2,7 @@
 //! equals in any order. The wheel returns only the value, so the adapter stores the deadline with
 //! the value. The next time-out of the wheel is a lower bound of the earliest deadline.
 
+use tickwright_nodes::hint::prefetch;
 use timer_queue::{Timer, TimerQueue};
 
 use crate::structures::candidate::{BenchQueue, Candidate};
@@ -48,6 +49,11 @@ impl BenchQueue for Wheel {
     }
 
     /// Returns a lower bound.
+    #[inline]
+    fn hint(&self, _far: u32, near: u32) {
+        prefetch(&raw const self.handles[near as usize]);
+    }
+
     #[inline]
     fn head(&mut self) -> Option<u64> {
         self.wheel.next_timeout()
