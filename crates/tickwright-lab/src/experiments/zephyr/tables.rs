@@ -151,7 +151,11 @@ fn lives(plan: &Plan, data: &Data, order: Order, series: &[Series]) -> Section {
         Section::new(format!("From how many time-outs does the list lose? Whole lives, {order} delays"));
     let section = section.table(table).text(from);
     match default::plot(&format!("The life of a time-out, {order} delays"), &of) {
-        Some(plot) => section.plot(plot),
+        Some(mut plot) => {
+            // The title says that this is a life.
+            plot.y.name = "ns per time-out".into();
+            section.plot(plot)
+        }
         None => section,
     }
 }
