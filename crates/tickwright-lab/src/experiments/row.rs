@@ -3,6 +3,7 @@
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use toml::Table;
 
 use crate::clock::{FakeMeter, Meter, OsClock};
 use crate::error::LabError;
@@ -88,16 +89,24 @@ fn conduct<A: Args + Experiment>(
     Ok(report)
 }
 
-/// Reads the table `published` of an experiment's file.
+/// Reads the table `published` of an experiment's file. The file is parsed in one form, because a
+/// parser for each form would be compiled for each experiment.
 ///
 /// # Errors
 /// A mistake in the file, which the tests exclude.
 pub(crate) fn published<T: DeserializeOwned>(file: &str) -> Result<T, LabError> {
-    #[derive(Deserialize)]
-    struct Figures<T> {
-        published: T,
-    }
-    scenario::parse("the figures of an experiment", file).map(|file: Figures<T>| file.published)
+    let wrong = |error| LabError::usage(format!("the figures of an experiment: {error}"));
+    figures(file)?.try_into().map_err(wrong)
+}
+
+fn figures(file: &str) -> Result<Table, LabError> {
+    let Figures { published } = scenario::parse("the figures of an experiment", file)?;
+    Ok(published)
+}
+
+#[derive(Deserialize)]
+struct Figures {
+    published: Table,
 }
 
 impl Row {
