@@ -14,16 +14,27 @@ pub(crate) struct Wake {
     pub(crate) shot: Option<u64>,
 }
 
-/// Serves every timer that is due at `now`, then programs the next shot. `now` is the only clock
-/// reading, taken at entry.
-#[inline]
-pub(crate) fn wake<Q: BenchQueue, P: Probe>(
-    work: &mut Workload,
-    queue: &mut Q,
-    probe: &mut P,
-    log: &mut Log,
-    now: u64,
-) -> Wake {
+/// What the handler works on and records.
+pub(crate) struct Kernel<'a> {
+    pub(crate) work: &'a mut Workload,
+    pub(crate) probe: Probe<'a>,
+    pub(crate) log: &'a mut Log,
+}
+
+/// A queue whose interrupt handler is one call. The driver around it is compiled once.
+pub(crate) trait Handled: BenchQueue {
+    /// Serves every timer that is due at `now`, then programs the next shot. `now` is the only clock
+    /// reading, taken at entry.
+    fn handle(&mut self, kernel: &mut Kernel<'_>, now: u64) -> Wake;
+}
+
+impl<Q: BenchQueue> Handled for Q {
+    fn handle(&mut self, kernel: &mut Kernel<'_>, now: u64) -> Wake {
+        wake(self, kernel, now)
+    }
+}
+
+fn wake<Q: BenchQueue>(queue: &mut Q, Kernel { work, probe, log }: &mut Kernel<'_>, now: u64) -> Wake {
     log.push(Event::Woke { now });
     let mut ticks = 0;
     let mut urgent = false;
@@ -68,17 +79,17 @@ pub(crate) fn wake<Q: BenchQueue, P: Probe>(
 /// The kernel asks whether the hardware is set for the timer that starts or stops. Within the tick
 /// the answer has no effect, because the hardware is set once at the end. This code asks too,
 /// because the kernel does.
-fn heading_check<Q: BenchQueue, P: Probe>(queue: &mut Q, probe: &mut P) {
+fn heading_check<Q: BenchQueue>(queue: &mut Q, probe: &mut Probe<'_>) {
     core::hint::black_box(probe.time(Op::Head, || queue.head()));
 }
 
 /// Sets the hardware. While urgent work is pending, the host tick must not interrupt it. So the
 /// hardware is set for the timer after the host tick. The hardware is set for the head when the
 /// work is done. Here the work takes no time.
-fn program<Q: BenchQueue, P: Probe>(
+fn program<Q: BenchQueue>(
     work: &Workload,
     queue: &mut Q,
-    probe: &mut P,
+    probe: &mut Probe<'_>,
     log: &mut Log,
     urgent: bool,
 ) -> Option<u64> {

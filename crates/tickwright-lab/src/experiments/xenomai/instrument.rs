@@ -37,69 +37,50 @@ impl Op {
 /// Number of calls per operation, by `Op as usize`.
 pub(crate) type Counts = [u64; 4];
 
-/// Counts or times each operation.
-pub(crate) trait Probe {
-    fn time<T>(&mut self, op: Op, operation: impl FnOnce() -> T) -> T;
-
-    /// Whether the room for samples is used up, so that the slice must end.
-    fn is_full(&self) -> bool;
-
-    /// Number of calls so far, per operation.
-    fn counts(&self) -> Counts;
-}
-
-/// Counts operations and reads no clock.
-#[derive(Debug, Default)]
-pub(crate) struct Counting {
+/// Counts each operation, and reads a clock before and after it if there is one. The probe is a
+/// value and not a type, so that the handler is compiled once for each structure.
+#[derive(Default)]
+pub(crate) struct Probe<'a> {
+    timing: Option<(&'a dyn Meter, &'a mut Samples)>,
     counts: Counts,
 }
 
-impl Probe for Counting {
-    #[inline]
-    fn time<T>(&mut self, op: Op, operation: impl FnOnce() -> T) -> T {
-        self.counts[op as usize] += 1;
-        operation()
-    }
-
-    fn is_full(&self) -> bool {
-        false
-    }
-
-    fn counts(&self) -> Counts {
-        self.counts
-    }
-}
-
-/// Reads a clock before and after each operation.
-pub(crate) struct Timing<'a> {
-    meter: &'a dyn Meter,
-    samples: &'a mut Samples,
-    counts: Counts,
-}
-
-impl<'a> Timing<'a> {
+impl<'a> Probe<'a> {
     /// A probe that reads `meter` and stores the readings in `samples`.
-    pub(crate) fn new(meter: &'a dyn Meter, samples: &'a mut Samples) -> Self {
-        Self { meter, samples, counts: [0; 4] }
+    pub(crate) fn timing(meter: &'a dyn Meter, samples: &'a mut Samples) -> Self {
+        Self { timing: Some((meter, samples)), counts: [0; 4] }
     }
-}
 
-impl Probe for Timing<'_> {
+    /// Runs one operation, with nothing between the readings but the operation.
     #[inline]
-    fn time<T>(&mut self, op: Op, operation: impl FnOnce() -> T) -> T {
-        let before = self.meter.now();
+    pub(crate) fn time<T>(&mut self, op: Op, operation: impl FnOnce() -> T) -> T {
+        let before = self.read();
         let answer = operation();
-        let after = self.meter.now();
-        self.counts[op as usize] += 1;
-        self.samples.push(op, after.saturating_sub(before));
+        let after = self.read();
+        self.note(op, before, after);
         answer
     }
 
-    fn is_full(&self) -> bool {
-        self.samples.stored.len() >= self.samples.limit
+    #[inline]
+    fn read(&self) -> u64 {
+        self.timing.as_ref().map_or(0, |(meter, _)| meter.now())
     }
 
-    fn counts(&self) -> Counts {
+    #[inline]
+    fn note(&mut self, op: Op, before: u64, after: u64) {
+        self.counts[op as usize] += 1;
+        if let Some((_, samples)) = &mut self.timing {
+            samples.push(op, after.saturating_sub(before));
+        }
+    }
+
+    /// Whether the room for samples is used up, so that the slice must end.
+    pub(crate) fn is_full(&self) -> bool {
+        self.timing.as_ref().is_some_and(|(_, samples)| samples.stored.len() >= samples.limit)
+    }
+
+    /// Number of calls so far, per operation.
+    pub(crate) fn counts(&self) -> Counts {
         self.counts
     }
 }
@@ -122,7 +103,6 @@ impl Samples {
         Self { stored, limit }
     }
 
-    #[inline]
     fn push(&mut self, op: Op, ns: u64) {
         self.stored.push((op as u32) << 30 | ns.min(Self::LONGEST) as u32);
     }
