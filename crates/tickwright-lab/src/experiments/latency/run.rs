@@ -24,7 +24,6 @@ use crate::models::scenario::Within;
 use crate::output::OutputArgs;
 use crate::result::{Finding, Section, Series};
 use crate::rounds::Rounds;
-use crate::structures::registry;
 
 /// How late one periodic timer wakes up, over each structure in turn
 ///
@@ -153,7 +152,7 @@ impl Experiment for RunArgs {
         let taken = Rounds::new(plan.turns(), plan.wake.seed.get()).run(lanes.len(), |at| {
             let structure = plan.structures[at.lane];
             let drive = Drive { turn, host: &mut host, seen: &mut seen, stop: &interrupt::requested };
-            registry::visit(structure, drive)?;
+            drive.run(structure)?;
             if at.round > 0 {
                 lanes[at.lane].add(&seen);
                 lines.turn((structure.id, &seen.gaps), &mut lanes, began.elapsed())?;

@@ -34,7 +34,6 @@ use crate::progress::Progress;
 use crate::result::{Finding, Section, Series, labels};
 use crate::rights::LeastSlack;
 use crate::rounds::Rounds;
-use crate::structures::registry;
 
 /// The lateness of one periodic timer beside cyclictest's, in turns
 ///
@@ -129,7 +128,7 @@ impl Experiment for VersusArgs {
                 }
                 let before = thread_cpu();
                 let drive = Drive { turn, host: &mut system, seen: &mut seen, stop: &interrupt::requested };
-                registry::visit(plan.structure, drive)?;
+                drive.run(plan.structure)?;
                 let cpu = thread_cpu().saturating_sub(before);
                 drop(rights);
                 (in_cells(&seen.lateness), cpu)
