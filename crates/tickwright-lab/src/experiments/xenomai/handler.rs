@@ -5,6 +5,17 @@ use super::log::{Event, Log};
 use super::workload::{Toggle, Workload};
 use crate::structures::candidate::BenchQueue;
 
+/// Runs one operation between two readings of the probe. A function would be compiled once for each
+/// place and each structure.
+macro_rules! time {
+    ($probe:expr, $op:expr, $operation:expr) => {{
+        let before = $probe.begin();
+        let answer = $operation;
+        $probe.end($op, before);
+        answer
+    }};
+}
+
 /// Result of one wake-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Wake {
@@ -41,17 +52,17 @@ fn wake<Q: BenchQueue>(queue: &mut Q, Kernel { work, probe, log }: &mut Kernel<'
     // Each timer is re-armed after `now`, so it ticks at most once in this call. If more timers
     // tick than exist, the queue is broken, and the oracle reports the fault.
     while ticks <= work.timers().len() as u32 {
-        let Some(_due) = probe.time(Op::Head, || queue.look_at_head()).filter(|expiry| *expiry <= now) else {
+        let Some(_due) = time!(probe, Op::Head, queue.look_at_head()).filter(|expiry| *expiry <= now) else {
             break;
         };
-        let Some((id, expiry)) = probe.time(Op::Remove, || queue.take_head(now)) else { break };
+        let Some((id, expiry)) = time!(probe, Op::Remove, queue.take_head(now)) else { break };
         let Some((overruns, next)) = work.tick(id, now) else {
             log.push(Event::Ticked { id, expiry, overruns: 0 });
             break;
         };
         log.push(Event::Ticked { id, expiry, overruns });
         ticks += 1;
-        probe.time(Op::Insert, || queue.insert(id, next));
+        time!(probe, Op::Insert, queue.insert(id, next));
         if work.is_host(id) {
             continue;
         }
@@ -61,13 +72,13 @@ fn wake<Q: BenchQueue>(queue: &mut Q, Kernel { work, probe, log }: &mut Kernel<'
             None => {}
             Some(Toggle::Start(id, expiry)) => {
                 log.push(Event::Started { id, expiry });
-                probe.time(Op::Insert, || queue.insert(id, expiry));
+                time!(probe, Op::Insert, queue.insert(id, expiry));
                 heading_check(queue, probe);
             }
             Some(Toggle::Stop(id)) => {
                 log.push(Event::Stopped { id });
                 heading_check(queue, probe);
-                probe.time(Op::Remove, || queue.remove(id));
+                time!(probe, Op::Remove, queue.remove(id));
             }
         }
     }
@@ -80,7 +91,7 @@ fn wake<Q: BenchQueue>(queue: &mut Q, Kernel { work, probe, log }: &mut Kernel<'
 /// the answer has no effect, because the hardware is set once at the end. This code asks too,
 /// because the kernel does.
 fn heading_check<Q: BenchQueue>(queue: &mut Q, probe: &mut Probe<'_>) {
-    core::hint::black_box(probe.time(Op::Head, || queue.head()));
+    core::hint::black_box(time!(probe, Op::Head, queue.head()));
 }
 
 /// Sets the hardware. While urgent work is pending, the host tick must not interrupt it. So the
@@ -93,11 +104,11 @@ fn program<Q: BenchQueue>(
     log: &mut Log,
     urgent: bool,
 ) -> Option<u64> {
-    let head = probe.time(Op::Head, || queue.head());
+    let head = time!(probe, Op::Head, queue.head());
     if !urgent || head.is_none() || head != work.host_due() {
         return head;
     }
-    let second = probe.time(Op::Second, || queue.second());
+    let second = time!(probe, Op::Second, queue.second());
     log.push(Event::Deferred { second });
-    probe.time(Op::Head, || queue.head())
+    time!(probe, Op::Head, queue.head())
 }

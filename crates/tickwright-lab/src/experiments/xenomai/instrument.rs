@@ -51,23 +51,16 @@ impl<'a> Probe<'a> {
         Self { timing: Some((meter, samples)), counts: [0; 4] }
     }
 
-    /// Runs one operation, with nothing between the readings but the operation.
+    /// Reads the clock, if there is one.
     #[inline]
-    pub(crate) fn time<T>(&mut self, op: Op, operation: impl FnOnce() -> T) -> T {
-        let before = self.read();
-        let answer = operation();
-        let after = self.read();
-        self.note(op, before, after);
-        answer
-    }
-
-    #[inline]
-    fn read(&self) -> u64 {
+    pub(crate) fn begin(&self) -> u64 {
         self.timing.as_ref().map_or(0, |(meter, _)| meter.now())
     }
 
+    /// Counts an operation that began at `before` and has ended.
     #[inline]
-    fn note(&mut self, op: Op, before: u64, after: u64) {
+    pub(crate) fn end(&mut self, op: Op, before: u64) {
+        let after = self.begin();
         self.counts[op as usize] += 1;
         if let Some((_, samples)) = &mut self.timing {
             samples.push(op, after.saturating_sub(before));

@@ -3,7 +3,7 @@
 
 use core::time::Duration;
 
-use super::handler::Kernel;
+use super::handler::{Handled, Kernel};
 use super::instrument::{Op, Probe, Samples, Stats};
 use super::log::Log;
 use super::machine::{Machine, Real, Virtual, punctual};
@@ -216,19 +216,24 @@ impl Visitor for Turn<'_, '_> {
     type Out = Slice;
 
     fn visit<C: Candidate>(self, _: &'static Structure) -> Slice {
-        let Self { driver: Driver { plan, meter, samples, log }, work, length } = self;
-        let room = work.timers().len();
+        let room = self.work.timers().len();
         let arena = C::arena(room);
-        let mut queue = C::queue(&arena, room);
+        self.run(&mut C::queue(&arena, room))
+    }
+}
+
+impl Turn<'_, '_> {
+    fn run(self, queue: &mut dyn Handled) -> Slice {
+        let Self { driver: Driver { plan, meter, samples, log }, work, length } = self;
         let (mut real, mut simulated) = (Real::new(plan.wait == Wait::Spin), Virtual::default());
         let stop = &interrupt::requested;
         // Where each operation is timed alone, the machine's calls are not.
         if let (Mode::Virtual, false) = (plan.mode, plan.instrument) {
             let kernel = Kernel { work, probe: Probe::default(), log };
-            return drive(&mut queue, kernel, length, &mut simulated, *meter, stop);
+            return drive(queue, kernel, length, &mut simulated, *meter, stop);
         }
         let machine: &mut dyn Machine = if plan.mode == Mode::Real { &mut real } else { &mut simulated };
         let kernel = Kernel { work, probe: Probe::timing(*meter, samples), log };
-        drive(&mut queue, kernel, length, machine, *meter, stop)
+        drive(queue, kernel, length, machine, *meter, stop)
     }
 }
