@@ -34,8 +34,8 @@ pub(crate) struct Kernel<'a> {
 
 /// A queue whose interrupt handler is one call. The driver around it is compiled once.
 pub(crate) trait Handled: BenchQueue {
-    /// Serves every timer that is due at `now`, then programs the next shot. `now` is the only clock
-    /// reading, taken at entry.
+    /// Serves every timer that is due at `now`, then programs the next shot. `now` is the only
+    /// clock reading, taken at entry.
     fn handle(&mut self, kernel: &mut Kernel<'_>, now: u64) -> Wake;
 }
 
