@@ -69,11 +69,11 @@ const FIGURES: [Figure; 7] = [
 ];
 
 fn figures(lanes: &[Lane]) -> Table {
-    let mut table = Table::new().column("lateness, us", Format::Text).column("samples", Format::Thousands);
-    for (name, _) in FIGURES {
-        table = table.column(name, Format::Fixed(3));
-    }
-    let mut table = table.column("overruns", Format::Thousands).column("gaps", Format::Thousands);
+    let mut table = Table::new()
+        .column("lateness, us", Format::Text)
+        .column("samples", Format::Thousands)
+        .columns(FIGURES.map(|(name, _)| name), Format::Fixed(3))
+        .columns(["overruns", "gaps"], Format::Thousands);
     for lane in lanes {
         let before = [lane.structure.id.into(), lane.all.running().count().into()];
         let after = [lane.overruns.into(), lane.gaps.len().into()];
