@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::structures::candidate::{BenchQueue, Candidate};
+use crate::structures::candidate::{BenchQueue, Candidate, Timed};
 
 /// The map, and the key of each id.
 #[derive(Debug)]
@@ -25,6 +25,8 @@ impl Candidate for StdBTreeMap {
         Self { map: BTreeMap::new(), keys: vec![(0, 0); capacity], arrivals: 0 }
     }
 }
+
+impl Timed for StdBTreeMap {}
 
 impl BenchQueue for StdBTreeMap {
     #[inline]

@@ -4,7 +4,7 @@
 //! dropped when it comes to the front. When dead entries outnumber live ones, the heap is filled
 //! again from the table. Equals have no order, and there are no keys that could go stale.
 
-use crate::structures::candidate::{BenchQueue, Candidate, Dead};
+use crate::structures::candidate::{BenchQueue, Candidate, Dead, Timed};
 
 /// A heap of deadlines and ids.
 pub(crate) trait Bag: Default + 'static {
@@ -104,6 +104,8 @@ impl<B: Bag> ByDeadline<B> {
         }
     }
 }
+
+impl<B: Bag> Timed for ByDeadline<B> {}
 
 impl<B: Bag> BenchQueue for ByDeadline<B> {
     fn dead(&self) -> Dead {

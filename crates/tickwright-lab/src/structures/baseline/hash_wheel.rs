@@ -23,7 +23,7 @@ use std::rc::Rc;
 use hierarchical_hash_wheel_timer::wheels::Skip;
 use hierarchical_hash_wheel_timer::wheels::cancellable::{CancellableTimerEntry, QuadWheelWithOverflow};
 
-use crate::structures::candidate::{BenchQueue, Candidate, Dead};
+use crate::structures::candidate::{BenchQueue, Candidate, Dead, Timed};
 
 /// A timer in the wheel.
 #[derive(Debug)]
@@ -123,6 +123,8 @@ impl HashWheel {
         Some((id, deadline))
     }
 }
+
+impl Timed for HashWheel {}
 
 impl BenchQueue for HashWheel {
     /// The wheel does not report how many of its entries are dead.
