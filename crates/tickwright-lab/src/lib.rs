@@ -5,6 +5,7 @@
 mod check;
 mod cli;
 mod command;
+mod document;
 mod experiments;
 mod list;
 mod models;

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use crate::document;
 use crate::error::LabError;
 use crate::structures::registry::{self, Structure};
 
@@ -19,8 +20,7 @@ pub(super) struct Published {
 
 /// The published result. A test checks that the file can be read.
 pub(super) static PUBLISHED: LazyLock<Published> = LazyLock::new(|| {
-    let file = include_str!("../../../../../scenarios/latency.toml");
-    toml::from_str(file).and_then(toml::Table::try_into).unwrap_or_default()
+    document::read(include_str!("../../../../../scenarios/latency.toml")).unwrap_or_default()
 });
 
 impl Published {
