@@ -214,7 +214,7 @@ fn verify() -> Result<(), LabError> {
         for delay_ms in [1, 40, 200, 1000, 60_000, 7_200_000] {
             let work = Workload { timers: 50, hz, delay_ms, step_ms: STEP_MS, seed: 1 };
             for column in Column::ALL {
-                column.run(Virtual { work: &work, column, rearms: 2000 })?;
+                Virtual { work: &work, column, rearms: 2000 }.run()?;
             }
         }
     }
@@ -222,7 +222,7 @@ fn verify() -> Result<(), LabError> {
         Traffic { connections: 8, response: 65_536, pause_ms: 0, line_mbits: 100_000, hz: 1000, seed: 1 };
     for column in Column::ALL {
         let lasts = Duration::from_secs(60);
-        column.run(Network { traffic: &traffic, column, lasts, most: 100 })?;
+        Network { traffic: &traffic, column, lasts, most: 100 }.run()?;
     }
     Ok(())
 }
