@@ -21,8 +21,8 @@ mod traces;
 use std::process::ExitCode;
 
 use tickwright_measure::{
-    allocator, child, clock, duration, error, experiment, host, interrupt, output, progress, render, result,
-    rights, rounds, stats,
+    allocator, child, clock, duration, error, experiment, gather, host, interrupt, output, progress, render,
+    result, rights, rounds, stats,
 };
 
 use crate::allocator::Counting;

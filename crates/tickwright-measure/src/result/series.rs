@@ -175,7 +175,9 @@ impl Series {
     /// With these samples.
     #[must_use]
     pub fn of(mut self, samples: impl IntoIterator<Item = f64>) -> Self {
-        self.samples.extend(samples);
+        for sample in samples {
+            self.samples.push(sample);
+        }
         self
     }
 

@@ -6,6 +6,7 @@ use super::order::Order;
 use super::overhead::Overhead;
 use super::plan::{Data, Plan};
 use super::structures::PUBLISHED;
+use crate::gather::Gather;
 use crate::render::Format;
 use crate::result::{Cell, Finding, Section, Table, findings_table};
 use crate::stats::Distribution;
@@ -95,7 +96,7 @@ fn gaps(lanes: &[Lane]) -> String {
             Format::Span.write(longest as f64)
         ))
     };
-    lanes.iter().filter_map(of_lane).collect::<Vec<_>>().join("\n")
+    lanes.iter().filter_map(of_lane).gather().join("\n")
 }
 
 /// The cells with a count above 0, by their middles.

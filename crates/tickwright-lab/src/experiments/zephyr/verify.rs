@@ -8,6 +8,7 @@ use super::backend::{BackEnd, Erased, Ticking, Visitor};
 use super::subject::Subject;
 use crate::error::LabError;
 use crate::experiments::request::word;
+use crate::gather::Gather;
 use crate::models::verify::oracle::Oracle;
 
 const TIMEOUTS: u32 = 64;
@@ -91,5 +92,5 @@ pub(super) fn run(subjects: &[Subject], seed: u64) -> Result<Vec<bool>, LabError
         }
         Ok(in_order)
     };
-    subjects.iter().map(check).collect()
+    subjects.iter().map(check).try_gather()
 }
