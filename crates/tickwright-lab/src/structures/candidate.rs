@@ -127,12 +127,19 @@ pub(crate) trait BenchQueue {
     }
 }
 
+/// A queue whose type tells which loops are compiled for it. The answers of an exact queue are
+/// folded inside a timed loop, and those of a granular queue are logged there.
+pub(crate) trait Timed: BenchQueue + Sized {
+    /// Whether timers are delivered on the tick.
+    const EXACT: bool = true;
+}
+
 /// Creates a queue under measurement. Nodes that a caller must own are in an arena.
 pub(crate) trait Candidate: 'static {
     /// Memory that outlives the queue.
     type Arena;
     /// The queue.
-    type Queue<'a>: BenchQueue;
+    type Queue<'a>: Timed;
 
     /// Creates an arena for timers `0..capacity`.
     fn arena(capacity: usize) -> Self::Arena;

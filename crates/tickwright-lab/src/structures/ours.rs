@@ -9,7 +9,7 @@ use tickwright_core::{
 };
 use tickwright_nodes::hint::prefetch;
 
-use crate::structures::candidate::{BenchQueue, Candidate, Dead};
+use crate::structures::candidate::{BenchQueue, Candidate, Dead, Timed};
 
 /// Family `F` over slab storage. The 8-byte key per id stands for a field in the caller's own
 /// object.
@@ -171,6 +171,10 @@ impl<F: Family + 'static> Candidate for Hook<F> {
     fn holds(capacity: usize) -> bool {
         HookQueue::<F, u32>::new().reserve(capacity).is_ok()
     }
+}
+
+impl<Q: TimerQueue, I: Ids<Q>> Timed for Bench<Q, I> {
+    const EXACT: bool = Q::ORDER.is_exact();
 }
 
 impl<Q: TimerQueue, I: Ids<Q>> BenchQueue for Bench<Q, I> {

@@ -1,5 +1,6 @@
 //! The data of a run: cells of rows, with medians, ratios and verdicts.
 
+use crate::gather::Gather;
 use crate::models::sampler::Held;
 use crate::models::scenario::Measure;
 use crate::render::Format;
@@ -98,7 +99,7 @@ impl Cell {
             Some([bytes, series("dead entries", Unit::Count).of(dead)])
         };
         let all = self.rows.iter().filter_map(of_row).flatten();
-        all.filter(|series| !series.samples.is_empty()).collect()
+        all.filter(|series| !series.samples.is_empty()).gather()
     }
 
     /// The row of a structure, if it ran.

@@ -233,7 +233,7 @@ fn the_workload_is_the_scenario_and_not_how_it_is_called() {
 
 /// Runs the first cells of a request on a queue under the name of `list/slab`, which answers
 /// wrongly. Returns what is said, and the number of times of the structure.
-fn wrong(words: &[&str], queue: impl crate::structures::candidate::BenchQueue) -> (String, usize) {
+fn wrong(words: &[&str], queue: impl crate::structures::candidate::Timed) -> (String, usize) {
     let plan = planned(words).timed;
     let queue = RefCell::new(queue);
     let sampler = Sampler::new(0, &queue);
@@ -342,6 +342,8 @@ struct Hoard {
     arrivals: u64,
     deadlines: Vec<u64>,
 }
+
+impl crate::structures::candidate::Timed for Hoard {}
 
 impl crate::structures::candidate::BenchQueue for Hoard {
     fn dead(&self) -> Dead {

@@ -1,4 +1,7 @@
 use super::*;
+use crate::clock::Meter;
+use crate::models::erased::Erased;
+use crate::models::witness::Answer;
 
 #[test]
 fn what_expired_is_armed_again_within_the_range_and_not_all_alike() {
@@ -70,7 +73,7 @@ fn the_time_of_a_pop_does_not_include_the_record_of_its_answer() {
     let (mut queue, mut answer) = (crate::models::sampler::Empty::new(1), Answer::Logged(Default::default()));
     let mut times = Vec::with_capacity(100);
     let tape = Tape::of(vec![Step::Pop; 100]);
-    calls(&tape, &mut queue, &mut answer, &Bytes, &mut |_, bytes| times.push(bytes));
+    queue.calls(&tape, &mut answer, &Bytes, &mut |_, bytes| times.push(bytes));
     assert_eq!((times, answer.fold().found), (vec![0; 100], 100));
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use tickwright_nodes::hint::prefetch;
 
-use crate::structures::candidate::{BenchQueue, Candidate};
+use crate::structures::candidate::{BenchQueue, Candidate, Timed};
 
 /// The map, and the key of each id.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ impl Candidate for StdBTreeMap {
         Self { map: BTreeMap::new(), keys: vec![(0, 0); capacity], arrivals: 0 }
     }
 }
+
+impl Timed for StdBTreeMap {}
 
 impl BenchQueue for StdBTreeMap {
     #[inline]

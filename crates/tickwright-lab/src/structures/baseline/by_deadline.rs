@@ -6,7 +6,7 @@
 
 use tickwright_nodes::hint::prefetch;
 
-use crate::structures::candidate::{BenchQueue, Candidate, Dead};
+use crate::structures::candidate::{BenchQueue, Candidate, Dead, Timed};
 
 /// A heap of deadlines and ids.
 pub(crate) trait Bag: Default + 'static {
@@ -106,6 +106,8 @@ impl<B: Bag> ByDeadline<B> {
         }
     }
 }
+
+impl<B: Bag> Timed for ByDeadline<B> {}
 
 impl<B: Bag> BenchQueue for ByDeadline<B> {
     fn dead(&self) -> Dead {

@@ -11,7 +11,7 @@ use tokio::runtime::{Builder, EnterGuard, Runtime};
 use tokio::time::Instant;
 use tokio_util::time::delay_queue::{self, Key};
 
-use crate::structures::candidate::{BenchQueue, Candidate};
+use crate::structures::candidate::{BenchQueue, Candidate, Timed};
 
 /// The candidate.
 #[derive(Debug)]
@@ -74,6 +74,8 @@ impl Queue<'_> {
         u64::try_from(instant.saturating_duration_since(self.start).as_millis()).unwrap_or(u64::MAX)
     }
 }
+
+impl Timed for Queue<'_> {}
 
 impl BenchQueue for Queue<'_> {
     #[inline]

@@ -12,7 +12,7 @@ use core::fmt::Debug;
 
 use tickwright_nodes::hint::prefetch;
 
-use crate::structures::candidate::{BenchQueue, Candidate, Dead};
+use crate::structures::candidate::{BenchQueue, Candidate, Dead, Timed};
 
 /// A heap of slots, by tick and arrival.
 pub(crate) trait Arrivals: Debug + Default + 'static {
@@ -181,6 +181,8 @@ impl<H: Arrivals> EqualContract<H> {
         id
     }
 }
+
+impl<H: Arrivals> Timed for EqualContract<H> {}
 
 impl<H: Arrivals> BenchQueue for EqualContract<H> {
     fn dead(&self) -> Dead {

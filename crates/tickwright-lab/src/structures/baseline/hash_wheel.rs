@@ -24,7 +24,7 @@ use hierarchical_hash_wheel_timer::wheels::Skip;
 use hierarchical_hash_wheel_timer::wheels::cancellable::{CancellableTimerEntry, QuadWheelWithOverflow};
 use tickwright_nodes::hint::prefetch;
 
-use crate::structures::candidate::{BenchQueue, Candidate, Dead};
+use crate::structures::candidate::{BenchQueue, Candidate, Dead, Timed};
 
 /// A timer in the wheel.
 #[derive(Debug)]
@@ -124,6 +124,8 @@ impl HashWheel {
         Some((id, deadline))
     }
 }
+
+impl Timed for HashWheel {}
 
 impl BenchQueue for HashWheel {
     /// The wheel does not report how many of its entries are dead.

@@ -11,7 +11,7 @@ use std::collections::BinaryHeap;
 use dary_heap::QuaternaryHeap;
 use tickwright_nodes::hint::prefetch;
 
-use crate::structures::candidate::{BenchQueue, Candidate, Dead};
+use crate::structures::candidate::{BenchQueue, Candidate, Dead, Timed};
 
 /// An entry of 16 bytes. The earliest deadline is the greatest, because both heaps are max-heaps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,6 +138,8 @@ impl<H: Heap> Lazy<H> {
         }
     }
 }
+
+impl<H: Heap> Timed for Lazy<H> {}
 
 impl<H: Heap> BenchQueue for Lazy<H> {
     fn dead(&self) -> Dead {

@@ -19,7 +19,7 @@ use std::time::Instant;
 use nexus_timer::{BoundedWheel, TimerHandle, WheelBuilder};
 use tickwright_nodes::hint::prefetch;
 
-use crate::structures::candidate::{BenchQueue, Candidate};
+use crate::structures::candidate::{BenchQueue, Candidate, Timed};
 
 /// The wheel, with the caller's data of each id.
 pub(crate) struct Nexus {
@@ -93,6 +93,8 @@ impl Nexus {
         false
     }
 }
+
+impl Timed for Nexus {}
 
 impl BenchQueue for Nexus {
     #[inline]

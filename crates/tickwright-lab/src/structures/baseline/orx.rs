@@ -3,7 +3,7 @@
 
 use orx_priority_queue::{DaryHeapOfIndices, PriorityQueue, PriorityQueueDecKey};
 
-use crate::structures::candidate::{BenchQueue, Candidate};
+use crate::structures::candidate::{BenchQueue, Candidate, Timed};
 
 /// The heap of the crate, without additional data.
 #[derive(Debug)]
@@ -21,6 +21,8 @@ impl Candidate for Orx {
         Self(DaryHeapOfIndices::with_index_bound(capacity))
     }
 }
+
+impl Timed for Orx {}
 
 impl BenchQueue for Orx {
     #[inline]

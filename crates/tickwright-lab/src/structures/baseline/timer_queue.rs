@@ -5,7 +5,7 @@
 use tickwright_nodes::hint::prefetch;
 use timer_queue::{Timer, TimerQueue};
 
-use crate::structures::candidate::{BenchQueue, Candidate};
+use crate::structures::candidate::{BenchQueue, Candidate, Timed};
 
 /// The wheel, with the handle of each id.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ impl Candidate for Wheel {
         Self { wheel: TimerQueue::with_capacity(capacity), handles: vec![None; capacity] }
     }
 }
+
+impl Timed for Wheel {}
 
 impl BenchQueue for Wheel {
     #[inline]
