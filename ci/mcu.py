@@ -38,7 +38,7 @@ LEVELS = ["3", "s"]
 EMBASSY = [("theirs", "embassy"), ("ours", "tickwright-embassy")]
 WAKES = ["wake-up", "schedule wake", "next expiration"]
 TASKS = [1, 8, 16, 32]
-FAMILIES = ["list", "flat-bounded", "heap2-bounded", "heap4-bounded", "rb", "rb-cached", "avl", "wheel-tiny",
+FAMILIES = ["list", "flat-bounded", "heap2-bounded", "heap4-bounded", "rb", "rb-cached", "wheel-tiny",
             "wheel-small", "wheel", "coarse"]
 ALLOWED = 1.02
 

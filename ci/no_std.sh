@@ -64,7 +64,7 @@ lies_in() {
         fi
     done
 }
-lies_in b HEAP_NODES HEAP LIST_NODES LIST LENT_NODES LENT_GROUPS FLAT BINARY TREE CACHED AVL WHEEL SMALL TINY COARSE
+lies_in b HEAP_NODES HEAP LIST_NODES LIST LENT_NODES LENT_GROUPS FLAT BINARY TREE CACHED WHEEL SMALL TINY COARSE
 lies_in d CHOSEN
 
 core_lib no_cas crates/tickwright-core/src --cfg tickwright_no_cas

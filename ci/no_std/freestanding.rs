@@ -11,7 +11,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use tickwright_core::family::dary_heap::{Group, groups_for};
 use tickwright_core::storage::hook::HookPtr;
 use tickwright_core::{
-    AvlTree, BoundedFlat, BoundedHeap, CoarseWheel, Family, HookQueue, LentHeap, RbTree, RbTreeCached, Reject, SmallWheel,
+    BoundedFlat, BoundedHeap, CoarseWheel, Family, HookQueue, LentHeap, RbTree, RbTreeCached, Reject, SmallWheel,
     SortedList, Timer, TinyWheel, Wheel,
 };
 
@@ -28,7 +28,6 @@ static mut FLAT: HookQueue<'static, BoundedFlat<MANY>, u32> = HookQueue::new();
 static mut BINARY: HookQueue<'static, BoundedHeap<2, MANY>, u32> = HookQueue::new();
 static mut TREE: HookQueue<'static, RbTree, u32> = HookQueue::new();
 static mut CACHED: HookQueue<'static, RbTreeCached, u32> = HookQueue::new();
-static mut AVL: HookQueue<'static, AvlTree, u32> = HookQueue::new();
 static mut WHEEL: HookQueue<'static, Wheel, u32> = HookQueue::new();
 static mut SMALL: HookQueue<'static, SmallWheel, u32> = HookQueue::new();
 static mut TINY: HookQueue<'static, TinyWheel, u32> = HookQueue::new();
@@ -67,7 +66,7 @@ fn run() -> u8 {
     // SAFETY: as above.
     let groups = unsafe { &mut *(&raw mut LENT_GROUPS) };
     let lent = HookQueue::lent(MANY, groups).and_then(|mut lent| works(&mut lent, &LENT_NODES));
-    black_box((&raw mut FLAT, &raw mut BINARY, &raw mut TREE, &raw mut CACHED, &raw mut AVL));
+    black_box((&raw mut FLAT, &raw mut BINARY, &raw mut TREE, &raw mut CACHED));
     black_box((&raw mut WHEEL, &raw mut SMALL, &raw mut TINY, &raw mut COARSE, &raw mut CHOSEN));
     let all = [works(heap, &HEAP_NODES), works(list, &LIST_NODES), lent];
     match all.iter().any(Result::is_err) {

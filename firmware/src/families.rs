@@ -26,7 +26,6 @@ macro_rules! for_each_static_family {
             "heap4-bounded" => $crate::families::Heap4, $crate::families::BOUND;
             "rb" => tickwright_core::RbTree, usize::MAX;
             "rb-cached" => tickwright_core::RbTreeCached, usize::MAX;
-            "avl" => tickwright_core::AvlTree, usize::MAX;
         }
     };
 }

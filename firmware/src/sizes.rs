@@ -2,8 +2,8 @@
 //! checks those of structures that need an allocator.
 
 use tickwright_core::{
-    AvlTree, BoundedFlat, BoundedHeap, CoarseWheel, HookQueue, RbTree, RbTreeCached, SmallWheel, SortedList,
-    Timer, TinyWheel, Wheel,
+    BoundedFlat, BoundedHeap, CoarseWheel, HookQueue, RbTree, RbTreeCached, SmallWheel, SortedList, Timer,
+    TinyWheel, Wheel,
 };
 
 const _: () = {
@@ -12,7 +12,6 @@ const _: () = {
     assert!(size_of::<Timer<BoundedHeap<4, 4>, ()>>() == 8);
     assert!(size_of::<Timer<RbTree, ()>>() == 32);
     assert!(size_of::<Timer<RbTreeCached, ()>>() == 32);
-    assert!(size_of::<Timer<AvlTree, ()>>() == 32);
     assert!(size_of::<Timer<Wheel, ()>>() == 32);
     assert!(size_of::<Timer<CoarseWheel, ()>>() == 32);
     assert!(size_of::<HookQueue<'_, BoundedHeap<4, 20>, ()>>() == 488);

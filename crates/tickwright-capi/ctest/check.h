@@ -61,7 +61,7 @@ static inline uint64_t next_random(uint64_t *state)
 
 static const tw_family FAMILIES[] = {
     TW_FAMILY_LIST, TW_FAMILY_HEAP2, TW_FAMILY_HEAP4, TW_FAMILY_RB,
-    TW_FAMILY_RB_CACHED, TW_FAMILY_AVL, TW_FAMILY_WHEEL, TW_FAMILY_COARSE,
+    TW_FAMILY_RB_CACHED, TW_FAMILY_WHEEL, TW_FAMILY_COARSE,
 };
 enum { FAMILY_COUNT = sizeof FAMILIES / sizeof *FAMILIES };
 

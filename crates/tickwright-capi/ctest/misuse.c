@@ -213,7 +213,7 @@ static unsigned char lists[TW_QUEUE_BYTES], wheels[TW_WHEEL_BYTES], coarses[TW_C
 static void in_statics(void)
 {
     tw_queue *queue;
-    EQUAL(tw_queue_init(&queue, lists, sizeof lists, TW_FAMILY_AVL, 0), 0);
+    EQUAL(tw_queue_init(&queue, lists, sizeof lists, TW_FAMILY_RB_CACHED, 0), 0);
     EQUAL(tw_queue_destroy(queue), 0);
     EQUAL(tw_queue_init(&queue, wheels, sizeof wheels, TW_FAMILY_WHEEL, 0), 0);
     EQUAL(tw_queue_destroy(queue), 0);
@@ -221,6 +221,20 @@ static void in_statics(void)
     EQUAL(tw_queue_destroy(queue), 0);
     EQUAL(tw_queue_init(&queue, heaps, sizeof heaps, TW_FAMILY_HEAP2, 100), 0);
     EQUAL(tw_queue_destroy(queue), 0);
+}
+
+/* A number whose family is gone chooses the one that has taken its place. */
+static void an_old_number(void)
+{
+    void *memory, *other;
+    tw_queue *queue = new_queue(TW_FAMILY_AVL, 0, &memory), *today = new_queue(TW_FAMILY_RB_CACHED, 0, &other);
+    tw_timer first = TW_TIMER_INIT, second = TW_TIMER_INIT;
+    CHECK(tw_queue_insert(queue, &second, 2) == 1 && tw_queue_insert(queue, &first, 1) == 1);
+    EQUAL(tw_queue_remove(queue, &first), 1);
+    EQUAL(tw_queue_insert(today, &first, 1), 1);
+    EQUAL(tw_queue_check(queue, NULL, 0), 0);
+    end_queue(queue, memory);
+    end_queue(today, other);
 }
 
 static void heap_misuse(void)
@@ -269,6 +283,7 @@ int main(void)
     overwritten();
     sizes();
     in_statics();
+    an_old_number();
     heap_misuse();
     small_memory();
 

@@ -86,6 +86,8 @@ static void making(void)
     EQUAL(tw_sched_create(&sched, NULL), 0);
     EQUAL(tw_sched_destroy(sched), 0);
     EQUAL(tw_sched_destroy(NULL), 0);
+    EQUAL(create_sched(&sched, TW_FAMILY_AVL, TW_CLOCK_DEFAULT, 0, 0), 0);
+    EQUAL(tw_sched_destroy(sched), 0);
     EQUAL(create_sched(&sched, TW_FAMILY_WHEEL, TW_CLOCK_BOOTTIME, UINT64_MAX, 10), 0);
     EQUAL(tw_sched_destroy(sched), 0);
 }

@@ -8,8 +8,8 @@ use tickwright_boundary::code;
 use tickwright_core::family::dary_heap::{Arity, Degree, Group, MOST, groups_for};
 use tickwright_core::storage::hook::HookPtr;
 use tickwright_core::{
-    AvlTree, CoarseWheel, DaryHeap, Family, HookQueue, KeyError, LentHeap, RbTree, RbTreeCached, Reject,
-    SortedList, Wheel,
+    CoarseWheel, DaryHeap, Family, HookQueue, KeyError, LentHeap, RbTree, RbTreeCached, Reject, SortedList,
+    Wheel,
 };
 
 /// The number of a family.
@@ -17,6 +17,15 @@ pub type tw_family = c_int;
 
 /// The default family of a scheduler: [`TW_FAMILY_HEAP4`].
 pub const TW_FAMILY_DEFAULT: c_int = 0;
+
+/// The number of a tree that is gone. The number is a part of the ABI, so it is now a second one of
+/// the red-black tree that knows its head, which promises the same.
+pub const TW_FAMILY_AVL: c_int = 6;
+
+/// The number of the family that this number chooses.
+pub(crate) const fn chosen(number: c_int) -> c_int {
+    if number == TW_FAMILY_AVL { TW_FAMILY_RB_CACHED } else { number }
+}
 
 /// A family that a C program knows by a number.
 pub(crate) trait Numbered {
@@ -59,7 +68,6 @@ macro_rules! families {
             TW_FAMILY_HEAP4 = 3: tickwright_core::LentHeap<4>, DaryHeap<4>;
             TW_FAMILY_RB = 4: tickwright_core::RbTree, RbTree;
             TW_FAMILY_RB_CACHED = 5: tickwright_core::RbTreeCached, RbTreeCached;
-            TW_FAMILY_AVL = 6: tickwright_core::AvlTree, AvlTree;
             TW_FAMILY_WHEEL = 7: tickwright_core::Wheel, Wheel;
             TW_FAMILY_COARSE = 8: tickwright_core::CoarseWheel, CoarseWheel;
         }
@@ -84,7 +92,7 @@ macro_rules! known {
 
         /// The structure of a scheduler by number.
         pub(crate) fn structure(number: c_int) -> Option<Structure> {
-            match number {
+            match chosen(number) {
                 $($number => Some(Structure::of::<$owned>()),)+
                 _ => None,
             }
@@ -105,7 +113,7 @@ macro_rules! with_family {
         }
     };
     ($number:expr, $family:ident => $body:expr) => {
-        $crate::family::families! { with_family! { $number, $family => $body } }
+        $crate::family::families! { with_family! { $crate::family::chosen($number), $family => $body } }
     };
 }
 pub(crate) use with_family;
@@ -113,7 +121,6 @@ pub(crate) use with_family;
 impl Known for SortedList {}
 impl Known for RbTree {}
 impl Known for RbTreeCached {}
-impl Known for AvlTree {}
 impl Known for Wheel {}
 impl Known for CoarseWheel {}
 

@@ -44,7 +44,6 @@ pub use family::{
 };
 #[doc(inline)]
 pub use family::{
-    avl::AvlTree,
     coarse_wheel::CoarseWheel,
     dary_heap::{BoundedHeap, LentHeap},
     flat::BoundedFlat,

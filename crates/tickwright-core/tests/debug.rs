@@ -6,8 +6,8 @@ use core::fmt::Debug;
 use tickwright_core::storage::hook::HookPtr;
 use tickwright_core::storage::{Discipline, Record};
 use tickwright_core::{
-    AvlTree, BoundedHeap, CoarseWheel, DaryHeap, Family, FixedDelay, HookQueue, LentHeap, RbTree,
-    RbTreeCached, SlabQueue, SortedList, Timer, Wheel,
+    BoundedHeap, CoarseWheel, DaryHeap, Family, FixedDelay, HookQueue, LentHeap, RbTree, RbTreeCached,
+    SlabQueue, SortedList, Timer, Wheel,
 };
 
 fn shows(value: impl Debug, words: &[&str]) {
@@ -38,9 +38,6 @@ fn structures_and_records() {
     }
     {
         structure!(RbTreeCached, ["TimerTree"], ["expiry"]);
-    }
-    {
-        structure!(AvlTree, ["TimerTree"], ["expiry"]);
     }
     {
         structure!(Wheel, ["Wheel", "clock: 0", "len: 0", "occupied"], ["expiry"]);

@@ -4,7 +4,7 @@
 
 use tickwright_core::explain::Whereabouts;
 use tickwright_core::{
-    AvlTree, BoundedHeap, CoarseWheel, DaryHeap, Family, FixedDelay, HookQueue, Inserted, KeyError, RbTree,
+    BoundedHeap, CoarseWheel, DaryHeap, Family, FixedDelay, HookQueue, Inserted, KeyError, RbTree,
     RbTreeCached, Removed, SlabQueue, SortedList, Timer, Wheel,
 };
 
@@ -31,7 +31,6 @@ fn lists_and_trees_say_when_it_is_due() {
     assert_eq!(lines::<SortedList>(0, &[70_000]), expected);
     assert_eq!(lines::<RbTree>(0, &[70_000]), expected);
     assert_eq!(lines::<RbTreeCached>(0, &[70_000]), expected);
-    assert_eq!(lines::<AvlTree>(0, &[70_000]), expected);
 }
 
 #[test]

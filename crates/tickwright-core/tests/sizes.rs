@@ -3,8 +3,7 @@
 #![cfg(target_pointer_width = "64")]
 
 use tickwright_core::{
-    AvlTree, BoundedHeap, CoarseWheel, Family, HookQueue, LentHeap, RbTree, RbTreeCached, SortedList, Timer,
-    Wheel,
+    BoundedHeap, CoarseWheel, Family, HookQueue, LentHeap, RbTree, RbTreeCached, SortedList, Timer, Wheel,
 };
 
 /// The sizes of a queue over caller-owned nodes, and of a node without payload.
@@ -45,7 +44,6 @@ fn queues_and_nodes_have_not_grown() {
     assert_eq!(sizes::<SortedList>(), (40, 32));
     assert_eq!(sizes::<RbTree>(), (40, 48));
     assert_eq!(sizes::<RbTreeCached>(), (40, 48));
-    assert_eq!(sizes::<AvlTree>(), (40, 48));
     assert_eq!(sizes::<BoundedHeap<4, 16>>(), (832, 8));
     assert_eq!(sizes::<LentHeap<4>>(), (72, 8));
     assert_eq!(sizes::<Wheel>(), (17_152, 40));

@@ -266,8 +266,8 @@ fn json_alone_is_all_of_standard_output() {
 #[test]
 fn every_comparison_writes_its_cells_with_what_was_typed() {
     for (command, more, measure) in [
-        ("network", "--n 20 --operations 100", "exchange"),
-        ("one-shot", "--n 20 --operations 100", "turnover"),
+        ("network", "--n 20 --operations 100", "with hints"),
+        ("one-shot", "--n 20 --operations 100", "with hints"),
         ("reads", "--n 20 --operations 100", "exchange and peek"),
         ("expire", "--n 20", "expire"),
     ] {

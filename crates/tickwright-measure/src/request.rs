@@ -5,7 +5,7 @@ use clap::{Args, Parser, ValueEnum};
 use crate::error::LabError;
 use crate::experiment::Parameters;
 use crate::number::Population;
-use crate::result::Label;
+use crate::result::{Label, labels};
 
 /// Parses arguments as a user would type them. The tour, `check` and tests use this function.
 ///
@@ -29,7 +29,7 @@ pub fn sizes(populations: &[Population]) -> Vec<usize> {
 
 /// Builds the parameters of a report.
 pub fn parameters<const N: usize>(pairs: [(&str, Label); N]) -> Parameters {
-    pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    labels(pairs)
 }
 
 /// Returns the command-line word of a value.

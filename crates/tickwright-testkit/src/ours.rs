@@ -4,6 +4,7 @@ use core::cell::Cell;
 use core::fmt;
 use core::marker::PhantomData;
 
+use tickwright_core::explain::{Explanation, Whereabouts};
 use tickwright_core::storage::hook::HookPtr;
 use tickwright_core::storage::slab::Idx;
 use tickwright_core::storage::{Discipline, Ordered};
@@ -91,6 +92,16 @@ const fn lateness(order: Order) -> Option<fn(u64) -> u64> {
     match order {
         Order::Granular { lateness } => Some(lateness),
         _ => None,
+    }
+}
+
+/// Whether a timer with this explanation must be moved before it leaves. A timer that is alone in a
+/// bucket of a higher level of a wheel leaves from there, but only as long as it is alone.
+fn waits(explanation: Option<Explanation>) -> bool {
+    match explanation.map(|explanation| explanation.whereabouts) {
+        Some(Whereabouts::Bucket { level, moves_at, .. }) => level > 0 || moves_at.is_some(),
+        Some(Whereabouts::Deferred { .. }) => true,
+        _ => false,
     }
 }
 
@@ -252,6 +263,10 @@ impl<F: Family, W: Walk<F>> Subject for SlabSubject<F, W> {
         self.queue.expiry(key)
     }
 
+    fn waits(&self, key: Key) -> bool {
+        waits(self.queue.explain(key).ok())
+    }
+
     fn in_order(&self) -> Option<Vec<u32>> {
         W::slab(&self.queue)
     }
@@ -366,6 +381,10 @@ impl<'a, F: Family, W: Walk<F>> Subject for HookSubject<'a, F, W> {
 
     fn expiry(&self, key: Self::Key) -> Option<u64> {
         self.queue.expiry(key.get())
+    }
+
+    fn waits(&self, key: Self::Key) -> bool {
+        waits(self.queue.explain(key.get()).ok())
     }
 
     fn in_order(&self) -> Option<Vec<u32>> {

@@ -224,6 +224,14 @@ pub trait Subject {
         None
     }
 
+    /// Whether the queue must move a pending timer inside before the timer can leave. Only queues
+    /// that move timers ([`Make::MOVES`]) are asked. The queue may say no for a timer that may still
+    /// be moved.
+    fn waits(&self, key: Self::Key) -> bool {
+        let _ = key;
+        false
+    }
+
     /// Re-arms the head if it is due. `rearm` gets its expiry and returns the next deadline.
     fn rearm_expired(&mut self, now: u64, rearm: &mut dyn FnMut(u64) -> u64) -> Option<Fired> {
         let _ = (now, rearm);

@@ -1,6 +1,6 @@
 //! Walks lists and trees in order after every op: `iter` must equal the order of delivery.
 
-use tickwright_core::{AvlTree, RbTree, RbTreeCached, SortedList};
+use tickwright_core::{RbTree, RbTreeCached, SortedList};
 use tickwright_testkit::machine::run;
 use tickwright_testkit::ours::{Hook, InOrder, Slab};
 use tickwright_testkit::script::{decode, noise};
@@ -29,5 +29,4 @@ walks! {
     list SortedList;
     rb RbTree;
     rb_cached RbTreeCached;
-    avl AvlTree;
 }

@@ -48,6 +48,8 @@ enum Fault {
     CountsMovesThatAreNone,
     /// Each arriving timer takes 1 from the next budget.
     StarvesUnderInserts,
+    /// The first advance moves all timers, whatever its budget is.
+    MovesMoreThanTheBudget,
     BatchIsLostInAPanic,
     SecondIsTheLast,
     SecondIsTheHead,
@@ -254,6 +256,10 @@ impl Subject for Saboteur {
         Some(fired)
     }
 
+    fn waits(&self, _: Key) -> bool {
+        self.fault == Fault::MovesMoreThanTheBudget && self.delivered == 0
+    }
+
     fn advance(&mut self, now: u64, budget: usize, sink: &mut dyn FnMut(Fired)) -> Advanced {
         let now = self.twist(now);
         let moved = self.idle(now, budget);
@@ -410,14 +416,16 @@ fn every_saboteur_is_found_by_its_clause() {
 }
 
 /// Where moves are possible, a budget that goes to them has to come to something. (Half of it may
-/// go to them for ever.)
+/// go to them for ever.) And it has to pay for them.
 #[test]
-fn moves_without_progress_are_found() {
+fn moves_without_progress_or_budget_are_found() {
     let verdict = || clauses::budget_bounds_an_advance::<Sabotage<true>>(&Tools::default());
     assert_eq!(verdict(), Verdict::Kept);
-    for (fault, arrivals) in
-        [(Fault::StandsStillUnderABudget, "arrivals None"), (Fault::StarvesUnderInserts, "arrivals Past")]
-    {
+    for (fault, arrivals) in [
+        (Fault::StandsStillUnderABudget, "arrivals None"),
+        (Fault::StarvesUnderInserts, "arrivals Past"),
+        (Fault::MovesMoreThanTheBudget, "advance 0 delivers 1 and moves 319"),
+    ] {
         FAULT.set(fault);
         match verdict() {
             Verdict::Broken(witness) => assert!(witness.contains(arrivals), "{fault:?}: {witness}"),

@@ -154,7 +154,6 @@ fn main() -> ! {
         "heap4-bounded" => tickwright_core::BoundedHeap<4, MOST>;
         "rb" => tickwright_core::RbTree;
         "rb-cached" => tickwright_core::RbTreeCached;
-        "avl" => tickwright_core::AvlTree;
         "wheel-tiny" => tickwright_core::TinyWheel;
         "wheel-small" => tickwright_core::SmallWheel;
         "wheel" => tickwright_core::Wheel;

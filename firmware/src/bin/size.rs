@@ -16,8 +16,6 @@ mod queue {
     use critical_section::Mutex;
     use tickwright_core::{HookQueue, Timer, TimerRef};
 
-    #[cfg(family = "avl")]
-    type Family = tickwright_core::AvlTree;
     #[cfg(family = "coarse")]
     type Family = tickwright_core::CoarseWheel;
     #[cfg(family = "flat-bounded")]

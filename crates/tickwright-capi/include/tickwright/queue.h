@@ -62,7 +62,7 @@ typedef enum tw_family {
     TW_FAMILY_HEAP4 = 3,     /* 4-ary heap of at most `capacity` timers: O(log n), head O(1) */
     TW_FAMILY_RB = 4,        /* red-black tree: O(log n), the head too */
     TW_FAMILY_RB_CACHED = 5, /* red-black tree that knows its head: O(log n), head O(1) */
-    TW_FAMILY_AVL = 6,       /* AVL tree that knows its head: O(log n), head O(1) */
+    TW_FAMILY_AVL = 6,       /* deprecated: another number of TW_FAMILY_RB_CACHED */
     TW_FAMILY_WHEEL = 7,     /* timing wheel, exact: O(1) */
     TW_FAMILY_COARSE = 8     /* timing wheel whose timers may be late by a bucket: O(1) */
 } tw_family;

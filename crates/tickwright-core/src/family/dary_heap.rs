@@ -400,6 +400,13 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> Heap<P, B, D, R> {
         candidates.into_iter().flatten().max_by_key(Entry::key)
     }
 
+    /// The node of the entry in the `k`th cell from the root; a hole at the root does not count.
+    #[inline]
+    pub(super) fn near_root(&self, k: usize) -> Option<P> {
+        let at = k.checked_add(usize::from(self.hole)).filter(|&at| at < self.cells())?;
+        self.entry(Self::ROOT + at).node
+    }
+
     /// Every entry, in the order of the cells.
     pub(super) fn entries(&self) -> impl Iterator<Item = Entry<P>> + '_ {
         let cells = Self::ROOT..Self::ROOT + self.cells();
@@ -498,6 +505,11 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell + Record<P>> D
     #[inline]
     fn second(&self, _: &impl Nodes<P, R>) -> Option<P> {
         self.second_entry()?.node
+    }
+
+    #[inline]
+    fn upcoming(&self, k: usize) -> Option<P> {
+        self.near_root(k)
     }
 
     #[inline]

@@ -542,6 +542,11 @@ unsafe impl<P: Handle> Discipline<P> for Delays<P> {
     }
 
     #[inline]
+    fn upcoming(&self, k: usize) -> Option<P> {
+        self.heap.near_root(k)
+    }
+
+    #[inline]
     fn expiry(&self, nodes: &impl Nodes<P, FixedDelayRecord<P>>, p: P) -> Tick {
         nodes.record(p).expiry
     }

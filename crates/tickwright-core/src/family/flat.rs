@@ -239,6 +239,11 @@ unsafe impl<P: Handle, C: Cells<P>> Discipline<P> for Flat<C> {
     }
 
     #[inline]
+    fn upcoming(&self, k: usize) -> Option<P> {
+        self.cells.get(self.cells.len().checked_sub(k)?.wrapping_sub(1)).map(|cell| cell.node)
+    }
+
+    #[inline]
     fn expiry(&self, nodes: &impl Nodes<P, FlatRecord>, p: P) -> Tick {
         nodes.record(p).expiry
     }

@@ -12,6 +12,7 @@
 //! 2. The cells behind the run are unused, and those just before it are not greater than its first
 //!    ([`Violation::UnusedCell`]).
 //! 3. A rung lies within one bucket of an earlier rung, or before all of them
+//!    ([`Violation::Bucket`]). The lists of a rung follow those of the rung before it
 //!    ([`Violation::Bucket`]). A bucket is marked if and only if its list has an entry; no bucket
 //!    before `next` has one ([`Violation::Occupied`]).
 //! 4. While a purge reads a list, the list has an entry that the purge has not read
@@ -37,7 +38,7 @@
 //! Ticks before `run_end` are in the run, then come the last rung, the rungs before it, and the
 //! top. When the run is empty, the first bucket fills it. A bucket of up to 64 entries is sorted
 //! into the run, together with the next ones if it is short. A longer bucket is divided into a new
-//! rung of 8 to 256 buckets. A long bucket of one tick needs no sort: the run takes it 64 timers
+//! rung of up to 256 buckets. A long bucket of one tick needs no sort: the run takes it 64 timers
 //! at a time.
 //!
 //! *Why the head is cheap.* The run holds no dead entry, and nothing earlier is elsewhere: its
@@ -79,16 +80,20 @@
 //! with timers that may be due much later. An entry moves once for each rung, which is at most
 //! twice with a million timers whose deadlines are spread.
 //!
-//! With a budget of n, an advance moves and delivers at most n entries on average. It moves up to
-//! 64 entries at once, and earlier advances have paid for them: one advance may move up to 63 more
-//! than its own budget. When the memory for entries is used up, an insert drops all dead entries,
-//! in O(n). It is used up only if more than n/8 timers move to earlier ticks between two passes of
+//! With a budget of n, an advance moves and delivers at most n timers. If the first bucket has
+//! more, the run takes only its first n, for which the advance reads the whole bucket, up to 64
+//! entries, or 256 that are due at one tick and mixed. When the memory for entries is used up, an
+//! insert drops all dead entries,
+//! in O(n). It is used up only if more than n/16 timers move to earlier ticks between two passes of
 //! the purge.
 //!
-//! Bytes per timer: slab 24 + slot (8 for a `u32`), and up to 14 for entries. From 25 timers on,
-//! lists and rungs take 30 KiB, and chunks that are not full add up to 200 KiB, or 132 bytes a
-//! timer if that is less. The queue itself takes 3.3 KiB. A ladder has at most 2^24 - 1 slots;
-//! another timer is refused as [`Full`](crate::Reject::Full).
+//! Bytes per timer: slab 24 + slot (8 for a `u32`), and 11 for entries. From 41 timers on, lists,
+//! rungs and chunks that are not full add 28 bytes a timer and 4 to 11 KiB, at most 250 KiB: they
+//! serve so many buckets at once. With fewer than 8,000 timers, unusual deadlines may need more.
+//! The run then takes 48 timers at a time out of a long bucket, and reads all of it. The queue
+//! itself takes 3.3 KiB. A ladder has at most 2^24 - 1 slots; another timer is refused as
+//! [`Full`](crate::Reject::Full). Memory for entries grows in pieces of 1 KiB that never move; the
+//! slab's cells move when their array grows.
 //!
 //! # Files
 //! The files are listed in this order. First `record` (the record and the entry), `pool` (memory

@@ -5,7 +5,6 @@
 //! Every module has the same headings: invariants, layout, costs, choose and avoid when,
 //! references.
 
-pub mod avl;
 pub mod coarse_wheel;
 pub mod dary_heap;
 mod digits;
@@ -110,7 +109,6 @@ macro_rules! for_each_family {
             "fixed-delay" => $crate::FixedDelay;
             "rb" => $crate::RbTree;
             "rb-cached" => $crate::RbTreeCached;
-            "avl" => $crate::AvlTree;
             "wheel" => $crate::Wheel;
             "coarse" => $crate::CoarseWheel;
         }

@@ -68,8 +68,6 @@
 //! cases. Xenomai's timer queue (red-black with a head pointer), Linux `timerqueue` (cached
 //! leftmost); HelenOS `odict`.
 
-use tickwright_nodes::tree::RedBlack;
-
 use super::timer_tree::{TimerTree, TreeRecord};
 use crate::contract::Exact;
 #[cfg(doc)]
@@ -84,7 +82,7 @@ pub struct RbTree;
 impl Exact for RbTree {}
 
 impl Family for RbTree {
-    type Of<P: Handle> = TimerTree<P, RedBlack, false>;
+    type Of<P: Handle> = TimerTree<P, false>;
     type Layout = Apart;
     const ID: &'static str = "rb";
     const SHAPE: Shape = Shape::Tree;
@@ -97,15 +95,15 @@ pub struct RbTreeCached;
 impl Exact for RbTreeCached {}
 
 impl Family for RbTreeCached {
-    type Of<P: Handle> = TimerTree<P, RedBlack, true>;
+    type Of<P: Handle> = TimerTree<P, true>;
     type Layout = Apart;
     const ID: &'static str = "rb-cached";
     const SHAPE: Shape = Shape::Tree;
 }
 
-const _: () = assert!(size_of::<TreeRecord<core::num::NonZeroU32, RedBlack>>() == 24);
+const _: () = assert!(size_of::<TreeRecord<core::num::NonZeroU32>>() == 24);
 #[cfg(target_pointer_width = "64")]
-const _: () = assert!(size_of::<TreeRecord<core::ptr::NonNull<()>, RedBlack>>() == 40);
+const _: () = assert!(size_of::<TreeRecord<core::ptr::NonNull<()>>>() == 40);
 
 #[cfg(all(test, feature = "alloc"))]
 mod tests;

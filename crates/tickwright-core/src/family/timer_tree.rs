@@ -1,11 +1,7 @@
-//! A search tree in order of expiry, with any [`Balance`], and with or without a cached head.
-//!
-//! [`red_black`](super::red_black) and [`avl`](super::avl) document the two structures that are
-//! built from it.
+//! A red-black search tree in order of expiry, with or without a cached head.
+//! [`red_black`](super::red_black) documents the two structures that are built from it.
 
-use core::marker::PhantomData;
-
-use tickwright_nodes::tree::{self as bst, Balance, Left, Linked, Links, Side};
+use tickwright_nodes::tree::{self as bst, Balance as _, Color, Left, Linked, Links, RedBlack, Side};
 
 use crate::contract::{HeadChange, Order, Tick, Violation};
 use crate::storage::{Discipline, Due, Handle, Nodes, Ordered, Record};
@@ -14,16 +10,16 @@ use crate::storage::{Discipline, Due, Handle, Nodes, Ordered, Record};
 /// expiry and a child: side by side they are seldom on two cache lines.
 #[derive(Debug)]
 #[repr(C)]
-pub struct TreeRecord<P, B: Balance> {
+pub struct TreeRecord<P> {
     pub(super) expiry: Tick,
-    pub(super) links: Links<P, B::Mark>,
+    pub(super) links: Links<P, Color>,
 }
 
-impl<P: Handle, B: Balance> Record<P> for TreeRecord<P, B> {
-    const IDLE: Self = Self { expiry: 0, links: Links::leaf(None, B::LEAF) };
+impl<P: Handle> Record<P> for TreeRecord<P> {
+    const IDLE: Self = Self { expiry: 0, links: Links::leaf(None, RedBlack::LEAF) };
 
     fn vacant(next: Option<P>) -> Self {
-        Self { expiry: 0, links: Links::leaf(next, B::LEAF) }
+        Self { expiry: 0, links: Links::leaf(next, RedBlack::LEAF) }
     }
 
     fn next_vacant(&self) -> Option<P> {
@@ -31,37 +27,32 @@ impl<P: Handle, B: Balance> Record<P> for TreeRecord<P, B> {
     }
 }
 
-impl<P: Handle, B: Balance> Linked<P> for TreeRecord<P, B> {
-    type Mark = B::Mark;
+impl<P: Handle> Linked<P> for TreeRecord<P> {
+    type Mark = Color;
 
     #[inline]
-    fn links(&self) -> &Links<P, B::Mark> {
+    fn links(&self) -> &Links<P, Color> {
         &self.links
     }
 
     #[inline]
-    fn links_mut(&mut self) -> &mut Links<P, B::Mark> {
+    fn links_mut(&mut self) -> &mut Links<P, Color> {
         &mut self.links
     }
 }
 
 /// The tree over handles `P`.
 #[derive(Debug)]
-pub struct TimerTree<P, B, const CACHED: bool> {
+pub struct TimerTree<P, const CACHED: bool> {
     pub(super) root: Option<P>,
     /// The earliest node if `CACHED`; otherwise none.
     pub(super) head: Option<P>,
-    balance: PhantomData<fn() -> B>,
 }
 
 /// Where to insert a node with this expiry: the parent and the side. Also returns whether the place
 /// is before all nodes.
 #[inline]
-fn place<P: Handle, B: Balance>(
-    nodes: &impl Nodes<P, TreeRecord<P, B>>,
-    root: P,
-    expiry: Tick,
-) -> (P, Side, bool) {
+fn place<P: Handle>(nodes: &impl Nodes<P, TreeRecord<P>>, root: P, expiry: Tick) -> (P, Side, bool) {
     let mut at = root;
     let mut first = true;
     // Invariant: the place is below `at`. Some nodes are not below `at`. Those of them before the
@@ -78,17 +69,17 @@ fn place<P: Handle, B: Balance>(
     }
 }
 
-impl<P: Handle, B: Balance, const CACHED: bool> TimerTree<P, B, CACHED> {
+impl<P: Handle, const CACHED: bool> TimerTree<P, CACHED> {
     /// Unlinks `p`, which is the head.
     #[inline]
-    fn unlink_head(&mut self, nodes: &mut impl Nodes<P, TreeRecord<P, B>>, p: P) {
+    fn unlink_head(&mut self, nodes: &mut impl Nodes<P, TreeRecord<P>>, p: P) {
         let gap = bst::unlink_first(&mut self.root, nodes, p);
         if CACHED {
             // Where a left child is missing, the balance allows at most a single node on the right:
             // that right child is the next node. If it is missing too, the parent is the next node.
             self.head = gap.child.or(gap.parent);
         }
-        B::unlinked(&mut self.root, nodes, gap);
+        RedBlack::unlinked(&mut self.root, nodes, gap);
     }
 }
 
@@ -96,11 +87,11 @@ impl<P: Handle, B: Balance, const CACHED: bool> TimerTree<P, B, CACHED> {
 // 1. handles come from `insert` and from links of nodes that are linked;
 // 2. `bst::unlink` and `unlink_first` remove the node from the links of its parent, its children
 //    and the root. If the node was the head, the head moves on; `clear` forgets root and head;
-// 3. no user code is called at all, and a `Balance` is this crate's;
+// 3. no user code is called at all, and the balance is this project's;
 // 4. the tree holds handles, ticks and marks only.
-unsafe impl<P: Handle, B: Balance, const CACHED: bool> Discipline<P> for TimerTree<P, B, CACHED> {
-    type Record = TreeRecord<P, B>;
-    const NEW: Self = Self { root: None, head: None, balance: PhantomData };
+unsafe impl<P: Handle, const CACHED: bool> Discipline<P> for TimerTree<P, CACHED> {
+    type Record = TreeRecord<P>;
+    const NEW: Self = Self { root: None, head: None };
     const ORDER: Order = Order::Exact;
     const VISITS_IN_ORDER: bool = true;
 
@@ -123,11 +114,11 @@ unsafe impl<P: Handle, B: Balance, const CACHED: bool> Discipline<P> for TimerTr
                 (Some(parent), side, !CACHED && first)
             }
         };
-        *nodes.record_mut(p) = TreeRecord { expiry, links: Links::leaf(parent, B::LEAF) };
+        *nodes.record_mut(p) = TreeRecord { expiry, links: Links::leaf(parent, RedBlack::LEAF) };
         if CACHED && first {
             self.head = Some(p);
         }
-        bst::attach::<P, Self::Record, _, B>(&mut self.root, nodes, parent, side, p);
+        bst::attach::<P, Self::Record, _, RedBlack>(&mut self.root, nodes, parent, side, p);
         HeadChange::when(first)
     }
 
@@ -137,7 +128,7 @@ unsafe impl<P: Handle, B: Balance, const CACHED: bool> Discipline<P> for TimerTr
         if CACHED && first {
             self.head = bst::next(nodes, p);
         }
-        bst::detach::<P, Self::Record, _, B>(&mut self.root, nodes, p);
+        bst::detach::<P, Self::Record, _, RedBlack>(&mut self.root, nodes, p);
         HeadChange::when(first)
     }
 
@@ -203,7 +194,7 @@ unsafe impl<P: Handle, B: Balance, const CACHED: bool> Discipline<P> for TimerTr
             earliest = expiry;
             Ok(())
         };
-        let shape = bst::check::<P, Self::Record, _, B>(self.root, nodes, len, in_order);
+        let shape = bst::check::<P, Self::Record, _, RedBlack>(self.root, nodes, len, in_order);
         let expected = if CACHED { first } else { None };
         match shape {
             // The head can only be verified once all links are right.
@@ -213,7 +204,7 @@ unsafe impl<P: Handle, B: Balance, const CACHED: bool> Discipline<P> for TimerTr
     }
 }
 
-impl<P: Handle, B: Balance, const CACHED: bool> Ordered<P> for TimerTree<P, B, CACHED> {
+impl<P: Handle, const CACHED: bool> Ordered<P> for TimerTree<P, CACHED> {
     #[inline]
     fn next(&self, nodes: &impl Nodes<P, Self::Record>, p: P) -> Option<P> {
         bst::next(nodes, p)

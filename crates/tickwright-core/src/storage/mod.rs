@@ -144,6 +144,15 @@ pub unsafe trait Discipline<P: Handle>: Sized {
         Some(p)
     }
 
+    /// A linked node that leaves about `k` nodes after the head, for a prefetch of what belongs to
+    /// it. Returns `None` if there is none, or if only a search would find one. It is a hint: the
+    /// node may leave much earlier or later. O(1); it reads no record.
+    #[inline]
+    fn upcoming(&self, k: usize) -> Option<P> {
+        let _ = k;
+        None
+    }
+
     /// The tick at which the linked `p` is due in this structure.
     fn expiry(&self, nodes: &impl Nodes<P, Self::Record>, p: P) -> Tick;
 

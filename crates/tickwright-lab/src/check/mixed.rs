@@ -7,10 +7,12 @@ use std::collections::BTreeMap;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
+use crate::models::erased::Erased;
+use crate::models::live::with_one;
 use crate::models::verify::Ledger;
 use crate::models::verify::oracle::Oracle;
-use crate::structures::candidate::{BenchQueue, Candidate};
-use crate::structures::registry::{self, Structure, Ties, Visitor};
+use crate::structures::candidate::BenchQueue;
+use crate::structures::registry::{self, Structure, Ties};
 
 /// The number of timers.
 const TIMERS: u32 = 64;
@@ -21,26 +23,20 @@ const FAR: u64 = 200;
 /// Runs the mix on a structure. Returns how many operations agreed with the oracle; the error names
 /// one that did not.
 pub(super) fn check(structure: &'static Structure) -> Result<String, String> {
-    registry::visit(structure, Mix)
-}
-
-struct Mix;
-
-impl Visitor for Mix {
-    type Out = Result<String, String>;
-
-    fn visit<C: Candidate>(self, structure: &'static Structure) -> Self::Out {
-        if !C::holds(TIMERS as usize) {
-            return Ok("bounded below the mix".into());
-        }
-        let arena = C::arena(TIMERS as usize);
-        let mut queue = C::queue(&arena, TIMERS as usize);
-        if C::ORDER.is_exact() { mix(structure, &mut queue) } else { mix_granular(&mut queue, C::lateness) }
+    if !registry::holds(structure, TIMERS as usize).map_err(|error| error.to_string())? {
+        return Ok("bounded below the mix".into());
     }
+    with_one(structure, TIMERS as usize, false, |live| {
+        let queue = &mut *live.sampler.queue();
+        match structure.ties.exact() {
+            true => mix(structure, queue),
+            false => mix_granular(queue, registry::facts(structure).lateness),
+        }
+    })
 }
 
 /// Runs the same mix on a structure without an exact order. The ledger verifies its deliveries.
-fn mix_granular(queue: &mut dyn BenchQueue, lateness: fn(u64) -> u64) -> Result<String, String> {
+fn mix_granular(queue: &mut dyn Erased, lateness: fn(u64) -> u64) -> Result<String, String> {
     let mut ledger = Ledger::new(lateness);
     let mut rng = Pcg64::seed_from_u64(1);
     let mut armed = [false; TIMERS as usize];
@@ -85,7 +81,7 @@ fn mix_granular(queue: &mut dyn BenchQueue, lateness: fn(u64) -> u64) -> Result<
     Ok(format!("{OPERATIONS} mixed operations, each timer once, never early, within the bound"))
 }
 
-fn mix(structure: &Structure, queue: &mut dyn BenchQueue) -> Result<String, String> {
+fn mix(structure: &Structure, queue: &mut dyn Erased) -> Result<String, String> {
     let mut oracle = Oracle::default();
     let mut rng = Pcg64::seed_from_u64(1);
     // The deadline of each armed timer. The deadline shows which timer a structure chose among

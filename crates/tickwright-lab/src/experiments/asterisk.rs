@@ -43,6 +43,7 @@ use crate::duration;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::{request, row};
+use crate::gather::Gather;
 use crate::models::scenario::{Population, Rounds, Seed};
 use crate::result::{Finding, Section, Series};
 use crate::structures::registry;
@@ -55,7 +56,7 @@ pub(crate) struct AsteriskArgs {
     #[arg(long, value_enum, value_delimiter = ',')]
     mode: Vec<Mode>,
     /// Structures of this project's scheduler, separated by commas
-    #[arg(long, value_delimiter = ',', value_name = "LIST", default_value = "list,heap2,heap4,rb,rb-cached,avl,wheel", value_parser = registry::family)]
+    #[arg(long, value_delimiter = ',', value_name = "LIST", default_value = "list,heap2,heap4,rb,rb-cached,wheel", value_parser = registry::family)]
     structures: Vec<Structure>,
     /// How many timers are added and deleted
     #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, default_value = "100,500,1k,5k,10k,100k,1M", value_parser = Population::parse)]
@@ -97,13 +98,13 @@ impl AsteriskArgs {
         let is_asked = |mode: &Mode| {
             if self.mode.is_empty() { Delays::of(*mode, 1, 0).is_ok() } else { self.mode.contains(mode) }
         };
-        Mode::ALL.into_iter().filter(is_asked).collect()
+        Mode::ALL.into_iter().filter(is_asked).gather()
     }
 
     fn columns(&self) -> Vec<Column> {
         let modes = self.modes();
         let of = |mode| modes.contains(&mode);
-        let mut columns: Vec<Column> = Column::THEN.into_iter().filter(|_| of(Mode::Faithful)).collect();
+        let mut columns: Vec<Column> = Column::THEN.into_iter().filter(|_| of(Mode::Faithful)).gather();
         for column in self.structures.iter().map(|&structure| Column::Ours(structure)) {
             if of(Mode::Ours) && !columns.contains(&column) {
                 columns.push(column);
@@ -141,7 +142,7 @@ impl Experiment for AsteriskArgs {
     fn parameters(&self, plan: &Plan) -> Parameters {
         let names = |values: &[&str]| values.join(",");
         request::parameters([
-            ("mode", names(&self.modes().iter().map(|mode| mode.name()).collect::<Vec<_>>()).into()),
+            ("mode", names(&self.modes().iter().map(|mode| mode.name()).gather()).into()),
             ("structures", request::list(&self.structures).into()),
             ("n", request::list(&plan.table.sizes).into()),
             ("rounds", plan.table.rounds.into()),

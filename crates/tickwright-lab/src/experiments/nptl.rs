@@ -32,6 +32,7 @@ use crate::clock::OsClock;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::row;
+use crate::gather::Gather;
 use crate::interrupt;
 use crate::render::Format;
 use crate::result::{Claim, Finding, Section, Series};
@@ -88,11 +89,11 @@ impl Experiment for NptlArgs {
             data.table.as_ref().map(tables::series),
             data.ladder.as_ref().map(|ladder| lanes::series("ladder", &ladder.lanes)),
         ];
-        parts.into_iter().flatten().flatten().collect()
+        parts.into_iter().flatten().flatten().gather()
     }
 
     fn findings(&self, (_, published): &Self::Plan, data: &Data) -> Vec<Finding> {
-        let mut findings: Vec<Finding> = headline(data, published).into_iter().collect();
+        let mut findings: Vec<Finding> = headline(data, published).into_iter().gather();
         findings.extend(data.table.iter().flat_map(|table| tables::findings(table, published)));
         findings.extend(data.ladder.as_ref().and_then(ladder::Ladder::finding));
         findings

@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::{FakeMeter, Meter, OsClock};
+use crate::document;
 use crate::error::LabError;
 use crate::experiment::{Experiment, conduct_plan};
 use crate::models::scenario;
@@ -93,11 +94,8 @@ fn conduct<A: Args + Experiment>(
 /// # Errors
 /// A mistake in the file, which the tests exclude.
 pub(crate) fn published<T: DeserializeOwned>(file: &str) -> Result<T, LabError> {
-    #[derive(Deserialize)]
-    struct Figures<T> {
-        published: T,
-    }
-    scenario::parse("the figures of an experiment", file).map(|file: Figures<T>| file.published)
+    let wrong = |error| LabError::usage(format!("the figures of an experiment: {error}"));
+    document::read_table(file, "published").map_err(wrong)
 }
 
 impl Row {

@@ -6,26 +6,29 @@ use core::cell::{RefCell, RefMut};
 
 use crate::clock::Meter;
 use crate::models::tape::{self, Step, Tape};
-use crate::models::witness::Answer;
-use crate::structures::candidate::BenchQueue;
+use crate::models::witness::{Answer, Witness};
+use crate::structures::candidate::{BenchQueue, Timed};
 
 /// A queue whose type is not known.
 pub(crate) trait Erased: BenchQueue {
     /// Runs a tape and records the answers.
     fn run(&mut self, tape: &Tape, answer: &mut Answer);
 
-    /// Runs a tape and times each call alone: see [`tape::calls`].
+    /// As [`run`](Self::run), with a reading of the clock before and after each call of a step.
+    /// Calls `call` with the step and the time in ns, if the step counts as an operation.
     fn calls(&mut self, tape: &Tape, answer: &mut Answer, meter: &dyn Meter, call: &mut dyn FnMut(Step, u64));
 
     /// See [`BenchQueue::advance`].
     fn deliver(&mut self, now: u64, budget: usize, sink: &mut dyn FnMut(u32, u64)) -> bool;
 }
 
-impl<Q: BenchQueue> Erased for Q {
+impl<Q: Timed> Erased for Q {
     fn run(&mut self, tape: &Tape, answer: &mut Answer) {
         match answer {
-            Answer::Folded(fold) => tape::run(tape, self, fold),
-            Answer::Logged(log) => tape::run(tape, self, log),
+            Answer::Folded(fold) if !tape.asks() => tape::run(tape, self, fold),
+            Answer::Logged(log) if tape.asks() => tape::serve_all(tape, self, log),
+            Answer::Logged(log) if !Q::EXACT => tape::run(tape, self, log),
+            _ => tape::run(tape, &mut Behind(self), answer),
         }
     }
 
@@ -36,11 +39,82 @@ impl<Q: BenchQueue> Erased for Q {
         meter: &dyn Meter,
         call: &mut dyn FnMut(Step, u64),
     ) {
-        tape::calls(tape, self, answer, meter, call);
+        for &step in &tape.steps {
+            loop {
+                let begun = meter.now();
+                // A pop has one answer, which is recorded after the clock's second reading.
+                let (popped, is_last) = match (step, &mut *answer) {
+                    (Step::Pop, _) => (self.pop(), true),
+                    (_, Answer::Folded(fold)) if !tape.asks() => (None, step.run(tape, self, fold)),
+                    (_, Answer::Logged(log)) if !Q::EXACT => (None, step.run(tape, self, log)),
+                    (_, answer) => (None, step.run(tape, &mut Behind(self), answer)),
+                };
+                let ns = meter.now().saturating_sub(begun);
+                if step.is_operation() {
+                    call(step, ns);
+                }
+                if let Some((id, expiry)) = popped {
+                    answer.delivered(id, expiry, expiry);
+                }
+                if is_last {
+                    break;
+                }
+            }
+        }
     }
 
     fn deliver(&mut self, now: u64, budget: usize, mut sink: &mut dyn FnMut(u32, u64)) -> bool {
         self.advance(now, budget, &mut sink)
+    }
+}
+
+/// A queue whose calls are indirect. The loops over it are compiled once. They run work that is not
+/// timed: answers in full of an exact queue, and questions in work of which only a fold is kept.
+struct Behind<'q>(&'q mut dyn Erased);
+
+impl BenchQueue for Behind<'_> {
+    fn insert(&mut self, id: u32, deadline: u64) {
+        self.0.insert(id, deadline);
+    }
+
+    fn remove(&mut self, id: u32) {
+        self.0.remove(id);
+    }
+
+    fn reschedule(&mut self, id: u32, deadline: u64) {
+        self.0.reschedule(id, deadline);
+    }
+
+    fn head(&mut self) -> Option<u64> {
+        self.0.head()
+    }
+
+    fn pop_expired(&mut self, now: u64) -> Option<(u32, u64)> {
+        self.0.pop_expired(now)
+    }
+
+    fn look_at_head(&mut self) -> Option<u64> {
+        self.0.look_at_head()
+    }
+
+    fn pop(&mut self) -> Option<(u32, u64)> {
+        self.0.pop()
+    }
+
+    fn pop_and_reinsert(&mut self, delay: u64) -> Option<(u32, u64)> {
+        self.0.pop_and_reinsert(delay)
+    }
+
+    fn wake(&mut self) -> Option<u64> {
+        self.0.wake()
+    }
+
+    fn advance(&mut self, now: u64, budget: usize, sink: &mut impl FnMut(u32, u64)) -> bool {
+        self.0.deliver(now, budget, sink)
+    }
+
+    fn tell(&mut self, now: u64) {
+        self.0.tell(now);
     }
 }
 
@@ -51,7 +125,7 @@ pub(crate) trait Shared {
     fn queue(&self) -> RefMut<'_, dyn Erased + '_>;
 }
 
-impl<Q: BenchQueue> Shared for RefCell<Q> {
+impl<Q: Timed> Shared for RefCell<Q> {
     fn queue(&self) -> RefMut<'_, dyn Erased + '_> {
         self.borrow_mut()
     }

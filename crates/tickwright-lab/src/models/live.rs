@@ -7,7 +7,7 @@ use std::fmt;
 use crate::allocator;
 use crate::models::erased::Shared;
 use crate::models::sampler::Sampler;
-use crate::structures::candidate::{BenchQueue, Candidate};
+use crate::structures::candidate::{BenchQueue, Candidate, Timed};
 use crate::structures::registry::{self, Structure, Visitor};
 
 /// A queue on the stack, as a link of a chain.
@@ -114,10 +114,13 @@ impl Visitor for Nest<'_> {
         let arena = C::arena(self.capacity);
         let bytes = [before, allocator::live_bytes()];
         let queue = C::queue(&arena, self.capacity);
-        if C::ORDER.is_exact() || !self.guarded {
+        // A guard is compiled only for the structures that need one.
+        if <C::Queue<'_> as Timed>::EXACT {
+            self.add(structure, &RefCell::new(queue), bytes, C::INLINE);
+        } else if self.guarded {
+            let queue = Guarded::new(queue, self.capacity);
             self.add(structure, &RefCell::new(queue), bytes, C::INLINE);
         } else {
-            let queue = Guarded::new(queue, self.capacity);
             self.add(structure, &RefCell::new(queue), bytes, C::INLINE);
         }
     }
@@ -140,6 +143,10 @@ impl<Q> Guarded<Q> {
     fn set(&mut self, id: u32, pending: bool) -> bool {
         self.pending.get_mut(id as usize).is_some_and(|place| core::mem::replace(place, pending))
     }
+}
+
+impl<Q: Timed> Timed for Guarded<Q> {
+    const EXACT: bool = Q::EXACT;
 }
 
 impl<Q: BenchQueue> BenchQueue for Guarded<Q> {

@@ -8,7 +8,7 @@ use rand::RngExt;
 
 use crate::models::draw::Draw;
 use crate::models::scenario::{Measure, Timeouts};
-use crate::models::tape::{Again, Ask, Does, Exchange, Server, Step, Tape};
+use crate::models::tape::{Again, Does, Exchange, Server, Step, Tape};
 
 fn delay(draw: &mut Draw, timeouts: &Timeouts) -> u64 {
     draw.rng.random_range(timeouts.shortest.get()..=timeouts.longest())
@@ -47,7 +47,7 @@ pub(super) fn next(draw: &mut Draw, timeouts: &Timeouts, measure: Measure) -> Ta
     };
     let exchanges = (0..operations).map(exchange).collect();
     let again = Again::new(timeouts.shortest.get(), timeouts.longest());
-    let server = Server::new(begin, exchanges, again, Ask::of(measure));
+    let server = Server::new(begin, exchanges, again, measure);
     Tape { server, deliveries: operations / 16, ..Tape::of([Step::Serve]) }
 }
 

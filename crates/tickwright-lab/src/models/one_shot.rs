@@ -17,8 +17,8 @@ use std::collections::BinaryHeap;
 use rand::RngExt;
 
 use crate::models::draw::Draw;
-use crate::models::scenario::{Completions, OneShots};
-use crate::models::tape::{Again, Ask, Does, Exchange, Server, Step, Tape};
+use crate::models::scenario::{Completions, Measure, OneShots};
+use crate::models::tape::{Again, Does, Exchange, Server, Step, Tape};
 
 /// How a timer will leave.
 #[derive(Debug, Clone, Copy)]
@@ -100,7 +100,7 @@ impl OneShot {
         (0..draw.population).map(|id| self.pending(draw, id, &mut |_, _| {})).collect()
     }
 
-    pub(super) fn next(&mut self, draw: &mut Draw) -> Tape {
+    pub(super) fn next(&mut self, draw: &mut Draw, measure: Measure) -> Tape {
         let (begin, again, operations) = (draw.now, self.again, draw.operations);
         let mut deliveries = 0;
         let turnover = |_| {
@@ -116,7 +116,7 @@ impl OneShot {
             Some(Exchange { after, id, delay: u32::try_from(delay).unwrap_or(u32::MAX), does })
         };
         let exchanges = (0..operations).map_while(turnover).collect();
-        let server = Server::new(begin, exchanges, again, Ask::Nothing);
+        let server = Server::new(begin, exchanges, again, measure);
         Tape { server, deliveries, ..Tape::of([Step::Serve]) }
     }
 

@@ -7,7 +7,7 @@ use crate::clock::Meter;
 use crate::models::erased::{Erased, Shared};
 use crate::models::tape::{Step, Tape};
 use crate::models::witness::{Answer, Evidence};
-use crate::structures::candidate::{BenchQueue, Dead};
+use crate::structures::candidate::{BenchQueue, Dead, Timed};
 
 /// One timed run of a tape.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,6 +140,8 @@ impl Empty {
         Self { next: 0, population: u32::try_from(population).unwrap_or(u32::MAX), last: 0 }
     }
 }
+
+impl Timed for Empty {}
 
 impl BenchQueue for Empty {
     #[inline]

@@ -74,7 +74,7 @@ impl Source {
         match work {
             Work::Hold(increments) => hold(draw, *increments, measure),
             Work::Network(timeouts) => network::next(draw, timeouts, measure),
-            Work::OneShot(one_shot) => one_shot.next(draw),
+            Work::OneShot(one_shot) => one_shot.next(draw, measure),
             Work::Expire => expire(draw, measure),
             Work::Idle => idle(draw),
         }

@@ -15,9 +15,8 @@
 
 use core::hint::black_box;
 
-use crate::clock::Meter;
 use crate::models::scenario::Measure;
-use crate::models::witness::{Answer, Notes, SPREAD, Witness};
+use crate::models::witness::{Notes, SPREAD, Witness};
 use crate::structures::candidate::BenchQueue;
 
 /// One operation, or a loop of equal ones. Ids name timers; ticks are those of the tape.
@@ -127,7 +126,7 @@ impl Step {
     /// Runs a call of the step. Returns whether it was the last one. The loops take the parts of a
     /// step in the order in which insert and reschedule do, so that none changes its register.
     #[inline(always)]
-    fn run<Q: BenchQueue, W: Witness>(self, tape: &Tape, queue: &mut Q, witness: &mut W) -> bool {
+    pub(super) fn run<Q: BenchQueue, W: Witness>(self, tape: &Tape, queue: &mut Q, witness: &mut W) -> bool {
         match self {
             Self::Insert { id, deadline } => queue.insert(id, deadline),
             Self::Reschedule { id, deadline } => queue.reschedule(id, deadline),
@@ -145,10 +144,17 @@ impl Step {
             Self::Rearm => rearm(queue, &tape.ticks, witness),
             Self::Head { count } => head(queue, count, witness),
             Self::Poll { after, count } => poll(queue, count, after, witness),
-            Self::Serve => match (tape.server.moves, tape.server.ask) {
-                (false, _) => serve::<Q, W, false, false>(queue, &tape.server, witness),
-                (true, Ask::Nothing) => serve::<Q, W, true, false>(queue, &tape.server, witness),
-                (true, _) => serve::<Q, W, true, true>(queue, &tape.server, witness),
+            Self::Serve => match &tape.server {
+                server @ Server { hints: true, .. } => {
+                    serve::<Q, W, true, false, true>(queue, server, witness);
+                }
+                server @ Server { moves: false, .. } => {
+                    serve::<Q, W, false, false, false>(queue, server, witness);
+                }
+                server if W::ASKED && server.ask != Ask::Nothing => {
+                    serve::<Q, W, true, true, false>(queue, server, witness);
+                }
+                server => serve::<Q, W, true, false, false>(queue, server, witness),
             },
         }
         true
@@ -209,20 +215,27 @@ fn poll<Q: BenchQueue, W: Witness>(queue: &mut Q, count: u32, after: u64, witnes
     }
 }
 
-/// The loop of a server. Whether there are moves and questions is known before the loop, so that a
-/// loop without them has no code for them.
+/// How many exchanges ahead a server hints at the key of a timer, and at the timer.
+const AHEAD: [usize; 2] = [16, 8];
+
+/// The loop of a server. Whether there are moves, questions and hints is known before the loop, so
+/// that a loop without them has no code for them.
 #[inline(never)]
-fn serve<Q: BenchQueue, W: Witness, const MOVES: bool, const ASKS: bool>(
+fn serve<Q: BenchQueue, W: Witness, const MOVES: bool, const ASKS: bool, const HINTS: bool>(
     queue: &mut Q,
     server: &Server,
     witness: &mut W,
 ) {
     let mut now = server.begin;
     let mut due = Vec::new();
-    for exchange in &server.exchanges {
+    for (at, exchange) in server.exchanges.iter().enumerate() {
+        if HINTS {
+            let soon = |ahead| server.exchanges.get(at + ahead).unwrap_or(exchange).id;
+            queue.hint(soon(AHEAD[0]), soon(AHEAD[1]));
+        }
         if exchange.after > 0 {
             now += u64::from(exchange.after);
-            queue.advance(now, usize::MAX, &mut |id, expiry| due.push((id, expiry)));
+            queue.advance(now, usize::MAX, &mut into(&mut due));
             for (id, expiry) in due.drain(..) {
                 witness.delivered(id, expiry, now);
                 queue.insert(id, now + server.again.delay(id, now));
@@ -245,6 +258,12 @@ fn serve<Q: BenchQueue, W: Witness, const MOVES: bool, const ASKS: bool>(
             });
         }
     }
+}
+
+/// Appends timers to `due`. This closure has one type for all loops of a server.
+#[inline]
+fn into(due: &mut Vec<(u32, u64)>) -> impl FnMut(u32, u64) {
+    |id, expiry| due.push((id, expiry))
 }
 
 /// What a server does at a time. If time has passed, what is due is delivered first, and each of
@@ -288,7 +307,7 @@ pub(crate) enum Ask {
 
 impl Ask {
     /// The question of a measure.
-    pub(crate) fn of(measure: Measure) -> Self {
+    fn of(measure: Measure) -> Self {
         match measure {
             Measure::Wake => Self::Wake,
             Measure::Expiry => Self::Expiry,
@@ -311,13 +330,16 @@ pub(crate) struct Server {
     moves: bool,
     /// The question after each exchange.
     ask: Ask,
+    /// Whether the server gives hints.
+    hints: bool,
 }
 
 impl Server {
-    /// Exchanges after the tick `begin`.
-    pub(crate) fn new(begin: u64, exchanges: Vec<Exchange>, again: Again, ask: Ask) -> Self {
+    /// Exchanges after the tick `begin`, as a measure wants them.
+    pub(crate) fn new(begin: u64, exchanges: Vec<Exchange>, again: Again, measure: Measure) -> Self {
+        let (ask, hints) = (Ask::of(measure), measure == Measure::Hinted);
         let moves = ask != Ask::Nothing || exchanges.iter().any(|exchange| exchange.does == Does::Move);
-        Self { begin, exchanges, again, moves, ask }
+        Self { begin, exchanges, again, moves, ask, hints }
     }
 }
 
@@ -402,6 +424,11 @@ impl Tape {
         notes
     }
 
+    /// Whether it consists of exchanges of a server that asks after each.
+    pub(crate) fn asks(&self) -> bool {
+        self.server.ask != Ask::Nothing && self.steps.iter().all(|step| *step == Step::Serve)
+    }
+
     /// Whether an answer may be a lower bound of the head.
     pub(crate) fn reads_a_bound(&self) -> bool {
         self.server.ask == Ask::Wake || self.steps.iter().any(|step| matches!(step, Step::Advance { .. }))
@@ -421,37 +448,10 @@ pub(crate) fn run<Q: BenchQueue, W: Witness>(tape: &Tape, queue: &mut Q, witness
     }
 }
 
-/// As [`run`], with a reading of the clock before and after each call of a step. Calls `call` with
-/// the step and the time in ns, if the step counts as an operation.
-#[inline(never)]
-pub(crate) fn calls<Q: BenchQueue>(
-    tape: &Tape,
-    queue: &mut Q,
-    answer: &mut Answer,
-    meter: &dyn Meter,
-    call: &mut dyn FnMut(Step, u64),
-) {
-    for &step in &tape.steps {
-        loop {
-            let begun = meter.now();
-            // Each loop exists for a fold and for a log, and for nothing else. A pop has one
-            // answer, which is recorded after the clock's second reading.
-            let (popped, is_last) = match (step, &mut *answer) {
-                (Step::Pop, _) => (queue.pop(), true),
-                (_, Answer::Folded(fold)) => (None, step.run(tape, queue, fold)),
-                (_, Answer::Logged(log)) => (None, step.run(tape, queue, log)),
-            };
-            let ns = meter.now().saturating_sub(begun);
-            if step.is_operation() {
-                call(step, ns);
-            }
-            if let Some((id, expiry)) = popped {
-                answer.delivered(id, expiry, expiry);
-            }
-            if is_last {
-                break;
-            }
-        }
+/// Runs the exchanges of a server that [asks](Tape::asks), and nothing else.
+pub(crate) fn serve_all<Q: BenchQueue, W: Witness>(tape: &Tape, queue: &mut Q, witness: &mut W) {
+    for _ in tape.steps.iter().filter(|step| **step == Step::Serve) {
+        serve::<Q, W, true, true, false>(queue, &tape.server, witness);
     }
 }
 

@@ -14,6 +14,10 @@ pub(crate) struct Notes {
 
 /// Receives each answer inside a timed loop.
 pub(crate) trait Witness {
+    /// Whether it receives the answers to the questions of a server. Without it, no loop with
+    /// questions is compiled.
+    const ASKED: bool = true;
+
     /// Called when a timer was delivered at `now`.
     fn delivered(&mut self, id: u32, expiry: u64, now: u64);
 
@@ -45,6 +49,9 @@ pub(crate) fn fold(so_far: u64, next: u64) -> u64 {
 }
 
 impl Witness for Fold {
+    // Questions have lower bounds as answers, and each is judged alone.
+    const ASKED: bool = false;
+
     #[inline]
     fn delivered(&mut self, id: u32, expiry: u64, _now: u64) {
         self.found += 1;
@@ -133,7 +140,7 @@ impl Evidence {
     /// The evidence that the oracle records. If a structure may answer with a lower bound, the
     /// oracle records each answer, because the judge compares each bound with an exact answer.
     pub(crate) fn oracle(measure: Option<Measure>) -> Self {
-        let asked = measure.is_some_and(|m| matches!(m, Measure::Wake | Measure::Expiry | Measure::Peek));
+        let asked = measure.is_some_and(Measure::asks);
         if asked { Self::Log } else { Self::Fold }
     }
 }
@@ -164,14 +171,6 @@ impl Answer {
         }
     }
 
-    /// Records a delivery.
-    pub(crate) fn delivered(&mut self, id: u32, expiry: u64, now: u64) {
-        match self {
-            Self::Folded(fold) => fold.delivered(id, expiry, now),
-            Self::Logged(log) => log.delivered(id, expiry, now),
-        }
-    }
-
     /// The answers as a fold.
     pub(crate) fn fold(&self) -> Fold {
         match self {
@@ -182,6 +181,22 @@ impl Answer {
                 reads.iter().for_each(|read| fold.read(*read));
                 fold
             }
+        }
+    }
+}
+
+impl Witness for Answer {
+    fn delivered(&mut self, id: u32, expiry: u64, now: u64) {
+        match self {
+            Self::Folded(fold) => fold.delivered(id, expiry, now),
+            Self::Logged(log) => log.delivered(id, expiry, now),
+        }
+    }
+
+    fn read(&mut self, answer: Option<u64>) {
+        match self {
+            Self::Folded(fold) => fold.read(answer),
+            Self::Logged(log) => log.read(answer),
         }
     }
 }

@@ -109,6 +109,13 @@ pub(crate) trait BenchQueue {
         (self.dead() == Dead::Leave).then_some(0)
     }
 
+    /// Says which timers the caller moves or removes soon: `near` in some 8 operations, `far` in
+    /// some 16. Changes nothing. A queue that takes hints fetches from memory what it then reads:
+    /// the caller's object with the key of `far`, and the timer of `near`. A queue whose table has
+    /// no address outside of its library does nothing.
+    #[inline]
+    fn hint(&self, _far: u32, _near: u32) {}
+
     /// Tells the queue the time, and delivers nothing. A structure that chooses a place by the
     /// delay from its own time overrides this method.
     fn tell(&mut self, _now: u64) {}
@@ -120,12 +127,19 @@ pub(crate) trait BenchQueue {
     }
 }
 
+/// A queue whose type tells which loops are compiled for it. The answers of an exact queue are
+/// folded inside a timed loop, and those of a granular queue are logged there.
+pub(crate) trait Timed: BenchQueue + Sized {
+    /// Whether timers are delivered on the tick.
+    const EXACT: bool = true;
+}
+
 /// Creates a queue under measurement. Nodes that a caller must own are in an arena.
 pub(crate) trait Candidate: 'static {
     /// Memory that outlives the queue.
     type Arena;
     /// The queue.
-    type Queue<'a>: BenchQueue;
+    type Queue<'a>: Timed;
 
     /// Creates an arena for timers `0..capacity`.
     fn arena(capacity: usize) -> Self::Arena;
@@ -145,6 +159,9 @@ pub(crate) trait Candidate: 'static {
 
     /// Whether the queue keeps every entry of a removed timer until its tick: [`Dead::Stay`].
     const KEEPS_DEAD: bool = false;
+
+    /// Whether it takes [hints](BenchQueue::hint).
+    const HINTS: bool = true;
 
     /// The promised order of deliveries, and the greatest lateness. Work for granular structures is
     /// not compiled for an exact one.

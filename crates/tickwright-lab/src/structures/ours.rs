@@ -7,8 +7,9 @@ use tickwright_core::storage::{Discipline, Record};
 use tickwright_core::{
     Family, HookQueue, Inserted, Key, Order, Removed, SlabQueue, Timer, TimerQueue, TimerRef,
 };
+use tickwright_nodes::hint::prefetch;
 
-use crate::structures::candidate::{BenchQueue, Candidate, Dead};
+use crate::structures::candidate::{BenchQueue, Candidate, Dead, Timed};
 
 /// Family `F` over slab storage. The 8-byte key per id stands for a field in the caller's own
 /// object.
@@ -39,6 +40,9 @@ pub(crate) trait Ids<Q: TimerQueue> {
 
     /// The deadline of a pending timer.
     fn expiry(queue: &Q, key: Q::Key) -> Option<u64>;
+
+    /// See [`BenchQueue::hint`].
+    fn hint(&self, queue: &Q, far: u32, near: u32);
 
     /// See [`BenchQueue::callers_bytes`].
     fn bytes(&self) -> usize {
@@ -75,6 +79,14 @@ impl<F: Family> Ids<SlabQueue<F, u32>> for Vec<Option<Key>> {
         queue.expiry(key)
     }
 
+    #[inline]
+    fn hint(&self, queue: &SlabQueue<F, u32>, far: u32, near: u32) {
+        prefetch(&raw const self[far as usize]);
+        if let Some(key) = self[near as usize] {
+            queue.hint(key);
+        }
+    }
+
     fn bytes(&self) -> usize {
         self.capacity() * size_of::<Option<Key>>()
     }
@@ -99,6 +111,11 @@ impl<'a, F: Family> Ids<HookQueue<'a, F, u32>> for &'a [Timer<F, u32>] {
     #[inline]
     fn expiry(queue: &HookQueue<'a, F, u32>, timer: TimerRef<'a, F, u32>) -> Option<u64> {
         queue.expiry(timer.get())
+    }
+
+    #[inline]
+    fn hint(&self, _queue: &HookQueue<'a, F, u32>, _far: u32, near: u32) {
+        prefetch(&raw const self[near as usize]);
     }
 }
 
@@ -156,6 +173,10 @@ impl<F: Family + 'static> Candidate for Hook<F> {
     }
 }
 
+impl<Q: TimerQueue, I: Ids<Q>> Timed for Bench<Q, I> {
+    const EXACT: bool = Q::ORDER.is_exact();
+}
+
 impl<Q: TimerQueue, I: Ids<Q>> BenchQueue for Bench<Q, I> {
     fn dead(&self) -> Dead {
         I::DEAD
@@ -180,6 +201,11 @@ impl<Q: TimerQueue, I: Ids<Q>> BenchQueue for Bench<Q, I> {
         if let Some(key) = self.ids.key(id) {
             let _ = self.queue.reschedule_at(key, deadline, self.queue.now());
         }
+    }
+
+    #[inline]
+    fn hint(&self, far: u32, near: u32) {
+        self.ids.hint(&self.queue, far, near);
     }
 
     #[inline]

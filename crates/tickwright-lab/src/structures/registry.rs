@@ -124,6 +124,8 @@ pub(crate) struct Structure {
     pub(crate) second: bool,
     /// Whether the head is exact, rather than a lower bound.
     pub(crate) exact_head: bool,
+    /// Whether it takes [hints](crate::structures::candidate::BenchQueue::hint).
+    pub(crate) hints: bool,
     /// The largest population that is measured, and why. Above it a run would take too long.
     pub(crate) sensible: Option<Sensible>,
     /// One line for `tickwright list`.
@@ -167,6 +169,7 @@ macro_rules! table {
                 ties: Ties::$ties,
                 second: $second,
                 exact_head: $head,
+                hints: <$candidate as Candidate>::HINTS,
                 sensible: $sensible,
                 about: $about,
             },)+
@@ -278,6 +281,7 @@ const fn ours<F: Family>(id: &'static str, about: &'static str) -> Structure {
         ties: if SlabQueue::<F, u32>::ORDER.is_exact() { Ties::Fifo } else { Ties::Granular },
         second: true,
         exact_head: true,
+        hints: true,
         sensible: linear::<F>(),
         about,
     }

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::advice::Advice;
 use crate::experiment::Parameters;
 use crate::experiments::row::Part;
+use crate::gather::Gather;
 use crate::output::command_line;
 use crate::render::{self, Format};
 use crate::result::{Finding, Labels, Plot, Report, Section, Table, labels};
@@ -121,9 +122,9 @@ fn summary(reports: &[Report], advice: &[Advice]) -> Vec<Section> {
             headline.conclusion().into(),
         ]);
     }
-    let commands: Vec<&str> = reports.iter().map(|report| report.command.as_str()).collect();
+    let commands: Vec<&str> = reports.iter().map(|report| report.command.as_str()).gather();
     let commands = Section::new("What repeats each part").text(commands.join("\n"));
-    [Section::new("In short").table(table)].into_iter().chain(advised(advice)).chain([commands]).collect()
+    [Section::new("In short").table(table)].into_iter().chain(advised(advice)).chain([commands]).gather()
 }
 
 /// The advice as a table, if there is any.
@@ -151,9 +152,9 @@ pub(super) fn front(merged: &Report, parts: &[Part], reports: &[Report], advice:
         section.plot(Plot { title: format!("{}: {}", part.name, plot.title), ..plot.clone() })
     });
     Report {
-        findings: parts.iter().zip(reports).filter_map(headline).collect(),
+        findings: parts.iter().zip(reports).filter_map(headline).gather(),
         series: Vec::new(),
-        sections: advised(advice).into_iter().chain([pictures]).collect(),
+        sections: advised(advice).into_iter().chain([pictures]).gather(),
         ..merged.clone()
     }
 }

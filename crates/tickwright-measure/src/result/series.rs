@@ -12,7 +12,16 @@ pub type Labels = BTreeMap<String, Label>;
 
 /// Labels from pairs.
 pub fn labels<const N: usize>(pairs: [(&str, Label); N]) -> Labels {
-    pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    of_pairs(&mut pairs.into_iter())
+}
+
+/// The part of [`labels`] that is compiled once, whatever the number of pairs.
+fn of_pairs(pairs: &mut dyn Iterator<Item = (&str, Label)>) -> Labels {
+    let mut labels = Labels::new();
+    for (key, value) in pairs {
+        labels.insert(key.to_owned(), value);
+    }
+    labels
 }
 
 /// The value of a label or of a parameter.
@@ -166,7 +175,9 @@ impl Series {
     /// With these samples.
     #[must_use]
     pub fn of(mut self, samples: impl IntoIterator<Item = f64>) -> Self {
-        self.samples.extend(samples);
+        for sample in samples {
+            self.samples.push(sample);
+        }
         self
     }
 

@@ -1,6 +1,8 @@
 //! Progress under a budget. A series of advances to one `now` begins. Every timer that is due then
 //! leaves within a bounded number of advances. That holds for any number of moves inside the
-//! structure, and for any arrivals between the advances.
+//! structure, and for any arrivals between the advances. No advance does more than its budget
+//! allows: timers that it delivers, and those that it has moved so that they can leave, are at most
+//! `budget`.
 
 use crate::clauses::quiet;
 use crate::subject::{Make, Subject};
@@ -11,6 +13,9 @@ const MOST: usize = 65;
 
 /// The number of timers that are pending at first.
 const MANY: u32 = 320;
+
+/// The number of advances after each of which the moved timers are counted.
+const COUNTED: usize = 150;
 
 /// Timers, and the tick that a run advances to.
 struct Spread {
@@ -87,15 +92,37 @@ fn stall<M: Make>(spread: &Spread, arrivals: Arrivals, budget: u32) -> Option<St
     let room = if arrivals == Arrivals::None { 0 } else { advances * budget as usize };
     let arena = M::arena(MANY as usize + room);
     let mut queue = M::make(&arena, MANY as usize);
+    // Those of the first timers that must still be moved.
+    let mut waiting = Vec::new();
     for value in 0..MANY {
         // A queue that refuses an insert has a bound of its own, or breaks another clause.
-        queue.insert((spread.deadline)(value.into()), value).ok()?;
+        let (key, _) = queue.insert((spread.deadline)(value.into()), value).ok()?;
+        waiting.push((value, key));
+    }
+    if !M::MOVES {
+        waiting.clear();
     }
     let mut inserted = MANY;
-    for _ in 0..advances {
+    for nth in 0..advances {
+        let counts = nth < COUNTED && !waiting.is_empty();
+        if counts {
+            // An insert may have moved some of them.
+            waiting.retain(|&(_, key)| queue.waits(key));
+        }
+        let mut fired_now = Vec::new();
         let _ = queue.advance(now, budget as usize, &mut |fired| {
             left = left.saturating_sub(usize::from(fired.value < MANY && is_due(fired.value)));
+            fired_now.push(fired.value);
         });
+        if counts {
+            waiting.retain(|(value, _)| !fired_now.contains(value));
+            let waited = waiting.len();
+            waiting.retain(|&(_, key)| queue.waits(key));
+            let moved = waited - waiting.len();
+            if fired_now.len() + moved > budget as usize {
+                return Some(format!("advance {nth} delivers {} and moves {moved}", fired_now.len()));
+            }
+        }
         if left == 0 {
             return None;
         }

@@ -63,6 +63,12 @@ impl<B: Balance> Subject<B> {
         self.sorted.check(self.len, |_| Ok(()))
     }
 
+    fn remove(&mut self, p: usize) {
+        self.sorted.tree.unlink(&mut self.sorted.nodes, p);
+        self.len -= 1;
+        assert_eq!(self.check(), Ok(()));
+    }
+
     fn in_order(&self) -> Vec<usize> {
         core::iter::successors(self.sorted.first(), |&p| self.sorted.next(p).ok()?).collect()
     }
@@ -204,6 +210,84 @@ fn differences() {
     marks::<Avl>(&[-2, -1, 0, 1, 2, i8::MIN, i8::MAX], &[Violation::Balance]);
 }
 
+/// An AVL tree whose right side is two higher than its left, with marks that say that.
+#[test]
+fn a_true_difference_of_two_is_named() {
+    let mut subject = Subject::<Avl>::with_keys([10, 20, 30]);
+    let record = |up, right, mark| bst::Links { up, child: [None, right], mark };
+    for (p, links) in [record(None, Some(1), 2), record(Some(0), Some(2), 1), record(Some(1), None, 0)]
+        .into_iter()
+        .enumerate()
+    {
+        subject.sorted.nodes.0[p].0.tree = links;
+    }
+    subject.sorted.tree.root = Some(0);
+    assert_eq!(subject.check(), Err(Violation::Balance));
+}
+
+/// The key and the mark of the root.
+fn top(subject: &Subject<Avl>) -> (u32, i8) {
+    let (record, key) = &subject.sorted.nodes.0[subject.sorted.tree.root.unwrap()];
+    (*key, record.tree.mark)
+}
+
+/// The rotations that an insertion forces: the third node unbalances the root by two, and the
+/// middle node comes to the top.
+#[test]
+fn insertions_turn_left_left_left_right_right_left_and_right_right() {
+    for keys in [[30, 20, 10], [30, 10, 20], [10, 30, 20], [10, 20, 30]] {
+        assert_eq!(top(&Subject::with_keys(keys)), (20, 0), "{keys:?}");
+    }
+}
+
+/// A case: keys in the order of insertion, the key to remove, and the root and its mark afterwards.
+type Removal = (&'static [u32], u32, (u32, i8));
+
+#[test]
+fn removals_turn_in_all_ways() {
+    let removals: [Removal; 7] = [
+        (&[30, 20, 40, 10], 40, (20, 0)),
+        (&[30, 10, 40, 20], 40, (20, 0)),
+        (&[20, 10, 40, 30], 10, (30, 0)),
+        (&[20, 10, 30, 40], 10, (30, 0)),
+        // The child's mark is 0: the height stays.
+        (&[30, 20, 40, 10, 25], 40, (20, 1)),
+        (&[20, 10, 30, 25, 40], 10, (30, -1)),
+        // A removal at the shallow side of the sparsest tree rotates at every level. Each root has
+        // a higher right side, and the sizes are Fibonacci's.
+        (&[50, 20, 80, 10, 30, 70, 100, 40, 60, 90, 110, 120], 10, (80, 0)),
+    ];
+    for (keys, remove, expected) in removals {
+        let mut subject = Subject::with_keys(keys.iter().copied());
+        assert_eq!(top(&subject).0, keys[0]);
+        subject.remove(keys.iter().position(|&key| key == remove).unwrap());
+        assert_eq!(top(&subject), expected, "{keys:?} without {remove}");
+    }
+}
+
+fn too_deep<B: Balance>() {
+    let n = 200;
+    let mut subject = Subject::<B>::of(n);
+    let order = subject.in_order();
+    for (at, &p) in order.iter().enumerate() {
+        let links = &mut subject.sorted.nodes.0[p].0.tree;
+        *links = bst::Links::leaf(at.checked_sub(1).map(|before| order[before]), B::LEAF);
+        links.set(Right, order.get(at + 1).copied());
+    }
+    subject.sorted.tree.root = Some(order[0]);
+    assert_eq!(subject.check(), Err(B::TOO_DEEP));
+}
+
+fn removing_the_root_until_empty<B: Balance>() {
+    for n in SIZES {
+        let mut subject = Subject::<B>::of(n);
+        while let Some(root) = subject.sorted.tree.root {
+            subject.remove(root);
+        }
+        assert_eq!(subject.len, 0);
+    }
+}
+
 fn storage_is_asked_of_each_node<B: Balance>() {
     let subject = Subject::<B>::of(12);
     for foreign in 0..12 {
@@ -310,5 +394,5 @@ macro_rules! for_each_balance {
 
 for_each_balance! {
     keys links_up_and_down list_links ends_root_and_count storage_is_asked_of_each_node every_search_from_every_hint
-    hints_save_comparisons a_rule_that_contradicts_itself_is_contained ends_take_what_belongs_there
+    hints_save_comparisons too_deep removing_the_root_until_empty a_rule_that_contradicts_itself_is_contained ends_take_what_belongs_there
 }

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::record::LadderRecord;
-use super::rungs::{Rung, TOP, place_of};
+use super::rungs::{Rung, TOP};
 use super::scan::Place;
 use super::state::Ladder;
 use crate::contract::Violation;
@@ -64,12 +64,17 @@ impl<P: Handle> Ladder<P> {
             ends.clone().is_sorted_by(|before, next| next.0 <= before.0 && next.1 <= before.0),
             Violation::Bucket,
         )?;
+        let mut free = TOP + 1;
+        for rung in rungs {
+            hold(rung.first == free, Violation::Bucket)?;
+            free = rung.end_of_lists();
+        }
+        hold(free <= self.lists.len().max(TOP + 1), Violation::Bucket)?;
         for (list, content) in self.lists.iter().enumerate() {
             if list == TOP {
                 continue;
             }
-            let (at, bucket) = place_of(list);
-            let is_marked = rungs.get(at).is_some_and(|rung| rung.is_marked(bucket));
+            let is_marked = self.place_of(list).is_some_and(|(at, bucket)| rungs[at].is_marked(bucket));
             hold(is_marked == (content.len > 0), Violation::Occupied)?;
         }
         let consumed = |rung: &Rung| rung.occupied(0) != rung.occupied(rung.next);
@@ -87,7 +92,7 @@ impl<P: Handle> Ladder<P> {
         place: Place,
         slots: &mut Vec<(u32, bool)>,
     ) -> Result<(), Violation> {
-        let rung = place.list.filter(|&list| list != TOP).map(|list| &self.rungs[place_of(list).0]);
+        let rung = place.list.and_then(|list| self.place_of(list)).map(|(at, _)| &self.rungs[at]);
         let mut arrivals = Vec::new();
         for entry in self.entries_of(place) {
             let Some(p) = P::from_number(entry.slot()) else { return Err(Violation::Storage) };

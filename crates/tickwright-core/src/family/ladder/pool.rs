@@ -6,16 +6,24 @@
 //!            v     v                                chunk: 16 entries, 2 cache lines
 //!          [16] -> [7 ]   len = 23                  all chunks but the last are full
 //! ```
-//! A list is appended to at its end, and read chunk by chunk from its head. A chunk that has been
+//! The pool grows by segments of 8 chunks, so its growth moves no entries. A list is appended to at its end, and read chunk by chunk from its head. A chunk that has been
 //! read returns to the pool at once.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use super::record::Entry;
 use crate::contract::Reject;
 
 /// The entries of a chunk.
 pub(super) const CHUNK: usize = 16;
+
+/// The entries of a segment, as a power of two.
+const SEGMENT: u32 = 7;
+
+/// The chunks of a segment.
+const CHUNKS: usize = 1 << (SEGMENT - BITS);
 
 /// The mask of an index in a chunk, and the number of its bits.
 const INDEX: u32 = CHUNK as u32 - 1;
@@ -31,42 +39,77 @@ pub(super) struct List {
     /// The cell for the next entry. At the start of a chunk: a new chunk is needed.
     end: u32,
     pub(super) len: u32,
+    /// The entries that have been taken from the first chunk.
+    taken: u8,
     /// Timers of one tick may not be in the order of their arrival.
     pub(super) mixed: bool,
 }
 
 impl List {
-    pub(super) const EMPTY: Self = Self { head: NONE, end: 0, len: 0, mixed: false };
+    pub(super) const EMPTY: Self = Self { head: NONE, end: 0, len: 0, taken: 0, mixed: false };
+}
+
+/// Some chunks.
+#[derive(Debug)]
+struct Segment {
+    entries: [Entry; 1 << SEGMENT],
+    /// The next chunk of the same list, or of the free list.
+    next: [u32; CHUNKS],
 }
 
 /// All chunks.
 #[derive(Debug)]
 pub(super) struct Pool {
-    chunks: Vec<[Entry; CHUNK]>,
-    /// The next chunk of the same list, or of the free list.
-    next: Vec<u32>,
+    #[expect(clippy::vec_box, reason = "a segment must not move when the vector grows")]
+    segments: Vec<Box<[Segment; 1]>>,
+    /// The number of chunks that have ever been in a list.
+    used: u32,
     free: u32,
 }
 
+/// The segment of a cell, and the place of the cell there.
+#[inline]
+const fn cell(end: u32) -> (usize, usize) {
+    ((end >> SEGMENT) as usize, (end & ((1 << SEGMENT) - 1)) as usize)
+}
+
+/// The segment of a chunk, and the place of the chunk there.
+#[inline]
+const fn place(chunk: u32) -> (usize, usize) {
+    (chunk as usize / CHUNKS, chunk as usize % CHUNKS)
+}
+
 impl Pool {
-    pub(super) const NEW: Self = Self { chunks: Vec::new(), next: Vec::new(), free: NONE };
+    pub(super) const NEW: Self = Self { segments: Vec::new(), used: 0, free: NONE };
 
     /// Makes room for `chunks` in total.
     pub(super) fn reserve(&mut self, chunks: usize) -> Result<(), Reject> {
-        let missing = chunks.saturating_sub(self.next.len());
-        self.chunks.try_reserve_exact(missing).map_err(|_| Reject::Full)?;
-        self.next.try_reserve_exact(missing).map_err(|_| Reject::Full)
+        let missing = chunks.div_ceil(CHUNKS).saturating_sub(self.segments.len());
+        self.segments.try_reserve(missing).map_err(|_| Reject::Full)?;
+        for _ in 0..missing {
+            let mut segment = Vec::new();
+            segment.try_reserve_exact(1).map_err(|_| Reject::Full)?;
+            segment.push(Segment { entries: [Entry::EMPTY; 1 << SEGMENT], next: [NONE; CHUNKS] });
+            self.segments.push(segment.into_boxed_slice().try_into().map_err(|_| Reject::Full)?);
+        }
+        Ok(())
     }
 
     /// Empties all lists; keeps the memory.
     pub(super) fn clear(&mut self) {
-        self.chunks.clear();
-        self.next.clear();
+        self.used = 0;
         self.free = NONE;
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        self.chunks.capacity() * size_of::<[Entry; CHUNK]>() + self.next.capacity() * size_of::<u32>()
+        self.segments.len() * size_of::<Segment>() + self.segments.capacity() * size_of::<Box<[Segment; 1]>>()
+    }
+
+    /// The next chunk of a chunk, for writing.
+    #[inline]
+    fn next_mut(&mut self, chunk: u32) -> &mut u32 {
+        let (segment, at) = place(chunk);
+        &mut self.segments[segment][0].next[at]
     }
 
     /// Appends an entry.
@@ -75,7 +118,8 @@ impl Pool {
         if list.end & INDEX == 0 {
             self.extend(list);
         }
-        self.chunks[(list.end >> BITS) as usize][(list.end & INDEX) as usize] = entry;
+        let (segment, at) = cell(list.end);
+        self.segments[segment][0].entries[at] = entry;
         list.end += 1;
         list.len += 1;
     }
@@ -83,64 +127,88 @@ impl Pool {
     /// Appends an empty chunk to a list.
     #[inline(never)]
     fn extend(&mut self, list: &mut List) {
-        let at = self.free;
-        let at = if let Some(&next) = self.next.get(at as usize) {
-            self.free = next;
+        let at = if self.free == NONE {
+            // The room suffices: the ladder has reserved it.
+            debug_assert!((self.used as usize) < self.segments.len() * CHUNKS, "too few chunks");
+            let at = self.used;
+            self.used += 1;
+            *self.next_mut(at) = NONE;
             at
         } else {
-            // The capacity suffices: the ladder has reserved it.
-            debug_assert!(self.next.len() < self.next.capacity(), "more chunks than were reserved");
-            self.next.push(NONE);
-            self.chunks.push([Entry::EMPTY; CHUNK]);
-            (self.next.len() - 1) as u32
+            let at = self.free;
+            self.free = *self.next_mut(at);
+            at
         };
         if list.len == 0 {
             list.head = at;
         } else {
-            self.next[((list.end >> BITS) - 1) as usize] = at;
+            *self.next_mut((list.end >> BITS) - 1) = at;
         }
         list.end = at << BITS;
     }
 
-    /// The number of entries that [`take_chunk`](Self::take_chunk) will take.
+    /// The number of entries in the first chunk of a list.
     #[inline]
     pub(super) fn in_chunk(list: &List) -> usize {
-        (list.len as usize).min(CHUNK)
+        (list.len as usize).min(CHUNK - list.taken as usize)
     }
 
-    /// Takes the first chunk off a list that is not empty. Returns the chunk and its number of
-    /// entries.
+    /// Takes up to `most` entries of the first chunk off a list that is not empty. Returns the chunk
+    /// and their places.
     #[inline]
-    pub(super) fn take_chunk(&mut self, list: &mut List) -> ([Entry; CHUNK], usize) {
-        let len = Self::in_chunk(list);
+    pub(super) fn take_chunk(&mut self, list: &mut List, most: usize) -> ([Entry; CHUNK], Range<usize>) {
+        let from = list.taken as usize;
+        let len = Self::in_chunk(list).min(most);
         let at = list.head;
-        let entries = self.chunks[at as usize];
-        let next = &mut self.next[at as usize];
-        list.head = *next;
-        *next = self.free;
-        self.free = at;
+        let (segment, place) = place(at);
+        let segment = &mut self.segments[segment][0];
+        let entries = segment.entries.as_chunks().0[place];
         list.len -= len as u32;
+        list.taken = (from + len) as u8 % CHUNK as u8;
         if list.len == 0 {
             list.end = 0;
+            list.taken = 0;
         }
-        (entries, len)
+        if list.taken == 0 {
+            list.head = core::mem::replace(&mut segment.next[place], self.free);
+            self.free = at;
+        }
+        (entries, from..from + len)
+    }
+
+    /// A chunk.
+    #[inline]
+    fn chunk(&self, chunk: u32) -> Option<&[Entry; CHUNK]> {
+        let (segment, at) = place(chunk);
+        self.segments.get(segment)?[0].entries.as_chunks().0.get(at)
     }
 
     /// The first chunk of a list, for a prefetch.
     #[inline]
     pub(super) fn first_chunk(&self, list: &List) -> &[Entry] {
-        let chunk = if list.len == 0 { None } else { self.chunks.get(list.head as usize) };
-        chunk.map_or(&[], |chunk| &chunk[..Self::in_chunk(list)])
+        let chunk = if list.len == 0 { None } else { self.chunk(list.head) };
+        chunk.map_or(&[], |chunk| &chunk[list.taken as usize..][..Self::in_chunk(list)])
+    }
+
+    /// The entries of each chunk, in order.
+    #[inline]
+    pub(super) fn parts(&self, list: &List) -> impl Iterator<Item = &[Entry]> + '_ {
+        let (mut from, mut left) = (list.taken as usize, list.len as usize);
+        let next = |&chunk: &u32| {
+            let (segment, at) = place(chunk);
+            self.segments.get(segment)?[0].next.get(at).copied()
+        };
+        let chunks = core::iter::successors(Some(list.head), next).take((from + left).div_ceil(CHUNK));
+        chunks.filter_map(move |at| {
+            let part = self.chunk(at)?.get(from..(from + left).min(CHUNK))?;
+            left -= part.len();
+            from = 0;
+            Some(part)
+        })
     }
 
     /// All entries, in order.
     pub(super) fn iter(&self, list: &List) -> impl Iterator<Item = Entry> + '_ {
-        let chunks = (list.len as usize).div_ceil(CHUNK);
-        core::iter::successors(Some(list.head), |&at| self.next.get(at as usize).copied())
-            .take(chunks)
-            .filter_map(|at| self.chunks.get(at as usize))
-            .flatten()
-            .copied()
-            .take(list.len as usize)
+        self.parts(list).flatten().copied()
     }
 }

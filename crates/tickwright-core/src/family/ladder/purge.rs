@@ -5,7 +5,6 @@
 
 use super::pool::{CHUNK, List};
 use super::record::{Entry, LadderRecord};
-use super::rungs::{TOP, place_of};
 use super::state::{Ladder, Purge};
 use crate::storage::{Handle, Nodes};
 
@@ -17,10 +16,10 @@ const LISTS_AT_ONCE: usize = 64;
 const CHUNKS_AT_ONCE: usize = 4;
 
 impl<P: Handle> Ladder<P> {
-    /// Drops some dead entries if there are many: more than half as many as timers.
+    /// Drops some dead entries if there are many: more than a quarter as many as timers.
     #[inline]
     pub(super) fn purge_if_many_are_dead(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) {
-        if self.dead() > self.live / 2 + 8 {
+        if self.dead() > self.live / 4 + 8 {
             self.purge_some(nodes);
         }
     }
@@ -31,7 +30,7 @@ impl<P: Handle> Ladder<P> {
         if self.split.is_on() {
             for _ in 0..CHUNKS_AT_ONCE {
                 if self.split.is_on() {
-                    self.split_chunk(nodes);
+                    self.split_chunk(nodes, CHUNK);
                 }
             }
             return;
@@ -51,9 +50,9 @@ impl<P: Handle> Ladder<P> {
             for entry in self.pool.first_chunk(&self.lists[at]) {
                 nodes.prefetch(P::from_number(entry.slot()));
             }
-            let (entries, len) = self.pool.take_chunk(&mut self.lists[at]);
-            read += len;
-            for &entry in &entries[..len] {
+            let (entries, places) = self.pool.take_chunk(&mut self.lists[at], CHUNK);
+            read += places.len();
+            for &entry in &entries[places] {
                 if Self::may_live(nodes, entry) {
                     self.pool.push(&mut self.purge.done, entry);
                 } else {
@@ -66,8 +65,9 @@ impl<P: Handle> Ladder<P> {
                 done.mixed = self.lists[at].mixed && done.len > 0;
                 self.lists[at] = done;
                 self.purge = Purge { at: at + 1, ..Purge::NEW };
-                if done.len == 0 && at != TOP {
-                    let (rung, bucket) = place_of(at);
+                if done.len == 0
+                    && let Some((rung, bucket)) = self.place_of(at)
+                {
                     self.rungs[rung].unmark(bucket);
                 }
             }
@@ -92,14 +92,15 @@ impl<P: Handle> Ladder<P> {
     }
 }
 
-/// The most entries of `timers` timers. A purge begins when half as many entries are dead.
+/// The most entries of `timers` timers. A purge begins when a quarter as many entries are dead.
 pub(super) const fn most_entries(timers: usize) -> usize {
-    timers + timers / 2 + timers / 8 + 24
+    timers + timers / 4 + timers / 16 + 10
 }
 
-/// The most chunks for this many entries in this many lists. Each chunk has an entry. All are full,
-/// except the last of each list, of a purge, and of the list that is being divided.
-pub(super) fn most_chunks(entries: usize, lists: usize) -> usize {
-    let partly_full = lists + 4;
-    entries.min(entries / CHUNK + partly_full) + 4
+/// The most chunks for this many entries in this many lists. All are full, except the last of each
+/// list, of a purge, of the two parts of the list that is being divided, and of one that is read. A
+/// list of each rung, and one that is being divided, may have been taken in part.
+pub(super) fn most_chunks(entries: usize, lists: usize, rungs: usize) -> usize {
+    let others = if rungs == 0 { 3 } else { 5 };
+    entries.min(entries / CHUNK + lists + rungs + others) + 1
 }

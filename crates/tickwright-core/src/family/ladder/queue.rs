@@ -10,9 +10,8 @@
 use super::pool::List;
 use super::purge::{most_chunks, most_entries};
 use super::record::{LadderRecord, SLOTS};
-use super::refill::DIRECT;
 use super::run::WINDOW;
-use super::rungs::{LISTS, RUNGS, Rung};
+use super::rungs::{Rung, sizes};
 use super::state::{LONG, Ladder, Purge, Split};
 use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
 use crate::explain::{Explanation, Whereabouts};
@@ -275,6 +274,12 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
     }
 
     #[inline]
+    fn upcoming(&self, k: usize) -> Option<P> {
+        let k = Some(k).filter(|&k| k < self.run.len())?;
+        P::from_number(self.run.get(k)?.1)
+    }
+
+    #[inline]
     fn expiry(&self, nodes: &impl Nodes<P, LadderRecord>, p: P) -> Tick {
         nodes.record(p).expiry
     }
@@ -385,7 +390,6 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
         self.top_last = 0;
         self.split = Split::NONE;
         self.purge = Purge::NEW;
-        self.paid = 0;
     }
 
     fn heap_bytes(&self) -> usize {
@@ -404,10 +408,10 @@ impl<P: Handle> Ladder<P> {
     #[cold]
     fn grow(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
         let total = len.checked_add(additional).filter(|&total| total <= SLOTS).ok_or(Reject::Full)?;
-        let room = if additional > 1 { total } else { (total + total / 2).min(SLOTS) };
+        let room = if additional > 1 { total } else { (total + (total / 8).clamp(4, 4096)).min(SLOTS) };
         let limit = most_entries(room);
-        let (lists, rungs) = if room <= DIRECT { (1, 0) } else { (LISTS, RUNGS) };
-        self.pool.reserve(most_chunks(limit, lists))?;
+        let (lists, rungs) = sizes(room);
+        self.pool.reserve(most_chunks(limit, lists, rungs))?;
         let missing = |have: usize, wanted: usize| wanted.saturating_sub(have);
         self.lists.try_reserve_exact(missing(self.lists.len(), lists)).map_err(|_| Reject::Full)?;
         self.rungs.try_reserve_exact(missing(self.rungs.len(), rungs)).map_err(|_| Reject::Full)?;

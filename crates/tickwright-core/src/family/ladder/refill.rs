@@ -7,10 +7,10 @@
 //!   more                        is divided into the buckets of a new rung
 //! ```
 
-use super::pool::{CHUNK, List, Pool};
+use super::pool::{CHUNK, List};
 use super::record::{Entry, LadderRecord};
 use super::run::{SORTED, WINDOW};
-use super::rungs::{AHEAD, RUNGS, TOP, bits, bits_of, least_bits};
+use super::rungs::{AHEAD, MOST_PUSHED, SPARE, TOP, bits, bits_of, least_bits};
 use super::state::{Ladder, Split};
 use crate::contract::Tick;
 use crate::storage::{Handle, Nodes};
@@ -32,8 +32,12 @@ const SHORT: u32 = 20;
 const PER_BUCKET: usize = 16;
 const PER_TOP_BUCKET: usize = 8;
 
-/// The most rungs that one division adds.
-const MOST_PUSHED: usize = 3;
+/// A mixed list of one tick with up to this many entries is not divided: the run takes the earliest
+/// arrivals of it.
+const READ_AT_ONCE: usize = 256;
+
+/// The run takes so many timers of a long list that cannot be divided.
+const EARLIEST: usize = 48;
 
 /// The bits of the index of at least so many buckets, in a rung at this depth.
 fn buckets_for(buckets: usize, depth: usize) -> u32 {
@@ -49,6 +53,20 @@ struct Range {
     outer: Tick,
     /// The bound of the rung, for arrival numbers. Otherwise 0.
     bound: u64,
+    /// Of the timers of the last tick, those with these and later arrival numbers stay in the list.
+    until: u64,
+}
+
+impl Range {
+    /// All timers of a list with these ticks.
+    const fn all((first, last): (Tick, Tick), bound: u64) -> Self {
+        Self { first, last, outer: last, bound, until: u64::MAX }
+    }
+
+    /// Whether the tick of a timer decides whether it is taken.
+    const fn is_of_ticks(&self) -> bool {
+        self.bound == 0 && self.until == u64::MAX
+    }
 }
 
 impl<P: Handle> Ladder<P> {
@@ -58,26 +76,11 @@ impl<P: Handle> Ladder<P> {
         while self.run.is_empty() && self.live > 0 && *budget > 0 && self.step(nodes, now, budget) {}
     }
 
-    /// Pays for `moves` with what earlier budgets have paid in advance, and then with this budget.
-    /// If both are too little, it pays the rest of this budget in advance and returns false.
-    #[inline]
-    fn pay(&mut self, budget: &mut usize, moves: usize) -> bool {
-        let owed = moves.saturating_sub(self.paid);
-        if owed > *budget {
-            self.paid += *budget;
-            *budget = 0;
-            return false;
-        }
-        *budget -= owed;
-        self.paid = self.paid + owed - moves;
-        true
-    }
-
     /// Does one step of a refill. Returns false if there is nothing to do for now.
     fn step(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, now: Tick, budget: &mut usize) -> bool {
         if self.split.is_on() {
-            let moves = Pool::in_chunk(&self.split.rest);
-            return self.pay(budget, moves) && self.split_chunk(nodes);
+            *budget -= self.split_chunk(nodes, *budget);
+            return true;
         }
         let Some(last) = self.depth.checked_sub(1) else {
             return self.enter_top(nodes, now, budget);
@@ -87,21 +90,25 @@ impl<P: Handle> Ladder<P> {
             self.pop_rung();
             return true;
         };
-        let (first, end) = rung.ticks(bucket);
-        let range = Range { first, last: end, outer: end, bound: rung.bound };
+        let range = Range::all(rung.ticks(bucket), rung.bound);
+        let first = range.first;
         let (shift, list) = (rung.shift, rung.first + bucket);
         let len = self.len_of(list);
         if len <= SORTED {
-            return self.pay(budget, len) && self.enter_short(nodes, (last, bucket), range, budget);
+            return self.enter_short(nodes, (last, bucket), range, budget);
         }
         // Arrivals before a bucket ahead of the clock may need a rung of their own.
-        if first > now && last >= AHEAD - 1 || last >= RUNGS - MOST_PUSHED {
+        if first > now && last >= AHEAD - 1 {
             return false;
         }
         if range.first == range.last && range.bound == 0 && !self.lists[list].mixed {
-            return self.pay(budget, SORTED) && self.stream(nodes, (last, bucket), range.first);
+            return self.stream(nodes, (last, bucket), first, budget);
         }
-        let pauses = len.saturating_sub(self.paid) > *budget;
+        if !self.can_divide() || range.first == range.last && range.bound == 0 && len <= READ_AT_ONCE {
+            self.rungs[last].next = bucket;
+            return self.take_window(nodes, list, range, budget);
+        }
+        let pauses = len > *budget;
         if pauses && first > now {
             return false;
         }
@@ -123,7 +130,7 @@ impl<P: Handle> Ladder<P> {
             (0, bits_of(self.next_sequence), self.next_sequence)
         };
         let rung = self.depth;
-        self.push_rung((first, first.into()), (base, bound), key_bits, divide);
+        self.push_rung((first, first.into()), (base, bound), key_bits, self.bits_to_one(key_bits, divide));
         self.split = Split { rest, behind, rung, first, last: first, reads_records: true };
         true
     }
@@ -142,7 +149,9 @@ impl<P: Handle> Ladder<P> {
     ) {
         let rung = self.depth;
         let end = u128::from(last) + 1;
-        match pauses_at.filter(|now| (first..=last).contains(now)) {
+        let pauses_at = pauses_at.filter(|now| (first..=last).contains(now));
+        let divide = divide.min(self.most_bits(if pauses_at.is_some() { MOST_PUSHED } else { 1 }, SPARE));
+        match pauses_at {
             None => self.push_rung((first, end), (first, 0), key_bits, divide),
             Some(now) => {
                 if now < last {
@@ -161,16 +170,12 @@ impl<P: Handle> Ladder<P> {
     /// Enters the top: no rung is in use.
     fn enter_top(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, now: Tick, budget: &mut usize) -> bool {
         let len = self.len_of(TOP);
-        if len <= DIRECT || self.rungs.is_empty() {
-            if !self.pay(budget, len) {
-                return false;
-            }
-            let range = Range { first: self.top_first, last: self.top_last, outer: self.top_last, bound: 0 };
-            self.take_window(nodes, TOP, range);
-            return true;
+        if len <= DIRECT || !self.can_divide() {
+            let range = Range::all((self.top_first, self.top_last), 0);
+            return self.take_window(nodes, TOP, range, budget);
         }
         let (first, last) = (self.top_first, self.top_last);
-        let pauses = len.saturating_sub(self.paid) > *budget;
+        let pauses = len > *budget;
         if pauses && first > now {
             return false;
         }
@@ -195,12 +200,13 @@ impl<P: Handle> Ladder<P> {
         budget: &mut usize,
     ) -> bool {
         let rung = self.rungs[at];
-        if range.last - range.first > WINDOW {
-            // Later timers go back to the bucket.
+        let len = self.len_of(rung.first + bucket);
+        if range.last - range.first > WINDOW || len > *budget {
+            // Later timers stay in the bucket.
             self.rungs[at].next = bucket;
-            self.take_window(nodes, rung.first + bucket, range);
-            return true;
+            return self.take_window(nodes, rung.first + bucket, range, budget);
         }
+        *budget -= len;
         let mut lists = [List::EMPTY; TOGETHER + 2];
         (lists[0], lists[1]) = self.take(rung.first + bucket);
         let (mut last, mut used) = (bucket, 2);
@@ -226,7 +232,7 @@ impl<P: Handle> Ladder<P> {
         let mut mixed = rung.by_arrival();
         for list in lists.iter_mut().take(used) {
             mixed |= list.mixed;
-            mixed |= self.gather(nodes, list, SORTED, range);
+            mixed |= self.gather(nodes, list, usize::MAX, range, TOP);
         }
         self.fill_run(nodes, range, mixed);
         if self.is_big() {
@@ -241,18 +247,21 @@ impl<P: Handle> Ladder<P> {
         nodes: &mut impl Nodes<P, LadderRecord>,
         (at, bucket): (usize, usize),
         tick: Tick,
+        budget: &mut usize,
     ) -> bool {
         let list = self.rungs[at].first + bucket;
+        let most = SORTED.min(*budget);
         self.rungs[at].next = bucket;
         self.run_end = tick.into();
-        let range = Range { first: tick, last: tick, outer: tick, bound: 0 };
+        let range = Range::all((tick, tick), 0);
+        *budget -= most;
         if self.purge.holds(list) && self.purge.done.len > 0 {
             let mut done = core::mem::replace(&mut self.purge.done, List::EMPTY);
-            self.gather(nodes, &mut done, SORTED, range);
+            self.gather(nodes, &mut done, most, range, TOP);
             self.purge.done = done;
         } else {
             let mut rest = core::mem::replace(&mut self.lists[list], List::EMPTY);
-            self.gather(nodes, &mut rest, SORTED, range);
+            self.gather(nodes, &mut rest, most, range, TOP);
             self.lists[list] = rest;
             if rest.len == 0 {
                 let _ = self.take(list);
@@ -262,24 +271,67 @@ impl<P: Handle> Ladder<P> {
         true
     }
 
-    /// Takes the timers that are due within `WINDOW` ticks of the first of them. The others are
-    /// appended to their buckets again.
-    fn take_window(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, list: usize, mut range: Range) {
+    /// Takes the timers that are due within `WINDOW` ticks of the first of them. The others stay in
+    /// the list. If the list is long, or longer than the budget, it reads all entries, and takes the
+    /// earliest timers.
+    fn take_window(
+        &mut self,
+        nodes: &mut impl Nodes<P, LadderRecord>,
+        list: usize,
+        mut range: Range,
+        budget: &mut usize,
+    ) -> bool {
         let lists = self.take(list);
-        if range.last - range.first > WINDOW {
-            let entries = || self.pool.iter(&lists.0).chain(self.pool.iter(&lists.1));
-            let ticks = entries().filter_map(|entry| self.alive(nodes, entry, (range.first, range.last)));
-            range.first = ticks.map(|(placed, _)| placed).min().unwrap_or(range.first);
-            range.last = range.last.min(range.first.saturating_add(WINDOW));
+        let len = (lists.0.len + lists.1.len) as usize;
+        let most = if len <= SORTED.min(*budget) { len } else { EARLIEST.min(*budget) };
+        *budget -= most;
+        if range.last - range.first > WINDOW || most < len {
+            self.cut(nodes, (&lists.0, &lists.1), &mut range, most);
         }
-        self.run_end = u128::from(range.last) + 1;
-        let mut mixed = lists.0.mixed;
-        for mut list in [lists.0, lists.1] {
-            mixed |= self.gather(nodes, &mut list, SORTED, range);
+        self.run_end = u128::from(range.last) + u128::from(range.is_of_ticks());
+        let mut mixed = lists.0.mixed || range.bound > 0;
+        for mut rest in [lists.0, lists.1] {
+            mixed |= self.gather(nodes, &mut rest, usize::MAX, range, list);
         }
-        let list = &mut self.lists[list];
-        list.mixed |= mixed && list.len > 0;
+        if self.lists[list].len > 0 {
+            self.lists[list].mixed |= mixed;
+            if let Some((rung, bucket)) = self.place_of(list) {
+                self.rungs[rung].mark(bucket);
+            }
+        }
         self.fill_run(nodes, range, mixed);
+        true
+    }
+
+    /// Narrows the range to the earliest timers of two lists, at most `most`. If their first tick has
+    /// more, it takes those that arrived first.
+    fn cut(
+        &self,
+        nodes: &impl Nodes<P, LadderRecord>,
+        lists: (&List, &List),
+        range: &mut Range,
+        most: usize,
+    ) {
+        let mut keys = [(Tick::MAX, u64::MAX); 2 * SORTED];
+        let mut len = 0;
+        for entry in self.pool.iter(lists.0).chain(self.pool.iter(lists.1)) {
+            let Some((placed, p)) = self.alive(nodes, entry, (range.first, range.last)) else { continue };
+            if len == keys.len() {
+                keys.select_nth_unstable(most);
+                len = most + 1;
+            }
+            keys[len] = (placed, nodes.record(p).sequence);
+            len += 1;
+        }
+        let keys = &mut keys[..len];
+        let next = if len > most { Some(*keys.select_nth_unstable(most).1) } else { None };
+        let Some(&(first, _)) = keys.iter().min() else { return };
+        range.first = first;
+        range.last = range.last.min(first.saturating_add(WINDOW));
+        if let Some((tick, sequence)) = next {
+            range.last = range.last.min(if tick > first { tick - 1 } else { first });
+            range.until = if tick > first { u64::MAX } else { sequence };
+        }
     }
 
     fn fill_run(&mut self, nodes: &impl Nodes<P, LadderRecord>, range: Range, mixed: bool) {
@@ -305,9 +357,10 @@ impl<P: Handle> Ladder<P> {
             .then_some((placed, p))
     }
 
-    /// Reads up to `most` entries of a list, whole chunks, and adds their timers to the batch. Dead
-    /// entries are dropped; timers outside of the range are filed again. Returns whether equals may
-    /// be out of order because a timer was moved within the range.
+    /// Reads up to `most` entries of a list, and adds their timers to the batch. Dead entries are
+    /// dropped, timers that have moved out of the range are filed again, and later ones are appended
+    /// to the list at `stay`. Returns whether equals may be out of order because a timer was moved
+    /// within the range.
     #[inline]
     fn gather(
         &mut self,
@@ -315,36 +368,37 @@ impl<P: Handle> Ladder<P> {
         list: &mut List,
         most: usize,
         range: Range,
+        stay: usize,
     ) -> bool {
         let width = range.last - range.first;
-        let big = self.is_big();
+        let (big, is_of_ticks) = (self.is_big(), range.is_of_ticks());
         let mut mixed = false;
         let mut left = most;
-        while list.len > 0 && left >= Pool::in_chunk(list) {
+        while list.len > 0 && left > 0 {
             if big {
                 for entry in self.pool.first_chunk(list) {
                     nodes.prefetch(P::from_number(entry.slot()));
                 }
             }
-            let (entries, len) = self.pool.take_chunk(list);
-            left -= len;
-            self.entries -= len;
-            for &entry in &entries[..len] {
+            let (entries, places) = self.pool.take_chunk(list, left);
+            left -= places.len();
+            self.entries -= places.len();
+            for &entry in &entries[places] {
                 let Some(p) = P::from_number(entry.slot()) else { continue };
                 let record = nodes.record_mut(p);
                 let offset = record.expiry.wrapping_sub(range.first);
-                if offset <= width && range.bound == 0 && record.take_only_entry(entry) {
+                if offset <= width && is_of_ticks && record.take_only_entry(entry) {
                     self.batch.push(offset as u32, entry.slot());
                 } else {
-                    mixed |= self.gather_other(nodes, p, entry, range);
+                    mixed |= self.gather_other(nodes, p, entry, range, stay);
                 }
             }
         }
         mixed
     }
 
-    /// The rare part of [`gather`](Self::gather): a dead entry, a timer that was moved or has other
-    /// entries, or a timer of a rung that divides arrivals.
+    /// The rare part of [`gather`](Self::gather): a dead entry, a timer that was moved, has other
+    /// entries or stays, or a timer of a rung that divides arrivals.
     #[inline(never)]
     fn gather_other(
         &mut self,
@@ -352,18 +406,23 @@ impl<P: Handle> Ladder<P> {
         p: P,
         entry: Entry,
         range: Range,
+        stay: usize,
     ) -> bool {
         let Some((placed, _)) = self.alive(nodes, entry, (range.first, range.outer)) else {
             self.drop_dead(nodes, entry);
             return false;
         };
         let record = nodes.record_mut(p);
-        if placed > range.last {
-            // The entry stays as it is: its tick is outside of a window.
-            self.file(placed, entry);
+        let is_moved = record.is_moved();
+        if placed > range.last || !is_moved && record.sequence >= range.until {
+            if stay == TOP {
+                self.top_first = self.top_first.min(placed);
+                self.top_last = self.top_last.max(placed);
+            }
+            self.entries += 1;
+            self.pool.push(&mut self.lists[stay], entry);
             return false;
         }
-        let is_moved = record.is_moved();
         record.take_entry();
         if record.expiry <= range.last && (range.bound == 0 || record.sequence < range.bound) {
             self.batch.push((record.expiry - range.first) as u32, entry.slot());
@@ -387,8 +446,8 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// Moves the entries of one chunk into the buckets of their rung.
-    pub(super) fn split_chunk(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) -> bool {
+    /// Moves up to `most` entries of one chunk into the buckets of their rung. Returns their number.
+    pub(super) fn split_chunk(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, most: usize) -> usize {
         let mut rest = self.split.rest;
         let at = self.split.rung;
         if self.is_big() && self.split.reads_records {
@@ -396,7 +455,8 @@ impl<P: Handle> Ladder<P> {
                 nodes.prefetch(P::from_number(entry.slot()));
             }
         }
-        let (entries, len) = self.pool.take_chunk(&mut rest);
+        let (entries, places) = self.pool.take_chunk(&mut rest, most);
+        let len = places.len();
         let mixed = rest.mixed;
         if rest.len == 0 {
             rest = core::mem::replace(&mut self.split.behind, List::EMPTY);
@@ -404,15 +464,15 @@ impl<P: Handle> Ladder<P> {
         self.split.rest = rest;
         self.prefetch_chunk(&rest);
         if self.split.reads_records {
-            for &entry in &entries[..len] {
+            for &entry in &entries[places] {
                 self.split_by_record(nodes, entry, mixed);
             }
-            return true;
+            return len;
         }
         let rung = &mut self.rungs[at];
         let low = rung.base as u32;
-        let Some(lists) = self.lists.get_mut(rung.first..=rung.first + rung.mask) else { return true };
-        for &entry in &entries[..len] {
+        let Some(lists) = self.lists.get_mut(rung.first..=rung.first + rung.mask) else { return len };
+        for &entry in &entries[places] {
             let bucket = (entry.low().wrapping_sub(low) >> rung.shift) as usize & rung.mask;
             rung.mark(bucket);
             if let Some(list) = lists.get_mut(bucket) {
@@ -420,7 +480,7 @@ impl<P: Handle> Ladder<P> {
                 self.pool.push(list, entry);
             }
         }
-        true
+        len
     }
 
     /// Moves an entry into the bucket that its record tells.
@@ -454,8 +514,10 @@ impl<P: Handle> Ladder<P> {
         let rung = &self.rungs[at];
         if let Some(bucket) = rung.occupied(rung.next) {
             let list = &self.lists[rung.first + bucket];
-            for entry in self.pool.iter(list).take(SORTED.min(4 * CHUNK)) {
-                nodes.prefetch(P::from_number(entry.slot()));
+            for part in self.pool.parts(list).take(SORTED / CHUNK) {
+                for entry in part {
+                    nodes.prefetch(P::from_number(entry.slot()));
+                }
             }
         }
     }

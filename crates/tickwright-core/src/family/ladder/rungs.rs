@@ -2,17 +2,16 @@
 
 use crate::contract::Tick;
 
-/// The most rungs. At most `AHEAD` rungs divide ticks ahead of the clock. Two are for timers that
-/// arrive before them, and for those of the first tick that were in the run. Each further rung but
-/// the first two divides by 32: 12 rungs reach one tick, and 13 more reach one arrival number.
-/// Three are for the tick of the clock, which may have a rung of its own, and for arrivals after
-/// it.
-pub(super) const RUNGS: usize = AHEAD + 2 + 12 + 13 + 3;
+/// The most rungs. At most `AHEAD` rungs divide ticks ahead of the clock. One is for timers that
+/// arrive before them. Each further rung but the first two divides by 32: 12 rungs reach one tick,
+/// and 13 more reach one arrival number. Three are for the tick of the clock, which may have a rung
+/// of its own, and for arrivals after it.
+const RUNGS: usize = AHEAD + 1 + 12 + 13 + 3;
 
 /// A long bucket ahead of the clock is divided while there are fewer rungs than this.
 pub(super) const AHEAD: usize = 7;
 
-/// The first rungs have `1 << WIDE` buckets, the others `1 << NARROW`.
+/// The first rungs have up to `1 << WIDE` buckets, the others up to `1 << NARROW`.
 const WIDE_RUNGS: usize = 2;
 const WIDE: u32 = 8;
 const NARROW: u32 = 5;
@@ -20,10 +19,29 @@ const NARROW: u32 = 5;
 /// The index of the list for ticks after all rungs.
 pub(super) const TOP: usize = 0;
 
-/// The number of lists.
-pub(super) const LISTS: usize = first_list(RUNGS);
+/// The most lists: enough for all rungs.
+const LISTS: usize = 1 + (WIDE_RUNGS << WIDE) + ((RUNGS - WIDE_RUNGS) << NARROW);
 
-/// The number of bits of a bucket's index in the rung at `depth`.
+/// Up to this many timers need no rungs: all their entries fit into a batch.
+const FEW: usize = 40;
+
+/// A division leaves so many lists for the rung of earlier arrivals.
+pub(super) const SPARE: usize = 4;
+
+/// The most rungs that one division adds.
+pub(super) const MOST_PUSHED: usize = 3;
+
+/// The number of lists and of rungs for a queue of so many timers. If they are used up, the run
+/// takes the earliest timers of a long bucket instead of dividing it.
+pub(super) fn sizes(timers: usize) -> (usize, usize) {
+    let lists = (12 + timers / 16 * 3).min(LISTS);
+    match timers {
+        0..=FEW => (1, 0),
+        _ => (lists, if timers <= 256 { 8 } else { RUNGS }),
+    }
+}
+
+/// The number of bits of a bucket's index in the rung at `depth`, if there are enough lists.
 pub(super) const fn bits(depth: usize) -> u32 {
     if depth < WIDE_RUNGS { WIDE } else { NARROW }
 }
@@ -31,26 +49,6 @@ pub(super) const fn bits(depth: usize) -> u32 {
 /// The least number of these bits. The deeper rungs use all, since their number is limited.
 pub(super) const fn least_bits(depth: usize) -> u32 {
     if depth < WIDE_RUNGS { 3 } else { NARROW }
-}
-
-/// The index of the first list of the rung at `depth`.
-pub(super) const fn first_list(depth: usize) -> usize {
-    if depth < WIDE_RUNGS {
-        TOP + 1 + (depth << WIDE)
-    } else {
-        TOP + 1 + (WIDE_RUNGS << WIDE) + ((depth - WIDE_RUNGS) << NARROW)
-    }
-}
-
-/// The rung and the bucket of a list other than the top.
-pub(super) const fn place_of(list: usize) -> (usize, usize) {
-    let wide = WIDE_RUNGS << WIDE;
-    let at = list - 1;
-    if at < wide {
-        (at >> WIDE, at % (1 << WIDE))
-    } else {
-        (WIDE_RUNGS + ((at - wide) >> NARROW), (at - wide) % (1 << NARROW))
-    }
 }
 
 /// The number of bits of a number.
@@ -83,6 +81,12 @@ pub(super) struct Rung {
 }
 
 impl Rung {
+    /// The index of the list behind those of the rung.
+    #[inline]
+    pub(super) const fn end_of_lists(&self) -> usize {
+        self.first + self.mask + 1
+    }
+
     pub(super) const EMPTY: Self =
         Self { base: 0, shift: 0, next: 0, first: 0, mask: 0, start: 0, end: 0, bound: 0, map: [0; 4] };
 

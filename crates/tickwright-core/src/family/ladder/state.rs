@@ -6,7 +6,7 @@ use core::marker::PhantomData;
 use super::pool::{List, Pool};
 use super::record::{Entry, LadderRecord};
 use super::run::{Batch, Run};
-use super::rungs::{RUNGS, Rung, TOP, bits, bits_of, first_list, place_of};
+use super::rungs::{MOST_PUSHED, Rung, SPARE, TOP, bits, bits_of};
 use crate::contract::Tick;
 use crate::storage::{Handle, Nodes};
 
@@ -89,8 +89,6 @@ pub struct Ladder<P> {
     pub(super) top_last: Tick,
     pub(super) split: Split,
     pub(super) purge: Purge,
-    /// The number of moves that earlier budgets have paid for.
-    pub(super) paid: usize,
     pub(super) _slots: PhantomData<fn() -> P>,
 }
 
@@ -112,7 +110,6 @@ impl<P: Handle> Ladder<P> {
         top_last: 0,
         split: Split::NONE,
         purge: Purge::NEW,
-        paid: 0,
         _slots: PhantomData,
     };
 
@@ -194,6 +191,35 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
+    /// The first list that no rung uses.
+    fn free_list(&self) -> usize {
+        self.depth.checked_sub(1).map_or(TOP + 1, |last| self.rungs[last].end_of_lists())
+    }
+
+    /// The greatest number of bits so that `pieces` new rungs leave `spare` lists.
+    pub(super) fn most_bits(&self, pieces: usize, spare: usize) -> u32 {
+        bits_of((self.lists.len().saturating_sub(self.free_list() + spare) / pieces) as u64).saturating_sub(1)
+    }
+
+    /// The number of bits, up to `most`, for rungs that divide keys until one key is left.
+    pub(super) fn bits_to_one(&self, key_bits: u32, most: u32) -> u32 {
+        let free = self.lists.len().saturating_sub(self.free_list() + SPARE);
+        let fits = |&bits: &u32| (key_bits.div_ceil(bits) as usize) << bits <= free;
+        (1..=most).rev().find(fits).unwrap_or(1)
+    }
+
+    /// Whether a list can be divided into at least two buckets. A rung stays for earlier arrivals.
+    pub(super) fn can_divide(&self) -> bool {
+        self.depth + MOST_PUSHED < self.rungs.len() && self.most_bits(MOST_PUSHED, SPARE) > 0
+    }
+
+    /// The rung and the bucket of a list other than the top.
+    pub(super) fn place_of(&self, list: usize) -> Option<(usize, usize)> {
+        let rung = self.rungs.get(..self.depth)?.iter().rposition(|rung| rung.first <= list)?;
+        let bucket = list - self.rungs[rung].first;
+        (bucket <= self.rungs[rung].mask).then_some((rung, bucket))
+    }
+
     /// Adds a rung before all others, for ticks from `start` to before `end`. It divides keys that
     /// begin at `base` and have `key_bits` bits, into up to `1 << divide` buckets.
     pub(super) fn push_rung(
@@ -203,15 +229,15 @@ impl<P: Handle> Ladder<P> {
         key_bits: u32,
         divide: u32,
     ) {
-        let depth = self.depth;
-        debug_assert!(depth < RUNGS);
-        let most = bits(depth);
+        let (depth, first) = (self.depth, self.free_list());
+        let bits = divide.min(key_bits);
+        debug_assert!(depth < self.rungs.len() && first + (1 << bits) <= self.lists.len());
         let rung = &mut self.rungs[depth];
         *rung = Rung::EMPTY;
         rung.base = base;
-        rung.shift = key_bits.saturating_sub(divide.min(most));
-        rung.first = first_list(depth);
-        rung.mask = (1 << most) - 1;
+        rung.shift = key_bits - bits;
+        rung.first = first;
+        rung.mask = (1 << bits) - 1;
         rung.start = start;
         rung.end = end;
         rung.bound = bound;
@@ -230,8 +256,7 @@ impl<P: Handle> Ladder<P> {
         if list == TOP {
             self.top_first = Tick::MAX;
             self.top_last = 0;
-        } else {
-            let (rung, bucket) = place_of(list);
+        } else if let Some((rung, bucket)) = self.place_of(list) {
             self.rungs[rung].unmark(bucket);
         }
         let mut rest = core::mem::replace(&mut self.lists[list], List::EMPTY);
@@ -275,7 +300,8 @@ impl<P: Handle> Ladder<P> {
                 rung.next = 0;
                 let (start, end) = (now.min(cut), rung.start);
                 let key_bits = bits_of(end - 1 - start);
-                self.push_rung((start, end.into()), (start, 0), key_bits, bits(self.depth));
+                let divide = bits(self.depth).min(self.most_bits(1, 0));
+                self.push_rung((start, end.into()), (start, 0), key_bits, divide);
                 let rung = &mut self.rungs[last + 1];
                 rung.next = rung.bucket(cut);
             } else {
@@ -300,7 +326,9 @@ impl<P: Handle> Ladder<P> {
         self.run.last().is_some_and(|last| u128::from(last) >= self.run_end)
     }
 
-    /// Moves the timers that have equals outside to a rung of their own, before all others.
+    /// Moves the timers that have equals outside back to the bucket of these equals. That is a bucket
+    /// of arrivals if the run was filled from one. No rung is added: a program may fill the run with
+    /// equals again and again, each time at an earlier tick.
     pub(super) fn give_back(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) {
         while let Some(last) = self.depth.checked_sub(1)
             && self.rungs[last].occupied(0).is_none()
@@ -311,19 +339,28 @@ impl<P: Handle> Ladder<P> {
             return;
         }
         let tick = self.run_end as Tick;
-        self.push_rung((tick, tick.into()), (0, self.next_sequence), u64::BITS, 1);
-        let (at, list) = (self.depth - 1, first_list(self.depth - 1));
-        let (from, len) = (self.run.before(tick), self.run.len());
-        for index in from..len {
+        let last = self.depth.wrapping_sub(1);
+        let arrivals = self.rungs.get(last).is_some_and(|rung| rung.by_arrival() && rung.start == tick);
+        let from = self.run.before(tick);
+        for index in from..self.run.len() {
             let Some(p) = self.run.get(index).and_then(|(_, slot)| P::from_number(slot)) else { continue };
-            let entry = nodes.record_mut(p).add_entry(p.number());
+            if !arrivals {
+                self.file_again(nodes, p);
+                continue;
+            }
+            let record = nodes.record_mut(p);
+            let entry = record.add_entry(p.number());
+            let rung = &mut self.rungs[last];
+            let bucket = rung.bucket(record.sequence);
+            rung.mark(bucket);
+            rung.next = rung.next.min(bucket);
             self.entries += 1;
-            self.rungs[at].mark(0);
-            // A timer may be moved to the tick again while it waits here.
-            self.lists[list].mixed = true;
-            self.pool.push(&mut self.lists[list], entry);
+            self.pool.push(&mut self.lists[rung.first + bucket], entry);
         }
-        for _ in from..len {
+        if !arrivals {
+            self.mix(tick);
+        }
+        for _ in from..self.run.len() {
             let _ = self.run.pop_last();
         }
     }

@@ -2,7 +2,7 @@ use super::super::testing::against_sorted_vec;
 use super::super::timer_tree::tests::{SIZES, Subject};
 use tickwright_nodes::tree::Color;
 
-use super::{RbTree, RbTreeCached, RedBlack};
+use super::{RbTree, RbTreeCached};
 use crate::contract::Violation;
 
 #[test]
@@ -18,10 +18,10 @@ fn cached_agrees_with_a_sorted_vec() {
 #[test]
 fn a_wrong_colour_is_named() {
     for n in SIZES {
-        let mut subject = Subject::<RedBlack, true>::of(n);
+        let mut subject = Subject::<true>::of(n);
         for p in 0..n {
             let links = *subject.links(p);
-            let red = |subject: &mut Subject<RedBlack, true>, p: Option<usize>| {
+            let red = |subject: &mut Subject<true>, p: Option<usize>| {
                 p.is_some_and(|p| subject.links(p).mark == Color::Red)
             };
             let beside_red = links.child.iter().chain([&links.up]).any(|&p| red(&mut subject, p));
@@ -37,6 +37,6 @@ fn a_wrong_colour_is_named() {
 
 #[test]
 fn a_black_node_with_one_black_child_is_named() {
-    let mut subject = Subject::<RedBlack, true>::with_expiries([10, 20]);
+    let mut subject = Subject::<true>::with_expiries([10, 20]);
     assert_eq!(subject.with_links(1, |links| links.mark = Color::Black), Err(Violation::BlackHeight));
 }

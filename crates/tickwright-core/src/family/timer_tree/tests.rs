@@ -1,6 +1,5 @@
 //! Each test breaks one link, expiry, root or head of a valid tree and requires `check` to name the
-//! violation. The tests are generic over the balance. A balance has tests of its own, which break
-//! its marks.
+//! violation. The tests of the two structures break the colors.
 
 use std::vec::Vec;
 
@@ -8,18 +7,18 @@ use super::super::testing::{Random, VecNodes, shuffled};
 use super::{TimerTree, TreeRecord};
 use crate::contract::{Tick, Violation};
 use crate::storage::{Discipline, Ordered, Record};
-use tickwright_nodes::tree::{Avl, Balance, Left, Links, RedBlack, Right};
+use tickwright_nodes::tree::{Balance as _, Color, Left, Links, RedBlack, Right};
 
 pub(in crate::family) const SIZES: [usize; 6] = [1, 2, 3, 4, 12, 50];
 
 /// A tree over nodes in a vector, small enough to break and restore.
-pub(in crate::family) struct Subject<B: Balance, const CACHED: bool> {
-    pub(in crate::family) tree: TimerTree<usize, B, CACHED>,
-    pub(in crate::family) nodes: VecNodes<TreeRecord<usize, B>>,
+pub(in crate::family) struct Subject<const CACHED: bool> {
+    pub(in crate::family) tree: TimerTree<usize, CACHED>,
+    pub(in crate::family) nodes: VecNodes<TreeRecord<usize>>,
     pub(in crate::family) len: usize,
 }
 
-impl<B: Balance, const CACHED: bool> Subject<B, CACHED> {
+impl<const CACHED: bool> Subject<CACHED> {
     pub(in crate::family) fn with_expiries(expiries: impl IntoIterator<Item = Tick>) -> Self {
         let mut subject = Self { tree: TimerTree::NEW, nodes: VecNodes(Vec::new()), len: 0 };
         for expiry in expiries {
@@ -52,7 +51,7 @@ impl<B: Balance, const CACHED: bool> Subject<B, CACHED> {
         order
     }
 
-    pub(in crate::family) fn links(&mut self, p: usize) -> &mut Links<usize, B::Mark> {
+    pub(in crate::family) fn links(&mut self, p: usize) -> &mut Links<usize, Color> {
         &mut self.nodes.0[p].links
     }
 
@@ -60,7 +59,7 @@ impl<B: Balance, const CACHED: bool> Subject<B, CACHED> {
     pub(in crate::family) fn with_links(
         &mut self,
         p: usize,
-        change: impl FnOnce(&mut Links<usize, B::Mark>),
+        change: impl FnOnce(&mut Links<usize, Color>),
     ) -> Result<(), Violation> {
         let before = *self.links(p);
         change(self.links(p));
@@ -70,9 +69,9 @@ impl<B: Balance, const CACHED: bool> Subject<B, CACHED> {
     }
 }
 
-fn expiries<B: Balance, const CACHED: bool>() {
+fn expiries<const CACHED: bool>() {
     for n in SIZES {
-        let mut subject = Subject::<B, CACHED>::of(n);
+        let mut subject = Subject::<CACHED>::of(n);
         let order = subject.in_order();
         for pair in order.windows(2) {
             let (early, late) = (subject.nodes.0[pair[0]].expiry, subject.nodes.0[pair[1]].expiry);
@@ -88,9 +87,9 @@ fn expiries<B: Balance, const CACHED: bool>() {
     }
 }
 
-fn links_up<B: Balance, const CACHED: bool>() {
+fn links_up<const CACHED: bool>() {
     for n in SIZES {
-        let mut subject = Subject::<B, CACHED>::of(n);
+        let mut subject = Subject::<CACHED>::of(n);
         for p in 0..n {
             let expected = if subject.tree.root == Some(p) { Violation::Head } else { Violation::BackLink };
             let before = subject.links(p).up;
@@ -101,9 +100,9 @@ fn links_up<B: Balance, const CACHED: bool>() {
     }
 }
 
-fn links_down<B: Balance, const CACHED: bool>() {
+fn links_down<const CACHED: bool>() {
     for n in SIZES {
-        let mut subject = Subject::<B, CACHED>::of(n);
+        let mut subject = Subject::<CACHED>::of(n);
         for p in 0..n {
             for side in [Left, Right] {
                 let before = subject.links(p).at(side);
@@ -120,15 +119,15 @@ fn links_down<B: Balance, const CACHED: bool>() {
     }
 }
 
-fn one_child_twice_among_equals<B: Balance, const CACHED: bool>() {
-    let mut subject = Subject::<B, CACHED>::with_expiries([5, 5]);
+fn one_child_twice_among_equals<const CACHED: bool>() {
+    let mut subject = Subject::<CACHED>::with_expiries([5, 5]);
     assert_eq!(subject.links(0).at(Right), Some(1));
     assert_eq!(subject.with_links(0, |links| links.set(Left, Some(1))), Err(Violation::BackLink));
 }
 
-fn root_and_head<B: Balance, const CACHED: bool>() {
+fn root_and_head<const CACHED: bool>() {
     for n in SIZES {
-        let mut subject = Subject::<B, CACHED>::of(n);
+        let mut subject = Subject::<CACHED>::of(n);
         let (root, head) = (subject.tree.root, subject.tree.head);
         assert_eq!(head, if CACHED { Some(subject.in_order()[0]) } else { None });
         for wrong in (0..n).map(Some).chain([None]) {
@@ -145,14 +144,14 @@ fn root_and_head<B: Balance, const CACHED: bool>() {
             }
         }
     }
-    let mut empty = Subject::<B, CACHED>::of(0);
+    let mut empty = Subject::<CACHED>::of(0);
     empty.tree.head = Some(0);
     assert_eq!(empty.check(), Err(Violation::Head));
 }
 
-fn counts<B: Balance, const CACHED: bool>() {
+fn counts<const CACHED: bool>() {
     for n in SIZES {
-        let mut subject = Subject::<B, CACHED>::of(n);
+        let mut subject = Subject::<CACHED>::of(n);
         for wrong in [0, n - 1, n + 1, usize::MAX] {
             subject.len = wrong;
             assert_eq!(subject.check(), Err(Violation::Count), "{wrong} instead of {n}");
@@ -160,20 +159,20 @@ fn counts<B: Balance, const CACHED: bool>() {
     }
 }
 
-fn too_deep<B: Balance, const CACHED: bool>() {
+fn too_deep<const CACHED: bool>() {
     let n = 200;
-    let mut subject = Subject::<B, CACHED>::of(n);
+    let mut subject = Subject::<CACHED>::of(n);
     for p in 0..n {
         subject.nodes.0[p].expiry = p as Tick;
-        *subject.links(p) = Links::leaf(p.checked_sub(1), B::LEAF);
+        *subject.links(p) = Links::leaf(p.checked_sub(1), RedBlack::LEAF);
         subject.links(p).set(Right, (p + 1 < n).then_some(p + 1));
     }
     subject.tree.root = Some(0);
-    assert_eq!(subject.check(), Err(B::TOO_DEEP));
+    assert_eq!(subject.check(), Err(RedBlack::TOO_DEEP));
 }
 
-fn next_walks_in_order<B: Balance, const CACHED: bool>() {
-    let subject = Subject::<B, CACHED>::of(50);
+fn next_walks_in_order<const CACHED: bool>() {
+    let subject = Subject::<CACHED>::of(50);
     let order = subject.in_order();
     for pair in order.windows(2) {
         assert_eq!(subject.tree.next(&subject.nodes, pair[0]), Some(pair[1]));
@@ -181,9 +180,9 @@ fn next_walks_in_order<B: Balance, const CACHED: bool>() {
     assert_eq!(subject.tree.next(&subject.nodes, order[49]), None);
 }
 
-fn removing_the_root_until_empty<B: Balance, const CACHED: bool>() {
+fn removing_the_root_until_empty<const CACHED: bool>() {
     for n in SIZES {
-        let mut subject = Subject::<B, CACHED>::of(n);
+        let mut subject = Subject::<CACHED>::of(n);
         while let Some(root) = subject.tree.root {
             subject.remove(root);
             assert_eq!(subject.check(), Ok(()));
@@ -195,13 +194,10 @@ fn removing_the_root_until_empty<B: Balance, const CACHED: bool>() {
 macro_rules! for_each_tree {
     ($($test:ident)+) => {
         mod red_black {
-            $(#[test] fn $test() { super::$test::<super::RedBlack, false>(); })+
+            $(#[test] fn $test() { super::$test::<false>(); })+
         }
         mod red_black_cached {
-            $(#[test] fn $test() { super::$test::<super::RedBlack, true>(); })+
-        }
-        mod avl {
-            $(#[test] fn $test() { super::$test::<super::Avl, true>(); })+
+            $(#[test] fn $test() { super::$test::<true>(); })+
         }
     };
 }

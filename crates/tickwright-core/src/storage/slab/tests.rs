@@ -2,6 +2,7 @@
 //! access are here too.
 
 use core::num::NonZeroU32;
+use std::vec::Vec;
 
 use tickwright_nodes::arena::{GENERATIONS, MOST, Slot};
 
@@ -117,6 +118,50 @@ fn a_hint_takes_any_key_and_changes_nothing() {
     }
     macro_rules! each {
         ([] $($id:literal => $family:ty;)+) => { $(hints::<$family>();)+ };
+    }
+    crate::for_each_family!(each []);
+    crate::for_each_slab_only_family!(each []);
+}
+
+/// What is upcoming is pending, each timer for at most one `k`. `exact` families return the timers
+/// in the order of delivery.
+#[test]
+fn upcoming_timers_are_pending() {
+    fn upcoming<F: Family>() {
+        let mut queue: SlabQueue<F, u32> = SlabQueue::new();
+        assert_eq!(queue.upcoming(0), None, "{}", F::ID);
+        let mut keys = Vec::new();
+        for step in 0..400_u32 {
+            let deadline = u64::from(step.wrapping_mul(2_654_435_761) >> 22);
+            // A bounded family refuses some of them.
+            keys.extend(queue.insert_at(deadline, step, 0).map(|inserted| inserted.key));
+            match step % 7 {
+                0 => drop(queue.remove(keys[keys.len() / 2])),
+                3 => drop(queue.reschedule_at(keys[keys.len() / 3], deadline / 2, 0)),
+                5 => drop(queue.pop_expired(queue.now() + 3)),
+                _ => {}
+            }
+            let (len, head) = (queue.len(), queue.next_expiry());
+            let mut seen: Vec<Key> = Vec::new();
+            for k in (0..len + 3).chain([usize::MAX]) {
+                let Some((key, &value)) = queue.upcoming(k) else { continue };
+                assert!(k < len, "{}", F::ID);
+                assert_eq!(queue.get(key), Some(&value), "{}", F::ID);
+                seen.push(key);
+            }
+            let sorted: Vec<Key> = queue.iter_sorted().unwrap().map(|(timer, _)| timer.key).collect();
+            match F::ID {
+                "ladder" => assert!(sorted.starts_with(&seen)),
+                "flat" | "fixed-flat" => assert_eq!(sorted, seen),
+                _ => {}
+            }
+            seen.sort_unstable();
+            assert!(seen.is_sorted_by(|a, b| a < b), "{}: a timer for two k", F::ID);
+            assert_eq!((queue.len(), queue.next_expiry(), queue.check()), (len, head, Ok(())), "{}", F::ID);
+        }
+    }
+    macro_rules! each {
+        ([] $($id:literal => $family:ty;)+) => { $(upcoming::<$family>();)+ };
     }
     crate::for_each_family!(each []);
     crate::for_each_slab_only_family!(each []);

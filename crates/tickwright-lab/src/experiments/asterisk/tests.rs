@@ -91,7 +91,7 @@ fn every_sample_is_in_a_series() {
     let of = labels([("mode", "faithful".into()), ("structure", "heap".into()), ("n", 1000_u32.into())]);
     // Each sample has two further readings of the clock, spread over 1000 timers.
     assert_eq!(report.find("add", &of).unwrap().samples, [2.0; 2]);
-    assert_eq!(report.series.iter().filter(|series| series.name == "delete").count(), 2 * (2 + 7));
+    assert_eq!(report.series.iter().filter(|series| series.name == "delete").count(), 2 * (2 + 6));
 }
 
 /// A lane whose samples take the given ns for the adds. The deletes take a tenth of that.

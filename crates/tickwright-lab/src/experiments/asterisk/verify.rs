@@ -1,8 +1,7 @@
 //! A check in virtual time: every scheduler runs the remaining timers of a script in sorted order.
 
-use core::cell::Cell;
+use core::cell::{Cell, RefCell};
 use core::time::Duration;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use tickwright::clock::{Instant, VirtualHost};
 use tickwright::scheduler::{Cancelled, Firing, Next, Plain, Scheduler};
@@ -89,12 +88,11 @@ impl Script {
         let host = VirtualHost::new();
         let mut scheduler = Scheduler::new(Settings::new().structure(structure).clock(host.monotonic()));
         let ms = |ms: u32| Duration::from_millis(u64::from(ms));
-        let log = Arc::new(Mutex::new(Vec::new()));
+        RAN.take();
         self.play(
             |pause| host.advance(ms(pause)),
             |at, delay| {
-                let note = Note { at, log: Arc::clone(&log) };
-                let added = scheduler.add(ms(delay), Plain::new(note, Note::take));
+                let added = scheduler.add(ms(delay), Plain::new(at, note));
                 added.map_err(|refused| refused.to_string())
             },
             |id| matches!(scheduler.cancel(id), Cancelled::Removed(_)),
@@ -104,7 +102,7 @@ impl Script {
             scheduler.run_queue().map_err(|error| error.to_string())?;
         }
         scheduler.check().map_err(|violation| violation.to_string())?;
-        let ran = core::mem::take(&mut *log.lock().unwrap_or_else(PoisonError::into_inner));
+        let ran = RAN.take();
         self.in_time(&ran, structure)?;
         Ok(ran.iter().map(|ran| (ran.at, ran.due_us)).collect())
     }
@@ -136,19 +134,18 @@ struct Ran {
     ran_us: u64,
 }
 
-/// The data of a callback that records its run.
-struct Note {
-    at: usize,
-    log: Arc<Mutex<Vec<Ran>>>,
+thread_local! {
+    /// The runs of this thread. The callbacks have the type of those that are timed, so that the
+    /// scheduler is compiled once. They have no room for a log.
+    static RAN: RefCell<Vec<Ran>> = const { RefCell::new(Vec::new()) };
 }
 
-impl Note {
-    fn take(&mut self, firing: &Firing<'_, Plain<Self>>) -> Next {
-        let us = |at: Instant| at.as_nanos() / 1000;
-        let ran = Ran { at: self.at, due_us: us(firing.due()), ran_us: us(firing.now()) };
-        self.log.lock().unwrap_or_else(PoisonError::into_inner).push(ran);
-        Next::Done
-    }
+/// A callback that records its run.
+fn note(at: &mut usize, firing: &Firing<'_, Plain<usize>>) -> Next {
+    let us = |at: Instant| at.as_nanos() / 1000;
+    let ran = Ran { at: *at, due_us: us(firing.due()), ran_us: us(firing.now()) };
+    RAN.with_borrow_mut(|all| all.push(ran));
+    Next::Done
 }
 
 /// Runs a script of `n` adds on each column. Returns the number of correct events.

@@ -1,5 +1,6 @@
 //! The data of a run: cells of rows, with medians, ratios and verdicts.
 
+use crate::gather::Gather;
 use crate::models::sampler::Held;
 use crate::models::scenario::Measure;
 use crate::render::Format;
@@ -59,6 +60,13 @@ impl Cell {
         ])
     }
 
+    /// The name of a line in tables. It says whether the caller gave hints that the structure took.
+    pub(crate) fn named(&self, id: &str) -> String {
+        let takes = |row: &Row| row.structure.id == id && row.structure.hints;
+        let hinted = self.measure == Measure::Hinted && self.rows.iter().any(takes);
+        if hinted { format!("{id} + hints") } else { id.to_owned() }
+    }
+
     /// The samples of each structure that ran, and of the references.
     pub(crate) fn lines(&self) -> impl Iterator<Item = (&'static str, &[f64])> {
         let rows = self.rows.iter().map(|row| (row.structure.id, row.samples.as_slice()));
@@ -91,7 +99,7 @@ impl Cell {
             Some([bytes, series("dead entries", Unit::Count).of(dead)])
         };
         let all = self.rows.iter().filter_map(of_row).flatten();
-        all.filter(|series| !series.samples.is_empty()).collect()
+        all.filter(|series| !series.samples.is_empty()).gather()
     }
 
     /// The row of a structure, if it ran.
@@ -149,8 +157,8 @@ pub(crate) fn beside_columns(table: Table, [ours, other]: [&str; 2]) -> Table {
 }
 
 /// The fields of these columns.
-pub(crate) fn beside(ours: &Row, other: &Row, ratio: Option<Summary>) -> impl Iterator<Item = Field> {
-    let both = [ours, other].map(|row| [row.structure.id.into(), row.median().into()]);
+pub(crate) fn beside(cell: &Cell, both: [&Row; 2], ratio: Option<Summary>) -> impl Iterator<Item = Field> {
+    let both = both.map(|row| [cell.named(row.structure.id).into(), row.median().into()]);
     both.into_iter().flatten().chain(with_interval(ratio))
 }
 
@@ -173,5 +181,5 @@ pub(crate) fn price(cells: &[Cell], cell: &Cell, id: &str) -> Option<Summary> {
     let same = |one: &&Cell| (&one.scenario, one.population) == (&cell.scenario, cell.population);
     let alone = cells.iter().filter(same).find(|one| one.measure == Measure::Exchange)?;
     let rounds = cell.samples(id).iter().zip(alone.samples(id));
-    (cell.measure != Measure::Exchange).then(|| stats::summarise(rounds.map(|(both, one)| both - one)))?
+    cell.measure.asks().then(|| stats::summarise(rounds.map(|(both, one)| both - one)))?
 }

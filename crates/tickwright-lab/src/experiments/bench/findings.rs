@@ -2,6 +2,7 @@
 
 use crate::experiments::bench::cell::{Cell, Row};
 use crate::experiments::bench::tables::groups;
+use crate::gather::Gather;
 use crate::output::table::count;
 use crate::render::Format;
 use crate::result::{Finding, Section, findings_table, labels};
@@ -39,7 +40,7 @@ pub(crate) fn of(cell: &Cell) -> impl Iterator<Item = Finding> {
         let about = if beside == "wheel" { format!("{at}, the fastest wheel") } else { at };
         let said = |row: &Row| {
             let ns = row.median().map(|ns| Format::Ns.write(ns));
-            format!("{} {} ns", row.structure.id, ns.unwrap_or_default())
+            format!("{} {} ns", cell.named(row.structure.id), ns.unwrap_or_default())
         };
         let finding = match ratio {
             Some(ratio) => Finding::ratio(about, ratio, format!("{}, {}", said(ours), said(rival))),
@@ -57,7 +58,7 @@ pub(crate) fn of(cell: &Cell) -> impl Iterator<Item = Finding> {
 /// Our fastest structure at each population, as a finding for each scenario and measure:
 /// `list/hook at 16; coarse/hook at 500, 10k`.
 pub(crate) fn fastest(cells: &[Cell]) -> Vec<Finding> {
-    groups(cells).iter().filter_map(|cells| fastest_of(cells)).collect()
+    groups(cells).iter().filter_map(|cells| fastest_of(cells)).gather()
 }
 
 fn fastest_of(cells: &[&Cell]) -> Option<Finding> {
@@ -71,7 +72,7 @@ fn fastest_of(cells: &[&Cell]) -> Option<Finding> {
         }
     }
     let here: Vec<String> =
-        by_structure.iter().map(|(id, at)| format!("{id} at n={}", at.join(", "))).collect();
+        by_structure.iter().map(|(id, at)| format!("{id} at n={}", at.join(", "))).gather();
     let about = format!("fastest of ours, {}, {}", first.scenario, first.measure);
     let of =
         labels([("scenario", first.scenario.clone().into()), ("measure", first.measure.to_string().into())]);

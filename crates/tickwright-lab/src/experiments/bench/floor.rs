@@ -9,7 +9,7 @@ use core::cell::RefCell;
 
 use crate::models::erased::Shared;
 use crate::models::scenario::{Floor, Increments, Scenario};
-use crate::structures::candidate::{BenchQueue, Dead};
+use crate::structures::candidate::{BenchQueue, Dead, Timed};
 
 /// Creates the floor of a scenario at a population, if the scenario has one.
 pub(crate) fn queue(scenario: &Scenario, population: usize) -> Option<Box<dyn Shared>> {
@@ -41,6 +41,8 @@ impl Slots {
         Self { deadlines: vec![0; population.max(1)], next: 0 }
     }
 }
+
+impl Timed for Slots {}
 
 impl BenchQueue for Slots {
     #[inline]
@@ -128,6 +130,8 @@ impl FlatWheel {
     }
 }
 
+impl Timed for FlatWheel {}
+
 impl BenchQueue for FlatWheel {
     /// An entry dies only if its timer moves to an earlier tick. The dead entry leaves at its own
     /// tick.
@@ -200,6 +204,8 @@ pub(crate) struct Pass {
     first: u64,
     delivered: usize,
 }
+
+impl Timed for Pass {}
 
 impl BenchQueue for Pass {
     #[inline]

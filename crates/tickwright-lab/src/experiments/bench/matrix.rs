@@ -7,6 +7,7 @@ use serde::Deserialize;
 use crate::error::LabError;
 use crate::experiments::bench::cell::{self, Cell, FLOOR, Row, beside, beside_columns};
 use crate::experiments::bench::worst::{self, Call};
+use crate::gather::Gather;
 use crate::models::scenario::{self, Measure, Population};
 use crate::output::table::count;
 use crate::render::Format;
@@ -130,7 +131,7 @@ fn pairs<'c>(works: &'c [Work], cells: &'c [Cell]) -> Vec<Pair<'c>> {
             Some(Pair { work, cell, ours, other, at_most })
         })
     };
-    works.iter().flat_map(of_work).collect()
+    works.iter().flat_map(of_work).gather()
 }
 
 /// Every figure beside its bound: of the queues, then of single calls.
@@ -153,7 +154,7 @@ pub(super) fn findings(
         Some(pair.finding(goal, &about, ratio, DEFAULT_AT_MOST))
     };
     let of_queues = pairs.iter().filter_map(of_pair).chain(pairs.iter().filter_map(default));
-    of_queues.chain(bytes(&pairs)).chain(of_calls(plan, calls)).collect()
+    of_queues.chain(bytes(&pairs)).chain(of_calls(plan, calls)).gather()
 }
 
 /// The sections of the parts that ran.
@@ -166,7 +167,7 @@ pub(super) fn sections(
     let pairs = pairs(works, cells);
     let mut all = if pairs.is_empty() { Vec::new() } else { of_queues(works, &pairs) };
     let has = |finding: &&Finding| finding.labels.get("goal") == Some(&CALLS.into());
-    let calls: Vec<Finding> = findings.iter().filter(has).cloned().collect();
+    let calls: Vec<Finding> = findings.iter().filter(has).cloned().gather();
     if !plan.structures.is_empty() {
         let above = format!(
             "The longest of all single calls under {} kinds of deadlines. Each call counts with the least \
@@ -201,7 +202,7 @@ fn of_queues(works: &[Work], pairs: &[Pair<'_>]) -> Vec<Section> {
     let above = "x: DefaultQueue to the fastest heap of others that keeps our contract: order among equals, \
                  keys that go stale, 64-bit ticks, bounded dead entries.";
     let third = unless_empty("DefaultQueue beside others under our contract", above, at_our_contract(pairs));
-    [first].into_iter().chain(second).chain(third).chain([memory]).collect()
+    [first].into_iter().chain(second).chain(third).chain([memory]).gather()
 }
 
 fn goal_columns(names: [&str; 2]) -> Table {
@@ -217,7 +218,7 @@ fn table(pairs: &[Pair<'_>]) -> Table {
         let verdict = pair.bounded().map_or("", |summary| Bound::AtMost(*at_most).judge(&summary).words());
         let to_floor = ours.median().zip(floor).map(|(ours, floor)| ours / floor);
         let after = [(*at_most).into(), verdict.into(), floor.into(), to_floor.into()];
-        table.row(pair.head().into_iter().chain(beside(ours, other, pair.ratio())).chain(after));
+        table.row(pair.head().into_iter().chain(beside(cell, [ours, other], pair.ratio())).chain(after));
     }
     table
 }
@@ -228,7 +229,9 @@ fn beside_ours(pairs: &[Pair<'_>]) -> Table {
         let Some((default, single, ratio)) = pair.default_beside_ours() else { continue };
         let verdict = Bound::AtMost(DEFAULT_AT_MOST).judge(&ratio).words();
         let after = [DEFAULT_AT_MOST.into(), verdict.into()];
-        table.row(pair.head().into_iter().chain(beside(default, single, Some(ratio))).chain(after));
+        table.row(
+            pair.head().into_iter().chain(beside(pair.cell, [default, single], Some(ratio))).chain(after),
+        );
     }
     table
 }
@@ -239,7 +242,7 @@ fn at_our_contract(pairs: &[Pair<'_>]) -> Table {
     for pair in pairs {
         let rival = pair.default_beside(|row| row.structure.kind == Kind::EqualContract);
         let Some((default, other, ratio)) = rival else { continue };
-        table.row(pair.head().into_iter().chain(beside(default, other, Some(ratio))));
+        table.row(pair.head().into_iter().chain(beside(pair.cell, [default, other], Some(ratio))));
     }
     table
 }
@@ -272,7 +275,7 @@ fn plot(works: &[Work], pairs: &[Pair<'_>]) -> Plot {
     for work in works.iter().filter(|work| !work.in_ns) {
         let of_work = pairs.iter().filter(|pair| pair.work.scenario == work.scenario);
         let points: Vec<(f64, f64)> =
-            of_work.filter_map(|pair| Some((pair.cell.population as f64, pair.ratio()?.median))).collect();
+            of_work.filter_map(|pair| Some((pair.cell.population as f64, pair.ratio()?.median))).gather();
         if !points.is_empty() {
             plot = plot.curve(work.scenario.as_str(), points);
         }
@@ -304,7 +307,7 @@ fn bytes(pairs: &[Pair<'_>]) -> Vec<Finding> {
         let goal = labels([("goal", "bytes a timer".into())]);
         Finding::counted(about, bytes, format!("{bytes:.1}"), Bound::AtMost(BYTES_AT_MOST)).labelled(goal)
     };
-    most.into_iter().map(finding).collect()
+    most.into_iter().map(finding).gather()
 }
 
 /// The goals in groups: how many are held, not shown and missed.
@@ -312,7 +315,7 @@ fn goals(findings: &[Finding]) -> Section {
     let mut table = Table::new().column("goal", Format::Text);
     table = table.columns(["held", "not shown", "missed"], Format::Count);
     let goal = |finding: &Finding| finding.labels.get("goal").map(ToString::to_string);
-    let mut names: Vec<String> = findings.iter().filter_map(goal).collect();
+    let mut names: Vec<String> = findings.iter().filter_map(goal).gather();
     names.dedup();
     for name in names {
         let verdicts = [Verdict::Held, Verdict::NotShown, Verdict::Missed];
@@ -365,7 +368,7 @@ fn of_calls(plan: &worst::Plan, calls: &worst::Data) -> Vec<Finding> {
         }
     }
     let goal = |finding: Finding| finding.labelled(labels([("goal", CALLS.into())]));
-    findings.into_iter().map(goal).collect()
+    findings.into_iter().map(goal).gather()
 }
 
 #[cfg(test)]

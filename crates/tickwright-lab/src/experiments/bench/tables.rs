@@ -2,6 +2,7 @@
 
 use crate::experiments::bench::cell::{Cell, FLOOR, HARNESS, REFERENCES, Row, price, with_interval};
 use crate::experiments::request::left_out;
+use crate::gather::Gather;
 use crate::output::table::count;
 use crate::render::Format;
 use crate::result::{Axis, Cell as Field, Plot, Section, Table};
@@ -23,7 +24,7 @@ pub(crate) fn sections(cells: &[Cell]) -> Vec<Section> {
     [Section::new("").text(above)]
         .into_iter()
         .chain(groups.iter().map(|group| section(cells, group)))
-        .collect()
+        .gather()
 }
 
 /// Groups the cells that share a table: one scenario and one measure.
@@ -93,9 +94,10 @@ fn across(cells: &[&Cell], columns: &[(&str, Format)], of: impl Fn(&Cell, &str) 
     let references = REFERENCES.into_iter().filter(|id| cells.iter().any(|c| !c.samples(id).is_empty()));
     let ids = structures(cells).into_iter().map(|structure| structure.id);
     for id in ids.chain(references) {
-        let fields: Vec<Field> = cells.iter().flat_map(|cell| of(cell, id)).collect();
+        let fields: Vec<Field> = cells.iter().flat_map(|cell| of(cell, id)).gather();
         if !fields.is_empty() {
-            table.row([id.into()].into_iter().chain(fields));
+            let name = cells.first().map_or(id.to_owned(), |cell| cell.named(id));
+            table.row([name.into()].into_iter().chain(fields));
         }
     }
     table
@@ -123,13 +125,13 @@ fn details(cell: &Cell) -> Table {
         let against: Vec<Field> = match cell.row(id).and_then(|row| cell.ratio(row)) {
             Some(ratio) => {
                 let verdict = Verdict::on(&ratio).words().into();
-                with_interval(Some(ratio)).into_iter().chain([verdict]).collect()
+                with_interval(Some(ratio)).into_iter().chain([verdict]).gather()
             }
             None if cell.baseline == Some(id) => vec!["base".into()],
             None => Vec::new(),
         };
         let spread = [all.median, all.mad, all.min, all.max].map(Field::from);
-        table.row([id.into()].into_iter().chain(spread).chain(against));
+        table.row([cell.named(id).into()].into_iter().chain(spread).chain(against));
     }
     table
 }
@@ -144,7 +146,7 @@ fn by_population(cells: &[&Cell]) -> Plot {
     let mut curves: Vec<(&'static str, Vec<(f64, f64)>)> = Vec::new();
     for structure in structures(cells) {
         let point = |cell: &&Cell| Some((cell.population as f64, row_of(cell, structure)?.median()?));
-        let points: Vec<(f64, f64)> = cells.iter().filter_map(point).collect();
+        let points: Vec<(f64, f64)> = cells.iter().filter_map(point).gather();
         let sum = |points: &[(f64, f64)]| points.iter().map(|point| point.1.ln()).sum::<f64>();
         match curves.iter_mut().find(|curve| family(curve.0) == family(structure.id)) {
             None => curves.push((structure.id, points)),

@@ -12,7 +12,7 @@ use crate::models::scenario::{Measure, Within};
 use crate::models::verify::Judge;
 use crate::models::verify::faulty::{Fault, Faulty};
 use crate::progress::Progress;
-use crate::result::Report;
+use crate::result::{Block, Report, Table, labels};
 use crate::stats::{FEWEST_ROUNDS, Verdict};
 use crate::structures::candidate::Dead;
 
@@ -233,7 +233,7 @@ fn the_workload_is_the_scenario_and_not_how_it_is_called() {
 
 /// Runs the first cells of a request on a queue under the name of `list/slab`, which answers
 /// wrongly. Returns what is said, and the number of times of the structure.
-fn wrong(words: &[&str], queue: impl crate::structures::candidate::BenchQueue) -> (String, usize) {
+fn wrong(words: &[&str], queue: impl crate::structures::candidate::Timed) -> (String, usize) {
     let plan = planned(words).timed;
     let queue = RefCell::new(queue);
     let sampler = Sampler::new(0, &queue);
@@ -311,13 +311,28 @@ fn a_sample_of_expiries_is_as_long_as_there_are_timers() {
 fn a_line_is_drawn_where_there_are_enough_populations() {
     let plots = |n: &str| {
         let report =
-            report(&asked("hold-exp-sparse", &["--structures", "list/*,heap4/*,avl/*", "--n", n]), 100);
+            report(&asked("hold-exp-sparse", &["--structures", "list/*,heap4/*,rb/*", "--n", n]), 100);
         report.plots().map(|plot| (plot.has_course(), plot.is_rows())).collect::<Vec<_>>()
     };
     assert_eq!(plots("2,3,4"), [(true, false)]);
     // Fewer points are drawn in a picture of its own, and one population as rows.
     assert_eq!(plots("2,3"), [(false, false)]);
     assert_eq!(plots("2"), [(false, true)]);
+}
+
+#[test]
+fn a_row_says_whether_its_structure_took_the_hints_of_the_caller() {
+    let args = ["--structures", "ladder/slab,orx-4ary", "--n", "20"];
+    let report = report(&asked("one-delay", &args), 100);
+    let names = |table: &Table| table.rows.iter().map(|row| row[0].clone()).collect::<Vec<_>>();
+    let tables: Vec<_> = report.sections.iter().flat_map(|section| &section.blocks).collect();
+    let named = |name: &str| {
+        tables.iter().any(|block| matches!(block, Block::Table(table) if names(table).contains(&name.into())))
+    };
+    assert!(named("ladder/slab") && named("ladder/slab + hints"));
+    assert!(named("orx-4ary") && !named("orx-4ary + hints"), "its library has no table to fetch from");
+    let of = labels([("structure", "ladder/slab".into())]);
+    assert!(report.find("exchange", &of).is_some() && report.find("with hints", &of).is_some());
 }
 
 /// Keeps every entry until its tick, as a heap does that has no handles and never sweeps.
@@ -327,6 +342,8 @@ struct Hoard {
     arrivals: u64,
     deadlines: Vec<u64>,
 }
+
+impl crate::structures::candidate::Timed for Hoard {}
 
 impl crate::structures::candidate::BenchQueue for Hoard {
     fn dead(&self) -> Dead {

@@ -7,15 +7,15 @@ use super::run::{Cell, Data, Plan};
 use super::share::{self, Share};
 use crate::duration;
 use crate::experiments::request::word;
+use crate::gather::Gather;
 use crate::render::Format;
 use crate::result::{Axis, Plot, Section, Series, Table, default};
 
 pub(super) fn sections(plan: &Plan, data: &Data) -> Vec<Section> {
-    let asked: Vec<Series> = data.asked.iter().flat_map(Asked::series).collect();
-    let rates: Vec<Series> = data.cells.iter().map(Cell::rates).collect();
-    let shown = |title: &str, series: &[Series]| {
-        Section::new(title).table(default::table(&series.iter().collect::<Vec<_>>()))
-    };
+    let asked: Vec<Series> = data.asked.iter().flat_map(Asked::series).gather();
+    let rates: Vec<Series> = data.cells.iter().map(Cell::rates).gather();
+    let shown =
+        |title: &str, series: &[Series]| Section::new(title).table(default::table(&series.iter().gather()));
     vec![
         published(),
         shown("What a round trip asks of the tree", &asked),
@@ -27,15 +27,14 @@ pub(super) fn sections(plan: &Plan, data: &Data) -> Vec<Section> {
     ]
     .into_iter()
     .filter(|section| !section.blocks.is_empty())
-    .collect()
+    .gather()
 }
 
 fn published() -> Section {
-    let mut table = Table::new().column("as printed", Format::Text);
-    for column in ["odict", "sd", "avl", "sd", "odict per s", "avl per s"] {
-        table = table.column(column, Format::Thousands);
-    }
-    let mut table = table.column("gain", Format::Change);
+    let mut table = Table::new()
+        .column("as printed", Format::Text)
+        .columns(["odict", "sd", "avl", "sd", "odict per s", "avl per s"], Format::Thousands)
+        .column("gain", Format::Change);
     for row in &ORIGINAL.rows {
         let ((odict, odict_sd), (avl, avl_sd)) = (row.odict, row.avl);
         let per_second = [odict / row.seconds, avl / row.seconds];
@@ -67,13 +66,11 @@ Client and server {pin}; {} samples of {length} each way. from, to: the interval
 /// Shows which share of a round trip a look-up takes, and how much the
 /// choice of the tree changes.
 fn matters(data: &Data) -> Table {
-    let mut table = Table::new().column("N", Format::Count);
-    for column in ["round trip, ns", "look-up, avl", "look-up, odict"] {
-        table = table.column(column, Format::Ns);
-    }
-    table = table.column("look-up, %", Format::Fixed(2)).column("avl or odict, %", Format::Fixed(2));
-    table = table.column("from", Format::Fixed(2)).column("to", Format::Fixed(2));
-    let mut table = table.column(format!("{} %", share::MATTERS), Format::Text);
+    let mut table = Table::new()
+        .column("N", Format::Count)
+        .columns(["round trip, ns", "look-up, avl", "look-up, odict"], Format::Ns)
+        .columns(["look-up, %", "avl or odict, %", "from", "to"], Format::Fixed(2))
+        .column(format!("{} %", share::MATTERS), Format::Text);
     for share in share::shares(data, &share::pairs(&data.cells)) {
         let choice = &share.choice;
         let times = [share.round_trip, share.avl, share.odict, share.look_up.median];

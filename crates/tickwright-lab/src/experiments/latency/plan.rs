@@ -11,6 +11,7 @@ use super::slice::{Seen, Turn};
 use super::structures::PUBLISHED;
 use crate::duration;
 use crate::error::LabError;
+use crate::gather::Gather;
 use crate::structures::registry::Structure;
 
 /// The plan of a run.
@@ -62,7 +63,7 @@ impl Plan {
     /// Empty lanes, one for each structure.
     pub(super) fn lanes(&self) -> Vec<Lane> {
         let bucket_ns = u64::try_from(self.bucket.as_nanos()).unwrap_or(u64::MAX);
-        self.structures.iter().map(|structure| Lane::new(structure, self.cells, bucket_ns)).collect()
+        self.structures.iter().map(|structure| Lane::new(structure, self.cells, bucket_ns)).gather()
     }
 
     /// The parameters of a turn.
@@ -110,10 +111,10 @@ impl Data {
             Some(Entry {
                 id: lane.structure.id,
                 average,
-                rounds: lane.rows.iter().map(|row| row[0]).collect(),
+                rounds: lane.rows.iter().map(|row| row[0]).gather(),
             })
         };
-        let entries: Vec<Entry> = self.lanes.iter().filter_map(entry).collect();
+        let entries: Vec<Entry> = self.lanes.iter().filter_map(entry).gather();
         Order::of(&entries, &PUBLISHED.stored("hook"))
     }
 }

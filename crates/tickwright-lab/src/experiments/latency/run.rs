@@ -19,12 +19,12 @@ use crate::duration;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request;
+use crate::gather::Gather;
 use crate::interrupt;
 use crate::models::scenario::Within;
 use crate::output::OutputArgs;
 use crate::result::{Finding, Section, Series};
 use crate::rounds::Rounds;
-use crate::structures::registry;
 
 /// How late one periodic timer wakes up, over each structure in turn
 ///
@@ -153,7 +153,7 @@ impl Experiment for RunArgs {
         let taken = Rounds::new(plan.turns(), plan.wake.seed.get()).run(lanes.len(), |at| {
             let structure = plan.structures[at.lane];
             let drive = Drive { turn, host: &mut host, seen: &mut seen, stop: &interrupt::requested };
-            registry::visit(structure, drive)?;
+            drive.run(structure)?;
             if at.round > 0 {
                 lanes[at.lane].add(&seen);
                 lines.turn((structure.id, &seen.gaps), &mut lanes, began.elapsed())?;
@@ -172,13 +172,13 @@ impl Experiment for RunArgs {
     }
 
     fn series(&self, _: &Plan, data: &Data) -> Vec<Series> {
-        data.lanes.iter().flat_map(lane::series).collect()
+        data.lanes.iter().flat_map(lane::series).gather()
     }
 
     fn findings(&self, _: &Plan, data: &Data) -> Vec<Finding> {
         let order = data.order();
         let first = order.finding("the order in which structures wake up");
-        [first].into_iter().chain(order.pairs()).collect()
+        [first].into_iter().chain(order.pairs()).gather()
     }
 
     fn sections(&self, plan: &Plan, data: &Data, findings: &[Finding]) -> Vec<Section> {

@@ -9,8 +9,9 @@
 use super::clock::Host;
 use super::grid::{Due, Grid};
 use crate::error::LabError;
-use crate::structures::candidate::{BenchQueue, Candidate};
-use crate::structures::registry::{Structure, Visitor};
+use crate::models::erased::Erased;
+use crate::models::live::with_one;
+use crate::structures::registry::{self, Structure};
 
 const PERIODIC: u32 = 0;
 const HOST_TICK: u32 = 1;
@@ -91,33 +92,31 @@ impl Seen {
     }
 }
 
-/// A turn that is still generic over its structure's type.
-pub(super) struct Drive<'a, H> {
+/// A turn that is not yet bound to a structure.
+pub(super) struct Drive<'a> {
     pub(super) turn: Turn,
-    pub(super) host: &'a mut H,
+    pub(super) host: &'a mut dyn Host,
     pub(super) seen: &'a mut Seen,
     pub(super) stop: &'a dyn Fn() -> bool,
 }
 
-impl<H: Host> Visitor for Drive<'_, H> {
-    type Out = Result<(), LabError>;
-
-    fn visit<C: Candidate>(self, structure: &'static Structure) -> Self::Out {
-        if !C::holds(2) {
+impl Drive<'_> {
+    /// Runs the turn with an empty queue of `structure`.
+    pub(super) fn run(self, structure: &'static Structure) -> Result<(), LabError> {
+        let id = structure.id;
+        if !registry::holds(structure, 2)? {
             return Err(LabError::usage(format!(
-                "'{}' cannot hold two timers: take it away with --structures '!{}'",
-                structure.id, structure.id
+                "'{id}' cannot hold two timers: take it away with --structures '!{id}'"
             )));
         }
-        let arena = C::arena(2);
-        let mut queue = C::queue(&arena, 2);
-        drive(&mut queue, self).map_err(|wrong| {
-            LabError::failed(format!("'{}' is wrong: {wrong}; its figures are void", structure.id))
-        })
+        with_one(structure, 2, false, |live| drive(&mut *live.sampler.queue(), self))
+            .map_err(|wrong| LabError::failed(format!("'{id}' is wrong: {wrong}; its figures are void")))
     }
 }
 
-fn drive<Q: BenchQueue>(queue: &mut Q, with: Drive<'_, impl Host>) -> Result<(), String> {
+/// The queue is behind a pointer, so that this loop is compiled once. An indirect call takes a
+/// nanosecond or two of a lateness of microseconds, and it takes them from each structure alike.
+fn drive(queue: &mut dyn Erased, with: Drive<'_>) -> Result<(), String> {
     let Drive { turn, host, seen, stop } = with;
     seen.clear();
     // The queue's time 0 is now. Wheels, and rivals with a horizon, expect this origin.

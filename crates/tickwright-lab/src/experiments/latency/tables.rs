@@ -6,6 +6,7 @@ use super::order::Order;
 use super::overhead::Overhead;
 use super::plan::{Data, Plan};
 use super::structures::PUBLISHED;
+use crate::gather::Gather;
 use crate::render::Format;
 use crate::result::{Cell, Finding, Section, Table, findings_table};
 use crate::stats::Distribution;
@@ -69,11 +70,11 @@ const FIGURES: [Figure; 7] = [
 ];
 
 fn figures(lanes: &[Lane]) -> Table {
-    let mut table = Table::new().column("lateness, us", Format::Text).column("samples", Format::Thousands);
-    for (name, _) in FIGURES {
-        table = table.column(name, Format::Fixed(3));
-    }
-    let mut table = table.column("overruns", Format::Thousands).column("gaps", Format::Thousands);
+    let mut table = Table::new()
+        .column("lateness, us", Format::Text)
+        .column("samples", Format::Thousands)
+        .columns(FIGURES.map(|(name, _)| name), Format::Fixed(3))
+        .columns(["overruns", "gaps"], Format::Thousands);
     for lane in lanes {
         let before = [lane.structure.id.into(), lane.all.running().count().into()];
         let after = [lane.overruns.into(), lane.gaps.len().into()];
@@ -95,7 +96,7 @@ fn gaps(lanes: &[Lane]) -> String {
             Format::Span.write(longest as f64)
         ))
     };
-    lanes.iter().filter_map(of_lane).collect::<Vec<_>>().join("\n")
+    lanes.iter().filter_map(of_lane).gather().join("\n")
 }
 
 /// The cells with a count above 0, by their middles.

@@ -28,13 +28,13 @@ use crate::duration;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request;
+use crate::gather::Gather;
 use crate::interrupt;
 use crate::output::OutputArgs;
 use crate::progress::Progress;
 use crate::result::{Finding, Section, Series, labels};
 use crate::rights::LeastSlack;
 use crate::rounds::Rounds;
-use crate::structures::registry;
 
 /// The lateness of one periodic timer beside cyclictest's, in turns
 ///
@@ -129,7 +129,7 @@ impl Experiment for VersusArgs {
                 }
                 let before = thread_cpu();
                 let drive = Drive { turn, host: &mut system, seen: &mut seen, stop: &interrupt::requested };
-                registry::visit(plan.structure, drive)?;
+                drive.run(plan.structure)?;
                 let cpu = thread_cpu().saturating_sub(before);
                 drop(rights);
                 (in_cells(&seen.lateness), cpu)
@@ -147,7 +147,7 @@ impl Experiment for VersusArgs {
         drop(progress);
         lab.interrupted = taken.interrupted;
         lab.notes.extend(load.and_then(Generator::end));
-        let mut lanes = taken.lanes().into_iter().map(|lane| lane.into_iter().map_while(|leg| leg).collect());
+        let mut lanes = taken.lanes().into_iter().map(|lane| lane.into_iter().map_while(|leg| leg).gather());
         data.legs = [(); 2].map(|()| lanes.next().unwrap_or_default());
         let [ours, theirs] = &mut data.legs;
         let whole = ours.len().min(theirs.len());
@@ -165,7 +165,7 @@ impl Experiment for VersusArgs {
                 Series::new(figure.name, figure.unit, of()).of(samples)
             })
         };
-        TOOLS.into_iter().zip(&data.legs).flat_map(of_tool).collect()
+        TOOLS.into_iter().zip(&data.legs).flat_map(of_tool).gather()
     }
 
     fn findings(&self, _: &Plan, data: &Data) -> Vec<Finding> {

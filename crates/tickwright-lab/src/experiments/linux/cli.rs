@@ -16,6 +16,7 @@ use crate::duration;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::{request, row};
+use crate::gather::Gather;
 use crate::models::scenario::{Rounds, Seed, Within};
 use crate::result::{Better, Finding, Label, Labels, Section, Series, Unit, labels};
 
@@ -116,8 +117,7 @@ impl Experiment for LinuxArgs {
             )));
         }
         let parts = Part::value_variants().iter().copied();
-        let parts: Vec<Part> =
-            parts.filter(|part| self.only.is_empty() || self.only.contains(part)).collect();
+        let parts: Vec<Part> = parts.filter(|part| self.only.is_empty() || self.only.contains(part)).gather();
         let traffic = Traffic {
             connections: self.connections.get() as usize,
             response: self.response.get() as usize,
@@ -131,7 +131,7 @@ impl Experiment for LinuxArgs {
     }
 
     fn parameters(&self, plan: &Plan) -> Parameters {
-        let names: Vec<String> = plan.parts.iter().map(request::word).collect();
+        let names: Vec<String> = plan.parts.iter().map(request::word).gather();
         let Plan { work, traffic, .. } = plan;
         request::parameters([
             ("only", names.join(",").into()),
@@ -214,7 +214,7 @@ fn verify() -> Result<(), LabError> {
         for delay_ms in [1, 40, 200, 1000, 60_000, 7_200_000] {
             let work = Workload { timers: 50, hz, delay_ms, step_ms: STEP_MS, seed: 1 };
             for column in Column::ALL {
-                column.run(Virtual { work: &work, column, rearms: 2000 })?;
+                Virtual { work: &work, column, rearms: 2000 }.run()?;
             }
         }
     }
@@ -222,7 +222,7 @@ fn verify() -> Result<(), LabError> {
         Traffic { connections: 8, response: 65_536, pause_ms: 0, line_mbits: 100_000, hz: 1000, seed: 1 };
     for column in Column::ALL {
         let lasts = Duration::from_secs(60);
-        column.run(Network { traffic: &traffic, column, lasts, most: 100 })?;
+        Network { traffic: &traffic, column, lasts, most: 100 }.run()?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::sync::Barrier;
 
 use super::counts::Counts;
 use super::oracle::Way;
-use super::subject::{Column, Rearmed, Subject, WithSubject};
+use super::subject::{Column, Timers};
 use crate::clock::{Meter, OsClock};
 use crate::error::LabError;
 use crate::progress::Progress;
@@ -45,7 +45,7 @@ pub(crate) fn run(rounds: usize, passes: u64, seed: u64) -> Result<Vec<Cost>, La
     let taken = turns.run(costs.len(), |turn| {
         let Cost { column, threads, .. } = costs[turn.lane];
         progress.step();
-        column.run(Sample { clock, column, threads, passes })
+        Sample { clock, column, threads, passes }.run()
     })?;
     for (cost, samples) in costs.iter_mut().zip(taken.lanes()) {
         cost.samples = samples;
@@ -60,34 +60,32 @@ struct Sample {
     passes: u64,
 }
 
-impl WithSubject for Sample {
-    type Out = Result<f64, LabError>;
-
-    fn with<S: Subject>(self) -> Self::Out {
+impl Sample {
+    fn run(self) -> Result<f64, LabError> {
         let Self { clock, column, threads, passes } = self;
         let rearms = passes * TIMERS as u64;
         let wrong = |what: String| LabError::failed(format!("{}: {what}", column.title()));
-        let shard = S::new();
-        let make = |_| {
-            let timer = shard.timer()?;
-            timer.modify(GRANULE + 63).map_err(|error| wrong(error.to_string()))?;
-            Ok(timer)
-        };
-        let timers: Vec<S::Timer> = (0..threads * TIMERS).map(make).collect::<Result<_, LabError>>()?;
+        let shard = column.shard();
+        let mut timers = Vec::new();
+        for _ in 0..threads {
+            let of_thread = shard.timers(TIMERS)?;
+            for which in 0..TIMERS {
+                of_thread.modify(which, GRANULE + 63).map_err(|error| wrong(error.to_string()))?;
+            }
+            timers.push(of_thread);
+        }
         let begun = shard.counts();
         let barrier = Barrier::new(threads);
+        let timed = |mine: &dyn Timers| {
+            barrier.wait();
+            let start = clock.now();
+            mine.rearm(passes, GRANULE);
+            clock.now().saturating_sub(start)
+        };
         let slowest = std::thread::scope(|scope| {
-            let work = |mine| {
-                let barrier = &barrier;
-                move || {
-                    barrier.wait();
-                    let start = clock.now();
-                    rearm(mine, passes);
-                    clock.now().saturating_sub(start)
-                }
-            };
-            let others: Vec<_> = timers.chunks(TIMERS).skip(1).map(|mine| scope.spawn(work(mine))).collect();
-            let first = work(&timers[..TIMERS])();
+            let others = timers.iter().skip(1).map(|mine| scope.spawn(|| timed(&**mine)));
+            let others: Vec<_> = others.collect();
+            let first = timed(&*timers[0]);
             others.into_iter().filter_map(|other| other.join().ok()).fold(first, u64::max)
         });
         let counts = shard.counts().since(&begun);
@@ -102,15 +100,5 @@ impl WithSubject for Sample {
             return Err(wrong(format!("counted {counts:?}, expected {expected:?}")));
         }
         Ok(slowest as f64 / rearms as f64)
-    }
-}
-
-/// Each re-arm moves the timer's deadline to another tick in the same granule.
-fn rearm<T: Rearmed>(timers: &[T], passes: u64) {
-    for pass in 0..passes {
-        for timer in timers {
-            // Only a timer that is shut down refuses, and none is.
-            let _ = timer.modify(GRANULE + pass % 64);
-        }
     }
 }

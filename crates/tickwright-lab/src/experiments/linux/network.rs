@@ -48,7 +48,7 @@ use std::collections::hash_map::Entry as Slot;
 
 use super::counts::Counts;
 use super::oracle::Model;
-use super::subject::{Column, Outcome, Rearmed, Subject, WithSubject};
+use super::subject::{Column, Outcome, Subject, Timers};
 use crate::error::LabError;
 
 pub(crate) use self::simulation::{Carried, simulate};
@@ -112,18 +112,19 @@ pub(crate) struct Network<'a> {
 }
 
 /// A shard with the timers of one kind, and what the oracle expects of them.
-struct Wheel<S: Subject> {
-    shard: S,
+struct Wheel {
+    shard: Box<dyn Subject>,
     /// By connection.
-    timers: HashMap<usize, (S::Timer, Model)>,
+    timers: HashMap<usize, (Box<dyn Timers>, Model)>,
     expected: Counts,
     now: u64,
     fired: u64,
 }
 
-impl<S: Subject> Wheel<S> {
-    fn new() -> Self {
-        Self { shard: S::new(), timers: HashMap::new(), expected: Counts::default(), now: 0, fired: 0 }
+impl Wheel {
+    fn new(column: Column) -> Self {
+        let (shard, timers) = (column.shard(), HashMap::new());
+        Self { shard, timers, expected: Counts::default(), now: 0, fired: 0 }
     }
 
     fn rearm(&mut self, column: Column, rearm: &Rearm) -> Result<(), LabError> {
@@ -133,10 +134,10 @@ impl<S: Subject> Wheel<S> {
         }
         let (timer, model) = match self.timers.entry(rearm.connection) {
             Slot::Occupied(known) => known.into_mut(),
-            Slot::Vacant(new) => new.insert((self.shard.timer()?, Model::default())),
+            Slot::Vacant(new) => new.insert((self.shard.timers(1)?, Model::default())),
         };
         self.expected.note(model.arm(column.way(), rearm.now, rearm.deadline - rearm.now));
-        timer.modify(rearm.deadline).map(|_| ()).map_err(|error| LabError::failed(error.to_string()))
+        timer.modify(0, rearm.deadline).map(|_| ()).map_err(|error| LabError::failed(error.to_string()))
     }
 
     fn counts(&self) -> Result<Counts, String> {
@@ -151,13 +152,15 @@ impl<S: Subject> Wheel<S> {
     }
 }
 
-impl WithSubject for Network<'_> {
-    type Out = Result<Run, LabError>;
-
-    fn with<S: Subject>(self) -> Self::Out {
+impl Network<'_> {
+    /// Returns the counts of the re-arms.
+    ///
+    /// # Errors
+    /// A count that is not the oracle's.
+    pub(crate) fn run(self) -> Result<Run, LabError> {
         let Self { traffic, column, lasts, most } = self;
-        let mut wheels: [[Wheel<S>; 3]; 2] = [(); 2].map(|()| [(); 3].map(|()| Wheel::new()));
-        let carried = simulate(traffic, lasts, most, |rearm| {
+        let mut wheels = [(); 2].map(|()| [(); 3].map(|()| Wheel::new(column)));
+        let carried = simulate(traffic, lasts, most, &mut |rearm| {
             wheels[usize::from(rearm.server)][rearm.kind as usize].rearm(column, &rearm)
         })?;
         let wrong = |what: String| LabError::failed(format!("networking, {}: {what}", column.title()));

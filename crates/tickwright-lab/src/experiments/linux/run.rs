@@ -74,7 +74,7 @@ pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
     if plan.has(Part::Simple) {
         for column in Column::ALL {
             if next("simple", column) {
-                data.simple.push(column.run(Real { work: &plan.work, column, lasts: plan.lasts })?);
+                data.simple.push(Real { work: &plan.work, column, lasts: plan.lasts }.run()?);
             }
         }
     }
@@ -82,7 +82,7 @@ pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
         for column in Column::ALL {
             if next("networking", column) {
                 let network = Network { traffic: &plan.traffic, column, lasts: plan.lasts, most: u64::MAX };
-                data.network.push(column.run(network)?);
+                data.network.push(network.run()?);
             }
         }
     }

@@ -8,7 +8,7 @@ use rand_pcg::Pcg64Mcg;
 
 use super::counts::Counts;
 use super::oracle::{Did, Model, level};
-use super::subject::{Column, Outcome, Rearmed, Subject, WithSubject};
+use super::subject::{Column, Outcome, Subject};
 use crate::clock::{Meter, OsClock};
 use crate::error::LabError;
 use crate::interrupt;
@@ -77,10 +77,6 @@ impl Iterator for Rearms {
     }
 }
 
-fn timers<S: Subject>(shard: &S, work: &Workload) -> Result<Vec<S::Timer>, LabError> {
-    (0..work.timers).map(|_| shard.timer()).collect()
-}
-
 /// Makes `rearms` re-arms in virtual time, and compares each with the oracle.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Virtual<'a> {
@@ -89,18 +85,20 @@ pub(crate) struct Virtual<'a> {
     pub(crate) rearms: u64,
 }
 
-impl WithSubject for Virtual<'_> {
-    type Out = Result<Counts, LabError>;
-
-    fn with<S: Subject>(self) -> Self::Out {
+impl Virtual<'_> {
+    /// Returns the counts of the re-arms.
+    ///
+    /// # Errors
+    /// An answer or a count that is not the oracle's.
+    pub(crate) fn run(self) -> Result<Counts, LabError> {
         let Self { work, column, rearms } = self;
         let wrong = |what: String| LabError::failed(format!("{}: {what}", column.title()));
-        let shard = S::new();
-        let timers = timers(&shard, work)?;
-        let mut models = vec![Model::default(); timers.len()];
+        let shard = column.shard();
+        let timers = shard.timers(work.timers)?;
+        let mut models = vec![Model::default(); work.timers];
         let mut expected = Counts::default();
-        for (timer, model) in timers.iter().zip(&mut models) {
-            timer.modify(work.delay()).map_err(|error| wrong(error.to_string()))?;
+        for (which, model) in models.iter_mut().enumerate() {
+            timers.modify(which, work.delay()).map_err(|error| wrong(error.to_string()))?;
             model.arm(column.way(), 0, work.delay());
         }
         let begun = shard.counts();
@@ -114,7 +112,7 @@ impl WithSubject for Virtual<'_> {
             let did = models[which].arm(column.way(), now, work.delay());
             expected.note(did);
             let pending =
-                timers[which].modify(now + work.delay()).map_err(|error| wrong(error.to_string()))?;
+                timers.modify(which, now + work.delay()).map_err(|error| wrong(error.to_string()))?;
             if pending == (did == Did::Start) {
                 return Err(wrong(format!(
                     "timer {which} at {now} was pending: {pending}, expected {did:?}"
@@ -145,15 +143,17 @@ pub(crate) struct Real<'a> {
     pub(crate) lasts: Duration,
 }
 
-impl WithSubject for Real<'_> {
-    type Out = Result<Outcome, LabError>;
-
-    fn with<S: Subject>(self) -> Self::Out {
+impl Real<'_> {
+    /// Returns the counts of the re-arms.
+    ///
+    /// # Errors
+    /// The shard's invariants do not hold, or it has no room.
+    pub(crate) fn run(self) -> Result<Outcome, LabError> {
         let Self { work, column, lasts } = self;
-        let shard = S::new();
-        let timers = timers(&shard, work)?;
-        for timer in &timers {
-            timer.modify(work.delay()).map_err(|error| LabError::failed(error.to_string()))?;
+        let shard = column.shard();
+        let timers = shard.timers(work.timers)?;
+        for which in 0..work.timers {
+            timers.modify(which, work.delay()).map_err(|error| LabError::failed(error.to_string()))?;
         }
         let begun = shard.counts();
         let done = AtomicBool::new(false);
@@ -161,7 +161,7 @@ impl WithSubject for Real<'_> {
         let mut late = 0;
         let fired = std::thread::scope(|scope| {
             let ending = SetOnDrop(&done);
-            let ticking = scope.spawn(|| tick(&[&shard], work.hz, &clock, &done));
+            let ticking = scope.spawn(|| tick(&*shard, work.hz, &clock, &done));
             let tick_ns = 1e9 / work.hz as f64;
             for (at, which) in Rearms::new(work, work.step() * tick_ns) {
                 while clock.now() < at as u64 {
@@ -174,7 +174,7 @@ impl WithSubject for Real<'_> {
                 late += u64::from((now - at as u64) as f64 > tick_ns);
                 let deadline = ticks(&clock, work.hz) + work.delay();
                 // This fails only for a timer that is shut down, and no timer is.
-                let _ = timers[which].modify(deadline);
+                let _ = timers.modify(which, deadline);
             }
             drop(ending);
             ticking.join().unwrap_or_default()
@@ -199,15 +199,13 @@ pub(super) fn ticks(clock: &OsClock, hz: u64) -> u64 {
     (u128::from(clock.now()) * u128::from(hz) / 1_000_000_000) as u64
 }
 
-/// Advances every shard at each tick until `done`. Returns how many timers fired.
-pub(super) fn tick<S: Subject>(shards: &[&S], hz: u64, clock: &OsClock, done: &AtomicBool) -> u64 {
+/// Advances the shard at each tick until `done`. Returns how many timers fired.
+fn tick(shard: &dyn Subject, hz: u64, clock: &OsClock, done: &AtomicBool) -> u64 {
     let mut fired = 0;
     while !done.load(Ordering::Relaxed) {
         let now = ticks(clock, hz);
-        for shard in shards {
-            // This fails only during another pass, and no other thread advances the shards.
-            fired += shard.advance(now).unwrap_or(0);
-        }
+        // This fails only during another pass, and no other thread advances the shard.
+        fired += shard.advance(now).unwrap_or(0);
         let next = (u128::from(now + 1) * 1_000_000_000).div_ceil(u128::from(hz)) as u64;
         std::thread::sleep(Duration::from_nanos(next.saturating_sub(clock.now())));
     }

@@ -17,13 +17,6 @@ pub(crate) enum Column {
     Ours,
 }
 
-/// A task that runs on the shard of a column.
-pub(super) trait WithSubject {
-    type Out;
-
-    fn with<S: Subject>(self) -> Self::Out;
-}
-
 impl Column {
     pub(crate) const ALL: [Self; 4] = [Self::Before, Self::After, Self::Locked, Self::Ours];
 
@@ -45,12 +38,13 @@ impl Column {
         }
     }
 
-    pub(super) fn run<W: WithSubject>(self, work: W) -> W::Out {
+    /// Creates the shard of this column. Its clock starts at 0.
+    pub(super) fn shard(self) -> Box<dyn Subject> {
         match self {
-            Self::Before => work.with::<Shard<AlwaysRequeue>>(),
-            Self::After => work.with::<Shard<AsPosted>>(),
-            Self::Locked => work.with::<Shard<UnderLock>>(),
-            Self::Ours => work.with::<Shards>(),
+            Self::Before => Box::new(Shard::<AlwaysRequeue>::new()),
+            Self::After => Box::new(Shard::<AsPosted>::new()),
+            Self::Locked => Box::new(Shard::<UnderLock>::new()),
+            Self::Ours => Box::new(Shards::new(1)),
         }
     }
 }
@@ -66,17 +60,13 @@ pub(crate) struct Outcome {
     pub(crate) late: u64,
 }
 
-/// A shard whose clock starts at 0.
-pub(super) trait Subject: Send + Sync + Sized + 'static {
-    type Timer: Rearmed;
-
-    fn new() -> Self;
-
-    /// Creates a timer whose callback does nothing.
+/// The shard of a column. What is not timed calls it through a pointer, so that it is compiled once.
+pub(super) trait Subject: Sync {
+    /// Creates `count` timers whose callbacks do nothing.
     ///
     /// # Errors
     /// No more timers are available.
-    fn timer(&self) -> Result<Self::Timer, LabError>;
+    fn timers(&self, count: usize) -> Result<Box<dyn Timers>, LabError>;
 
     /// Advances to `now`. Returns how many timers fired.
     ///
@@ -90,12 +80,36 @@ pub(super) trait Subject: Send + Sync + Sized + 'static {
     fn check(&self) -> Result<(), Violation>;
 }
 
-pub(super) trait Rearmed: Send + Sync {
-    /// Arms the timer. Returns whether the timer was pending.
+/// Timers of one shard.
+pub(super) trait Timers: Sync {
+    /// Arms a timer. Returns whether the timer was pending.
     ///
     /// # Errors
     /// The timer is shut down, or its shards are gone.
+    fn modify(&self, which: usize, deadline: u64) -> Result<bool, ArmError>;
+
+    /// Re-arms all timers again and again: in pass p for `begin + p % 64`. One call makes all
+    /// passes, so that the loop has no indirect call inside.
+    fn rearm(&self, passes: u64, begin: u64);
+}
+
+trait Rearmed: Sync {
     fn modify(&self, deadline: u64) -> Result<bool, ArmError>;
+}
+
+impl<T: Rearmed> Timers for Vec<T> {
+    fn modify(&self, which: usize, deadline: u64) -> Result<bool, ArmError> {
+        self[which].modify(deadline)
+    }
+
+    fn rearm(&self, passes: u64, begin: u64) {
+        for pass in 0..passes {
+            for timer in self {
+                // Only a timer that is shut down refuses, and none is.
+                let _ = timer.modify(begin + pass % 64);
+            }
+        }
+    }
 }
 
 fn failed(error: impl core::fmt::Display) -> LabError {
@@ -103,14 +117,9 @@ fn failed(error: impl core::fmt::Display) -> LabError {
 }
 
 impl Subject for Shards {
-    type Timer = SharedTimer;
-
-    fn new() -> Self {
-        Self::new(1)
-    }
-
-    fn timer(&self) -> Result<SharedTimer, LabError> {
-        Ok(self.shard(0).map_err(failed)?.timer(|_| {}))
+    fn timers(&self, count: usize) -> Result<Box<dyn Timers>, LabError> {
+        let shard = self.shard(0).map_err(failed)?;
+        Ok(Box::new((0..count).map(|_| shard.timer(|_| {})).collect::<Vec<SharedTimer>>()))
     }
 
     fn advance(&self, now: u64) -> Result<u64, LabError> {
@@ -144,14 +153,10 @@ impl Rearmed for SharedTimer {
 }
 
 impl<W: specimens::Rearm> Subject for specimens::Shard<W> {
-    type Timer = specimens::Timer<W>;
-
-    fn new() -> Self {
-        Self::new()
-    }
-
-    fn timer(&self) -> Result<Self::Timer, LabError> {
-        self.timer(|_, _| {}).ok_or_else(|| LabError::failed("a specimen has no room for more timers"))
+    fn timers(&self, count: usize) -> Result<Box<dyn Timers>, LabError> {
+        let all: Option<Vec<_>> = (0..count).map(|_| self.timer(|_, _| {})).collect();
+        let full = || LabError::failed("a specimen has no room for more timers");
+        all.map(|all| Box::new(all) as Box<dyn Timers>).ok_or_else(full)
     }
 
     fn advance(&self, now: u64) -> Result<u64, LabError> {

@@ -48,7 +48,7 @@ fn virtual_time_gives_the_rates_of_the_formulas() {
     let (before, after) = work.expected();
     assert!((before - 5.5).abs() < 0.1 && (after - 86.3).abs() < 0.1, "{before} {after}");
     for column in Column::ALL {
-        let counts = column.run(Virtual { work: &work, column, rearms: 40_000 }).unwrap();
+        let counts = Virtual { work: &work, column, rearms: 40_000 }.run().unwrap();
         let matched = counts.match_percent().unwrap();
         let expected = if column == Column::Before { before } else { after };
         assert!((matched - expected).abs() < 1.0, "{column:?}: {matched}, not {expected}");
@@ -68,7 +68,7 @@ fn every_delay_agrees_with_the_oracle() {
     for delay_ms in [1, 5, 62, 63, 503, 504, 4031, 4032, 100_000, 16_515_072, 200_000_000] {
         for column in Column::ALL {
             let work = Workload { delay_ms, timers: 20, step_ms: 40.0, ..workload() };
-            let counts = column.run(Virtual { work: &work, column, rearms: 3000 }).unwrap();
+            let counts = Virtual { work: &work, column, rearms: 3000 }.run().unwrap();
             assert_eq!(counts.calls(), 3000, "{column:?} {delay_ms}");
         }
     }
@@ -78,7 +78,7 @@ fn every_delay_agrees_with_the_oracle() {
 fn real_time_counts_every_rearm() {
     let work = Workload { delay_ms: 3_600_000, ..workload() };
     for column in Column::ALL {
-        let outcome = column.run(Real { work: &work, column, lasts: Duration::from_millis(30) }).unwrap();
+        let outcome = Real { work: &work, column, lasts: Duration::from_millis(30) }.run().unwrap();
         assert!(outcome.counts.rearms() > 0);
         assert_eq!((outcome.counts.started, outcome.fired), (0, 0), "an hour is not over");
         if column != Column::After {
@@ -94,7 +94,7 @@ fn traffic() -> Traffic {
 const MINUTE: Duration = Duration::from_secs(60);
 
 fn run(traffic: &Traffic, column: Column, most: u64) -> Run {
-    column.run(Network { traffic, column, lasts: MINUTE, most }).unwrap()
+    Network { traffic, column, lasts: MINUTE, most }.run().unwrap()
 }
 
 #[test]
@@ -142,8 +142,7 @@ fn a_stream_has_the_rates_of_its_line() {
     let traffic =
         Traffic { connections: 1, response: 100_000_000, pause_ms: 0, line_mbits: 1000, hz: 1000, seed: 1 };
     for (column, expected) in [(Column::Before, 97.5), (Column::Ours, 99.7)] {
-        let run =
-            column.run(Network { traffic: &traffic, column, lasts: Duration::from_secs(5), most: u64::MAX });
+        let run = Network { traffic: &traffic, column, lasts: Duration::from_secs(5), most: u64::MAX }.run();
         let run = run.unwrap();
         let matched = run.kinds[1][Kind::Retransmit as usize].match_percent().unwrap();
         assert!((matched - expected).abs() < 0.1, "{column:?}: {matched}, not {expected}");
@@ -156,7 +155,7 @@ fn the_same_traffic_causes_the_same_rearms() {
     let log = |seed| {
         let mut log = Vec::new();
         let traffic = Traffic { connections: 20, pause_ms: 3, seed, ..traffic() };
-        let carried = simulate(&traffic, MINUTE, 100, |rearm| {
+        let carried = simulate(&traffic, MINUTE, 100, &mut |rearm| {
             log.push((rearm.now, rearm.deadline, rearm.connection));
             Ok(())
         });

@@ -5,6 +5,17 @@ use super::log::{Event, Log};
 use super::workload::{Toggle, Workload};
 use crate::structures::candidate::BenchQueue;
 
+/// Runs one operation between two readings of the probe. A function would be compiled once for each
+/// place and each structure.
+macro_rules! time {
+    ($probe:expr, $op:expr, $operation:expr) => {{
+        let before = $probe.begin();
+        let answer = $operation;
+        $probe.end($op, before);
+        answer
+    }};
+}
+
 /// Result of one wake-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Wake {
@@ -14,33 +25,44 @@ pub(crate) struct Wake {
     pub(crate) shot: Option<u64>,
 }
 
-/// Serves every timer that is due at `now`, then programs the next shot. `now` is the only clock
-/// reading, taken at entry.
-#[inline]
-pub(crate) fn wake<Q: BenchQueue, P: Probe>(
-    work: &mut Workload,
-    queue: &mut Q,
-    probe: &mut P,
-    log: &mut Log,
-    now: u64,
-) -> Wake {
+/// What the handler works on and records.
+pub(crate) struct Kernel<'a> {
+    pub(crate) work: &'a mut Workload,
+    pub(crate) probe: Probe<'a>,
+    pub(crate) log: &'a mut Log,
+}
+
+/// A queue whose interrupt handler is one call. The driver around it is compiled once.
+pub(crate) trait Handled: BenchQueue {
+    /// Serves every timer that is due at `now`, then programs the next shot. `now` is the only
+    /// clock reading, taken at entry.
+    fn handle(&mut self, kernel: &mut Kernel<'_>, now: u64) -> Wake;
+}
+
+impl<Q: BenchQueue> Handled for Q {
+    fn handle(&mut self, kernel: &mut Kernel<'_>, now: u64) -> Wake {
+        wake(self, kernel, now)
+    }
+}
+
+fn wake<Q: BenchQueue>(queue: &mut Q, Kernel { work, probe, log }: &mut Kernel<'_>, now: u64) -> Wake {
     log.push(Event::Woke { now });
     let mut ticks = 0;
     let mut urgent = false;
     // Each timer is re-armed after `now`, so it ticks at most once in this call. If more timers
     // tick than exist, the queue is broken, and the oracle reports the fault.
     while ticks <= work.timers().len() as u32 {
-        let Some(_due) = probe.time(Op::Head, || queue.look_at_head()).filter(|expiry| *expiry <= now) else {
+        let Some(_due) = time!(probe, Op::Head, queue.look_at_head()).filter(|expiry| *expiry <= now) else {
             break;
         };
-        let Some((id, expiry)) = probe.time(Op::Remove, || queue.take_head(now)) else { break };
+        let Some((id, expiry)) = time!(probe, Op::Remove, queue.take_head(now)) else { break };
         let Some((overruns, next)) = work.tick(id, now) else {
             log.push(Event::Ticked { id, expiry, overruns: 0 });
             break;
         };
         log.push(Event::Ticked { id, expiry, overruns });
         ticks += 1;
-        probe.time(Op::Insert, || queue.insert(id, next));
+        time!(probe, Op::Insert, queue.insert(id, next));
         if work.is_host(id) {
             continue;
         }
@@ -50,13 +72,13 @@ pub(crate) fn wake<Q: BenchQueue, P: Probe>(
             None => {}
             Some(Toggle::Start(id, expiry)) => {
                 log.push(Event::Started { id, expiry });
-                probe.time(Op::Insert, || queue.insert(id, expiry));
+                time!(probe, Op::Insert, queue.insert(id, expiry));
                 heading_check(queue, probe);
             }
             Some(Toggle::Stop(id)) => {
                 log.push(Event::Stopped { id });
                 heading_check(queue, probe);
-                probe.time(Op::Remove, || queue.remove(id));
+                time!(probe, Op::Remove, queue.remove(id));
             }
         }
     }
@@ -68,25 +90,25 @@ pub(crate) fn wake<Q: BenchQueue, P: Probe>(
 /// The kernel asks whether the hardware is set for the timer that starts or stops. Within the tick
 /// the answer has no effect, because the hardware is set once at the end. This code asks too,
 /// because the kernel does.
-fn heading_check<Q: BenchQueue, P: Probe>(queue: &mut Q, probe: &mut P) {
-    core::hint::black_box(probe.time(Op::Head, || queue.head()));
+fn heading_check<Q: BenchQueue>(queue: &mut Q, probe: &mut Probe<'_>) {
+    core::hint::black_box(time!(probe, Op::Head, queue.head()));
 }
 
 /// Sets the hardware. While urgent work is pending, the host tick must not interrupt it. So the
 /// hardware is set for the timer after the host tick. The hardware is set for the head when the
 /// work is done. Here the work takes no time.
-fn program<Q: BenchQueue, P: Probe>(
+fn program<Q: BenchQueue>(
     work: &Workload,
     queue: &mut Q,
-    probe: &mut P,
+    probe: &mut Probe<'_>,
     log: &mut Log,
     urgent: bool,
 ) -> Option<u64> {
-    let head = probe.time(Op::Head, || queue.head());
+    let head = time!(probe, Op::Head, queue.head());
     if !urgent || head.is_none() || head != work.host_due() {
         return head;
     }
-    let second = probe.time(Op::Second, || queue.second());
+    let second = time!(probe, Op::Second, queue.second());
     log.push(Event::Deferred { second });
-    probe.time(Op::Head, || queue.head())
+    time!(probe, Op::Head, queue.head())
 }

@@ -37,69 +37,43 @@ impl Op {
 /// Number of calls per operation, by `Op as usize`.
 pub(crate) type Counts = [u64; 4];
 
-/// Counts or times each operation.
-pub(crate) trait Probe {
-    fn time<T>(&mut self, op: Op, operation: impl FnOnce() -> T) -> T;
+/// Counts each operation, and reads a clock before and after it if there is one. The probe is a
+/// value and not a type, so that the handler is compiled once for each structure.
+#[derive(Default)]
+pub(crate) struct Probe<'a> {
+    timing: Option<(&'a dyn Meter, &'a mut Samples)>,
+    counts: Counts,
+}
+
+impl<'a> Probe<'a> {
+    /// A probe that reads `meter` and stores the readings in `samples`.
+    pub(crate) fn timing(meter: &'a dyn Meter, samples: &'a mut Samples) -> Self {
+        Self { timing: Some((meter, samples)), counts: [0; 4] }
+    }
+
+    /// Reads the clock, if there is one.
+    #[inline]
+    pub(crate) fn begin(&self) -> u64 {
+        self.timing.as_ref().map_or(0, |(meter, _)| meter.now())
+    }
+
+    /// Counts an operation that began at `before` and has ended.
+    #[inline]
+    pub(crate) fn end(&mut self, op: Op, before: u64) {
+        let after = self.begin();
+        self.counts[op as usize] += 1;
+        if let Some((_, samples)) = &mut self.timing {
+            samples.push(op, after.saturating_sub(before));
+        }
+    }
 
     /// Whether the room for samples is used up, so that the slice must end.
-    fn is_full(&self) -> bool;
+    pub(crate) fn is_full(&self) -> bool {
+        self.timing.as_ref().is_some_and(|(_, samples)| samples.stored.len() >= samples.limit)
+    }
 
     /// Number of calls so far, per operation.
-    fn counts(&self) -> Counts;
-}
-
-/// Counts operations and reads no clock.
-#[derive(Debug, Default)]
-pub(crate) struct Counting {
-    counts: Counts,
-}
-
-impl Probe for Counting {
-    #[inline]
-    fn time<T>(&mut self, op: Op, operation: impl FnOnce() -> T) -> T {
-        self.counts[op as usize] += 1;
-        operation()
-    }
-
-    fn is_full(&self) -> bool {
-        false
-    }
-
-    fn counts(&self) -> Counts {
-        self.counts
-    }
-}
-
-/// Reads a clock before and after each operation.
-pub(crate) struct Timing<'a> {
-    meter: &'a dyn Meter,
-    samples: &'a mut Samples,
-    counts: Counts,
-}
-
-impl<'a> Timing<'a> {
-    /// A probe that reads `meter` and stores the readings in `samples`.
-    pub(crate) fn new(meter: &'a dyn Meter, samples: &'a mut Samples) -> Self {
-        Self { meter, samples, counts: [0; 4] }
-    }
-}
-
-impl Probe for Timing<'_> {
-    #[inline]
-    fn time<T>(&mut self, op: Op, operation: impl FnOnce() -> T) -> T {
-        let before = self.meter.now();
-        let answer = operation();
-        let after = self.meter.now();
-        self.counts[op as usize] += 1;
-        self.samples.push(op, after.saturating_sub(before));
-        answer
-    }
-
-    fn is_full(&self) -> bool {
-        self.samples.stored.len() >= self.samples.limit
-    }
-
-    fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> Counts {
         self.counts
     }
 }
@@ -122,7 +96,6 @@ impl Samples {
         Self { stored, limit }
     }
 
-    #[inline]
     fn push(&mut self, op: Op, ns: u64) {
         self.stored.push((op as u32) << 30 | ns.min(Self::LONGEST) as u32);
     }

@@ -3,7 +3,8 @@
 
 use core::time::Duration;
 
-use super::instrument::{Counting, Op, Samples, Stats, Timing};
+use super::handler::{Handled, Kernel};
+use super::instrument::{Op, Probe, Samples, Stats};
 use super::log::Log;
 use super::machine::{Machine, Real, Virtual, punctual};
 use super::oracle::Oracle;
@@ -215,18 +216,24 @@ impl Visitor for Turn<'_, '_> {
     type Out = Slice;
 
     fn visit<C: Candidate>(self, _: &'static Structure) -> Slice {
+        let room = self.work.timers().len();
+        let arena = C::arena(room);
+        self.run(&mut C::queue(&arena, room))
+    }
+}
+
+impl Turn<'_, '_> {
+    fn run(self, queue: &mut dyn Handled) -> Slice {
         let Self { driver: Driver { plan, meter, samples, log }, work, length } = self;
-        let (mut timing, mut counting) = (Timing::new(*meter, samples), Counting::default());
         let (mut real, mut simulated) = (Real::new(plan.wait == Wait::Spin), Virtual::default());
         let stop = &interrupt::requested;
         // Where each operation is timed alone, the machine's calls are not.
-        let machine: &mut dyn Machine = match (plan.mode, plan.instrument) {
-            (Mode::Virtual, false) => {
-                return drive::<C, _, _>(work, length, &mut simulated, &mut counting, log, *meter, stop);
-            }
-            (Mode::Virtual, true) => &mut simulated,
-            (Mode::Real, _) => &mut real,
-        };
-        drive::<C, _, _>(work, length, machine, &mut timing, log, *meter, stop)
+        if let (Mode::Virtual, false) = (plan.mode, plan.instrument) {
+            let kernel = Kernel { work, probe: Probe::default(), log };
+            return drive(queue, kernel, length, &mut simulated, *meter, stop);
+        }
+        let machine: &mut dyn Machine = if plan.mode == Mode::Real { &mut real } else { &mut simulated };
+        let kernel = Kernel { work, probe: Probe::timing(*meter, samples), log };
+        drive(queue, kernel, length, machine, *meter, stop)
     }
 }

@@ -3,14 +3,11 @@
 
 use core::time::Duration;
 
-use super::handler::wake;
-use super::instrument::{Counts, Probe};
-use super::log::Log;
+use super::handler::{Handled, Kernel};
+use super::instrument::Counts;
 use super::machine::Machine;
 use super::oracle::Verified;
-use super::workload::Workload;
 use crate::clock::Meter;
-use crate::structures::candidate::{BenchQueue, Candidate};
 
 /// Counts and times of a slice.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -47,22 +44,21 @@ impl Slice {
 /// Number of wake-ups between two calls of `stop`.
 const STOP_EVERY: u64 = 64;
 
-/// Drives a queue of candidate `C` for `length` ns of the structure's clock. Ends early if the log
-/// or the probe is full, or if `stop` returns true.
-pub(crate) fn drive<C: Candidate, P: Probe, M: Machine + ?Sized>(
-    work: &mut Workload,
+/// Fills an empty queue and drives it for `length` ns of the structure's clock. Ends early if the
+/// log or the probe is full, or if `stop` returns true.
+pub(crate) fn drive<M: Machine + ?Sized>(
+    queue: &mut dyn Handled,
+    mut kernel: Kernel<'_>,
     length: u64,
     machine: &mut M,
-    probe: &mut P,
-    log: &mut Log,
     meter: &dyn Meter,
     stop: &dyn Fn() -> bool,
 ) -> Slice {
-    let room = work.timers().len();
-    let arena = C::arena(room);
-    let mut queue = C::queue(&arena, room);
-    fill(work, &mut queue);
-    let begin = work.now;
+    // The order is that of the numbers, as in the oracle.
+    for (id, timer) in (0..).zip(kernel.work.timers()).filter(|(_, timer)| timer.armed) {
+        queue.insert(id, timer.expected);
+    }
+    let begin = kernel.work.now;
     let end = begin.saturating_add(length);
     let mut slice = Slice::default();
     let mut shot = queue.head();
@@ -71,25 +67,22 @@ pub(crate) fn drive<C: Candidate, P: Probe, M: Machine + ?Sized>(
     let now = loop {
         machine.sleep_until(shot.unwrap_or(end).min(end));
         let now = machine.now();
-        if now >= end || log.is_full() || probe.is_full() || (slice.wakes % STOP_EVERY == 0 && stop()) {
+        if now >= end
+            || kernel.log.is_full()
+            || kernel.probe.is_full()
+            || (slice.wakes % STOP_EVERY == 0 && stop())
+        {
             break now.min(end);
         }
-        let woken = wake(work, &mut queue, probe, log, now);
+        let woken = queue.handle(&mut kernel, now);
         slice.ticks += u64::from(woken.ticks);
         slice.wakes += 1;
-        slice.armed += u64::from(work.armed());
+        slice.armed += u64::from(kernel.work.armed());
         shot = woken.shot;
     };
     slice.wall = Duration::from_nanos(meter.now().saturating_sub(started));
-    slice.counts = probe.counts();
+    slice.counts = kernel.probe.counts();
     slice.elapsed_ns = now.saturating_sub(begin);
-    work.now = now;
+    kernel.work.now = now;
     slice
-}
-
-/// Inserts the armed timers in the order of their numbers, as the oracle does.
-fn fill<Q: BenchQueue>(work: &Workload, queue: &mut Q) {
-    for (id, timer) in (0..).zip(work.timers()).filter(|(_, timer)| timer.armed) {
-        queue.insert(id, timer.expected);
-    }
 }

@@ -5,7 +5,8 @@ mod model;
 mod wording;
 
 use super::cli::XenomaiArgs;
-use super::instrument::{Counting, Probe, Timing};
+use super::handler::Kernel;
+use super::instrument::Probe;
 use super::log::{Event, Log};
 use super::machine::{Machine, Virtual};
 use super::oracle::{Difference, Oracle, Verified};
@@ -34,8 +35,10 @@ fn judged_until<C: Candidate, M: Machine>(
     let mut work = Workload::new(&params());
     let mut log = Log::new(500_000, 1001);
     let oracle = Oracle::filled(&work, Ties::Fifo);
-    let (meter, mut probe) = (FakeMeter::steady(0), Counting::default());
-    let slice = drive::<C, _, _>(&mut work, length, machine, &mut probe, &mut log, &meter, stop);
+    let (arena, meter) = (C::arena(1001), FakeMeter::steady(0));
+    let mut queue = C::queue(&arena, 1001);
+    let kernel = Kernel { work: &mut work, probe: Probe::default(), log: &mut log };
+    let slice = drive(&mut queue, kernel, length, machine, &meter, stop);
     let verdict = oracle.verify(log.events());
     (slice, log.events().to_vec(), verdict)
 }

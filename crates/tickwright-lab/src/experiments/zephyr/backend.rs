@@ -11,7 +11,21 @@ pub(super) trait BackEnd {
     fn abort(&mut self, id: u32);
 
     /// Lets `ticks` ticks pass. Passes each time-out that fires, and its tick, to `fire`.
-    fn announce(&mut self, ticks: u64, fire: impl FnMut(u32, u64));
+    fn announce(&mut self, ticks: u64, fire: impl FnMut(u32, u64))
+    where
+        Self: Sized;
+}
+
+/// A queue of time-outs whose type is not known.
+pub(super) trait Erased: BackEnd {
+    /// See [`BackEnd::announce`].
+    fn announce_to(&mut self, ticks: u64, fire: &mut dyn FnMut(u32, u64));
+}
+
+impl<B: BackEnd> Erased for B {
+    fn announce_to(&mut self, ticks: u64, fire: &mut dyn FnMut(u32, u64)) {
+        self.announce(ticks, fire);
+    }
 }
 
 /// Work on queues of one type.

@@ -4,10 +4,11 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-use super::backend::{BackEnd, Ticking, Visitor};
+use super::backend::{BackEnd, Erased, Ticking, Visitor};
 use super::subject::Subject;
 use crate::error::LabError;
 use crate::experiments::request::word;
+use crate::gather::Gather;
 use crate::models::verify::oracle::Oracle;
 
 const TIMEOUTS: u32 = 64;
@@ -20,12 +21,18 @@ struct Script {
 }
 
 impl Visitor for Script {
-    /// Whether time-outs of one tick fired in the order of their insertion. The error says what
-    /// fired, and what should have.
     type Out = Result<bool, String>;
 
     fn visit<B: BackEnd>(self, queues: &mut [B]) -> Self::Out {
         let [queue] = queues else { return Err("one queue runs the script".into()) };
+        self.run(queue)
+    }
+}
+
+impl Script {
+    /// Returns whether time-outs of one tick fired in the order of their insertion. The error says
+    /// what fired, and what should have.
+    fn run(self, queue: &mut dyn Erased) -> Result<bool, String> {
         let mut oracle = Ticking::new(Oracle::default());
         let mut random = Pcg64::seed_from_u64(self.seed);
         let mut pending = [false; TIMEOUTS as usize];
@@ -37,7 +44,7 @@ impl Visitor for Script {
                 (0, _) => {
                     let ticks = random.random_range(1..=40);
                     let (mut fired, mut right) = (Vec::new(), Vec::new());
-                    queue.announce(ticks, |id, tick| fired.push((tick, id)));
+                    queue.announce_to(ticks, &mut |id, tick| fired.push((tick, id)));
                     oracle.announce(ticks, |id, tick| right.push((tick, id)));
                     for (_, id) in &right {
                         pending[*id as usize] = false;
@@ -85,5 +92,5 @@ pub(super) fn run(subjects: &[Subject], seed: u64) -> Result<Vec<bool>, LabError
         }
         Ok(in_order)
     };
-    subjects.iter().map(check).collect()
+    subjects.iter().map(check).try_gather()
 }

@@ -40,8 +40,8 @@ impl Model {
     pub(super) fn measures(self) -> &'static [Measure] {
         match self {
             Self::Hold => &[Measure::Hold, Measure::Rearm, Measure::Head],
-            Self::Network => &[Measure::Exchange],
-            Self::OneShot => &[Measure::Turnover],
+            Self::Network => &[Measure::Exchange, Measure::Hinted],
+            Self::OneShot => &[Measure::Turnover, Measure::Hinted],
             Self::Expire => &[Measure::Insert, Measure::Expire],
             Self::Idle => &[Measure::Poll],
             Self::Reads => &[Measure::Exchange, Measure::Wake, Measure::Expiry, Measure::Peek],
@@ -87,6 +87,8 @@ pub(crate) enum Measure {
     Peek,
     /// One timer leaves, cancelled or expired, and another is inserted.
     Turnover,
+    /// An exchange or turnover whose caller knows its next timers, and gives them as hints.
+    Hinted,
     /// Advance by a tick at which nothing is due.
     Poll,
     /// Insert all timers into an empty queue.
@@ -96,6 +98,11 @@ pub(crate) enum Measure {
 }
 
 impl Measure {
+    /// Whether a question follows each exchange.
+    pub(crate) fn asks(self) -> bool {
+        matches!(self, Self::Wake | Self::Expiry | Self::Peek)
+    }
+
     /// Whether the measure reads the exact head. A structure with a lower bound cannot be compared
     /// in such a measure.
     pub(crate) fn exact_head(self) -> bool {
@@ -114,6 +121,7 @@ impl fmt::Display for Measure {
             Self::Expiry => "exchange and next expiry",
             Self::Peek => "exchange and peek",
             Self::Turnover => "turnover",
+            Self::Hinted => "with hints",
             Self::Poll => "poll",
             Self::Insert => "insert",
             Self::Expire => "expire",

@@ -1,7 +1,7 @@
 //! The oracle with one mistake: tests give it to what judges structures.
 
 use super::oracle::Oracle;
-use crate::structures::candidate::BenchQueue;
+use crate::structures::candidate::{BenchQueue, Timed};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
@@ -38,6 +38,8 @@ impl Faulty {
         if self.fault == Fault::Eights { deadline.next_multiple_of(8) } else { deadline }
     }
 }
+
+impl Timed for Faulty {}
 
 impl BenchQueue for Faulty {
     fn insert(&mut self, id: u32, deadline: u64) {

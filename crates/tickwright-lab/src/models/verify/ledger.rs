@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::vec;
 
 use crate::models::tape::{Tape, run};
-use crate::models::witness::{Delivery, Fold, Log};
+use crate::models::witness::{Answer, Delivery, Fold, Log};
 use crate::structures::candidate::BenchQueue;
 
 /// The armed timers, with the last tick at which each may be delivered.
@@ -112,7 +112,7 @@ impl Follower {
     pub(super) fn follow(&mut self, tape: &Tape, log: &Log) -> Result<(), String> {
         self.deliveries = log.deliveries.clone().into_iter();
         self.reads = log.reads.clone().into_iter();
-        run(tape, self, &mut Fold::default());
+        run(tape, self, &mut Answer::Folded(Fold::default()));
         if let Some(more) = self.deliveries.next() {
             self.note(Err(format!("a delivery too many: {more:?}")));
         }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::structures::candidate::BenchQueue;
+use crate::structures::candidate::{BenchQueue, Timed};
 
 /// The map, and the key of each id in it.
 #[derive(Debug, Clone, Default)]
@@ -29,6 +29,8 @@ impl Oracle {
         self.timers.len()
     }
 }
+
+impl Timed for Oracle {}
 
 impl BenchQueue for Oracle {
     fn insert(&mut self, id: u32, deadline: u64) {

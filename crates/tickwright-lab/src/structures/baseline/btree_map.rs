@@ -2,8 +2,9 @@
 //! allocates a node.
 
 use std::collections::BTreeMap;
+use tickwright_nodes::hint::prefetch;
 
-use crate::structures::candidate::{BenchQueue, Candidate};
+use crate::structures::candidate::{BenchQueue, Candidate, Timed};
 
 /// The map, and the key of each id.
 #[derive(Debug)]
@@ -26,6 +27,8 @@ impl Candidate for StdBTreeMap {
     }
 }
 
+impl Timed for StdBTreeMap {}
+
 impl BenchQueue for StdBTreeMap {
     #[inline]
     fn insert(&mut self, id: u32, deadline: u64) {
@@ -38,6 +41,11 @@ impl BenchQueue for StdBTreeMap {
     #[inline]
     fn remove(&mut self, id: u32) {
         self.map.remove(&self.keys[id as usize]);
+    }
+
+    #[inline]
+    fn hint(&self, _far: u32, near: u32) {
+        prefetch(&raw const self.keys[near as usize]);
     }
 
     #[inline]

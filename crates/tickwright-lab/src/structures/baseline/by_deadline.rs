@@ -4,7 +4,9 @@
 //! dropped when it comes to the front. When dead entries outnumber live ones, the heap is filled
 //! again from the table. Equals have no order, and there are no keys that could go stale.
 
-use crate::structures::candidate::{BenchQueue, Candidate, Dead};
+use tickwright_nodes::hint::prefetch;
+
+use crate::structures::candidate::{BenchQueue, Candidate, Dead, Timed};
 
 /// A heap of deadlines and ids.
 pub(crate) trait Bag: Default + 'static {
@@ -105,6 +107,8 @@ impl<B: Bag> ByDeadline<B> {
     }
 }
 
+impl<B: Bag> Timed for ByDeadline<B> {}
+
 impl<B: Bag> BenchQueue for ByDeadline<B> {
     fn dead(&self) -> Dead {
         Dead::AreSwept
@@ -134,6 +138,11 @@ impl<B: Bag> BenchQueue for ByDeadline<B> {
             self.enter(id, deadline);
             self.sweep_if_most_are_dead();
         }
+    }
+
+    #[inline]
+    fn hint(&self, _far: u32, near: u32) {
+        prefetch(&raw const self.deadlines[near as usize]);
     }
 
     #[inline]

@@ -6,11 +6,12 @@ use core::fmt;
 use core::task::{Context, Poll, Waker};
 use core::time::Duration;
 
+use tickwright_nodes::hint::prefetch;
 use tokio::runtime::{Builder, EnterGuard, Runtime};
 use tokio::time::Instant;
 use tokio_util::time::delay_queue::{self, Key};
 
-use crate::structures::candidate::{BenchQueue, Candidate};
+use crate::structures::candidate::{BenchQueue, Candidate, Timed};
 
 /// The candidate.
 #[derive(Debug)]
@@ -74,6 +75,8 @@ impl Queue<'_> {
     }
 }
 
+impl Timed for Queue<'_> {}
+
 impl BenchQueue for Queue<'_> {
     #[inline]
     fn insert(&mut self, id: u32, deadline: u64) {
@@ -93,6 +96,11 @@ impl BenchQueue for Queue<'_> {
             let when = self.instant(deadline);
             self.queue.reset_at(&key, when);
         }
+    }
+
+    #[inline]
+    fn hint(&self, _far: u32, near: u32) {
+        prefetch(&raw const self.keys[near as usize]);
     }
 
     #[inline]

@@ -10,7 +10,9 @@
 
 use core::fmt::Debug;
 
-use crate::structures::candidate::{BenchQueue, Candidate, Dead};
+use tickwright_nodes::hint::prefetch;
+
+use crate::structures::candidate::{BenchQueue, Candidate, Dead, Timed};
 
 /// A heap of slots, by tick and arrival.
 pub(crate) trait Arrivals: Debug + Default + 'static {
@@ -180,6 +182,8 @@ impl<H: Arrivals> EqualContract<H> {
     }
 }
 
+impl<H: Arrivals> Timed for EqualContract<H> {}
+
 impl<H: Arrivals> BenchQueue for EqualContract<H> {
     fn dead(&self) -> Dead {
         Dead::AreSwept
@@ -219,6 +223,12 @@ impl<H: Arrivals> BenchQueue for EqualContract<H> {
             self.arrive(at, deadline);
             self.sweep_if_most_are_dead();
         }
+    }
+
+    #[inline]
+    fn hint(&self, far: u32, near: u32) {
+        prefetch(&raw const self.keys[far as usize]);
+        prefetch(self.slots.as_ptr().wrapping_add(self.keys[near as usize].slot as usize));
     }
 
     #[inline]

@@ -22,8 +22,9 @@ use std::rc::Rc;
 
 use hierarchical_hash_wheel_timer::wheels::Skip;
 use hierarchical_hash_wheel_timer::wheels::cancellable::{CancellableTimerEntry, QuadWheelWithOverflow};
+use tickwright_nodes::hint::prefetch;
 
-use crate::structures::candidate::{BenchQueue, Candidate, Dead};
+use crate::structures::candidate::{BenchQueue, Candidate, Dead, Timed};
 
 /// A timer in the wheel.
 #[derive(Debug)]
@@ -124,6 +125,8 @@ impl HashWheel {
     }
 }
 
+impl Timed for HashWheel {}
+
 impl BenchQueue for HashWheel {
     /// The wheel does not report how many of its entries are dead.
     fn dead(&self) -> Dead {
@@ -154,6 +157,11 @@ impl BenchQueue for HashWheel {
     }
 
     /// Returns a lower bound.
+    #[inline]
+    fn hint(&self, _far: u32, near: u32) {
+        prefetch(&raw const self.deadlines[near as usize]);
+    }
+
     #[inline]
     fn head(&mut self) -> Option<u64> {
         if self.pending == 0 {

@@ -7,7 +7,7 @@ use core::cell::Cell;
 
 use intrusive_collections::{KeyAdapter, RBTree, RBTreeLink, intrusive_adapter};
 
-use crate::structures::candidate::{BenchQueue, Candidate};
+use crate::structures::candidate::{BenchQueue, Candidate, Timed};
 
 /// The candidate.
 #[derive(Debug)]
@@ -88,6 +88,8 @@ impl Candidate for IntrusiveRbTree {
         Queue { tree: Tree::new(arena), seen: None }
     }
 }
+
+impl Timed for Queue<'_> {}
 
 impl BenchQueue for Queue<'_> {
     #[inline]

@@ -9,8 +9,9 @@ use std::collections::BinaryHeap;
 
 #[cfg(feature = "rivals")]
 use dary_heap::QuaternaryHeap;
+use tickwright_nodes::hint::prefetch;
 
-use crate::structures::candidate::{BenchQueue, Candidate, Dead};
+use crate::structures::candidate::{BenchQueue, Candidate, Dead, Timed};
 
 /// An entry of 16 bytes. The earliest deadline is the greatest, because both heaps are max-heaps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,6 +139,8 @@ impl<H: Heap> Lazy<H> {
     }
 }
 
+impl<H: Heap> Timed for Lazy<H> {}
+
 impl<H: Heap> BenchQueue for Lazy<H> {
     fn dead(&self) -> Dead {
         Dead::AreSwept
@@ -166,6 +169,11 @@ impl<H: Heap> BenchQueue for Lazy<H> {
         self.dead += 1;
         self.insert(id, deadline);
         self.tidy();
+    }
+
+    #[inline]
+    fn hint(&self, _far: u32, near: u32) {
+        prefetch(&raw const self.alive[near as usize]);
     }
 
     #[inline]

@@ -17,8 +17,9 @@ use std::fmt;
 use std::time::Instant;
 
 use nexus_timer::{BoundedWheel, TimerHandle, WheelBuilder};
+use tickwright_nodes::hint::prefetch;
 
-use crate::structures::candidate::{BenchQueue, Candidate};
+use crate::structures::candidate::{BenchQueue, Candidate, Timed};
 
 /// The wheel, with the caller's data of each id.
 pub(crate) struct Nexus {
@@ -93,6 +94,8 @@ impl Nexus {
     }
 }
 
+impl Timed for Nexus {}
+
 impl BenchQueue for Nexus {
     #[inline]
     fn insert(&mut self, id: u32, deadline: u64) {
@@ -117,6 +120,11 @@ impl BenchQueue for Nexus {
     }
 
     /// Returns a lower bound.
+    #[inline]
+    fn hint(&self, _far: u32, near: u32) {
+        prefetch(&raw const self.timers[near as usize]);
+    }
+
     #[inline]
     fn head(&mut self) -> Option<u64> {
         let wake = self.wheel.next_deadline()?;

@@ -3,7 +3,7 @@
 
 use orx_priority_queue::{DaryHeapOfIndices, PriorityQueue, PriorityQueueDecKey};
 
-use crate::structures::candidate::{BenchQueue, Candidate};
+use crate::structures::candidate::{BenchQueue, Candidate, Timed};
 
 /// The heap of the crate, without additional data.
 #[derive(Debug)]
@@ -13,12 +13,16 @@ impl Candidate for Orx {
     type Arena = ();
     type Queue<'a> = Self;
 
+    const HINTS: bool = false;
+
     fn arena(_capacity: usize) {}
 
     fn queue((): &(), capacity: usize) -> Self {
         Self(DaryHeapOfIndices::with_index_bound(capacity))
     }
 }
+
+impl Timed for Orx {}
 
 impl BenchQueue for Orx {
     #[inline]

@@ -2,9 +2,10 @@
 //! equals in any order. The wheel returns only the value, so the adapter stores the deadline with
 //! the value. The next time-out of the wheel is a lower bound of the earliest deadline.
 
+use tickwright_nodes::hint::prefetch;
 use timer_queue::{Timer, TimerQueue};
 
-use crate::structures::candidate::{BenchQueue, Candidate};
+use crate::structures::candidate::{BenchQueue, Candidate, Timed};
 
 /// The wheel, with the handle of each id.
 #[derive(Debug)]
@@ -25,6 +26,8 @@ impl Candidate for Wheel {
         Self { wheel: TimerQueue::with_capacity(capacity), handles: vec![None; capacity] }
     }
 }
+
+impl Timed for Wheel {}
 
 impl BenchQueue for Wheel {
     #[inline]
@@ -48,6 +51,11 @@ impl BenchQueue for Wheel {
     }
 
     /// Returns a lower bound.
+    #[inline]
+    fn hint(&self, _far: u32, near: u32) {
+        prefetch(&raw const self.handles[near as usize]);
+    }
+
     #[inline]
     fn head(&mut self) -> Option<u64> {
         self.wheel.next_timeout()

@@ -3,6 +3,7 @@
 use tickwright_trace::Profile;
 use tickwright_trace::profile::{Bar, Share, Spread};
 
+use crate::gather::Gather;
 use crate::render::Format;
 use crate::result::{Axis, Cell, Mark, Plot, Section, Table};
 use crate::traces::input::Described;
@@ -83,7 +84,7 @@ fn about(data: &Described) -> Section {
             0 => base.name.clone(),
             tick => format!("{} (tick {})", base.name, span(tick)),
         })
-        .collect();
+        .gather();
     let queues = if queues.is_empty() { String::new() } else { format!("queues: {}", queues.join(", ")) };
     Section::new("The trace").text(words).text(queues).text(workload_line(&data.profile))
 }
@@ -117,7 +118,7 @@ fn population(profile: &Profile) -> Section {
     );
     let seconds = |ns: u64| ns as f64 / 1e9;
     let course = |of: &dyn Fn(&tickwright_trace::profile::Moment) -> f64| {
-        p.course.iter().map(|moment| (seconds(moment.from_ns), of(moment))).collect::<Vec<_>>()
+        p.course.iter().map(|moment| (seconds(moment.from_ns), of(moment))).gather()
     };
     let axes = (Axis::linear("seconds", Format::Text), Axis::linear("pending timers", Format::Text));
     let plot = Plot::new("Pending timers over time", axes.0, axes.1)
@@ -142,14 +143,14 @@ fn delays(profile: &Profile) -> Section {
         d.distinct
     );
     let points: Vec<(f64, f64)> =
-        d.bars.iter().map(|Bar { from_ns, count }| ((*from_ns).max(1) as f64, *count as f64)).collect();
+        d.bars.iter().map(|Bar { from_ns, count }| ((*from_ns).max(1) as f64, *count as f64)).gather();
     let axes = (Axis::log("delay in ns", Format::Span), Axis::log("timers", Format::Count));
     let plot = Plot::new("Timers by delay", axes.0, axes.1).marked(Mark::Steps).curve("timers", points);
     let periods = match profile.periods.as_slice() {
         [] => String::new(),
         some => {
             let all: Vec<String> =
-                some.iter().map(|one| format!("{} x {}", span(one.ns), one.count)).collect();
+                some.iter().map(|one| format!("{} x {}", span(one.ns), one.count)).gather();
             format!(
                 "Periodic timers expire {} times; the commonest periods: {}.",
                 profile.periodic_fires,
@@ -194,7 +195,7 @@ fn ends_of(profile: &Profile) -> Option<Section> {
         (profile.unseen_arms, "cancels and expiries are of timers that were not pending"),
     ];
     let odd: Vec<String> =
-        odd.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}.")).collect();
+        odd.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}.")).gather();
     (!table.rows.is_empty()).then(|| Section::new("Ends").table(table).text(odd.join(" ")))
 }
 

@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, IsTerminal, Write};
 
 use crate::error::LabError;
+use crate::gather::Gather;
 use crate::traces::profile::{Delay, Workload};
 
 /// Asks for a workload on standard error and reads the answers from standard input.
@@ -52,11 +53,11 @@ pub(super) fn answers(from: &mut dyn BufRead, to: &mut dyn Write) -> Result<Work
         cancel,
         rearm,
         touched_after_ms: touched.first().copied(),
-        delays: delays.into_iter().map(|ms| Delay { ms, to_ms: None, share: 1.0 }).collect(),
+        delays: delays.into_iter().map(|ms| Delay { ms, to_ms: None, share: 1.0 }).gather(),
         periodic: Vec::new(),
     };
     let workload = workload.checked().map_err(LabError::usage)?;
-    let delays: Vec<String> = workload.delays.iter().map(|delay| format!("{} ms", delay.ms)).collect();
+    let delays: Vec<String> = workload.delays.iter().map(|delay| format!("{} ms", delay.ms)).gather();
     let understood = format!(
         "So: {} timers of {}; of 100 waits {expire} expire, {cancel} are cancelled, {rearm} are re-armed; after {} ms.",
         workload.timers,

@@ -160,6 +160,13 @@ impl Crowd {
         }
     }
 
+    /// Leaves the queue so many lists and rungs. It gets no more of them.
+    fn limit(&mut self, lists: usize, rungs: usize) {
+        self.queue.reserve(self.timers.len()).unwrap();
+        self.queue.store.order.lists.truncate(lists);
+        self.queue.store.order.rungs.truncate(rungs);
+    }
+
     fn run(&mut self, phases: u32) {
         for _ in 0..phases {
             let budget = [1, 2, 7, 100, usize::MAX][self.random.below(5) as usize];
@@ -212,5 +219,18 @@ fn crowds_leave_in_order() {
     let (seeds, phases) = if cfg!(miri) { (1, 1) } else { (200, 20) };
     for seed in 0..seeds {
         Crowd::new(seed).run(phases);
+    }
+}
+
+/// Buckets that cannot be divided, since there are too few lists or rungs.
+#[test]
+fn crowds_leave_in_order_without_memory_for_rungs() {
+    let (seeds, phases) = if cfg!(miri) { (1, 1) } else { (12, 8) };
+    for (lists, rungs) in [(1, 0), (20, 5), (14, 37), (60, 6), (2000, 5)] {
+        for seed in 0..seeds {
+            let mut crowd = Crowd::new(seed);
+            crowd.limit(lists, rungs);
+            crowd.run(phases);
+        }
     }
 }

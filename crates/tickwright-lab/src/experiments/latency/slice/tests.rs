@@ -1,5 +1,4 @@
 use super::*;
-use crate::structures::registry;
 
 /// A host that is late by `delays` at its first wake-ups, and punctual after them. The flag beside
 /// each delay tells whether the process is stopped then.
@@ -54,7 +53,7 @@ fn seen(id: &str, turn: Turn, delays: &[(u64, bool)]) -> Seen {
     let mut seen = Seen::new(turn.points);
     let mut host = Script::new(delays);
     let drive = Drive { turn, host: &mut host, seen: &mut seen, stop: &|| false };
-    registry::visit(registry::find(id).unwrap(), drive).unwrap();
+    drive.run(registry::find(id).unwrap()).unwrap();
     seen
 }
 
@@ -100,7 +99,7 @@ fn a_stop_between_the_look_and_the_owner_is_a_gap_too() {
     // third period's timer reads the clock.
     host.at_reading = Some((7, 5 * MS / 2));
     let drive = Drive { turn: turn(10), host: &mut host, seen: &mut seen, stop: &|| false };
-    registry::visit(registry::find("list/hook").unwrap(), drive).unwrap();
+    drive.run(registry::find("list/hook").unwrap()).unwrap();
     let gaps: Vec<_> = seen.gaps.iter().map(|gap| (gap.ns, gap.periods, gap.stopped)).collect();
     assert_eq!(gaps, [(5 * MS / 2, 1, true), (3 * MS / 2, 2, true)]);
     assert_eq!((seen.lateness, seen.overruns), (vec![0; 7], 3));
@@ -135,7 +134,7 @@ fn what_is_asked_to_stop_stops() {
     let mut seen = Seen::new(4);
     let mut host = Script::new(&[]);
     let drive = Drive { turn: turn(4), host: &mut host, seen: &mut seen, stop: &|| true };
-    registry::visit(registry::find("list/hook").unwrap(), drive).unwrap();
+    drive.run(registry::find("list/hook").unwrap()).unwrap();
     assert_eq!(seen.wakes, 0);
 }
 

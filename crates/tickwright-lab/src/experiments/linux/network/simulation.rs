@@ -55,13 +55,16 @@ struct End {
     owes: bool,
 }
 
+/// Takes a re-arm. Its error ends the simulation.
+type Take<'t> = dyn FnMut(Rearm) -> Result<(), LabError> + 't;
+
 /// The ends of all connections at one point in time.
-struct Ends<'a, F> {
+struct Ends<'a> {
     traffic: &'a Traffic,
     /// By connection; the client's end, then the server's.
     ends: Vec<[End; 2]>,
     now_ns: u64,
-    rearm: F,
+    rearm: &'a mut Take<'a>,
 }
 
 /// Number of segments that begin within `bytes` after the first `begins` bytes of a message.
@@ -69,7 +72,7 @@ fn segments(begins: usize, bytes: usize) -> usize {
     (begins + bytes).div_ceil(SEGMENT) - begins.div_ceil(SEGMENT)
 }
 
-impl<F: FnMut(Rearm) -> Result<(), LabError>> Ends<'_, F> {
+impl Ends<'_> {
     fn rearm(&mut self, at: usize, server: bool, kind: Kind) -> Result<(), LabError> {
         let now = (u128::from(self.now_ns) * u128::from(self.traffic.hz) / 1_000_000_000) as u64;
         let deadline = now + kind.delay(self.traffic.hz);
@@ -116,11 +119,11 @@ fn wrong(error: impl Display) -> LabError {
 ///
 /// # Errors
 /// The first error of `rearm`.
-pub(crate) fn simulate(
-    traffic: &Traffic,
+pub(crate) fn simulate<'a>(
+    traffic: &'a Traffic,
     lasts: Duration,
     most: u64,
-    rearm: impl FnMut(Rearm) -> Result<(), LabError>,
+    rearm: &'a mut Take<'a>,
 ) -> Result<Carried, LabError> {
     let mut random = Pcg64Mcg::seed_from_u64(traffic.seed);
     let mean = traffic.pause_ms as f64 * 1e6;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::structures::baseline::btree_map::StdBTreeMap;
-use crate::structures::candidate::BenchQueue;
+use crate::structures::candidate::{BenchQueue, Candidate, Timed};
 
 const LOSES: u8 = 0;
 const EARLY: u8 = 1;
@@ -35,6 +35,8 @@ impl<const FAULT: u8> Candidate for Faulty<FAULT> {
         Self { right: StdBTreeMap::queue(&(), capacity), calls: 0 }
     }
 }
+
+impl<const FAULT: u8> Timed for Faulty<FAULT> {}
 
 impl<const FAULT: u8> BenchQueue for Faulty<FAULT> {
     fn insert(&mut self, id: u32, deadline: u64) {

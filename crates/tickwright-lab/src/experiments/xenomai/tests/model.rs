@@ -122,15 +122,9 @@ fn a_full_log_ends_a_slice_and_loses_nothing() {
     for _ in 0..20 {
         log.clear();
         let oracle = Oracle::filled(&work, Ties::Fifo);
-        let slice = drive::<StdBTreeMap, _, _>(
-            &mut work,
-            SECOND,
-            &mut Virtual::default(),
-            &mut Counting::default(),
-            &mut log,
-            &FakeMeter::steady(0),
-            &|| false,
-        );
+        let kernel = Kernel { work: &mut work, probe: Probe::default(), log: &mut log };
+        let (mut queue, meter) = (StdBTreeMap::queue(&(), 1001), FakeMeter::steady(0));
+        let slice = drive(&mut queue, kernel, SECOND, &mut Virtual::default(), &meter, &|| false);
         assert!(slice.elapsed_ns < SECOND);
         elapsed += slice.elapsed_ns;
         oracle.verify(log.events()).expect("std is right");
@@ -142,9 +136,11 @@ fn a_full_log_ends_a_slice_and_loses_nothing() {
 fn samples_carry_their_operation_and_saturate() {
     let meter = FakeMeter::scripted([0, 7, 0, u64::MAX]);
     let mut samples = Samples::new(10, 1);
-    let mut timing = Timing::new(&meter, &mut samples);
-    timing.time(Op::Second, || ());
-    timing.time(Op::Remove, || ());
+    let mut timing = Probe::timing(&meter, &mut samples);
+    for op in [Op::Second, Op::Remove] {
+        let before = timing.begin();
+        timing.end(op, before);
+    }
     assert_eq!(timing.counts(), [0, 1, 0, 1]);
     let mut stats = Stats::new();
     samples.drain_into(&mut stats);
