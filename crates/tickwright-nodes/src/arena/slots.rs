@@ -29,9 +29,10 @@ pub struct Arena<C> {
     pub idle: u32,
     #[doc(hidden)]
     pub first_generation: u32,
+    /// At most [`MOST`].
+    limit: u32,
     #[doc(hidden)]
     pub len: usize,
-    limit: usize,
 }
 
 /// The bit of a slot's generation that says that the slot is idle.
@@ -44,8 +45,8 @@ impl<C: Columns> Arena<C> {
     /// An arena over empty columns. The first occupation of each slot has generation `last + 1`.
     #[must_use]
     pub const fn starting_after(last: u32, columns: C) -> Self {
-        let (free, limit) = (None, MOST);
-        Self { columns, free, fresh: 1, retired: 0, idle: 0, first_generation: last, len: 0, limit }
+        let (free, limit) = (None, MOST as u32);
+        Self { columns, free, fresh: 1, retired: 0, idle: 0, first_generation: last, limit, len: 0 }
     }
 
     /// The number of live slots, idle ones included.
@@ -66,12 +67,12 @@ impl<C: Columns> Arena<C> {
     #[inline]
     #[must_use]
     pub const fn is_full(&self) -> bool {
-        self.len >= self.limit
+        self.len >= self.limit as usize
     }
 
     /// Limits the arena to `limit` live slots. From now on it allocates only on request.
     pub fn bound(&mut self, limit: usize) {
-        self.limit = limit;
+        self.limit = limit.min(MOST) as u32;
     }
 
     /// The number of slots that must be appended before `additional` more can be occupied.
@@ -79,7 +80,8 @@ impl<C: Columns> Arena<C> {
     /// # Errors
     /// [`Full`] when the bound is lower, or when there are too few indices.
     pub fn missing(&self, additional: usize) -> Result<usize, Full> {
-        let total = self.len.checked_add(additional).filter(|&total| total <= self.limit).ok_or(Full)?;
+        let total =
+            self.len.checked_add(additional).filter(|&total| total <= self.limit as usize).ok_or(Full)?;
         if additional == 0 {
             return Ok(0);
         }
@@ -165,7 +167,7 @@ impl<C: Columns> Arena<C> {
         let missing = if self.columns.is_empty() { 2 } else { 1 };
         let slots = self.columns.len() + missing;
         Idx::of(slots - 1).filter(|last| last.at() <= Self::SLOTS)?;
-        if self.limit < MOST && slots > self.columns.capacity() {
+        if (self.limit as usize) < MOST && slots > self.columns.capacity() {
             return None;
         }
         self.columns.try_reserve(missing).ok()?;
