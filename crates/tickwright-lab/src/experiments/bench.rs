@@ -28,7 +28,6 @@ use crate::duration;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request;
-use crate::gather::Gather;
 use crate::models::scenario::{Operations, Population, Rounds, Scenario, Seed};
 use crate::output::OutputArgs;
 use crate::result::{Finding, Section, Series, workload};
@@ -187,7 +186,7 @@ impl Bench {
             BenchArgs { worst: true, scenarios, .. } => What::Worst(worst::Attacks::choose(scenarios)?),
             BenchArgs { matrix: true, .. } => What::Matrix(matrix::works()?),
             BenchArgs { scenarios, .. } if scenarios.is_empty() => {
-                What::Times(DEFAULT.iter().map(|name| Scenario::find(name)).try_gather()?)
+                What::Times(DEFAULT.iter().map(|name| Scenario::find(name)).collect::<Result<_, _>>()?)
             }
             BenchArgs { scenarios, .. } => What::Times(choose(scenarios)?),
         };
@@ -262,12 +261,12 @@ impl Bench {
                 scenario: scenario.clone(),
             })
         };
-        populations.iter().map(part).try_gather()
+        populations.iter().map(part).collect()
     }
 
     /// The patterns of the structures, where no scenario has its own.
     fn patterns(&self, default: &str) -> Vec<String> {
-        let own = || default.split(',').map(str::to_owned).gather();
+        let own = || default.split(',').map(str::to_owned).collect();
         self.args.structures.clone().unwrap_or_else(own)
     }
 }
@@ -281,7 +280,7 @@ fn choose(words: &[String]) -> Result<Vec<Scenario>, LabError> {
     let built_in = Scenario::built_in()?;
     let named = |word: &str| -> Result<Vec<Scenario>, LabError> {
         let of_model: Vec<Scenario> =
-            built_in.iter().filter(|scenario| scenario.model.name() == word).cloned().gather();
+            built_in.iter().filter(|scenario| scenario.model.name() == word).cloned().collect();
         let flag = [("matrix", "--matrix"), ("memory", "--memory"), ("adversary", "--worst")];
         match flag.iter().find(|(name, _)| *name == word) {
             _ if !of_model.is_empty() => Ok(of_model),
@@ -383,7 +382,7 @@ impl Experiment for Bench {
                 for work in works.iter().filter(|_| asked(matrix::Part::Queues)) {
                     let mut patterns = self.patterns(matrix::STRUCTURES);
                     patterns.extend(work.without.iter().map(|id| format!("!{id}")));
-                    let populations: Vec<usize> = work.columns(args.quick).map(|(n, _)| n).gather();
+                    let populations: Vec<usize> = work.columns(args.quick).map(|(n, _)| n).collect();
                     let scenario = Scenario::find(&work.scenario)?;
                     plan.timed.parts.extend(self.parts(&scenario, &populations, &patterns, None)?);
                 }
@@ -449,10 +448,10 @@ impl Experiment for Bench {
         let times = cells.iter().flat_map(Cell::series);
         let (held, figures): (Vec<Series>, &[&str]) = match &self.what {
             // The tails of the calls are a result of their own.
-            What::Matrix(_) => (cells.iter().flat_map(Cell::memory).gather(), &["worst"]),
+            What::Matrix(_) => (cells.iter().flat_map(Cell::memory).collect(), &["worst"]),
             _ => (Vec::new(), &worst::FIGURES),
         };
-        times.chain(held).chain(calls.series(figures)).chain(weighed.series.iter().cloned()).gather()
+        times.chain(held).chain(calls.series(figures)).chain(weighed.series.iter().cloned()).collect()
     }
 
     fn findings(&self, plan: &Plan, Data { cells, calls, weighed }: &Data) -> Vec<Finding> {

@@ -7,7 +7,6 @@ use serde::Deserialize;
 use crate::error::LabError;
 use crate::experiments::bench::cell::{self, Cell, FLOOR, Row, beside, beside_columns};
 use crate::experiments::bench::worst::{self, Call};
-use crate::gather::Gather;
 use crate::models::scenario::{self, Measure, Population};
 use crate::output::table::count;
 use crate::render::Format;
@@ -131,7 +130,7 @@ fn pairs<'c>(works: &'c [Work], cells: &'c [Cell]) -> Vec<Pair<'c>> {
             Some(Pair { work, cell, ours, other, at_most })
         })
     };
-    works.iter().flat_map(of_work).gather()
+    works.iter().flat_map(of_work).collect()
 }
 
 /// Every figure beside its bound: of the queues, then of single calls.
@@ -154,7 +153,7 @@ pub(super) fn findings(
         Some(pair.finding(goal, &about, ratio, DEFAULT_AT_MOST))
     };
     let of_queues = pairs.iter().filter_map(of_pair).chain(pairs.iter().filter_map(default));
-    of_queues.chain(bytes(&pairs)).chain(of_calls(plan, calls)).gather()
+    of_queues.chain(bytes(&pairs)).chain(of_calls(plan, calls)).collect()
 }
 
 /// The sections of the parts that ran.
@@ -167,7 +166,7 @@ pub(super) fn sections(
     let pairs = pairs(works, cells);
     let mut all = if pairs.is_empty() { Vec::new() } else { of_queues(works, &pairs) };
     let has = |finding: &&Finding| finding.labels.get("goal") == Some(&CALLS.into());
-    let calls: Vec<Finding> = findings.iter().filter(has).cloned().gather();
+    let calls: Vec<Finding> = findings.iter().filter(has).cloned().collect();
     if !plan.structures.is_empty() {
         let above = format!(
             "The longest of all single calls under {} kinds of deadlines. Each call counts with the least \
@@ -202,7 +201,7 @@ fn of_queues(works: &[Work], pairs: &[Pair<'_>]) -> Vec<Section> {
     let above = "x: DefaultQueue to the fastest heap of others that keeps our contract: order among equals, \
                  keys that go stale, 64-bit ticks, bounded dead entries.";
     let third = unless_empty("DefaultQueue beside others under our contract", above, at_our_contract(pairs));
-    [first].into_iter().chain(second).chain(third).chain([memory]).gather()
+    [first].into_iter().chain(second).chain(third).chain([memory]).collect()
 }
 
 fn goal_columns(names: [&str; 2]) -> Table {
@@ -275,7 +274,7 @@ fn plot(works: &[Work], pairs: &[Pair<'_>]) -> Plot {
     for work in works.iter().filter(|work| !work.in_ns) {
         let of_work = pairs.iter().filter(|pair| pair.work.scenario == work.scenario);
         let points: Vec<(f64, f64)> =
-            of_work.filter_map(|pair| Some((pair.cell.population as f64, pair.ratio()?.median))).gather();
+            of_work.filter_map(|pair| Some((pair.cell.population as f64, pair.ratio()?.median))).collect();
         if !points.is_empty() {
             plot = plot.curve(work.scenario.as_str(), points);
         }
@@ -307,7 +306,7 @@ fn bytes(pairs: &[Pair<'_>]) -> Vec<Finding> {
         let goal = labels([("goal", "bytes a timer".into())]);
         Finding::counted(about, bytes, format!("{bytes:.1}"), Bound::AtMost(BYTES_AT_MOST)).labelled(goal)
     };
-    most.into_iter().map(finding).gather()
+    most.into_iter().map(finding).collect()
 }
 
 /// The goals in groups: how many are held, not shown and missed.
@@ -315,7 +314,7 @@ fn goals(findings: &[Finding]) -> Section {
     let mut table = Table::new().column("goal", Format::Text);
     table = table.columns(["held", "not shown", "missed"], Format::Count);
     let goal = |finding: &Finding| finding.labels.get("goal").map(ToString::to_string);
-    let mut names: Vec<String> = findings.iter().filter_map(goal).gather();
+    let mut names: Vec<String> = findings.iter().filter_map(goal).collect();
     names.dedup();
     for name in names {
         let verdicts = [Verdict::Held, Verdict::NotShown, Verdict::Missed];
@@ -368,7 +367,7 @@ fn of_calls(plan: &worst::Plan, calls: &worst::Data) -> Vec<Finding> {
         }
     }
     let goal = |finding: Finding| finding.labelled(labels([("goal", CALLS.into())]));
-    findings.into_iter().map(goal).gather()
+    findings.into_iter().map(goal).collect()
 }
 
 #[cfg(test)]
