@@ -58,7 +58,7 @@ impl<P: Handle> Ladder<P> {
         if self.entries >= self.limit {
             self.purge_until_there_is_room(nodes);
         }
-        self.file_again(nodes, p);
+        self.file_again(nodes, p, false);
     }
 
     /// All timers are in the run, and it is short: it may serve later ticks, up to `expiry`.
@@ -221,7 +221,7 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
         // Fast path: there are entries outside, and there is memory for another.
         if u128::from(expiry) >= self.run_end && self.entries > 0 && self.entries < self.limit {
             let entry = record.arm_with_entry(expiry, sequence, p.number());
-            self.file(expiry, entry);
+            self.file(expiry, entry, false);
             return HeadChange::when(self.run.is_empty());
         }
         record.arm(expiry, sequence);
