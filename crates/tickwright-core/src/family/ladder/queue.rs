@@ -408,7 +408,7 @@ impl<P: Handle> Ladder<P> {
     #[cold]
     fn grow(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
         let total = len.checked_add(additional).filter(|&total| total <= SLOTS).ok_or(Reject::Full)?;
-        let room = if additional > 1 { total } else { (total + (total / 8).clamp(4, 4096)).min(SLOTS) };
+        let room = if additional > 1 { total } else { (total + (total / 8).clamp(4, 1024)).min(SLOTS) };
         let limit = most_entries(room);
         let (lists, rungs) = sizes(room);
         self.pool.reserve(most_chunks(limit, lists, rungs))?;
