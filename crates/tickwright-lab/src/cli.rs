@@ -16,7 +16,6 @@ use crate::error::LabError;
 use crate::experiments::bench::BenchArgs;
 #[cfg(target_os = "linux")]
 use crate::experiments::latency::{LatencyArgs, WorkerArgs};
-use crate::gather::Gather;
 use crate::output::{self, table};
 #[cfg(target_os = "linux")]
 use crate::record::RecordArgs;
@@ -82,7 +81,7 @@ pub(crate) fn parse() -> Result<Option<Cli>, LabError> {
 
 /// Finds a file name that was meant for `--json` or `--csv` but follows a blank instead of `=`.
 fn file_after_blank() -> Option<String> {
-    let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).gather();
+    let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     words.windows(2).find_map(|pair| {
         let [flag, file] = pair else { return None };
         let meant = ["--json", "--csv"].contains(&flag.as_str()) && !file.starts_with('-');

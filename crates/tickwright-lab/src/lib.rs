@@ -5,7 +5,6 @@
 mod check;
 mod cli;
 mod command;
-mod document;
 mod experiments;
 mod list;
 mod models;
@@ -21,8 +20,8 @@ mod traces;
 use std::process::ExitCode;
 
 use tickwright_measure::{
-    allocator, child, clock, duration, error, experiment, gather, host, interrupt, output, progress, render,
-    result, rights, rounds, stats,
+    allocator, child, clock, duration, error, experiment, host, interrupt, output, progress, render, result,
+    rights, rounds, stats,
 };
 
 use crate::allocator::Counting;

@@ -6,7 +6,6 @@ use clap::Args;
 
 use crate::clock::{Meter, OsClock};
 use crate::error::LabError;
-use crate::gather::Gather;
 use crate::host::Host;
 use crate::output::{OutputArgs, TextFile, command_line, is_stdout, print};
 use crate::render;
@@ -71,7 +70,7 @@ impl CompareArgs {
         let files = self.output.open()?;
         files.deliver(&report(&self.first, &first, &self.second, &second, &compared))?;
         let worse: Vec<&str> =
-            compared.iter().filter(|one| one.words() == "WORSE").map(|one| one.title.as_str()).gather();
+            compared.iter().filter(|one| one.words() == "WORSE").map(|one| one.title.as_str()).collect();
         if self.fail_if_worse && !worse.is_empty() {
             return Err(LabError::failed(format!("shown to be worse: {}", worse.join("; "))));
         }
@@ -120,7 +119,7 @@ fn report(a: &Path, first: &Report, b: &Path, second: &Report, compared: &[Compa
         .into_iter()
         .filter(|(_, report)| report.interrupted)
         .map(|(path, _)| format!("{} is partial: its run was interrupted", path.display()))
-        .gather();
+        .collect();
     // Two hosts differ if their processors, cores or kernels differ.
     let machine = |host: &Host| (host.cpu.clone(), host.cores, host.kernel.clone());
     if machine(&first.host) != machine(&second.host) {
@@ -130,7 +129,7 @@ fn report(a: &Path, first: &Report, b: &Path, second: &Report, compared: &[Compa
         notes.push("one of the results is of a debug build".into());
     }
     notes.extend(workload::doubt(first, second));
-    let mut findings: Vec<Finding> = compared.iter().map(finding).gather();
+    let mut findings: Vec<Finding> = compared.iter().map(finding).collect();
     findings.retain(|finding| finding.verdict != Verdict::NoDifferenceShown);
     Report {
         schema: SCHEMA,

@@ -12,7 +12,6 @@ use clap::Args;
 use crate::error::LabError;
 use crate::experiments::ROWS;
 use crate::experiments::row::{Part, Row};
-use crate::gather::Gather;
 use crate::host::Host;
 use crate::output::{self, OutputArgs};
 use crate::render;
@@ -50,7 +49,7 @@ pub(crate) fn plan() -> Vec<Part> {
             "recommend sample:bind9 --base '!epoll' --rounds 7 --within 1s".into(),
         ),
     ];
-    benches.into_iter().chain(ROWS.iter().map(Row::part_of_tour)).chain(others).gather()
+    benches.into_iter().chain(ROWS.iter().map(Row::part_of_tour)).chain(others).collect()
 }
 
 /// The structures that README and docs/structures.md recommend, in each storage that they have, and
@@ -68,7 +67,7 @@ pub(crate) const LONGEST: Duration = Duration::from_secs(60);
 
 /// The experiments with their default arguments.
 pub(crate) fn reproductions() -> Vec<Part> {
-    ROWS.iter().map(Row::whole).gather()
+    ROWS.iter().map(Row::whole).collect()
 }
 
 /// The total duration of parts.
@@ -148,7 +147,7 @@ impl TourArgs {
         let Some(merged) = page::merged(name, &reports, &advice) else { return Ok(()) };
         let front = page::front(&merged, parts, &reports, &advice);
         let all = iter::once(front).chain(reports).map(|report| (report.experiment.clone(), report));
-        let all: Vec<_> = all.gather();
+        let all: Vec<_> = all.collect();
         let shown = page.map_or(Ok(()), |page| page.write(&render::html(&all)));
         if shown.is_ok() {
             say(&(page::conclusion(&advice) + &page::next(&self.out)));

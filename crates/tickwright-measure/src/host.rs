@@ -31,6 +31,8 @@ pub struct Host {
     pub rustc: Cow<'static, str>,
     /// `release` or `debug`.
     pub profile: Cow<'static, str>,
+    /// The widest vector instructions for which this program was built: `SSE2`, `AVX2`.
+    pub vectors: Option<Cow<'static, str>>,
     /// The revision from which this program was built.
     pub revision: Option<Cow<'static, str>>,
     /// The timer slack: how late the kernel may wake this process on purpose, in ns.
@@ -65,6 +67,7 @@ impl Host {
                 .map(|release| format!("{} {release}", std::env::consts::OS)),
             rustc: env!("TICKWRIGHT_RUSTC").into(),
             profile: env!("TICKWRIGHT_PROFILE").into(),
+            vectors: vectors().map(Cow::from),
             revision: Some(env!("TICKWRIGHT_REVISION"))
                 .filter(|revision| !revision.is_empty())
                 .map(Cow::from),
@@ -91,6 +94,16 @@ impl Host {
         }
         doubts
     }
+}
+
+fn vectors() -> Option<&'static str> {
+    let of = [
+        (cfg!(target_feature = "avx512f"), "AVX-512"),
+        (cfg!(target_feature = "avx2"), "AVX2"),
+        (cfg!(target_feature = "sse2"), "SSE2"),
+        (cfg!(target_feature = "neon"), "NEON"),
+    ];
+    of.into_iter().find_map(|(has, name)| has.then_some(name))
 }
 
 /// The name of the hypervisor: its letters in the processor's leaf, as they are known, or else what
@@ -158,7 +171,8 @@ impl fmt::Display for Host {
         facts.extend(self.load.map(|[one, five, fifteen]| format!("load {one} {five} {fifteen}")));
         writeln!(f, "system {}", facts.join(", "))?;
         let revision = self.revision.as_deref().unwrap_or("unknown revision");
-        write!(f, "build  {}, {}, {revision}", self.rustc, self.profile)
+        let vectors = self.vectors.as_ref().map_or(String::new(), |name| format!("{name}, "));
+        write!(f, "build  {}, {}, {vectors}{revision}", self.rustc, self.profile)
     }
 }
 

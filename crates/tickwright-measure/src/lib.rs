@@ -18,7 +18,7 @@
 //! | [`request`] | arguments as values, and back as words |
 //! | [`experiment`] | the shape of every bench and reproduction, and what runs it |
 //! | [`result`] | one layout for all results: envelope, series, findings, sections |
-//! | [`mod@format`], [`gather`] | how figures are written; vectors of what is not timed |
+//! | [`mod@format`] | how figures are written |
 //! | [`render`] | a result as text, Markdown and SVG |
 #![deny(unsafe_code)]
 
@@ -29,7 +29,6 @@ pub mod duration;
 pub mod error;
 pub mod experiment;
 pub mod format;
-pub mod gather;
 pub mod host;
 pub mod interrupt;
 pub mod number;

@@ -7,8 +7,6 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-use crate::gather::Gather;
-
 pub use self::rank::Shift;
 pub use self::verdict::{Bound, TIE, Verdict};
 
@@ -52,11 +50,7 @@ pub struct Summary {
 
 /// Summarises samples; `None` if there are none. Samples that are NaN are left out.
 pub fn summarise(samples: impl IntoIterator<Item = f64>) -> Option<Summary> {
-    summary(samples.into_iter().gather())
-}
-
-fn summary(mut sorted: Vec<f64>) -> Option<Summary> {
-    sorted.retain(|x| x.is_finite());
+    let mut sorted: Vec<f64> = samples.into_iter().filter(|x| x.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
     let (&min, &max) = (sorted.first()?, sorted.last()?);
     let median = middle(&sorted);

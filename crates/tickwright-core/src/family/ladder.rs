@@ -87,7 +87,7 @@
 //! in O(n). It is used up only if more than n/16 timers move to earlier ticks between two passes of
 //! the purge.
 //!
-//! Bytes per timer: slab 24 + slot (8 for a `u32`), and 11 for entries. From 41 timers on, lists,
+//! Bytes per timer: slab 24 + slot (8 for a `u32`), and 11 for entries. From 37 timers on, lists,
 //! rungs and chunks that are not full add 28 bytes a timer and 4 to 11 KiB, at most 250 KiB: they
 //! serve so many buckets at once. With fewer than 8,000 timers, unusual deadlines may need more.
 //! The run then takes 48 timers at a time out of a long bucket, and reads all of it. The queue

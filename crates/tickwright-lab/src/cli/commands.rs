@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use crate::experiments;
-use crate::gather::Gather;
 
 /// A command of `tickwright list`.
 #[derive(Debug, Serialize)]
@@ -35,7 +34,7 @@ pub(crate) fn audience(cli: &clap::Command) -> Vec<Audience> {
         };
         Some(Audience { command: format!("tickwright {path}").trim_end().to_owned(), whom: whom?, what })
     };
-    entries().filter_map(of).gather()
+    entries().filter_map(of).collect()
 }
 
 /// The examples of a command as its help ends with them; empty if it has none. Those of an

@@ -43,7 +43,6 @@ use crate::duration;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::{request, row};
-use crate::gather::Gather;
 use crate::models::scenario::{Population, Rounds, Seed};
 use crate::result::{Finding, Section, Series};
 use crate::structures::registry;
@@ -98,13 +97,13 @@ impl AsteriskArgs {
         let is_asked = |mode: &Mode| {
             if self.mode.is_empty() { Delays::of(*mode, 1, 0).is_ok() } else { self.mode.contains(mode) }
         };
-        Mode::ALL.into_iter().filter(is_asked).gather()
+        Mode::ALL.into_iter().filter(is_asked).collect()
     }
 
     fn columns(&self) -> Vec<Column> {
         let modes = self.modes();
         let of = |mode| modes.contains(&mode);
-        let mut columns: Vec<Column> = Column::THEN.into_iter().filter(|_| of(Mode::Faithful)).gather();
+        let mut columns: Vec<Column> = Column::THEN.into_iter().filter(|_| of(Mode::Faithful)).collect();
         for column in self.structures.iter().map(|&structure| Column::Ours(structure)) {
             if of(Mode::Ours) && !columns.contains(&column) {
                 columns.push(column);
@@ -142,7 +141,7 @@ impl Experiment for AsteriskArgs {
     fn parameters(&self, plan: &Plan) -> Parameters {
         let names = |values: &[&str]| values.join(",");
         request::parameters([
-            ("mode", names(&self.modes().iter().map(|mode| mode.name()).gather()).into()),
+            ("mode", names(&self.modes().iter().map(|mode| mode.name()).collect::<Vec<_>>()).into()),
             ("structures", request::list(&self.structures).into()),
             ("n", request::list(&plan.table.sizes).into()),
             ("rounds", plan.table.rounds.into()),

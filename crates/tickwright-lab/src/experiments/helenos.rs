@@ -41,7 +41,6 @@ use crate::duration;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request::{self, names, word};
-use crate::gather::Gather;
 use crate::models::scenario::{Seed, Within};
 use crate::result::{Finding, Section, Series};
 use cpu::Pin;
@@ -105,7 +104,7 @@ impl Experiment for HelenosArgs {
 
     fn plan(&self) -> Result<Plan, LabError> {
         let mut populations: Vec<usize> =
-            self.n.iter().filter_map(|n| usize::try_from(n.get()).ok()).gather();
+            self.n.iter().filter_map(|n| usize::try_from(n.get()).ok()).collect();
         populations.sort_unstable();
         populations.dedup();
         Ok(Plan {
@@ -146,7 +145,7 @@ impl Experiment for HelenosArgs {
     fn series(&self, _: &Plan, data: &Data) -> Vec<Series> {
         let calls = data.cells.iter().flat_map(run::Cell::series);
         let asked = data.asked.iter().flat_map(registry::Asked::series);
-        calls.chain(asked).gather()
+        calls.chain(asked).collect()
     }
 
     fn findings(&self, _: &Plan, data: &Data) -> Vec<Finding> {

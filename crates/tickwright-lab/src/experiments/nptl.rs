@@ -32,7 +32,6 @@ use crate::clock::OsClock;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::row;
-use crate::gather::Gather;
 use crate::interrupt;
 use crate::render::Format;
 use crate::result::{Claim, Finding, Section, Series};
@@ -89,11 +88,11 @@ impl Experiment for NptlArgs {
             data.table.as_ref().map(tables::series),
             data.ladder.as_ref().map(|ladder| lanes::series("ladder", &ladder.lanes)),
         ];
-        parts.into_iter().flatten().flatten().gather()
+        parts.into_iter().flatten().flatten().collect()
     }
 
     fn findings(&self, (_, published): &Self::Plan, data: &Data) -> Vec<Finding> {
-        let mut findings: Vec<Finding> = headline(data, published).into_iter().gather();
+        let mut findings: Vec<Finding> = headline(data, published).into_iter().collect();
         findings.extend(data.table.iter().flat_map(|table| tables::findings(table, published)));
         findings.extend(data.ladder.as_ref().and_then(ladder::Ladder::finding));
         findings

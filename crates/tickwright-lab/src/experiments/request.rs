@@ -2,12 +2,11 @@
 
 pub(crate) use tickwright_measure::request::{list, names, once, parameters, sizes, word, words};
 
-use crate::gather::Gather;
 use crate::structures::registry::Structure;
 
 /// The ids of structures, separated by commas.
 pub(crate) fn ids(structures: &[&'static Structure]) -> String {
-    structures.iter().map(|structure| structure.id).gather().join(",")
+    structures.iter().map(|structure| structure.id).collect::<Vec<_>>().join(",")
 }
 
 /// The structures that were not run, and why, one line for each structure and reason:
@@ -22,5 +21,5 @@ pub(crate) fn left_out(skipped: impl IntoIterator<Item = (&'static str, String, 
         }
     }
     let said = lines.iter().map(|(id, n, why)| format!("{id} not run at n={}: {why}", n.join(", ")));
-    said.gather().join("\n")
+    said.collect::<Vec<_>>().join("\n")
 }

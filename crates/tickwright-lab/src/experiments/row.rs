@@ -3,9 +3,9 @@
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use toml::Table;
 
 use crate::clock::{FakeMeter, Meter, OsClock};
-use crate::document;
 use crate::error::LabError;
 use crate::experiment::{Experiment, conduct_plan};
 use crate::models::scenario;
@@ -89,13 +89,24 @@ fn conduct<A: Args + Experiment>(
     Ok(report)
 }
 
-/// Reads the table `published` of an experiment's file.
+/// Reads the table `published` of an experiment's file. The file is parsed in one form, because a
+/// parser for each form would be compiled for each experiment.
 ///
 /// # Errors
 /// A mistake in the file, which the tests exclude.
 pub(crate) fn published<T: DeserializeOwned>(file: &str) -> Result<T, LabError> {
     let wrong = |error| LabError::usage(format!("the figures of an experiment: {error}"));
-    document::read_table(file, "published").map_err(wrong)
+    figures(file)?.try_into().map_err(wrong)
+}
+
+fn figures(file: &str) -> Result<Table, LabError> {
+    let Figures { published } = scenario::parse("the figures of an experiment", file)?;
+    Ok(published)
+}
+
+#[derive(Deserialize)]
+struct Figures {
+    published: Table,
 }
 
 impl Row {

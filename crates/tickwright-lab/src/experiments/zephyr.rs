@@ -45,7 +45,6 @@ use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request::{self, names};
 use crate::experiments::row;
-use crate::gather::Gather;
 use crate::models::scenario::{Operations, Rounds, Seed, Within};
 use crate::result::{Finding, Section, Series};
 
@@ -96,7 +95,7 @@ impl Experiment for ZephyrArgs {
     }
 
     fn plan(&self) -> Result<Self::Plan, LabError> {
-        let mut sizes: Vec<usize> = self.n.iter().filter_map(|n| usize::try_from(n.get()).ok()).gather();
+        let mut sizes: Vec<usize> = self.n.iter().filter_map(|n| usize::try_from(n.get()).ok()).collect();
         sizes.sort_unstable();
         sizes.dedup();
         let plan = Plan {
@@ -130,7 +129,7 @@ impl Experiment for ZephyrArgs {
     }
 
     fn series(&self, (plan, _): &Self::Plan, data: &Data) -> Vec<Series> {
-        data.cells.iter().flat_map(|cell| cell.series(&plan.subjects)).gather()
+        data.cells.iter().flat_map(|cell| cell.series(&plan.subjects)).collect()
     }
 
     fn findings(&self, (plan, published): &Self::Plan, data: &Data) -> Vec<Finding> {

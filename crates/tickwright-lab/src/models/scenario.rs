@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 pub(crate) use tickwright_measure::number::{Operations, PerTimer, Population, Rounds, Seed, Within};
 
 pub(crate) use self::model::{Measure, Model};
-use crate::document;
 use crate::error::LabError;
 use crate::output::text;
 use crate::structures::registry::{self, nearest};
@@ -349,7 +348,7 @@ pub(crate) fn read(path: &Path) -> Result<String, LabError> {
 /// # Errors
 /// A mistake in the text, with file, line and key.
 pub(crate) fn parse<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, LabError> {
-    document::read(text).map_err(|error| LabError::usage(format!("{file}: {}", error.to_string().trim_end())))
+    toml::from_str(text).map_err(|error| LabError::usage(format!("{file}: {}", error.to_string().trim_end())))
 }
 
 /// The text of the file with this name.

@@ -235,7 +235,7 @@ fn serve<Q: BenchQueue, W: Witness, const MOVES: bool, const ASKS: bool, const H
         }
         if exchange.after > 0 {
             now += u64::from(exchange.after);
-            queue.advance(now, usize::MAX, &mut into(&mut due));
+            queue.advance(now, usize::MAX, &mut |id, expiry| due.push((id, expiry)));
             for (id, expiry) in due.drain(..) {
                 witness.delivered(id, expiry, now);
                 queue.insert(id, now + server.again.delay(id, now));
@@ -258,12 +258,6 @@ fn serve<Q: BenchQueue, W: Witness, const MOVES: bool, const ASKS: bool, const H
             });
         }
     }
-}
-
-/// Appends timers to `due`. This closure has one type for all loops of a server.
-#[inline]
-fn into(due: &mut Vec<(u32, u64)>) -> impl FnMut(u32, u64) {
-    |id, expiry| due.push((id, expiry))
 }
 
 /// What a server does at a time. If time has passed, what is due is delivered first, and each of

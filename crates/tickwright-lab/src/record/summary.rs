@@ -12,7 +12,6 @@ use tickwright_trace::Header;
 use super::collector::Totals;
 use super::sink::Outcome;
 use crate::clock::{Meter, OsClock};
-use crate::gather::Gather;
 use crate::host::Host;
 use crate::output::text::plain;
 use crate::traces::remedy::remedies;
@@ -38,7 +37,7 @@ const UNSEEN: [&str; 11] = [
 
 /// The header of a recording that begins now.
 pub(super) fn header(program: &[OsString]) -> Header {
-    let words: Vec<_> = program.iter().map(|word| word.to_string_lossy()).gather();
+    let words: Vec<_> = program.iter().map(|word| word.to_string_lossy()).collect();
     let host = Host::read();
     let facts = [("cpu", host.cpu), ("kernel", host.kernel), ("cores", Some(host.cores.to_string()))];
     Header {
@@ -78,7 +77,7 @@ pub(super) fn text(ended: &Ended<'_>, totals: &Totals, outcome: &Outcome) -> Str
     let each = |(of, count): (&u8, &u64)| {
         source::NAMES.get(usize::from(*of)).map(|name| format!("{name} {count}")).unwrap_or_default()
     };
-    let sources: Vec<String> = outcome.written.iter().map(each).gather();
+    let sources: Vec<String> = outcome.written.iter().map(each).collect();
     line(format!(
         "{}, {}; {}",
         counted(totals.processes.into(), "process"),
@@ -151,7 +150,7 @@ pub(super) fn command(program: &[OsString]) -> String {
             format!("'{}'", word.replace('\'', "'\\''"))
         }
     };
-    plain(&program.iter().map(quoted).gather().join(" "))
+    plain(&program.iter().map(quoted).collect::<Vec<_>>().join(" "))
 }
 
 /// `1 event`, `2 events`, `2 processes`.

@@ -6,7 +6,6 @@ use schemars::schema_for;
 use serde_json::{Value, json};
 
 use super::SCHEMAS;
-use crate::gather::Gather;
 use crate::models::scenario::Scenario;
 use crate::result::Report;
 
@@ -46,7 +45,7 @@ fn plain(value: &mut Value) {
 }
 
 fn words(text: &str) -> String {
-    let mut words = text.split_whitespace().gather().join(" ");
+    let mut words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     while let Some(end) = words.find("`](") {
         let after = words[end..].find(')').map_or(words.len(), |close| end + close + 1);
         words.replace_range(end + 1..after, "");

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 #[cfg(feature = "rivals")]
 use dary_heap::QuaternaryHeap;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use strsim::damerau_levenshtein;
 use tickwright::service;
 use tickwright_core::storage;
@@ -44,7 +44,7 @@ pub(crate) enum Kind {
 pub(crate) const DEFAULT: &str = "ladder/slab";
 
 /// The data structure that keeps the order. Rivals with the same shape are the closest comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Shape {
     /// A sorted chain.

@@ -1,6 +1,5 @@
 //! Advice on which structure to use, from the reports of one tour on this machine.
 
-use crate::gather::Gather;
 use crate::output::table::count;
 use crate::render::Format;
 use crate::result::{Label, Report, Series};
@@ -32,7 +31,7 @@ impl Advice {
     /// The advice in one line: `without an allocator: 1 to 16 timers list/hook, 9 to 20 ns; ...`.
     pub(super) fn line(&self) -> String {
         let ranges: Vec<String> =
-            self.ranges.iter().map(|(timers, take)| format!("{timers} {take}")).gather();
+            self.ranges.iter().map(|(timers, take)| format!("{timers} {take}")).collect();
         format!("{}: {}", self.about, ranges.join("; "))
     }
 }
@@ -64,7 +63,7 @@ pub(super) fn advice(reports: &[Report]) -> Vec<Advice> {
             ranges: words(&one_delay, cover(&one_delay, exact), true),
         },
     ];
-    all.into_iter().filter(|advice| !advice.ranges.is_empty()).gather()
+    all.into_iter().filter(|advice| !advice.ranges.is_empty()).collect()
 }
 
 /// Returns the medians of a report, in the report's order. Series that name no scenario belong to
@@ -83,12 +82,12 @@ fn points(report: &Report, scenario: Option<&str>) -> Vec<Point> {
         let structure = STRUCTURES.iter().find(|known| known.id == id)?;
         Some(Point { structure, n: *n, ns: median(&series.samples)? })
     };
-    report.series.iter().filter_map(point).gather()
+    report.series.iter().filter_map(point).collect()
 }
 
 /// The populations in ascending order.
 fn populations<'p>(points: impl Iterator<Item = &'p Point>) -> Vec<u64> {
-    let mut all: Vec<u64> = points.map(|point| point.n).gather();
+    let mut all: Vec<u64> = points.map(|point| point.n).collect();
     all.sort_unstable();
     all.dedup();
     all
@@ -118,7 +117,7 @@ fn cover(points: &[Point], among: impl Fn(&Structure) -> bool) -> Vec<Range> {
         .iter()
         .filter(|point| point.structure.kind == Kind::Ours && among(point.structure))
         .copied()
-        .gather();
+        .collect();
     let all = populations(of.iter());
     let candidates = || STRUCTURES.iter().filter(|known| of.iter().any(|point| point.structure == *known));
     // The structure's time as a multiple of the fastest one's; `None` where it was not measured.
@@ -180,10 +179,10 @@ fn late(points: &[Point]) -> Vec<Range> {
     let all = populations(points.iter());
     let runs = all.chunk_by(|a, b| wins(*a) == wins(*b)).filter(|run| wins(run[0]));
     let ranges = runs.flat_map(|run| {
-        let within: Vec<Point> = points.iter().filter(|point| run.contains(&point.n)).copied().gather();
+        let within: Vec<Point> = points.iter().filter(|point| run.contains(&point.n)).copied().collect();
         cover(&within, |structure| !structure.ties.exact())
     });
-    let mut ranges: Vec<Range> = ranges.gather();
+    let mut ranges: Vec<Range> = ranges.collect();
     ranges.drain(..ranges.len().saturating_sub(MOST_RANGES));
     ranges
 }
@@ -220,7 +219,7 @@ fn words(points: &[Point], ranges: Vec<Range>, rivals: bool) -> Vec<(String, Str
         }
         (timers, take)
     };
-    ranges.into_iter().map(range).gather()
+    ranges.into_iter().map(range).collect()
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ use std::path::Path;
 use super::advice::Advice;
 use crate::experiment::Parameters;
 use crate::experiments::row::Part;
-use crate::gather::Gather;
 use crate::output::command_line;
 use crate::render::{self, Format};
 use crate::result::{Finding, Labels, Plot, Report, Section, Table, labels};
@@ -122,9 +121,9 @@ fn summary(reports: &[Report], advice: &[Advice]) -> Vec<Section> {
             headline.conclusion().into(),
         ]);
     }
-    let commands: Vec<&str> = reports.iter().map(|report| report.command.as_str()).gather();
+    let commands: Vec<&str> = reports.iter().map(|report| report.command.as_str()).collect();
     let commands = Section::new("What repeats each part").text(commands.join("\n"));
-    [Section::new("In short").table(table)].into_iter().chain(advised(advice)).chain([commands]).gather()
+    [Section::new("In short").table(table)].into_iter().chain(advised(advice)).chain([commands]).collect()
 }
 
 /// The advice as a table, if there is any.
@@ -152,9 +151,9 @@ pub(super) fn front(merged: &Report, parts: &[Part], reports: &[Report], advice:
         section.plot(Plot { title: format!("{}: {}", part.name, plot.title), ..plot.clone() })
     });
     Report {
-        findings: parts.iter().zip(reports).filter_map(headline).gather(),
+        findings: parts.iter().zip(reports).filter_map(headline).collect(),
         series: Vec::new(),
-        sections: advised(advice).into_iter().chain([pictures]).gather(),
+        sections: advised(advice).into_iter().chain([pictures]).collect(),
         ..merged.clone()
     }
 }

@@ -10,7 +10,6 @@ use super::input::{Described, Input};
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request;
-use crate::gather::Gather;
 use crate::output::OutputArgs;
 use crate::result::{Better, Finding, Section, Series, Unit, labels};
 
@@ -122,7 +121,7 @@ fn series(data: &Described) -> Vec<Series> {
         ("cancel age", Unit::Ns, [age.p50, age.p99, age.max]),
     ];
     let mut all: Vec<Series> =
-        counts.into_iter().map(|(name, value)| figure(name, Unit::Count, labels([]), value)).gather();
+        counts.into_iter().map(|(name, value)| figure(name, Unit::Count, labels([]), value)).collect();
     all.push(figure("span", Unit::Ns, labels([]), profile.span_ns));
     for (name, unit, values) in spreads {
         let at = ["p50", "p99", "max"].into_iter().zip(values);

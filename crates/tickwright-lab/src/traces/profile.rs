@@ -22,7 +22,6 @@ use serde::Deserialize;
 use tickwright_trace::event::Ns;
 use tickwright_trace::{Event, What};
 
-use crate::document;
 use crate::error::LabError;
 use crate::output::text::{self, plain};
 
@@ -105,7 +104,7 @@ impl Workload {
         let text = text::read(path, text::SHORT)
             .map_err(|error| LabError::usage(format!("'{name}' cannot be read: {error}")))?;
         let workload: Self =
-            document::read(&text).map_err(|error| LabError::usage(format!("'{name}': {error}")))?;
+            toml::from_str(&text).map_err(|error| LabError::usage(format!("'{name}': {error}")))?;
         workload.checked().map_err(|wrong| LabError::usage(format!("'{name}': {wrong}")))
     }
 

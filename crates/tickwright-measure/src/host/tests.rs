@@ -24,6 +24,8 @@ fn what_is_unknown_is_left_out_of_the_block() {
         "host   2 x unknown CPU\nsystem \nbuild  rustc 1.95.0, release, unknown revision"
     );
     assert_eq!(host.doubts(), Vec::<String>::new());
+    let known = Host { vectors: Some("AVX2".into()), revision: Some("abc".into()), ..host };
+    assert!(known.to_string().ends_with("release, AVX2, abc"));
 }
 
 #[test]

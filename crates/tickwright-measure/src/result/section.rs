@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use crate::format::Format;
-use crate::gather::Gather;
 
 /// A titled part of a report.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -159,11 +158,7 @@ impl Table {
 
     /// Creates an empty table with these columns.
     pub fn of<S: Into<String>>(columns: impl IntoIterator<Item = (S, Format)>) -> Self {
-        let mut table = Self::new();
-        for (name, format) in columns {
-            table = table.column(name, format);
-        }
-        table
+        columns.into_iter().fold(Self::new(), |table, (name, format)| table.column(name, format))
     }
 
     /// Adds a column on the right.
@@ -175,16 +170,13 @@ impl Table {
 
     /// Adds columns of one format on the right.
     #[must_use]
-    pub fn columns<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>, format: Format) -> Self {
-        for name in names {
-            self = self.column(name, format);
-        }
-        self
+    pub fn columns<S: Into<String>>(self, names: impl IntoIterator<Item = S>, format: Format) -> Self {
+        names.into_iter().fold(self, |table, name| table.column(name, format))
     }
 
     /// Adds a row below.
     pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
-        self.rows.push(cells.into_iter().gather());
+        self.rows.push(cells.into_iter().collect());
     }
 }
 
@@ -282,7 +274,7 @@ impl Plot {
     /// Adds a curve. A point is ignored if it is not finite, or not above 0 on a logarithmic axis.
     #[must_use]
     pub fn curve(mut self, name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
-        self.curves.push(Curve { name: name.into(), points: points.into_iter().gather() });
+        self.curves.push(Curve { name: name.into(), points: points.into_iter().collect() });
         self.keep_drawable();
         self
     }

@@ -175,9 +175,7 @@ impl Series {
     /// With these samples.
     #[must_use]
     pub fn of(mut self, samples: impl IntoIterator<Item = f64>) -> Self {
-        for sample in samples {
-            self.samples.push(sample);
-        }
+        self.samples.extend(samples);
         self
     }
 

@@ -47,6 +47,12 @@ pub(super) struct List {
 
 impl List {
     pub(super) const EMPTY: Self = Self { head: NONE, end: 0, len: 0, taken: 0, mixed: false };
+
+    /// The number of entries in the first chunk.
+    #[inline]
+    pub(super) fn in_chunk(&self) -> usize {
+        (self.len as usize).min(CHUNK - self.taken as usize)
+    }
 }
 
 /// Some chunks.
@@ -147,18 +153,12 @@ impl Pool {
         list.end = at << BITS;
     }
 
-    /// The number of entries in the first chunk of a list.
-    #[inline]
-    pub(super) fn in_chunk(list: &List) -> usize {
-        (list.len as usize).min(CHUNK - list.taken as usize)
-    }
-
     /// Takes up to `most` entries of the first chunk off a list that is not empty. Returns the chunk
     /// and their places.
     #[inline]
     pub(super) fn take_chunk(&mut self, list: &mut List, most: usize) -> ([Entry; CHUNK], Range<usize>) {
         let from = list.taken as usize;
-        let len = Self::in_chunk(list).min(most);
+        let len = list.in_chunk().min(most);
         let at = list.head;
         let (segment, place) = place(at);
         let segment = &mut self.segments[segment][0];
@@ -176,6 +176,31 @@ impl Pool {
         (entries, from..from + len)
     }
 
+    /// Keeps the entries for which `keep` is true, in a list whose entries are all in one chunk.
+    /// Returns the number of the others. No branch depends on `keep`.
+    #[inline]
+    pub(super) fn compact(&mut self, list: &mut List, mut keep: impl FnMut(Entry) -> bool) -> usize {
+        let (segment, place) = place(list.head);
+        let segment = &mut self.segments[segment][0];
+        let chunk: &mut [Entry; CHUNK] = &mut segment.entries.as_chunks_mut().0[place];
+        let from = list.taken as usize;
+        let mut end = from;
+        for at in from..(from + list.len as usize).min(CHUNK) {
+            let entry = chunk[at];
+            chunk[end % CHUNK] = entry;
+            end += usize::from(keep(entry));
+        }
+        let dropped = list.len as usize - (end - from);
+        list.len = (end - from) as u32;
+        list.end = (list.head << BITS) + end as u32;
+        if list.len == 0 {
+            segment.next[place] = self.free;
+            self.free = list.head;
+            *list = List::EMPTY;
+        }
+        dropped
+    }
+
     /// A chunk.
     #[inline]
     fn chunk(&self, chunk: u32) -> Option<&[Entry; CHUNK]> {
@@ -187,7 +212,7 @@ impl Pool {
     #[inline]
     pub(super) fn first_chunk(&self, list: &List) -> &[Entry] {
         let chunk = if list.len == 0 { None } else { self.chunk(list.head) };
-        chunk.map_or(&[], |chunk| &chunk[list.taken as usize..][..Self::in_chunk(list)])
+        chunk.map_or(&[], |chunk| &chunk[list.taken as usize..][..list.in_chunk()])
     }
 
     /// The entries of each chunk, in order.

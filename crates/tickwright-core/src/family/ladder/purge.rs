@@ -16,10 +16,10 @@ const LISTS_AT_ONCE: usize = 64;
 const CHUNKS_AT_ONCE: usize = 4;
 
 impl<P: Handle> Ladder<P> {
-    /// Drops some dead entries if there are many: more than a quarter as many as timers.
+    /// Drops some dead entries if there are many.
     #[inline]
     pub(super) fn purge_if_many_are_dead(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) {
-        if self.dead() > self.live / 4 + 8 {
+        if self.dead() > few_dead(self.live) {
             self.purge_some(nodes);
         }
     }
@@ -46,40 +46,54 @@ impl<P: Handle> Ladder<P> {
                 self.purge.at += 1;
                 continue;
             }
-            self.purge.is_on = true;
-            for entry in self.pool.first_chunk(&self.lists[at]) {
-                nodes.prefetch(P::from_number(entry.slot()));
-            }
-            let (entries, places) = self.pool.take_chunk(&mut self.lists[at], CHUNK);
-            read += places.len();
-            for &entry in &entries[places] {
-                if Self::may_live(nodes, entry) {
-                    self.pool.push(&mut self.purge.done, entry);
-                } else {
-                    self.entries -= 1;
-                    self.drop_dead(nodes, entry);
+            if self.is_big() {
+                for entry in self.pool.first_chunk(&self.lists[at]) {
+                    nodes.prefetch(P::from_number(entry.slot()));
                 }
+            }
+            let list = &mut self.lists[at];
+            let len = list.in_chunk();
+            read += len;
+            if len == list.len as usize && !self.purge.is_on {
+                self.entries -= self.pool.compact(list, |entry| Self::keep_or_drop(nodes, entry));
+                self.purge.at += 1;
+                self.unmark_if_empty(at);
+                continue;
+            }
+            self.purge.is_on = true;
+            let (entries, places) = self.pool.take_chunk(list, CHUNK);
+            // No branch depends on which entries are dead.
+            let (mut live, mut kept) = ([Entry::EMPTY; CHUNK], 0);
+            for &entry in &entries[places] {
+                live[kept % CHUNK] = entry;
+                kept += usize::from(Self::keep_or_drop(nodes, entry));
+            }
+            self.entries -= len - kept;
+            for &entry in &live[..kept] {
+                self.pool.push(&mut self.purge.done, entry);
             }
             if self.lists[at].len == 0 {
                 let mut done = core::mem::replace(&mut self.purge.done, List::EMPTY);
                 done.mixed = self.lists[at].mixed && done.len > 0;
                 self.lists[at] = done;
                 self.purge = Purge { at: at + 1, ..Purge::NEW };
-                if done.len == 0
-                    && let Some((rung, bucket)) = self.place_of(at)
-                {
-                    self.rungs[rung].unmark(bucket);
-                }
+                self.unmark_if_empty(at);
             }
         }
     }
 
-    /// Whether an entry may belong to a pending timer. Otherwise it is dead.
-    pub(super) fn may_live(nodes: &impl Nodes<P, LadderRecord>, entry: Entry) -> bool {
-        P::from_number(entry.slot()).is_some_and(|p| {
-            let record = nodes.record(p);
-            record.is_alive(entry) && record.placed() as u32 == entry.low()
-        })
+    #[inline]
+    fn keep_or_drop(nodes: &mut impl Nodes<P, LadderRecord>, entry: Entry) -> bool {
+        P::from_number(entry.slot()).is_some_and(|p| nodes.record_mut(p).keep_or_drop(entry))
+    }
+
+    /// The bucket of a list that the purge has read may be empty now.
+    fn unmark_if_empty(&mut self, list: usize) {
+        if self.lists[list].len == 0
+            && let Some((rung, bucket)) = self.place_of(list)
+        {
+            self.rungs[rung].unmark(bucket);
+        }
     }
 
     /// Makes room for one more entry, although the memory for entries is used up.
@@ -92,9 +106,17 @@ impl<P: Handle> Ladder<P> {
     }
 }
 
-/// The most entries of `timers` timers. A purge begins when a quarter as many entries are dead.
+/// A purge begins when more entries than these are dead: a quarter as many as timers, and some more
+/// if there are few timers. A purge reads five entries for each that it drops, or fewer then.
+#[inline]
+const fn few_dead(timers: usize) -> usize {
+    let more = timers / 8;
+    timers / 4 + 8 + if more < 128 { more } else { 128 }
+}
+
+/// The most entries of `timers` timers. The last ones are those that die while a purge reads.
 pub(super) const fn most_entries(timers: usize) -> usize {
-    timers + timers / 4 + timers / 16 + 10
+    timers + few_dead(timers) + timers / 16 + 2
 }
 
 /// The most chunks for this many entries in this many lists. All are full, except the last of each

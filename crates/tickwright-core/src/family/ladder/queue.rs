@@ -58,7 +58,7 @@ impl<P: Handle> Ladder<P> {
         if self.entries >= self.limit {
             self.purge_until_there_is_room(nodes);
         }
-        self.file_again(nodes, p);
+        self.file_again(nodes, p, false);
     }
 
     /// All timers are in the run, and it is short: it may serve later ticks, up to `expiry`.
@@ -221,7 +221,7 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
         // Fast path: there are entries outside, and there is memory for another.
         if u128::from(expiry) >= self.run_end && self.entries > 0 && self.entries < self.limit {
             let entry = record.arm_with_entry(expiry, sequence, p.number());
-            self.file(expiry, entry);
+            self.file(expiry, entry, false);
             return HeadChange::when(self.run.is_empty());
         }
         record.arm(expiry, sequence);
@@ -408,7 +408,7 @@ impl<P: Handle> Ladder<P> {
     #[cold]
     fn grow(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
         let total = len.checked_add(additional).filter(|&total| total <= SLOTS).ok_or(Reject::Full)?;
-        let room = if additional > 1 { total } else { (total + (total / 8).clamp(4, 4096)).min(SLOTS) };
+        let room = if additional > 1 { total } else { (total + (total / 8).clamp(4, 1024)).min(SLOTS) };
         let limit = most_entries(room);
         let (lists, rungs) = sizes(room);
         self.pool.reserve(most_chunks(limit, lists, rungs))?;

@@ -154,21 +154,20 @@ impl LadderRecord {
     #[inline]
     pub(super) fn add_entry(&mut self, slot: u32) -> Entry {
         debug_assert!(!self.waits());
-        if self.marks & COUNT != 0 {
-            self.next_version();
+        // If older entries are in buckets, this one has another version.
+        let step = NEXT_VERSION * u32::from(self.marks & COUNT != 0);
+        self.marks = self.marks.wrapping_add(step);
+        if self.marks & VERSION < step {
+            self.wrap();
         }
         self.placed = self.expiry as u32;
         self.marks = (self.marks | WAITS) + u32::from(self.marks & COUNT != COUNT);
         Entry::new(self.placed, self.marks, slot)
     }
 
-    /// Older entries are in buckets: the next one has another version.
     #[cold]
-    fn next_version(&mut self) {
-        self.marks = self.marks.wrapping_add(NEXT_VERSION);
-        if self.marks & VERSION == 0 {
-            self.marks |= WRAPPED;
-        }
+    fn wrap(&mut self) {
+        self.marks |= WRAPPED;
     }
 
     /// Whether the entry is current, or is dead and looks so.
@@ -212,6 +211,23 @@ impl LadderRecord {
         self.drop_entry();
     }
 
+    /// Whether the entry is that of a pending timer, or looks so: its tick and its version are
+    /// right. If it is dead, it has been taken out of its bucket, and the slot forgets it. The only
+    /// jump is for wrapped versions, so that it does not matter which entries are dead.
+    #[inline]
+    pub(super) fn keep_or_drop(&mut self, entry: Entry) -> bool {
+        let of_vacant = self.marks & (VERSION | WAITS | LIVE) == entry.version() | WAITS;
+        let is_alive = self.is_alive(entry) & (self.placed == entry.low());
+        let count = self.marks & COUNT;
+        let counts = count.wrapping_sub(1) < COUNT - 1;
+        self.marks &= !(WAITS * u32::from(of_vacant));
+        self.marks -= u32::from(!is_alive & counts);
+        if self.is_wrapped() {
+            self.forget_wrap();
+        }
+        is_alive
+    }
+
     /// A dead entry has been taken out of its bucket.
     pub(super) fn drop_dead(&mut self, entry: Entry) {
         if self.is_current(entry) && !self.is_live() {
@@ -227,8 +243,15 @@ impl LadderRecord {
         if count != COUNT && count > 0 {
             self.marks -= 1;
         }
-        if count <= 2 && self.marks & COUNT <= self.marks / WAITS % 2 {
-            // No entry is left but the current one.
+        if self.is_wrapped() {
+            self.forget_wrap();
+        }
+    }
+
+    /// If no entry is left but the current one, no dead entry looks like it.
+    #[cold]
+    fn forget_wrap(&mut self) {
+        if self.marks & COUNT <= self.marks / WAITS % 2 {
             self.marks &= !WRAPPED;
         }
     }

@@ -408,11 +408,13 @@ impl<P: Handle> Ladder<P> {
         range: Range,
         stay: usize,
     ) -> bool {
-        let Some((placed, _)) = self.alive(nodes, entry, (range.first, range.outer)) else {
-            self.drop_dead(nodes, entry);
-            return false;
-        };
         let record = nodes.record_mut(p);
+        let placed = record.placed();
+        let is_here = placed >= range.first && placed <= range.outer && placed as u32 == entry.low();
+        if !is_here || !record.is_alive(entry) {
+            record.drop_dead(entry);
+            return false;
+        }
         let is_moved = record.is_moved();
         if placed > range.last || !is_moved && record.sequence >= range.until {
             if stay == TOP {
@@ -428,15 +430,9 @@ impl<P: Handle> Ladder<P> {
             self.batch.push((record.expiry - range.first) as u32, entry.slot());
             return is_moved;
         }
-        self.refile(nodes, p);
+        // Later arrivals may be there already.
+        self.file_again(nodes, p, true);
         false
-    }
-
-    /// Files a timer, whose entry has just been taken out, behind later arrivals.
-    fn refile(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P) {
-        let tick = nodes.record(p).expiry;
-        self.file_again(nodes, p);
-        self.mix(tick);
     }
 
     /// The slot of a dead entry forgets the entry. It has been subtracted from `entries`.
@@ -495,7 +491,7 @@ impl<P: Handle> Ladder<P> {
             if record.is_moved() || record.sequence >= rung.bound {
                 self.entries -= 1;
                 record.take_entry();
-                return self.refile(nodes, p);
+                return self.file_again(nodes, p, true);
             }
             let bucket = rung.bucket(record.sequence);
             rung.mark(bucket);

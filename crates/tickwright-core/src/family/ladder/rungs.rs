@@ -23,7 +23,7 @@ pub(super) const TOP: usize = 0;
 const LISTS: usize = 1 + (WIDE_RUNGS << WIDE) + ((RUNGS - WIDE_RUNGS) << NARROW);
 
 /// Up to this many timers need no rungs: all their entries fit into a batch.
-const FEW: usize = 40;
+const FEW: usize = 36;
 
 /// A division leaves so many lists for the rung of earlier arrivals.
 pub(super) const SPARE: usize = 4;

@@ -155,14 +155,15 @@ impl<P: Handle> Ladder<P> {
         (rung.first + bucket, Some(at))
     }
 
-    /// Appends an entry for `tick` to its bucket.
+    /// Appends an entry for `tick` to its bucket. If the timer may have arrived before others there,
+    /// the bucket is `mixed`.
     #[inline(always)]
-    pub(super) fn file(&mut self, tick: Tick, entry: Entry) {
+    pub(super) fn file(&mut self, tick: Tick, entry: Entry, mixed: bool) {
         self.entries += 1;
         let (list, rung) = self.list_for(tick);
         let list = &mut self.lists[list];
         // The entry overtakes those that are still to be divided.
-        list.mixed |= self.split.is_on() && rung >= Some(self.split.rung);
+        list.mixed |= mixed | (self.split.is_on() & (rung >= Some(self.split.rung)));
         self.pool.push(list, entry);
     }
 
@@ -180,12 +181,13 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// Appends an entry for the expiry of the timer in `p`, which has no current entry.
-    pub(super) fn file_again(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P) {
+    /// Appends an entry for the expiry of the timer in `p`, which has no current entry. The bucket is
+    /// mixed if the timer may have arrived before others there.
+    pub(super) fn file_again(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P, mixed: bool) {
         let record = nodes.record_mut(p);
         let entry = record.add_entry(p.number());
         let (tick, wrapped) = (record.expiry, record.is_wrapped());
-        self.file(tick, entry);
+        self.file(tick, entry, mixed);
         if wrapped {
             self.mix(tick);
         }
@@ -311,7 +313,7 @@ impl<P: Handle> Ladder<P> {
         let len = self.run.len();
         for index in from..len {
             if let Some(p) = self.run.get(index).and_then(|(_, slot)| P::from_number(slot)) {
-                self.file_again(nodes, p);
+                self.file_again(nodes, p, false);
             }
         }
         for _ in from..len {
@@ -345,7 +347,7 @@ impl<P: Handle> Ladder<P> {
         for index in from..self.run.len() {
             let Some(p) = self.run.get(index).and_then(|(_, slot)| P::from_number(slot)) else { continue };
             if !arrivals {
-                self.file_again(nodes, p);
+                self.file_again(nodes, p, true);
                 continue;
             }
             let record = nodes.record_mut(p);
@@ -356,9 +358,6 @@ impl<P: Handle> Ladder<P> {
             rung.next = rung.next.min(bucket);
             self.entries += 1;
             self.pool.push(&mut self.lists[rung.first + bucket], entry);
-        }
-        if !arrivals {
-            self.mix(tick);
         }
         for _ in from..self.run.len() {
             let _ = self.run.pop_last();

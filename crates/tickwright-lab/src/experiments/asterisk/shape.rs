@@ -7,7 +7,6 @@ use super::column::{Column, Mode};
 use super::published::Published;
 use super::table::{Figure, Lane, Table, What};
 use crate::duration;
-use crate::gather::Gather;
 use crate::output::table::count;
 use crate::render::Format;
 use crate::result::{
@@ -26,7 +25,7 @@ pub(super) fn series(table: &Table) -> Vec<Series> {
         Series::new(what.word(), Unit::Ns, of_column(lane.column, n)).per("timer").of(samples)
     };
     let cells = table.lanes.iter().flat_map(|lane| lane.cells.iter().map(move |cell| (lane, cell.0)));
-    cells.flat_map(|(lane, n)| [What::Add, What::Delete].map(|what| of(lane, n, what))).gather()
+    cells.flat_map(|(lane, n)| [What::Add, What::Delete].map(|what| of(lane, n, what))).collect()
 }
 
 /// The scale of a table's figures.
@@ -160,7 +159,7 @@ fn growths(table: &Table, mode: Mode) -> Vec<String> {
     let growth = |lane: &Lane| {
         let missing = |&n: &usize| lane.figure(n, What::Total).is_some_and(|figure| figure.extrapolated);
         let (add, delete) = (lane.law(What::Add)?, lane.law(What::Delete)?);
-        let on: Vec<String> = add.on.iter().map(|&n| count(n)).gather();
+        let on: Vec<String> = add.on.iter().map(|&n| count(n)).collect();
         table.sizes.iter().any(missing).then(|| {
             format!(
                 "  {}: add ~ N^{:.2}, delete ~ N^{:.2}, fitted on N = {}",
@@ -171,7 +170,7 @@ fn growths(table: &Table, mode: Mode) -> Vec<String> {
             )
         })
     };
-    table.lanes_of(mode).filter_map(growth).gather()
+    table.lanes_of(mode).filter_map(growth).collect()
 }
 
 /// In the published shape, the list is at least as fast as the heap up to `SMALL`, and slower from
@@ -185,7 +184,7 @@ pub(super) fn findings(table: &Table, published: &Published) -> Vec<Finding> {
     for mode in Mode::ALL {
         let (Some(list), Some(heap)) = (table.list_of(mode), table.heap_of(mode)) else { continue };
         let ratio = |&n: &usize| Some((n, ratio(list, heap, n)?));
-        let ratios: Vec<(usize, Finding)> = table.sizes.iter().filter_map(ratio).gather();
+        let ratios: Vec<(usize, Finding)> = table.sizes.iter().filter_map(ratio).collect();
         shapes.push(shape(table, heap, published, &ratios));
         all.extend(ratios.into_iter().map(|(_, finding)| finding));
     }
@@ -214,7 +213,7 @@ fn shape(table: &Table, heap: &Lane, published: &Published, ratios: &[(usize, Fi
     let largest = table.sizes.last().copied().filter(|&n| Some(n) > large);
     let list = |figure: &dyn Fn(usize) -> Option<Figure>| {
         let one = |n| Some(format!("{} at {}", words(figure(n)?, Format::Percent), count(n)));
-        [small, large, largest].into_iter().flatten().filter_map(one).gather().join(", ")
+        [small, large, largest].into_iter().flatten().filter_map(one).collect::<Vec<_>>().join(", ")
     };
     let here = list(&|n| here(table, heap, n, What::Total, Scale::OfList));
     let then = list(&|n| Some(Figure { value: published.at(n)?.percent, extrapolated: false }));
@@ -222,7 +221,7 @@ fn shape(table: &Table, heap: &Lane, published: &Published, ratios: &[(usize, Fi
         .iter()
         .filter(|(_, finding)| finding.figure.is_some_and(|figure| figure.interval.coverage >= CONFIDENCE))
         .map(|(n, finding)| (*n, finding.verdict))
-        .gather();
+        .collect();
     let (small, large): (Vec<_>, Vec<_>) =
         shown.into_iter().filter(|&(n, _)| n <= SMALL || n >= LARGE).partition(|&(n, _)| n <= SMALL);
     let any = |of: &[(usize, Verdict)], verdict| of.iter().any(|shown| shown.1 == verdict);
@@ -250,7 +249,7 @@ pub(super) fn shapes(findings: &[Finding]) -> Vec<Section> {
         let wanted = labels([("part", "table".into()), ("mode", mode.into())]);
         let has =
             |finding: &&Finding| wanted.iter().all(|(key, value)| finding.labels.get(key) == Some(value));
-        let of_mode: Vec<Finding> = findings.iter().filter(has).cloned().gather();
+        let of_mode: Vec<Finding> = findings.iter().filter(has).cloned().collect();
         let Some((shape, ratios)) = of_mode.split_first() else { continue };
         let verdict = match shape.verdict {
             Verdict::Held => "holds",

@@ -9,7 +9,6 @@ use super::sample::{Delays, Measure, Sample};
 use crate::allocator;
 use crate::clock::Meter;
 use crate::error::LabError;
-use crate::gather::Gather;
 use crate::progress::Progress;
 use crate::rounds::Rounds;
 use crate::stats;
@@ -74,7 +73,7 @@ impl Lane {
     /// The samples at `n`, in ns.
     pub(crate) fn samples(&self, n: usize, what: What) -> Vec<f64> {
         let cells = self.cells.iter().filter(|cell| cell.0 == n);
-        cells.flat_map(|cell| &cell.1).map(|sample| what.of(sample)).gather()
+        cells.flat_map(|cell| &cell.1).map(|sample| what.of(sample)).collect()
     }
 
     /// The median at `n` in ns, or else the value of the power law.
@@ -103,7 +102,7 @@ impl Lane {
         let medians =
             self.cells.iter().filter_map(|cell| Some((cell.0, stats::median(&self.samples(cell.0, what))?)));
         let trials = self.trials.iter().filter(|_| with_trials).map(|trial| (trial.0, what.of(&trial.1)));
-        medians.chain(trials).gather()
+        medians.chain(trials).collect()
     }
 
     /// The number of samples at `n` that fit into the budget.
@@ -179,7 +178,7 @@ pub(crate) fn run(plan: &Plan, meter: &dyn Meter) -> Result<Table, LabError> {
     let mut past = 0;
     let mut turns = Rounds::new(plan.rounds, plan.seed).without_warm_up();
     for &n in sizes {
-        let mut wanted: Vec<usize> = lanes.iter().map(|lane| lane.rounds(n, plan)).gather();
+        let mut wanted: Vec<usize> = lanes.iter().map(|lane| lane.rounds(n, plan)).collect();
         let taken = turns.run(lanes.len(), |turn| {
             if turn.round >= wanted[turn.lane] {
                 return Ok::<_, LabError>(None);
@@ -196,7 +195,7 @@ pub(crate) fn run(plan: &Plan, meter: &dyn Meter) -> Result<Table, LabError> {
         })?;
         let interrupted = taken.interrupted;
         for (lane, samples) in lanes.iter_mut().zip(taken.lanes()) {
-            let samples: Vec<Sample> = samples.into_iter().flatten().gather();
+            let samples: Vec<Sample> = samples.into_iter().flatten().collect();
             if !samples.is_empty() {
                 lane.cells.push((n, samples));
             }

@@ -1,6 +1,5 @@
 //! The data of a run: cells of rows, with medians, ratios and verdicts.
 
-use crate::gather::Gather;
 use crate::models::sampler::Held;
 use crate::models::scenario::Measure;
 use crate::render::Format;
@@ -99,7 +98,7 @@ impl Cell {
             Some([bytes, series("dead entries", Unit::Count).of(dead)])
         };
         let all = self.rows.iter().filter_map(of_row).flatten();
-        all.filter(|series| !series.samples.is_empty()).gather()
+        all.filter(|series| !series.samples.is_empty()).collect()
     }
 
     /// The row of a structure, if it ran.

@@ -2,7 +2,6 @@
 
 use crate::experiments::bench::cell::{Cell, Row};
 use crate::experiments::bench::tables::groups;
-use crate::gather::Gather;
 use crate::output::table::count;
 use crate::render::Format;
 use crate::result::{Finding, Section, findings_table, labels};
@@ -58,7 +57,7 @@ pub(crate) fn of(cell: &Cell) -> impl Iterator<Item = Finding> {
 /// Our fastest structure at each population, as a finding for each scenario and measure:
 /// `list/hook at 16; coarse/hook at 500, 10k`.
 pub(crate) fn fastest(cells: &[Cell]) -> Vec<Finding> {
-    groups(cells).iter().filter_map(|cells| fastest_of(cells)).gather()
+    groups(cells).iter().filter_map(|cells| fastest_of(cells)).collect()
 }
 
 fn fastest_of(cells: &[&Cell]) -> Option<Finding> {
@@ -72,7 +71,7 @@ fn fastest_of(cells: &[&Cell]) -> Option<Finding> {
         }
     }
     let here: Vec<String> =
-        by_structure.iter().map(|(id, at)| format!("{id} at n={}", at.join(", "))).gather();
+        by_structure.iter().map(|(id, at)| format!("{id} at n={}", at.join(", "))).collect();
     let about = format!("fastest of ours, {}, {}", first.scenario, first.measure);
     let of =
         labels([("scenario", first.scenario.clone().into()), ("measure", first.measure.to_string().into())]);

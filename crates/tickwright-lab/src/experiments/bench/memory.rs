@@ -5,7 +5,6 @@ use crate::clock::FakeMeter;
 use crate::error::LabError;
 use crate::experiment::{Lab, Parameters};
 use crate::experiments::request::{self, left_out};
-use crate::gather::Gather;
 use crate::interrupt;
 use crate::models::erased::Erased;
 use crate::models::live::with_one;
@@ -86,7 +85,7 @@ impl Data {
             let about = format!("fewest bytes per timer, n={}", count(n));
             Some(Finding::stated(about, format!("{}, {:.1}", least.labels["structure"], least.samples[0])))
         });
-        least.gather()
+        least.collect()
     }
 
     pub(super) fn sections(&self) -> Vec<Section> {

@@ -2,7 +2,6 @@
 
 use crate::experiments::bench::cell::{Cell, FLOOR, HARNESS, REFERENCES, Row, price, with_interval};
 use crate::experiments::request::left_out;
-use crate::gather::Gather;
 use crate::output::table::count;
 use crate::render::Format;
 use crate::result::{Axis, Cell as Field, Plot, Section, Table};
@@ -24,7 +23,7 @@ pub(crate) fn sections(cells: &[Cell]) -> Vec<Section> {
     [Section::new("").text(above)]
         .into_iter()
         .chain(groups.iter().map(|group| section(cells, group)))
-        .gather()
+        .collect()
 }
 
 /// Groups the cells that share a table: one scenario and one measure.
@@ -94,7 +93,7 @@ fn across(cells: &[&Cell], columns: &[(&str, Format)], of: impl Fn(&Cell, &str) 
     let references = REFERENCES.into_iter().filter(|id| cells.iter().any(|c| !c.samples(id).is_empty()));
     let ids = structures(cells).into_iter().map(|structure| structure.id);
     for id in ids.chain(references) {
-        let fields: Vec<Field> = cells.iter().flat_map(|cell| of(cell, id)).gather();
+        let fields: Vec<Field> = cells.iter().flat_map(|cell| of(cell, id)).collect();
         if !fields.is_empty() {
             let name = cells.first().map_or(id.to_owned(), |cell| cell.named(id));
             table.row([name.into()].into_iter().chain(fields));
@@ -125,7 +124,7 @@ fn details(cell: &Cell) -> Table {
         let against: Vec<Field> = match cell.row(id).and_then(|row| cell.ratio(row)) {
             Some(ratio) => {
                 let verdict = Verdict::on(&ratio).words().into();
-                with_interval(Some(ratio)).into_iter().chain([verdict]).gather()
+                with_interval(Some(ratio)).into_iter().chain([verdict]).collect()
             }
             None if cell.baseline == Some(id) => vec!["base".into()],
             None => Vec::new(),
@@ -146,7 +145,7 @@ fn by_population(cells: &[&Cell]) -> Plot {
     let mut curves: Vec<(&'static str, Vec<(f64, f64)>)> = Vec::new();
     for structure in structures(cells) {
         let point = |cell: &&Cell| Some((cell.population as f64, row_of(cell, structure)?.median()?));
-        let points: Vec<(f64, f64)> = cells.iter().filter_map(point).gather();
+        let points: Vec<(f64, f64)> = cells.iter().filter_map(point).collect();
         let sum = |points: &[(f64, f64)]| points.iter().map(|point| point.1.ln()).sum::<f64>();
         match curves.iter_mut().find(|curve| family(curve.0) == family(structure.id)) {
             None => curves.push((structure.id, points)),

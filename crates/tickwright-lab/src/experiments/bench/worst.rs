@@ -26,7 +26,6 @@ use crate::clock::{FakeMeter, Meter};
 use crate::error::LabError;
 use crate::experiment::{Lab, Parameters};
 use crate::experiments::request::{self, left_out};
-use crate::gather::Gather;
 use crate::models::live::with_one;
 use crate::models::scenario::{self, Operations, Population, Rounds as Repeats, Seed};
 use crate::models::verify::Judge;
@@ -216,7 +215,7 @@ impl Data {
                 .into_iter()
                 .filter_map(move |(kind, whose)| worst(n, pattern, kind, whose))
         };
-        plan.attacks().flat_map(both).gather()
+        plan.attacks().flat_map(both).collect()
     }
 }
 

@@ -4,7 +4,6 @@
 use super::published::ORIGINAL;
 use super::registry::Tree;
 use super::run::{Cell, Data};
-use crate::gather::Gather;
 use crate::output::table::count;
 use crate::result::{Finding, labels};
 use crate::stats::{Bound, CONFIDENCE, Interval, Summary, Verdict, median, ratios, summarise};
@@ -53,7 +52,7 @@ pub(super) fn pairs(cells: &[Cell]) -> Vec<Pair> {
             gain: ratios(&odict.samples, &avl.samples)?,
         })
     };
-    cells.iter().filter(|cell| cell.tree == Tree::Avl).filter_map(of).gather()
+    cells.iter().filter(|cell| cell.tree == Tree::Avl).filter_map(of).collect()
 }
 
 /// Look-up times compared with the shortest round trip at one population.
@@ -73,7 +72,7 @@ pub(super) struct Share {
 
 /// Returns the shares in ascending order of population.
 pub(super) fn shares(data: &Data, pairs: &[Pair]) -> Vec<Share> {
-    let mut populations: Vec<usize> = pairs.iter().map(|pair| pair.population).gather();
+    let mut populations: Vec<usize> = pairs.iter().map(|pair| pair.population).collect();
     populations.sort_unstable();
     populations.dedup();
     let of = |population| {
@@ -92,7 +91,7 @@ pub(super) fn shares(data: &Data, pairs: &[Pair]) -> Vec<Share> {
         let sign = (avl - odict).signum();
         Some(Share { population, round_trip, avl, odict, look_up, choice: rounds(&|a, b| sign * (a - b))? })
     };
-    populations.into_iter().filter_map(of).gather()
+    populations.into_iter().filter_map(of).collect()
 }
 
 /// Returns the headline, and the share at each population.
@@ -108,7 +107,7 @@ pub(super) fn findings(data: &Data) -> Vec<Finding> {
 
 fn headline(shares: &[Share]) -> Finding {
     let about = "what the choice of the tree changes of a ping-pong, percent";
-    let gains = ORIGINAL.rows.iter().map(|row| format!("{:+.1}", row.gain())).gather();
+    let gains = ORIGINAL.rows.iter().map(|row| format!("{:+.1}", row.gain())).collect::<Vec<_>>();
     let published = format!("odict gains {} %", gains.join(", "));
     let worst = shares.iter().max_by(|a, b| a.choice.median.total_cmp(&b.choice.median));
     let finding = match worst {
@@ -145,7 +144,7 @@ pub(super) fn answer(data: &Data) -> String {
             format!("A look-up takes more than 1 % of a round trip from N = {} on.", count(first.population))
         }
     }];
-    let shown: Vec<&Pair> = pairs.iter().filter(|pair| pair.differs()).gather();
+    let shown: Vec<&Pair> = pairs.iter().filter(|pair| pair.differs()).collect();
     let explained = shown.iter().filter(|pair| pair.is_explained(&shares)).count();
     lines.push(format!(
         "Of {} comparisons {} show a difference; {:.1} would by chance alone. {explained} have the size of the \

@@ -7,15 +7,15 @@ use super::run::{Cell, Data, Plan};
 use super::share::{self, Share};
 use crate::duration;
 use crate::experiments::request::word;
-use crate::gather::Gather;
 use crate::render::Format;
 use crate::result::{Axis, Plot, Section, Series, Table, default};
 
 pub(super) fn sections(plan: &Plan, data: &Data) -> Vec<Section> {
-    let asked: Vec<Series> = data.asked.iter().flat_map(Asked::series).gather();
-    let rates: Vec<Series> = data.cells.iter().map(Cell::rates).gather();
-    let shown =
-        |title: &str, series: &[Series]| Section::new(title).table(default::table(&series.iter().gather()));
+    let asked: Vec<Series> = data.asked.iter().flat_map(Asked::series).collect();
+    let rates: Vec<Series> = data.cells.iter().map(Cell::rates).collect();
+    let shown = |title: &str, series: &[Series]| {
+        Section::new(title).table(default::table(&series.iter().collect::<Vec<_>>()))
+    };
     vec![
         published(),
         shown("What a round trip asks of the tree", &asked),
@@ -27,7 +27,7 @@ pub(super) fn sections(plan: &Plan, data: &Data) -> Vec<Section> {
     ]
     .into_iter()
     .filter(|section| !section.blocks.is_empty())
-    .gather()
+    .collect()
 }
 
 fn published() -> Section {

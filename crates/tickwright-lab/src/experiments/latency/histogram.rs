@@ -1,7 +1,6 @@
 //! The original's histogram and its plot. Cells have equal width, and the last cell also counts all
 //! greater values.
 
-use crate::gather::Gather;
 use crate::render::Format;
 use crate::result::{Axis, Mark, Plot};
 
@@ -69,7 +68,7 @@ pub(super) fn plot<'c>(title: &str, curves: impl Iterator<Item = (&'c str, &'c C
     // Each curve ends at 1, one step beyond the last filled cell.
     let steps: Vec<usize> = core::iter::successors(Some(first), |cell| Some(end(*cell)))
         .take_while(|cell| *cell < end(last) + 1)
-        .gather();
+        .collect();
     let width = curves.clone().next().map_or(0.0, |(_, cells)| cells.width_ns as f64);
     let y = Axis::log(format!("samples + 1 in {} or 5 %", Format::Span.write(width)), Format::Count);
     let plot = Plot::new(title, Axis::log("lateness, us", Format::Text), y).marked(Mark::Steps);

@@ -17,7 +17,6 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::error::LabError;
 use crate::experiments::request;
-use crate::gather::Gather;
 pub(crate) use worker::WorkerArgs;
 
 /// The name of the hidden command.
@@ -47,7 +46,7 @@ impl Load {
     /// The kinds that `asked` names, each once.
     pub(crate) fn of(asked: &[Self]) -> Vec<Self> {
         let wanted = |load: &Self| asked.contains(load) || asked.contains(&Self::All);
-        Self::EACH.into_iter().filter(wanted).gather()
+        Self::EACH.into_iter().filter(wanted).collect()
     }
 }
 

@@ -8,7 +8,6 @@
 //! is earlier in half of the rounds.
 
 use super::structures::PUBLISHED;
-use crate::gather::Gather;
 use crate::result::{Finding, labels};
 use crate::stats::{self, Summary, Verdict, sign_test};
 
@@ -47,15 +46,15 @@ impl Order {
     /// Compares the structures in pairs, and the resulting order with the `published` order. The
     /// published order lists ids of one storage, earliest first.
     pub(super) fn of(entries: &[Entry], published: &[String]) -> Self {
-        let mut sorted: Vec<&Entry> = entries.iter().filter(|entry| entry.average.is_finite()).gather();
+        let mut sorted: Vec<&Entry> = entries.iter().filter(|entry| entry.average.is_finite()).collect();
         sorted.sort_by(|a, b| a.average.total_cmp(&b.average));
         let pairs: Vec<Pair> = sorted
             .iter()
             .enumerate()
             .flat_map(|(at, one)| sorted[at + 1..].iter().filter_map(|other| Pair::of(one, other)))
-            .gather();
+            .collect();
         let (here, verdict) = judge(&pairs, published);
-        Self { by_average: sorted.iter().map(|entry| entry.id).gather(), pairs, here, verdict }
+        Self { by_average: sorted.iter().map(|entry| entry.id).collect(), pairs, here, verdict }
     }
 
     /// The finding that compares this run with the `published` order.
@@ -97,9 +96,9 @@ impl Pair {
 fn judge(pairs: &[Pair], published: &[String]) -> (String, Verdict) {
     let place = |id: &str| published.iter().position(|known| known == id);
     let places = |pair: &Pair| Some((place(pair.earlier)?, place(pair.later)?));
-    let asked: Vec<&Pair> = pairs.iter().filter(|pair| places(pair).is_some()).gather();
-    let shown: Vec<&Pair> = asked.iter().copied().filter(|pair| pair.is_shown()).gather();
-    let mut present: Vec<usize> = asked.iter().filter_map(|p| places(p)).flat_map(|(a, b)| [a, b]).gather();
+    let asked: Vec<&Pair> = pairs.iter().filter(|pair| places(pair).is_some()).collect();
+    let shown: Vec<&Pair> = asked.iter().copied().filter(|pair| pair.is_shown()).collect();
+    let mut present: Vec<usize> = asked.iter().filter_map(|p| places(p)).flat_map(|(a, b)| [a, b]).collect();
     present.sort_unstable();
     present.dedup();
     let step = |pair: &&&Pair| places(pair).is_some_and(|(a, b)| present.windows(2).any(|two| two == [a, b]));

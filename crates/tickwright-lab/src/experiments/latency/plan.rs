@@ -11,7 +11,6 @@ use super::slice::{Seen, Turn};
 use super::structures::PUBLISHED;
 use crate::duration;
 use crate::error::LabError;
-use crate::gather::Gather;
 use crate::structures::registry::Structure;
 
 /// The plan of a run.
@@ -63,7 +62,7 @@ impl Plan {
     /// Empty lanes, one for each structure.
     pub(super) fn lanes(&self) -> Vec<Lane> {
         let bucket_ns = u64::try_from(self.bucket.as_nanos()).unwrap_or(u64::MAX);
-        self.structures.iter().map(|structure| Lane::new(structure, self.cells, bucket_ns)).gather()
+        self.structures.iter().map(|structure| Lane::new(structure, self.cells, bucket_ns)).collect()
     }
 
     /// The parameters of a turn.
@@ -111,10 +110,10 @@ impl Data {
             Some(Entry {
                 id: lane.structure.id,
                 average,
-                rounds: lane.rows.iter().map(|row| row[0]).gather(),
+                rounds: lane.rows.iter().map(|row| row[0]).collect(),
             })
         };
-        let entries: Vec<Entry> = self.lanes.iter().filter_map(entry).gather();
+        let entries: Vec<Entry> = self.lanes.iter().filter_map(entry).collect();
         Order::of(&entries, &PUBLISHED.stored("hook"))
     }
 }

@@ -5,7 +5,6 @@ use core::str::FromStr;
 
 use super::platform;
 use crate::error::LabError;
-use crate::gather::Gather;
 use crate::rights::LeastSlack;
 use rustix::mm::{MlockAllFlags, mlockall, munlockall};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -59,7 +58,7 @@ pub(super) fn allowed(cpu: usize) -> Result<(), LabError> {
 /// The CPUs that this process may use, in ascending order.
 fn mine() -> Vec<usize> {
     let set = sched_getaffinity(None).unwrap_or_default();
-    (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).gather()
+    (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
 }
 
 /// Writes sorted CPU numbers as ranges: `0, 2-5`.
@@ -74,7 +73,7 @@ pub(super) fn ranges(sorted: &[usize]) -> String {
     let words = runs
         .into_iter()
         .map(|(from, to)| if from == to { format!("{from}") } else { format!("{from}-{to}") });
-    words.gather().join(", ")
+    words.collect::<Vec<_>>().join(", ")
 }
 
 /// The rights that the system granted this thread. Dropping the value gives everything back, so

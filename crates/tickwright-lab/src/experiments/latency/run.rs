@@ -19,7 +19,6 @@ use crate::duration;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request;
-use crate::gather::Gather;
 use crate::interrupt;
 use crate::models::scenario::Within;
 use crate::output::OutputArgs;
@@ -172,13 +171,13 @@ impl Experiment for RunArgs {
     }
 
     fn series(&self, _: &Plan, data: &Data) -> Vec<Series> {
-        data.lanes.iter().flat_map(lane::series).gather()
+        data.lanes.iter().flat_map(lane::series).collect()
     }
 
     fn findings(&self, _: &Plan, data: &Data) -> Vec<Finding> {
         let order = data.order();
         let first = order.finding("the order in which structures wake up");
-        [first].into_iter().chain(order.pairs()).gather()
+        [first].into_iter().chain(order.pairs()).collect()
     }
 
     fn sections(&self, plan: &Plan, data: &Data, findings: &[Finding]) -> Vec<Section> {

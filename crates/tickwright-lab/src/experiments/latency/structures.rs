@@ -4,9 +4,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::document;
 use crate::error::LabError;
-use crate::gather::Gather;
 use crate::structures::registry::{self, Structure};
 
 /// The content of `scenarios/latency.toml`.
@@ -21,13 +19,14 @@ pub(super) struct Published {
 
 /// The published result. A test checks that the file can be read.
 pub(super) static PUBLISHED: LazyLock<Published> = LazyLock::new(|| {
-    document::read(include_str!("../../../../../scenarios/latency.toml")).unwrap_or_default()
+    let file = include_str!("../../../../../scenarios/latency.toml");
+    toml::from_str(file).and_then(toml::Table::try_into).unwrap_or_default()
 });
 
 impl Published {
     /// The published structures in one storage, earliest first.
     pub(super) fn stored(&self, storage: &str) -> Vec<String> {
-        self.order.iter().map(|family| format!("{family}/{storage}")).gather()
+        self.order.iter().map(|family| format!("{family}/{storage}")).collect()
     }
 }
 
@@ -38,7 +37,7 @@ pub(super) fn choose(patterns: &[String]) -> Result<(Vec<&'static Structure>, Ve
     let chosen = registry::select(if patterns.is_empty() { &usual } else { patterns })?;
     let (able, unable): (Vec<&'static Structure>, Vec<_>) = chosen.into_iter().partition(|s| takes_part(s));
     let why = |s: &&Structure| format!("{} is left out: a period needs an exact head", s.id);
-    let notes: Vec<String> = unable.iter().map(why).gather();
+    let notes: Vec<String> = unable.iter().map(why).collect();
     if able.is_empty() { Err(LabError::usage(notes.join("; "))) } else { Ok((able, notes)) }
 }
 

@@ -6,7 +6,6 @@ use super::order::Order;
 use super::overhead::Overhead;
 use super::plan::{Data, Plan};
 use super::structures::PUBLISHED;
-use crate::gather::Gather;
 use crate::render::Format;
 use crate::result::{Cell, Finding, Section, Table, findings_table};
 use crate::stats::Distribution;
@@ -96,7 +95,7 @@ fn gaps(lanes: &[Lane]) -> String {
             Format::Span.write(longest as f64)
         ))
     };
-    lanes.iter().filter_map(of_lane).gather().join("\n")
+    lanes.iter().filter_map(of_lane).collect::<Vec<_>>().join("\n")
 }
 
 /// The cells with a count above 0, by their middles.

@@ -28,7 +28,6 @@ use crate::duration;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request;
-use crate::gather::Gather;
 use crate::interrupt;
 use crate::output::OutputArgs;
 use crate::progress::Progress;
@@ -147,7 +146,7 @@ impl Experiment for VersusArgs {
         drop(progress);
         lab.interrupted = taken.interrupted;
         lab.notes.extend(load.and_then(Generator::end));
-        let mut lanes = taken.lanes().into_iter().map(|lane| lane.into_iter().map_while(|leg| leg).gather());
+        let mut lanes = taken.lanes().into_iter().map(|lane| lane.into_iter().map_while(|leg| leg).collect());
         data.legs = [(); 2].map(|()| lanes.next().unwrap_or_default());
         let [ours, theirs] = &mut data.legs;
         let whole = ours.len().min(theirs.len());
@@ -165,7 +164,7 @@ impl Experiment for VersusArgs {
                 Series::new(figure.name, figure.unit, of()).of(samples)
             })
         };
-        TOOLS.into_iter().zip(&data.legs).flat_map(of_tool).gather()
+        TOOLS.into_iter().zip(&data.legs).flat_map(of_tool).collect()
     }
 
     fn findings(&self, _: &Plan, data: &Data) -> Vec<Finding> {

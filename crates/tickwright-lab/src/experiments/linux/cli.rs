@@ -16,7 +16,6 @@ use crate::duration;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::{request, row};
-use crate::gather::Gather;
 use crate::models::scenario::{Rounds, Seed, Within};
 use crate::result::{Better, Finding, Label, Labels, Section, Series, Unit, labels};
 
@@ -117,7 +116,8 @@ impl Experiment for LinuxArgs {
             )));
         }
         let parts = Part::value_variants().iter().copied();
-        let parts: Vec<Part> = parts.filter(|part| self.only.is_empty() || self.only.contains(part)).gather();
+        let parts: Vec<Part> =
+            parts.filter(|part| self.only.is_empty() || self.only.contains(part)).collect();
         let traffic = Traffic {
             connections: self.connections.get() as usize,
             response: self.response.get() as usize,
@@ -131,7 +131,7 @@ impl Experiment for LinuxArgs {
     }
 
     fn parameters(&self, plan: &Plan) -> Parameters {
-        let names: Vec<String> = plan.parts.iter().map(request::word).gather();
+        let names: Vec<String> = plan.parts.iter().map(request::word).collect();
         let Plan { work, traffic, .. } = plan;
         request::parameters([
             ("only", names.join(",").into()),

@@ -6,7 +6,6 @@ use super::network::{Run, Share};
 use super::published::Test;
 use super::run::{Data, Part, Plan};
 use super::subject::{Column, Outcome};
-use crate::gather::Gather;
 use crate::result::{Finding, labels};
 use crate::stats::{self, Summary, Verdict};
 
@@ -104,7 +103,7 @@ fn headline(tests: &[(&str, Matched, Finding)]) -> Finding {
         Some([before, after, ..]) => format!("{before:.1} to {after:.1} % ({name})"),
         None => format!("not measured ({name})"),
     });
-    let here: Vec<String> = here.gather();
+    let here: Vec<String> = here.collect();
     let any = |verdict| tests.iter().any(|(_, _, change)| change.verdict == verdict);
     let verdict = if any(Verdict::Missed) {
         Verdict::Missed

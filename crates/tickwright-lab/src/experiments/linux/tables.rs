@@ -7,13 +7,12 @@ use super::published::Test;
 use super::run::{Data, Plan};
 use super::simple::Workload;
 use super::subject::{Column, Outcome};
-use crate::gather::Gather;
 use crate::render::Format;
 use crate::result::{Axis, Cell, Finding, Mark, Plot, Section, Series, Table, default, findings_table};
 
 pub(super) fn sections(plan: &Plan, data: &Data, series: &[Series], findings: &[Finding]) -> Vec<Section> {
     let published = &plan.published;
-    let named = |name: &str| series.iter().filter(|one| one.name == name).gather();
+    let named = |name: &str| series.iter().filter(|one| one.name == name).collect::<Vec<_>>();
     let mut sections = vec![Section::new(published.title.clone()).text(format!("{}.", published.source))];
     if !data.simple.is_empty() {
         sections.push(simple(plan, data));
@@ -69,7 +68,7 @@ fn simple(plan: &Plan, data: &Data) -> Section {
             "Each timer is re-armed {delay_ms} ms ahead every {step_ms} ms at random, at HZ={hz} (level {}).",
             level(work.delay())
         ))
-        .table(rates(&plan.published.simple, &data.simple.iter().gather()))
+        .table(rates(&plan.published.simple, &data.simple.iter().collect::<Vec<_>>()))
         .text(format!("The formulas of random re-arms say {before:.1} % before and {after:.1} % after."))
         .plot(picture(plan, data))
 }
@@ -79,7 +78,7 @@ fn picture(plan: &Plan, data: &Data) -> Plot {
     let Plan { work, published, .. } = plan;
     let steps = (0..=30).map(|tenth| 0.1 * 10f64.powf(f64::from(tenth) / 10.0));
     let formulas: Vec<(f64, (f64, f64))> =
-        steps.map(|step_ms| (step_ms, Workload { step_ms, ..*work }.expected())).gather();
+        steps.map(|step_ms| (step_ms, Workload { step_ms, ..*work }.expected())).collect();
     let here = data.simple.iter().filter_map(|outcome| Some((work.step_ms, outcome.counts.match_percent()?)));
     let test = published.simple;
     let theirs = [test.before.matched, test.after.matched].map(|share| (super::simple::STEP_MS, share));
@@ -97,7 +96,7 @@ fn picture(plan: &Plan, data: &Data) -> Plot {
 
 fn traffic(plan: &Plan, runs: &[Run], timers: &[&Series]) -> [Section; 4] {
     let Traffic { connections, response, pause_ms, line_mbits, hz, .. } = plan.traffic;
-    let outcomes: Vec<&Outcome> = runs.iter().map(|run| &run.server).gather();
+    let outcomes: Vec<&Outcome> = runs.iter().map(|run| &run.server).collect();
     let server = Section::new("Networking: the server's timers")
         .text(format!(
             "{connections} connections, responses of {response} bytes, pauses of {pause_ms} ms, a line \

@@ -6,7 +6,6 @@ use tickwright_threads as threads;
 use super::column::{Cell, Column};
 use super::lanes::{self, Lane};
 use super::model::{Knobs, Model};
-use crate::gather::Gather;
 use crate::render::Format;
 use crate::result::{Axis, Finding, Plot, Section, default};
 use crate::stats::{self, Summary};
@@ -94,14 +93,14 @@ impl Ladder {
         let plot = Plot::new("From NGPT's way to ours", Axis::linear("step", Format::Count), y);
         let curve = |of: &dyn Fn(usize) -> Option<f64>| {
             let steps = (0..self.steps().len()).filter_map(|at| Some((at as f64, of(at)?)));
-            steps.gather()
+            steps.collect::<Vec<_>>()
         };
         let many = curve(&|at| self.steps()[at].median());
         let one = curve(&|_| self.lanes.first()?.median());
         let count = Format::Count.write(starts as f64);
         Section::new("From NGPT's way of M:N to ours, one knob after another")
             .text(format!("P = {toplevel}, C = {children}, {count} creations."))
-            .table(default::table(&lanes::series("ladder", &self.lanes).iter().gather()))
+            .table(default::table(&lanes::series("ladder", &self.lanes).iter().collect::<Vec<_>>()))
             .text(self.said(published))
             .plot(plot.curve("m:n", many).curve("one-to-one", one))
     }

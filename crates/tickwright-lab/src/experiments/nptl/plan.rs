@@ -7,7 +7,6 @@ use super::model::Knobs;
 use super::turns::Turns;
 use crate::experiment::Parameters;
 use crate::experiments::request;
-use crate::gather::Gather;
 
 /// A part of the experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
@@ -73,8 +72,8 @@ impl Plan {
 
     /// The request as text, for the report.
     pub(super) fn parameters(&self) -> Parameters {
-        let parts: Vec<String> = self.parts.iter().map(|part| part.name()).gather();
-        let models: Vec<&str> = self.columns.iter().map(|column| column.name()).gather();
+        let parts: Vec<String> = self.parts.iter().map(|part| part.name()).collect();
+        let models: Vec<&str> = self.columns.iter().map(|column| column.name()).collect();
         let mut all = request::parameters([
             ("only", parts.join(",").into()),
             ("models", models.join(",").into()),

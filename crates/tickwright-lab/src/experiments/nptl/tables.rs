@@ -3,7 +3,6 @@
 use super::column::Column;
 use super::published::{Published, Ratio, model_of};
 use super::table::{By, Measured, Table};
-use crate::gather::Gather;
 use crate::render::Format;
 use crate::result::{
     Axis, Cell, Claim, Finding, Plot, Section, Series, Table as Rows, Unit, default, findings_table, labels,
@@ -24,9 +23,9 @@ pub(super) fn series(table: &Table) -> Vec<Series> {
             Series::new("create and join", Unit::Ns, labels).per("thread").of(ns.iter().copied())
         };
         let all = table.columns.iter().zip(&cell.ns);
-        all.filter(|(_, ns)| !ns.is_empty()).map(of).gather()
+        all.filter(|(_, ns)| !ns.is_empty()).map(of).collect::<Vec<_>>()
     };
-    table.cells.iter().flat_map(of_cell).gather()
+    table.cells.iter().flat_map(of_cell).collect()
 }
 
 /// Names two systems of 2002, with the models that represent them.
@@ -47,7 +46,7 @@ pub(super) fn findings(table: &Table, published: &Published) -> Vec<Finding> {
         let claim = Claim::slower(finding.verdict);
         Some(finding.claimed(claim))
     };
-    let mut findings: Vec<Finding> = published.ratios.iter().filter_map(of_ratio).gather();
+    let mut findings: Vec<Finding> = published.ratios.iter().filter_map(of_ratio).collect();
     findings.extend(published.targets.iter().filter_map(|target| {
         let (slow, fast) = target.columns()?;
         let figure = table.cell_ratio(slow, fast, GOALS)?;
@@ -74,7 +73,7 @@ pub(super) fn sections(table: &Table, published: &Published, findings: &[Finding
             table.verified
         );
     }
-    let goals: Vec<Finding> = findings.iter().filter(|finding| finding.bound.is_some()).cloned().gather();
+    let goals: Vec<Finding> = findings.iter().filter(|finding| finding.bound.is_some()).cloned().collect();
     let heading = format!("ratio of times at P = {}, C = {}", GOALS.0, GOALS.1);
     vec![
         Section::new("Create and join a thread").text(about).table(models),
@@ -83,16 +82,16 @@ pub(super) fn sections(table: &Table, published: &Published, findings: &[Finding
         summary(table, By::Children),
         Section::new("Goals").table(findings_table(&heading, Format::Fixed(2), &goals)),
         Section::new("All cells, ns to create and join one")
-            .table(default::table_across("model", &series(table).iter().gather())),
+            .table(default::table_across("model", &series(table).iter().collect::<Vec<_>>())),
     ]
     .into_iter()
     .filter(|section| !section.blocks.is_empty())
-    .gather()
+    .collect()
 }
 
 fn beside(findings: &[Finding], published: &Published) -> Section {
     let is_ratio = |one: &&Finding| published.ratios.iter().any(|of| about(of) == one.about);
-    let ratios: Vec<Finding> = findings.iter().filter(is_ratio).cloned().gather();
+    let ratios: Vec<Finding> = findings.iter().filter(is_ratio).cloned().collect();
     let section = Section::new("Beside the ratios of 2002").table(findings_table(
         "times as long",
         Format::Ratio,

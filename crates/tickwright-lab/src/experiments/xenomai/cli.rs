@@ -13,7 +13,6 @@ use crate::duration;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::{request, row};
-use crate::gather::Gather;
 use crate::models::scenario::Seed;
 use crate::result::{Better, Finding, Report, Section, Series, Unit, labels, workload};
 use crate::stats::Verdict;
@@ -68,7 +67,7 @@ impl XenomaiArgs {
                 let id = structure.id;
                 format!("{id} is left out: the experiment asks for the exact head and for the second")
             })
-            .gather();
+            .collect();
         if able.is_empty() {
             return Err(LabError::usage(left_out.join("; ")));
         }
@@ -158,7 +157,7 @@ impl Experiment for XenomaiArgs {
             all.retain(|series| !series.samples.is_empty());
             all
         };
-        lanes.iter().flat_map(of_lane).gather()
+        lanes.iter().flat_map(of_lane).collect()
     }
 
     fn findings(&self, plan: &Plan, lanes: &Vec<Lane>) -> Vec<Finding> {
@@ -177,7 +176,7 @@ impl Experiment for XenomaiArgs {
 /// The structures that did not reproduce the experiment, with the reasons.
 pub(crate) fn accepted(report: &Report) -> Result<(), String> {
     let missed = report.findings.iter().filter(|finding| finding.verdict == Verdict::Missed);
-    let missed: Vec<String> = missed.map(|finding| format!("{}: {}", finding.about, finding.here)).gather();
+    let missed: Vec<String> = missed.map(|finding| format!("{}: {}", finding.about, finding.here)).collect();
     if missed.is_empty() { Ok(()) } else { Err(format!("not the experiment: {}", missed.join("; "))) }
 }
 

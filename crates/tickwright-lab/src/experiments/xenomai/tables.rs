@@ -5,7 +5,6 @@ use super::run::{Lane, Mode, Plan, Wait};
 use super::scenario::{Machine, Published, Row, family};
 use super::verdict::{Acceptance, Prediction};
 use crate::duration;
-use crate::gather::Gather;
 use crate::render::Format;
 use crate::result::{
     Axis, Cell, Claim, Finding, Mark, Plot, Section, Series, Table, default, findings_table, labels,
@@ -18,14 +17,14 @@ const PERCENTILES: [(&str, f64); 4] = [("p50", 50.0), ("p90", 90.0), ("p99", 99.
 /// Lanes and their median time per tick, in ascending order.
 fn ranked(lanes: &[Lane]) -> Vec<(&Lane, f64)> {
     let mut ranked: Vec<_> =
-        lanes.iter().filter_map(|lane| Some((lane, stats::median(&lane.per_tick)?))).gather();
+        lanes.iter().filter_map(|lane| Some((lane, stats::median(&lane.per_tick)?))).collect();
     ranked.sort_by(|a, b| a.1.total_cmp(&b.1));
     ranked
 }
 
 fn acceptances<'l>(plan: &Plan, lanes: &'l [Lane]) -> Vec<(&'l Lane, Acceptance)> {
     let prediction = Prediction::of(&plan.params);
-    lanes.iter().map(|lane| (lane, Acceptance::of(lane, &prediction, plan.mode))).gather()
+    lanes.iter().map(|lane| (lane, Acceptance::of(lane, &prediction, plan.mode))).collect()
 }
 
 /// The main finding, each structure relative to the fastest, and whether each run is accepted.
@@ -76,7 +75,7 @@ fn claim(machine: &Machine, lanes: &[Lane], acceptances: &[(&Lane, Acceptance)])
         Some(ratio) => Claim::slower(Verdict::on(&ratio)),
         None => Claim::Open,
     };
-    let claims: Vec<Claim> = others.iter().map(slower).gather();
+    let claims: Vec<Claim> = others.iter().map(slower).collect();
     if claims.contains(&Claim::Fails) {
         Claim::Fails
     } else if claims.contains(&Claim::Open) || claims.is_empty() {
@@ -89,7 +88,7 @@ fn claim(machine: &Machine, lanes: &[Lane], acceptances: &[(&Lane, Acceptance)])
 /// One line per machine, such as `Core i7: heap2 419 ns a tick, rb-cached 1.12x`.
 fn published_order(machine: &Machine) -> String {
     let mut rows: Vec<(&str, f64)> =
-        machine.structures.iter().map(|row| (row.family.as_str(), row.per_tick())).gather();
+        machine.structures.iter().map(|row| (row.family.as_str(), row.per_tick())).collect();
     rows.sort_by(|a, b| a.1.total_cmp(&b.1));
     let Some((&(first, least), others)) = rows.split_first() else { return machine.name.clone() };
     let others: String = others.iter().map(|(name, ns)| format!(", {name} {:.2}x", ns / least)).collect();
@@ -101,7 +100,7 @@ fn published_order(machine: &Machine) -> String {
 fn answer(lanes: &[Lane], acceptances: &[(&Lane, Acceptance)]) -> Finding {
     let about = "the structure with the cheapest kernel tick, ~500 timers";
     let refused = acceptances.iter().filter(|(_, acceptance)| acceptance.verdict() == Verdict::Missed);
-    let refused: Vec<&str> = refused.map(|(lane, _)| lane.structure.id).gather();
+    let refused: Vec<&str> = refused.map(|(lane, _)| lane.structure.id).collect();
     if !refused.is_empty() {
         let here = format!("no conclusion: {} ran something else", refused.join(", "));
         return Finding::stated(about, here).judged(Verdict::NotShown);
@@ -123,7 +122,7 @@ fn answer(lanes: &[Lane], acceptances: &[(&Lane, Acceptance)]) -> Finding {
 }
 
 pub(super) fn sections(plan: &Plan, lanes: &[Lane], series: &[Series], findings: &[Finding]) -> Vec<Section> {
-    let named = |is: &dyn Fn(&str) -> bool| series.iter().filter(|one| is(&one.name)).gather();
+    let named = |is: &dyn Fn(&str) -> bool| series.iter().filter(|one| is(&one.name)).collect::<Vec<_>>();
     let mut sections = vec![
         Section::new(plan.scenario.title.clone()).text(conditions(plan)),
         if plan.instrument {
@@ -154,7 +153,7 @@ fn conditions(plan: &Plan) -> String {
         "Timed by the slice, with no clock in it; the handler and its event log are included."
     };
     // Joins the lines, because the file's line breaks do not fit a terminal.
-    let analysis = scenario.analysis.split_whitespace().gather().join(" ");
+    let analysis = scenario.analysis.split_whitespace().collect::<Vec<_>>().join(" ");
     format!(
         "{analysis}\n{} timers, half of them armed, {:.0} ticks a second; {time}; {} of it for each structure.\n{timed}",
         params.timers,
@@ -245,7 +244,7 @@ fn per_tick(plan: &Plan, lanes: &[Lane], ticks: &[&Series]) -> Section {
 /// Each structure relative to the fastest, and the main finding.
 fn compared(plan: &Plan, lanes: &[Lane], findings: &[Finding]) -> Section {
     let Some((answer, others)) = findings.split_first() else { return Section::default() };
-    let ratios: Vec<Finding> = others.iter().filter(|finding| finding.figure.is_some()).cloned().gather();
+    let ratios: Vec<Finding> = others.iter().filter(|finding| finding.figure.is_some()).cloned().collect();
     let calls: u64 = lanes.iter().flat_map(|lane| lane.total.counts).sum();
     let ticks: u64 = lanes.iter().map(|lane| lane.total.ticks).sum();
     let clock = if plan.instrument && ticks > 0 {

@@ -1,8 +1,6 @@
 //! Nodes in rings: the doubly linked list of a kernel. Links are indices as wide as a pointer,
 //! since the lab has no unsafe code, and a node is as large as in a kernel.
 
-use crate::gather::Gather;
-
 /// A time-out. Without the callback, which is its number here, a kernel could not fire it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Node {
@@ -22,7 +20,7 @@ impl Rings {
     /// Creates time-outs in no ring, and empty rings.
     pub(super) fn new(n: usize, rings: usize) -> Self {
         let node = |at| Node { next: at, previous: at, callback: at, ticks: 0 };
-        Self { nodes: (0..n + rings).map(node).gather() }
+        Self { nodes: (0..n + rings).map(node).collect() }
     }
 
     #[inline]

@@ -5,7 +5,6 @@ use super::published::Published;
 use super::run::{Beside, Data, LIFE, OPERATIONS, Order, Plan};
 use super::subject::Subject;
 use crate::experiments::request::word;
-use crate::gather::Gather;
 use crate::render::Format;
 use crate::result::{Cell, Claim, Finding, Section, Series, Table, default};
 use crate::stats::{self, Bound, TIE, Verdict};
@@ -13,7 +12,7 @@ use crate::stats::{self, Bound, TIE, Verdict};
 /// The list beside the best other back end, for each population.
 fn besides(plan: &Plan, data: &Data, order: Order) -> Vec<Beside> {
     let cells = data.cells.iter().filter(|cell| cell.order == order);
-    cells.filter_map(|cell| cell.beside(&plan.subjects)).gather()
+    cells.filter_map(|cell| cell.beside(&plan.subjects)).collect()
 }
 
 /// The smallest population from which the list is shown to be slower at every one.
@@ -34,7 +33,8 @@ fn claim(published: f64, verdict: Verdict) -> Claim {
 /// The headline, the published ratios, the bytes and the order.
 pub(super) fn findings(plan: &Plan, published: &Published, data: &Data) -> Vec<Finding> {
     // The order of the headline favors no structure.
-    let mut all: Vec<Finding> = headline(&besides(plan, data, Order::Random), published).into_iter().gather();
+    let mut all: Vec<Finding> =
+        headline(&besides(plan, data, Order::Random), published).into_iter().collect();
     all.extend(ratios(plan, published, data));
     for (subject, in_order) in plan.subjects.iter().zip(&data.in_order) {
         let name = word(subject);
@@ -61,7 +61,7 @@ pub(super) fn findings(plan: &Plan, published: &Published, data: &Data) -> Vec<F
 /// Whether the list loses to the best other back end at any of a device's populations. That it does
 /// not is shown only if the largest of them was measured, and no interval reaches beyond a tie.
 fn headline(besides: &[Beside], published: &Published) -> Option<Finding> {
-    let few: Vec<&Beside> = besides.iter().filter(|of| of.n <= published.handful).gather();
+    let few: Vec<&Beside> = besides.iter().filter(|of| of.n <= published.handful).collect();
     let ratios = || few.iter().map(|of| of.ratio.median);
     let (least, most) = (ratios().reduce(f64::min)?, ratios().reduce(f64::max)?);
     let is_no_slower = |of: &&Beside| Bound::AtMost(1.0 + TIE).judge(&of.ratio) == Verdict::Held;
@@ -94,7 +94,7 @@ fn ratios(plan: &Plan, published: &Published, data: &Data) -> Vec<Finding> {
         let claim = claim(was, finding.verdict);
         Some(finding.published(Format::Ratio.write(was)).claimed(claim))
     };
-    both.filter_map(finding).gather()
+    both.filter_map(finding).collect()
 }
 
 pub(super) fn sections(
@@ -114,9 +114,9 @@ pub(super) fn sections(
     );
     let mut all =
         vec![Section::new("").text(about), beside(published, findings), nodes(plan, published, data)];
-    let series: Vec<Series> = data.cells.iter().flat_map(|cell| cell.series(&plan.subjects)).gather();
+    let series: Vec<Series> = data.cells.iter().flat_map(|cell| cell.series(&plan.subjects)).collect();
     for name in OPERATIONS.into_iter().chain([LIFE]) {
-        let of: Vec<&Series> = series.iter().filter(|series| series.name == name).gather();
+        let of: Vec<&Series> = series.iter().filter(|series| series.name == name).collect();
         let Some(one) = of.first() else { continue };
         all.push(Section::new(one.heading()).table(default::table_across("structure", &of)));
     }
@@ -144,7 +144,7 @@ fn lives(plan: &Plan, data: &Data, order: Order, series: &[Series]) -> Section {
     let of = |series: &&Series| {
         series.name == LIFE && series.labels.get("order").is_some_and(|of| of.to_string() == order)
     };
-    let of: Vec<&Series> = series.iter().filter(of).gather();
+    let of: Vec<&Series> = series.iter().filter(of).collect();
     let from = slower_from(&besides)
         .map_or(String::new(), |n| format!("By a fifth and more the list is slower from N = {n} on."));
     let section =

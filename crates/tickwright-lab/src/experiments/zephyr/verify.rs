@@ -8,7 +8,6 @@ use super::backend::{BackEnd, Erased, Ticking, Visitor};
 use super::subject::Subject;
 use crate::error::LabError;
 use crate::experiments::request::word;
-use crate::gather::Gather;
 use crate::models::verify::oracle::Oracle;
 
 const TIMEOUTS: u32 = 64;
@@ -92,5 +91,5 @@ pub(super) fn run(subjects: &[Subject], seed: u64) -> Result<Vec<bool>, LabError
         }
         Ok(in_order)
     };
-    subjects.iter().map(check).try_gather()
+    subjects.iter().map(check).collect()
 }

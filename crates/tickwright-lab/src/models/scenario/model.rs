@@ -37,7 +37,7 @@ impl Model {
     }
 
     /// The measures of the model.
-    pub(super) fn measures(self) -> &'static [Measure] {
+    pub(crate) fn measures(self) -> &'static [Measure] {
         match self {
             Self::Hold => &[Measure::Hold, Measure::Rearm, Measure::Head],
             Self::Network => &[Measure::Exchange, Measure::Hinted],
@@ -61,7 +61,7 @@ impl Model {
     }
 
     /// Whether a scenario must list all measures in order, because each round needs all of them.
-    pub(super) fn whole(self) -> bool {
+    pub(crate) fn whole(self) -> bool {
         self == Self::Expire
     }
 }

@@ -22,3 +22,6 @@ pub(crate) mod quick_heap;
 pub(crate) mod radix_heap;
 #[cfg(feature = "rivals")]
 pub(crate) mod timer_queue;
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,6 @@
 use tickwright_trace::Profile;
 use tickwright_trace::profile::{Bar, Share, Spread};
 
-use crate::gather::Gather;
 use crate::render::Format;
 use crate::result::{Axis, Cell, Mark, Plot, Section, Table};
 use crate::traces::input::Described;
@@ -84,7 +83,7 @@ fn about(data: &Described) -> Section {
             0 => base.name.clone(),
             tick => format!("{} (tick {})", base.name, span(tick)),
         })
-        .gather();
+        .collect();
     let queues = if queues.is_empty() { String::new() } else { format!("queues: {}", queues.join(", ")) };
     Section::new("The trace").text(words).text(queues).text(workload_line(&data.profile))
 }
@@ -118,7 +117,7 @@ fn population(profile: &Profile) -> Section {
     );
     let seconds = |ns: u64| ns as f64 / 1e9;
     let course = |of: &dyn Fn(&tickwright_trace::profile::Moment) -> f64| {
-        p.course.iter().map(|moment| (seconds(moment.from_ns), of(moment))).gather()
+        p.course.iter().map(|moment| (seconds(moment.from_ns), of(moment))).collect::<Vec<_>>()
     };
     let axes = (Axis::linear("seconds", Format::Text), Axis::linear("pending timers", Format::Text));
     let plot = Plot::new("Pending timers over time", axes.0, axes.1)
@@ -143,14 +142,14 @@ fn delays(profile: &Profile) -> Section {
         d.distinct
     );
     let points: Vec<(f64, f64)> =
-        d.bars.iter().map(|Bar { from_ns, count }| ((*from_ns).max(1) as f64, *count as f64)).gather();
+        d.bars.iter().map(|Bar { from_ns, count }| ((*from_ns).max(1) as f64, *count as f64)).collect();
     let axes = (Axis::log("delay in ns", Format::Span), Axis::log("timers", Format::Count));
     let plot = Plot::new("Timers by delay", axes.0, axes.1).marked(Mark::Steps).curve("timers", points);
     let periods = match profile.periods.as_slice() {
         [] => String::new(),
         some => {
             let all: Vec<String> =
-                some.iter().map(|one| format!("{} x {}", span(one.ns), one.count)).gather();
+                some.iter().map(|one| format!("{} x {}", span(one.ns), one.count)).collect();
             format!(
                 "Periodic timers expire {} times; the commonest periods: {}.",
                 profile.periodic_fires,
@@ -195,7 +194,7 @@ fn ends_of(profile: &Profile) -> Option<Section> {
         (profile.unseen_arms, "cancels and expiries are of timers that were not pending"),
     ];
     let odd: Vec<String> =
-        odd.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}.")).gather();
+        odd.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}.")).collect();
     (!table.rows.is_empty()).then(|| Section::new("Ends").table(table).text(odd.join(" ")))
 }
 

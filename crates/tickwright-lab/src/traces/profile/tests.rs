@@ -3,7 +3,7 @@ use tickwright_trace::{Describer, Names, Profile, What};
 use super::Workload;
 
 fn read(words: &str) -> Result<Workload, String> {
-    crate::document::read::<Workload>(words).map_err(|error| error.to_string())?.checked()
+    toml::from_str::<Workload>(words).map_err(|error| error.to_string())?.checked()
 }
 
 fn described(words: &str) -> Profile {

@@ -3,7 +3,6 @@
 use std::io::{self, BufRead, IsTerminal, Write};
 
 use crate::error::LabError;
-use crate::gather::Gather;
 use crate::traces::profile::{Delay, Workload};
 
 /// Asks for a workload on standard error and reads the answers from standard input.
@@ -53,11 +52,11 @@ pub(super) fn answers(from: &mut dyn BufRead, to: &mut dyn Write) -> Result<Work
         cancel,
         rearm,
         touched_after_ms: touched.first().copied(),
-        delays: delays.into_iter().map(|ms| Delay { ms, to_ms: None, share: 1.0 }).gather(),
+        delays: delays.into_iter().map(|ms| Delay { ms, to_ms: None, share: 1.0 }).collect(),
         periodic: Vec::new(),
     };
     let workload = workload.checked().map_err(LabError::usage)?;
-    let delays: Vec<String> = workload.delays.iter().map(|delay| format!("{} ms", delay.ms)).gather();
+    let delays: Vec<String> = workload.delays.iter().map(|delay| format!("{} ms", delay.ms)).collect();
     let understood = format!(
         "So: {} timers of {}; of 100 waits {expire} expire, {cancel} are cancelled, {rearm} are re-armed; after {} ms.",
         workload.timers,

@@ -3,7 +3,6 @@
 use tickwright_trace::Profile;
 
 use super::data::{Criteria, Data, Plan};
-use crate::gather::Gather;
 use crate::models::tape::KINDS;
 use crate::render::Format;
 use crate::result::{Axis, Cell, Finding, Plot, Section, Series, Table, Unit, labels};
@@ -255,7 +254,7 @@ pub(super) fn series(data: &Replayed) -> Vec<Series> {
         let times = row.total_ns.iter().map(|ns| ns / data.timed());
         Series::new("replay of copies", Unit::Ns, of).per("operation").of(times)
     };
-    data.rows.iter().map(of_row).gather()
+    data.rows.iter().map(of_row).collect()
 }
 
 /// One screen: verdict, workload, table, what would change it.
@@ -277,7 +276,7 @@ pub(super) fn sections(plan: &Plan, data: &Data, findings: &[Finding]) -> Vec<Se
     let source =
         Section::new("Source").text(format!("{}; ticks of {}", plan.source, span(own.tick_ns as f64)));
     let sections = [front, workload, reasons, more, advice, unseen, source, picture(data)];
-    sections.into_iter().filter(|section| !section.blocks.is_empty()).gather()
+    sections.into_iter().filter(|section| !section.blocks.is_empty()).collect()
 }
 
 /// How early timers are cancelled and moved, and by whom.
@@ -346,7 +345,7 @@ fn margins(findings: &[Finding]) -> String {
         };
         format!("{}: {}; {verdict}", finding.about, finding.here)
     };
-    findings.iter().filter(|finding| finding.figure.is_some()).map(line).gather().join("\n")
+    findings.iter().filter(|finding| finding.figure.is_some()).map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// The answers to other conditions, from the same rows, and from copies of the workload.
@@ -431,8 +430,8 @@ fn grown(
     let share = |row: &Row| percent(own.percent_of(row.least() / more.timed(), calls));
     let fulfils = |row: &&Row| criteria.broken(more, row).is_none();
     let is_beaten = |row: &Row| rows.iter().any(|other| is_faster(other, row));
-    let unbeaten: Vec<&Row> = rows.iter().copied().filter(|row| !is_beaten(row)).gather();
-    let named: Vec<&Row> = unbeaten.iter().copied().filter(fulfils).gather();
+    let unbeaten: Vec<&Row> = rows.iter().copied().filter(|row| !is_beaten(row)).collect();
+    let named: Vec<&Row> = unbeaten.iter().copied().filter(fulfils).collect();
     let is_kept = |row: &&Row| row.structure == kept;
     let is_second =
         |row: &Row| rows.iter().any(|other| other.ratio(row).is_some_and(|ratio| ratio.interval.high < 1.0));
@@ -448,7 +447,7 @@ fn grown(
         let ahead = unbeaten.first().map_or("another structure", |row| row.structure.id);
         (format!("{ahead} is faster than all that fulfil the conditions"), Vec::new())
     } else {
-        let ids: Vec<&str> = named.iter().take(3).map(|row| row.structure.id).gather();
+        let ids: Vec<&str> = named.iter().take(3).map(|row| row.structure.id).collect();
         let apart = named.iter().take(3).any(|row| is_second(row));
         let tie = if apart { TIE } else { Verdict::NoDifferenceShown.words() };
         let words = format!("{}, {tie}, {} of a CPU", ids.join(" or "), share(named[0]));
@@ -516,17 +515,17 @@ pub(super) fn range(data: &Replayed) -> [f64; 3] {
 
 /// Cost by population, and the range of this workload at the foot of the plot.
 fn picture(data: &Data) -> Section {
-    let all: Vec<&Replayed> = core::iter::once(&data.own).chain(&data.more).gather();
+    let all: Vec<&Replayed> = core::iter::once(&data.own).chain(&data.more).collect();
     let pending = Axis::log("timers pending on average", Format::Count);
     let ids: Vec<&'static Structure> =
-        data.more.first().map_or(Vec::new(), |more| more.rows.iter().map(|row| row.structure).gather());
+        data.more.first().map_or(Vec::new(), |more| more.rows.iter().map(|row| row.structure).collect());
     let cost = |data: &Replayed, structure: &Structure| {
         data.row(structure.id).map(|row| (mean(data), data.per_operation(row)))
     };
     let curves: Vec<(&str, Vec<(f64, f64)>)> = ids
         .into_iter()
-        .map(|structure| (structure.id, all.iter().filter_map(|data| cost(data, structure)).gather()))
-        .gather();
+        .map(|structure| (structure.id, all.iter().filter_map(|data| cost(data, structure)).collect()))
+        .collect();
     let least = curves.iter().flat_map(|(_, points)| points).map(|(_, ns)| *ns).fold(f64::INFINITY, f64::min);
     let range = range(&data.own);
     let title = "Cost by population, of copies of this workload";

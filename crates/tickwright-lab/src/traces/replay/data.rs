@@ -4,7 +4,6 @@ use core::time::Duration;
 
 use tickwright_trace::Profile;
 
-use crate::gather::Gather;
 use crate::stats::{self, Interval, Summary};
 use crate::structures::registry::Structure;
 use crate::traces::decode::Counts;
@@ -129,7 +128,7 @@ impl Row {
 
     /// The median over rounds of the times of a kind at a share of [`AT`].
     pub(crate) fn call(&self, kind: usize, at: usize) -> Option<f64> {
-        let samples: Vec<f64> = self.calls[kind].iter().map(|calls| calls[at]).gather();
+        let samples: Vec<f64> = self.calls[kind].iter().map(|calls| calls[at]).collect();
         stats::median(&samples)
     }
 
@@ -205,7 +204,7 @@ impl Data {
 
     /// Rows by their time, the fastest first.
     pub(crate) fn ranked(&self) -> Vec<&Row> {
-        let mut rows: Vec<&Row> = self.rows.iter().filter(|row| !row.total_ns.is_empty()).gather();
+        let mut rows: Vec<&Row> = self.rows.iter().filter(|row| !row.total_ns.is_empty()).collect();
         rows.sort_by(|a, b| a.total().total_cmp(&b.total()));
         rows
     }

@@ -1,7 +1,6 @@
 //! The report of `replay`.
 
 use super::data::{AT, Data, Row};
-use crate::gather::Gather;
 use crate::models::tape::KINDS;
 use crate::render::Format;
 use crate::result::{Axis, Cell, Finding, Mark, Plot, Section, Series, Table, Unit, labels};
@@ -31,7 +30,7 @@ pub(crate) fn series(data: &Data) -> Vec<Series> {
         }
         all
     };
-    data.rows.iter().flat_map(of_row).chain(data.gaps.series()).gather()
+    data.rows.iter().flat_map(of_row).chain(data.gaps.series()).collect()
 }
 
 /// The fastest, beside the next one and the standard library's heap.
@@ -52,7 +51,7 @@ pub(super) fn findings(data: &Data) -> Vec<Finding> {
     };
     let heap = data.row("binary-heap").filter(|row| row.structure != best.structure);
     let next = rest.first().filter(|next| heap.is_none_or(|heap| heap.structure != next.structure));
-    next.copied().iter().chain(heap.iter()).filter_map(beside).gather()
+    next.copied().iter().chain(heap.iter()).filter_map(beside).collect()
 }
 
 /// The operations, the times, the single calls.
@@ -70,7 +69,7 @@ fn workload(data: &Data) -> Section {
         .iter()
         .zip(counts.kinds)
         .map(|(kind, count)| format!("{kind} {}", Format::Thousands.write(count as f64)))
-        .gather();
+        .collect();
     words += &format!(
         "\nReplayed{}: {}; ticks of {}; at most {} timers pending; {} deliveries; the earliest deadline changes {} times.",
         if data.scale > 1 { format!(" with {} copies", data.scale) } else { String::new() },

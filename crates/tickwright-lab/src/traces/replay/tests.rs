@@ -161,7 +161,7 @@ fn many_timers_do_not_make_up_for_all_that_they_missed() {
 }
 
 fn workload(words: &str) -> Workload {
-    let read: Workload = crate::document::read(words).unwrap_or_else(|error| panic!("{error}"));
+    let read: Workload = toml::from_str(words).unwrap_or_else(|error| panic!("{error}"));
     read.checked().unwrap_or_else(|wrong| panic!("{wrong}"))
 }
 

@@ -2,19 +2,19 @@ use super::*;
 use crate::experiment::Experiment;
 use crate::experiments::bench::tests::bench;
 #[cfg(feature = "rivals")]
-use crate::experiments::bench::tests::{planned, report};
-use crate::models::scenario::Scenario;
+use crate::experiments::bench::tests::planned;
+use crate::experiments::bench::tests::report;
 
 /// Each reading moves the clock by the same time: all ratios are 1.
 #[cfg(feature = "rivals")]
 #[test]
 fn a_report_shows_the_ratios_the_floors_and_what_is_dead() {
-    let structures = "heap4/slab,ladder/slab,dary-heap4";
+    let structures = "heap4/slab,ladder/slab,dary-heap4,dary-heap4-contract";
     let report = report(&["--matrix", "--quick", "--rounds", "6", "--structures", structures], 100);
     insta::assert_snapshot!(crate::render::sections(&report.sections));
     let floors = report.series.iter().filter(|series| series.labels["structure"] == "(floor)".into());
     let of_cells = report.findings.iter().filter(|finding| finding.labels.contains_key("measure"));
-    assert!(floors.count() * 2 >= of_cells.count(), "a floor and two findings a cell");
+    assert!(floors.count() * 4 >= of_cells.count(), "a floor and four findings a cell");
     assert!(report.findings.iter().all(|finding| finding.labels.contains_key("goal")));
     assert!(report.find("memory", &labels([("structure", "dary-heap4".into())])).is_some());
     let figures = report.series.iter().filter_map(|series| series.labels.get("figure"));
@@ -50,11 +50,43 @@ fn the_calls_heed_the_arguments_and_belong_to_the_work() {
 
 #[test]
 fn every_work_is_a_measure_of_its_scenario_with_a_bound_for_each_population() {
-    for work in works().unwrap() {
-        let scenario = Scenario::find(&work.scenario).unwrap();
-        assert!(scenario.measures.contains(&work.measure), "{}", work.scenario);
+    for work in Matrix::built_in().unwrap().works {
+        let scenario = work.scenario().unwrap();
+        assert!(scenario.model.measures().contains(&work.measure), "{}", work.scenario);
+        assert!(scenario.model.whole() || scenario.measures == [work.measure], "{}", work.scenario);
         assert_eq!(work.n.len(), work.at_most.len(), "{}", work.scenario);
         assert!(work.n.iter().map(|n| n.get()).is_sorted());
         assert!(scenario.run.floor.is_some(), "{}", work.scenario);
+        let work::Bounds { published, contract, ours, .. } = &work.default;
+        assert_eq!(published.len(), contract.len(), "{}", work.scenario);
+        assert!(published.len().max(ours.len()) <= work.n.len(), "{}", work.scenario);
     }
+}
+
+/// All ratios are 1 under this clock, so a bound of 1 is held and a smaller one is missed.
+#[test]
+fn the_part_default_shows_the_goals_of_the_default_queue_alone() {
+    let structures = "heap4/slab,ladder/slab,orx-4ary,btree-map";
+    let words = ["--matrix", "--only", "default", "--quick", "--rounds", "6", "--structures", structures];
+    let report = report(&words, 100);
+    let titles: Vec<&str> = report.sections.iter().map(|section| section.title.as_str()).collect();
+    assert_eq!(titles, ["What DefaultQueue must reach", "Goals"]);
+    let bounds = |goal: &'static str| {
+        let of = report.findings.iter().filter(|finding| finding.labels["goal"] == goal.into());
+        of.map(|finding| finding.bound.unwrap().to_string()).collect::<Vec<_>>()
+    };
+    let published = ["0.85", "0.75", "0.85", "0.8", "0.85", "0.9", "0.85", "1", "0.9", "1", "0.85"];
+    assert_eq!(bounds("DefaultQueue to others as published"), published.map(|x| format!("at most {x}")));
+    let ours = bounds("DefaultQueue to the best of our others");
+    assert_eq!((ours.len(), ours[0].as_str(), ours[1].as_str()), (11, "at most 1.25", "at most 1.1"));
+    // Others as published are heaps in a network, whatever is faster.
+    let network = report.findings.iter().find(|finding| finding.about.starts_with("network")).unwrap();
+    assert!(network.about.ends_with("ladder/slab to orx-4ary"), "{}", network.about);
+    let drained = report.findings.iter().filter(|finding| finding.labels["goal"] == goals::PHASES.into());
+    assert_eq!(
+        drained.map(|finding| finding.bound.is_some()).collect::<Vec<_>>(),
+        [false, true, false, false]
+    );
+    assert_eq!(report.find("phase of a drain", &labels([])).unwrap().samples.len(), 100);
+    assert!(bench(&words).plan().unwrap().calls.structures.is_empty());
 }

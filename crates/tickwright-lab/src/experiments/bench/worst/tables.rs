@@ -3,7 +3,6 @@
 
 use super::attack::{ALL, Call};
 use super::{Data, FIGURES, Pattern, Plan, Row};
-use crate::gather::Gather;
 use crate::output::table::count;
 use crate::render::Format;
 use crate::result::{Axis, Cell, Plot, Section, Table};
@@ -17,13 +16,13 @@ pub(crate) fn sections(plan: &Plan, data: &Data) -> Vec<Section> {
         plan.rounds
     );
     let sections = plan.attacks().map(|(n, pattern)| one(plan, data, n, pattern));
-    [Section::new("Deadlines that an attacker chooses").text(above)].into_iter().chain(sections).gather()
+    [Section::new("Deadlines that an attacker chooses").text(above)].into_iter().chain(sections).collect()
 }
 
 fn one(plan: &Plan, data: &Data, n: usize, pattern: Pattern) -> Section {
     let title = format!("{pattern}, n={}", count(n));
     let here = |row: &&Row| row.population == n && row.pattern == pattern;
-    let rows: Vec<&Row> = data.rows.iter().filter(here).gather();
+    let rows: Vec<&Row> = data.rows.iter().filter(here).collect();
     let mut section = Section::new(title.as_str());
     for pair in ALL.chunks(2) {
         section = section.table(calls(plan, &rows, pair));
@@ -80,7 +79,7 @@ fn tails(plan: &Plan, rows: &[&Row], title: &str) -> Plot {
         }
         (structure.id, points, longest)
     };
-    let mut curves: Vec<_> = plan.structures.iter().map(of).filter(|curve| !curve.1.is_empty()).gather();
+    let mut curves: Vec<_> = plan.structures.iter().map(of).filter(|curve| !curve.1.is_empty()).collect();
     // The structure with the least worst call comes first.
     curves.sort_by(|a, b| a.2.total_cmp(&b.2));
     curves.into_iter().fold(plot, |plot, (id, points, _)| plot.curve(id, points))

@@ -2,7 +2,6 @@
 
 use super::data::{Data, Leg, Plan, ROUNDS, TOOLS};
 use crate::experiments::latency::histogram::{self, Cells};
-use crate::gather::Gather;
 use crate::render::Format;
 use crate::result::{Cell, Finding, Section, Table, Unit, labels};
 use crate::stats::{self, Bound, Summary, Verdict};
@@ -49,13 +48,13 @@ const QUEUE: &str = "ours re-arms its queue before it reads the clock, and cycli
 impl Figure {
     /// The figure for the runs of both tools, in the order of rounds.
     fn both(&self, legs: &[Vec<Leg>; 2]) -> [Vec<f64>; 2] {
-        legs.each_ref().map(|legs| legs.iter().map(self.of).gather())
+        legs.each_ref().map(|legs| legs.iter().map(self.of).collect())
     }
 }
 
 /// Ratio of cyclictest's odd rounds to its even rounds: noise, not a difference between the tools.
 fn itself(theirs: &[f64]) -> Option<Summary> {
-    let every_second = |from: usize| theirs.iter().copied().skip(from).step_by(2).gather();
+    let every_second = |from: usize| theirs.iter().copied().skip(from).step_by(2).collect::<Vec<f64>>();
     stats::ratios(&every_second(1), &every_second(0))
 }
 
@@ -71,7 +70,7 @@ pub(super) fn findings(legs: &[Vec<Leg>; 2]) -> Vec<Finding> {
             .published(figure.bound.to_string())
             .labelled(of)
     };
-    FIGURES.iter().map(finding).gather()
+    FIGURES.iter().map(finding).collect()
 }
 
 pub(super) fn sections(plan: &Plan, data: &Data, findings: &[Finding]) -> Vec<Section> {
@@ -108,7 +107,7 @@ pub(super) fn sections(plan: &Plan, data: &Data, findings: &[Finding]) -> Vec<Se
     let itself =
         "itself: cyclictest's odd rounds over its even ones, which is no difference between the tools";
     let sums: Vec<Cells> =
-        data.legs.iter().map(|legs| Cells::sum(legs.iter().map(|leg| &leg.cells))).gather();
+        data.legs.iter().map(|legs| Cells::sum(legs.iter().map(|leg| &leg.cells))).collect();
     let curves = TOOLS.into_iter().zip(&sums);
     let plot = histogram::plot("Wake-up lateness, samples of all rounds in each cell", curves);
     vec![

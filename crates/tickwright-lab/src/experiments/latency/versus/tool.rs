@@ -10,7 +10,6 @@ use crate::experiments::latency::clock::Clock;
 use crate::experiments::latency::histogram::Cells;
 use crate::experiments::latency::platform::children_cpu;
 use crate::experiments::latency::settings::WakeArgs;
-use crate::gather::Gather;
 
 /// Width of cyclictest's cells, in ns.
 pub(super) const CELL_NS: u64 = 1000;
@@ -50,7 +49,7 @@ impl Call {
         };
         words += if wake.mlock { " -m" } else { "" };
         words += &wake.cpu.map_or(String::new(), |cpu| format!(" -a {cpu}"));
-        Ok(Self { path, args: words.split(' ').map(str::to_owned).gather() })
+        Ok(Self { path, args: words.split(' ').map(str::to_owned).collect() })
     }
 
     /// The command line as a user would type it.

@@ -1,8 +1,8 @@
 use super::*;
-use crate::models::verify::oracle::Oracle;
+use crate::structures::baseline::tests::agrees;
+use crate::structures::registry::Ties;
 
-/// The 4-ary heap, which numbers all entries again after twenty arrivals, and refuses ticks before
-/// its base.
+/// The 4-ary heap, which takes twenty arrivals, and refuses ticks before its base.
 #[derive(Debug, Default)]
 struct Small(Dary4, u64);
 
@@ -10,6 +10,7 @@ impl Arrivals for Small {
     const ARRIVALS: u32 = 20;
 
     fn push(&mut self, entry: Entry) -> bool {
+        assert!((1..=Self::ARRIVALS).contains(&entry.arrival), "{entry:?}");
         entry.tick >= self.1 && self.0.push(entry)
     }
 
@@ -27,56 +28,46 @@ impl Arrivals for Small {
     }
 }
 
-/// Random operations, at ticks that lie `stride` apart, against the oracle.
-fn agrees<H: Arrivals>(stride: u64) {
-    let mut queue = EqualContract::<H>::queue(&(), 12);
-    let mut oracle = Oracle::default();
-    let mut pending = [false; 12];
-    let (mut random, mut now) = (7u64, 0);
-    for _ in 0..20_000 {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        let id = (random >> 20) as u32 % 12;
-        let deadline = now + (random >> 30) % 9 * stride;
-        match (random % 7, pending[id as usize]) {
-            (0..2, false) => {
-                queue.insert(id, deadline);
-                oracle.insert(id, deadline);
-                pending[id as usize] = true;
-            }
-            (0..3, true) => {
-                queue.reschedule(id, deadline);
-                oracle.reschedule(id, deadline);
-            }
-            (3, true) => {
-                queue.remove(id);
-                oracle.remove(id);
-                pending[id as usize] = false;
-                queue.remove(id);
-                queue.reschedule(id, deadline);
-            }
-            (4, _) => assert_eq!(queue.second(), oracle.second()),
-            _ => {
-                let first = queue.pop();
-                assert_eq!(first, oracle.pop());
-                if let Some((id, deadline)) = first {
-                    now = deadline;
-                    pending[id as usize] = false;
-                }
-            }
-        }
-        assert_eq!(queue.head(), oracle.head());
-        assert!(queue.entries() <= 2 * queue.live() + SLACK + 1, "dead entries are bounded");
+#[test]
+fn the_contract_holds_over_each_heap_and_over_all_renumberings() {
+    for stride in [1, 1 << 20, 1 << 40] {
+        agrees::<EqualContract<Small>>(Ties::Fifo, true, stride);
+        agrees::<EqualContract<Dary4>>(Ties::Fifo, true, stride);
+        #[cfg(target_feature = "avx2")]
+        agrees::<EqualContract<Quick>>(Ties::Fifo, true, stride);
     }
 }
 
+/// Entries leave as they came, up to the last arrival and at any distance.
+fn keeps_entries<H: Arrivals>() {
+    let mut heap = H::default();
+    let entry = |tick, arrival, slot| Entry { tick, arrival, slot };
+    let (last, far) = (H::ARRIVALS, u64::MAX);
+    heap.fill(vec![entry(5, 1, 9), entry(5, 2, 3)]);
+    let later = [entry(far, last, 1), entry(5, last, 4), entry(far, last - 1, 2), entry(5, last - 1, 7)];
+    assert!(later.into_iter().all(|entry| heap.push(entry)));
+    let mut order = [later.as_slice(), &[entry(5, 1, 9), entry(5, 2, 3)]].concat();
+    order.sort_unstable();
+    assert_eq!(heap.len(), order.len());
+    assert_eq!(core::iter::from_fn(|| heap.pop()).collect::<Vec<_>>(), order);
+}
+
 #[test]
-fn the_contract_holds_over_each_heap_and_over_all_renumberings() {
-    for stride in [1, 1 << 20, 1 << 41] {
-        agrees::<Small>(stride);
-        agrees::<Dary4>(stride);
-        #[cfg(target_feature = "avx2")]
-        agrees::<Quick>(stride);
-    }
+fn a_heap_keeps_all_of_an_entry() {
+    keeps_entries::<Dary4>();
+    #[cfg(target_feature = "avx2")]
+    keeps_entries::<Quick>();
+}
+
+/// The generations of a slot that wrap around leave out that of no timer.
+#[test]
+fn a_key_is_stale_after_any_number_of_timers() {
+    let mut queue = EqualContract::<Dary4>::queue(&(), 1);
+    queue.insert(0, 5);
+    queue.slots[0].generation = u32::MAX;
+    queue.keys[0].generation = u32::MAX;
+    assert_eq!(queue.pop(), Some((0, 5)));
+    assert_eq!(queue.slots[0].generation, STALE + 1);
+    queue.remove(0);
+    assert_eq!((queue.live(), queue.head()), (0, None));
 }
