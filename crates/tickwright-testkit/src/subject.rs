@@ -225,8 +225,8 @@ pub trait Subject {
     }
 
     /// Whether the queue must move a pending timer inside before the timer can leave. Only queues
-    /// that move timers ([`Make::MOVES`]) are asked. The queue may say no for a timer that may still
-    /// be moved.
+    /// that move timers ([`Make::MOVES`]) are asked. The queue may say no for a timer that may
+    /// still be moved.
     fn waits(&self, key: Self::Key) -> bool {
         let _ = key;
         false

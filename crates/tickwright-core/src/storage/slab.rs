@@ -285,9 +285,9 @@ impl<F: Family, T> Queue<Slab<F, T>> {
         self.store.arena.columns.nodes().prefetch(Some(key.0.index));
     }
 
-    /// A pending timer that leaves about `k` timers after the head, and its value. It is a hint, and
-    /// the timer may leave much earlier or later. Returns `None` if fewer timers are near, or if the
-    /// structure would have to search. Changes nothing. O(1).
+    /// A pending timer that leaves about `k` timers after the head, and its value. It is a hint,
+    /// and the timer may leave much earlier or later. Returns `None` if fewer timers are near, or
+    /// if the structure would have to search. Changes nothing. O(1).
     ///
     /// Among a million timers, a caller's own object of a timer is seldom in the cache when the
     /// timer is delivered. A caller that gets each object some eight deliveries ahead from memory

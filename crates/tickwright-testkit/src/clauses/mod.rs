@@ -239,8 +239,8 @@ readings! {
     /// `check()` finds nothing, at any time. (That it finds what is broken is tested beside each
     /// structure.)
     check_verifies_every_invariant, All, if check;
-    /// An advance delivers and moves at most `budget` timers, and reports whether due timers remain;
-    /// these leave later, in order. Every due timer leaves after a bounded number of calls.
+    /// An advance delivers and moves at most `budget` timers, and reports whether due timers
+    /// remain; these leave later, in order. Every due timer leaves after a bounded number of calls.
     budget_bounds_an_advance, All, beyond || progress::stalls::<M>(directed::reach::<M>()), if budget;
     /// `second()` is the second timer in order: `peek()` returns it after the head was removed.
     second_is_the_next_after_the_head, All, beyond directed::second_becomes_head::<M>, if second;

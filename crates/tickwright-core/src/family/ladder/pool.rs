@@ -6,8 +6,9 @@
 //!            v     v                                chunk: 16 entries, 2 cache lines
 //!          [16] -> [7 ]   len = 23                  all chunks but the last are full
 //! ```
-//! The pool grows by segments of 8 chunks, so its growth moves no entries. A list is appended to at its end, and read chunk by chunk from its head. A chunk that has been
-//! read returns to the pool at once.
+//! The pool grows by segments of 8 chunks, so its growth moves no entries. A list is appended to at
+//! its end, and read chunk by chunk from its head. A chunk that has been read returns to the pool
+//! at once.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -153,8 +154,8 @@ impl Pool {
         list.end = at << BITS;
     }
 
-    /// Takes up to `most` entries of the first chunk off a list that is not empty. Returns the chunk
-    /// and their places.
+    /// Takes up to `most` entries of the first chunk off a list that is not empty. Returns the
+    /// chunk and their places.
     #[inline]
     pub(super) fn take_chunk(&mut self, list: &mut List, most: usize) -> ([Entry; CHUNK], Range<usize>) {
         let from = list.taken as usize;

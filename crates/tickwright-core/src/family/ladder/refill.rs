@@ -272,8 +272,8 @@ impl<P: Handle> Ladder<P> {
     }
 
     /// Takes the timers that are due within `WINDOW` ticks of the first of them. The others stay in
-    /// the list. If the list is long, or longer than the budget, it reads all entries, and takes the
-    /// earliest timers.
+    /// the list. If the list is long, or longer than the budget, it reads all entries, and takes
+    /// the earliest timers.
     fn take_window(
         &mut self,
         nodes: &mut impl Nodes<P, LadderRecord>,
@@ -303,8 +303,8 @@ impl<P: Handle> Ladder<P> {
         true
     }
 
-    /// Narrows the range to the earliest timers of two lists, at most `most`. If their first tick has
-    /// more, it takes those that arrived first.
+    /// Narrows the range to the earliest timers of two lists, at most `most`. If their first tick
+    /// has more, it takes those that arrived first.
     fn cut(
         &self,
         nodes: &impl Nodes<P, LadderRecord>,
@@ -358,9 +358,9 @@ impl<P: Handle> Ladder<P> {
     }
 
     /// Reads up to `most` entries of a list, and adds their timers to the batch. Dead entries are
-    /// dropped, timers that have moved out of the range are filed again, and later ones are appended
-    /// to the list at `stay`. Returns whether equals may be out of order because a timer was moved
-    /// within the range.
+    /// dropped, timers that have moved out of the range are filed again, and later ones are
+    /// appended to the list at `stay`. Returns whether equals may be out of order because a timer
+    /// was moved within the range.
     #[inline]
     fn gather(
         &mut self,
@@ -442,7 +442,8 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// Moves up to `most` entries of one chunk into the buckets of their rung. Returns their number.
+    /// Moves up to `most` entries of one chunk into the buckets of their rung. Returns their
+    /// number.
     pub(super) fn split_chunk(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, most: usize) -> usize {
         let mut rest = self.split.rest;
         let at = self.split.rung;

@@ -155,8 +155,8 @@ impl<P: Handle> Ladder<P> {
         (rung.first + bucket, Some(at))
     }
 
-    /// Appends an entry for `tick` to its bucket. If the timer may have arrived before others there,
-    /// the bucket is `mixed`.
+    /// Appends an entry for `tick` to its bucket. If the timer may have arrived before others
+    /// there, the bucket is `mixed`.
     #[inline(always)]
     pub(super) fn file(&mut self, tick: Tick, entry: Entry, mixed: bool) {
         self.entries += 1;
@@ -181,8 +181,8 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// Appends an entry for the expiry of the timer in `p`, which has no current entry. The bucket is
-    /// mixed if the timer may have arrived before others there.
+    /// Appends an entry for the expiry of the timer in `p`, which has no current entry. The bucket
+    /// is mixed if the timer may have arrived before others there.
     pub(super) fn file_again(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P, mixed: bool) {
         let record = nodes.record_mut(p);
         let entry = record.add_entry(p.number());
@@ -328,9 +328,9 @@ impl<P: Handle> Ladder<P> {
         self.run.last().is_some_and(|last| u128::from(last) >= self.run_end)
     }
 
-    /// Moves the timers that have equals outside back to the bucket of these equals. That is a bucket
-    /// of arrivals if the run was filled from one. No rung is added: a program may fill the run with
-    /// equals again and again, each time at an earlier tick.
+    /// Moves the timers that have equals outside back to the bucket of these equals. That is a
+    /// bucket of arrivals if the run was filled from one. No rung is added: a program may fill the
+    /// run with equals again and again, each time at an earlier tick.
     pub(super) fn give_back(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) {
         while let Some(last) = self.depth.checked_sub(1)
             && self.rungs[last].occupied(0).is_none()

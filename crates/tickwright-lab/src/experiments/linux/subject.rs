@@ -60,7 +60,8 @@ pub(crate) struct Outcome {
     pub(crate) late: u64,
 }
 
-/// The shard of a column. What is not timed calls it through a pointer, so that it is compiled once.
+/// The shard of a column. What is not timed calls it through a pointer, so that it is compiled
+/// once.
 pub(super) trait Subject: Sync {
     /// Creates `count` timers whose callbacks do nothing.
     ///
