@@ -23,7 +23,7 @@ impl<P: Handle> Ladder<P> {
         for place in self.places() {
             self.check_place(nodes, place, &mut slots)?;
         }
-        hold(slots.len() == self.entries, Violation::Count)?;
+        hold(slots.len() == self.entries && self.entries <= self.limit, Violation::Count)?;
         slots.sort_unstable();
         let mut waiting = 0;
         for same in slots.chunk_by(|(slot, _), (next, _)| slot == next) {
@@ -70,6 +70,8 @@ impl<P: Handle> Ladder<P> {
             free = rung.end_of_lists();
         }
         hold(free <= self.lists.len().max(TOP + 1), Violation::Bucket)?;
+        let empty_lists = || self.lists.iter().filter(|list| list.len == 0);
+        hold(empty_lists().all(|list| list.taken == 0), Violation::Count)?;
         for (list, content) in self.lists.iter().enumerate() {
             if list == TOP {
                 continue;

@@ -4,7 +4,8 @@
 //!   List { head, end, len }                         an entry: tick (low 32 bits) | version | slot
 //!            |     |
 //!            v     v                                chunk: 16 entries, 2 cache lines
-//!          [16] -> [7 ]   len = 23                  all chunks but the last are full
+//!          [16] -> [7 ]   len = 23                  all chunks are full but
+//!                                                   the first and the last
 //! ```
 //! The pool grows by segments of 8 chunks, so its growth moves no entries. A list is appended to at
 //! its end, and read chunk by chunk from its head. A chunk that has been read returns to the pool
@@ -40,8 +41,8 @@ pub(super) struct List {
     /// The cell for the next entry. At the start of a chunk: a new chunk is needed.
     end: u32,
     pub(super) len: u32,
-    /// The entries that have been taken from the first chunk.
-    taken: u8,
+    /// The number of entries that have been taken from the first chunk; 0 for an empty list.
+    pub(super) taken: u8,
     /// Timers of one tick may not be in the order of their arrival.
     pub(super) mixed: bool,
 }

@@ -446,6 +446,17 @@ fn a_check_finds_what_is_broken() {
     assert_eq!(broken(|queue| queue.store.order.live += 1), Err(Violation::Count));
     assert_eq!(broken(|queue| queue.store.order.entries += 1), Err(Violation::Count));
     assert_eq!(
+        broken(|queue| queue.store.order.limit = queue.store.order.entries - 1),
+        Err(Violation::Count)
+    );
+    assert_eq!(
+        broken(|queue| {
+            let lists = &mut queue.store.order.lists;
+            lists.iter_mut().filter(|list| list.len == 0).for_each(|list| list.taken = 1);
+        }),
+        Err(Violation::Count)
+    );
+    assert_eq!(
         broken(|queue| {
             queue.store.order.purge.at = queue.store.order.lists.len() - 1;
             queue.store.order.purge.is_on = true;
