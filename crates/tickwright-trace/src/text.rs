@@ -260,11 +260,11 @@ enum Found<'r> {
     Lost(u64),
 }
 
-/// Calls `put` for each line. The outer error of `put` says what is wrong with the line.
-fn each_line(
-    from: Unpacked<'_>,
-    put: &mut dyn FnMut(Found<'_>) -> Result<Result<(), TraceError>, String>,
-) -> Result<(), TraceError> {
+/// Takes a line. The outer error says what is wrong with the line.
+type Put<'p> = dyn FnMut(Found<'_>) -> Result<Result<(), TraceError>, String> + 'p;
+
+/// Calls `put` for each line.
+fn each_line(from: Unpacked<'_>, put: &mut Put<'_>) -> Result<(), TraceError> {
     let limit = Limit::new(LONGEST_RECORD);
     let from = Bounded { from, limit: limit.clone() };
     // A line of one field may be a message between the rows, so this function checks the lengths.
