@@ -140,29 +140,54 @@ impl Rounds {
     ) -> Result<Taken<S>, E> {
         let of_cell = || (0..lanes).map(|_| Vec::new()).collect::<Vec<Vec<S>>>();
         let mut cells: Vec<_> = (0..self.cells).map(|_| of_cell()).collect();
-        let mut interrupted = false;
-        let mut order: Vec<usize> = (0..lanes).collect();
-        'rounds: for round in 0..self.len() {
-            if round >= self.warm_up + FEWEST_ROUNDS as usize && !more() {
-                break;
-            }
-            for (cell, taken) in cells.iter_mut().enumerate() {
-                order.shuffle(&mut self.random);
-                for (place, &lane) in order.iter().enumerate() {
-                    if stop() {
-                        interrupted = true;
-                        break 'rounds;
-                    }
-                    let sample = sample(Turn { round, cell, place, lane })?;
-                    if round >= self.warm_up {
-                        taken[lane].push(sample);
-                    }
+        let (warm_up, mut wrong) = (self.warm_up, None);
+        let interrupted = self.each(lanes, &mut more, &mut stop, &mut |turn| match sample(turn) {
+            Ok(sample) => {
+                if turn.round >= warm_up {
+                    cells[turn.cell][turn.lane].push(sample);
                 }
+                true
             }
+            Err(error) => {
+                wrong = Some(error);
+                false
+            }
+        });
+        if let Some(error) = wrong {
+            return Err(error);
         }
         let whole = cells.iter().flatten().map(Vec::len).min().unwrap_or(0);
         cells.iter_mut().flatten().for_each(|samples| samples.truncate(whole));
         Ok(Taken { cells, interrupted })
+    }
+
+    /// Calls `sample` for each turn until it returns `false`. Returns whether `stop` ended the run.
+    /// It is compiled once, whatever is sampled.
+    fn each(
+        &mut self,
+        lanes: usize,
+        more: &mut dyn FnMut() -> bool,
+        stop: &mut dyn FnMut() -> bool,
+        sample: &mut dyn FnMut(Turn) -> bool,
+    ) -> bool {
+        let mut order: Vec<usize> = (0..lanes).collect();
+        for round in 0..self.len() {
+            if round >= self.warm_up + FEWEST_ROUNDS as usize && !more() {
+                break;
+            }
+            for cell in 0..self.cells {
+                order.shuffle(&mut self.random);
+                for (place, &lane) in order.iter().enumerate() {
+                    if stop() {
+                        return true;
+                    }
+                    if !sample(Turn { round, cell, place, lane }) {
+                        return false;
+                    }
+                }
+            }
+        }
+        false
     }
 }
 

@@ -46,6 +46,17 @@ impl Header {
         let made_by = concat!("tickwright ", env!("CARGO_PKG_VERSION")).into();
         Self { source: source.into(), made_by, ..Self::default() }
     }
+
+    /// Reads a header from JSON. This and [`json`](Self::json) are compiled once, and not for each
+    /// source and target of a trace.
+    pub(crate) fn parse(json: &[u8]) -> serde_json::Result<Self> {
+        serde_json::from_slice(json)
+    }
+
+    /// Returns the header as JSON.
+    pub(crate) fn json(&self) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(self)
+    }
 }
 
 /// Events that a source lost.

@@ -68,7 +68,7 @@ impl<R: Read> Reader<R> {
         };
         match reader.block()? {
             Some((block::HEADER, length)) => {
-                let header = serde_json::from_slice(&reader.buffer.plain);
+                let header = Header::parse(&reader.buffer.plain);
                 reader.header = header.map_err(|_| reader.damaged("it is no JSON object of a header"))?;
                 if reader.header.bases.len() > BASES {
                     return Err(reader.damaged("it has more than 256 queues"));

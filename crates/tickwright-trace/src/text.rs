@@ -208,7 +208,7 @@ pub fn to_json_lines<R: Read>(reader: &mut Reader<R>, to: impl Write) -> Result<
 pub fn from_csv<W: Write>(from: impl Read, header: &Header, to: W) -> Result<(W, u64), TraceError> {
     let mut writer = Writer::new(to, header)?;
     let (mut count, mut unknown, mut back, mut last) = (0, 0, 0, Ns::MIN);
-    each_line(Unpacked::new(BufReader::new(from))?, |found| {
+    each_line(Unpacked::new(BufReader::new(from))?, &mut |found| {
         let (row, has_deadlines) = match found {
             Found::Row(row, has_deadlines) => (row, has_deadlines),
             Found::Lost(count) => {
@@ -260,11 +260,11 @@ enum Found<'r> {
     Lost(u64),
 }
 
-/// Calls `put` for each line. The outer error of `put` says what is wrong with the line.
-fn each_line(
-    from: impl Read,
-    mut put: impl FnMut(Found<'_>) -> Result<Result<(), TraceError>, String>,
-) -> Result<(), TraceError> {
+/// Takes a line. The outer error says what is wrong with the line.
+type Put<'p> = dyn FnMut(Found<'_>) -> Result<Result<(), TraceError>, String> + 'p;
+
+/// Calls `put` for each line.
+fn each_line(from: Unpacked<'_>, put: &mut Put<'_>) -> Result<(), TraceError> {
     let limit = Limit::new(LONGEST_RECORD);
     let from = Bounded { from, limit: limit.clone() };
     // A line of one field may be a message between the rows, so this function checks the lengths.

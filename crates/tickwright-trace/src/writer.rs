@@ -57,7 +57,7 @@ impl<W: Write> Writer<W> {
             }
         }
         let header = header.as_ref();
-        let plain = serde_json::to_vec(header).map_err(|_| TraceError::Unfit("the header is no text"))?;
+        let plain = header.json().map_err(|_| TraceError::Unfit("the header is no text"))?;
         if plain.len() > block::MOST {
             return Err(TraceError::Unfit("the header is longer than 1 MiB as JSON: shorten its texts"));
         }

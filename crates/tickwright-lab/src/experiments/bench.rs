@@ -429,7 +429,11 @@ impl Experiment for Bench {
     fn parameters(&self, plan: &Plan) -> Parameters {
         match &self.what {
             What::Times(_) => plan.timed.parameters(),
-            What::Matrix(_) => plan.timed.parameters().into_iter().chain(plan.others()).collect(),
+            What::Matrix(_) => {
+                let mut all = plan.timed.parameters();
+                all.extend(plan.others());
+                all
+            }
             What::Worst(_) => plan.calls.parameters(),
             What::Memory => plan.weighed.parameters(),
         }

@@ -215,12 +215,12 @@ impl Input {
     ///
     /// # Errors
     /// The file cannot be read, or is no trace. Damage behind the header is a note.
-    pub(crate) fn each(&self, mut each: impl FnMut(&Event) -> ControlFlow<()>) -> Result<Found, LabError> {
-        self.walk(|event, is_beyond| if is_beyond { ControlFlow::Break(()) } else { each(event) })
+    pub(crate) fn each(&self, each: &mut dyn FnMut(&Event) -> ControlFlow<()>) -> Result<Found, LabError> {
+        self.walk(&mut |event, is_beyond| if is_beyond { ControlFlow::Break(()) } else { each(event) })
     }
 
     /// Like [`each`](Self::each), for all events: the flag is set beyond those that are replayed.
-    fn walk(&self, mut each: impl FnMut(&Event, bool) -> ControlFlow<()>) -> Result<Found, LabError> {
+    fn walk(&self, each: &mut dyn FnMut(&Event, bool) -> ControlFlow<()>) -> Result<Found, LabError> {
         let (path, bases, most) = match self {
             Self::File { path, bases, most } => (path, bases, *most),
             Self::Made(events) => {
@@ -296,10 +296,10 @@ impl Input {
         &self,
         scale: u32,
         spread: Ns,
-        mut each: impl FnMut(u32, &Event) -> ControlFlow<()>,
+        each: &mut dyn FnMut(u32, &Event) -> ControlFlow<()>,
     ) -> Result<Found, LabError> {
         if scale <= 1 {
-            return self.each(|event| each(0, event));
+            return self.each(&mut |event| each(0, event));
         }
         let shift =
             |copy: u32| i64::try_from(i128::from(spread) * i128::from(copy) / i128::from(scale)).unwrap_or(0);
@@ -311,13 +311,13 @@ impl Input {
             trim_at: 4096,
         };
         let mut flow = ControlFlow::Continue(());
-        let found = self.each(|event| {
+        let found = self.each(&mut |event| {
             merge.take(event, shift);
-            flow = merge.emit(Some(event.time), shift, &mut each);
+            flow = merge.emit(Some(event.time), shift, each);
             flow
         })?;
         if flow.is_continue() {
-            let _ = merge.emit(None, shift, &mut each);
+            let _ = merge.emit(None, shift, each);
         }
         Ok(found)
     }
@@ -336,7 +336,7 @@ impl Input {
     /// As [`each`](Self::each).
     pub(crate) fn first(&self, most: u64) -> Result<Vec<Event>, LabError> {
         let mut events = Vec::new();
-        self.each(|event| {
+        self.each(&mut |event| {
             events.push(*event);
             if events.len() as u64 >= most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
@@ -362,7 +362,7 @@ impl Input {
         let Self::File { .. } = self else { return Ok(Vec::new()) };
         let mut used = [false; 256];
         let mut left = KEEPERS_AMONG;
-        let found = self.each(|event| {
+        let found = self.each(&mut |event| {
             used[usize::from(event.base)] = true;
             left -= 1;
             if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -381,7 +381,7 @@ impl Input {
         let mut describer = Describer::new(tick_ns);
         let mut used = [false; 256];
         let (mut events, mut begun, mut last) = (0, None, Ns::MIN);
-        let mut found = self.walk(|event, is_beyond| {
+        let mut found = self.walk(&mut |event, is_beyond| {
             events += 1;
             begun.get_or_insert(event.time);
             last = last.max(event.time);
@@ -433,7 +433,7 @@ impl Merge {
         &mut self,
         until: Option<Ns>,
         shift: impl Fn(u32) -> Ns,
-        each: &mut impl FnMut(u32, &Event) -> ControlFlow<()>,
+        each: &mut dyn FnMut(u32, &Event) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         while let Some(&Reverse((time, copy, number))) = self.next.peek() {
             if until.is_some_and(|until| time > until) {

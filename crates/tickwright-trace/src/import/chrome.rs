@@ -18,7 +18,7 @@
 use core::fmt;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -77,7 +77,7 @@ pub fn import<R: BufRead, W: Write>(from: R, of: &str, to: W) -> Result<(W, Chro
 }
 
 /// Parses all timer events. Returns the damage that ended the parse, if any.
-fn parse(from: impl Read, found: &mut TimerEvents) -> Result<Option<String>, TraceError> {
+fn parse(from: Unpacked<'_>, found: &mut TimerEvents) -> Result<Option<String>, TraceError> {
     let limit = found.limit.clone();
     let from = BufReader::new(Bounded { from, limit: limit.clone() });
     let mut json = serde_json::Deserializer::from_reader(from);

@@ -71,9 +71,22 @@ const MOST_KEPT: usize = 1 << 20;
 /// # Errors
 /// [`TraceError::Line`] when no line is a timer event, and when the length of a jiffy is needed and
 /// unknown; [`TraceError::Io`].
-pub fn import<R: BufRead, W: Write>(from: R, options: &Options, to: W) -> Result<(W, Kernel), TraceError> {
+pub fn import<R: BufRead, W: Write>(
+    from: R,
+    options: &Options,
+    mut to: W,
+) -> Result<(W, Kernel), TraceError> {
+    let found = import_lines(LineReader::new(from)?, options, &mut to)?;
+    Ok((to, found))
+}
+
+/// The part of [`import`] that does not know the type of the target. It is compiled once.
+fn import_lines(
+    mut lines: LineReader<'_>,
+    options: &Options,
+    to: &mut dyn Write,
+) -> Result<Kernel, TraceError> {
     let mut import = Import::new(options, to);
-    let mut lines = LineReader::new(from)?;
     while let Some(bytes) = lines.next()? {
         import.count.lines += 1;
         let text = String::from_utf8_lossy(bytes);
@@ -87,7 +100,7 @@ pub fn import<R: BufRead, W: Write>(from: R, options: &Options, to: W) -> Result
         }
     }
     import.count.damage = lines.damage;
-    import.finish()
+    import.finish().map(|(_, found)| found)
 }
 
 /// A line, kept.

@@ -114,8 +114,9 @@ impl Drive<'_> {
     }
 }
 
-/// The queue is behind a pointer, so that this loop is compiled once. An indirect call takes a
-/// nanosecond or two of a lateness of microseconds, and it takes them from each structure alike.
+/// Queue and host are behind pointers, so that this loop is compiled once. That adds some 75
+/// instructions, about 20 ns, to a wake-up whose lateness is tens of microseconds, and it adds them
+/// for each structure alike.
 fn drive(queue: &mut dyn Erased, with: Drive<'_>) -> Result<(), String> {
     let Drive { turn, host, seen, stop } = with;
     seen.clear();

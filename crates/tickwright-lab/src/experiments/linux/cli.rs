@@ -160,8 +160,9 @@ impl Experiment for LinuxArgs {
     fn series(&self, _: &Plan, data: &Data) -> Vec<Series> {
         let mut all = Vec::new();
         let of = |column: Column, more: &[(&str, Label)]| -> Labels {
-            let more = more.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
-            labels([("way", column.title().into())]).into_iter().chain(more).collect()
+            let mut all = labels([("way", column.title().into())]);
+            all.extend(more.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
+            all
         };
         let one = |name: &str, unit, of: &Labels, value: f64| {
             Series::new(name, unit, of.clone()).better(Better::Neither).of([value])

@@ -514,7 +514,7 @@ fn the_first_events_of_a_long_trace_are_read_and_a_note_says_so() {
     let count = |most| {
         let input = Input::up_to(Path::new("sample:bind9"), &[], 1, most).unwrap();
         let mut events = 0;
-        let found = input.each(|_| {
+        let found = input.each(&mut |_| {
             events += 1;
             core::ops::ControlFlow::Continue(())
         });

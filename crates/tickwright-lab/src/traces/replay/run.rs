@@ -497,7 +497,7 @@ impl<'p> Steps<'p> {
         let mut decoder = Decoder::new(self.tick_ns);
         let mut begins: HashMap<u32, i64> = HashMap::new();
         let (mut untimed, mut initial, mut first) = ([0; 4], 0, None);
-        self.input.superposed(self.scale, self.spread, |copy, event| {
+        self.input.superposed(self.scale, self.spread, &mut |copy, event| {
             decoder.push(copy, event, &mut |_| ControlFlow::Continue(()));
             let begin = *begins.entry(copy).or_insert(event.time);
             if event.time == begin && matches!(event.what, What::Arm { .. }) {
@@ -557,7 +557,7 @@ impl<'p> Steps<'p> {
             if done.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
         let (mut stopped, mut begun, mut part) = (false, None, Part::default());
-        self.input.superposed(self.scale, self.spread, |copy, event| {
+        self.input.superposed(self.scale, self.spread, &mut |copy, event| {
             let mut put = |step| {
                 let flow = put(step);
                 stopped |= flow.is_break();
