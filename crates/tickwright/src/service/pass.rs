@@ -76,6 +76,7 @@ impl<P> Service<P> {
     fn run(&mut self, slot: Idx, now: u64, offset: Option<i64>) -> Option<Due<P>> {
         let id = self.table.id(slot)?;
         let payload = self.table.take_payload(slot)?;
+        self.table.fetch_head(self.cutoff);
         let entry = self.table.entry(slot);
         entry.state = State::Running;
         let base = offset.map_or(now, |offset| shifted(now, offset));

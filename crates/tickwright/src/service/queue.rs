@@ -11,7 +11,7 @@
 
 use core::num::NonZeroU32;
 
-use tickwright_core::storage::{Discipline, Due, Family};
+use tickwright_core::storage::{Discipline, Due, Family, Nodes as _};
 use tickwright_core::{Tick, Violation};
 use tickwright_nodes::arena::{Arena, Columns, Full, Idx, Slot, SlotId, Together};
 
@@ -64,6 +64,9 @@ pub(super) trait Queue: Send {
     /// A lower bound of [`next_expiry`](Self::next_expiry); it looks at no timer of a bucket.
     fn next_wake(&self) -> Option<Tick>;
     fn head(&self) -> Option<Idx>;
+    /// Begins to fetch the slot of the head from memory, if the head may be due at `now`, and
+    /// returns the slot.
+    fn fetch_head(&self, now: Tick) -> Option<Idx>;
     fn second(&self) -> Option<Idx>;
     /// The tick at which a linked slot is due.
     fn expiry(&self, slot: Idx) -> Tick;
@@ -176,6 +179,12 @@ where
 
     fn head(&self) -> Option<Idx> {
         self[0].order.head(&self[0].arena.columns)
+    }
+
+    fn fetch_head(&self, now: Tick) -> Option<Idx> {
+        let head = self.next_wake().filter(|&at| at <= now).and_then(|_| self.head());
+        self[0].arena.columns.prefetch(head);
+        head
     }
 
     fn second(&self) -> Option<Idx> {

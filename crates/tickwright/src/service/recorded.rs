@@ -139,6 +139,10 @@ impl Queue for RecordedQueue {
         self.queue.head()
     }
 
+    fn fetch_head(&self, now: Tick) -> Option<Idx> {
+        self.queue.fetch_head(now)
+    }
+
     fn second(&self) -> Option<Idx> {
         self.queue.second()
     }

@@ -47,6 +47,32 @@ fn a_slot_whose_generations_are_used_up_is_retired() {
     assert_eq!((table.live(), table.find(last), table.check()), (1, None, Ok(())));
 }
 
+/// More timers than a cache holds: their slots are fetched ahead, and they run in order all the
+/// same.
+#[test]
+fn many_timers_run_in_order() {
+    const MANY: u64 = 20_000;
+    for name in ["heap4", "rb", "wheel", "fixed-delay"] {
+        let host = crate::clock::VirtualHost::new();
+        let structure: Structure = name.parse().unwrap();
+        let mut service = Service::new(Settings::new().clock(host.monotonic()).structure(structure));
+        // 7,919 is prime, so each tick up to `MANY` comes once.
+        for at in 0..MANY {
+            let ms = 1 + at * 7919 % MANY;
+            assert!(service.add(Timing::after(Duration::from_millis(ms)), &Site::here("t"), ms).is_ok());
+        }
+        host.advance(Duration::from_millis(MANY));
+        service.begin_pass();
+        let mut ran = Vec::new();
+        while let Some(due) = service.take() {
+            ran.push(due.payload);
+            service.finish(due.id, due.payload, Next::Done);
+        }
+        service.end_pass();
+        assert!(ran.iter().copied().eq(1..=MANY), "{name}");
+    }
+}
+
 #[test]
 fn two_services_do_not_share_ids() {
     let mut tables = [table(), table()];

@@ -67,6 +67,7 @@ impl Queue for SecondCell {
         fn next_expiry(&self) -> Option<Tick>;
         fn next_wake(&self) -> Option<Tick>;
         fn head(&self) -> Option<Idx>;
+        fn fetch_head(&self, now: Tick) -> Option<Idx>;
         fn expiry(&self, slot: Idx) -> Tick;
         fn for_each(&self, visit: &mut dyn FnMut(Idx));
         fn check(&self) -> Result<(), Violation>;
