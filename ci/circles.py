@@ -107,7 +107,7 @@ def imports(module, crates):
 def report(top, names):
     """A circle of files and one of folders, as lines."""
     roots = [Module(file, None, file.parent, [name], contents(file)) for name in names
-             for file in (top / name / "src/lib.rs", top / name / "src/main.rs") if file.exists()]
+             for file in sorted(top.glob(f"**/{name}/src/*")) if file.name in ("lib.rs", "main.rs")]
     crates = {root.names[0].replace("-", "_"): root for root in reversed(roots)}
     files, folders, where = {}, {}, {}
     for a, b, line in (found for root in roots for found in imports(root, crates)):
@@ -152,5 +152,5 @@ def self_test():
 
 self_test()
 crates = pathlib.Path(__file__).resolve().parent.parent / "crates"
-found = report(crates, sorted(path.name for path in crates.iterdir() if path.is_dir()))
+found = report(crates, sorted(path.parent.name for path in crates.glob("*/*/Cargo.toml")))
 sys.exit("\n".join(found) or print("circles: none among the files of all crates"))

@@ -3,7 +3,7 @@
 # (ci/ctest_installed.sh, whose WITH it passes on). PROFILE=dev takes the library with debug
 # assertions.
 set -euo pipefail
-cd "$(dirname "$0")/../crates/tickwright-capi"
+cd "$(dirname "$0")/../crates/c/tickwright-capi"
 
 for tool in cc make pkg-config; do
     if ! command -v "$tool" >/dev/null; then
@@ -50,7 +50,7 @@ install PREFIX="$prefix" STRIP=
 if install PREFIX=relative 2>/dev/null; then
     fail "a relative prefix was taken"
 fi
-../../ci/ctest_installed.sh "$prefix/lib/pkgconfig"
+../../../ci/ctest_installed.sh "$prefix/lib/pkgconfig"
 
 # What is installed by default has no debug data, exports the same, and runs.
 if command -v readelf >/dev/null && command -v strip >/dev/null; then

@@ -11,7 +11,7 @@ set -euo pipefail
 if [ $# -gt 0 ]; then
     export PKG_CONFIG_PATH="$1" LD_LIBRARY_PATH="${1%/pkgconfig}"
 fi
-cd "$(dirname "$0")/../crates/tickwright-capi"
+cd "$(dirname "$0")/../crates/c/tickwright-capi"
 with=" ${WITH-valgrind sanitizers} "
 
 work="$(mktemp -d)"
@@ -130,7 +130,7 @@ languages=(c11)
 if have c++; then languages+=(c++11 c++20); fi
 # The programs of the book print what the book shows. The second one races with the clock: its lines
 # are compared without their order.
-book=(../../docs/start/c.md ../../docs/c.md)
+book=(../../../docs/start/c.md ../../../docs/c.md)
 awk -v to="$work/book" '/^```c$/ { n++; inside = 1; next } /^```$/ { inside = 0 } inside { print >(to n ".c") }' "${book[@]}"
 awk -v to="$work/shown" '/^```console$/ { n++; inside = 1; next } /^```$/ { inside = 0 } inside && !/^\$ / { print >(to n) }' "${book[@]}"
 test -s "$work/book2.c"

@@ -13,14 +13,14 @@ for tool in dpkg-buildpackage dh lintian pkg-config python3; do
     fi
 done
 
-soname="$(cat crates/tickwright-boundary/SONAME)"
+soname="$(cat crates/c/tickwright-boundary/SONAME)"
 for library in libtickwright libtickwright-threads; do
     if ! grep -qx "Package: $library$soname" debian/control || ! [ -f "debian/$library$soname.symbols" ]; then
         echo "deb: SONAME is $soname, and debian/ does not name $library$soname" >&2
         exit 1
     fi
     # A new function needs a line of its own, with the version that has it.
-    diff <(sed -n 's/^function [^(]*[ *]\(tw_[a-z_]*\)(.*/\1/p' "crates/tickwright-capi/abi/$library.so.$soname" | sort) \
+    diff <(sed -n 's/^function [^(]*[ *]\(tw_[a-z_]*\)(.*/\1/p' "crates/c/tickwright-capi/abi/$library.so.$soname" | sort) \
         <(sed -n 's/^ \(tw_[a-z_]*\)@Base .*/\1/p' "debian/$library$soname.symbols" | sort)
 done
 

@@ -67,10 +67,10 @@ def row(mutant):
 def pools(area):
     """Three lists: by cargo-mutants, orderings and fences, statements."""
     package, files, *_ = AREAS[area]
-    inside = re.compile(f"crates/{package}/src/{files}")
+    inside = re.compile(rf"crates/\w+/{package}/src/{files}")
     command = ["cargo", "mutants", "--list", "--json", "-p", package]
     listed = json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout)
-    texts = {str(path.relative_to(ROOT)): path.read_text() for path in sorted(ROOT.glob(f"crates/{package}/src/**/*.rs"))}
+    texts = {str(path.relative_to(ROOT)): path.read_text() for path in sorted(ROOT.glob(f"crates/*/{package}/src/**/*.rs"))}
     texts = {name: text for name, text in texts.items() if inside.match(name) and not SKIP.search(name)}
     found = ([], [], [])
     for one in listed:

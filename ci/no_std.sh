@@ -14,7 +14,7 @@ mkdir -p "$out"
 core_lib() {
     local dir="$out/$1" src="$2"
     shift 2
-    rustc "${flags[@]}" --crate-name tickwright_nodes --crate-type rlib --out-dir "$dir" "$@" crates/tickwright-nodes/src/lib.rs
+    rustc "${flags[@]}" --crate-name tickwright_nodes --crate-type rlib --out-dir "$dir" "$@" crates/timers/tickwright-nodes/src/lib.rs
     rustc "${flags[@]}" --crate-name tickwright_core --crate-type rlib --out-dir "$dir" -L "$dir" \
         --extern "tickwright_nodes=$dir/libtickwright_nodes.rlib" "$@" "$src/lib.rs"
 }
@@ -47,7 +47,7 @@ case "$(rustc -vV | sed -n 's/^host: //p')" in
 esac
 
 echo "no_std: core without std and alloc, linked and run"
-core_lib plain crates/tickwright-core/src
+core_lib plain crates/timers/tickwright-core/src
 over plain freestanding "${start[@]}"
 "$out/plain/program"
 
@@ -67,13 +67,13 @@ lies_in() {
 lies_in b HEAP_NODES HEAP LIST_NODES LIST LENT_NODES LENT_GROUPS FLAT BINARY TREE CACHED WHEEL SMALL TINY COARSE
 lies_in d CHOSEN
 
-core_lib no_cas crates/tickwright-core/src --cfg tickwright_no_cas
+core_lib no_cas crates/timers/tickwright-core/src --cfg tickwright_no_cas
 refused "timers in statics without compare-exchange and without a critical section" \
     'enable the feature' no_cas freestanding "${start[@]}"
 refused "a queue that could draw no identity" 'HookQueue::with_identity' no_cas queue_alone --crate-type lib --emit obj
-core_lib alloc crates/tickwright-core/src --cfg 'feature="alloc"'
+core_lib alloc crates/timers/tickwright-core/src --cfg 'feature="alloc"'
 refused "the program over a core with alloc" 'no global memory allocator' alloc freestanding "${start[@]}"
-cp -r crates/tickwright-core/src "$out/std_src"
+cp -r crates/timers/tickwright-core/src "$out/std_src"
 echo 'extern crate std;' >>"$out/std_src/lib.rs"
 core_lib std "$out/std_src"
 refused "the program over a core with std" panic_impl std freestanding "${start[@]}"
@@ -81,8 +81,8 @@ refused "the program over a core with std" panic_impl std freestanding "${start[
 for target in thumbv6m-none-eabi thumbv7m-none-eabi; do
     if [ -d "$(rustc --print sysroot)/lib/rustlib/$target/lib" ]; then
         echo "no_std: core for $target, and sizes that the pages of structures with an allocator state"
-        core_lib "$target" crates/tickwright-core/src --target "$target"
-        core_lib "$target-alloc" crates/tickwright-core/src --target "$target" --cfg 'feature="alloc"'
+        core_lib "$target" crates/timers/tickwright-core/src --target "$target"
+        core_lib "$target-alloc" crates/timers/tickwright-core/src --target "$target" --cfg 'feature="alloc"'
         over "$target-alloc" sizes --target "$target" --crate-type lib --emit metadata
     else
         echo "no_std: skipped $target: its library is not installed (rustup target add $target)"

@@ -16,7 +16,7 @@ rm -rf "$CARGO_TARGET_DIR" "${CARGO_HOME:-$HOME/.cargo}"/registry/src/-*/tickwri
 cargo package -q --locked --allow-dirty "${libraries[@]}"
 cargo package -q --locked --allow-dirty --no-verify --workspace
 packed="$CARGO_TARGET_DIR/package"
-for crate in crates/*/; do
+for crate in crates/*/*/; do
     name="$(basename "$crate")"
     files="$(tar tzf "$packed/$name-$(cargo pkgid -p "$name" | sed 's/.*[#@]//').crate")"
     [ "$(grep -cE '/LICENSE-(MIT|APACHE)$' <<<"$files")" = 2 ] ||

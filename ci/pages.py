@@ -18,8 +18,8 @@ import tempfile
 import tomllib
 
 COLUMNS, README_LINES = 100, 130
-CONTRACT = "crates/tickwright-core/src/contract.rs"
-FAMILIES = "crates/tickwright-core/src/family/mod.rs"
+CONTRACT = "crates/timers/tickwright-core/src/contract.rs"
+FAMILIES = "crates/timers/tickwright-core/src/family/mod.rs"
 WORDS = {word: n for n, word in enumerate("zero one two three four five six seven eight nine ten".split())}
 
 
@@ -177,7 +177,7 @@ def command(tree, line, language):
     if script and script[1] not in tree.files:
         return f"'{script[1]}' is not there"
     package, example = re.search(r"cargo .*(?:-p|--package) ([\w-]+)", line), re.search(r"cargo .*--example (\w+)", line)
-    if package and f"crates/{package[1]}/Cargo.toml" not in tree.files:
+    if package and not tree.ends(f"{package[1]}/Cargo.toml"):
         return f"there is no package '{package[1]}'"
     if example and not tree.ends(f"examples/{example[1]}.rs"):
         return f"there is no example '{example[1]}'"
@@ -211,7 +211,7 @@ def crates(tree):
     """DESIGN has a row for each crate, with the crates that its manifest names."""
     right, said, crate = {}, {}, None
     for path in tree.files:
-        if re.fullmatch(r"crates/[\w-]+/Cargo\.toml", path):
+        if re.fullmatch(r"crates/\w+/[\w-]+/Cargo\.toml", path):
             manifest = tomllib.loads(tree.text(path))
             tables = [manifest, *manifest.get("target", {}).values()]
             names = {name for table in tables for name in table.get("dependencies", {}) if name.startswith("tickwright")}
@@ -247,7 +247,7 @@ def problems(root):
     return [message for check in (widths, references, blocks, counts, crates, ratios) for message in check(tree)]
 
 
-LIB, LONG = "crates/tickwright-core/src/lib.rs", "word " * 25
+LIB, LONG = "crates/timers/tickwright-core/src/lib.rs", "word " * 25
 GOOD = {
     "README.md": "# A\n\nThe two clauses.\nIn `records/one` and `records/two`:\n\n| work, on 1k / 1M timers | one | two |\n"
                  "|---|---|---|\n| hold (`hold`) | 0.84 / - | 0.85 / - |\n",
@@ -257,13 +257,13 @@ GOOD = {
     "docs/a.md": "# A page\n\n```rust\nfn main() {}\n```\n\n```sh\nci/pages.sh\n```\n\n| 1 | `one` | a |\n| 2 | `two` | b |\n",
     "docs/firmware.md": "```rust\nlet a = 1;\n```\n",
     "firmware/src/bin/tickless.rs": "fn f() {\n    let a = 1;\n}\n",
-    "crates/tickwright-core/Cargo.toml": '[package]\nname = "tickwright-core"\n',
-    "crates/tickwright-lab/Cargo.toml": '[package]\nname = "tickwright-lab"\n[dependencies]\ntickwright-core = "1"\n',
+    "crates/timers/tickwright-core/Cargo.toml": '[package]\nname = "tickwright-core"\n',
+    "crates/lab/tickwright-lab/Cargo.toml": '[package]\nname = "tickwright-lab"\n[dependencies]\ntickwright-core = "1"\n',
     "records/one.txt": " hold  1k  flat/slab  8.6  orx  10  0.84  0.80  1.00  0.90  not shown\n",
     "records/two.txt": " hold  1k  flat/slab  8.6  orx  10  0.85  0.80  1.00  0.90  held\n",
     "ci/pages.sh": "#!/bin/sh\n# Short.\n",
     CONTRACT: "//! 1. `one`: a.\n//! 2. `two`: b.\n",
-    LIB: '#[cfg(doctest)]\n#[doc = include_str!("../../../docs/a.md")]\nstruct A;\n/// Keeps clause 2.\nfn a() {}\n'
+    LIB: '#[cfg(doctest)]\n#[doc = include_str!("../../../../docs/a.md")]\nstruct A;\n/// Keeps clause 2.\nfn a() {}\n'
          "/// # Safety\n/// 1. It is linked.\npub unsafe trait Kept {}\n"
          "// SAFETY: 1. linked (promise 1 of `Kept`); 2. alone, by fact 1.\n",
 }

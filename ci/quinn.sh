@@ -37,7 +37,7 @@ impl AsyncTimer for Ours {
     }
 }
 RS
-printf '\n[dependencies.tickwright-async]\npath = "%s/crates/tickwright-async"\n\n[workspace]\n' "$root" >>"$work/quinn/Cargo.toml"
+printf '\n[dependencies.tickwright-async]\npath = "%s/crates/timers/tickwright-async"\n\n[workspace]\n' "$root" >>"$work/quinn/Cargo.toml"
 rm -f "$work/quinn/Cargo.lock"
 (cd "$work/quinn" && cargo test -q --lib --tests -- --include-ignored)
 echo "quinn: passed"

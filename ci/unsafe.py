@@ -18,7 +18,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "UNSAFE.md"
 TABLE = re.compile(r"(?<=\n```text\n)(?: *\d+ .*\n)+(?=```\n$)")
-PROOF = "crates/tickwright/src/shard/proof.rs"
+PROOF = "crates/timers/tickwright/src/shard/proof.rs"
 SITE = re.compile(r"\bunsafe\s*(?:\{|impl\b|fn\b|trait\b|extern\b)")
 TEST = re.compile(r"/(tests|benches|fuzz)/|/tests\.rs$|/testing\.rs$|models\.rs$")
 
@@ -51,9 +51,9 @@ def is_named(prose, name, others):
 
     parts = name.split("/")
     twins = set(others) - {name}
-    of_crate = ends(twin for twin in twins if twin.split("/")[1] == parts[1])
+    of_crate = ends(twin for twin in twins if twin.split("/")[2] == parts[2])
     folders = [f"`{'/'.join(parts[first:last])}/`" for last in range(len(parts)) for first in range(last)]
-    sections = [text for text in re.split(r"^## ", prose, flags=re.M) if names(text, parts[1])]
+    sections = [text for text in re.split(r"^## ", prose, flags=re.M) if names(text, parts[2])]
     return (any(names(prose, end) for end in ends(twins))
             or any(names(text, end) for text in sections for end in of_crate)
             or any(folder in text for text in sections for folder in folders))
@@ -77,7 +77,7 @@ def wrong(pages, files):
               for name in counts if not is_named(pages["UNSAFE.md"], name, counts)]
     of_crate = collections.Counter()
     for name, count in counts.items():
-        of_crate["/".join(name.split("/")[:2])] += count
+        of_crate["/".join(name.split("/")[:3 if name.startswith("crates") else 2])] += count
     table = "".join(f"{count:3} {crate}\n" for crate, count in sorted(of_crate.items()))
     if (TABLE.search(pages["UNSAFE.md"]) or [""])[0] != table:
         found.append(f"UNSAFE.md: the last table is to say, after a look at what is new (ci/unsafe.py --save):\n{table}")
@@ -86,9 +86,9 @@ def wrong(pages, files):
 
 def self_test():
     good = "// SAFETY: 1. It is there. 2. It stays.\nunsafe { read(p) }\nfn a_good_test() {}\n"
-    name, twin = "crates/a/src/b.rs", "crates/a/src/d/b.rs"
+    name, twin = "crates/w/a/src/b.rs", "crates/w/a/src/d/b.rs"
     page = "## `a`\n\n`src/b.rs`: `a_good_test`\n"
-    said = lambda prose, files, count=1: wrong({"UNSAFE.md": f"{prose}\n```text\n{count:3} crates/a\n```\n"}, files)[0]
+    said = lambda prose, files, count=1: wrong({"UNSAFE.md": f"{prose}\n```text\n{count:3} crates/w/a\n```\n"}, files)[0]
     assert said(page, {name: good}) == [], said(page, {name: good})
     for prose, text in [(page, good.replace("1. ", "")), (page, good.replace("2. ", "3. ")), (page, good * 2),
                         (page, good.replace("a_good", "a")), (page.replace("b.rs", "c.rs"), good),

@@ -1,0 +1,158 @@
+//! Threads in three models behind one interface, chosen when a [`Runtime`] is made.
+//!
+//! | model | a thread is |
+//! |---|---|
+//! | one-to-one | one of the platform's |
+//! | M:N | a stack; as many workers as there are cores run all of them |
+//! | manager | one of the platform's; a manager thread starts and ends it, as in `LinuxThreads` |
+//!
+//! Ids have a generation, so an old one names no thread. Joins return the errors that POSIX
+//! defines: for the thread itself, a circle, a detached thread, a stale id.
+//!
+//! ```
+//! use core::time::Duration;
+//! use tickwright_threads::{Attributes, ManyToMany, Model, Runtime, this_thread};
+//!
+//! let runtime = Runtime::new(Model::ManyToMany(ManyToMany::new().sleepers("wheel")))?;
+//! let nap = || this_thread::sleep(Duration::from_millis(1));
+//! let napper = runtime.spawn(&Attributes::new().name("napper"), nap)?;
+//! let answer = runtime.create(&Attributes::new(), || 42)?;
+//! assert_eq!(runtime.join(answer)?, 42);
+//! napper.join()?;
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+//!
+//! # What M:N threads share
+//!
+//! The M:N threads of one worker run on one kernel thread. They share most of what the platform
+//! keeps for a kernel thread: `std::thread::current`, `thread_local!`, the signal mask, the owner
+//! of a lock. A value of a [`Local`] belongs to one thread.
+//!
+//! Three things belong to each thread, and are saved while it waits:
+//!
+//! - `errno`;
+//! - the C++ exceptions that it has caught or is throwing, where the program has a C++ runtime;
+//! - whether it panics. A thread that unwinds may wait in a drop. Meanwhile other threads of its
+//!   worker run, and for them `std::thread::panicking` is `false`. If they release a lock of the
+//!   standard library, it is not poisoned. The first such wait of a process starts a kernel thread
+//!   for a moment. While the platform cannot start that kernel thread, the wait blocks the worker,
+//!   and a yield returns at once.
+//!
+//! # Signals and overflows
+//!
+//! When a thread overflows its stack, every model prints the thread's name to standard error, and
+//! the process aborts. For this purpose the first runtime of a process sets handlers of `SIGSEGV`
+//! and `SIGBUS`. Each kernel thread has an alternate stack of 64 KiB. That costs two system calls
+//! for each kernel thread, and none for each M:N thread. A signal that is no overflow goes to the
+//! handler that was set before, as if ours did not exist. One difference remains: if the process
+//! ignored one of the two signals, a program that it executes does not ignore it.
+//!
+//! Workers block no signals. A child process that an M:N thread starts has the program's signal
+//! mask, and `raise` and profilers work as usual. A thread that changes the mask changes that of
+//! its worker.
+//!
+//! # Threads that never wait
+//!
+//! A thread that makes calls in a loop, and never has to wait, does not keep its worker for ever,
+//! because calls are counted. When a thread has made 64 to 128 counted calls without a switch, the
+//! next counted call lets the other threads of its worker run, and sleepers wake. A thread may hold
+//! a lock of [`sync`] meanwhile. These calls count:
+//!
+//! - [`create`](Handle::create), [`spawn`](Handle::spawn), joins, [`unpark`](Handle::unpark), and a
+//!   park that returns at once;
+//! - every lock of a [`sync::Mutex`], also one that is only tried; every notification of a
+//!   [`sync::Condvar`], and every wait for one;
+//! - every send and receive, also those that are only tried.
+//!
+//! A creation that fails, and a sleep whose time has passed, always let other threads run. No other
+//! call does: not the unlock of a mutex, and no question such as [`live`](Handle::live). A thread
+//! that computes, or only asks, starves its worker: call [`this_thread::yield_now`] in its loop. A
+//! thread that unwinds is not interrupted. The platform interrupts the threads of the other models.
+//!
+//! # Locks of others
+//!
+//! A lock of the platform or of the standard library must not be held across a wait or a counted
+//! call: release it before you send or create, use a lock of [`sync`], or make counted calls that
+//! need not wait in a section [without yields](this_thread::without_yields). If another thread of
+//! the worker locks it, that thread blocks the worker. Then the owner can never run again to unlock
+//! it:
+//!
+//! ```no_run
+//! # use tickwright_threads::this_thread;
+//! # let lock = std::sync::Mutex::new(0);
+//! let guard = lock.lock();
+//! this_thread::yield_now(); // Another thread of the worker calls lock.lock(): both wait for ever.
+//! drop(guard);
+//! ```
+//!
+//! A recursive or error-checking `pthread_mutex_t` cannot tell the threads of a worker apart. So if
+//! the owner waits, a recursive mutex admits a second thread at the same time. The locks of
+//! [`sync`] may be held across every wait, and are never poisoned:
+//!
+//! ```
+//! # use tickwright_threads::{sync, this_thread};
+//! # let lock = sync::Mutex::new(0);
+//! let guard = lock.lock();
+//! this_thread::yield_now(); // Another thread that wants the lock waits without its worker.
+//! drop(guard);
+//! ```
+//!
+//! # Forks
+//!
+//! A forked child has none of a runtime's threads. The thread that has forked goes on in the child,
+//! with its values of [`Local`], but no runtime knows it there. When its body ends, the child ends
+//! too: by `exit`, with the code 0, or 101 after a panic. A lock of [`sync`] that another thread
+//! holds at the fork stays locked in the child.
+
+mod attributes;
+mod clock;
+mod countdown;
+mod errno;
+mod error;
+mod here;
+mod id;
+mod join_word;
+mod kernel;
+mod kernel_thread;
+mod limits;
+mod local;
+mod many;
+mod mask;
+mod memory;
+mod overflow;
+mod park_word;
+mod poll;
+mod primitive;
+mod process;
+mod quiet;
+mod record;
+mod registry;
+mod roster;
+mod runtime;
+mod section;
+mod setters;
+mod stack;
+mod threads;
+mod wait;
+mod wake;
+mod wake_flags;
+
+pub mod io;
+pub mod sync;
+pub mod this_thread;
+
+pub use attributes::{Attributes, Place};
+pub use error::{CreateError, JoinError, RuntimeError};
+pub use id::ThreadId;
+pub use kernel::{Manager, OneToOne, Stacks};
+pub use limits::{LEAST_STACK, LONGEST_NAME, MOST_GUARD, MOST_STACK};
+pub use local::{DROP_ROUNDS, Local};
+pub use many::{Knobs, ManyToMany};
+pub use registry::Dictionary;
+pub use runtime::{Handle, JoinHandle, Model, Runtime};
+pub use threads::{Body, Threads, Wait};
+
+/// Includes the book's page, so that its examples are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/threads.md")]
+pub struct BookPage;

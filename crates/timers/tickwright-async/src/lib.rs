@@ -1,0 +1,144 @@
+//! Timers for futures, under any executor: sleeps, time-outs, intervals and delay queues.
+//!
+//! Most timers are time-outs that never expire. With this crate such a time-out costs one read of
+//! the clock and two atomic exchanges. It takes no lock and allocates nothing, as long as its
+//! thread keeps an unused timer ([at most 1025](#limits)). A move to a later deadline is one store,
+//! whatever the delay is.
+//!
+//! The crate is not on a registry yet. From a checkout beside your project:
+//!
+//! ```text
+//! cargo add --path ../tickwright/crates/timers/tickwright-async
+//! cargo add --path ../tickwright/crates/timers/tickwright-async --features hyper  # others: below
+//! ```
+//!
+//! ```
+//! use core::time::Duration;
+//! use tickwright_async::{TestClock, sleep, timeout};
+//!
+//! async fn answer() -> &'static str {
+//!     sleep(Duration::from_secs(1)).await;
+//!     "hello"
+//! }
+//!
+//! // A program awaits in a task of any runtime. Here a clock for tests is used, so that it takes
+//! // no time.
+//! let clock = TestClock::new();
+//! clock.block_on(async {
+//!     let answered = timeout(Duration::from_secs(5), answer()).await;
+//!     assert_eq!(answered, Ok("hello"));
+//! });
+//! ```
+//!
+//! # Which one
+//!
+//! | you have | use |
+//! |---|---|
+//! | code for the functions of a runtime | [`sleep`], [`timeout`], [`interval`]: the same names |
+//! | a connection, a deadline an operation | a [`Slot`], which keeps its timer between two |
+//! | thousands of values with a delay each, for one task | a [`DelayQueue`] |
+//! | settings: slack, resolution, shards | [`Settings`], which make [`Timers`] |
+//! | a loop of your own | [`Settings::driven`], [`Timers::poll_timeout`], [`Timers::run`] |
+//! | tests | a [`TestClock`], which stands still and moves by itself when all threads wait |
+//! | hyper, quinn, a client for AWS, a runtime of tokio | a feature, see below |
+//!
+//! # How it works
+//!
+//! ```text
+//!   Sleep, Slot ──> timer { deadline, filed, waker } <── shard { lock, wheel } <── driver thread
+//!        owns         └ and a word: its state         a timer is filed at a tick that is not
+//!                                                     later than its deadline
+//! ```
+//!
+//! A timer is armed by the first poll that is pending. If its future is dropped before the
+//! deadline, the timer stays in its wheel, vacant. The thread uses it for its next time-out. That
+//! use writes the new deadline into the timer and does not touch the wheel. When the wheel reaches
+//! the tick of a timer, it moves the timer to its deadline, or drops a vacant timer. Arming takes a
+//! lock in two cases only: the timer is in no wheel, or the deadline is before its filed tick. A
+//! timer is in no wheel at its first use, after a fire, and after its tick passed while it was
+//! vacant.
+//!
+//! # What is promised
+//!
+//! - No timer is early and none is lost. A timer wakes its task once. For each deadline that was
+//!   moved during a fire it may wake the task once more, and for each poll that is held back too.
+//! - A task whose timers are always ready does not starve the other tasks of its thread. After 16
+//!   polls without a wait, 128 values of a delay queue or 1024 timers that have fired, a poll that
+//!   would be ready wakes its task and is pending, until the task has returned to its executor or
+//!   the timer was held back twice in a row.
+//! - Its lateness is at most the sum of three: its [resolution](Settings::resolution) of 16.4 us,
+//!   your slack, and the machine's time to wake a thread.
+//! - No duration is too long and no input panics.
+//! - A driver with nothing due does not wake. A timer that was dropped may wake the driver once
+//!   more.
+//! - [`Sleep`] takes at most 64 bytes. Its timer takes 72 bytes and an entry of a wheel.
+//!
+//! # Features
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `hyper` | `hyper::rt::Timer` for [`Timers`]: `.timer(timers)`; see `examples/http.rs` |
+//! | `quinn` | `QuinnRuntime`, a runtime for endpoints; see `examples/quic.rs` |
+//! | `smithy` | `AsyncSleep` for [`Timers`]: `.sleep_impl(SharedAsyncSleep::new(timers))` |
+//! | `tokio` | `Settings::on_tokio`: one sleep of tokio under all timers, for its paused clock |
+//! | `record` | `Settings::recorded`: a trace for `tickwright recommend` |
+//! | `sites` | `Timers::sites`, where live timers were made |
+//!
+//! # Limits
+//!
+//! - [`Instant`] is the standard library's, so `Instant::now()` does not follow the clock of a test
+//!   or a paused clock of tokio. [`now`] does, and [`Timers::now`].
+//! - A forked child has no driver thread, and the timers of its parent do not fire there.
+//! - A timer belongs to the shard of the thread that created it. Another thread that uses the timer
+//!   and needs a lock takes the lock of that shard.
+//! - A thread keeps at most 1025 unused timers of each [`Timers`] for its next time-outs. A drop
+//!   beyond these takes the lock of the timer's shard and frees the timer. Example: a thread drops
+//!   3000 armed sleeps, and 1975 of the drops take a lock.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod adapter;
+mod base;
+mod coop;
+mod current;
+pub mod delay_queue;
+mod interval;
+mod owner;
+mod pool;
+mod queue;
+mod record;
+mod report;
+mod settings;
+mod sleep;
+mod slot;
+mod sync;
+mod test_clock;
+mod thread;
+mod time;
+mod timeout;
+mod timers;
+mod wake;
+mod word;
+
+#[cfg(feature = "quinn")]
+pub use adapter::QuinnRuntime;
+#[doc(no_inline)]
+pub use core::time::Duration;
+pub use current::{Entered, interval, interval_at, now, sleep, sleep_until, slot, timeout, timeout_at};
+#[doc(inline)]
+pub use delay_queue::DelayQueue;
+pub use interval::{Interval, MissedTickBehavior};
+pub use report::{Lateness, Report};
+pub use settings::Settings;
+pub use sleep::Sleep;
+pub use slot::{Slot, SlotTimeout};
+#[doc(no_inline)]
+pub use std::time::Instant;
+pub use test_clock::{ClockHold, TestClock};
+pub use timeout::{Elapsed, Timeout};
+pub use timers::Timers;
+
+/// The examples of the book's page run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/start/async.md")]
+pub struct BookPage;

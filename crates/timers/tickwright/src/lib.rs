@@ -1,0 +1,41 @@
+//! Timers for programs with threads, over the queues of [`tickwright_core`], which this crate
+//! re-exports.
+//!
+//! | you have | begin with |
+//! |---|---|
+//! | a loop of your own, and ticks | [`SlabQueue`] or [`DefaultQueue`]; [`HookQueue`] without an allocator |
+//! | idle time-outs by the thousand, moved far more often than they fire | `SlabQueue<Wheel, T>`; the page of [`DefaultFamily`] compares structures |
+//! | a clock, one-shot and periodic timers, one thread | [`service`] |
+//! | callbacks to schedule and cancel, from several threads or a poll loop | [`scheduler`] |
+//! | any of these, and the question which structure is best for it | `record`, with the feature `record` |
+//! | time-outs that many threads re-arm | [`shard`]: re-arming one inside its bucket takes no lock |
+//!
+//! A [`clock`] shows the machine's time, or a time that moves by command. Tests use the latter
+//! ([`VirtualHost`](clock::VirtualHost)). A [`driver`] wakes a service when its next timer is due.
+
+#[macro_use]
+mod error_texts;
+
+pub mod alarm;
+pub mod clock;
+pub mod coroutine;
+pub mod driver;
+#[doc(hidden)]
+pub mod fork;
+#[cfg(feature = "record")]
+pub mod record;
+pub mod scheduler;
+pub mod service;
+pub mod shard;
+mod sync;
+
+#[doc(no_inline)]
+pub use tickwright_core::*;
+
+#[cfg(doctest)]
+mod pages;
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../README.md")]
+pub struct Readme;
