@@ -36,7 +36,7 @@
 //! 10. `head_change_is_reported`: an insert, remove or reschedule that alters `next_wake()` reports
 //!     the change. It may report a change although `next_wake()` stays the same, but it never
 //!     misses a change.
-//! 11. `stale_keys_stay_stale`: the key of a timer that was delivered or removed is
+//! 11. `stale_keys_stay_stale`: the key of a timer that has left the queue is
 //!     [`KeyError::Stale`] for ever. Slab keys carry a generation. A slot that has used all its
 //!     generations is retired. An intrusive node is its own key, and that key is stale while the
 //!     node is not linked. Zero is never a valid key.
@@ -66,7 +66,7 @@
 //!     `pop_and_keep` make it idle. An idle timer is not due, is not counted, costs no time, and
 //!     keeps its room, so that `arm` never fails for want of memory. Operations on pending timers
 //!     refuse its key with [`KeyError::Idle`]. A timer of the caller is idle while it is in no
-//!     queue.
+//!     queue, and its key is then [`KeyError::Stale`] there.
 
 use core::fmt;
 
@@ -161,7 +161,9 @@ pub struct Removed<V> {
 /// A timer that has left the queue because it was due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expired<K, V> {
-    /// The timer's key; it is stale from now on (except after [`TimerQueue::pop_and_reinsert`]).
+    /// The timer's key. It is stale from now on, unless the call was
+    /// [`pop_and_reinsert`](TimerQueue::pop_and_reinsert) or
+    /// [`pop_and_keep`](crate::Queue::pop_and_keep).
     pub key: K,
     /// `max(requested deadline, now at the last (re)insert)`.
     pub deadline: Tick,
@@ -348,10 +350,10 @@ pub trait TimerQueue {
         self.insert_at(deadline, value, now)
     }
 
-    /// Removes a pending timer (clauses 2, 10, 11).
+    /// Removes a pending timer, or an idle one of a slab (clauses 2, 10, 11, 22).
     ///
     /// # Errors
-    /// [`KeyError`] when `key` does not name a pending timer of this queue.
+    /// [`KeyError`] when `key` does not name a timer of this queue.
     fn remove(&mut self, key: Self::Key) -> Result<Removed<Self::Value>, KeyError>;
 
     /// Advances `now`, and changes the deadline of a pending timer; its key stays valid (clauses 1,

@@ -162,6 +162,17 @@ fn an_idle_timer_keeps_its_room<F: Family>() {
     assert!(keys.iter().all(|&key| queue.arm_at(key, 9, 0) == Err(KeyError::Stale)));
 }
 
+fn a_drain_keeps_idle_timers<F: Family>() {
+    let (mut queue, keys) = filled::<F>();
+    let _ = queue.disarm(keys[2]).unwrap();
+    queue.drain_snapshot(&mut [0; 1024]).unwrap();
+    assert_eq!((queue.len(), queue.idle(), queue.check()), (0, 1, Ok(())));
+    assert_eq!((queue.get(keys[1]), queue.get(keys[2])), (None, Some(&2)));
+    let _ = queue.arm_at(keys[2], 9, 0).unwrap();
+    assert_eq!(queue.pop_expired(due::<F>(0, 9)).map(|late| late.key), Some(keys[2]));
+    assert_eq!((queue.len(), queue.idle(), queue.check()), (0, 0, Ok(())));
+}
+
 fn keys_survive_the_way_through_a_number<F: Family>() {
     let (mut queue, keys) = filled::<F>();
     for &key in &keys {
@@ -330,6 +341,7 @@ for_each_family! { suite [
     a_slot_is_retired_after_its_last_generation
     an_idle_timer_has_no_other_key
     an_idle_timer_keeps_its_room
+    a_drain_keeps_idle_timers
     keys_survive_the_way_through_a_number
     reserved_room_is_exact_and_enough
     retired_slots_do_not_count_as_room
@@ -351,6 +363,7 @@ mod slab_only {
         a_slot_is_retired_after_its_last_generation
         an_idle_timer_has_no_other_key
         an_idle_timer_keeps_its_room
+        a_drain_keeps_idle_timers
         keys_survive_the_way_through_a_number
         reserved_room_is_exact_and_enough
         retired_slots_do_not_count_as_room

@@ -51,7 +51,7 @@ pub trait Record<P: Handle>: Sized {
     fn forget(&mut self) {}
 }
 
-/// Looks records up. The shells implement it; algorithms are generic over it.
+/// Looks records up. Stores implement it; algorithms are generic over it.
 pub trait Nodes<P: Handle, R> {
     /// The record of `p`.
     fn record(&self, p: P) -> &R;

@@ -60,7 +60,7 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
     }
 
     /// An empty dictionary that holds at most `capacity` entries and never allocates on its own
-    /// again. Further inserts are refused with [`DictError::Full`]. A cell is retired after 2^32 -
+    /// again. Further inserts are refused with [`DictError::Full`]. A cell is retired after 2^31 -
     /// 1 entries; each retired cell lowers the capacity by one.
     ///
     /// # Errors

@@ -67,7 +67,7 @@
 //! | operation | worst | usual | cache lines |
 //! |---|---|---|---|
 //! | insert | O(1): up to 64 timers leave a full run | O(1) | the record; the run, or a bucket |
-//! | remove | O(1), reads up to 48 entries while many are dead | O(1) | the record |
+//! | remove | O(1), reads up to 64 entries while many are dead | O(1) | the record |
 //! | reschedule to later | O(1) | O(1) | the record |
 //! | reschedule to earlier | as insert and remove | O(1) | as insert |
 //! | peek, second, next_expiry | O(n) while the run is empty | O(1) | 2 |

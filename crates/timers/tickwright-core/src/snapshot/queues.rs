@@ -45,7 +45,7 @@ impl<F: Family, T: Plain> SlabQueue<F, T> {
     /// Writes all pending timers to `into` as [`snapshot`](Self::snapshot) does, and removes them,
     /// as before a power cut. Returns the number of bytes written. It allocates nothing, and costs
     /// as much as n calls of [`pop_expired`](Self::pop_expired). If [`Plain::write`] panics, all
-    /// timers are removed.
+    /// pending timers are removed. Idle timers stay.
     ///
     /// # Errors
     /// [`SnapshotError::TooShort`]; no timer is removed then.

@@ -434,7 +434,8 @@ impl<'a, F: Family, T> Hooks<'a, F, T> {
         // type), from a reference to the whole object. That happened in `claim`, or in `find` from
         // a timer that this queue owns and so links. `Timer` is `repr(C)` with the hook first; 2.
         // that reference was valid for 'a (scoped by type, pinned by the condition of
-        // `insert_pinned_at`).
+        // `insert_pinned_at`). 3. Only the queue calls the store, whose field is private to this
+        // crate, so no handle of another store comes here.
         ByRef::from(unsafe { p.as_ptr().cast::<Timer<F, T>>().as_ref() })
     }
 }

@@ -291,7 +291,7 @@ pub trait Ordered<P: Handle>: Discipline<P> {
     }
 }
 
-/// A structure, independent of the kind of handle: the type argument of both shells.
+/// A structure, independent of the kind of handle: the type argument of all queues.
 pub trait Family: 'static {
     /// The structure over handles of type `P`.
     type Of<P: Handle>: Discipline<P>;

@@ -152,8 +152,7 @@ impl<S: Store> Queue<S> {
     /// The result implements `Display`. Changes nothing; O(1).
     ///
     /// # Errors
-    /// [`KeyError::Stale`] when the timer is not pending. Over hooks, [`KeyError::WrongQueue`] when
-    /// its node is pending in another queue.
+    /// [`KeyError`] when the timer is not pending in this queue.
     pub fn explain(&self, name: S::Name<'_>) -> Result<Explanation, KeyError> {
         let (order, nodes) = self.store.parts();
         Ok(order.explain(nodes, self.store.find(name)?))
@@ -314,9 +313,9 @@ impl<S: Store> Queue<S> {
         Some((popped.deadline, value))
     }
 
-    /// Removes every timer, and sets the structure's clock back.
+    /// Removes every pending timer, and sets the structure's clock back.
     pub(crate) fn empty(&mut self) {
-        self.store.give_back_all();
+        self.store.give_back_pending();
         self.store.parts_mut().0.clear();
     }
 

@@ -23,7 +23,7 @@ use crate::storage::store::{Store, sealed};
 use crate::storage::{Discipline, Due, Family, Nodes, Ordered, sorted};
 
 /// Names one timer of a [`SlabQueue`]. A key takes eight bytes; an optional key takes no more. The
-/// key is stale for ever once its timer was delivered or removed. A key is valid only in its own
+/// key is stale for ever once its timer has left the queue. A key is valid only in its own
 /// queue: in another queue it may be stale or name another timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key(SlotId);
@@ -168,6 +168,7 @@ impl<F: Family, T> Queue<Slab<F, T>> {
     where
         F: Exact,
     {
+        const { assert!(F::Of::<Idx>::ORDER.is_exact(), "a family that is not `Order::Exact` implements `Exact`") }
         self.arm_at(key, deadline, self.now())
     }
 
@@ -474,6 +475,12 @@ impl<F: Family, T> Store for Slab<F, T> {
         // The queue forgets the records before it drops values, since a drop may panic.
         self.arena.columns.forget();
         self.arena.clear();
+    }
+
+    fn give_back_pending(&mut self) {
+        self.order.clear();
+        self.arena.columns.forget();
+        self.arena.clear_busy();
     }
 
     fn check(&self, all_live: bool) -> Result<(), Violation> {

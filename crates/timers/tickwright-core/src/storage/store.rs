@@ -9,7 +9,8 @@ use crate::storage::{Discipline, Family, Handle, Nodes};
 /// [`Slab`](super::slab::Slab) or [`Hooks`](super::hook::Hooks).
 ///
 /// A store knows which timers are its own; the structure knows which of them leaves first. The
-/// queue passes each change to both.
+/// queue passes each change to both. Nothing outside this crate reaches the store of a queue, or
+/// makes one, so the handles that it is given are its own.
 pub trait Store: sealed::Sealed {
     /// The family of the structure.
     type Family: Family;
@@ -34,7 +35,7 @@ pub trait Store: sealed::Sealed {
     /// The queue's name in debug output.
     const QUEUE: &'static str;
 
-    /// The greatest time that the queue was told.
+    /// The greatest `now` that was passed to the queue.
     fn now(&self) -> Tick;
 
     /// Advances [`now`](Self::now).
@@ -78,6 +79,11 @@ pub trait Store: sealed::Sealed {
 
     /// Unlinks every timer, and drops it or returns it to its owner.
     fn give_back_all(&mut self);
+
+    /// As [`give_back_all`](Self::give_back_all), but idle timers stay.
+    fn give_back_pending(&mut self) {
+        self.give_back_all();
+    }
 
     /// Verifies the store, after all links were found right. `all_ours`: each linked timer has a
     /// key, and the key names it.

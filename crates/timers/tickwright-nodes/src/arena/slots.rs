@@ -182,6 +182,7 @@ impl<C: Columns> Arena<C> {
     #[inline]
     pub fn vacate(&mut self, index: Idx) -> Option<(SlotId, C::Value)> {
         let slot = self.columns.slot_mut(index.at())?;
+        debug_assert!(!slot.is_idle());
         let Slot::Live { generation, .. } = *slot else { return None };
         let vacated = mem::replace(slot, Slot::Free { last: generation.get() });
         if generation.get() < GENERATIONS {
@@ -209,15 +210,31 @@ impl<C: Columns> Arena<C> {
     /// any slot. If the drop of a value panics, the other values are dropped while that panic
     /// unwinds.
     pub fn clear(&mut self) {
+        self.vacate_all(false);
+    }
+
+    /// As [`clear`](Self::clear), but idle slots keep their values.
+    pub fn clear_busy(&mut self) {
+        self.vacate_all(true);
+    }
+
+    fn vacate_all(&mut self, keeps_idle: bool) {
         struct Clearing<'a, C: Columns> {
             arena: &'a mut Arena<C>,
             next: usize,
+            keeps_idle: bool,
         }
         impl<C: Columns> Clearing<'_, C> {
             fn run(&mut self) {
                 while self.next < self.arena.columns.len() {
                     let index = Idx::of(self.next);
                     self.next += 1;
+                    let is_idle = index
+                        .and_then(|index| self.arena.columns.slot(index.at()))
+                        .is_some_and(Slot::is_idle);
+                    if is_idle && self.keeps_idle {
+                        continue;
+                    }
                     drop(index.and_then(|index| {
                         self.arena.mark(index, false);
                         self.arena.vacate(index)
@@ -230,7 +247,7 @@ impl<C: Columns> Arena<C> {
                 self.run();
             }
         }
-        Clearing { arena: self, next: 1 }.run();
+        Clearing { arena: self, next: 1, keeps_idle }.run();
     }
 
     /// Makes a live slot idle, or no longer idle. Nothing changes if the slot is so already.

@@ -342,7 +342,7 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
         let due = self.due(nodes, now, budget)?;
         self.take_first(nodes, due.handle);
         if self.run.is_empty() {
-            // The shell subtracts one for the timer itself.
+            // The queue subtracts one for the timer itself.
             *budget -= 1;
             self.refill(nodes, now, budget);
             *budget += 1;

@@ -416,7 +416,7 @@ impl<P: Handle> Ladder<P> {
             return false;
         }
         let is_moved = record.is_moved();
-        if placed > range.last || !is_moved && record.sequence >= range.until {
+        if placed > range.last || record.sequence >= range.until {
             if stay == TOP {
                 self.top_first = self.top_first.min(placed);
                 self.top_last = self.top_last.max(placed);

@@ -12,6 +12,7 @@ use super::rungs::TOP;
 use super::state::Ladder;
 use crate::SlabQueue;
 use crate::contract::{Reject, Tick, Violation};
+use crate::explain::Whereabouts;
 use crate::storage::slab::Idx;
 use crate::storage::{Discipline, Nodes, Record};
 
@@ -777,4 +778,31 @@ fn no_call_but_an_advance_takes_long() {
             assert!(lookups <= 130, "{lookups} in {name}: {n}, case {case}, script {script}, {mixed}");
         }
     }
+}
+
+/// Timers of one bucket that were all moved: an advance files no more of them again than its budget
+/// allows.
+#[test]
+fn a_budget_bounds_the_moved_timers_that_are_filed_again() {
+    const FAR: Tick = 1 << 40;
+    let mut queue = Queue::new();
+    let keys: Vec<_> = (0..20).map(|value| queue.insert(FAR, value).unwrap().key).collect();
+    for &key in &keys {
+        let _ = queue.reschedule(key, FAR + 1).unwrap();
+    }
+    let deferred = |queue: &Queue| {
+        let is_deferred = |&&key: &&Key| {
+            queue.explain(key).is_ok_and(|found| matches!(found.whereabouts, Whereabouts::Deferred { .. }))
+        };
+        keys.iter().filter(is_deferred).count()
+    };
+    assert_eq!(deferred(&queue), 20);
+    let mut fired = Vec::new();
+    while fired.len() < 20 {
+        let before = deferred(&queue);
+        let advance = queue.advance_within(FAR + 1, 3, |timer| fired.push(timer.value));
+        assert!(before - deferred(&queue) <= 3, "{advance:?}");
+        assert_eq!(queue.check(), Ok(()));
+    }
+    assert!(fired.into_iter().eq(0..20));
 }
