@@ -157,6 +157,36 @@ macro_rules! shared_methods {
     };
 }
 
+/// The methods of [`Subject`] that make the same call on each slab.
+macro_rules! slab_methods {
+    () => {
+        fn rearm_expired(&mut self, now: u64, rearm: &mut dyn FnMut(u64) -> u64) -> Option<Fired> {
+            let Expired { key, expiry, deadline, .. } =
+                self.queue.pop_and_reinsert(now, |expiry, _| rearm(expiry))?;
+            let value = self.queue.get(key).copied().unwrap_or(u32::MAX);
+            Some(Fired::new(value, expiry).asked(deadline))
+        }
+
+        fn keep(&mut self, value: u32) -> Result<Key, Full> {
+            self.queue.insert_idle(value).map_err(|rejected| Full(rejected.value))
+        }
+
+        fn arm(&mut self, key: Key, deadline: u64) -> Result<bool, Stale> {
+            Ok(self.queue.arm_at(key, deadline, self.queue.now()).map_err(|_| Stale)?.is_changed())
+        }
+
+        fn disarm(&mut self, key: Key) -> Result<bool, Stale> {
+            Ok(self.queue.disarm(key).map_err(|_| Stale)?.is_changed())
+        }
+
+        fn pop_and_keep(&mut self, now: u64) -> Option<Fired> {
+            let Expired { key, expiry, deadline, .. } = self.queue.pop_and_keep(now)?;
+            let value = self.queue.get(key).copied().unwrap_or(u32::MAX);
+            Some(Fired::new(value, expiry).asked(deadline))
+        }
+    };
+}
+
 /// Creates slab queues of family `F`.
 pub struct Slab<F, W = NoWalk>(PhantomData<(F, W)>);
 
@@ -234,30 +264,7 @@ impl<F: Family, W: Walk<F>> Subject for SlabSubject<F, W> {
         }))
     }
 
-    fn rearm_expired(&mut self, now: u64, rearm: &mut dyn FnMut(u64) -> u64) -> Option<Fired> {
-        let Expired { key, expiry, deadline, .. } =
-            self.queue.pop_and_reinsert(now, |expiry, _| rearm(expiry))?;
-        let value = self.queue.get(key).copied().unwrap_or(u32::MAX);
-        Some(Fired::new(value, expiry).asked(deadline))
-    }
-
-    fn keep(&mut self, value: u32) -> Result<Key, Full> {
-        self.queue.insert_idle(value).map_err(|rejected| Full(rejected.value))
-    }
-
-    fn arm(&mut self, key: Key, deadline: u64) -> Result<bool, Stale> {
-        Ok(self.queue.arm_at(key, deadline, self.queue.now()).map_err(|_| Stale)?.is_changed())
-    }
-
-    fn disarm(&mut self, key: Key) -> Result<bool, Stale> {
-        Ok(self.queue.disarm(key).map_err(|_| Stale)?.is_changed())
-    }
-
-    fn pop_and_keep(&mut self, now: u64) -> Option<Fired> {
-        let Expired { key, expiry, deadline, .. } = self.queue.pop_and_keep(now)?;
-        let value = self.queue.get(key).copied().unwrap_or(u32::MAX);
-        Some(Fired::new(value, expiry).asked(deadline))
-    }
+    slab_methods!();
 
     fn expiry(&self, key: Key) -> Option<u64> {
         self.queue.expiry(key)
@@ -468,30 +475,7 @@ impl<F: Family> Subject for KeptSubject<F> {
         Some(Fired::new(value, expiry).asked(deadline))
     }
 
-    fn rearm_expired(&mut self, now: u64, rearm: &mut dyn FnMut(u64) -> u64) -> Option<Fired> {
-        let Expired { key, expiry, deadline, .. } =
-            self.queue.pop_and_reinsert(now, |expiry, _| rearm(expiry))?;
-        let value = self.queue.get(key).copied().unwrap_or(u32::MAX);
-        Some(Fired::new(value, expiry).asked(deadline))
-    }
-
-    fn keep(&mut self, value: u32) -> Result<Key, Full> {
-        self.queue.insert_idle(value).map_err(|rejected| Full(rejected.value))
-    }
-
-    fn arm(&mut self, key: Key, deadline: u64) -> Result<bool, Stale> {
-        Ok(self.queue.arm_at(key, deadline, self.queue.now()).map_err(|_| Stale)?.is_changed())
-    }
-
-    fn disarm(&mut self, key: Key) -> Result<bool, Stale> {
-        Ok(self.queue.disarm(key).map_err(|_| Stale)?.is_changed())
-    }
-
-    fn pop_and_keep(&mut self, now: u64) -> Option<Fired> {
-        let Expired { key, expiry, deadline, .. } = self.queue.pop_and_keep(now)?;
-        let value = self.queue.get(key).copied().unwrap_or(u32::MAX);
-        Some(Fired::new(value, expiry).asked(deadline))
-    }
+    slab_methods!();
 
     fn expiry(&self, key: Key) -> Option<u64> {
         self.queue.expiry(key)

@@ -29,10 +29,11 @@ fn idx(at: u32) -> Idx {
 #[test]
 fn check_names_what_is_broken() {
     type Break = fn(&mut Queue);
-    let breaks: [(&str, Violation, Break); 13] = [
+    let breaks: [(&str, Violation, Break); 14] = [
         ("a linked slot is free", Violation::Storage, |q| {
             q.store.arena.columns.slots[3] = Slot::Free { last: 1 }
         }),
+        ("a linked timer is idle", Violation::Count, |q| q.store.arena.mark(idx(3), true)),
         ("a free slot is live", Violation::Storage, |q| {
             q.store.arena.columns.slots[2] = Slot::Live { generation: NonZeroU32::MIN, value: 0 }
         }),
