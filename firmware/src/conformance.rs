@@ -149,7 +149,7 @@ impl<F: Family> Machine<'_, F> {
         let linked = self.oracle.expiry(timer).is_some();
         let full = !linked && self.oracle.len() >= self.bound;
         let wake = self.queue.next_wake();
-        let inserted = self.queue.insert_at(deadline, &self.timers[timer], 0);
+        let inserted = self.queue.driven().insert_at(deadline, &self.timers[timer], 0);
         let (expected, got) = match &inserted {
             Ok(_) => (u64::from(linked || full), 0),
             Err(rejected) if rejected.reason == Reject::AlreadyLinked => (u64::from(linked), 1),
@@ -157,8 +157,8 @@ impl<F: Family> Machine<'_, F> {
             Err(_) => (0, 2),
         };
         self.agree("insert (0: taken, 1: refused)", expected, got)?;
-        if let Ok(inserted) = inserted {
-            if !inserted.head.is_changed() {
+        if let Ok((_, change)) = inserted {
+            if !change.is_changed() {
                 self.wake("next_wake behind an insert that changed no head", wake)?;
             }
             let deadline = self.oracle.arm(timer, deadline);
@@ -173,11 +173,11 @@ impl<F: Family> Machine<'_, F> {
 
     fn remove(&mut self, timer: usize) -> Checked {
         let wake = self.queue.next_wake();
-        let removed = self.queue.remove(TimerRef::from(&self.timers[timer]));
+        let removed = self.queue.driven().remove(TimerRef::from(&self.timers[timer]));
         let pending = self.oracle.disarm(timer);
         self.agree("remove", pending.into(), removed.is_ok().into())?;
         match removed {
-            Ok(removed) if !removed.head.is_changed() => {
+            Ok((_, change)) if !change.is_changed() => {
                 self.wake("next_wake behind a removal that changed no head", wake)
             }
             Err(error) if error != KeyError::Stale => self.agree("remove: stale", 1, 0),
@@ -188,11 +188,11 @@ impl<F: Family> Machine<'_, F> {
     fn reschedule(&mut self, timer: usize) -> Checked {
         let deadline = self.deadline();
         let wake = self.queue.next_wake();
-        let moved = self.queue.reschedule_at(TimerRef::from(&self.timers[timer]), deadline, 0);
+        let moved = self.queue.driven().reschedule_at(TimerRef::from(&self.timers[timer]), deadline, 0);
         let pending = self.oracle.expiry(timer).is_some();
         self.agree("reschedule", pending.into(), moved.is_ok().into())?;
-        if let Ok(head) = moved {
-            if !head.is_changed() {
+        if let Ok(change) = moved {
+            if !change.is_changed() {
                 self.wake("next_wake behind a reschedule that changed no head", wake)?;
             }
             let deadline = self.oracle.arm(timer, deadline);

@@ -134,7 +134,7 @@ impl Delay {
         let at = self.slot.take()?;
         let timer = &TIMERS[at];
         // An error means that the timer was delivered already.
-        if service.queue.remove(TimerRef::from(timer)).is_ok_and(|removed| removed.head.is_changed()) {
+        if service.queue.driven().remove(TimerRef::from(timer)).is_ok_and(|(_, change)| change.is_changed()) {
             service.set_alarm();
         }
         service.free |= 1 << at;
@@ -159,15 +159,15 @@ impl Future for Delay {
                 return (Poll::Pending, (TIMERS[at].payload.borrow(cs).replace(Some(waker)), None));
             }
             let at = service.free.trailing_zeros() as usize;
-            let inserted = TIMERS.get(at).map(|timer| service.queue.insert(delay.deadline, timer));
-            let Some(Ok(inserted)) = inserted else {
+            let inserted = TIMERS.get(at).map(|timer| service.queue.driven().insert(delay.deadline, timer));
+            let Some(Ok((_, change))) = inserted else {
                 service.refused = service.refused.saturating_add(1);
                 return (Poll::Pending, (None, Some(waker)));
             };
             service.free &= !(1 << at);
             delay.slot = Some(at);
             TIMERS[at].payload.borrow(cs).set(Some(waker));
-            if inserted.head.is_changed() {
+            if change.is_changed() {
                 service.set_alarm();
             }
             (Poll::Pending, (None, None))

@@ -116,12 +116,12 @@ impl Service {
 
     /// Arms a timer for the tick `deadline`, or moves it there if it is pending.
     fn arm_at(&mut self, timer: &'static JobTimer, deadline: u64) -> Result<(), Reject> {
-        let head = match self.queue.reschedule(TimerRef::from(timer), deadline) {
-            Ok(head) => head,
+        let change = match self.queue.driven().reschedule(TimerRef::from(timer), deadline) {
+            Ok(change) => change,
             // Not pending here.
-            Err(_) => self.queue.insert(deadline, timer)?.head,
+            Err(_) => self.queue.driven().insert(deadline, timer)?.1,
         };
-        if head.is_changed() {
+        if change.is_changed() {
             self.set_alarm();
         }
         Ok(())
@@ -130,8 +130,10 @@ impl Service {
     /// Moves a pending timer to `ticks` from now. `false`: it has fired or was cancelled.
     fn postpone(&mut self, timer: &'static JobTimer, ticks: u64) -> bool {
         let deadline = self.now().saturating_add(ticks);
-        let Ok(head) = self.queue.reschedule(TimerRef::from(timer), deadline) else { return false };
-        if head.is_changed() {
+        let Ok(change) = self.queue.driven().reschedule(TimerRef::from(timer), deadline) else {
+            return false;
+        };
+        if change.is_changed() {
             self.set_alarm();
         }
         true
@@ -139,8 +141,8 @@ impl Service {
 
     /// Cancels a pending timer. `false`: it has fired or was cancelled.
     fn cancel(&mut self, timer: &'static JobTimer) -> bool {
-        let Ok(removed) = self.queue.remove(TimerRef::from(timer)) else { return false };
-        if removed.head.is_changed() {
+        let Ok((_, change)) = self.queue.driven().remove(TimerRef::from(timer)) else { return false };
+        if change.is_changed() {
             self.set_alarm();
         }
         true

@@ -61,11 +61,11 @@ impl Service {
     /// `Reject::WrongQueue` if it is pending in another queue.
     pub fn arm(&mut self, timer: &'static Timer, ticks: Tick) -> Result<(), Reject> {
         let deadline = self.now().saturating_add(ticks);
-        let head = match self.queue.reschedule(TimerRef::from(timer), deadline) {
-            Ok(head) => head,
-            Err(_) => self.queue.insert(deadline, timer)?.head,
+        let change = match self.queue.driven().reschedule(TimerRef::from(timer), deadline) {
+            Ok(change) => change,
+            Err(_) => self.queue.driven().insert(deadline, timer)?.1,
         };
-        if head.is_changed() {
+        if change.is_changed() {
             self.set_alarm();
         }
         Ok(())
@@ -74,8 +74,10 @@ impl Service {
     /// Moves a pending timer to `ticks` from now. `false`: it has fired or was cancelled.
     pub fn postpone(&mut self, timer: &'static Timer, ticks: Tick) -> bool {
         let deadline = self.now().saturating_add(ticks);
-        let Ok(head) = self.queue.reschedule(TimerRef::from(timer), deadline) else { return false };
-        if head.is_changed() {
+        let Ok(change) = self.queue.driven().reschedule(TimerRef::from(timer), deadline) else {
+            return false;
+        };
+        if change.is_changed() {
             self.set_alarm();
         }
         true
@@ -83,8 +85,8 @@ impl Service {
 
     /// Cancels a pending timer. `false`: it has fired or was cancelled.
     pub fn cancel(&mut self, timer: &'static Timer) -> bool {
-        let Ok(removed) = self.queue.remove(TimerRef::from(timer)) else { return false };
-        if removed.head.is_changed() {
+        let Ok((_, change)) = self.queue.driven().remove(TimerRef::from(timer)) else { return false };
+        if change.is_changed() {
             self.set_alarm();
         }
         true

@@ -259,8 +259,8 @@ exported!(
                 let now = queue.now();
                 // SAFETY: the references that the queue returns end in this file before a callback
                 // runs, since the caller gets pointers.
-                let inserted = unsafe { queue.insert_pinned_at(deadline, node, now) }.map_err(rejected)?;
-                Ok(c_int::from(inserted.head.is_changed()))
+                let inserted = unsafe { queue.driven().insert_pinned_at(deadline, node, now) };
+                Ok(c_int::from(inserted.map_err(rejected)?.1.is_changed()))
             })
         })
     }
@@ -269,8 +269,8 @@ exported!(
     fn tw_queue_remove(queue: *mut tw_queue, timer: *mut tw_timer) -> c_int {
         answer::code(|| {
             on_queue!(queue, queue => {
-                let removed = queue.remove(timer::known(timer)?).map_err(unknown)?;
-                Ok(c_int::from(removed.head.is_changed()))
+                let removed = queue.driven().remove(timer::known(timer)?);
+                Ok(c_int::from(removed.map_err(unknown)?.1.is_changed()))
             })
         })
     }
@@ -280,8 +280,8 @@ exported!(
         answer::code(|| {
             on_queue!(queue, queue => {
                 let now = queue.now();
-                let head = queue.reschedule_at(timer::known(timer)?, deadline, now).map_err(unknown)?;
-                Ok(c_int::from(head.is_changed()))
+                let moved = queue.driven().reschedule_at(timer::known(timer)?, deadline, now);
+                Ok(c_int::from(moved.map_err(unknown)?.is_changed()))
             })
         })
     }

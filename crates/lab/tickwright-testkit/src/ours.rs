@@ -9,8 +9,7 @@ use tickwright_core::storage::hook::HookPtr;
 use tickwright_core::storage::slab::Idx;
 use tickwright_core::storage::{Discipline, Ordered};
 use tickwright_core::{
-    Advance, Expired, Family, HookQueue, Inserted, Key, Order, Pending, Removed, SlabQueue, Timer,
-    TimerQueue, TimerRef,
+    Advance, Expired, Family, HookQueue, Key, Order, Pending, SlabQueue, Timer, TimerQueue, TimerRef,
 };
 
 use crate::subject::{Advanced, Fired, Full, Make, Offers, Stale, Subject};
@@ -126,7 +125,8 @@ macro_rules! shared_methods {
         }
 
         fn reschedule(&mut self, key: Self::Key, deadline: u64) -> Result<bool, Stale> {
-            Ok(self.queue.reschedule_at(key, deadline, self.queue.now()).map_err(|_| Stale)?.is_changed())
+            let now = self.queue.now();
+            Ok(self.queue.driven().reschedule_at(key, deadline, now).map_err(|_| Stale)?.is_changed())
         }
 
         fn peek(&mut self) -> Option<Fired> {
@@ -172,11 +172,12 @@ macro_rules! slab_methods {
         }
 
         fn arm(&mut self, key: Key, deadline: u64) -> Result<bool, Stale> {
-            Ok(self.queue.arm_at(key, deadline, self.queue.now()).map_err(|_| Stale)?.is_changed())
+            let now = self.queue.now();
+            Ok(self.queue.driven().arm_at(key, deadline, now).map_err(|_| Stale)?.is_changed())
         }
 
         fn disarm(&mut self, key: Key) -> Result<bool, Stale> {
-            Ok(self.queue.disarm(key).map_err(|_| Stale)?.is_changed())
+            Ok(self.queue.driven().disarm(key).map_err(|_| Stale)?.is_changed())
         }
 
         fn pop_and_keep(&mut self, now: u64) -> Option<Fired> {
@@ -241,16 +242,15 @@ impl<F: Family, W: Walk<F>> Subject for SlabSubject<F, W> {
     });
 
     fn insert(&mut self, deadline: u64, value: u32) -> Result<(Key, bool), Full> {
-        let Inserted { key, head } = self
-            .queue
-            .insert_at(deadline, value, self.queue.now())
-            .map_err(|rejected| Full(rejected.value))?;
-        Ok((key, head.is_changed()))
+        let now = self.queue.now();
+        let inserted = self.queue.driven().insert_at(deadline, value, now);
+        let (key, change) = inserted.map_err(|rejected| Full(rejected.value))?;
+        Ok((key, change.is_changed()))
     }
 
     fn remove(&mut self, key: Key) -> Result<(u32, bool), Stale> {
-        let Removed { value, head } = self.queue.remove(key).map_err(|_| Stale)?;
-        Ok((value, head.is_changed()))
+        let (value, change) = self.queue.driven().remove(key).map_err(|_| Stale)?;
+        Ok((value, change.is_changed()))
     }
 
     fn pop_expired(&mut self, now: u64) -> Option<Fired> {
@@ -336,14 +336,14 @@ impl<'a, F: Family, W: Walk<F>> Subject for HookSubject<'a, F, W> {
     fn insert(&mut self, deadline: u64, value: u32) -> Result<(Self::Key, bool), Full> {
         let node = self.fresh.next().ok_or(Full(value))?;
         node.payload.set(value);
-        let Inserted { key, head } =
-            self.queue.insert_at(deadline, node, self.queue.now()).map_err(|_| Full(value))?;
-        Ok((key, head.is_changed()))
+        let now = self.queue.now();
+        let (key, change) = self.queue.driven().insert_at(deadline, node, now).map_err(|_| Full(value))?;
+        Ok((key, change.is_changed()))
     }
 
     fn remove(&mut self, key: Self::Key) -> Result<(u32, bool), Stale> {
-        let Removed { value: node, head } = self.queue.remove(key).map_err(|_| Stale)?;
-        Ok((node.payload.get(), head.is_changed()))
+        let (node, change) = self.queue.driven().remove(key).map_err(|_| Stale)?;
+        Ok((node.payload.get(), change.is_changed()))
     }
 
     fn pop_expired(&mut self, now: u64) -> Option<Fired> {
@@ -375,7 +375,7 @@ impl<'a, F: Family, W: Walk<F>> Subject for HookSubject<'a, F, W> {
             return self.reschedule(key, deadline);
         }
         let now = self.queue.now();
-        Ok(self.queue.insert_at(deadline, key.get(), now).map_err(|_| Stale)?.head.is_changed())
+        Ok(self.queue.driven().insert_at(deadline, key.get(), now).map_err(|_| Stale)?.1.is_changed())
     }
 
     fn disarm(&mut self, key: Self::Key) -> Result<bool, Stale> {

@@ -233,11 +233,10 @@ fn no_memory_hands_the_value_back() {
 /// Moves each timer to a delay of its own, while the allocator refuses all memory.
 fn reschedules_without_memory<F: Family>() {
     let mut queue: SlabQueue<F, u64> = SlabQueue::new();
-    let keys: Vec<_> = (0..200).map(|n| queue.insert_at(500, n, 0).expect("room").key).collect();
+    let keys: Vec<_> = (0..200).map(|n| queue.insert_at(500, n, 0).expect("room")).collect();
     for (n, &key) in (0..).zip(&keys) {
         let deadline = 1 + n * 37 % 200 * 5;
-        let _ =
-            without_memory(|| queue.reschedule_at(key, deadline, 0)).expect("a reschedule needs no memory");
+        without_memory(|| queue.reschedule_at(key, deadline, 0)).expect("a reschedule needs no memory");
         assert_eq!(queue.check(), Ok(()), "{}/slab", F::ID);
     }
     let left = core::iter::from_fn(|| queue.pop_expired(9000));

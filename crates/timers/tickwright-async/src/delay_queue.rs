@@ -96,10 +96,10 @@ impl<T> DelayQueue<T> {
 
     fn insert_nanos(&mut self, value: T, deadline: u64) -> Key {
         let tick = self.core.scale.deadline(deadline);
-        match self.queue.insert(tick, Entry { value, deadline }) {
-            Ok(inserted) => {
-                self.follow(inserted.head);
-                self.key(inserted.key)
+        match self.queue.driven().insert(tick, Entry { value, deadline }) {
+            Ok((key, change)) => {
+                self.follow(change);
+                self.key(key)
             }
             // Panics if memory cannot be allocated, as each allocation of the standard library
             // does.
@@ -113,9 +113,9 @@ impl<T> DelayQueue<T> {
     /// [`NotQueued`] if it has expired or was removed.
     pub fn remove(&mut self, key: &Key) -> Result<Expired<T>, NotQueued> {
         self.check(key)?;
-        let removed = self.queue.remove(key.key).map_err(|_| NotQueued)?;
-        self.follow(removed.head);
-        Ok(self.expired(*key, removed.value))
+        let (entry, change) = self.queue.driven().remove(key.key).map_err(|_| NotQueued)?;
+        self.follow(change);
+        Ok(self.expired(*key, entry))
     }
 
     /// Like [`remove`](Self::remove), with `None` for a value that is not in the queue.
@@ -144,11 +144,11 @@ impl<T> DelayQueue<T> {
     fn reset_nanos(&mut self, key: &Key, deadline: u64) -> Result<(), NotQueued> {
         self.check(key)?;
         let tick = self.core.scale.deadline(deadline);
-        let head = self.queue.reschedule(key.key, tick).map_err(|_| NotQueued)?;
+        let change = self.queue.driven().reschedule(key.key, tick).map_err(|_| NotQueued)?;
         if let Some(entry) = self.queue.get_mut(key.key) {
             entry.deadline = deadline;
         }
-        self.follow(head);
+        self.follow(change);
         Ok(())
     }
 
@@ -201,8 +201,8 @@ impl<T> DelayQueue<T> {
     /// What is due first has changed: the timer follows, or the task is woken if nothing is left or
     /// something is due.
     #[inline]
-    fn follow(&mut self, head: HeadChange) {
-        if head.is_changed() && self.waker.is_some() {
+    fn follow(&mut self, change: HeadChange) {
+        if change.is_changed() && self.waker.is_some() {
             self.follow_head();
         }
     }

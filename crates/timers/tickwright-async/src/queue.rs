@@ -88,7 +88,7 @@ impl Core {
         let shard = core.shard(node);
         let mut state = lock(&shard.state);
         // A refused insert gives the value back: it is a second reference, and is dropped.
-        let key = state.queue.insert(due, Arc::clone(node)).map_err(|_| NotFiled)?.key;
+        let key = state.queue.insert(due, Arc::clone(node)).map_err(|_| NotFiled)?;
         node.key.store(key.to_bits(), Ordering::Relaxed);
         node.filed.store(due, Ordering::Relaxed);
         // Relaxed: the driver reads it under the lock, and so it sees the waker.
@@ -105,7 +105,7 @@ impl Core {
     fn let_go(&self, shard: &Shard) {
         let mut taken = Taken::default();
         let mut state = lock(&shard.state);
-        let _ = state.queue.retain(|_, node| {
+        state.queue.retain(|_, node| {
             // The owner may arm and disarm the timer meanwhile.
             let waker = loop {
                 let waker = Locked::lapse(node);
@@ -217,7 +217,7 @@ impl Core {
         for shard in &self.shards {
             let mut swept = Vec::new();
             let mut state = lock(&shard.state);
-            let _ = state.queue.retain(|_, node| {
+            state.queue.retain(|_, node| {
                 let vacant = node.exchange(State::Vacant, State::Idle, Ordering::Relaxed);
                 if vacant.is_ok() {
                     swept.push(Arc::clone(node));
@@ -325,9 +325,9 @@ impl Locked {
             }
             return true;
         }
-        let Ok(inserted) = self.queue.insert(due, Arc::clone(node)) else { return false };
-        *filed = Some(inserted.key);
-        node.key.store(inserted.key.to_bits(), Ordering::Relaxed);
+        let Ok(key) = self.queue.insert(due, Arc::clone(node)) else { return false };
+        *filed = Some(key);
+        node.key.store(key.to_bits(), Ordering::Relaxed);
         node.filed.store(due, Ordering::Relaxed);
         true
     }

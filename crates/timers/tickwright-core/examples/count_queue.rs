@@ -11,7 +11,7 @@
 
 use core::hint::black_box;
 
-use tickwright_core::{Family, HookQueue, Inserted, SlabQueue, Timer, TimerQueue, for_each_family};
+use tickwright_core::{Family, HookQueue, SlabQueue, Timer, TimerQueue, for_each_family};
 
 const MANY: usize = 1000;
 /// Deadlines are spread over about an hour of milliseconds.
@@ -45,7 +45,7 @@ fn run<Q: TimerQueue>(
     // The queue reserves room for all timers, so that no counted insert makes the storage grow.
     let filler: Vec<_> =
         values.by_ref().take(MANY).filter_map(|value| queue.insert_at(u64::MAX, value, 0).ok()).collect();
-    for Inserted { key, .. } in filler {
+    for key in filler {
         queue.remove(key).ok();
     }
     let before = if operation == "insert" { MANY } else { 2 * MANY };
@@ -59,7 +59,7 @@ fn run<Q: TimerQueue>(
             assert!(queue.pop_expired(queue.now() + 1).is_none(), "the delays are longer than the test");
         }
         let at = deadline(queue.now(), &mut random);
-        keys.extend(queue.insert_at(at, value, 0).ok().map(|Inserted { key, .. }| key));
+        keys.extend(queue.insert_at(at, value, 0).ok());
     }
     for at in 0..keys.len() {
         let other = random.below(keys.len() as u64) as usize;

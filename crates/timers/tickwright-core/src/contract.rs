@@ -33,9 +33,9 @@
 //! 9. `next_wake_is_a_lower_bound`: `next_wake()` is never later than `next_expiry()` (no missed
 //!    wake). It is `None` exactly when the queue is empty. After a complete advance it is in the
 //!    future (no busy spin).
-//! 10. `head_change_is_reported`: an insert, remove or reschedule that alters `next_wake()` reports
-//!     the change. It may report a change although `next_wake()` stays the same, but it never
-//!     misses a change.
+//! 10. `head_change_is_reported`: an insert, remove or reschedule through
+//!     [`driven()`](crate::Queue::driven) that alters `next_wake()` reports the change. It may
+//!     report a change although `next_wake()` stays the same, but it never misses a change.
 //! 11. `stale_keys_stay_stale`: the key of a timer that has left the queue is
 //!     [`KeyError::Stale`] for ever. Slab keys carry a generation. A slot that has used all its
 //!     generations is retired. An intrusive node is its own key, and that key is stale while the
@@ -114,8 +114,8 @@ impl Order {
 )]
 pub trait Exact {}
 
-/// Whether an operation altered [`TimerQueue::next_wake`], so that a driver must set its alarm
-/// again (clause 10).
+/// Whether an operation through [`Driven`](crate::storage::queue::Driven) altered
+/// [`TimerQueue::next_wake`], so that the caller must set his alarm again (clause 10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use = "if the head changed, set the alarm again, or it goes off too late"]
 pub enum HeadChange {
@@ -138,24 +138,6 @@ impl HeadChange {
     pub const fn is_changed(self) -> bool {
         matches!(self, Self::Changed)
     }
-}
-
-/// What an insert did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Inserted<K> {
-    /// Names the timer while it is pending.
-    pub key: K,
-    /// Whether the next wake-up may have changed.
-    pub head: HeadChange,
-}
-
-/// The result of a removal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Removed<V> {
-    /// The value that the caller gave to the queue.
-    pub value: V,
-    /// Whether the next wake-up may have changed.
-    pub head: HeadChange,
 }
 
 /// A timer that has left the queue because it was due.
@@ -320,7 +302,7 @@ pub trait TimerQueue {
         self.len() == 0
     }
 
-    /// Advances `now`, and makes `value` pending until `deadline` (clauses 1, 3, 6, 7, 10).
+    /// Advances `now`, and makes `value` pending until `deadline` (clauses 1, 3, 6, 7).
     ///
     /// # Errors
     /// [`Rejected`] with the reason and the value; only `now` has changed then.
@@ -329,7 +311,7 @@ pub trait TimerQueue {
         deadline: Tick,
         value: Self::Value,
         now: Tick,
-    ) -> Result<Inserted<Self::Key>, Rejected<Self::Value>>;
+    ) -> Result<Self::Key, Rejected<Self::Value>>;
 
     /// [`insert_at`](Self::insert_at) at the queue's own [`now()`](Self::now), for exact queues.
     ///
@@ -337,11 +319,7 @@ pub trait TimerQueue {
     /// [`Rejected`] with the reason and the value; the queue is then unchanged.
     #[inline]
     #[track_caller]
-    fn insert(
-        &mut self,
-        deadline: Tick,
-        value: Self::Value,
-    ) -> Result<Inserted<Self::Key>, Rejected<Self::Value>>
+    fn insert(&mut self, deadline: Tick, value: Self::Value) -> Result<Self::Key, Rejected<Self::Value>>
     where
         Self: Exact,
     {
@@ -350,19 +328,19 @@ pub trait TimerQueue {
         self.insert_at(deadline, value, now)
     }
 
-    /// Removes a pending timer, or an idle one of a slab (clauses 2, 10, 11, 22).
+    /// Removes a pending timer, or an idle one of a slab (clauses 2, 11, 22).
     ///
     /// # Errors
     /// [`KeyError`] when `key` does not name a timer of this queue.
-    fn remove(&mut self, key: Self::Key) -> Result<Removed<Self::Value>, KeyError>;
+    fn remove(&mut self, key: Self::Key) -> Result<Self::Value, KeyError>;
 
     /// Advances `now`, and changes the deadline of a pending timer; its key stays valid (clauses 1,
-    /// 3, 4, 10).
+    /// 3, 4).
     ///
     /// # Errors
     /// [`KeyError`] when `key` does not name a pending timer of this queue; only `now` has changed
     /// then.
-    fn reschedule_at(&mut self, key: Self::Key, deadline: Tick, now: Tick) -> Result<HeadChange, KeyError>;
+    fn reschedule_at(&mut self, key: Self::Key, deadline: Tick, now: Tick) -> Result<(), KeyError>;
 
     /// [`reschedule_at`](Self::reschedule_at) at the queue's own [`now()`](Self::now), for exact
     /// queues.
@@ -371,7 +349,7 @@ pub trait TimerQueue {
     /// [`KeyError`] when `key` does not name a pending timer of this queue.
     #[inline]
     #[track_caller]
-    fn reschedule(&mut self, key: Self::Key, deadline: Tick) -> Result<HeadChange, KeyError>
+    fn reschedule(&mut self, key: Self::Key, deadline: Tick) -> Result<(), KeyError>
     where
         Self: Exact,
     {

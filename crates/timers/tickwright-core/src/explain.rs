@@ -5,7 +5,7 @@
 //!
 //! let mut queue: SlabQueue<Wheel, &str> = SlabQueue::new();
 //! queue.insert(69_700, "egg")?;
-//! let tea = queue.insert(70_000, "tea")?.key;
+//! let tea = queue.insert(70_000, "tea")?;
 //! assert_eq!(
 //!     queue.explain(tea)?.to_string(),
 //!     "due at 70000; level 2, bucket 17 [69632, 73728); moves down at 69700"

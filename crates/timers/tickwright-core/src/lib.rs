@@ -31,8 +31,8 @@ pub mod storage;
 
 #[doc(inline)]
 pub use contract::{
-    Advance, Exact, Expired, HeadChange, Inserted, KeyError, Order, Pending, Reject, Rejected, Removed, Span,
-    Tick, TimerQueue, Violation,
+    Advance, Exact, Expired, HeadChange, KeyError, Order, Pending, Reject, Rejected, Span, Tick, TimerQueue,
+    Violation,
 };
 #[doc(inline)]
 pub use explain::Explanation;
@@ -58,5 +58,5 @@ pub use storage::slab::{Key, SlabQueue};
 pub use storage::{
     Family,
     hook::{HookQueue, Timer, TimerRef},
-    queue::Queue,
+    queue::{Driven, Queue},
 };

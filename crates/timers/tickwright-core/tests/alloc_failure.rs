@@ -11,7 +11,7 @@ use std::alloc::System;
 
 use common::due;
 use tickwright_core::{
-    Family, HookQueue, Inserted, Reject, SlabQueue, Timer, for_each_family, for_each_slab_only_family,
+    Family, HookQueue, Reject, SlabQueue, Timer, for_each_family, for_each_slab_only_family,
 };
 
 thread_local! {
@@ -70,7 +70,7 @@ fn an_insert_without_memory_hands_the_value_back<F: Family>() {
         let mut keys = Vec::with_capacity(MANY as usize);
         let refused = with_grants(grants, || {
             (0..MANY).find_map(|at| match queue.insert_at(MANY - at, at, 0) {
-                Ok(Inserted { key, .. }) => {
+                Ok(key) => {
                     keys.push(key);
                     None
                 }
@@ -90,7 +90,7 @@ fn an_insert_without_memory_hands_the_value_back<F: Family>() {
         // Operations that need no memory still work, and once there is memory the queue accepts
         // timers again.
         if let Some(&key) = keys.first() {
-            let _ = with_grants(0, || queue.reschedule_at(key, 0, 0).unwrap());
+            with_grants(0, || queue.reschedule_at(key, 0, 0).unwrap());
             with_grants(0, || queue.remove(key).unwrap());
             with_grants(0, || queue.insert_at(3, 3, 0).unwrap());
             assert_eq!(queue.peek().map(|head| head.expiry), Some(due::<F>(0, 3).min(first)));

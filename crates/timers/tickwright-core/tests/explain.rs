@@ -4,15 +4,15 @@
 
 use tickwright_core::explain::Whereabouts;
 use tickwright_core::{
-    BoundedHeap, CoarseWheel, DaryHeap, Family, FixedDelay, HookQueue, Inserted, KeyError, RbTree,
-    RbTreeCached, Removed, SlabQueue, SortedList, Timer, Wheel,
+    BoundedHeap, CoarseWheel, DaryHeap, Family, FixedDelay, HookQueue, KeyError, RbTree, RbTreeCached,
+    SlabQueue, SortedList, Timer, Wheel,
 };
 
 /// Inserts timers for `deadlines` at `now`. Returns the explanation of each timer in both storages.
 fn lines<F: Family>(now: u64, deadlines: &[u64]) -> Vec<String> {
     let mut slab: SlabQueue<F, ()> = SlabQueue::new();
     assert!(slab.pop_expired(now).is_none());
-    let keys: Vec<_> = deadlines.iter().map(|&at| slab.insert_at(at, (), 0).unwrap().key).collect();
+    let keys: Vec<_> = deadlines.iter().map(|&at| slab.insert_at(at, (), 0).unwrap()).collect();
     let by_key: Vec<String> = keys.iter().map(|&key| slab.explain(key).unwrap().to_string()).collect();
     let timers: Vec<Timer<F, ()>> = deadlines.iter().map(|_| Timer::new(())).collect();
     let mut hook: HookQueue<'_, F, ()> = HookQueue::new();
@@ -47,7 +47,7 @@ fn heaps_say_the_position() {
     }
     // A pop leaves a hole at the root, which still counts as a position in use.
     let mut queue: SlabQueue<DaryHeap<4>, ()> = SlabQueue::new();
-    let keys: Vec<_> = (1..=3).map(|at| queue.insert(at, ()).unwrap().key).collect();
+    let keys: Vec<_> = (1..=3).map(|at| queue.insert(at, ()).unwrap()).collect();
     assert!(queue.pop_expired(1).is_some());
     let line = queue.explain(keys[2]).unwrap().to_string();
     assert_eq!(line, "due at 3; in a 4-ary heap at position 3 of 3");
@@ -79,7 +79,7 @@ fn the_wheel_says_the_bucket() {
 #[test]
 fn the_wheel_says_that_a_cascade_is_half_done() {
     let mut queue: SlabQueue<Wheel, ()> = SlabQueue::new();
-    let keys = [70, 71, 72, 73].map(|at| queue.insert(at, ()).unwrap().key);
+    let keys = [70, 71, 72, 73].map(|at| queue.insert(at, ()).unwrap());
     let mut budget = 3;
     assert!(queue.pop_expired_within(72, &mut budget).is_none());
     assert_eq!(queue.check(), Ok(()));
@@ -112,8 +112,8 @@ fn the_coarse_wheel_says_how_late() {
 #[test]
 fn a_timer_that_is_not_pending_has_no_explanation() {
     let mut slab: SlabQueue<Wheel, ()> = SlabQueue::new();
-    let Inserted { key, .. } = slab.insert(5, ()).unwrap();
-    let Inserted { key: gone, .. } = slab.insert(9, ()).unwrap();
+    let key = slab.insert(5, ()).unwrap();
+    let gone = slab.insert(9, ()).unwrap();
     slab.remove(gone).unwrap();
     assert_eq!(slab.explain(gone), Err(KeyError::Stale));
     let other: SlabQueue<CoarseWheel, ()> = SlabQueue::new();
@@ -123,7 +123,7 @@ fn a_timer_that_is_not_pending_has_no_explanation() {
     mine.insert(5, &timer).unwrap();
     theirs.insert(5, &never).unwrap();
     assert_eq!(theirs.explain(&timer), Err(KeyError::WrongQueue));
-    let Removed { value: node, .. } = theirs.remove(theirs.peek().unwrap().key).unwrap();
+    let node = theirs.remove(theirs.peek().unwrap().key).unwrap();
     assert_eq!(theirs.explain(node), Err(KeyError::Stale));
 }
 
@@ -138,7 +138,7 @@ fn what_the_wheel_says_comes_true() {
     };
     for round in 0..40 {
         let mut queue: SlabQueue<Wheel, ()> = SlabQueue::new();
-        let keys: Vec<_> = (0..12).map(|_| queue.insert(random() % 300_000, ()).unwrap().key).collect();
+        let keys: Vec<_> = (0..12).map(|_| queue.insert(random() % 300_000, ()).unwrap()).collect();
         let followed = keys[round % 12];
         let mut moves = 0;
         loop {
@@ -179,7 +179,7 @@ fn what_the_coarse_wheel_says_comes_true() {
         let mut queue: SlabQueue<CoarseWheel, ()> = SlabQueue::new();
         assert!(queue.pop_expired(12_345).is_none());
         let deadline = 12_345 + (1 << shift);
-        let Inserted { key, .. } = queue.insert_at(deadline, (), 0).unwrap();
+        let key = queue.insert_at(deadline, (), 0).unwrap();
         let said = queue.explain(key).unwrap();
         assert_eq!((said.deadline, said.lateness() > 0), (deadline, true));
         if let Whereabouts::FarBucket { reinserted_at, .. } = said.whereabouts {

@@ -167,11 +167,11 @@ fn slab<F: Family>(n: usize, which: usize) -> SlabQueue<Counted<F>, u32> {
     let mut queue = SlabQueue::new();
     let mut keys = Vec::new();
     for (at, deadline) in deadlines(n, which).enumerate() {
-        keys.push(queue.insert_at(deadline, at as u32, 0).unwrap().key);
+        keys.push(queue.insert_at(deadline, at as u32, 0).unwrap());
         // Some are moved: to a later tick, and then back.
         if at % 5 == 4 {
-            let _ = queue.reschedule_at(keys[at - 2], deadline + 3_000, 0).unwrap();
-            let _ = queue.reschedule_at(keys[at - 2], deadline, 0).unwrap();
+            queue.reschedule_at(keys[at - 2], deadline + 3_000, 0).unwrap();
+            queue.reschedule_at(keys[at - 2], deadline, 0).unwrap();
         }
     }
     queue
@@ -259,7 +259,7 @@ fn over_hooks<F: Family>() {
 fn the_head_of_many_equals_is_near<F: Family>() {
     for deadline in [70, 5_000, 1 << 29] {
         let mut queue: SlabQueue<Counted<F>, u32> = SlabQueue::new();
-        let keys: Vec<_> = (0..MANY as u32).map(|at| queue.insert_at(deadline, at, 0).unwrap().key).collect();
+        let keys: Vec<_> = (0..MANY as u32).map(|at| queue.insert_at(deadline, at, 0).unwrap()).collect();
         for step in 0..3 {
             let (peeks, head) = looks(|| queue.peek());
             let (seconds, second) = looks(|| queue.second());

@@ -10,9 +10,7 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::hash::DefaultHasher;
 
 use common::due;
-use tickwright_core::{
-    Family, HookQueue, Inserted, KeyError, Reject, Removed, Timer, TimerRef, for_each_family,
-};
+use tickwright_core::{Family, HookQueue, KeyError, Reject, Timer, TimerRef, for_each_family};
 
 /// The number of rounds of each loop; it is smaller under Miri, which interprets each step.
 const ROUNDS: u64 = if cfg!(miri) { 60 } else { 5_000 };
@@ -45,7 +43,7 @@ fn linked_twice_is_refused<F: Family>() {
 fn another_queues_node_is_refused<F: Family>() {
     let (timer, other) = (Timer::<F, u32>::new(7), Timer::new(8));
     let (mut first, mut second) = (Queue::new(), Queue::new());
-    let Inserted { key, .. } = first.insert_at(10, &timer, 0).unwrap();
+    let key = first.insert_at(10, &timer, 0).unwrap();
     assert_eq!(
         second.remove(key).unwrap_err(),
         KeyError::WrongQueue,
@@ -130,15 +128,15 @@ fn one_node_serves_thousands_of_times<F: Family>() {
     let mut queue = Queue::new();
     queue.insert_at(u64::MAX, &bystander, 0).unwrap();
     for round in 0..ROUNDS {
-        let Inserted { key, .. } = queue.insert_at(round, &timer, 0).unwrap();
+        let key = queue.insert_at(round, &timer, 0).unwrap();
         match round % 3 {
             0 => {
                 let expiry = queue.expiry(&timer).unwrap();
                 assert_eq!(queue.pop_expired(expiry).map(|t| t.key), Some(key));
             }
-            1 => assert_eq!(queue.remove(key).map(|Removed { value: timer, .. }| timer.payload), Ok(1)),
+            1 => assert_eq!(queue.remove(key).map(|timer| timer.payload), Ok(1)),
             _ => {
-                let _ = queue.reschedule_at(key, round + 1, 0).unwrap();
+                queue.reschedule_at(key, round + 1, 0).unwrap();
                 let expiry = queue.expiry(&timer).unwrap();
                 assert_eq!(queue.pop_expired(expiry).map(|t| (t.key, t.expiry)), Some((key, expiry)));
             }
@@ -154,7 +152,7 @@ fn a_pinned_node_lives_its_life<F: Family>() {
     for (timer, deadline) in timers.iter().zip([40, 10, 30, 20]) {
         // SAFETY: no reference that a queue hands out is used after the vector has freed the
         // timers.
-        let Inserted { key, .. } = unsafe { queue.insert_pinned_at(deadline, timer.as_ref(), 0) }.unwrap();
+        let key = unsafe { queue.insert_pinned_at(deadline, timer.as_ref(), 0) }.unwrap();
         assert_eq!(key.payload, timer.payload);
         // SAFETY: as above; the insert is refused.
         let twice = unsafe { queue.insert_pinned_at(1, timer.as_ref(), 0) }.unwrap_err();
@@ -164,8 +162,8 @@ fn a_pinned_node_lives_its_life<F: Family>() {
     }
     assert_eq!(queue.check(), Ok(()));
     let removed = queue.second().unwrap().key;
-    assert_eq!(queue.remove(removed).map(|Removed { value: timer, .. }| timer.payload), Ok(3));
-    let _ = queue.reschedule_at(queue.peek().unwrap().key, 35, 0).unwrap();
+    assert_eq!(queue.remove(removed).map(|timer| timer.payload), Ok(3));
+    queue.reschedule_at(queue.peek().unwrap().key, 35, 0).unwrap();
     let third = due::<F>(0, 30);
     let rearm = |expiry, timer: &&Timer<F, u32>| expiry + 100 + u64::from(timer.payload);
     let rearmed = queue.pop_and_reinsert(third, rearm).unwrap();

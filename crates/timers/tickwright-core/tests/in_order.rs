@@ -149,13 +149,13 @@ where
                 (0..=4, _) if grows => {
                     let Some(id) = self.free.pop() else { continue };
                     let inserted = self.queue.insert_at(deadline(&mut random, now), self.values[id], 0);
-                    let key = inserted.ok().unwrap().key;
+                    let key = inserted.ok().unwrap();
                     self.known.push(Known { key, id, arrival: self.arrivals });
                     self.arrivals += 1;
                 }
                 (5..=7, Some(at)) => {
                     let key = self.known[at].key;
-                    let _ = self.queue.reschedule_at(key, deadline(&mut random, now), 0).unwrap();
+                    self.queue.reschedule_at(key, deadline(&mut random, now), 0).unwrap();
                     self.known[at].arrival = self.arrivals;
                     self.arrivals += 1;
                 }
@@ -240,14 +240,14 @@ fn a_crowd_at_one_tick_is_told_in_order() {
         for mixed in [false, true] {
             let mut run = Run::new(SlabQueue::<F, u32>::new(), (0..3_000).collect(), F::ID);
             for id in 0..2_000 {
-                let key = run.queue.insert_at(5_000, run.values[id], 0).unwrap().key;
+                let key = run.queue.insert_at(5_000, run.values[id], 0).unwrap();
                 run.known.push(Known { key, id, arrival: run.arrivals });
                 run.arrivals += 1;
                 if mixed && id % 7 == 3 {
                     // Moved later and back: it stands before timers that arrived earlier.
                     let moved = &mut run.known[id / 2];
-                    let _ = run.queue.reschedule_at(moved.key, 5_900, 0).unwrap();
-                    let _ = run.queue.reschedule_at(moved.key, 5_000, 0).unwrap();
+                    run.queue.reschedule_at(moved.key, 5_900, 0).unwrap();
+                    run.queue.reschedule_at(moved.key, 5_000, 0).unwrap();
                     moved.arrival = run.arrivals;
                     run.arrivals += 1;
                 }
@@ -259,7 +259,7 @@ fn a_crowd_at_one_tick_is_told_in_order() {
                 left.into_iter().for_each(|key| run.gone(key));
                 run.compare();
                 if let Some(moved) = run.known.first().copied() {
-                    let _ = run.queue.reschedule_at(moved.key, 5_000, 0).unwrap();
+                    run.queue.reschedule_at(moved.key, 5_000, 0).unwrap();
                     run.known[0].arrival = run.arrivals;
                     run.arrivals += 1;
                     run.compare();

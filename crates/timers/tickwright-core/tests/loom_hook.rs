@@ -6,7 +6,7 @@ use core::cmp::Ordering;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use tickwright_collections::{DictError, Dictionary, HookDict, KeyOrder, Link, Membership};
-use tickwright_core::{Family, HookQueue, Inserted, RbTreeCached, Reject, SortedList, Timer};
+use tickwright_core::{Family, HookQueue, RbTreeCached, Reject, SortedList, Timer};
 
 /// Nodes that live as long as every schedule.
 fn leak<T>(value: T) -> &'static T {
@@ -29,7 +29,7 @@ fn explore(scene: impl Fn() -> bool + Send + Sync + 'static) {
 fn passes_through<F: Family>(node: &'static Timer<F, u32>) -> bool {
     let mut queue: HookQueue<'static, F, u32> = HookQueue::new();
     match queue.insert_at(5, node, 0) {
-        Ok(Inserted { key, .. }) => {
+        Ok(key) => {
             assert_eq!((queue.expiry(node), queue.check()), (Some(5), Ok(())));
             assert!(queue.remove(key).is_ok());
             true

@@ -9,8 +9,7 @@ use std::rc::Rc;
 
 use common::due;
 use tickwright_core::{
-    Family, HeadChange, Inserted, Key, KeyError, Reject, SlabQueue, for_each_family,
-    for_each_slab_only_family,
+    Family, HeadChange, Key, KeyError, Reject, SlabQueue, for_each_family, for_each_slab_only_family,
 };
 
 /// A number of timers that fits into every bounded family of the list.
@@ -23,7 +22,7 @@ type Queue<F> = SlabQueue<F, u64>;
 
 fn filled<F: Family>() -> (Queue<F>, Vec<Key>) {
     let mut queue = Queue::new();
-    let keys = (0..FEW).map(|at| queue.insert_at(at * 7 % 5, at, 0).unwrap().key).collect();
+    let keys = (0..FEW).map(|at| queue.insert_at(at * 7 % 5, at, 0).unwrap()).collect();
     (queue, keys)
 }
 
@@ -51,7 +50,7 @@ fn retain_asks_for_each_once<F: Family>() {
     let mut asked = Vec::new();
     // Another timer is due at the tick of the removed timer: a report of a change is allowed, not
     // required.
-    let _ = queue.retain(|pending, value| {
+    queue.retain(|pending, value| {
         asked.push(pending.key);
         assert_eq!(pending.expiry, due::<F>(0, *value * 7 % 5));
         *value += 10;
@@ -61,10 +60,10 @@ fn retain_asks_for_each_once<F: Family>() {
     assert_eq!(queue.check(), Ok(()));
     let kept: Vec<_> = keys.iter().map(|&key| queue.get(key).copied()).collect();
     assert_eq!(kept, [None, Some(11), None, Some(13), None, Some(15)]);
-    assert_eq!(queue.retain(|_, _| true), HeadChange::Same);
-    assert!(queue.retain(|_, _| false).is_changed());
+    assert_eq!(queue.driven().retain(|_, _| true), HeadChange::Same);
+    assert!(queue.driven().retain(|_, _| false).is_changed());
     assert!(queue.is_empty());
-    assert_eq!(queue.retain(|_, _| unreachable!("nothing is pending")), HeadChange::Same);
+    assert_eq!(queue.driven().retain(|_, _| unreachable!("nothing is pending")), HeadChange::Same);
 }
 
 fn assert_stale<F: Family>(queue: &mut Queue<F>, key: Key) {
@@ -81,7 +80,7 @@ fn keys_are_stale_for_ever<F: Family>() {
     gone.extend(core::iter::from_fn(|| queue.pop_expired(2)).map(|expired| expired.key));
     let rounds = if cfg!(miri) { 10 } else { 500 };
     for round in 0..rounds {
-        let Inserted { key, .. } = queue.insert_at(round, round, 0).unwrap();
+        let key = queue.insert_at(round, round, 0).unwrap();
         assert!(!gone.contains(&key), "a key was issued twice");
         if round % 2 == 0 {
             queue.remove(key).unwrap();
@@ -103,14 +102,14 @@ fn keys_are_stale_for_ever<F: Family>() {
 
 fn a_slot_is_retired_after_its_last_generation<F: Family>() {
     let mut queue = Queue::<F>::with_last_generation(GENERATIONS - 2);
-    let Inserted { key: first, .. } = queue.insert_at(1, 1, 0).unwrap();
+    let first = queue.insert_at(1, 1, 0).unwrap();
     queue.remove(first).unwrap();
-    let Inserted { key: second, .. } = queue.insert_at(1, 2, 0).unwrap();
+    let second = queue.insert_at(1, 2, 0).unwrap();
     assert_eq!(first.to_bits() & 0xffff_ffff, second.to_bits() & 0xffff_ffff, "one slot, two generations");
     assert_eq!(second.to_bits() >> 32, u64::from(GENERATIONS));
     queue.pop_expired(due::<F>(0, 1)).unwrap();
     assert_eq!(queue.check(), Ok(()));
-    let Inserted { key: third, .. } = queue.insert_at(1, 3, 0).unwrap();
+    let third = queue.insert_at(1, 3, 0).unwrap();
     assert_ne!(second.to_bits() & 0xffff_ffff, third.to_bits() & 0xffff_ffff, "the slot was used again");
     assert_stale(&mut queue, first);
     assert_stale(&mut queue, second);
@@ -122,7 +121,7 @@ fn a_slot_is_retired_after_its_last_generation<F: Family>() {
 /// A number with the top bit of an idle timer's generation would be equal to what the slot holds.
 fn an_idle_timer_has_no_other_key<F: Family>() {
     let (mut queue, keys) = filled::<F>();
-    let _ = queue.disarm(keys[2]).unwrap();
+    queue.disarm(keys[2]).unwrap();
     assert_eq!(Key::from_bits(keys[2].to_bits() | 1 << 63), None);
     assert_eq!(queue.reschedule_at(keys[2], 9, 0), Err(KeyError::Idle));
     assert_eq!((queue.expiry(keys[2]), queue.contains(keys[2])), (None, false));
@@ -133,9 +132,9 @@ fn an_idle_timer_has_no_other_key<F: Family>() {
         (queue.len() as u64, queue.idle(), queue.iter_unordered().count() as u64),
         (FEW - 1, 1, FEW - 1)
     );
-    let _ = queue.retain(|_, _| false);
+    queue.retain(|_, _| false);
     assert_eq!((queue.len(), queue.idle(), queue.check()), (0, 1, Ok(())));
-    assert_eq!(queue.remove(keys[2]).map(|removed| removed.value), Ok(2));
+    assert_eq!(queue.remove(keys[2]), Ok(2));
     assert_stale(&mut queue, keys[2]);
     assert_eq!((queue.idle(), queue.check()), (0, Ok(())));
 }
@@ -149,14 +148,14 @@ fn an_idle_timer_keeps_its_room<F: Family>() {
     let bytes = queue.heap_bytes();
     for &key in keys.iter().rev() {
         assert!(queue.is_idle(key));
-        let _ = queue.arm_at(key, 3, 0).unwrap();
+        queue.arm_at(key, 3, 0).unwrap();
         assert!(!queue.is_idle(key));
     }
     assert_eq!((queue.heap_bytes(), queue.len() as u64, queue.check()), (bytes, FEW, Ok(())));
     let kept: Vec<Key> =
         core::iter::from_fn(|| queue.pop_and_keep(due::<F>(0, 3)).map(|late| late.key)).collect();
     assert_eq!((kept.len() as u64, queue.idle() as u64, queue.next_wake()), (FEW, FEW, None));
-    assert!(keys.iter().all(|&key| queue.is_idle(key) && queue.disarm(key) == Ok(HeadChange::Same)));
+    assert!(keys.iter().all(|&key| queue.is_idle(key) && queue.driven().disarm(key) == Ok(HeadChange::Same)));
     queue.clear();
     assert_eq!((queue.idle(), queue.len(), queue.check()), (0, 0, Ok(())));
     assert!(keys.iter().all(|&key| queue.arm_at(key, 9, 0) == Err(KeyError::Stale)));
@@ -164,11 +163,11 @@ fn an_idle_timer_keeps_its_room<F: Family>() {
 
 fn a_drain_keeps_idle_timers<F: Family>() {
     let (mut queue, keys) = filled::<F>();
-    let _ = queue.disarm(keys[2]).unwrap();
+    queue.disarm(keys[2]).unwrap();
     queue.drain_snapshot(&mut [0; 1024]).unwrap();
     assert_eq!((queue.len(), queue.idle(), queue.check()), (0, 1, Ok(())));
     assert_eq!((queue.get(keys[1]), queue.get(keys[2])), (None, Some(&2)));
-    let _ = queue.arm_at(keys[2], 9, 0).unwrap();
+    queue.arm_at(keys[2], 9, 0).unwrap();
     assert_eq!(queue.pop_expired(due::<F>(0, 9)).map(|late| late.key), Some(keys[2]));
     assert_eq!((queue.len(), queue.idle(), queue.check()), (0, 0, Ok(())));
 }
@@ -225,7 +224,7 @@ fn retired_slots_do_not_count_as_room<F: Family>() {
     let mut queue = Queue::<F>::with_last_generation(GENERATIONS - 1);
     queue.reserve(2).unwrap();
     for _ in 0..2 {
-        let Inserted { key, .. } = queue.insert_at(0, 0, 0).unwrap();
+        let key = queue.insert_at(0, 0, 0).unwrap();
         queue.remove(key).unwrap();
     }
     queue.reserve(2).unwrap();
@@ -282,15 +281,8 @@ fn clear_survives_a_panicking_drop<F: Family>() {
     use std::panic::catch_unwind;
     let dropped = Rc::new(Cell::new(0));
     let mut queue = SlabQueue::<F, Bomb>::new();
-    let keys: Vec<_> = (0..5)
-        .map(|at| {
-            queue
-                .insert_at(u64::from(at), Bomb(dropped.clone(), at), 0)
-                .map(|Inserted { key, .. }| key)
-                .ok()
-                .unwrap()
-        })
-        .collect();
+    let keys: Vec<_> =
+        (0..5).map(|at| queue.insert_at(u64::from(at), Bomb(dropped.clone(), at), 0).ok().unwrap()).collect();
     assert!(catch_unwind(AssertUnwindSafe(|| queue.clear())).is_err());
     assert_eq!(
         (dropped.get(), queue.len(), queue.check()),

@@ -39,13 +39,13 @@ fn live<Q: TimerQueue>(mut queue: Q, mut values: impl Iterator<Item = Q::Value>,
     for pause in pauses() {
         for delay in DELAYS {
             let inserted = queue.insert_at(now + delay, values.next().expect("enough timers"), now);
-            let Ok(inserted) = inserted.map_err(Reject::from) else { panic!("refused") };
+            let Ok(key) = inserted.map_err(Reject::from) else { panic!("refused") };
             let due = queue.next_expiry().expect("a timer is pending");
             assert!((now + delay..=latest(now, delay)).contains(&due), "armed at {now} for {delay}: {due}");
             // The program sleeps, and a message moves the timer.
             now += pause;
             if now < due {
-                let _ = queue.reschedule_at(inserted.key, now + delay, now).expect("it is pending");
+                queue.reschedule_at(key, now + delay, now).expect("it is pending");
                 let due = queue.next_expiry().expect("a timer is pending");
                 assert!(
                     (now + delay..=latest(now, delay)).contains(&due),
@@ -89,7 +89,7 @@ fn a_loop_that_sleeps_between_messages_has_its_time_outs_in_time() -> Result<(),
 #[test]
 fn a_delay_counts_from_the_greatest_time_that_was_told() -> Result<(), Reject> {
     let mut queue: SlabQueue<CoarseWheel, ()> = SlabQueue::new();
-    let late = queue.insert_at(HOUR + SECOND, (), 0)?.key;
+    let late = queue.insert_at(HOUR + SECOND, (), 0)?;
     assert_eq!(queue.expiry(late), Some(3_670_016), "69 s late");
     let Ok(_) = queue.reschedule_at(late, HOUR + SECOND, HOUR) else { panic!("it is pending") };
     assert_eq!(queue.expiry(late), Some(HOUR + 1_024));
@@ -102,7 +102,7 @@ fn a_delay_counts_from_the_greatest_time_that_was_told() -> Result<(), Reject> {
 #[test]
 fn a_refused_operation_tells_the_time_too() -> Result<(), Reject> {
     let mut queue: SlabQueue<CoarseWheel, ()> = SlabQueue::bounded(1)?;
-    let key = queue.insert_at(5, (), 1)?.key;
+    let key = queue.insert_at(5, (), 1)?;
     assert_eq!(queue.insert_at(9, (), 2).map_err(|refused| refused.reason), Err(Reject::Full));
     assert_eq!((queue.now(), queue.len()), (2, 1));
     assert!(queue.remove(key).is_ok());

@@ -13,7 +13,7 @@ use core::fmt;
 use core::task::Waker;
 
 use embassy_executor_timer_queue::TimerQueueItem;
-use tickwright_core::{HookQueue, SortedList, Timer, TimerRef};
+use tickwright_core::{HeadChange, HookQueue, SortedList, Timer, TimerRef};
 
 use crate::sleeper::Sleeper;
 
@@ -77,12 +77,16 @@ impl Queue {
             if pending <= at {
                 return false;
             }
-            return self.timers.reschedule(TimerRef::from(timer), at).is_ok_and(|head| head.is_changed());
+            return self
+                .timers
+                .driven()
+                .reschedule(TimerRef::from(timer), at)
+                .is_ok_and(HeadChange::is_changed);
         }
-        match self.timers.insert(at, timer) {
-            Ok(inserted) => {
+        match self.timers.driven().insert(at, timer) {
+            Ok((_, change)) => {
                 timer.payload.put(waker);
-                inserted.head.is_changed()
+                change.is_changed()
             }
             Err(_) => {
                 // The timer is pending in another queue, a case that a time driver never meets. So

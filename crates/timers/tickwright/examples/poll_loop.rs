@@ -25,7 +25,7 @@ mod on_linux {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use tickwright::clock::{Clock, SystemClock, Ticks};
     use tickwright::driver::timeout;
-    use tickwright::{DaryHeap, Inserted, SlabQueue};
+    use tickwright::{DaryHeap, SlabQueue};
 
     const TICKS: Ticks = Ticks::MILLISECOND;
     /// A connection that is silent for this long is closed.
@@ -46,10 +46,9 @@ mod on_linux {
         let tick_after = |ticks: u64| TICKS.deadline(clock.now()) + ticks;
         let begun = TICKS.now(clock.now());
         for ticks in [2, 5, 9] {
-            let _ = queue.insert_at(tick_after(ticks), Purpose::Send, begun)?;
+            queue.insert_at(tick_after(ticks), Purpose::Send, begun)?;
         }
-        let closing = queue.insert_at(tick_after(IDLE_TICKS), Purpose::CloseWhenIdle, begun)?;
-        let Inserted { key: idle, .. } = closing;
+        let idle = queue.insert_at(tick_after(IDLE_TICKS), Purpose::CloseWhenIdle, begun)?;
 
         loop {
             // 1. Run what is due.
@@ -74,7 +73,7 @@ mod on_linux {
                 let mut message = [0; 16];
                 let length = near.read(&mut message)?;
                 println!("{length} bytes");
-                let _ = queue.reschedule_at(idle, tick_after(IDLE_TICKS), TICKS.now(clock.now()))?;
+                queue.reschedule_at(idle, tick_after(IDLE_TICKS), TICKS.now(clock.now()))?;
             }
         }
     }

@@ -19,18 +19,17 @@ fn serve(queue: &mut impl TimerQueue<Key: Copy, Value = usize>) -> Result<u64, B
     let mut operations = 0;
     let mut keys = Vec::with_capacity(CONNECTIONS);
     for connection in 0..CONNECTIONS {
-        keys.push(queue.insert_at(30_000, connection, 0).map_err(|rejected| rejected.reason)?.key);
+        keys.push(queue.insert_at(30_000, connection, 0).map_err(|rejected| rejected.reason)?);
         operations += 1;
     }
     for now in (1..=ROUNDS).map(|round| round * 10) {
         for (connection, key) in keys.iter_mut().enumerate() {
             if (connection as u64 + now).is_multiple_of(1_000) {
                 queue.remove(*key)?;
-                *key =
-                    queue.insert_at(now + 30_000, connection, now).map_err(|rejected| rejected.reason)?.key;
+                *key = queue.insert_at(now + 30_000, connection, now).map_err(|rejected| rejected.reason)?;
                 operations += 2;
             } else {
-                let _alarm = queue.reschedule_at(*key, now + 30_000, now)?;
+                queue.reschedule_at(*key, now + 30_000, now)?;
                 operations += 1;
             }
         }

@@ -17,7 +17,7 @@
 //! let recorder = Recorder::new(Vec::new(), "example")?;
 //! let milliseconds = recorder.queue("connections", 1_000_000)?;
 //! let mut queue = Recorded::new(DefaultQueue::new(), milliseconds);
-//! let idle = queue.insert(60_000, "first").map_err(|rejected| rejected.reason)?.key;
+//! let idle = queue.insert(60_000, "first").map_err(|rejected| rejected.reason)?;
 //! queue.reschedule(idle, 90_000)?;
 //! queue.remove(idle)?;
 //! assert_eq!(recorder.events(), 3);

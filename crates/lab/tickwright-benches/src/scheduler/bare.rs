@@ -58,7 +58,7 @@ fn of<F: Family>(work: &Work<'_>) -> Option<(u64, u64)> {
     for pass in 0..=work.passes {
         let start = work.meter.now();
         for ((id, &deadline), key) in (0..).zip(&deadlines).zip(&mut keys) {
-            *key = queue.insert_at(deadline, id, 0).ok().map(|inserted| inserted.key);
+            *key = queue.insert_at(deadline, id, 0).ok();
         }
         let added = work.meter.now();
         queue.next_expiry()?;

@@ -4,9 +4,7 @@ use core::marker::PhantomData;
 
 use tickwright_core::storage::slab::Idx;
 use tickwright_core::storage::{Discipline, Record};
-use tickwright_core::{
-    Family, HookQueue, Inserted, Key, Order, Removed, SlabQueue, Timer, TimerQueue, TimerRef,
-};
+use tickwright_core::{Family, HookQueue, Key, Order, SlabQueue, Timer, TimerQueue, TimerRef};
 use tickwright_nodes::hint::prefetch;
 
 use crate::structures::candidate::{BenchQueue, Candidate, Dead, Timed};
@@ -186,7 +184,7 @@ impl<Q: TimerQueue, I: Ids<Q>> BenchQueue for Bench<Q, I> {
     fn insert(&mut self, id: u32, deadline: u64) {
         // A refusal loses the timer, which the comparison of answers reports.
         let inserted = self.queue.insert_at(deadline, self.ids.value(id), self.queue.now());
-        self.ids.note(id, inserted.ok().map(|Inserted { key, .. }| key));
+        self.ids.note(id, inserted.ok());
     }
 
     #[inline]
@@ -261,7 +259,7 @@ impl<Q: TimerQueue, I: Ids<Q>> BenchQueue for Bench<Q, I> {
     fn take_head(&mut self, now: u64) -> Option<(u32, u64)> {
         let key = self.seen.take()?;
         let expiry = I::expiry(&self.queue, key).filter(|expiry| *expiry <= now)?;
-        let Removed { value, .. } = self.queue.remove(key).ok()?;
+        let value = self.queue.remove(key).ok()?;
         Some((I::id(&value), expiry))
     }
 

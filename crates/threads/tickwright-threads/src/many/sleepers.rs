@@ -1,7 +1,7 @@
 //! Threads of one worker that wait for a time, in one of the queues of the core.
 
 use tickwright::clock::Instant;
-use tickwright_core::{Family, Inserted, Key, SlabQueue, TimerQueue, for_each_family};
+use tickwright_core::{Family, Key, SlabQueue, TimerQueue, for_each_family};
 
 /// A timer queue of any family, whose payloads are the numbers of records.
 pub(super) trait Sleepers: Send {
@@ -28,7 +28,7 @@ where
         let at = at.as_nanos();
         let tick = (at >> TICK_BITS) + u64::from(at & ((1 << TICK_BITS) - 1) != 0);
         let now = now.as_nanos() >> TICK_BITS;
-        self.insert_at(tick, number, now).ok().map(|Inserted { key, .. }| key)
+        self.insert_at(tick, number, now).ok()
     }
 
     fn remove(&mut self, key: Key) {

@@ -137,12 +137,12 @@ mod geometry;
 /// let mut queue: SlabQueue<CoarseWheel, &str> = SlabQueue::new();
 /// // An idle hour has passed, in ticks of 1 ms. Now a time-out of 1 s is armed.
 /// let now = 3_600_000;
-/// let key = queue.insert_at(now + 1_000, "time-out", now)?.key;
+/// let key = queue.insert_at(now + 1_000, "time-out", now)?;
 /// // 24 ms late. If the delay counted from 0, it would be 3,601 s, and the timer 69 s late.
 /// assert_eq!(queue.next_expiry(), Some(now + 1_024));
 /// // A message arrives 900 ms later, and the time-out begins again.
 /// let now = now + 900;
-/// let _ = queue.reschedule_at(key, now + 1_000, now)?;
+/// queue.reschedule_at(key, now + 1_000, now)?;
 /// assert_eq!(queue.next_expiry(), Some(now + 1_020)); // 20 ms late
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```

@@ -110,7 +110,7 @@ use crate::storage::{Discipline, Due, Family, Handle, Nodes, Shape};
 /// use tickwright_core::{FixedDelay, SlabQueue};
 ///
 /// let mut queue: SlabQueue<FixedDelay, &str> = SlabQueue::new();
-/// let answered = queue.insert(500, "request 1")?.key;
+/// let answered = queue.insert(500, "request 1")?;
 /// queue.insert(500, "request 2")?;
 /// queue.insert(30, "retry")?;
 /// queue.remove(answered)?;

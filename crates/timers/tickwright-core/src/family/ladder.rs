@@ -150,8 +150,8 @@ use crate::storage::{Family, Handle, Shape};
 ///
 /// let mut queue: SlabQueue<LadderQueue, &str> = SlabQueue::new();
 /// queue.insert(u64::MAX, "the end of time")?;
-/// let tea = queue.insert(70, "tea")?.key;
-/// let _ = queue.reschedule(tea, 90)?;
+/// let tea = queue.insert(70, "tea")?;
+/// queue.reschedule(tea, 90)?;
 /// assert_eq!(queue.next_expiry(), Some(90));
 /// assert_eq!(queue.pop_expired(90).map(|t| t.value), Some("tea"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -7,11 +7,11 @@ use std::vec::Vec;
 
 pub(crate) use tickwright_nodes::testing::{Random, STEPS, VecNodes, shuffled};
 
-use crate::contract::{
-    Advance, Expired, HeadChange, Inserted, KeyError, Order, Pending, Reject, Removed, Span, Tick, TimerQueue,
-};
-use crate::storage::hook::{HookPtr, HookQueue, Timer};
-use crate::storage::slab::{Idx, SlabQueue};
+use crate::contract::{Advance, Expired, HeadChange, KeyError, Order, Pending, Reject, Span, Tick};
+use crate::storage::hook::{HookPtr, Hooks, Timer};
+use crate::storage::queue::Queue;
+use crate::storage::slab::{Idx, Slab};
+use crate::storage::store::{OrderOf, Store};
 use crate::storage::{Discipline, Family, Ordered};
 
 /// A pending timer of a model.
@@ -75,34 +75,34 @@ impl Model for Exact {
 }
 
 /// All pending timers of a queue in order.
-type InOrder<Q> = fn(&Q) -> Vec<Pending<<Q as TimerQueue>::Key>>;
+type InOrder<S> = fn(&Queue<S>) -> Vec<Pending<<S as Store>::Key>>;
 
 /// A queue and a model that run the same operations. Every step compares the two and verifies the
 /// structure.
-pub(crate) struct Twin<Q: TimerQueue, M = Exact> {
-    pub(crate) queue: Q,
+pub(crate) struct Twin<S: Store, M = Exact> {
+    pub(crate) queue: Queue<S>,
     pub(crate) model: M,
     /// The greatest `now` that the queue was given.
     pub(crate) now: Tick,
     /// The most timers that fit into the queue.
     pub(crate) limit: usize,
     /// Lists all pending timers in order, if the family can.
-    in_order: Option<InOrder<Q>>,
+    in_order: Option<InOrder<S>>,
     /// Whether the queue moves timers inside, so that `next_wake` is only a bound.
     moves: bool,
     /// The value and the key of each id. An id that is not pending has no key.
-    values: Vec<Q::Value>,
-    pub(crate) keys: Vec<Option<Q::Key>>,
-    id: fn(&Q::Value) -> u32,
+    values: Vec<S::Value>,
+    pub(crate) keys: Vec<Option<S::Key>>,
+    id: fn(&S::Value) -> u32,
 }
 
-pub(crate) type SlabTwin<F, M = Exact> = Twin<SlabQueue<F, u32>, M>;
-pub(crate) type HookTwin<'a, F, M = Exact> = Twin<HookQueue<'a, F, u32>, M>;
+pub(crate) type SlabTwin<F, M = Exact> = Twin<Slab<F, u32>, M>;
+pub(crate) type HookTwin<'a, F, M = Exact> = Twin<Hooks<'a, F, u32>, M>;
 
 impl<F: Family, M: Model> SlabTwin<F, M> {
     pub(crate) fn over_slab(ids: u32) -> Self {
         let moves = <F::Of<Idx> as Discipline<Idx>>::MOVES;
-        Self::new(SlabQueue::new(), moves, (0..ids).collect(), |&id| id)
+        Self::new(Queue::<Slab<F, u32>>::new(), moves, (0..ids).collect(), |&id| id)
     }
 }
 
@@ -110,12 +110,12 @@ impl<'a, F: Family, M: Model> HookTwin<'a, F, M> {
     /// Each timer's payload is its index in `timers`.
     pub(crate) fn over_hooks(timers: &'a [Timer<F, u32>]) -> Self {
         let moves = <F::Of<HookPtr<F>> as Discipline<HookPtr<F>>>::MOVES;
-        Self::new(HookQueue::new(), moves, timers.iter().collect(), |timer| timer.payload)
+        Self::new(Queue::<Hooks<'a, F, u32>>::new(), moves, timers.iter().collect(), |timer| timer.payload)
     }
 }
 
-impl<Q: TimerQueue<Value: Copy>, M: Model> Twin<Q, M> {
-    fn new(queue: Q, moves: bool, values: Vec<Q::Value>, id: fn(&Q::Value) -> u32) -> Self {
+impl<S: Store<Value: Copy>, M: Model> Twin<S, M> {
+    fn new(queue: Queue<S>, moves: bool, values: Vec<S::Value>, id: fn(&S::Value) -> u32) -> Self {
         let keys = values.iter().map(|_| None).collect();
         let (model, now, limit, in_order) = (M::default(), 0, usize::MAX, None);
         Self { queue, model, now, limit, in_order, moves, values, keys, id }
@@ -139,7 +139,7 @@ impl<Q: TimerQueue<Value: Copy>, M: Model> Twin<Q, M> {
     /// The model applies the order and the lateness that the queue declares.
     fn entered(&self, id: u32, deadline: Tick) {
         let entry = (0..).map_while(|at| self.model.get(at)).find(|entry| entry.id == id).unwrap();
-        let lateness = match Q::ORDER {
+        let lateness = match OrderOf::<S>::ORDER {
             Order::Exact => 0,
             Order::Granular { lateness } => lateness(deadline.saturating_sub(self.now)),
         };
@@ -147,15 +147,15 @@ impl<Q: TimerQueue<Value: Copy>, M: Model> Twin<Q, M> {
         assert!(entry.expiry >= entry.deadline && entry.expiry - entry.deadline <= lateness, "{entry:?}");
     }
 
-    fn is_stale(&mut self, key: Q::Key) {
+    fn is_stale(&mut self, key: S::Key) {
         assert_eq!(self.queue.reschedule_at(key, 0, 0).err(), Some(KeyError::Stale));
         assert_eq!(self.queue.remove(key).err(), Some(KeyError::Stale));
     }
 
     pub(crate) fn insert(&mut self, id: u32, deadline: Tick) {
         let wake = self.queue.next_wake();
-        match self.queue.insert_at(deadline, self.values[id as usize], self.now) {
-            Ok(Inserted { key, head }) => {
+        match self.queue.driven().insert_at(deadline, self.values[id as usize], self.now) {
+            Ok((key, head)) => {
                 self.keys[id as usize] = Some(key);
                 self.model.insert(id, deadline, self.now);
                 self.entered(id, deadline);
@@ -172,7 +172,7 @@ impl<Q: TimerQueue<Value: Copy>, M: Model> Twin<Q, M> {
     pub(crate) fn remove(&mut self, id: u32) {
         let (wake, was_head) = (self.queue.next_wake(), self.is_head(id));
         let key = self.keys[id as usize].take().unwrap();
-        let Removed { value, head } = self.queue.remove(key).unwrap();
+        let (value, head) = self.queue.driven().remove(key).unwrap();
         assert_eq!((self.id)(&value), id);
         self.model.remove(id);
         self.reported(head, was_head, wake);
@@ -182,7 +182,8 @@ impl<Q: TimerQueue<Value: Copy>, M: Model> Twin<Q, M> {
 
     pub(crate) fn reschedule(&mut self, id: u32, deadline: Tick) {
         let (wake, was_head) = (self.queue.next_wake(), self.is_head(id));
-        let change = self.queue.reschedule_at(self.keys[id as usize].unwrap(), deadline, self.now).unwrap();
+        let change =
+            self.queue.driven().reschedule_at(self.keys[id as usize].unwrap(), deadline, self.now).unwrap();
         self.model.reschedule(id, deadline, self.now);
         self.entered(id, deadline);
         self.reported(change, was_head || self.is_head(id), wake);
@@ -201,7 +202,7 @@ impl<Q: TimerQueue<Value: Copy>, M: Model> Twin<Q, M> {
     }
 
     /// The queue delivered the model's head.
-    fn delivered(&mut self, Expired { key, deadline, expiry, value: id }: Expired<Q::Key, u32>) {
+    fn delivered(&mut self, Expired { key, deadline, expiry, value: id }: Expired<S::Key, u32>) {
         let head = self.model.get(0).unwrap();
         assert_eq!((id, deadline, expiry), (head.id, head.deadline, head.expiry), "{:?}", self.model);
         assert!(expiry <= self.now);

@@ -59,7 +59,7 @@
 //!
 //! let mut queue: SlabQueue<Wheel, ()> = SlabQueue::new();
 //! assert!(queue.pop_expired(1000).is_none());
-//! let key = queue.insert(70_000, ())?.key;
+//! let key = queue.insert(70_000, ())?;
 //! let says = |queue: &SlabQueue<Wheel, ()>, line: &str| {
 //!     assert_eq!(queue.explain(key).map(|at| at.to_string()).as_deref(), Ok(line));
 //! };

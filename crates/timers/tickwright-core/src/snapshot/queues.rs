@@ -76,7 +76,7 @@ impl<F: Family, T: Plain> SlabQueue<F, T> {
         // Makes room for all timers first, so that no insert fails half-way.
         self.reserve(snapshot.len())?;
         for (left, value) in snapshot.iter() {
-            let key = self.insert_at(due(left), value, now).map_err(|rejected| rejected.reason)?.key;
+            let key = self.insert_at(due(left), value, now).map_err(|rejected| rejected.reason)?;
             if let Some(value) = self.get(key) {
                 sink(key, value);
             }

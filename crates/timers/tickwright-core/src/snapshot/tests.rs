@@ -216,7 +216,7 @@ fn damage_is_refused_whole() {
     let mut queue = filled::<SortedList>(3);
     let mut bytes = vec![0; super::bytes::<u32>(60).unwrap()];
     queue.snapshot(&mut bytes).unwrap();
-    let key = queue.insert(2_000, 99).unwrap().key;
+    let key = queue.insert(2_000, 99).unwrap();
     for at in 0..bytes.len() {
         for flip in [1, 0x80, 0xff] {
             bytes[at] ^= flip;

@@ -33,10 +33,8 @@ use core::ptr::NonNull;
 use tickwright_nodes::hook::{self, Hook, HookNodes, Hooked, PINNED, Shareable, draw};
 use tickwright_nodes::{ByRef, const_unless_loom};
 
-use crate::contract::{
-    Exact, Expired, Inserted, KeyError, Pending, Reject, Rejected, Tick, TimerQueue, Violation,
-};
-use crate::storage::queue::Queue;
+use crate::contract::{Exact, Expired, HeadChange, KeyError, Pending, Reject, Rejected, Tick, Violation};
+use crate::storage::queue::{Driven, Queue};
 #[cfg(feature = "alloc")]
 use crate::storage::sorted;
 use crate::storage::store::{Store, sealed};
@@ -147,8 +145,8 @@ pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 ///
 /// let mut queue = QUEUE.lock()?;
 /// queue.insert(100, &LED)?;
-/// let head = queue.reschedule(TimerRef::from(&LED), 40)?;
-/// assert!(head.is_changed());
+/// let change = queue.driven().reschedule(TimerRef::from(&LED), 40)?;
+/// assert!(change.is_changed());
 /// assert_eq!(queue.pop_expired(40).map(|timer| timer.value.payload), Some(13));
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
@@ -321,13 +319,12 @@ impl<'a, F: Family, T> Queue<Hooks<'a, F, T>> {
         &mut self,
         deadline: Tick,
         timer: Pin<&Timer<F, T>>,
-    ) -> Result<Inserted<TimerRef<'a, F, T>>, Reject>
+    ) -> Result<TimerRef<'a, F, T>, Reject>
     where
         F: Exact,
     {
-        const { assert!(Self::ORDER.is_exact(), "a family that is not `Order::Exact` implements `Exact`") }
         // SAFETY: the caller promises the same.
-        unsafe { self.insert_pinned_at(deadline, timer, self.now()) }
+        Ok(unsafe { self.driven().insert_pinned(deadline, timer) }?.0)
     }
 
     /// Advances `now` as [`update_now`](Self::update_now) does, and inserts a timer whose lifetime
@@ -353,15 +350,9 @@ impl<'a, F: Family, T> Queue<Hooks<'a, F, T>> {
         deadline: Tick,
         timer: Pin<&Timer<F, T>>,
         now: Tick,
-    ) -> Result<Inserted<TimerRef<'a, F, T>>, Reject> {
-        self.update_now(now);
-        // SAFETY: 1. pinned memory stays valid until its drop, which aborts while the node is
-        // linked;
-        // 2. use of the longer lifetime after that is excluded by this function's own condition.
-        let timer: &'a Timer<F, T> = unsafe { NonNull::from(timer.get_ref()).as_ref() };
-        let (p, key) = self.store.claim(timer, PINNED)?;
-        let head = self.store.order.insert(&mut self.store.nodes, p, deadline, self.store.now);
-        Ok(Inserted { key, head })
+    ) -> Result<TimerRef<'a, F, T>, Reject> {
+        // SAFETY: the caller promises the same.
+        Ok(unsafe { self.driven().insert_pinned_at(deadline, timer, now) }?.0)
     }
 
     /// Iterates over all pending timers in the order of delivery.
@@ -393,6 +384,51 @@ impl<'a, F: Family, T> Queue<Hooks<'a, F, T>> {
                 visit(pending);
             }
         });
+    }
+}
+
+impl<'a, F: Family, T> Driven<'_, Hooks<'a, F, T>> {
+    /// As [`Queue::insert_pinned`].
+    ///
+    /// # Errors
+    /// As [`Queue::insert_pinned`].
+    ///
+    /// # Safety
+    /// As [`Queue::insert_pinned_at`].
+    pub unsafe fn insert_pinned(
+        &mut self,
+        deadline: Tick,
+        timer: Pin<&Timer<F, T>>,
+    ) -> Result<(TimerRef<'a, F, T>, HeadChange), Reject>
+    where
+        F: Exact,
+    {
+        let () = Self::IS_EXACT;
+        // SAFETY: the caller promises the same.
+        unsafe { self.insert_pinned_at(deadline, timer, self.0.now()) }
+    }
+
+    /// As [`Queue::insert_pinned_at`].
+    ///
+    /// # Errors
+    /// As [`Queue::insert_pinned_at`].
+    ///
+    /// # Safety
+    /// As [`Queue::insert_pinned_at`].
+    pub unsafe fn insert_pinned_at(
+        &mut self,
+        deadline: Tick,
+        timer: Pin<&Timer<F, T>>,
+        now: Tick,
+    ) -> Result<(TimerRef<'a, F, T>, HeadChange), Reject> {
+        self.0.update_now(now);
+        // SAFETY: 1. pinned memory stays valid until its drop, which aborts while the node is
+        // linked;
+        // 2. use of the longer lifetime after that is excluded by this function's own condition.
+        let timer: &'a Timer<F, T> = unsafe { NonNull::from(timer.get_ref()).as_ref() };
+        let (p, key) = self.0.store.claim(timer, PINNED)?;
+        let (order, nodes, now) = self.0.store.parts_mut();
+        Ok((key, order.insert(nodes, p, deadline, now)))
     }
 }
 

@@ -3,8 +3,7 @@
 use core::{fmt, iter};
 
 use crate::contract::{
-    Advance, Exact, Expired, HeadChange, Inserted, KeyError, Order, Pending, Rejected, Removed, Tick,
-    TimerQueue, Violation,
+    Advance, Exact, Expired, HeadChange, KeyError, Order, Pending, Rejected, Tick, TimerQueue, Violation,
 };
 use crate::explain::Explanation;
 use crate::storage::store::{OrderOf, Store};
@@ -62,11 +61,11 @@ impl<S: Store> Queue<S> {
     /// # Errors
     /// [`Rejected`] with the reason and the value; the queue is then unchanged.
     #[inline]
-    pub fn insert(&mut self, deadline: Tick, value: S::Value) -> Result<Inserted<S::Key>, Rejected<S::Value>>
+    pub fn insert(&mut self, deadline: Tick, value: S::Value) -> Result<S::Key, Rejected<S::Value>>
     where
         S::Family: Exact,
     {
-        TimerQueue::insert(self, deadline, value)
+        Ok(self.driven().insert(deadline, value)?.0)
     }
 
     /// Advances `now` as [`update_now`](Self::update_now) does, and makes `value` pending until
@@ -81,11 +80,8 @@ impl<S: Store> Queue<S> {
         deadline: Tick,
         value: S::Value,
         now: Tick,
-    ) -> Result<Inserted<S::Key>, Rejected<S::Value>> {
-        self.update_now(now);
-        let (p, key) = self.store.take_in(value)?;
-        let (order, nodes, now) = self.store.parts_mut();
-        Ok(Inserted { key, head: order.insert(nodes, p, deadline, now) })
+    ) -> Result<S::Key, Rejected<S::Value>> {
+        Ok(self.driven().insert_at(deadline, value, now)?.0)
     }
 
     /// Removes a pending timer. A slab also removes an idle one.
@@ -93,18 +89,8 @@ impl<S: Store> Queue<S> {
     /// # Errors
     /// [`KeyError`] when `key` does not name a timer of this queue.
     #[inline]
-    pub fn remove(&mut self, key: S::Key) -> Result<Removed<S::Value>, KeyError> {
-        let p = match self.store.find(S::name(&key)) {
-            Ok(p) => p,
-            Err(error) => {
-                let value = self.store.give_back_idle(key).ok_or(error)?;
-                return Ok(Removed { value, head: HeadChange::Same });
-            }
-        };
-        let (order, nodes, _) = self.store.parts_mut();
-        let head = order.remove(nodes, p);
-        let (_, value) = self.store.give_back(p).ok_or(KeyError::Stale)?;
-        Ok(Removed { value, head })
+    pub fn remove(&mut self, key: S::Key) -> Result<S::Value, KeyError> {
+        Ok(self.driven().remove(key)?.0)
     }
 
     /// Changes the deadline of a pending timer; its key stays valid. A granular queue needs the
@@ -113,11 +99,11 @@ impl<S: Store> Queue<S> {
     /// # Errors
     /// [`KeyError`] when `key` does not name a pending timer of this queue.
     #[inline]
-    pub fn reschedule(&mut self, key: S::Key, deadline: Tick) -> Result<HeadChange, KeyError>
+    pub fn reschedule(&mut self, key: S::Key, deadline: Tick) -> Result<(), KeyError>
     where
         S::Family: Exact,
     {
-        TimerQueue::reschedule(self, key, deadline)
+        self.driven().reschedule(key, deadline).map(drop)
     }
 
     /// Advances `now` as [`update_now`](Self::update_now) does, and changes the deadline of a
@@ -127,11 +113,15 @@ impl<S: Store> Queue<S> {
     /// [`KeyError`] when `key` does not name a pending timer of this queue; only `now` has changed
     /// then.
     #[inline]
-    pub fn reschedule_at(&mut self, key: S::Key, deadline: Tick, now: Tick) -> Result<HeadChange, KeyError> {
-        self.update_now(now);
-        let p = self.store.find(S::name(&key))?;
-        let (order, nodes, now) = self.store.parts_mut();
-        Ok(order.reschedule(nodes, p, deadline, now))
+    pub fn reschedule_at(&mut self, key: S::Key, deadline: Tick, now: Tick) -> Result<(), KeyError> {
+        self.driven().reschedule_at(key, deadline, now).map(drop)
+    }
+
+    /// The same queue for a caller who drives an alarm: each operation then also says whether
+    /// [`next_wake`](Self::next_wake) may have changed.
+    #[inline]
+    pub fn driven(&mut self) -> Driven<'_, S> {
+        Driven(self)
     }
 
     /// Whether a timer is pending in this queue. O(1).
@@ -380,6 +370,115 @@ impl<S: Store> Queue<S> {
     }
 }
 
+/// A queue whose caller drives an alarm: [`Queue::driven`] returns it.
+///
+/// Its operations are those of [`Queue`] with the same name, and do the same. Each also says
+/// whether [`next_wake`](Queue::next_wake) may have changed (clause 10 of the
+/// [contract](crate::contract)), so that the alarm is set again only when it must be:
+///
+/// ```
+/// use tickwright_core::DefaultQueue;
+///
+/// let mut queue = DefaultQueue::new();
+/// let (tea, change) = queue.driven().insert(300, "tea")?;
+/// assert!(change.is_changed(), "set the alarm for 300");
+/// let (_, change) = queue.driven().insert(400, "bread")?;
+/// assert!(!change.is_changed(), "it is set");
+/// let (_, change) = queue.driven().remove(tea)?;
+/// assert!(change.is_changed(), "set it for 400");
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+pub struct Driven<'q, S: Store>(pub(super) &'q mut Queue<S>);
+
+/// What an insert returns to the driver of an alarm, if the timer came in.
+type Entered<S> = (<S as Store>::Key, HeadChange);
+
+impl<S: Store> Driven<'_, S> {
+    /// Stops the compilation of a family that is both granular and [`Exact`].
+    pub(super) const IS_EXACT: () = assert!(
+        matches!(OrderOf::<S>::ORDER, Order::Exact),
+        "a family that is not `Order::Exact` implements `Exact`"
+    );
+
+    /// As [`Queue::insert`].
+    ///
+    /// # Errors
+    /// As [`Queue::insert`].
+    #[inline]
+    pub fn insert(&mut self, deadline: Tick, value: S::Value) -> Result<Entered<S>, Rejected<S::Value>>
+    where
+        S::Family: Exact,
+    {
+        let () = Self::IS_EXACT;
+        self.insert_at(deadline, value, self.0.now())
+    }
+
+    /// As [`Queue::insert_at`].
+    ///
+    /// # Errors
+    /// As [`Queue::insert_at`].
+    #[inline]
+    pub fn insert_at(
+        &mut self,
+        deadline: Tick,
+        value: S::Value,
+        now: Tick,
+    ) -> Result<Entered<S>, Rejected<S::Value>> {
+        self.0.update_now(now);
+        let (p, key) = self.0.store.take_in(value)?;
+        let (order, nodes, now) = self.0.store.parts_mut();
+        Ok((key, order.insert(nodes, p, deadline, now)))
+    }
+
+    /// As [`Queue::remove`].
+    ///
+    /// # Errors
+    /// As [`Queue::remove`].
+    #[inline]
+    pub fn remove(&mut self, key: S::Key) -> Result<(S::Value, HeadChange), KeyError> {
+        let store = &mut self.0.store;
+        let p = match store.find(S::name(&key)) {
+            Ok(p) => p,
+            Err(error) => return Ok((store.give_back_idle(key).ok_or(error)?, HeadChange::Same)),
+        };
+        let (order, nodes, _) = store.parts_mut();
+        let change = order.remove(nodes, p);
+        let (_, value) = store.give_back(p).ok_or(KeyError::Stale)?;
+        Ok((value, change))
+    }
+
+    /// As [`Queue::reschedule`].
+    ///
+    /// # Errors
+    /// As [`Queue::reschedule`].
+    #[inline]
+    pub fn reschedule(&mut self, key: S::Key, deadline: Tick) -> Result<HeadChange, KeyError>
+    where
+        S::Family: Exact,
+    {
+        let () = Self::IS_EXACT;
+        self.reschedule_at(key, deadline, self.0.now())
+    }
+
+    /// As [`Queue::reschedule_at`].
+    ///
+    /// # Errors
+    /// As [`Queue::reschedule_at`].
+    #[inline]
+    pub fn reschedule_at(&mut self, key: S::Key, deadline: Tick, now: Tick) -> Result<HeadChange, KeyError> {
+        self.0.update_now(now);
+        let p = self.0.store.find(S::name(&key))?;
+        let (order, nodes, now) = self.0.store.parts_mut();
+        Ok(order.reschedule(nodes, p, deadline, now))
+    }
+}
+
+impl<S: Store> fmt::Debug for Driven<'_, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Driven").field(self.0).finish()
+    }
+}
+
 impl<S: Store> Exact for Queue<S> where S::Family: Exact {}
 
 /// For code that takes any queue. Each method is the one above with its name.
@@ -409,17 +508,17 @@ impl<S: Store> TimerQueue for Queue<S> {
         deadline: Tick,
         value: S::Value,
         now: Tick,
-    ) -> Result<Inserted<S::Key>, Rejected<S::Value>> {
+    ) -> Result<S::Key, Rejected<S::Value>> {
         self.insert_at(deadline, value, now)
     }
 
     #[inline]
-    fn remove(&mut self, key: S::Key) -> Result<Removed<S::Value>, KeyError> {
+    fn remove(&mut self, key: S::Key) -> Result<S::Value, KeyError> {
         self.remove(key)
     }
 
     #[inline]
-    fn reschedule_at(&mut self, key: S::Key, deadline: Tick, now: Tick) -> Result<HeadChange, KeyError> {
+    fn reschedule_at(&mut self, key: S::Key, deadline: Tick, now: Tick) -> Result<(), KeyError> {
         self.reschedule_at(key, deadline, now)
     }
 

@@ -14,11 +14,9 @@ use core::fmt;
 pub use tickwright_nodes::arena::Idx;
 use tickwright_nodes::arena::{Arena, Columns, SlotId};
 
-use crate::contract::{
-    Exact, Expired, HeadChange, KeyError, Pending, Reject, Rejected, Removed, Tick, Violation,
-};
+use crate::contract::{Exact, Expired, HeadChange, KeyError, Pending, Reject, Rejected, Tick, Violation};
 use crate::storage::layout::Layout;
-use crate::storage::queue::Queue;
+use crate::storage::queue::{Driven, Queue};
 use crate::storage::store::{Store, sealed};
 use crate::storage::{Discipline, Due, Family, Nodes, Ordered, sorted};
 
@@ -57,9 +55,9 @@ type ColumnsOf<F, T> = <<F as Family>::Layout as Layout>::Columns<RecordOf<F>, T
 /// use tickwright_core::{DaryHeap, SlabQueue};
 ///
 /// let mut queue: SlabQueue<DaryHeap<4>, &str> = SlabQueue::new();
-/// let tea = queue.insert(300, "tea")?.key;
+/// let tea = queue.insert(300, "tea")?;
 /// queue.insert(100, "egg")?;
-/// let _ = queue.reschedule(tea, 50)?; // this program sets no alarm
+/// queue.reschedule(tea, 50)?;
 /// assert!(queue.expired(99).map(|timer| timer.value).eq(["tea"]));
 /// assert_eq!(queue.next_wake(), Some(100));
 /// assert!(queue.remove(tea).is_err(), "a delivered key is stale");
@@ -129,22 +127,13 @@ impl<F: Family, T> Queue<Slab<F, T>> {
         Ok(self.store.arena.reserve(additional)?)
     }
 
-    /// Removes the timers for which `keep` returns false. Returns whether the next wake-up changed.
+    /// Removes the timers for which `keep` returns false.
     ///
     /// It calls `keep` once for each pending timer, in the order of their slots. If `keep` panics,
     /// the timers removed so far are gone and the others stay: read `next_wake()` then. It costs
     /// O(slots), and a [`remove`](Self::remove) for each removed timer.
-    pub fn retain(&mut self, mut keep: impl FnMut(Pending<Key>, &mut T) -> bool) -> HeadChange {
-        let mut head = HeadChange::Same;
-        for at in 0..self.store.arena.columns.len() {
-            let Some(pending) = Idx::of(at).and_then(|p| self.pending(p)) else { continue };
-            if self.get_mut(pending.key).is_some_and(|value| !keep(pending, value))
-                && let Ok(Removed { head: HeadChange::Changed, .. }) = self.remove(pending.key)
-            {
-                head = HeadChange::Changed;
-            }
-        }
-        head
+    pub fn retain(&mut self, keep: impl FnMut(Pending<Key>, &mut T) -> bool) {
+        let _ = self.driven().retain(keep);
     }
 
     /// Takes a timer in that is not pending yet. [`arm`](Self::arm) makes it pending;
@@ -164,12 +153,11 @@ impl<F: Family, T> Queue<Slab<F, T>> {
     /// # Errors
     /// [`KeyError::Stale`] when `key` names no timer of this queue.
     #[inline]
-    pub fn arm(&mut self, key: Key, deadline: Tick) -> Result<HeadChange, KeyError>
+    pub fn arm(&mut self, key: Key, deadline: Tick) -> Result<(), KeyError>
     where
         F: Exact,
     {
-        const { assert!(F::Of::<Idx>::ORDER.is_exact(), "a family that is not `Order::Exact` implements `Exact`") }
-        self.arm_at(key, deadline, self.now())
+        self.driven().arm(key, deadline).map(drop)
     }
 
     /// Advances `now` as [`update_now`](Self::update_now) does, and makes a timer pending until
@@ -179,32 +167,16 @@ impl<F: Family, T> Queue<Slab<F, T>> {
     /// # Errors
     /// As [`arm`](Self::arm); only `now` has changed then.
     #[inline]
-    pub fn arm_at(&mut self, key: Key, deadline: Tick, now: Tick) -> Result<HeadChange, KeyError> {
-        match self.reschedule_at(key, deadline, now) {
-            Err(KeyError::Idle) => {
-                self.store.arena.mark(key.0.index, false);
-                let (order, nodes, now) = self.store.parts_mut();
-                Ok(order.insert(nodes, key.0.index, deadline, now))
-            }
-            moved => moved,
-        }
+    pub fn arm_at(&mut self, key: Key, deadline: Tick, now: Tick) -> Result<(), KeyError> {
+        self.driven().arm_at(key, deadline, now).map(drop)
     }
 
     /// Makes a pending timer idle; its key and its payload stay. An idle timer stays idle.
     ///
     /// # Errors
     /// [`KeyError::Stale`] when `key` names no timer of this queue.
-    pub fn disarm(&mut self, key: Key) -> Result<HeadChange, KeyError> {
-        match self.store.find(key) {
-            Ok(p) => {
-                let (order, nodes, _) = self.store.parts_mut();
-                let head = order.remove(nodes, p);
-                self.store.arena.mark(p, true);
-                Ok(head)
-            }
-            Err(KeyError::Idle) => Ok(HeadChange::Same),
-            Err(stale) => Err(stale),
-        }
+    pub fn disarm(&mut self, key: Key) -> Result<(), KeyError> {
+        self.driven().disarm(key).map(drop)
     }
 
     /// Advances `now`. If the head is due, makes it idle: its key and its payload stay. A timer
@@ -215,9 +187,9 @@ impl<F: Family, T> Queue<Slab<F, T>> {
     ///
     /// let mut queue: DefaultQueue<&str> = DefaultQueue::new();
     /// let reply = queue.insert_idle("reply")?;
-    /// let _ = queue.arm(reply, 100)?; // a request goes out
-    /// let _ = queue.disarm(reply)?; // the answer came in time
-    /// let _ = queue.arm(reply, 250)?;
+    /// queue.arm(reply, 100)?; // a request goes out
+    /// queue.disarm(reply)?; // the answer came in time
+    /// queue.arm(reply, 250)?;
     /// assert_eq!(queue.pop_and_keep(250).map(|late| late.key), Some(reply));
     /// assert_eq!(queue.get(reply), Some(&"reply"));
     /// assert!(queue.is_idle(reply) && queue.is_empty());
@@ -277,7 +249,7 @@ impl<F: Family, T> Queue<Slab<F, T>> {
     ///     }
     /// }
     /// # let mut queue = DefaultQueue::new();
-    /// # let keys: Vec<Key> = (0..20).map(|i| queue.insert(5, i).unwrap().key).collect();
+    /// # let keys: Vec<Key> = (0..20).map(|i| queue.insert(5, i).unwrap()).collect();
     /// # heard(&mut queue, &keys, 70);
     /// # assert_eq!(queue.next_expiry(), Some(70));
     /// ```
@@ -378,6 +350,68 @@ impl<F: Family, T> Queue<Slab<F, T>> {
     pub fn pop_expired_within(&mut self, now: Tick, budget: &mut usize) -> Option<Expired<Key, T>> {
         self.update_now(now);
         self.pop_within(budget)
+    }
+}
+
+impl<F: Family, T> Driven<'_, Slab<F, T>> {
+    /// As [`Queue::arm`].
+    ///
+    /// # Errors
+    /// As [`Queue::arm`].
+    #[inline]
+    pub fn arm(&mut self, key: Key, deadline: Tick) -> Result<HeadChange, KeyError>
+    where
+        F: Exact,
+    {
+        let () = Self::IS_EXACT;
+        self.arm_at(key, deadline, self.0.now())
+    }
+
+    /// As [`Queue::arm_at`].
+    ///
+    /// # Errors
+    /// As [`Queue::arm_at`].
+    #[inline]
+    pub fn arm_at(&mut self, key: Key, deadline: Tick, now: Tick) -> Result<HeadChange, KeyError> {
+        match self.reschedule_at(key, deadline, now) {
+            Err(KeyError::Idle) => {
+                self.0.store.arena.mark(key.0.index, false);
+                let (order, nodes, now) = self.0.store.parts_mut();
+                Ok(order.insert(nodes, key.0.index, deadline, now))
+            }
+            moved => moved,
+        }
+    }
+
+    /// As [`Queue::disarm`].
+    ///
+    /// # Errors
+    /// As [`Queue::disarm`].
+    pub fn disarm(&mut self, key: Key) -> Result<HeadChange, KeyError> {
+        match self.0.store.find(key) {
+            Ok(p) => {
+                let (order, nodes, _) = self.0.store.parts_mut();
+                let change = order.remove(nodes, p);
+                self.0.store.arena.mark(p, true);
+                Ok(change)
+            }
+            Err(KeyError::Idle) => Ok(HeadChange::Same),
+            Err(stale) => Err(stale),
+        }
+    }
+
+    /// As [`Queue::retain`].
+    pub fn retain(&mut self, mut keep: impl FnMut(Pending<Key>, &mut T) -> bool) -> HeadChange {
+        let mut change = HeadChange::Same;
+        for at in 0..self.0.store.arena.columns.len() {
+            let Some(pending) = Idx::of(at).and_then(|p| self.0.pending(p)) else { continue };
+            if self.0.get_mut(pending.key).is_some_and(|value| !keep(pending, value))
+                && let Ok((_, HeadChange::Changed)) = self.remove(pending.key)
+            {
+                change = HeadChange::Changed;
+            }
+        }
+        change
     }
 }
 

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 
 use tickwright_core::storage::Family;
 use tickwright_core::{
-    Advance, Exact, Expired, HeadChange, Inserted, Key, KeyError, Order, Pending, Rejected, Removed, Span,
-    Tick, TimerQueue, TimerRef, Violation,
+    Advance, Exact, Expired, Key, KeyError, Order, Pending, Rejected, Span, Tick, TimerQueue, TimerRef,
+    Violation,
 };
 
 use super::recorder::QueueRecorder;
@@ -167,28 +167,28 @@ impl<Q: TimerQueue<Key: Identity>> TimerQueue for Recorded<Q> {
         deadline: Tick,
         value: Q::Value,
         now: Tick,
-    ) -> Result<Inserted<Q::Key>, Rejected<Q::Value>> {
+    ) -> Result<Q::Key, Rejected<Q::Value>> {
         let (queue, log) = self.parts();
-        let inserted = queue.insert_at(deadline, value, now)?;
-        log.arm(inserted.key.identity(), deadline.saturating_sub(queue.now()));
-        Ok(inserted)
+        let key = queue.insert_at(deadline, value, now)?;
+        log.arm(key.identity(), deadline.saturating_sub(queue.now()));
+        Ok(key)
     }
 
     #[track_caller]
-    fn remove(&mut self, key: Q::Key) -> Result<Removed<Q::Value>, KeyError> {
+    fn remove(&mut self, key: Q::Key) -> Result<Q::Value, KeyError> {
         let timer = key.identity();
         let (queue, log) = self.parts();
-        let removed = queue.remove(key)?;
+        let value = queue.remove(key)?;
         log.cancel(timer);
-        Ok(removed)
+        Ok(value)
     }
 
     #[track_caller]
-    fn reschedule_at(&mut self, key: Q::Key, deadline: Tick, now: Tick) -> Result<HeadChange, KeyError> {
+    fn reschedule_at(&mut self, key: Q::Key, deadline: Tick, now: Tick) -> Result<(), KeyError> {
         let (queue, log) = self.parts();
-        let changed = queue.reschedule_at(key, deadline, now)?;
+        queue.reschedule_at(key, deadline, now)?;
         log.rearm(key.identity(), deadline.saturating_sub(queue.now()));
-        Ok(changed)
+        Ok(())
     }
 
     fn peek(&self) -> Option<Pending<Q::Key>> {

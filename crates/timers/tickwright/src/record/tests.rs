@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
 use tickwright_core::{
-    Advance, CoarseWheel, DefaultQueue, Exact, Expired, HeadChange, HookQueue, Inserted, Key, KeyError,
-    Order, Pending, Rejected, Removed, SlabQueue, SortedList, Tick, Timer, TimerQueue, Violation, Wheel,
+    Advance, CoarseWheel, DefaultQueue, Exact, Expired, HookQueue, Key, KeyError, Order, Pending, Rejected,
+    SlabQueue, SortedList, Tick, Timer, TimerQueue, Violation, Wheel,
 };
 use tickwright_trace::{Event, Reader, What};
 
@@ -76,7 +76,7 @@ fn a_queue_records_each_of_its_operations() {
     let (file, host) = (File::new(), VirtualHost::new());
     let recorder = Recorder::with_clock(file.clone(), "test", host.monotonic()).unwrap();
     let mut queue = Recorded::new(DefaultQueue::new(), recorder.queue("queue", MS as u64).unwrap());
-    let [first, second, third] = [10, 20, 30].map(|deadline| queue.insert(deadline, "timer").unwrap().key);
+    let [first, second, third] = [10, 20, 30].map(|deadline| queue.insert(deadline, "timer").unwrap());
     assert!(queue.reschedule(first, 15).is_ok() && queue.remove(second).is_ok());
     assert!(queue.remove(second).is_err() && queue.reschedule(second, 1).is_err(), "stale: no events");
     host.advance(Duration::from_millis(15));
@@ -124,7 +124,7 @@ fn a_timer_of_a_hook_queue_has_one_number_for_ever() {
     let queue: HookQueue<'_, SortedList, &str> = HookQueue::new();
     let mut queue = Recorded::new(queue, recorder.queue("list", 1).unwrap());
     for deadline in [5, 6] {
-        let key = queue.insert(deadline, &timer).unwrap().key;
+        let key = queue.insert(deadline, &timer).unwrap();
         queue.remove(key).unwrap();
     }
     drop((queue, recorder));
@@ -141,7 +141,7 @@ fn a_queue_that_is_told_the_time_records_the_delay_that_was_meant() {
     let late: SlabQueue<CoarseWheel, &str> = SlabQueue::new();
     let mut queue = Recorded::new(late, recorder.queue("queue", MS as u64).unwrap());
     host.advance(Duration::from_secs(3600));
-    let key = queue.insert_at(3_600_200, "time-out", 3_600_000).unwrap().key;
+    let key = queue.insert_at(3_600_200, "time-out", 3_600_000).unwrap();
     host.advance(Duration::from_millis(50));
     assert!(queue.reschedule_at(key, 3_600_250, 3_600_050).is_ok());
     assert_eq!(queue.next_expiry(), Some(3_600_256), "the queue was told the time too");
@@ -250,7 +250,7 @@ fn a_full_disk_ends_the_trace_and_no_program() {
     let recorder = Recorder::with_clock(file.clone(), "test", VirtualHost::new().monotonic()).unwrap();
     let mut queue = Recorded::new(SlabQueue::<Wheel, u64>::new(), recorder.queue("q", 1).unwrap());
     for i in 0..100_000_u64 {
-        let key = queue.insert(i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 1, i).unwrap().key;
+        let key = queue.insert(i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 1, i).unwrap();
         queue.remove(key).unwrap();
     }
     assert_eq!(recorder.events() + recorder.lost(), 200_000);
@@ -374,7 +374,7 @@ fn a_queue_that_leaves_its_recorder_is_whole() {
     let mut queue = SlabQueue::<Wheel, &str>::new();
     queue.insert(9, "before").unwrap();
     let mut queue = Recorded::new(queue, recorder.queue("q", MS as u64).unwrap());
-    let gone = queue.insert(8, "gone").unwrap().key;
+    let gone = queue.insert(8, "gone").unwrap();
     queue.insert(7, "stays").unwrap();
     queue.remove(gone).unwrap();
     let mut queue = queue.into_inner();
@@ -421,13 +421,13 @@ impl TimerQueue for Counted {
     fn len(&self) -> usize {
         self.queue.len()
     }
-    fn insert_at(&mut self, deadline: Tick, value: u64, now: Tick) -> Result<Inserted<Key>, Rejected<u64>> {
+    fn insert_at(&mut self, deadline: Tick, value: u64, now: Tick) -> Result<Key, Rejected<u64>> {
         self.count_mut().insert_at(deadline, value, now)
     }
-    fn remove(&mut self, key: Key) -> Result<Removed<u64>, KeyError> {
+    fn remove(&mut self, key: Key) -> Result<u64, KeyError> {
         self.count_mut().remove(key)
     }
-    fn reschedule_at(&mut self, key: Key, deadline: Tick, now: Tick) -> Result<HeadChange, KeyError> {
+    fn reschedule_at(&mut self, key: Key, deadline: Tick, now: Tick) -> Result<(), KeyError> {
         self.count_mut().reschedule_at(key, deadline, now)
     }
     fn peek(&self) -> Option<Pending<Key>> {

@@ -129,7 +129,7 @@ fn equals_leave_in_the_order_of_arrival_across_lists_and_heap() {
             assert_eq!(queue.check(), Ok(()));
         }
         let key = queue.peek().unwrap().key;
-        let _ = queue.reschedule(key, 100).unwrap();
+        queue.reschedule(key, 100).unwrap();
         assert_eq!(queue.check(), Ok(()));
         assert_eq!(drain(&mut queue), [1, 2, 3, 4, 5, 6, 7, 0]);
     }
@@ -138,19 +138,19 @@ fn equals_leave_in_the_order_of_arrival_across_lists_and_heap() {
 #[test]
 fn a_timer_of_a_known_delay_adds_no_entry_to_the_heap() {
     let mut queue = Queue::new();
-    let keys: Vec<_> = (0..100).map(|n| queue.insert(5 + 20 * Tick::from(n % 2), n).unwrap().key).collect();
+    let keys: Vec<_> = (0..100).map(|n| queue.insert(5 + 20 * Tick::from(n % 2), n).unwrap()).collect();
     assert_eq!((queue.store.order.heap.len, queue.check()), (2, Ok(())));
     for key in &keys[10..60] {
-        assert!(!queue.remove(*key).unwrap().head.is_changed());
+        assert!(!queue.driven().remove(*key).unwrap().1.is_changed());
     }
     assert_eq!((queue.store.order.heap.len, queue.check()), (2, Ok(())));
     for key in &keys[60..] {
-        assert!(!queue.reschedule(*key, 25).unwrap().is_changed());
+        assert!(!queue.driven().reschedule(*key, 25).unwrap().is_changed());
     }
     assert_eq!((queue.store.order.heap.len, queue.len(), queue.check()), (2, 50, Ok(())));
     // A head leaves in each of the three ways; each time its successor takes over its cell.
-    assert!(queue.remove(keys[0]).unwrap().head.is_changed());
-    assert!(queue.reschedule(keys[2], 25).unwrap().is_changed());
+    assert!(queue.driven().remove(keys[0]).unwrap().1.is_changed());
+    assert!(queue.driven().reschedule(keys[2], 25).unwrap().is_changed());
     assert_eq!(queue.pop_expired(5).map(|timer| timer.value), Some(4));
     assert_eq!((queue.store.order.heap.len, queue.len(), queue.check()), (2, 48, Ok(())));
 }
@@ -272,7 +272,7 @@ fn a_timer_takes_32_bytes_and_16_in_the_heap() {
 #[test]
 fn an_explanation_tells_the_list_or_the_cell() {
     let mut queue = Queue::new();
-    let keys: Vec<_> = (0..3).map(|value| queue.insert(500, value).unwrap().key).collect();
+    let keys: Vec<_> = (0..3).map(|value| queue.insert(500, value).unwrap()).collect();
     let head = Whereabouts::Heap { arity: 4, position: 1, positions: 1 };
     assert_eq!(queue.explain(keys[0]).unwrap().whereabouts, head);
     assert_eq!(queue.explain(keys[2]).unwrap().whereabouts, Whereabouts::DelayList { delay: 500 });

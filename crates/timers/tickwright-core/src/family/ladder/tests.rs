@@ -181,12 +181,12 @@ fn a_long_tick_that_is_mixed_is_sorted_by_arrival() {
         let mut keys = Vec::new();
         for id in 0..n {
             let at = tick - Tick::from(random.below(2)) * Tick::from(random.below(3000));
-            keys.push((id, queue.insert(at, id).unwrap().key));
+            keys.push((id, queue.insert(at, id).unwrap()));
         }
         let mut expected = Vec::new();
         while !keys.is_empty() {
             let (id, key) = keys.swap_remove(random.below(keys.len() as u32) as usize);
-            let _ = queue.reschedule(key, tick).unwrap();
+            queue.reschedule(key, tick).unwrap();
             expected.push(id);
         }
         assert_eq!(queue.check(), Ok(()));
@@ -197,9 +197,9 @@ fn a_long_tick_that_is_mixed_is_sorted_by_arrival() {
             assert!(advance.delivered + advance.moved <= budget);
             assert_eq!(queue.check(), Ok(()));
             if next < n + 40 && !queue.is_empty() {
-                let key = queue.insert(0, next).unwrap().key;
+                let key = queue.insert(0, next).unwrap();
                 if next % 2 == 0 {
-                    let _ = queue.reschedule(key, tick).unwrap();
+                    queue.reschedule(key, tick).unwrap();
                 }
                 expected.push(next);
                 next += 1;
@@ -215,7 +215,7 @@ const CROWD: u32 = 600;
 /// A crowd: the first timers are in the run, the others in the top.
 fn crowd(tick: Tick) -> (Queue, Vec<Key>) {
     let mut queue = Queue::new();
-    let keys = (0..CROWD).map(|id| queue.insert(tick, id).unwrap().key).collect();
+    let keys = (0..CROWD).map(|id| queue.insert(tick, id).unwrap()).collect();
     (queue, keys)
 }
 
@@ -225,8 +225,8 @@ fn crowd(tick: Tick) -> (Queue, Vec<Key>) {
 fn a_slot_that_is_used_again_for_its_tick_leaves_last() {
     for tick in [0, 1000] {
         let (mut queue, keys) = crowd(tick);
-        let _ = queue.remove(keys[150]).unwrap();
-        let _ = queue.insert(tick, CROWD).unwrap();
+        queue.remove(keys[150]).unwrap();
+        queue.insert(tick, CROWD).unwrap();
         let expected = (0..150).chain(151..=CROWD);
         assert!(queue.expired(tick).map(|expired| expired.value).eq(expected), "{tick}");
     }
@@ -238,12 +238,12 @@ fn a_slot_that_is_used_again_for_its_tick_leaves_last() {
 fn a_timer_that_comes_back_to_its_tick_leaves_last() {
     for cancels in [false, true] {
         let (mut queue, keys) = crowd(1000);
-        let _ = queue.reschedule(keys[150], 500).unwrap();
+        queue.reschedule(keys[150], 500).unwrap();
         if cancels {
-            let _ = queue.remove(keys[150]).unwrap();
-            let _ = queue.insert(1000, 150).unwrap();
+            queue.remove(keys[150]).unwrap();
+            queue.insert(1000, 150).unwrap();
         } else {
-            let _ = queue.reschedule(keys[150], 1000).unwrap();
+            queue.reschedule(keys[150], 1000).unwrap();
         }
         let expected = (0..150).chain(151..CROWD).chain([150]);
         assert!(queue.expired(1000).map(|expired| expired.value).eq(expected), "{cancels}");
@@ -254,13 +254,13 @@ fn a_timer_that_comes_back_to_its_tick_leaves_last() {
 #[test]
 fn ticks_with_equal_lower_halves_are_told_apart() {
     let mut queue = Queue::new();
-    let keys: Vec<_> = (0..300).map(|id| queue.insert(1 << 61, id).unwrap().key).collect();
+    let keys: Vec<_> = (0..300).map(|id| queue.insert(1 << 61, id).unwrap()).collect();
     for &key in &keys[100..] {
-        let _ = queue.reschedule(key, 1 << 62).unwrap();
+        queue.reschedule(key, 1 << 62).unwrap();
     }
     assert_eq!(queue.expired(1 << 61).count(), 100);
     for (&key, left) in keys[100..].iter().zip((0..200).rev()) {
-        let _ = queue.remove(key).unwrap();
+        queue.remove(key).unwrap();
         assert_eq!((queue.check(), queue.next_expiry()), (Ok(()), (left > 0).then_some(1 << 62)));
     }
 }
@@ -275,7 +275,7 @@ fn arrivals_during_a_cascade_leave_last() {
         let advance = queue.advance_within(5000, 10, |expired| leave.push(expired.value));
         assert!(advance.delivered + advance.moved <= 10);
         if next < CROWD + 20 {
-            let _ = queue.insert(0, next).unwrap();
+            queue.insert(0, next).unwrap();
             next += 1;
         }
         assert_eq!(queue.check(), Ok(()));
@@ -292,13 +292,13 @@ fn an_explanation_names_the_bucket() {
         queue.explain(last).unwrap().to_string(),
         "due at 5000; level 0, bucket 0 [5000, 18446744073709551616); moves down at 5000"
     );
-    let far = queue.insert(70_000, CROWD).unwrap().key;
+    let far = queue.insert(70_000, CROWD).unwrap();
     assert!(!queue.advance_within(5000, 60, |_| ()).complete);
     assert_eq!(
         queue.explain(far).unwrap().to_string(),
         "due at 70000; level 0, bucket 31 [68489, 70024); moves down at 68489"
     );
-    let _ = queue.reschedule(far, 80_000).unwrap();
+    queue.reschedule(far, 80_000).unwrap();
     assert_eq!(
         queue.explain(far).unwrap().to_string(),
         "due at 80000; was moved to a later tick; its entry for 70000 is placed again by then"
@@ -316,7 +316,7 @@ fn reserved_chunks_are_enough() {
         let mut keys = Vec::new();
         for id in 0..n as u32 {
             let far = Tick::from(1 + id % 63) << (6 * (id / 63 % 10)) | 1 << 62;
-            keys.push(queue.insert(far, id).unwrap().key);
+            keys.push(queue.insert(far, id).unwrap());
         }
         let _ = queue.advance_within(1 << 62, 1, |_| ());
         for round in 0..6 {
@@ -347,7 +347,7 @@ fn a_queue_takes_few_bytes_a_timer() {
 #[test]
 fn moves_to_later_ticks_and_used_slots_add_no_entries() {
     let mut queue = Queue::new();
-    let keys: Vec<_> = (0..1000).map(|id| queue.insert(1000 + Tick::from(id), id).unwrap().key).collect();
+    let keys: Vec<_> = (0..1000).map(|id| queue.insert(1000 + Tick::from(id), id).unwrap()).collect();
     for round in 1..50 {
         for &key in &keys {
             assert!(queue.reschedule(key, 1_000_000 * round).is_ok());
@@ -355,8 +355,8 @@ fn moves_to_later_ticks_and_used_slots_add_no_entries() {
     }
     assert!(queue.store.order.entries <= 1000);
     for &key in &keys[..100] {
-        let value = queue.remove(key).unwrap().value;
-        let _ = queue.insert(1_000_000_000, value).unwrap();
+        let value = queue.remove(key).unwrap();
+        queue.insert(1_000_000_000, value).unwrap();
     }
     assert!(queue.store.order.entries <= 1000);
     assert_eq!((queue.store.order.dead(), queue.check()), (0, Ok(())));
@@ -372,22 +372,22 @@ fn dead_entries_stay_below_a_bound() {
         let far = Tick::from(random.below(1 << 24)) << random.below(12);
         let dead = match (step / 20_000) % 4 {
             0 => {
-                keys.push(queue.insert(far, step).unwrap().key);
+                keys.push(queue.insert(far, step).unwrap());
                 0
             }
             1 => {
                 let key = keys[random.below(keys.len() as u32) as usize];
                 let earlier = queue.expiry(key).unwrap() / 2;
-                let _ = queue.reschedule(key, earlier).unwrap();
+                queue.reschedule(key, earlier).unwrap();
                 1
             }
             2 => {
-                keys.push(queue.insert(1 << 23, step).unwrap().key);
+                keys.push(queue.insert(1 << 23, step).unwrap());
                 0
             }
             _ => {
                 let at = random.below(keys.len() as u32) as usize;
-                let _ = queue.remove(keys.swap_remove(at)).unwrap();
+                queue.remove(keys.swap_remove(at)).unwrap();
                 1
             }
         };
@@ -405,13 +405,13 @@ fn dead_entries_stay_below_a_bound() {
 fn a_clear_leaves_nothing_to_take_over() {
     let mut queue = Queue::new();
     for id in 0..10 {
-        let _ = queue.insert(1000, id).unwrap();
+        queue.insert(1000, id).unwrap();
     }
-    let key = queue.insert(1000, 10).unwrap().key;
-    let _ = queue.remove(key).unwrap();
+    let key = queue.insert(1000, 10).unwrap();
+    queue.remove(key).unwrap();
     queue.clear();
     for id in 0..11 {
-        let _ = queue.insert(2000, id).unwrap();
+        queue.insert(2000, id).unwrap();
     }
     assert_eq!(queue.check(), Ok(()));
     assert_eq!(queue.expired(2000).count(), 11);
@@ -421,16 +421,16 @@ fn a_clear_leaves_nothing_to_take_over() {
 fn spread() -> Queue {
     let mut queue = Queue::new();
     for id in 0..2000 {
-        let _ = queue.insert(1000 + 70 * Tick::from(id), id).unwrap();
+        queue.insert(1000 + 70 * Tick::from(id), id).unwrap();
     }
     for id in 0..200 {
-        let _ = queue.insert(1050, id).unwrap();
+        queue.insert(1050, id).unwrap();
     }
     assert_eq!(queue.pop_expired(1000).map(|expired| expired.value), Some(0));
     while queue.store.order.depth < 2 {
         assert!(queue.pop_expired(2000).is_some());
     }
-    let _ = queue.insert(1 << 40, 0).unwrap();
+    queue.insert(1 << 40, 0).unwrap();
     assert_eq!(queue.check(), Ok(()));
     assert!(!queue.store.order.run.is_empty() && queue.store.order.lists[TOP].len > 0);
     queue
@@ -534,7 +534,7 @@ fn a_check_finds_damaged_records() {
 #[test]
 fn a_check_finds_an_order_that_is_not_marked() {
     let (mut queue, keys) = crowd(1000);
-    let _ = queue.reschedule(keys[300], 1000).unwrap();
+    queue.reschedule(keys[300], 1000).unwrap();
     assert_eq!(queue.check(), Ok(()));
     queue.store.order.lists[TOP].mixed = false;
     assert_eq!(queue.check(), Err(Violation::Sequence));
@@ -558,13 +558,13 @@ fn many_timers_share_the_end_of_time() {
         let keys: Vec<_> = (0..300)
             .map(|id| {
                 let tick = if id % 3 == 0 { Tick::MAX } else { Tick::MAX - Tick::from(id) };
-                queue.insert(tick, id).unwrap().key
+                queue.insert(tick, id).unwrap()
             })
             .collect();
         let mut expected: Vec<u32> = (0..300).filter(|id| id % 3 == 0).collect();
         for (id, &key) in (0..300).zip(&keys).rev() {
             if id % 3 == 1 {
-                let _ = queue.reschedule(key, Tick::MAX).unwrap();
+                queue.reschedule(key, Tick::MAX).unwrap();
                 expected.push(id);
             }
         }
@@ -599,21 +599,21 @@ fn many_timers_share_the_end_of_time() {
 fn versions_that_are_used_again_keep_the_order() {
     for (moves, cancels) in [(255_u32, false), (256, false), (257, true), (700, false), (70_000, true)] {
         let mut queue = Queue::new();
-        let keys: Vec<_> = (0..200_u32).map(|id| queue.insert(1 << 20, id).unwrap().key).collect();
+        let keys: Vec<_> = (0..200_u32).map(|id| queue.insert(1 << 20, id).unwrap()).collect();
         let mut key = keys[150];
         // Each move is to an earlier tick. The first entry waits for a long time.
         for step in 0..moves {
             let tick = (1 << 20) - 100_000 + 1000 * Tick::from(step % 2 == 0) - Tick::from(step % 900);
-            let _ = queue.reschedule(key, tick).unwrap();
+            queue.reschedule(key, tick).unwrap();
             if step % 50 == 0 {
                 assert_eq!(queue.check(), Ok(()), "{step}");
             }
         }
         if cancels {
-            let _ = queue.remove(key).unwrap();
-            key = queue.insert(1 << 20, 150).unwrap().key;
+            queue.remove(key).unwrap();
+            key = queue.insert(1 << 20, 150).unwrap();
         }
-        let _ = queue.reschedule(key, 1 << 20).unwrap();
+        queue.reschedule(key, 1 << 20).unwrap();
         assert_eq!(queue.check(), Ok(()), "{moves}");
         assert_eq!(queue.iter_unordered().count(), 200);
         assert_eq!(queue.iter_sorted().unwrap().last().map(|(_, &id)| id), Some(150));
@@ -627,9 +627,9 @@ fn versions_that_are_used_again_keep_the_order() {
 fn a_retired_slot_leaves_its_entries_behind() {
     let mut queue = Queue::with_last_generation((u32::MAX >> 1) - 2);
     for round in 0..200_u32 {
-        let key = queue.insert(1000 - Tick::from(round), round).unwrap().key;
+        let key = queue.insert(1000 - Tick::from(round), round).unwrap();
         if round >= 50 {
-            let _ = queue.remove(key).unwrap();
+            queue.remove(key).unwrap();
             assert_eq!(queue.check(), Ok(()));
         }
     }
@@ -643,11 +643,11 @@ fn a_bucket_under_purge_is_entered_in_order() {
         for removals in 150..260 {
             let mut queue = Queue::new();
             let keys: Vec<_> =
-                (0..400).map(|id| queue.insert(tick + Tick::from(id % 2), id).unwrap().key).collect();
+                (0..400).map(|id| queue.insert(tick + Tick::from(id % 2), id).unwrap()).collect();
             for &key in keys.iter().skip(100).take(removals) {
-                let _ = queue.remove(key).unwrap();
+                queue.remove(key).unwrap();
             }
-            let _ = queue.insert(tick, 400).unwrap();
+            queue.insert(tick, 400).unwrap();
             assert_eq!(queue.check(), Ok(()));
             let left = || (0..100).chain(100 + removals as u32..400);
             let expected =
@@ -665,7 +665,7 @@ fn arrivals_before_a_tick_that_is_being_taken_come_first() {
         let mut expected: Vec<u32> = (0..CROWD).collect();
         if mixed {
             for id in (200..300_u32).rev() {
-                let _ = queue.reschedule(keys[id as usize], 5000).unwrap();
+                queue.reschedule(keys[id as usize], 5000).unwrap();
                 expected.retain(|&other| other != id);
                 expected.push(id);
             }
@@ -674,7 +674,7 @@ fn arrivals_before_a_tick_that_is_being_taken_come_first() {
         for round in 0..40 {
             let now = 10 * round;
             for _ in 0..70 {
-                let _ = queue.insert(now + 3, id).unwrap();
+                queue.insert(now + 3, id).unwrap();
                 id += 1;
             }
             assert_eq!(queue.check(), Ok(()));
@@ -692,7 +692,7 @@ fn crowds_that_arrive_in_descending_order_leave_in_order() {
         let mut queue = Queue::new();
         let expected = (0..100).rev().flat_map(|at| at * crowd..(at + 1) * crowd);
         for id in 0..100 * crowd {
-            let _ = queue.insert(Tick::from(100 - id / crowd) * step, id).unwrap();
+            queue.insert(Tick::from(100 - id / crowd) * step, id).unwrap();
         }
         assert_eq!(queue.check(), Ok(()));
         assert!(queue.expired(Tick::MAX).map(|expired| expired.value).eq(expected), "{crowd}");
@@ -786,9 +786,9 @@ fn no_call_but_an_advance_takes_long() {
 fn a_budget_bounds_the_moved_timers_that_are_filed_again() {
     const FAR: Tick = 1 << 40;
     let mut queue = Queue::new();
-    let keys: Vec<_> = (0..20).map(|value| queue.insert(FAR, value).unwrap().key).collect();
+    let keys: Vec<_> = (0..20).map(|value| queue.insert(FAR, value).unwrap()).collect();
     for &key in &keys {
-        let _ = queue.reschedule(key, FAR + 1).unwrap();
+        queue.reschedule(key, FAR + 1).unwrap();
     }
     let deferred = |queue: &Queue| {
         let is_deferred = |&&key: &&Key| {

@@ -15,7 +15,7 @@ type Queue = SlabQueue<SortedList, u32>;
 /// Three pending timers in slots 1, 3, 5; slots 2 and 4 are free.
 fn holed() -> Queue {
     let mut queue = Queue::new();
-    let keys = [0, 1, 2, 3, 4].map(|at| queue.insert(u64::from(at), at).unwrap().key);
+    let keys = [0, 1, 2, 3, 4].map(|at| queue.insert(u64::from(at), at).unwrap());
     queue.remove(keys[1]).unwrap();
     queue.remove(keys[3]).unwrap();
     assert_eq!(queue.check(), Ok(()));
@@ -78,7 +78,7 @@ fn a_bounded_slab_replaces_a_retired_slot_on_request_only() {
     let mut queue = Queue::bounded(2).unwrap();
     queue.store.arena.first_generation = GENERATIONS - 1;
     let bytes = queue.heap_bytes();
-    let key = queue.insert(0, 0).unwrap().key;
+    let key = queue.insert(0, 0).unwrap();
     queue.remove(key).unwrap();
     assert_eq!(queue.store.arena.retired, 1);
     queue.insert(0, 1).unwrap();
@@ -105,7 +105,7 @@ fn indices_end_before_they_wrap() {
 fn a_hint_takes_any_key_and_changes_nothing() {
     fn hints<F: Family>() {
         let mut queue: SlabQueue<F, u32> = SlabQueue::new();
-        let keys = [3, 1, 2].map(|at| queue.insert_at(at, 0, 0).unwrap().key);
+        let keys = [3, 1, 2].map(|at| queue.insert_at(at, 0, 0).unwrap());
         queue.remove(keys[1]).unwrap();
         let head = queue.next_expiry();
         for key in keys
@@ -135,7 +135,7 @@ fn upcoming_timers_are_pending() {
         for step in 0..400_u32 {
             let deadline = u64::from(step.wrapping_mul(2_654_435_761) >> 22);
             // A bounded family refuses some of them.
-            keys.extend(queue.insert_at(deadline, step, 0).map(|inserted| inserted.key));
+            keys.extend(queue.insert_at(deadline, step, 0));
             match step % 7 {
                 0 => drop(queue.remove(keys[keys.len() / 2])),
                 3 => drop(queue.reschedule_at(keys[keys.len() / 3], deadline / 2, 0)),

@@ -84,9 +84,9 @@ impl Crowd {
     fn insert(&mut self, deadline: Tick) {
         let Some(id) = self.vacant.pop() else { return };
         let wake = self.queue.next_wake();
-        let inserted = self.queue.insert(deadline, id).unwrap();
-        self.is_reported(inserted.head, wake);
-        self.enters(id, inserted.key, deadline);
+        let (key, change) = self.queue.driven().insert(deadline, id).unwrap();
+        self.is_reported(change, wake);
+        self.enters(id, key, deadline);
         self.live.push(id);
     }
 
@@ -100,10 +100,10 @@ impl Crowd {
         let Some(at) = self.any() else { return };
         let id = self.live.swap_remove(at);
         let (wake, key) = (self.queue.next_wake(), self.leaves(id));
-        let removed = self.queue.remove(key).unwrap();
-        assert_eq!(removed.value, id);
+        let (value, change) = self.queue.driven().remove(key).unwrap();
+        assert_eq!(value, id);
         assert!(self.queue.remove(key).is_err());
-        self.is_reported(removed.head, wake);
+        self.is_reported(change, wake);
         self.vacant.push(id);
     }
 
@@ -118,7 +118,7 @@ impl Crowd {
             _ => to,
         };
         let (wake, key) = (self.queue.next_wake(), self.leaves(id));
-        let change = self.queue.reschedule(key, to).unwrap();
+        let change = self.queue.driven().reschedule(key, to).unwrap();
         self.is_reported(change, wake);
         self.enters(id, key, to);
     }
