@@ -6,11 +6,10 @@ use core::time::Duration;
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-use tickwright::clock::{Clock, Instant, VirtualHost};
-use tickwright::driver::{Alarm, DriverThread, Parker, start_thread, timeout_ms};
-#[cfg(target_os = "linux")]
-use tickwright::driver::{Rung, TimerFd};
 use tickwright::scheduler::RunError;
+use tickwright::time::{Alarm, Clock, DriverThread, Instant, Parker, VirtualHost, start_thread, timeout_ms};
+#[cfg(target_os = "linux")]
+use tickwright::time::{Rung, TimerFd};
 use tickwright_boundary::spare::covered;
 use tickwright_boundary::state::is_ending;
 use tickwright_boundary::{answer, code, exported};

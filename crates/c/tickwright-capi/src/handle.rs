@@ -10,12 +10,11 @@ use core::sync::atomic::AtomicU64;
 use core::time::Duration;
 use std::sync::{Arc, MutexGuard};
 
-use tickwright::clock::{Clock, VirtualHost};
-use tickwright::driver::DriverThread;
-#[cfg(target_os = "linux")]
-use tickwright::driver::TimerFd;
 use tickwright::fork::ForkLock;
 use tickwright::scheduler::{Callback, Firing, Next, Scheduler, TimerId};
+#[cfg(target_os = "linux")]
+use tickwright::time::TimerFd;
+use tickwright::time::{Clock, DriverThread, VirtualHost};
 use tickwright_boundary::code;
 use tickwright_boundary::state::Shared;
 

@@ -4,10 +4,10 @@ use core::ffi::{c_int, c_void};
 use core::sync::atomic::AtomicU64;
 use core::time::Duration;
 
-use tickwright::clock::{SystemClock, VirtualHost};
 use tickwright::fork::{ForkLock, Order};
 use tickwright::scheduler::{Cancelled, Scheduler, TimerId};
 use tickwright::service::{Settings, Structure, Timing};
+use tickwright::time::{SystemClock, VirtualHost};
 use tickwright_boundary::answer::{self, aligned, borrowed, put};
 use tickwright_boundary::grow::{self, Growing};
 use tickwright_boundary::spare::covered;

@@ -3,9 +3,9 @@
 use core::ffi::{c_char, c_int, c_void};
 use core::time::Duration;
 
-use tickwright::clock::Instant;
 use tickwright::scheduler::Scheduler;
 use tickwright::service::State;
+use tickwright::time::Instant;
 use tickwright_boundary::answer::{self, aligned, put, write_text};
 use tickwright_boundary::grow::Growing;
 use tickwright_boundary::{code, end_of, exported};

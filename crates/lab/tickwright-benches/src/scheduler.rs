@@ -19,9 +19,9 @@ use std::sync::{Mutex, PoisonError};
 use clap::Args;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use tickwright::clock::{Clock, SystemClock};
 use tickwright::scheduler::{Cancelled, Firing, Next, Plain, Scheduler, TimerId};
 use tickwright::service::{Settings, Structure};
+use tickwright::time::{Clock, SystemClock};
 
 use crate::allocator;
 use crate::clock::Meter;

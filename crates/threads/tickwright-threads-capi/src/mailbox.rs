@@ -6,7 +6,7 @@ use core::sync::atomic::AtomicU64;
 use core::time::Duration;
 use std::collections::VecDeque;
 
-use tickwright::clock::Instant;
+use tickwright::time::Instant;
 use tickwright_boundary::state::{Shared, begin, create, destroy, end, state};
 use tickwright_boundary::{answer, code, exported};
 use tickwright_threads::sync::{Condvar, Mutex, MutexGuard};

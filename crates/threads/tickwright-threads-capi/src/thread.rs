@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::os::fd::BorrowedFd;
 
 use crate::contract::shared;
-use tickwright::clock::Instant;
+use tickwright::time::Instant;
 use tickwright_boundary::answer::{self, aligned, put};
 use tickwright_boundary::grow::{self, Growing};
 use tickwright_boundary::{code, end_of, exported};

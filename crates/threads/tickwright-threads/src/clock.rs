@@ -4,7 +4,7 @@ use core::fmt;
 use core::time::Duration;
 use std::sync::Arc;
 
-use tickwright::clock::{Clock, Instant, SystemClock, Watcher};
+use tickwright::time::{Clock, Instant, SystemClock, Watcher};
 
 use crate::here;
 use crate::kernel_thread::KernelThread;

@@ -16,7 +16,7 @@ use core::time::Duration;
 use std::io;
 use std::sync::Arc;
 
-use tickwright::clock::{Clock, Instant, SystemClock};
+use tickwright::time::{Clock, Instant, SystemClock};
 
 use crate::id::ThreadId;
 use crate::kernel_thread::KernelThread;

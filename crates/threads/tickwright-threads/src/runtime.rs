@@ -6,7 +6,7 @@ use core::time::Duration;
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use tickwright::clock::Instant;
+use tickwright::time::Instant;
 
 use crate::attributes::Attributes;
 use crate::error::{CreateError, JoinError, RuntimeError};

@@ -10,7 +10,7 @@ use core::ops::Range;
 use core::time::Duration;
 use std::panic::catch_unwind;
 
-use tickwright::clock::Instant;
+use tickwright::time::Instant;
 
 use crate::here;
 pub use crate::here::{current, now};

@@ -1,6 +1,6 @@
 //! The interface of all models. This module depends on none of them.
 
-use tickwright::clock::Instant;
+use tickwright::time::Instant;
 
 use crate::attributes::Attributes;
 use crate::error::{CreateError, JoinError};

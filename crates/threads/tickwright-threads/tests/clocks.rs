@@ -7,7 +7,7 @@ use core::time::Duration;
 use std::sync::{Arc, mpsc};
 
 use common::{Gate, Jumping};
-use tickwright::clock::{Instant, VirtualHost};
+use tickwright::time::{Instant, VirtualHost};
 use tickwright_threads::{
     Attributes, JoinError, Knobs, Manager, ManyToMany, Model, OneToOne, Runtime, this_thread,
 };

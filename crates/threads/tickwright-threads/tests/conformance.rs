@@ -8,7 +8,7 @@ use core::time::Duration;
 use std::sync::{Arc, mpsc};
 
 use common::Gate;
-use tickwright::clock::Instant;
+use tickwright::time::Instant;
 use tickwright_threads::{Attributes, Handle, JoinError, LEAST_STACK, Runtime, ThreadId, this_thread};
 
 for_each_model!(

@@ -10,7 +10,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, mpsc};
 
 use common::Gate;
-use tickwright::clock::{Clock, Instant};
+use tickwright::time::{Clock, Instant};
 use tickwright_threads::{
     Attributes, Handle, JoinError, Knobs, Local, ManyToMany, Model, Runtime, ThreadId, io, this_thread,
 };

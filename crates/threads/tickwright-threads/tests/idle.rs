@@ -8,7 +8,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
 
-use tickwright::clock::VirtualHost;
+use tickwright::time::VirtualHost;
 use tickwright_threads::{Attributes, ManyToMany, Model, this_thread};
 
 const PLAIN: Attributes = Attributes::new();
@@ -85,7 +85,7 @@ fn an_old_time_out_ends_no_later_wait() {
         after_it();
     }
     let sleeps = runtime.create(&PLAIN, || {
-        this_thread::sleep_until(tickwright::clock::Instant::ZERO + Duration::from_secs(2));
+        this_thread::sleep_until(tickwright::time::Instant::ZERO + Duration::from_secs(2));
         0
     });
     host.advance(Duration::from_secs(3));

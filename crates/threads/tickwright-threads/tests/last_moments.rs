@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::Mutex as StdMutex;
 
 use common::start;
-use tickwright::clock::Instant;
+use tickwright::time::Instant;
 use tickwright_threads::{Attributes, Handle, JoinError, Local, Model, Runtime, io, sync, this_thread};
 
 const PLAIN: Attributes = Attributes::new();

@@ -10,7 +10,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use common::{Doorkeeper, start};
-use tickwright::clock::{Instant, VirtualHost};
+use tickwright::time::{Instant, VirtualHost};
 use tickwright_threads::sync::unbounded;
 use tickwright_threads::{
     Attributes, CreateError, Dictionary, JoinError, Knobs, LEAST_STACK, ManyToMany, Model, OneToOne, Place,

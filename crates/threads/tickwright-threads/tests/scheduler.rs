@@ -5,10 +5,10 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
 
-use tickwright::clock::VirtualHost;
 use tickwright::scheduler::{Boxed, Cancelled, Next, RunError, Scheduler, WouldDeadlock};
 use tickwright::service::{Refusal, Settings};
 use tickwright::shard::{self, Firing, Shards, Was};
+use tickwright::time::VirtualHost;
 use tickwright_threads::{Attributes, ManyToMany, Model, Place, Runtime, this_thread};
 
 fn runtime(workers: usize) -> Runtime {

@@ -4,7 +4,7 @@ use core::fmt;
 use core::time::Duration;
 use std::io;
 
-use tickwright::clock::Clock;
+use tickwright::time::Clock;
 use tickwright_core::SlabQueue;
 
 use crate::base::{Core, Locked, Shard};

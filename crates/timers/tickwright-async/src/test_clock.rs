@@ -9,7 +9,7 @@ use std::sync::Weak;
 use std::task::Wake as Wakes;
 use std::time::Instant;
 
-use tickwright::clock::{self, Clock};
+use tickwright::time::{self, Clock};
 
 use crate::base::Core;
 use crate::coop;
@@ -90,10 +90,10 @@ impl State {
 }
 
 impl Clock for Shared {
-    fn now(&self) -> clock::Instant {
+    fn now(&self) -> time::Instant {
         // Acquire: a thread that reads a time sees all writes before the clock was moved to it.
         let still = self.still.load(Ordering::Acquire);
-        clock::Instant::from_nanos(if still < u64::MAX { still } else { lock(&self.state).now() })
+        time::Instant::from_nanos(if still < u64::MAX { still } else { lock(&self.state).now() })
     }
 }
 

@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use tickwright::clock::{Clock, SystemClock};
+use tickwright::time::{Clock, SystemClock};
 
 use crate::coop;
 use crate::word::NEVER;

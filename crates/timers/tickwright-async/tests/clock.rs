@@ -220,10 +220,10 @@ fn the_clock_is_dropped_in_any_order() {
 
 #[test]
 fn nothing_is_kept_when_handles_threads_and_timers_are_gone() {
-    let clock = Arc::new(tickwright::clock::VirtualHost::new().monotonic());
+    let clock = Arc::new(tickwright::time::VirtualHost::new().monotonic());
     for order in 0..3 {
         let timers =
-            Settings::new().clock(Arc::clone(&clock) as Arc<dyn tickwright::clock::Clock>).driven(|| {});
+            Settings::new().clock(Arc::clone(&clock) as Arc<dyn tickwright::time::Clock>).driven(|| {});
         let work = move || {
             let task = Counter::new();
             // Two vacant timers in the pool of the thread, one in a slot, and one that is armed.
@@ -248,7 +248,7 @@ fn nothing_is_kept_when_handles_threads_and_timers_are_gone() {
 
 #[test]
 fn a_timer_that_was_moved_and_came_due_in_one_jump_has_fired() {
-    let host = tickwright::clock::VirtualHost::new();
+    let host = tickwright::time::VirtualHost::new();
     let settings = Settings::new().resolution(Duration::from_nanos(8));
     let timers = settings.clock(Arc::new(host.monotonic())).driven(|| {});
     let task = Counter::new();

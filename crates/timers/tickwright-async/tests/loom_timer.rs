@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::task::Wake;
 
 use loom::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use tickwright::clock::{Clock, Instant};
+use tickwright::time::{Clock, Instant};
 use tickwright_async::{Settings, Sleep, Slot, Timers};
 
 /// Explores every schedule of `scene`.

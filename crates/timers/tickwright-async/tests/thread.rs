@@ -71,7 +71,7 @@ fn a_timer_is_armed_when_the_thread_has_ended() {
 
 #[test]
 fn a_thread_cannot_sleep_by_a_clock_of_the_caller() {
-    let clock = Arc::new(tickwright::clock::VirtualHost::new().monotonic());
+    let clock = Arc::new(tickwright::time::VirtualHost::new().monotonic());
     let error = Settings::new().clock(clock).start().unwrap_err();
     assert!(error.to_string().contains("driven"), "{error}");
 }

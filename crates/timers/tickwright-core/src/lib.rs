@@ -3,8 +3,8 @@
 //!
 //! [`contract`] states what every queue promises. [`SlabQueue`] owns its payloads; [`HookQueue`]
 //! links nodes in your own structs. The page of [`DefaultFamily`] says which structure to choose.
-//! The unit of a tick is yours. The crate `tickwright` converts clocks to ticks (`clock::Ticks`)
-//! and a wake-up to the time-out of a poll loop (`driver::timeout`).
+//! The unit of a tick is yours. The crate `tickwright` converts clocks to ticks (`time::Ticks`)
+//! and a wake-up to the time-out of a poll loop (`time::timeout`).
 //!
 //! # Features
 //! - `alloc` (default): slab storage, where the queue owns the payloads, and heaps that grow.

@@ -10,9 +10,9 @@
 use core::hint::black_box;
 use core::time::Duration;
 
-use tickwright::clock::VirtualHost;
 use tickwright::scheduler::{Boxed, Scheduler, TimerId};
 use tickwright::service::{Settings, Structure, Timing};
+use tickwright::time::VirtualHost;
 
 const MANY: usize = 1000;
 const LONGEST_MS: u64 = 60_000;

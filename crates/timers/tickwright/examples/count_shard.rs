@@ -8,8 +8,8 @@
 
 use std::sync::Arc;
 
-use tickwright::clock::{SystemClock, Ticks};
 use tickwright::shard::{Shards, SharedTimer};
+use tickwright::time::{SystemClock, Ticks};
 
 const CALLS: u64 = 1000;
 

@@ -23,8 +23,7 @@ mod on_linux {
     use std::os::unix::net::UnixStream;
 
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    use tickwright::clock::{Clock, SystemClock, Ticks};
-    use tickwright::driver::timeout;
+    use tickwright::time::{Clock, SystemClock, Ticks, timeout};
     use tickwright::{DaryHeap, SlabQueue};
 
     const TICKS: Ticks = Ticks::MILLISECOND;

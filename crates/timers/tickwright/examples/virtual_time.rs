@@ -9,9 +9,9 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
 
-use tickwright::clock::VirtualHost;
 use tickwright::scheduler::{Boxed, Next, Scheduler};
 use tickwright::service::{Refused, Settings};
+use tickwright::time::VirtualHost;
 
 const MINUTE: Duration = Duration::from_secs(60);
 

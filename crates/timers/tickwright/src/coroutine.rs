@@ -5,8 +5,8 @@
 //! can do both. `tickwright-threads` registers itself with its first M:N runtime.
 //!
 //! Only waits for the end of a callback go this way. A thread that calls
-//! [`DriverThread::stop`](crate::driver::DriverThread::stop) or
-//! [`Parker::wait`](crate::driver::Parker::wait) blocks its kernel thread.
+//! [`DriverThread::stop`](crate::time::DriverThread::stop) or
+//! [`Parker::wait`](crate::time::Parker::wait) blocks its kernel thread.
 
 use core::num::NonZeroU64;
 use core::task::Waker;

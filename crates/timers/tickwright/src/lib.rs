@@ -10,16 +10,13 @@
 //! | any of these, and the question which structure is best for it | `record`, with the feature `record` |
 //! | time-outs that many threads re-arm | [`shard`]: re-arming one inside its bucket takes no lock |
 //!
-//! A [`clock`] shows the machine's time, or a time that moves by command. Tests use the latter
-//! ([`VirtualHost`](clock::VirtualHost)). A [`driver`] wakes a service when its next timer is due.
+//! [`time`] has the clocks: of the machine, or of a [`VirtualHost`](time::VirtualHost) that a test
+//! moves by command. It has the drivers, too, which wake a service when its next timer is due.
 
 #[macro_use]
 mod error_texts;
 
-pub mod alarm;
-pub mod clock;
 pub mod coroutine;
-pub mod driver;
 #[doc(hidden)]
 pub mod fork;
 #[cfg(feature = "record")]
@@ -28,6 +25,7 @@ pub mod scheduler;
 pub mod service;
 pub mod shard;
 mod sync;
+pub mod time;
 
 #[doc(no_inline)]
 pub use tickwright_core::*;

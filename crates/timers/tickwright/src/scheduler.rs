@@ -3,9 +3,9 @@
 //!
 //! ```
 //! use core::time::Duration;
-//! use tickwright::clock::VirtualHost;
 //! use tickwright::scheduler::{Boxed, Next, Scheduler};
 //! use tickwright::service::Settings;
+//! use tickwright::time::VirtualHost;
 //!
 //! let host = VirtualHost::new();
 //! let mut scheduler = Scheduler::new(Settings::new().clock(host.monotonic()));
@@ -27,8 +27,8 @@
 //!
 //! - a thread of the scheduler's own: [`SchedulerThread`];
 //! - a loop that waits at an [alarm](Scheduler::set_alarm). Each thread that arms an earlier timer
-//!   moves the alarm forward. It is a [`TimerFd`](crate::driver), a
-//!   [`Parker`](crate::driver::Parker), or an alarm of your own that sends the time to the loop;
+//!   moves the alarm forward. It is a [`TimerFd`](crate::time), a
+//!   [`Parker`](crate::time::Parker), or an alarm of your own that sends the time to the loop;
 //! - the loop of the only thread that arms timers. It sleeps for [`timeout`](Scheduler::timeout).
 //!   A scheduler in an `Arc` cannot call that, because such a sleep does not end when another
 //!   thread arms an earlier timer.
@@ -36,8 +36,8 @@
 //! ```
 //! use core::time::Duration;
 //! use std::sync::Arc;
-//! use tickwright::driver::{Parker, Woken};
 //! use tickwright::scheduler::{Boxed, Scheduler, Settings};
+//! use tickwright::time::{Parker, Woken};
 //!
 //! let scheduler = Arc::new(Scheduler::new(Settings::new()));
 //! let parker = Parker::new(scheduler.clock());
@@ -65,9 +65,9 @@
 //!
 //! ```
 //! # use core::time::Duration;
-//! # use tickwright::clock::VirtualHost;
 //! # use tickwright::scheduler::{Boxed, Next, Scheduler};
 //! # use tickwright::service::Settings;
+//! # use tickwright::time::VirtualHost;
 //! let host = VirtualHost::new();
 //! let mut scheduler = Scheduler::new(Settings::new().clock(host.monotonic()));
 //! scheduler.add(Duration::from_secs(60), Boxed::new(|_| Next::Again))?;
@@ -120,7 +120,7 @@
 //! moment of the fork. The copy's timers are pending for the same times, and no thread runs its
 //! queue. Start a thread in the child, or run the queue there. If a timer's callback ran on another
 //! thread, the timer is gone in the child, even if it was kept. That callback is not dropped. For
-//! drivers in a child, see [there](crate::driver#forks).
+//! drivers in a child, see [there](crate::time#forks).
 
 mod asleep;
 mod base;

@@ -8,8 +8,8 @@
 //!
 //! ```
 //! use core::time::Duration;
-//! use tickwright::clock::{Instant, VirtualHost};
 //! use tickwright::service::{Missed, Next, Service, Settings, Site, Timing};
+//! use tickwright::time::{Instant, VirtualHost};
 //!
 //! let host = VirtualHost::new();
 //! let mut service = Service::new(Settings::new().clock(host.monotonic()));
@@ -33,7 +33,7 @@
 //! Deadlines are rounded up to ticks and the clock is rounded down, so no timer is early. A tick is
 //! 1 ns, or 1 ms for wheels ([`Settings::tick`] changes it).
 //!
-//! The table in [`clock`](crate::clock) says what a step of the wall, a suspend or a pause of the
+//! The table in [`time`](crate::time) says what a step of the wall, a suspend or a pause of the
 //! machine means to each kind of timer.
 //!
 //! # Passes

@@ -5,9 +5,8 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
 use std::sync::{Arc, Mutex, Weak};
 
-use tickwright::clock::{Clock, Instant, Ticks, VirtualClock, VirtualHost, Watcher};
-use tickwright::driver::{Alarm, Parker, ShardDriver};
-use tickwright::shard::Shards;
+use tickwright::shard::{ShardDriver, Shards};
+use tickwright::time::{Alarm, Clock, Instant, Parker, Ticks, VirtualClock, VirtualHost, Watcher};
 
 /// The documentation says "a second one takes the alarm away from the first". Here the first driver
 /// is dropped afterwards, as in `self.driver = ShardDriver::spawn(..)?`.

@@ -10,12 +10,11 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use tickwright::clock::{Instant, Ticks, VirtualHost};
-use tickwright::driver::{Alarm, DriverThread, Parker, ShardDriver};
 use tickwright::fork::Registration;
 use tickwright::scheduler::{Boxed, Next, RunError, Scheduler, SchedulerThread};
 use tickwright::service::{Settings, Site, Timing};
-use tickwright::shard::{Cancelled, Shards, Was};
+use tickwright::shard::{Cancelled, ShardDriver, Shards, Was};
+use tickwright::time::{Alarm, DriverThread, Instant, Parker, Ticks, VirtualHost};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -280,8 +279,7 @@ mod descriptors {
     use std::os::fd::AsRawFd;
 
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    use tickwright::clock::{Clock, SystemClock};
-    use tickwright::driver::{Rung, TimerFd};
+    use tickwright::time::{Clock, Rung, SystemClock, TimerFd};
 
     use super::*;
 

@@ -5,11 +5,11 @@
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
 
-use tickwright::clock::{Clock, Instant, SystemClock, Ticks, VirtualHost};
 use tickwright::family::coarse_wheel::Geometry;
 use tickwright::scheduler::{Boxed, Next, Scheduler};
 use tickwright::service::{Service, Settings, Site, Structure, Timing};
 use tickwright::shard::{ArmError, Linux, Shards, SharedTimer, Was, WheelGeometry};
+use tickwright::time::{Clock, Instant, SystemClock, Ticks, VirtualHost};
 
 const SECOND: u64 = 1_000;
 const HOUR: u64 = 3_600 * SECOND;

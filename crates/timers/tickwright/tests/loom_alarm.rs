@@ -12,9 +12,8 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use loom_common::{Logged, Ours, advance, explore, settle, together};
-use tickwright::clock::{Clock, Ticks, VirtualClock, VirtualHost};
-use tickwright::driver::{Parker, Woken};
 use tickwright::shard::Shards;
+use tickwright::time::{Clock, Parker, Ticks, VirtualClock, VirtualHost, Woken};
 
 #[derive(Clone)]
 struct Scene {

@@ -13,8 +13,7 @@ use std::sync::Arc;
 use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread::{JoinHandle, spawn};
 use loom_common::{explore, together};
-use tickwright::clock::{Clock, Instant, VirtualClock, VirtualHost};
-use tickwright::driver::{Alarm, Parker, Woken};
+use tickwright::time::{Alarm, Clock, Instant, Parker, VirtualClock, VirtualHost, Woken};
 
 fn scene() -> (VirtualHost, Arc<Parker<VirtualClock>>) {
     let host = VirtualHost::new();

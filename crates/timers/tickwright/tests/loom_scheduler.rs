@@ -31,9 +31,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use loom::cell::UnsafeCell;
 use loom::sync::Notify;
 use loom_common::{explore, together};
-use tickwright::clock::VirtualHost;
 use tickwright::scheduler::{Callback, Cancelled, Firing, Next, Scheduler, TimerId};
 use tickwright::service::{Settings, Site, State, Timing};
+use tickwright::time::VirtualHost;
 
 /// The callback, its drop and the test touch this cell, one at a time.
 struct Place(UnsafeCell<u32>);

@@ -6,11 +6,11 @@ use core::time::Duration;
 use std::panic::catch_unwind;
 use std::sync::{Arc, Mutex};
 
-use tickwright::clock::{Instant, Ticks, VirtualHost};
 use tickwright::scheduler::{
     Boxed, Callback, Cancelled, Firing, Next, Plain, RunError, Scheduler, TimerId, WouldDeadlock,
 };
 use tickwright::service::{Missed, Origin, Refusal, Settings, Site, State, Structure, Timing};
+use tickwright::time::{Instant, Ticks, VirtualHost};
 use tickwright::{BoundedHeap, Wheel};
 
 fn ms(ms: u64) -> Duration {

@@ -4,9 +4,9 @@
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
 
-use tickwright::clock::{Instant, VirtualHost};
 use tickwright::scheduler::{Callback, Cancelled, Firing, Next, Scheduler, TimerId};
 use tickwright::service::{Missed, Settings, Site, Structure, Timing};
+use tickwright::time::{Instant, VirtualHost};
 
 /// A generator of the test's own, so that the script never changes (xorshift64*, Vigna 2016).
 #[derive(Clone)]

@@ -8,10 +8,9 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use tickwright::clock::{Instant, VirtualHost};
-use tickwright::driver::{Alarm, Parker};
 use tickwright::scheduler::{Boxed, Cancelled, Next, RunError, Scheduler, SchedulerThread};
 use tickwright::service::{Refusal, Settings, Structure, TimerId, Timing, When};
+use tickwright::time::{Alarm, Instant, Parker, VirtualHost};
 
 const SECOND: u64 = 1_000_000_000;
 

@@ -4,10 +4,10 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
 
-use tickwright::clock::{Clock, Instant, VirtualHost};
 use tickwright::service::{
     Missed, Next, Refusal, Removal, Service, Settings, Site, State, Structure, Timing, When,
 };
+use tickwright::time::{Clock, Instant, VirtualHost};
 
 const SECOND: u64 = 1_000_000_000;
 const HOUR: Duration = Duration::from_secs(3600);
@@ -478,7 +478,7 @@ fn finished(service: &mut Service<&'static str>) -> Vec<&'static str> {
 const NOTHING: [&str; 0] = [];
 
 /// A clock that counts its reads.
-struct CountedClock(tickwright::clock::VirtualClock, Arc<AtomicU32>);
+struct CountedClock(tickwright::time::VirtualClock, Arc<AtomicU32>);
 
 impl Clock for CountedClock {
     fn now(&self) -> Instant {

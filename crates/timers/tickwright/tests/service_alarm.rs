@@ -5,10 +5,9 @@
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
 
-use tickwright::clock::{Instant, VirtualHost};
-use tickwright::driver::{Alarm, DriverThread, Parker};
 use tickwright::scheduler::{Next, Plain, Scheduler};
 use tickwright::service::{Service, Settings, Site, Structure, Timing};
+use tickwright::time::{Alarm, DriverThread, Instant, Parker, VirtualHost};
 
 const HOUR: Duration = Duration::from_secs(3600);
 

@@ -2,9 +2,9 @@
 
 use core::time::Duration;
 
-use tickwright::clock::VirtualHost;
 use tickwright::scheduler::{Boxed, Next, Plain, Scheduler};
 use tickwright::service::{Refusal, Service, Settings, Site, Structure, Timing};
+use tickwright::time::VirtualHost;
 
 #[test]
 fn each_pass_counts_once() {

@@ -6,9 +6,9 @@ use core::time::Duration;
 use std::panic::catch_unwind;
 use std::sync::mpsc;
 
-use tickwright::clock::{Clock, Instant, VirtualHost};
 use tickwright::scheduler::{Boxed, Cancelled, Next, Plain, Scheduler};
 use tickwright::service::{Missed, Origin, Service, Settings, Site, Timing, When};
+use tickwright::time::{Clock, Instant, VirtualHost};
 
 const SECOND: u64 = 1_000_000_000;
 

@@ -5,12 +5,11 @@ use core::time::Duration;
 use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
-use tickwright::clock::{Instant, VirtualHost};
-use tickwright::driver::Alarm;
 use tickwright::scheduler::{Plain, Scheduler};
 use tickwright::service::{
     Missed, Next, Refusal, Removal, Service, Settings, Site, Structure, TimerId, Timing, When,
 };
+use tickwright::time::{Alarm, Instant, VirtualHost};
 
 const MS: u64 = 1_000_000;
 

@@ -4,11 +4,10 @@
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
 
-use tickwright::clock::{Instant, VirtualHost};
-use tickwright::driver::Alarm;
 use tickwright::service::{
     Due, Missed, Next, Removal, Service, Settings, Site, State, Structure, Timing, When,
 };
+use tickwright::time::{Alarm, Instant, VirtualHost};
 
 struct Random(u64);
 

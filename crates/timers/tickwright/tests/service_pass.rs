@@ -4,9 +4,9 @@
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
 
-use tickwright::clock::{Instant, VirtualHost};
 use tickwright::scheduler::{Boxed, Next, Scheduler};
 use tickwright::service::{Missed, Service, Settings, Site, Structure, Timing, When};
+use tickwright::time::{Instant, VirtualHost};
 
 fn secs(s: u64) -> Duration {
     Duration::from_secs(s)

@@ -5,11 +5,10 @@ use core::cell::Cell;
 use core::time::Duration;
 use std::sync::Arc;
 
-use tickwright::clock::{Instant, VirtualHost};
-use tickwright::driver::Alarm;
 use tickwright::scheduler::{Cancelled, Next, Plain, Scheduler};
 use tickwright::service::{Settings, Structure, Timing, When};
 use tickwright::storage::{Discipline, Due, Family, Handle, Nodes, Shape};
+use tickwright::time::{Alarm, Instant, VirtualHost};
 use tickwright::{CoarseWheel, HeadChange, Order, Reject, Tick, Violation, Wheel};
 
 thread_local! {

@@ -6,10 +6,9 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use std::panic::catch_unwind;
 use std::sync::{Arc, Mutex};
 
-use tickwright::alarm::Alarm;
-use tickwright::clock::{Clock, Instant, Ticks};
 use tickwright::family::coarse_wheel::Geometry;
 use tickwright::shard::{ArmError, Linux, Shards, SharedTimer, Was, WheelGeometry};
+use tickwright::time::{Alarm, Clock, Instant, Ticks};
 
 const ALL: usize = usize::MAX;
 

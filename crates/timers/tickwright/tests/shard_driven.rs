@@ -6,9 +6,8 @@ use core::time::Duration;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use tickwright::clock::{Clock, Instant, Ticks, VirtualHost};
-use tickwright::driver::{Alarm, ShardDriver};
-use tickwright::shard::{Shards, SharedTimer};
+use tickwright::shard::{ShardDriver, Shards, SharedTimer};
+use tickwright::time::{Alarm, Clock, Instant, Ticks, VirtualHost};
 
 const MINUTE: u64 = 60_000;
 

@@ -6,8 +6,7 @@ use core::time::Duration;
 use std::fs;
 use std::os::fd::AsRawFd;
 
-use tickwright::clock::{Clock, SystemClock};
-use tickwright::driver::{Alarm, TimerFd};
+use tickwright::time::{Alarm, Clock, SystemClock, TimerFd};
 
 fn told(fd: &TimerFd, what: &str) -> String {
     let text = fs::read_to_string(format!("/proc/self/fdinfo/{}", fd.as_raw_fd())).unwrap();

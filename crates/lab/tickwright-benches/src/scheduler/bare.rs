@@ -2,8 +2,8 @@
 
 use core::time::Duration;
 
-use tickwright::clock::{Instant, Ticks};
 use tickwright::service::Structure;
+use tickwright::time::{Instant, Ticks};
 use tickwright_core::storage::Shape;
 use tickwright_core::{Family, Key, SlabQueue};
 

@@ -23,7 +23,7 @@ mod tests;
 
 use std::sync::{Arc, Mutex};
 
-use tickwright::clock::Clock;
+use tickwright::time::Clock;
 
 use super::one_to_one::OneToOne;
 use super::pthread::{Joinable, OWN_STACK, Pthread, Refused, Run, start_own};

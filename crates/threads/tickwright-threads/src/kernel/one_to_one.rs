@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tickwright::clock::Clock;
+use tickwright::time::Clock;
 
 use super::pthread::{Pthread, Refused, Run, Stacks};
 use super::runtime::Kernel;

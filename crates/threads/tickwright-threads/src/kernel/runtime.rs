@@ -9,7 +9,7 @@ use std::io;
 use std::panic::catch_unwind;
 use std::sync::{Arc, Weak};
 
-use tickwright::clock::{Clock, Instant};
+use tickwright::time::{Clock, Instant};
 
 use super::pthread;
 use super::starter::{Started, Starter};

@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicBool, AtomicUsize};
 use std::io::Write as _;
 use std::sync::{Arc, Mutex};
 
-use tickwright::clock::Instant;
+use tickwright::time::Instant;
 
 use super::remote::{self, Remote, SpawnQueue, Spawned};
 use super::remote_queue::Links;

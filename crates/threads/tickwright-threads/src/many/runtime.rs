@@ -5,7 +5,7 @@ use core::sync::atomic::AtomicBool;
 use std::io::{self, Write as _};
 use std::sync::{Arc, Mutex};
 
-use tickwright::clock::Instant;
+use tickwright::time::Instant;
 
 use super::pipe::Pipe;
 use super::pool::{WorkerPool, with_room};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::thread;
 
-use tickwright::clock::Clock;
+use tickwright::time::Clock;
 
 use crate::clock::AnyClock;
 use crate::record::MOST_SHARDS;

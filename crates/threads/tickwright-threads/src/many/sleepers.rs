@@ -1,6 +1,6 @@
 //! Threads of one worker that wait for a time, in one of the queues of the core.
 
-use tickwright::clock::Instant;
+use tickwright::time::Instant;
 use tickwright_core::{Family, Key, SlabQueue, TimerQueue, for_each_family};
 
 /// A timer queue of any family, whose payloads are the numbers of records.

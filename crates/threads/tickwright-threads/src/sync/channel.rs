@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError};
 
-use tickwright::clock::Instant;
+use tickwright::time::Instant;
 
 use crate::here;
 use crate::primitive::modelled::{Mutex, MutexGuard};

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use tickwright::clock::Instant;
+use tickwright::time::Instant;
 
 use super::mutex::MutexGuard;
 use crate::here;

@@ -4,7 +4,7 @@
 use loom::thread;
 use std::sync::Arc;
 
-use tickwright::clock::Instant;
+use tickwright::time::Instant;
 
 use super::{Mutex, bounded, unbounded};
 

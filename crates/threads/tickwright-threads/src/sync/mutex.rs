@@ -5,7 +5,7 @@ use core::ops::{Deref, DerefMut};
 use core::time::Duration;
 use std::sync::{PoisonError, TryLockError};
 
-use tickwright::clock::Instant;
+use tickwright::time::Instant;
 
 use crate::here;
 use crate::primitive::modelled;

@@ -1,6 +1,6 @@
 //! Waiting for the end of a thread.
 
-use tickwright::clock::Instant;
+use tickwright::time::Instant;
 
 use crate::error::JoinError;
 use crate::join_word::{Claim, JoinWord};

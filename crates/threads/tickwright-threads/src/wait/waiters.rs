@@ -10,7 +10,7 @@ use core::time::Duration;
 use std::collections::VecDeque;
 use std::sync::PoisonError;
 
-use tickwright::clock::Instant;
+use tickwright::time::Instant;
 
 use crate::here;
 use crate::primitive::modelled::{Mutex, MutexGuard};

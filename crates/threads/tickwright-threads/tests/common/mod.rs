@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
 
-use tickwright::clock::{Clock, Instant};
+use tickwright::time::{Clock, Instant};
 use tickwright_threads::{
     Dictionary, Knobs, Manager, ManyToMany, Model, OneToOne, Runtime, Stacks, this_thread,
 };

@@ -7,7 +7,7 @@ use core::time::Duration;
 use std::io::Write;
 use std::sync::{OnceLock, Weak};
 
-use tickwright::clock::{Clock, Instant};
+use tickwright::time::{Clock, Instant};
 use tokio::runtime::{Handle, TryCurrentError};
 use tokio::time;
 

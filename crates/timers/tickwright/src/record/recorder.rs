@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tickwright_trace::{Event, Header, TraceError, What, Writer};
 
-use crate::clock::{Clock, Instant, SystemClock};
+use crate::time::{Clock, Instant, SystemClock};
 
 /// Writes one trace for all queues and threads of a program. Clones write to the same trace.
 ///

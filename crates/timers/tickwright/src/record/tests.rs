@@ -12,10 +12,10 @@ use tickwright_core::{
 use tickwright_trace::{Event, Reader, What};
 
 use super::{QueueRecorder, Recorded, RecordedTimer, Recorder};
-use crate::clock::VirtualHost;
 use crate::scheduler::{Boxed, Next, Scheduler};
 use crate::service::{Service, Settings, Site, Structure, Timing};
 use crate::shard::{Cancelled, Shards, Was};
+use crate::time::VirtualHost;
 
 /// A file in memory that holds at most n bytes.
 #[derive(Clone)]

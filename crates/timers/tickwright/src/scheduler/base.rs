@@ -5,11 +5,10 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 
 use super::gate::{Gate, Wake};
-use crate::alarm::Alarm;
-use crate::clock::{Clock, Instant};
 use crate::fork::{self, ForkLock, Order};
 use crate::service::{Refusal, Refused, Service, Settings, TimerId, Timing};
 use crate::sync::{Arc, Condvar, MutexGuard, ThreadId, Waiters, lock, no_memory, try_lock};
+use crate::time::{Alarm, Clock, Instant};
 
 /// Timers that call back. See the [module](super).
 pub struct Scheduler<C> {
@@ -180,7 +179,7 @@ impl<C> Scheduler<C> {
     }
 
     /// From now on, sets `alarm` to the time at which the queue must run, whichever thread arms a
-    /// timer. An event loop passes a [`TimerFd`](crate::driver), or an alarm of its own that sends
+    /// timer. An event loop passes a [`TimerFd`](crate::time), or an alarm of its own that sends
     /// the time to the loop: the [module](super) has one.
     pub fn set_alarm(&self, alarm: Option<Arc<dyn Alarm>>) {
         self.lock().service.set_alarm(alarm);

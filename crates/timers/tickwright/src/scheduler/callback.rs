@@ -4,8 +4,8 @@ use core::fmt;
 use core::time::Duration;
 
 use super::base::Scheduler;
-use crate::clock::Instant;
 use crate::service::{Next, TimerId};
+use crate::time::Instant;
 
 /// A callback. The scheduler calls it without any lock held, on the thread that runs the queue. At
 /// any time one callback per scheduler runs. The callback may use every operation of the scheduler

@@ -1,8 +1,8 @@
 //! The gate: an arm goes through it. It is open unless the scheduler is shut down or a loop of a C
 //! program sleeps.
 
-use crate::clock::Instant;
 use crate::sync::{Arc, ThreadId};
+use crate::time::Instant;
 
 /// Wakes a loop that sleeps for the scheduler's time-out.
 pub(super) type Wake = Arc<dyn Fn() + Send + Sync>;

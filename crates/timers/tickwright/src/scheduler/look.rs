@@ -8,10 +8,9 @@ use tickwright_core::Violation;
 use super::base::{Core, Scheduler};
 use super::callback::Callback;
 use super::report::{Dump, Listed, Report};
-use crate::clock::Instant;
-use crate::driver::timeout_ms;
 use crate::service::{Info, Refusal, State, Statistics, TimerId};
 use crate::sync::no_memory;
+use crate::time::{Instant, timeout_ms};
 
 /// What [`Scheduler::inspect`] finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

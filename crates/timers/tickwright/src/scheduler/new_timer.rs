@@ -9,9 +9,9 @@ use crate::service::{Origin, Refused, Service, Site, TimerId, Timing};
 ///
 /// ```
 /// use core::time::Duration;
-/// use tickwright::clock::VirtualHost;
 /// use tickwright::scheduler::{Boxed, Next, Scheduler};
 /// use tickwright::service::{Missed, Settings, Timing};
+/// use tickwright::time::VirtualHost;
 ///
 /// let host = VirtualHost::new();
 /// let scheduler = Scheduler::new(Settings::new().clock(host.monotonic()));

@@ -5,9 +5,9 @@ use std::sync::mpsc;
 use std::thread;
 
 use super::*;
-use crate::clock::VirtualHost;
 use crate::service::Settings;
 use crate::sync::Ordering;
+use crate::time::VirtualHost;
 
 /// Spins until `so` returns `true`.
 fn until(mut so: impl FnMut() -> bool) {

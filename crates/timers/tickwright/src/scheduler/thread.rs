@@ -6,10 +6,8 @@ use std::sync::Weak;
 
 use super::base::Scheduler;
 use super::callback::Callback;
-use crate::alarm::Alarm;
-use crate::clock::Clock;
-use crate::driver::{DriverPanicked, DriverThread, Parker};
 use crate::sync::Arc;
+use crate::time::{Alarm, Clock, DriverPanicked, DriverThread, Parker};
 
 /// A thread that sleeps until the next callback of a scheduler is due, and runs the queue. Other
 /// threads may run the queue, too: the threads take turns.

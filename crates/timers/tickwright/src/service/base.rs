@@ -14,9 +14,8 @@ use super::site::Sites;
 use super::structure::Structure;
 use super::table::Table;
 use super::words::{Refusal, Statistics};
-use crate::alarm::Alarm;
-use crate::clock::{Clock, Instant, Source, Ticks};
 use crate::sync::no_memory;
+use crate::time::{Alarm, Clock, Instant, Source, Ticks};
 
 /// The timers of one thread, on a clock. See the [module](super).
 pub struct Service<P> {

@@ -9,8 +9,8 @@
 //!
 //! ```
 //! use core::time::Duration;
-//! use tickwright::clock::{Instant, VirtualHost};
 //! use tickwright::service::{Missed, Next, Service, Settings, Site, Timing};
+//! use tickwright::time::{Instant, VirtualHost};
 //!
 //! let machine = VirtualHost::new();
 //! let mut service = Service::new(Settings::new().clock(machine.monotonic()));

@@ -12,7 +12,7 @@ use super::table::TimerId;
 use super::timing::{Target, Timing, roundest};
 use super::wall::{shifted, unshifted};
 use super::words::{Refusal, Refused, Removal};
-use crate::clock::Instant;
+use crate::time::Instant;
 
 impl<P> Service<P> {
     /// Adds a timer and arms it. When the timer is done, it is removed.

@@ -13,7 +13,7 @@ use super::site::SiteCounts;
 use super::table::TimerId;
 use super::wall::unshifted;
 use super::words::{Info, Refusal, Statistics};
-use crate::clock::Instant;
+use crate::time::Instant;
 
 impl<P> Service<P> {
     /// Returns the information about a timer, or `None` for a stale id.

@@ -11,8 +11,7 @@ use super::entry::{Flag, State};
 use super::table::TimerId;
 use super::wall::{shifted, unshifted};
 use super::words::{Due, Finished, Next};
-use crate::alarm::Alarm;
-use crate::clock::{Instant, nanos};
+use crate::time::{Alarm, Instant, nanos};
 
 impl<P> Service<P> {
     /// Begins a pass, which can take timers that are due now and were armed before.
@@ -186,7 +185,7 @@ impl<P> Service<P> {
 
     /// How long there is nothing to do. It is zero if something is due, and `None` if nothing is
     /// pending. If the clock may jump, it is at most
-    /// [`longest_sleep`](crate::clock::Clock::longest_sleep): look again after that time. Costs
+    /// [`longest_sleep`](crate::time::Clock::longest_sleep): look again after that time. Costs
     /// O(levels) at most. Over a wheel it may be too short: the next pass finds nothing due and
     /// corrects that ([`next_wake`](Self::next_wake) is exact).
     #[must_use]

@@ -9,8 +9,8 @@ use tickwright_trace::What;
 
 use super::entry::Entry;
 use super::queue::Queue;
-use crate::clock::Ticks;
 use crate::record::QueueRecorder;
+use crate::time::Ticks;
 
 /// Wraps the queue of a service if there is a recorder.
 pub(super) fn recorded(

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::structure::Structure;
-use crate::clock::{Clock, Source, Ticks, nanos};
+use crate::time::{Clock, Source, Ticks, nanos};
 
 /// The settings of a service.
 #[derive(Clone, Debug, Default)]

@@ -10,7 +10,7 @@ use tickwright_core::{Family, Order, Span, for_each_family};
 use tickwright_nodes::arena::Idx;
 
 use super::queue::{Queue, boxed};
-use crate::clock::Ticks;
+use crate::time::Ticks;
 
 /// A structure for the timers of a service.
 ///

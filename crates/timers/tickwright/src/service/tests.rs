@@ -12,7 +12,7 @@ use super::table::Table;
 use super::timing::{Missed, roundest};
 use super::wall::{shifted, unshifted};
 use super::*;
-use crate::clock::Instant;
+use crate::time::Instant;
 
 fn table() -> Table<()> {
     Table::new(Structure::default().build().unwrap())
@@ -53,7 +53,7 @@ fn a_slot_whose_generations_are_used_up_is_retired() {
 fn many_timers_run_in_order() {
     const MANY: u64 = 20_000;
     for name in ["heap4", "rb", "wheel", "fixed-delay"] {
-        let host = crate::clock::VirtualHost::new();
+        let host = crate::time::VirtualHost::new();
         let structure: Structure = name.parse().unwrap();
         let mut service = Service::new(Settings::new().clock(host.monotonic()).structure(structure));
         // 7,919 is prime, so each tick up to `MANY` comes once.
@@ -251,7 +251,7 @@ fn lateness_is_counted_in_powers_of_two() {
 #[test]
 fn room_is_made_in_advance() {
     struct Still;
-    impl crate::clock::Clock for Still {
+    impl crate::time::Clock for Still {
         fn now(&self) -> Instant {
             Instant::from_nanos(7)
         }
@@ -281,7 +281,7 @@ fn room_is_made_in_advance() {
 
 #[test]
 fn passes_are_counted_whether_or_not_anything_is_due() {
-    let host = crate::clock::VirtualHost::new();
+    let host = crate::time::VirtualHost::new();
     let mut service = Service::new(Settings::new().clock(host.monotonic()));
     service.add(Timing::after(Duration::from_secs(2)), &Site::here("a"), 7).unwrap();
     for (passes, fired) in [(1, 0), (2, 1), (3, 1)] {

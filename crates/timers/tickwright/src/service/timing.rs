@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::clock::{Instant, nanos};
+use crate::time::{Instant, nanos};
 
 /// The point in time for which a timer is armed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

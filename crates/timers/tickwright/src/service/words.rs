@@ -7,7 +7,7 @@ use super::entry::State;
 use super::lateness::Lateness;
 use super::site::Site;
 use super::table::TimerId;
-use crate::clock::Instant;
+use crate::time::Instant;
 
 /// Why a timer was not armed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -8,7 +8,7 @@ use super::rearm::Arm;
 use super::result::{ArmError, Was};
 
 /// Arming. Deadlines are in ticks of the shard. [`Shard::set_clock`](super::Shard::set_clock) sets
-/// the length of a tick, and [`Ticks`](crate::clock::Ticks) converts.
+/// the length of a tick, and [`Ticks`](crate::time::Ticks) converts.
 ///
 /// After each of these calls, a pending timer is late by at most 8/63 of its delay or by one tick,
 /// for Linux's geometry ([`Geometry::lateness`](crate::family::coarse_wheel::Geometry::lateness)).
@@ -45,8 +45,8 @@ impl<G: WheelGeometry> SharedTimer<G> {
     /// The call is one compare-exchange, without a lock, if three conditions hold. First, the
     /// deadline falls into the bucket that holds the timer. Second, a timer armed now would not get
     /// a finer level. Third, the shard has no clock, or one with a
-    /// [`timeline`](crate::clock::Clock::timeline), such as
-    /// [`SystemClock`](crate::clock::SystemClock): a thread without the lock can read no other
+    /// [`timeline`](crate::time::Clock::timeline), such as
+    /// [`SystemClock`](crate::time::SystemClock): a thread without the lock can read no other
     /// clock. The timer then stays on its shard and keeps its place in the bucket.
     ///
     /// A reading of the clock costs some 20 ns. A caller that has just read the clock to compute

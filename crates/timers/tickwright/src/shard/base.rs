@@ -19,10 +19,9 @@ use super::geometry::{self, Linux, WheelGeometry};
 use super::ghost::Ghost;
 use super::source::Source;
 use super::statistics::{Statistics, Stripes};
-use crate::alarm::Alarm;
-use crate::clock::{Clock, Instant, Ticks};
 use crate::fork::Slot;
 use crate::sync::{Arc, AtomicU32, AtomicU64, Cell, Condvar, ThreadId, Waiters};
+use crate::time::{Alarm, Clock, Instant, Ticks};
 
 /// The shards between which timers move.
 pub(super) struct Set<G: WheelGeometry> {

@@ -9,9 +9,8 @@ use super::base::{Base, Firing, Set, SharedTimer, lock_both};
 use super::expire::{self, BUSY, Busy};
 use super::geometry::{Linux, WheelGeometry};
 use super::result::NO_SUCH_SHARD;
-use crate::alarm::Alarm;
-use crate::clock::{Clock, Ticks};
 use crate::sync::{Arc, Ordering, lock};
+use crate::time::{Alarm, Clock, Ticks};
 
 /// There is no shard with that number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -146,14 +145,14 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
 
     /// Sets the clock that the shard reads whenever a timer is armed, and the length of the shard's
     /// tick. A re-arm without the lock reads it only if it is a
-    /// [`SystemClock`](crate::clock::SystemClock). Without a clock, the shard's time is that of its
+    /// [`SystemClock`](crate::time::SystemClock). Without a clock, the shard's time is that of its
     /// last advance.
     ///
     /// Tick 0 begins at the clock's origin. The alarm uses the same ticks. Before this call a tick
     /// is 1 ns. Choose the length before the first advance and the first timer: the shard's time
     /// and deadlines keep their values in ticks. Timers that move to another shard also keep their
     /// deadlines in ticks, so give all shards ticks of one length. If a
-    /// [`ShardDriver`](crate::driver::ShardDriver) drives the shard, leave the clock to the driver.
+    /// [`ShardDriver`](crate::shard::ShardDriver) drives the shard, leave the clock to the driver.
     ///
     /// A shard needs a clock if its driver sleeps until something is due. The shard chooses a
     /// bucket by the delay from its own time. Suppose that this time stood still for an hour. Then

@@ -2,8 +2,8 @@
 
 use tickwright_core::Tick;
 
-use crate::clock::{Clock, SystemClock, Ticks, Timeline};
 use crate::sync::{AtomicU64, Ordering};
+use crate::time::{Clock, SystemClock, Ticks, Timeline};
 
 /// Which clock a shard has, as one word:
 ///

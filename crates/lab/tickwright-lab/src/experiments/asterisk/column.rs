@@ -1,9 +1,9 @@
 //! The compared schedulers: those of 2009, and ours over each structure.
 
 use clap::ValueEnum;
-use tickwright::clock::Instant;
 use tickwright::scheduler::{Cancelled, Firing, Next, Plain, Scheduler, TimerId};
 use tickwright::service::{Settings, Structure};
+use tickwright::time::Instant;
 
 use super::then::{Context, Heap, List, Order};
 use crate::clock::{Meter, OsClock};

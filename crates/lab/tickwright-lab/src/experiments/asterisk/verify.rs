@@ -3,9 +3,9 @@
 use core::cell::{Cell, RefCell};
 use core::time::Duration;
 
-use tickwright::clock::{Instant, VirtualHost};
 use tickwright::scheduler::{Cancelled, Firing, Next, Plain, Scheduler};
 use tickwright::service::{Settings, Structure};
+use tickwright::time::{Instant, VirtualHost};
 
 use super::column::{Column, Then};
 use super::sample::Delays;

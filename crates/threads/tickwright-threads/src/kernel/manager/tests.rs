@@ -8,7 +8,7 @@ use crate::error::JoinError;
 use crate::runtime::Handle;
 use crate::this_thread;
 use crate::threads::Wait;
-use tickwright::clock::SystemClock;
+use tickwright::time::SystemClock;
 
 const PLAIN: Attributes = Attributes::new();
 

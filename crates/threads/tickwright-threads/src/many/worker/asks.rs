@@ -3,7 +3,7 @@
 use core::cell::RefCell;
 use core::sync::atomic::Ordering;
 
-use tickwright::clock::Instant;
+use tickwright::time::Instant;
 
 use super::super::remote::Spawned;
 use super::super::sleepers::Sleepers;

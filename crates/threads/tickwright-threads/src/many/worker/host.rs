@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::io;
 use std::sync::Arc;
 
-use tickwright::clock::{Clock, Instant};
+use tickwright::time::{Clock, Instant};
 
 use super::Worker;
 use crate::here::{self, Host};

@@ -4,7 +4,7 @@ use core::cell::RefCell;
 use core::sync::atomic::Ordering;
 use core::time::Duration;
 
-use tickwright::clock::Instant;
+use tickwright::time::Instant;
 
 use super::super::remote::Remote;
 use super::super::sleep::Sleep;

@@ -8,7 +8,7 @@ use core::task::Poll;
 use std::sync::Arc;
 use std::time::Instant;
 
-use tickwright::clock::VirtualHost;
+use tickwright::time::VirtualHost;
 use tickwright_async::{Settings, Timers};
 
 use crate::common::Counter;

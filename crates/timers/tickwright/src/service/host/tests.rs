@@ -7,11 +7,11 @@ use core::time::Duration;
 use tickwright_core::{Tick, Violation};
 use tickwright_nodes::arena::{Full, Idx, SlotId};
 
-use crate::clock::VirtualHost;
 use crate::service::entry::Entry;
 use crate::service::queue::Queue;
 use crate::service::table::Table;
 use crate::service::{Service, Settings, Site, Structure, Timing};
+use crate::time::VirtualHost;
 
 /// A binary heap whose "second" is the second cell of its array, as it was in Xenomai for six
 /// years. A true queue does all other operations.

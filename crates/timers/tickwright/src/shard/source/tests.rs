@@ -1,6 +1,6 @@
 use super::Source;
-use crate::clock::{Clock, SystemClock, Ticks, Timeline, VirtualHost};
 use crate::sync::Arc;
+use crate::time::{Clock, SystemClock, Ticks, Timeline, VirtualHost};
 
 fn source(clock: Option<Arc<dyn Clock>>, ticks: Ticks) -> Source {
     let source = Source::none();

@@ -1,7 +1,7 @@
 use core::time::Duration;
 
 use super::{timeout, timeout_ms};
-use crate::clock::Instant;
+use crate::time::Instant;
 
 const MS: u64 = 1_000_000;
 

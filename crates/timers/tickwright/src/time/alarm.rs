@@ -1,8 +1,6 @@
 //! Alarms: a service or a shard sets its alarm to the time at which it must run next.
-//!
-//! [`driver`](crate::driver) has the alarms at which a thread or an event loop waits.
 
-use crate::clock::Instant;
+use super::Instant;
 use crate::sync::Arc;
 
 /// An alarm that goes off once, at the time to which it was last set.

@@ -37,14 +37,14 @@
 //!
 //! All times of a shard are in its ticks, as a bare [`Tick`]. A program that advances the shard
 //! itself chooses the length of a tick. [`Shard::set_clock`] gives the shard a clock and the length
-//! of its tick; [`Ticks`](crate::clock::Ticks) converts between ticks and the clock's instants.
+//! of its tick; [`Ticks`](crate::time::Ticks) converts between ticks and the clock's instants.
 //!
 //! # What is not promised
 //!
 //! - Order within a bucket is that of the wheel; a re-arm in its bucket keeps the timer's place and
 //!   shard.
 //! - A shard wakes no thread until it has a clock and an alarm ([`Shard::set_clock`],
-//!   [`Shard::set_alarm`]); [`ShardDriver`](crate::driver::ShardDriver) sets both.
+//!   [`Shard::set_alarm`]); [`ShardDriver`] sets both.
 //! - [`SharedTimer::cancel`] does not wait for a running callback. Two callbacks that wait for each
 //!   other's timers wait for ever.
 //! - A callback that owns a handle to its own timer keeps the timer alive for ever: use
@@ -62,6 +62,7 @@
 mod arm;
 mod base;
 mod cancel;
+mod driver;
 mod expire;
 mod geometry;
 mod ghost;
@@ -82,6 +83,7 @@ pub use base::{Firing, SharedTimer};
 #[cfg(feature = "record")]
 pub(crate) use cancel::Step;
 pub use cancel::{Cancelled, WouldDeadlock};
+pub use driver::ShardDriver;
 pub use expire::Busy;
 pub use geometry::{Linux, WheelGeometry};
 pub use handle::{DrainError, NoSuchShard, Shard};

@@ -12,7 +12,7 @@ use core::time::Duration;
 ///
 /// ```
 /// use core::time::Duration;
-/// use tickwright::clock::{Clock, Instant, VirtualHost};
+/// use tickwright::time::{Clock, Instant, VirtualHost};
 ///
 /// let host = VirtualHost::new();
 /// let clock = host.monotonic();

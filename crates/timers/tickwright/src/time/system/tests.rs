@@ -2,7 +2,7 @@ use core::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use core::time::Duration;
 
 use super::{SystemClock, offset, portable};
-use crate::clock::{Clock, Instant};
+use crate::time::{Clock, Instant};
 
 const ALL: [SystemClock; 3] = [SystemClock::Monotonic, SystemClock::BootTime, SystemClock::RealTime];
 

@@ -10,7 +10,7 @@ use super::Instant;
 /// clock, too.
 ///
 /// ```
-/// use tickwright::clock::{Instant, Ticks};
+/// use tickwright::time::{Instant, Ticks};
 ///
 /// let ticks = Ticks::MILLISECOND;
 /// assert_eq!(ticks.deadline(Instant::from_nanos(1_000_001)), 2, "in the middle of tick 1");

@@ -16,7 +16,7 @@ use crate::sync::{Arc, lock, no_memory};
 ///
 /// ```
 /// use core::time::Duration;
-/// use tickwright::clock::{Clock, Instant, VirtualHost};
+/// use tickwright::time::{Clock, Instant, VirtualHost};
 ///
 /// let host = VirtualHost::new();
 /// let (monotonic, boot, real) = (host.monotonic(), host.boot_time(), host.real_time());

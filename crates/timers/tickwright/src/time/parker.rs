@@ -7,8 +7,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::sync::Weak;
 
-use crate::alarm::Alarm;
-use crate::clock::{Clock, Instant, Watcher};
+use super::{Alarm, Clock, Instant, Watcher};
 use crate::fork::{ForkLock, Order};
 use crate::sync::{Arc, Condvar, MutexGuard, lock, no_memory, wait, wait_for};
 
@@ -33,8 +32,7 @@ pub enum Woken {
 ///
 /// ```
 /// use core::time::Duration;
-/// use tickwright::clock::{Instant, VirtualHost};
-/// use tickwright::driver::{Alarm, Parker, Woken};
+/// use tickwright::time::{Alarm, Instant, Parker, VirtualHost, Woken};
 ///
 /// let host = VirtualHost::new();
 /// let parker = Parker::new(host.monotonic());

@@ -4,8 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use super::DriverThread;
-use crate::clock::{Clock, Instant, VirtualClock, VirtualHost};
-use crate::driver::{Alarm, Parker};
+use crate::time::{Alarm, Clock, Instant, Parker, VirtualClock, VirtualHost};
 
 fn scene(run: impl FnMut() + Send + 'static) -> (VirtualHost, DriverThread<VirtualClock>) {
     let host = VirtualHost::new();

@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 use std::thread;
 
 use super::VirtualHost;
-use crate::clock::{Clock, Instant, SystemClock, Watcher};
+use crate::time::{Clock, Instant, SystemClock, Watcher};
 
 /// The instants of the three clocks and the time of day.
 fn seen(host: &VirtualHost) -> (u64, u64, u64, i128) {

@@ -3,18 +3,16 @@
 use std::io;
 use std::sync::Weak;
 
-use super::{DriverPanicked, DriverThread, Parker};
-use crate::alarm::Alarm;
-use crate::clock::{Clock, Ticks};
-use crate::shard::{Linux, Shards, WheelGeometry};
+use super::{Linux, Shards, WheelGeometry};
 use crate::sync::Arc;
+use crate::time::{Alarm, Clock, DriverPanicked, DriverThread, Parker, Ticks};
 
 /// A thread that sleeps until something is due on a shard, and runs the shard's callbacks. Each
 /// shard that needs a driver needs one of its own.
 ///
 /// Each call that arms a timer reads the clock, so a delay counts from the time of the call however
 /// long the driver sleeps. A re-arm in its bucket needs no lock for that under a
-/// [`SystemClock`](crate::clock::SystemClock). Under another clock it takes the lock, unless the
+/// [`SystemClock`](crate::time::SystemClock). Under another clock it takes the lock, unless the
 /// caller passes the time: [`SharedTimer::modify_at`](crate::shard::SharedTimer::modify_at).
 ///
 /// The driver sets the shard's clock, alarm and length of a tick, and keeps the shards alive. When
@@ -24,9 +22,8 @@ use crate::sync::Arc;
 /// ```
 /// use core::time::Duration;
 /// use std::sync::Arc;
-/// use tickwright::clock::{Clock, Ticks, VirtualHost};
-/// use tickwright::driver::ShardDriver;
-/// use tickwright::shard::Shards;
+/// use tickwright::shard::{ShardDriver, Shards};
+/// use tickwright::time::{Clock, Ticks, VirtualHost};
 ///
 /// let host = VirtualHost::new();
 /// let shards = Arc::new(Shards::new(1));

@@ -9,8 +9,8 @@ use std::io;
 use std::panic::catch_unwind;
 use std::thread::Builder;
 
+use super::Clock;
 use super::parker::{DRIVER, Parker, Woken};
-use crate::clock::Clock;
 use crate::fork::{ForkLock, Order, Process};
 use crate::sync::{Arc, lock};
 
@@ -28,8 +28,7 @@ const AFTER_A_PANIC: Duration = Duration::from_secs(1);
 ///
 /// ```
 /// use core::time::Duration;
-/// use tickwright::clock::{Clock, Instant, VirtualHost};
-/// use tickwright::driver::{Alarm, DriverThread, Parker};
+/// use tickwright::time::{Alarm, Clock, DriverThread, Instant, Parker, VirtualHost};
 ///
 /// let host = VirtualHost::new();
 /// let parker = Parker::new(host.monotonic());

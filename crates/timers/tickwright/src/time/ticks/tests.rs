@@ -1,5 +1,5 @@
 use super::Ticks;
-use crate::clock::Instant;
+use crate::time::Instant;
 
 #[test]
 fn never_early_and_due_when_the_tick_begins() {

@@ -5,8 +5,8 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 
 use super::ShardDriver;
-use crate::clock::{Clock, Instant, Ticks, VirtualClock, VirtualHost};
 use crate::shard::{Firing, Shards, SharedTimer};
+use crate::time::{Clock, Instant, Ticks, VirtualClock, VirtualHost};
 
 type Log = Arc<Mutex<Vec<(u64, u64)>>>;
 

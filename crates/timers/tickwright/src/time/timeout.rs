@@ -2,12 +2,12 @@
 
 use core::time::Duration;
 
-use crate::clock::Instant;
+use super::Instant;
 
 /// The time-out in milliseconds for `poll` and similar calls, which then return once `wake` has
 /// come.
 ///
-/// `now` and `wake` are instants of the same clock. [`Ticks::start`](crate::clock::Ticks::start)
+/// `now` and `wake` are instants of the same clock. [`Ticks::start`](crate::time::Ticks::start)
 /// converts the ticks of a queue.
 ///
 /// The result rounds up: a loop that wakes too early finds nothing due and polls again at once. It
@@ -15,8 +15,7 @@ use crate::clock::Instant;
 /// (24 days): a longer wait takes several calls.
 ///
 /// ```
-/// use tickwright::clock::{Instant, Ticks};
-/// use tickwright::driver::timeout_ms;
+/// use tickwright::time::{Instant, Ticks, timeout_ms};
 ///
 /// let now = Instant::from_nanos(38_500_000);
 /// assert_eq!(timeout_ms(now, Some(Instant::from_nanos(39_500_001))), 2, "1 ms and 1 ns: 2 ms");
@@ -28,7 +27,7 @@ use crate::clock::Instant;
 /// ```
 ///
 /// A loop that sleeps for this time does not notice an earlier timer that another thread arms
-/// meanwhile. If other threads arm timers, take an [alarm](crate::alarm) instead.
+/// meanwhile. If other threads arm timers, take an [alarm](crate::time::Alarm) instead.
 ///
 /// The example `examples/poll_loop.rs` of this crate is a whole event loop.
 #[must_use]

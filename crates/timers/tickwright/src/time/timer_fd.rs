@@ -8,8 +8,7 @@ use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
 };
 
-use super::Alarm;
-use crate::clock::{Clock, Instant, SystemClock};
+use super::{Alarm, Clock, Instant, SystemClock};
 use crate::fork::{self, ForkLock, Order, Process};
 use crate::sync::{Arc, lock};
 

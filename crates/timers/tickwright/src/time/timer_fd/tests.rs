@@ -2,9 +2,8 @@ use core::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::{Rung, TimerFd};
-use crate::clock::{Clock, Instant, SystemClock};
-use crate::driver::Alarm;
 use crate::sync::lock;
+use crate::time::{Alarm, Clock, Instant, SystemClock};
 
 const ALL: [SystemClock; 3] = [SystemClock::Monotonic, SystemClock::BootTime, SystemClock::RealTime];
 

@@ -5,8 +5,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
 use super::{Parker, Woken};
-use crate::clock::{Clock, Instant, SystemClock, VirtualClock, VirtualHost};
-use crate::driver::Alarm;
+use crate::time::{Alarm, Clock, Instant, SystemClock, VirtualClock, VirtualHost};
 
 /// Starts a thread that waits until the parker is stopped, and sends each result of the wait.
 fn sleeper<K: Clock + 'static>(parker: &Arc<Parker<K>>) -> Receiver<Woken> {

@@ -1,0 +1,92 @@
+//! Time: clocks, ticks, alarms, and the drivers that wake a service when its next timer is due.
+//!
+//! # Clocks
+//!
+//! A clock has a **steady** timeline, which never steps and never runs back. Its points are
+//! [`Instant`]s, and timers stand on it. A clock that people set (the wall clock) is a steady clock
+//! plus an offset, and the offset may change. When the offset changes, timers by the wall clock are
+//! inserted again. Other timers are not touched.
+//!
+//! [`SystemClock`] has three clocks of the machine. [`VirtualHost`] has the same three clocks for a
+//! machine that a test moves by command.
+//!
+//! # What happens to timers when time does something odd
+//!
+//! *Relative*: a timer that is due a given time after it was armed. *Periodic*: a timer that is due
+//! on a grid from there. *Wall*: a timer that is due when the wall shows a date, or on a grid from
+//! that date; only [`SystemClock::RealTime`] has wall timers.
+//!
+//! | event | [`Monotonic`](SystemClock::Monotonic) | [`BootTime`](SystemClock::BootTime) | [`RealTime`](SystemClock::RealTime) |
+//! |---|---|---|---|
+//! | the wall is set back 1 h | nothing | nothing | relative, periodic: nothing. Wall: each fires 1 h later, when the wall shows its date again; what has fired does not fire again. A grid that has begun goes on within a period |
+//! | the wall is set forward 1 d | nothing | nothing | relative, periodic: nothing. Wall: what was due within the day fires now, once; the missed points of a grid are overruns |
+//! | suspended for 8 h | all stand still, and are 8 h late by the world's time; no overruns | what came due fires at the resume; periodic ones count the periods slept through as overruns, and their policy says what of them is made up for | relative, periodic: as monotonic. Wall: what came due fires at the resume |
+//! | the virtual machine is paused, its clocks with it | nothing: the world went on without them | nothing | nothing; the wall is behind the world, until somebody sets it: then as set forward |
+//! | the same, and the clocks jump when it goes on | what came due fires at once, periodic ones with overruns | the same | the same |
+//!
+//! "At the resume" and "now" mean the driver's next look at the clock. No thread that sleeps by a
+//! steady clock is notified of a step or of a suspend. So a parked thread looks at the clock at
+//! least every [`longest_sleep`](Clock::longest_sleep), one second. The kernel does notify a
+//! [timerfd](TimerFd). Slewing (NTP) moves the steady timeline and the wall alike. It is none of
+//! these events.
+//!
+//! # Drivers
+//!
+//! A service owns no thread. It sets an [`Alarm`] to the time at which it wants to run next, each
+//! time that this changes. The thread that waits at the alarm runs the service.
+//!
+//! | driver | for |
+//! |---|---|
+//! | [`Parker`] and [`DriverThread`] | a thread of its own, asleep until something is due |
+//! | [`TimerFd`] (Linux) | an event loop that waits for descriptors |
+//! | [`timeout_ms`], [`timeout`] | a `poll` loop whose thread alone arms timers |
+//! | [`ShardDriver`](crate::shard::ShardDriver) | a thread for a shard |
+//!
+//! # Forks
+//!
+//! A forked child has only the thread that forked, so it has no driver thread: start another one
+//! there. If the driver is the parent's, [`DriverThread::stop`] and its drop return at once in the
+//! child, and `settle` returns `false`. If a callback forks, its thread goes on as the child's
+//! driver thread.
+//!
+//! A child has a [`TimerFd`] of its own. The descriptor keeps its number, and its alarm is set as
+//! the parent's was. The two timerfds do not affect each other. The child shares an inherited
+//! `epoll` instance with the parent, so it must make its own.
+//!
+//! In the child all locks are free and their data is whole, whatever other threads did at the
+//! moment of the fork. The fork waits for those threads. So do not fork inside of a
+//! [`Clock`], an [`Alarm`] or an [`Origin`](crate::service::Origin). Also do not fork while you
+//! hold a lock that one of these takes. A fork inside of one of these takes two seconds longer. A
+//! child that is made without `fork` (by `vfork` or `clone`) may call `exec`, but nothing of this
+//! crate.
+
+mod alarm;
+mod clock;
+mod driver_thread;
+mod instant;
+mod parker;
+#[cfg(unix)]
+mod platform_thread;
+mod source;
+mod system;
+mod ticks;
+mod timeout;
+#[cfg(target_os = "linux")]
+mod timer_fd;
+mod virtual_host;
+
+pub use alarm::Alarm;
+pub use clock::{Clock, Timeline, Watcher};
+pub use driver_thread::{DriverPanicked, DriverThread, Join};
+pub use instant::Instant;
+pub(crate) use instant::nanos;
+pub use parker::{Parker, Woken};
+#[cfg(unix)]
+pub use platform_thread::start_thread;
+pub(crate) use source::Source;
+pub use system::SystemClock;
+pub use ticks::Ticks;
+pub use timeout::{timeout, timeout_ms};
+#[cfg(target_os = "linux")]
+pub use timer_fd::{Rung, TimerFd};
+pub use virtual_host::{VirtualClock, VirtualHost};

@@ -1,0 +1,92 @@
+//! What a clock is, and who watches one.
+
+use core::time::Duration;
+use std::sync::Weak;
+
+use super::Instant;
+use crate::sync::Arc;
+
+/// A source of time.
+///
+/// A service calls the clock under the service's own lock. So the clock must not call the service,
+/// and must not panic.
+///
+/// Costs: every operation with a relative time calls `now`, which should take tens of nanoseconds.
+pub trait Clock: Send + Sync {
+    /// The present instant. It is never earlier than an instant that any thread read before.
+    fn now(&self) -> Instant;
+
+    /// The offset that makes [`now`](Self::now) the time since 1970-01-01 UTC, in nanoseconds, at
+    /// this moment. `None` if the clock has no such meaning.
+    fn wall_offset(&self) -> Option<i64> {
+        None
+    }
+
+    /// The longest time for which a thread that waits by this clock may sleep before it looks
+    /// again. The thread sleeps by a system clock, which may stand still while this clock advances.
+    /// A step of this clock may wake no thread. `None`: the thread may sleep without a limit.
+    fn longest_sleep(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Whether this clock advances by command alone, as a [`VirtualClock`](super::VirtualClock)
+    /// does. Such a clock remembers the watcher and notifies it after each move. The notification
+    /// alone wakes a thread that sleeps by the clock; no time-out does. Clocks that advance by
+    /// themselves return `false` and notify no watcher.
+    fn watch(&self, _watcher: &Weak<dyn Watcher>) -> bool {
+        false
+    }
+
+    /// The timeline of the machine that [`now`](Self::now) reads, if it reads one as it is. A
+    /// [shard](crate::shard) then reads it without its lock. A wrong timeline makes timers late.
+    fn timeline(&self) -> Option<Timeline> {
+        None
+    }
+}
+
+/// A timeline of the machine. It has no state in this process, so any thread can read it at any
+/// time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Timeline {
+    /// That of [`SystemClock::Monotonic`](super::SystemClock::Monotonic).
+    Monotonic,
+    /// That of [`SystemClock::BootTime`](super::SystemClock::BootTime).
+    BootTime,
+}
+
+/// A sleeper that a clock notifies after each move.
+pub trait Watcher: Send + Sync {
+    /// The clock calls this after the clock, its offset, or both have moved. The thread that moved
+    /// the clock makes the call, and holds no lock.
+    fn clock_moved(&self);
+}
+
+/// A pointer to a clock is a clock, too: it passes each call to that clock.
+macro_rules! clock_behind {
+    ($pointer:ty) => {
+        impl<K: Clock + ?Sized> Clock for $pointer {
+            fn now(&self) -> Instant {
+                (**self).now()
+            }
+
+            fn wall_offset(&self) -> Option<i64> {
+                (**self).wall_offset()
+            }
+
+            fn longest_sleep(&self) -> Option<Duration> {
+                (**self).longest_sleep()
+            }
+
+            fn watch(&self, watcher: &Weak<dyn Watcher>) -> bool {
+                (**self).watch(watcher)
+            }
+
+            fn timeline(&self) -> Option<Timeline> {
+                (**self).timeline()
+            }
+        }
+    };
+}
+
+clock_behind!(&K);
+clock_behind!(Arc<K>);
