@@ -3,6 +3,7 @@
 //!
 //! | you have | begin with |
 //! |---|---|
+//! | a loop of your own, `Instant`s and `Duration`s | [`TimeQueue`] |
 //! | a loop of your own, and ticks | [`SlabQueue`] or [`DefaultQueue`]; [`HookQueue`] without an allocator |
 //! | idle time-outs by the thousand, moved far more often than they fire | `SlabQueue<Wheel, T>`; the page of [`DefaultFamily`] compares structures |
 //! | a clock, one-shot and periodic timers, one thread | [`service`] |
@@ -26,9 +27,11 @@ pub mod service;
 pub mod shard;
 mod sync;
 pub mod time;
+mod time_queue;
 
 #[doc(no_inline)]
 pub use tickwright_core::*;
+pub use time_queue::{Fired, TimeQueue};
 
 #[cfg(doctest)]
 mod pages;

@@ -1,0 +1,245 @@
+//! A queue in `Instant`s and `Duration`s.
+
+use core::fmt;
+use core::time::Duration;
+use std::time::Instant;
+
+use tickwright_core::{Family, Key, KeyError, LadderQueue, Rejected, SlabQueue, Tick};
+
+use crate::time::{Instant as Point, Ticks};
+
+/// A timer queue whose times are [`Instant`]s and [`Duration`]s of the standard library, for a loop
+/// of your own.
+///
+/// The queue never reads a clock: the caller passes the time. So a test passes any time that it
+/// likes, and needs no sleep. A timer is never early.
+///
+/// ```
+/// use std::time::{Duration, Instant};
+/// use tickwright::TimeQueue;
+///
+/// let start = Instant::now();
+/// let mut queue = TimeQueue::new(start);
+/// let tea = queue.insert_after(start, Duration::from_secs(180), "tea")?;
+/// queue.insert_after(start, Duration::from_secs(240), "egg")?;
+/// assert_eq!(queue.timeout(start), Some(Duration::from_secs(180)), "for `poll`");
+///
+/// let later = start + Duration::from_secs(100);
+/// queue.arm_after(tea, later, Duration::from_secs(180))?; // its key stays
+/// let fired = queue.pop_expired(later + Duration::from_secs(150)).expect("one is due");
+/// assert_eq!((fired.value, fired.deadline), ("egg", start + Duration::from_secs(240)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// A timer whose key lives on, as the time-out of a connection does, is taken in by
+/// [`insert_idle`](Self::insert_idle), and delivered by [`pop_and_keep`](Self::pop_and_keep).
+///
+/// Each call costs what it costs in the structure `F`, which is a [`LadderQueue`] unless you name
+/// another, and the conversion of its times: O(1). A queue tells times apart up to 584 years after
+/// its origin; a later time counts as the last one.
+pub struct TimeQueue<T, F: Family = LadderQueue> {
+    queue: SlabQueue<F, T>,
+    origin: Instant,
+    ticks: Ticks,
+}
+
+/// A timer of a [`TimeQueue`] that was due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fired<T> {
+    /// The timer's key. It is stale from now on, unless the call was
+    /// [`pop_and_keep`](TimeQueue::pop_and_keep).
+    pub key: Key,
+    /// The time for which the timer was armed, rounded up to a tick. A periodic timer that is armed
+    /// for `deadline + period` does not drift.
+    pub deadline: Instant,
+    /// The value that the caller gave to the queue.
+    pub value: T,
+}
+
+impl<T> TimeQueue<T> {
+    /// An empty queue with ticks of 1 ns. `origin` is the earliest time that it can tell apart:
+    /// take the time of the call.
+    #[must_use]
+    pub const fn new(origin: Instant) -> Self {
+        Self::with_ticks(origin, Ticks::NANOSECOND)
+    }
+}
+
+impl<T, F: Family> TimeQueue<T, F> {
+    /// An empty queue over another structure. `ticks` is the resolution: deadlines are rounded up
+    /// to it. A wheel wants the tick for which its levels are made, such as
+    /// [`Ticks::MILLISECOND`].
+    #[must_use]
+    pub const fn with_ticks(origin: Instant, ticks: Ticks) -> Self {
+        Self { queue: SlabQueue::new(), origin, ticks }
+    }
+
+    /// Makes `value` pending until `delay` after `now`.
+    ///
+    /// # Errors
+    /// [`Rejected`] with the value if there is no memory for it.
+    #[inline]
+    pub fn insert_after(&mut self, now: Instant, delay: Duration, value: T) -> Result<Key, Rejected<T>> {
+        let now = self.point(now);
+        self.queue.insert_at(self.ticks.deadline(now + delay), value, self.ticks.now(now))
+    }
+
+    /// Makes `value` pending until `deadline`; at once if that has passed.
+    ///
+    /// # Errors
+    /// As [`insert_after`](Self::insert_after).
+    #[inline]
+    pub fn insert_at(&mut self, now: Instant, deadline: Instant, value: T) -> Result<Key, Rejected<T>> {
+        let (now, deadline) = (self.now(now), self.deadline(deadline));
+        self.queue.insert_at(deadline, value, now)
+    }
+
+    /// Takes a timer in that is not pending yet. [`arm_after`](Self::arm_after) makes it pending.
+    ///
+    /// # Errors
+    /// As [`insert_after`](Self::insert_after).
+    pub fn insert_idle(&mut self, value: T) -> Result<Key, Rejected<T>> {
+        self.queue.insert_idle(value)
+    }
+
+    /// Makes a timer pending until `delay` after `now`, whether it is idle or pending; its key
+    /// stays valid.
+    ///
+    /// # Errors
+    /// [`KeyError::Stale`] if `key` names no timer of this queue.
+    #[inline]
+    pub fn arm_after(&mut self, key: Key, now: Instant, delay: Duration) -> Result<(), KeyError> {
+        let now = self.point(now);
+        self.queue.arm_at(key, self.ticks.deadline(now + delay), self.ticks.now(now))
+    }
+
+    /// Makes a timer pending until `deadline`, whether it is idle or pending; its key stays valid.
+    ///
+    /// # Errors
+    /// As [`arm_after`](Self::arm_after).
+    #[inline]
+    pub fn arm_at(&mut self, key: Key, now: Instant, deadline: Instant) -> Result<(), KeyError> {
+        let (now, deadline) = (self.now(now), self.deadline(deadline));
+        self.queue.arm_at(key, deadline, now)
+    }
+
+    /// Makes a pending timer idle; its key and its value stay. An idle timer stays idle.
+    ///
+    /// # Errors
+    /// As [`arm_after`](Self::arm_after).
+    pub fn disarm(&mut self, key: Key) -> Result<(), KeyError> {
+        self.queue.disarm(key)
+    }
+
+    /// Removes a timer, pending or idle.
+    ///
+    /// # Errors
+    /// As [`arm_after`](Self::arm_after).
+    pub fn remove(&mut self, key: Key) -> Result<T, KeyError> {
+        self.queue.remove(key)
+    }
+
+    /// Removes one timer that is due at `now`, if there is one: the earliest.
+    #[inline]
+    pub fn pop_expired(&mut self, now: Instant) -> Option<Fired<T>> {
+        let fired = self.queue.pop_expired(self.now(now))?;
+        Some(Fired { key: fired.key, deadline: self.instant(fired.deadline), value: fired.value })
+    }
+
+    /// Makes the earliest timer that is due at `now` idle, if there is one. Its key and its value
+    /// stay.
+    #[inline]
+    pub fn pop_and_keep(&mut self, now: Instant) -> Option<Fired<&mut T>> {
+        let fired = self.queue.pop_and_keep(self.now(now))?;
+        let deadline = self.instant(fired.deadline);
+        Some(Fired { key: fired.key, deadline, value: self.queue.get_mut(fired.key)? })
+    }
+
+    /// How long a loop may sleep from `now` on: zero if a timer is due, `None` if none is pending.
+    /// Over a wheel the loop may wake before a timer is due, and then sleeps again.
+    #[must_use]
+    #[inline]
+    pub fn timeout(&self, now: Instant) -> Option<Duration> {
+        let wake = self.ticks.start(self.queue.next_wake()?);
+        Some(wake.duration_since(self.point(now)))
+    }
+
+    /// The time until which a loop may sleep; `None` if no timer is pending.
+    #[must_use]
+    pub fn next_wake(&self) -> Option<Instant> {
+        self.queue.next_wake().map(|tick| self.instant(tick))
+    }
+
+    /// The value of a timer, pending or idle.
+    #[must_use]
+    pub fn get(&self, key: Key) -> Option<&T> {
+        self.queue.get(key)
+    }
+
+    /// The value of a timer, pending or idle, for changes.
+    #[must_use]
+    pub fn get_mut(&mut self, key: Key) -> Option<&mut T> {
+        self.queue.get_mut(key)
+    }
+
+    /// The number of pending timers.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Whether no timer is pending.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// The queue in ticks, for the other operations of a [`Queue`](tickwright_core::Queue).
+    pub fn in_ticks(&mut self) -> &mut SlabQueue<F, T> {
+        &mut self.queue
+    }
+
+    /// The time since the origin. It is zero before the origin, and at most 584 years.
+    fn point(&self, at: Instant) -> Point {
+        Point::ZERO + at.saturating_duration_since(self.origin)
+    }
+
+    fn now(&self, now: Instant) -> Tick {
+        self.ticks.now(self.point(now))
+    }
+
+    fn deadline(&self, at: Instant) -> Tick {
+        self.ticks.deadline(self.point(at))
+    }
+
+    fn instant(&self, tick: Tick) -> Instant {
+        let since = self.ticks.start(tick).duration_since(Point::ZERO);
+        // A system whose instants end earlier never reaches that tick.
+        self.origin.checked_add(since).unwrap_or_else(|| self.latest(since))
+    }
+
+    /// The greatest instant up to `since` after the origin that the system can name.
+    #[cold]
+    fn latest(&self, since: Duration) -> Instant {
+        let (mut at, mut step) = (self.origin, since);
+        while !step.is_zero() {
+            match at.checked_add(step) {
+                Some(later) => at = later,
+                None => step /= 2,
+            }
+        }
+        at
+    }
+}
+
+impl<T, F: Family> fmt::Debug for TimeQueue<T, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TimeQueue")
+            .field("queue", &self.queue)
+            .field("ticks", &self.ticks)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;
