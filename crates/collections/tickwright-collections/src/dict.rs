@@ -174,7 +174,7 @@ use tickwright_nodes::hook::Claimed;
 pub(crate) use tree::DictRecord;
 
 /// An insert that a dictionary refused.
-pub type Refused<V> = crate::refused::Refused<V, DictError>;
+pub type NotInserted<V> = crate::not_inserted::NotInserted<V, DictError>;
 
 /// Returns the key of a `T`, and compares two keys. The user supplies it.
 ///
@@ -351,8 +351,8 @@ impl From<Full> for DictError {
 
 /// Converts for `?` in functions that drop the value, and where the value borrows an object that
 /// the error may not borrow.
-impl<V> From<Refused<V>> for DictError {
-    fn from(refused: Refused<V>) -> Self {
+impl<V> From<NotInserted<V>> for DictError {
+    fn from(refused: NotInserted<V>) -> Self {
         refused.reason
     }
 }
@@ -393,21 +393,21 @@ pub trait Dictionary {
     /// Inserts behind all equals. The search starts at `hint`, if there is one.
     ///
     /// # Errors
-    /// [`Refused`] with the value: [`DictError::Full`], [`DictError::AlreadyLinked`],
+    /// [`NotInserted`] with the value: [`DictError::Full`], [`DictError::AlreadyLinked`],
     /// [`DictError::WrongLink`], [`DictError::NoIdentity`]. For the hint: [`DictError::Stale`]. For
     /// the hint or the value: [`DictError::WrongDictionary`].
     fn insert_near(
         &mut self,
         hint: Option<Self::Entry>,
         value: Self::Value,
-    ) -> Result<Self::Entry, Refused<Self::Value>>;
+    ) -> Result<Self::Entry, NotInserted<Self::Value>>;
 
     /// Inserts behind all equals.
     ///
     /// # Errors
     /// As [`insert_near`](Self::insert_near).
     #[inline]
-    fn insert(&mut self, value: Self::Value) -> Result<Self::Entry, Refused<Self::Value>> {
+    fn insert(&mut self, value: Self::Value) -> Result<Self::Entry, NotInserted<Self::Value>> {
         self.insert_near(None, value)
     }
 
@@ -416,14 +416,14 @@ pub trait Dictionary {
     /// # Errors
     /// The errors of [`insert_near`](Self::insert_near), and [`DictError::OutOfOrder`] when the
     /// value's key is less than the last key.
-    fn append(&mut self, value: Self::Value) -> Result<Self::Entry, Refused<Self::Value>>;
+    fn append(&mut self, value: Self::Value) -> Result<Self::Entry, NotInserted<Self::Value>>;
 
     /// Inserts in front of the first entry, without a search.
     ///
     /// # Errors
     /// The errors of [`insert_near`](Self::insert_near), and [`DictError::OutOfOrder`] unless the
     /// value's key is less than the first key. (An equal key belongs behind its equals.)
-    fn prepend(&mut self, value: Self::Value) -> Result<Self::Entry, Refused<Self::Value>>;
+    fn prepend(&mut self, value: Self::Value) -> Result<Self::Entry, NotInserted<Self::Value>>;
 
     /// Takes an entry out.
     ///

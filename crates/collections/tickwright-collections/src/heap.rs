@@ -45,7 +45,7 @@ use core::fmt;
 
 use tickwright_nodes::Violation;
 
-use crate::refused::Refused;
+use crate::not_inserted::NotInserted;
 
 /// The comparator of a [`Heap`], and the positions that its elements record. A function or closure
 /// `Fn(&T, &T) -> Ordering` is a `HeapOrder` that records no positions.
@@ -94,7 +94,7 @@ impl<T, F: Fn(&T, &T) -> Ordering> HeapOrder<T> for F {
 /// }
 /// assert_eq!(heap.peek(), Some(&3));
 /// assert_eq!([heap.pop(), heap.pop(), heap.pop(), heap.pop()], [Some(3), Some(2), Some(1), None]);
-/// # Ok::<(), tickwright_collections::refused::Refused<u32, tickwright_collections::HeapError>>(())
+/// # Ok::<(), tickwright_collections::not_inserted::NotInserted<u32, tickwright_collections::HeapError>>(())
 /// ```
 ///
 /// Elements that are removed or change their rank need a cell for their position:
@@ -198,12 +198,12 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
     /// # Errors
     /// [`HeapError::AlreadyIn`] when the element is in this heap at its recorded position,
     /// [`HeapError::Full`] when there is no memory. The error returns the element.
-    pub fn push(&mut self, element: T) -> Result<(), Refused<T, HeapError>> {
+    pub fn push(&mut self, element: T) -> Result<(), NotInserted<T, HeapError>> {
         if self.find(&element).is_ok() {
-            return Err(Refused { reason: HeapError::AlreadyIn, value: element });
+            return Err(NotInserted { reason: HeapError::AlreadyIn, value: element });
         }
         if self.elements.try_reserve(1).is_err() {
-            return Err(Refused { reason: HeapError::Full, value: element });
+            return Err(NotInserted { reason: HeapError::Full, value: element });
         }
         let last = self.len() + 1;
         let to = self.risen(last, &element);

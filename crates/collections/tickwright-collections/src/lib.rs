@@ -32,13 +32,13 @@ pub mod dict;
 #[cfg(feature = "alloc")]
 pub mod heap;
 pub mod ids;
-pub mod refused;
+pub mod not_inserted;
 pub mod registry;
 
 #[doc(inline)]
 pub use dict::{
-    Avl, Balance, By, DictError, Dictionary, HookDict, InDict, KeyOf, KeyOrder, Link, Membership, ObjectRef,
-    PlainKey, Position, RedBlack, Refused, Reserve, Seek,
+    Avl, Balance, By, DictError, Dictionary, HookDict, InDict, KeyOf, KeyOrder, Link, Membership,
+    NotInserted, ObjectRef, PlainKey, Position, RedBlack, Reserve, Seek,
 };
 #[cfg(feature = "alloc")]
 #[doc(inline)]

@@ -4,7 +4,7 @@
 use core::fmt::Debug;
 
 use tickwright_collections::{
-    Avl, BPlusDict, By, DictError, Dictionary, Heap, HookDict, InDict, Link, RedBlack, Refused, SlabDict,
+    Avl, BPlusDict, By, DictError, Dictionary, Heap, HookDict, InDict, Link, NotInserted, RedBlack, SlabDict,
 };
 use tickwright_nodes::Record;
 use tickwright_nodes::hook::{HookPtr, Hooked};
@@ -34,7 +34,7 @@ fn dictionaries_and_heaps() {
     shows(owned.iter(), &["Range", "ends: Some"]);
     shows(BPlusDict::new(By(|&n: &u32| n)), &["BPlusDict", "len: 0"]);
     shows(By(()), &["By"]);
-    shows(Refused { reason: DictError::Full, value: () }, &["Refused", "Full"]);
+    shows(NotInserted { reason: DictError::Full, value: () }, &["NotInserted", "Full"]);
     let heap: Heap<u32, fn(&u32, &u32) -> core::cmp::Ordering> = Heap::new(u32::cmp);
     shows(heap, &["Heap", "elements: []"]);
 }

@@ -46,16 +46,16 @@ fn structures_and_records() {
         structure!(CoarseWheel, ["Coarse", "clock: 0", "due", "occupied", "far_occupied"], ["deadline"]);
     }
     {
-        structure!(DaryHeap<4>, ["Heap", "len: 0"], ["cell: 0"]);
+        structure!(DaryHeap<4>, ["TimerHeap", "len: 0"], ["cell: 0"]);
     }
     {
-        structure!(FixedDelay, ["Delays", "Heap", "Lists"], ["expiry", "mark: 0"]);
+        structure!(FixedDelay, ["Delays", "TimerHeap", "Lists"], ["expiry", "mark: 0"]);
     }
     {
-        structure!(BoundedHeap<4, 4>, ["Heap", "len: 0"], ["cell: 0"]);
+        structure!(BoundedHeap<4, 4>, ["TimerHeap", "len: 0"], ["cell: 0"]);
     }
     {
-        structure!(LentHeap<4>, ["Heap", "len: 0"], ["cell: 0"]);
+        structure!(LentHeap<4>, ["TimerHeap", "len: 0"], ["cell: 0"]);
     }
 }
 

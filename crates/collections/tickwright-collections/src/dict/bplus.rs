@@ -42,7 +42,7 @@ mod nodes;
 
 use super::cells::{Cells, EntryKey};
 use super::shell::dictionary;
-use super::{DictError, Dictionary, KeyOf, PlainKey, Position, Refused, Reserve, Seek};
+use super::{DictError, Dictionary, KeyOf, NotInserted, PlainKey, Position, Reserve, Seek};
 use nodes::{Home, LEAST, Spot, Tree, WIDTH};
 use tickwright_nodes::Record;
 use tickwright_nodes::Violation;
@@ -168,7 +168,7 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
     }
 
     #[inline]
-    fn put(&mut self, position: Position<EntryKey>, value: T) -> Result<EntryKey, Refused<T>> {
+    fn put(&mut self, position: Position<EntryKey>, value: T) -> Result<EntryKey, NotInserted<T>> {
         let place = position.try_map(|hint| self.validate(hint));
         match place.and_then(|position| self.index.make_place(position, &value)) {
             Ok((spot, key)) => {
@@ -176,7 +176,7 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
                 self.index.tree.insert(&mut self.index.nodes, spot, key, entry.slot.index);
                 Ok(entry)
             }
-            Err(reason) => Err(Refused { reason, value }),
+            Err(reason) => Err(NotInserted { reason, value }),
         }
     }
 

@@ -9,7 +9,7 @@ use tickwright_nodes::arena::{Arena, Columns, Idx, SlotId, Together};
 use tickwright_nodes::hook::{IDENTITIES_ARE_DRAWN, draw};
 use tickwright_nodes::{Nodes, Record, Violation};
 
-use super::{DictError, Refused};
+use super::{DictError, NotInserted};
 
 /// Names one entry of a dictionary that owns its objects. A key takes twelve bytes; an optional key
 /// takes no more. The key is stale for ever once its entry was removed. Every other dictionary
@@ -100,14 +100,14 @@ impl<R: Record<Idx>, T> Cells<R, T> {
     }
 
     /// Stores an object in a free cell, or in a new cell.
-    pub(super) fn occupy(&mut self, object: T) -> Result<EntryKey, Refused<T>> {
+    pub(super) fn occupy(&mut self, object: T) -> Result<EntryKey, NotInserted<T>> {
         let dictionary = match self.identity() {
             Ok(identity) => identity,
-            Err(reason) => return Err(Refused { reason, value: object }),
+            Err(reason) => return Err(NotInserted { reason, value: object }),
         };
         match self.arena.occupy(object) {
             Ok(slot) => Ok(EntryKey { dictionary, slot }),
-            Err(value) => Err(Refused { reason: DictError::Full, value }),
+            Err(value) => Err(NotInserted { reason: DictError::Full, value }),
         }
     }
 

@@ -22,7 +22,7 @@ pub use crate::dict::sorted::Position;
 
 use crate::dict::shell::dictionary;
 use crate::dict::{
-    Balance, DictError, DictRecord, Dictionary, KeyOf, KeyOrder, Objects, RedBlack, Refused, Seek, Sorted,
+    Balance, DictError, DictRecord, Dictionary, KeyOf, KeyOrder, NotInserted, Objects, RedBlack, Seek, Sorted,
 };
 
 /// The purpose of a hook that is the link of a dictionary with balance `B`.
@@ -364,8 +364,8 @@ impl<'a, O: Membership<T, B>, T, B: Balance> HookDict<'a, O, T, B> {
         &mut self,
         position: Position<ObjectRef<'a, T>>,
         value: &'a T,
-    ) -> Result<ObjectRef<'a, T>, Refused<&'a T>> {
-        self.link(position, value, 0).map_err(|reason| Refused { reason, value })
+    ) -> Result<ObjectRef<'a, T>, NotInserted<&'a T>> {
+        self.link(position, value, 0).map_err(|reason| NotInserted { reason, value })
     }
 
     fn verify(&self) -> Result<(), Violation> {

@@ -44,15 +44,15 @@ macro_rules! dictionary {
                 &mut self,
                 hint: Option<$entry>,
                 value: $value,
-            ) -> Result<$entry, Refused<$value>> {
+            ) -> Result<$entry, NotInserted<$value>> {
                 self.put(Position::Sorted(hint), value)
             }
 
-            fn append(&mut self, value: $value) -> Result<$entry, Refused<$value>> {
+            fn append(&mut self, value: $value) -> Result<$entry, NotInserted<$value>> {
                 self.put(Position::Last, value)
             }
 
-            fn prepend(&mut self, value: $value) -> Result<$entry, Refused<$value>> {
+            fn prepend(&mut self, value: $value) -> Result<$entry, NotInserted<$value>> {
                 self.put(Position::First, value)
             }
 

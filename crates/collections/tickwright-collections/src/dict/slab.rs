@@ -10,7 +10,7 @@ use core::fmt;
 use super::cells::{Cells, EntryKey};
 use super::shell::dictionary;
 use super::{
-    Balance, DictError, DictRecord, Dictionary, KeyOf, KeyOrder, Objects, Position, RedBlack, Refused,
+    Balance, DictError, DictRecord, Dictionary, KeyOf, KeyOrder, NotInserted, Objects, Position, RedBlack,
     Reserve, Seek, Sorted,
 };
 use tickwright_nodes::Violation;
@@ -124,7 +124,7 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
     // Each caller passes a constant position, so that inlining leaves the code for that position
     // alone.
     #[inline(always)]
-    fn put(&mut self, position: Position<EntryKey>, value: T) -> Result<EntryKey, Refused<T>> {
+    fn put(&mut self, position: Position<EntryKey>, value: T) -> Result<EntryKey, NotInserted<T>> {
         let place = position
             .try_map(|hint| self.validate(hint))
             .and_then(|position| self.sorted.place_of(position, &value));
@@ -134,7 +134,7 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
                 self.sorted.tree.link(&mut self.sorted.nodes, entry.slot.index, place);
                 Ok(entry)
             }
-            Err(reason) => Err(Refused { reason, value }),
+            Err(reason) => Err(NotInserted { reason, value }),
         }
     }
 

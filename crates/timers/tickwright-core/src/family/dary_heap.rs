@@ -127,7 +127,7 @@ impl<const D: usize> Family for DaryHeap<D>
 where
     Degree<D>: Arity,
 {
-    type Of<P: Handle> = Heap<P, Growing<P, D>, D>;
+    type Of<P: Handle> = TimerHeap<P, Growing<P, D>, D>;
     type Layout = Apart;
     const ID: &'static str = Degree::<D>::ID;
     const SHAPE: Shape = Shape::Heap;
@@ -161,7 +161,7 @@ impl<const D: usize, const CAP: usize> Family for BoundedHeap<D, CAP>
 where
     Degree<D>: Arity,
 {
-    type Of<P: Handle> = Heap<P, Inline<P, D, CAP>, D>;
+    type Of<P: Handle> = TimerHeap<P, Inline<P, D, CAP>, D>;
     type Layout = Apart;
     const ID: &'static str = Degree::<D>::BOUNDED_ID;
     const SHAPE: Shape = Shape::Heap;
@@ -196,7 +196,7 @@ impl<const D: usize> Family for LentHeap<D>
 where
     Degree<D>: Arity,
 {
-    type Of<P: Handle> = Heap<P, Lent<P, D>, D>;
+    type Of<P: Handle> = TimerHeap<P, Lent<P, D>, D>;
     type Layout = Apart;
     const ID: &'static str = Degree::<D>::LENT_ID;
     const SHAPE: Shape = Shape::Heap;
@@ -268,7 +268,7 @@ impl InCell for HeapRecord {
 
 /// The `D`-ary heap over handles `P` and records `R` in the buffer `B`.
 #[derive(Debug)]
-pub struct Heap<P, B, const D: usize, R = HeapRecord> {
+pub struct TimerHeap<P, B, const D: usize, R = HeapRecord> {
     buffer: B,
     /// The number of entries.
     pub(super) len: usize,
@@ -279,7 +279,7 @@ pub struct Heap<P, B, const D: usize, R = HeapRecord> {
     _handles: core::marker::PhantomData<fn() -> (P, R)>,
 }
 
-impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> Heap<P, B, D, R> {
+impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R> {
     /// A heap without entries, which has allocated nothing.
     pub(super) const EMPTY: Self =
         Self { buffer: B::NEW, len: 0, next_sequence: 0, hole: false, _handles: core::marker::PhantomData };
@@ -460,7 +460,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> Heap<P, B, D, R> {
 // code is called at all. 4. The heap holds handles, ticks and numbers only, in a `Buffer`. That
 // type is never exported, so nobody else can name it.
 unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell + Record<P>> Discipline<P>
-    for Heap<P, B, D, R>
+    for TimerHeap<P, B, D, R>
 {
     type Record = R;
     const NEW: Self = Self::EMPTY;

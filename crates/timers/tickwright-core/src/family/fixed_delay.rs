@@ -98,7 +98,7 @@ use lists::{DelayList, Lists};
 pub use record::FixedDelayRecord;
 use record::Place;
 
-use super::dary_heap::{Growing, Heap, MOST, key};
+use super::dary_heap::{Growing, MOST, TimerHeap, key};
 use crate::contract::{Exact, HeadChange, Order, Reject, Tick, Violation};
 use crate::explain::{Explanation, Whereabouts};
 use crate::storage::layout::Together;
@@ -133,7 +133,7 @@ impl Family for FixedDelay {
 #[derive(Debug)]
 pub struct Delays<P: Handle> {
     /// The heads of the lists, and the timers without a list.
-    heap: Heap<P, Growing<P, 4>, 4, FixedDelayRecord<P>>,
+    heap: TimerHeap<P, Growing<P, 4>, 4, FixedDelayRecord<P>>,
     lists: Lists<P>,
     /// No timer is due before this tick. A poll before it reads no entry.
     quiet: Tick,
@@ -466,7 +466,7 @@ impl<P: Handle> Delays<P> {
 // 4. The queue holds handles, ticks and numbers only.
 unsafe impl<P: Handle> Discipline<P> for Delays<P> {
     type Record = FixedDelayRecord<P>;
-    const NEW: Self = Self { heap: Heap::EMPTY, lists: Lists::NONE, quiet: 0, room: 0 };
+    const NEW: Self = Self { heap: TimerHeap::EMPTY, lists: Lists::NONE, quiet: 0, room: 0 };
     const ORDER: Order = Order::Exact;
 
     /// A reservation makes room for a heap of all timers. A single insert makes room for one more

@@ -5,7 +5,7 @@ use core::fmt;
 use core::ops::Bound::{Excluded, Unbounded};
 use std::collections::BTreeMap;
 
-use tickwright_collections::{DictError, Dictionary, KeyOf, PlainKey, Refused, Seek};
+use tickwright_collections::{DictError, Dictionary, KeyOf, NotInserted, PlainKey, Seek};
 use tickwright_core::Violation;
 
 /// An entry: its key, and its number among all entries ever inserted. An entry of another
@@ -49,10 +49,10 @@ impl<O: PlainKey<T>, T> BTreeDict<O, T> {
         end: Option<Arrived<O::Plain>>,
         fits: fn(O::Plain, O::Plain) -> bool,
         value: T,
-    ) -> Result<Arrived<O::Plain>, Refused<T>> {
+    ) -> Result<Arrived<O::Plain>, NotInserted<T>> {
         let key = self.order.plain(&self.order.key(&value));
         if end.is_some_and(|end| !fits(end.key, key)) {
-            return Err(Refused { reason: DictError::OutOfOrder, value });
+            return Err(NotInserted { reason: DictError::OutOfOrder, value });
         }
         Ok(self.put(value))
     }
@@ -78,18 +78,18 @@ impl<O: PlainKey<T>, T> Dictionary for BTreeDict<O, T> {
     }
 
     #[inline]
-    fn insert_near(&mut self, hint: Option<Self::Entry>, value: T) -> Result<Self::Entry, Refused<T>> {
+    fn insert_near(&mut self, hint: Option<Self::Entry>, value: T) -> Result<Self::Entry, NotInserted<T>> {
         if let Some(reason) = hint.and_then(|hint| self.known(hint).err()) {
-            return Err(Refused { reason, value });
+            return Err(NotInserted { reason, value });
         }
         Ok(self.put(value))
     }
 
-    fn append(&mut self, value: T) -> Result<Self::Entry, Refused<T>> {
+    fn append(&mut self, value: T) -> Result<Self::Entry, NotInserted<T>> {
         self.put_at(self.last(), |last, key| last <= key, value)
     }
 
-    fn prepend(&mut self, value: T) -> Result<Self::Entry, Refused<T>> {
+    fn prepend(&mut self, value: T) -> Result<Self::Entry, NotInserted<T>> {
         self.put_at(self.first(), |first, key| key < first, value)
     }
 

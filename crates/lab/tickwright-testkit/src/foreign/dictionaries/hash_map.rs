@@ -6,7 +6,7 @@ use core::hash::Hash;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use tickwright_collections::{DictError, Dictionary, KeyOf, PlainKey, Refused, Seek};
+use tickwright_collections::{DictError, Dictionary, KeyOf, NotInserted, PlainKey, Seek};
 use tickwright_core::Violation;
 
 /// A dictionary without order: it has no ends. A call that needs an order returns
@@ -44,13 +44,13 @@ impl<O: PlainKey<T, Plain: Hash>, T> Dictionary for HashDict<O, T> {
     }
 
     #[inline]
-    fn insert_near(&mut self, hint: Option<Self::Entry>, value: T) -> Result<Self::Entry, Refused<T>> {
+    fn insert_near(&mut self, hint: Option<Self::Entry>, value: T) -> Result<Self::Entry, NotInserted<T>> {
         if let Some(reason) = hint.and_then(|hint| self.get(hint).err()) {
-            return Err(Refused { reason, value });
+            return Err(NotInserted { reason, value });
         }
         let key = self.order.plain(&self.order.key(&value));
         match self.map.entry(key) {
-            Entry::Occupied(_) => Err(Refused { reason: DictError::NotOffered, value }),
+            Entry::Occupied(_) => Err(NotInserted { reason: DictError::NotOffered, value }),
             Entry::Vacant(vacant) => {
                 vacant.insert(value);
                 Ok(key)
@@ -58,12 +58,12 @@ impl<O: PlainKey<T, Plain: Hash>, T> Dictionary for HashDict<O, T> {
         }
     }
 
-    fn append(&mut self, value: T) -> Result<Self::Entry, Refused<T>> {
-        Err(Refused { reason: DictError::NotOffered, value })
+    fn append(&mut self, value: T) -> Result<Self::Entry, NotInserted<T>> {
+        Err(NotInserted { reason: DictError::NotOffered, value })
     }
 
-    fn prepend(&mut self, value: T) -> Result<Self::Entry, Refused<T>> {
-        Err(Refused { reason: DictError::NotOffered, value })
+    fn prepend(&mut self, value: T) -> Result<Self::Entry, NotInserted<T>> {
+        Err(NotInserted { reason: DictError::NotOffered, value })
     }
 
     #[inline]

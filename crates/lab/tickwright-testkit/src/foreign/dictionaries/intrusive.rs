@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use intrusive_collections::Bound::{Excluded, Included};
 use intrusive_collections::{KeyAdapter, RBTree, RBTreeLink, intrusive_adapter};
-use tickwright_collections::{Balance, DictError, Dictionary, KeyOf, PlainKey, Refused, Seek};
+use tickwright_collections::{Balance, DictError, Dictionary, KeyOf, NotInserted, PlainKey, Seek};
 use tickwright_core::Violation;
 
 use crate::dictionary::{AsObject, Object};
@@ -101,11 +101,11 @@ impl<'a, O: PlainKey<T>, T> IntrusiveDict<'a, O, T> {
 
     /// Gives a node that is in no dictionary its key, and claims it.
     #[inline]
-    fn claim(&mut self, node: &'a Node<O::Plain, T>) -> Result<O::Plain, Refused<&'a Node<O::Plain, T>>> {
+    fn claim(&mut self, node: &'a Node<O::Plain, T>) -> Result<O::Plain, NotInserted<&'a Node<O::Plain, T>>> {
         if node.link.is_linked() {
             let own = node.owner.get() == self.identity;
             let reason = if own { DictError::AlreadyLinked } else { DictError::WrongDictionary };
-            return Err(Refused { reason, value: node });
+            return Err(NotInserted { reason, value: node });
         }
         let key = self.order.plain(&self.order.key(&node.object));
         node.key.set(key);
@@ -167,9 +167,9 @@ impl<'a, O: PlainKey<T>, T> Dictionary for IntrusiveDict<'a, O, T> {
         &mut self,
         hint: Option<Self::Entry>,
         value: Self::Value,
-    ) -> Result<Self::Entry, Refused<Self::Value>> {
+    ) -> Result<Self::Entry, NotInserted<Self::Value>> {
         if let Some(reason) = hint.and_then(|hint| self.known(hint).err()) {
-            return Err(Refused { reason, value });
+            return Err(NotInserted { reason, value });
         }
         self.claim(value)?;
         self.tree.insert(value);
@@ -177,22 +177,22 @@ impl<'a, O: PlainKey<T>, T> Dictionary for IntrusiveDict<'a, O, T> {
         Ok(NodeRef(value))
     }
 
-    fn append(&mut self, value: Self::Value) -> Result<Self::Entry, Refused<Self::Value>> {
+    fn append(&mut self, value: Self::Value) -> Result<Self::Entry, NotInserted<Self::Value>> {
         let key = self.claim(value)?;
         let mut last = self.tree.back_mut();
         if last.get().is_some_and(|last| key < last.key.get()) {
-            return Err(Refused { reason: DictError::OutOfOrder, value });
+            return Err(NotInserted { reason: DictError::OutOfOrder, value });
         }
         last.insert_after(value);
         self.len += 1;
         Ok(NodeRef(value))
     }
 
-    fn prepend(&mut self, value: Self::Value) -> Result<Self::Entry, Refused<Self::Value>> {
+    fn prepend(&mut self, value: Self::Value) -> Result<Self::Entry, NotInserted<Self::Value>> {
         let key = self.claim(value)?;
         let mut first = self.tree.front_mut();
         if first.get().is_some_and(|first| key >= first.key.get()) {
-            return Err(Refused { reason: DictError::OutOfOrder, value });
+            return Err(NotInserted { reason: DictError::OutOfOrder, value });
         }
         first.insert_before(value);
         self.len += 1;

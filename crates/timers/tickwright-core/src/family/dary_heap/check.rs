@@ -1,11 +1,11 @@
 //! Verifies the invariants of a heap, and returns the first violation.
 
 use super::buffer::{Buffer, Entry, groups_for};
-use super::{Heap, InCell};
+use super::{InCell, TimerHeap};
 use crate::contract::Violation;
 use crate::storage::{Handle, Nodes};
 
-impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> Heap<P, B, D, R> {
+impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R> {
     /// Verifies the module's invariants over `len` entries.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Tests `check` itself: each field of the heap, its entries and its records is broken on purpose.
 
-use super::{Buffer, Entry, Growing, Heap, HeapRecord, Inline};
+use super::{Buffer, Entry, Growing, HeapRecord, Inline, TimerHeap};
 use crate::contract::Violation;
 use crate::family::testing::VecNodes;
 use crate::storage::Discipline;
@@ -13,8 +13,8 @@ fn id(number: u32) -> Id {
 }
 
 /// Seven timers with the expiries 1, 1, 2, 2, 3, 3, 4, stored in this order.
-fn whole<B: Buffer<Id, D>, const D: usize>() -> (Heap<Id, B, D>, Records) {
-    let mut heap = Heap::NEW;
+fn whole<B: Buffer<Id, D>, const D: usize>() -> (TimerHeap<Id, B, D>, Records) {
+    let mut heap = TimerHeap::NEW;
     let mut records = VecNodes((0..8).map(|_| HeapRecord { cell: 0 }).collect());
     for number in 1..8 {
         heap.reserve(heap.len, 1).unwrap();
@@ -25,7 +25,7 @@ fn whole<B: Buffer<Id, D>, const D: usize>() -> (Heap<Id, B, D>, Records) {
 }
 
 fn mutants<B: Buffer<Id, D>, const D: usize>() {
-    let broken = |wound: &dyn Fn(&mut Heap<Id, B, D>, &mut Records)| {
+    let broken = |wound: &dyn Fn(&mut TimerHeap<Id, B, D>, &mut Records)| {
         let (mut heap, mut records) = whole::<B, D>();
         wound(&mut heap, &mut records);
         heap.check(&records, 7).unwrap_err()
@@ -51,7 +51,7 @@ fn mutants<B: Buffer<Id, D>, const D: usize>() {
         heap.hole = false;
         assert_eq!(heap.check(&records, 6), Err(Violation::Count));
     }
-    let mut empty = Heap::<Id, B, D>::NEW;
+    let mut empty = TimerHeap::<Id, B, D>::NEW;
     empty.hole = true;
     empty.buffer.reserve(0, 1).unwrap();
     empty.buffer.set_groups(1);

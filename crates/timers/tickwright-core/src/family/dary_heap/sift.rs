@@ -6,10 +6,10 @@
 
 use super::buffer::{Buffer, Entry};
 use super::siblings::earliest;
-use super::{Heap, InCell};
+use super::{InCell, TimerHeap};
 use crate::storage::{Handle, Nodes};
 
-impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> Heap<P, B, D, R> {
+impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R> {
     /// The cell of the earliest entry. It is the last cell of group 0, so that every other group is
     /// whole.
     pub(in crate::family) const ROOT: usize = D - 1;

@@ -4,7 +4,7 @@ use core::fmt;
 
 /// A refused insert. The error returns the value unharmed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Refused<V, E> {
+pub struct NotInserted<V, E> {
     /// Why.
     pub reason: E,
     /// The value that the caller wanted to insert.
@@ -12,16 +12,16 @@ pub struct Refused<V, E> {
 }
 
 /// Shows the reason alone, so that objects need not be `Debug` for an `unwrap`.
-impl<V, E: fmt::Debug> fmt::Debug for Refused<V, E> {
+impl<V, E: fmt::Debug> fmt::Debug for NotInserted<V, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Refused").field("reason", &self.reason).finish_non_exhaustive()
+        f.debug_struct("NotInserted").field("reason", &self.reason).finish_non_exhaustive()
     }
 }
 
-impl<V, E: fmt::Display> fmt::Display for Refused<V, E> {
+impl<V, E: fmt::Display> fmt::Display for NotInserted<V, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.reason.fmt(f)
     }
 }
 
-impl<V, E: fmt::Debug + fmt::Display> core::error::Error for Refused<V, E> {}
+impl<V, E: fmt::Debug + fmt::Display> core::error::Error for NotInserted<V, E> {}
