@@ -19,7 +19,7 @@ import tomllib
 
 COLUMNS, README_LINES = 100, 130
 CONTRACT = "crates/timers/tickwright-core/src/contract.rs"
-FAMILIES = "crates/timers/tickwright-core/src/family/mod.rs"
+FAMILIES = "crates/timers/tickwright-core/src/structures.rs"
 WORDS = {word: n for n, word in enumerate("zero one two three four five six seven eight nine ten".split())}
 
 

@@ -8,8 +8,8 @@ use core::hint::black_box;
 use core::num::NonZeroU32;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use tickwright_core::family::dary_heap::{Group, groups_for};
-use tickwright_core::storage::hook::HookPtr;
+use tickwright_core::structures::dary_heap::{Group, groups_for};
+use tickwright_core::queue::hook::HookPtr;
 use tickwright_core::{
     BoundedFlat, BoundedHeap, CoarseWheel, Family, HookQueue, LentHeap, RbTree, RbTreeCached, Reject, SmallWheel,
     SortedList, Timer, TinyWheel, Wheel,

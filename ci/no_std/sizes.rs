@@ -2,8 +2,8 @@
 //! `firmware/src/sizes.rs` checks those of the others.
 #![no_std]
 
-use tickwright_core::storage::slab::Idx;
-use tickwright_core::storage::{Discipline, Family};
+use tickwright_core::queue::slab::Idx;
+use tickwright_core::structure::{Discipline, Family};
 use tickwright_core::{DaryHeap, FixedDelay, FlatQueue, LadderQueue, Timer, Wheel};
 
 /// The bytes of a timer's record in a slab.

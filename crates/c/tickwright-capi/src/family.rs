@@ -5,8 +5,8 @@ use core::ffi::c_int;
 
 use tickwright::service::Structure;
 use tickwright_boundary::code;
-use tickwright_core::family::dary_heap::{Arity, Degree, Group, MOST, groups_for};
-use tickwright_core::storage::hook::HookPtr;
+use tickwright_core::queue::hook::HookPtr;
+use tickwright_core::structures::dary_heap::{Arity, Degree, Group, MOST, groups_for};
 use tickwright_core::{
     CoarseWheel, DaryHeap, Family, HookQueue, KeyError, LentHeap, RbTree, RbTreeCached, Reject, SortedList,
     Wheel,

@@ -94,7 +94,7 @@ impl<T, F: Fn(&T, &T) -> Ordering> HeapOrder<T> for F {
 /// }
 /// assert_eq!(heap.peek(), Some(&3));
 /// assert_eq!([heap.pop(), heap.pop(), heap.pop(), heap.pop()], [Some(3), Some(2), Some(1), None]);
-/// # Ok::<(), tickwright_collections::not_inserted::NotInserted<u32, tickwright_collections::HeapError>>(())
+/// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 ///
 /// Elements that are removed or change their rank need a cell for their position:

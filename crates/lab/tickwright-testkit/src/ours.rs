@@ -5,9 +5,9 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use tickwright_core::explain::{Explanation, Whereabouts};
-use tickwright_core::storage::hook::HookPtr;
-use tickwright_core::storage::slab::Idx;
-use tickwright_core::storage::{Discipline, Ordered};
+use tickwright_core::queue::hook::HookPtr;
+use tickwright_core::queue::slab::Idx;
+use tickwright_core::structure::{Discipline, Ordered};
 use tickwright_core::{
     Advance, Expired, Family, HookQueue, Key, Order, Pending, SlabQueue, Timer, TimerQueue, TimerRef,
 };

@@ -114,7 +114,7 @@ impl Order {
 )]
 pub trait Exact {}
 
-/// Whether an operation through [`Driven`](crate::storage::queue::Driven) altered
+/// Whether an operation through [`Driven`](crate::queue::Driven) altered
 /// [`TimerQueue::next_wake`], so that the caller must set his alarm again (clause 10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use = "if the head changed, set the alarm again, or it goes off too late"]

@@ -25,9 +25,11 @@ extern crate std;
 
 pub mod contract;
 pub mod explain;
-pub mod family;
+pub mod layout;
+pub mod queue;
 pub mod snapshot;
-pub mod storage;
+pub mod structure;
+pub mod structures;
 
 #[doc(inline)]
 pub use contract::{
@@ -36,27 +38,27 @@ pub use contract::{
 };
 #[doc(inline)]
 pub use explain::Explanation;
+#[doc(inline)]
+pub use queue::hook::{HookQueue, Timer, TimerRef};
 #[cfg(feature = "alloc")]
 #[doc(inline)]
-pub use family::{
+pub use queue::slab::{Key, SlabQueue};
+#[doc(inline)]
+pub use queue::{Driven, Queue};
+#[doc(inline)]
+pub use structure::Family;
+#[cfg(feature = "alloc")]
+#[doc(inline)]
+pub use structures::{
     DefaultFamily, DefaultQueue, dary_heap::DaryHeap, fixed_delay::FixedDelay, flat::FlatQueue,
     ladder::LadderQueue,
 };
 #[doc(inline)]
-pub use family::{
+pub use structures::{
     coarse_wheel::CoarseWheel,
     dary_heap::{BoundedHeap, LentHeap},
     flat::BoundedFlat,
     red_black::{RbTree, RbTreeCached},
     sorted_list::SortedList,
     wheel::{SmallWheel, TinyWheel, Wheel},
-};
-#[cfg(feature = "alloc")]
-#[doc(inline)]
-pub use storage::slab::{Key, SlabQueue};
-#[doc(inline)]
-pub use storage::{
-    Family,
-    hook::{HookQueue, Timer, TimerRef},
-    queue::{Driven, Queue},
 };

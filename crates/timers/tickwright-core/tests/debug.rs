@@ -3,8 +3,8 @@
 
 use core::fmt::Debug;
 
-use tickwright_core::storage::hook::HookPtr;
-use tickwright_core::storage::{Discipline, Record};
+use tickwright_core::queue::hook::HookPtr;
+use tickwright_core::structure::{Discipline, Record};
 use tickwright_core::{
     BoundedHeap, CoarseWheel, DaryHeap, Family, FixedDelay, HookQueue, LentHeap, RbTree, RbTreeCached,
     SlabQueue, SortedList, Timer, Wheel,

@@ -8,7 +8,7 @@ mod common;
 use core::cell::Cell;
 use core::marker::PhantomData;
 
-use tickwright_core::storage::{Discipline, Due, Handle, Nodes, Shape};
+use tickwright_core::structure::{Discipline, Due, Handle, Nodes, Shape};
 use tickwright_core::{
     Explanation, Family, HeadChange, HookQueue, Order, Reject, SlabQueue, Tick, Timer, Violation,
     for_each_family, for_each_slab_only_family, snapshot,

@@ -6,7 +6,7 @@
 use core::fmt;
 use core::task::Waker;
 
-use tickwright_core::storage::{Discipline, Nodes, Record};
+use tickwright_core::structure::{Discipline, Nodes, Record};
 use tickwright_core::{BoundedHeap, Family};
 use tickwright_nodes::arena::Idx;
 

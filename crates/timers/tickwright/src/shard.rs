@@ -2,9 +2,9 @@
 //! that keeps its bucket takes no lock.
 //!
 //! Most timers are time-outs. A program re-arms them again and again, each time a little later, and
-//! they rarely fire. In a [coarse wheel](tickwright_core::family::coarse_wheel) the new deadline
-//! mostly falls into the bucket that already holds the timer. Such a re-arm reads and writes only
-//! **one word** of the timer, so one compare-exchange decides.
+//! they rarely fire. In a [`CoarseWheel`](tickwright_core::CoarseWheel) the new deadline mostly
+//! falls into the bucket that already holds the timer. Such a re-arm reads and writes only **one
+//! word** of the timer, so one compare-exchange decides.
 //!
 //! ```text
 //!   SharedTimer ─> node { word, shard, record, callback }    word: deadline 58 | level 4 | state 2
@@ -127,14 +127,14 @@ use base::{Base, Outside, Set};
 /// timer's word has four bits for its level:
 ///
 /// ```
-/// use tickwright::family::coarse_wheel::Geometry;
+/// use tickwright::structures::coarse_wheel::Geometry;
 /// use tickwright::shard::Shards;
 ///
 /// let shards = Shards::<Geometry<4, 1, 15>>::with_geometry(1, 0);
 /// ```
 ///
 /// ```compile_fail,E0080
-/// use tickwright::family::coarse_wheel::Geometry;
+/// use tickwright::structures::coarse_wheel::Geometry;
 /// use tickwright::shard::Shards;
 ///
 /// let shards = Shards::<Geometry<4, 1, 16>>::with_geometry(1, 0);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tickwright::scheduler::{Cancelled, Next, Plain, Scheduler};
 use tickwright::service::{Settings, Structure, Timing, When};
-use tickwright::storage::{Discipline, Due, Family, Handle, Nodes, Shape};
+use tickwright::structure::{Discipline, Due, Family, Handle, Nodes, Shape};
 use tickwright::time::{Alarm, Instant, VirtualHost};
 use tickwright::{CoarseWheel, HeadChange, Order, Reject, Tick, Violation, Wheel};
 

@@ -7,11 +7,11 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use std::panic::catch_unwind;
 use std::sync::{Arc, Mutex};
 
-use tickwright::family::coarse_wheel::Geometry;
 use tickwright::shard::{
     ArmError, Busy, DrainError, Firing, Linux, NoSuchShard, Shards, SharedTimer, Statistics, Was,
     WheelGeometry,
 };
+use tickwright::structures::coarse_wheel::Geometry;
 
 const ALL: usize = usize::MAX;
 

@@ -6,8 +6,8 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use std::panic::catch_unwind;
 use std::sync::{Arc, Mutex};
 
-use tickwright::family::coarse_wheel::Geometry;
 use tickwright::shard::{ArmError, Linux, Shards, SharedTimer, Was, WheelGeometry};
+use tickwright::structures::coarse_wheel::Geometry;
 use tickwright::time::{Alarm, Clock, Instant, Ticks};
 
 const ALL: usize = usize::MAX;

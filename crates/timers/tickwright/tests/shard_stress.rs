@@ -6,8 +6,8 @@ use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-use tickwright::family::coarse_wheel::Geometry;
 use tickwright::shard::{ArmError, Busy, Firing, Linux, Shards, SharedTimer, Was, WheelGeometry};
+use tickwright::structures::coarse_wheel::Geometry;
 
 const SHARDS: usize = 2;
 /// Shard 0 has two owners.

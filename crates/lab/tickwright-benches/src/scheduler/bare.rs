@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use tickwright::service::Structure;
 use tickwright::time::{Instant, Ticks};
-use tickwright_core::storage::Shape;
+use tickwright_core::structure::Shape;
 use tickwright_core::{Family, Key, SlabQueue};
 
 use crate::clock::Meter;

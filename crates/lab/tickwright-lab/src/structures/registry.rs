@@ -12,7 +12,7 @@ use dary_heap::QuaternaryHeap;
 use serde::{Deserialize, Serialize};
 use strsim::damerau_levenshtein;
 use tickwright::service;
-use tickwright_core::storage;
+use tickwright_core::structure;
 use tickwright_core::{Family, SlabQueue, TimerQueue};
 use wildmatch::WildMatch;
 
@@ -61,10 +61,10 @@ impl Shape {
     /// The shape of one of our families.
     const fn of<F: Family>() -> Self {
         match F::SHAPE {
-            storage::Shape::List => Self::List,
-            storage::Shape::Heap => Self::Heap,
-            storage::Shape::Tree => Self::Tree,
-            storage::Shape::Wheel => Self::Wheel,
+            structure::Shape::List => Self::List,
+            structure::Shape::Heap => Self::Heap,
+            structure::Shape::Tree => Self::Tree,
+            structure::Shape::Wheel => Self::Wheel,
         }
     }
 

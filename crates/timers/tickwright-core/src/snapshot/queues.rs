@@ -2,10 +2,10 @@
 
 use super::{Plain, SnapshotError, Verified, Writer};
 use crate::contract::{Span, Tick};
-use crate::storage::Family;
-use crate::storage::hook::{HookQueue, Timer, TimerRef};
+use crate::queue::hook::{HookQueue, Timer, TimerRef};
 #[cfg(feature = "alloc")]
-use crate::storage::slab::{Key, SlabQueue};
+use crate::queue::slab::{Key, SlabQueue};
+use crate::structure::Family;
 
 /// A queue that is being drained. Its structure's clock is ahead of all timers, so the drop empties
 /// the queue and sets that clock back, also when the caller's code has panicked.

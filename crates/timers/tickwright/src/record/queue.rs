@@ -3,7 +3,7 @@
 use core::ops::Deref;
 use std::collections::HashSet;
 
-use tickwright_core::storage::Family;
+use tickwright_core::structure::Family;
 use tickwright_core::{
     Advance, Exact, Expired, Key, KeyError, Order, Pending, Rejected, Span, Tick, TimerQueue, TimerRef,
     Violation,

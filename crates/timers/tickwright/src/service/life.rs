@@ -1,7 +1,7 @@
 //! The life of a timer: it is added, armed, cancelled and removed.
 
 use tickwright_core::Tick;
-use tickwright_core::storage::Handle;
+use tickwright_core::structure::Handle;
 use tickwright_nodes::arena::Idx;
 
 use super::base::Service;

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use tickwright_core::Violation;
-use tickwright_core::storage::Handle;
+use tickwright_core::structure::Handle;
 use tickwright_nodes::arena::Idx;
 
 use super::base::Service;

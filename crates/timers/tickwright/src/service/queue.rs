@@ -11,7 +11,7 @@
 
 use core::num::NonZeroU32;
 
-use tickwright_core::storage::{Discipline, Due, Family, Nodes as _};
+use tickwright_core::structure::{Discipline, Due, Family, Nodes as _};
 use tickwright_core::{Tick, Violation};
 use tickwright_nodes::arena::{Arena, Columns, Full, Idx, Slot, SlotId, Together};
 

@@ -2,7 +2,7 @@
 
 use core::num::NonZeroU32;
 
-use tickwright_core::storage::Handle;
+use tickwright_core::structure::Handle;
 use tickwright_core::{Tick, Violation};
 use tickwright_nodes::arena::{Full, Idx, SlotId};
 use tickwright_trace::What;

@@ -5,7 +5,7 @@ use core::any::TypeId;
 use core::fmt;
 use core::str::FromStr;
 
-use tickwright_core::storage::Discipline;
+use tickwright_core::structure::Discipline;
 use tickwright_core::{Family, Order, Span, for_each_family};
 use tickwright_nodes::arena::Idx;
 

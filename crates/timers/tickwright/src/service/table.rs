@@ -13,7 +13,7 @@ use core::fmt;
 use core::num::{NonZeroU32, NonZeroU64};
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use tickwright_core::storage::Handle;
+use tickwright_core::structure::Handle;
 use tickwright_core::{Tick, Violation};
 use tickwright_nodes::arena::{Full, Idx};
 use tickwright_nodes::hint;

@@ -11,8 +11,9 @@ use super::result::{ArmError, Was};
 /// the length of a tick, and [`Ticks`](crate::time::Ticks) converts.
 ///
 /// After each of these calls, a pending timer is late by at most 8/63 of its delay or by one tick,
-/// for Linux's geometry ([`Geometry::lateness`](crate::family::coarse_wheel::Geometry::lateness)).
-/// The delay counts from the time of the call by the shard's clock, after any uptime and however
+/// for Linux's geometry
+/// ([`Geometry::lateness`](crate::structures::coarse_wheel::Geometry::lateness)). The delay counts
+/// from the time of the call by the shard's clock, after any uptime and however
 /// long the driver sleeps. If the shard has no clock, the delay counts from the last advance.
 impl<G: WheelGeometry> SharedTimer<G> {
     /// Arms a timer that is not pending, on the shard that it belongs to. The deadline is in ticks

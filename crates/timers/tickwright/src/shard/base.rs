@@ -11,7 +11,7 @@ use core::marker::PhantomData;
 use core::ptr::{self, NonNull};
 
 use tickwright_core::Tick;
-use tickwright_core::storage::{Discipline, Handle, Nodes};
+use tickwright_core::structure::{Discipline, Handle, Nodes};
 
 pub(super) use locked::{Held, Taken, lock_both};
 

@@ -57,7 +57,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
             deferrable,
             ghost: Ghost::default(),
             set: Arc::clone(set),
-            record: Cell::new(tickwright_core::storage::Record::IDLE),
+            record: Cell::new(tickwright_core::structure::Record::IDLE),
             callback,
         };
         Self { node: Arc::new(node) }

@@ -21,8 +21,8 @@ use core::num::NonZeroU32;
 use core::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
-use tickwright_core::family::coarse_wheel::{Coarse, CoarseRecord, Geometry};
-use tickwright_core::storage::{Discipline, Handle, Nodes, Record};
+use tickwright_core::structure::{Discipline, Handle, Nodes, Record};
+use tickwright_core::structures::coarse_wheel::{Coarse, CoarseRecord, Geometry};
 use tickwright_core::{Tick, Violation};
 
 use super::sync::{AtomicU32, AtomicU64, Mutex, MutexGuard};

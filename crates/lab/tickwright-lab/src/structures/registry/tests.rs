@@ -42,10 +42,10 @@ fn shapes_are_what_families_declare() {
 fn a_new_family_that_walks_is_measured_with_few_timers() {
     struct Walks;
     impl Family for Walks {
-        type Of<P: storage::Handle> = <tickwright_core::SortedList as Family>::Of<P>;
-        type Layout = storage::layout::Apart;
+        type Of<P: structure::Handle> = <tickwright_core::SortedList as Family>::Of<P>;
+        type Layout = tickwright_core::layout::Apart;
         const ID: &'static str = "skips";
-        const SHAPE: storage::Shape = storage::Shape::List;
+        const SHAPE: structure::Shape = structure::Shape::List;
     }
     assert_eq!(Shape::of::<Walks>(), Shape::List);
     assert_eq!(linear::<Walks>(), Some(LINEAR));

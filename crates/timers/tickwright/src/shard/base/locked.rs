@@ -4,7 +4,7 @@
 //! operation takes effect, and compares the timer with its shadow. Without `cfg(loom)` the calls
 //! compile to nothing.
 
-use tickwright_core::storage::{Discipline, Due};
+use tickwright_core::structure::{Discipline, Due};
 use tickwright_core::{Tick, Violation};
 
 use super::{Base, Link, Locked, Node, Set, SharedTimer};

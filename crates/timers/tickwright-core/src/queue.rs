@@ -1,0 +1,591 @@
+//! Each operation of a queue, once for all storages and structures.
+
+pub mod hook;
+#[cfg(feature = "alloc")]
+pub mod slab;
+pub mod store;
+
+use core::{fmt, iter};
+
+use crate::contract::{
+    Advance, Exact, Expired, HeadChange, KeyError, Order, Pending, Rejected, Tick, TimerQueue, Violation,
+};
+use crate::explain::Explanation;
+use crate::queue::store::{OrderOf, Store};
+use crate::structure::{Discipline, Due};
+
+/// A timer queue over the timers that the store `S` holds. Its two forms have names:
+/// [`SlabQueue`](crate::SlabQueue) owns its payloads, and [`HookQueue`](crate::HookQueue) links
+/// timers of the caller.
+///
+/// [`contract`](crate::contract) lists what each operation promises.
+pub struct Queue<S: Store> {
+    pub(crate) store: S,
+}
+
+impl<S: Store> Queue<S> {
+    /// The greatest `now` ever passed to this queue; 0 at first.
+    #[must_use]
+    #[inline]
+    pub fn now(&self) -> Tick {
+        self.store.now()
+    }
+
+    /// Advances `now` and does nothing else: no timer leaves, and no wake-up changes. O(1).
+    ///
+    /// Call it before several inserts at one time, for example after the wait of an event loop.
+    /// [`insert_at`](Self::insert_at) tells the time of one insert.
+    ///
+    /// A granular queue chooses a bucket by the delay from its own `now`. Example: a
+    /// [`CoarseWheel`](crate::CoarseWheel) with ticks of 1 ms was last popped an hour ago. Without
+    /// the time, a time-out of 1 s would count as an hour and 1 s, and get a bucket that is 262 s
+    /// wide. With the time its bucket is 64 ms wide. An exact queue is never late by it, but
+    /// `FixedDelay` recognizes the delays of its timers by `now`.
+    #[inline]
+    pub fn update_now(&mut self, now: Tick) {
+        self.store.update_now(now);
+    }
+
+    /// The number of pending timers. O(1).
+    #[must_use]
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.store.count()
+    }
+
+    /// Whether no timer is pending. O(1).
+    #[must_use]
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Makes `value` pending until `deadline`. A granular queue needs the time too: see
+    /// [`insert_at`](Self::insert_at).
+    ///
+    /// # Errors
+    /// [`Rejected`] with the reason and the value; the queue is then unchanged.
+    #[inline]
+    pub fn insert(&mut self, deadline: Tick, value: S::Value) -> Result<S::Key, Rejected<S::Value>>
+    where
+        S::Family: Exact,
+    {
+        Ok(self.driven().insert(deadline, value)?.0)
+    }
+
+    /// Advances `now` as [`update_now`](Self::update_now) does, and makes `value` pending until
+    /// `deadline`. The lateness of a granular queue counts from this `now`: see
+    /// [`CoarseWheel`](crate::CoarseWheel).
+    ///
+    /// # Errors
+    /// [`Rejected`] with the reason and the value; only `now` has changed then.
+    #[inline]
+    pub fn insert_at(
+        &mut self,
+        deadline: Tick,
+        value: S::Value,
+        now: Tick,
+    ) -> Result<S::Key, Rejected<S::Value>> {
+        Ok(self.driven().insert_at(deadline, value, now)?.0)
+    }
+
+    /// Removes a pending timer. A slab also removes an idle one.
+    ///
+    /// # Errors
+    /// [`KeyError`] when `key` does not name a timer of this queue.
+    #[inline]
+    pub fn remove(&mut self, key: S::Key) -> Result<S::Value, KeyError> {
+        Ok(self.driven().remove(key)?.0)
+    }
+
+    /// Changes the deadline of a pending timer; its key stays valid. A granular queue needs the
+    /// time too: see [`reschedule_at`](Self::reschedule_at).
+    ///
+    /// # Errors
+    /// [`KeyError`] when `key` does not name a pending timer of this queue.
+    #[inline]
+    pub fn reschedule(&mut self, key: S::Key, deadline: Tick) -> Result<(), KeyError>
+    where
+        S::Family: Exact,
+    {
+        self.driven().reschedule(key, deadline).map(drop)
+    }
+
+    /// Advances `now` as [`update_now`](Self::update_now) does, and changes the deadline of a
+    /// pending timer; its key stays valid. The lateness of a granular queue counts from this `now`.
+    ///
+    /// # Errors
+    /// [`KeyError`] when `key` does not name a pending timer of this queue; only `now` has changed
+    /// then.
+    #[inline]
+    pub fn reschedule_at(&mut self, key: S::Key, deadline: Tick, now: Tick) -> Result<(), KeyError> {
+        self.driven().reschedule_at(key, deadline, now).map(drop)
+    }
+
+    /// The same queue for a caller who drives an alarm: each operation then also says whether
+    /// [`next_wake`](Self::next_wake) may have changed.
+    #[inline]
+    pub fn driven(&mut self) -> Driven<'_, S> {
+        Driven(self)
+    }
+
+    /// Whether a timer is pending in this queue. O(1).
+    #[must_use]
+    #[inline]
+    pub fn contains(&self, name: S::Name<'_>) -> bool {
+        self.store.find(name).is_ok()
+    }
+
+    /// The tick at which a timer that is pending in this queue is due.
+    #[must_use]
+    pub fn expiry(&self, name: S::Name<'_>) -> Option<Tick> {
+        let (order, nodes) = self.store.parts();
+        Some(order.expiry(nodes, self.store.find(name).ok()?))
+    }
+
+    /// Where a timer that is pending in this queue stands in the structure, and when it moves next.
+    /// The result implements `Display`. Changes nothing; O(1).
+    ///
+    /// # Errors
+    /// [`KeyError`] when the timer is not pending in this queue.
+    pub fn explain(&self, name: S::Name<'_>) -> Result<Explanation, KeyError> {
+        let (order, nodes) = self.store.parts();
+        Ok(order.explain(nodes, self.store.find(name)?))
+    }
+
+    /// The head: the timer that leaves first.
+    ///
+    /// The worst cost depends on the structure:
+    ///
+    /// - O(1) in lists, sorted arrays, heaps and `RbTreeCached`, O(log n) in the other trees;
+    /// - O(levels) in a coarse wheel, and O(n) while only far timers are pending;
+    /// - O(n) in a wheel. It reads the timers of the first bucket until it finds one that is due at
+    ///   the bucket's earliest tick. A bucket may cover thousands of ticks, so `peek` may read a
+    ///   million records with a million timers in the bucket. If all of them are due at one tick,
+    ///   it reads few, unless many of them were moved to that tick;
+    /// - O(1) in a ladder, which [`DefaultQueue`](crate::DefaultQueue) is, while timers lie sorted
+    ///   at its front. A removal, a move or a budget that ran out may leave none there. Until the
+    ///   next pop, `peek` then reads the first bucket: O(n).
+    ///
+    /// [`next_wake`](Self::next_wake) is cheap in every structure.
+    #[must_use]
+    #[inline]
+    pub fn peek(&self) -> Option<Pending<S::Key>> {
+        let (order, nodes) = self.store.parts();
+        self.pending(order.head(nodes)?)
+    }
+
+    /// The timer that leaves after the head. A tickless driver that defers a low-priority head sets
+    /// its alarm for this timer. Costs at worst as much as [`peek`](Self::peek).
+    #[must_use]
+    #[inline]
+    pub fn second(&self) -> Option<Pending<S::Key>> {
+        let (order, nodes) = self.store.parts();
+        self.pending(order.second(nodes)?)
+    }
+
+    /// The exact expiry of the head. O(1) or O(log n) where [`peek`](Self::peek) is. In a ladder it
+    /// costs as `peek`. In a wheel it is O(1), but at worst as `peek` after a timer that was due at
+    /// the first bucket's earliest tick was removed or moved. [`next_wake`](Self::next_wake) is
+    /// always cheap.
+    #[must_use]
+    #[inline]
+    pub fn next_expiry(&self) -> Option<Tick> {
+        let (order, nodes) = self.store.parts();
+        order.next_expiry(nodes)
+    }
+
+    /// The tick for which to set an alarm: never later than [`next_expiry`](Self::next_expiry), and
+    /// cheap to compute. Over a wheel it may be earlier: then nothing is due at that tick, and the
+    /// next result is later.
+    #[must_use]
+    #[inline]
+    pub fn next_wake(&self) -> Option<Tick> {
+        let (order, nodes) = self.store.parts();
+        order.next_wake(nodes)
+    }
+
+    /// Advances `now` and removes one due timer, if there is one.
+    #[inline]
+    pub fn pop_expired(&mut self, now: Tick) -> Option<Expired<S::Key, S::Value>> {
+        self.update_now(now);
+        self.pop_within(&mut { usize::MAX })
+    }
+
+    /// Iterates over the due timers in order. Each `next` removes one timer; the others stay
+    /// pending. `now` advances at the first `next`, not at this call. To insert between deliveries,
+    /// loop over [`pop_expired`](Self::pop_expired).
+    pub fn expired(&mut self, now: Tick) -> impl Iterator<Item = Expired<S::Key, S::Value>> {
+        iter::from_fn(move || self.pop_expired(now))
+    }
+
+    /// Advances `now`. If the head is due, re-arms it in one step at the tick that `rearm` returns
+    /// for its expiry and its value. The key stays valid. `rearm` runs while the head is still
+    /// linked and the queue is consistent.
+    ///
+    /// A periodic timer on a drift-free grid is
+    /// `queue.pop_and_reinsert(now, |expiry, _| expiry.saturating_add(period))`.
+    #[inline]
+    pub fn pop_and_reinsert(
+        &mut self,
+        now: Tick,
+        rearm: impl FnOnce(Tick, &S::Value) -> Tick,
+    ) -> Option<Expired<S::Key, ()>> {
+        self.update_now(now);
+        let (order, nodes, now) = self.store.parts_mut();
+        let Due { handle: p, deadline, expiry } = order.due(nodes, now, &mut { usize::MAX })?;
+        let (key, next) = self.store.ask(p, |value| rearm(expiry, value))?;
+        let (order, nodes, now) = self.store.parts_mut();
+        order.rearm_due(nodes, p, next, now);
+        Some(Expired { key, deadline, expiry, value: () })
+    }
+
+    /// Advances `now` and passes every due timer to `sink` in order. Returns the number of
+    /// delivered timers.
+    #[inline]
+    pub fn advance(&mut self, now: Tick, sink: impl FnMut(Expired<S::Key, S::Value>)) -> usize {
+        self.advance_within(now, usize::MAX, sink).delivered
+    }
+
+    /// Like [`advance`](Self::advance), but stops once `budget` timers were delivered or moved
+    /// inside the structure. A budget of 0 only advances `now`.
+    #[inline]
+    pub fn advance_within(
+        &mut self,
+        now: Tick,
+        budget: usize,
+        sink: impl FnMut(Expired<S::Key, S::Value>),
+    ) -> Advance {
+        self.update_now(now);
+        // Most calls find nothing due, so that check is inlined.
+        let (order, nodes) = self.store.parts();
+        if budget > 0 && order.is_quiet(nodes, self.now()) {
+            debug_assert!(self.next_wake().is_none_or(|wake| wake > self.now()));
+            return Advance { delivered: 0, moved: 0, complete: true };
+        }
+        self.deliver(budget, sink)
+    }
+
+    /// Removes every timer. `now` and the memory stay unchanged.
+    pub fn clear(&mut self) {
+        self.store.give_back_all();
+    }
+
+    /// Verifies every invariant of the structure in O(n).
+    ///
+    /// # Errors
+    /// The first [`Violation`] found. A violation is a bug in this library, or memory that
+    /// something else overwrote.
+    pub fn check(&self) -> Result<(), Violation> {
+        let (order, nodes) = self.store.parts();
+        order.check(nodes, self.len())?;
+        let mut reachable = 0;
+        let mut all_ours = true;
+        order.for_each(nodes, |p| {
+            reachable += 1;
+            all_ours &= self.store.key(p).is_some_and(|key| self.store.find(S::name(&key)).is_ok());
+        });
+        if reachable != self.len() {
+            return Err(Violation::Count);
+        }
+        self.store.check(all_ours)
+    }
+
+    /// For tests: sets the number of the next arrival in an empty queue, if the family numbers
+    /// arrivals.
+    #[doc(hidden)]
+    pub fn start_sequence_at(&mut self, next: u32) {
+        self.store.parts_mut().0.start_sequence_at(next);
+    }
+
+    /// Removes the timer that leaves first, due or not, and returns it with its deadline. The
+    /// structure's clock passes all timers: the caller calls [`empty`](Self::empty) before it uses
+    /// the queue otherwise.
+    pub(crate) fn take_first(&mut self) -> Option<(Tick, S::Value)> {
+        let (order, nodes, _) = self.store.parts_mut();
+        let popped = order.pop(nodes, Tick::MAX, &mut { usize::MAX })?;
+        let (_, value) = self.store.give_back(popped.handle)?;
+        Some((popped.deadline, value))
+    }
+
+    /// Removes every pending timer, and sets the structure's clock back.
+    pub(crate) fn empty(&mut self) {
+        self.store.give_back_pending();
+        self.store.parts_mut().0.clear();
+    }
+
+    /// Calls `visit` for each pending timer, in the order of delivery, with its deadline and its
+    /// key. `Full`: there is no memory to sort the timers.
+    pub(crate) fn visit_in_order(
+        &self,
+        mut visit: impl FnMut(Tick, S::Key),
+    ) -> Result<(), tickwright_nodes::arena::Full> {
+        const {
+            assert!(
+                cfg!(feature = "alloc") || OrderOf::<S>::VISITS_IN_ORDER,
+                "without the feature `alloc`, this structure cannot be visited in order: \
+                 call `drain_snapshot`"
+            );
+        }
+        let (order, nodes) = self.store.parts();
+        let visit = |p| {
+            if let Some(key) = self.store.key(p) {
+                visit(order.deadline(nodes, p), key);
+            }
+        };
+        if OrderOf::<S>::VISITS_IN_ORDER {
+            order.for_each(nodes, visit);
+            return Ok(());
+        }
+        #[cfg(feature = "alloc")]
+        crate::structure::sorted(order, nodes, self.len())
+            .map_err(|_| tickwright_nodes::arena::Full)?
+            .for_each(visit);
+        Ok(())
+    }
+
+    #[inline]
+    pub(crate) fn pending(&self, p: S::Handle) -> Option<Pending<S::Key>> {
+        let (order, nodes) = self.store.parts();
+        Some(Pending { key: self.store.key(p)?, expiry: order.expiry(nodes, p) })
+    }
+
+    // The common result is "nothing is due", so that check is inlined.
+    #[inline(always)]
+    pub(crate) fn pop_within(&mut self, budget: &mut usize) -> Option<Expired<S::Key, S::Value>> {
+        let (order, nodes, now) = self.store.parts_mut();
+        let popped = order.pop(nodes, now, budget)?;
+        let (key, value) = self.store.give_back(popped.handle)?;
+        Some(Expired { key, deadline: popped.deadline, expiry: popped.expiry, value })
+    }
+
+    /// Passes due timers to `sink` until `budget` is used up.
+    fn deliver(&mut self, budget: usize, mut sink: impl FnMut(Expired<S::Key, S::Value>)) -> Advance {
+        let (mut left, mut delivered) = (budget, 0);
+        while let Some(expired) = self.pop_within(&mut left) {
+            left -= 1;
+            delivered += 1;
+            sink(expired);
+        }
+        // If budget is left, nothing is due, and `next_wake` is later than `now`.
+        let lies_ahead = |queue: &Self| queue.next_wake().is_none_or(|wake| wake > queue.now());
+        debug_assert!(left == 0 || lies_ahead(self));
+        let complete = left > 0 || lies_ahead(self);
+        Advance { delivered, moved: budget - left - delivered, complete }
+    }
+}
+
+/// A queue whose caller drives an alarm: [`Queue::driven`] returns it.
+///
+/// Its operations are those of [`Queue`] with the same name, and do the same. Each also says
+/// whether [`next_wake`](Queue::next_wake) may have changed (clause 10 of the
+/// [contract](crate::contract)), so that the alarm is set again only when it must be:
+///
+/// ```
+/// use tickwright_core::DefaultQueue;
+///
+/// let mut queue = DefaultQueue::new();
+/// let (tea, change) = queue.driven().insert(300, "tea")?;
+/// assert!(change.is_changed(), "set the alarm for 300");
+/// let (_, change) = queue.driven().insert(400, "bread")?;
+/// assert!(!change.is_changed(), "it is set");
+/// let (_, change) = queue.driven().remove(tea)?;
+/// assert!(change.is_changed(), "set it for 400");
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+pub struct Driven<'q, S: Store>(pub(super) &'q mut Queue<S>);
+
+/// What an insert returns to the driver of an alarm, if the timer came in.
+type Entered<S> = (<S as Store>::Key, HeadChange);
+
+impl<S: Store> Driven<'_, S> {
+    /// Stops the compilation of a family that is both granular and [`Exact`].
+    pub(super) const IS_EXACT: () = assert!(
+        matches!(OrderOf::<S>::ORDER, Order::Exact),
+        "a family that is not `Order::Exact` implements `Exact`"
+    );
+
+    /// As [`Queue::insert`].
+    ///
+    /// # Errors
+    /// As [`Queue::insert`].
+    #[inline]
+    pub fn insert(&mut self, deadline: Tick, value: S::Value) -> Result<Entered<S>, Rejected<S::Value>>
+    where
+        S::Family: Exact,
+    {
+        let () = Self::IS_EXACT;
+        self.insert_at(deadline, value, self.0.now())
+    }
+
+    /// As [`Queue::insert_at`].
+    ///
+    /// # Errors
+    /// As [`Queue::insert_at`].
+    #[inline]
+    pub fn insert_at(
+        &mut self,
+        deadline: Tick,
+        value: S::Value,
+        now: Tick,
+    ) -> Result<Entered<S>, Rejected<S::Value>> {
+        self.0.update_now(now);
+        let (p, key) = self.0.store.take_in(value)?;
+        let (order, nodes, now) = self.0.store.parts_mut();
+        Ok((key, order.insert(nodes, p, deadline, now)))
+    }
+
+    /// As [`Queue::remove`].
+    ///
+    /// # Errors
+    /// As [`Queue::remove`].
+    #[inline]
+    pub fn remove(&mut self, key: S::Key) -> Result<(S::Value, HeadChange), KeyError> {
+        let store = &mut self.0.store;
+        let p = match store.find(S::name(&key)) {
+            Ok(p) => p,
+            Err(error) => return Ok((store.give_back_idle(key).ok_or(error)?, HeadChange::Same)),
+        };
+        let (order, nodes, _) = store.parts_mut();
+        let change = order.remove(nodes, p);
+        let (_, value) = store.give_back(p).ok_or(KeyError::Stale)?;
+        Ok((value, change))
+    }
+
+    /// As [`Queue::reschedule`].
+    ///
+    /// # Errors
+    /// As [`Queue::reschedule`].
+    #[inline]
+    pub fn reschedule(&mut self, key: S::Key, deadline: Tick) -> Result<HeadChange, KeyError>
+    where
+        S::Family: Exact,
+    {
+        let () = Self::IS_EXACT;
+        self.reschedule_at(key, deadline, self.0.now())
+    }
+
+    /// As [`Queue::reschedule_at`].
+    ///
+    /// # Errors
+    /// As [`Queue::reschedule_at`].
+    #[inline]
+    pub fn reschedule_at(&mut self, key: S::Key, deadline: Tick, now: Tick) -> Result<HeadChange, KeyError> {
+        self.0.update_now(now);
+        let p = self.0.store.find(S::name(&key))?;
+        let (order, nodes, now) = self.0.store.parts_mut();
+        Ok(order.reschedule(nodes, p, deadline, now))
+    }
+}
+
+impl<S: Store> fmt::Debug for Driven<'_, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Driven").field(self.0).finish()
+    }
+}
+
+impl<S: Store> Exact for Queue<S> where S::Family: Exact {}
+
+/// For code that takes any queue. Each method is the one above with its name.
+impl<S: Store> TimerQueue for Queue<S> {
+    type Key = S::Key;
+    type Value = S::Value;
+    const ORDER: Order = OrderOf::<S>::ORDER;
+
+    #[inline]
+    fn now(&self) -> Tick {
+        self.now()
+    }
+
+    #[inline]
+    fn update_now(&mut self, now: Tick) {
+        self.update_now(now);
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    #[inline]
+    fn insert_at(
+        &mut self,
+        deadline: Tick,
+        value: S::Value,
+        now: Tick,
+    ) -> Result<S::Key, Rejected<S::Value>> {
+        self.insert_at(deadline, value, now)
+    }
+
+    #[inline]
+    fn remove(&mut self, key: S::Key) -> Result<S::Value, KeyError> {
+        self.remove(key)
+    }
+
+    #[inline]
+    fn reschedule_at(&mut self, key: S::Key, deadline: Tick, now: Tick) -> Result<(), KeyError> {
+        self.reschedule_at(key, deadline, now)
+    }
+
+    #[inline]
+    fn peek(&self) -> Option<Pending<S::Key>> {
+        self.peek()
+    }
+
+    #[inline]
+    fn second(&self) -> Option<Pending<S::Key>> {
+        self.second()
+    }
+
+    #[inline]
+    fn next_expiry(&self) -> Option<Tick> {
+        self.next_expiry()
+    }
+
+    #[inline]
+    fn next_wake(&self) -> Option<Tick> {
+        self.next_wake()
+    }
+
+    #[inline]
+    fn pop_expired(&mut self, now: Tick) -> Option<Expired<S::Key, S::Value>> {
+        self.pop_expired(now)
+    }
+
+    #[inline]
+    fn pop_and_reinsert(
+        &mut self,
+        now: Tick,
+        rearm: impl FnOnce(Tick, &S::Value) -> Tick,
+    ) -> Option<Expired<S::Key, ()>> {
+        self.pop_and_reinsert(now, rearm)
+    }
+
+    #[inline]
+    fn advance_within(
+        &mut self,
+        now: Tick,
+        budget: usize,
+        sink: impl FnMut(Expired<S::Key, S::Value>),
+    ) -> Advance {
+        self.advance_within(now, budget, sink)
+    }
+
+    fn clear(&mut self) {
+        self.clear();
+    }
+
+    fn check(&self) -> Result<(), Violation> {
+        self.check()
+    }
+}
+
+impl<S: Store> fmt::Debug for Queue<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct(S::QUEUE)
+            .field("family", &<S::Family as crate::Family>::ID)
+            .field("now", &self.now())
+            .field("len", &self.len())
+            .finish_non_exhaustive()
+    }
+}

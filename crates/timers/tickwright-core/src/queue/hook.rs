@@ -1,0 +1,602 @@
+//! Hook storage: nodes live inside the caller's own structs. No allocation, ever.
+//!
+//! # Layout
+//! ```text
+//!   caller's memory:  .. | Timer<F, T> { hook: Hook { record, owner }, payload: T } | ..
+//!                          ^ HookPtr: a pointer to the T-free prefix, made from the whole Timer
+//! ```
+//! A node's `owner` word names the queue that owns the node. The word is 0 for no queue; otherwise
+//! it is the queue's identity. The top bit tells whether the node was inserted pinned. A queue
+//! writes a record only while the owner word names the queue and the queue is borrowed mutably. So
+//! one compare-exchange claims a node and one store releases it. Threads may share timers.
+//!
+//! # What happens when ...
+//! | | scoped (`insert(&'a Timer)`) | pinned (`unsafe insert_pinned`) |
+//! |---|---|---|
+//! | a linked node is dropped | does not compile | aborts the process |
+//! | a node is inserted twice | `AlreadyLinked` | `AlreadyLinked` |
+//! | a node is offered to another queue | `WrongQueue` | `WrongQueue` |
+//! | the queue is dropped | its nodes are unlinked | its nodes are unlinked |
+//! | the queue is forgotten (`mem::forget`) | its nodes stay marked as linked: no queue takes them | the same, and dropping one aborts |
+//!
+//! This file and the hooks of `tickwright-nodes` hold all pointer code of queues. `UNSAFE.md` lists
+//! each block with the test that guards it.
+
+#[cfg(feature = "alloc")]
+use alloc::collections::TryReserveError;
+use core::fmt;
+use core::marker::PhantomData;
+use core::num::NonZeroU32;
+use core::pin::Pin;
+use core::ptr::NonNull;
+
+use tickwright_nodes::hook::{self, Hook, HookNodes, Hooked, PINNED, Shareable, draw};
+use tickwright_nodes::{ByRef, const_unless_loom};
+
+use crate::contract::{Exact, Expired, HeadChange, KeyError, Pending, Reject, Rejected, Tick, Violation};
+use crate::queue::store::{Store, sealed};
+use crate::queue::{Driven, Queue};
+#[cfg(feature = "alloc")]
+use crate::structure::sorted;
+use crate::structure::{Discipline, Family, Handle, Ordered};
+
+/// The kind of hook that a timer has in queues of family `F`.
+#[derive(Debug)]
+pub struct InQueue<F>(PhantomData<fn() -> F>);
+
+// SAFETY: apart from handles, records are `Send` and `Sync` (promise 4 of `Discipline`).
+unsafe impl<F: Family> Hooked for InQueue<F> {
+    type Record<P: Handle> = <F::Of<P> as Discipline<P>>::Record;
+    const ID: &'static str = <F as Family>::ID;
+    const DROPPED: &'static str =
+        "a pinned timer was dropped while it was pending: remove it from its queue first";
+}
+
+/// A pointer to the hook of a linked timer. Only queues create it.
+pub type HookPtr<F> = hook::HookPtr<InQueue<F>>;
+
+/// A node with a payload: embed it in your own struct, or use it alone.
+///
+/// A queue delivers `&Timer`. To reach a struct around a timer, let the payload be that struct, or
+/// let the payload name it. The payload is shared while the timer is pending: only atomics and
+/// cells in it may change.
+///
+/// It is `!Unpin`, since a queue points at the timer while it is pending. A scoped insert borrows
+/// the timer for as long as the queue lives. A timer that was inserted pinned aborts the process
+/// when it is dropped while pending.
+#[repr(C)]
+pub struct Timer<F: Family, T> {
+    hook: Hook<InQueue<F>>,
+    /// The payload.
+    pub payload: T,
+}
+
+impl<F: Family, T> Timer<F, T> {
+    const_unless_loom! {
+        /// A node that is in no queue.
+        #[must_use]
+        pub const fn new(payload: T) -> Self {
+            Self { hook: Hook::new(), payload }
+        }
+    }
+
+    /// Whether the timer is pending in a queue. It stays true for ever if that queue was forgotten
+    /// (`core::mem::forget`).
+    #[must_use]
+    pub fn is_linked(&self) -> bool {
+        self.hook.is_linked()
+    }
+
+    /// Returns the payload. A timer that is pending is borrowed by its queue and cannot be moved
+    /// here.
+    #[must_use]
+    pub fn into_payload(self) -> T {
+        let Self { hook: _, payload } = self;
+        payload
+    }
+
+    #[inline]
+    fn pointer(&self) -> HookPtr<F> {
+        // The pointer is derived from the whole object, so that the payload can be reached through
+        // it again.
+        HookPtr::new(NonNull::from(self).cast::<Hook<InQueue<F>>>())
+    }
+}
+
+impl<F: Family, T: fmt::Debug> fmt::Debug for Timer<F, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Timer")
+            .field("family", &F::ID)
+            .field("linked", &self.is_linked())
+            .field("payload", &self.payload)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A reference to a caller-owned node: the key of a [`HookQueue`]. Two references are equal when
+/// they refer to the same node. `TimerRef::from(&timer)` creates a key, so the caller need not keep
+/// one.
+pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
+
+/// A timer queue over nodes that the caller owns: family `F` over hook storage. A constant
+/// expression can create it, so it can be a static.
+///
+/// ```
+/// use tickwright_core::{HookQueue, RbTreeCached, Reject, Timer};
+///
+/// let (tea, egg) = (Timer::new("tea"), Timer::new("egg"));
+/// let mut queue: HookQueue<'_, RbTreeCached, &str> = HookQueue::new();
+/// queue.insert(300, &tea)?;
+/// queue.insert(100, &egg)?;
+/// assert!(queue.insert(5, &egg).is_err(), "already linked");
+/// assert_eq!(queue.pop_expired(100).map(|t| t.value.payload), Some("egg"));
+/// # Ok::<(), Reject>(())
+/// ```
+///
+/// Queue and nodes may be statics. In firmware, the code that masks the timer interrupt takes the
+/// place of the lock:
+///
+/// ```
+/// use std::sync::Mutex;
+/// use tickwright_core::{HookQueue, SortedList, Timer, TimerRef};
+///
+/// static LED: Timer<SortedList, u8> = Timer::new(13);
+/// static QUEUE: Mutex<HookQueue<'static, SortedList, u8>> = Mutex::new(HookQueue::new());
+///
+/// let mut queue = QUEUE.lock()?;
+/// queue.insert(100, &LED)?;
+/// let change = queue.driven().reschedule(TimerRef::from(&LED), 40)?;
+/// assert!(change.is_changed());
+/// assert_eq!(queue.pop_expired(40).map(|timer| timer.value.payload), Some(13));
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+///
+/// The compiler rejects a linked node that goes away before its queue:
+///
+/// ```compile_fail,E0505
+/// use tickwright_core::{HookQueue, SortedList, Timer};
+///
+/// let timer = Timer::new(());
+/// let mut queue: HookQueue<'_, SortedList, ()> = HookQueue::new();
+/// let _ = queue.insert(1, &timer);
+/// drop(timer);
+/// queue.pop_expired(1);
+/// ```
+///
+/// nor move:
+///
+/// ```compile_fail,E0505
+/// use tickwright_core::{HookQueue, SortedList, Timer};
+///
+/// let timer = Timer::new(());
+/// let mut queue: HookQueue<'_, SortedList, ()> = HookQueue::new();
+/// let _ = queue.insert(1, &timer);
+/// let elsewhere = Box::new(timer);
+/// queue.pop_expired(1);
+/// ```
+///
+/// nor may it be declared after its queue, because it would be dropped first:
+///
+/// ```compile_fail,E0597
+/// use tickwright_core::{HookQueue, SortedList, Timer};
+///
+/// let mut queue: HookQueue<'_, SortedList, ()> = HookQueue::new();
+/// let timer = Timer::new(());
+/// let _ = queue.insert(1, &timer);
+/// ```
+///
+/// A queue hands out shared references to its timers. So the queue crosses threads only where the
+/// timers may be shared:
+///
+/// ```compile_fail,E0277
+/// use core::cell::Cell;
+/// use tickwright_core::{HookQueue, SortedList};
+///
+/// fn send<Q: Send>(_: Q) {}
+/// send(HookQueue::<'static, SortedList, Cell<u32>>::new());
+/// ```
+///
+/// A timer is `!Unpin`: pin it with `Box::pin`, `pin!` or a static.
+///
+/// ```compile_fail,E0277
+/// use core::pin::Pin;
+/// use tickwright_core::{SortedList, Timer};
+///
+/// let timer: Timer<SortedList, ()> = Timer::new(());
+/// let _ = Pin::new(&timer);
+/// ```
+pub type HookQueue<'a, F, T> = Queue<Hooks<'a, F, T>>;
+
+/// The store of a [`HookQueue`]: timers that the caller owns.
+pub struct Hooks<'a, F: Family, T> {
+    pub(crate) order: F::Of<HookPtr<F>>,
+    nodes: HookNodes<InQueue<F>>,
+    /// 0 until the first insert.
+    id: u32,
+    now: Tick,
+    len: usize,
+    _timers: PhantomData<&'a Timer<F, T>>,
+}
+
+// SAFETY: 1. Moving the queue moves the right to reach its nodes' records (see `Sync for Hook`). 2.
+// The queue hands out `&'a Timer`, which may be sent because a `Timer` with `T: Sync` is `Sync`. 3.
+// Apart from handles, the discipline and its records are `Send` (promise 4 of `Discipline`).
+unsafe impl<F: Family, T: Sync> Send for Hooks<'_, F, T> where InQueue<F>: Shareable {}
+
+// SAFETY: 1. Through `&HookQueue` records are only read. 2. Payloads are only handed out as
+// `&Timer`, and `T` is `Sync`.
+// 3. Apart from handles, the discipline and its records are `Sync` (promise 4 of `Discipline`).
+unsafe impl<F: Family, T: Sync> Sync for Hooks<'_, F, T> where InQueue<F>: Shareable {}
+
+impl<'a, F: Family, T> Queue<Hooks<'a, F, T>> {
+    /// On a target where a queue cannot draw an identity, a program that creates a queue does not
+    /// compile.
+    const DRAWS_AN_IDENTITY: () = assert!(
+        hook::IDENTITIES_ARE_DRAWN,
+        "this target has no compare-exchange: enable the feature `critical-section` of `tickwright-core`, \
+         or make the queue by `HookQueue::with_identity`"
+    );
+
+    /// An empty queue. The queue takes an identity at its first insert. On targets without
+    /// compare-exchange, `new` needs the feature `critical-section`; without it the call does not
+    /// compile. There [`with_identity`](Self::with_identity) works without the feature.
+    ///
+    /// The queue is all zeros. So a static of it lies in `.bss`, and takes no flash.
+    #[must_use]
+    pub const fn new() -> Self {
+        let () = Self::DRAWS_AN_IDENTITY;
+        Self::without_identity()
+    }
+
+    const fn without_identity() -> Self {
+        let store = Hooks {
+            order: <F::Of<HookPtr<F>> as Discipline<HookPtr<F>>>::NEW,
+            // SAFETY: the queue keeps its nodes to itself. The queue lends the nodes to its
+            // discipline alone, which passes on only handles that it was given (promise 1 of
+            // `Discipline`). 1. `Timer::pointer` made each handle from a reference to a whole
+            // timer. 2. `claim` claimed the timer's hook, and `give_back` follows the timer's
+            // removal from the discipline.
+            nodes: unsafe { HookNodes::new() },
+            id: 0,
+            now: 0,
+            len: 0,
+            _timers: PhantomData,
+        };
+        Self { store }
+    }
+
+    /// An empty queue with an identity that the caller chooses; only its lower 31 bits count.
+    ///
+    /// The identity is not zero. So a static of the queue lies in `.data`: it takes its size in RAM
+    /// and again in flash, 11 KiB of each for a [`Wheel`](crate::Wheel) on 32-bit targets. A static
+    /// made by [`new`](Self::new) takes no flash.
+    ///
+    /// # Safety
+    /// 1. No other queue over family `F` has the same lower 31 bits at any time, whether it was
+    ///    given them or took them itself. (Queues that take their own start at 1: choose from the
+    ///    top.)
+    /// 2. They are not 0.
+    #[must_use]
+    pub const unsafe fn with_identity(id: NonZeroU32) -> Self {
+        let mut queue = Self::without_identity();
+        queue.store.id = id.get() & !PINNED;
+        queue
+    }
+
+    /// One step of an advance, for a caller that uses the queue between two deliveries. The step
+    /// removes one due timer, if there is one. Each node that moves inside the structure costs one
+    /// unit of `budget`, and so does the delivered node. When `budget` is used up, only `now`
+    /// advances. Clauses 15 and 16 hold for all steps together.
+    pub fn pop_expired_within(
+        &mut self,
+        now: Tick,
+        budget: &mut usize,
+    ) -> Option<Expired<TimerRef<'a, F, T>, ()>> {
+        self.update_now(now);
+        let Expired { key, deadline, expiry, .. } = self.pop_within(budget)?;
+        *budget = budget.saturating_sub(1);
+        Some(Expired { key, deadline, expiry, value: () })
+    }
+
+    /// Makes room for `additional` more timers in families with a buffer of their own (growing
+    /// heaps).
+    ///
+    /// # Errors
+    /// [`Reject::Full`] when there is no memory for them, or when the queue's bound is lower.
+    pub fn reserve(&mut self, additional: usize) -> Result<(), Reject> {
+        self.store.order.reserve(self.store.len, additional)
+    }
+
+    /// Inserts a timer whose lifetime the compiler cannot see. A granular queue needs the time too:
+    /// see [`insert_pinned_at`](Self::insert_pinned_at).
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert).
+    ///
+    /// # Safety
+    /// As [`insert_pinned_at`](Self::insert_pinned_at).
+    pub unsafe fn insert_pinned(
+        &mut self,
+        deadline: Tick,
+        timer: Pin<&Timer<F, T>>,
+    ) -> Result<TimerRef<'a, F, T>, Reject>
+    where
+        F: Exact,
+    {
+        // SAFETY: the caller promises the same.
+        Ok(unsafe { self.driven().insert_pinned(deadline, timer) }?.0)
+    }
+
+    /// Advances `now` as [`update_now`](Self::update_now) does, and inserts a timer whose lifetime
+    /// the compiler cannot see.
+    ///
+    /// # Errors
+    /// As [`insert_at`](Self::insert_at).
+    ///
+    /// # Safety
+    /// Every reference to the timer that this queue hands out has the lifetime `'a`. Such
+    /// references are keys, and the results of delivery, removal, `peek`, `second` and iteration.
+    /// The caller makes sure that none of them is used after the timer is gone. In particular:
+    /// 1. it is not freed inside a sink or closure that was given it, since an argument counts as
+    ///    in use until the call returns. Free it in a loop over
+    ///    [`pop_expired`](Self::pop_expired);
+    /// 2. another thread must not free the timer because [`Timer::is_linked`] turned false there:
+    ///    the call that unlinks the timer has to return first.
+    ///
+    /// The caller need not remove the timer before it is dropped: its drop checks that, and aborts
+    /// the process if it is pending.
+    pub unsafe fn insert_pinned_at(
+        &mut self,
+        deadline: Tick,
+        timer: Pin<&Timer<F, T>>,
+        now: Tick,
+    ) -> Result<TimerRef<'a, F, T>, Reject> {
+        // SAFETY: the caller promises the same.
+        Ok(unsafe { self.driven().insert_pinned_at(deadline, timer, now) }?.0)
+    }
+
+    /// Iterates over all pending timers in the order of delivery.
+    pub fn iter(&self) -> impl Iterator<Item = Pending<TimerRef<'a, F, T>>> + '_
+    where
+        F::Of<HookPtr<F>>: Ordered<HookPtr<F>>,
+    {
+        self.store.order.in_order(&self.store.nodes).filter_map(|p| self.pending(p))
+    }
+
+    /// Iterates over all pending timers in the order of delivery, whatever the structure: by
+    /// expiry, and among equals by arrival. The queue stays as it is. O(n log n), and it allocates
+    /// 24 bytes a timer for the time of the iteration.
+    ///
+    /// # Errors
+    /// [`TryReserveError`]: there is no memory for the sorted order.
+    #[cfg(feature = "alloc")]
+    pub fn iter_sorted(
+        &self,
+    ) -> Result<impl Iterator<Item = Pending<TimerRef<'a, F, T>>> + '_, TryReserveError> {
+        let nodes = sorted(&self.store.order, &self.store.nodes, self.len())?;
+        Ok(nodes.filter_map(|p| self.pending(p)))
+    }
+
+    /// Calls `visit` with each pending timer, in any order. O(n), in wheels O(n + slots).
+    pub fn for_each(&self, mut visit: impl FnMut(Pending<TimerRef<'a, F, T>>)) {
+        self.store.order.for_each(&self.store.nodes, |p| {
+            if let Some(pending) = self.pending(p) {
+                visit(pending);
+            }
+        });
+    }
+}
+
+impl<'a, F: Family, T> Driven<'_, Hooks<'a, F, T>> {
+    /// As [`Queue::insert_pinned`].
+    ///
+    /// # Errors
+    /// As [`Queue::insert_pinned`].
+    ///
+    /// # Safety
+    /// As [`Queue::insert_pinned_at`].
+    pub unsafe fn insert_pinned(
+        &mut self,
+        deadline: Tick,
+        timer: Pin<&Timer<F, T>>,
+    ) -> Result<(TimerRef<'a, F, T>, HeadChange), Reject>
+    where
+        F: Exact,
+    {
+        let () = Self::IS_EXACT;
+        // SAFETY: the caller promises the same.
+        unsafe { self.insert_pinned_at(deadline, timer, self.0.now()) }
+    }
+
+    /// As [`Queue::insert_pinned_at`].
+    ///
+    /// # Errors
+    /// As [`Queue::insert_pinned_at`].
+    ///
+    /// # Safety
+    /// As [`Queue::insert_pinned_at`].
+    pub unsafe fn insert_pinned_at(
+        &mut self,
+        deadline: Tick,
+        timer: Pin<&Timer<F, T>>,
+        now: Tick,
+    ) -> Result<(TimerRef<'a, F, T>, HeadChange), Reject> {
+        self.0.update_now(now);
+        // SAFETY: 1. pinned memory stays valid until its drop, which aborts while the node is
+        // linked;
+        // 2. use of the longer lifetime after that is excluded by this function's own condition.
+        let timer: &'a Timer<F, T> = unsafe { NonNull::from(timer.get_ref()).as_ref() };
+        let (p, key) = self.0.store.claim(timer, PINNED)?;
+        let (order, nodes, now) = self.0.store.parts_mut();
+        Ok((key, order.insert(nodes, p, deadline, now)))
+    }
+}
+
+impl<'a, F: Family, T> Hooks<'a, F, T> {
+    fn identity(&mut self) -> Result<u32, Reject> {
+        if self.id == 0 {
+            self.id = draw().ok_or(Reject::NoIdentity)?.get();
+        }
+        Ok(self.id)
+    }
+
+    /// Marks the hook of `timer` as linked in this queue, once the structure has room for it. The
+    /// caller links it.
+    #[inline]
+    fn claim(
+        &mut self,
+        timer: &'a Timer<F, T>,
+        pinned: u32,
+    ) -> Result<(HookPtr<F>, TimerRef<'a, F, T>), Reject> {
+        let id = self.identity()?;
+        // Make room first: a reserve that panicked after the claim would leave a node that is
+        // marked but not linked.
+        let room = self.order.reserve(self.len, 1);
+        // SAFETY: 1. `id` is this queue's, which links the node or releases it below.
+        unsafe { timer.hook.claim(id, pinned) }?;
+        if let Err(full) = room {
+            // SAFETY: 1. this queue has just claimed the hook; 2. no discipline was told of it.
+            unsafe { timer.hook.release() };
+            return Err(full);
+        }
+        self.len += 1;
+        Ok((timer.pointer(), ByRef::from(timer)))
+    }
+
+    /// The timer of a handle that this queue made.
+    #[inline]
+    fn timer(p: HookPtr<F>) -> TimerRef<'a, F, T> {
+        // SAFETY: 1. `p` was made by `Timer::pointer` of a `Timer<F, T>` with this `T` (the queue's
+        // type), from a reference to the whole object. That happened in `claim`, or in `find` from
+        // a timer that this queue owns and so links. `Timer` is `repr(C)` with the hook first; 2.
+        // that reference was valid for 'a (scoped by type, pinned by the condition of
+        // `insert_pinned_at`). 3. Only the queue calls the store, whose field is private to this
+        // crate, so no handle of another store comes here.
+        ByRef::from(unsafe { p.as_ptr().cast::<Timer<F, T>>().as_ref() })
+    }
+}
+
+impl<F: Family, T> sealed::Sealed for Hooks<'_, F, T> {}
+
+impl<'a, F: Family, T> Store for Hooks<'a, F, T> {
+    type Family = F;
+    type Handle = HookPtr<F>;
+    type Nodes = HookNodes<InQueue<F>>;
+    type Key = TimerRef<'a, F, T>;
+    type Value = &'a Timer<F, T>;
+    type Name<'n>
+        = &'n Timer<F, T>
+    where
+        Self: 'n;
+    const QUEUE: &'static str = "HookQueue";
+
+    #[inline]
+    fn now(&self) -> Tick {
+        self.now
+    }
+
+    #[inline]
+    fn update_now(&mut self, now: Tick) {
+        self.now = self.now.max(now);
+    }
+
+    #[inline]
+    fn parts(&self) -> (&F::Of<HookPtr<F>>, &Self::Nodes) {
+        (&self.order, &self.nodes)
+    }
+
+    #[inline]
+    fn parts_mut(&mut self) -> (&mut F::Of<HookPtr<F>>, &mut Self::Nodes, Tick) {
+        (&mut self.order, &mut self.nodes, self.now)
+    }
+
+    #[inline]
+    fn count(&self) -> usize {
+        self.len
+    }
+
+    #[inline]
+    fn name<'n>(key: &'n TimerRef<'a, F, T>) -> &'n Timer<F, T> {
+        key
+    }
+
+    #[inline]
+    fn find(&self, timer: &Timer<F, T>) -> Result<HookPtr<F>, KeyError> {
+        match timer.hook.owner() {
+            0 => Err(KeyError::Stale),
+            id if id == self.id => Ok(timer.pointer()),
+            _ => Err(KeyError::WrongQueue),
+        }
+    }
+
+    #[inline]
+    fn key(&self, p: HookPtr<F>) -> Option<TimerRef<'a, F, T>> {
+        Some(Self::timer(p))
+    }
+
+    #[inline]
+    fn take_in(
+        &mut self,
+        value: &'a Timer<F, T>,
+    ) -> Result<(HookPtr<F>, TimerRef<'a, F, T>), Rejected<&'a Timer<F, T>>> {
+        self.claim(value, 0).map_err(|reason| Rejected { reason, value })
+    }
+
+    #[inline]
+    fn give_back(&mut self, p: HookPtr<F>) -> Option<(TimerRef<'a, F, T>, &'a Timer<F, T>)> {
+        let timer = Self::timer(p);
+        self.len -= 1;
+        // SAFETY: 1. this queue has claimed the node; 2. the discipline has unlinked it.
+        unsafe { timer.get().hook.release() };
+        Some((timer, timer.get()))
+    }
+
+    /// An idle timer is in no queue.
+    fn give_back_idle(&mut self, _: TimerRef<'a, F, T>) -> Option<&'a Timer<F, T>> {
+        None
+    }
+
+    #[inline]
+    fn ask(
+        &self,
+        p: HookPtr<F>,
+        when: impl FnOnce(&&'a Timer<F, T>) -> Tick,
+    ) -> Option<(TimerRef<'a, F, T>, Tick)> {
+        let timer = Self::timer(p);
+        Some((timer, when(&timer.get())))
+    }
+
+    fn give_back_all(&mut self) {
+        // Unlink one node at a time through the algorithm: another queue, on another thread, may
+        // claim a node as soon as it is released. That queue then writes the node's links, so this
+        // queue must not need them any more.
+        while let Some(p) = self.order.take_any(&mut self.nodes) {
+            self.give_back(p);
+        }
+    }
+
+    fn check(&self, all_ours: bool) -> Result<(), Violation> {
+        if all_ours { Ok(()) } else { Err(Violation::Owner) }
+    }
+}
+
+impl<F: Family, T> Drop for Hooks<'_, F, T> {
+    fn drop(&mut self) {
+        self.give_back_all();
+    }
+}
+
+impl<F: Family, T> Default for Queue<Hooks<'_, F, T>> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<F: Family, T> fmt::Debug for Hooks<'_, F, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hooks").field("family", &F::ID).field("len", &self.len).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

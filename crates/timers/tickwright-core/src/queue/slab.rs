@@ -1,0 +1,539 @@
+//! Slab storage: the queue owns the payloads and names them by keys with generations. Safe code
+//! only.
+//!
+//! Records and payloads lie in an [`arena`](tickwright_nodes::arena). The family's
+//! [`layout`](crate::layout) decides whether a record lies beside its payload or apart from it. A
+//! slot that has used up its 2^31 - 1 generations is retired (clause 11), so no key is ever valid
+//! twice.
+
+#![forbid(unsafe_code)]
+
+use alloc::collections::TryReserveError;
+use core::fmt;
+
+pub use tickwright_nodes::arena::Idx;
+use tickwright_nodes::arena::{Arena, Columns, SlotId};
+
+use crate::contract::{Exact, Expired, HeadChange, KeyError, Pending, Reject, Rejected, Tick, Violation};
+use crate::layout::Layout;
+use crate::queue::store::{Store, sealed};
+use crate::queue::{Driven, Queue};
+use crate::structure::{Discipline, Due, Family, Nodes, Ordered, sorted};
+
+/// Names one timer of a [`SlabQueue`]. A key takes eight bytes; an optional key takes no more. The
+/// key is stale for ever once its timer has left the queue. A key is valid only in its own
+/// queue: in another queue it may be stale or name another timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key(SlotId);
+
+impl Key {
+    /// The key as a number that is never 0, for C programs and traces.
+    #[must_use]
+    pub fn to_bits(self) -> u64 {
+        self.0.to_bits()
+    }
+
+    /// The key that [`to_bits`](Self::to_bits) returned as this number. Returns `None` for a number
+    /// that is no key (0 among them).
+    #[must_use]
+    pub fn from_bits(bits: u64) -> Option<Self> {
+        SlotId::from_bits(bits).map(Self)
+    }
+}
+
+const _: () = assert!(size_of::<Option<Key>>() == 8);
+
+/// The record that family `F` keeps for each timer.
+type RecordOf<F> = <<F as Family>::Of<Idx> as Discipline<Idx>>::Record;
+
+/// The records of family `F`, and the payloads.
+type ColumnsOf<F, T> = <<F as Family>::Layout as Layout>::Columns<RecordOf<F>, T>;
+
+/// A timer queue that owns its payloads: family `F` over slab storage.
+///
+/// ```
+/// use tickwright_core::{DaryHeap, SlabQueue};
+///
+/// let mut queue: SlabQueue<DaryHeap<4>, &str> = SlabQueue::new();
+/// let tea = queue.insert(300, "tea")?;
+/// queue.insert(100, "egg")?;
+/// queue.reschedule(tea, 50)?;
+/// assert!(queue.expired(99).map(|timer| timer.value).eq(["tea"]));
+/// assert_eq!(queue.next_wake(), Some(100));
+/// assert!(queue.remove(tea).is_err(), "a delivered key is stale");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub type SlabQueue<F, T> = Queue<Slab<F, T>>;
+
+/// The store of a [`SlabQueue`]: payloads in slots that the queue owns.
+pub struct Slab<F: Family, T> {
+    pub(crate) order: F::Of<Idx>,
+    arena: Arena<ColumnsOf<F, T>>,
+    now: Tick,
+}
+
+impl<F: Family, T> Queue<Slab<F, T>> {
+    /// An empty queue that allocates when it grows.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self::with_last_generation(0)
+    }
+
+    /// An empty queue with room for `capacity` timers. It allocates nothing more for that many
+    /// timers.
+    ///
+    /// # Errors
+    /// [`Reject::Full`] when there is no memory for them, or when the family's bound is lower.
+    pub fn with_capacity(capacity: usize) -> Result<Self, Reject> {
+        let mut queue = Self::new();
+        queue.reserve(capacity)?;
+        Ok(queue)
+    }
+
+    /// A queue that holds at most `capacity` timers and never allocates on its own again. Further
+    /// inserts are refused with [`Reject::Full`].
+    ///
+    /// A slot that has served 2^31 - 1 timers is retired; each retired slot lowers the capacity by
+    /// one. To replace it, call [`reserve`](Self::reserve) at a convenient time: that may allocate.
+    ///
+    /// # Errors
+    /// As [`with_capacity`](Self::with_capacity).
+    pub fn bounded(capacity: usize) -> Result<Self, Reject> {
+        let mut queue = Self::with_capacity(capacity)?;
+        queue.store.arena.bound(capacity);
+        Ok(queue)
+    }
+
+    /// Like [`new`](Self::new), but new slots start after generation `last`: for tests of
+    /// retirement.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn with_last_generation(last: u32) -> Self {
+        let arena = Arena::starting_after(last, Columns::EMPTY);
+        Self { store: Slab { order: <F::Of<Idx> as Discipline<Idx>>::NEW, arena, now: 0 } }
+    }
+
+    /// Makes room for `additional` more timers, so that the next `additional` inserts allocate
+    /// nothing.
+    ///
+    /// # Errors
+    /// [`Reject::Full`] when there is no memory for them, or when the queue's bound is lower.
+    pub fn reserve(&mut self, additional: usize) -> Result<(), Reject> {
+        self.store.arena.missing(additional)?;
+        if additional == 0 {
+            return Ok(());
+        }
+        self.store.order.reserve(self.store.arena.len(), additional)?;
+        Ok(self.store.arena.reserve(additional)?)
+    }
+
+    /// Removes the timers for which `keep` returns false.
+    ///
+    /// It calls `keep` once for each pending timer, in the order of their slots. If `keep` panics,
+    /// the timers removed so far are gone and the others stay: read `next_wake()` then. It costs
+    /// O(slots), and a [`remove`](Self::remove) for each removed timer.
+    pub fn retain(&mut self, keep: impl FnMut(Pending<Key>, &mut T) -> bool) {
+        let _ = self.driven().retain(keep);
+    }
+
+    /// Takes a timer in that is not pending yet. [`arm`](Self::arm) makes it pending;
+    /// [`insert`](Self::insert) does both. Costs O(1), and nothing while the timer is idle.
+    ///
+    /// # Errors
+    /// [`Rejected`] with the reason and the value; the queue is then unchanged.
+    pub fn insert_idle(&mut self, value: T) -> Result<Key, Rejected<T>> {
+        let (p, key) = self.store.take_in(value)?;
+        self.store.arena.mark(p, true);
+        Ok(key)
+    }
+
+    /// Makes a timer pending until `deadline`, whether it is idle or pending; its key stays valid.
+    /// It never allocates. A granular queue needs the time too: see [`arm_at`](Self::arm_at).
+    ///
+    /// # Errors
+    /// [`KeyError::Stale`] when `key` names no timer of this queue.
+    #[inline]
+    pub fn arm(&mut self, key: Key, deadline: Tick) -> Result<(), KeyError>
+    where
+        F: Exact,
+    {
+        self.driven().arm(key, deadline).map(drop)
+    }
+
+    /// Advances `now` as [`update_now`](Self::update_now) does, and makes a timer pending until
+    /// `deadline`, whether it is idle or pending; its key stays valid. The lateness of a granular
+    /// queue counts from this `now`.
+    ///
+    /// # Errors
+    /// As [`arm`](Self::arm); only `now` has changed then.
+    #[inline]
+    pub fn arm_at(&mut self, key: Key, deadline: Tick, now: Tick) -> Result<(), KeyError> {
+        self.driven().arm_at(key, deadline, now).map(drop)
+    }
+
+    /// Makes a pending timer idle; its key and its payload stay. An idle timer stays idle.
+    ///
+    /// # Errors
+    /// [`KeyError::Stale`] when `key` names no timer of this queue.
+    pub fn disarm(&mut self, key: Key) -> Result<(), KeyError> {
+        self.driven().disarm(key).map(drop)
+    }
+
+    /// Advances `now`. If the head is due, makes it idle: its key and its payload stay. A timer
+    /// that is armed again and again, as a time-out of a connection is, keeps one key for its life:
+    ///
+    /// ```
+    /// use tickwright_core::DefaultQueue;
+    ///
+    /// let mut queue: DefaultQueue<&str> = DefaultQueue::new();
+    /// let reply = queue.insert_idle("reply")?;
+    /// queue.arm(reply, 100)?; // a request goes out
+    /// queue.disarm(reply)?; // the answer came in time
+    /// queue.arm(reply, 250)?;
+    /// assert_eq!(queue.pop_and_keep(250).map(|late| late.key), Some(reply));
+    /// assert_eq!(queue.get(reply), Some(&"reply"));
+    /// assert!(queue.is_idle(reply) && queue.is_empty());
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn pop_and_keep(&mut self, now: Tick) -> Option<Expired<Key, ()>> {
+        self.update_now(now);
+        let (order, nodes, now) = self.store.parts_mut();
+        let Due { handle: p, deadline, expiry } = order.pop(nodes, now, &mut { usize::MAX })?;
+        let key = self.store.key(p)?;
+        self.store.arena.mark(p, true);
+        Some(Expired { key, deadline, expiry, value: () })
+    }
+
+    /// Whether `key` names an idle timer of this queue. O(1).
+    #[must_use]
+    pub fn is_idle(&self, key: Key) -> bool {
+        self.store.arena.is_idle(key.0)
+    }
+
+    /// The number of idle timers. [`len`](Self::len) does not count them. O(1).
+    #[must_use]
+    pub fn idle(&self) -> usize {
+        self.store.arena.idle as usize
+    }
+
+    /// The payload of a pending or idle timer.
+    #[must_use]
+    pub fn get(&self, key: Key) -> Option<&T> {
+        self.store.arena.value(key.0)
+    }
+
+    /// Returns the payload of a pending or idle timer, for changes.
+    #[must_use]
+    pub fn get_mut(&mut self, key: Key) -> Option<&mut T> {
+        self.store.arena.value_mut(key.0)
+    }
+
+    /// Begins to fetch the memory of the timer that `key` names, and does not wait for it. Changes
+    /// nothing, for any key. One or two instructions; on targets without a prefetch, none.
+    ///
+    /// Among a million timers, a re-arm or a removal mostly waits until the timer's memory is in
+    /// the cache. A caller that knows its next keys gives them some eight operations ahead, so that
+    /// these waits overlap:
+    ///
+    /// ```
+    /// use tickwright_core::{DefaultQueue, Key};
+    ///
+    /// /// All connections that were heard of in one turn of the event loop.
+    /// fn heard(queue: &mut DefaultQueue<u32>, connections: &[Key], deadline: u64) {
+    ///     for (i, &key) in connections.iter().enumerate() {
+    ///         if let Some(&soon) = connections.get(i + 8) {
+    ///             queue.hint(soon);
+    ///         }
+    ///         let _ = queue.reschedule(key, deadline); // stale: the connection has timed out
+    ///     }
+    /// }
+    /// # let mut queue = DefaultQueue::new();
+    /// # let keys: Vec<Key> = (0..20).map(|i| queue.insert(5, i).unwrap()).collect();
+    /// # heard(&mut queue, &keys, 70);
+    /// # assert_eq!(queue.next_expiry(), Some(70));
+    /// ```
+    #[inline]
+    pub fn hint(&self, key: Key) {
+        self.store.arena.columns.nodes().prefetch(Some(key.0.index));
+    }
+
+    /// A pending timer that leaves about `k` timers after the head, and its value. It is a hint,
+    /// and the timer may leave much earlier or later. Returns `None` if fewer timers are near, or
+    /// if the structure would have to search. Changes nothing. O(1).
+    ///
+    /// Among a million timers, a caller's own object of a timer is seldom in the cache when the
+    /// timer is delivered. A caller that gets each object some eight deliveries ahead from memory
+    /// does not wait for it:
+    ///
+    /// ```
+    /// use tickwright_core::DefaultQueue;
+    ///
+    /// struct Connection(u64);
+    ///
+    /// fn expire(queue: &mut DefaultQueue<usize>, connections: &mut [Connection], now: u64) {
+    ///     while let Some(timer) = queue.pop_expired(now) {
+    ///         if let Some((_, &soon)) = queue.upcoming(8) {
+    ///             core::hint::black_box(connections[soon].0); // or a prefetch
+    ///         }
+    ///         connections[timer.value].0 += 1;
+    ///     }
+    /// }
+    /// # let mut queue = DefaultQueue::new();
+    /// # let mut connections: Vec<_> = (0..20).map(Connection).collect();
+    /// # for i in 0..20 { queue.insert(i, i as usize).unwrap(); }
+    /// # expire(&mut queue, &mut connections, 30);
+    /// # assert!(queue.is_empty());
+    /// ```
+    ///
+    /// | structure | what it returns |
+    /// |---|---|
+    /// | ladder | exactly the timer `k` places after the head, up to the end of its sorted run |
+    /// | flat | exactly the timer `k` places after the head |
+    /// | heaps, fixed delay | a timer near the root, or the first timer of a delay |
+    /// | lists, trees, wheels | `None`: they would follow links from timer to timer |
+    #[inline]
+    #[must_use]
+    pub fn upcoming(&self, k: usize) -> Option<(Key, &T)> {
+        let (id, value) = self.store.arena.live(self.store.order.upcoming(k)?)?;
+        Some((Key(id), value))
+    }
+
+    /// Iterates over all pending timers, in the order of their slots. O(slots).
+    pub fn iter_unordered(&self) -> impl Iterator<Item = (Pending<Key>, &T)> + '_ {
+        self.store.arena.iter().filter_map(|(id, value)| Some((self.pending(id.index)?, value)))
+    }
+
+    /// Iterates over all pending timers in the order of delivery.
+    pub fn iter(&self) -> impl Iterator<Item = (Pending<Key>, &T)> + '_
+    where
+        F::Of<Idx>: Ordered<Idx>,
+    {
+        self.store
+            .order
+            .in_order(self.store.arena.columns.nodes())
+            .filter_map(|p| Some((self.pending(p)?, self.store.arena.live(p)?.1)))
+    }
+
+    /// Iterates over all pending timers in the order of delivery, whatever the structure: by
+    /// expiry, and among equals by arrival. The queue stays as it is. O(n log n), and it allocates
+    /// 24 bytes a timer for the time of the iteration.
+    ///
+    /// ```
+    /// use tickwright_core::{DefaultQueue, SlabQueue};
+    ///
+    /// let mut queue: DefaultQueue<&str> = SlabQueue::new();
+    /// queue.insert(300, "tea")?;
+    /// queue.insert(100, "egg")?;
+    /// queue.insert(300, "toast")?;
+    /// assert!(queue.iter_sorted()?.map(|(_, &value)| value).eq(["egg", "tea", "toast"]));
+    /// assert_eq!(queue.len(), 3);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`TryReserveError`]: there is no memory for the sorted order.
+    pub fn iter_sorted(&self) -> Result<impl Iterator<Item = (Pending<Key>, &T)> + '_, TryReserveError> {
+        let nodes = sorted(&self.store.order, self.store.arena.columns.nodes(), self.len())?;
+        Ok(nodes.filter_map(|p| Some((self.pending(p)?, self.store.arena.live(p)?.1))))
+    }
+
+    /// The bytes that the queue has allocated, without what payloads own themselves.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        self.store.arena.columns.heap_bytes() + self.store.order.heap_bytes()
+    }
+
+    /// Like [`pop_expired`](Self::pop_expired), but moves at most `budget` timers inside the
+    /// structure, and subtracts them from the budget. When the budget is used up, it returns `None`
+    /// although a timer may be due: call it again.
+    pub fn pop_expired_within(&mut self, now: Tick, budget: &mut usize) -> Option<Expired<Key, T>> {
+        self.update_now(now);
+        self.pop_within(budget)
+    }
+}
+
+impl<F: Family, T> Driven<'_, Slab<F, T>> {
+    /// As [`Queue::arm`].
+    ///
+    /// # Errors
+    /// As [`Queue::arm`].
+    #[inline]
+    pub fn arm(&mut self, key: Key, deadline: Tick) -> Result<HeadChange, KeyError>
+    where
+        F: Exact,
+    {
+        let () = Self::IS_EXACT;
+        self.arm_at(key, deadline, self.0.now())
+    }
+
+    /// As [`Queue::arm_at`].
+    ///
+    /// # Errors
+    /// As [`Queue::arm_at`].
+    #[inline]
+    pub fn arm_at(&mut self, key: Key, deadline: Tick, now: Tick) -> Result<HeadChange, KeyError> {
+        match self.reschedule_at(key, deadline, now) {
+            Err(KeyError::Idle) => {
+                self.0.store.arena.mark(key.0.index, false);
+                let (order, nodes, now) = self.0.store.parts_mut();
+                Ok(order.insert(nodes, key.0.index, deadline, now))
+            }
+            moved => moved,
+        }
+    }
+
+    /// As [`Queue::disarm`].
+    ///
+    /// # Errors
+    /// As [`Queue::disarm`].
+    pub fn disarm(&mut self, key: Key) -> Result<HeadChange, KeyError> {
+        match self.0.store.find(key) {
+            Ok(p) => {
+                let (order, nodes, _) = self.0.store.parts_mut();
+                let change = order.remove(nodes, p);
+                self.0.store.arena.mark(p, true);
+                Ok(change)
+            }
+            Err(KeyError::Idle) => Ok(HeadChange::Same),
+            Err(stale) => Err(stale),
+        }
+    }
+
+    /// As [`Queue::retain`].
+    pub fn retain(&mut self, mut keep: impl FnMut(Pending<Key>, &mut T) -> bool) -> HeadChange {
+        let mut change = HeadChange::Same;
+        for at in 0..self.0.store.arena.columns.len() {
+            let Some(pending) = Idx::of(at).and_then(|p| self.0.pending(p)) else { continue };
+            if self.0.get_mut(pending.key).is_some_and(|value| !keep(pending, value))
+                && let Ok((_, HeadChange::Changed)) = self.remove(pending.key)
+            {
+                change = HeadChange::Changed;
+            }
+        }
+        change
+    }
+}
+
+impl<F: Family, T> sealed::Sealed for Slab<F, T> {}
+
+impl<F: Family, T> Store for Slab<F, T> {
+    type Family = F;
+    type Handle = Idx;
+    type Nodes = <ColumnsOf<F, T> as Columns>::Nodes;
+    type Key = Key;
+    type Value = T;
+    type Name<'n>
+        = Key
+    where
+        Self: 'n;
+    const QUEUE: &'static str = "SlabQueue";
+
+    #[inline]
+    fn now(&self) -> Tick {
+        self.now
+    }
+
+    #[inline]
+    fn update_now(&mut self, now: Tick) {
+        self.now = self.now.max(now);
+    }
+
+    #[inline]
+    fn parts(&self) -> (&F::Of<Idx>, &Self::Nodes) {
+        (&self.order, self.arena.columns.nodes())
+    }
+
+    #[inline]
+    fn parts_mut(&mut self) -> (&mut F::Of<Idx>, &mut Self::Nodes, Tick) {
+        (&mut self.order, self.arena.columns.nodes_mut(), self.now)
+    }
+
+    #[inline]
+    fn count(&self) -> usize {
+        self.arena.len() - self.arena.idle as usize
+    }
+
+    #[inline]
+    fn name(key: &Key) -> Key {
+        *key
+    }
+
+    #[inline]
+    fn find(&self, key: Key) -> Result<Idx, KeyError> {
+        match self.arena.get(key.0) {
+            Some(_) => Ok(key.0.index),
+            None if self.arena.is_idle(key.0) => Err(KeyError::Idle),
+            None => Err(KeyError::Stale),
+        }
+    }
+
+    #[inline]
+    fn key(&self, p: Idx) -> Option<Key> {
+        self.arena.live(p).map(|(id, _)| Key(id))
+    }
+
+    #[inline]
+    fn take_in(&mut self, value: T) -> Result<(Idx, Key), Rejected<T>> {
+        // If the slab is full, no buffer of the family grows.
+        if self.arena.is_full() || self.order.reserve(self.arena.len(), 1).is_err() {
+            return Err(Rejected { reason: Reject::Full, value });
+        }
+        match self.arena.occupy(value) {
+            Ok(id) => Ok((id.index, Key(id))),
+            Err(value) => Err(Rejected { reason: Reject::Full, value }),
+        }
+    }
+
+    #[inline]
+    fn give_back(&mut self, p: Idx) -> Option<(Key, T)> {
+        self.arena.vacate(p).map(|(id, value)| (Key(id), value))
+    }
+
+    #[cold]
+    fn give_back_idle(&mut self, key: Key) -> Option<T> {
+        if !self.arena.is_idle(key.0) {
+            return None;
+        }
+        self.arena.mark(key.0.index, false);
+        self.arena.vacate(key.0.index).map(|(_, value)| value)
+    }
+
+    #[inline]
+    fn ask(&self, p: Idx, when: impl FnOnce(&T) -> Tick) -> Option<(Key, Tick)> {
+        self.arena.live(p).map(|(id, value)| (Key(id), when(value)))
+    }
+
+    fn give_back_all(&mut self) {
+        self.order.clear();
+        // The queue forgets the records before it drops values, since a drop may panic.
+        self.arena.columns.forget();
+        self.arena.clear();
+    }
+
+    fn give_back_pending(&mut self) {
+        self.order.clear();
+        self.arena.columns.forget();
+        self.arena.clear_busy();
+    }
+
+    fn check(&self, all_live: bool) -> Result<(), Violation> {
+        self.arena.check()?;
+        if all_live { Ok(()) } else { Err(Violation::Storage) }
+    }
+}
+
+impl<F: Family, T> Default for Queue<Slab<F, T>> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<F: Family, T> fmt::Debug for Slab<F, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Slab").field("family", &F::ID).field("len", &self.count()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,169 @@
+//! Breaks the slab on purpose and requires that `check()` reports it. Tests that need private
+//! access are here too.
+
+use core::num::NonZeroU32;
+use std::vec::Vec;
+
+use tickwright_nodes::arena::{GENERATIONS, MOST, Slot};
+
+use super::*;
+use crate::SortedList;
+use crate::structure::{Nodes, Record};
+
+type Queue = SlabQueue<SortedList, u32>;
+
+/// Three pending timers in slots 1, 3, 5; slots 2 and 4 are free.
+fn holed() -> Queue {
+    let mut queue = Queue::new();
+    let keys = [0, 1, 2, 3, 4].map(|at| queue.insert(u64::from(at), at).unwrap());
+    queue.remove(keys[1]).unwrap();
+    queue.remove(keys[3]).unwrap();
+    assert_eq!(queue.check(), Ok(()));
+    queue
+}
+
+fn idx(at: u32) -> Idx {
+    Idx::of(at as usize).unwrap()
+}
+
+#[test]
+fn check_names_what_is_broken() {
+    type Break = fn(&mut Queue);
+    let breaks: [(&str, Violation, Break); 14] = [
+        ("a linked slot is free", Violation::Storage, |q| {
+            q.store.arena.columns.slots[3] = Slot::Free { last: 1 }
+        }),
+        ("a linked timer is idle", Violation::Count, |q| q.store.arena.mark(idx(3), true)),
+        ("a free slot is live", Violation::Storage, |q| {
+            q.store.arena.columns.slots[2] = Slot::Live { generation: NonZeroU32::MIN, value: 0 }
+        }),
+        ("cell 0 is live", Violation::Storage, |q| {
+            q.store.arena.columns.slots[0] = Slot::Live { generation: NonZeroU32::MIN, value: 0 }
+        }),
+        ("the free list is lost", Violation::Storage, |q| q.store.arena.free = None),
+        ("the free list is short", Violation::Storage, |q| {
+            *q.store.arena.columns.records.record_mut(idx(4)) = Record::vacant(None)
+        }),
+        ("the free list has a cycle", Violation::Storage, |q| {
+            *q.store.arena.columns.records.record_mut(idx(2)) = Record::vacant(Some(idx(4)))
+        }),
+        ("the free list runs into a live slot", Violation::Storage, |q| {
+            *q.store.arena.columns.records.record_mut(idx(2)) = Record::vacant(Some(idx(1)))
+        }),
+        ("the free list leaves the slab", Violation::Storage, |q| q.store.arena.free = Some(idx(77))),
+        ("a retired slot is on the free list", Violation::Storage, |q| {
+            q.store.arena.columns.slots[2] = Slot::Free { last: GENERATIONS }
+        }),
+        ("a retirement was not counted", Violation::Storage, |q| q.store.arena.retired = 1),
+        ("a slot has no record", Violation::Storage, |q| {
+            q.store.arena.columns.slots.push(Slot::Free { last: 0 })
+        }),
+        ("the count is off", Violation::Count, |q| q.store.arena.len += 1),
+        ("a linked slot is retired, and another one is live", Violation::Storage, |q| {
+            q.store.arena.columns.slots[3] = Slot::Free { last: GENERATIONS };
+            q.store.arena.retired = 1;
+            q.store.arena.columns.slots[2] = Slot::Live { generation: NonZeroU32::MIN, value: 0 };
+            *q.store.arena.columns.records.record_mut(idx(4)) = Record::vacant(None)
+        }),
+    ];
+    for (name, violation, break_it) in breaks {
+        let mut queue = holed();
+        break_it(&mut queue);
+        assert_eq!(queue.check(), Err(violation), "{name}");
+    }
+}
+
+#[test]
+fn a_bounded_slab_replaces_a_retired_slot_on_request_only() {
+    let mut queue = Queue::bounded(2).unwrap();
+    queue.store.arena.first_generation = GENERATIONS - 1;
+    let bytes = queue.heap_bytes();
+    let key = queue.insert(0, 0).unwrap();
+    queue.remove(key).unwrap();
+    assert_eq!(queue.store.arena.retired, 1);
+    queue.insert(0, 1).unwrap();
+    assert_eq!(queue.insert(0, 7).unwrap_err(), Rejected { reason: Reject::Full, value: 7 });
+    assert_eq!((queue.heap_bytes(), queue.check()), (bytes, Ok(())));
+    queue.reserve(1).unwrap();
+    queue.insert(0, 7).unwrap();
+    assert_eq!((queue.len(), queue.check()), (2, Ok(())));
+    assert_eq!(queue.insert(0, 8).unwrap_err().reason, Reject::Full, "the bound stays");
+}
+
+#[test]
+fn indices_end_before_they_wrap() {
+    let mut queue = Queue::new();
+    queue.store.arena.len = MOST;
+    assert_eq!(queue.insert(0, 1).unwrap_err(), Rejected { reason: Reject::Full, value: 1 });
+    assert_eq!(queue.reserve(1), Err(Reject::Full));
+    queue.store.arena.len = 0;
+    queue.store.arena.retired = 2;
+    assert_eq!(queue.reserve(MOST - 1), Err(Reject::Full), "retired slots use up indices");
+}
+
+#[test]
+fn a_hint_takes_any_key_and_changes_nothing() {
+    fn hints<F: Family>() {
+        let mut queue: SlabQueue<F, u32> = SlabQueue::new();
+        let keys = [3, 1, 2].map(|at| queue.insert_at(at, 0, 0).unwrap());
+        queue.remove(keys[1]).unwrap();
+        let head = queue.next_expiry();
+        for key in keys
+            .into_iter()
+            .chain([1 << 32 | 1, 7 << 32 | 5, u64::MAX >> 1].map(|bits| Key::from_bits(bits).unwrap()))
+        {
+            queue.hint(key);
+        }
+        assert_eq!((queue.len(), queue.next_expiry(), queue.check()), (2, head, Ok(())), "{}", F::ID);
+        SlabQueue::<F, u32>::new().hint(keys[0]);
+    }
+    macro_rules! each {
+        ([] $($id:literal => $family:ty;)+) => { $(hints::<$family>();)+ };
+    }
+    crate::for_each_family!(each []);
+    crate::for_each_slab_only_family!(each []);
+}
+
+/// What is upcoming is pending, each timer for at most one `k`. `exact` families return the timers
+/// in the order of delivery.
+#[test]
+fn upcoming_timers_are_pending() {
+    fn upcoming<F: Family>() {
+        let mut queue: SlabQueue<F, u32> = SlabQueue::new();
+        assert_eq!(queue.upcoming(0), None, "{}", F::ID);
+        let mut keys = Vec::new();
+        for step in 0..400_u32 {
+            let deadline = u64::from(step.wrapping_mul(2_654_435_761) >> 22);
+            // A bounded family refuses some of them.
+            keys.extend(queue.insert_at(deadline, step, 0));
+            match step % 7 {
+                0 => drop(queue.remove(keys[keys.len() / 2])),
+                3 => drop(queue.reschedule_at(keys[keys.len() / 3], deadline / 2, 0)),
+                5 => drop(queue.pop_expired(queue.now() + 3)),
+                _ => {}
+            }
+            let (len, head) = (queue.len(), queue.next_expiry());
+            let mut seen: Vec<Key> = Vec::new();
+            for k in (0..len + 3).chain([usize::MAX]) {
+                let Some((key, &value)) = queue.upcoming(k) else { continue };
+                assert!(k < len, "{}", F::ID);
+                assert_eq!(queue.get(key), Some(&value), "{}", F::ID);
+                seen.push(key);
+            }
+            let sorted: Vec<Key> = queue.iter_sorted().unwrap().map(|(timer, _)| timer.key).collect();
+            match F::ID {
+                "ladder" => assert!(sorted.starts_with(&seen)),
+                "flat" => assert_eq!(sorted, seen),
+                _ => {}
+            }
+            seen.sort_unstable();
+            assert!(seen.is_sorted_by(|a, b| a < b), "{}: a timer for two k", F::ID);
+            assert_eq!((queue.len(), queue.next_expiry(), queue.check()), (len, head, Ok(())), "{}", F::ID);
+        }
+    }
+    macro_rules! each {
+        ([] $($id:literal => $family:ty;)+) => { $(upcoming::<$family>();)+ };
+    }
+    crate::for_each_family!(each []);
+    crate::for_each_slab_only_family!(each []);
+}

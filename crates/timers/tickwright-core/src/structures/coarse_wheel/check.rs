@@ -1,0 +1,94 @@
+//! Verifies the coarse wheel: one function for each kind of list.
+
+use super::{Coarse, CoarseRecord, FAR, Geometry};
+use crate::contract::Violation;
+use crate::structure::{Handle, Nodes};
+
+impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coarse<P, BUCKETS, SHIFT, DEPTH> {
+    pub(super) fn check_due(
+        &self,
+        nodes: &impl Nodes<P, CoarseRecord<P>>,
+        left: &mut usize,
+    ) -> Result<(), Violation> {
+        let mut earliest = 0;
+        self.due.check(nodes, left, |record: &CoarseRecord<P>| {
+            let expiry = Self::expiry_of(record);
+            if expiry > self.clock || record.level == FAR {
+                return Err(Violation::Bucket);
+            }
+            if expiry < earliest {
+                return Err(Violation::Order);
+            }
+            earliest = expiry;
+            Ok(())
+        })
+    }
+
+    pub(super) fn check_levels(
+        &self,
+        nodes: &impl Nodes<P, CoarseRecord<P>>,
+        left: &mut usize,
+    ) -> Result<(), Violation> {
+        for level in 0..DEPTH {
+            for index in 0..BUCKETS {
+                let bucket = &self.levels[level][index];
+                let occupied = self.occupied[level] & (1 << index);
+                if bucket.is_empty() != (occupied == 0) {
+                    return Err(Violation::Occupied);
+                }
+                let end = self.first_of(occupied, level);
+                bucket.check(nodes, left, |record: &CoarseRecord<P>| {
+                    if (usize::from(record.level), usize::from(record.index)) != (level, index) {
+                        return Err(Violation::Position);
+                    }
+                    let expected = Geometry::<BUCKETS, SHIFT, DEPTH>::index(record.deadline, level);
+                    let expiry = Self::expiry_of(record);
+                    // The index and the end must both match: the bucket is met no turn of its level
+                    // too early or too late.
+                    if (expected, expiry) == (index, end.map_or(0, |(_, end)| end)) && expiry > self.clock {
+                        Ok(())
+                    } else {
+                        Err(Violation::Bucket)
+                    }
+                })?;
+            }
+            if BUCKETS < 64 && self.occupied[level] >> (BUCKETS % 64) != 0 {
+                return Err(Violation::Occupied);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_far(
+        &self,
+        nodes: &impl Nodes<P, CoarseRecord<P>>,
+        left: &mut usize,
+    ) -> Result<(), Violation> {
+        let being_emptied = self.far_occupied & self.clock;
+        for (power, bucket) in self.far.iter().enumerate() {
+            if bucket.is_empty() != ((self.far_occupied >> power) & 1 == 0) {
+                return Err(Violation::Occupied);
+            }
+            // While a bucket is being emptied, `clock` stands at the end of that bucket.
+            let emptying = (being_emptied >> power) & 1 == 1;
+            if emptying && (being_emptied.count_ones() > 1 || self.clock != self.far_end(power)) {
+                return Err(Violation::Bucket);
+            }
+            bucket.check(nodes, left, |record: &CoarseRecord<P>| {
+                if (record.level, usize::from(record.index)) != (FAR, power) {
+                    return Err(Violation::Position);
+                }
+                // Above bit `power` deadline and clock are equal, and the deadline has the bit set.
+                // If the clock has the bit clear, it is before the bucket's end, and the deadline
+                // is not.
+                let waits = record.deadline >> power == (self.clock >> power) | 1;
+                if waits && Self::expiry_of(record) > self.far_end(power) {
+                    Ok(())
+                } else {
+                    Err(Violation::Bucket)
+                }
+            })?;
+        }
+        Ok(())
+    }
+}

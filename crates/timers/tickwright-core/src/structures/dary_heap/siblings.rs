@@ -1,0 +1,63 @@
+//! The earliest of the children of one entry.
+
+use super::buffer::Entry;
+use crate::structure::Handle;
+
+/// Returns the index of the earliest sibling. It returns an unused cell only if all are unused.
+///
+/// A key of 96 bits takes two or three loads on 64-bit targets, and about six on others.
+#[inline(always)]
+pub(super) fn earliest<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> usize {
+    #[cfg(target_pointer_width = "64")]
+    return tournament(siblings);
+    #[cfg(not(target_pointer_width = "64"))]
+    return in_turn(siblings);
+}
+
+/// A tournament: with four siblings, two of the three comparisons are independent. Conditional
+/// moves select by the outcomes, because no branch predictor can guess them.
+///
+/// A comparison of expiries alone, and of arrivals only among equals, was measured. Among timers of
+/// distinct ticks it takes 0.96 of the time; where 20 timers share each tick, 1.5.
+#[cfg(any(all(test, feature = "alloc"), target_pointer_width = "64"))]
+#[inline(always)]
+fn tournament<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> usize {
+    use core::hint::select_unpredictable;
+
+    let mut keys = siblings.each_ref().map(Entry::key);
+    let mut winners: [usize; D] = core::array::from_fn(|at| at);
+    let mut left = D;
+    while left > 1 {
+        left /= 2;
+        for at in 0..left {
+            let first = keys[2 * at] > keys[2 * at + 1];
+            keys[at] = select_unpredictable(first, keys[2 * at], keys[2 * at + 1]);
+            winners[at] = select_unpredictable(first, winners[2 * at], winners[2 * at + 1]);
+        }
+    }
+    winners[0]
+}
+
+/// Compares the siblings one after the other. A key does not fit in the registers of a 32-bit
+/// processor, which rarely has a branch predictor. There this version has less code and runs fewer
+/// instructions.
+#[cfg(any(all(test, feature = "alloc"), not(target_pointer_width = "64")))]
+#[inline]
+fn in_turn<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> usize {
+    let mut first = 0;
+    // Invariant: `first` is the index of the earliest of the siblings before `at`.
+    for at in 1..D {
+        if siblings[at].precedes(&siblings[first]) {
+            first = at;
+        }
+    }
+    first
+}
+
+/// The earliest of the siblings.
+pub(super) fn pick<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> Entry<P> {
+    siblings[earliest(siblings)]
+}
+
+#[cfg(all(test, feature = "alloc"))]
+mod tests;

@@ -1,0 +1,633 @@
+//! A list for each delay, and a 4-ary heap of the lists' heads. A timer whose delay has no list is
+//! itself in the heap.
+//!
+//! The delay of a timer is its expiry minus `now` at its insert or reschedule, in ticks. A past
+//! deadline has delay 0. `now` never goes back. So timers with the same delay arrive in order of
+//! expiry, and an insert is an append. When a head leaves, the timer behind it takes over its cell
+//! of the heap.
+//!
+//! A hash of the delay selects the one list of 256 that the delay may have. The delay takes that
+//! list if the list is empty, or has held a single timer since it was last empty. That timer then
+//! stays in the heap, without a list. So delays that occur once do not block delays that occur
+//! often. A delay whose list belongs to another delay uses the heap. The queue searches no second
+//! list.
+//!
+//! # Invariants
+//! 1. Each pending node has an entry in the heap, or stands behind another node in a list. The
+//!    number of reachable nodes is the number of pending timers ([`Violation::Count`]). The heap
+//!    keeps the invariants of [`dary_heap`](super::dary_heap), and an entry has the expiry of its
+//!    node ([`Violation::Position`]).
+//! 2. `prev` of a node's `next` is the node. A node with an entry has no `prev`
+//!    ([`Violation::BackLink`]). Nodes inside a list name that list ([`Violation::Bucket`]).
+//! 3. Expiries never decrease along `next` ([`Violation::Order`]). Arrivals increase where expiries
+//!    are equal, and are below the counter ([`Violation::Sequence`]).
+//! 4. The table holds the last node of each list of two or more. Each `tail` of the table is the
+//!    last node of a chain that starts at the list's head ([`Violation::Head`]).
+//! 5. A list has a delay that hashes to its number ([`Violation::Bucket`]). A list of two or more
+//!    is marked as shared; an empty list is not ([`Violation::Occupied`]).
+//! 6. `quiet` is not later than any expiry ([`Violation::Minimum`]).
+//!
+//! # Layout
+//! ```text
+//!   heap                      lists, by hash of the delay
+//!          10                  7: delay 500, tail 510
+//!        /    \               31: delay  20, tail  25
+//!      12      97 alone
+//!
+//!      [10] <-> [40] <-> [40] <-> [510]      the list of delay 500
+//!      [12] <-> [25]                         the list of delay  20
+//!
+//!   record   expiry: 8 bytes | next: 4 | prev: 4 | place: 4 | mark: 4
+//!              no prev:  place is the cell of the heap, mark is the list's number plus 1; 0: none
+//!              a prev:   place is the list's number, mark is the arrival number
+//! ```
+//! An entry of the heap takes 16 bytes in a slab, as in [`dary_heap`](super::dary_heap). The table
+//! has 256 lists: 4 KiB in a slab, 6 KiB by hooks (64-bit). The first insert allocates the table. A
+//! queue that gets no memory for the table works as a heap.
+//!
+//! # Costs
+//! `h` is the number of entries in the heap: one for each non-empty list, and one for each timer
+//! without a list.
+//!
+//! | operation | worst | usual | cache lines |
+//! |---|---|---|---|
+//! | insert | as a heap of `h` | O(1): an append | 3: the list, its tail, the record |
+//! | remove | O(log h) | O(1): inside of a list | 3; at the head as pop |
+//! | reschedule | as a heap of `h`; O(n) without memory | O(1): an append | remove + insert |
+//! | peek, second, next_expiry, next_wake | O(1) | O(1) | 1 to 3 |
+//! | pop | O(log h) | O(log h) | the record, that of the next, a group and a record per level |
+//! | advance, k expired | O(k log h) | the same | as k pops |
+//!
+//! When timers of two delays are pending, `h` is 2, and a pop compares the two heads. When no two
+//! timers have the same delay, `h` is `n`. Every 2^32nd insert or reschedule renumbers the timers,
+//! in O(n log h), without allocation.
+//!
+//! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 40 (on 32-bit targets 32). Each entry of
+//! the heap takes 16 more bytes (hook 24; on 32-bit targets 16). `with_capacity` and `reserve` make
+//! room for one entry per timer. Single inserts make room only for the entries that exist. Then a
+//! reschedule that removes a timer from a list may allocate. If the reschedule gets no memory, it
+//! inserts the timer into its old list in order, by a scan from the tail: O(n). After a reservation
+//! nothing allocates. `clear` is O(1), plus a pass over the table.
+//!
+//! # Choose when
+//! - most timers have one of a few delays, such as request time-outs, keep-alives and retries;
+//! - most of them are cancelled or moved in time: inside of a list neither touches the heap;
+//! - exact order is needed: equal expiries leave in the order of arrival, also across lists.
+//!
+//! # Avoid when
+//! - deadlines are random: [`DaryHeap`](crate::DaryHeap) does the same work with 12 bytes less per
+//!   timer;
+//! - the caller computes deadlines from a clock that is ahead of the queue's `now`. Example: ticks
+//!   are nanoseconds, a deadline is "the time 1,203, plus 500", and the queue was last advanced to
+//!   1,000. The queue sees a delay of 703, and another delay for the next timer. Pass the time to
+//!   [`insert_at`](crate::TimerQueue::insert_at), and the delay is 500.
+//!
+//! # References
+//! libevent, `event_base_init_common_timeout`: a queue per duration, and the head of each queue is
+//! in the min-heap (event.c, since 2.0). Varghese & Lauck, SOSP 1987: timers of one interval arrive
+//! in order. Node.js, lib/internal/timers.js: a list per duration, in a map, and a priority queue
+//! of lists. Knuth, TAOCP 3, 6.4: multiplicative hashing by the golden ratio.
+
+mod check;
+mod lists;
+mod record;
+#[cfg(test)]
+mod tests;
+
+use lists::{DelayList, Lists};
+pub use record::FixedDelayRecord;
+use record::Place;
+
+use super::dary_heap::{Growing, MOST, TimerHeap, key};
+use crate::contract::{Exact, HeadChange, Order, Reject, Tick, Violation};
+use crate::explain::{Explanation, Whereabouts};
+use crate::layout::Together;
+use crate::structure::{Discipline, Due, Family, Handle, Nodes, Shape};
+
+/// The lists by delay with their heap, as the type argument of a queue.
+///
+/// ```
+/// use tickwright_core::{FixedDelay, SlabQueue};
+///
+/// let mut queue: SlabQueue<FixedDelay, &str> = SlabQueue::new();
+/// let answered = queue.insert(500, "request 1")?;
+/// queue.insert(500, "request 2")?;
+/// queue.insert(30, "retry")?;
+/// queue.remove(answered)?;
+/// assert!(queue.expired(500).map(|timer| timer.value).eq(["retry", "request 2"]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct FixedDelay;
+
+impl Exact for FixedDelay {}
+
+impl Family for FixedDelay {
+    type Of<P: Handle> = Delays<P>;
+    type Layout = Together;
+    const ID: &'static str = "fixed-delay";
+    const SHAPE: Shape = Shape::Heap;
+}
+
+/// The lists by delay and their heap over handles `P`.
+#[derive(Debug)]
+pub struct Delays<P: Handle> {
+    /// The heads of the lists, and the timers without a list.
+    heap: TimerHeap<P, Growing<P, 4>, 4, FixedDelayRecord<P>>,
+    lists: Lists<P>,
+    /// No timer is due before this tick. A poll before it reads no entry.
+    quiet: Tick,
+    /// The heap has memory for this many entries.
+    room: usize,
+}
+
+/// The state that a node leaves behind when it is unlinked.
+#[derive(Clone, Copy, Debug)]
+struct Left {
+    /// Whether the node was the head of the queue.
+    led: bool,
+    /// The cell of the node's entry, if no successor took it.
+    cell: Option<usize>,
+    /// The number of the node's list, even if that list is now empty.
+    list: Option<usize>,
+}
+
+impl<P: Handle> Delays<P> {
+    /// Gets memory for the lists and for entries of the heap.
+    #[inline(never)]
+    fn make_room(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
+        if self.lists.0.is_empty() {
+            self.lists.allocate();
+        }
+        if len.checked_add(additional).is_none_or(|total| total > MOST) {
+            return Err(Reject::Full);
+        }
+        let entries = if additional == 1 { self.heap.len } else { len };
+        self.heap.reserve_entries(entries, additional)?;
+        self.room = self.room.max(entries + additional);
+        Ok(())
+    }
+
+    /// [`due`](Discipline::due) when a timer may be due.
+    #[inline]
+    fn due_after_quiet(&mut self, now: Tick, budget: usize) -> Option<Due<P>> {
+        if budget == 0 {
+            return None;
+        }
+        let entry = self.heap.first()?.1;
+        let expiry = entry.expiry();
+        if expiry > now {
+            self.quiet = expiry;
+            return None;
+        }
+        Some(Due { handle: entry.node?, deadline: expiry, expiry })
+    }
+
+    /// [`pop`](Discipline::pop) when a timer may be due.
+    #[inline]
+    fn pop_after_quiet(
+        &mut self,
+        nodes: &mut impl Nodes<P, FixedDelayRecord<P>>,
+        now: Tick,
+        budget: usize,
+    ) -> Option<Due<P>> {
+        let due = self.due_after_quiet(now, budget)?;
+        let _ = self.remove_anywhere(nodes, due.handle);
+        Some(due)
+    }
+
+    /// Takes a number for the next arrival, greater than any in the queue.
+    #[inline]
+    fn take_arrival(&mut self, nodes: &mut impl Nodes<P, FixedDelayRecord<P>>) -> u32 {
+        if self.heap.next_sequence == u32::MAX {
+            self.renumber(nodes);
+        }
+        let arrival = self.heap.next_sequence;
+        self.heap.next_sequence += 1;
+        arrival
+    }
+
+    /// Appends `p` to the list of its delay, or writes the record of a node that belongs in the
+    /// heap. Returns the key of the entry that the heap must insert.
+    #[inline]
+    fn append(
+        &mut self,
+        nodes: &mut impl Nodes<P, FixedDelayRecord<P>>,
+        p: P,
+        expiry: Tick,
+        now: Tick,
+        arrival: u32,
+    ) -> Option<u128> {
+        let delay = expiry - now;
+        let number = Lists::<P>::number_of(delay);
+        let mut taken = None;
+        if let Some(list) = self.lists.0.get_mut(number) {
+            if let Some(tail) = list.tail
+                && list.delay == delay
+                // The tail is later if the list has taken a timer that got no memory for an entry.
+                && nodes.record(tail).expiry <= expiry
+            {
+                list.link(nodes, tail, p, expiry, number, arrival);
+                return None;
+            }
+            if !list.shared {
+                *list = DelayList { delay, tail: Some(p), shared: false };
+                taken = Some(number);
+            }
+        }
+        *nodes.record_mut(p) = FixedDelayRecord::in_heap(expiry, None, taken);
+        Some(key(expiry, arrival))
+    }
+
+    /// Unlinks `p` from its list. The successor of a head takes over the head's cell.
+    #[inline(always)]
+    fn leave(&mut self, nodes: &mut impl Nodes<P, FixedDelayRecord<P>>, p: P) -> Left {
+        let record = nodes.record(p);
+        let next = record.next;
+        match record.place() {
+            Place::Inside { prev, list } => {
+                nodes.record_mut(prev).next = next;
+                match next {
+                    Some(next) => nodes.record_mut(next).prev = Some(prev),
+                    None => self.lists.end_at(list, prev),
+                }
+                Left { led: false, cell: None, list: Some(list) }
+            }
+            Place::InHeap { cell, list } => {
+                let led = self.heap.is_head(cell);
+                match next {
+                    Some(next) => self.succeed(nodes, cell, list, next),
+                    None => self.lists.leave(list, p),
+                }
+                Left { led, cell: if next.is_none() { Some(cell) } else { None }, list }
+            }
+        }
+    }
+
+    /// Removes `p`, wherever it is.
+    #[inline]
+    fn remove_anywhere(&mut self, nodes: &mut impl Nodes<P, FixedDelayRecord<P>>, p: P) -> HeadChange {
+        let left = self.leave(nodes, p);
+        if let Some(cell) = left.cell {
+            self.heap.vacate(nodes, cell);
+        }
+        HeadChange::when(left.led)
+    }
+
+    /// The fast path of a re-arm: from inside a list to the tail of the same list. Returns false
+    /// without a change if `p` is not inside a list, is its tail, or changes its list. Also returns
+    /// false if the arrival numbers are used up.
+    #[inline(always)]
+    fn move_to_tail(
+        &mut self,
+        nodes: &mut impl Nodes<P, FixedDelayRecord<P>>,
+        p: P,
+        expiry: Tick,
+        now: Tick,
+    ) -> bool {
+        let arrival = self.heap.next_sequence;
+        let delay = expiry - now;
+        // The delay names the list. So the loads of the list and of its tail do not wait for the
+        // record, which is often in no cache.
+        let number = Lists::<P>::number_of(delay);
+        let Some(list) = self.lists.0.get_mut(number) else { return false };
+        let Some(tail) = list.tail else { return false };
+        if list.delay != delay || nodes.record(tail).expiry > expiry || arrival == u32::MAX {
+            return false;
+        }
+        let record = nodes.record(p);
+        let (Some(next), Some(prev)) = (record.next, record.prev) else { return false };
+        if record.place as usize != number {
+            return false;
+        }
+        nodes.record_mut(prev).next = Some(next);
+        nodes.record_mut(next).prev = Some(prev);
+        nodes.record_mut(tail).next = Some(p);
+        *nodes.record_mut(p) = FixedDelayRecord::inside(expiry, tail, None, number, arrival);
+        list.tail = Some(p);
+        self.heap.next_sequence = arrival + 1;
+        true
+    }
+
+    /// Re-arms `p`, wherever it is.
+    #[inline(never)]
+    fn move_anywhere(
+        &mut self,
+        nodes: &mut impl Nodes<P, FixedDelayRecord<P>>,
+        p: P,
+        expiry: Tick,
+        now: Tick,
+    ) -> HeadChange {
+        // The number is taken first, since renumbering moves the node.
+        let arrival = self.take_arrival(nodes);
+        let left = self.leave(nodes, p);
+        self.quiet = self.quiet.min(expiry);
+        let leads = match (self.append(nodes, p, expiry, now, arrival), left.cell) {
+            (None, None) => false,
+            (None, Some(cell)) => {
+                self.heap.vacate(nodes, cell);
+                false
+            }
+            (Some(key), Some(cell)) => {
+                let cell = self.heap.settle(nodes, cell, key, p);
+                self.heap.is_head(cell)
+            }
+            (Some(key), None) => {
+                if self.heap.reserve_entries(self.heap.len, 1).is_ok() {
+                    self.heap.push(nodes, key, p)
+                } else {
+                    // The node's old list is shared, so `append` has not given that list to another
+                    // delay.
+                    self.lists.leave(Some(Lists::<P>::number_of(expiry - now)), p);
+                    left.list.is_some_and(|list| self.insert_sorted(nodes, p, expiry, arrival, list))
+                }
+            }
+        };
+        HeadChange::when(left.led || leads)
+    }
+
+    /// Makes `p`, the second node of its list, the head, whose entry is in `cell`. `p` is not
+    /// earlier than the old head, so the entry can only sink. It is never inlined: a timer that
+    /// leaves from inside a list then saves no registers for it.
+    #[inline(never)]
+    fn succeed(
+        &mut self,
+        nodes: &mut impl Nodes<P, FixedDelayRecord<P>>,
+        cell: usize,
+        list: Option<usize>,
+        p: P,
+    ) {
+        let record = nodes.record_mut(p);
+        let &mut FixedDelayRecord { expiry, next, mark: arrival, .. } = record;
+        *record = FixedDelayRecord::in_heap(expiry, next, list);
+        nodes.prefetch(next);
+        self.heap.sink(nodes, cell, key(expiry, arrival), p);
+    }
+
+    /// Inserts `p` into a non-empty list, behind the last node that is not later. Needs no memory.
+    /// Returns whether `p` is the head of the queue.
+    #[cold]
+    fn insert_sorted(
+        &mut self,
+        nodes: &mut impl Nodes<P, FixedDelayRecord<P>>,
+        p: P,
+        expiry: Tick,
+        arrival: u32,
+        number: usize,
+    ) -> bool {
+        let mut right = None;
+        let mut at = self.lists.0.get(number).and_then(|list| list.tail);
+        // Invariant: every node from `right` on is later than `expiry`.
+        while let Some(left) = at {
+            let record = nodes.record_mut(left);
+            if record.expiry <= expiry {
+                record.next = Some(p);
+                *nodes.record_mut(p) = FixedDelayRecord::inside(expiry, left, right, number, arrival);
+                match right {
+                    Some(right) => nodes.record_mut(right).prev = Some(p),
+                    None => self.lists.end_at(number, p),
+                }
+                return false;
+            }
+            match record.place() {
+                Place::Inside { prev, .. } => (right, at) = (at, Some(prev)),
+                Place::InHeap { cell, .. } => {
+                    let (expiry_of_head, next) = (record.expiry, record.next);
+                    let arrival_of_head = self.heap.entry(cell).sequence();
+                    *record = FixedDelayRecord::inside(expiry_of_head, p, next, number, arrival_of_head);
+                    *nodes.record_mut(p) = FixedDelayRecord::in_heap(expiry, at, Some(number));
+                    let cell = self.heap.settle(nodes, cell, key(expiry, arrival), p);
+                    return self.heap.is_head(cell);
+                }
+            }
+        }
+        debug_assert!(false, "the list of a node that has left it is not empty");
+        false
+    }
+
+    /// Renumbers the nodes 0, 1, ... in their order, when the counter is used up. It moves all
+    /// nodes in order into one chain, and then appends each node to its old list.
+    #[cold]
+    fn renumber(&mut self, nodes: &mut impl Nodes<P, FixedDelayRecord<P>>) {
+        let (mut first, mut last) = (None, None);
+        while let Some(p) = self.head(nodes) {
+            let record = nodes.record(p);
+            let (expiry, next) = (record.expiry, record.next);
+            let list = match record.place() {
+                Place::InHeap { list, .. } => list,
+                Place::Inside { list, .. } => Some(list),
+            };
+            let listed = list.filter(|&list| next.is_some() || self.lists.ends_at(list, p));
+            let _ = self.remove(nodes, p);
+            *nodes.record_mut(p) = FixedDelayRecord::in_heap(expiry, None, listed);
+            match last {
+                Some(last) => nodes.record_mut(last).next = Some(p),
+                None => first = Some(p),
+            }
+            last = Some(p);
+        }
+        // The heap and all lists are empty; the lists keep their delays.
+        let mut arrival = 0;
+        while let Some(p) = first {
+            let record = nodes.record_mut(p);
+            first = record.next.take();
+            let expiry = record.expiry;
+            let number = match record.place() {
+                Place::InHeap { list, .. } => list,
+                Place::Inside { .. } => None,
+            };
+            let list = number.and_then(|number| Some((number, self.lists.0.get_mut(number)?)));
+            let linked = list.is_some_and(|(number, list)| match list.tail {
+                Some(tail) => {
+                    list.link(nodes, tail, p, expiry, number, arrival);
+                    true
+                }
+                None => {
+                    list.tail = Some(p);
+                    false
+                }
+            });
+            if !linked {
+                // The entry goes behind all others, since the nodes arrive in order.
+                self.heap.push(nodes, key(expiry, arrival), p);
+            }
+            arrival += 1;
+        }
+        self.heap.next_sequence = arrival;
+    }
+}
+
+// SAFETY: the promises of `Discipline`, 1. Handles come from `insert`, and stay in entries, links
+// and tails only while they are linked. 2. The successor of a node that leaves overwrites the
+// node's cell, or the heap vacates the cell. The sift of `dary_heap` does both for the only cell
+// that names the node. The node's neighbors are joined over it, and a tail that names it becomes
+// the node before it or none. A record names only neighbors. `clear` forgets entries and tails. 3.
+// No user code is called at all.
+// 4. The queue holds handles, ticks and numbers only.
+unsafe impl<P: Handle> Discipline<P> for Delays<P> {
+    type Record = FixedDelayRecord<P>;
+    const NEW: Self = Self { heap: TimerHeap::EMPTY, lists: Lists::NONE, quiet: 0, room: 0 };
+    const ORDER: Order = Order::Exact;
+
+    /// A reservation makes room for a heap of all timers. A single insert makes room for one more
+    /// entry than there are.
+    #[inline]
+    fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
+        if additional == 1 && self.heap.len < self.room && len < MOST {
+            return Ok(());
+        }
+        self.make_room(len, additional)
+    }
+
+    #[inline]
+    fn insert(
+        &mut self,
+        nodes: &mut impl Nodes<P, FixedDelayRecord<P>>,
+        p: P,
+        deadline: Tick,
+        now: Tick,
+    ) -> HeadChange {
+        let arrival = self.take_arrival(nodes);
+        let expiry = deadline.max(now);
+        match self.append(nodes, p, expiry, now, arrival) {
+            None => HeadChange::Same,
+            Some(key) => {
+                self.quiet = self.quiet.min(expiry);
+                HeadChange::when(self.heap.push(nodes, key, p))
+            }
+        }
+    }
+
+    // Inlined, so that the usual case saves no registers: a timer between two others.
+    #[inline(always)]
+    fn remove(&mut self, nodes: &mut impl Nodes<P, FixedDelayRecord<P>>, p: P) -> HeadChange {
+        let record = nodes.record(p);
+        let (Some(next), Some(prev)) = (record.next, record.prev) else {
+            return self.remove_anywhere(nodes, p);
+        };
+        nodes.record_mut(prev).next = Some(next);
+        nodes.record_mut(next).prev = Some(prev);
+        HeadChange::Same
+    }
+
+    // Inlined, so that the usual case saves no registers.
+    #[inline(always)]
+    fn reschedule(
+        &mut self,
+        nodes: &mut impl Nodes<P, FixedDelayRecord<P>>,
+        p: P,
+        deadline: Tick,
+        now: Tick,
+    ) -> HeadChange {
+        let expiry = deadline.max(now);
+        if self.move_to_tail(nodes, p, expiry, now) {
+            return HeadChange::Same;
+        }
+        self.move_anywhere(nodes, p, expiry, now)
+    }
+
+    #[inline]
+    fn head(&self, _: &impl Nodes<P, FixedDelayRecord<P>>) -> Option<P> {
+        self.heap.first()?.1.node
+    }
+
+    #[inline]
+    fn second(&self, nodes: &impl Nodes<P, FixedDelayRecord<P>>) -> Option<P> {
+        let behind = nodes.record(self.head(nodes)?).next.map(|p| {
+            let record = nodes.record(p);
+            (key(record.expiry, record.mark), Some(p))
+        });
+        let beside = self.heap.second_entry().map(|entry| (entry.key(), entry.node));
+        [behind, beside].into_iter().flatten().max_by_key(|&(key, _)| key)?.1
+    }
+
+    #[inline]
+    fn upcoming(&self, k: usize) -> Option<P> {
+        self.heap.near_root(k)
+    }
+
+    #[inline]
+    fn expiry(&self, nodes: &impl Nodes<P, FixedDelayRecord<P>>, p: P) -> Tick {
+        nodes.record(p).expiry
+    }
+
+    #[inline]
+    fn next_expiry(&self, _: &impl Nodes<P, FixedDelayRecord<P>>) -> Option<Tick> {
+        self.heap.first().map(|(_, entry)| entry.expiry())
+    }
+
+    #[inline]
+    fn due(
+        &mut self,
+        _: &mut impl Nodes<P, FixedDelayRecord<P>>,
+        now: Tick,
+        budget: &mut usize,
+    ) -> Option<Due<P>> {
+        if now < self.quiet { None } else { self.due_after_quiet(now, *budget) }
+    }
+
+    #[inline]
+    fn is_quiet(&self, _: &impl Nodes<P, FixedDelayRecord<P>>, now: Tick) -> bool {
+        now < self.quiet
+    }
+
+    // Most polls find nothing due, so that check is inlined.
+    #[inline(always)]
+    fn pop(
+        &mut self,
+        nodes: &mut impl Nodes<P, FixedDelayRecord<P>>,
+        now: Tick,
+        budget: &mut usize,
+    ) -> Option<Due<P>> {
+        if now < self.quiet { None } else { self.pop_after_quiet(nodes, now, *budget) }
+    }
+
+    fn explain(&self, nodes: &impl Nodes<P, FixedDelayRecord<P>>, p: P) -> Explanation {
+        let expiry = self.expiry(nodes, p);
+        let whereabouts = match nodes.record(p).place() {
+            Place::InHeap { cell, .. } => self.heap.whereabouts(cell),
+            Place::Inside { list, .. } => {
+                let delay = self.lists.0.get(list).map_or(0, |list| list.delay);
+                Whereabouts::DelayList { delay }
+            }
+        };
+        Explanation::new(expiry, expiry, whereabouts)
+    }
+
+    fn for_each(&self, nodes: &impl Nodes<P, FixedDelayRecord<P>>, mut visit: impl FnMut(P)) {
+        for entry in self.heap.entries() {
+            let mut next = entry.node;
+            while let Some(p) = next {
+                visit(p);
+                next = nodes.record(p).next;
+            }
+        }
+    }
+
+    fn rank(&self, nodes: &impl Nodes<P, FixedDelayRecord<P>>, p: P, visited: u64) -> u64 {
+        let record = nodes.record(p);
+        match record.place() {
+            Place::InHeap { .. } => self.heap.rank(nodes, p, visited),
+            Place::Inside { .. } => record.mark.into(),
+        }
+    }
+
+    fn start_sequence_at(&mut self, next: u32) {
+        if self.heap.len == 0 {
+            self.heap.next_sequence = next;
+        }
+    }
+
+    fn clear(&mut self) {
+        self.heap.forget_entries();
+        self.lists.clear();
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.heap.buffer_bytes() + self.lists.heap_bytes()
+    }
+
+    fn check(&self, nodes: &impl Nodes<P, FixedDelayRecord<P>>, len: usize) -> Result<(), Violation> {
+        self.check_all(nodes, len)
+    }
+}

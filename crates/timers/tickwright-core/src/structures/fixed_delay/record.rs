@@ -1,0 +1,90 @@
+//! The record of a node, in 24 bytes of a slab.
+
+use crate::contract::Tick;
+use crate::structure::{Handle, Record};
+use crate::structures::dary_heap::InCell;
+
+/// The record of a node in the queue.
+///
+/// Only a node inside a list has a node before it. So `prev` determines what the last two fields
+/// mean.
+#[derive(Debug)]
+pub struct FixedDelayRecord<P> {
+    /// When it is due.
+    pub(super) expiry: Tick,
+    /// The node behind this one in its list. In a free slot of a slab: the next free slot.
+    pub(super) next: Option<P>,
+    /// The node before this one in its list. A node without `prev` has an entry in the heap.
+    pub(super) prev: Option<P>,
+    /// In the heap: the cell of its entry. Inside a list: the list's number.
+    pub(super) place: u32,
+    /// In the heap: the list's number plus 1, or 0 without a list; the heap's entry has the arrival
+    /// number. Inside a list: the arrival number.
+    pub(super) mark: u32,
+}
+
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(size_of::<FixedDelayRecord<core::num::NonZeroU32>>() == 24);
+
+/// Where a node stands, according to its record.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place<P> {
+    /// The node has an entry in the heap. The node is the head of a list, or alone.
+    InHeap { cell: usize, list: Option<usize> },
+    /// The node stands in a list behind the node `prev`.
+    Inside { prev: P, list: usize },
+}
+
+impl<P: Handle> FixedDelayRecord<P> {
+    /// The record of a node whose entry goes into the heap; the heap sets the cell.
+    #[inline]
+    pub(super) fn in_heap(expiry: Tick, next: Option<P>, list: Option<usize>) -> Self {
+        Self { expiry, next, prev: None, place: 0, mark: list.map_or(0, |list| list as u32 + 1) }
+    }
+
+    /// The record of a node inside a list.
+    #[inline]
+    pub(super) fn inside(expiry: Tick, prev: P, next: Option<P>, list: usize, arrival: u32) -> Self {
+        Self { expiry, next, prev: Some(prev), place: list as u32, mark: arrival }
+    }
+
+    /// Where the node stands.
+    #[inline]
+    pub(super) fn place(&self) -> Place<P> {
+        match self.prev {
+            Some(prev) => Place::Inside { prev, list: self.place as usize },
+            None => Place::InHeap { cell: self.place as usize, list: (self.mark as usize).checked_sub(1) },
+        }
+    }
+}
+
+impl<P> InCell for FixedDelayRecord<P> {
+    #[inline]
+    fn cell(&self) -> usize {
+        self.place as usize
+    }
+
+    #[inline]
+    fn set_cell(&mut self, cell: u32) {
+        self.place = cell;
+    }
+}
+
+impl<P: Handle> Record<P> for FixedDelayRecord<P> {
+    const IDLE: Self = Self { expiry: 0, next: None, prev: None, place: 0, mark: 0 };
+
+    #[inline]
+    fn vacant(next: Option<P>) -> Self {
+        Self { next, ..Self::IDLE }
+    }
+
+    #[inline]
+    fn next_vacant(&self) -> Option<P> {
+        self.next
+    }
+
+    #[inline]
+    fn set_vacant(&mut self, next: Option<P>) {
+        self.next = next;
+    }
+}

@@ -1,0 +1,333 @@
+//! A sorted array: the expiries of all timers lie side by side, the earliest at the end.
+//!
+//! # Invariants
+//! 1. Each pending node is in one cell, and the number of cells in use is the number of pending
+//!    timers ([`Violation::Count`]).
+//! 2. Expiries never increase from cell to cell ([`Violation::Order`]). Equals stand in the reverse
+//!    order of their arrival: an insert puts its cell in front of those with the same expiry.
+//! 3. A cell holds the same expiry as its node's record ([`Violation::Position`]).
+//!
+//! # Layout
+//! ```text
+//!   cells  [ 97 | 40 | 12 | 12 | 10 ]    insert(30): behind 40, the cells after it move by one
+//!                                 ^
+//!                                 head: taken off the end
+//! ```
+//! No cell points to another: a search reads one cache line for four timers, and a pop reads one.
+//!
+//! # Costs
+//! | operation | worst | usual | cache lines |
+//! |---|---|---|---|
+//! | insert | O(n) | moves half of the cells | n / 4 read and written in sequence, the record |
+//! | remove | O(n) | as insert | as insert |
+//! | reschedule | O(n) | moves the cells between | as insert |
+//! | peek, second, next_expiry, next_wake | O(1) | O(1) | 1 |
+//! | pop | O(1) | O(1) | 1 |
+//! | pop_and_reinsert | O(n) | as insert | as insert |
+//! | advance, k expired | O(k) | O(k) | 1 for four timers |
+//!
+//! An insert or a move among up to eight timers reads and writes all cells, without a branch. Among
+//! up to 64 timers it walks from the head to the place. Among more it searches in O(log n) and
+//! moves a block. A removal among up to eight timers reads all cells. Among more it searches, and
+//! scans the timers of the same tick. Bytes per timer: slab 24 + slot (8 for a `u32`),
+//! hook 40 (on 32-bit targets 32, in node and cell). [`FlatQueue`] grows; [`BoundedFlat`] has a
+//! fixed number of cells and needs no allocator.
+//!
+//! # Choose when
+//! - at most some sixty timers are pending: nothing else here is as fast then;
+//! - the worst case of peek, second and pop must be constant.
+//!
+//! # Avoid when
+//! - hundreds of timers may be pending: each insert moves half of them.
+//!
+//! # References
+//! Knuth, TAOCP 3, 5.2.1 (insertion into a sorted table) and 6.2.1 (binary search); Bentley,
+//! "Programming Pearls", CACM 1985 (arrays against lists of few entries).
+
+mod cells;
+#[cfg(all(test, feature = "alloc"))]
+mod tests;
+
+#[cfg(feature = "alloc")]
+pub(super) use cells::Growing;
+use cells::{Cell, Cells, Inline};
+
+use crate::contract::{Exact, HeadChange, Order, Reject, Tick, Violation};
+use crate::layout::Together;
+use crate::structure::{Discipline, Due, Family, Handle, Nodes, Ordered, Record, Shape};
+
+/// The sorted array that grows, as the type argument of a queue.
+#[cfg(feature = "alloc")]
+#[derive(Clone, Copy, Debug)]
+pub struct FlatQueue;
+
+#[cfg(feature = "alloc")]
+impl Exact for FlatQueue {}
+
+#[cfg(feature = "alloc")]
+impl Family for FlatQueue {
+    type Of<P: Handle> = Flat<Growing<P>>;
+    type Layout = Together;
+    const ID: &'static str = "flat";
+    const SHAPE: Shape = Shape::List;
+}
+
+/// The sorted array of at most `CAP` timers, inside the queue. It never allocates, and a constant
+/// expression creates it.
+///
+/// A queue that [`HookQueue::new`](crate::HookQueue::new) creates is all zeros. So a static of it
+/// lies in `.bss`: it takes RAM, and no flash.
+///
+/// ```
+/// use tickwright_core::{BoundedFlat, HookQueue, Reject, Timer};
+///
+/// static TIMERS: [Timer<BoundedFlat<2>, u8>; 3] = [Timer::new(0), Timer::new(1), Timer::new(2)];
+///
+/// let mut queue: HookQueue<'static, BoundedFlat<2>, u8> = const { HookQueue::new() };
+/// queue.insert(10, &TIMERS[0])?;
+/// queue.insert(5, &TIMERS[1])?;
+/// assert_eq!(queue.insert(1, &TIMERS[2]).unwrap_err().reason, Reject::Full);
+/// assert_eq!(queue.pop_expired(10).map(|t| t.value.payload), Some(1));
+/// # Ok::<(), tickwright_core::Rejected<&'static Timer<BoundedFlat<2>, u8>>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct BoundedFlat<const CAP: usize>;
+
+impl<const CAP: usize> Exact for BoundedFlat<CAP> {}
+
+impl<const CAP: usize> Family for BoundedFlat<CAP> {
+    type Of<P: Handle> = Flat<Inline<P, CAP>>;
+    type Layout = Together;
+    const ID: &'static str = "flat-bounded";
+    const SHAPE: Shape = Shape::List;
+}
+
+/// The record of a node in the array.
+#[derive(Debug)]
+pub struct FlatRecord {
+    /// The tick at which the timer is due. In a free slot of a slab: the number of the next free
+    /// slot.
+    expiry: Tick,
+}
+
+impl<P: Handle> Record<P> for FlatRecord {
+    const IDLE: Self = Self { expiry: 0 };
+
+    #[inline]
+    fn vacant(next: Option<P>) -> Self {
+        Self { expiry: next.map_or(0, Handle::number).into() }
+    }
+
+    #[inline]
+    fn next_vacant(&self) -> Option<P> {
+        P::from_number(self.expiry as u32)
+    }
+}
+
+/// The sorted array in the memory `C`.
+#[derive(Debug)]
+pub struct Flat<C> {
+    cells: C,
+}
+
+impl<C> Flat<C> {
+    /// The cell of the linked `p`, which is due at `expiry`.
+    #[inline]
+    fn find<P: Handle>(&self, expiry: Tick, p: P) -> usize
+    where
+        C: Cells<P>,
+    {
+        self.cells.find(expiry, p)
+    }
+
+    #[inline]
+    fn last<P: Handle>(&self) -> Option<Cell<P>>
+    where
+        C: Cells<P>,
+    {
+        self.cells.get(self.cells.len().wrapping_sub(1))
+    }
+
+    #[inline(always)]
+    fn link<P: Handle>(&mut self, expiry: Tick, p: P) -> bool
+    where
+        C: Cells<P>,
+    {
+        let at = self.cells.insert_sorted(Cell { expiry, node: p });
+        at + 1 == self.cells.len()
+    }
+
+    #[inline]
+    fn unlink<P: Handle>(&mut self, expiry: Tick, p: P) -> bool
+    where
+        C: Cells<P>,
+    {
+        let at = self.find(expiry, p);
+        if at < self.cells.len() {
+            self.cells.remove(at);
+        }
+        at == self.cells.len()
+    }
+}
+
+// SAFETY: the promises of `Discipline`, 1. handles come from `insert` and stay in cells in use only
+// while they are linked; 2. `unlink` and `pop` remove the only cell that names the node, `replace`
+// names it once again, records hold no handles while linked, and `clear` empties all cells. 3. No
+// user code is called at all. 4. The array holds handles and ticks only, in `Cells` whose cells
+// nobody else can create or read.
+unsafe impl<P: Handle, C: Cells<P>> Discipline<P> for Flat<C> {
+    type Record = FlatRecord;
+    const NEW: Self = Self { cells: C::NEW };
+    const ORDER: Order = Order::Exact;
+    const VISITS_IN_ORDER: bool = true;
+
+    #[inline]
+    fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
+        self.cells.reserve(len, additional)
+    }
+
+    #[inline(always)]
+    fn insert(
+        &mut self,
+        nodes: &mut impl Nodes<P, FlatRecord>,
+        p: P,
+        deadline: Tick,
+        now: Tick,
+    ) -> HeadChange {
+        let expiry = deadline.max(now);
+        nodes.record_mut(p).expiry = expiry;
+        HeadChange::when(self.link(expiry, p))
+    }
+
+    #[inline]
+    fn remove(&mut self, nodes: &mut impl Nodes<P, FlatRecord>, p: P) -> HeadChange {
+        HeadChange::when(self.unlink(nodes.record(p).expiry, p))
+    }
+
+    #[inline]
+    fn reschedule(
+        &mut self,
+        nodes: &mut impl Nodes<P, FlatRecord>,
+        p: P,
+        deadline: Tick,
+        now: Tick,
+    ) -> HeadChange {
+        let expiry = deadline.max(now);
+        let record = nodes.record_mut(p);
+        let from = self.find(record.expiry, p);
+        record.expiry = expiry;
+        let to = self.cells.replace(from, Cell { expiry, node: p });
+        let last = self.cells.len() - 1;
+        HeadChange::when(from == last || to == last)
+    }
+
+    #[inline]
+    fn head(&self, _: &impl Nodes<P, FlatRecord>) -> Option<P> {
+        self.last().map(|cell| cell.node)
+    }
+
+    // A removal would search for the head among the timers of its tick.
+    fn take_any(&mut self, _: &mut impl Nodes<P, FlatRecord>) -> Option<P> {
+        let Cell { node, .. } = self.last()?;
+        self.cells.remove(self.cells.len() - 1);
+        Some(node)
+    }
+
+    #[inline]
+    fn second(&self, _: &impl Nodes<P, FlatRecord>) -> Option<P> {
+        self.cells.get(self.cells.len().wrapping_sub(2)).map(|cell| cell.node)
+    }
+
+    #[inline]
+    fn upcoming(&self, k: usize) -> Option<P> {
+        self.cells.get(self.cells.len().checked_sub(k)?.wrapping_sub(1)).map(|cell| cell.node)
+    }
+
+    #[inline]
+    fn expiry(&self, nodes: &impl Nodes<P, FlatRecord>, p: P) -> Tick {
+        nodes.record(p).expiry
+    }
+
+    #[inline]
+    fn next_expiry(&self, _: &impl Nodes<P, FlatRecord>) -> Option<Tick> {
+        self.last().map(|cell: Cell<P>| cell.expiry)
+    }
+
+    #[inline]
+    fn is_quiet(&self, nodes: &impl Nodes<P, FlatRecord>, now: Tick) -> bool {
+        self.next_expiry(nodes).is_none_or(|expiry| expiry > now)
+    }
+
+    #[inline]
+    fn due(&mut self, _: &mut impl Nodes<P, FlatRecord>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
+        let Cell { expiry, node: handle } = self.last()?;
+        if *budget == 0 || expiry > now {
+            return None;
+        }
+        Some(Due { handle, deadline: expiry, expiry })
+    }
+
+    #[inline]
+    fn rearm_due(&mut self, nodes: &mut impl Nodes<P, FlatRecord>, p: P, deadline: Tick, now: Tick) {
+        let expiry = deadline.max(now);
+        nodes.record_mut(p).expiry = expiry;
+        self.cells.replace_last(Cell { expiry, node: p });
+    }
+
+    #[inline]
+    fn pop(
+        &mut self,
+        nodes: &mut impl Nodes<P, FlatRecord>,
+        now: Tick,
+        budget: &mut usize,
+    ) -> Option<Due<P>> {
+        let due = self.due(nodes, now, budget)?;
+        self.cells.remove(self.cells.len() - 1);
+        Some(due)
+    }
+
+    fn for_each(&self, _: &impl Nodes<P, FlatRecord>, mut visit: impl FnMut(P)) {
+        (0..self.cells.len()).rev().filter_map(|at| self.cells.get(at)).for_each(|cell| visit(cell.node));
+    }
+
+    fn clear(&mut self) {
+        self.cells.clear();
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.cells.heap_bytes()
+    }
+
+    fn check(&self, nodes: &impl Nodes<P, FlatRecord>, len: usize) -> Result<(), Violation> {
+        if self.cells.len() != len {
+            return Err(Violation::Count);
+        }
+        let mut before = Tick::MAX;
+        for at in 0..len {
+            let cell: Cell<P> = self.cells.get(at).ok_or(Violation::Count)?;
+            if cell.expiry > before {
+                return Err(Violation::Order);
+            }
+            if nodes.record(cell.node).expiry != cell.expiry {
+                return Err(Violation::Position);
+            }
+            before = cell.expiry;
+        }
+        Ok(())
+    }
+}
+
+impl<P: Handle, C: Cells<P>> Ordered<P> for Flat<C> {
+    fn next(&self, nodes: &impl Nodes<P, FlatRecord>, p: P) -> Option<P> {
+        let at = self.find(nodes.record(p).expiry, p);
+        self.cells.get(at.wrapping_sub(1)).map(|cell| cell.node)
+    }
+
+    // A walk by `next` would search among the timers of the same tick for each of them.
+    fn in_order<'q>(&'q self, _: &'q impl Nodes<P, FlatRecord>) -> impl Iterator<Item = P> + 'q
+    where
+        P: 'q,
+    {
+        (0..self.cells.len()).rev().filter_map(|at| self.cells.get(at)).map(|cell| cell.node)
+    }
+}

@@ -1,0 +1,268 @@
+//! The record of a slot, and the entry that names a slot in a bucket.
+
+use crate::contract::Tick;
+use crate::structure::{Handle, Record};
+
+/// The most slots: an entry has 24 bits for the number of a slot.
+pub(super) const SLOTS: usize = (1 << 24) - 1;
+
+/// The low half of a tick, the version of the slot when the entry was appended, and the slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub(super) struct Entry(u64);
+
+impl Entry {
+    pub(super) const EMPTY: Self = Self(0);
+
+    #[inline]
+    const fn new(low: u32, version: u32, slot: u32) -> Self {
+        Self((low as u64) << 32 | (version & VERSION | slot & !VERSION) as u64)
+    }
+
+    /// The low half of the tick.
+    #[inline]
+    pub(super) const fn low(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    #[inline]
+    const fn version(self) -> u32 {
+        self.0 as u32 & VERSION
+    }
+
+    #[inline]
+    pub(super) const fn slot(self) -> u32 {
+        self.0 as u32 & !VERSION
+    }
+}
+
+/// The bits of a version, in an entry and in a record's marks.
+const VERSION: u32 = 0xff << 24;
+/// The lowest bit of a version.
+const NEXT_VERSION: u32 = 1 << 24;
+/// A mark: a timer is pending in the slot.
+const LIVE: u32 = 1 << 16;
+/// A mark: the slot's current entry is in a bucket. If the slot is vacant, another timer may take
+/// the entry over.
+const WAITS: u32 = 1 << 17;
+/// A mark: all versions have been used while older entries of the slot were in buckets. A dead
+/// entry may then look like the current one.
+const WRAPPED: u32 = 1 << 18;
+/// The bits that count the slot's entries. The greatest count stands for itself and for more.
+const COUNT: u32 = 0xffff;
+
+/// The record of a slot.
+#[derive(Debug)]
+pub struct LadderRecord {
+    /// The tick at which the timer is due. A vacant slot keeps it while its entry waits.
+    pub(super) expiry: Tick,
+    /// The arrival number of a pending timer. For a vacant slot: the next vacant slot.
+    pub(super) sequence: u64,
+    /// The low half of the tick of the current entry, which is less than 2^32 before `expiry`.
+    placed: u32,
+    /// Version, marks and count of entries.
+    marks: u32,
+}
+
+const _: () = assert!(size_of::<LadderRecord>() == 24);
+
+impl<P: Handle> Record<P> for LadderRecord {
+    const IDLE: Self = Self { expiry: 0, sequence: 0, placed: 0, marks: 0 };
+
+    #[inline]
+    fn vacant(next: Option<P>) -> Self {
+        Self { expiry: 0, sequence: next.map_or(0, Handle::number).into(), placed: 0, marks: 0 }
+    }
+
+    #[inline]
+    fn next_vacant(&self) -> Option<P> {
+        P::from_number(self.sequence as u32)
+    }
+
+    #[inline]
+    fn set_vacant(&mut self, next: Option<P>) {
+        self.sequence = next.map_or(0, Handle::number).into();
+    }
+
+    const SLOTS: usize = SLOTS;
+    const REMEMBERS: bool = true;
+
+    fn forget(&mut self) {
+        self.marks = 0;
+    }
+}
+
+impl LadderRecord {
+    #[inline]
+    pub(super) const fn is_live(&self) -> bool {
+        self.marks & LIVE != 0
+    }
+
+    /// Whether the current entry is in a bucket.
+    #[inline]
+    pub(super) const fn waits(&self) -> bool {
+        self.marks & WAITS != 0
+    }
+
+    /// Whether a bucket has an entry for the slot, dead or current.
+    #[inline]
+    pub(super) const fn has_entries(&self) -> bool {
+        self.marks & (WAITS | COUNT) != 0
+    }
+
+    #[inline]
+    pub(super) const fn is_wrapped(&self) -> bool {
+        self.marks & WRAPPED != 0
+    }
+
+    /// Whether the timer is due later than the tick of its entry.
+    #[inline]
+    pub(super) const fn is_moved(&self) -> bool {
+        self.expiry as u32 != self.placed
+    }
+
+    /// The tick of the current entry.
+    #[inline]
+    pub(super) const fn placed(&self) -> Tick {
+        self.expiry.wrapping_sub((self.expiry as u32).wrapping_sub(self.placed) as Tick)
+    }
+
+    /// Makes the slot hold a timer that is due at `expiry`. It has no current entry yet.
+    #[inline]
+    pub(super) fn arm(&mut self, expiry: Tick, sequence: u64) {
+        self.expiry = expiry;
+        self.sequence = sequence;
+        self.placed = expiry as u32;
+        self.marks = self.marks & !WAITS | LIVE;
+    }
+
+    /// Changes the expiry of the timer, whose current entry stays. The entry must not be later.
+    #[inline]
+    pub(super) fn stretch(&mut self, expiry: Tick, sequence: u64) {
+        self.expiry = expiry;
+        self.sequence = sequence;
+        self.marks |= LIVE;
+    }
+
+    /// The timer has left. Its entry, if it has one, is dead.
+    #[inline]
+    pub(super) fn leave(&mut self) {
+        self.marks &= !LIVE;
+    }
+
+    /// The new current entry of the timer, for its expiry.
+    #[inline]
+    pub(super) fn add_entry(&mut self, slot: u32) -> Entry {
+        debug_assert!(!self.waits());
+        // If older entries are in buckets, this one has another version.
+        let step = NEXT_VERSION * u32::from(self.marks & COUNT != 0);
+        self.marks = self.marks.wrapping_add(step);
+        if self.marks & VERSION < step {
+            self.wrap();
+        }
+        self.placed = self.expiry as u32;
+        self.marks = (self.marks | WAITS) + u32::from(self.marks & COUNT != COUNT);
+        Entry::new(self.placed, self.marks, slot)
+    }
+
+    #[cold]
+    fn wrap(&mut self) {
+        self.marks |= WRAPPED;
+    }
+
+    /// Whether the entry is current, or is dead and looks so.
+    #[inline]
+    pub(super) const fn is_current(&self, entry: Entry) -> bool {
+        self.marks & (VERSION | WAITS) == entry.version() | WAITS
+    }
+
+    /// Whether the entry is that of a pending timer, or is dead and looks so.
+    #[inline]
+    pub(super) const fn is_alive(&self, entry: Entry) -> bool {
+        self.marks & (VERSION | WAITS | LIVE) == entry.version() | WAITS | LIVE
+    }
+
+    /// Makes the slot, which has no entry, hold a timer that is due at `expiry`. Returns its entry.
+    #[inline]
+    pub(super) fn arm_with_entry(&mut self, expiry: Tick, sequence: u64, slot: u32) -> Entry {
+        debug_assert!(!self.has_entries());
+        self.expiry = expiry;
+        self.sequence = sequence;
+        self.placed = expiry as u32;
+        self.marks = self.marks & VERSION | LIVE | WAITS | 1;
+        Entry::new(self.placed, self.marks, slot)
+    }
+
+    /// Takes the current entry, if it is this one, is the slot's only entry, and is for the timer's
+    /// expiry. Returns whether it did.
+    #[inline]
+    pub(super) fn take_only_entry(&mut self, entry: Entry) -> bool {
+        let takes = self.marks == entry.version() | LIVE | WAITS | 1 && !self.is_moved();
+        if takes {
+            self.marks -= WAITS | 1;
+        }
+        takes
+    }
+
+    /// The current entry has been taken out of its bucket.
+    #[inline]
+    pub(super) fn take_entry(&mut self) {
+        self.marks &= !WAITS;
+        self.drop_entry();
+    }
+
+    /// Whether the entry is that of a pending timer, or looks so: its tick and its version are
+    /// right. If it is dead, it has been taken out of its bucket, and the slot forgets it. The only
+    /// jump is for wrapped versions, so that it does not matter which entries are dead.
+    #[inline]
+    pub(super) fn keep_or_drop(&mut self, entry: Entry) -> bool {
+        let of_vacant = self.marks & (VERSION | WAITS | LIVE) == entry.version() | WAITS;
+        let is_alive = self.is_alive(entry) & (self.placed == entry.low());
+        let count = self.marks & COUNT;
+        let counts = count.wrapping_sub(1) < COUNT - 1;
+        self.marks &= !(WAITS * u32::from(of_vacant));
+        self.marks -= u32::from(!is_alive & counts);
+        if self.is_wrapped() {
+            self.forget_wrap();
+        }
+        is_alive
+    }
+
+    /// A dead entry has been taken out of its bucket.
+    pub(super) fn drop_dead(&mut self, entry: Entry) {
+        if self.is_current(entry) && !self.is_live() {
+            self.marks &= !WAITS;
+        }
+        self.drop_entry();
+    }
+
+    #[inline]
+    fn drop_entry(&mut self) {
+        let count = self.marks & COUNT;
+        // A retired slot has forgotten its entries.
+        if count != COUNT && count > 0 {
+            self.marks -= 1;
+        }
+        if self.is_wrapped() {
+            self.forget_wrap();
+        }
+    }
+
+    /// If no entry is left but the current one, no dead entry looks like it.
+    #[cold]
+    fn forget_wrap(&mut self) {
+        if self.marks & COUNT <= self.marks / WAITS % 2 {
+            self.marks &= !WRAPPED;
+        }
+    }
+
+    /// The number of entries. `None` if there are more than the record can count.
+    pub(super) fn entries(&self) -> Option<u32> {
+        Some(self.marks & COUNT).filter(|&count| count != COUNT)
+    }
+
+    #[cfg(test)]
+    pub(super) fn set_marks(&mut self, change: impl Fn(u32) -> u32) {
+        self.marks = change(self.marks);
+    }
+}

@@ -1,0 +1,116 @@
+//! Queries that change nothing: the head, the timer after it, every timer.
+
+use alloc::vec::Vec;
+
+use super::pool::List;
+use super::record::{Entry, LadderRecord};
+use super::rungs::TOP;
+use super::state::Ladder;
+use crate::contract::Tick;
+use crate::structure::{Handle, Nodes};
+
+/// A list and its ticks.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    /// The index of the list; `None` for the list that is being divided.
+    pub(super) list: Option<usize>,
+    pub(super) first: Tick,
+    pub(super) last: Tick,
+}
+
+impl<P: Handle> Ladder<P> {
+    /// The lists that may have entries: the one that is being divided, and then the others, the
+    /// earliest first.
+    pub(super) fn places(&self) -> impl Iterator<Item = Place> + '_ {
+        let split = self.split.is_on().then_some(Place {
+            list: None,
+            first: self.split.first,
+            last: self.split.last,
+        });
+        let rungs = self.rungs.get(..self.depth).unwrap_or(&[]).iter().rev();
+        let buckets = rungs.flat_map(|rung| {
+            let next = move |&bucket: &usize| rung.occupied(bucket + 1);
+            core::iter::successors(rung.occupied(0), next).map(move |bucket| {
+                let (first, last) = rung.ticks(bucket);
+                Place { list: Some(rung.first + bucket), first, last }
+            })
+        });
+        let top = Place { list: Some(TOP), first: self.top_first, last: self.top_last };
+        split.into_iter().chain(buckets).chain((!self.lists.is_empty()).then_some(top))
+    }
+
+    /// All entries of a place, in the order of their appends.
+    pub(super) fn entries_of(&self, place: Place) -> impl Iterator<Item = Entry> + '_ {
+        let nothing = &List::EMPTY;
+        let (first, second) = match place.list {
+            None => (&self.split.rest, &self.split.behind),
+            Some(at) if self.purge.holds(at) => (&self.purge.done, &self.lists[at]),
+            Some(at) => (&self.lists[at], nothing),
+        };
+        self.pool.iter(first).chain(self.pool.iter(second))
+    }
+
+    /// Whether the equals of a place are in the order of their arrival.
+    pub(super) fn is_in_order(&self, place: Place) -> bool {
+        match place.list {
+            None => !self.split.rest.mixed,
+            Some(at) => !self.lists[at].mixed,
+        }
+    }
+
+    /// The timer that leaves first, or the one after it.
+    pub(super) fn earliest(&self, nodes: &impl Nodes<P, LadderRecord>, index: usize) -> Option<P> {
+        if let Some((_, slot)) = self.run.get(index) {
+            return P::from_number(slot);
+        }
+        let wanted = index - self.run.len();
+        let mut found: [Option<(Tick, u64, P)>; 2] = [None; 2];
+        for place in self.places() {
+            if found[wanted].is_some_and(|(tick, ..)| tick < place.first) {
+                break;
+            }
+            // In a list of one tick that is in order, later entries are of later arrivals.
+            let one_tick = place.first == place.last && self.is_in_order(place);
+            let mut seen = 0;
+            for entry in self.entries_of(place) {
+                let Some((_, p)) = self.alive(nodes, entry, (place.first, place.last)) else { continue };
+                let record = nodes.record(p);
+                let this = (record.expiry, record.sequence, p);
+                let is_before = |other: Option<(Tick, u64, P)>| {
+                    other.is_none_or(|(tick, sequence, _)| (this.0, this.1) < (tick, sequence))
+                };
+                if is_before(found[0]) {
+                    found = [Some(this), found[0]];
+                } else if found[0].is_some_and(|(.., first)| first != p) && is_before(found[1]) {
+                    found[1] = Some(this);
+                }
+                seen += usize::from(this.0 == place.first);
+                if one_tick && seen > wanted {
+                    break;
+                }
+            }
+        }
+        found[wanted].map(|(.., p)| p)
+    }
+
+    /// The timer of each entry that is alive.
+    fn in_lists(&self, nodes: &impl Nodes<P, LadderRecord>) -> impl Iterator<Item = P> {
+        self.places().flat_map(move |place| {
+            let ticks = (place.first, place.last);
+            self.entries_of(place).filter_map(move |entry| self.alive(nodes, entry, ticks).map(|(_, p)| p))
+        })
+    }
+
+    /// Visits every pending timer once.
+    pub(super) fn each(&self, nodes: &impl Nodes<P, LadderRecord>, mut visit: impl FnMut(P)) {
+        self.run.iter().filter_map(|(_, slot)| P::from_number(slot)).for_each(&mut visit);
+        if self.in_lists(nodes).count() + self.run.len() == self.live {
+            return self.in_lists(nodes).for_each(visit);
+        }
+        // Versions were used again, and a dead entry looks like a current one. That is rare.
+        let mut seen: Vec<u32> = self.in_lists(nodes).map(Handle::number).collect();
+        seen.sort_unstable();
+        seen.dedup();
+        seen.into_iter().filter_map(P::from_number).for_each(visit);
+    }
+}

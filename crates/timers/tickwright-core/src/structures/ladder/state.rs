@@ -1,0 +1,366 @@
+//! The state of a ladder, and how an entry finds its bucket.
+
+use alloc::vec::Vec;
+use core::marker::PhantomData;
+
+use super::pool::{List, Pool};
+use super::record::{Entry, LadderRecord};
+use super::run::{Batch, Run};
+use super::rungs::{MOST_PUSHED, Rung, SPARE, TOP, bits, bits_of};
+use crate::contract::Tick;
+use crate::structure::{Handle, Nodes};
+
+/// The most timers of a run that an arrival may enter.
+pub(super) const LONG: usize = 48;
+
+/// With more slots than this, records are prefetched.
+const CACHED: usize = 1 << 14;
+
+/// A list whose entries move into the buckets of a rung.
+#[derive(Debug)]
+pub(super) struct Split {
+    /// What is left. The entries of `behind` follow those of `rest`.
+    pub(super) rest: List,
+    pub(super) behind: List,
+    /// The first of the rungs that get the entries.
+    pub(super) rung: usize,
+    /// The first and the last tick of the list.
+    pub(super) first: Tick,
+    pub(super) last: Tick,
+    /// Whether the low halves of the ticks do not tell the bucket.
+    pub(super) reads_records: bool,
+}
+
+impl Split {
+    pub(super) const NONE: Self =
+        Self { rest: List::EMPTY, behind: List::EMPTY, rung: 0, first: 0, last: 0, reads_records: false };
+
+    #[inline]
+    pub(super) const fn is_on(&self) -> bool {
+        self.rest.len > 0
+    }
+}
+
+/// The progress of a purge.
+#[derive(Debug)]
+pub(super) struct Purge {
+    /// The list that the purge is reading, or reads next.
+    pub(super) at: usize,
+    /// Whether the purge has begun to read that list.
+    pub(super) is_on: bool,
+    /// The live entries that it has read from that list. They come before the rest of the list.
+    pub(super) done: List,
+}
+
+impl Purge {
+    pub(super) const NEW: Self = Self { at: TOP, is_on: false, done: List::EMPTY };
+
+    /// Whether the purge is reading this list.
+    #[inline]
+    pub(super) const fn holds(&self, list: usize) -> bool {
+        self.is_on && self.at == list
+    }
+}
+
+/// The ladder over slots `P`.
+#[derive(Debug)]
+pub struct Ladder<P> {
+    pub(super) run: Run,
+    /// Empty between two calls.
+    pub(super) batch: Batch,
+    /// Arrivals before this tick go to the run.
+    pub(super) run_end: u128,
+    pub(super) next_sequence: u64,
+    /// The number of pending timers.
+    pub(super) live: usize,
+    /// The number of entries in lists. Entries that are not of a pending timer are dead.
+    pub(super) entries: usize,
+    /// The number of timers, and of entries, for which there is memory.
+    pub(super) room: usize,
+    pub(super) limit: usize,
+    /// The number of rungs in use. A rung has earlier ticks than the rung before it.
+    pub(super) depth: usize,
+    pub(super) rungs: Vec<Rung>,
+    /// The list of ticks after all rungs, and then the list of each bucket.
+    pub(super) lists: Vec<List>,
+    pub(super) pool: Pool,
+    /// Bounds of the ticks in the top.
+    pub(super) top_first: Tick,
+    pub(super) top_last: Tick,
+    pub(super) split: Split,
+    pub(super) purge: Purge,
+    pub(super) _slots: PhantomData<fn() -> P>,
+}
+
+impl<P: Handle> Ladder<P> {
+    pub(super) const NEW: Self = Self {
+        run: Run::NEW,
+        batch: Batch::NEW,
+        run_end: 0,
+        next_sequence: 0,
+        live: 0,
+        entries: 0,
+        room: 0,
+        limit: 0,
+        depth: 0,
+        rungs: Vec::new(),
+        lists: Vec::new(),
+        pool: Pool::NEW,
+        top_first: Tick::MAX,
+        top_last: 0,
+        split: Split::NONE,
+        purge: Purge::NEW,
+        _slots: PhantomData,
+    };
+
+    /// The number of entries that no pending timer needs.
+    #[inline]
+    pub(super) const fn dead(&self) -> usize {
+        self.entries.saturating_sub(self.live - self.run.len())
+    }
+
+    /// Whether the records are too many for a cache.
+    #[inline]
+    pub(super) const fn is_big(&self) -> bool {
+        self.live > CACHED
+    }
+
+    /// The rung whose range has `tick`; `None` for the top.
+    #[inline(always)]
+    pub(super) fn rung_of(&self, tick: Tick) -> Option<usize> {
+        // The ends become earlier from rung to rung.
+        let mut at = None;
+        for (next, rung) in self.rungs.iter().take(self.depth).enumerate() {
+            if u128::from(tick) >= rung.end {
+                break;
+            }
+            at = Some(next);
+        }
+        at
+    }
+
+    /// The list for a tick, which is marked as occupied, and its rung.
+    #[inline(always)]
+    pub(super) fn list_for(&mut self, tick: Tick) -> (usize, Option<usize>) {
+        let at = self.rung_of(tick);
+        let Some(at) = at else {
+            self.top_first = self.top_first.min(tick);
+            self.top_last = self.top_last.max(tick);
+            return (TOP, None);
+        };
+        let rung = &mut self.rungs[at];
+        let bucket = rung.bucket(tick);
+        debug_assert!(tick >= rung.base && bucket >= rung.next);
+        rung.mark(bucket);
+        (rung.first + bucket, Some(at))
+    }
+
+    /// Appends an entry for `tick` to its bucket. If the timer may have arrived before others
+    /// there, the bucket is `mixed`.
+    #[inline(always)]
+    pub(super) fn file(&mut self, tick: Tick, entry: Entry, mixed: bool) {
+        self.entries += 1;
+        let (list, rung) = self.list_for(tick);
+        let list = &mut self.lists[list];
+        // The entry overtakes those that are still to be divided.
+        list.mixed |= mixed | (self.split.is_on() & (rung >= Some(self.split.rung)));
+        self.pool.push(list, entry);
+    }
+
+    /// Marks the bucket of a tick: its timers may not be in the order of their arrival.
+    pub(super) fn mix(&mut self, tick: Tick) {
+        let Some(at) = self.rung_of(tick) else {
+            self.lists[TOP].mixed = true;
+            return;
+        };
+        let rung = &self.rungs[at];
+        self.lists[rung.first + rung.bucket(tick)].mixed = true;
+        if self.split.is_on() && at >= self.split.rung {
+            self.split.rest.mixed = true;
+            self.split.behind.mixed = true;
+        }
+    }
+
+    /// Appends an entry for the expiry of the timer in `p`, which has no current entry. The bucket
+    /// is mixed if the timer may have arrived before others there.
+    pub(super) fn file_again(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P, mixed: bool) {
+        let record = nodes.record_mut(p);
+        let entry = record.add_entry(p.number());
+        let (tick, wrapped) = (record.expiry, record.is_wrapped());
+        self.file(tick, entry, mixed);
+        if wrapped {
+            self.mix(tick);
+        }
+    }
+
+    /// The first list that no rung uses.
+    fn free_list(&self) -> usize {
+        self.depth.checked_sub(1).map_or(TOP + 1, |last| self.rungs[last].end_of_lists())
+    }
+
+    /// The greatest number of bits so that `pieces` new rungs leave `spare` lists.
+    pub(super) fn most_bits(&self, pieces: usize, spare: usize) -> u32 {
+        bits_of((self.lists.len().saturating_sub(self.free_list() + spare) / pieces) as u64).saturating_sub(1)
+    }
+
+    /// The number of bits, up to `most`, for rungs that divide keys until one key is left.
+    pub(super) fn bits_to_one(&self, key_bits: u32, most: u32) -> u32 {
+        let free = self.lists.len().saturating_sub(self.free_list() + SPARE);
+        let fits = |&bits: &u32| (key_bits.div_ceil(bits) as usize) << bits <= free;
+        (1..=most).rev().find(fits).unwrap_or(1)
+    }
+
+    /// Whether a list can be divided into at least two buckets. A rung stays for earlier arrivals.
+    pub(super) fn can_divide(&self) -> bool {
+        self.depth + MOST_PUSHED < self.rungs.len() && self.most_bits(MOST_PUSHED, SPARE) > 0
+    }
+
+    /// The rung and the bucket of a list other than the top.
+    pub(super) fn place_of(&self, list: usize) -> Option<(usize, usize)> {
+        let rung = self.rungs.get(..self.depth)?.iter().rposition(|rung| rung.first <= list)?;
+        let bucket = list - self.rungs[rung].first;
+        (bucket <= self.rungs[rung].mask).then_some((rung, bucket))
+    }
+
+    /// Adds a rung before all others, for ticks from `start` to before `end`. It divides keys that
+    /// begin at `base` and have `key_bits` bits, into up to `1 << divide` buckets.
+    pub(super) fn push_rung(
+        &mut self,
+        (start, end): (Tick, u128),
+        (base, bound): (u64, u64),
+        key_bits: u32,
+        divide: u32,
+    ) {
+        let (depth, first) = (self.depth, self.free_list());
+        let bits = divide.min(key_bits);
+        debug_assert!(depth < self.rungs.len() && first + (1 << bits) <= self.lists.len());
+        let rung = &mut self.rungs[depth];
+        *rung = Rung::EMPTY;
+        rung.base = base;
+        rung.shift = key_bits - bits;
+        rung.first = first;
+        rung.mask = (1 << bits) - 1;
+        rung.start = start;
+        rung.end = end;
+        rung.bound = bound;
+        self.depth += 1;
+    }
+
+    /// Forgets the last rung, which is empty.
+    pub(super) fn pop_rung(&mut self) {
+        self.depth -= 1;
+        self.run_end = self.run_end.max(self.rungs[self.depth].end);
+    }
+
+    /// Takes a list, and what a purge has read of it. The entries of the first come before those of
+    /// the second. Both are marked as mixed if one of them is.
+    pub(super) fn take(&mut self, list: usize) -> (List, List) {
+        if list == TOP {
+            self.top_first = Tick::MAX;
+            self.top_last = 0;
+        } else if let Some((rung, bucket)) = self.place_of(list) {
+            self.rungs[rung].unmark(bucket);
+        }
+        let mut rest = core::mem::replace(&mut self.lists[list], List::EMPTY);
+        if !self.purge.holds(list) {
+            return (rest, List::EMPTY);
+        }
+        self.purge.is_on = false;
+        let mut done = core::mem::replace(&mut self.purge.done, List::EMPTY);
+        done.mixed |= rest.mixed;
+        rest.mixed = done.mixed;
+        if done.len == 0 { (rest, List::EMPTY) } else { (done, rest) }
+    }
+
+    /// The number of entries of a list.
+    #[inline]
+    pub(super) fn len_of(&self, list: usize) -> usize {
+        let done = if self.purge.holds(list) { self.purge.done.len } else { 0 };
+        (self.lists[list].len + done) as usize
+    }
+
+    /// A lower bound of the ticks outside of the run. A timer is there.
+    pub(super) fn earliest_outside(&self) -> Tick {
+        let rungs = self.rungs.iter().take(self.depth).rev();
+        let in_buckets = rungs.filter_map(|rung| Some(rung.ticks(rung.occupied(rung.next)?).0)).next();
+        let in_split = if self.split.is_on() { self.split.first } else { Tick::MAX };
+        in_buckets.map_or(self.top_first, |tick| tick.min(self.top_first)).min(in_split)
+    }
+
+    /// Lowers the end of the run to `cut`. The timers from index `from` on move to buckets.
+    pub(super) fn lower_end(
+        &mut self,
+        nodes: &mut impl Nodes<P, LadderRecord>,
+        (cut, from): (Tick, usize),
+        now: Tick,
+    ) {
+        self.run_end = cut.into();
+        if let Some(last) = self.depth.checked_sub(1) {
+            let rung = &mut self.rungs[last];
+            if cut < rung.start {
+                // The timers of the last rung are ahead of the clock.
+                rung.next = 0;
+                let (start, end) = (now.min(cut), rung.start);
+                let key_bits = bits_of(end - 1 - start);
+                let divide = bits(self.depth).min(self.most_bits(1, 0));
+                self.push_rung((start, end.into()), (start, 0), key_bits, divide);
+                let rung = &mut self.rungs[last + 1];
+                rung.next = rung.bucket(cut);
+            } else {
+                rung.next = rung.next.min(rung.bucket(cut));
+            }
+        }
+        let len = self.run.len();
+        for index in from..len {
+            if let Some(p) = self.run.get(index).and_then(|(_, slot)| P::from_number(slot)) {
+                self.file_again(nodes, p, false);
+            }
+        }
+        for _ in from..len {
+            let _ = self.run.pop_last();
+        }
+    }
+
+    /// Whether the last timers of the run are due at its end: others for the same tick, which
+    /// arrived later, are in buckets.
+    #[inline]
+    pub(super) fn has_equals_outside(&self) -> bool {
+        self.run.last().is_some_and(|last| u128::from(last) >= self.run_end)
+    }
+
+    /// Moves the timers that have equals outside back to the bucket of these equals. That is a
+    /// bucket of arrivals if the run was filled from one. No rung is added: a program may fill the
+    /// run with equals again and again, each time at an earlier tick.
+    pub(super) fn give_back(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) {
+        while let Some(last) = self.depth.checked_sub(1)
+            && self.rungs[last].occupied(0).is_none()
+        {
+            self.pop_rung();
+        }
+        if !self.has_equals_outside() {
+            return;
+        }
+        let tick = self.run_end as Tick;
+        let last = self.depth.wrapping_sub(1);
+        let arrivals = self.rungs.get(last).is_some_and(|rung| rung.by_arrival() && rung.start == tick);
+        let from = self.run.before(tick);
+        for index in from..self.run.len() {
+            let Some(p) = self.run.get(index).and_then(|(_, slot)| P::from_number(slot)) else { continue };
+            if !arrivals {
+                self.file_again(nodes, p, true);
+                continue;
+            }
+            let record = nodes.record_mut(p);
+            let entry = record.add_entry(p.number());
+            let rung = &mut self.rungs[last];
+            let bucket = rung.bucket(record.sequence);
+            rung.mark(bucket);
+            rung.next = rung.next.min(bucket);
+            self.entries += 1;
+            self.pool.push(&mut self.lists[rung.first + bucket], entry);
+        }
+        for _ in from..self.run.len() {
+            let _ = self.run.pop_last();
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Cascades: when the minimum of a bucket above level 0 has come, the bucket's nodes move to lower
+//! buckets.
+//!
+//! ```text
+//!   clock 1000                          bucket entered at its minimum: clock 69700 = 17 1 4
+//!   level 2  [17] 69990 70000 69700     level 2  [17] (empty)
+//!   level 1                        =>   level 1  [ 5] 69990 70000       digits 17 5 38, 17 5 48
+//!   level 0                             level 0  [ 4] 69700             digits 17 1 4
+//! ```
+//! When the clock enters a bucket, all lower levels are empty. Each node goes to the end of its new
+//! bucket, in the order of the old one. So equals stay in the order of their arrival. There are
+//! three ways to cascade:
+//!
+//! - **whole** ([`Hierarchy::cascade_whole`]): the budget covers every pending node. It walks the
+//!   chain once and does not repair the links on the way.
+//! - **half** ([`Hierarchy::cascade_some`]): the budget may end inside the bucket. It unlinks each
+//!   node before it moves the node, and [`Cascade`] records the rest.
+//! - **both ends** ([`Hierarchy::cascade_from_both_ends`]): a whole cascade uses it for a long
+//!   chain. Each step of a walk waits for memory; two walks wait at the same time.
+
+use super::hierarchy::{Cascade, Hierarchy, WheelRecord};
+use crate::contract::Tick;
+use crate::structure::{Handle, Nodes};
+use crate::structures::digits::BucketNumber;
+use tickwright_nodes::chain::{Chain, Links};
+
+/// A walk from both ends begins after this many nodes: its set-up costs as much as to move that
+/// many.
+const FEW: usize = 8;
+
+impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS, LEVELS> {
+    /// Appends `p` to the bucket that `clock` and `expiry` name. Returns that bucket if its minimum
+    /// fell or if it was empty.
+    #[inline(always)]
+    pub(super) fn push(
+        &mut self,
+        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
+        p: P,
+        expiry: Tick,
+        clock: Tick,
+    ) -> Option<BucketNumber<BUCKETS>> {
+        debug_assert!(clock <= expiry, "the clock {clock} is later than the expiry {expiry}");
+        let at = BucketNumber::of(clock, expiry);
+        let chain = self.buckets.chain_mut(at);
+        let prev = chain.tail.replace(p);
+        // A node in its chain tells that a bucket is occupied.
+        let fell = match prev {
+            Some(last) => {
+                nodes.record_mut(last).links.next = Some(p);
+                self.buckets.lower_min(at, expiry)
+            }
+            None => {
+                chain.head = Some(p);
+                self.buckets.add(at, expiry)
+            }
+        };
+        *nodes.record_mut(p) = WheelRecord { expiry, links: Links { next: None, prev }, bucket: at };
+        fell.then_some(at)
+    }
+
+    /// Marks a bucket as empty, and ends the cascade that was emptying it.
+    #[inline]
+    pub(super) fn empty(&mut self, at: BucketNumber<BUCKETS>) {
+        self.buckets.empty(at);
+        if let Some(cascade) = self.cascade
+            && cascade.from == at
+        {
+            // The nodes in lower buckets are placed by the cascade's clock. For nodes in higher
+            // buckets both clocks name the same bucket, since the clocks agree in the digits from
+            // this level up.
+            self.clock = cascade.clock;
+            self.cascade = None;
+        }
+    }
+
+    /// Continues a cascade as far as the budget allows. Each node that moves costs one unit of the
+    /// budget.
+    pub(super) fn cascade_some(
+        &mut self,
+        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
+        Cascade { from, clock }: Cascade<BUCKETS>,
+        budget: &mut usize,
+    ) {
+        // The head is linked in its new bucket before the next node is touched, so the wheel is
+        // consistent at every step.
+        while *budget > 0
+            && let Some(p) = self.buckets.at(from).chain.head
+        {
+            let (expiry, links) = (nodes.record(p).expiry, nodes.record(p).links);
+            self.buckets.chain_mut(from).unlink(nodes, links);
+            self.push(nodes, p, expiry, clock);
+            *budget -= 1;
+        }
+        if self.buckets.at(from).chain.is_empty() {
+            self.empty(from);
+        } else {
+            self.buckets.mark_dirty(from);
+        }
+    }
+
+    /// Empties a bucket at once; `clock` is its earliest expiry. Returns the number of nodes that
+    /// the bucket held.
+    pub(super) fn cascade_whole(
+        &mut self,
+        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
+        from: BucketNumber<BUCKETS>,
+        clock: Tick,
+    ) -> usize {
+        debug_assert!(from.level() > 0 && self.cascade.is_none() && self.buckets.first() == Some(from));
+        let Chain { head, tail } = core::mem::replace(self.buckets.chain_mut(from), Chain::EMPTY);
+        self.empty(from);
+        self.clock = clock;
+        let mut moved = 0;
+        let mut at = head;
+        // The nodes from `at` on are in no bucket yet; the nodes before it are in their new
+        // buckets.
+        while let Some(p) = at {
+            if moved == FEW
+                && let Some(last) = tail
+            {
+                return moved + self.cascade_from_both_ends(nodes, p, last);
+            }
+            let (expiry, links) = (nodes.record(p).expiry, nodes.record(p).links);
+            self.push(nodes, p, expiry, clock);
+            moved += 1;
+            at = links.next;
+        }
+        moved
+    }
+
+    /// Moves the nodes from `front` to `back`, both included, by a walk from each end of their
+    /// chain. The nodes come from one bucket and are now in none; the clock is in that bucket's
+    /// granule. Returns the number of nodes.
+    ///
+    /// ```text
+    ///   front ->  a  b  c  d  e  f  <- back        a, b, c: to the tails of their buckets
+    ///                                              f, e, d: to the heads of chains aside
+    ///   bucket 5 of the level below:  a c          bucket 5 aside:  d f
+    ///   in the end:                   a c d f      deeper aside:    e
+    /// ```
+    /// There is a separate chain for each bucket of the level just below, and one for all nodes
+    /// that belong deeper. When the walks have met, each chain is appended to its bucket.
+    fn cascade_from_both_ends(
+        &mut self,
+        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
+        front: P,
+        back: P,
+    ) -> usize {
+        let mut aside = [Chain::EMPTY; BUCKETS];
+        let mut deeper = Chain::EMPTY;
+        let below = nodes.record(front).bucket.level().saturating_sub(1);
+        let mut touched = 0u64;
+        let mut moved = 0;
+        let (mut front, mut back) = (front, back);
+        // Invariant: `front`, `back` and the nodes between them still have to move.
+        loop {
+            let (expiry, links) = (nodes.record(front).expiry, nodes.record(front).links);
+            if front == back {
+                self.push(nodes, front, expiry, self.clock);
+                moved += 1;
+                break;
+            }
+            let (last, prev) = (nodes.record(back).expiry, nodes.record(back).links.prev);
+            self.push(nodes, front, expiry, self.clock);
+            let at = BucketNumber::of(self.clock, last);
+            let chain = if at.level() == below {
+                touched |= at.bit();
+                self.buckets.add(at, last);
+                &mut aside[at.digit()]
+            } else {
+                &mut deeper
+            };
+            let links_of_back = chain.push_front(nodes, back);
+            *nodes.record_mut(back) = WheelRecord { expiry: last, links: links_of_back, bucket: at };
+            moved += 2;
+            let (Some(next), Some(prev)) = (links.next, prev) else { break };
+            if next == back {
+                break;
+            }
+            (front, back) = (next, prev);
+        }
+        while touched != 0 {
+            let digit = touched.trailing_zeros() as usize % BUCKETS;
+            touched &= touched - 1;
+            self.buckets.array[below][digit].chain.append(nodes, aside[digit]);
+        }
+        let mut at = deeper.head;
+        while let Some(p) = at {
+            let (expiry, links) = (nodes.record(p).expiry, nodes.record(p).links);
+            self.push(nodes, p, expiry, self.clock);
+            at = links.next;
+        }
+        moved
+    }
+}
