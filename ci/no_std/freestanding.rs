@@ -8,7 +8,7 @@ use core::hint::black_box;
 use core::num::NonZeroU32;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use tickwright_core::structures::dary_heap::{Group, groups_for};
+use tickwright_core::structures::{Group, groups_for};
 use tickwright_core::queue::hook::HookPtr;
 use tickwright_core::{
     BoundedFlat, BoundedHeap, CoarseWheel, Family, HookQueue, LentHeap, RbTree, RbTreeCached, Reject, SmallWheel,

@@ -5,7 +5,7 @@ use core::cell::Cell;
 use std::collections::HashMap;
 
 use tickwright_core::CoarseWheel;
-use tickwright_core::structures::coarse_wheel::Geometry;
+use tickwright_core::structures::Geometry;
 use tickwright_testkit::clauses::{self, NAMES, Tools};
 use tickwright_testkit::machine;
 use tickwright_testkit::ours::{NoWalk, Slab, SlabSubject};

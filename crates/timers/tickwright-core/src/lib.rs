@@ -1,10 +1,40 @@
 //! Timer queues behind one contract: lists, heaps, trees and wheels, in slabs or in your own
 //! structs.
 //!
-//! [`contract`] states what every queue promises. [`SlabQueue`] owns its payloads; [`HookQueue`]
-//! links nodes in your own structs. The page of [`DefaultFamily`] says which structure to choose.
-//! The unit of a tick is yours. The crate `tickwright` converts clocks to ticks (`time::Ticks`)
-//! and a wake-up to the time-out of a poll loop (`time::timeout`).
+//! ```
+//! use tickwright_core::DefaultQueue;
+//!
+//! let mut queue = DefaultQueue::new();
+//! let tea = queue.insert(300, "tea")?; // in ticks: the unit is yours
+//! queue.insert(240, "egg")?;
+//! queue.reschedule(tea, 200)?;
+//! assert_eq!(queue.next_wake(), Some(200));
+//! while let Some(fired) = queue.pop_expired(250) {
+//!     println!("{} at {}", fired.value, fired.expiry);
+//! }
+//! assert!(queue.remove(tea).is_err(), "delivered: its key is stale for ever");
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+//!
+//! ```text
+//!        insert            pop_expired, or remove
+//!   ───────────> pending ────────────────────────> gone: its key is stale
+//!                 ^   │
+//!             arm │   │ disarm, pop_and_keep
+//!                 │   v
+//!   ───────────>  idle    (in a slab; a timer of your own is idle while it is in no queue)
+//!    insert_idle
+//! ```
+//!
+//! | a queue | holds |
+//! |---|---|
+//! | [`DefaultQueue<T>`](DefaultQueue) | values of any type, in the structure that suits two timers as well as a million |
+//! | [`SlabQueue<F, T>`](SlabQueue) | the same in the structure `F`, such as [`Wheel`] |
+//! | [`HookQueue<F, T>`](HookQueue) | timers in your own structs and statics, without an allocator |
+//!
+//! The page of [`DefaultFamily`] says which structure to choose, and [`contract`] what every queue
+//! promises. In the crate `tickwright` stand queues in `Instant`s and `Duration`s, clocks and a
+//! scheduler.
 //!
 //! # Features
 //! - `alloc` (default): slab storage, where the queue owns the payloads, and heaps that grow.

@@ -1,26 +1,29 @@
-//! The structures, one file each. To add a structure: add a file here, a `pub mod`, a line in
+//! The structures, one file each. To add a structure: add a file here, a `mod`, a line in
 //! [`for_each_family!`](crate::for_each_family) and the type's name in the crate's root. Suites,
 //! benchmarks and the command line read the list there.
 //!
-//! Every module has the same headings: invariants, layout, costs, choose and avoid when,
-//! references.
+//! Every type has a page with the same headings: choose and avoid when, layout, costs, invariants,
+//! references. This module names the parts of structures for code that builds on them.
 
-pub mod coarse_wheel;
-pub mod dary_heap;
+pub(crate) mod coarse_wheel;
+pub(crate) mod dary_heap;
 mod digits;
 #[cfg(feature = "alloc")]
-pub mod fixed_delay;
-pub mod flat;
+pub(crate) mod fixed_delay;
+pub(crate) mod flat;
 #[cfg(test)]
 mod headings;
 #[cfg(feature = "alloc")]
-pub mod ladder;
-pub mod red_black;
-pub mod sorted_list;
+pub(crate) mod ladder;
+pub(crate) mod red_black;
+pub(crate) mod sorted_list;
 #[cfg(all(test, feature = "alloc"))]
 pub(crate) mod testing;
 mod timer_tree;
-pub mod wheel;
+pub(crate) mod wheel;
+
+pub use coarse_wheel::{Coarse, CoarseRecord, Geometry};
+pub use dary_heap::{Arity, Degree, Group, MOST, groups_for};
 
 /// The family to use before you have measured, over hooks and for services: the 4-ary heap, on
 /// every target. In a slab of your own, use [`DefaultQueue`].

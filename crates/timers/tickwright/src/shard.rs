@@ -127,14 +127,14 @@ use base::{Base, Outside, Set};
 /// timer's word has four bits for its level:
 ///
 /// ```
-/// use tickwright::structures::coarse_wheel::Geometry;
+/// use tickwright::structures::Geometry;
 /// use tickwright::shard::Shards;
 ///
 /// let shards = Shards::<Geometry<4, 1, 15>>::with_geometry(1, 0);
 /// ```
 ///
 /// ```compile_fail,E0080
-/// use tickwright::structures::coarse_wheel::Geometry;
+/// use tickwright::structures::Geometry;
 /// use tickwright::shard::Shards;
 ///
 /// let shards = Shards::<Geometry<4, 1, 16>>::with_geometry(1, 0);

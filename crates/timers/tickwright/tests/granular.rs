@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use tickwright::scheduler::{Boxed, Next, Scheduler};
 use tickwright::service::{Service, Settings, Site, Structure, Timing};
 use tickwright::shard::{ArmError, Linux, Shards, SharedTimer, Was, WheelGeometry};
-use tickwright::structures::coarse_wheel::Geometry;
+use tickwright::structures::Geometry;
 use tickwright::time::{Clock, Instant, SystemClock, Ticks, VirtualHost};
 
 const SECOND: u64 = 1_000;

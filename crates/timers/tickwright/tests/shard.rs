@@ -11,7 +11,7 @@ use tickwright::shard::{
     ArmError, Busy, DrainError, Firing, Linux, NoSuchShard, Shards, SharedTimer, Statistics, Was,
     WheelGeometry,
 };
-use tickwright::structures::coarse_wheel::Geometry;
+use tickwright::structures::Geometry;
 
 const ALL: usize = usize::MAX;
 

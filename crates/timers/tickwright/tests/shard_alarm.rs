@@ -7,7 +7,7 @@ use std::panic::catch_unwind;
 use std::sync::{Arc, Mutex};
 
 use tickwright::shard::{ArmError, Linux, Shards, SharedTimer, Was, WheelGeometry};
-use tickwright::structures::coarse_wheel::Geometry;
+use tickwright::structures::Geometry;
 use tickwright::time::{Alarm, Clock, Instant, Ticks};
 
 const ALL: usize = usize::MAX;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 
 use tickwright::shard::{ArmError, Busy, Firing, Linux, Shards, SharedTimer, Was, WheelGeometry};
-use tickwright::structures::coarse_wheel::Geometry;
+use tickwright::structures::Geometry;
 
 const SHARDS: usize = 2;
 /// Shard 0 has two owners.

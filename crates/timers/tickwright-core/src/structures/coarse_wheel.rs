@@ -1,106 +1,4 @@
-//! A timing wheel that never cascades. The farther a timer is, the coarser its bucket. The timer
-//! leaves when its bucket ends.
-//!
-//! # Invariants
-//! `clock` is the tick up to which the wheel has advanced. *X(deadline, level)* is
-//! [`Geometry::bucket_end`]: the end of the granule of the level that holds the deadline.
-//! 1. Each bucket, and the due list, is linked both ways ([`Violation::BackLink`]) between its head
-//!    and its tail ([`Violation::Head`]). Together the lists hold every pending node once
-//!    ([`Violation::Count`]).
-//! 2. A bit of a level's bitmap is set exactly when its bucket holds a node
-//!    ([`Violation::Occupied`]).
-//! 3. The level and index in a node's record are those of its bucket ([`Violation::Position`]). The
-//!    record of a node in the due list has the level and index of the bucket that the node left, or
-//!    none.
-//! 4. The expiry of a node in a bucket of level n is X(deadline, n). This expiry is later than
-//!    `clock`, and within one turn of the level. The expiry of a node in the due list is at or
-//!    before `clock` ([`Violation::Bucket`]). So a level and a deadline determine where a node is.
-//! 5. Expiries never decrease along the due list ([`Violation::Order`]).
-//! 6. No bucket ends before `quiet_until` ([`Violation::Minimum`]).
-//! 7. A far node waits in far bucket k. Bit k is the highest bit in which `clock` differs from the
-//!    node's last granule: its deadline rounded *down* at the top level. When `clock` is at the end
-//!    of that bucket, its nodes wait there to be inserted again ([`Violation::Bucket`]).
-//!
-//! # Layout
-//! ```text
-//!   level 0   [ 1 tick  x 64 ]  delays     0 ..        due list:  [e] <-> [e]   sorted by expiry
-//!   level 1   [ 8 ticks x 64 ]  delays    63 ..
-//!   level 2   [ 64      x 64 ]  delays   504 ..        bucket of E at level n:
-//!     ...                                                number  (E >> 3n) + 1, modulo 64
-//!                                                        end    ((E >> 3n) + 1) << 3n
-//!   level 8   [ 2^24    x 64 ]  delays  2^26 * 1.97 ..
-//!   far       [ one bucket for each power of two: its nodes are inserted again when it ends ]
-//! ```
-//! Buckets that have ended move whole to the due list, in the order of their ends. Where ends are
-//! equal, the coarser bucket is first. A node's expiry is fixed when it is inserted: no node moves
-//! from level to level.
-//!
-//! *Why a timer is always late by a tick or more.* A bucket leaves as a whole. The bucket must not
-//! be early for any of its timers. So it leaves at its end, which is after its last tick. At level
-//! 0 a bucket is one tick wide. A timer for tick 5 waits in the bucket of tick 5, which ends when
-//! tick 6 begins. So the timer is due at 6. At level 1, a timer for tick 100 is in the bucket of
-//! ticks 96 to 103 and is due at 104. Only a deadline that has already come is due at once.
-//!
-//! *Why the wheel meets no bucket a turn too early or too late.* At level n a delay is less than
-//! `BUCKETS - 1` granules. So the bucket number `(E >> SHIFT n) + 1` is among the `BUCKETS` numbers
-//! that follow `clock >> SHIFT n`. No two of these numbers share an index, and a bucket's end
-//! follows from `clock` and the index.
-//!
-//! *Why a far node is never late.* Take k as in invariant 7. The node's last granule L has bit k
-//! set, `clock` has it clear, and above bit k the two are equal. The far bucket ends when bit k of
-//! `clock` becomes set: at L with all bits below k cleared. That end is at or before L, and the
-//! expiry is after L. At that end the node enters the top level, or differs from `clock` only in a
-//! lower bit. So a timer is inserted again less than 64 times, however far it is. Nodes with the
-//! same expiry have the same L: they are in the same far bucket, in the order of their arrival.
-//!
-//! # Order
-//! By expiry. Within a bucket the order is first in, first out. Buckets that end together leave
-//! from the highest level to the lowest. A far node leaves after the nodes that were already in its
-//! top bucket. A timer that is due when it is inserted leaves after all timers that were due then.
-//!
-//! # Costs
-//! L is the number of levels (9). B is the number of buckets that end meanwhile. F is the number of
-//! timers in the first far bucket. R is the number of timers in far buckets that end meanwhile:
-//! each is inserted again, and costs one unit of a budget.
-//!
-//! | operation | worst | usual | cache lines |
-//! |---|---|---|---|
-//! | insert | O(L (B + 1) + R) | O(1), O(L) into an empty bucket | 2 written |
-//! | remove | O(1), O(L) when its bucket becomes empty | O(1) | 3 |
-//! | reschedule in its bucket | O(1), of a far timer as insert | O(1), writes the deadline | 1 |
-//! | reschedule elsewhere | as remove + insert | O(1) | as remove + insert |
-//! | peek, second, next_expiry | O(L + F) | O(L); O(1) when one is due | 1 to 3 |
-//! | next_wake | O(L) | O(L) | bitmaps only |
-//! | pop | O(1), after O(L (B + 1) + R) when the time has moved | O(1) | 2 |
-//! | advance, k expired | O(k + L (B + 1) + R) | O(k + L) | 1 to 2 per timer |
-//!
-//! B is at most L * `BUCKETS`, however many timers are pending. So in insert, remove and pop only R
-//! grows with the number of pending timers. Timers are far if their delay is 1,056,964,608 ticks or
-//! more: 12 days of 1 ms. A queue without such delays has R = 0.
-//!
-//! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 40 (on 32-bit targets 32). The queue
-//! itself takes 5 KiB (slab) or 10 KiB (hook); on 32-bit targets 5 KiB for both. It never
-//! allocates.
-//!
-//! # Choose when
-//! - timers are time-outs: many, mostly removed or re-armed before they expire, and late by 8/63 of
-//!   the delay is early enough;
-//! - the cost of insert, remove and pop must not depend on how many timers are pending, and no
-//!   delay is far: see R above.
-//!
-//! # Avoid when
-//! - deadlines are meant to the tick: lateness is up to 8 ticks from a delay of 63, 64 from 504,
-//!   and so on ([`Geometry::lateness`]);
-//! - the program does not know the time when it inserts: a delay counts from the time that it
-//!   passes to [`insert_at`](crate::TimerQueue::insert_at), so a time that is an hour old makes
-//!   buckets as wide as those of an hour;
-//! - the program often calls peek or next_expiry while only far timers are pending: both read each
-//!   of those timers.
-//!
-//! # References
-//! Linux, kernel/time/timer.c since 4.8: levels, starts, rounding up. Linux clamps far timers,
-//! where this wheel inserts them again. Gleixner, "timers: Switch to a non-cascading wheel", 2016;
-//! Varghese & Lauck, SOSP 1987, scheme 7 without migration.
+//! `CoarseWheel`.
 
 use core::{fmt, mem};
 
@@ -156,6 +54,110 @@ mod geometry;
 /// let now = 3_600_000;
 /// let _ = queue.insert(now + 1_000, "time-out");
 /// ```
+///
+/// A timing wheel that never cascades. The farther a timer is, the coarser its bucket. The timer
+/// leaves when its bucket ends.
+///
+/// # Choose when
+/// - timers are time-outs: many, mostly removed or re-armed before they expire, and late by 8/63 of
+///   the delay is early enough;
+/// - the cost of insert, remove and pop must not depend on how many timers are pending, and no
+///   delay is far: see R above.
+///
+/// # Avoid when
+/// - deadlines are meant to the tick: lateness is up to 8 ticks from a delay of 63, 64 from 504,
+///   and so on ([`Geometry::lateness`]);
+/// - the program does not know the time when it inserts: a delay counts from the time that it
+///   passes to [`insert_at`](crate::TimerQueue::insert_at), so a time that is an hour old makes
+///   buckets as wide as those of an hour;
+/// - the program often calls peek or next_expiry while only far timers are pending: both read each
+///   of those timers.
+///
+/// # Layout
+/// ```text
+///   level 0   [ 1 tick  x 64 ]  delays     0 ..        due list:  [e] <-> [e]   sorted by expiry
+///   level 1   [ 8 ticks x 64 ]  delays    63 ..
+///   level 2   [ 64      x 64 ]  delays   504 ..        bucket of E at level n:
+///     ...                                                number  (E >> 3n) + 1, modulo 64
+///                                                        end    ((E >> 3n) + 1) << 3n
+///   level 8   [ 2^24    x 64 ]  delays  2^26 * 1.97 ..
+///   far       [ one bucket for each power of two: its nodes are inserted again when it ends ]
+/// ```
+/// Buckets that have ended move whole to the due list, in the order of their ends. Where ends are
+/// equal, the coarser bucket is first. A node's expiry is fixed when it is inserted: no node moves
+/// from level to level.
+///
+/// *Why a timer is always late by a tick or more.* A bucket leaves as a whole. The bucket must not
+/// be early for any of its timers. So it leaves at its end, which is after its last tick. At level
+/// 0 a bucket is one tick wide. A timer for tick 5 waits in the bucket of tick 5, which ends when
+/// tick 6 begins. So the timer is due at 6. At level 1, a timer for tick 100 is in the bucket of
+/// ticks 96 to 103 and is due at 104. Only a deadline that has already come is due at once.
+///
+/// *Why the wheel meets no bucket a turn too early or too late.* At level n a delay is less than
+/// `BUCKETS - 1` granules. So the bucket number `(E >> SHIFT n) + 1` is among the `BUCKETS` numbers
+/// that follow `clock >> SHIFT n`. No two of these numbers share an index, and a bucket's end
+/// follows from `clock` and the index.
+///
+/// *Why a far node is never late.* Take k as in invariant 7. The node's last granule L has bit k
+/// set, `clock` has it clear, and above bit k the two are equal. The far bucket ends when bit k of
+/// `clock` becomes set: at L with all bits below k cleared. That end is at or before L, and the
+/// expiry is after L. At that end the node enters the top level, or differs from `clock` only in a
+/// lower bit. So a timer is inserted again less than 64 times, however far it is. Nodes with the
+/// same expiry have the same L: they are in the same far bucket, in the order of their arrival.
+///
+/// # Costs
+/// L is the number of levels (9). B is the number of buckets that end meanwhile. F is the number of
+/// timers in the first far bucket. R is the number of timers in far buckets that end meanwhile:
+/// each is inserted again, and costs one unit of a budget.
+///
+/// | operation | worst | usual | cache lines |
+/// |---|---|---|---|
+/// | insert | O(L (B + 1) + R) | O(1), O(L) into an empty bucket | 2 written |
+/// | remove | O(1), O(L) when its bucket becomes empty | O(1) | 3 |
+/// | reschedule in its bucket | O(1), of a far timer as insert | O(1), writes the deadline | 1 |
+/// | reschedule elsewhere | as remove + insert | O(1) | as remove + insert |
+/// | peek, second, next_expiry | O(L + F) | O(L); O(1) when one is due | 1 to 3 |
+/// | next_wake | O(L) | O(L) | bitmaps only |
+/// | pop | O(1), after O(L (B + 1) + R) when the time has moved | O(1) | 2 |
+/// | advance, k expired | O(k + L (B + 1) + R) | O(k + L) | 1 to 2 per timer |
+///
+/// B is at most L * `BUCKETS`, however many timers are pending. So in insert, remove and pop only R
+/// grows with the number of pending timers. Timers are far if their delay is 1,056,964,608 ticks or
+/// more: 12 days of 1 ms. A queue without such delays has R = 0.
+///
+/// Bytes per timer: slab 24 + slot (8 for a `u32`), hook 40 (on 32-bit targets 32). The queue
+/// itself takes 5 KiB (slab) or 10 KiB (hook); on 32-bit targets 5 KiB for both. It never
+/// allocates.
+///
+/// # Invariants
+/// `clock` is the tick up to which the wheel has advanced. *X(deadline, level)* is
+/// [`Geometry::bucket_end`]: the end of the granule of the level that holds the deadline.
+/// 1. Each bucket, and the due list, is linked both ways ([`Violation::BackLink`]) between its head
+///    and its tail ([`Violation::Head`]). Together the lists hold every pending node once
+///    ([`Violation::Count`]).
+/// 2. A bit of a level's bitmap is set exactly when its bucket holds a node
+///    ([`Violation::Occupied`]).
+/// 3. The level and index in a node's record are those of its bucket ([`Violation::Position`]). The
+///    record of a node in the due list has the level and index of the bucket that the node left, or
+///    none.
+/// 4. The expiry of a node in a bucket of level n is X(deadline, n). This expiry is later than
+///    `clock`, and within one turn of the level. The expiry of a node in the due list is at or
+///    before `clock` ([`Violation::Bucket`]). So a level and a deadline determine where a node is.
+/// 5. Expiries never decrease along the due list ([`Violation::Order`]).
+/// 6. No bucket ends before `quiet_until` ([`Violation::Minimum`]).
+/// 7. A far node waits in far bucket k. Bit k is the highest bit in which `clock` differs from the
+///    node's last granule: its deadline rounded *down* at the top level. When `clock` is at the end
+///    of that bucket, its nodes wait there to be inserted again ([`Violation::Bucket`]).
+///
+/// # Order
+/// By expiry. Within a bucket the order is first in, first out. Buckets that end together leave
+/// from the highest level to the lowest. A far node leaves after the nodes that were already in its
+/// top bucket. A timer that is due when it is inserted leaves after all timers that were due then.
+///
+/// # References
+/// Linux, kernel/time/timer.c since 4.8: levels, starts, rounding up. Linux clamps far timers,
+/// where this wheel inserts them again. Gleixner, "timers: Switch to a non-cascading wheel", 2016;
+/// Varghese & Lauck, SOSP 1987, scheme 7 without migration.
 #[derive(Clone, Copy, Debug)]
 pub struct CoarseWheel<const BUCKETS: usize = 64, const SHIFT: u32 = 3, const DEPTH: usize = 9>;
 

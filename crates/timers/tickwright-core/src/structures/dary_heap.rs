@@ -1,95 +1,4 @@
-//! A heap with `D` = 2 or 4 children per entry, in an array that grows, is bounded or is lent.
-//! Equals leave in the order of their arrival.
-//!
-//! The array holds the keys, so that finding the earliest of `D` siblings reads one cache line and
-//! no node. A node holds only its position. `arrival` is a counter of 32 bits that an entry holds
-//! next to its expiry. A comparison treats the two as one number, without a branch. When the
-//! counter is used up, all entries are sorted in place and numbered again. Renumbering costs O(n
-//! log n) once in 2^32 inserts and reschedules, without allocation.
-//!
-//! With four children an entry, a pop leaves a hole at the root, and the next insert fills it with
-//! one sift. It would take two sifts to fill the hole from the end of the array and to raise the
-//! new entry from there. While there is a hole, the head is the earliest child of the root. The
-//! next pop fills the head's own cell from the end of the array. So draining the queue visits the
-//! same groups as without a hole. With two children an entry it is the textbook heap: a pop fills
-//! the root at once.
-//!
-//! # Invariants
-//! 1. The array has one entry for each pending timer, and each entry names a node. The groups in
-//!    use are exactly those that hold entries ([`Violation::Count`]).
-//! 2. No entry is earlier than its parent, by (expiry, arrival) ([`Violation::HeapOrder`]). Only
-//!    the root may be a hole, with four children an entry and while a timer is pending
-//!    ([`Violation::Head`]).
-//! 3. An entry's node names the entry's cell ([`Violation::Position`]).
-//! 4. Arrivals are unique and below the counter ([`Violation::Sequence`]). `check` verifies the
-//!    bound, and uniqueness between parent and child. To verify all pairs it would have to sort,
-//!    which needs memory or a writable heap.
-//! 5. Every other cell is empty, all zeros: latest expiry, last sequence number, no node
-//!    ([`Violation::UnusedCell`]). No entry ever has that sequence number. So an empty cell never
-//!    precedes an entry, and no search needs a bound inside a group.
-//!
-//! # Layout
-//! ```text
-//!   D = 4    group 0             group 1             group 2             group 3
-//!   cell     0    1    2    3    4    5    6    7    8    9    10   11   12   13   14   15
-//!          [ --   --   --   10 | 12   40   12   97 | 30   31   --   -- | ..
-//!                           |    |    |    |    |
-//!                         root   |    `----|----|--> children in group 3
-//!   children of c: group c - 2   |         `--> group 4   `--> group 5
-//!   parent of c:   c / 4 + 2     `--> children in group 2
-//!
-//!   entry    expiry: 8 bytes | arrival: 4 | node: 4 (slab) or a pointer (hook);
-//!            both numbers as their distance from the last
-//! ```
-//! With slab handles an entry takes 16 bytes. A group of four is one aligned cache line; a group of
-//! two is half a line. For `D` = 2 the children of `c` are group `c`, and the parent of `c` is
-//! `c / 2`. The children of four siblings are four adjacent groups. Big growing heaps prefetch them
-//! (on x86-64) before the comparison selects a sibling.
-//!
-//! # Costs
-//! | operation | worst | usual | cache lines |
-//! |---|---|---|---|
-//! | insert | O(log n), into a hole O(D log n); O(n) when the array grows | O(1) for random deadlines, into a hole O(D log n) | a parent and a node per level risen, a group and a node per level sunk |
-//! | remove | O(D log n) | O(D), since most entries are leaves | a group and a node per level |
-//! | reschedule | O(D log n) | O(1) to a little later, O(D log n) from the head | as remove |
-//! | peek, next_expiry, next_wake | O(D) | O(1), O(D) between a pop and the next insert | 1 |
-//! | second | O(D) | O(D) | 2 |
-//! | pop | O(D log n) | `D` = 2: O(D log n); `D` = 4: O(1) where the root is filled, else O(D log n) | a group and a node per level: log_4 n, log_2 n |
-//! | pop_and_reinsert | O(D log n) | O(D log n), one sift | a group and a node per level |
-//! | advance, k expired | O(k D log n) | the same | as k pops |
-//!
-//! The table counts lines of the array and the records; the storage also reads a slot or an owner
-//! word. Bytes per timer: slab 16 + 4 + slot (8 for a `u32`), that is 28 and asserted in a test. A
-//! vector that doubles leaves up to half of the array unused; `with_capacity` leaves nothing
-//! unused. Over hooks a timer takes 8 bytes in the node. On 64-bit targets a timer also takes 32
-//! bytes in the growing array (24, and padding to whole lines), and 32 in the lent array. In the
-//! bounded array it takes 24 bytes (slab: 16), and each queue about two groups more. On 32-bit
-//! targets an entry takes 16 bytes in each array, and nothing is aligned to lines. A bounded heap
-//! of 20 timers is a queue of 488 bytes. Insert, remove and pop never allocate after `reserve`;
-//! bounded heaps never allocate at all. `clear` is O(1), or O(n) in a bounded heap.
-//!
-//! # Choose when
-//! - deadlines are random, nothing is known about them, and most timers expire;
-//! - memory counts, and room is reserved or bounded: slab 28 against a tree's 32, hook 32 to 40
-//!   against 48;
-//! - a strict bound is needed, with a queue in a static and refusal when full ([`BoundedHeap`],
-//!   [`LentHeap`]).
-//!
-//! # Avoid when
-//! - a spike is not acceptable: an insert that grows the array copies it (reserve, or use a bounded
-//!   one), and every 2^32nd insert or reschedule sorts it (at a million a second: once in 72
-//!   minutes);
-//! - nodes must never be looked up through a second array: each move of an entry writes its node;
-//! - the program iterates over timers in order of delivery: the array cannot.
-//!
-//! # References
-//! Williams, "Algorithm 232: Heapsort", CACM 1964; Johnson, "Priority queues with update and
-//! finding minimum spanning trees", IPL 1975 (`D` children); Knuth, TAOCP 3, 5.2.3. It saves
-//! comparisons to let the hole sink to a leaf before the last entry rises from there. This heap
-//! does not do that: most last entries belong near a leaf, so stopping early costs little. Two bug
-//! reports from the field shaped the tests. A removal from the middle must sift up as well as down.
-//! Xenomai's heap sifted only down until 2007 and Asterisk's until 2010 (timers ran late or never).
-//! A full heap must report that it is full, where Xenomai's lost the timer.
+//! `DaryHeap`, `BoundedHeap` and `LentHeap`.
 
 mod buffer;
 mod check;
@@ -115,6 +24,99 @@ use buffer::{Inline, Lent};
 use siblings::{earliest, pick};
 
 /// The `D`-ary heap that grows, as the type argument of a queue. `D` is 2 or 4.
+///
+/// A heap with `D` = 2 or 4 children per entry, in an array that grows, is bounded or is lent.
+/// Equals leave in the order of their arrival.
+///
+/// The array holds the keys, so that finding the earliest of `D` siblings reads one cache line and
+/// no node. A node holds only its position. `arrival` is a counter of 32 bits that an entry holds
+/// next to its expiry. A comparison treats the two as one number, without a branch. When the
+/// counter is used up, all entries are sorted in place and numbered again. Renumbering costs O(n
+/// log n) once in 2^32 inserts and reschedules, without allocation.
+///
+/// With four children an entry, a pop leaves a hole at the root, and the next insert fills it with
+/// one sift. It would take two sifts to fill the hole from the end of the array and to raise the
+/// new entry from there. While there is a hole, the head is the earliest child of the root. The
+/// next pop fills the head's own cell from the end of the array. So draining the queue visits the
+/// same groups as without a hole. With two children an entry it is the textbook heap: a pop fills
+/// the root at once.
+///
+/// # Choose when
+/// - deadlines are random, nothing is known about them, and most timers expire;
+/// - memory counts, and room is reserved or bounded: slab 28 against a tree's 32, hook 32 to 40
+///   against 48;
+/// - a strict bound is needed, with a queue in a static and refusal when full ([`BoundedHeap`],
+///   [`LentHeap`]).
+///
+/// # Avoid when
+/// - a spike is not acceptable: an insert that grows the array copies it (reserve, or use a bounded
+///   one), and every 2^32nd insert or reschedule sorts it (at a million a second: once in 72
+///   minutes);
+/// - nodes must never be looked up through a second array: each move of an entry writes its node;
+/// - the program iterates over timers in order of delivery: the array cannot.
+///
+/// # Layout
+/// ```text
+///   D = 4    group 0             group 1             group 2             group 3
+///   cell     0    1    2    3    4    5    6    7    8    9    10   11   12   13   14   15
+///          [ --   --   --   10 | 12   40   12   97 | 30   31   --   -- | ..
+///                           |    |    |    |    |
+///                         root   |    `----|----|--> children in group 3
+///   children of c: group c - 2   |         `--> group 4   `--> group 5
+///   parent of c:   c / 4 + 2     `--> children in group 2
+///
+///   entry    expiry: 8 bytes | arrival: 4 | node: 4 (slab) or a pointer (hook);
+///            both numbers as their distance from the last
+/// ```
+/// With slab handles an entry takes 16 bytes. A group of four is one aligned cache line; a group of
+/// two is half a line. For `D` = 2 the children of `c` are group `c`, and the parent of `c` is
+/// `c / 2`. The children of four siblings are four adjacent groups. Big growing heaps prefetch them
+/// (on x86-64) before the comparison selects a sibling.
+///
+/// # Costs
+/// | operation | worst | usual | cache lines |
+/// |---|---|---|---|
+/// | insert | O(log n), into a hole O(D log n); O(n) when the array grows | O(1) for random deadlines, into a hole O(D log n) | a parent and a node per level risen, a group and a node per level sunk |
+/// | remove | O(D log n) | O(D), since most entries are leaves | a group and a node per level |
+/// | reschedule | O(D log n) | O(1) to a little later, O(D log n) from the head | as remove |
+/// | peek, next_expiry, next_wake | O(D) | O(1), O(D) between a pop and the next insert | 1 |
+/// | second | O(D) | O(D) | 2 |
+/// | pop | O(D log n) | `D` = 2: O(D log n); `D` = 4: O(1) where the root is filled, else O(D log n) | a group and a node per level: log_4 n, log_2 n |
+/// | pop_and_reinsert | O(D log n) | O(D log n), one sift | a group and a node per level |
+/// | advance, k expired | O(k D log n) | the same | as k pops |
+///
+/// The table counts lines of the array and the records; the storage also reads a slot or an owner
+/// word. Bytes per timer: slab 16 + 4 + slot (8 for a `u32`), that is 28 and asserted in a test. A
+/// vector that doubles leaves up to half of the array unused; `with_capacity` leaves nothing
+/// unused. Over hooks a timer takes 8 bytes in the node. On 64-bit targets a timer also takes 32
+/// bytes in the growing array (24, and padding to whole lines), and 32 in the lent array. In the
+/// bounded array it takes 24 bytes (slab: 16), and each queue about two groups more. On 32-bit
+/// targets an entry takes 16 bytes in each array, and nothing is aligned to lines. A bounded heap
+/// of 20 timers is a queue of 488 bytes. Insert, remove and pop never allocate after `reserve`;
+/// bounded heaps never allocate at all. `clear` is O(1), or O(n) in a bounded heap.
+///
+/// # Invariants
+/// 1. The array has one entry for each pending timer, and each entry names a node. The groups in
+///    use are exactly those that hold entries ([`Violation::Count`]).
+/// 2. No entry is earlier than its parent, by (expiry, arrival) ([`Violation::HeapOrder`]). Only
+///    the root may be a hole, with four children an entry and while a timer is pending
+///    ([`Violation::Head`]).
+/// 3. An entry's node names the entry's cell ([`Violation::Position`]).
+/// 4. Arrivals are unique and below the counter ([`Violation::Sequence`]). `check` verifies the
+///    bound, and uniqueness between parent and child. To verify all pairs it would have to sort,
+///    which needs memory or a writable heap.
+/// 5. Every other cell is empty, all zeros: latest expiry, last sequence number, no node
+///    ([`Violation::UnusedCell`]). No entry ever has that sequence number. So an empty cell never
+///    precedes an entry, and no search needs a bound inside a group.
+///
+/// # References
+/// Williams, "Algorithm 232: Heapsort", CACM 1964; Johnson, "Priority queues with update and
+/// finding minimum spanning trees", IPL 1975 (`D` children); Knuth, TAOCP 3, 5.2.3. It saves
+/// comparisons to let the hole sink to a leaf before the last entry rises from there. This heap
+/// does not do that: most last entries belong near a leaf, so stopping early costs little. Two bug
+/// reports from the field shaped the tests. A removal from the middle must sift up as well as down.
+/// Xenomai's heap sifted only down until 2007 and Asterisk's until 2010 (timers ran late or never).
+/// A full heap must report that it is full, where Xenomai's lost the timer.
 #[cfg(feature = "alloc")]
 #[derive(Clone, Copy, Debug)]
 pub struct DaryHeap<const D: usize>;
@@ -174,7 +176,7 @@ where
 /// [`Group::EMPTY`] is all zeros. So a static of groups lies in `.bss`: it takes RAM, and no flash.
 ///
 /// ```
-/// use tickwright_core::structures::dary_heap::{Group, groups_for};
+/// use tickwright_core::structures::{Group, groups_for};
 /// use tickwright_core::{HookQueue, LentHeap, Reject, Timer};
 ///
 /// static TIMERS: [Timer<LentHeap<4>, u8>; 3] = [Timer::new(0), Timer::new(1), Timer::new(2)];

@@ -1,92 +1,4 @@
-//! A list for each delay, and a 4-ary heap of the lists' heads. A timer whose delay has no list is
-//! itself in the heap.
-//!
-//! The delay of a timer is its expiry minus `now` at its insert or reschedule, in ticks. A past
-//! deadline has delay 0. `now` never goes back. So timers with the same delay arrive in order of
-//! expiry, and an insert is an append. When a head leaves, the timer behind it takes over its cell
-//! of the heap.
-//!
-//! A hash of the delay selects the one list of 256 that the delay may have. The delay takes that
-//! list if the list is empty, or has held a single timer since it was last empty. That timer then
-//! stays in the heap, without a list. So delays that occur once do not block delays that occur
-//! often. A delay whose list belongs to another delay uses the heap. The queue searches no second
-//! list.
-//!
-//! # Invariants
-//! 1. Each pending node has an entry in the heap, or stands behind another node in a list. The
-//!    number of reachable nodes is the number of pending timers ([`Violation::Count`]). The heap
-//!    keeps the invariants of [`dary_heap`](super::dary_heap), and an entry has the expiry of its
-//!    node ([`Violation::Position`]).
-//! 2. `prev` of a node's `next` is the node. A node with an entry has no `prev`
-//!    ([`Violation::BackLink`]). Nodes inside a list name that list ([`Violation::Bucket`]).
-//! 3. Expiries never decrease along `next` ([`Violation::Order`]). Arrivals increase where expiries
-//!    are equal, and are below the counter ([`Violation::Sequence`]).
-//! 4. The table holds the last node of each list of two or more. Each `tail` of the table is the
-//!    last node of a chain that starts at the list's head ([`Violation::Head`]).
-//! 5. A list has a delay that hashes to its number ([`Violation::Bucket`]). A list of two or more
-//!    is marked as shared; an empty list is not ([`Violation::Occupied`]).
-//! 6. `quiet` is not later than any expiry ([`Violation::Minimum`]).
-//!
-//! # Layout
-//! ```text
-//!   heap                      lists, by hash of the delay
-//!          10                  7: delay 500, tail 510
-//!        /    \               31: delay  20, tail  25
-//!      12      97 alone
-//!
-//!      [10] <-> [40] <-> [40] <-> [510]      the list of delay 500
-//!      [12] <-> [25]                         the list of delay  20
-//!
-//!   record   expiry: 8 bytes | next: 4 | prev: 4 | place: 4 | mark: 4
-//!              no prev:  place is the cell of the heap, mark is the list's number plus 1; 0: none
-//!              a prev:   place is the list's number, mark is the arrival number
-//! ```
-//! An entry of the heap takes 16 bytes in a slab, as in [`dary_heap`](super::dary_heap). The table
-//! has 256 lists: 4 KiB in a slab, 6 KiB by hooks (64-bit). The first insert allocates the table. A
-//! queue that gets no memory for the table works as a heap.
-//!
-//! # Costs
-//! `h` is the number of entries in the heap: one for each non-empty list, and one for each timer
-//! without a list.
-//!
-//! | operation | worst | usual | cache lines |
-//! |---|---|---|---|
-//! | insert | as a heap of `h` | O(1): an append | 3: the list, its tail, the record |
-//! | remove | O(log h) | O(1): inside of a list | 3; at the head as pop |
-//! | reschedule | as a heap of `h`; O(n) without memory | O(1): an append | remove + insert |
-//! | peek, second, next_expiry, next_wake | O(1) | O(1) | 1 to 3 |
-//! | pop | O(log h) | O(log h) | the record, that of the next, a group and a record per level |
-//! | advance, k expired | O(k log h) | the same | as k pops |
-//!
-//! When timers of two delays are pending, `h` is 2, and a pop compares the two heads. When no two
-//! timers have the same delay, `h` is `n`. Every 2^32nd insert or reschedule renumbers the timers,
-//! in O(n log h), without allocation.
-//!
-//! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 40 (on 32-bit targets 32). Each entry of
-//! the heap takes 16 more bytes (hook 24; on 32-bit targets 16). `with_capacity` and `reserve` make
-//! room for one entry per timer. Single inserts make room only for the entries that exist. Then a
-//! reschedule that removes a timer from a list may allocate. If the reschedule gets no memory, it
-//! inserts the timer into its old list in order, by a scan from the tail: O(n). After a reservation
-//! nothing allocates. `clear` is O(1), plus a pass over the table.
-//!
-//! # Choose when
-//! - most timers have one of a few delays, such as request time-outs, keep-alives and retries;
-//! - most of them are cancelled or moved in time: inside of a list neither touches the heap;
-//! - exact order is needed: equal expiries leave in the order of arrival, also across lists.
-//!
-//! # Avoid when
-//! - deadlines are random: [`DaryHeap`](crate::DaryHeap) does the same work with 12 bytes less per
-//!   timer;
-//! - the caller computes deadlines from a clock that is ahead of the queue's `now`. Example: ticks
-//!   are nanoseconds, a deadline is "the time 1,203, plus 500", and the queue was last advanced to
-//!   1,000. The queue sees a delay of 703, and another delay for the next timer. Pass the time to
-//!   [`insert_at`](crate::TimerQueue::insert_at), and the delay is 500.
-//!
-//! # References
-//! libevent, `event_base_init_common_timeout`: a queue per duration, and the head of each queue is
-//! in the min-heap (event.c, since 2.0). Varghese & Lauck, SOSP 1987: timers of one interval arrive
-//! in order. Node.js, lib/internal/timers.js: a list per duration, in a map, and a priority queue
-//! of lists. Knuth, TAOCP 3, 6.4: multiplicative hashing by the golden ratio.
+//! `FixedDelay`.
 
 mod check;
 mod lists;
@@ -95,7 +7,7 @@ mod record;
 mod tests;
 
 use lists::{DelayList, Lists};
-pub use record::FixedDelayRecord;
+use record::FixedDelayRecord;
 use record::Place;
 
 use super::dary_heap::{Growing, MOST, TimerHeap, key};
@@ -117,6 +29,96 @@ use crate::structure::{Discipline, Due, Family, Handle, Nodes, Shape};
 /// assert!(queue.expired(500).map(|timer| timer.value).eq(["retry", "request 2"]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// A list for each delay, and a 4-ary heap of the lists' heads. A timer whose delay has no list is
+/// itself in the heap.
+///
+/// The delay of a timer is its expiry minus `now` at its insert or reschedule, in ticks. A past
+/// deadline has delay 0. `now` never goes back. So timers with the same delay arrive in order of
+/// expiry, and an insert is an append. When a head leaves, the timer behind it takes over its cell
+/// of the heap.
+///
+/// A hash of the delay selects the one list of 256 that the delay may have. The delay takes that
+/// list if the list is empty, or has held a single timer since it was last empty. That timer then
+/// stays in the heap, without a list. So delays that occur once do not block delays that occur
+/// often. A delay whose list belongs to another delay uses the heap. The queue searches no second
+/// list.
+///
+/// # Choose when
+/// - most timers have one of a few delays, such as request time-outs, keep-alives and retries;
+/// - most of them are cancelled or moved in time: inside of a list neither touches the heap;
+/// - exact order is needed: equal expiries leave in the order of arrival, also across lists.
+///
+/// # Avoid when
+/// - deadlines are random: [`DaryHeap`](crate::DaryHeap) does the same work with 12 bytes less per
+///   timer;
+/// - the caller computes deadlines from a clock that is ahead of the queue's `now`. Example: ticks
+///   are nanoseconds, a deadline is "the time 1,203, plus 500", and the queue was last advanced to
+///   1,000. The queue sees a delay of 703, and another delay for the next timer. Pass the time to
+///   [`insert_at`](crate::TimerQueue::insert_at), and the delay is 500.
+///
+/// # Layout
+/// ```text
+///   heap                      lists, by hash of the delay
+///          10                  7: delay 500, tail 510
+///        /    \               31: delay  20, tail  25
+///      12      97 alone
+///
+///      [10] <-> [40] <-> [40] <-> [510]      the list of delay 500
+///      [12] <-> [25]                         the list of delay  20
+///
+///   record   expiry: 8 bytes | next: 4 | prev: 4 | place: 4 | mark: 4
+///              no prev:  place is the cell of the heap, mark is the list's number plus 1; 0: none
+///              a prev:   place is the list's number, mark is the arrival number
+/// ```
+/// An entry of the heap takes 16 bytes in a slab, as in [`DaryHeap`](crate::DaryHeap). The table
+/// has 256 lists: 4 KiB in a slab, 6 KiB by hooks (64-bit). The first insert allocates the table. A
+/// queue that gets no memory for the table works as a heap.
+///
+/// # Costs
+/// `h` is the number of entries in the heap: one for each non-empty list, and one for each timer
+/// without a list.
+///
+/// | operation | worst | usual | cache lines |
+/// |---|---|---|---|
+/// | insert | as a heap of `h` | O(1): an append | 3: the list, its tail, the record |
+/// | remove | O(log h) | O(1): inside of a list | 3; at the head as pop |
+/// | reschedule | as a heap of `h`; O(n) without memory | O(1): an append | remove + insert |
+/// | peek, second, next_expiry, next_wake | O(1) | O(1) | 1 to 3 |
+/// | pop | O(log h) | O(log h) | the record, that of the next, a group and a record per level |
+/// | advance, k expired | O(k log h) | the same | as k pops |
+///
+/// When timers of two delays are pending, `h` is 2, and a pop compares the two heads. When no two
+/// timers have the same delay, `h` is `n`. Every 2^32nd insert or reschedule renumbers the timers,
+/// in O(n log h), without allocation.
+///
+/// Bytes per timer: slab 24 + slot (8 for a `u32`), hook 40 (on 32-bit targets 32). Each entry of
+/// the heap takes 16 more bytes (hook 24; on 32-bit targets 16). `with_capacity` and `reserve` make
+/// room for one entry per timer. Single inserts make room only for the entries that exist. Then a
+/// reschedule that removes a timer from a list may allocate. If the reschedule gets no memory, it
+/// inserts the timer into its old list in order, by a scan from the tail: O(n). After a reservation
+/// nothing allocates. `clear` is O(1), plus a pass over the table.
+///
+/// # Invariants
+/// 1. Each pending node has an entry in the heap, or stands behind another node in a list. The
+///    number of reachable nodes is the number of pending timers ([`Violation::Count`]). The heap
+///    keeps the invariants of [`DaryHeap`](crate::DaryHeap), and an entry has the expiry of its
+///    node ([`Violation::Position`]).
+/// 2. `prev` of a node's `next` is the node. A node with an entry has no `prev`
+///    ([`Violation::BackLink`]). Nodes inside a list name that list ([`Violation::Bucket`]).
+/// 3. Expiries never decrease along `next` ([`Violation::Order`]). Arrivals increase where expiries
+///    are equal, and are below the counter ([`Violation::Sequence`]).
+/// 4. The table holds the last node of each list of two or more. Each `tail` of the table is the
+///    last node of a chain that starts at the list's head ([`Violation::Head`]).
+/// 5. A list has a delay that hashes to its number ([`Violation::Bucket`]). A list of two or more
+///    is marked as shared; an empty list is not ([`Violation::Occupied`]).
+/// 6. `quiet` is not later than any expiry ([`Violation::Minimum`]).
+///
+/// # References
+/// libevent, `event_base_init_common_timeout`: a queue per duration, and the head of each queue is
+/// in the min-heap (event.c, since 2.0). Varghese & Lauck, SOSP 1987: timers of one interval arrive
+/// in order. Node.js, lib/internal/timers.js: a list per duration, in a map, and a priority queue
+/// of lists. Knuth, TAOCP 3, 6.4: multiplicative hashing by the golden ratio.
 #[derive(Clone, Copy, Debug)]
 pub struct FixedDelay;
 

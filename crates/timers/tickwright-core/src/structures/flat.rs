@@ -1,48 +1,4 @@
-//! A sorted array: the expiries of all timers lie side by side, the earliest at the end.
-//!
-//! # Invariants
-//! 1. Each pending node is in one cell, and the number of cells in use is the number of pending
-//!    timers ([`Violation::Count`]).
-//! 2. Expiries never increase from cell to cell ([`Violation::Order`]). Equals stand in the reverse
-//!    order of their arrival: an insert puts its cell in front of those with the same expiry.
-//! 3. A cell holds the same expiry as its node's record ([`Violation::Position`]).
-//!
-//! # Layout
-//! ```text
-//!   cells  [ 97 | 40 | 12 | 12 | 10 ]    insert(30): behind 40, the cells after it move by one
-//!                                 ^
-//!                                 head: taken off the end
-//! ```
-//! No cell points to another: a search reads one cache line for four timers, and a pop reads one.
-//!
-//! # Costs
-//! | operation | worst | usual | cache lines |
-//! |---|---|---|---|
-//! | insert | O(n) | moves half of the cells | n / 4 read and written in sequence, the record |
-//! | remove | O(n) | as insert | as insert |
-//! | reschedule | O(n) | moves the cells between | as insert |
-//! | peek, second, next_expiry, next_wake | O(1) | O(1) | 1 |
-//! | pop | O(1) | O(1) | 1 |
-//! | pop_and_reinsert | O(n) | as insert | as insert |
-//! | advance, k expired | O(k) | O(k) | 1 for four timers |
-//!
-//! An insert or a move among up to eight timers reads and writes all cells, without a branch. Among
-//! up to 64 timers it walks from the head to the place. Among more it searches in O(log n) and
-//! moves a block. A removal among up to eight timers reads all cells. Among more it searches, and
-//! scans the timers of the same tick. Bytes per timer: slab 24 + slot (8 for a `u32`),
-//! hook 40 (on 32-bit targets 32, in node and cell). [`FlatQueue`] grows; [`BoundedFlat`] has a
-//! fixed number of cells and needs no allocator.
-//!
-//! # Choose when
-//! - at most some sixty timers are pending: nothing else here is as fast then;
-//! - the worst case of peek, second and pop must be constant.
-//!
-//! # Avoid when
-//! - hundreds of timers may be pending: each insert moves half of them.
-//!
-//! # References
-//! Knuth, TAOCP 3, 5.2.1 (insertion into a sorted table) and 6.2.1 (binary search); Bentley,
-//! "Programming Pearls", CACM 1985 (arrays against lists of few entries).
+//! `FlatQueue` and `BoundedFlat`.
 
 mod cells;
 #[cfg(all(test, feature = "alloc"))]
@@ -57,6 +13,52 @@ use crate::layout::Together;
 use crate::structure::{Discipline, Due, Family, Handle, Nodes, Ordered, Record, Shape};
 
 /// The sorted array that grows, as the type argument of a queue.
+///
+/// A sorted array: the expiries of all timers lie side by side, the earliest at the end.
+///
+/// # Choose when
+/// - at most some sixty timers are pending: nothing else here is as fast then;
+/// - the worst case of peek, second and pop must be constant.
+///
+/// # Avoid when
+/// - hundreds of timers may be pending: each insert moves half of them.
+///
+/// # Layout
+/// ```text
+///   cells  [ 97 | 40 | 12 | 12 | 10 ]    insert(30): behind 40, the cells after it move by one
+///                                 ^
+///                                 head: taken off the end
+/// ```
+/// No cell points to another: a search reads one cache line for four timers, and a pop reads one.
+///
+/// # Costs
+/// | operation | worst | usual | cache lines |
+/// |---|---|---|---|
+/// | insert | O(n) | moves half of the cells | n / 4 read and written in sequence, the record |
+/// | remove | O(n) | as insert | as insert |
+/// | reschedule | O(n) | moves the cells between | as insert |
+/// | peek, second, next_expiry, next_wake | O(1) | O(1) | 1 |
+/// | pop | O(1) | O(1) | 1 |
+/// | pop_and_reinsert | O(n) | as insert | as insert |
+/// | advance, k expired | O(k) | O(k) | 1 for four timers |
+///
+/// An insert or a move among up to eight timers reads and writes all cells, without a branch. Among
+/// up to 64 timers it walks from the head to the place. Among more it searches in O(log n) and
+/// moves a block. A removal among up to eight timers reads all cells. Among more it searches, and
+/// scans the timers of the same tick. Bytes per timer: slab 24 + slot (8 for a `u32`),
+/// hook 40 (on 32-bit targets 32, in node and cell). [`FlatQueue`] grows; [`BoundedFlat`] has a
+/// fixed number of cells and needs no allocator.
+///
+/// # Invariants
+/// 1. Each pending node is in one cell, and the number of cells in use is the number of pending
+///    timers ([`Violation::Count`]).
+/// 2. Expiries never increase from cell to cell ([`Violation::Order`]). Equals stand in the reverse
+///    order of their arrival: an insert puts its cell in front of those with the same expiry.
+/// 3. A cell holds the same expiry as its node's record ([`Violation::Position`]).
+///
+/// # References
+/// Knuth, TAOCP 3, 5.2.1 (insertion into a sorted table) and 6.2.1 (binary search); Bentley,
+/// "Programming Pearls", CACM 1985 (arrays against lists of few entries).
 #[cfg(feature = "alloc")]
 #[derive(Clone, Copy, Debug)]
 pub struct FlatQueue;

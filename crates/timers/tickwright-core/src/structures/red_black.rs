@@ -1,72 +1,4 @@
-//! A red-black tree, with and without a cached head.
-//!
-//! # Invariants
-//! 1. Every node but the root is a child of its `up`, and of no other; the root has no `up`
-//!    ([`Violation::BackLink`], [`Violation::Head`] for the root). The number of reachable nodes is
-//!    the number of pending timers ([`Violation::Count`]).
-//! 2. In order, from left to right, expiries never decrease ([`Violation::Order`]). Equals stand in
-//!    the order of their arrival, since an insert goes right of them and rotations keep the order.
-//! 3. The root is black, and no red node has a red child ([`Violation::RedRed`]).
-//! 4. From any node, each path down to a missing child passes the same number of black nodes
-//!    ([`Violation::BlackHeight`]).
-//! 5. A cached head is the leftmost node; without caching the field stays empty
-//!    ([`Violation::Head`]).
-//!
-//! By invariants 3 and 4 the longest path is at most twice the shortest, so at most 2 log2(n + 1).
-//!
-//! # Layout
-//! ```text
-//!   record (slab, 24 bytes): [ expiry 8 | left 4 | right 4 | up 4 | color 1 | unused 3 ]
-//!
-//!              root
-//!               |
-//!              (30)            upper links omitted; [ ] is red, ( ) black
-//!             /    \
-//!   head   [12]    (40)        insert(12): right of the equal 12
-//!     |    /  \       \        insert(5):  cached: 5 < 10, left of the head without a way down
-//!     +->(10)  (12)   [97]
-//! ```
-//!
-//! # Costs
-//! | operation | worst | usual | cache lines |
-//! |---|---|---|---|
-//! | insert | O(log n) | O(log n) down, O(1) links | one or two per level, 2 to 6 written |
-//! | insert as the new head, cached | O(log n) | O(1) | 2 to 4 |
-//! | remove | O(log n), at most 3 rotations | O(1) links | 3 to 8 |
-//! | reschedule | O(log n) | O(log n) | as remove + insert |
-//! | peek, next_expiry, next_wake | O(log n), cached O(1) | the same | one per level, cached 1 |
-//! | second | O(log n), cached O(1) | the same | one or two more than peek |
-//! | pop | O(log n) | O(log n), cached O(1) | one per level, cached 3 to 6 |
-//! | advance, k expired | O(k log n) | as k pops | as k pops |
-//!
-//! Rebalancing after an insert or a remove climbs O(1) levels on average. A head-change report
-//! costs nothing when the head is cached. Without the cache, an insert records whether its path
-//! only went left, and a remove climbs until it reaches a right child.
-//!
-//! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 48 (on 32-bit targets 32). It never
-//! allocates.
-//!
-//! # Choose when
-//! - many timers are pending, deadlines are random, and most are cancelled or moved: removal by key
-//!   is cheap;
-//! - nodes must live in the caller's own structs, nothing may allocate, and no operation may take
-//!   O(n);
-//! - `peek` runs far more often than `insert`: use the cached head. The cached head costs one word
-//!   per queue.
-//!
-//! # Avoid when
-//! - timers mostly expire and few are cancelled: a heap's levels are fewer and its entries closer
-//!   together;
-//! - some ten are pending at most: a sorted list needs no rebalancing;
-//! - lateness within a bucket is allowed: a wheel has no path to walk down.
-//!
-//! Worst case and adversary: chosen deadlines can make every insert walk the longest path, which
-//! has at most 2 log2(n + 1) nodes.
-//!
-//! # References
-//! Guibas & Sedgewick, FOCS 1978; Cormen et al., Introduction to Algorithms, chapter 13, for the
-//! cases. Xenomai's timer queue (red-black with a head pointer), Linux `timerqueue` (cached
-//! leftmost); HelenOS `odict`.
+//! `RbTree` and `RbTreeCached`.
 
 use super::timer_tree::{TimerTree, TreeRecord};
 use crate::contract::Exact;
@@ -76,6 +8,76 @@ use crate::layout::Apart;
 use crate::structure::{Family, Handle, Shape};
 
 /// The red-black tree that finds its head by walking down, as the type argument of a queue.
+///
+/// A red-black tree, with and without a cached head.
+///
+/// # Choose when
+/// - many timers are pending, deadlines are random, and most are cancelled or moved: removal by key
+///   is cheap;
+/// - nodes must live in the caller's own structs, nothing may allocate, and no operation may take
+///   O(n);
+/// - `peek` runs far more often than `insert`: use the cached head. The cached head costs one word
+///   per queue.
+///
+/// # Avoid when
+/// - timers mostly expire and few are cancelled: a heap's levels are fewer and its entries closer
+///   together;
+/// - some ten are pending at most: a sorted list needs no rebalancing;
+/// - lateness within a bucket is allowed: a wheel has no path to walk down.
+///
+/// Worst case and adversary: chosen deadlines can make every insert walk the longest path, which
+/// has at most 2 log2(n + 1) nodes.
+///
+/// # Layout
+/// ```text
+///   record (slab, 24 bytes): [ expiry 8 | left 4 | right 4 | up 4 | color 1 | unused 3 ]
+///
+///              root
+///               |
+///              (30)            upper links omitted; [ ] is red, ( ) black
+///             /    \
+///   head   [12]    (40)        insert(12): right of the equal 12
+///     |    /  \       \        insert(5):  cached: 5 < 10, left of the head without a way down
+///     +->(10)  (12)   [97]
+/// ```
+///
+/// # Costs
+/// | operation | worst | usual | cache lines |
+/// |---|---|---|---|
+/// | insert | O(log n) | O(log n) down, O(1) links | one or two per level, 2 to 6 written |
+/// | insert as the new head, cached | O(log n) | O(1) | 2 to 4 |
+/// | remove | O(log n), at most 3 rotations | O(1) links | 3 to 8 |
+/// | reschedule | O(log n) | O(log n) | as remove + insert |
+/// | peek, next_expiry, next_wake | O(log n), cached O(1) | the same | one per level, cached 1 |
+/// | second | O(log n), cached O(1) | the same | one or two more than peek |
+/// | pop | O(log n) | O(log n), cached O(1) | one per level, cached 3 to 6 |
+/// | advance, k expired | O(k log n) | as k pops | as k pops |
+///
+/// Rebalancing after an insert or a remove climbs O(1) levels on average. A head-change report
+/// costs nothing when the head is cached. Without the cache, an insert records whether its path
+/// only went left, and a remove climbs until it reaches a right child.
+///
+/// Bytes per timer: slab 24 + slot (8 for a `u32`), hook 48 (on 32-bit targets 32). It never
+/// allocates.
+///
+/// # Invariants
+/// 1. Every node but the root is a child of its `up`, and of no other; the root has no `up`
+///    ([`Violation::BackLink`], [`Violation::Head`] for the root). The number of reachable nodes is
+///    the number of pending timers ([`Violation::Count`]).
+/// 2. In order, from left to right, expiries never decrease ([`Violation::Order`]). Equals stand in
+///    the order of their arrival, since an insert goes right of them and rotations keep the order.
+/// 3. The root is black, and no red node has a red child ([`Violation::RedRed`]).
+/// 4. From any node, each path down to a missing child passes the same number of black nodes
+///    ([`Violation::BlackHeight`]).
+/// 5. A cached head is the leftmost node; without caching the field stays empty
+///    ([`Violation::Head`]).
+///
+/// By invariants 3 and 4 the longest path is at most twice the shortest, so at most 2 log2(n + 1).
+///
+/// # References
+/// Guibas & Sedgewick, FOCS 1978; Cormen et al., Introduction to Algorithms, chapter 13, for the
+/// cases. Xenomai's timer queue (red-black with a head pointer), Linux `timerqueue` (cached
+/// leftmost); HelenOS `odict`.
 #[derive(Clone, Copy, Debug)]
 pub struct RbTree;
 

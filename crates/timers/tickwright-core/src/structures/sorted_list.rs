@@ -1,52 +1,54 @@
-//! A doubly linked list in order of expiry; insertion scans from the tail.
-//!
-//! # Invariants
-//! 1. A walk along `next` from `head` visits every pending node once ([`Violation::Count`]) and
-//!    ends at `tail` ([`Violation::Head`]).
-//! 2. `prev` of a node's `next` is the node; `prev` of the head and `next` of the tail are none
-//!    ([`Violation::BackLink`]).
-//! 3. Expiries never decrease along `next` ([`Violation::Order`]). Equals stand in the order of
-//!    their arrival, since an insert stops behind the last node that is not later.
-//!
-//! # Layout
-//! ```text
-//!   head                                tail
-//!    |                                   |
-//!    v                                   v
-//!  [10] <-> [12] <-> [12] <-> [40] <-> [97]  insert(30): tail 97 > 30, 40 > 30, 12: link behind it
-//! ```
-//!
-//! # Costs
-//! | operation | worst | usual | cache lines |
-//! |---|---|---|---|
-//! | insert | O(n) | O(1) when it is among the latest | one per node scanned, 3 written |
-//! | remove | O(1) | O(1) | 3 |
-//! | reschedule | O(n) | O(1) to among the latest | as remove + insert |
-//! | peek, second, next_expiry, next_wake | O(1) | O(1) | 1, 2 |
-//! | pop | O(1) | O(1) | 2 |
-//! | advance, k expired | O(k) | O(k) | 1 to 2 per timer |
-//!
-//! Bytes per timer: slab 16 + slot (8 for a `u32`), hook 32 (on 32-bit targets 24). The order of
-//! the nodes is in the list alone; the list never allocates.
-//!
-//! # Choose when
-//! - few timers are pending (some ten), or nearly all have the same delay, so that new ones belong
-//!   at the tail;
-//! - the worst case of peek, second, remove and pop must be constant.
-//!
-//! # Avoid when
-//! - deadlines are random and many: an insert passes half of the list on average;
-//! - others choose the deadlines: with ever earlier deadlines, every insert scans the whole list.
-//!
-//! # References
-//! Xenomai's `xntlist` (scan from the tail, default for fewer than ten timers), HelenOS kernel
-//! time-outs, FreeRTOS's delayed task lists. Varghese & Lauck, SOSP 1987, scheme 2.
+//! `SortedList`.
 
 use crate::contract::{Exact, HeadChange, Order, Tick, Violation};
 use crate::layout::Apart;
 use crate::structure::{Discipline, Family, Handle, Nodes, Ordered, Record, Shape};
 
 /// The sorted list, as the type argument of a queue.
+///
+/// A doubly linked list in order of expiry; insertion scans from the tail.
+///
+/// # Choose when
+/// - few timers are pending (some ten), or nearly all have the same delay, so that new ones belong
+///   at the tail;
+/// - the worst case of peek, second, remove and pop must be constant.
+///
+/// # Avoid when
+/// - deadlines are random and many: an insert passes half of the list on average;
+/// - others choose the deadlines: with ever earlier deadlines, every insert scans the whole list.
+///
+/// # Layout
+/// ```text
+///   head                                tail
+///    |                                   |
+///    v                                   v
+///  [10] <-> [12] <-> [12] <-> [40] <-> [97]  insert(30): tail 97 > 30, 40 > 30, 12: link behind it
+/// ```
+///
+/// # Costs
+/// | operation | worst | usual | cache lines |
+/// |---|---|---|---|
+/// | insert | O(n) | O(1) when it is among the latest | one per node scanned, 3 written |
+/// | remove | O(1) | O(1) | 3 |
+/// | reschedule | O(n) | O(1) to among the latest | as remove + insert |
+/// | peek, second, next_expiry, next_wake | O(1) | O(1) | 1, 2 |
+/// | pop | O(1) | O(1) | 2 |
+/// | advance, k expired | O(k) | O(k) | 1 to 2 per timer |
+///
+/// Bytes per timer: slab 16 + slot (8 for a `u32`), hook 32 (on 32-bit targets 24). The order of
+/// the nodes is in the list alone; the list never allocates.
+///
+/// # Invariants
+/// 1. A walk along `next` from `head` visits every pending node once ([`Violation::Count`]) and
+///    ends at `tail` ([`Violation::Head`]).
+/// 2. `prev` of a node's `next` is the node; `prev` of the head and `next` of the tail are none
+///    ([`Violation::BackLink`]).
+/// 3. Expiries never decrease along `next` ([`Violation::Order`]). Equals stand in the order of
+///    their arrival, since an insert stops behind the last node that is not later.
+///
+/// # References
+/// Xenomai's `xntlist` (scan from the tail, default for fewer than ten timers), HelenOS kernel
+/// time-outs, FreeRTOS's delayed task lists. Varghese & Lauck, SOSP 1987, scheme 2.
 #[derive(Clone, Copy, Debug)]
 pub struct SortedList;
 

@@ -1,129 +1,4 @@
-//! A hierarchical timing wheel. It is exact to the tick, first in first out among equals, for every
-//! `u64` deadline.
-//!
-//! # Invariants
-//! `clock` is the tick that buckets are named by. `clock` follows the queue's `now`, and may lag
-//! behind.
-//! 1. A node is in the bucket that `BucketNumber::of(clock, expiry)` names ([`Violation::Bucket`]).
-//!    The node's record has that bucket's number ([`Violation::Position`]). While a cascade is half
-//!    done, the nodes that it has moved are placed by the cascade's own clock, in lower buckets.
-//! 2. `occupied` has a bit set for exactly the buckets that hold a node. `levels` has a bit set for
-//!    exactly the levels with such a bucket ([`Violation::Occupied`]).
-//! 3. The buckets hold every pending node once ([`Violation::Count`]). Their chains link back
-//!    ([`Violation::BackLink`]) and end at their tails ([`Violation::Head`]).
-//! 4. `min` of a bucket is the earliest expiry in it. If the bucket's bit in `dirty` is set, `min`
-//!    may be earlier ([`Violation::Minimum`]). A bucket of level 0 holds one tick and is never
-//!    dirty.
-//! 5. `clock` is not later than any expiry ([`Violation::Order`]). Nor is `quiet`
-//!    ([`Violation::Minimum`]).
-//!
-//! # Layout
-//! ```text
-//!   expiry (octal pairs)   .. | level 2 | level 1 | level 0      64 buckets a level, 6 bits
-//!   clock                  ..      05        17        42
-//!   another                ..      05        23        08        highest difference: level 1, 23
-//!
-//!   level 2  [ | | | | |x|o| ..                 x: the digit of the clock (empty), o: later ones
-//!   level 1  [ | | .. |x| | | | | |o|..         o = bucket 23 { min, head, tail } -> a <-> b <-> c
-//!   level 0  [ | | .. |o|o| ..
-//! ```
-//! There is a level for each digit of a `u64`, so there is no horizon, no wrapping and no overflow
-//! list. Within a level above 0, occupied digits are greater than the clock's. So the first
-//! occupied bucket of the lowest occupied level is the earliest.
-//!
-//! A bucket above level 0 is *entered* when its `min` has come; all lower levels are empty then.
-//! The clock becomes that `min`. The nodes move to lower buckets, the head first, each to the end
-//! of its new bucket. So equals stay in the order of their arrival.
-//!
-//! A budget may stop a cascade half-way. An insert that belongs into the half-emptied bucket goes
-//! behind the rest, and moves up to `LEVELS` nodes of the rest. A node that is alone in its bucket
-//! leaves from there.
-//!
-//! # The life of one timer
-//! Three timers are armed at tick 1000: for 70000, 69700 and 69990. Here is the life of the timer
-//! for 70000. In digits of 64, 1000 is 0 15 40 and 70000 is 17 5 48.
-//!
-//! | clock | its digits | what happens to the timer for 70000 | it stands in |
-//! |---|---|---|---|
-//! | 1000 | 0 15 40 | It is armed. Digit 2 differs, and is 17. | level 2, bucket 17 |
-//! | 69700 | 17 1 4 | The bucket is entered. Now digit 1 differs, and is 5. | level 1, bucket 5 |
-//! | 69990 | 17 5 38 | That one is entered. Digit 0 differs, and is 48. | level 0, bucket 48 |
-//! | 70000 | 17 5 48 | It is due and leaves. | no bucket |
-//!
-//! Each bucket is entered when its earliest timer is due: first the timer for 69700, then the timer
-//! for 69990. Without the other two, the timer for 70000 would be alone in bucket 17, and would
-//! leave from there. [`explain`](crate::SlabQueue::explain) shows where a timer stands:
-//!
-//! ```
-//! use tickwright_core::{SlabQueue, Wheel};
-//!
-//! let mut queue: SlabQueue<Wheel, ()> = SlabQueue::new();
-//! assert!(queue.pop_expired(1000).is_none());
-//! let key = queue.insert(70_000, ())?;
-//! let says = |queue: &SlabQueue<Wheel, ()>, line: &str| {
-//!     assert_eq!(queue.explain(key).map(|at| at.to_string()).as_deref(), Ok(line));
-//! };
-//! let alone =
-//!     "due at 70000; level 2, bucket 17 [69632, 73728); alone there, so it leaves from there";
-//! says(&queue, alone);
-//! queue.insert(69_700, ())?;
-//! queue.insert(69_990, ())?;
-//! says(&queue, "due at 70000; level 2, bucket 17 [69632, 73728); moves down at 69700");
-//! assert_eq!(queue.pop_expired(69_700).map(|t| t.expiry), Some(69_700));
-//! says(&queue, "due at 70000; level 1, bucket 5 [69952, 70016); moves down at 69990");
-//! assert_eq!(queue.pop_expired(69_990).map(|t| t.expiry), Some(69_990));
-//! says(&queue, "due at 70000; level 0, bucket 48 [70000, 70001); leaves from there");
-//! assert_eq!(queue.pop_expired(70_000).map(|t| t.expiry), Some(70_000));
-//! assert!(queue.explain(key).is_err(), "a delivered key is stale");
-//! # Ok::<(), tickwright_core::Rejected<()>>(())
-//! ```
-//!
-//! # Files
-//! The files are listed in this order: `digits` (which bucket), `buckets` (marks and chains),
-//! `cascade` (from bucket to bucket), `hierarchy` (the operations).
-//!
-//! # Costs
-//! | operation | worst | usual | cache lines |
-//! |---|---|---|---|
-//! | insert | O(levels), while a cascade is half done | O(1) | the bucket, its tail, the node |
-//! | remove | O(1) | O(1) | the node, its neighbors, the bucket |
-//! | reschedule | as insert | O(1) | as remove + insert |
-//! | peek, second | O(k), k in the first bucket | O(1) for near or equal timers | one a node read |
-//! | next_expiry | O(k) after the bucket's earliest left it | O(1): the bucket's `min` | 2 |
-//! | next_wake | O(1) | O(1) | 2 |
-//! | pop | O(k) for each bucket of k that it enters | amortized O(levels) | 2 per level fallen through |
-//! | pop_and_reinsert | as pop and insert | O(1) after the pop's moves | as pop + insert |
-//! | advance, m expired | as m pops | amortized O(levels) per timer | 2 per timer and level |
-//!
-//! `peek` and `second` read the first bucket up to the first or second timer for its `min`. While a
-//! cascade is half done, `peek` and `second` read the rest of its bucket and all lower
-//! buckets. Idle time costs nothing, however long it is. A node that moves descends at least one
-//! level. So it moves at most `LEVELS` - 1 times between insert and delivery. With a budget of n,
-//! an advance moves and delivers at most n timers.
-//!
-//! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 40 (on 32-bit targets 32). Fixed per
-//! queue: 704 buckets, slab 11 KiB, hook 17 KiB (on 32-bit targets 11 KiB). The wheel never
-//! allocates.
-//!
-//! # Choose when
-//! - many timers are armed, re-armed and cancelled, and few expire: network time-outs;
-//! - timers are dense (several per hundred ticks), or a wheel of the same tick is compared with;
-//! - the cost of insert and remove must not depend on how many timers are pending: at worst they
-//!   move `LEVELS` nodes.
-//!
-//! # Avoid when
-//! - few timers are far apart: 11 KiB of buckets displace what the cache holds, and a heap is
-//!   smaller;
-//! - one pop must be bounded and no budget can be given: entering a bucket moves all that is in it;
-//! - the program often reads the exact head (`peek`) while nothing is due: `peek` scans the first
-//!   bucket.
-//!
-//! # References
-//! Varghese & Lauck, "Hashed and hierarchical timing wheels", SOSP 1987, scheme 7. Thomas Gleixner
-//! and Juho Snellman had the idea to derive the level from the highest differing bit. They place
-//! timers relative to the present. Tokio and others use it with fewer levels, the last of which
-//! wraps (see the sweep in the tests). The minimum per bucket with a dirty mark, and entering a
-//! bucket at its minimum, are ours.
+//! `Wheel`, `SmallWheel` and `TinyWheel`.
 
 mod buckets;
 mod cascade;
@@ -161,6 +36,133 @@ use crate::structure::{Family, Handle, Shape};
 /// assert_eq!(queue.next_expiry(), Some(u64::MAX));
 /// # Ok::<(), tickwright_core::Rejected<&str>>(())
 /// ```
+///
+/// A hierarchical timing wheel. It is exact to the tick, first in first out among equals, for every
+/// `u64` deadline.
+///
+/// # Choose when
+/// - many timers are armed, re-armed and cancelled, and few expire: network time-outs;
+/// - timers are dense (several per hundred ticks), or a wheel of the same tick is compared with;
+/// - the cost of insert and remove must not depend on how many timers are pending: at worst they
+///   move `LEVELS` nodes.
+///
+/// # Avoid when
+/// - few timers are far apart: 11 KiB of buckets displace what the cache holds, and a heap is
+///   smaller;
+/// - one pop must be bounded and no budget can be given: entering a bucket moves all that is in it;
+/// - the program often reads the exact head (`peek`) while nothing is due: `peek` scans the first
+///   bucket.
+///
+/// # Layout
+/// ```text
+///   expiry (octal pairs)   .. | level 2 | level 1 | level 0      64 buckets a level, 6 bits
+///   clock                  ..      05        17        42
+///   another                ..      05        23        08        highest difference: level 1, 23
+///
+///   level 2  [ | | | | |x|o| ..                 x: the digit of the clock (empty), o: later ones
+///   level 1  [ | | .. |x| | | | | |o|..         o = bucket 23 { min, head, tail } -> a <-> b <-> c
+///   level 0  [ | | .. |o|o| ..
+/// ```
+/// There is a level for each digit of a `u64`, so there is no horizon, no wrapping and no overflow
+/// list. Within a level above 0, occupied digits are greater than the clock's. So the first
+/// occupied bucket of the lowest occupied level is the earliest.
+///
+/// A bucket above level 0 is *entered* when its `min` has come; all lower levels are empty then.
+/// The clock becomes that `min`. The nodes move to lower buckets, the head first, each to the end
+/// of its new bucket. So equals stay in the order of their arrival.
+///
+/// A budget may stop a cascade half-way. An insert that belongs into the half-emptied bucket goes
+/// behind the rest, and moves up to `LEVELS` nodes of the rest. A node that is alone in its bucket
+/// leaves from there.
+///
+/// # The life of one timer
+/// Three timers are armed at tick 1000: for 70000, 69700 and 69990. Here is the life of the timer
+/// for 70000. In digits of 64, 1000 is 0 15 40 and 70000 is 17 5 48.
+///
+/// | clock | its digits | what happens to the timer for 70000 | it stands in |
+/// |---|---|---|---|
+/// | 1000 | 0 15 40 | It is armed. Digit 2 differs, and is 17. | level 2, bucket 17 |
+/// | 69700 | 17 1 4 | The bucket is entered. Now digit 1 differs, and is 5. | level 1, bucket 5 |
+/// | 69990 | 17 5 38 | That one is entered. Digit 0 differs, and is 48. | level 0, bucket 48 |
+/// | 70000 | 17 5 48 | It is due and leaves. | no bucket |
+///
+/// Each bucket is entered when its earliest timer is due: first the timer for 69700, then the timer
+/// for 69990. Without the other two, the timer for 70000 would be alone in bucket 17, and would
+/// leave from there. [`explain`](crate::SlabQueue::explain) shows where a timer stands:
+///
+/// ```
+/// use tickwright_core::{SlabQueue, Wheel};
+///
+/// let mut queue: SlabQueue<Wheel, ()> = SlabQueue::new();
+/// assert!(queue.pop_expired(1000).is_none());
+/// let key = queue.insert(70_000, ())?;
+/// let says = |queue: &SlabQueue<Wheel, ()>, line: &str| {
+///     assert_eq!(queue.explain(key).map(|at| at.to_string()).as_deref(), Ok(line));
+/// };
+/// let alone =
+///     "due at 70000; level 2, bucket 17 [69632, 73728); alone there, so it leaves from there";
+/// says(&queue, alone);
+/// queue.insert(69_700, ())?;
+/// queue.insert(69_990, ())?;
+/// says(&queue, "due at 70000; level 2, bucket 17 [69632, 73728); moves down at 69700");
+/// assert_eq!(queue.pop_expired(69_700).map(|t| t.expiry), Some(69_700));
+/// says(&queue, "due at 70000; level 1, bucket 5 [69952, 70016); moves down at 69990");
+/// assert_eq!(queue.pop_expired(69_990).map(|t| t.expiry), Some(69_990));
+/// says(&queue, "due at 70000; level 0, bucket 48 [70000, 70001); leaves from there");
+/// assert_eq!(queue.pop_expired(70_000).map(|t| t.expiry), Some(70_000));
+/// assert!(queue.explain(key).is_err(), "a delivered key is stale");
+/// # Ok::<(), tickwright_core::Rejected<()>>(())
+/// ```
+///
+/// # Costs
+/// | operation | worst | usual | cache lines |
+/// |---|---|---|---|
+/// | insert | O(levels), while a cascade is half done | O(1) | the bucket, its tail, the node |
+/// | remove | O(1) | O(1) | the node, its neighbors, the bucket |
+/// | reschedule | as insert | O(1) | as remove + insert |
+/// | peek, second | O(k), k in the first bucket | O(1) for near or equal timers | one a node read |
+/// | next_expiry | O(k) after the bucket's earliest left it | O(1): the bucket's `min` | 2 |
+/// | next_wake | O(1) | O(1) | 2 |
+/// | pop | O(k) for each bucket of k that it enters | amortized O(levels) | 2 per level fallen through |
+/// | pop_and_reinsert | as pop and insert | O(1) after the pop's moves | as pop + insert |
+/// | advance, m expired | as m pops | amortized O(levels) per timer | 2 per timer and level |
+///
+/// `peek` and `second` read the first bucket up to the first or second timer for its `min`. While a
+/// cascade is half done, `peek` and `second` read the rest of its bucket and all lower
+/// buckets. Idle time costs nothing, however long it is. A node that moves descends at least one
+/// level. So it moves at most `LEVELS` - 1 times between insert and delivery. With a budget of n,
+/// an advance moves and delivers at most n timers.
+///
+/// Bytes per timer: slab 24 + slot (8 for a `u32`), hook 40 (on 32-bit targets 32). Fixed per
+/// queue: 704 buckets, slab 11 KiB, hook 17 KiB (on 32-bit targets 11 KiB). The wheel never
+/// allocates.
+///
+/// # Invariants
+/// `clock` is the tick that buckets are named by. `clock` follows the queue's `now`, and may lag
+/// behind.
+/// 1. A node is in the bucket that `BucketNumber::of(clock, expiry)` names ([`Violation::Bucket`]).
+///    The node's record has that bucket's number ([`Violation::Position`]). While a cascade is half
+///    done, the nodes that it has moved are placed by the cascade's own clock, in lower buckets.
+/// 2. `occupied` has a bit set for exactly the buckets that hold a node. `levels` has a bit set for
+///    exactly the levels with such a bucket ([`Violation::Occupied`]).
+/// 3. The buckets hold every pending node once ([`Violation::Count`]). Their chains link back
+///    ([`Violation::BackLink`]) and end at their tails ([`Violation::Head`]).
+/// 4. `min` of a bucket is the earliest expiry in it. If the bucket's bit in `dirty` is set, `min`
+///    may be earlier ([`Violation::Minimum`]). A bucket of level 0 holds one tick and is never
+///    dirty.
+/// 5. `clock` is not later than any expiry ([`Violation::Order`]). Nor is `quiet`
+///    ([`Violation::Minimum`]).
+///
+/// # Files
+/// The files are listed in this order: `digits` (which bucket), `buckets` (marks and chains),
+/// `cascade` (from bucket to bucket), `hierarchy` (the operations).
+///
+/// # References
+/// Varghese & Lauck, "Hashed and hierarchical timing wheels", SOSP 1987, scheme 7. Thomas Gleixner
+/// and Juho Snellman had the idea to derive the level from the highest differing bit. They place
+/// timers relative to the present. Tokio and others use it with fewer levels, the last of which
+/// wraps (see the sweep in the tests). The minimum per bucket with a dirty mark, and entering a
+/// bucket at its minimum, are ours.
 #[derive(Clone, Copy, Debug)]
 pub struct Wheel<const BUCKETS: usize = 64, const LEVELS: usize = 11>;
 

@@ -12,7 +12,7 @@ use super::result::{ArmError, Was};
 ///
 /// After each of these calls, a pending timer is late by at most 8/63 of its delay or by one tick,
 /// for Linux's geometry
-/// ([`Geometry::lateness`](crate::structures::coarse_wheel::Geometry::lateness)). The delay counts
+/// ([`Geometry::lateness`](crate::structures::Geometry::lateness)). The delay counts
 /// from the time of the call by the shard's clock, after any uptime and however
 /// long the driver sleeps. If the shard has no clock, the delay counts from the last advance.
 impl<G: WheelGeometry> SharedTimer<G> {

@@ -3,7 +3,7 @@
 use core::fmt::Debug;
 
 use tickwright_core::structure::{Discipline, Handle, Nodes};
-use tickwright_core::structures::coarse_wheel::{Coarse, Geometry};
+use tickwright_core::structures::{Coarse, Geometry};
 use tickwright_core::{HeadChange, Span, Tick};
 
 use super::word::PARKED;

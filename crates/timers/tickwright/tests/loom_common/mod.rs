@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use loom::sync::atomic::{AtomicU64, Ordering};
 use tickwright::shard::{Firing, Shards, SharedTimer, WheelGeometry};
-use tickwright::structures::coarse_wheel::Geometry;
+use tickwright::structures::Geometry;
 
 /// The shipped protocol over three levels. They start at delays of 0, 63 and 504, and end at 4032.
 pub(crate) type Ours = Geometry<64, 3, 3>;

@@ -22,7 +22,7 @@ use core::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
 use tickwright_core::structure::{Discipline, Handle, Nodes, Record};
-use tickwright_core::structures::coarse_wheel::{Coarse, CoarseRecord, Geometry};
+use tickwright_core::structures::{Coarse, CoarseRecord, Geometry};
 use tickwright_core::{Tick, Violation};
 
 use super::sync::{AtomicU32, AtomicU64, Mutex, MutexGuard};
