@@ -12,6 +12,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
 pub(crate) use self::commands::{Audience, audience};
+#[cfg(not(target_os = "linux"))]
+use crate::elsewhere::Elsewhere;
 use crate::error::LabError;
 use crate::experiments::bench::BenchArgs;
 #[cfg(target_os = "linux")]
@@ -118,12 +120,18 @@ pub(crate) enum Command {
     // This variant has no doc comment, because the help comes from the arguments' own description.
     #[cfg(target_os = "linux")]
     Latency(Box<LatencyArgs>),
+    /// Measure how late the system wakes a program (needs Linux)
+    #[cfg(not(target_os = "linux"))]
+    Latency(Elsewhere),
     /// Run the load of `latency`; `latency` itself starts this command
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
     LatencyLoad(WorkerArgs),
     #[cfg(target_os = "linux")]
     Record(Box<RecordArgs>),
+    /// Record the timers of a program (needs Linux)
+    #[cfg(not(target_os = "linux"))]
+    Record(Elsewhere),
     /// Read a trace of timers that another program wrote, and write it as .twt
     Import(ImportArgs),
     /// Write a trace of timers as CSV, JSON lines or a Parquet file

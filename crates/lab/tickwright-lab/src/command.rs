@@ -6,6 +6,8 @@ use clap_mangen::Man;
 
 use crate::check;
 use crate::cli::{self, Cli, Command};
+#[cfg(not(target_os = "linux"))]
+use crate::elsewhere;
 use crate::error::LabError;
 use crate::experiment::execute;
 use crate::experiments::bench::{Bench, BenchArgs};
@@ -31,6 +33,10 @@ pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
         Some(Command::LatencyLoad(args)) => args.execute(),
         #[cfg(target_os = "linux")]
         Some(Command::Record(args)) => args.execute(),
+        #[cfg(not(target_os = "linux"))]
+        Some(Command::Latency(_)) => Err(elsewhere::refuse("latency", elsewhere::LATENCY)),
+        #[cfg(not(target_os = "linux"))]
+        Some(Command::Record(_)) => Err(elsewhere::refuse("record", elsewhere::RECORD)),
         Some(Command::Import(args)) => at_once(|| args.execute()),
         Some(Command::Export(args)) => at_once(|| args.execute()),
         Some(Command::Describe(args)) => at_once(|| execute(&args, &args.output)),

@@ -5,6 +5,8 @@
 mod check;
 mod cli;
 mod command;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
 mod experiments;
 mod list;
 mod models;
@@ -19,9 +21,11 @@ mod traces;
 
 use std::process::ExitCode;
 
+#[cfg(target_os = "linux")]
+use tickwright_measure::child;
 use tickwright_measure::{
-    allocator, child, clock, duration, error, experiment, host, interrupt, output, progress, render, result,
-    rights, rounds, stats,
+    allocator, clock, duration, error, experiment, host, interrupt, output, progress, render, result, rights,
+    rounds, stats,
 };
 
 use crate::allocator::Counting;

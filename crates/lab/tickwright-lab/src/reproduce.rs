@@ -23,7 +23,10 @@ impl Subcommand for Reproduce {
                 "Run all experiments, one after the other, and write one page\n\n\
                  Takes about ten minutes, as its first line says. --full prints more, and takes no longer.",
             );
-        command.subcommand(all).subcommands(ROWS.iter().map(|row| row.command()))
+        let command = command.subcommand(all).subcommands(ROWS.iter().map(|row| row.command()));
+        #[cfg(not(target_os = "linux"))]
+        let command = command.subcommands(crate::elsewhere::experiments());
+        command
     }
 
     fn augment_subcommands_for_update(command: Command) -> Command {
@@ -39,6 +42,11 @@ impl FromArgMatches for Reproduce {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let missing = || clap::Error::new(ErrorKind::MissingSubcommand);
         let (name, arguments) = matches.subcommand().ok_or_else(missing)?;
+        #[cfg(not(target_os = "linux"))]
+        if let Some((name, why)) = crate::elsewhere::EXPERIMENTS.iter().find(|(of, _)| *of == name) {
+            let refused = crate::elsewhere::refuse(&format!("reproduce {name}"), why);
+            return Err(clap::Error::raw(ErrorKind::InvalidSubcommand, refused));
+        }
         match experiments::row(name) {
             Some(row) => Ok(Self::One(row, arguments.clone())),
             None => TourArgs::from_arg_matches(arguments).map(Self::All),

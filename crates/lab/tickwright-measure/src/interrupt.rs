@@ -6,6 +6,7 @@
 //! `AGAIN` of the first one is ignored. The exit code is 128 plus the signal's number: 130 or 143.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+#[cfg(unix)]
 use core::time::Duration;
 use std::fs;
 use std::io::{self, Read};
@@ -40,6 +41,7 @@ static CHILDREN: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 const SIGNALS: [(i32, u8); 2] = [(SIGINT, 130), (SIGTERM, 143)];
 
 /// A second signal within this time after the first one counts as the same signal.
+#[cfg(unix)]
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// Installs the handlers of SIGINT and SIGTERM. Later calls do nothing.

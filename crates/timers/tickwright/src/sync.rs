@@ -43,7 +43,7 @@ pub(crate) struct ThreadId {
     coroutine: u64,
 }
 
-#[cfg(not(loom))]
+#[cfg(all(unix, not(loom), not(miri)))]
 impl ThreadId {
     /// The id of the kernel thread alone.
     pub(crate) fn without_coroutine(self) -> Self {

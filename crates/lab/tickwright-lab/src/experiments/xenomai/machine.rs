@@ -5,8 +5,8 @@
 use core::time::Duration;
 
 #[cfg(target_os = "linux")]
-use rustix::time::Timespec;
-use rustix::time::{ClockId, clock_gettime};
+use rustix::thread::{ClockId, Timespec};
+use tickwright::time::{Clock, SystemClock};
 
 use crate::rights::{self, LeastSlack};
 
@@ -83,6 +83,7 @@ impl Machine for Real {
 /// other than a signal makes the caller's loop spin, but not wrong.
 #[cfg(target_os = "linux")]
 fn sleep(wake: u64) {
+    const NS_PER_S: u64 = 1_000_000_000;
     let wake = Timespec { tv_sec: (wake / NS_PER_S) as i64, tv_nsec: (wake % NS_PER_S) as i64 };
     let _ = rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &wake);
 }
@@ -94,12 +95,8 @@ fn sleep(wake: u64) {
     std::thread::sleep(Duration::from_nanos(wake.saturating_sub(monotonic())));
 }
 
-const NS_PER_S: u64 = 1_000_000_000;
-
 fn monotonic() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    // Monotonic time is never negative; it passes 2^64 ns after 584 years.
-    now.tv_sec as u64 * NS_PER_S + now.tv_nsec as u64
+    SystemClock::Monotonic.now().as_nanos()
 }
 
 /// Requests punctual wake-ups until the guard is dropped. Adds a note for each request that the
