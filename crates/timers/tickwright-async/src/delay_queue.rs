@@ -13,8 +13,8 @@ pub use expired::{Expired, Key, NotQueued};
 use futures_core::Stream;
 use tickwright_core::{HeadChange, SlabQueue, Wheel};
 
-use crate::base::Core;
 use crate::coop::{self, Candidate};
+use crate::node::Core;
 use crate::sleep::Sleep;
 use crate::sync::Arc;
 use crate::time::{instant, nanos, nanos_at};
@@ -95,7 +95,7 @@ impl<T> DelayQueue<T> {
     }
 
     fn insert_nanos(&mut self, value: T, deadline: u64) -> Key {
-        let tick = self.core.scale.deadline(deadline);
+        let tick = self.core.time.deadline(deadline);
         match self.queue.driven().insert(tick, Entry { value, deadline }) {
             Ok((key, change)) => {
                 self.follow(change);
@@ -143,7 +143,7 @@ impl<T> DelayQueue<T> {
 
     fn reset_nanos(&mut self, key: &Key, deadline: u64) -> Result<(), NotQueued> {
         self.check(key)?;
-        let tick = self.core.scale.deadline(deadline);
+        let tick = self.core.time.deadline(deadline);
         let change = self.queue.driven().reschedule(key.key, tick).map_err(|_| NotQueued)?;
         if let Some(entry) = self.queue.get_mut(key.key) {
             entry.deadline = deadline;
@@ -175,7 +175,7 @@ impl<T> DelayQueue<T> {
                 let key = self.key(expired.key);
                 return Poll::Ready(Some(self.expired(key, expired.value)));
             }
-            let later = self.core.scale.now(self.core.time.now());
+            let later = self.core.time.tick(self.core.time.now());
             if later > now && self.queue.next_wake().is_some_and(|at| at <= later) {
                 now = later;
                 continue;
@@ -189,7 +189,7 @@ impl<T> DelayQueue<T> {
             self.armed = false;
             return Poll::Ready(None);
         };
-        self.sleep.reset_to(self.core.scale.start(next));
+        self.sleep.reset_to(self.core.time.start(next));
         self.armed = Pin::new(&mut self.sleep).poll(cx).is_pending();
         if !self.armed {
             // The first value became due just now.
@@ -210,10 +210,10 @@ impl<T> DelayQueue<T> {
     fn follow_head(&mut self) {
         // On the machine's clock, the driver fires a due timer at once. On another clock, it may
         // not run before that clock is moved.
-        let is_due = |tick| !self.core.time.is_machine() && tick <= self.core.scale.now(self.core.time.now());
+        let is_due = |tick| !self.core.time.is_machine() && tick <= self.core.time.tick(self.core.time.now());
         match self.queue.next_wake() {
             Some(next) if self.armed && !is_due(next) => {
-                self.sleep.reset_to(self.core.scale.start(next));
+                self.sleep.reset_to(self.core.time.start(next));
             }
             _ => self.wake(),
         }

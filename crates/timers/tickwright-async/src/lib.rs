@@ -98,17 +98,18 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod adapter;
-mod base;
 mod coop;
 mod current;
 pub mod delay_queue;
+mod driver;
 mod interval;
+mod node;
 mod owner;
 mod pool;
-mod queue;
 mod record;
 mod report;
 mod settings;
+mod shard;
 mod sleep;
 mod slot;
 mod sync;
@@ -117,8 +118,6 @@ mod thread;
 mod time;
 mod timeout;
 mod timers;
-mod wake;
-mod word;
 
 #[cfg(feature = "quinn")]
 pub use adapter::QuinnRuntime;
@@ -128,13 +127,15 @@ pub use current::{Entered, interval, interval_at, now, sleep, sleep_until, slot,
 #[doc(inline)]
 pub use delay_queue::DelayQueue;
 pub use interval::{Interval, MissedTickBehavior};
-pub use report::{Lateness, Report};
+pub use report::Report;
 pub use settings::Settings;
 pub use sleep::Sleep;
 pub use slot::{Slot, SlotTimeout};
 #[doc(no_inline)]
 pub use std::time::Instant;
 pub use test_clock::{ClockHold, TestClock};
+#[doc(no_inline)]
+pub use tickwright::time::Lateness;
 pub use timeout::{Elapsed, Timeout};
 pub use timers::Timers;
 

@@ -3,12 +3,11 @@
 
 use core::task::{Context, Poll, Waker};
 
-use crate::base::{Core, Node};
 use crate::coop::{self, Candidate};
+use crate::node::{Core, Node, State};
 use crate::pool;
 use crate::record;
 use crate::sync::{Arc, Ordering};
-use crate::word::State;
 
 /// Owns a timer.
 #[derive(Debug)]
@@ -312,7 +311,7 @@ fn over(node: &Arc<Node>, flags: &mut Flags, waker: &Waker) -> Poll<()> {
 /// Whether the timer has fired for this deadline or a later one. The caller has read the state with
 /// Acquire.
 fn has_fired_for(node: &Node, deadline: u64) -> bool {
-    node.core.scale.deadline(deadline) <= node.filed.load(Ordering::Relaxed)
+    node.core.time.deadline(deadline) <= node.filed.load(Ordering::Relaxed)
 }
 
 /// The name of no waker: the address of a function table is never 0.

@@ -10,9 +10,8 @@
 
 use core::cell::{Cell, RefCell};
 
-use crate::base::{Core, Node};
+use crate::node::{Core, Node, State};
 use crate::sync::{Arc, Ordering};
-use crate::word::State;
 
 /// How many timers of one core a thread keeps at most.
 const MOST: usize = 1024;
@@ -57,11 +56,11 @@ fn next_number() -> u16 {
 
 #[inline]
 fn class_of(delay: u64) -> u16 {
-    ((64 - delay.leading_zeros()) / 2 % CLASSES as u32) as u16
+    ((65 - delay.leading_zeros()) / 2 % CLASSES as u32) as u16
 }
 
 /// Returns a timer of `core` that is idle or vacant, without a waker, to be armed for `delay`
-/// ticks.
+/// nanoseconds.
 #[inline]
 pub(crate) fn take(core: &Arc<Core>, delay: u64) -> Arc<Node> {
     let class = class_of(delay);

@@ -2,10 +2,10 @@
 //! to nothing. A fire is recorded under the lock of a shard, so that the owner's next event comes
 //! after it.
 
-use crate::base::Node;
+use crate::node::Node;
 use crate::sync::Arc;
 #[cfg(feature = "record")]
-use crate::{sync::Ordering, word::State};
+use crate::{node::State, sync::Ordering};
 
 /// An idle or vacant timer was armed.
 #[inline]

@@ -4,16 +4,15 @@ use core::fmt;
 use core::time::Duration;
 use std::io;
 
-use tickwright::time::Clock;
+use tickwright::time::{Clock, Lateness};
 use tickwright_core::SlabQueue;
 
-use crate::base::{Core, Locked, Shard};
 use crate::coop;
-use crate::report::Lateness;
+use crate::driver::{Driver, Place};
+use crate::node::{Core, Locked, Shard};
 use crate::sync::{Arc, AtomicUsize, Mutex};
-use crate::time::{Scale, Time};
+use crate::time::Time;
 use crate::timers::Timers;
-use crate::wake::{Sleeper, Wake};
 
 /// The settings of timers: resolution, slack, shards and clock.
 ///
@@ -115,19 +114,16 @@ impl Settings {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
         let timers = self.start_or_retry();
-        match &timers.core.wake {
-            // There is still no thread. This attempt reports why.
-            Wake::Thread(sleeper) if sleeper.call(u64::MAX) => timers.core.start_thread()?,
-            _ => {}
-        }
+        // If there is still no thread, this attempt reports why.
+        timers.core.call_thread(None)?;
         Ok(timers)
     }
 
     /// Like [`start`](Self::start), but ignores a clock that is set. If no thread can be started
     /// now, the next timer that is armed tries again.
     pub(crate) fn start_or_retry(self) -> Timers {
-        let timers = Self { clock: None, ..self }.make(Wake::Thread(Sleeper::default()));
-        timers.core.call_driver(u64::MAX);
+        let timers = Self { clock: None, ..self }.make(Driver::Thread(Place::new()));
+        let _ = timers.core.call_thread(None);
         timers
     }
 
@@ -154,10 +150,10 @@ impl Settings {
     /// ```
     #[must_use]
     pub fn driven(self, earlier: impl Fn() + Send + Sync + 'static) -> Timers {
-        self.make(Wake::Hook(Box::new(earlier)))
+        self.make(Driver::Hook(Box::new(earlier)))
     }
 
-    fn make(self, wake: Wake) -> Timers {
+    fn make(self, driver: Driver) -> Timers {
         coop::begin_turn();
         let shards = match self.shards {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
@@ -168,15 +164,14 @@ impl Settings {
                 queue: SlabQueue::new(),
                 alarm: u64::MAX,
                 locked: 0,
-                lateness: Lateness::NONE,
+                lateness: Lateness::new(),
             }),
         };
-        let scale = Scale::new(self.resolution.unwrap_or(Duration::from_nanos(1 << 14)), self.slack);
+        let resolution = self.resolution.unwrap_or(Duration::from_nanos(1 << 14));
         let core = Core {
             shards: core::iter::repeat_with(shard).take(shards.clamp(1, 256)).collect(),
-            time: self.clock.map_or(Time::Machine, |clock| Time::other(clock, self.is_test, scale)),
-            scale,
-            wake,
+            time: Time::new(resolution, self.slack, self.clock, self.is_test),
+            driver,
             handles: AtomicUsize::new(1),
             #[cfg(feature = "record")]
             recorder: self.recorder,

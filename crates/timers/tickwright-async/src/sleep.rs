@@ -7,7 +7,7 @@ use core::task::{Context, Poll};
 use core::time::Duration;
 use std::time::Instant;
 
-use crate::base::{Core, Node};
+use crate::node::{Core, Node};
 use crate::owner::Owner;
 use crate::pool;
 use crate::sync::Arc;
@@ -73,7 +73,7 @@ impl Sleep {
     #[inline]
     pub(crate) fn parts(core: &Arc<Core>, span: u64) -> (Arc<Node>, u64) {
         let deadline = core.time.now().saturating_add(span);
-        (pool::take(core, core.scale.now(span)), deadline)
+        (pool::take(core, span), deadline)
     }
 
     /// The sleep of [`parts`](Self::parts).

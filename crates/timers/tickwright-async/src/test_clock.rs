@@ -11,8 +11,8 @@ use std::time::Instant;
 
 use tickwright::time::{self, Clock};
 
-use crate::base::Core;
 use crate::coop;
+use crate::node::Core;
 use crate::settings::Settings;
 use crate::sync::{Arc, AtomicU64, Condvar, Mutex, MutexGuard, Ordering, lock};
 use crate::time::{machine, nanos};
@@ -241,13 +241,13 @@ impl Shared {
 
     fn run(&self) {
         for core in self.cores() {
-            core.run();
+            core.pass().0.end();
         }
     }
 
     /// When the next timer is filed.
     fn next(&self) -> Option<u64> {
-        let next = |core: Arc<Core>| core.scale.start(core.next());
+        let next = |core: Arc<Core>| core.time.start(core.next());
         self.cores().into_iter().map(next).min().filter(|&at| at < u64::MAX)
     }
 

@@ -1,80 +1,111 @@
-//! The time in both units: nanoseconds of a clock, and ticks of a queue.
+//! The time of timers: where it comes from, and its ticks.
 
 use core::fmt;
 use core::time::Duration;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use tickwright::time::{Clock, SystemClock};
+use tickwright::time::{self, Clock, SystemClock, Ticks};
 
 use crate::coop;
-use crate::word::NEVER;
+
+/// The clock of a core, and its ticks. All times are nanoseconds, as the machine's clock counts
+/// them.
+pub(crate) struct Time {
+    source: Source,
+    /// Their length is a power of two.
+    ticks: Ticks,
+    /// A mask of low bits that are 0 in the tick of every deadline: so many ticks are coalesced.
+    coalesced: u64,
+}
 
 /// Where the time comes from. The clock of the machine is read without a call through a pointer.
-pub(crate) enum Time {
+enum Source {
     Machine,
-    /// Another clock, with the offsets to add and subtract to get the time of the machine's clock.
+    /// Another clock. The machine's clock is ahead of it by `ahead`. The clock of a test began with
+    /// the machine's time, so it is not behind.
     Other {
         clock: Arc<dyn Clock>,
-        add: u64,
-        sub: u64,
-        /// The clock is a [`TestClock`](crate::TestClock).
+        ahead: i64,
         is_test: bool,
     },
 }
 
 impl Time {
-    /// Another clock. Its time continues from the present time of the machine's clock. The clock of
-    /// a test began with that time, so its time is used without an offset.
-    pub(crate) fn other(clock: Arc<dyn Clock>, is_test: bool, scale: Scale) -> Self {
-        let (machine, other) = (machine(), clock.now().as_nanos());
-        // The offsets are whole ticks, so that a time on a tick of that clock is on a tick here.
-        let whole = |nanos| scale.start(scale.now(nanos));
-        let (add, sub) = if is_test {
-            (0, 0)
-        } else {
-            (whole(machine.saturating_sub(other)), whole(other.saturating_sub(machine)))
-        };
-        Self::Other { clock, add, sub, is_test }
+    /// Chooses the longest tick up to `resolution`, from 8 ns to 1.07 s. It coalesces as many ticks
+    /// as `slack` allows. The time of another clock continues from the present time of the
+    /// machine's clock.
+    pub(crate) fn new(
+        resolution: Duration,
+        slack: Duration,
+        clock: Option<Arc<dyn Clock>>,
+        is_test: bool,
+    ) -> Self {
+        let power = |nanos: u64| nanos.max(1).ilog2();
+        let ticks = Ticks::of(1 << power(nanos(resolution)).clamp(3, 30));
+        let coalesced = (1 << power(ticks.now(time::Instant::ZERO + slack)).min(60)) - 1;
+        let source = clock.map_or(Source::Machine, |clock| {
+            // Whole ticks, so that a time on a tick of that clock is on a tick here.
+            let ahead = i128::from(machine()) - i128::from(clock.now().as_nanos());
+            let ahead = ahead.clamp(-i128::from(i64::MAX), i64::MAX.into()) as i64;
+            let ahead = if is_test { 0 } else { ahead - ahead % ticks.nanoseconds() as i64 };
+            Source::Other { clock, ahead, is_test }
+        });
+        Self { source, ticks, coalesced }
     }
 
-    /// Nanoseconds, as the clock of the machine counts them.
     #[inline]
     pub(crate) fn now(&self) -> u64 {
-        match self {
-            Self::Machine => machine(),
-            Self::Other { clock, .. } => self.convert(clock.now().as_nanos()),
+        match &self.source {
+            Source::Machine => machine(),
+            Source::Other { clock, ahead, .. } => clock.now().as_nanos().saturating_add_signed(*ahead),
         }
     }
 
-    /// Converts a time of the other clock to our time.
-    fn convert(&self, nanos: u64) -> u64 {
-        match self {
-            Self::Machine => nanos,
-            Self::Other { add, sub, .. } => nanos.saturating_add(*add).saturating_sub(*sub),
-        }
-    }
-
-    /// Converts our time to the time of the other clock.
+    /// Converts a time to the time of the other clock.
     #[cfg(feature = "tokio")]
     pub(crate) fn convert_back(&self, nanos: u64) -> u64 {
-        match self {
-            Self::Machine => nanos,
-            Self::Other { add, sub, .. } => nanos.saturating_add(*sub).saturating_sub(*add),
+        match self.source {
+            Source::Machine => nanos,
+            Source::Other { ahead, .. } => nanos.saturating_add_signed(-ahead),
         }
     }
 
     /// The units of the budget that a poll takes which is ready without a wait. While a task works,
     /// the clock of a test stands still. Tests poll by hand, so such a poll takes less.
     pub(crate) fn late_units(&self) -> u32 {
-        if matches!(self, Self::Other { is_test: true, .. }) { coop::VALUE } else { coop::LATE }
+        if matches!(self.source, Source::Other { is_test: true, .. }) { coop::VALUE } else { coop::LATE }
     }
 
     /// Whether this is the machine's clock. A test uses another clock, whose reads must be exact
     /// rather than cheap.
     #[inline]
     pub(crate) fn is_machine(&self) -> bool {
-        matches!(self, Self::Machine)
+        matches!(self.source, Source::Machine)
+    }
+
+    /// The coalesced tick that begins at `nanos` or later, within the slack. Never early. No clock
+    /// reaches the tick of [`u64::MAX`].
+    #[inline]
+    pub(crate) fn deadline(&self, nanos: u64) -> u64 {
+        let tick = self.ticks.deadline(time::Instant::from_nanos(nanos));
+        (tick + self.coalesced) & !self.coalesced
+    }
+
+    /// The tick that contains `nanos`.
+    #[inline]
+    pub(crate) fn tick(&self, nanos: u64) -> u64 {
+        self.ticks.now(time::Instant::from_nanos(nanos))
+    }
+
+    /// When a tick begins. [`u64::MAX`] if it begins after the end of the clock.
+    pub(crate) fn start(&self, tick: u64) -> u64 {
+        self.ticks.start(tick).as_nanos()
+    }
+
+    /// The length of a tick.
+    pub(crate) fn resolution(&self) -> Duration {
+        Duration::from_nanos(self.ticks.nanoseconds())
     }
 }
 
@@ -123,57 +154,10 @@ impl fmt::Debug for Time {
     }
 }
 
-/// The length of a tick, as a power of two in nanoseconds, and how many ticks are coalesced.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Scale {
-    shift: u32,
-    /// A mask of low bits that are 0 in every deadline.
-    coalesced: u64,
-}
-
-impl Scale {
-    /// Chooses the longest tick up to `resolution`, from 8 ns to 1.07 s. It coalesces as many ticks
-    /// as `slack` allows.
-    pub(crate) fn new(resolution: Duration, slack: Duration) -> Self {
-        let power = |nanos: u64| nanos.max(1).ilog2();
-        let shift = power(nanos(resolution)).clamp(3, 30);
-        let ticks = nanos(slack) >> shift;
-        Self { shift, coalesced: (1 << power(ticks).min(60)) - 1 }
-    }
-
-    /// The coalesced tick that begins at `nanos` or later, within the slack. Never early.
-    #[inline]
-    pub(crate) fn deadline(self, nanos: u64) -> u64 {
-        let up = (1 << self.shift) - 1;
-        let tick = (nanos >> self.shift) + u64::from(nanos & up > 0);
-        (tick.saturating_add(self.coalesced) & !self.coalesced).min(NEVER)
-    }
-
-    /// The tick that contains `nanos`; always less than [`NEVER`].
-    #[inline]
-    pub(crate) fn now(self, nanos: u64) -> u64 {
-        (nanos >> self.shift).min(NEVER - 1)
-    }
-
-    /// When a tick begins, in nanoseconds. [`u64::MAX`] if it begins after the end of the clock.
-    pub(crate) fn start(self, tick: u64) -> u64 {
-        if tick > u64::MAX >> self.shift || tick >= NEVER { u64::MAX } else { tick << self.shift }
-    }
-
-    /// The length of a tick.
-    pub(crate) fn resolution(self) -> Duration {
-        Duration::from_nanos(1 << self.shift)
-    }
-}
-
 /// Nanoseconds of a duration; [`u64::MAX`] for 584 years and longer.
 #[inline]
 pub(crate) fn nanos(duration: Duration) -> u64 {
-    // Without a wide multiplication for the usual case.
-    match duration.as_secs().checked_mul(1_000_000_000) {
-        Some(seconds) => seconds.saturating_add(duration.subsec_nanos().into()),
-        None => u64::MAX,
-    }
+    (time::Instant::ZERO + duration).as_nanos()
 }
 
 #[cfg(all(test, not(loom)))]

@@ -4,13 +4,14 @@ use core::fmt;
 use core::time::Duration;
 use std::time::Instant;
 
-use crate::base::Core;
+use tickwright::time::Lateness;
+
 use crate::coop;
-use crate::report::{Lateness, Report};
+use crate::node::Core;
+use crate::node::State;
+use crate::report::Report;
 use crate::sync::{Arc, Ordering, lock};
 use crate::time::instant;
-use crate::wake::Wake;
-use crate::word::State;
 
 /// A handle to timers, from which sleeps, time-outs and slots are made. Clones are handles to the
 /// same timers.
@@ -53,7 +54,7 @@ impl Timers {
     /// Resumes the first panic of a waker, after all wakers were called.
     pub fn run(&self) -> usize {
         coop::begin_turn();
-        self.core.run().0
+        self.core.pass().0.end()
     }
 
     /// How long the caller's loop may sleep before it calls [`run`](Self::run); zero if something
@@ -62,7 +63,7 @@ impl Timers {
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Duration> {
         let next = self.core.next();
-        let left = || self.core.scale.start(next).saturating_sub(self.core.time.now());
+        let left = || self.core.time.start(next).saturating_sub(self.core.time.now());
         (next < u64::MAX).then(|| Duration::from_nanos(left()))
     }
 
@@ -70,19 +71,19 @@ impl Timers {
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
         let next = self.core.next();
-        (next < u64::MAX).then(|| instant(self.core.scale.start(next)))
+        (next < u64::MAX).then(|| instant(self.core.time.start(next)))
     }
 
     /// The longest time that a timer may be late by rounding.
     #[must_use]
     pub fn resolution(&self) -> Duration {
-        self.core.scale.resolution()
+        self.core.time.resolution()
     }
 
     /// Counts timers and looks at how late they fired. O(timers), with one shard locked at a time.
     #[must_use]
     pub fn report(&self) -> Report {
-        let (mut live, mut vacant, mut locks, mut lateness) = (0, 0, 0, Lateness::NONE);
+        let (mut live, mut vacant, mut locks, mut lateness) = (0, 0, 0, Lateness::new());
         for shard in &self.core.shards {
             let state = lock(&shard.state);
             for (_, node) in state.queue.iter_unordered() {
@@ -94,10 +95,7 @@ impl Timers {
             locks += state.locked;
             lateness.add(&state.lateness);
         }
-        let (wakeups, panics) = match &self.core.wake {
-            Wake::Thread(sleeper) => sleeper.counts(),
-            Wake::Hook(_) => (0, 0),
-        };
+        let (wakeups, panics) = self.core.driver.counts();
         Report { live, vacant, locks, lateness, wakeups, panics }
     }
 

@@ -64,6 +64,7 @@ mod alarm;
 mod clock;
 mod driver_thread;
 mod instant;
+mod lateness;
 mod parker;
 #[cfg(unix)]
 mod platform_thread;
@@ -80,6 +81,7 @@ pub use clock::{Clock, Timeline, Watcher};
 pub use driver_thread::{DriverPanicked, DriverThread, Join};
 pub use instant::Instant;
 pub(crate) use instant::nanos;
+pub use lateness::Lateness;
 pub use parker::{Parker, Woken};
 #[cfg(unix)]
 pub use platform_thread::start_thread;

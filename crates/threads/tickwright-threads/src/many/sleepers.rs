@@ -1,6 +1,6 @@
 //! Threads of one worker that wait for a time, in one of the queues of the core.
 
-use tickwright::time::Instant;
+use tickwright::time::{Instant, Ticks};
 use tickwright_core::{Family, Key, SlabQueue, TimerQueue, for_each_family};
 
 /// A timer queue of any family, whose payloads are the numbers of records.
@@ -15,20 +15,15 @@ pub(super) trait Sleepers: Send {
     fn is_empty(&self) -> bool;
 }
 
-/// One tick is 1024 ns. With finer ticks a wheel would have extra lower levels, through which
-/// timers would only cascade.
-const TICK_BITS: u32 = 10;
+/// With finer ticks a wheel would have extra lower levels, through which timers would only cascade.
+const TICKS: Ticks = Ticks::of(1024);
 
 impl<F: Family> Sleepers for SlabQueue<F, u32>
 where
     Self: Send,
 {
     fn insert(&mut self, now: Instant, at: Instant, number: u32) -> Option<Key> {
-        // The tick is rounded up, so that no thread wakes early.
-        let at = at.as_nanos();
-        let tick = (at >> TICK_BITS) + u64::from(at & ((1 << TICK_BITS) - 1) != 0);
-        let now = now.as_nanos() >> TICK_BITS;
-        self.insert_at(tick, number, now).ok()
+        self.insert_at(TICKS.deadline(at), number, TICKS.now(now)).ok()
     }
 
     fn remove(&mut self, key: Key) {
@@ -36,13 +31,11 @@ where
     }
 
     fn pop(&mut self, now: Instant) -> Option<u32> {
-        self.pop_expired(now.as_nanos() >> TICK_BITS).map(|expired| expired.value)
+        self.pop_expired(TICKS.now(now)).map(|expired| expired.value)
     }
 
     fn next_wake(&self) -> Option<Instant> {
-        TimerQueue::next_wake(self)
-            .map(|tick| if tick > u64::MAX >> TICK_BITS { u64::MAX } else { tick << TICK_BITS })
-            .map(Instant::from_nanos)
+        TimerQueue::next_wake(self).map(|tick| TICKS.start(tick))
     }
 
     fn is_empty(&self) -> bool {

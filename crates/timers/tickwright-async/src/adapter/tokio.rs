@@ -5,13 +5,14 @@ use core::pin::{Pin, pin};
 use core::task::{Context, Poll, Waker};
 use core::time::Duration;
 use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{OnceLock, Weak};
 
 use tickwright::time::{Clock, Instant};
 use tokio::runtime::{Handle, TryCurrentError};
 use tokio::time;
 
-use crate::base::Core;
+use crate::node::Core;
 use crate::settings::Settings;
 use crate::sync::{Arc, Mutex, Ordering, lock};
 use crate::timers::Timers;
@@ -150,14 +151,18 @@ impl Driver {
             // The waker is stored before the look, so that a timer that is filed from now on wakes
             // this task.
             lock(&self.state).waker = Some(cx.waker().clone());
-            let next = core.run_on(|| {});
+            let (fired, next) = core.pass();
+            // A panic of a waker does not end the task, nor does one of the drop of its payload.
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| fired.end())) {
+                let _ = catch_unwind(AssertUnwindSafe(|| drop(panic))).map_err(core::mem::forget);
+            }
             if core.handles.load(Ordering::Acquire) == 0 && core.sweep() {
                 if self.end() {
                     return Poll::Ready(());
                 }
                 continue;
             }
-            let at = Duration::from_nanos(core.time.convert_back(core.scale.start(next)));
+            let at = Duration::from_nanos(core.time.convert_back(core.time.start(next)));
             // `None`: the instant is after the end of tokio's clock.
             let Some(at) = (next < u64::MAX).then(|| self.epoch.checked_add(at)).flatten() else {
                 return Poll::Pending;
@@ -168,7 +173,7 @@ impl Driver {
             if sleep.as_mut().poll(cx).is_pending() {
                 return Poll::Pending;
             }
-            if core.scale.now(core.time.now()) < next {
+            if core.time.tick(core.time.now()) < next {
                 // tokio's sleep has ended a little before its deadline.
                 sleep.as_mut().reset(time::Instant::now() + Duration::from_millis(1));
             }

@@ -3,8 +3,8 @@
 use core::fmt;
 use core::time::Duration;
 
-use crate::service::{Info, Lateness, Site, SiteCounts, State, Statistics};
-use crate::time::{Instant, nanos};
+use crate::service::{Info, Site, SiteCounts, State, Statistics};
+use crate::time::{Instant, Lateness, nanos};
 
 /// Everything that a scheduler holds, at one moment: [`Scheduler::dump`](super::Scheduler::dump).
 /// It prints as a table.

@@ -8,14 +8,13 @@ use tickwright_nodes::arena::{Full, Idx};
 
 use super::held::Host;
 use super::int::IntIds;
-use super::lateness::Lateness;
 use super::settings::Settings;
 use super::site::Sites;
 use super::structure::Structure;
 use super::table::Table;
 use super::words::{Refusal, Statistics};
 use crate::sync::no_memory;
-use crate::time::{Alarm, Clock, Instant, Source, Ticks};
+use crate::time::{Alarm, Clock, Instant, Lateness, Source, Ticks};
 
 /// The timers of one thread, on a clock. See the [module](super).
 pub struct Service<P> {

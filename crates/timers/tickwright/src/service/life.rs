@@ -227,7 +227,7 @@ impl<P> Service<P> {
     }
 
     /// The deadline for a due time on the steady timeline.
-    #[inline]
+    #[inline(always)]
     fn deadline_at(&mut self, due: u64, slack: Slack, now: u64) -> Tick {
         let ticks = self.ticks;
         if !self.structure.is_exact() {

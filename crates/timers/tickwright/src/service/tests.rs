@@ -230,23 +230,6 @@ fn times_by_the_wall_saturate() {
     assert_eq!(unshifted(u64::MAX, -10), u64::MAX);
 }
 
-#[test]
-fn lateness_is_counted_in_powers_of_two() {
-    let mut lateness = Lateness::new();
-    for ns in [0, 1, 2, 3, 4, 1_000, u64::MAX] {
-        lateness.note(ns);
-    }
-    let buckets: Vec<_> = lateness.buckets().collect();
-    let ns = Duration::from_nanos;
-    let counted = [(0, 1), (1, 1), (3, 2), (7, 1), (1023, 1), (u64::MAX, 1)];
-    assert_eq!(buckets, counted.map(|(last, count)| (ns(last), count)));
-    assert_eq!((lateness.count(), lateness.max()), (7, ns(u64::MAX)));
-    assert_eq!([0.0, 0.5, 1.0].map(|share| lateness.quantile(share)), [0, 3, u64::MAX].map(ns));
-    assert_eq!(lateness.mean(), ns(((1010 + u128::from(u64::MAX)) / 7) as u64));
-    let none = Lateness::new();
-    assert_eq!((none.max(), none.mean(), none.quantile(0.5)), (ns(0), ns(0), ns(0)));
-}
-
 /// With room for a timer, adding the timer allocates nothing.
 #[test]
 fn room_is_made_in_advance() {

@@ -4,10 +4,9 @@ use core::fmt;
 use core::time::Duration;
 
 use super::entry::State;
-use super::lateness::Lateness;
 use super::site::Site;
 use super::table::TimerId;
-use crate::time::Instant;
+use crate::time::{Instant, Lateness};
 
 /// Why a timer was not armed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -118,7 +118,7 @@ impl<K: Clock + 'static> DriverThread<K> {
                 told.runs.fetch_add(1, Ordering::Relaxed);
                 if let Err(panic) = catch_unwind(AssertUnwindSafe(&mut run)) {
                     told.note(panic);
-                    at.at_latest(at.clock().now() + AFTER_A_PANIC);
+                    at.bring_forward(at.clock().now() + AFTER_A_PANIC);
                 }
             }
         };

@@ -92,8 +92,12 @@ impl fmt::Debug for Instant {
 
 /// Nanoseconds of a duration; [`u64::MAX`] for 584 years and longer.
 #[inline]
-pub(crate) fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+pub(crate) const fn nanos(duration: Duration) -> u64 {
+    // Without a wide multiplication for the usual case.
+    match duration.as_secs().checked_mul(1_000_000_000) {
+        Some(seconds) => seconds.saturating_add(duration.subsec_nanos() as u64),
+        None => u64::MAX,
+    }
 }
 
 #[cfg(all(test, not(loom)))]

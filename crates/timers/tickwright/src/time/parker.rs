@@ -230,8 +230,10 @@ impl<K: Clock> Parker<K> {
         lock(&self.state).alarm
     }
 
-    /// Sets the alarm to `at`, unless it is set to an earlier instant.
-    pub(super) fn at_latest(&self, at: Instant) {
+    /// Sets the alarm to `at`, unless it is set to an earlier instant. A driver thread that has
+    /// found its next time calls this, because others may have set the alarm since. Costs as
+    /// [`set`](Alarm::set).
+    pub fn bring_forward(&self, at: Instant) {
         self.change(|alarm| Some(alarm.map_or(at, |alarm| alarm.min(at))));
     }
 

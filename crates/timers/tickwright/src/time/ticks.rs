@@ -22,8 +22,10 @@ pub struct Ticks {
     /// The length in ns; never 0.
     length: u64,
     /// 2^64 / `length`, rounded down. Multiplying by it replaces a division, which would cost as
-    /// much as arming a timer. For a length of 1 it is not used.
+    /// much as arming a timer. 0 if the length is a power of two: then `shift` is that power, and a
+    /// shift replaces the product.
     reciprocal: u64,
+    shift: u32,
 }
 
 impl Ticks {
@@ -32,12 +34,14 @@ impl Ticks {
     /// Ticks of 1 ms: the default for wheels.
     pub const MILLISECOND: Self = Self::of(1_000_000);
 
-    /// Ticks of `nanoseconds` each; 0 is treated as 1.
+    /// Ticks of `nanoseconds` each; 0 is treated as 1. A power of two converts fastest.
     #[must_use]
     pub const fn of(nanoseconds: u64) -> Self {
         let length = if nanoseconds == 0 { 1 } else { nanoseconds };
-        // The reciprocal is at most 2^63 if `length` is 2 or more.
-        Self { length, reciprocal: ((1 << 64) / length as u128) as u64 }
+        let is_power = length.is_power_of_two();
+        // The reciprocal is less than 2^63 if `length` is 3 or more.
+        let reciprocal = if is_power { 0 } else { ((1 << 64) / length as u128) as u64 };
+        Self { length, reciprocal, shift: length.trailing_zeros() }
     }
 
     /// Nanoseconds in a tick.
@@ -47,6 +51,7 @@ impl Ticks {
     }
 
     /// The tick that contains the instant `now`.
+    #[inline]
     #[must_use]
     pub const fn now(self, now: Instant) -> Tick {
         self.divide(now.as_nanos()).0
@@ -55,10 +60,11 @@ impl Ticks {
     /// Quotient and remainder. With r for the reciprocal, 2^64 = r length + e with e < length. So x
     /// r / 2^64 = x / length - (x e / length) / 2^64. The subtracted term is less than 1. So the
     /// product, rounded down, is the quotient or one less.
+    #[inline]
     const fn divide(self, x: u64) -> (u64, u64) {
         let length = self.length;
-        if length == 1 {
-            return (x, 0);
+        if self.reciprocal == 0 {
+            return (x >> self.shift, x & (length - 1));
         }
         let quotient = ((x as u128 * self.reciprocal as u128) >> 64) as u64;
         let remainder = x - quotient * length;
@@ -66,6 +72,7 @@ impl Ticks {
     }
 
     /// The first tick that begins at `at` or later.
+    #[inline]
     #[must_use]
     pub const fn deadline(self, at: Instant) -> Tick {
         let (quotient, remainder) = self.divide(at.as_nanos());
@@ -73,6 +80,7 @@ impl Ticks {
     }
 
     /// The instant at which `tick` begins, or [`Instant::MAX`] if no clock ever reaches it.
+    #[inline]
     #[must_use]
     pub const fn start(self, tick: Tick) -> Instant {
         Instant::from_nanos(tick.saturating_mul(self.length))

@@ -91,10 +91,10 @@ fn the_last_setting_holds() {
     host.advance(Duration::from_nanos(20));
     assert!(parker.settle());
     assert!(hear.try_recv().is_err());
-    parker.at_latest(Instant::from_nanos(50));
-    parker.at_latest(Instant::from_nanos(60));
+    parker.bring_forward(Instant::from_nanos(50));
+    parker.bring_forward(Instant::from_nanos(60));
     assert_eq!(parker.alarm(), Some(Instant::from_nanos(50)));
-    parker.at_latest(Instant::from_nanos(40));
+    parker.bring_forward(Instant::from_nanos(40));
     assert_eq!(parker.alarm(), Some(Instant::from_nanos(40)));
     parker.stop();
 }

@@ -4,7 +4,7 @@ use core::fmt;
 use core::time::Duration;
 
 /// Counts of latenesses. Bucket 0 holds 0 ns; bucket b holds 2^(b-1) to 2^b - 1 ns.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Lateness {
     counts: [u64; 65],
     sum_ns: u128,
@@ -12,14 +12,24 @@ pub struct Lateness {
 }
 
 impl Lateness {
-    pub(super) const fn new() -> Self {
+    /// Nothing is counted.
+    #[must_use]
+    pub const fn new() -> Self {
         Self { counts: [0; 65], sum_ns: 0, max_ns: 0 }
     }
 
-    pub(super) fn note(&mut self, ns: u64) {
+    /// Counts a lateness, in nanoseconds.
+    pub fn note(&mut self, ns: u64) {
         self.counts[(u64::BITS - ns.leading_zeros()) as usize] += 1;
         self.sum_ns += u128::from(ns);
         self.max_ns = self.max_ns.max(ns);
+    }
+
+    /// Counts all latenesses of another histogram, too.
+    pub fn add(&mut self, other: &Self) {
+        self.counts.iter_mut().zip(&other.counts).for_each(|(mine, theirs)| *mine += theirs);
+        self.sum_ns += other.sum_ns;
+        self.max_ns = self.max_ns.max(other.max_ns);
     }
 
     /// How many latenesses were counted.
@@ -61,8 +71,17 @@ impl Lateness {
     }
 }
 
+impl Default for Lateness {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl fmt::Debug for Lateness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.buckets()).finish()
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests;

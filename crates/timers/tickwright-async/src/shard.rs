@@ -27,10 +27,9 @@ use std::panic::{catch_unwind, resume_unwind};
 
 use tickwright_core::Key;
 
-use crate::base::{Core, Locked, Node, Shard};
+use crate::node::{Core, Locked, Node, Shard, State};
 use crate::record;
 use crate::sync::{Arc, MutexGuard, Ordering, lock};
-use crate::word::State;
 
 /// A timer was not filed: there is no memory for its place in the queue.
 #[derive(Debug)]
@@ -42,7 +41,7 @@ const BATCH: usize = 32;
 /// The timers that a pass has taken out. Their wakers are called and their references dropped with
 /// no lock held.
 #[derive(Default)]
-struct Taken {
+pub(crate) struct Taken {
     timers: Vec<(Arc<Node>, Option<Waker>)>,
     /// How many wakers were called, and the first panic of one.
     woken: usize,
@@ -66,7 +65,7 @@ impl Taken {
     ///
     /// # Panics
     /// Resumes the first panic of a waker.
-    fn end(mut self) -> usize {
+    pub(crate) fn end(mut self) -> usize {
         self.release();
         match self.panic.take() {
             Some(panic) => resume_unwind(panic),
@@ -168,29 +167,26 @@ impl Core {
         !earlier || self.call_driver(deadline)
     }
 
-    /// Fires the due timers of all shards, on this thread. Returns how many timers fired, and the
-    /// tick at which the next is filed; [`u64::MAX`] if none is.
-    ///
-    /// # Panics
-    /// Resumes the first panic of a waker, after all wakers were called.
-    pub(crate) fn run(&self) -> (usize, u64) {
+    /// Fires the due timers of all shards, on this thread. Returns what it has fired, and the tick
+    /// at which the next timer is filed; [`u64::MAX`] if none is.
+    pub(crate) fn pass(&self) -> (Taken, u64) {
         let (mut next, mut taken) = (u64::MAX, Taken::default());
         for shard in &self.shards {
             next = next.min(self.run_shard(shard, &mut taken));
         }
-        (taken.end(), next)
+        (taken, next)
     }
 
     fn run_shard(&self, shard: &Shard, taken: &mut Taken) -> u64 {
         loop {
             let nanos = self.time.now();
-            let now = self.scale.now(nanos);
+            let now = self.time.tick(nanos);
             let mut state = lock(&shard.state);
             // An early bound is safe here: nothing reads the alarm before the end of the pass.
             let due = state.queue.next_wake().is_some_and(|at| at <= now);
             while due && taken.timers.len() < BATCH {
                 let Some(expired) = state.queue.pop_expired(now) else { break };
-                state.fire(expired.value, now, taken, |due| nanos.saturating_sub(self.scale.start(due)));
+                state.fire(expired.value, now, taken, |due| nanos.saturating_sub(self.time.start(due)));
             }
             let next = state.raise_alarm();
             drop(state);

@@ -1,29 +1,49 @@
-//! The types of timers, shards and their core. They refer to one another: a queue holds timers, and
-//! a timer knows its core.
+//! A timer, with the types that it refers to: its shard, whose queue holds it, and the core of
+//! both.
 //!
 //! ```text
 //!   Owner ──> Node { word, deadline, filed, waker } <── Shard { lock, queue }
 //!   (one: a Sleep, a Slot)      │  counted                    ^
-//!               └──────────> Core { shards, time, wake }  <── Timers, the driver
+//!               └──────────> Core { shards, time, driver }  <── Timers, the driver
 //! ```
+//!
+//! # The states of a timer
+//!
+//! ```text
+//!              file (lock)                       due (lock)            the waker is out
+//!   ┌──────┐ ─────────────> ┌───────┐ ────────────────────> ┌────────┐ ───────> ┌───────┐
+//!   │ idle │                │ armed │ <─┐ 1: shorten         │ firing │          │ fired │
+//!   └──────┘ <──┐           └───────┘ ──┘                    └────────┘          └───────┘
+//!      ^        │ due (lock)   │  ^ 3: arm                                           │
+//!      │        │    2: disarm v  │                                                  │
+//!      │        └────────── ┌────────┐                                               │
+//!      │                    │ vacant │                 the owner takes it back       │
+//!      │                    └────────┘                                               │
+//!      └─────────────────────────────────────────────────────────────────────────────┘
+//! ```
+//!
+//! A timer that its shard cannot keep, for lack of memory or of a driver, is fired for no deadline.
+//! The woken task sees that its deadline has not passed, and files its timer again.
+//!
+//! *Armed* and *vacant* timers are in a queue, *idle* and *fired* ones are not. The transitions 1,
+//! 2 and 3 are one compare-exchange each, by the owner, without a lock. A later deadline is no
+//! transition: the owner stores it.
 
+use core::task::Waker;
+
+use tickwright::time::Lateness;
 use tickwright_core::SlabQueue;
 
-use crate::report::Lateness;
+use crate::driver::Driver;
 use crate::sync::{Arc, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Cell, Mutex, Ordering};
-use crate::time::{Scale, Time};
-use crate::wake::Wake;
-use crate::word::State;
-use core::task::Waker;
+use crate::time::Time;
 
 /// What all handles, timers and the driver share.
 #[derive(Debug)]
 pub(crate) struct Core {
     pub(crate) shards: Box<[Shard]>,
     pub(crate) time: Time,
-    pub(crate) scale: Scale,
-    /// How the driver learns of an earlier deadline.
-    pub(crate) wake: Wake,
+    pub(crate) driver: Driver,
     /// The number of handles. Timers are none.
     pub(crate) handles: AtomicUsize,
     #[cfg(feature = "record")]
@@ -125,7 +145,7 @@ impl Node {
     /// The tick of the deadline that the owner stored last.
     #[inline]
     pub(crate) fn due(&self) -> u64 {
-        self.core.scale.deadline(self.deadline.load(Ordering::Relaxed))
+        self.core.time.deadline(self.deadline.load(Ordering::Relaxed))
     }
 
     /// Puts a waker, or none, into the timer, and returns the previous waker.
@@ -145,5 +165,34 @@ impl Node {
 impl core::fmt::Debug for Locked {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Locked").field("filed", &self.queue.len()).field("alarm", &self.alarm).finish()
+    }
+}
+
+/// The state of a timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum State {
+    /// In no queue.
+    Idle,
+    /// In a queue, though no task waits for it.
+    Vacant,
+    /// In a queue, with a waker.
+    Armed,
+    /// Out of the queue. The driver takes its waker.
+    Firing,
+    /// Out of the queue, and its waker is taken. `filed` is the deadline that the timer fired for.
+    Fired,
+}
+
+impl State {
+    #[inline]
+    pub(crate) const fn of(word: u32) -> Self {
+        match word {
+            0 => Self::Idle,
+            1 => Self::Vacant,
+            2 => Self::Armed,
+            3 => Self::Firing,
+            _ => Self::Fired,
+        }
     }
 }

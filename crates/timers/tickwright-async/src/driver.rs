@@ -1,0 +1,87 @@
+//! Who fires the timers: a thread of their own, or the caller's loop.
+
+use core::fmt;
+use std::io;
+
+use tickwright::time::{DriverThread, SystemClock};
+
+use crate::sync::{Mutex, lock};
+
+/// The driver of a core, which is called when a timer is filed for a tick before its next look.
+pub(crate) enum Driver {
+    /// A thread, which ends when no handle and no timer is left.
+    Thread(Place<DriverThread<SystemClock>>),
+    /// A hook of the caller, whose loop or other code runs the timers.
+    Hook(Box<dyn Fn() + Send + Sync>),
+}
+
+impl Driver {
+    /// How often the thread woke up, and how many wakers panicked there.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        let Self::Thread(place) = self else { return (0, 0) };
+        let counts =
+            |thread: &DriverThread<_>| (thread.wakeups(), thread.panics().map_or(0, |all| all.count));
+        lock(&place.0).as_ref().map_or((0, 0), counts)
+    }
+}
+
+impl fmt::Debug for Driver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Thread(place) => lock(&place.0).fmt(f),
+            Self::Hook(_) => f.write_str("Hook"),
+        }
+    }
+}
+
+/// The place of a thread that is started when there is work, and ends when there is none.
+pub(crate) struct Place<D>(Mutex<Option<D>>);
+
+impl<D> Place<D> {
+    pub(crate) fn new() -> Self {
+        Self(Mutex::new(None))
+    }
+
+    /// Calls the thread. If there is none, starts one before.
+    pub(crate) fn call(
+        &self,
+        start: impl FnOnce() -> io::Result<D>,
+        call: impl FnOnce(&D),
+    ) -> io::Result<()> {
+        let mut place = lock(&self.0);
+        let thread = match place.take() {
+            Some(thread) => thread,
+            None => start()?,
+        };
+        call(place.insert(thread));
+        Ok(())
+    }
+
+    /// Calls the thread if there is one.
+    pub(crate) fn call_if_any(&self, call: impl FnOnce(&D)) {
+        if let Some(thread) = &*lock(&self.0) {
+            call(thread);
+        }
+    }
+
+    /// The thread calls this when no handle is left. If it is idle, it gives up its place, and has
+    /// to end. Otherwise a timer was filed meanwhile: either the thread that filed it has started
+    /// another driver, and this one ends, or this driver goes on. Returns whether the caller has to
+    /// end.
+    pub(crate) fn leave(&self, is_idle: impl FnOnce() -> bool) -> bool {
+        let mine = lock(&self.0).take();
+        // This runs outside of our lock: a thread that files a timer takes the lock of a shard
+        // before ours.
+        if !is_idle() {
+            let mut place = lock(&self.0);
+            if place.is_none() {
+                *place = mine;
+                return false;
+            }
+        }
+        true
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models;

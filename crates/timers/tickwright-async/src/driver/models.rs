@@ -1,0 +1,73 @@
+//! Models of the driver's sleep against threads that file timers, in all schedules. A wake-up that
+//! is lost is a thread that sleeps for ever, which loom reports as a deadlock: its waits have no
+//! end.
+
+use tickwright::time::{Instant, Parker, Woken};
+
+use super::*;
+use crate::sync::Arc;
+
+type Alarm = Arc<Parker<SystemClock>>;
+
+/// Stand-ins for the thread, which is its alarm, and for the shards: the earliest time.
+#[derive(Clone)]
+struct Scene {
+    place: Arc<Place<Alarm>>,
+    earliest: Arc<Mutex<Instant>>,
+}
+
+impl Scene {
+    /// There is a thread already.
+    fn new() -> (Self, Alarm) {
+        let (place, alarm) = (Place::new(), Parker::new(SystemClock::Monotonic));
+        place.call(|| Ok(alarm.clone()), |_| {}).unwrap();
+        (Self { place: Arc::new(place), earliest: Arc::new(Mutex::new(Instant::MAX)) }, alarm)
+    }
+
+    /// Files a timer that is due. Returns whether a thread had to be started.
+    fn file(&self) -> bool {
+        *lock(&self.earliest) = Instant::ZERO;
+        let mut starts = false;
+        let start = || {
+            starts = true;
+            Ok(Parker::new(SystemClock::Monotonic))
+        };
+        self.place.call(start, |alarm| alarm.bring_forward(Instant::ZERO)).unwrap();
+        starts
+    }
+}
+
+/// Fails when the thread sets its alarm, after the look, instead of bringing it forward.
+#[test]
+fn a_timer_that_is_filed_during_a_look_wakes_the_thread() {
+    loom::model(|| {
+        let (scene, alarm) = Scene::new();
+        let other = scene.clone();
+        let filer = loom::thread::spawn(move || assert!(!other.file()));
+        loop {
+            let next = *lock(&scene.earliest);
+            if next == Instant::ZERO {
+                break;
+            }
+            alarm.bring_forward(next);
+            assert_eq!(alarm.wait(), Woken::Due);
+        }
+        filer.join().unwrap();
+    });
+}
+
+/// Fails when the thread checks whether it is idle before it leaves its place.
+#[test]
+fn a_thread_that_ends_against_a_timer_that_is_filed() {
+    loom::model(|| {
+        let (scene, alarm) = Scene::new();
+        let other = scene.clone();
+        let filer = loom::thread::spawn(move || other.file());
+        let ends = scene.place.leave(|| *lock(&scene.earliest) == Instant::MAX);
+        let starts = filer.join().unwrap();
+        assert_eq!(ends, starts, "there is one thread for the timer");
+        if !ends {
+            assert_eq!(alarm.wait(), Woken::Due);
+        }
+    });
+}
