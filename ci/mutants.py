@@ -44,7 +44,7 @@ AREAS = {
     "nodes": ("tickwright-nodes", "(arena|hook|chain|tree)", (30, 2, 8), CORE),
     "core": ("tickwright-core", "(family|storage)/", (90, 0, 20), CORE),
     "shard": ("tickwright", "shard/", (35, 8, 8), [*CALLS, *LOOM]),
-    "calls": ("tickwright", "(scheduler|service|time/parker)", (40, 8, 8), [*CALLS, *LOOM]),
+    "calls": ("tickwright", "(scheduler|time/parker)", (40, 8, 8), [*CALLS, *LOOM]),
     "threads": ("tickwright-threads", "(many|join_word|park_word|wake_flags|wait|record|roster|here)", (40, 16, 10),
                 [f"-p tickwright-threads --lib --test {' --test '.join(THREADS)}",
                  "-p tickwright-threads --release --lib -- models"]),

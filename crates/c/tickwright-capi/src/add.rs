@@ -4,8 +4,7 @@
 use core::ffi::{c_char, c_int, c_void};
 
 use crate::contract::shared;
-use tickwright::scheduler::{Cancelled, TimerId};
-use tickwright::service::{Refused, Timing, When};
+use tickwright::scheduler::{Cancelled, Refused, TimerId, Timing, When};
 use tickwright::time::Instant;
 use tickwright_boundary::answer::{self, aligned, put};
 use tickwright_boundary::{code, exported, grow};

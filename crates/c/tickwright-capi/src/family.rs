@@ -3,7 +3,7 @@
 use core::alloc::Layout;
 use core::ffi::c_int;
 
-use tickwright::service::Structure;
+use tickwright::scheduler::Structure;
 use tickwright_boundary::code;
 use tickwright_core::queue::hook::HookPtr;
 use tickwright_core::structures::{Arity, Degree, Group, MOST, groups_for};

@@ -67,10 +67,10 @@ impl Callback for Call {
         let told = tw_firing {
             size: size_of::<tw_firing>(),
             sched: holder(firing.scheduler()),
-            id: firing.id().to_bits(),
-            due_ns: firing.due().as_nanos(),
-            now_ns: firing.now().as_nanos(),
-            overruns: firing.overruns(),
+            id: firing.id.to_bits(),
+            due_ns: firing.due.as_nanos(),
+            now_ns: firing.now.as_nanos(),
+            overruns: firing.overruns,
             token: self.token,
         };
         // SAFETY: the caller's function, called as the header says, with no lock held.

@@ -3,8 +3,7 @@
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::time::Duration;
 
-use tickwright::scheduler::Cancelled;
-use tickwright::service::{Missed, Origin, Refusal, Site, Timing, When};
+use tickwright::scheduler::{Cancelled, Missed, Origin, Refusal, Site, Timing, When};
 use tickwright::time::Instant;
 use tickwright_boundary::grow::Growing;
 use tickwright_boundary::{code, end_of, numbers};

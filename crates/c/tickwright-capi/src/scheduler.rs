@@ -5,8 +5,7 @@ use core::sync::atomic::AtomicU64;
 use core::time::Duration;
 
 use tickwright::fork::{ForkLock, Order};
-use tickwright::scheduler::{Cancelled, Scheduler, TimerId};
-use tickwright::service::{Settings, Structure, Timing};
+use tickwright::scheduler::{Cancelled, Scheduler, Settings, Structure, TimerId, Timing};
 use tickwright::time::{SystemClock, VirtualHost};
 use tickwright_boundary::answer::{self, aligned, borrowed, put};
 use tickwright_boundary::grow::{self, Growing};

@@ -3,8 +3,7 @@
 use core::ffi::{c_char, c_int, c_void};
 use core::time::Duration;
 
-use tickwright::scheduler::Scheduler;
-use tickwright::service::State;
+use tickwright::scheduler::{Scheduler, State};
 use tickwright::time::Instant;
 use tickwright_boundary::answer::{self, aligned, put, write_text};
 use tickwright_boundary::grow::Growing;

@@ -19,8 +19,7 @@ use std::sync::{Mutex, PoisonError};
 use clap::Args;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use tickwright::scheduler::{Cancelled, Firing, Next, Plain, Scheduler, TimerId};
-use tickwright::service::{Settings, Structure};
+use tickwright::scheduler::{Cancelled, Firing, Next, Plain, Scheduler, Settings, Structure, TimerId};
 use tickwright::time::{Clock, SystemClock};
 
 use crate::allocator;

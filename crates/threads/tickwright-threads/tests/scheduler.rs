@@ -5,8 +5,7 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
 
-use tickwright::scheduler::{Boxed, Cancelled, Next, RunError, Scheduler, WouldDeadlock};
-use tickwright::service::{Refusal, Settings};
+use tickwright::scheduler::{Boxed, Cancelled, Next, Refusal, RunError, Scheduler, Settings, WouldDeadlock};
 use tickwright::shard::{self, Firing, Shards, Was};
 use tickwright::time::VirtualHost;
 use tickwright_threads::{Attributes, ManyToMany, Model, Place, Runtime, this_thread};
@@ -74,8 +73,8 @@ fn a_thread_is_not_taken_for_the_callback_of_another_on_its_worker() {
             let scheduler = firing.scheduler();
             assert!(scheduler.within_callback());
             assert_eq!(scheduler.run_queue(), Err(RunError::WithinCallback));
-            assert!(matches!(scheduler.cancel_sync(firing.id()), Err(WouldDeadlock)));
-            assert!(matches!(scheduler.try_cancel(firing.id()), Cancelled::Running { here: true }));
+            assert!(matches!(scheduler.cancel_sync(firing.id), Err(WouldDeadlock)));
+            assert!(matches!(scheduler.try_cancel(firing.id), Cancelled::Running { here: true }));
             acts.act();
             // This holds even after other threads of the worker have run.
             assert!(scheduler.within_callback());

@@ -10,8 +10,7 @@
 use core::hint::black_box;
 use core::time::Duration;
 
-use tickwright::scheduler::{Boxed, Scheduler, TimerId};
-use tickwright::service::{Settings, Structure, Timing};
+use tickwright::scheduler::{Boxed, Scheduler, Settings, Structure, TimerId, Timing};
 use tickwright::time::VirtualHost;
 
 const MANY: usize = 1000;

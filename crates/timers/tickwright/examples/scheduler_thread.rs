@@ -10,8 +10,7 @@ use core::error::Error;
 use core::time::Duration;
 use std::sync::{Arc, mpsc};
 
-use tickwright::scheduler::{Boxed, Cancelled, Next, Scheduler, SchedulerThread};
-use tickwright::service::{Missed, Settings, Timing};
+use tickwright::scheduler::{Boxed, Cancelled, Missed, Next, Scheduler, SchedulerThread, Settings, Timing};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let scheduler = Arc::new(Scheduler::new(Settings::new()));
@@ -24,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     scheduler.timer(beat).named("beat").add(Boxed::new(move |firing| {
         left -= 1;
         // The receiver may have been dropped.
-        let _ = beats.send((firing.lateness(), firing.overruns()));
+        let _ = beats.send((firing.lateness(), firing.overruns));
         if left > 0 { Next::Again } else { Next::Done }
     }))?;
 

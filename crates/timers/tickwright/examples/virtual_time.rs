@@ -9,8 +9,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
 
-use tickwright::scheduler::{Boxed, Next, Scheduler};
-use tickwright::service::{Refused, Settings};
+use tickwright::scheduler::{Boxed, Next, Refused, Scheduler, Settings};
 use tickwright::time::VirtualHost;
 
 const MINUTE: Duration = Duration::from_secs(60);

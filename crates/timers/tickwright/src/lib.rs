@@ -6,13 +6,12 @@
 //! | a loop of your own, `Instant`s and `Duration`s | [`TimeQueue`] |
 //! | a loop of your own, and ticks | [`SlabQueue`] or [`DefaultQueue`]; [`HookQueue`] without an allocator |
 //! | idle time-outs by the thousand, moved far more often than they fire | `SlabQueue<Wheel, T>`; the page of [`DefaultFamily`] compares structures |
-//! | a clock, one-shot and periodic timers, one thread | [`service`] |
-//! | callbacks to schedule and cancel, from several threads or a poll loop | [`scheduler`] |
+//! | callbacks to schedule and cancel, from several threads, or from one without a lock | [`scheduler`] |
 //! | any of these, and the question which structure is best for it | `record`, with the feature `record` |
 //! | time-outs that many threads re-arm | [`shard`]: re-arming one inside its bucket takes no lock |
 //!
 //! [`time`] has the clocks: of the machine, or of a [`VirtualHost`](time::VirtualHost) that a test
-//! moves by command. It has the drivers, too, which wake a service when its next timer is due.
+//! moves by command. It has the drivers, too, which wake a scheduler when its next timer is due.
 
 #[macro_use]
 mod error_texts;
@@ -23,7 +22,6 @@ pub mod fork;
 #[cfg(feature = "record")]
 pub mod record;
 pub mod scheduler;
-pub mod service;
 pub mod shard;
 mod sync;
 pub mod time;

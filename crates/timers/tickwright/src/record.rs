@@ -2,8 +2,7 @@
 //!
 //! ```text
 //!   Recorded<Q>          any queue      ┐
-//!   Settings::recorded   service,       ├─> QueueRecorder ─> Recorder ─> file.twt
-//!                        scheduler      │
+//!   Settings::recorded   scheduler      ├─> QueueRecorder ─> Recorder ─> file.twt
 //!   RecordedTimer        shards         ┘
 //! ```
 //!
@@ -25,7 +24,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! When a queue, a service or a scheduler is dropped or cleared, the trace gets a cancel for each
+//! When a queue or a scheduler is dropped or cleared, the trace gets a cancel for each
 //! timer that was pending. It gets the same when a queue leaves its recorder. A [`RecordedTimer`]
 //! gets it when the last of its handles and the shards are gone.
 //!

@@ -3,8 +3,7 @@
 //!
 //! ```
 //! use core::time::Duration;
-//! use tickwright::scheduler::{Boxed, Next, Scheduler};
-//! use tickwright::service::Settings;
+//! use tickwright::scheduler::{Boxed, Next, Scheduler, Settings};
 //! use tickwright::time::VirtualHost;
 //!
 //! let host = VirtualHost::new();
@@ -18,7 +17,7 @@
 //! host.advance(Duration::from_secs(2));
 //! assert_eq!(scheduler.run_queue(), Ok(1));
 //! assert_eq!(scheduler.remaining(id), Some(Duration::from_secs(2)), "again");
-//! # Ok::<(), tickwright::service::Refused<Boxed>>(())
+//! # Ok::<(), tickwright::scheduler::Refused<Boxed>>(())
 //! ```
 //!
 //! # Who runs the callbacks
@@ -65,8 +64,7 @@
 //!
 //! ```
 //! # use core::time::Duration;
-//! # use tickwright::scheduler::{Boxed, Next, Scheduler};
-//! # use tickwright::service::Settings;
+//! # use tickwright::scheduler::{Boxed, Next, Scheduler, Settings};
 //! # use tickwright::time::VirtualHost;
 //! let host = VirtualHost::new();
 //! let mut scheduler = Scheduler::new(Settings::new().clock(host.monotonic()));
@@ -78,11 +76,22 @@
 //!     runs += scheduler.run_queue().expect("nobody else runs it");
 //! }
 //! assert_eq!(runs, 60);
-//! # Ok::<(), tickwright::service::Refused<Boxed>>(())
+//! # Ok::<(), tickwright::scheduler::Refused<Boxed>>(())
 //! ```
 //!
 //! If the test makes one long `advance` instead, [`Missed`] decides what happens to the periods in
 //! between.
+//!
+//! # Time and costs
+//!
+//! Deadlines are rounded up to ticks and the clock is rounded down, so no timer is early. A tick is
+//! 1 ns, or 1 ms for wheels ([`Settings::tick`] changes it). The table in [`time`](crate::time)
+//! says what a step of the wall, a suspend or a pause of the machine means to each kind of timer.
+//!
+//! An arm, a cancel and a run each cost one operation of the queue, at most one read of the clock,
+//! and O(1) for the id. While timers by the wall clock are pending, each also reads the wall's
+//! offset once, and a step of the wall inserts all of them again: O(timers). Up to
+//! [`Settings::capacity`] nothing is allocated.
 //!
 //! # Four ways to cancel
 //!
@@ -123,28 +132,52 @@
 //! drivers in a child, see [there](crate::time#forks).
 
 mod asleep;
-mod base;
 mod callback;
 mod cancel;
 mod gate;
-mod look;
+mod host_tick;
+mod inspect;
+mod int_ids;
+mod life;
 mod new_timer;
+mod pass;
+mod queue;
+#[cfg(feature = "record")]
+mod recorded;
 mod report;
+mod results;
 mod run;
+#[expect(clippy::module_inception, reason = "it holds the type of that name")]
+mod scheduler;
+mod settings;
+mod site;
+mod structure;
+mod table;
 #[cfg(all(test, not(loom)))]
 mod tests;
 mod thread;
-mod urgent;
+mod timer;
+mod timer_set;
+mod timing;
+mod wall;
 
-pub use crate::service::{Missed, Next, Origin, Refusal, Refused, Settings, Site, TimerId, Timing, When};
-pub use base::Scheduler;
 pub use callback::{Boxed, Callback, Firing, Plain};
-pub use cancel::{Cancelled, WouldDeadlock};
-pub use look::Inspected;
+pub use host_tick::Urgent;
+pub use inspect::Inspected;
+pub use crate::time::Lateness;
 pub use new_timer::NewTimer;
 #[doc(hidden)]
 pub use new_timer::Placed;
 pub use report::{Dump, Listed, Report};
-pub use run::RunError;
+pub use results::{
+    Cancelled, Due, Finished, HostTick, Info, Next, Refusal, Refused, RunError, Statistics, WouldDeadlock,
+};
+pub use scheduler::Scheduler;
+pub use settings::Settings;
+pub use site::{Origin, Site, SiteCounts};
+pub use structure::{Structure, UnknownStructure};
+pub use table::TimerId;
 pub use thread::SchedulerThread;
-pub use urgent::Urgent;
+pub use timer::State;
+pub use timer_set::TimerSet;
+pub use timing::{Missed, Timing, When};

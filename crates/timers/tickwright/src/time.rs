@@ -1,4 +1,4 @@
-//! Time: clocks, ticks, alarms, and the drivers that wake a service when its next timer is due.
+//! Time: clocks, ticks, alarms, and the drivers that wake a scheduler when its next timer is due.
 //!
 //! # Clocks
 //!
@@ -32,8 +32,8 @@
 //!
 //! # Drivers
 //!
-//! A service owns no thread. It sets an [`Alarm`] to the time at which it wants to run next, each
-//! time that this changes. The thread that waits at the alarm runs the service.
+//! A scheduler owns no thread. It sets an [`Alarm`] to the time at which it wants to run next, each
+//! time that this changes. The thread that waits at the alarm runs the scheduler.
 //!
 //! | driver | for |
 //! |---|---|
@@ -55,7 +55,7 @@
 //!
 //! In the child all locks are free and their data is whole, whatever other threads did at the
 //! moment of the fork. The fork waits for those threads. So do not fork inside of a
-//! [`Clock`], an [`Alarm`] or an [`Origin`](crate::service::Origin). Also do not fork while you
+//! [`Clock`], an [`Alarm`] or an [`Origin`](crate::scheduler::Origin). Also do not fork while you
 //! hold a lock that one of these takes. A fork inside of one of these takes two seconds longer. A
 //! child that is made without `fork` (by `vfork` or `clone`) may call `exec`, but nothing of this
 //! crate.

@@ -11,8 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use tickwright::fork::Registration;
-use tickwright::scheduler::{Boxed, Next, RunError, Scheduler, SchedulerThread};
-use tickwright::service::{Settings, Site, Timing};
+use tickwright::scheduler::{Boxed, Next, RunError, Scheduler, SchedulerThread, Settings, Site, Timing};
 use tickwright::shard::{Cancelled, ShardDriver, Shards, Was};
 use tickwright::time::{Alarm, DriverThread, Instant, Parker, Ticks, VirtualHost};
 

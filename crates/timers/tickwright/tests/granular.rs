@@ -5,8 +5,7 @@
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
 
-use tickwright::scheduler::{Boxed, Next, Scheduler};
-use tickwright::service::{Service, Settings, Site, Structure, Timing};
+use tickwright::scheduler::{Boxed, Next, Scheduler, Settings, Site, Structure, TimerSet, Timing};
 use tickwright::shard::{ArmError, Linux, Shards, SharedTimer, Was, WheelGeometry};
 use tickwright::structures::Geometry;
 use tickwright::time::{Clock, Instant, SystemClock, Ticks, VirtualHost};
@@ -37,26 +36,26 @@ fn a_service_tells_its_structure_the_time() {
     for (structure, uptime) in granular().flat_map(|structure| UPTIMES.map(|uptime| (structure, uptime))) {
         let host = VirtualHost::new();
         let settings = Settings::new().clock(host.monotonic()).structure(structure).tick(ms(1));
-        let mut service: Service<()> = Service::new(settings);
+        let mut set: TimerSet<()> = TimerSet::new(settings);
         host.advance(ms(uptime));
         let mut now = uptime;
         for (pause, delay) in PAUSES.into_iter().flat_map(|pause| DELAYS.map(|delay| (pause, delay))) {
-            let in_time = |service: &Service<()>, now: u64| {
-                let due = service.next_wake().expect("a timer is pending").as_nanos() / 1_000_000;
+            let in_time = |set: &TimerSet<()>, now: u64| {
+                let due = set.next_wake().expect("a timer is pending").as_nanos() / 1_000_000;
                 assert!((now + delay..=latest(now, delay)).contains(&due), "at {now} for {delay}: {due}");
             };
-            let id = service.add(Timing::after(ms(delay)), &Site::here("add"), ()).unwrap();
-            in_time(&service, now);
+            let id = set.add(Timing::after(ms(delay)), &Site::here("add"), ()).unwrap();
+            in_time(&set, now);
             // Nobody runs a pass meanwhile.
             host.advance(ms(pause));
             now += pause;
-            service.start(id, Timing::after(ms(delay))).unwrap();
-            in_time(&service, now);
-            service.start(id, Timing::since(Instant::from_nanos(now * 1_000_000), ms(delay))).unwrap();
-            in_time(&service, now);
-            let _ = service.cancel(id);
+            set.start(id, Timing::after(ms(delay))).unwrap();
+            in_time(&set, now);
+            set.start(id, Timing::since(Instant::from_nanos(now * 1_000_000), ms(delay))).unwrap();
+            in_time(&set, now);
+            let _ = set.cancel(id);
         }
-        assert_eq!(service.check(), Ok(()));
+        assert_eq!(set.check(), Ok(()));
     }
 }
 

@@ -31,8 +31,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use loom::cell::UnsafeCell;
 use loom::sync::Notify;
 use loom_common::{explore, together};
-use tickwright::scheduler::{Callback, Cancelled, Firing, Next, Scheduler, TimerId};
-use tickwright::service::{Settings, Site, State, Timing};
+use tickwright::scheduler::{
+    Callback, Cancelled, Firing, Next, Scheduler, Settings, Site, State, TimerId, Timing,
+};
 use tickwright::time::VirtualHost;
 
 /// The callback, its drop and the test touch this cell, one at a time.
@@ -321,7 +322,7 @@ fn re_arm_then_cancel_against_a_pass() {
 fn cancel_sync_against_one_that_re_arms_itself_for_now() {
     explore(Some(3), || {
         let scene = scene_doing(&[], |firing| {
-            let _ = firing.scheduler().start(firing.id(), Timing::after(Duration::ZERO));
+            let _ = firing.scheduler().start(firing.id, Timing::after(Duration::ZERO));
         });
         let (runner, canceller) = (scene.clone(), scene.clone());
         together!(

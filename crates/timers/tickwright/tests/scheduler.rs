@@ -7,9 +7,9 @@ use std::panic::catch_unwind;
 use std::sync::{Arc, Mutex};
 
 use tickwright::scheduler::{
-    Boxed, Callback, Cancelled, Firing, Next, Plain, RunError, Scheduler, TimerId, WouldDeadlock,
+    Boxed, Callback, Cancelled, Firing, Missed, Next, Origin, Plain, Refusal, RunError, Scheduler, Settings,
+    Site, State, Structure, TimerId, Timing, WouldDeadlock,
 };
-use tickwright::service::{Missed, Origin, Refusal, Settings, Site, State, Structure, Timing};
 use tickwright::time::{Instant, Ticks, VirtualHost};
 use tickwright::{BoundedHeap, Wheel};
 
@@ -217,7 +217,7 @@ fn cancelling_from_inside() {
                 .add(
                     ms(1),
                     Boxed::new(move |firing| {
-                        *sees.lock().unwrap() = Some(cancel(firing.scheduler(), form, firing.id()));
+                        *sees.lock().unwrap() = Some(cancel(firing.scheduler(), form, firing.id));
                         if again { Next::Again } else { Next::Done }
                     }),
                 )
@@ -251,7 +251,7 @@ fn a_callback_may_do_anything_to_its_neighbours_and_to_itself() {
                     assert_eq!(scheduler.run_queue(), Err(RunError::WithinCallback));
                     assert_eq!(scheduler.shutdown().err(), Some(WouldDeadlock), "it cannot end what runs it");
                     assert_eq!(scheduler.timeout_of_loop(), Some(Duration::ZERO));
-                    assert_eq!(scheduler.find(firing.id()).map(|info| info.state), Some(State::Running));
+                    assert_eq!(scheduler.find(firing.id).map(|info| info.state), Some(State::Running));
                     let ids = theirs.lock().unwrap();
                     assert_eq!(cancel(scheduler, "sync", ids[0]), Ok(Cancelled::Removed(())));
                     scheduler.start(ids[1], Timing::after(ms(5))).unwrap();
@@ -404,7 +404,7 @@ fn a_refused_replacement_leaves_the_old_one() {
     let host = VirtualHost::new();
     let scheduler = scheduler(&host, Structure::default());
     let old = scheduler.add(ms(5), Boxed::once(|_| {})).unwrap();
-    let by_wall = Timing::at(tickwright::service::When::Wall(Duration::from_nanos(5)));
+    let by_wall = Timing::at(tickwright::scheduler::When::Wall(Duration::from_nanos(5)));
     let refused = scheduler.timer(by_wall).named("new").replace(old, Boxed::once(|_| {}));
     assert_eq!(refused.err().map(|refused| refused.reason), Some(Refusal::NoWall));
     assert_eq!(scheduler.remaining(old), Some(ms(5)));
@@ -497,8 +497,8 @@ fn clean_up_from_a_callback_takes_it_along() {
     let mut scheduler = scheduler(&host, Structure::default());
     let cleaning = Boxed::with_token(5, |firing| {
         let scheduler = firing.scheduler();
-        assert_eq!(scheduler.inspect(firing.id(), |_| ()).map(|timer| timer.token), Some(5));
-        assert_eq!(scheduler.cancel_matching(5, drop), (0, Some(firing.id())));
+        assert_eq!(scheduler.inspect(firing.id, |_| ()).map(|timer| timer.token), Some(5));
+        assert_eq!(scheduler.cancel_matching(5, drop), (0, Some(firing.id)));
         Next::Again
     });
     scheduler.timer(Timing::after(ms(1))).named("c").add(cleaning).unwrap();
@@ -662,10 +662,10 @@ fn a_callback_knows_where_it_is_and_is_not_shown_while_it_runs() {
             Boxed::once(|firing| {
                 let scheduler = firing.scheduler();
                 assert!(scheduler.within_callback());
-                let found = scheduler.inspect(firing.id(), |_| ()).unwrap();
+                let found = scheduler.inspect(firing.id, |_| ()).unwrap();
                 assert_eq!((found.info.state, found.seen), (State::Running, None));
                 assert!(scheduler.shutdown_each(drop).is_err(), "it would wait for itself");
-                assert_eq!(scheduler.cancel_matching(0, drop), (0, Some(firing.id())));
+                assert_eq!(scheduler.cancel_matching(0, drop), (0, Some(firing.id)));
             }),
         )
         .unwrap();
@@ -707,7 +707,7 @@ fn a_callback_that_starts_its_own_timer_and_panics() {
         let scheduler = Scheduler::new(Settings::new().clock(host.monotonic()).structure(structure));
         let bad = || {
             Boxed::new(|firing| {
-                firing.scheduler().start(firing.id(), Timing::after(ms(5))).unwrap();
+                firing.scheduler().start(firing.id, Timing::after(ms(5))).unwrap();
                 panic!("on purpose")
             })
         };

@@ -4,8 +4,9 @@
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
 
-use tickwright::scheduler::{Callback, Cancelled, Firing, Next, Scheduler, TimerId};
-use tickwright::service::{Missed, Settings, Site, Structure, Timing};
+use tickwright::scheduler::{
+    Callback, Cancelled, Firing, Missed, Next, Scheduler, Settings, Site, Structure, TimerId, Timing,
+};
 use tickwright::time::{Instant, VirtualHost};
 
 /// A generator of the test's own, so that the script never changes (xorshift64*, Vigna 2016).
@@ -45,9 +46,9 @@ impl Callback for Script {
     fn call(&mut self, firing: &Firing<'_, Self>) -> Next {
         let event = Event::Ran {
             number: self.number,
-            due: firing.due().as_nanos(),
-            now: firing.now().as_nanos(),
-            overruns: firing.overruns(),
+            due: firing.due.as_nanos(),
+            now: firing.now.as_nanos(),
+            overruns: firing.overruns,
         };
         self.log.lock().unwrap().push(event);
         match self.random.below(10) {
@@ -55,12 +56,12 @@ impl Callback for Script {
             1 => Next::After(Duration::from_micros(self.random.below(3_000_000))),
             2 => Next::After(Duration::ZERO),
             3 => {
-                firing.scheduler().cancel(firing.id());
+                firing.scheduler().cancel(firing.id);
                 Next::Again
             }
             4 => {
                 let after = Timing::after(Duration::from_micros(self.random.below(500_000)));
-                let _ = firing.scheduler().start(firing.id(), after);
+                let _ = firing.scheduler().start(firing.id, after);
                 Next::Done
             }
             _ => Next::Done,

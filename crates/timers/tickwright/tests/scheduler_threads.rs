@@ -8,8 +8,10 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use tickwright::scheduler::{Boxed, Cancelled, Next, RunError, Scheduler, SchedulerThread};
-use tickwright::service::{Refusal, Settings, Structure, TimerId, Timing, When};
+use tickwright::scheduler::{
+    Boxed, Cancelled, Next, Refusal, RunError, Scheduler, SchedulerThread, Settings, Structure, TimerId,
+    Timing, When,
+};
 use tickwright::time::{Alarm, Instant, Parker, VirtualHost};
 
 const SECOND: u64 = 1_000_000_000;
@@ -105,7 +107,7 @@ fn an_earlier_timer_wakes_the_thread() {
     let (done, is_done) = mpsc::channel();
     scheduler.add(secs(100), Boxed::once(|_| {})).unwrap();
     thread.settle();
-    scheduler.add(secs(5), Boxed::once(move |firing| done.send(firing.now()).unwrap())).unwrap();
+    scheduler.add(secs(5), Boxed::once(move |firing| done.send(firing.now).unwrap())).unwrap();
     host.advance(secs(5));
     assert_eq!(is_done.recv(), Ok(Instant::ZERO + secs(5)));
 }
@@ -376,7 +378,7 @@ fn a_cancel_waits_for_its_callback_and_not_for_the_pass() {
                 // A timer that was cancelled during its run cannot be started. So this loop ends
                 // when the other thread waits: it cancels and waits under one hold of the lock.
                 let again = Timing::after(secs(1));
-                while firing.scheduler().start(firing.id(), again).is_ok() {
+                while firing.scheduler().start(firing.id, again).is_ok() {
                     thread::yield_now();
                 }
                 Next::Done

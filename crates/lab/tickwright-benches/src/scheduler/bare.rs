@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use tickwright::service::Structure;
+use tickwright::scheduler::Structure;
 use tickwright::time::{Instant, Ticks};
 use tickwright_core::structure::Shape;
 use tickwright_core::{Family, Key, SlabQueue};

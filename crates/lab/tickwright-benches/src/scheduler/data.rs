@@ -1,6 +1,6 @@
 //! The plan of `scheduler`, and its data.
 
-use tickwright::service::Structure;
+use tickwright::scheduler::Structure;
 
 use crate::stats::{self, Bound, Summary};
 

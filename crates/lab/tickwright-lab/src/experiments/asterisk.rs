@@ -32,7 +32,7 @@ mod verify;
 use core::time::Duration;
 
 use clap::Args;
-use tickwright::service::Structure;
+use tickwright::scheduler::Structure;
 
 use self::column::{Column, Mode};
 pub(crate) use self::published::FILE;

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use dary_heap::QuaternaryHeap;
 use serde::{Deserialize, Serialize};
 use strsim::damerau_levenshtein;
-use tickwright::service;
+use tickwright::scheduler;
 use tickwright_core::structure;
 use tickwright_core::{Family, SlabQueue, TimerQueue};
 use wildmatch::WildMatch;
@@ -404,14 +404,14 @@ pub(crate) fn select(patterns: &[String]) -> Result<Vec<&'static Structure>, Lab
 ///
 /// # Errors
 /// No family has this name; the message gives the nearest names.
-pub(crate) fn family(text: &str) -> Result<service::Structure, String> {
+pub(crate) fn family(text: &str) -> Result<scheduler::Structure, String> {
     let name = text.strip_suffix("/*").unwrap_or(text);
     if let Some((family, _)) =
-        name.split_once('/').filter(|(family, _)| family.parse::<service::Structure>().is_ok())
+        name.split_once('/').filter(|(family, _)| family.parse::<scheduler::Structure>().is_ok())
     {
         return Err(format!("this command has its own storage: name the structure alone, '{family}'"));
     }
-    name.parse::<service::Structure>().map_err(|error| error.to_string())
+    name.parse::<scheduler::Structure>().map_err(|error| error.to_string())
 }
 
 /// Returns a hint for a name that is not in `valid`: the three nearest names, and where to find the

@@ -57,7 +57,7 @@ impl Recorder {
         Self::with_clock(to, of, SystemClock::default())
     }
 
-    /// Like [`new`](Self::new), on another clock: give it the clock of the recorded services.
+    /// Like [`new`](Self::new), on another clock: give it the clock of the recorded schedulers.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -215,7 +215,7 @@ impl fmt::Debug for Recorder {
 ///
 /// Each call records one event. The recorder checks nothing: the caller must say what happened.
 /// Clones are the same recorder, so two queues that call it by hand need different numbers.
-/// [`Recorded`](super::Recorded) and [`Settings::recorded`](crate::service::Settings::recorded)
+/// [`Recorded`](super::Recorded) and [`Settings::recorded`](crate::scheduler::Settings::recorded)
 /// keep the timers of their queues apart, also when they get clones of one recorder.
 #[derive(Clone, Debug)]
 pub struct QueueRecorder {

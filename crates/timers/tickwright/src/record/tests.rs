@@ -12,8 +12,7 @@ use tickwright_core::{
 use tickwright_trace::{Event, Reader, What};
 
 use super::{QueueRecorder, Recorded, RecordedTimer, Recorder};
-use crate::scheduler::{Boxed, Next, Scheduler};
-use crate::service::{Service, Settings, Site, Structure, Timing};
+use crate::scheduler::{Boxed, Next, Scheduler, Settings, Site, Structure, TimerSet, Timing};
 use crate::shard::{Cancelled, Shards, Was};
 use crate::time::VirtualHost;
 
@@ -283,7 +282,7 @@ fn threads_share_a_trace() {
     assert!(events.is_sorted_by_key(|event| event.time));
 }
 
-/// Short-lived queues, services and shards that share one recorder: each timer has an end, and no
+/// Short-lived queues, schedulers and shards that share one recorder: each timer has an end, and no
 /// event takes the timer of another queue for its own.
 #[test]
 fn what_is_dropped_ends_its_timers_and_shared_recorders_do_not_mix_them() {
@@ -296,13 +295,13 @@ fn what_is_dropped_ends_its_timers_and_shared_recorders_do_not_mix_them() {
             }
             Box::new(queue)
         }),
-        ("service", |recorder, host| {
+        ("set", |recorder, host| {
             let settings = Settings::new().clock(host.monotonic()).recorded(recorder.clone());
-            let mut service = Service::new(settings);
+            let mut set = TimerSet::new(settings);
             for _ in 0..3 {
-                service.add(Timing::after(Duration::from_secs(30)), &Site::here("x"), ()).unwrap();
+                set.add(Timing::after(Duration::from_secs(30)), &Site::here("x"), ()).unwrap();
             }
-            Box::new(service)
+            Box::new(set)
         }),
         ("scheduler", |recorder, host| {
             let settings = Settings::new().clock(host.monotonic()).recorded(recorder.clone());

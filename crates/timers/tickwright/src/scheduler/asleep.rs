@@ -28,9 +28,10 @@
 
 use core::time::Duration;
 
-use super::base::{Core, Held, Scheduler};
 use super::gate::{Gate, Wake};
-use crate::service::{Refusal, Timing};
+use super::results::Refusal;
+use super::scheduler::{Core, Held, Scheduler};
+use super::timing::Timing;
 use crate::sync::{ThreadId, this_thread};
 
 /// The longest sleep that begins during another thread's pass, if nothing can wake the loop. It is
@@ -46,9 +47,9 @@ impl<C> Scheduler<C> {
     #[must_use]
     pub fn timeout_of_loop(&self) -> Option<Duration> {
         let mut core = self.lock();
-        let (me, now) = (this_thread(), core.service.now());
-        let mut until = core.service.sleep_end(now);
-        if core.pass != Some(me) && core.service.alarm().is_none() && core.gate != Gate::Shut {
+        let (me, now) = (this_thread(), core.timers.now());
+        let mut until = core.timers.sleep_end(now);
+        if core.pass != Some(me) && core.timers.alarm().is_none() && core.gate != Gate::Shut {
             core.gate = if core.pass.is_some() && core.wake.is_none() {
                 let soon = now + DURING_A_PASS;
                 until = Some(until.map_or(soon, |until| until.min(soon)));
@@ -89,11 +90,11 @@ impl<C> Scheduler<C> {
     #[cold]
     pub(super) fn end_sleep_after_pass(&self, mut core: Held<'_, C>) {
         let Gate::Asleep { until, .. } = core.gate else { return };
-        if core.wake.is_none() || core.service.alarm().is_some() {
+        if core.wake.is_none() || core.timers.alarm().is_some() {
             return;
         }
-        let now = core.service.now();
-        let next = core.service.sleep_end(now);
+        let now = core.timers.now();
+        let next = core.timers.sleep_end(now);
         let is_earlier = next.is_some_and(|next| until.is_none_or(|until| next < until));
         self.end_sleep(core, is_earlier);
     }
@@ -125,14 +126,14 @@ impl<C> Core<C> {
             Gate::Shut => return Err(Refusal::Shutdown),
             Gate::Asleep { until, .. } => until,
         };
-        let now = self.service.now();
+        let now = self.timers.now();
         let is_over = until.is_some_and(|until| until <= now);
-        if is_over || self.service.alarm().is_some() || self.is_loop(this_thread()) {
+        if is_over || self.timers.alarm().is_some() || self.is_loop(this_thread()) {
             // The loop is awake, or is woken by the alarm.
             self.gate.end_sleep();
             return Ok(false);
         }
-        let Some(due) = timing.and_then(|timing| self.service.due_by(&timing)) else { return Ok(false) };
+        let Some(due) = timing.and_then(|timing| self.timers.due_by(&timing)) else { return Ok(false) };
         if until.is_some_and(|until| due >= until) {
             return Ok(false);
         }

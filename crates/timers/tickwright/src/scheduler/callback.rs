@@ -1,11 +1,9 @@
 //! What a scheduler calls: a plain function with data, a boxed closure, or a type of the user.
 
 use core::fmt;
-use core::time::Duration;
 
-use super::base::Scheduler;
-use crate::service::{Next, TimerId};
-use crate::time::Instant;
+use super::results::{Due, Next};
+use super::scheduler::Scheduler;
 
 /// A callback. The scheduler calls it without any lock held, on the thread that runs the queue. At
 /// any time one callback per scheduler runs. The callback may use every operation of the scheduler
@@ -21,62 +19,14 @@ pub trait Callback: Send + Sized {
     }
 }
 
-/// What a callback learns about its run.
-pub struct Firing<'a, C> {
-    pub(super) scheduler: &'a Scheduler<C>,
-    pub(super) id: TimerId,
-    pub(super) due: Instant,
-    pub(super) now: Instant,
-    pub(super) overruns: u64,
-}
+/// A run of a callback: what the callback learns, and its scheduler.
+pub type Firing<'a, C> = Due<&'a Scheduler<C>>;
 
 impl<'a, C> Firing<'a, C> {
     /// The scheduler that runs the callback.
     #[must_use]
     pub fn scheduler(&self) -> &'a Scheduler<C> {
-        self.scheduler
-    }
-
-    /// The id of the timer.
-    #[must_use]
-    pub fn id(&self) -> TimerId {
-        self.id
-    }
-
-    /// The time at which the timer was due, on the clock's steady timeline. A timer on a grid that
-    /// has missed periods is due at the last of them.
-    #[must_use]
-    pub fn due(&self) -> Instant {
-        self.due
-    }
-
-    /// The time at which the callback was called.
-    #[must_use]
-    pub fn now(&self) -> Instant {
-        self.now
-    }
-
-    /// How late the callback runs.
-    #[must_use]
-    pub fn lateness(&self) -> Duration {
-        self.now.duration_since(self.due)
-    }
-
-    /// How many other periods have passed besides the one for which the callback runs.
-    #[must_use]
-    pub fn overruns(&self) -> u64 {
-        self.overruns
-    }
-}
-
-impl<C> fmt::Debug for Firing<'_, C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Firing")
-            .field("id", &self.id)
-            .field("due", &self.due)
-            .field("now", &self.now)
-            .field("overruns", &self.overruns)
-            .finish_non_exhaustive()
+        self.payload
     }
 }
 

@@ -1,53 +1,22 @@
 //! The ways to cancel one timer, several, or all.
 
-use super::base::{Core, Held, Running, Scheduler};
 use super::callback::Callback;
 use super::gate::Gate;
-use crate::service::{Removal, Service, TimerId};
+use super::results::{Cancelled, WouldDeadlock};
+use super::scheduler::{Core, Held, Running, Scheduler};
+use super::table::TimerId;
+use super::timer_set::TimerSet;
 use crate::sync::{this_thread, wait_as_caller};
-
-/// The result of a cancel. The table in the [module](super) has every case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cancelled<C> {
-    /// The timer was removed, and this is its callback.
-    Removed(C),
-    /// The timer was pending; it is kept, and is idle now.
-    Disarmed,
-    /// The timer is kept, and was idle already.
-    Idle,
-    /// The timer's callback is running.
-    Running {
-        /// Whether the callback runs on the calling thread: then the caller is that callback.
-        here: bool,
-    },
-    /// The timer's callback ran on another thread, and has ended.
-    Finished {
-        /// The callback had asked to run again, and the cancel prevented that. Only one caller per
-        /// run gets `true`.
-        suppressed: bool,
-    },
-    /// The id names no timer.
-    NotFound,
-}
-
-/// The caller would wait for itself: a callback waited for its own end, or for that of its
-/// scheduler.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WouldDeadlock;
-
-error_texts! { WouldDeadlock:
-    Self => "a callback cannot wait for its own end: cancel without waiting, or answer that it is done",
-}
 
 impl<C: Callback> Scheduler<C> {
     /// Cancels a timer unless it is running.
     pub fn try_cancel(&self, id: TimerId) -> Cancelled<C> {
         let mut core = self.lock();
         match core.running {
-            Some(running) if running.id == id && core.service.find(id).is_some() => {
+            Some(running) if running.id == id && core.timers.find(id).is_some() => {
                 Cancelled::Running { here: running.thread == this_thread() }
             }
-            _ => core.remove(id, Service::cancel),
+            _ => core.remove(id, TimerSet::cancel),
         }
     }
 
@@ -55,7 +24,7 @@ impl<C: Callback> Scheduler<C> {
     /// [`cancel_sync`](Self::cancel_sync) waits for the end of such a run.
     #[inline]
     pub fn cancel(&self, id: TimerId) -> Cancelled<C> {
-        self.lock().remove(id, Service::cancel)
+        self.lock().remove(id, TimerSet::cancel)
     }
 
     /// Cancels a timer. When this returns, its callback is not running and will not run again. The
@@ -65,13 +34,13 @@ impl<C: Callback> Scheduler<C> {
     /// # Errors
     /// [`WouldDeadlock`] from inside the timer's own callback; nothing is changed then.
     pub fn cancel_sync(&self, id: TimerId) -> Result<Cancelled<C>, WouldDeadlock> {
-        self.stop(id, Service::cancel)
+        self.stop(id, TimerSet::cancel)
     }
 
     /// Like [`cancel`](Self::cancel), but a kept timer goes, too. Its id is stale afterwards, so
     /// nothing can arm it again.
     pub fn shutdown_timer(&self, id: TimerId) -> Cancelled<C> {
-        self.lock().remove(id, Service::shutdown)
+        self.lock().remove(id, TimerSet::shutdown)
     }
 
     /// Like [`shutdown_timer`](Self::shutdown_timer), but waits as
@@ -80,7 +49,7 @@ impl<C: Callback> Scheduler<C> {
     /// # Errors
     /// As `cancel_sync`.
     pub fn shutdown_timer_sync(&self, id: TimerId) -> Result<Cancelled<C>, WouldDeadlock> {
-        self.stop(id, Service::shutdown)
+        self.stop(id, TimerSet::shutdown)
     }
 
     fn stop(&self, id: TimerId, stop: Remove<C>) -> Result<Cancelled<C>, WouldDeadlock> {
@@ -91,10 +60,10 @@ impl<C: Callback> Scheduler<C> {
         if thread == this_thread() {
             // If the timer is gone, its run has ended: this thread drops the callback, and that
             // drop called this function.
-            let has_ended = core.service.find(id).is_none();
+            let has_ended = core.timers.find(id).is_none();
             return if has_ended { Ok(Cancelled::NotFound) } else { Err(WouldDeadlock) };
         }
-        let _ = stop(&mut core.service, id);
+        let _ = stop(&mut core.timers, id);
         // Only the first waiting thread learns whether the cancel suppressed a run.
         let first =
             core.running.as_mut().is_some_and(|running| !core::mem::replace(&mut running.awaited, true));
@@ -118,12 +87,12 @@ impl<C: Callback> Scheduler<C> {
         while let Some((id, removal)) = self.remove_next(&mut from, |core, id| core.token(id) == Some(token))
         {
             match removal {
-                Removal::Removed(callback) => {
+                Cancelled::Removed(callback) => {
                     removed += 1;
                     each(callback);
                 }
-                Removal::Running => running = Some(id),
-                Removal::Disarmed | Removal::Idle | Removal::NotFound => {}
+                Cancelled::Running { .. } => running = Some(id),
+                _ => {}
             }
         }
         (removed, running)
@@ -134,12 +103,12 @@ impl<C: Callback> Scheduler<C> {
         &self,
         from: &mut usize,
         wanted: impl Fn(&Core<C>, TimerId) -> bool,
-    ) -> Option<(TimerId, Removal<C>)> {
+    ) -> Option<(TimerId, Cancelled<C>)> {
         let mut core = self.lock();
         loop {
-            let timer = core.service.next_from(from)?;
+            let timer = core.timers.next_from(from)?;
             if wanted(&core, timer.id) {
-                return Some((timer.id, core.service.shutdown(timer.id)));
+                return Some((timer.id, core.timers.shutdown(timer.id)));
             }
         }
     }
@@ -158,7 +127,7 @@ impl<C: Callback> Scheduler<C> {
     /// [`WouldDeadlock`] from inside one of the scheduler's own callbacks; nothing is changed then.
     pub fn shutdown(&self) -> Result<Vec<C>, WouldDeadlock> {
         let mut core = self.refuse_more()?;
-        let callbacks = core.service.clear();
+        let callbacks = core.timers.clear();
         self.await_pass(core);
         Ok(callbacks)
     }
@@ -172,7 +141,7 @@ impl<C: Callback> Scheduler<C> {
         drop(self.refuse_more()?);
         let mut from = 0;
         while let Some((_, removal)) = self.remove_next(&mut from, |_, _| true) {
-            if let Removal::Removed(callback) = removal {
+            if let Cancelled::Removed(callback) = removal {
                 each(callback);
             }
         }
@@ -197,21 +166,17 @@ impl<C: Callback> Scheduler<C> {
     }
 }
 
-/// [`Service::cancel`] or [`Service::shutdown`].
-type Remove<C> = fn(&mut Service<C>, TimerId) -> Removal<C>;
+/// [`TimerSet::cancel`] or [`TimerSet::shutdown`].
+type Remove<C> = fn(&mut TimerSet<C>, TimerId) -> Cancelled<C>;
 
 impl<C> Core<C> {
     #[inline]
     pub(super) fn remove(&mut self, id: TimerId, remove: Remove<C>) -> Cancelled<C> {
-        match remove(&mut self.service, id) {
-            Removal::Removed(callback) => Cancelled::Removed(callback),
-            Removal::Disarmed => Cancelled::Disarmed,
-            Removal::Idle => Cancelled::Idle,
-            Removal::Running => {
-                let me = this_thread();
-                Cancelled::Running { here: self.running.is_some_and(|running| running.thread == me) }
-            }
-            Removal::NotFound => Cancelled::NotFound,
+        let mut cancelled = remove(&mut self.timers, id);
+        if let Cancelled::Running { here } = &mut cancelled {
+            let me = this_thread();
+            *here = self.running.is_some_and(|running| running.thread == me);
         }
+        cancelled
     }
 }

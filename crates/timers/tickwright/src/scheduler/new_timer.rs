@@ -1,16 +1,19 @@
 //! A timer that is not armed yet: its time, its origin and its callback.
 
-use super::base::Scheduler;
-use super::cancel::Cancelled;
-use crate::service::{Origin, Refused, Service, Site, TimerId, Timing};
+use super::results::Cancelled;
+use super::results::Refused;
+use super::scheduler::Scheduler;
+use super::site::{Origin, Site};
+use super::table::TimerId;
+use super::timer_set::TimerSet;
+use super::timing::Timing;
 
 /// A timer that is not armed yet: [`Scheduler::timer`] makes one, and [`add`](Self::add) or
 /// [`replace`](Self::replace) arms it.
 ///
 /// ```
 /// use core::time::Duration;
-/// use tickwright::scheduler::{Boxed, Next, Scheduler};
-/// use tickwright::service::{Missed, Settings, Timing};
+/// use tickwright::scheduler::{Boxed, Missed, Next, Scheduler, Settings, Timing};
 /// use tickwright::time::VirtualHost;
 ///
 /// let host = VirtualHost::new();
@@ -19,7 +22,7 @@ use crate::service::{Origin, Refused, Service, Site, TimerId, Timing};
 /// let beat = Timing::after(second).every(second).missed(Missed::Skip);
 /// scheduler.timer(beat).named("beat").add(Boxed::new(|_| Next::Again))?;
 /// assert!(scheduler.dump().to_string().contains("beat"));
-/// # Ok::<(), tickwright::service::Refused<Boxed>>(())
+/// # Ok::<(), tickwright::scheduler::Refused<Boxed>>(())
 /// ```
 #[derive(Debug)]
 #[must_use = "it is no timer until `add` or `replace` arms it"]
@@ -66,7 +69,7 @@ impl<C> Scheduler<C> {
     /// # Errors
     /// [`Refused`], with the callback, if there is no memory or the scheduler is shut down.
     pub fn keep(&self, origin: &impl Origin, callback: C) -> Result<TimerId, Refused<C>> {
-        self.admit(None, callback, |core, callback| core.service.keep(origin, callback))
+        self.admit(None, callback, |core, callback| core.timers.keep(origin, callback))
     }
 }
 
@@ -93,7 +96,7 @@ impl<'s, C, O: Origin> NewTimer<'s, C, O> {
     #[expect(clippy::should_implement_trait, reason = "as `Scheduler::add`: nobody adds a timer by `+`")]
     pub fn add(self, callback: C) -> Result<TimerId, Refused<C>> {
         let Self { scheduler, timing, origin } = self;
-        scheduler.admit(Some(timing), callback, |core, callback| core.service.add(timing, &origin, callback))
+        scheduler.admit(Some(timing), callback, |core, callback| core.timers.add(timing, &origin, callback))
     }
 
     /// Arms the timer and [cancels](Scheduler::cancel) the timer `old` in the same step: no thread
@@ -115,8 +118,8 @@ impl<'s, C, O: Origin> NewTimer<'s, C, O> {
     pub fn place(self, old: Option<TimerId>, callback: C) -> Result<Placed<C>, Refused<C>> {
         let Self { scheduler, timing, origin } = self;
         scheduler.admit(Some(timing), callback, |core, callback| {
-            let (id, int_id) = core.service.add_numbered(timing, &origin, callback)?;
-            let old = old.map_or(Cancelled::NotFound, |old| core.remove(old, Service::cancel));
+            let (id, int_id) = core.timers.add_numbered(timing, &origin, callback)?;
+            let old = old.map_or(Cancelled::NotFound, |old| core.remove(old, TimerSet::cancel));
             Ok(Placed { id, int_id, old })
         })
     }
@@ -130,7 +133,7 @@ impl<'s, C, O: Origin> NewTimer<'s, C, O> {
     pub fn add_numbered(self, callback: C) -> Result<(TimerId, i32), Refused<C>> {
         let Self { scheduler, timing, origin } = self;
         scheduler.admit(Some(timing), callback, |core, callback| {
-            core.service.add_numbered(timing, &origin, callback)
+            core.timers.add_numbered(timing, &origin, callback)
         })
     }
 }

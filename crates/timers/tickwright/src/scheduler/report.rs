@@ -3,7 +3,9 @@
 use core::fmt;
 use core::time::Duration;
 
-use crate::service::{Info, Site, SiteCounts, State, Statistics};
+use super::results::{Info, Statistics};
+use super::site::{Site, SiteCounts};
+use super::timer::State;
 use crate::time::{Instant, Lateness, nanos};
 
 /// Everything that a scheduler holds, at one moment: [`Scheduler::dump`](super::Scheduler::dump).

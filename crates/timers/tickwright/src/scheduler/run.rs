@@ -2,31 +2,17 @@
 
 use core::mem::needs_drop;
 
-use super::base::{Held, Running, Scheduler};
-use super::callback::{Callback, Firing};
+use super::callback::Callback;
 use super::gate::Gate;
-use crate::service::{Due, Next, TimerId};
+use super::results::{Due, Next, RunError};
+use super::scheduler::{Held, Running, Scheduler};
+use super::table::TimerId;
 use crate::sync::{Ordering, ThreadId, tell, this_thread};
 
 /// How many timers a pass moves inside the queue before it releases the lock.
 const SLICE: usize = 256;
 /// How many times a pass yields to other threads before it takes the lock again.
 const YIELDS: u32 = 1000;
-
-/// Why the queue was not run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum RunError {
-    /// Another thread is running it.
-    Busy,
-    /// The caller is one of the scheduler's callbacks.
-    WithinCallback,
-}
-
-error_texts! { RunError:
-    Self::Busy => "another thread runs the queue",
-    Self::WithinCallback => "a callback cannot run the queue that runs it",
-}
 
 impl<C: Callback> Scheduler<C> {
     /// Runs every callback that is due now and was armed before the call. Returns how many ran.
@@ -66,11 +52,11 @@ impl<C: Callback> Scheduler<C> {
         if core.gate == Gate::Shut {
             return Ok(0);
         }
-        core.service.begin_pass();
+        core.timers.begin_pass();
         core.pass = Some(me);
         let (mut ran, mut moves) = (0, SLICE);
         while ran < budget {
-            match core.service.take_within(&mut moves) {
+            match core.timers.take_within(&mut moves) {
                 Some(due) => {
                     core = self.fire(core, me, due);
                     ran += 1;
@@ -106,7 +92,7 @@ impl<C: Callback> Scheduler<C> {
 
     fn end_pass(&self, mut core: Held<'_, C>) {
         core.pass = None;
-        core.service.end_pass();
+        core.timers.end_pass();
         tell(&self.ended, &mut *core);
         if core.gate != Gate::Open {
             self.end_sleep_after_pass(core);
@@ -123,7 +109,7 @@ impl<C: Callback> Scheduler<C> {
         core.runs += 1;
         core.running = Some(Running { id, thread: me, serial: core.runs, awaited: false, token });
         drop(core);
-        let firing = Firing { scheduler: self, id, due, now, overruns };
+        let firing = Due { id, payload: self, due, now, overruns };
         let next = run.callback.as_mut().map_or(Next::Done, |callback| callback.call(&firing));
         run.end(next)
     }
@@ -156,9 +142,9 @@ impl<'s, C: Callback> Run<'s, C> {
         let mut core = scheduler.lock();
         if let Some(callback) = self.callback.take() {
             if panicked {
-                core.service.note_panic(self.id);
+                core.timers.note_panic(self.id);
             }
-            let finished = core.service.finish(self.id, callback, next);
+            let finished = core.timers.finish(self.id, callback, next);
             self.suppressed = finished.suppressed;
             if needs_drop::<C>() && finished.payload.is_some() {
                 drop(core);

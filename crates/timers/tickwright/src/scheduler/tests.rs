@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use super::*;
-use crate::service::Settings;
+use crate::scheduler::Settings;
 use crate::sync::Ordering;
 use crate::time::VirtualHost;
 
@@ -62,7 +62,7 @@ fn a_pass_lets_others_have_the_lock() {
         scope.spawn(|| drop(scheduler.add(Duration::ZERO, Boxed::new(|_| Next::Done))));
         until(|| scheduler.queued.load(Ordering::Relaxed) > 0);
         let mut times = 0;
-        while core.service.statistics().timers == 0 {
+        while core.timers.statistics().timers == 0 {
             core = scheduler.give_way(core);
             times += 1;
             assert!(times < 10_000, "the other thread never had it");

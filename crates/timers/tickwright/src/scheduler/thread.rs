@@ -4,8 +4,8 @@ use core::fmt;
 use std::io;
 use std::sync::Weak;
 
-use super::base::Scheduler;
 use super::callback::Callback;
+use super::scheduler::Scheduler;
 use crate::sync::Arc;
 use crate::time::{Alarm, Clock, DriverPanicked, DriverThread, Parker};
 

@@ -1,17 +1,17 @@
-//! Alarms: a service or a shard sets its alarm to the time at which it must run next.
+//! Alarms: a scheduler or a shard sets its alarm to the time at which it must run next.
 
 use super::Instant;
 use crate::sync::Arc;
 
 /// An alarm that goes off once, at the time to which it was last set.
 ///
-/// A service sets it under its own lock whenever its next wake-up becomes earlier, and after each
-/// run. So the alarm is never later than the service's next timer. No thread has to poll in
+/// A scheduler sets it under its own lock whenever its next wake-up becomes earlier, and after each
+/// run. So the alarm is never later than the scheduler's next timer. No thread has to poll in
 /// between, and no wake-up is lost. The alarm may be too early: then the run finds nothing due.
 pub trait Alarm: Send + Sync {
-    /// Sets the alarm to go off when the service's clock shows `at`, or at once if `at` is past.
+    /// Sets the alarm to go off when the scheduler's clock shows `at`, or at once if `at` is past.
     /// `None` stops the alarm. Each call replaces the one before. An implementation must not wait,
-    /// panic or call the service.
+    /// panic or call the scheduler.
     fn set(&self, at: Option<Instant>);
 
     /// Whether this process is a forked child and the alarm's thread runs in the parent alone. Then

@@ -8,8 +8,8 @@ use crate::sync::Arc;
 
 /// A source of time.
 ///
-/// A service calls the clock under the service's own lock. So the clock must not call the service,
-/// and must not panic.
+/// A scheduler calls the clock under its own lock, so the clock must not call the scheduler, and
+/// must not panic.
 ///
 /// Costs: every operation with a relative time calls `now`, which should take tens of nanoseconds.
 pub trait Clock: Send + Sync {

@@ -32,7 +32,7 @@ const AFTER_A_PANIC: Duration = Duration::from_secs(1);
 ///
 /// let host = VirtualHost::new();
 /// let parker = Parker::new(host.monotonic());
-/// // Every second, in place of a service.
+/// // Every second, in place of a scheduler.
 /// let second = Duration::from_secs(1);
 /// parker.set(Some(Instant::ZERO + second));
 /// let driver = DriverThread::spawn("every second", parker.clone(), move || {

@@ -23,11 +23,11 @@ pub enum Rung {
     Quiet,
 }
 
-/// An [`Alarm`] that is a `timerfd`. It uses the kernel's clock that belongs to the service's
+/// An [`Alarm`] that is a `timerfd`. It uses the kernel's clock that belongs to the scheduler's
 /// clock.
 ///
 /// Put the descriptor into `poll`, `epoll` or another loop, for reading. When the descriptor is
-/// readable, [`acknowledge`](Self::acknowledge) it. Then run the service unless the result is
+/// readable, [`acknowledge`](Self::acknowledge) it. Then run the scheduler unless the result is
 /// [`Rung::Quiet`]. The descriptor never blocks, and is closed on `exec`. By
 /// [`SystemClock::RealTime`] the alarm goes off at a wall-clock time, which is computed when the
 /// alarm is set. It also goes off if the wall clock is set while it is armed.
@@ -79,7 +79,7 @@ impl TimerFd {
     }
 
     /// Acknowledges that the descriptor became readable, and returns the reason. Call it before you
-    /// run the service, which sets the alarm again.
+    /// run the scheduler, which sets the alarm again.
     ///
     /// # Errors
     /// The system's error. It may come from an earlier setting, since [`Alarm::set`] cannot report

@@ -1,8 +1,7 @@
 //! The compared schedulers: those of 2009, and ours over each structure.
 
 use clap::ValueEnum;
-use tickwright::scheduler::{Cancelled, Firing, Next, Plain, Scheduler, TimerId};
-use tickwright::service::{Settings, Structure};
+use tickwright::scheduler::{Cancelled, Firing, Next, Plain, Scheduler, Settings, Structure, TimerId};
 use tickwright::time::Instant;
 
 use super::then::{Context, Heap, List, Order};

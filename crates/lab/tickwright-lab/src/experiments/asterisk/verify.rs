@@ -3,8 +3,7 @@
 use core::cell::{Cell, RefCell};
 use core::time::Duration;
 
-use tickwright::scheduler::{Cancelled, Firing, Next, Plain, Scheduler};
-use tickwright::service::{Settings, Structure};
+use tickwright::scheduler::{Cancelled, Firing, Next, Plain, Scheduler, Settings, Structure};
 use tickwright::time::{Instant, VirtualHost};
 
 use super::column::{Column, Then};
@@ -143,7 +142,7 @@ thread_local! {
 /// A callback that records its run.
 fn note(at: &mut usize, firing: &Firing<'_, Plain<usize>>) -> Next {
     let us = |at: Instant| at.as_nanos() / 1000;
-    let ran = Ran { at: *at, due_us: us(firing.due()), ran_us: us(firing.now()) };
+    let ran = Ran { at: *at, due_us: us(firing.due), ran_us: us(firing.now) };
     RAN.with_borrow_mut(|all| all.push(ran));
     Next::Done
 }

@@ -1,4 +1,4 @@
-//! The timers of a service: the queue with their slots, and a table of their payloads.
+//! The timers of a scheduler: the queue with their slots, and a table of their payloads.
 //!
 //! ```text
 //!   slot        0        1        2        3
@@ -6,8 +6,8 @@
 //!   payloads [ none   | P      | P      | none        ]     what an operation reads that needs it
 //! ```
 //!
-//! An id is a slot and its generation. The service rotates the generation by a number of its own.
-//! So the id of one service is almost certainly stale in another.
+//! An id is a slot and its generation. The set rotates the generation by a number of its own.
+//! So the id of one scheduler is almost certainly stale in another.
 
 use core::fmt;
 use core::num::{NonZeroU32, NonZeroU64};
@@ -18,13 +18,13 @@ use tickwright_core::{Tick, Violation};
 use tickwright_nodes::arena::{Full, Idx};
 use tickwright_nodes::hint;
 
-use super::entry::Entry;
 use super::queue::Queue;
+use super::timer::Entry;
 
-/// Names one timer of a service or scheduler: 64 bits, never 0. It stays stale for ever once the
+/// Names one timer of a scheduler: 64 bits, never 0. It stays stale for ever once the
 /// timer is removed.
 ///
-/// It means nothing to another service: a lookup there almost certainly returns nothing.
+/// It means nothing to another scheduler: a lookup there almost certainly returns nothing.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TimerId(NonZeroU64);
 
@@ -39,7 +39,7 @@ impl TimerId {
         self.0.get()
     }
 
-    /// The id whose [`to_bits`](Self::to_bits) is `bits`; `None` for 0. Only the service can tell
+    /// The id whose [`to_bits`](Self::to_bits) is `bits`; `None` for 0. Only the scheduler can tell
     /// whether it names a timer.
     #[must_use]
     pub fn from_bits(bits: u64) -> Option<Self> {
@@ -62,7 +62,7 @@ impl fmt::Display for TimerId {
 /// So many timers, of some hundred bytes each, lie in the second cache of a processor.
 const CACHED: usize = 1 << 14;
 
-/// The timers of a service, and the queue over them.
+/// The timers of a scheduler, and the queue over them.
 pub(super) struct Table<P> {
     queue: Box<dyn Queue>,
     /// The payloads by slot. A place is `None` while its timer runs, and if the slot has no timer.
@@ -77,10 +77,10 @@ pub(super) struct Table<P> {
     room: usize,
 }
 
-/// The salts of any two services are far apart (steps by the golden ratio of 2^32).
+/// The salts of any two sets are far apart (steps by the golden ratio of 2^32).
 fn salt() -> u32 {
-    static SERVICES: AtomicU32 = AtomicU32::new(1);
-    SERVICES.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9E37_79B9) % u32::MAX
+    static SETS: AtomicU32 = AtomicU32::new(1);
+    SETS.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9E37_79B9) % u32::MAX
 }
 
 /// The id of a slot in its present generation. Its upper half is never 0, so no `int` id equals the
@@ -228,7 +228,7 @@ impl<P> Table<P> {
     pub(super) fn entry(&mut self, slot: Idx) -> &mut Entry {
         match self.queue.get_mut(slot) {
             Some((_, entry)) => entry,
-            None => unreachable!("the queue and the service name live timers"),
+            None => unreachable!("the queue and the set name live timers"),
         }
     }
 

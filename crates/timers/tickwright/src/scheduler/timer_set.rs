@@ -1,23 +1,87 @@
-//! The fields of a service.
+//! The fields of a set of timers.
 
 use core::fmt;
+use core::time::Duration;
 use std::sync::Arc;
 
 use tickwright_core::Tick;
 use tickwright_nodes::arena::{Full, Idx};
 
-use super::held::Host;
-use super::int::IntIds;
+use super::int_ids::IntIds;
+use super::results::{HostTick, Refusal, Statistics};
 use super::settings::Settings;
 use super::site::Sites;
 use super::structure::Structure;
 use super::table::Table;
-use super::words::{Refusal, Statistics};
 use crate::sync::no_memory;
 use crate::time::{Alarm, Clock, Instant, Lateness, Source, Ticks};
 
-/// The timers of one thread, on a clock. See the [module](super).
-pub struct Service<P> {
+/// The timer that is the host tick, and its state.
+pub(super) struct Host {
+    pub(super) slot: Idx,
+    /// The expiry of the host tick while it is put aside: it came due and left the queue, but is
+    /// still pending.
+    pub(super) held: Option<Tick>,
+    /// The counts. `waits` is true from the moment at which the tick is counted as deferred.
+    pub(super) tick: HostTick,
+}
+
+impl Host {
+    /// Notes that the host tick is no longer pending, or has another time.
+    pub(super) fn let_go(&mut self) {
+        (self.held, self.tick.waits) = (None, false);
+    }
+
+    /// Counts a run.
+    pub(super) fn note_run(&mut self, late_ns: u64) {
+        self.tick.runs += 1;
+        if self.tick.waits {
+            self.tick.late += 1;
+            self.tick.latest = self.tick.latest.max(Duration::from_nanos(late_ns));
+        }
+        self.let_go();
+    }
+
+    pub(super) fn note_deferred(&mut self) {
+        if !self.tick.waits {
+            self.tick.waits = true;
+            self.tick.deferred += 1;
+        }
+    }
+}
+
+/// The timers of one thread, with payloads instead of callbacks: what is under a
+/// [`Scheduler`](super::Scheduler). A loop that acts on payloads by itself takes this.
+///
+/// [`take`](Self::take) returns the payload of a timer that is due, and marks the timer as running.
+/// [`finish`](Self::finish) decides what happens to the timer afterwards. The caller runs its own
+/// code in between.
+///
+/// ```
+/// use tickwright::scheduler::{Missed, Next, Refused, Settings, Site, TimerSet, Timing};
+/// use tickwright::time::{Instant, VirtualHost};
+/// # use core::time::Duration;
+///
+/// let host = VirtualHost::new();
+/// let mut timers = TimerSet::new(Settings::new().clock(host.monotonic()));
+/// let period = Duration::from_millis(10);
+/// let beat = Timing::after(period).every(period).missed(Missed::Skip);
+/// timers.add(beat, &Site::here("beat"), "payload")?;
+/// assert_eq!(timers.timeout(), Some(Duration::from_millis(10)));
+///
+/// host.advance(Duration::from_millis(47));
+/// timers.begin_pass();
+/// let due = timers.take().expect("it is late");
+/// assert_eq!(due.due, Instant::ZERO + Duration::from_millis(40));
+/// assert_eq!((due.payload, due.overruns), ("payload", 3));
+/// timers.finish(due.id, due.payload, Next::Again);
+/// assert_eq!(timers.timeout(), Some(Duration::from_millis(3)), "on the grid");
+/// # Ok::<(), Refused<&str>>(())
+/// ```
+///
+/// A poll loop sleeps for [`timeout`](Self::timeout) between two passes.
+/// [`end_pass`](Self::end_pass) sets the alarm; without an alarm it does nothing.
+pub struct TimerSet<P> {
     pub(super) clock: Source,
     pub(super) structure: Structure,
     pub(super) ticks: Ticks,
@@ -42,23 +106,23 @@ pub struct Service<P> {
     pub(super) statistics: Statistics,
 }
 
-impl<P> Service<P> {
-    /// An empty service. If there is no memory for [`Settings::capacity`], the service starts
+impl<P> TimerSet<P> {
+    /// An empty set. If there is no memory for [`Settings::capacity`], the set starts
     /// without that capacity.
     ///
     /// # Panics
-    /// If there is no memory for an empty service, the process ends, as at every allocation of the
+    /// If there is no memory for an empty set, the process ends, as at every allocation of the
     /// standard library. [`try_new`](Self::try_new) returns an error instead.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         let capacity = settings.capacity;
         let settings = settings.capacity(0);
-        let mut service = Self::try_new(settings).unwrap_or_else(|_| no_memory::<Self>());
-        let _ = service.reserve(capacity);
-        service
+        let mut set = Self::try_new(settings).unwrap_or_else(|_| no_memory::<Self>());
+        let _ = set.reserve(capacity);
+        set
     }
 
-    /// Makes an empty service with [`Settings::capacity`].
+    /// Makes an empty set with [`Settings::capacity`].
     ///
     /// # Errors
     /// [`Refusal::Full`] if there is no memory for the capacity.
@@ -70,7 +134,7 @@ impl<P> Service<P> {
         let Settings { structure, clock, int_ids, capacity, .. } = settings;
         let mut table = Table::new(queue);
         table.queue_mut().touch(ticks.now(clock.now()));
-        let mut service = Self {
+        let mut set = Self {
             clock,
             structure,
             ticks,
@@ -100,8 +164,8 @@ impl<P> Service<P> {
                 lateness: Lateness::new(),
             },
         };
-        service.reserve(capacity)?;
-        Ok(service)
+        set.reserve(capacity)?;
+        Ok(set)
     }
 
     /// Makes room for `additional` more timers: that many adds then allocate nothing.
@@ -144,8 +208,8 @@ impl<P> Service<P> {
     }
 }
 
-/// The drop wakes the thread that waits at the alarm; that thread then finds the service gone.
-impl<P> Drop for Service<P> {
+/// The drop wakes the thread that waits at the alarm; that thread then finds the set gone.
+impl<P> Drop for TimerSet<P> {
     fn drop(&mut self) {
         if let Some(alarm) = &self.alarm {
             alarm.set(Some(Instant::ZERO));
@@ -153,9 +217,9 @@ impl<P> Drop for Service<P> {
     }
 }
 
-impl<P> fmt::Debug for Service<P> {
+impl<P> fmt::Debug for TimerSet<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Service")
+        f.debug_struct("TimerSet")
             .field("structure", &self.structure)
             .field("ticks", &self.ticks)
             .field("timers", &self.table.live())
@@ -163,3 +227,6 @@ impl<P> fmt::Debug for Service<P> {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,11 +1,11 @@
-//! Random operations on the service. After each one the test runs the service's own check, and
+//! Random operations on the set. After each one the test runs the set's own check, and
 //! checks its counts and its alarm.
 
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
 
-use tickwright::service::{
-    Due, Missed, Next, Removal, Service, Settings, Site, State, Structure, Timing, When,
+use tickwright::scheduler::{
+    Cancelled, Due, Missed, Next, Settings, Site, State, Structure, TimerSet, Timing, When,
 };
 use tickwright::time::{Alarm, Instant, VirtualHost};
 
@@ -57,44 +57,44 @@ fn timing(random: &mut Random, now: Instant) -> Timing {
 fn run(structure: Structure, seed: u64, tick: Duration) {
     let mut random = Random(seed);
     let host = VirtualHost::starting_at(Instant::ZERO, EPOCH as i64);
-    let mut service =
-        Service::new(Settings::new().clock(host.real_time()).structure(structure).tick(tick).int_ids());
+    let mut set =
+        TimerSet::new(Settings::new().clock(host.real_time()).structure(structure).tick(tick).int_ids());
     let bell = Arc::new(Bell::default());
-    service.set_alarm(Some(bell.clone()));
+    set.set_alarm(Some(bell.clone()));
     let (mut ids, mut running): (Vec<_>, Vec<Due<u64>>) = (Vec::new(), Vec::new());
     for step in 0..4_000u64 {
-        let now = service.now();
+        let now = set.now();
         match random.below(12) {
-            0..3 => ids.push(service.add(timing(&mut random, now), &Site::here("a"), step).unwrap()),
-            3 => ids.push(service.keep(&Site::here("k"), step).unwrap()),
+            0..3 => ids.push(set.add(timing(&mut random, now), &Site::here("a"), step).unwrap()),
+            3 => ids.push(set.keep(&Site::here("k"), step).unwrap()),
             4..6 if !ids.is_empty() => {
                 let at = ids[random.below(ids.len() as u64) as usize];
-                let _ = service.start(at, timing(&mut random, now));
+                let _ = set.start(at, timing(&mut random, now));
             }
             6 if !ids.is_empty() => {
                 let at = random.below(ids.len() as u64) as usize;
-                if service.cancel(ids[at]) == Removal::NotFound {
+                if set.cancel(ids[at]) == Cancelled::NotFound {
                     ids.swap_remove(at);
                 }
             }
             7 if !ids.is_empty() => {
                 let at = random.below(ids.len() as u64) as usize;
-                let _ = service.shutdown(ids.swap_remove(at));
+                let _ = set.shutdown(ids.swap_remove(at));
             }
             8 if random.below(4) == 0 => {
                 let by = random.below(20 * SECOND) as i64 - 10 * SECOND as i64;
                 host.step_wall(if random.below(3) == 0 { by / 20_000 } else { by });
-                let _ = service.timeout();
+                let _ = set.timeout();
             }
             9 if random.below(2000) == 0 => {
-                let _ = service.clear();
+                let _ = set.clear();
             }
             10 | 11 => {
                 host.advance(Duration::from_nanos(random.below(SECOND)));
-                service.begin_pass();
+                set.begin_pass();
                 let (mut taken, budget) = (0, 1 + random.below(40));
                 while taken < budget {
-                    let Some(due) = service.take() else { break };
+                    let Some(due) = set.take() else { break };
                     taken += 1;
                     assert!(due.due <= due.now, "{structure} {seed}: early {:?} {:?}", due.due, due.now);
                     running.push(due);
@@ -106,21 +106,21 @@ fn run(structure: Structure, seed: u64, tick: Duration) {
                             _ => Next::Again,
                         };
                         if random.below(10) == 0 {
-                            let _ = service.cancel(due.id);
+                            let _ = set.cancel(due.id);
                         }
-                        let _ = service.finish(due.id, due.payload, next);
+                        let _ = set.finish(due.id, due.payload, next);
                     }
                     assert!(taken < 100_000, "{structure} {seed}: a pass without end");
                 }
-                service.end_pass();
+                set.end_pass();
             }
             _ => {}
         }
-        assert_eq!(service.check(), Ok(()), "{structure} {seed} {step}");
-        let pending = service.iter().filter(|info| info.state == State::Pending).count();
-        let statistics = service.statistics();
-        assert_eq!((statistics.pending, statistics.timers), (pending, service.iter().count()));
-        let (set, next) = (*bell.0.lock().unwrap(), service.next_wake());
+        assert_eq!(set.check(), Ok(()), "{structure} {seed} {step}");
+        let pending = set.iter().filter(|info| info.state == State::Pending).count();
+        let statistics = set.statistics();
+        assert_eq!((statistics.pending, statistics.timers), (pending, set.iter().count()));
+        let (set, next) = (*bell.0.lock().unwrap(), set.next_wake());
         if let Some(next) = next {
             assert!(
                 set.is_some_and(|set| set <= next),

@@ -1,4 +1,4 @@
-//! The queue of a service or scheduler that records.
+//! The queue of a scheduler that records.
 
 use core::num::NonZeroU32;
 
@@ -7,12 +7,12 @@ use tickwright_core::{Tick, Violation};
 use tickwright_nodes::arena::{Full, Idx, SlotId};
 use tickwright_trace::What;
 
-use super::entry::Entry;
 use super::queue::Queue;
+use super::timer::Entry;
 use crate::record::QueueRecorder;
 use crate::time::Ticks;
 
-/// Wraps the queue of a service if there is a recorder.
+/// Wraps the queue of a timer set if there is a recorder.
 pub(super) fn recorded(
     queue: Box<dyn Queue>,
     recorder: Option<QueueRecorder>,
@@ -43,7 +43,7 @@ impl RecordedQueue {
     }
 }
 
-/// The timers that are pending when their service is dropped end with it.
+/// The timers that are pending when their set is dropped end with it.
 impl Drop for RecordedQueue {
     fn drop(&mut self) {
         self.record_ends();

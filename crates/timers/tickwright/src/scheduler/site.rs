@@ -23,7 +23,7 @@ pub struct Site {
 pub trait Origin {
     /// The key that tells origins apart.
     fn key(&self) -> [usize; 3];
-    /// The description of the origin. The service asks for it once per key.
+    /// The description of the origin. The scheduler asks for it once per key.
     fn site(&self) -> Site;
 }
 

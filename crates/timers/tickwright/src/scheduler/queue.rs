@@ -1,10 +1,10 @@
-//! The queue of a service. It is a structure, chosen when the service is made, and one slab. The
-//! slab holds the structure's records and the service's own entries.
+//! The queue of a timer set. It is a structure, chosen when the set is made, and one slab. The
+//! slab holds the structure's records and the set's own entries.
 //!
 //! ```text
 //!   slot      0          1           2             3
 //!   cell   [ unused | record      | record     | vacant -> 1 ]     what the structure walks
-//!          [        | gen, entry  | gen, entry | gen, free   ]     what the service notes
+//!          [        | gen, entry  | gen, entry | gen, free   ]     what the set notes
 //! ```
 //! A record and its entry are at most 64 bytes for every family of the library. So a re-arm reads
 //! one or two cache lines of the timer's own, beside those of the structure and the neighbors.
@@ -15,7 +15,7 @@ use tickwright_core::structure::{Discipline, Due, Family, Nodes as _};
 use tickwright_core::{Tick, Violation};
 use tickwright_nodes::arena::{Arena, Columns, Full, Idx, Slot, SlotId, Together};
 
-use super::entry::Entry;
+use super::timer::Entry;
 
 /// The record that family `F` keeps for each slot.
 pub(super) type RecordOf<F> = <<F as Family>::Of<Idx> as Discipline<Idx>>::Record;
@@ -143,7 +143,7 @@ where
     }
 
     fn insert(&mut self, slot: Idx, deadline: Tick) {
-        // The returned head change is about `next_wake`. The service sets the alarm by the exact
+        // The returned head change is about `next_wake`. The set sets the alarm by the exact
         // expiry, so it does not need the report.
         let _ = self[0].order.insert(&mut self[0].arena.columns, slot, deadline, self[0].now);
         self[0].len += 1;

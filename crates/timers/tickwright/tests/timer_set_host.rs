@@ -5,9 +5,9 @@ use core::time::Duration;
 use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
-use tickwright::scheduler::{Plain, Scheduler};
-use tickwright::service::{
-    Missed, Next, Refusal, Removal, Service, Settings, Site, Structure, TimerId, Timing, When,
+use tickwright::scheduler::{
+    Cancelled, Missed, Next, Plain, Refusal, Scheduler, Settings, Site, Structure, TimerId, TimerSet, Timing,
+    When,
 };
 use tickwright::time::{Alarm, Instant, VirtualHost};
 
@@ -24,24 +24,24 @@ fn ms(ms: u64) -> Duration {
 
 struct Machine {
     host: VirtualHost,
-    service: Service<&'static str>,
+    set: TimerSet<&'static str>,
     tick: TimerId,
 }
 
-/// Makes a service with a host tick on a grid of 10 ms.
+/// Makes a set with a host tick on a grid of 10 ms.
 fn machine(structure: Structure, missed: Missed) -> Machine {
     let host = VirtualHost::new();
     let settings = Settings::new().clock(host.monotonic()).structure(structure).tick(ms(1));
-    let mut service = Service::new(settings);
+    let mut set = TimerSet::new(settings);
     let grid = Timing::after(ms(10)).every(ms(10)).missed(missed);
-    let tick = service.add(grid, &Site::here("tick"), "tick").unwrap();
-    service.set_host(tick).unwrap();
-    Machine { host, service, tick }
+    let tick = set.add(grid, &Site::here("tick"), "tick").unwrap();
+    set.set_host(tick).unwrap();
+    Machine { host, set, tick }
 }
 
 impl Machine {
     fn add(&mut self, delay: u64, what: &'static str) -> TimerId {
-        self.service.add(Timing::after(ms(delay)), &Site::here(what), what).unwrap()
+        self.set.add(Timing::after(ms(delay)), &Site::here(what), what).unwrap()
     }
 
     fn advance(&self, ms: u64) {
@@ -51,19 +51,19 @@ impl Machine {
     /// Runs one pass, and returns the timers that ran, with their overruns.
     fn pass(&mut self) -> Vec<(&'static str, u64)> {
         let mut ran = Vec::new();
-        self.service.begin_pass();
-        while let Some(due) = self.service.take() {
+        self.set.begin_pass();
+        while let Some(due) = self.set.take() {
             ran.push((due.payload, due.overruns));
             let next = if due.id == self.tick { Next::Again } else { Next::Done };
-            self.service.finish(due.id, due.payload, next);
-            assert_eq!(self.service.check(), Ok(()));
+            self.set.finish(due.id, due.payload, next);
+            assert_eq!(self.set.check(), Ok(()));
         }
-        self.service.end_pass();
+        self.set.end_pass();
         ran
     }
 
     fn counts(&self) -> (u64, u64, u64, u128) {
-        let host = self.service.host().unwrap();
+        let host = self.set.host().unwrap();
         (host.runs, host.deferred, host.late, host.latest.as_millis())
     }
 }
@@ -77,19 +77,19 @@ fn deferred_while_urgent_work_runs_and_delivered_late() {
     for structure in exact() {
         let mut m = machine(structure, Missed::Skip);
         m.add(15, "motor");
-        m.service.begin_urgent();
-        assert_eq!(m.service.next_wake(), Some(at_ms(15)), "{structure}");
+        m.set.begin_urgent();
+        assert_eq!(m.set.next_wake(), Some(at_ms(15)), "{structure}");
         m.advance(16);
         assert_eq!(m.pass(), [("motor", 0)], "{structure}");
-        assert!(m.service.host().unwrap().waits);
-        assert_eq!(m.service.statistics().pending, 1, "it is pending all the time");
-        assert_eq!(m.service.next_wake(), None, "nobody is to be woken for it");
-        assert_eq!(m.service.timeout(), None);
-        m.service.end_urgent();
-        assert_eq!(m.service.timeout(), Some(Duration::ZERO), "at once");
+        assert!(m.set.host().unwrap().waits);
+        assert_eq!(m.set.statistics().pending, 1, "it is pending all the time");
+        assert_eq!(m.set.next_wake(), None, "nobody is to be woken for it");
+        assert_eq!(m.set.timeout(), None);
+        m.set.end_urgent();
+        assert_eq!(m.set.timeout(), Some(Duration::ZERO), "at once");
         assert_eq!(m.pass(), [("tick", 0)], "{structure}");
         assert_eq!(m.counts(), (1, 1, 1, 6));
-        assert_eq!(m.service.next_wake(), Some(at_ms(20)), "on the grid");
+        assert_eq!(m.set.next_wake(), Some(at_ms(20)), "on the grid");
     }
 }
 
@@ -99,10 +99,10 @@ fn no_structure_loses_it() {
     for structure in Structure::all() {
         let mut m = machine(structure, Missed::Skip);
         m.add(15, "motor");
-        m.service.begin_urgent();
+        m.set.begin_urgent();
         m.advance(500);
         assert_eq!(m.pass(), [("motor", 0)], "{structure}");
-        m.service.end_urgent();
+        m.set.end_urgent();
         let ran = m.pass();
         assert_eq!(ran, [("tick", 49)], "{structure}: 10 to 500");
     }
@@ -112,12 +112,12 @@ fn no_structure_loses_it() {
 fn alone_it_leaves_no_alarm_and_comes_when_the_mark_is_cleared() {
     for structure in Structure::all() {
         let mut m = machine(structure, Missed::Skip);
-        m.service.begin_urgent();
-        assert_eq!((m.service.next_wake(), m.service.timeout()), (None, None), "{structure}");
+        m.set.begin_urgent();
+        assert_eq!((m.set.next_wake(), m.set.timeout()), (None, None), "{structure}");
         m.advance(25);
-        assert!(m.service.host().unwrap().waits, "{structure}");
-        m.service.end_urgent();
-        assert_eq!(m.service.timeout(), Some(Duration::ZERO), "{structure}: no pass was needed to see it");
+        assert!(m.set.host().unwrap().waits, "{structure}");
+        m.set.end_urgent();
+        assert_eq!(m.set.timeout(), Some(Duration::ZERO), "{structure}: no pass was needed to see it");
         assert_eq!(m.pass(), [("tick", 1)], "{structure}");
         assert_eq!(m.counts().1, 1, "{structure}");
     }
@@ -126,9 +126,9 @@ fn alone_it_leaves_no_alarm_and_comes_when_the_mark_is_cleared() {
 #[test]
 fn urgent_work_before_it_is_due_defers_nothing() {
     let mut m = machine(Structure::default(), Missed::Skip);
-    m.service.begin_urgent();
+    m.set.begin_urgent();
     m.advance(5);
-    m.service.end_urgent();
+    m.set.end_urgent();
     m.advance(5);
     assert_eq!(m.pass(), [("tick", 0)]);
     assert_eq!(m.counts(), (1, 0, 0, 0));
@@ -153,14 +153,14 @@ fn of_those_due_in_its_tick_it_runs_last_in_whichever_order_they_were_armed() {
 #[test]
 fn urgent_calls_nest_and_an_end_without_a_beginning_is_nothing() {
     let mut m = machine(Structure::default(), Missed::Skip);
-    m.service.end_urgent();
-    assert!(!m.service.is_urgent());
-    m.service.begin_urgent();
-    m.service.begin_urgent();
+    m.set.end_urgent();
+    assert!(!m.set.is_urgent());
+    m.set.begin_urgent();
+    m.set.begin_urgent();
     m.advance(10);
-    m.service.end_urgent();
-    assert_eq!((m.service.is_urgent(), m.pass()), (true, vec![]));
-    m.service.end_urgent();
+    m.set.end_urgent();
+    assert_eq!((m.set.is_urgent(), m.pass()), (true, vec![]));
+    m.set.end_urgent();
     assert_eq!(m.pass(), [("tick", 0)]);
 }
 
@@ -168,17 +168,17 @@ fn urgent_calls_nest_and_an_end_without_a_beginning_is_nothing() {
 fn cancelled_while_deferred_it_is_gone() {
     for structure in Structure::all() {
         let mut m = machine(structure, Missed::Skip);
-        m.service.begin_urgent();
+        m.set.begin_urgent();
         m.advance(30);
         assert_eq!(m.pass(), [], "{structure}");
         let tick = m.tick;
-        assert_eq!(m.service.cancel(tick), Removal::Removed("tick"), "{structure}");
-        assert_eq!((m.service.check(), m.service.host()), (Ok(()), None), "{structure}");
-        m.service.end_urgent();
-        assert_eq!((m.service.timeout(), m.pass()), (None, vec![]), "{structure}");
-        // The service has no host tick now, so another timer may become it.
+        assert_eq!(m.set.cancel(tick), Cancelled::Removed("tick"), "{structure}");
+        assert_eq!((m.set.check(), m.set.host()), (Ok(()), None), "{structure}");
+        m.set.end_urgent();
+        assert_eq!((m.set.timeout(), m.pass()), (None, vec![]), "{structure}");
+        // The set has no host tick now, so another timer may become it.
         let next = m.add(10, "tick");
-        assert_eq!(m.service.set_host(next), Ok(()), "{structure}");
+        assert_eq!(m.set.set_host(next), Ok(()), "{structure}");
     }
 }
 
@@ -186,17 +186,17 @@ fn cancelled_while_deferred_it_is_gone() {
 fn one_that_is_kept_and_cancelled_while_deferred_can_be_armed_again() {
     let mut m = machine(Structure::default(), Missed::Skip);
     let tick = m.tick;
-    let _ = m.service.cancel(tick);
-    m.tick = m.service.keep(&Site::here("kept"), "tick").unwrap();
+    let _ = m.set.cancel(tick);
+    m.tick = m.set.keep(&Site::here("kept"), "tick").unwrap();
     let tick = m.tick;
-    m.service.set_host(tick).unwrap();
-    m.service.start(tick, Timing::after(ms(10))).unwrap();
-    m.service.begin_urgent();
+    m.set.set_host(tick).unwrap();
+    m.set.start(tick, Timing::after(ms(10))).unwrap();
+    m.set.begin_urgent();
     m.advance(30);
     assert_eq!(m.pass(), []);
-    assert_eq!(m.service.cancel(tick), Removal::Disarmed);
-    m.service.start(tick, Timing::after(ms(10))).unwrap();
-    m.service.end_urgent();
+    assert_eq!(m.set.cancel(tick), Cancelled::Disarmed);
+    m.set.start(tick, Timing::after(ms(10))).unwrap();
+    m.set.end_urgent();
     assert_eq!(m.pass(), []);
     m.advance(10);
     assert_eq!(m.pass(), [("tick", 0)], "it is the host tick still");
@@ -207,14 +207,14 @@ fn one_that_is_kept_and_cancelled_while_deferred_can_be_armed_again() {
 fn given_another_time_while_deferred_it_goes_by_that() {
     for structure in exact() {
         let mut m = machine(structure, Missed::Skip);
-        m.service.begin_urgent();
+        m.set.begin_urgent();
         m.advance(12);
         assert_eq!(m.pass(), []);
         let tick = m.tick;
-        m.service.start(tick, Timing::after(ms(20)).every(ms(10))).unwrap();
-        assert_eq!(m.service.check(), Ok(()));
-        m.service.end_urgent();
-        assert_eq!((m.service.next_wake(), m.pass()), (Some(at_ms(32)), vec![]), "{structure}");
+        m.set.start(tick, Timing::after(ms(20)).every(ms(10))).unwrap();
+        assert_eq!(m.set.check(), Ok(()));
+        m.set.end_urgent();
+        assert_eq!((m.set.next_wake(), m.pass()), (Some(at_ms(32)), vec![]), "{structure}");
         m.advance(20);
         assert_eq!(m.pass(), [("tick", 0)], "{structure}");
     }
@@ -224,24 +224,22 @@ fn given_another_time_while_deferred_it_goes_by_that() {
 fn armed_anew_from_its_own_callback() {
     for structure in exact() {
         let mut m = machine(structure, Missed::Skip);
-        m.service.begin_urgent();
+        m.set.begin_urgent();
         m.advance(25);
         assert_eq!(m.pass(), []);
-        m.service.end_urgent();
-        m.service.begin_pass();
-        let due = m.service.take().unwrap();
+        m.set.end_urgent();
+        m.set.begin_pass();
+        let due = m.set.take().unwrap();
         // The callback arms the tick for now, and then urgent work begins. So the tick does not run
         // again in this pass, and waits in the next.
-        m.service
-            .start(due.id, Timing::at(When::At(Instant::ZERO)).every(ms(10)).missed(Missed::Skip))
-            .unwrap();
-        m.service.begin_urgent();
-        m.service.finish(due.id, due.payload, Next::Done);
-        assert_eq!(m.service.take(), None, "{structure}");
+        m.set.start(due.id, Timing::at(When::At(Instant::ZERO)).every(ms(10)).missed(Missed::Skip)).unwrap();
+        m.set.begin_urgent();
+        m.set.finish(due.id, due.payload, Next::Done);
+        assert_eq!(m.set.take(), None, "{structure}");
         assert_eq!(m.pass(), [], "{structure}");
-        m.service.end_urgent();
+        m.set.end_urgent();
         assert_eq!(m.pass(), [("tick", 2)], "{structure}: 0, 10, 20");
-        assert_eq!(m.service.next_wake(), Some(at_ms(30)), "{structure}");
+        assert_eq!(m.set.next_wake(), Some(at_ms(30)), "{structure}");
     }
 }
 
@@ -251,22 +249,19 @@ fn a_long_deferral_counts_by_the_policy() {
     for structure in exact() {
         let told = |missed| {
             let mut m = machine(structure, missed);
-            m.service.begin_urgent();
+            m.set.begin_urgent();
             for _ in 0..47 {
                 m.advance(1);
                 assert_eq!(m.pass(), []);
             }
-            m.service.end_urgent();
+            m.set.end_urgent();
             let mut ran = Vec::new();
             // A timer that is armed for the past during a pass runs in the next pass.
             for _ in 0..6 {
                 ran.extend(m.pass());
             }
-            assert_eq!(
-                m.service.statistics().overruns,
-                ran.iter().map(|(_, overruns)| overruns).sum::<u64>()
-            );
-            (ran.into_iter().map(|(_, overruns)| overruns).collect::<Vec<_>>(), m.service.next_wake())
+            assert_eq!(m.set.statistics().overruns, ran.iter().map(|(_, overruns)| overruns).sum::<u64>());
+            (ran.into_iter().map(|(_, overruns)| overruns).collect::<Vec<_>>(), m.set.next_wake())
         };
         assert_eq!(told(Missed::Skip), (vec![3], Some(at_ms(50))), "{structure}");
         assert_eq!(told(Missed::Burst), (vec![0, 0, 0, 0], Some(at_ms(50))), "{structure}");
@@ -279,10 +274,10 @@ fn a_long_deferral_counts_by_the_policy() {
 fn there_is_one() {
     let mut m = machine(Structure::default(), Missed::Skip);
     let (tick, other) = (m.tick, m.add(5, "other"));
-    assert_eq!(m.service.set_host(tick), Ok(()));
-    assert_eq!(m.service.set_host(other), Err(Refusal::HostTaken));
-    let _ = m.service.cancel(other);
-    assert_eq!(m.service.set_host(other), Err(Refusal::NotFound));
+    assert_eq!(m.set.set_host(tick), Ok(()));
+    assert_eq!(m.set.set_host(other), Err(Refusal::HostTaken));
+    let _ = m.set.cancel(other);
+    assert_eq!(m.set.set_host(other), Err(Refusal::NotFound));
 }
 
 #[derive(Default)]
@@ -300,17 +295,17 @@ fn the_alarm_is_set_for_the_second_and_back() {
         let mut m = machine(structure, Missed::Skip);
         let bell = Arc::new(Bell::default());
         let rings = || bell.0.lock().unwrap().map(|at| at.as_nanos() / MS);
-        m.service.set_alarm(Some(bell.clone()));
+        m.set.set_alarm(Some(bell.clone()));
         assert_eq!(rings(), Some(10));
-        m.service.begin_urgent();
+        m.set.begin_urgent();
         assert_eq!(rings(), None, "{structure}");
         m.add(40, "c");
         m.add(20, "b");
         assert_eq!(rings(), Some(20), "{structure}");
         let tick = m.tick;
-        m.service.start(tick, Timing::after(ms(5))).unwrap();
+        m.set.start(tick, Timing::after(ms(5))).unwrap();
         assert_eq!(rings(), Some(20), "{structure}: not for the host tick");
-        m.service.end_urgent();
+        m.set.end_urgent();
         assert_eq!(rings(), Some(5), "{structure}");
     }
 }
@@ -318,21 +313,21 @@ fn the_alarm_is_set_for_the_second_and_back() {
 #[test]
 fn one_by_the_wall_is_filed_anew_while_it_waits() {
     let host = VirtualHost::new();
-    let mut service = Service::new(Settings::new().clock(host.real_time()));
-    let id = service.add(Timing::at(When::Wall(ms(10))), &Site::here("tick"), ()).unwrap();
-    service.set_host(id).unwrap();
-    service.begin_urgent();
+    let mut set = TimerSet::new(Settings::new().clock(host.real_time()));
+    let id = set.add(Timing::at(When::Wall(ms(10))), &Site::here("tick"), ()).unwrap();
+    set.set_host(id).unwrap();
+    set.begin_urgent();
     host.advance(Duration::from_millis(12));
-    service.begin_pass();
-    assert_eq!(service.take(), None);
+    set.begin_pass();
+    assert_eq!(set.take(), None);
     host.step_wall(-20 * MS as i64);
-    service.begin_pass();
-    assert_eq!((service.take(), service.check()), (None, Ok(())));
-    service.end_urgent();
-    assert_eq!(service.timeout(), Some(ms(18)), "10 by a wall that shows -8");
+    set.begin_pass();
+    assert_eq!((set.take(), set.check()), (None, Ok(())));
+    set.end_urgent();
+    assert_eq!(set.timeout(), Some(ms(18)), "10 by a wall that shows -8");
     host.advance(Duration::from_millis(18));
-    service.begin_pass();
-    assert!(service.take().is_some());
+    set.begin_pass();
+    assert!(set.take().is_some());
 }
 
 #[test]
@@ -363,12 +358,12 @@ proptest! {
         let (mut now, mut told, mut urgent) = (0, 0, 0u32);
         for (step, amount) in steps {
             match step {
-                0 => { m.service.begin_urgent(); urgent += 1; }
-                1 => { m.service.end_urgent(); urgent = urgent.saturating_sub(1); }
+                0 => { m.set.begin_urgent(); urgent += 1; }
+                1 => { m.set.end_urgent(); urgent = urgent.saturating_sub(1); }
                 2 => { m.add(amount, "other"); }
                 _ => { m.advance(amount); now += amount; }
             }
-            let before = m.service.statistics().pending;
+            let before = m.set.statistics().pending;
             let ran = m.pass();
             let ticks: u64 = ran.iter().filter(|(who, _)| *who == "tick").map(|(_, overruns)| overruns + 1).sum();
             prop_assert!(urgent == 0 || ticks == 0);
@@ -377,10 +372,10 @@ proptest! {
                 prop_assert_eq!(told, now / 10);
             }
             let others = ran.iter().filter(|(who, _)| *who == "other").count();
-            prop_assert_eq!(m.service.statistics().pending, before - others);
-            prop_assert!(m.service.next_wake().is_none_or(|next| next > at_ms(now)));
+            prop_assert_eq!(m.set.statistics().pending, before - others);
+            prop_assert!(m.set.next_wake().is_none_or(|next| next > at_ms(now)));
         }
-        let host = m.service.host().unwrap();
+        let host = m.set.host().unwrap();
         prop_assert_eq!(host.deferred, host.late + u64::from(host.waits && host.deferred > host.late));
     }
 }

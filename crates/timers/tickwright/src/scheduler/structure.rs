@@ -1,4 +1,4 @@
-//! The structure in which a service keeps its timers; the caller chooses it when the service is
+//! The structure in which a scheduler keeps its timers; the caller chooses it when the scheduler is
 //! made.
 
 use core::any::TypeId;
@@ -12,14 +12,14 @@ use tickwright_nodes::arena::Idx;
 use super::queue::{Queue, boxed};
 use crate::time::Ticks;
 
-/// A structure for the timers of a service.
+/// A structure for the timers of a scheduler.
 ///
 /// ```
-/// use tickwright::service::Structure;
+/// use tickwright::scheduler::Structure;
 ///
 /// let wheel: Structure = "wheel".parse()?;
 /// assert_eq!(wheel, Structure::of::<tickwright::Wheel>());
-/// # Ok::<(), tickwright::service::UnknownStructure>(())
+/// # Ok::<(), tickwright::scheduler::UnknownStructure>(())
 /// ```
 #[derive(Clone, Copy)]
 pub struct Structure {

@@ -4,8 +4,9 @@
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
 
-use tickwright::scheduler::{Boxed, Next, Scheduler};
-use tickwright::service::{Missed, Service, Settings, Site, Structure, Timing, When};
+use tickwright::scheduler::{
+    Boxed, Missed, Next, Scheduler, Settings, Site, Structure, TimerSet, Timing, When,
+};
 use tickwright::time::{Instant, VirtualHost};
 
 fn secs(s: u64) -> Duration {
@@ -23,22 +24,22 @@ fn each(mut test: impl FnMut(Structure) -> Result<(), String>) {
 fn a_burst_far_behind_does_not_hold_others_back() {
     each(|structure| {
         let host = VirtualHost::new();
-        let mut service = Service::new(
+        let mut set = TimerSet::new(
             Settings::new().clock(host.monotonic()).structure(structure).tick(Duration::from_millis(1)),
         );
         let burst = Timing::after(secs(1)).every(secs(1)).missed(Missed::Burst);
-        service.add(burst, &Site::here("burst"), "burst").unwrap();
-        service.add(Timing::after(secs(5000)), &Site::here("once"), "once").unwrap();
+        set.add(burst, &Site::here("burst"), "burst").unwrap();
+        set.add(Timing::after(secs(5000)), &Site::here("once"), "once").unwrap();
         host.advance(Duration::from_secs(10_000));
         for _ in 0..5 {
-            service.begin_pass();
-            while let Some(due) = service.take() {
+            set.begin_pass();
+            while let Some(due) = set.take() {
                 if due.payload == "once" {
                     return Ok(());
                 }
-                service.finish(due.id, due.payload, Next::Again);
+                set.finish(due.id, due.payload, Next::Again);
             }
-            service.end_pass();
+            set.end_pass();
             host.advance(Duration::from_millis(1));
         }
         Err("5 passes, and the other timer has not run".into())
@@ -57,7 +58,7 @@ fn one_armed_for_the_past_does_not_starve_others() {
                 secs(1),
                 Boxed::new(move |firing| {
                     a.lock().unwrap().push(b'a');
-                    firing.scheduler().start(firing.id(), Timing::at(When::At(Instant::ZERO))).unwrap();
+                    firing.scheduler().start(firing.id, Timing::at(When::At(Instant::ZERO))).unwrap();
                     Next::Done
                 }),
             )
@@ -78,20 +79,20 @@ fn one_armed_for_the_past_does_not_starve_others() {
 fn a_period_of_zero_on_a_grid_does_not_starve_others() {
     each(|structure| {
         let host = VirtualHost::new();
-        let mut service = Service::new(Settings::new().clock(host.monotonic()).structure(structure));
+        let mut set = TimerSet::new(Settings::new().clock(host.monotonic()).structure(structure));
         let zero = Timing::after(secs(1)).every(Duration::ZERO).missed(Missed::Skip);
-        service.add(zero, &Site::here("zero"), "zero").unwrap();
-        service.add(Timing::after(secs(5)), &Site::here("once"), "once").unwrap();
+        set.add(zero, &Site::here("zero"), "zero").unwrap();
+        set.add(Timing::after(secs(5)), &Site::here("once"), "once").unwrap();
         for _ in 0..50 {
             host.advance(Duration::from_secs(1));
-            service.begin_pass();
-            while let Some(due) = service.take() {
+            set.begin_pass();
+            while let Some(due) = set.take() {
                 if due.payload == "once" {
                     return Ok(());
                 }
-                service.finish(due.id, due.payload, Next::Again);
+                set.finish(due.id, due.payload, Next::Again);
             }
-            service.end_pass();
+            set.end_pass();
         }
         Err("50 passes".into())
     });
@@ -102,23 +103,23 @@ fn a_period_of_zero_on_a_grid_does_not_starve_others() {
 fn a_pass_takes_all_that_was_due_and_armed_before() {
     each(|structure| {
         let host = VirtualHost::new();
-        let mut service = Service::new(
+        let mut set = TimerSet::new(
             Settings::new().clock(host.monotonic()).structure(structure).tick(Duration::from_millis(1)),
         );
         for at in 1..=50u64 {
-            service.add(Timing::after(Duration::from_millis(at * 7)), &Site::here("x"), at).unwrap();
+            set.add(Timing::after(Duration::from_millis(at * 7)), &Site::here("x"), at).unwrap();
         }
         host.advance(Duration::from_secs(60));
         // Each timer is re-armed in the past, in three passes.
         for pass in 0..3 {
-            service.begin_pass();
+            set.begin_pass();
             let mut ran = 0;
-            while let Some(due) = service.take() {
+            while let Some(due) = set.take() {
                 ran += 1;
-                let _ = service.start(due.id, Timing::at(When::At(due.due)));
-                service.finish(due.id, due.payload, Next::Done);
+                let _ = set.start(due.id, Timing::at(When::At(due.due)));
+                set.finish(due.id, due.payload, Next::Done);
             }
-            service.end_pass();
+            set.end_pass();
             if ran != 50 {
                 return Err(format!("pass {pass}: {ran} of 50"));
             }
@@ -131,17 +132,17 @@ fn a_pass_takes_all_that_was_due_and_armed_before() {
 #[test]
 fn the_pass_counter_comes_round_unseen() {
     let host = VirtualHost::new();
-    let mut service = Service::new(Settings::new().clock(host.monotonic()));
+    let mut set = TimerSet::new(Settings::new().clock(host.monotonic()));
     for name in ["a", "b"] {
-        service.add(Timing::after(secs(1)), &Site::here(name), name).unwrap();
+        set.add(Timing::after(secs(1)), &Site::here(name), name).unwrap();
     }
     for _ in 0..65_535 {
-        service.begin_pass();
-        assert!(service.take().is_none());
+        set.begin_pass();
+        assert!(set.take().is_none());
     }
     host.advance(Duration::from_secs(1));
-    service.begin_pass();
-    assert!(service.take().is_some(), "due, armed 65536 passes ago, and not taken");
+    set.begin_pass();
+    assert!(set.take().is_some(), "due, armed 65536 passes ago, and not taken");
 }
 
 /// A timer that is armed for the past goes behind all timers that are due now, even if this pass
@@ -150,22 +151,22 @@ fn the_pass_counter_comes_round_unseen() {
 fn one_held_ahead_and_armed_for_the_past_does_not_end_the_pass_early() {
     each(|structure| {
         let host = VirtualHost::new();
-        let mut service = Service::new(
+        let mut set = TimerSet::new(
             Settings::new().clock(host.monotonic()).structure(structure).tick(Duration::from_millis(1)),
         );
         let burst = Timing::after(secs(1)).every(Duration::from_millis(1)).missed(Missed::Burst);
-        service.add(burst, &Site::here("burst"), "burst").unwrap();
-        service.add(Timing::after(secs(11)), &Site::here("once"), "once").unwrap();
+        set.add(burst, &Site::here("burst"), "burst").unwrap();
+        set.add(Timing::after(secs(11)), &Site::here("once"), "once").unwrap();
         for seconds in [10, 2] {
             host.advance(Duration::from_secs(seconds));
-            service.begin_pass();
-            while let Some(due) = service.take() {
+            set.begin_pass();
+            while let Some(due) = set.take() {
                 if due.payload == "once" {
                     return Ok(());
                 }
-                service.finish(due.id, due.payload, Next::Again);
+                set.finish(due.id, due.payload, Next::Again);
             }
-            service.end_pass();
+            set.end_pass();
         }
         Err("due since a second and armed before, and the pass has left it".into())
     });
@@ -211,30 +212,30 @@ fn what_waits_for_the_next_pass_can_be_cancelled_and_armed() {
         for again in [false, true] {
             let host = VirtualHost::new();
             let settings = Settings::new().clock(host.monotonic()).structure(structure);
-            let mut service = Service::new(settings.tick(Duration::from_millis(1)));
-            let add = |service: &mut Service<_>, ms| {
-                service.add(Timing::after(Duration::from_millis(ms)), &Site::here("x"), ms).unwrap()
+            let mut set = TimerSet::new(settings.tick(Duration::from_millis(1)));
+            let add = |set: &mut TimerSet<_>, ms| {
+                set.add(Timing::after(Duration::from_millis(ms)), &Site::here("x"), ms).unwrap()
             };
-            add(&mut service, 10);
-            let b = add(&mut service, 40);
+            add(&mut set, 10);
+            let b = add(&mut set, 40);
             host.advance(Duration::from_millis(12));
-            service.begin_pass();
-            let due = service.take().ok_or("nothing is due")?;
+            set.begin_pass();
+            let due = set.take().ok_or("nothing is due")?;
             host.advance(Duration::from_millis(50));
-            add(&mut service, 1000);
-            if let Some(due) = service.take() {
+            add(&mut set, 1000);
+            if let Some(due) = set.take() {
                 return Err(format!("{} ms was taken", due.payload));
             }
-            service.finish(due.id, due.payload, Next::Done);
+            set.finish(due.id, due.payload, Next::Done);
             if again {
-                service.start(b, Timing::after(Duration::from_millis(100))).unwrap();
+                set.start(b, Timing::after(Duration::from_millis(100))).unwrap();
             } else {
-                service.cancel(b);
+                set.cancel(b);
             }
-            service.end_pass();
-            service.check().map_err(|violation| violation.to_string())?;
-            service.begin_pass();
-            if let Some(due) = service.take() {
+            set.end_pass();
+            set.check().map_err(|violation| violation.to_string())?;
+            set.begin_pass();
+            if let Some(due) = set.take() {
                 return Err(format!("{} ms was taken, again {again}", due.payload));
             }
         }

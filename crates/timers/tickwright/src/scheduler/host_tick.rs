@@ -1,42 +1,5 @@
 //! The host tick: one timer that waits while more urgent work runs.
 //!
-//! A kernel may emulate the timer of another kernel: a real-time kernel under which Linux runs, or
-//! a hypervisor. Its own queue then holds the other kernel's tick. That tick is the least urgent
-//! timer of all: it is not worth an interrupt of urgent work. So while the caller says that [such
-//! work runs](super::Service::begin_urgent) and the host tick heads the queue, the alarm is set for
-//! the *second* timer. The tick is deferred, and runs late: as soon as the urgent work has ended.
-//! It is never lost.
-//!
-//! ```
-//! use core::time::Duration;
-//! use tickwright::service::{Missed, Next, Service, Settings, Site, Timing};
-//! use tickwright::time::{Instant, VirtualHost};
-//!
-//! let machine = VirtualHost::new();
-//! let mut service = Service::new(Settings::new().clock(machine.monotonic()));
-//! let period = Duration::from_nanos(10);
-//! let grid = Timing::after(period).every(period).missed(Missed::Skip);
-//! let tick = service.add(grid, &Site::here("host"), "host tick")?;
-//! service.set_host(tick)?;
-//! service.add(Timing::after(Duration::from_nanos(35)), &Site::here("motor"), "motor")?;
-//!
-//! service.begin_urgent();
-//! assert_eq!(service.next_wake(), Some(Instant::from_nanos(35)), "the second");
-//! machine.advance(Duration::from_nanos(37));
-//! service.begin_pass();
-//! assert_eq!(service.take().map(|due| due.payload), Some("motor"));
-//! assert_eq!(service.take(), None, "deferred");
-//!
-//! service.end_urgent();
-//! assert_eq!(service.next_wake(), Some(Instant::ZERO), "at once");
-//! let due = service.take().expect("late, and not lost");
-//! assert_eq!((due.payload, due.due, due.overruns), ("host tick", Instant::from_nanos(30), 2));
-//! service.finish(due.id, due.payload, Next::Again);
-//! let host = service.host().expect("it is kept");
-//! assert_eq!((host.deferred, host.late, host.latest), (1, 1, Duration::from_nanos(7)));
-//! # Ok::<(), Box<dyn core::error::Error>>(())
-//! ```
-//!
 //! # What Xenomai does, and where this differs
 //!
 //! Xenomai's cobalt kernel keeps the tick of Linux as a timer of the lowest priority. The tick may
@@ -48,7 +11,7 @@
 //!   whatever the iterator returned after the head. For a list that is the second timer. For a heap
 //!   that is the next cell of the array, which may be the later child. So with heaps the kernel
 //!   programmed timers too late (fixed by f7572f693).
-//! - Here, [`take`](super::Service::take) runs the host tick last among the timers of its own tick.
+//! - Here, [`take`](TimerSet::take) runs the host tick last among the timers of its own tick.
 //!   In Xenomai a priority in the sort key does that. The heap compared this priority as an
 //!   unsigned number, and the tree still does. So among equals the least urgent timer comes first.
 //! - In Xenomai the tick's handler may run beside that of another timer, and only sets a flag. Here
@@ -57,21 +20,23 @@
 //!   period.
 //! - If nothing else is pending, no alarm is set until the urgent work ends.
 
+use core::fmt;
 use core::time::Duration;
 
 use tickwright_core::Tick;
 use tickwright_nodes::arena::Idx;
 
-use super::base::Service;
-use super::entry::{Flag, State};
-use super::held::{Host, HostTick};
+use super::results::{HostTick, Refusal};
+use super::scheduler::Scheduler;
 use super::table::TimerId;
-use super::words::Refusal;
+use super::timer::{Flag, State};
+use super::timer_set::{Host, TimerSet};
 
-impl<P> Service<P> {
-    /// Makes a timer the host tick. Among timers that are due in the same tick it runs last, and
-    /// while [urgent work](Self::begin_urgent) runs it waits. The timer stays the host tick until
-    /// it is removed, even if its callback or another caller arms it again. Its counts begin at 0.
+impl<P> TimerSet<P> {
+    /// Makes a timer the [host tick](HostTick). Among timers that are due in the same tick it runs
+    /// last, and while [urgent work](Self::begin_urgent) runs it waits. The timer stays the host
+    /// tick until it is removed, even if its callback or another caller arms it again. Its counts
+    /// begin at 0.
     ///
     /// # Errors
     /// [`Refusal::NotFound`] for a stale id; [`Refusal::HostTaken`] if another timer is the host
@@ -162,9 +127,9 @@ impl<P> Service<P> {
         Some(self.table.queue().expiry(self.linked_host()?))
     }
 
-    /// [`next_slot`](Self::next_slot) of a service with a host tick. When the host tick leaves the
-    /// queue, it is put aside. It is returned when no other timer of its tick is left and no urgent
-    /// work runs.
+    /// [`next_slot`](Self::next_slot) of a timer set with a host tick. When the host tick leaves
+    /// the queue, it is put aside. It is returned when no other timer of its tick is left and no
+    /// urgent work runs.
     pub(super) fn next_beside_host(&mut self, moves: &mut usize) -> Option<Idx> {
         loop {
             if let Some(tick) = self.held()
@@ -219,6 +184,47 @@ impl<P> Service<P> {
         let Some(entry) = self.table.get(host.slot) else { return false };
         let aside = entry.state == State::Pending && !entry.is(Flag::Linked);
         aside || host.held.is_none()
+    }
+}
+
+/// While this guard lives, the host tick of its scheduler waits. Any thread may hold one or more
+/// guards.
+#[must_use = "dropped at once, it holds nothing back"]
+pub struct Urgent<'a, C>(&'a Scheduler<C>);
+
+impl<C> Scheduler<C> {
+    /// Makes a timer the [host tick](HostTick). Among timers that are due in the same
+    /// tick the host tick runs last. While [urgent work](Self::urgent) runs, the host tick waits.
+    ///
+    /// # Errors
+    /// [`Refusal::NotFound`], [`Refusal::HostTaken`].
+    pub fn set_host(&self, id: TimerId) -> Result<(), Refusal> {
+        self.lock().timers.set_host(id)
+    }
+
+    /// The host tick, if there is one.
+    #[must_use]
+    pub fn host(&self) -> Option<HostTick> {
+        self.lock().timers.host()
+    }
+
+    /// Begins urgent work, which ends when the guard is dropped. Meanwhile the host tick waits, and
+    /// the alarm is set for the timer after it.
+    pub fn urgent(&self) -> Urgent<'_, C> {
+        self.lock().timers.begin_urgent();
+        Urgent(self)
+    }
+}
+
+impl<C> Drop for Urgent<'_, C> {
+    fn drop(&mut self) {
+        self.0.lock().timers.end_urgent();
+    }
+}
+
+impl<C> fmt::Debug for Urgent<'_, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Urgent")
     }
 }
 

@@ -7,10 +7,10 @@ use core::time::Duration;
 use tickwright_core::{Tick, Violation};
 use tickwright_nodes::arena::{Full, Idx, SlotId};
 
-use crate::service::entry::Entry;
-use crate::service::queue::Queue;
-use crate::service::table::Table;
-use crate::service::{Service, Settings, Site, Structure, Timing};
+use crate::scheduler::queue::Queue;
+use crate::scheduler::table::Table;
+use crate::scheduler::timer::Entry;
+use crate::scheduler::{Settings, Site, Structure, TimerSet, Timing};
 use crate::time::VirtualHost;
 
 /// A binary heap whose "second" is the second cell of its array, as it was in Xenomai for six
@@ -102,17 +102,17 @@ impl Queue for SecondCell {
 
 /// Checks every order of the delays. The first delay is the host tick's. While urgent work runs,
 /// the alarm must be set for the earliest of the rest.
-fn programs_the_second(make: &dyn Fn() -> Service<()>, delays: [u64; 4]) -> Result<(), String> {
+fn programs_the_second(make: &dyn Fn() -> TimerSet<()>, delays: [u64; 4]) -> Result<(), String> {
     let mut order = [0, 1, 2, 3];
     // Visits all 24 orders, by Heap's method without recursion.
     let (mut turns, mut at) = ([0; 4], 0);
     loop {
-        let mut service = make();
+        let mut set = make();
         for which in order {
             let timing = Timing::after(Duration::from_millis(delays[which]));
-            let id = service.add(timing, &Site::here("x"), ()).unwrap();
+            let id = set.add(timing, &Site::here("x"), ()).unwrap();
             if which == 0 {
-                service.set_host(id).unwrap();
+                set.set_host(id).unwrap();
             }
         }
         // A queue without the host tick gives the right wake-up: wheels may be late, each in its
@@ -121,11 +121,11 @@ fn programs_the_second(make: &dyn Fn() -> Service<()>, delays: [u64; 4]) -> Resu
         for which in order.into_iter().filter(|which| *which > 0) {
             without.add(Timing::after(Duration::from_millis(delays[which])), &Site::here("x"), ()).unwrap();
         }
-        service.begin_urgent();
-        if service.next_wake() != without.next_wake() {
-            return Err(format!("{order:?}: {:?}, not {:?}", service.next_wake(), without.next_wake()));
+        set.begin_urgent();
+        if set.next_wake() != without.next_wake() {
+            return Err(format!("{order:?}: {:?}, not {:?}", set.next_wake(), without.next_wake()));
         }
-        service.end_urgent();
+        set.end_urgent();
         while at < 4 && turns[at] >= at {
             turns[at] = 0;
             at += 1;
@@ -147,7 +147,7 @@ const DELAYS: [[u64; 4]; 4] = [[10, 20, 30, 40], [10, 10, 20, 30], [30, 20, 20, 
 fn the_second_is_the_second_in_every_structure() {
     for structure in Structure::all() {
         let machine = VirtualHost::new();
-        let make = || Service::new(Settings::new().clock(machine.monotonic()).structure(structure));
+        let make = || TimerSet::new(Settings::new().clock(machine.monotonic()).structure(structure));
         for delays in DELAYS {
             assert_eq!(programs_the_second(&make, delays), Ok(()), "{structure} {delays:?}");
         }
@@ -159,10 +159,10 @@ fn the_second_cell_of_an_array_is_found_out() {
     let machine = VirtualHost::new();
     let make = || {
         let heap2 = "heap2".parse::<Structure>().unwrap();
-        let mut service = Service::new(Settings::new().clock(machine.monotonic()).structure(heap2));
+        let mut set = TimerSet::new(Settings::new().clock(machine.monotonic()).structure(heap2));
         let truth = heap2.build().unwrap();
-        service.table = Table::new(Box::new(SecondCell { truth, cells: Vec::new() }));
-        service
+        set.table = Table::new(Box::new(SecondCell { truth, cells: Vec::new() }));
+        set
     };
     let found = programs_the_second(&make, DELAYS[0]);
     assert!(

@@ -1,11 +1,11 @@
-//! The service on the virtual clock: grids, policies, slack, steps of the wall, and suspends.
+//! The set on the virtual clock: grids, policies, slack, steps of the wall, and suspends.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
 
-use tickwright::service::{
-    Missed, Next, Refusal, Removal, Service, Settings, Site, State, Structure, Timing, When,
+use tickwright::scheduler::{
+    Cancelled, Missed, Next, Refusal, Settings, Site, State, Structure, TimerSet, Timing, When,
 };
 use tickwright::time::{Clock, Instant, VirtualHost};
 
@@ -22,23 +22,23 @@ fn exact() -> impl Iterator<Item = Structure> {
 
 /// Runs one pass and returns (payload, due in s, overruns) of each timer that ran. It arms all of
 /// these timers again.
-fn pass(service: &mut Service<&'static str>) -> Vec<(&'static str, u64, u64)> {
-    service.begin_pass();
+fn pass(set: &mut TimerSet<&'static str>) -> Vec<(&'static str, u64, u64)> {
+    set.begin_pass();
     let mut ran = Vec::new();
-    while let Some(due) = service.take() {
+    while let Some(due) = set.take() {
         assert!(due.due <= due.now, "early");
         ran.push((due.payload, due.due.as_nanos() / SECOND, due.overruns));
-        service.finish(due.id, due.payload, Next::Again);
+        set.finish(due.id, due.payload, Next::Again);
     }
-    service.end_pass();
-    assert_eq!(service.check(), Ok(()));
+    set.end_pass();
+    assert_eq!(set.check(), Ok(()));
     ran
 }
 
-fn all_passes(service: &mut Service<&'static str>) -> Vec<(&'static str, u64, u64)> {
-    let mut ran = pass(service);
-    while service.timeout() == Some(Duration::ZERO) {
-        ran.extend(pass(service));
+fn all_passes(set: &mut TimerSet<&'static str>) -> Vec<(&'static str, u64, u64)> {
+    let mut ran = pass(set);
+    while set.timeout() == Some(Duration::ZERO) {
+        ran.extend(pass(set));
     }
     ran
 }
@@ -54,12 +54,12 @@ fn each_policy_does_what_its_table_says() {
             (Missed::Persist, vec![("t", 20, 2)], 57),
         ] {
             let host = VirtualHost::new();
-            let mut service = Service::new(Settings::new().clock(host.monotonic()).structure(structure));
+            let mut set = TimerSet::new(Settings::new().clock(host.monotonic()).structure(structure));
             let timing = Timing::after(secs(20)).every(secs(10)).missed(missed);
-            service.add(timing, &Site::here("t"), "t").unwrap();
+            set.add(timing, &Site::here("t"), "t").unwrap();
             host.advance(secs(47));
-            assert_eq!(all_passes(&mut service), ran, "{structure} {missed:?}");
-            assert_eq!(service.timeout(), Some(secs(next - 47)), "{structure} {missed:?}");
+            assert_eq!(all_passes(&mut set), ran, "{structure} {missed:?}");
+            assert_eq!(set.timeout(), Some(secs(next - 47)), "{structure} {missed:?}");
         }
     }
 }
@@ -76,12 +76,12 @@ fn no_period_was_missed() {
         (Missed::Persist, 30),
     ] {
         let host = VirtualHost::new();
-        let mut service = Service::new(Settings::new().clock(host.monotonic()));
+        let mut set = TimerSet::new(Settings::new().clock(host.monotonic()));
         let timing = Timing::after(secs(20)).every(secs(10)).missed(missed);
-        service.add(timing, &Site::here("t"), "t").unwrap();
+        set.add(timing, &Site::here("t"), "t").unwrap();
         host.advance(secs(23));
-        assert_eq!(all_passes(&mut service), [("t", 20, 0)]);
-        assert_eq!(service.timeout(), Some(secs(next - 23)), "{missed:?}");
+        assert_eq!(all_passes(&mut set), [("t", 20, 0)]);
+        assert_eq!(set.timeout(), Some(secs(next - 23)), "{missed:?}");
     }
 }
 
@@ -91,9 +91,9 @@ fn no_period_was_missed() {
 #[test]
 fn a_persistent_timer_keeps_its_grid_until_it_misses() {
     let host = VirtualHost::new();
-    let mut service = Service::new(Settings::new().clock(host.monotonic()));
+    let mut set = TimerSet::new(Settings::new().clock(host.monotonic()));
     let timing = Timing::after(secs(100)).every(secs(100)).missed(Missed::Persist);
-    let id = service.add(timing, &Site::here("t"), "t").unwrap();
+    let id = set.add(timing, &Site::here("t"), "t").unwrap();
     let mut now = 0;
     // The columns: the time of the run, how long it takes, the overruns, and the next due time. At
     // 400 the next due time is exactly now, so no period was missed.
@@ -107,14 +107,14 @@ fn a_persistent_timer_keeps_its_grid_until_it_misses() {
         (1030, 0, 0, 1077),
     ] {
         host.advance(secs(at - now));
-        service.begin_pass();
-        let due = service.take().unwrap();
+        set.begin_pass();
+        let due = set.take().unwrap();
         assert_eq!(due.overruns, overruns, "at {at}");
         host.advance(secs(takes));
         now = at + takes;
-        service.finish(due.id, due.payload, Next::Again);
-        service.end_pass();
-        assert_eq!(service.find(id).map(|info| info.due.as_nanos() / SECOND), Some(next), "at {at}");
+        set.finish(due.id, due.payload, Next::Again);
+        set.end_pass();
+        assert_eq!(set.find(id).map(|info| info.due.as_nanos() / SECOND), Some(next), "at {at}");
     }
 }
 
@@ -130,72 +130,72 @@ fn policies_without_a_period() {
         (Missed::Persist, 57, 3),
     ] {
         let host = VirtualHost::new();
-        let mut service = Service::new(Settings::new().clock(host.monotonic()));
-        let id = service.add(Timing::after(secs(10)).missed(missed), &Site::here("t"), "t").unwrap();
+        let mut set = TimerSet::new(Settings::new().clock(host.monotonic()));
+        let id = set.add(Timing::after(secs(10)).missed(missed), &Site::here("t"), "t").unwrap();
         host.advance(secs(47));
-        assert_eq!(pass(&mut service), [("t", 10, 0)]);
-        assert_eq!(service.find(id).map(|info| info.due.as_nanos() / SECOND), Some(next), "{missed:?}");
-        assert_eq!(service.statistics().overruns, overruns, "{missed:?}");
+        assert_eq!(pass(&mut set), [("t", 10, 0)]);
+        assert_eq!(set.find(id).map(|info| info.due.as_nanos() / SECOND), Some(next), "{missed:?}");
+        assert_eq!(set.statistics().overruns, overruns, "{missed:?}");
     }
 }
 
 #[test]
 fn a_grid_does_not_drift_in_a_million_periods() {
     let host = VirtualHost::new();
-    let mut service = Service::new(Settings::new().clock(host.monotonic()));
+    let mut set = TimerSet::new(Settings::new().clock(host.monotonic()));
     let period = Duration::from_nanos(333_333);
-    service.add(Timing::after(period).every(period).missed(Missed::Skip), &Site::here("t"), ()).unwrap();
+    set.add(Timing::after(period).every(period).missed(Missed::Skip), &Site::here("t"), ()).unwrap();
     let mut ran = 0;
     for step in 0..1_000_000u64 {
         // Each run is late, by a changing amount.
         host.advance(Duration::from_nanos(333_333 + step % 2 * 7));
         host.advance(Duration::from_nanos(0));
-        service.begin_pass();
-        while let Some(due) = service.take() {
+        set.begin_pass();
+        while let Some(due) = set.take() {
             ran += 1 + due.overruns;
             assert_eq!(due.due.as_nanos() % 333_333, 0);
-            service.finish(due.id, (), Next::Again);
+            set.finish(due.id, (), Next::Again);
         }
     }
-    assert_eq!(ran, service.now().as_nanos() / 333_333);
+    assert_eq!(ran, set.now().as_nanos() / 333_333);
 }
 
 #[test]
 fn a_timer_armed_in_a_pass_waits_for_the_next() {
     for structure in Structure::all() {
         let host = VirtualHost::new();
-        let mut service = Service::new(Settings::new().clock(host.monotonic()).structure(structure));
+        let mut set = TimerSet::new(Settings::new().clock(host.monotonic()).structure(structure));
         let now = Timing::after(Duration::ZERO);
         for name in ["a", "b"] {
-            service.add(now, &Site::here(name), name).unwrap();
+            set.add(now, &Site::here(name), name).unwrap();
         }
         host.advance(secs(1));
         for _ in 0..5 {
-            let ran: Vec<_> = pass(&mut service).into_iter().map(|(name, ..)| name).collect();
+            let ran: Vec<_> = pass(&mut set).into_iter().map(|(name, ..)| name).collect();
             assert_eq!(ran, ["a", "b"], "{structure}: each once, in order");
             // A wheel may round the due time up to the next tick.
             host.advance(Duration::from_millis(10));
         }
-        assert_eq!(service.statistics().fired, 10);
+        assert_eq!(set.statistics().fired, 10);
     }
 }
 
 #[test]
 fn the_first_of_the_next_pass_can_be_cancelled_and_moved() {
     let host = VirtualHost::new();
-    let mut service = Service::new(Settings::new().clock(host.monotonic()));
-    let id = service.add(Timing::after(Duration::ZERO), &Site::here("t"), "t").unwrap();
-    assert_eq!(pass(&mut service).len(), 1);
-    assert_eq!(service.find(id).map(|info| info.state), Some(State::Pending));
-    assert_eq!(service.timeout(), Some(Duration::ZERO));
-    service.start(id, Timing::after(secs(5))).unwrap();
-    assert_eq!((service.timeout(), service.check()), (Some(secs(5)), Ok(())));
+    let mut set = TimerSet::new(Settings::new().clock(host.monotonic()));
+    let id = set.add(Timing::after(Duration::ZERO), &Site::here("t"), "t").unwrap();
+    assert_eq!(pass(&mut set).len(), 1);
+    assert_eq!(set.find(id).map(|info| info.state), Some(State::Pending));
+    assert_eq!(set.timeout(), Some(Duration::ZERO));
+    set.start(id, Timing::after(secs(5))).unwrap();
+    assert_eq!((set.timeout(), set.check()), (Some(secs(5)), Ok(())));
     host.advance(secs(5));
-    assert_eq!(pass(&mut service).len(), 1);
+    assert_eq!(pass(&mut set).len(), 1);
     host.advance(secs(5));
-    assert_eq!(pass(&mut service), [("t", 10, 0)]);
-    assert_eq!(service.cancel(id), Removal::Removed("t"));
-    assert_eq!((service.timeout(), service.check()), (None, Ok(())));
+    assert_eq!(pass(&mut set), [("t", 10, 0)]);
+    assert_eq!(set.cancel(id), Cancelled::Removed("t"));
+    assert_eq!((set.timeout(), set.check()), (None, Ok(())));
 }
 
 #[test]
@@ -203,25 +203,24 @@ fn slack_lets_timers_meet_and_never_early_nor_later_than_it() {
     for structure in exact() {
         let host = VirtualHost::new();
         let tick = Duration::from_millis(1);
-        let mut service =
-            Service::new(Settings::new().clock(host.monotonic()).structure(structure).tick(tick));
+        let mut set = TimerSet::new(Settings::new().clock(host.monotonic()).structure(structure).tick(tick));
         let slack = secs(1);
         for ms in (0..1000).step_by(10) {
             let timing = Timing::after(Duration::from_millis(60_000 + ms)).slack(slack);
-            service.add(timing, &Site::here("t"), "t").unwrap();
+            set.add(timing, &Site::here("t"), "t").unwrap();
         }
         let mut wakes = 0;
-        while let Some(left) = service.timeout() {
+        while let Some(left) = set.timeout() {
             host.advance(left);
             wakes += 1;
-            service.begin_pass();
-            while let Some(due) = service.take() {
+            set.begin_pass();
+            while let Some(due) = set.take() {
                 assert!(due.now >= due.due && due.now.duration_since(due.due) <= secs(1), "{structure}");
-                service.finish(due.id, due.payload, Next::Done);
+                set.finish(due.id, due.payload, Next::Done);
             }
         }
         assert!(wakes <= 3, "{structure}: {wakes} wake-ups for 100 timers");
-        assert_eq!(service.statistics().fired, 100);
+        assert_eq!(set.statistics().fired, 100);
     }
 }
 
@@ -230,33 +229,33 @@ fn steps_of_the_wall_move_timers_by_the_wall_alone() {
     for structure in exact() {
         for (step, due_in) in [(-3600i64, Some(3605u64)), (86_400, None), (3, Some(2))] {
             let host = VirtualHost::new();
-            let mut service = Service::new(Settings::new().clock(host.real_time()).structure(structure));
-            service.add(Timing::at(When::Wall(secs(5))), &Site::here("wall"), "wall").unwrap();
-            service.add(Timing::after(secs(5)), &Site::here("delay"), "delay").unwrap();
+            let mut set = TimerSet::new(Settings::new().clock(host.real_time()).structure(structure));
+            set.add(Timing::at(When::Wall(secs(5))), &Site::here("wall"), "wall").unwrap();
+            set.add(Timing::after(secs(5)), &Site::here("delay"), "delay").unwrap();
             host.step_wall(step * 1_000_000_000);
             let names = |ran: Vec<(&'static str, u64, u64)>| {
                 ran.into_iter().map(|(name, ..)| name).collect::<Vec<_>>()
             };
             match due_in {
                 Some(left) => {
-                    assert_eq!(service.timeout(), Some(secs(left.min(5))));
+                    assert_eq!(set.timeout(), Some(secs(left.min(5))));
                     assert_eq!(
-                        service.iter().find(|i| i.site.name == "wall").map(|i| i.due),
+                        set.iter().find(|i| i.site.name == "wall").map(|i| i.due),
                         Some(Instant::ZERO + secs(left))
                     );
                 }
                 None => {
-                    assert_eq!(service.timeout(), Some(Duration::ZERO));
-                    service.begin_pass();
-                    let due = service.take().unwrap();
+                    assert_eq!(set.timeout(), Some(Duration::ZERO));
+                    set.begin_pass();
+                    let due = set.take().unwrap();
                     assert_eq!(due.payload, "wall");
-                    service.finish(due.id, due.payload, Next::Done);
-                    assert!(service.take().is_none());
+                    set.finish(due.id, due.payload, Next::Done);
+                    assert!(set.take().is_none());
                 }
             }
             host.advance(secs(5));
-            assert!(names(pass(&mut service)).contains(&"delay"), "{structure}: a delay is a delay");
-            assert_eq!(service.statistics().steps, 1);
+            assert!(names(pass(&mut set)).contains(&"delay"), "{structure}: a delay is a delay");
+            assert_eq!(set.statistics().steps, 1);
         }
     }
 }
@@ -264,73 +263,73 @@ fn steps_of_the_wall_move_timers_by_the_wall_alone() {
 #[test]
 fn a_periodic_timer_by_the_wall_runs_once_after_a_step_forward_and_comes_nearer_after_one_back() {
     let host = VirtualHost::new();
-    let mut service = Service::new(Settings::new().clock(host.real_time()));
+    let mut set = TimerSet::new(Settings::new().clock(host.real_time()));
     host.step_wall(5000 * SECOND as i64);
     let timing = Timing::at(When::Wall(secs(5010))).every(secs(10)).missed(Missed::Skip);
-    service.add(timing, &Site::here("t"), "t").unwrap();
+    set.add(timing, &Site::here("t"), "t").unwrap();
     host.step_wall(-100 * SECOND as i64);
-    assert_eq!(service.timeout(), Some(secs(110)), "its first time is what was asked for");
+    assert_eq!(set.timeout(), Some(secs(110)), "its first time is what was asked for");
     host.step_wall(100 * SECOND as i64);
     host.advance(secs(10));
-    assert_eq!(pass(&mut service), [("t", 10, 0)]);
+    assert_eq!(pass(&mut set), [("t", 10, 0)]);
     host.step_wall(53 * SECOND as i64);
     // The wall shows 63: 20 is due, and 30 to 60 were missed.
-    assert_eq!(pass(&mut service).iter().map(|ran| ran.2).collect::<Vec<_>>(), [4]);
-    assert_eq!(service.timeout(), Some(secs(7)));
+    assert_eq!(pass(&mut set).iter().map(|ran| ran.2).collect::<Vec<_>>(), [4]);
+    assert_eq!(set.timeout(), Some(secs(7)));
     host.step_wall(-1000 * SECOND as i64);
-    assert_eq!(service.timeout(), Some(secs(7)), "the grid goes on from there");
+    assert_eq!(set.timeout(), Some(secs(7)), "the grid goes on from there");
 }
 
 /// The wall goes back by whole periods: the next run is a period away, and not at once.
 #[test]
 fn a_grid_by_the_wall_that_is_set_back_to_a_point_of_the_grid_waits_a_period() {
     let host = VirtualHost::new();
-    let mut service = Service::new(Settings::new().clock(host.real_time()));
+    let mut set = TimerSet::new(Settings::new().clock(host.real_time()));
     let timing = Timing::at(When::Wall(secs(100))).every(secs(10)).missed(Missed::Skip);
-    service.add(timing, &Site::here("t"), "t").unwrap();
+    set.add(timing, &Site::here("t"), "t").unwrap();
     host.advance(secs(100));
-    assert_eq!(pass(&mut service), [("t", 100, 0)]);
-    assert_eq!(service.timeout(), Some(secs(10)));
+    assert_eq!(pass(&mut set), [("t", 100, 0)]);
+    assert_eq!(set.timeout(), Some(secs(10)));
     // The wall shows 80, and the timer is due at 110: three periods.
     host.step_wall(-20 * SECOND as i64);
-    assert_eq!(service.timeout(), Some(secs(10)));
-    assert_eq!(pass(&mut service), []);
+    assert_eq!(set.timeout(), Some(secs(10)));
+    assert_eq!(pass(&mut set), []);
     host.advance(secs(10));
-    assert_eq!(pass(&mut service), [("t", 110, 0)]);
+    assert_eq!(pass(&mut set), [("t", 110, 0)]);
 }
 
 #[test]
 fn a_wall_that_is_slewed_makes_nothing_early() {
     let host = VirtualHost::new();
-    let mut service = Service::new(Settings::new().clock(host.real_time()));
-    service.add(Timing::at(When::Wall(secs(5))), &Site::here("t"), "t").unwrap();
+    let mut set = TimerSet::new(Settings::new().clock(host.real_time()));
+    set.add(Timing::at(When::Wall(secs(5))), &Site::here("t"), "t").unwrap();
     host.step_wall(-400_000);
     host.advance(secs(5));
-    assert_eq!(pass(&mut service), [], "the wall shows 400 us less");
-    assert_eq!(service.timeout(), Some(Duration::from_micros(400)));
+    assert_eq!(pass(&mut set), [], "the wall shows 400 us less");
+    assert_eq!(set.timeout(), Some(Duration::from_micros(400)));
     host.advance(Duration::from_micros(400));
-    assert_eq!(pass(&mut service).len(), 1);
+    assert_eq!(pass(&mut set).len(), 1);
 }
 
 #[test]
 fn sleep_counts_by_the_boot_time_alone() {
     let host = VirtualHost::new();
-    let mut service = Service::new(Settings::new().clock(host.monotonic()));
-    let mut awake = Service::new(Settings::new().clock(host.boot_time()));
-    service.add(Timing::after(HOUR), &Site::here("t"), "t").unwrap();
+    let mut set = TimerSet::new(Settings::new().clock(host.monotonic()));
+    let mut awake = TimerSet::new(Settings::new().clock(host.boot_time()));
+    set.add(Timing::after(HOUR), &Site::here("t"), "t").unwrap();
     awake.add(Timing::after(HOUR).every(HOUR).missed(Missed::Skip), &Site::here("t"), "t").unwrap();
     host.suspend(HOUR * 3);
-    assert_eq!(service.timeout(), Some(HOUR));
+    assert_eq!(set.timeout(), Some(HOUR));
     assert_eq!(pass(&mut awake).iter().map(|ran| ran.2).collect::<Vec<_>>(), [2]);
 }
 
 #[test]
 fn a_clock_without_a_wall_refuses_times_by_it() {
     let host = VirtualHost::new();
-    let mut service = Service::new(Settings::new().clock(host.monotonic()));
-    let refused = service.add(Timing::at(When::Wall(secs(5))), &Site::here("t"), "t").unwrap_err();
+    let mut set = TimerSet::new(Settings::new().clock(host.monotonic()));
+    let refused = set.add(Timing::at(When::Wall(secs(5))), &Site::here("t"), "t").unwrap_err();
     assert_eq!((refused.reason, refused.payload), (Refusal::NoWall, "t"));
-    assert_eq!((service.statistics().timers, service.check()), (0, Ok(())));
+    assert_eq!((set.statistics().timers, set.check()), (0, Ok(())));
 }
 
 /// Class 20: at any phase of a tick, a timer with a delay of `d` does not run before `d` has
@@ -342,17 +341,17 @@ fn after_the_delay_it_runs_at_every_phase_of_a_tick() {
             for phase in 0..20 {
                 let host = VirtualHost::new();
                 let settings = Settings::new().clock(host.monotonic()).structure(structure);
-                let mut service = Service::new(settings.tick(Duration::from_nanos(tick)));
+                let mut set = TimerSet::new(settings.tick(Duration::from_nanos(tick)));
                 host.advance(Duration::from_nanos(phase * 53));
                 let delay = 1_000 + phase * 11;
-                service.add(Timing::after(Duration::from_nanos(delay)), &Site::here("t"), "t").unwrap();
+                set.add(Timing::after(Duration::from_nanos(delay)), &Site::here("t"), "t").unwrap();
                 host.advance(Duration::from_nanos(delay - 1));
-                assert_eq!(pass(&mut service), []);
-                let left = service.timeout().unwrap();
+                assert_eq!(pass(&mut set), []);
+                let left = set.timeout().unwrap();
                 assert!(left >= Duration::from_nanos(1) && left <= Duration::from_nanos(tick));
                 host.advance(left);
-                service.begin_pass();
-                assert!(service.take().is_some(), "{structure}, tick {tick}, phase {phase}");
+                set.begin_pass();
+                assert!(set.take().is_some(), "{structure}, tick {tick}, phase {phase}");
             }
         }
     }
@@ -362,7 +361,7 @@ fn after_the_delay_it_runs_at_every_phase_of_a_tick() {
 fn every_deadline_is_ordinary() {
     for structure in Structure::all() {
         let host = VirtualHost::new();
-        let mut service = Service::new(Settings::new().clock(host.monotonic()).structure(structure));
+        let mut set = TimerSet::new(Settings::new().clock(host.monotonic()).structure(structure));
         host.advance(secs(1));
         for when in [
             When::At(Instant::ZERO),
@@ -370,55 +369,54 @@ fn every_deadline_is_ordinary() {
             When::After(Duration::MAX),
             When::After(Duration::ZERO),
         ] {
-            service
-                .add(Timing::at(when).slack(Duration::MAX).every(Duration::MAX), &Site::here("t"), "t")
+            set.add(Timing::at(when).slack(Duration::MAX).every(Duration::MAX), &Site::here("t"), "t")
                 .unwrap();
         }
         host.advance(secs(1));
         // With that much slack, the structure chooses the tick.
-        let _ = pass(&mut service);
+        let _ = pass(&mut set);
         host.advance(Duration::MAX);
-        let _ = pass(&mut service);
-        let _ = pass(&mut service);
-        assert_eq!(service.check(), Ok(()), "{structure}");
+        let _ = pass(&mut set);
+        let _ = pass(&mut set);
+        assert_eq!(set.check(), Ok(()), "{structure}");
     }
 }
 
 #[test]
 fn a_kept_timer_goes_through_its_states() {
     let host = VirtualHost::new();
-    let mut service = Service::new(Settings::new().clock(host.monotonic()));
-    let id = service.keep(&Site::here("t"), "t").unwrap();
-    let state = |service: &Service<_>| service.find(id).map(|info| info.state);
-    assert_eq!(state(&service), Some(State::Idle));
-    assert_eq!(service.cancel(id), Removal::Idle);
-    service.start(id, Timing::after(secs(1))).unwrap();
-    assert_eq!((state(&service), service.cancel(id)), (Some(State::Pending), Removal::Disarmed));
-    service.start(id, Timing::after(secs(1))).unwrap();
+    let mut set = TimerSet::new(Settings::new().clock(host.monotonic()));
+    let id = set.keep(&Site::here("t"), "t").unwrap();
+    let state = |set: &TimerSet<_>| set.find(id).map(|info| info.state);
+    assert_eq!(state(&set), Some(State::Idle));
+    assert_eq!(set.cancel(id), Cancelled::Idle);
+    set.start(id, Timing::after(secs(1))).unwrap();
+    assert_eq!((state(&set), set.cancel(id)), (Some(State::Pending), Cancelled::Disarmed));
+    set.start(id, Timing::after(secs(1))).unwrap();
     host.advance(secs(1));
-    service.begin_pass();
-    let due = service.take().unwrap();
-    assert_eq!(state(&service), Some(State::Running));
+    set.begin_pass();
+    let due = set.take().unwrap();
+    assert_eq!(state(&set), Some(State::Running));
     // The timer is cancelled and armed again while it runs: the last call counts.
-    assert_eq!(service.cancel(id), Removal::Running);
-    assert_eq!(service.cancel(id), Removal::Running);
-    service.start(id, Timing::after(secs(2))).unwrap();
-    assert_eq!(service.finish(id, due.payload, Next::Done).payload, None);
-    assert_eq!((state(&service), service.timeout()), (Some(State::Pending), Some(secs(2))));
-    assert_eq!(service.shutdown(id), Removal::Removed("t"));
-    assert_eq!(service.start(id, Timing::after(secs(1))), Err(Refusal::NotFound));
-    assert_eq!(service.cancel(id), Removal::NotFound);
+    assert_eq!(set.cancel(id), Cancelled::Running { here: true });
+    assert_eq!(set.cancel(id), Cancelled::Running { here: true });
+    set.start(id, Timing::after(secs(2))).unwrap();
+    assert_eq!(set.finish(id, due.payload, Next::Done).payload, None);
+    assert_eq!((state(&set), set.timeout()), (Some(State::Pending), Some(secs(2))));
+    assert_eq!(set.shutdown(id), Cancelled::Removed("t"));
+    assert_eq!(set.start(id, Timing::after(secs(1))), Err(Refusal::NotFound));
+    assert_eq!(set.cancel(id), Cancelled::NotFound);
 }
 
 #[test]
 fn finishing_what_does_not_run_changes_nothing() {
     let host = VirtualHost::new();
-    let mut service = Service::new(Settings::new().clock(host.monotonic()));
-    let id = service.add(Timing::after(secs(1)), &Site::here("t"), "t").unwrap();
-    assert_eq!(service.finish(id, "other", Next::Again).payload, Some("other"));
-    assert_eq!(service.cancel(id), Removal::Removed("t"));
-    assert_eq!(service.finish(id, "other", Next::Again).payload, Some("other"));
-    assert_eq!(service.check(), Ok(()));
+    let mut set = TimerSet::new(Settings::new().clock(host.monotonic()));
+    let id = set.add(Timing::after(secs(1)), &Site::here("t"), "t").unwrap();
+    assert_eq!(set.finish(id, "other", Next::Again).payload, Some("other"));
+    assert_eq!(set.cancel(id), Cancelled::Removed("t"));
+    assert_eq!(set.finish(id, "other", Next::Again).payload, Some("other"));
+    assert_eq!(set.check(), Ok(()));
 }
 
 /// The wall clock makes small steps, each too small to insert the timers again. The timer is
@@ -431,29 +429,28 @@ fn timers_by_the_wall_are_at_most_a_millisecond_late() {
             let host = VirtualHost::starting_at(Instant::ZERO, 1_700_000_000_000 * MS);
             let clock = host.real_time();
             let wall = || clock.now().as_nanos() as i64 + clock.wall_offset().unwrap();
-            let mut service = Service::new(Settings::new().clock(host.real_time()));
+            let mut set = TimerSet::new(Settings::new().clock(host.real_time()));
             let begin = wall();
             let far = Timing::at(When::Wall(Duration::from_nanos((begin + 1_000_000 * MS) as u64)));
-            service.add(far, &Site::here("keeps the offset"), "far").unwrap();
+            set.add(far, &Site::here("keeps the offset"), "far").unwrap();
             let due = begin + 100 * MS;
-            service
-                .add(Timing::at(When::Wall(Duration::from_nanos(due as u64))), &Site::here("near"), "near")
+            set.add(Timing::at(When::Wall(Duration::from_nanos(due as u64))), &Site::here("near"), "near")
                 .unwrap();
             host.step_wall(-back);
             host.advance(Duration::from_nanos(100 * MS as u64));
-            let run = |service: &mut Service<&str>| {
-                service.begin_pass();
-                let due = service.take();
+            let run = |set: &mut TimerSet<&str>| {
+                set.begin_pass();
+                let due = set.take();
                 if let Some(due) = &due {
-                    service.finish(due.id, due.payload, Next::Done);
+                    set.finish(due.id, due.payload, Next::Done);
                 }
-                service.end_pass();
+                set.end_pass();
                 due.is_some()
             };
-            assert_eq!(run(&mut service), back == 0, "never early: back {back}");
+            assert_eq!(run(&mut set), back == 0, "never early: back {back}");
             if back > 0 {
                 host.step_wall(on);
-                while !run(&mut service) {
+                while !run(&mut set) {
                     host.advance(Duration::from_nanos(10_000));
                 }
                 // The lateness is at most 1 ms by the wall, unless the step alone leaps farther.
@@ -465,12 +462,12 @@ fn timers_by_the_wall_are_at_most_a_millisecond_late() {
 }
 
 /// Runs a pass that arms no timer again.
-fn finished(service: &mut Service<&'static str>) -> Vec<&'static str> {
-    service.begin_pass();
+fn finished(set: &mut TimerSet<&'static str>) -> Vec<&'static str> {
+    set.begin_pass();
     let mut ran = Vec::new();
-    while let Some(due) = service.take() {
+    while let Some(due) = set.take() {
         ran.push(due.payload);
-        let _ = service.finish(due.id, due.payload, Next::Done);
+        let _ = set.finish(due.id, due.payload, Next::Done);
     }
     ran
 }
@@ -497,31 +494,31 @@ fn a_delay_since_a_given_time_reads_no_clock_and_is_never_early_by_that_time() {
         let (host, reads) = (VirtualHost::new(), Arc::new(AtomicU32::new(0)));
         host.advance(secs(100));
         let clock = CountedClock(host.real_time(), Arc::clone(&reads));
-        let mut service = Service::new(Settings::new().structure(structure).clock(clock));
-        let base = service.now();
+        let mut set = TimerSet::new(Settings::new().structure(structure).clock(clock));
+        let base = set.now();
         // The instant is 3 s old when the timer is armed with it.
         host.advance(secs(3));
         let before = reads.load(Ordering::Relaxed);
-        let id = service.add(Timing::since(base, secs(10)), &Site::here("add"), "add").unwrap();
-        let kept = service.keep(&Site::here("kept"), "kept").unwrap();
-        service.start(kept, Timing::since(base, secs(20))).unwrap();
-        service.start(id, Timing::since(base, secs(5))).unwrap();
+        let id = set.add(Timing::since(base, secs(10)), &Site::here("add"), "add").unwrap();
+        let kept = set.keep(&Site::here("kept"), "kept").unwrap();
+        set.start(kept, Timing::since(base, secs(20))).unwrap();
+        set.start(id, Timing::since(base, secs(5))).unwrap();
         let read = reads.load(Ordering::Relaxed) - before;
         // The lateness of a granular structure counts from now.
         assert_eq!(read, if structure.is_exact() { 0 } else { 3 }, "{structure}");
-        assert_eq!(service.find(id).unwrap().due, base + secs(5), "{structure}");
-        assert_eq!(service.find(id).unwrap().period, secs(5), "again means after the delay: {structure}");
+        assert_eq!(set.find(id).unwrap().due, base + secs(5), "{structure}");
+        assert_eq!(set.find(id).unwrap().period, secs(5), "again means after the delay: {structure}");
         host.advance(secs(2) - Duration::from_nanos(1));
-        assert_eq!(finished(&mut service), NOTHING, "{structure}");
+        assert_eq!(finished(&mut set), NOTHING, "{structure}");
         host.advance(secs(40));
-        assert_eq!(finished(&mut service), ["add", "kept"], "{structure}");
+        assert_eq!(finished(&mut set), ["add", "kept"], "{structure}");
 
-        // The service looks at the wall while timers by the wall are pending.
-        service.add(Timing::at(When::Wall(secs(1000))), &Site::here("wall"), "wall").unwrap();
+        // The set looks at the wall while timers by the wall are pending.
+        set.add(Timing::at(When::Wall(secs(1000))), &Site::here("wall"), "wall").unwrap();
         let before = reads.load(Ordering::Relaxed);
-        service.start(kept, Timing::since(base, secs(60))).unwrap();
+        set.start(kept, Timing::since(base, secs(60))).unwrap();
         assert!(reads.load(Ordering::Relaxed) > before, "{structure}");
-        assert_eq!(service.check(), Ok(()), "{structure}");
+        assert_eq!(set.check(), Ok(()), "{structure}");
     }
 }
 
@@ -530,15 +527,15 @@ fn an_instant_may_be_past_or_to_come() {
     for structure in exact() {
         let host = VirtualHost::new();
         host.advance(secs(100));
-        let mut service = Service::new(Settings::new().structure(structure).clock(host.monotonic()));
-        let later = service.now() + secs(10);
+        let mut set = TimerSet::new(Settings::new().structure(structure).clock(host.monotonic()));
+        let later = set.now() + secs(10);
         for (name, base) in [("past", Instant::ZERO), ("later", later), ("never", Instant::MAX)] {
-            service.add(Timing::since(base, secs(1)), &Site::here("x"), name).unwrap();
+            set.add(Timing::since(base, secs(1)), &Site::here("x"), name).unwrap();
         }
-        assert_eq!(finished(&mut service), ["past"], "{structure}");
+        assert_eq!(finished(&mut set), ["past"], "{structure}");
         host.advance(secs(11));
-        assert_eq!(finished(&mut service), ["later"], "{structure}");
+        assert_eq!(finished(&mut set), ["later"], "{structure}");
         host.advance(secs(1 << 30));
-        assert_eq!(finished(&mut service), NOTHING, "{structure}");
+        assert_eq!(finished(&mut set), NOTHING, "{structure}");
     }
 }

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use tickwright_nodes::arena::Idx;
 
-use super::base::Service;
-use super::entry::{Flag, State};
+use super::results::{Due, Finished, Next};
 use super::table::TimerId;
+use super::timer::{Flag, State};
+use super::timer_set::TimerSet;
 use super::wall::{shifted, unshifted};
-use super::words::{Due, Finished, Next};
 use crate::time::{Alarm, Instant, nanos};
 
-impl<P> Service<P> {
+impl<P> TimerSet<P> {
     /// Begins a pass, which can take timers that are due now and were armed before.
     pub fn begin_pass(&mut self) {
         let now = self.clock.now().as_nanos();
@@ -43,7 +43,7 @@ impl<P> Service<P> {
     /// timer: call it again. So one call takes a bounded time.
     pub fn take_within(&mut self, moves: &mut usize) -> Option<Due<P>> {
         loop {
-            // The clock is the user's code, so it is called while the service is whole.
+            // The clock is the user's code, so it is called while the set is whole.
             let now = self.clock.now().as_nanos();
             let offset = if self.walls > 0 { self.clock.get().wall_offset() } else { None };
             let mut slot = self.next_slot(moves)?;
@@ -172,7 +172,7 @@ impl<P> Service<P> {
         }
     }
 
-    /// From now on the service sets `alarm` to the time at which it must run; with `None` it sets
+    /// From now on the set sets `alarm` to the time at which it must run; with `None` it sets
     /// no alarm.
     pub fn set_alarm(&mut self, alarm: Option<Arc<dyn Alarm>>) {
         self.alarm = alarm;
@@ -229,7 +229,7 @@ impl<P> Service<P> {
         Some(slot)
     }
 
-    /// The instant at which the service must run; a past instant means at once. It is `None` if
+    /// The instant at which the set must run; a past instant means at once. It is `None` if
     /// nothing is pending, or only a host tick that waits. It is exact, and costs what
     /// [`next_expiry`](tickwright_core::TimerQueue::next_expiry) costs.
     #[must_use]

@@ -1,4 +1,4 @@
-//! One timer of a service: what the service notes about it. The structure keeps its own record
+//! One timer of a timer set: what the set notes about it. The structure keeps its own record
 //! beside this.
 
 use tickwright_nodes::arena::Slot;
@@ -27,7 +27,7 @@ pub enum State {
     Running,
 }
 
-/// What the service notes about a timer, without the payload: 28 bytes. The struct is packed, so
+/// What the set notes about a timer, without the payload: 28 bytes. The struct is packed, so
 /// that it fills 32 bytes together with the generation of its slot.
 #[derive(Clone, Copy)]
 #[repr(C, packed(4))]
@@ -37,7 +37,7 @@ pub(super) struct Entry {
     pub(super) due: u64,
     /// The period in ns.
     pub(super) period: u64,
-    /// The `int` id, or 0 if the service issues none.
+    /// The `int` id, or 0 if the set issues none.
     pub(super) int: i32,
     pub(super) site: u16,
     /// The number of the pass in which the timer was armed.

@@ -10,14 +10,14 @@ pub enum When {
     /// The timer is due this long after it is armed. A step of the wall clock does not change that.
     /// A timer with a delay of 584 years or more is never due.
     After(Duration),
-    /// The timer is due this long after this instant, which the service's clock has shown. Pass the
-    /// time at which a pass or a callback began, or at which a loop woke. Arming then reads no
+    /// The timer is due this long after this instant, which the scheduler's clock has shown. Pass
+    /// the time at which a pass or a callback began, or at which a loop woke. Arming then reads no
     /// clock. Two cases do read it: a granular structure, and pending timers by the wall. The timer
     /// never runs before `instant + delay`. That is earlier than with `After` by the time that has
     /// passed since the instant.
     Since(Instant, Duration),
-    /// The timer is due when the service's clock shows this instant. An instant in the past is due
-    /// at once.
+    /// The timer is due when the scheduler's clock shows this instant. An instant in the past is
+    /// due at once.
     At(Instant),
     /// The timer is due when the wall clock shows this time, counted from 1970-01-01 UTC. If the
     /// wall clock is stepped, the timer's due time moves with it. After a step, timers that are due
@@ -66,7 +66,7 @@ pub enum Missed {
 ///
 /// ```
 /// use core::time::Duration;
-/// use tickwright::service::{Missed, Timing};
+/// use tickwright::scheduler::{Missed, Timing};
 ///
 /// let period = Duration::from_secs(30);
 /// let keepalive =
@@ -126,8 +126,7 @@ impl Timing {
     ///
     /// ```
     /// use core::time::Duration;
-    /// use tickwright::scheduler::{Boxed, Next, Scheduler, Settings};
-    /// use tickwright::service::Timing;
+    /// use tickwright::scheduler::{Boxed, Next, Scheduler, Settings, Timing};
     ///
     /// let scheduler = Scheduler::new(Settings::new());
     /// let now = scheduler.now(); // one read for all of them
@@ -135,7 +134,7 @@ impl Timing {
     ///     let timing = Timing::since(now, Duration::from_secs(seconds));
     ///     scheduler.timer(timing).add(Boxed::new(|_| Next::Done))?;
     /// }
-    /// # Ok::<(), tickwright::service::Refused<Boxed>>(())
+    /// # Ok::<(), tickwright::scheduler::Refused<Boxed>>(())
     /// ```
     ///
     /// For the exact terms see [`When::Since`].
@@ -166,10 +165,10 @@ impl Timing {
         self
     }
 
-    /// Allows the timer to be this much later than asked for. The service chooses the roundest tick
-    /// within that time. So timers meet at that tick, and one wake-up serves them all. The slack is
-    /// rounded down to 1024 ns and to four significant bits, so from 8 us on at least seven eighths
-    /// of it remain. It is at most 4.5 hours.
+    /// Allows the timer to be this much later than asked for. The scheduler chooses the roundest
+    /// tick within that time. So timers meet at that tick, and one wake-up serves them all. The
+    /// slack is rounded down to 1024 ns and to four significant bits, so from 8 us on at least
+    /// seven eighths of it remain. It is at most 4.5 hours.
     pub fn slack(mut self, slack: Duration) -> Self {
         self.slack_ns = nanos(slack);
         self

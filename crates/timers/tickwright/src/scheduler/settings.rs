@@ -1,11 +1,11 @@
-//! The settings of a service.
+//! The settings of a scheduler.
 
 use core::time::Duration;
 
 use super::structure::Structure;
 use crate::time::{Clock, Source, Ticks, nanos};
 
-/// The settings of a service.
+/// The settings of a scheduler.
 #[derive(Clone, Debug, Default)]
 #[must_use = "settings do nothing by themselves"]
 pub struct Settings {
@@ -44,7 +44,7 @@ impl Settings {
     }
 
     /// Issues an `int` id to each timer, too, for C programs
-    /// ([`Service::int_id`](super::Service::int_id)).
+    /// ([`TimerSet::int_id`](super::TimerSet::int_id)).
     pub fn int_ids(mut self) -> Self {
         self.int_ids = true;
         self
@@ -58,7 +58,7 @@ impl Settings {
         self
     }
 
-    /// Makes room for `capacity` timers in advance. Up to that number, the service allocates
+    /// Makes room for `capacity` timers in advance. Up to that number, the scheduler allocates
     /// nothing.
     pub fn capacity(mut self, capacity: usize) -> Self {
         self.capacity = capacity;

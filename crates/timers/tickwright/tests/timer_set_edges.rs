@@ -1,4 +1,4 @@
-//! Extreme inputs, counts, clocks that misbehave, and user code that panics when the service calls
+//! Extreme inputs, counts, clocks that misbehave, and user code that panics when the set calls
 //! it.
 
 use core::panic::AssertUnwindSafe;
@@ -6,8 +6,9 @@ use core::time::Duration;
 use std::panic::catch_unwind;
 use std::sync::mpsc;
 
-use tickwright::scheduler::{Boxed, Cancelled, Next, Plain, Scheduler};
-use tickwright::service::{Missed, Origin, Service, Settings, Site, Timing, When};
+use tickwright::scheduler::{
+    Boxed, Cancelled, Missed, Next, Origin, Plain, Scheduler, Settings, Site, TimerSet, Timing, When,
+};
 use tickwright::time::{Clock, Instant, VirtualHost};
 
 const SECOND: u64 = 1_000_000_000;
@@ -19,11 +20,11 @@ fn a_pass_at_the_end_of_time_ends() {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         let host = VirtualHost::starting_at(Instant::ZERO, -1);
-        let mut service = Service::new(Settings::new().clock(host.real_time()));
-        service.add(Timing::at(When::Wall(Duration::from_nanos(u64::MAX))), &Site::here("x"), ()).unwrap();
+        let mut set = TimerSet::new(Settings::new().clock(host.real_time()));
+        set.add(Timing::at(When::Wall(Duration::from_nanos(u64::MAX))), &Site::here("x"), ()).unwrap();
         host.advance(Duration::from_nanos(u64::MAX));
-        service.begin_pass();
-        let _ = service.take();
+        set.begin_pass();
+        let _ = set.take();
         let _ = sender.send(());
     });
     assert!(receiver.recv_timeout(Duration::from_secs(5)).is_ok(), "take() loops for ever");
@@ -32,24 +33,24 @@ fn a_pass_at_the_end_of_time_ends() {
 #[test]
 fn overruns_saturate() {
     let host = VirtualHost::new();
-    let mut service = Service::new(Settings::new().clock(host.monotonic()));
+    let mut set = TimerSet::new(Settings::new().clock(host.monotonic()));
     for _ in 0..2 {
         let timing = Timing::at(When::At(Instant::ZERO)).every(Duration::from_nanos(1)).missed(Missed::Skip);
-        service.add(timing, &Site::here("x"), ()).unwrap();
+        set.add(timing, &Site::here("x"), ()).unwrap();
     }
     host.advance(Duration::from_nanos(u64::MAX));
-    service.begin_pass();
+    set.begin_pass();
     for _ in 0..2 {
-        let _ = service.take();
+        let _ = set.take();
     }
 }
 
 #[test]
 fn a_refused_add_counts_nothing() {
     let host = VirtualHost::new();
-    let mut service = Service::new(Settings::new().clock(host.monotonic()).int_ids());
-    assert!(service.add(Timing::at(When::Wall(Duration::from_nanos(5))), &Site::here("x"), ()).is_err());
-    assert_eq!((service.statistics().high_water, service.sites().len()), (0, 0));
+    let mut set = TimerSet::new(Settings::new().clock(host.monotonic()).int_ids());
+    assert!(set.add(Timing::at(When::Wall(Duration::from_nanos(5))), &Site::here("x"), ()).is_err());
+    assert_eq!((set.statistics().high_water, set.sites().len()), (0, 0));
 }
 
 /// An origin is the user's code, so it may panic.
@@ -80,24 +81,24 @@ fn an_origin_that_panics_leaves_the_scheduler_whole() {
 #[test]
 fn the_one_held_ahead_goes_with_the_wall() {
     let host = VirtualHost::starting_at(Instant::ZERO, 5_000 * SECOND as i64);
-    let mut service = Service::new(Settings::new().clock(host.real_time()));
+    let mut set = TimerSet::new(Settings::new().clock(host.real_time()));
     let burst = Timing::at(When::Wall(Duration::from_secs(5_010)))
         .every(Duration::from_secs(10))
         .missed(Missed::Burst);
-    service.add(burst, &Site::here("x"), ()).unwrap();
+    set.add(burst, &Site::here("x"), ()).unwrap();
     host.advance(Duration::from_secs(35));
-    service.begin_pass();
-    while let Some(due) = service.take() {
-        let _ = service.finish(due.id, (), Next::Again);
+    set.begin_pass();
+    while let Some(due) = set.take() {
+        let _ = set.finish(due.id, (), Next::Again);
     }
-    service.end_pass();
+    set.end_pass();
     host.step_wall(-1_000 * SECOND as i64);
-    service.begin_pass();
-    while let Some(due) = service.take() {
-        let _ = service.finish(due.id, (), Next::Again);
+    set.begin_pass();
+    while let Some(due) = set.take() {
+        let _ = set.finish(due.id, (), Next::Again);
     }
-    service.end_pass();
-    let left = service.timeout().unwrap();
+    set.end_pass();
+    let left = set.timeout().unwrap();
     assert!(left <= Duration::from_secs(10), "it comes in {left:?}");
 }
 
@@ -168,7 +169,7 @@ fn a_clock_that_goes_back_runs_nothing_early_nor_twice() {
             Instant::from_nanos(self.0.load(Ordering::Relaxed))
         }
     }
-    for structure in tickwright::service::Structure::all() {
+    for structure in tickwright::scheduler::Structure::all() {
         let time = Arc::new(AtomicU64::new(100 * SECOND));
         let scheduler = Scheduler::new(Settings::new().clock(Loose(Arc::clone(&time))).structure(structure));
         let one = Plain::new((), |(), _| Next::Done);
@@ -189,22 +190,21 @@ fn a_clock_that_goes_back_runs_nothing_early_nor_twice() {
 #[test]
 fn a_due_time_is_never_after_now() {
     let host = VirtualHost::starting_at(Instant::ZERO, 0);
-    let mut service = Service::new(Settings::new().clock(host.real_time()));
-    service.add(Timing::at(When::Wall(Duration::from_secs(3600))), &Site::here("other"), ()).unwrap();
+    let mut set = TimerSet::new(Settings::new().clock(host.real_time()));
+    set.add(Timing::at(When::Wall(Duration::from_secs(3600))), &Site::here("other"), ()).unwrap();
     // The wall is slewed by less than a step, and a grid by the wall goes on.
     host.step_wall(900_000);
-    service
-        .add(
-            Timing::at(When::Wall(Duration::from_secs(10)))
-                .every(Duration::from_micros(300))
-                .missed(Missed::Skip),
-            &Site::here("x"),
-            (),
-        )
-        .unwrap();
+    set.add(
+        Timing::at(When::Wall(Duration::from_secs(10)))
+            .every(Duration::from_micros(300))
+            .missed(Missed::Skip),
+        &Site::here("x"),
+        (),
+    )
+    .unwrap();
     host.advance(Duration::from_secs(10));
-    service.begin_pass();
-    let due = service.take().unwrap();
+    set.begin_pass();
+    let due = set.take().unwrap();
     assert!(due.due <= due.now, "due {:?}, now {:?}", due.due, due.now);
 }
 

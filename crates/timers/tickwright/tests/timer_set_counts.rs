@@ -1,30 +1,31 @@
-//! What a service reports about itself: passes, memory, and a lack of memory.
+//! What a set reports about itself: passes, memory, and a lack of memory.
 
 use core::time::Duration;
 
-use tickwright::scheduler::{Boxed, Next, Plain, Scheduler};
-use tickwright::service::{Refusal, Service, Settings, Site, Structure, Timing};
+use tickwright::scheduler::{
+    Boxed, Next, Plain, Refusal, Scheduler, Settings, Site, Structure, TimerSet, Timing,
+};
 use tickwright::time::VirtualHost;
 
 #[test]
 fn each_pass_counts_once() {
     let host = VirtualHost::new();
-    let mut service = Service::<()>::new(Settings::new().clock(host.monotonic()));
+    let mut set = TimerSet::<()>::new(Settings::new().clock(host.monotonic()));
     for passes in 1..4 {
-        service.begin_pass();
-        assert_eq!(service.statistics().passes, passes);
+        set.begin_pass();
+        assert_eq!(set.statistics().passes, passes);
     }
 }
 
 #[test]
 fn memory_grows_with_the_timers() {
     let host = VirtualHost::new();
-    let mut service = Service::new(Settings::new().clock(host.monotonic()));
-    let empty = service.heap_bytes();
+    let mut set = TimerSet::new(Settings::new().clock(host.monotonic()));
+    let empty = set.heap_bytes();
     for _ in 0..1000 {
-        service.add(Timing::after(Duration::from_secs(1)), &Site::here("x"), [0_u64; 4]).unwrap();
+        set.add(Timing::after(Duration::from_secs(1)), &Site::here("x"), [0_u64; 4]).unwrap();
     }
-    let full = service.heap_bytes();
+    let full = set.heap_bytes();
     assert!(full >= empty + 1000 * 32, "{empty} bytes empty, {full} with 1000 payloads of 32");
 }
 

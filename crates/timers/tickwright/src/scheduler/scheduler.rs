@@ -5,8 +5,12 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 
 use super::gate::{Gate, Wake};
+use super::results::{Refusal, Refused};
+use super::settings::Settings;
+use super::table::TimerId;
+use super::timer_set::TimerSet;
+use super::timing::Timing;
 use crate::fork::{self, ForkLock, Order};
-use crate::service::{Refusal, Refused, Service, Settings, TimerId, Timing};
 use crate::sync::{Arc, Condvar, MutexGuard, ThreadId, Waiters, lock, no_memory, try_lock};
 use crate::time::{Alarm, Clock, Instant};
 
@@ -26,7 +30,7 @@ pub(super) type Held<'a, C> = MutexGuard<'a, Core<C>>;
 
 /// What the lock guards.
 pub(super) struct Core<C> {
-    pub(super) service: Service<C>,
+    pub(super) timers: TimerSet<C>,
     pub(super) running: Option<Running>,
     /// How many runs have begun.
     pub(super) runs: u64,
@@ -61,10 +65,10 @@ pub(super) struct Running {
 }
 
 impl<C> Scheduler<C> {
-    /// Makes an empty scheduler, as [`Service::new`] does.
+    /// Makes an empty scheduler, as [`TimerSet::new`] does.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
-        Self::with(Service::new(settings)).unwrap_or_else(|| no_memory::<Core<C>>())
+        Self::with(TimerSet::new(settings)).unwrap_or_else(|| no_memory::<Core<C>>())
     }
 
     /// Makes an empty scheduler with [`Settings::capacity`].
@@ -72,13 +76,13 @@ impl<C> Scheduler<C> {
     /// # Errors
     /// [`Refusal::Full`] if there is no memory for the capacity.
     pub fn try_new(settings: Settings) -> Result<Self, Refusal> {
-        Self::with(Service::try_new(settings)?).ok_or(Refusal::Full)
+        Self::with(TimerSet::try_new(settings)?).ok_or(Refusal::Full)
     }
 
     /// Returns `None` if there is no memory.
-    fn with(service: Service<C>) -> Option<Self> {
+    fn with(timers: TimerSet<C>) -> Option<Self> {
         let core = Core {
-            service,
+            timers,
             running: None,
             runs: 0,
             pass: None,
@@ -151,7 +155,7 @@ impl<C> Scheduler<C> {
     pub fn start(&self, id: TimerId, timing: Timing) -> Result<(), Refusal> {
         let mut core = self.lock();
         let wakes = !matches!(core.gate, Gate::Open) && core.passes(Some(timing))?;
-        let done = core.service.start(id, timing);
+        let done = core.timers.start(id, timing);
         if wakes {
             self.end_sleep(core, done.is_ok());
         }
@@ -161,7 +165,7 @@ impl<C> Scheduler<C> {
     /// The clock's time.
     #[must_use]
     pub fn now(&self) -> Instant {
-        self.lock().service.now()
+        self.lock().timers.now()
     }
 
     /// Makes room for n more timers.
@@ -169,29 +173,29 @@ impl<C> Scheduler<C> {
     /// # Errors
     /// [`Refusal::Full`] if there is no memory for them.
     pub fn reserve(&self, additional: usize) -> Result<(), Refusal> {
-        self.lock().service.reserve(additional)
+        self.lock().timers.reserve(additional)
     }
 
     /// The clock.
     #[must_use]
     pub fn clock(&self) -> Arc<dyn Clock> {
-        self.lock().service.shared_clock()
+        self.lock().timers.shared_clock()
     }
 
     /// From now on, sets `alarm` to the time at which the queue must run, whichever thread arms a
     /// timer. An event loop passes a [`TimerFd`](crate::time), or an alarm of its own that sends
     /// the time to the loop: the [module](super) has one.
     pub fn set_alarm(&self, alarm: Option<Arc<dyn Alarm>>) {
-        self.lock().service.set_alarm(alarm);
+        self.lock().timers.set_alarm(alarm);
     }
 
     /// Sets an alarm if the scheduler has none so far, or only that of a thread in the parent.
     /// Returns whether it did.
     pub(super) fn set_first_alarm(&self, alarm: Arc<dyn Alarm>) -> bool {
         let mut core = self.lock();
-        let first = core.service.alarm().is_none_or(|alarm| alarm.is_orphaned());
+        let first = core.timers.alarm().is_none_or(|alarm| alarm.is_orphaned());
         if first {
-            core.service.set_alarm(Some(alarm));
+            core.timers.set_alarm(Some(alarm));
         }
         first
     }
@@ -199,8 +203,8 @@ impl<C> Scheduler<C> {
     /// Removes `alarm` if it is the scheduler's alarm.
     pub(super) fn leave_alarm(&self, alarm: &Arc<dyn Alarm>) {
         let mut core = self.lock();
-        if core.service.alarm().is_some_and(|set| Arc::ptr_eq(set, alarm)) {
-            core.service.set_alarm(None);
+        if core.timers.alarm().is_some_and(|set| Arc::ptr_eq(set, alarm)) {
+            core.timers.set_alarm(None);
         }
     }
 }
@@ -222,13 +226,13 @@ impl<C> Core<C> {
         } else if self.pass.take().is_some()
             && let Some(running) = self.running.take()
         {
-            self.service.abandon(running.id);
+            self.timers.abandon(running.id);
         }
     }
 }
 
 impl<C> fmt::Debug for Scheduler<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.lock().service.fmt(f)
+        self.lock().timers.fmt(f)
     }
 }

@@ -1,12 +1,11 @@
-//! The alarm of a service must never be later than the service's first timer. That must hold
+//! The alarm of a set must never be later than the set's first timer. That must hold
 //! whatever the queue reports about its head, and whichever thread was notified of a step of the
 //! wall clock.
 
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
 
-use tickwright::scheduler::{Next, Plain, Scheduler};
-use tickwright::service::{Service, Settings, Site, Structure, Timing};
+use tickwright::scheduler::{Next, Plain, Scheduler, Settings, Site, Structure, TimerSet, Timing};
 use tickwright::time::{Alarm, DriverThread, Instant, Parker, VirtualHost};
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -25,19 +24,19 @@ fn the_alarm_is_never_later_than_the_first_timer() {
     let mut late = Vec::new();
     for structure in Structure::all() {
         let host = VirtualHost::new();
-        let mut service = Service::new(Settings::new().clock(host.monotonic()).structure(structure));
+        let mut set = TimerSet::new(Settings::new().clock(host.monotonic()).structure(structure));
         let bell = Arc::new(Bell::default());
-        service.set_alarm(Some(bell.clone()));
-        let add = |service: &mut Service<()>, hours| {
-            service.add(Timing::after(hours * HOUR), &Site::here("x"), ()).unwrap()
+        set.set_alarm(Some(bell.clone()));
+        let add = |set: &mut TimerSet<()>, hours| {
+            set.add(Timing::after(hours * HOUR), &Site::here("x"), ()).unwrap()
         };
-        let first = add(&mut service, 5);
-        add(&mut service, 9);
-        let _ = service.cancel(first);
-        service.begin_pass();
-        service.end_pass();
-        add(&mut service, 6);
-        let (set, next) = (bell.0.lock().unwrap().unwrap(), service.next_wake().unwrap());
+        let first = add(&mut set, 5);
+        add(&mut set, 9);
+        let _ = set.cancel(first);
+        set.begin_pass();
+        set.end_pass();
+        add(&mut set, 6);
+        let (set, next) = (bell.0.lock().unwrap().unwrap(), set.next_wake().unwrap());
         if set > next {
             late.push(format!("{structure}: the alarm is {:?} late", set.duration_since(next)));
         }
@@ -77,8 +76,7 @@ fn a_driver_thread_runs_a_wheel_in_time() {
 fn a_step_that_is_heard_of_while_busy_is_not_lost() {
     use core::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::Barrier;
-    use tickwright::scheduler::Boxed;
-    use tickwright::service::When;
+    use tickwright::scheduler::{Boxed, When};
 
     let host = VirtualHost::starting_at(Instant::ZERO, 0);
     let scheduler = Arc::new(Scheduler::new(Settings::new().clock(host.real_time())));
@@ -115,15 +113,15 @@ fn a_step_that_is_heard_of_while_busy_is_not_lost() {
     assert_eq!(fired.load(Ordering::SeqCst), 1, "a day late by the wall, and the driver sleeps");
 }
 
-/// The same, but the wall clock stepped before the service got its alarm.
+/// The same, but the wall clock stepped before the set got its alarm.
 #[test]
 fn a_step_before_the_alarm_was_given_is_not_lost() {
-    use tickwright::service::When;
+    use tickwright::scheduler::When;
     let host = VirtualHost::starting_at(Instant::ZERO, 0);
-    let mut service = Service::new(Settings::new().clock(host.real_time()));
-    service.add(Timing::at(When::Wall(24 * HOUR)), &Site::here("x"), ()).unwrap();
+    let mut set = TimerSet::new(Settings::new().clock(host.real_time()));
+    set.add(Timing::at(When::Wall(24 * HOUR)), &Site::here("x"), ()).unwrap();
     host.step_wall((48 * HOUR).as_nanos() as i64);
     let bell = Arc::new(Bell::default());
-    service.set_alarm(Some(bell.clone()));
+    set.set_alarm(Some(bell.clone()));
     assert!(bell.0.lock().unwrap().is_some_and(|at| at == Instant::ZERO), "{:?}", bell.0.lock().unwrap());
 }

@@ -5,8 +5,7 @@ use core::cell::Cell;
 use core::time::Duration;
 use std::sync::Arc;
 
-use tickwright::scheduler::{Cancelled, Next, Plain, Scheduler};
-use tickwright::service::{Settings, Structure, Timing, When};
+use tickwright::scheduler::{Cancelled, Next, Plain, Scheduler, Settings, Structure, Timing, When};
 use tickwright::structure::{Discipline, Due, Family, Handle, Nodes, Shape};
 use tickwright::time::{Alarm, Instant, VirtualHost};
 use tickwright::{CoarseWheel, HeadChange, Order, Reject, Tick, Violation, Wheel};

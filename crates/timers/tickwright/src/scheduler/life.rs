@@ -4,17 +4,16 @@ use tickwright_core::Tick;
 use tickwright_core::structure::Handle;
 use tickwright_nodes::arena::Idx;
 
-use super::base::Service;
-use super::entry::{Aim, Entry, Flag, Slack, State};
-use super::held::Host;
+use super::results::{Cancelled, Refusal, Refused};
 use super::site::Origin;
 use super::table::TimerId;
+use super::timer::{Aim, Entry, Flag, Slack, State};
+use super::timer_set::{Host, TimerSet};
 use super::timing::{Target, Timing, roundest};
 use super::wall::{shifted, unshifted};
-use super::words::{Refusal, Refused, Removal};
 use crate::time::Instant;
 
-impl<P> Service<P> {
+impl<P> TimerSet<P> {
     /// Adds a timer and arms it. When the timer is done, it is removed.
     ///
     /// # Errors
@@ -25,7 +24,7 @@ impl<P> Service<P> {
         self.add_numbered(timing, origin, payload).map(|(id, _)| id)
     }
 
-    /// Like [`add`](Self::add). It also returns the `int` id, or 0 if the service issues none.
+    /// Like [`add`](Self::add). It also returns the `int` id, or 0 if the set issues none.
     #[inline(always)]
     pub(crate) fn add_numbered(
         &mut self,
@@ -33,7 +32,7 @@ impl<P> Service<P> {
         origin: &impl Origin,
         payload: P,
     ) -> Result<(TimerId, i32), Refused<P>> {
-        // The origin and the clock run the user's code, so they are called while the service is
+        // The origin and the clock run the user's code, so they are called while the set is
         // whole.
         let site = self.sites.number(origin);
         let now = self.now_for(&timing);
@@ -101,13 +100,13 @@ impl<P> Service<P> {
     /// Cancels a timer: removes it, or makes it idle if it is kept. A running timer is not armed
     /// again when it finishes.
     #[inline]
-    pub fn cancel(&mut self, id: TimerId) -> Removal<P> {
+    pub fn cancel(&mut self, id: TimerId) -> Cancelled<P> {
         self.remove(id, true)
     }
 
     /// Like [`cancel`](Self::cancel), but removes a kept timer, too: its id is stale from then on,
     /// so nothing arms it again.
-    pub fn shutdown(&mut self, id: TimerId) -> Removal<P> {
+    pub fn shutdown(&mut self, id: TimerId) -> Cancelled<P> {
         self.remove(id, false)
     }
 
@@ -245,7 +244,7 @@ impl<P> Service<P> {
     }
 
     /// Puts a timer into the queue, by the due time in its entry. A timer that is there already
-    /// moves. The service reserved room in the queue when it occupied the slot.
+    /// moves. The set reserved room in the queue when it occupied the slot.
     pub(super) fn file(&mut self, slot: Idx, now: u64) {
         let entry = self.table.entry(slot);
         let (wall, due, slack) = (entry.is(Flag::Wall), entry.due, entry.slack);
@@ -302,8 +301,8 @@ impl<P> Service<P> {
     /// Takes a timer out of the queue. If `allowed`, a kept timer stays and becomes idle; any other
     /// timer is removed.
     #[inline]
-    fn remove(&mut self, id: TimerId, allowed: bool) -> Removal<P> {
-        let Some((slot, entry)) = self.table.find_mut(id) else { return Removal::NotFound };
+    fn remove(&mut self, id: TimerId, allowed: bool) -> Cancelled<P> {
+        let Some((slot, entry)) = self.table.find_mut(id) else { return Cancelled::NotFound };
         if !allowed {
             entry.set(Flag::Kept, false);
         }
@@ -312,9 +311,9 @@ impl<P> Service<P> {
             State::Running => {
                 entry.set(Flag::Restarted, false);
                 entry.set(Flag::Suppressed, true);
-                return Removal::Running;
+                return Cancelled::Running { here: true };
             }
-            State::Idle if kept => return Removal::Idle,
+            State::Idle if kept => return Cancelled::Idle,
             State::Idle => {}
             State::Pending => {
                 let (linked, wall) = (entry.take(Flag::Linked), entry.is(Flag::Wall));
@@ -328,9 +327,9 @@ impl<P> Service<P> {
             }
         }
         if kept {
-            return Removal::Disarmed;
+            return Cancelled::Disarmed;
         }
-        self.free_numbered(slot, int).map_or(Removal::NotFound, Removal::Removed)
+        self.free_numbered(slot, int).map_or(Cancelled::NotFound, Cancelled::Removed)
     }
 
     /// Counts a run whose callback panicked. A start of the timer during that run no longer counts.

@@ -6,12 +6,12 @@ use proptest::prelude::*;
 
 use tickwright_nodes::arena::{GENERATIONS, Idx, Slot};
 
-use super::entry::{Entry, Slack};
-use super::int::IntIds;
-use super::table::Table;
-use super::timing::{Missed, roundest};
-use super::wall::{shifted, unshifted};
-use super::*;
+use super::super::int_ids::IntIds;
+use super::super::table::Table;
+use super::super::timer::{Entry, Slack};
+use super::super::timing::{Missed, roundest};
+use super::super::wall::{shifted, unshifted};
+use super::super::*;
 use crate::time::Instant;
 
 fn table() -> Table<()> {
@@ -55,26 +55,26 @@ fn many_timers_run_in_order() {
     for name in ["heap4", "rb", "wheel", "fixed-delay"] {
         let host = crate::time::VirtualHost::new();
         let structure: Structure = name.parse().unwrap();
-        let mut service = Service::new(Settings::new().clock(host.monotonic()).structure(structure));
+        let mut set = TimerSet::new(Settings::new().clock(host.monotonic()).structure(structure));
         // 7,919 is prime, so each tick up to `MANY` comes once.
         for at in 0..MANY {
             let ms = 1 + at * 7919 % MANY;
-            assert!(service.add(Timing::after(Duration::from_millis(ms)), &Site::here("t"), ms).is_ok());
+            assert!(set.add(Timing::after(Duration::from_millis(ms)), &Site::here("t"), ms).is_ok());
         }
         host.advance(Duration::from_millis(MANY));
-        service.begin_pass();
+        set.begin_pass();
         let mut ran = Vec::new();
-        while let Some(due) = service.take() {
+        while let Some(due) = set.take() {
             ran.push(due.payload);
-            service.finish(due.id, due.payload, Next::Done);
+            set.finish(due.id, due.payload, Next::Done);
         }
-        service.end_pass();
+        set.end_pass();
         assert!(ran.iter().copied().eq(1..=MANY), "{name}");
     }
 }
 
 #[test]
-fn two_services_do_not_share_ids() {
+fn two_sets_do_not_share_ids() {
     let mut tables = [table(), table()];
     let [one, two] = tables.each_mut().map(|table| {
         let slot = occupy(table);
@@ -240,41 +240,41 @@ fn room_is_made_in_advance() {
         }
     }
     for structure in Structure::all() {
-        let mut service =
-            Service::new(Settings::new().structure(structure).clock(Still).capacity(100).int_ids());
-        let before = service.heap_bytes();
-        let table = service.table.heap_bytes();
+        let mut set =
+            TimerSet::new(Settings::new().structure(structure).clock(Still).capacity(100).int_ids());
+        let before = set.heap_bytes();
+        let table = set.table.heap_bytes();
         assert!(table >= 100 * (size_of::<Slot<Entry>>() + size_of::<Option<i32>>()), "{structure}");
         assert!(before > table, "{structure}: the ring takes memory too");
         for turn in 0..3 {
             let ids: Vec<_> = (0..100)
                 .map(|delay| {
                     let timing = Timing::after(Duration::from_millis(delay));
-                    service.add(timing, &Site::here("a"), turn).unwrap()
+                    set.add(timing, &Site::here("a"), turn).unwrap()
                 })
                 .collect();
-            assert_eq!(service.check(), Ok(()), "{structure}");
+            assert_eq!(set.check(), Ok(()), "{structure}");
             for id in ids {
-                assert!(matches!(service.cancel(id), Removal::Removed(_)), "{structure}");
+                assert!(matches!(set.cancel(id), Cancelled::Removed(_)), "{structure}");
             }
         }
-        assert_eq!(service.heap_bytes(), before, "{structure}");
+        assert_eq!(set.heap_bytes(), before, "{structure}");
     }
 }
 
 #[test]
 fn passes_are_counted_whether_or_not_anything_is_due() {
     let host = crate::time::VirtualHost::new();
-    let mut service = Service::new(Settings::new().clock(host.monotonic()));
-    service.add(Timing::after(Duration::from_secs(2)), &Site::here("a"), 7).unwrap();
+    let mut set = TimerSet::new(Settings::new().clock(host.monotonic()));
+    set.add(Timing::after(Duration::from_secs(2)), &Site::here("a"), 7).unwrap();
     for (passes, fired) in [(1, 0), (2, 1), (3, 1)] {
         host.advance(Duration::from_secs(1));
-        service.begin_pass();
-        while let Some(due) = service.take() {
-            let _ = service.finish(due.id, due.payload, Next::Done);
+        set.begin_pass();
+        while let Some(due) = set.take() {
+            let _ = set.finish(due.id, due.payload, Next::Done);
         }
-        service.end_pass();
-        let statistics = service.statistics();
+        set.end_pass();
+        let statistics = set.statistics();
         assert_eq!((statistics.passes, statistics.fired), (passes, fired));
     }
 }

@@ -1,7 +1,7 @@
 //! The wall clock: timers by the wall are inserted by its offset, and again when the offset steps.
 
-use super::base::Service;
-use super::entry::{Flag, State};
+use super::timer::{Flag, State};
+use super::timer_set::TimerSet;
 
 /// If the wall clock moves farther than this against the steady clock, all wall timers are inserted
 /// again. This is half of the 1 ms by which wall timers may be late; they are never early. It is
@@ -9,7 +9,7 @@ use super::entry::{Flag, State};
 /// below the noted one. It may then run by an offset that is this much above it.
 const STEP: u64 = 500_000;
 
-impl<P> Service<P> {
+impl<P> TimerSet<P> {
     /// If the wall clock was stepped, inserts all timers by the wall clock again.
     #[inline]
     pub(super) fn look_at_wall(&mut self, now: u64) {

@@ -1,0 +1,294 @@
+//! What a timer set reports about its timers and about itself.
+
+use core::cmp::Reverse;
+use core::time::Duration;
+
+use tickwright_core::Violation;
+use tickwright_core::structure::Handle;
+use tickwright_nodes::arena::Idx;
+
+use super::callback::Callback;
+use super::int_ids::IntIds;
+use super::report::{Dump, Listed, Report};
+use super::results::{Info, Refusal, Statistics};
+use super::scheduler::{Core, Scheduler};
+use super::site::SiteCounts;
+use super::table::TimerId;
+use super::timer::{Entry, Flag, State};
+use super::timer_set::TimerSet;
+use super::wall::unshifted;
+use crate::sync::no_memory;
+use crate::time::{Instant, timeout_ms};
+
+impl<P> TimerSet<P> {
+    /// Returns the information about a timer, or `None` for a stale id.
+    #[must_use]
+    pub fn find(&self, id: TimerId) -> Option<Info> {
+        let slot = self.table.find(id)?;
+        self.info(slot, self.table.get(slot)?)
+    }
+
+    /// Every timer, in the order of the slots. O(slots).
+    pub fn iter(&self) -> impl Iterator<Item = Info> + '_ {
+        self.table.iter().filter_map(|(slot, entry)| self.info(slot, entry))
+    }
+
+    /// The `int` id of a timer; `None` without [`Settings::int_ids`](super::Settings::int_ids).
+    #[must_use]
+    pub fn int_id(&self, id: TimerId) -> Option<i32> {
+        Some(self.table.get(self.table.find(id)?)?.int).filter(|&int| int > 0)
+    }
+
+    /// The timer that has an `int` id.
+    #[must_use]
+    pub fn from_int(&self, int: i32) -> Option<TimerId> {
+        self.table.id(Idx::from_number(self.ints.as_ref()?.find(int)?)?)
+    }
+
+    /// The payload of a timer that is not running.
+    #[must_use]
+    pub fn payload(&self, id: TimerId) -> Option<&P> {
+        self.table.payload(self.table.find(id)?)
+    }
+
+    /// Returns the first timer in slot `*from` or a later one, and sets `*from` to the slot after
+    /// it. A caller that begins at 0 gets each timer that exists during all calls exactly once.
+    /// Changes of other timers between the calls do not matter.
+    #[must_use]
+    pub fn next_from(&self, from: &mut usize) -> Option<Info> {
+        let (slot, entry) = self.table.slots(*from).find_map(|slot| Some((slot, self.table.get(slot)?)))?;
+        *from = slot.at() + 1;
+        self.info(slot, entry)
+    }
+
+    /// Counts since the set was made.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        let pending = self.table.queue().len() + self.aside();
+        Statistics { timers: self.table.live(), pending, ..self.statistics.clone() }
+    }
+
+    /// Returns the counts of each origin.
+    #[must_use]
+    pub fn sites(&self) -> Vec<SiteCounts> {
+        self.sites.counts().collect()
+    }
+
+    /// Like [`sites`](Self::sites), but returns an error if there is no memory.
+    ///
+    /// # Errors
+    /// [`Refusal::Full`] if there is no memory for the counts.
+    pub fn try_sites(&self) -> Result<Vec<SiteCounts>, Refusal> {
+        let mut sites = Vec::new();
+        sites.try_reserve_exact(self.sites.counts().count()).map_err(|_| Refusal::Full)?;
+        sites.extend(self.sites.counts());
+        Ok(sites)
+    }
+
+    /// Bytes on the heap, except the counts by origin and what payloads own themselves.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        self.table.heap_bytes() + self.ints.as_ref().map_or(0, IntIds::heap_bytes)
+    }
+
+    /// Checks the queue, and that the queue and the timers agree. O(slots).
+    ///
+    /// # Errors
+    /// The first violation found; it shows a bug in this library.
+    pub fn check(&self) -> Result<(), Violation> {
+        self.table.check()?;
+        let (mut filed, mut walls) = (0, 0);
+        for (slot, entry) in self.table.iter() {
+            let ahead = self.ahead == Some(slot) || (self.held().is_some() && self.is_host(slot));
+            let pending = entry.state == State::Pending;
+            let linked = entry.is(Flag::Linked);
+            let in_one_place = if pending { linked != ahead } else { !linked && !ahead };
+            if !in_one_place || self.table.payload(slot).is_some() == (entry.state == State::Running) {
+                return Err(Violation::Storage);
+            }
+            if let Some(ints) = &self.ints
+                && ints.find(entry.int) != Some(slot.number())
+            {
+                return Err(Violation::Position);
+            }
+            filed += usize::from(linked);
+            walls += usize::from(pending && entry.is(Flag::Wall));
+        }
+        let mut reachable = 0;
+        self.table.queue().for_each(&mut |slot| {
+            reachable += usize::from(self.table.get(slot).is_some_and(|entry| entry.is(Flag::Linked)));
+        });
+        let right = filed == self.table.queue().len()
+            && filed == reachable
+            && walls == self.walls
+            && self.host_is_right();
+        if right { Ok(()) } else { Err(Violation::Count) }
+    }
+
+    fn info(&self, slot: Idx, entry: &Entry) -> Option<Info> {
+        let due = if entry.is(Flag::Wall) { unshifted(entry.due, self.wall_offset) } else { entry.due };
+        Some(Info {
+            id: self.table.id(slot)?,
+            int_id: Some(entry.int).filter(|&int| int > 0),
+            state: entry.state,
+            due: Instant::from_nanos(due),
+            period: Duration::from_nanos(entry.period),
+            periodic: entry.is(Flag::Periodic),
+            site: self.sites.site(entry.site),
+        })
+    }
+}
+
+/// What [`Scheduler::inspect`] finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Inspected<R> {
+    /// The scheduler's information about the timer.
+    pub info: Info,
+    /// Its callback's [token](Callback::token).
+    pub token: usize,
+    /// The result of looking at the callback; `None` while the callback runs.
+    pub seen: Option<R>,
+}
+
+impl<C: Callback> Scheduler<C> {
+    /// How long there is nothing to run: the loop of the only thread that arms timers takes it as
+    /// its time-out. It is zero if something is due, and `None` if nothing is pending. Over a wheel
+    /// it may be too short, once for each bucket. Then a run of the queue finds nothing due, and
+    /// the next result is right. O(levels) at most.
+    ///
+    /// A loop that sleeps for this time does not notice a timer that another thread arms meanwhile:
+    /// a timer of 20 ms runs when the sleep of 1.5 s is over. So this needs the scheduler
+    /// exclusively, and a scheduler in an `Arc` does not have it. A loop on a shared scheduler
+    /// sets an [alarm](Self::set_alarm), which every thread moves forward:
+    ///
+    /// ```compile_fail,E0596
+    /// use std::sync::Arc;
+    /// use tickwright::scheduler::{Boxed, Scheduler, Settings};
+    ///
+    /// let scheduler: Arc<Scheduler<Boxed>> = Arc::new(Scheduler::new(Settings::new()));
+    /// while let Some(wait) = scheduler.timeout() {
+    ///     std::thread::sleep(wait);
+    ///     scheduler.run_queue().unwrap();
+    /// }
+    /// ```
+    #[must_use]
+    pub fn timeout(&mut self) -> Option<Duration> {
+        self.lock().timers.timeout()
+    }
+
+    /// Like [`timeout`](Self::timeout), but as an argument for `poll`: in ms, rounded up. It is -1
+    /// if nothing is pending, and at most [`i32::MAX`]. It needs the scheduler exclusively, too.
+    #[must_use]
+    pub fn timeout_ms(&mut self) -> i32 {
+        timeout_ms(Instant::ZERO, self.timeout().map(|left| Instant::ZERO + left))
+    }
+
+    /// When a timer is due, by the clock's steady timeline; `None` unless it is pending.
+    #[must_use]
+    pub fn when(&self, id: TimerId) -> Option<Instant> {
+        Some(self.find(id)?).filter(|timer| timer.state == State::Pending).map(|timer| timer.due)
+    }
+
+    /// How long until a timer is due; zero if it is overdue, `None` unless it is pending.
+    #[must_use]
+    pub fn remaining(&self, id: TimerId) -> Option<Duration> {
+        Some(self.when(id)?.duration_since(self.now()))
+    }
+
+    /// Returns the information about a timer.
+    #[must_use]
+    pub fn find(&self, id: TimerId) -> Option<Info> {
+        self.lock().timers.find(id)
+    }
+
+    /// Returns the information about a timer, and the result of `look` on its callback. While the
+    /// callback runs, `look` is not called. The scheduler calls `look` under its lock: `look` must
+    /// not call the scheduler.
+    pub fn inspect<R>(&self, id: TimerId, look: impl FnOnce(&C) -> R) -> Option<Inspected<R>> {
+        let core = self.lock();
+        let info = core.timers.find(id)?;
+        let token = core.token(id).unwrap_or(0);
+        Some(Inspected { info, token, seen: core.timers.payload(id).map(look) })
+    }
+
+    /// The `int` id of a timer, if the scheduler issues such ids.
+    #[must_use]
+    pub fn int_id(&self, id: TimerId) -> Option<i32> {
+        self.lock().timers.int_id(id)
+    }
+
+    /// The timer that has an `int` id.
+    #[must_use]
+    pub fn from_int(&self, int: i32) -> Option<TimerId> {
+        self.lock().timers.from_int(int)
+    }
+
+    /// Lists every timer, with its origin. O(timers log timers).
+    #[must_use]
+    pub fn dump(&self) -> Dump {
+        self.try_dump().unwrap_or_else(|_| no_memory::<Dump>())
+    }
+
+    /// Like [`dump`](Self::dump), but returns an error if there is no memory.
+    ///
+    /// # Errors
+    /// [`Refusal::Full`] if there is no memory for the list.
+    pub fn try_dump(&self) -> Result<Dump, Refusal> {
+        let mut timers = Vec::new();
+        let core = self.lock();
+        timers.try_reserve_exact(core.timers.statistics().timers).map_err(|_| Refusal::Full)?;
+        let listed = |info: Info| Listed { token: core.token(info.id).unwrap_or(0), info };
+        timers.extend(core.timers.iter().map(listed));
+        let now = core.timers.now();
+        drop(core);
+        // Running is the last of the states, and idle the first.
+        timers.sort_unstable_by_key(|Listed { info, .. }| (Reverse(info.state as u8), info.due, info.id));
+        Ok(Dump { now, timers })
+    }
+
+    /// Returns the counts of timers, runs and lateness, in total and by origin.
+    #[must_use]
+    pub fn report(&self) -> Report {
+        self.try_report().unwrap_or_else(|_| no_memory::<Report>())
+    }
+
+    /// Like [`report`](Self::report), but returns an error if there is no memory.
+    ///
+    /// # Errors
+    /// [`Refusal::Full`] if there is no memory for the report.
+    pub fn try_report(&self) -> Result<Report, Refusal> {
+        let core = self.lock();
+        Ok(Report { statistics: core.timers.statistics(), sites: core.timers.try_sites()? })
+    }
+
+    /// Returns the counts without those by origin. Allocates nothing.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        self.lock().timers.statistics()
+    }
+
+    /// Bytes on the heap, except those that callbacks own themselves.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        self.lock().timers.heap_bytes()
+    }
+
+    /// Checks all invariants. O(timers).
+    ///
+    /// # Errors
+    /// The first violation found; it shows a bug in this library.
+    pub fn check(&self) -> Result<(), Violation> {
+        self.lock().timers.check()
+    }
+}
+
+impl<C: Callback> Core<C> {
+    /// The token of a timer's callback, also while the callback runs.
+    pub(super) fn token(&self, id: TimerId) -> Option<usize> {
+        match self.timers.payload(id) {
+            Some(callback) => Some(callback.token()),
+            None => self.running.filter(|running| running.id == id).map(|running| running.token),
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! The types that a scheduler returns.
+
+use core::fmt;
+use core::time::Duration;
+
+use crate::time::Lateness;
+use super::site::Site;
+use super::table::TimerId;
+use super::timer::State;
+use crate::time::Instant;
+
+/// Why a timer was not armed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// There is no memory for the timer.
+    Full,
+    /// The clock has no wall time, so no timer can be armed by it.
+    NoWall,
+    /// The id names no timer: the timer is done, cancelled or shut down, or never existed.
+    NotFound,
+    /// The scheduler is shut down.
+    Shutdown,
+    /// Another timer is the host tick.
+    HostTaken,
+    /// A loop sleeps beyond that time, and nothing would wake it. Only a scheduler of the C
+    /// interface returns this. In Rust the compiler excludes it:
+    /// [`timeout`](crate::scheduler::Scheduler::timeout) borrows the scheduler exclusively.
+    LoopSleeps,
+}
+
+error_texts! { Refusal:
+    Self::Full => "there is no memory for another timer",
+    Self::NoWall => "the clock has no wall time: make the scheduler with the real-time clock, or arm by a delay",
+    Self::NotFound => "the id names no timer (any more)",
+    Self::Shutdown => "the scheduler is shut down: nothing can be armed any more",
+    Self::LoopSleeps => "a loop sleeps beyond that time: give the scheduler an alarm that wakes it",
+    Self::HostTaken => "another timer is the host tick: shut it down first",
+}
+
+/// A refused payload, which comes back unchanged. The operator `?` converts it to its [`Refusal`]
+/// if the function returns that.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Refused<P> {
+    /// The reason.
+    pub reason: Refusal,
+    /// The value that the caller wanted to add.
+    pub payload: P,
+}
+
+impl<P> fmt::Debug for Refused<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Refused").field("reason", &self.reason).finish_non_exhaustive()
+    }
+}
+
+impl<P> fmt::Display for Refused<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.reason.fmt(f)
+    }
+}
+
+impl<P> core::error::Error for Refused<P> {}
+
+impl<P> From<Refused<P>> for Refusal {
+    fn from(refused: Refused<P>) -> Self {
+        refused.reason
+    }
+}
+
+/// What happens to a timer after it has run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// The timer is done: it is removed, or idle if it is kept.
+    Done,
+    /// The timer runs again after its period, counted from its due time. Without a period, the
+    /// delay with which it was armed counts.
+    Again,
+    /// The timer runs again this long after its due time. Its period does not change.
+    After(Duration),
+}
+
+/// A run of a timer that is due. [`TimerSet::take`](super::TimerSet::take) hands it out with the
+/// payload. A callback gets it with its scheduler, as a [`Firing`](super::Firing).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "the timer runs until `finish` says what becomes of it"]
+#[non_exhaustive]
+pub struct Due<P> {
+    /// The timer's id.
+    pub id: TimerId,
+    /// The payload that was added with the timer; in a callback, the scheduler.
+    pub payload: P,
+    /// The time at which the timer was due, on the clock's steady timeline. A timer on a grid that
+    /// has missed periods is due at the last of them.
+    pub due: Instant,
+    /// The time at which the timer was taken.
+    pub now: Instant,
+    /// How many other periods have passed besides the one for which the timer runs.
+    pub overruns: u64,
+}
+
+impl<P> Due<P> {
+    /// How late the timer runs.
+    #[must_use]
+    pub fn lateness(&self) -> Duration {
+        self.now.duration_since(self.due)
+    }
+}
+
+/// The result of [`TimerSet::finish`](super::TimerSet::finish).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Finished<P> {
+    /// The payload, if the timer was removed.
+    pub payload: Option<P>,
+    /// The timer was to run again and does not, because it was cancelled meanwhile.
+    pub suppressed: bool,
+}
+
+/// The result of a cancel. The table of the [module](super) has every case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cancelled<P> {
+    /// The timer was removed, and this is its callback or payload.
+    Removed(P),
+    /// The timer was pending; it is kept, and is idle now.
+    Disarmed,
+    /// The timer is kept, and was idle already.
+    Idle,
+    /// The timer is running. The result of its callback will not arm it again.
+    Running {
+        /// Whether the callback runs on the calling thread: then the caller is that callback. It is
+        /// always `true` for a [`TimerSet`](super::TimerSet), whose owner runs its timers.
+        here: bool,
+    },
+    /// The timer's callback ran on another thread, and has ended.
+    Finished {
+        /// The callback had asked to run again, and the cancel prevented that. Only one caller per
+        /// run gets `true`.
+        suppressed: bool,
+    },
+    /// The id names no timer.
+    NotFound,
+}
+
+/// The caller would wait for itself: a callback waited for its own end, or for that of its
+/// scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WouldDeadlock;
+
+error_texts! { WouldDeadlock:
+    Self => "a callback cannot wait for its own end: cancel without waiting, or answer that it is done",
+}
+
+/// Why the queue was not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RunError {
+    /// Another thread is running it.
+    Busy,
+    /// The caller is one of the scheduler's callbacks.
+    WithinCallback,
+}
+
+error_texts! { RunError:
+    Self::Busy => "another thread runs the queue",
+    Self::WithinCallback => "a callback cannot run the queue that runs it",
+}
+
+/// Information about a timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Info {
+    /// The timer's id.
+    pub id: TimerId,
+    /// Its `int` id, if the scheduler issues such ids.
+    pub int_id: Option<i32>,
+    /// Whether it is idle, pending or running.
+    pub state: State,
+    /// The steady time at which it is due (pending), or was due (running).
+    pub due: Instant,
+    /// Its period, or the delay with which it was armed.
+    pub period: Duration,
+    /// Whether `period` is a period, and not that delay.
+    pub periodic: bool,
+    /// The origin of the timer.
+    pub site: Site,
+}
+
+/// Counts since the scheduler was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Statistics {
+    /// How many timers exist: idle, pending and running.
+    pub timers: usize,
+    /// How many timers are pending.
+    pub pending: usize,
+    /// The greatest number of timers that existed at one time.
+    pub high_water: usize,
+    /// How often the user armed a timer.
+    pub armed: u64,
+    /// How often a timer ran.
+    pub fired: u64,
+    /// How many pending timers were cancelled.
+    pub cancelled: u64,
+    /// How many periods passed without a run of their own.
+    pub overruns: u64,
+    /// How many passes have begun.
+    pub passes: u64,
+    /// How many steps of the wall clock the scheduler noticed.
+    pub steps: u64,
+    /// How late timers ran: the time from the due time to the start of the callback.
+    pub lateness: Lateness,
+}
+
+/// The host tick, one timer that waits while more urgent work runs, and its counts.
+///
+/// A kernel may emulate the timer of another kernel: a real-time kernel under which Linux runs, or
+/// a hypervisor. Its own queue then holds the other kernel's tick. That tick is the least urgent
+/// timer of all: it is not worth an interrupt of urgent work. So while the caller says that [such
+/// work runs](super::TimerSet::begin_urgent) and the host tick heads the queue, the alarm is set
+/// for the *second* timer. The tick is deferred, and runs late: as soon as the urgent work has
+/// ended. It is never lost.
+///
+/// ```
+/// use core::time::Duration;
+/// use tickwright::scheduler::{Missed, Next, TimerSet, Settings, Site, Timing};
+/// use tickwright::time::{Instant, VirtualHost};
+///
+/// let machine = VirtualHost::new();
+/// let mut timers = TimerSet::new(Settings::new().clock(machine.monotonic()));
+/// let period = Duration::from_nanos(10);
+/// let grid = Timing::after(period).every(period).missed(Missed::Skip);
+/// let tick = timers.add(grid, &Site::here("host"), "host tick")?;
+/// timers.set_host(tick)?;
+/// timers.add(Timing::after(Duration::from_nanos(35)), &Site::here("motor"), "motor")?;
+///
+/// timers.begin_urgent();
+/// assert_eq!(timers.next_wake(), Some(Instant::from_nanos(35)), "the second");
+/// machine.advance(Duration::from_nanos(37));
+/// timers.begin_pass();
+/// assert_eq!(timers.take().map(|due| due.payload), Some("motor"));
+/// assert_eq!(timers.take(), None, "deferred");
+///
+/// timers.end_urgent();
+/// assert_eq!(timers.next_wake(), Some(Instant::ZERO), "at once");
+/// let due = timers.take().expect("late, and not lost");
+/// assert_eq!((due.payload, due.due, due.overruns), ("host tick", Instant::from_nanos(30), 2));
+/// timers.finish(due.id, due.payload, Next::Again);
+/// let host = timers.host().expect("it is kept");
+/// assert_eq!((host.deferred, host.late, host.latest), (1, 1, Duration::from_nanos(7)));
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HostTick {
+    /// The timer.
+    pub id: TimerId,
+    /// Whether the host tick is due, or was due when urgent work ended, and has not run since.
+    pub waits: bool,
+    /// How many times it ran.
+    pub runs: u64,
+    /// How many times it was due and had to wait. It is `late` plus the deferrals without a late
+    /// run. Such a timer still waits, or was cancelled or moved while it waited.
+    pub deferred: u64,
+    /// How many of its runs had waited.
+    pub late: u64,
+    /// The longest time from the due time to such a run.
+    pub latest: Duration,
+}
